@@ -27,7 +27,7 @@ bool is_wanted(const AnomaliesOptions& options, const analysis::Anomaly& anomaly
 void print_anomalies(const AnomaliesOptions& options,
                      const std::vector<analysis::Anomaly>& anomalies) {
   report::RowFormat format(options.csv ? report::RowStyle::csv : report::RowStyle::json,
-                           "longwire.anomaly");
+                           "longwire.anomaly", 2);
   for (const analysis::Anomaly& anomaly : anomalies) {
     if (!is_wanted(options, anomaly)) continue;
     print_out(options.json || options.csv ? format.line(anomaly_row(anomaly))
@@ -47,7 +47,7 @@ ExitCode run_anomalies(const AnomaliesOptions& options) {
   if (anomalies.empty() && !options.json && !options.csv) print_out("no anomaly\n");
   if (results.beyond() > 0)
     print_report(fmt::format("{} further anomalies are not listed: at most {} are kept\n",
-                             results.beyond(), CollectedResults::kMostAnomalies),
+                             results.beyond(), analysis::FindingLog::kMost),
                  true);
   return damage ? print_error(*damage) : ExitCode::done;
 }

@@ -248,7 +248,7 @@ ExitCode run_explain(const ExplainOptions& options) {
   print_out(*text);
   if (results.beyond() > 0)
     print_report(fmt::format("{} further anomalies are not explained: at most {} are kept\n",
-                             results.beyond(), CollectedResults::kMostAnomalies),
+                             results.beyond(), analysis::FindingLog::kMost),
                  true);
   return damage ? print_error(*damage) : ExitCode::done;
 }

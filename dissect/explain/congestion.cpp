@@ -22,7 +22,7 @@ struct Signs {
   std::uint64_t refused = 0, late = 0, missing_acks = 0, pauses = 0;
   std::uint64_t unexplained = 0;  // recoveries
 
-  static constexpr std::uint64_t Signs::* kAll[] = {
+  static constexpr std::uint64_t Signs::*kAll[] = {
       &Signs::packets,      &Signs::marked, &Signs::notifications, &Signs::lost,
       &Signs::unseen,       &Signs::resent, &Signs::refused,       &Signs::late,
       &Signs::missing_acks, &Signs::pauses, &Signs::unexplained};
@@ -30,7 +30,7 @@ struct Signs {
 
 bool is_loss(const Group& group) {
   return group.kind == AnomalyKind::lost_after_capture ||
-         (group.kind == AnomalyKind::psn_gap && group.cause != Cause::missing_in_capture);
+         (group.kind == AnomalyKind::psn_gap && group.cause == Cause::lost_before_capture);
 }
 
 /// A recovery from a loss that no gap shows: after the capture point, or of a flow's last packet.
@@ -43,7 +43,8 @@ void add_signs(Signs& signs, const Group& group) {
   if (is_loss(group)) signs.lost += group.packets;
   if (is_unseen_loss(group)) signs.unseen += group.events;
   if (group.is(AnomalyKind::retransmission, Cause::ack_lost)) signs.missing_acks += group.events;
-  if (group.is(AnomalyKind::retransmission, Cause::none)) signs.unexplained += group.events;
+  if (group.kind == AnomalyKind::retransmission && !group.is_certain())
+    signs.unexplained += group.events;
   if (group.kind == AnomalyKind::rnr_nak) signs.refused += group.events;
   if (group.kind == AnomalyKind::out_of_order) signs.late += group.packets;
   if (group.kind == AnomalyKind::pause) signs.pauses += group.packets;
@@ -148,8 +149,8 @@ CongestionVerdict congestion_of(const Evidence& evidence, const std::vector<Grou
   } else if (signs.unexplained > 0) {
     verdict.answer = Answer::cannot_tell;
     verdict.reason =
-        "packets were sent again, and the capture cut off the headers that say why; no packet is "
-        "marked, and no CNP came.";
+        "packets were sent again, and the capture cannot tell why; no packet is marked, and no CNP "
+        "came.";
   } else {
     verdict.reason = calm_reason(signs);
   }

@@ -36,12 +36,14 @@ std::uint32_t point_of(const analysis::Analyst& analyst, const analysis::Session
 /// The session of an anomaly that belongs to one.
 const analysis::Session& session_of(const Evidence& evidence, const analysis::Anomaly& anomaly);
 
-/// Anomalies of one kind, cause and role at one capture point.
+/// Anomalies of one kind, cause, certainty and role at one capture point.
 struct AnomalyGroup {
   static constexpr std::size_t kMostFrames = 5;
   std::uint32_t point = 0;
   analysis::AnomalyKind kind{};
   analysis::Cause cause{};
+  analysis::Certainty certainty{};
+  analysis::Hypotheses alternatives = {};  // of the first
   wire::Role role{};
   std::uint64_t events = 0, packets = 0;
   Duration total{}, longest{};
@@ -49,8 +51,11 @@ struct AnomalyGroup {
   std::set<std::uint32_t> sessions;
   std::map<std::string, std::uint64_t> details;  // and how often each occurs
 
+  [[nodiscard]] bool is_certain() const noexcept {
+    return certainty == analysis::Certainty::certain;
+  }
   [[nodiscard]] bool is(analysis::AnomalyKind a, analysis::Cause b) const noexcept {
-    return kind == a && cause == b;
+    return kind == a && cause == b && is_certain();
   }
 };
 

@@ -15,6 +15,7 @@ namespace {
 using analysis::Anomaly;
 using analysis::AnomalyKind;
 using analysis::Cause;
+using analysis::Certainty;
 using analysis::Session;
 using analysis::StreamCounts;
 using Group = AnomalyGroup;
@@ -26,9 +27,20 @@ std::string packets_of(const Group& group) {
 
 // What the groups say.
 
+/// "either lost before the capture point, or missing in the capture; a capture at the other end
+/// tells".
+std::string either_text(const Group& group) {
+  std::string text;
+  for (const analysis::Hypothesis& one : group.alternatives)
+    text += fmt::format("{}{}", text.empty() ? "either " : ", or ", name_of(one.cause));
+  return text + "; a capture at the other end tells";
+}
+
 std::string gap_text(const Group& group) {
   const std::string packets = packets_of(group);
   const bool one = group.packets == 1;
+  if (!group.is_certain())
+    return fmt::format("{} {} missing: {}.", packets, one ? "is" : "are", either_text(group));
   if (group.cause == Cause::missing_in_capture)
     return fmt::format(
         "The capture misses {}: the other end acknowledged {}, so the network has "
@@ -39,14 +51,18 @@ std::string gap_text(const Group& group) {
         "{} {} lost before the capture point: the capture skips {} PSN{}, and {}.", packets,
         one ? "was" : "were", one ? "its" : "their", one ? "" : "s",
         group.role == wire::Role::response ? "the requester asked again" : "the sender sent again");
-  return fmt::format(
-      "{} {} missing: lost before the capture point, or missed by the capture. "
-      "Nothing acknowledges {}, so the capture cannot tell.",
-      packets, one ? "is" : "are", one ? "it" : "them");
+  return {};
 }
 
 std::string recovery_begin(const Group& group) {
   const std::uint64_t events = group.events;
+  if (group.certainty == Certainty::unknown)
+    return fmt::format(
+        "Senders went back {}, and the capture cannot tell why: it lacks the answers, or the "
+        "headers (AETH) that tell a NAK from an ACK",
+        counted(events, "time"));
+  if (group.certainty == Certainty::either)
+    return fmt::format("Senders went back {}: {}", counted(events, "time"), either_text(group));
   switch (group.cause) {
     case Cause::sequence_nak:
       return fmt::format("After NAKs \"PSN sequence error\" senders went back {}",
@@ -69,11 +85,16 @@ std::string recovery_begin(const Group& group) {
     case Cause::reordered:
       return fmt::format("{} for nothing: the packets were late, not lost",
                          counted(events, "retransmission"));
-    default:
+    case Cause::timer_too_short:
       return fmt::format(
-          "Senders went back {}: after a NAK, an RNR NAK or a timeout, as the capture cut off the "
-          "headers that tell a NAK from an ACK",
-          counted(events, "time"));
+          "{} expired before an answer could come: the timer is shorter than the round trip, and "
+          "nothing was lost",
+          counted(events, "timeout"));
+    case Cause::peer_stopped:
+      return fmt::format("{} expired, and the other end answered no more",
+                         counted(events, "timeout"));
+    default:
+      return fmt::format("Senders went back {}", counted(events, "time"));
   }
 }
 
@@ -149,6 +170,14 @@ std::string icrc_text(const Group& group) {
 }
 
 std::string unanswered_text(const Group& group) {
+  if (group.cause == Cause::rnr_exhausted)
+    return fmt::format(
+        "{} found no receive buffer: the receiver refused with RNR NAKs until the sender's retries "
+        "were used up, and the connection ended.",
+        counted(group.packets, "request packet"));
+  if (group.cause == Cause::fatal_nak)
+    return fmt::format("{} got no answer after a fatal NAK, which ended the connection.",
+                       counted(group.packets, "request packet"));
   return fmt::format(
       "{} got no answer until the end of the capture, {} later, though the other "
       "end answered before: it has stopped, or its last answers are missing.",
@@ -179,8 +208,8 @@ std::string storm_text(const Group& group) {
 
 std::string stall_text(const Group& group) {
   return fmt::format(
-      "Requests waited in silence {} until an answer came, up to {}: the other end, "
-      "or what is behind it, was slow.",
+      "Requests waited in silence {} until an answer came, up to {}, far longer than the "
+      "connection's round trips. The capture does not show where the wait arose.",
       group.events == 1 ? "once" : fmt::format("{} times", group.events),
       format_duration(group.longest));
 }
@@ -189,6 +218,13 @@ std::string stall_text(const Group& group) {
 std::string short_text(const Group& group) {
   switch (group.kind) {
     case AnomalyKind::duplicate:
+      if (!group.is_certain())
+        return fmt::format(
+            "{} came again: the path copied {}, or the sender sent {} again. The answers that "
+            "would "
+            "tell are not in the capture.",
+            packets_of(group), verb(group.packets, "it", "them"),
+            verb(group.packets, "it", "them"));
       return fmt::format("The path copied {}: nothing asked for {} again.", packets_of(group),
                          verb(group.packets, "it", "them"));
     case AnomalyKind::retry_storm:

@@ -99,7 +99,7 @@ enum class CounterRelation : std::uint8_t { equal, at_least, at_most };
 
 struct KnownCounter {
   std::string_view name;
-  std::uint64_t HostCounts::* captured;
+  std::uint64_t HostCounts::*captured;
   CounterRelation relation;
   std::string_view what;  // meaning of the counter
 };
@@ -185,7 +185,9 @@ void add_recovery(Hosts& hosts, const Evidence& evidence, const analysis::Anomal
   const Ends ends = ends_of(evidence.analyst, session, anomaly.direction);
   HostCounts& sender = hosts[{point_of(evidence.analyst, session), ends.from_address}];
   ++sender.recoveries;
-  sender.timeouts += anomaly.cause == Cause::timeout || anomaly.cause == Cause::ack_lost;
+  constexpr Cause kTimeouts[] = {Cause::timeout, Cause::ack_lost, Cause::nak_lost,
+                                 Cause::timer_too_short, Cause::peer_stopped};
+  sender.timeouts += static_cast<std::uint64_t>(std::ranges::count(kTimeouts, anomaly.cause));
   sender.lost_responses += anomaly.cause == Cause::response_lost;
 }
 

@@ -182,13 +182,6 @@ std::uint32_t CapturePoints::of(const CapturedFrame& frame,
   return *point;
 }
 
-void CollectedResults::found(const analysis::Anomaly& anomaly) {
-  if (anomalies_.size() < kMostAnomalies)
-    anomalies_.push_back(anomaly);
-  else
-    ++beyond_;
-}
-
 std::vector<analysis::Anomaly>& CollectedResults::in_order() {
   std::ranges::stable_sort(anomalies_, {}, &analysis::Anomaly::frame);
   return anomalies_;

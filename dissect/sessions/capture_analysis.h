@@ -31,13 +31,11 @@ class CapturePoints {
 /// Results of the analysis of a capture, for reports that need all of them.
 class CollectedResults final : public analysis::Results {
  public:
-  /// Anomalies beyond this are counted, not kept.
-  static constexpr std::size_t kMostAnomalies = 300'000;
-
   /// Gets each message. Null: messages are not needed.
   std::function<void(const analysis::Message&)> on_message;
 
-  void found(const analysis::Anomaly& anomaly) override;
+  void found(const analysis::Anomaly& anomaly) override { anomalies_.push_back(anomaly); }
+  void beyond(std::uint64_t anomalies) override { beyond_ = anomalies; }
   void completed(const analysis::Message& message) override {
     if (on_message) on_message(message);
   }

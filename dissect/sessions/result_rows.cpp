@@ -74,6 +74,25 @@ bool names_its_cause(const Anomaly& anomaly) {
   return anomaly.kind == AnomalyKind::nak || anomaly.kind == AnomalyKind::rnr_nak;
 }
 
+Json alternatives_json(const Anomaly& anomaly) {
+  Json all = Json::array();
+  for (const analysis::Hypothesis& one : anomaly.alternatives)
+    all.push_back(
+        {{"kind", analysis::name_of(one.kind)}, {"cause", analysis::token_of(one.cause)}});
+  return all;
+}
+
+/// "lost before the capture point, or missing in the capture"; "the capture cannot tell why".
+std::string cause_words(const Anomaly& anomaly) {
+  using analysis::Certainty;
+  if (anomaly.certainty == Certainty::unknown) return "the capture cannot tell why";
+  if (anomaly.certainty == Certainty::certain) return std::string(analysis::name_of(anomaly.cause));
+  std::string words;
+  for (const analysis::Hypothesis& one : anomaly.alternatives)
+    words += fmt::format("{}{}", words.empty() ? "" : ", or ", analysis::name_of(one.cause));
+  return words;
+}
+
 Json address_json(const Message& message) {
   return message.has_address ? Json(fmt::format("{:#x}", message.va)) : Json();
 }
@@ -221,7 +240,10 @@ Json anomaly_row(const Anomaly& anomaly) {
   row["session"] = anomaly.session;
   row["direction"] = anomaly.direction;
   row["kind"] = analysis::name_of(anomaly.kind);
-  row["cause"] = analysis::name_of(anomaly.cause);
+  row["certainty"] = analysis::name_of(anomaly.certainty);
+  row["cause"] = analysis::token_of(anomaly.cause);
+  row["cause_text"] = analysis::name_of(anomaly.cause);
+  row["alternatives"] = alternatives_json(anomaly);
   row["role"] = wire::name_of(anomaly.role);
   row["psn"] = anomaly.psn;
   row["packets"] = anomaly.packets;
@@ -236,8 +258,8 @@ std::string anomaly_words(const Anomaly& anomaly) {
   std::string text = fmt::format("{}PSN {}", of_response ? "response " : "", anomaly.psn);
   if (anomaly.packets != 1) text += fmt::format(", {} packets", anomaly.packets);
   if (anomaly.last_frame != anomaly.frame) text += fmt::format(", to frame {}", anomaly.last_frame);
-  if (anomaly.cause != analysis::Cause::none && !names_its_cause(anomaly))
-    text += fmt::format(": {}", analysis::name_of(anomaly.cause));
+  if (const std::string cause = cause_words(anomaly); !cause.empty() && !names_its_cause(anomaly))
+    text += fmt::format(": {}", cause);
   if (!anomaly.detail.empty()) text += fmt::format(": {}", anomaly.detail);
   if (anomaly.related_frame != 0 && anomaly.related_frame != anomaly.frame)
     text += fmt::format(" (frame {})", anomaly.related_frame);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/findings/classify.h"
 #include "core/quantity.h"
 
 namespace lw::analysis {
@@ -75,6 +76,25 @@ void Analyst::finish() {
   waiting_ = {};
   for (Session& session : sessions_) finish(session);
   report_pauses();
+  report_findings();
+}
+
+/// Classifies all facts: now the whole capture is known.
+void Analyst::report_findings() {
+  CaptureFacts capture;
+  for (const Session& session : sessions_)
+    for (const Session::Direction& direction : session.directions)
+      if (direction.stream) direction.stream->add_to(capture);
+  for (const Fact& fact : std::exchange(log_.facts(), {})) {
+    ConnectionFacts connection;
+    if (fact.seen.session != 0) {
+      const Session& session = sessions_[fact.seen.session - 1];
+      if (const auto& stream = session.directions[fact.seen.direction].stream)
+        connection = stream->facts();
+    }
+    if (const auto anomaly = classify(fact, connection, capture)) results_.found(*anomaly);
+  }
+  if (log_.beyond() > 0) results_.beyond(log_.beyond());
 }
 
 void Analyst::add_pause(std::uint64_t number, Instant stamp, const wire::PfcFields& fields) {
@@ -101,7 +121,7 @@ void Analyst::report_pauses() {
         fmt::format("{}{} of priority {}", first_pause_->detail.empty() ? "" : ", ",
                     pauses_[priority], priority);
   }
-  results_.found(*first_pause_);
+  log_.add(*first_pause_);
 }
 
 Session* Analyst::session_of(const Packet& packet) {
@@ -146,10 +166,14 @@ RequestStream& Analyst::stream_of(Session& session, std::uint8_t direction) {
   StreamSetup setup{.session = session.number, .direction = direction, .mtu = {}};
   const std::uint32_t requests = session.directions[direction].flow;
   const std::uint32_t responses = session.directions[1 - direction].flow;
-  if (requests != QpFlow::kNone) setup.mtu = flows_.mtu_of(requests);
+  if (requests != QpFlow::kNone) {
+    setup.mtu = flows_.mtu_of(requests);
+    setup.scheme = flows_[requests].recovery.scheme();
+    setup.least_reaction = flows_[requests].recovery.least_reaction();
+  }
   setup.answered = responses != QpFlow::kNone && flows_[responses].responses > 0;
   if (responses != QpFlow::kNone) setup.largest_response = flows_[responses].largest_payload;
-  stream = std::make_unique<RequestStream>(setup, results_);
+  stream = std::make_unique<RequestStream>(setup, results_, log_);
   stream->remember(memory_);
   return *stream;
 }
@@ -197,17 +221,16 @@ void Analyst::count(Session& session, Session::Direction& direction, std::uint8_
   Anomaly found = about(session, index, packet);
   found.kind = AnomalyKind::p_key;
   found.detail = fmt::format("{:#06x} in place of {:#06x}", packet.p_key, *direction.p_key);
-  results_.found(found);
+  log_.add(found);
 }
 
-/// A packet with a bad ICRC: the receiver drops it, and so does the analysis. If no packet of the
-/// flow has a right one, the capture was taken where there are none.
+/// A packet with a bad ICRC: the receiver drops it, and so does the analysis. If no packet of
+/// its source has a right one, the capture was taken where there are none.
 bool Analyst::is_dropped(Session& session, std::uint8_t direction, const Packet& packet) {
   if (packet.info == nullptr) return true;
   if (!packet.bad_icrc) return false;
-  constexpr std::uint64_t kEnough = 8;
   const QpFlow& flow = flows_[packet.flow];
-  const bool none_right = flow.good_icrcs == 0 && flow.bad_icrcs >= kEnough;
+  const bool none_right = flows_.lacks_icrcs(packet.flow);
   const bool first = session.directions[direction].bad_icrcs++ == 0;
   if (none_right && !first) return false;
   Anomaly found = about(session, direction, packet);
@@ -217,7 +240,7 @@ bool Analyst::is_dropped(Session& session, std::uint8_t direction, const Packet&
   } else if (const auto known = explanations_.find(packet.number); known != explanations_.end()) {
     found.detail = known->second;
   }
-  results_.found(found);
+  log_.add(found);
   return !none_right;
 }
 
@@ -241,12 +264,12 @@ void Analyst::judge_congestion(const Session& session) {
       found.kind = AnomalyKind::ce_without_cnp;
       found.packets = marked.congested;
       found.frame = found.last_frame = marked.first_congested;
-      results_.found(found);
+      log_.add(found);
     } else if (marked.congested == 0 && back.cnps > 0 && marked.packets > 0) {
       found.kind = AnomalyKind::cnp_without_ce;
       found.packets = back.cnps;
       found.frame = found.last_frame = back.first_cnp;
-      results_.found(found);
+      log_.add(found);
     }
   }
 }
@@ -266,14 +289,14 @@ void Analyst::judge_plateau(const Session& session, std::uint8_t direction) {
         "never more than {} READs and atomics outstanding: the connection's limit, or the depth of "
         "the sender's queue",
         counts.most_reads);
-    results_.found(found);
+    log_.add(found);
   } else if (counts.held_by_window()) {
     found.packets = counts.held;
     found.detail = fmt::format(
         "never more than {} packets of SENDs and WRITEs outstanding, and {:.0f} % of the time "
         "waited for their ACKs: the depth of the sender's queue, or its window",
         counts.most_outstanding, 100 * counts.held_share());
-    results_.found(found);
+    log_.add(found);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/anomaly.h"
+#include "analysis/findings/finding_log.h"
 #include "analysis/qp_flows.h"
 #include "analysis/requests/request_stream.h"
 #include "wire/pfc.h"
@@ -89,6 +90,7 @@ class Analyst {
   Session* begin_session(const Packet& packet);
   void share_memory();
   void report_pauses();
+  void report_findings();
   RequestStream& stream_of(Session& session, std::uint8_t direction);
   void count(Session& session, Session::Direction& direction, std::uint8_t index,
              const Packet& packet);
@@ -98,6 +100,7 @@ class Analyst {
   void judge_plateau(const Session& session, std::uint8_t direction);
 
   Results& results_;
+  FindingLog log_;
   PacketObserver* observer_;
   PacketReader reader_;
   QpFlows flows_;

@@ -52,27 +52,51 @@ const KindRow& row_of(AnomalyKind kind) noexcept {
   return *std::ranges::find(kKinds, kind, &KindRow::kind);
 }
 
+struct CauseRow {
+  Cause cause;
+  std::string_view token, name;
+};
+
+constexpr CauseRow kCauses[] = {
+    {Cause::none, "none", ""},
+    {Cause::lost_before_capture, "lost_before", "lost before the capture point"},
+    {Cause::missing_in_capture, "missing_in_capture", "missing in the capture"},
+    {Cause::before_capture, "before_capture", "sent before the capture began"},
+    {Cause::not_sent, "not_sent", "not sent"},
+    {Cause::lost_behind, "lost_behind", "lost behind the capture point"},
+    {Cause::reordered_behind, "reordered_behind", "overtaken behind the capture point"},
+    {Cause::sequence_nak, "nak", "NAK: PSN sequence error"},
+    {Cause::receiver_not_ready, "rnr", "RNR NAK"},
+    {Cause::timeout, "timer", "timeout: no NAK before it"},
+    {Cause::nak_lost, "nak_lost", "timeout: the NAK did not arrive"},
+    {Cause::response_lost, "response_lost", "READ response lost"},
+    {Cause::ack_lost, "ack_lost", "its ACK did not arrive"},
+    {Cause::reordered, "late_not_lost", "late, not lost"},
+    {Cause::timer_too_short, "timer_short", "the timer is shorter than the round trip"},
+    {Cause::peer_stopped, "peer_stopped", "the other end answers no more"},
+    {Cause::request_copied, "request_copied", "the path copied the request"},
+    {Cause::request_resent, "request_resent", "the request was sent again"},
+    {Cause::path_copy, "path_copy", "the path copied it"},
+    {Cause::rnr_exhausted, "rnr_exhausted", "refused with RNR NAKs until the retries were used up"},
+    {Cause::fatal_nak, "fatal_nak", "fatal NAK"},
+};
+
+const CauseRow& row_of(Cause cause) noexcept {
+  return *std::ranges::find(kCauses, cause, &CauseRow::cause);
+}
+
 }  // namespace
 
 std::string_view name_of(AnomalyKind kind) noexcept { return row_of(kind).name; }
 std::string_view help_of(AnomalyKind kind) noexcept { return row_of(kind).help; }
 std::span<const AnomalyKind> all_anomaly_kinds() noexcept { return kAll; }
 
-std::string_view name_of(Cause cause) noexcept {
-  constexpr std::string_view kNames[] = {
-      "",
-      "lost before the capture point",
-      "missing in the capture",
-      "lost before the capture point, or missing in the capture",
-      "NAK: PSN sequence error",
-      "RNR NAK",
-      "timeout: no NAK before it",
-      "READ response lost",
-      "its ACK did not arrive",
-      "late, not lost",
-      "fatal NAK",
-  };
-  return kNames[static_cast<std::size_t>(cause)];
+std::string_view name_of(Cause cause) noexcept { return row_of(cause).name; }
+std::string_view token_of(Cause cause) noexcept { return row_of(cause).token; }
+
+std::string_view name_of(Certainty certainty) noexcept {
+  constexpr std::string_view kNames[] = {"certain", "either", "unknown"};
+  return kNames[static_cast<std::size_t>(certainty)];
 }
 
 }  // namespace lw::analysis

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,20 +45,67 @@ enum class Cause : std::uint8_t {
   none,
   lost_before_capture,  // sent, and did not reach the capture point
   missing_in_capture,   // the receiver acknowledged it: the path has carried it
-  lost_or_missing,      // one of these two; nothing shows which
+  before_capture,       // sent before the capture began
+  not_sent,             // the sender skipped it: it was acknowledged
+  lost_behind,          // captured, and did not reach the receiver
+  reordered_behind,     // captured, and overtaken on its way to the receiver
   sequence_nak,         // a NAK "PSN sequence error"
   receiver_not_ready,   // an RNR NAK
   timeout,              // no NAK before it
+  nak_lost,             // a timeout, though the receiver sent a NAK: it did not arrive
   response_lost,        // a READ's response has a gap, so the rest is asked for again
   ack_lost,             // the packets were acknowledged before: the ACK did not arrive
   reordered,            // the packet was late, not lost: a spurious retransmission
+  timer_too_short,      // the sender's timer is shorter than the round trip
+  peer_stopped,         // the other end answers no more
+  request_copied,       // of a response: the path copied its request
+  request_resent,       // of a response: its request was sent again
+  path_copy,            // the path copied it
+  rnr_exhausted,        // the receiver refused with RNR NAKs until the retries were used up
   fatal_nak,            // a NAK after which a QP is in the error state
+};
+
+/// How many explanations the capture leaves.
+enum class Certainty : std::uint8_t {
+  certain,  // one: the anomaly's kind and cause
+  either,   // two or three: the alternatives
+  unknown,  // more, or none
+};
+
+/// What an anomaly may be.
+struct Hypothesis {
+  AnomalyKind kind{};
+  Cause cause{};
+  friend bool operator==(const Hypothesis&, const Hypothesis&) = default;
+};
+
+/// Up to three hypotheses, the likeliest first.
+class Hypotheses {
+ public:
+  static constexpr std::size_t kMost = 3;
+  constexpr Hypotheses() = default;
+  constexpr Hypotheses(std::initializer_list<Hypothesis> all) {
+    for (const Hypothesis& one : all)
+      if (count_ < kMost) all_[count_++] = one;
+  }
+  [[nodiscard]] constexpr const Hypothesis* begin() const noexcept { return all_.data(); }
+  [[nodiscard]] constexpr const Hypothesis* end() const noexcept { return all_.data() + count_; }
+  [[nodiscard]] constexpr bool empty() const noexcept { return count_ == 0; }
+  friend bool operator==(const Hypotheses& a, const Hypotheses& b) {
+    return std::ranges::equal(a, b);
+  }
+
+ private:
+  std::array<Hypothesis, kMost> all_{};
+  std::uint8_t count_ = 0;
 };
 
 /// One event in one direction of a session. Which members are used depends on the kind.
 struct Anomaly {
   AnomalyKind kind{};
-  Cause cause = Cause::none;
+  Cause cause = Cause::none;  // unless certain: the likeliest
+  Certainty certainty = Certainty::certain;
+  Hypotheses alternatives = {};           // of Certainty::either
   wire::Role role = wire::Role::request;  // of the packets
   std::uint32_t session = 0;              // 0: none
   std::uint8_t direction = 0;       // 0: requests of the session's first sender; 1: of the other
@@ -69,8 +119,10 @@ struct Anomaly {
   std::string detail = {};          // text about what the other members don't say; may be empty
 };
 
-std::string_view name_of(AnomalyKind kind) noexcept;  // "psn_gap"
-std::string_view name_of(Cause cause) noexcept;       // "lost before the capture point"
+std::string_view name_of(AnomalyKind kind) noexcept;     // "psn_gap"
+std::string_view name_of(Cause cause) noexcept;          // "lost before the capture point"
+std::string_view token_of(Cause cause) noexcept;         // "lost_before"
+std::string_view name_of(Certainty certainty) noexcept;  // "either"
 /// Returns a short description of a kind.
 std::string_view help_of(AnomalyKind kind) noexcept;
 std::span<const AnomalyKind> all_anomaly_kinds() noexcept;
@@ -107,8 +159,10 @@ class Results {
   Results(const Results&) = delete;
   Results& operator=(const Results&) = delete;
   virtual ~Results() = default;
-  /// Called as soon as an anomaly is certain, so not always in the order of the frames.
+  /// Called at the end of the capture, when all its facts are known; not in the order of frames.
   virtual void found(const Anomaly& anomaly) = 0;
+  /// Called once after that: the number of anomalies beyond FindingLog::kMost.
+  virtual void beyond(std::uint64_t /*anomalies*/) {}
   /// Called in the order of PSNs within a direction.
   virtual void completed(const Message& message) = 0;
 };

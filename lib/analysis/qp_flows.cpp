@@ -20,6 +20,11 @@ QpFlowKey reversed(const QpFlowKey& key) noexcept {
           .point = key.point};
 }
 
+bool is_sequence_nak(const Packet& packet) noexcept {
+  constexpr std::uint8_t kSequenceError = 0x60;  // IBTA vol. 1, 9.3.3
+  return packet.has_aeth && packet.syndrome == kSequenceError;
+}
+
 bool begins_message(const Packet& packet) noexcept {
   return packet.info->position == wire::Position::first ||
          packet.info->position == wire::Position::only;
@@ -110,14 +115,37 @@ std::uint32_t QpFlows::enter(const KeyedPacket& keyed) {
   if (index == QpFlow::kNone) return index;
   QpFlow& flow = flows_[index];
   flow.encapsulation = keyed.encapsulation;
-  flow.good_icrcs += packet.good_icrc;
-  flow.bad_icrcs += packet.bad_icrc;
-  if (packet.bad_icrc || packet.info == nullptr) return index;
+  count_icrc(flow, packet);
+  if (is_damaged(flow, packet) || packet.info == nullptr) return index;
   learn(flow, packet);
   if (packet.is_request()) learn_request(index, packet);
   if (packet.is_response()) learn_response(index, packet);
   if (keyed.rare && keyed.rare->connection) learn_connection(keyed.key, *keyed.rare->connection);
   return index;
+}
+
+/// Counts an ICRC. The first good one of a source shows that the frames before it were damaged:
+/// what was learned from them is forgotten.
+void QpFlows::count_icrc(QpFlow& flow, const Packet& packet) noexcept {
+  SourceIcrcs& icrcs = icrcs_[flow.source];
+  flow.bad_icrcs += packet.bad_icrc;
+  icrcs.bad += packet.bad_icrc;
+  if (!packet.good_icrc) return;
+  if (flow.good_icrcs++ > 0) return;
+  ++icrcs.good_flows;
+  if (flow.bad_icrcs > 0 && is_free(flow)) {
+    flow.requests = flow.responses = 0;
+    flow.candidates.clear();
+  }
+}
+
+/// Index of the ICRC counts of a key's source at its point.
+std::uint32_t QpFlows::source_of(const QpFlowKey& key) {
+  const QpFlowKey source{.source = key.source, .point = key.point};
+  const auto [known, is_new] =
+      sources_.try_emplace(source, static_cast<std::uint32_t>(icrcs_.size()));
+  if (is_new) icrcs_.emplace_back();
+  return known->second;
 }
 
 std::uint32_t QpFlows::current_of(const QpFlowKey& key, std::uint64_t hash) {
@@ -132,8 +160,9 @@ std::uint32_t QpFlows::current_of(const QpFlowKey& key, std::uint64_t hash) {
 std::uint32_t QpFlows::find(const KeyedPacket& keyed) {
   const std::uint32_t known = current_of(keyed.key, keyed.hash);
   if (known == QpFlow::kNone) return begin(keyed.key);
-  if (keyed.packet.bad_icrc || (continues(flows_[known], keyed.packet) &&
-                                !begins_unreliable_flow(flows_[known], keyed.packet)))
+  if (is_damaged(flows_[known], keyed.packet) ||
+      (continues(flows_[known], keyed.packet) &&
+       !begins_unreliable_flow(flows_[known], keyed.packet)))
     return known;
   const std::uint32_t peer = flows_[known].peer;
   end(known);
@@ -202,7 +231,7 @@ std::uint32_t QpFlows::begin_next(std::uint32_t index) {
 std::uint32_t QpFlows::begin(const QpFlowKey& key) {
   if (flows_.size() >= kMostFlows) return QpFlow::kNone;
   const auto index = static_cast<std::uint32_t>(flows_.size());
-  flows_.push_back({.key = key});
+  flows_.push_back({.key = key, .source = source_of(key)});
   current_[key] = index;
   recent_[QpFlowKeyHash{}(key) % recent_.size()] = index;
   if (key.source_qp > 1) {
@@ -292,6 +321,7 @@ void QpFlows::learn_request(std::uint32_t index, const Packet& packet) {
   note_restart(index, packet);
   QpFlow& flow = flows_[index];
   if (flow.restart) ++flow.restart->requests;
+  if (flow.recovery.is_open()) flow.recovery.add(packet.psn, flow.end_psn, packet.stamp);
   if (flow.read) vote(flow, packet.psn);
   const bool reads = packet.info->operation == wire::Operation::read_request && packet.has_reth;
   if (reads) flow.read = QpFlow::PendingRead{packet.psn, packet.dma_length};
@@ -324,6 +354,8 @@ void QpFlows::learn_response(std::uint32_t index, const Packet& packet) {
   flow.response_psn = packet.psn;
   if (packet.has_aeth) flow.msn = packet.msn;
   if (packet.has_aeth && flow.peer != QpFlow::kNone) flows_[flow.peer].restart.reset();
+  if (is_sequence_nak(packet) && flow.peer != QpFlow::kNone)
+    flows_[flow.peer].recovery.add_nak(packet.psn, packet.stamp);
   if (is_free(flow)) match(index, packet.psn);
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/findings/recovery_votes.h"
 #include "analysis/packet.h"
 #include "emulator/events/cm_learner.h"
 
@@ -50,6 +51,7 @@ struct QpFlow {
   QpFlowKey key;
   std::uint32_t peer = kNone;     // the other direction
   std::uint32_t session = kNone;  // set by the owner of the flows
+  std::uint32_t source = 0;       // index of its source's ICRCs
   PairedBy paired_by = PairedBy::none;
   wire::Transport transport = wire::Transport::rc;
   wire::Encapsulation encapsulation = wire::Encapsulation::ipv4;
@@ -69,6 +71,7 @@ struct QpFlow {
   std::array<std::uint32_t, 5> mtu_votes{};  // votes of the PSNs after READs: 256, 512, ... 4096
   std::vector<Candidate> candidates = {};
   std::optional<Restart> restart = {};
+  RecoveryVotes recovery = {};  // of its sender
 };
 
 /// From frame `frame` on, packets of the flows `from` belong to the flows `to`, in the same order:
@@ -102,6 +105,12 @@ class QpFlows {
   /// Processes a packet of a capture and returns its flow; kNone if there are kMostFlows others.
   /// Nothing is learned from frames with a bad ICRC.
   std::uint32_t enter(const KeyedPacket& keyed);
+  /// Whether the capture has no ICRCs of a flow's source: all of them are wrong, and it has sent
+  /// enough frames so that this is no chance.
+  [[nodiscard]] bool lacks_icrcs(std::uint32_t flow) const noexcept {
+    const SourceIcrcs& icrcs = icrcs_[flows_[flow].source];
+    return icrcs.good_flows == 0 && icrcs.bad >= kEnoughBad;
+  }
   /// Returns, once, which packets that enter() has assigned belong to other flows, as its last
   /// packet showed; nothing: none.
   [[nodiscard]] std::optional<MovedPackets> take_moved() noexcept {
@@ -120,6 +129,19 @@ class QpFlows {
   [[nodiscard]] std::size_t size() const noexcept { return flows_.size(); }
 
  private:
+  /// ICRCs of the packets from one address at one point.
+  struct SourceIcrcs {
+    std::uint32_t good_flows = 0;  // flows with a good ICRC
+    std::uint64_t bad = 0;
+  };
+  static constexpr std::uint64_t kEnoughBad = 3;
+
+  /// Whether a bad ICRC shows damage: other frames of the source have good ones.
+  [[nodiscard]] bool is_damaged(const QpFlow& flow, const Packet& packet) const noexcept {
+    return packet.bad_icrc && icrcs_[flow.source].good_flows > 0;
+  }
+  void count_icrc(QpFlow& flow, const Packet& packet) noexcept;
+  std::uint32_t source_of(const QpFlowKey& key);
   std::uint32_t find(const KeyedPacket& keyed);
   void note_restart(std::uint32_t requests, const Packet& packet);
   [[nodiscard]] bool shows_restart(const QpFlow& responses, const Packet& packet) const noexcept;
@@ -150,6 +172,8 @@ class QpFlows {
   [[nodiscard]] std::vector<QpFlow::Candidate> possible_peers(const QpFlow& flow);
 
   std::vector<QpFlow> flows_;
+  std::vector<SourceIcrcs> icrcs_;
+  std::unordered_map<QpFlowKey, std::uint32_t, QpFlowKeyHash> sources_;  // index into icrcs_
   std::unordered_map<QpFlowKey, std::uint32_t, QpFlowKeyHash> current_;
   /// The flow used last, by the low bits of its key's hash: 19 ns to find one, instead of 40 with
   /// current_.

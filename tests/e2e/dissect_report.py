@@ -253,7 +253,7 @@ class Page(InFolder):
         self.open(self.report(LOSS))
         rows = rows_of('anomalies', LOSS)
         for words, wanted in (('retransmission', lambda row: row['kind'] == 'retransmission'),
-                              ('retransmission arrive', lambda row: row['cause'].startswith('its ACK')),
+                              ('retransmission arrive', lambda row: row['cause'] == 'ack_lost'),
                               ('no such word', lambda row: False)):
             self.filter('anomalies', words)
             expected = [str(row['frame']) for row in rows if wanted(row)]

@@ -36,6 +36,10 @@ class IpNumbers {
     const int ahead = difference(id, newest_);
     return ordered() && ahead < 0 && ahead > -kLargestStep;
   }
+  /// True if no packet was sent between the last new one and this one.
+  [[nodiscard]] bool follows_last(std::uint16_t id) const noexcept {
+    return last_ && difference(id, *last_) == 1;
+  }
   /// Number of packets that the sender may have sent between the newest one and this one.
   [[nodiscard]] std::uint64_t skipped_before(std::uint16_t id) const noexcept {
     return static_cast<std::uint64_t>(std::max(0, difference(id, newest_) - 1));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "analysis/anomaly.h"
 #include "analysis/packet.h"
 #include "analysis/requests/sent_log.h"
 
@@ -19,6 +20,7 @@ struct Nak {
   bool late = false;  // the packet that it asks for was late, not lost
   /// It repeats a NAK, and came too soon after the newest transmission to be an answer to it.
   bool outdated = false;
+  Cause refusal = Cause::none;  // fatal_nak: the QP is in the error state
 };
 
 /// The last NAKs of one direction, in order of arrival. Finds the NAK that a retransmission
@@ -68,6 +70,14 @@ class NakLog {
   /// Whether a NAK names `psn` that a recovery has followed.
   [[nodiscard]] bool was_answered(Sequence psn) const noexcept {
     return std::ranges::any_of(naks_, [psn](const Nak& nak) { return nak.used && nak.psn == psn; });
+  }
+
+  /// How the newest NAK of `psn` refused it for good, if nothing more was sent; none: it did not.
+  [[nodiscard]] Cause refusal_of(Sequence psn) const noexcept {
+    Cause refusal = Cause::none;
+    for (const Nak& nak : naks_)
+      if (nak.psn == psn) refusal = nak.rnr ? Cause::rnr_exhausted : nak.refusal;
+    return refusal;
   }
 
   /// Whether an RNR NAK names `psn`. A receiver without a buffer may report the packets after it as

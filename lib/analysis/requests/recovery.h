@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/anomaly.h"
+#include "analysis/findings/facts.h"
 #include "analysis/packet.h"
 #include "analysis/requests/sent_log.h"
 
@@ -32,6 +33,7 @@ struct Recovery {
   std::uint64_t first_frame = 0, last_frame = 0, related_frame = 0;
   Instant first = {}, last = {};     // stamps
   Instant since = {};                // first sign of the loss
+  Waits waits = {};                  // before its first packet
   std::vector<Filled> filled = {};   // lost for the first time
   std::vector<Filled> skipped = {};  // lost once more
 

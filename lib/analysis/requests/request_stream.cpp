@@ -14,6 +14,8 @@ namespace {
 using wire::Operation;
 
 constexpr Sequence kFirstOrigin = Sequence{1} << 32;  // leaves room for smaller ones
+/// Packets in order after which the begin of a capture is over.
+constexpr std::uint32_t kSettled = 4;
 /// Number of packets for which unreliable requests wait for late ones, if memory suffices.
 constexpr std::size_t kLatePackets = 1024;
 
@@ -37,6 +39,7 @@ void RequestStream::count_request(const Packet& packet) {
   if (counts_.packets == 0 && counts_.responses == 0) counts_.first = packet.stamp;
   counts_.last = std::max(counts_.last, packet.stamp);
   ++counts_.packets;
+  counts_.acks_asked += packet.ack_req;
   counts_.bytes += packet.wire_length;
   if (packet.info != counted_) {
     counted_ = packet.info;
@@ -98,6 +101,7 @@ bool RequestStream::extend_cut_read(Sequence end) {
 void RequestStream::advance(const Packet& packet, Sequence psn) {
   judge_fill(&packet, psn, nullptr);
   end_recovery();
+  in_order_ += in_order_ < kSettled;
   if (ended_ && is_final(*ended_, packet)) report_ended();
   if (early_ack_ && early_ack_->psn >= psn) report_.ack_of_unsent(*early_ack_, packet);
   early_ack_.reset();
@@ -116,10 +120,19 @@ void RequestStream::append(const Packet& packet, Sequence psn) {
   retire_beyond(reliable_ ? memory_.waiting : std::min(memory_.waiting, kLatePackets));
 }
 
+/// Whether a capture may have begun while its sender repeated a single packet: then the PSNs before
+/// the next packet were sent before. The sender's IP numbers tell, or the length of the gap.
+bool RequestStream::begins_within_recovery(const Packet& packet, Sequence psn) const noexcept {
+  constexpr Sequence kMany = 8;
+  if (in_order_ >= kSettled || !reliable_) return false;
+  return psn - next_ >= kMany || ip_numbers_.follows_last(packet.ip_id);
+}
+
 /// Processes a packet beyond the next PSN: the PSNs in between are missing, as far as is known now.
 void RequestStream::skip(const Packet& packet, Sequence psn) {
   judge_fill(&packet, psn, nullptr);
   end_recovery();
+  if (begins_within_recovery(packet, psn)) begin_ = psn;
   log_.push([&] { return gap_before(packet, next_, psn); });
   next_ = psn;
   previous_ = nullptr;
@@ -140,7 +153,8 @@ void RequestStream::behind(const Packet& packet, Sent sent) {
     fill_gap(packet, sent);
   } else if (recovery_ && known != nullptr && goes_on(*recovery_, packet, sent, *known)) {
     ++counts_.resent;
-    if (sent.psn > recovery_->next) recovery_->skip_to(sent.psn, packet);
+    if (sent.psn > recovery_->next && lost_before(packet, sent.psn))
+      recovery_->skip_to(sent.psn, packet);
     continue_recovery(packet, known, sent);
   } else if (was_skipped(sent.psn, known)) {
     doubt_ = Doubt{packet, sent};
@@ -148,6 +162,14 @@ void RequestStream::behind(const Packet& packet, Sent sent) {
   } else {
     repeat(packet, sent, known);
   }
+}
+
+/// Whether the packets between the recovery's last one and `psn` were lost. The sender may also
+/// have skipped them because an answer acknowledged them.
+bool RequestStream::lost_before(const Packet& packet, Sequence psn) const noexcept {
+  if (psn == interrupted_) return false;  // one packet of the recovery before was late
+  if (psn > acked_) return true;
+  return ip_numbers_.ordered() && ip_numbers_.skipped_before(packet.ip_id) == psn - recovery_->next;
 }
 
 /// Processes a PSN below the first of the capture: the PSNs in between were sent before, or come
@@ -435,13 +457,15 @@ std::optional<Cause> RequestStream::cause_of(const Packet& packet, Sequence psn,
   const bool silent = silence_ >= kShortestTimer;
   const bool copied = known != nullptr && is_copy(packet, *known);
   const bool fetches = is_read(packet.info->opcode) || is_atomic(packet.info->opcode);
-  if (Nak* const nak = answered_nak(psn, copied && !fetches)) {
+  const auto gap = fetches ? fetched_.gap_in(psn, psn + span_of(packet)) : std::nullopt;
+  Nak* const nak = answered_nak(psn, copied && !fetches);
+  if (nak != nullptr && !(gap && gap->stamp > nak->stamp)) {
     nak->used = true;
     related = nak->frame;
     if (nak->late) return Cause::reordered;
     return naks_.was_refused(nak->psn) ? Cause::receiver_not_ready : Cause::sequence_nak;
   }
-  if (const auto gap = fetched_.gap_in(psn, psn + span_of(packet)); fetches && gap) {
+  if (gap) {
     related = gap->frame;
     return silent && !is_answer(packet, gap->stamp) ? Cause::timeout : Cause::response_lost;
   }
@@ -478,8 +502,23 @@ void RequestStream::begin_recovery(const Packet& packet, const Sent& sent, Cause
                        .first_frame = packet.number,
                        .related_frame = related,
                        .first = packet.stamp,
-                       .since = first_sign(packet, sent, cause, related)};
+                       .since = first_sign(packet, sent, cause, related),
+                       .waits = waits_before(packet.stamp, log_.find(sent.psn), related)};
   note_lost_beginning(sent);
+}
+
+/// Times before a recovery that begins at `begin` with a packet. `known`: its entry in the log;
+/// null: none. `related`: the frame of the NAK or gap that asked for it.
+Waits RequestStream::waits_before(Instant begin, const Sent* known, std::uint64_t related) {
+  Waits waits;
+  if (const Nak* const nak = naks_.of_frame(related))
+    waits.asked = stamp_difference(begin, nak->stamp);
+  if (known == nullptr || !known->seen) return waits;
+  if (const auto gap = fetched_.gap_in(known->psn, known->psn + known->span))
+    waits.asked = stamp_difference(begin, gap->stamp);
+  waits.sent = stamp_difference(begin, known->last_stamp);
+  if (known->answered) waits.answered = stamp_difference(begin, known->response_stamp);
+  return waits;
 }
 
 /// When the loss of a recovery first showed: the NAK, the gap in a READ's response, or the last
@@ -501,7 +540,9 @@ void RequestStream::begin_recovery(Fill fill) {
   recovery_start_ = fill.first;
   recovery_stamp_ = fill.first_stamp;
   const std::uint64_t nak_frame = fill.nak_frame;
+  const Instant begin = fill.first_stamp;
   recovery_ = std::move(fill).as_recovery(cause);
+  recovery_->waits = waits_before(begin, nullptr, nak_frame);
   counts_.resent += recovery_->packets;
   if (Nak* const nak = naks_.of_frame(nak_frame)) nak->used = true;
   if (const Sent* const first = log_.find(recovery_start_)) note_lost_beginning(*first);
@@ -546,7 +587,9 @@ void RequestStream::end_recovery() {
   recovery_.reset();
   // A sender that doesn't go back up to its newest packet repeats single packets.
   const bool goes_back = recovery.next >= next_;
-  selective_ = !goes_back && recovery.cause == Cause::sequence_nak;
+  if (setup_.scheme == RecoveryScheme::unknown)
+    selective_ = !goes_back && recovery.cause == Cause::sequence_nak;
+  interrupted_ = goes_back ? 0 : recovery.next;
   const bool open = !recovery.filled.empty() || !recovery.skipped.empty();
   ended_ = Ended{std::move(recovery), goes_back, next_ + kLatePackets};
   // Missing packets may still come, if numbers show that they are late.
@@ -562,11 +605,20 @@ bool RequestStream::was_late(const Fill& fill, Sequence psn) {
          stamp_difference(fill.first_stamp, fill.filled.front().stamp) < kShortestTimer;
 }
 
+/// Whether a NAK asked for the packets that filled a gap: they came no sooner than any answer to a
+/// NAK did. Nothing: the capture shows no such answer, or nothing asked for them.
+std::optional<bool> RequestStream::was_asked_for(const Fill& fill) {
+  const Nak* const nak = naks_.of_frame(fill.nak_frame);
+  if (!selective_ || nak == nullptr || nak->psn != fill.first) return std::nullopt;
+  if (!setup_.least_reaction) return std::nullopt;
+  return stamp_difference(fill.first_stamp, nak->stamp) >= *setup_.least_reaction;
+}
+
 /// Decides what a filled gap was, when the next request comes. `psn`: PSN of this request. `known`:
 /// its entry in the log; null: it is new.
 void RequestStream::judge_fill(const Packet* next, Sequence psn, const Sent* known) {
   if (held_ && next != nullptr && psn <= held_->first && known != nullptr && known->seen)
-    judge_held(true);
+    judge_held(stamp_difference(next->stamp, held_->last_stamp) < kShortestTimer);
   if (!fill_) return;
   const bool goes_on = psn == fill_->next;
   // The packet fills a gap as well. After a NAK, a sender that repeats single packets fills
@@ -575,11 +627,13 @@ void RequestStream::judge_fill(const Packet* next, Sequence psn, const Sent* kno
   if (fills && (goes_on || (fill_->nak_frame != 0 && psn > fill_->next))) return;
   Fill fill = std::move(*fill_);
   fill_.reset();
-  const bool goes_back = known != nullptr && psn >= fill.next && (goes_on || fill.nak_frame != 0) &&
-                         !was_late(fill, psn);
+  const auto asked_for = was_asked_for(fill);
+  const bool goes_back =
+      asked_for.value_or(known != nullptr && psn >= fill.next && (goes_on || fill.nak_frame != 0) &&
+                         !was_late(fill, psn));
   if (goes_back && reliable_) {
     begin_recovery(std::move(fill));
-  } else if (fill.nak_frame != 0 && !(known != nullptr && psn <= fill.first)) {
+  } else if (!asked_for && fill.nak_frame != 0 && !(known != nullptr && psn <= fill.first)) {
     judge_held(false);
     held_ = std::move(fill);
   } else {
@@ -608,17 +662,28 @@ void RequestStream::response(const Packet& packet) {
   if (counts_.packets == 0 && counts_.responses == 0) counts_.first = packet.stamp;
   counts_.last = std::max(counts_.last, packet.stamp);
   ++counts_.responses;
-  if (log_.empty()) return;
+  last_answer_ = packet.stamp;
+  if (log_.empty()) return take_lone_response(packet);
   if (ended_ && is_final(*ended_, packet)) report_ended();
   const Sequence psn = unwrap(packet.psn);
   switch (packet.info->operation) {
     case Operation::ack:
-      return take_ack(packet, psn);
+      take_ack(packet, psn);
+      break;
     case Operation::read_response:
-      return take_read_response(packet, psn);
+      take_read_response(packet, psn);
+      break;
     default:
-      return take_atomic_ack(packet, psn);
+      take_atomic_ack(packet, psn);
   }
+  if (packet.has_aeth) last_msn_ = packet.msn;
+}
+
+/// Processes a response to a request that was not captured.
+void RequestStream::take_lone_response(const Packet& packet) {
+  if (packet.info->operation != Operation::ack || !packet.has_aeth) return;
+  if (wire::AethFields{packet.syndrome, 0}.kind() == wire::AethKind::ack) return;
+  report_.nak(packet, kFirstOrigin + packet.psn, nullptr);
 }
 
 /// Both an ACK and a NAK acknowledge the packets before theirs.
@@ -650,8 +715,9 @@ void RequestStream::take_nak(const Packet& packet, Sequence psn) {
   const bool sequence_error = found.cause == Cause::sequence_nak;
   acknowledge(std::min(psn, next_), packet);
   // Packets after the one that filled the gap are still on their way: it was not sent again.
-  if (sequence_error && held_ && psn == held_->next) judge_held(true);
-  if (sequence_error && fill_ && fill_->nak_frame != 0 && psn == fill_->next) {
+  const bool shows_late = sequence_error && !selective_;  // a receiver that discards them
+  if (shows_late && held_ && psn == held_->next) judge_held(true);
+  if (shows_late && fill_ && fill_->nak_frame != 0 && psn == fill_->next) {
     held_ = std::move(fill_);
     fill_.reset();
     judge_held(true);
@@ -669,7 +735,8 @@ void RequestStream::take_nak(const Packet& packet, Sequence psn) {
                .stamp = packet.stamp,
                .rnr = rnr,
                .used = !rnr && !sequence_error,
-               .outdated = outdated});
+               .outdated = outdated,
+               .refusal = found.cause == Cause::fatal_nak ? Cause::fatal_nak : Cause::none});
 }
 
 /// Whether a repeated NAK comes sooner after the newest transmission of its packet than any answer
@@ -682,7 +749,7 @@ bool RequestStream::is_outdated(const Packet& nak, Sequence psn) {
 
 void RequestStream::report_asked_for() {
   if (!asked_for_) return;
-  results_.found(*asked_for_);
+  report_.add(*asked_for_);
   asked_for_.reset();
 }
 
@@ -690,12 +757,15 @@ void RequestStream::report_asked_for() {
 bool RequestStream::passed_here(Sequence psn) {
   const Sent* const sent = log_.find(psn);
   if (sent == nullptr || !sent->seen) return false;
+  if (selective_) return true;
   // The receiver discards what comes after a missing packet, until that packet comes.
   if (late_.has_before(psn, sent->last_stamp) || naks_.has_open_before(psn)) return false;
   return recovery_start_ == 0 || psn < recovery_start_ || sent->last_stamp >= recovery_stamp_;
 }
 
 void RequestStream::take_read_response(const Packet& packet, Sequence psn) {
+  counts_.fetches_answered += packet.info->position == wire::Position::last ||
+                              packet.info->position == wire::Position::only;
   if (psn >= next_) extend_cut_read(psn + 1);
   Sent* const read = log_.find(psn);
   if (read == nullptr || !read->seen || !is_read(read->opcode)) return;
@@ -708,6 +778,7 @@ void RequestStream::take_read_response(const Packet& packet, Sequence psn) {
 }
 
 void RequestStream::take_atomic_ack(const Packet& packet, Sequence psn) {
+  ++counts_.fetches_answered;
   Sent* const atomic = log_.find(psn);
   if (atomic == nullptr || !atomic->seen || !is_atomic(atomic->opcode)) return;
   if (atomic->responses > 0) {
@@ -750,6 +821,8 @@ void RequestStream::retire_done() {
 /// Marks a request as executed.
 void RequestStream::mark_acknowledged(Sent& sent, const Packet& packet) {
   if (!sent.seen || sent.answered) return;
+  // Without a new MSN, it answers a repetition: nothing shows that the answers before it are lost.
+  if (sent.fetches && packet.has_aeth && packet.msn == last_msn_) return;
   if (sent.fetches) return fetched_.skip_rest(sent, packet);
   sent.answered = true;
   sent.response_frame = packet.number;
@@ -781,7 +854,7 @@ void RequestStream::retire(Cause cause_of_gap) {
 }
 
 void RequestStream::retire_beyond(std::size_t most) {
-  while (log_.waiting() > most) retire(Cause::lost_or_missing);
+  while (log_.waiting() > most) retire(Cause::none);
 }
 
 void RequestStream::finish(Instant end) {
@@ -799,18 +872,38 @@ void RequestStream::finish(Instant end) {
   messages_.finish();
 }
 
+ConnectionFacts RequestStream::facts() const noexcept {
+  ConnectionFacts facts{.answered = counts_.responses > 0, .stopped = stopped_};
+  if (counts_.rtt.count() > 0) facts.least_rtt = Duration{counts_.rtt.minimum()};
+  facts.least_reaction = setup_.least_reaction;
+  std::uint64_t fetches = 0;
+  for (const auto& [opcode, count] : counts_.opcodes)
+    if (is_read(opcode) || is_atomic(opcode)) fetches += count;
+  const std::uint64_t asked = counts_.acks_asked - std::min(counts_.acks_asked, fetches);
+  facts.ip_numbers_vary = ip_numbers_.vary();
+  facts.all_answered =
+      counts_.naks.empty() && counts_.acks >= asked && counts_.fetches_answered >= fetches;
+  facts.all_repeated = 2 * counts_.resent >= counts_.packets;
+  return facts;
+}
+
 /// Reports requests without a response, if the other direction responds at all, and if they were
-/// sent long enough before the end.
+/// sent long enough before the end. A sender that repeats a request is not answered since it sent
+/// it first.
 void RequestStream::report_unanswered(Instant end) {
   if (!reliable_ || !setup_.answered || counts_.responses == 0 || log_.waiting() == 0) return;
   if (acks_cut_) return;
   const Sent& oldest = log_.oldest_waiting();
   constexpr Duration kLong = std::chrono::milliseconds{100};
   constexpr std::int64_t kRoundTrips = 16;
-  const Duration silence = stamp_difference(end, oldest.last_stamp);
+  constexpr std::uint32_t kMany = 3;  // repetitions
+  const bool repeated = oldest.copies >= kMany;
+  const Duration silence = stamp_difference(end, repeated ? oldest.stamp : oldest.last_stamp);
   if (!oldest.seen || silence < kLong) return;
   if (silence.count() / kRoundTrips < counts_.rtt.maximum()) return;
-  report_.unanswered(oldest, log_.newest().last_frame, next_, end);
+  const Cause refusal = naks_.refusal_of(oldest.psn);
+  if (repeated && refusal == Cause::none) stopped_ = last_answer_;
+  report_.unanswered(oldest, log_.newest().last_frame, next_, end, refusal);
 }
 
 }  // namespace lw::analysis

@@ -25,6 +25,8 @@ struct StreamSetup {
   std::optional<std::uint32_t> mtu;    // bytes; nothing: unknown
   std::uint32_t largest_response = 0;  // payload of a READ response in one packet
   bool answered = true;                // the other direction was captured, and answers
+  RecoveryScheme scheme = RecoveryScheme::unknown;
+  std::optional<Duration> least_reaction = {};  // from a NAK to the packet that it names
 };
 
 /// Number of requests that a stream remembers, 112 bytes each.
@@ -44,13 +46,14 @@ struct StreamMemory {
 /// A gap that is filled later was lost if a recovery fills it, and late otherwise.
 class RequestStream {
  public:
-  RequestStream(const StreamSetup& setup, Results& results)
+  RequestStream(const StreamSetup& setup, Results& results, FindingLog& log)
       : setup_(setup),
-        results_(results),
         messages_(results, setup.session, setup.direction),
-        report_(setup.session, setup.direction, counts_, results),
+        report_(setup.session, setup.direction, counts_, log),
         limits_(counts_),
-        fetched_(log_, counts_, report_) {}
+        fetched_(log_, counts_, report_) {
+    selective_ = setup.scheme == RecoveryScheme::selective;
+  }
   RequestStream(const RequestStream&) = delete;  // parts refer to counts_
   RequestStream& operator=(const RequestStream&) = delete;
 
@@ -66,6 +69,14 @@ class RequestStream {
   /// Ends the stream. `end`: end of the capture.
   void finish(Instant end);
 
+  /// What the capture shows about the requests and their answers, so far.
+  [[nodiscard]] ConnectionFacts facts() const noexcept;
+  /// Adds what these requests show about the capture's completeness.
+  void add_to(CaptureFacts& capture) const noexcept {
+    if (counts_.responses == 0) return;
+    capture.packets += next_ - first_;
+    capture.missing += counts_.missing;
+  }
   [[nodiscard]] const StreamCounts& counts() const noexcept { return counts_; }
   [[nodiscard]] std::uint64_t messages() const noexcept { return messages_.messages(); }
   [[nodiscard]] const StreamSetup& setup() const noexcept { return setup_; }
@@ -107,6 +118,7 @@ class RequestStream {
   void advance(const Packet& packet, Sequence psn);
   void append(const Packet& packet, Sequence psn);
   bool extend_cut_read(Sequence end);
+  [[nodiscard]] bool begins_within_recovery(const Packet& packet, Sequence psn) const noexcept;
   void skip(const Packet& packet, Sequence psn);
   void behind(const Packet& packet, Sent sent);
   void repeat(const Packet& packet, const Sent& sent, Sent* known);
@@ -139,6 +151,7 @@ class RequestStream {
   [[nodiscard]] Instant first_sign(const Packet& packet, const Sent& sent, Cause cause,
                                    std::uint64_t related);
   void begin_recovery(Fill fill);
+  [[nodiscard]] Waits waits_before(Instant begin, const Sent* known, std::uint64_t related);
   void continue_recovery(const Packet& packet, Sent* known, const Sent& sent);
   void end_recovery();
   [[nodiscard]] bool is_final(const Ended& ended, const Packet& packet) const noexcept;
@@ -148,12 +161,15 @@ class RequestStream {
   void judge_fill(const Packet* next, Sequence psn, const Sent* known);
   void judge_held(bool repeated);
   [[nodiscard]] bool was_late(const Fill& fill, Sequence psn);
+  [[nodiscard]] std::optional<bool> was_asked_for(const Fill& fill);
+  [[nodiscard]] bool lost_before(const Packet& packet, Sequence psn) const noexcept;
   [[nodiscard]] bool is_answer(const Packet& packet, Instant before) const noexcept;
 
   // Responses.
   void acknowledge(Sequence end, const Packet& packet);
   void mark_acknowledged(Sent& sent, const Packet& packet);
   [[nodiscard]] bool is_done(const Sent& sent) const noexcept;
+  void take_lone_response(const Packet& packet);
   void take_ack(const Packet& packet, Sequence psn);
   void take_cut_ack(const Packet& packet, Sequence psn);
   void take_nak(const Packet& packet, Sequence psn);
@@ -188,7 +204,6 @@ class RequestStream {
   SentLog log_;
   StreamSetup setup_;
   StreamMemory memory_;
-  Results& results_;
   MessageBuilder messages_;
   StreamCounts counts_;
   StreamReport report_;
@@ -198,7 +213,10 @@ class RequestStream {
   Sequence begin_ = 0;  // the PSN that the capture began with
   std::optional<Recovery> recovery_;
   std::optional<Ended> ended_;
-  Sequence recovery_start_ = 0;  // start of the last recovery
+  Sequence recovery_start_ = 0;   // start of the last recovery
+  Sequence interrupted_ = 0;      // the PSN at which the last recovery would have gone on; 0: none
+  std::uint32_t in_order_ = 0;    // packets in order, up to kSettled
+  std::uint32_t last_msn_ = ~0U;  // of the newest response that has one
   Instant recovery_stamp_;
   std::optional<Fill> fill_, held_;
   std::optional<Jump> jump_;
@@ -209,7 +227,9 @@ class RequestStream {
   /// have refused an early transmission, and may still receive a later one.
   std::optional<Anomaly> asked_for_;
   std::optional<EarlyAck> early_ack_;
-  bool acks_cut_ = false;  // the capture cuts off AETHs, so ACKs and NAKs look alike
+  Instant last_answer_;             // the newest response
+  std::optional<Instant> stopped_;  // the last response, if the sender gave up after it
+  bool acks_cut_ = false;           // the capture cuts off AETHs, so ACKs and NAKs look alike
   std::optional<Doubt> doubt_;
 };
 

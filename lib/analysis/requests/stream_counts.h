@@ -15,6 +15,8 @@ struct StreamCounts {
   std::uint64_t packets = 0, bytes = 0;   // on the wire, copies and retransmissions included
   std::uint64_t payload = 0;              // bytes of requests and READ responses, each once
   std::uint64_t responses = 0, acks = 0;  // of the other end; ACKs are responses too
+  std::uint64_t acks_asked = 0;           // requests with AckReq, no READs and atomics
+  std::uint64_t fetches_answered = 0;     // READs and atomics, to the last packet
   std::uint64_t resent = 0;               // request packets that were seen before, or fill a gap
   std::uint64_t duplicates = 0;           // requests that the path copied
   std::uint64_t responses_duplicated = 0;

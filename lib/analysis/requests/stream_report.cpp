@@ -14,18 +14,19 @@ using wire::Role;
 
 // Losses
 
-void StreamReport::missing(Role role, const Filled& gap, Cause cause) {
+void StreamReport::missing(Role role, const Filled& gap, Cause cause, bool again) {
   if (cause == Cause::missing_in_capture) counts_.missing += gap.packets;
-  results_.found({.kind = AnomalyKind::psn_gap,
-                  .cause = cause,
-                  .role = role,
-                  .session = session_,
-                  .direction = direction_,
-                  .frame = gap.frame,
-                  .last_frame = gap.frame,
-                  .stamp = gap.stamp,
-                  .psn = psn_of(gap.first),
-                  .packets = gap.packets});
+  Anomaly seen{.kind = AnomalyKind::psn_gap,
+               .cause = cause,
+               .role = role,
+               .session = session_,
+               .direction = direction_,
+               .frame = gap.frame,
+               .last_frame = gap.frame,
+               .stamp = gap.stamp,
+               .psn = psn_of(gap.first),
+               .packets = gap.packets};
+  log_.add(Fact{.seen = std::move(seen), .again = again});
 }
 
 void StreamReport::gap(const Sent& gap, Cause cause) {
@@ -57,17 +58,17 @@ void StreamReport::response_gap(const ResponseGap& gap, Cause cause) {
 void StreamReport::late(const Fill& fill, Cause cause) {
   for (const Filled& filled : fill.filled) {
     counts_.out_of_order += filled.packets;
-    results_.found({.kind = AnomalyKind::out_of_order,
-                    .cause = cause,
-                    .session = session_,
-                    .direction = direction_,
-                    .frame = fill.first_frame,
-                    .last_frame = fill.last_frame,
-                    .related_frame = filled.frame,
-                    .stamp = fill.first_stamp,
-                    .duration = stamp_difference(fill.first_stamp, filled.stamp),
-                    .psn = psn_of(filled.first),
-                    .packets = filled.packets});
+    log_.add(Anomaly{.kind = AnomalyKind::out_of_order,
+                     .cause = cause,
+                     .session = session_,
+                     .direction = direction_,
+                     .frame = fill.first_frame,
+                     .last_frame = fill.last_frame,
+                     .related_frame = filled.frame,
+                     .stamp = fill.first_stamp,
+                     .duration = stamp_difference(fill.first_stamp, filled.stamp),
+                     .psn = psn_of(filled.first),
+                     .packets = filled.packets});
   }
 }
 
@@ -77,14 +78,14 @@ void StreamReport::late_after_recovery(const Packet& packet, const Filled& gap) 
   late.cause = Cause::sequence_nak;
   late.related_frame = gap.frame;
   late.duration = stamp_difference(packet.stamp, gap.stamp);
-  results_.found(late);
+  log_.add(late);
 }
 
 void StreamReport::late_in_recovery(const Packet& packet, Sequence psn, const Filled& skipped) {
   Anomaly late = anomaly(AnomalyKind::out_of_order, packet, psn);
   late.related_frame = skipped.frame;
   late.duration = stamp_difference(packet.stamp, skipped.stamp);
-  results_.found(late);
+  log_.add(late);
 }
 
 void StreamReport::late_response(const Packet& packet, Sequence psn, const ResponseGap& gap) {
@@ -92,21 +93,23 @@ void StreamReport::late_response(const Packet& packet, Sequence psn, const Respo
   Anomaly late = response_anomaly(AnomalyKind::out_of_order, packet, psn);
   late.related_frame = gap.frame;
   late.duration = stamp_difference(packet.stamp, gap.stamp);
-  results_.found(late);
+  log_.add(late);
 }
 
 void StreamReport::copy(const Packet& packet, Sequence psn, std::uint64_t original) {
   ++counts_.duplicates;
   Anomaly copy = anomaly(AnomalyKind::duplicate, packet, psn);
+  copy.cause = Cause::path_copy;
   copy.related_frame = original;
-  results_.found(copy);
+  log_.add(copy);
 }
 
 void StreamReport::response_copy(const Packet& packet, Sequence psn, std::uint64_t original) {
   ++counts_.responses_duplicated;
   Anomaly copy = response_anomaly(AnomalyKind::duplicate, packet, psn);
+  copy.cause = Cause::path_copy;
   copy.related_frame = original;
-  results_.found(copy);
+  log_.add(copy);
 }
 
 void StreamReport::recovery(const Recovery& recovery, Sequence begin, bool goes_back) {
@@ -115,26 +118,27 @@ void StreamReport::recovery(const Recovery& recovery, Sequence begin, bool goes_
   for (const Filled& gap : recovery.skipped) {
     if (!goes_back) break;
     counts_.lost_again += gap.packets;
-    missing(Role::request, gap, Cause::lost_before_capture);
+    missing(Role::request, gap, Cause::lost_before_capture, true);
   }
-  results_.found({.kind = AnomalyKind::retransmission,
-                  .cause = recovery.cause,
-                  .session = session_,
-                  .direction = direction_,
-                  .frame = recovery.first_frame,
-                  .last_frame = recovery.last_frame,
-                  .related_frame = recovery.related_frame,
-                  .stamp = recovery.first,
-                  .duration = stamp_difference(recovery.last, recovery.since),
-                  .psn = psn_of(recovery.start),
-                  .packets = recovery.packets});
+  Anomaly seen{.kind = AnomalyKind::retransmission,
+               .cause = recovery.cause,
+               .session = session_,
+               .direction = direction_,
+               .frame = recovery.first_frame,
+               .last_frame = recovery.last_frame,
+               .related_frame = recovery.related_frame,
+               .stamp = recovery.first,
+               .duration = stamp_difference(recovery.last, recovery.since),
+               .psn = psn_of(recovery.start),
+               .packets = recovery.packets};
+  log_.add(Fact{.seen = std::move(seen), .waits = recovery.waits});
 }
 
 void StreamReport::retry_storm(const Packet& packet, Sequence psn, const Sent& original) {
   Anomaly storm = anomaly(AnomalyKind::retry_storm, packet, psn);
   storm.related_frame = original.frame;
   storm.duration = stamp_difference(packet.stamp, original.stamp);
-  results_.found(storm);
+  log_.add(storm);
 }
 
 // Responses, and their absence
@@ -150,12 +154,13 @@ Anomaly StreamReport::nak(const Packet& packet, Sequence psn, const Sent* refuse
   found.detail = roce::aeth_text(syndrome);
   if (refused != nullptr && refused->seen) found.related_frame = refused->frame;
   rnr ? ++counts_.rnr_naks : ++counts_.naks[code];
-  results_.found(found);
+  log_.add(found);
   return found;
 }
 
 Anomaly StreamReport::lost_after_capture(Anomaly nak) {
   nak.kind = AnomalyKind::lost_after_capture;
+  nak.cause = Cause::lost_behind;
   nak.role = Role::request;
   nak.detail.clear();
   return nak;
@@ -166,27 +171,28 @@ void StreamReport::ack_of_unsent(const EarlyAck& ack, const Packet& packet) {
   early.frame = early.last_frame = ack.frame;
   early.stamp = ack.stamp;
   early.related_frame = packet.number;
-  results_.found(early);
+  log_.add(early);
 }
 
 void StreamReport::unanswered(const Sent& oldest, std::uint64_t last_frame, Sequence next,
-                              Instant end) {
-  results_.found({.kind = AnomalyKind::unanswered,
-                  .session = session_,
-                  .direction = direction_,
-                  .frame = oldest.frame,
-                  .last_frame = last_frame,
-                  .stamp = oldest.stamp,
-                  .duration = stamp_difference(end, oldest.last_stamp),
-                  .psn = psn_of(oldest.psn),
-                  .packets = next - oldest.psn});
+                              Instant end, Cause cause) {
+  log_.add(Anomaly{.kind = AnomalyKind::unanswered,
+                   .cause = cause,
+                   .session = session_,
+                   .direction = direction_,
+                   .frame = oldest.frame,
+                   .last_frame = last_frame,
+                   .stamp = oldest.stamp,
+                   .duration = stamp_difference(end, oldest.last_stamp),
+                   .psn = psn_of(oldest.psn),
+                   .packets = next - oldest.psn});
 }
 
 void StreamReport::stall(const Packet& packet, Sequence oldest, Sequence next, Duration silence) {
   Anomaly stall = anomaly(AnomalyKind::stall, packet, oldest);
   stall.duration = silence;
   stall.packets = next - oldest;
-  results_.found(stall);
+  log_.add(stall);
 }
 
 // What the specification forbids
@@ -194,14 +200,14 @@ void StreamReport::stall(const Packet& packet, Sequence oldest, Sequence next, D
 void StreamReport::malformed(const Packet& packet, Sequence psn, std::string wrong) {
   Anomaly found = anomaly(AnomalyKind::malformed, packet, psn);
   found.detail = std::move(wrong);
-  results_.found(found);
+  log_.add(found);
 }
 
 void StreamReport::psn_reused(const Packet& packet, const Sent& known, std::string wrong) {
   Anomaly reused = anomaly(AnomalyKind::psn_reused, packet, known.psn);
   reused.related_frame = known.frame;
   reused.detail = std::move(wrong);
-  results_.found(reused);
+  log_.add(reused);
 }
 
 void StreamReport::read_span(const Packet& packet, Sequence psn, const Sent& read,
@@ -210,7 +216,7 @@ void StreamReport::read_span(const Packet& packet, Sequence psn, const Sent& rea
   wrong.related_frame = read.frame;
   wrong.detail = fmt::format("{} packets where {} bytes at an MTU of {} are {}", packets,
                              read.dma_length, mtu, read.span);
-  results_.found(wrong);
+  log_.add(wrong);
 }
 
 // Anomalies

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/anomaly.h"
+#include "analysis/findings/finding_log.h"
 #include "analysis/packet.h"
 #include "analysis/requests/recovery.h"
 #include "analysis/requests/response_gaps.h"
@@ -19,13 +20,12 @@ struct EarlyAck {
   Instant stamp = {};
 };
 
-/// Reports what a stream of requests has decided: an anomaly for each decision, and its counts.
-/// The caller keeps the counts and the results as long as this object.
+/// Notes what a stream of requests has seen: a fact for each anomaly, and its counts. The caller
+/// keeps the counts and the log as long as this object.
 class StreamReport {
  public:
-  StreamReport(std::uint32_t session, std::uint8_t direction, StreamCounts& counts,
-               Results& results)
-      : session_(session), direction_(direction), counts_(counts), results_(results) {}
+  StreamReport(std::uint32_t session, std::uint8_t direction, StreamCounts& counts, FindingLog& log)
+      : session_(session), direction_(direction), counts_(counts), log_(log) {}
 
   // Losses.
 
@@ -62,9 +62,12 @@ class StreamReport {
   Anomaly nak(const Packet& packet, Sequence psn, const Sent* refused);
   /// The packet that `nak` asks for passed the capture point and was lost after it.
   static Anomaly lost_after_capture(Anomaly nak);
+  void add(const Anomaly& seen) { log_.add(seen); }
   /// `packet` is the first that has the PSN of the ACK.
   void ack_of_unsent(const EarlyAck& ack, const Packet& packet);
-  void unanswered(const Sent& oldest, std::uint64_t last_frame, Sequence next, Instant end);
+  /// `cause`: how the last answer refused the oldest request; none: it did not.
+  void unanswered(const Sent& oldest, std::uint64_t last_frame, Sequence next, Instant end,
+                  Cause cause);
   /// `packet` ends a silence; requests from `oldest` up to the one before `next` waited.
   void stall(const Packet& packet, Sequence oldest, Sequence next, Duration silence);
 
@@ -80,12 +83,13 @@ class StreamReport {
   [[nodiscard]] Anomaly anomaly(AnomalyKind kind, const Packet& packet, Sequence psn) const;
   [[nodiscard]] Anomaly response_anomaly(AnomalyKind kind, const Packet& packet,
                                          Sequence psn) const;
-  void missing(wire::Role role, const Filled& gap, Cause cause);
+  /// `again`: the PSNs came before.
+  void missing(wire::Role role, const Filled& gap, Cause cause, bool again = false);
 
   std::uint32_t session_;
   std::uint8_t direction_;
   StreamCounts& counts_;
-  Results& results_;
+  FindingLog& log_;
 };
 
 }  // namespace lw::analysis

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/findings/classify.h"
+
+namespace lw::analysis {
+namespace {
+
+std::optional<Finding> finding_of(const Fact& fact, const ConnectionFacts& connection,
+                                  const CaptureFacts& capture) {
+  switch (fact.seen.kind) {
+    case AnomalyKind::psn_gap:
+      return classify_gap(fact, connection, capture);
+    case AnomalyKind::retransmission:
+      return classify_retransmission(fact, connection);
+    case AnomalyKind::duplicate:
+      return classify_duplicate(fact, connection, capture);
+    case AnomalyKind::stall:
+      return classify_stall(fact, connection);
+    default:
+      return Finding::certain(fact.seen.cause);
+  }
+}
+
+}  // namespace
+
+std::optional<Anomaly> classify(const Fact& fact, const ConnectionFacts& connection,
+                                const CaptureFacts& capture) {
+  const auto finding = finding_of(fact, connection, capture);
+  if (!finding) return std::nullopt;
+  Anomaly anomaly = fact.seen;
+  anomaly.kind = finding->kind.value_or(anomaly.kind);
+  anomaly.cause = finding->cause;
+  anomaly.certainty = finding->certainty;
+  anomaly.alternatives = finding->alternatives;
+  return anomaly;
+}
+
+}  // namespace lw::analysis

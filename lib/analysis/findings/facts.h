@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "analysis/anomaly.h"
+#include "core/time.h"
+
+namespace lw::analysis {
+
+/// Times before a packet that comes again; nothing: what they are measured from was not seen.
+struct Waits {
+  std::optional<Duration> sent = {};      // since it was sent last
+  std::optional<Duration> asked = {};     // since the NAK that asked for it
+  std::optional<Duration> answered = {};  // since it was answered
+};
+
+/// An anomaly as it was seen, and what its finding depends on.
+struct Fact {
+  Anomaly seen;  // its cause is what the packets before it suggest
+  Waits waits = {};
+  bool again = false;  // a gap: PSNs that a recovery skipped, and that came before
+};
+
+/// How a sender repeats packets after a NAK.
+enum class RecoveryScheme : std::uint8_t { unknown, go_back_n, selective };
+
+/// What the whole capture shows about the requests of one direction and their answers.
+struct ConnectionFacts {
+  bool answered = false;                        // answers were captured
+  std::optional<Duration> least_rtt = {};       // from a packet sent once to its answer, seen here
+  std::optional<Duration> least_reaction = {};  // from a NAK to the recovery that it caused
+  bool ip_numbers_vary = false;                 // IP identifications tell a copy from a repetition
+  bool all_answered = false;  // each request that asks for an answer has one, repetitions too
+  bool all_repeated = false;  // requests were sent twice or more on average
+  std::optional<Instant> stopped = {};  // the last answer, if the sender gave up after it
+};
+
+/// What the capture shows about itself.
+struct CaptureFacts {
+  std::uint64_t packets = 0;  // PSNs that an answer acknowledges
+  std::uint64_t missing = 0;  // of these: the capture lacks them
+
+  /// Whether the capture lacks frames that the network carried: more than 0.1 %, and not by an odd
+  /// chance. Then nothing follows from the absence of a frame.
+  [[nodiscard]] bool is_incomplete() const noexcept {
+    constexpr std::uint64_t kFew = 2, kShare = 1000;
+    return missing > kFew && missing * kShare > packets;
+  }
+};
+
+}  // namespace lw::analysis

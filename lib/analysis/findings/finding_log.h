@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "analysis/findings/facts.h"
+
+namespace lw::analysis {
+
+/// Facts of all connections, until the end of the capture.
+class FindingLog {
+ public:
+  /// Facts beyond this are counted, not kept.
+  static constexpr std::size_t kMost = 300'000;
+
+  FindingLog() = default;
+  FindingLog(const FindingLog&) = delete;  // streams refer to it
+  FindingLog& operator=(const FindingLog&) = delete;
+
+  void add(Fact fact) {
+    if (facts_.size() < kMost)
+      facts_.push_back(std::move(fact));
+    else
+      ++beyond_;
+  }
+  void add(Anomaly seen) { add(Fact{.seen = std::move(seen)}); }
+
+  /// The facts, in the order of add().
+  [[nodiscard]] std::vector<Fact>& facts() noexcept { return facts_; }
+  /// Number of facts that were not kept.
+  [[nodiscard]] std::uint64_t beyond() const noexcept { return beyond_; }
+
+ private:
+  std::vector<Fact> facts_;
+  std::uint64_t beyond_ = 0;
+};
+
+}  // namespace lw::analysis

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "analysis/findings/facts.h"
+#include "wire/psn.h"
+
+namespace lw::analysis {
+
+/// Learns how a sender answers NAKs "PSN sequence error": what it sends after the packet that a NAK
+/// names shows whether it goes back or repeats this packet only.
+class RecoveryVotes {
+ public:
+  /// A NAK names `psn`.
+  void add_nak(std::uint32_t psn, Instant stamp) noexcept {
+    named_ = psn;
+    stamp_ = stamp;
+  }
+  /// Whether a NAK waits for its answer. Otherwise add() has no effect.
+  [[nodiscard]] bool is_open() const noexcept { return named_ || repeated_; }
+  /// Adds a request with `psn`. `end`: one past the highest PSN sent before it.
+  void add(std::uint32_t psn, std::uint32_t end, Instant stamp) noexcept {
+    const wire::Psn sent{psn};
+    if (repeated_) {
+      const bool goes_back = sent == wire::Psn{*repeated_} + 1;
+      const bool is_new = wire::Psn::distance(wire::Psn{end}, sent) >= 0;
+      if (goes_back || is_new) ++(goes_back ? go_back_n_ : selective_);
+      if (goes_back || is_new) least_ = std::min(least_.value_or(reaction_), reaction_);
+      repeated_.reset();
+    }
+    if (named_ == psn && wire::Psn::distance(sent, wire::Psn{end}) > 1) {
+      repeated_ = psn;
+      reaction_ = stamp_difference(stamp, stamp_);
+      named_.reset();
+    }
+  }
+
+  [[nodiscard]] RecoveryScheme scheme() const noexcept {
+    if (selective_ == go_back_n_) return RecoveryScheme::unknown;
+    return selective_ > go_back_n_ ? RecoveryScheme::selective : RecoveryScheme::go_back_n;
+  }
+  /// Shortest time from a NAK to the packet that it names; nothing: not seen.
+  [[nodiscard]] std::optional<Duration> least_reaction() const noexcept { return least_; }
+
+ private:
+  std::optional<std::uint32_t> named_, repeated_;
+  Instant stamp_;        // of the NAK
+  Duration reaction_{};  // of repeated_
+  std::optional<Duration> least_;
+  std::uint32_t go_back_n_ = 0, selective_ = 0;
+};
+
+}  // namespace lw::analysis

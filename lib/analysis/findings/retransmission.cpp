@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/findings/classify.h"
+
+namespace lw::analysis {
+namespace {
+
+constexpr auto kKind = AnomalyKind::retransmission;
+
+/// A sender's timer is never shorter than this.
+constexpr Duration kShortestTimer = std::chrono::microseconds{500};
+
+/// A retransmission that nothing asked for.
+bool is_by_timer(const Fact& fact) noexcept {
+  return fact.seen.cause == Cause::timeout || fact.seen.cause == Cause::ack_lost;
+}
+
+/// Twice the shortest time in which the sender answered a NAK, and the shortest timer.
+bool is_too_late_for_nak(const Fact& fact, const ConnectionFacts& connection) noexcept {
+  return fact.seen.cause == Cause::sequence_nak && fact.waits.asked && connection.least_reaction &&
+         *fact.waits.asked > 2 * *connection.least_reaction + kShortestTimer;
+}
+
+bool is_unexplained(const Fact& fact, const ConnectionFacts& connection) {
+  return !connection.answered || fact.seen.cause == Cause::none;
+}
+
+bool is_after_stop(const Fact& fact, const ConnectionFacts& connection) {
+  return is_by_timer(fact) && connection.stopped && fact.seen.stamp > *connection.stopped;
+}
+
+/// Whether a timer may have run since the packet was sent last.
+bool is_after_timer(const Fact& fact) noexcept {
+  return is_by_timer(fact) && fact.waits.sent && *fact.waits.sent >= kShortestTimer;
+}
+
+bool is_sooner_than_any_answer(const Fact& fact, const ConnectionFacts& connection) {
+  return is_after_timer(fact) && connection.least_rtt && *fact.waits.sent < *connection.least_rtt;
+}
+
+bool is_needless(const Fact& fact, const ConnectionFacts& connection) {
+  return is_after_timer(fact) && connection.all_answered && !fact.waits.answered;
+}
+
+bool is_needless_or_unheard(const Fact& fact, const ConnectionFacts& connection) {
+  return is_after_timer(fact) && connection.all_answered && connection.all_repeated;
+}
+
+struct Row {
+  bool (*holds)(const Fact& fact, const ConnectionFacts& connection);
+  Finding finding;
+};
+
+constexpr Row kRows[] = {
+    // Answers say why a sender repeats: none was captured, or their AETHs were cut off.
+    {is_unexplained, Finding::unknown()},
+    // The sender heard nothing since, and its retries ran out.
+    {is_after_stop, Finding::certain(Cause::peer_stopped)},
+    // A sender answers a NAK at once: the NAK was lost, or what it asked for was lost again.
+    {is_too_late_for_nak, Finding::certain(Cause::timeout)},
+    // No answer can have come by then.
+    {is_sooner_than_any_answer, Finding::certain(Cause::timer_too_short)},
+    // The receiver got the packet and its repetition, and answered both after the repetition.
+    {is_needless, Finding::certain(Cause::timer_too_short)},
+    // It answered both, and the first before the repetition passed here: the answer was lost behind
+    // this point, or on its way when the timer ran out. So it was with most packets.
+    {is_needless_or_unheard,
+     Finding::either({{kKind, Cause::timer_too_short}, {kKind, Cause::ack_lost}})},
+};
+
+}  // namespace
+
+Finding classify_retransmission(const Fact& fact, const ConnectionFacts& connection) {
+  for (const Row& row : kRows)
+    if (row.holds(fact, connection)) return row.finding;
+  return Finding::certain(fact.seen.cause);
+}
+
+}  // namespace lw::analysis

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the facts allow, row by row of each kind's table.
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+#include "analysis/findings/classify.h"
+#include "analysis/findings/recovery_votes.h"
+
+namespace lw::analysis {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+constexpr auto kGap = AnomalyKind::psn_gap;
+constexpr auto kResent = AnomalyKind::retransmission;
+
+Fact fact_of(AnomalyKind kind, Cause cause, const Waits& waits = {}) {
+  Fact fact;
+  fact.seen.kind = kind;
+  fact.seen.cause = cause;
+  fact.waits = waits;
+  return fact;
+}
+
+/// A connection with answers, of which nothing else is known.
+ConnectionFacts answered() { return {.answered = true}; }
+
+Anomaly judged(const Fact& fact, const ConnectionFacts& connection = answered(),
+               const CaptureFacts& capture = {}) {
+  return classify(fact, connection, capture).value_or(Anomaly{});
+}
+
+void expect_certain(const Anomaly& found, Cause cause) {
+  EXPECT_EQ(found.certainty, Certainty::certain);
+  EXPECT_EQ(found.cause, cause);
+  EXPECT_TRUE(found.alternatives.empty());
+}
+
+void expect_either(const Anomaly& found, const Hypotheses& alternatives) {
+  EXPECT_EQ(found.certainty, Certainty::either);
+  EXPECT_EQ(found.alternatives, alternatives);
+  EXPECT_EQ(found.cause, alternatives.begin()->cause);
+}
+
+constexpr Hypotheses kLostOrMissing = {{kGap, Cause::lost_before_capture},
+                                       {kGap, Cause::missing_in_capture}};
+
+TEST(GapFinding, LossBeforeTheCaptureIsCertainInACompleteCapture) {
+  expect_certain(judged(fact_of(kGap, Cause::lost_before_capture)), Cause::lost_before_capture);
+}
+
+TEST(GapFinding, NothingThatAcknowledgesLeavesTwo) {
+  expect_either(judged(fact_of(kGap, Cause::none)), kLostOrMissing);
+}
+
+TEST(GapFinding, AnIncompleteCaptureLeavesTwo) {
+  const CaptureFacts capture{.packets = 10'000, .missing = 11};
+  expect_either(judged(fact_of(kGap, Cause::lost_before_capture), answered(), capture),
+                kLostOrMissing);
+  expect_certain(judged(fact_of(kGap, Cause::missing_in_capture), answered(), capture),
+                 Cause::missing_in_capture);
+}
+
+TEST(GapFinding, WithoutAnswersASkippedRepetitionMayNotHaveBeenSent) {
+  Fact fact = fact_of(kGap, Cause::lost_before_capture);
+  fact.again = true;
+  expect_either(judged(fact, {}), {{kGap, Cause::lost_before_capture}, {kGap, Cause::not_sent}});
+  expect_certain(judged(fact), Cause::lost_before_capture);
+}
+
+TEST(CaptureFacts, OneInAThousandIsComplete) {
+  EXPECT_FALSE((CaptureFacts{.packets = 10'000, .missing = 10}).is_incomplete());
+  EXPECT_TRUE((CaptureFacts{.packets = 10'000, .missing = 11}).is_incomplete());
+  EXPECT_FALSE((CaptureFacts{.packets = 10, .missing = 2}).is_incomplete());
+}
+
+TEST(RetransmissionFinding, WithoutAnswersTheCauseIsUnknown) {
+  EXPECT_EQ(judged(fact_of(kResent, Cause::timeout), {}).certainty, Certainty::unknown);
+  EXPECT_EQ(judged(fact_of(kResent, Cause::none)).certainty, Certainty::unknown);
+}
+
+TEST(RetransmissionFinding, AfterTheLastAnswerThePeerHasStopped) {
+  ConnectionFacts connection = answered();
+  connection.stopped = Instant{milliseconds{5}};
+  Fact fact = fact_of(kResent, Cause::timeout);
+  fact.seen.stamp = Instant{milliseconds{6}};
+  expect_certain(judged(fact, connection), Cause::peer_stopped);
+  fact.seen.stamp = Instant{milliseconds{4}};
+  expect_certain(judged(fact, connection), Cause::timeout);
+}
+
+TEST(RetransmissionFinding, ATimersLengthAfterANakItWasTheTimer) {
+  ConnectionFacts connection = answered();
+  connection.least_reaction = microseconds{100};
+  const auto after = [](Duration asked) {
+    return fact_of(kResent, Cause::sequence_nak, {.asked = asked});
+  };
+  expect_certain(judged(after(microseconds{700}), connection), Cause::sequence_nak);
+  expect_certain(judged(after(microseconds{701}), connection), Cause::timeout);
+  expect_certain(judged(after(milliseconds{67})), Cause::sequence_nak);  // no other answer to a NAK
+}
+
+TEST(RetransmissionFinding, SoonerThanAnyAnswerTheTimerIsTooShort) {
+  ConnectionFacts connection = answered();
+  connection.least_rtt = milliseconds{5};
+  const auto after = [](Duration sent) { return fact_of(kResent, Cause::timeout, {.sent = sent}); };
+  expect_certain(judged(after(microseconds{4100}), connection), Cause::timer_too_short);
+  expect_certain(judged(after(milliseconds{5}), connection), Cause::timeout);
+  expect_certain(judged(after(microseconds{499}), connection), Cause::timeout);  // no timer
+}
+
+TEST(RetransmissionFinding, IfAllIsAnsweredTheTimerIsTooShort) {
+  ConnectionFacts connection = answered();
+  connection.all_answered = true;
+  expect_certain(judged(fact_of(kResent, Cause::timeout, {.sent = milliseconds{4}}), connection),
+                 Cause::timer_too_short);
+}
+
+TEST(RetransmissionFinding, WhatWasAnsweredHereMayNotHaveBeenHeard) {
+  ConnectionFacts connection = answered();
+  connection.all_answered = true;
+  const Fact fact =
+      fact_of(kResent, Cause::ack_lost, {.sent = milliseconds{4}, .answered = milliseconds{4}});
+  expect_certain(judged(fact, connection), Cause::ack_lost);
+  connection.all_repeated = true;
+  expect_either(judged(fact, connection),
+                {{kResent, Cause::timer_too_short}, {kResent, Cause::ack_lost}});
+}
+
+TEST(DuplicateFinding, WithoutAnswersOnlyIpNumbersTell) {
+  const Fact fact = fact_of(AnomalyKind::duplicate, Cause::path_copy);
+  expect_certain(judged(fact), Cause::path_copy);
+  expect_either(judged(fact, {}),
+                {{AnomalyKind::duplicate, Cause::path_copy}, {kResent, Cause::none}});
+  ConnectionFacts connection;
+  connection.ip_numbers_vary = true;
+  expect_certain(judged(fact, connection), Cause::path_copy);
+}
+
+TEST(StallFinding, AUsualRoundTripIsNone) {
+  Fact fact = fact_of(AnomalyKind::stall, Cause::none);
+  fact.seen.duration = milliseconds{40};
+  ConnectionFacts connection = answered();
+  connection.least_rtt = milliseconds{40};
+  EXPECT_FALSE(classify(fact, connection, {}));
+  connection.least_rtt = milliseconds{20};
+  EXPECT_TRUE(classify(fact, connection, {}));
+}
+
+TEST(RecoveryVotes, WhatFollowsTheRepeatedPacketTells) {
+  RecoveryVotes votes;
+  EXPECT_EQ(votes.scheme(), RecoveryScheme::unknown);
+  votes.add_nak(10, Instant{microseconds{1}});
+  votes.add(10, 20, Instant{microseconds{4}});
+  votes.add(20, 20, Instant{microseconds{5}});
+  EXPECT_EQ(votes.scheme(), RecoveryScheme::selective);
+  EXPECT_EQ(votes.least_reaction(), microseconds{3});
+}
+
+TEST(RecoveryVotes, GoingBackOverTheEndOfPsns) {
+  RecoveryVotes votes;
+  votes.add_nak(0xffffff, Instant{});
+  votes.add(0xffffff, 5, Instant{});
+  votes.add(0, 5, Instant{});
+  EXPECT_EQ(votes.scheme(), RecoveryScheme::go_back_n);
+}
+
+TEST(RecoveryVotes, TheNewestPacketShowsNothing) {
+  RecoveryVotes votes;
+  votes.add_nak(10, Instant{});
+  votes.add(10, 11, Instant{});
+  votes.add(11, 11, Instant{});
+  EXPECT_EQ(votes.scheme(), RecoveryScheme::unknown);
+}
+
+}  // namespace
+}  // namespace lw::analysis
