@@ -21,9 +21,7 @@ constexpr std::string_view kProfile =
     "[[flap]]\nname = \"f\"\nport = \"west\"\ndown = \"1s\"\n";
 
 LiveProfile::Version started() {
-  return {.profile = lw::config::parse_impair_profile(kProfile, "p.toml").value(),
-          .text = std::string(kProfile),
-          .name = "p.toml"};
+  return LiveProfile::parse(kProfile, "p.toml").value();
 }
 
 Result<void> keep(LiveProfile& live, Result<LiveProfile::Version> next) {

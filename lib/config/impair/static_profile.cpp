@@ -356,7 +356,7 @@ Result<ImpairProfile> read_static_profile(Document& document) {
   ProfileEvents events = read_events(root);
   profile.events = std::move(events.armed);
   profile.events_on_command = std::move(events.on_command);
-  profile.acts = read_acts(root);
+  profile.acts = std::make_shared<const std::vector<Act>>(read_acts(root));
   root.finish();
   if (const auto verdict = document.verdict(); !verdict) return std::unexpected(verdict.error());
   return profile;

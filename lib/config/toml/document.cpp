@@ -213,6 +213,12 @@ void Document::nest(std::string key) {
   std::get<Entries>(content_->root.data).push_back({std::move(key), at, std::move(inner)});
 }
 
+void Document::remove(std::initializer_list<std::string_view> keys) {
+  std::erase_if(std::get<Entries>(content_->root.data), [&](const Entry& entry) {
+    return std::ranges::find(keys, entry.key) != keys.end();
+  });
+}
+
 Document Document::copy() const {
   const auto& files = content_->diagnostics.files();
   auto copy = std::make_unique<Content>(Content{Diagnostics(files.front()), content_->root});

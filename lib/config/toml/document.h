@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -74,6 +75,8 @@ class Document {
                                                    std::span<const std::string> changes) const;
   /// Moves all keys of the root into a new table `key`.
   void nest(std::string key);
+  /// Removes keys of the root.
+  void remove(std::initializer_list<std::string_view> keys);
   /// Applies an edit. Call it before root(). Error (usage): no such table.
   Result<void> apply(const Edit& edit);
   /// Returns the value that the edit would replace, or null.

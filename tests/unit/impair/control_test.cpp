@@ -42,9 +42,7 @@ class ControlTest : public testing::Test {
   std::vector<config::Command> commands_;
   std::pair<std::string, std::uint32_t> recorded_;
   LiveProfile::Point before_;
-  LiveProfile live_{{.profile = config::parse_impair_profile(kProfile, "p.toml").value(),
-                     .text = std::string(kProfile),
-                     .name = "p.toml"}};
+  LiveProfile live_{LiveProfile::parse(kProfile, "p.toml").value()};
   Control control_{{.set = [this](auto edits) { return change(live_.with(edits)); },
                     .load = [this](const auto& file) { return change(live_.loaded(file)); },
                     .reset = [this] { return change(live_.unedited()); },
@@ -157,9 +155,7 @@ TEST_F(ControlTest, MoreThanThereIsRoomForIsRefusedWithTheArithmetic) {
 
 TEST_F(ControlTest, AReserveIsThereForLongerDelays) {
   const auto start = [this](const std::string& text) {
-    live_ = LiveProfile({.profile = config::parse_impair_profile(text, "p.toml").value(),
-                         .text = text,
-                         .name = "p.toml"});
+    live_ = LiveProfile(LiveProfile::parse(text, "p.toml").value());
   };
   start("[[rule]]\ndelay = \"2ms\"\n");
   EXPECT_THAT(set("rule0", {{"delay", "7ms"}})["error"], HasSubstr("reserve = \"5 ms\""));
