@@ -10,6 +10,10 @@
 namespace lw::impair {
 namespace {
 
+// Without new edits, only a file that a stage names can be wrong: it has changed. Its text is not
+// shown, as a remote client may have asked.
+constexpr auto kHidden = config::Diagnostics::Texts::hidden_in_files;
+
 /// Adds edits. An edit replaces an older one of the same key and the same origin.
 void add_edits(std::vector<config::Edit>& edits, std::span<const config::Edit> more) {
   for (const config::Edit& edit : more) {
@@ -32,12 +36,12 @@ Result<LiveProfile::Version> LiveProfile::load(const std::string& file,
   const std::string name = file == "-" ? "<stdin>" : *found;
   auto edits = config::rule_edits(*text, name, changes);
   if (!edits) return std::unexpected(edits.error());
-  auto version = parse(*text, name, std::move(*edits));
+  auto version = parse(*text, {name}, std::move(*edits));
   if (version && seed) version->profile.seed = *seed;
   return version;
 }
 
-Result<LiveProfile::Version> LiveProfile::parse(std::string_view text, std::string name,
+Result<LiveProfile::Version> LiveProfile::parse(std::string_view text, config::FileName name,
                                                 std::vector<config::Edit> edits,
                                                 const std::stop_token& stop) {
   auto reading = config::ProfileSource::read(text, std::move(name), edits, stop);
@@ -60,7 +64,7 @@ LiveProfile::LiveProfile(Version started)
 Result<LiveProfile::Version> LiveProfile::with(std::span<const config::Edit> edits) const {
   std::vector<config::Edit> all = now_->edits;
   add_edits(all, edits);
-  return read(now_->source, std::move(all));
+  return read(now_->source, std::move(all), config::Diagnostics::Texts::shown);
 }
 
 Result<std::vector<config::ScenarioStep>> LiveProfile::on_command(
@@ -78,18 +82,19 @@ Result<std::vector<config::ScenarioStep>> LiveProfile::on_command(
   return steps;
 }
 
-Result<LiveProfile::Version> LiveProfile::loaded(const std::string& file,
+Result<LiveProfile::Version> LiveProfile::loaded(const config::FileName& file,
                                                  const std::stop_token& stop) const {
-  const auto text = config::read_profile_text(file);
+  const std::string path = file.only ? config::beside(now_->source->name(), file) : file.text;
+  const auto text = config::read_profile_text(path, file.only);
   if (!text) return std::unexpected(text.error());
-  auto version = parse(*text, file, {}, stop);
+  auto version = parse(*text, {path, file.only}, {}, stop);
   return version ? fitted(std::move(*version)) : version;
 }
 
 Result<LiveProfile::Version> LiveProfile::unedited() const {
   std::vector<config::Edit> edits = now_->edits;
   std::erase_if(edits, [](const config::Edit& edit) { return !edit.of_scenario; });
-  return read(now_->source, std::move(edits));
+  return read(now_->source, std::move(edits), kHidden);
 }
 
 Result<LiveProfile::Version> LiveProfile::back_to(const Point& point) const {
@@ -100,12 +105,13 @@ Result<LiveProfile::Version> LiveProfile::back_to(const Point& point) const {
     for (const config::Edit& edit : point.edits)
       if (!edit.of_scenario) edits.push_back(edit);
   }
-  return read(point.source, std::move(edits));
+  return read(point.source, std::move(edits), kHidden);
 }
 
 Result<LiveProfile::Version> LiveProfile::read(std::shared_ptr<const config::ProfileSource> source,
-                                               std::vector<config::Edit> edits) const {
-  auto profile = source->with(edits);
+                                               std::vector<config::Edit> edits,
+                                               config::Diagnostics::Texts texts) const {
+  auto profile = source->with(edits, texts);
   if (!profile) return std::unexpected(profile.error());
   return fitted({std::move(*profile), std::move(source), std::move(edits)});
 }

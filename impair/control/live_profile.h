@@ -34,7 +34,7 @@ class LiveProfile {
   static Result<Version> load(const std::string& file, std::optional<std::uint64_t> seed,
                               std::span<const std::string> changes = {});
   /// Reads a profile from a text; `name` is its name in messages. `stop` ends this with an error.
-  static Result<Version> parse(std::string_view text, std::string name,
+  static Result<Version> parse(std::string_view text, config::FileName name,
                                std::vector<config::Edit> edits = {},
                                const std::stop_token& stop = {});
 
@@ -46,7 +46,7 @@ class LiveProfile {
   /// No version but that of loaded() has a scenario, or checks its steps again.
   [[nodiscard]] Result<Version> with(std::span<const config::Edit> edits) const;
   /// Version read from another file, without edits.
-  [[nodiscard]] Result<Version> loaded(const std::string& file,
+  [[nodiscard]] Result<Version> loaded(const config::FileName& file,
                                        const std::stop_token& stop = {}) const;
   /// Version without the edits on request. The edits of the scenario and of --set stay.
   [[nodiscard]] Result<Version> unedited() const;
@@ -83,7 +83,8 @@ class LiveProfile {
     Duration longest_delay{};
   };
   [[nodiscard]] Result<Version> read(std::shared_ptr<const config::ProfileSource> source,
-                                     std::vector<config::Edit> edits) const;
+                                     std::vector<config::Edit> edits,
+                                     config::Diagnostics::Texts texts) const;
   [[nodiscard]] Result<Version> fitted(Version version) const;
   [[nodiscard]] Result<void> check_fits(const config::ImpairProfile& next) const;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "impair/control/preparing_thread.h"
 
+#include <system_error>
+
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -8,9 +10,18 @@
 
 namespace lw::impair {
 
-PreparingThread::PreparingThread() : thread_([this] { work(); }) {}
-
 PreparingThread::~PreparingThread() { close(); }
+
+Result<void> PreparingThread::start() {
+  if (thread_.joinable()) return {};
+  try {
+    thread_ = std::jthread([this] { work(); });
+  } catch (const std::system_error& error) {
+    return fail(fmt::format("no thread can be started to prepare this change: {}", error.what()),
+                ExitCode::environment);
+  }
+  return {};
+}
 
 void PreparingThread::close() {
   const std::lock_guard lock(mutex_);

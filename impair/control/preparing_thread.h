@@ -24,7 +24,7 @@ class PreparingThread {
   template <class T>
   using Work = std::function<Result<T>(const std::stop_token& given_up)>;
 
-  PreparingThread();
+  PreparingThread() = default;
   /// Ends the thread, at the latest when the work in progress has ended.
   ~PreparingThread();
   PreparingThread(const PreparingThread&) = delete;
@@ -32,13 +32,15 @@ class PreparingThread {
 
   /// Returns what `work` returns. Waits for earlier work, and for this one, until `until` at most:
   /// after it, `given_up` is requested, and this returns an error (failed). The work may go on
-  /// until it sees `given_up`, so it must own what it uses.
+  /// until it sees `given_up`, so it must own what it uses. Error also (environment): no thread can
+  /// be started.
   template <class T>
   [[nodiscard]] Result<T> run(Clock::time_point until, Work<T> work) {
     auto made = std::make_shared<std::optional<Result<T>>>();  // guarded by mutex_
     std::stop_source given_up;
     std::unique_lock lock(mutex_);
     if (!waited(lock, until, [this] { return !job_; })) return refusal();
+    if (auto started = start(); !started) return std::unexpected(started.error());
     job_ = [this, made, work = std::move(work), token = given_up.get_token()] {
       Result<T> result = work(token);
       const std::lock_guard guard(mutex_);
@@ -61,13 +63,14 @@ class PreparingThread {
     return reached() && !closed_;
   }
   [[nodiscard]] std::unexpected<Error> refusal() const;
+  Result<void> start();
   void work();
 
   std::mutex mutex_;  // guards the next three
   std::condition_variable changed_;
   std::function<void()> job_;  // the work in progress; empty: none
   bool closed_ = false;
-  std::jthread thread_;  // the last member: it uses all others
+  std::jthread thread_;  // starts with the first work; the last member: it uses all others
 };
 
 }  // namespace lw::impair

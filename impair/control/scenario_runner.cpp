@@ -222,8 +222,10 @@ void ScenarioRunner::finish() {
   ++report_.done;
   if (due) report_.latest = std::max(report_.latest, pending_->change.done - *due);
   if (pending_->change.links) plan_links(*pending_->change.links);
-  if (pending_->next) live_.keep(std::move(*pending_->next));
-  ++changes_;
+  if (pending_->next) {
+    live_.keep(std::move(*pending_->next));
+    ++changes_;
+  }
   names_ = std::move(pending_->names);
   schedule_.pop(zero_);
   pending_.reset();
@@ -353,7 +355,7 @@ Result<void> ScenarioRunner::reset() {
 
 /// Rules are identified by their index among the names of all rules, so another change may make
 /// this one begin anew, but a step that adds no rule does not.
-Result<void> ScenarioRunner::load(const std::string& file) {
+Result<void> ScenarioRunner::load(const config::FileName& file) {
   return change(
       From::names,
       [file](const Base& base, const std::stop_token& given_up) {

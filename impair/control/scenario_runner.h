@@ -30,8 +30,8 @@ struct WatchedLink {
   LinkLosses losses = {};
 };
 
-/// Holds the profile of a run, applies changes, and carries out the scenario. Any thread may call it
-/// while the loop works.
+/// Holds the profile of a run, applies changes, and carries out the scenario. Any thread may call
+/// it while the loop works.
 ///
 /// Its thread prepares each step before it is due, a PreparingThread what clients ask for; both
 /// without the lock. A step that is due takes effect before a change. If a step takes effect while
@@ -53,7 +53,7 @@ class ScenarioRunner {
   /// Returns the profile that set() would put in force. Changes nothing.
   [[nodiscard]] Result<config::ImpairProfile> preview(std::span<const config::Edit> edits);
   /// Replaces the profile by another file. Its scenario begins now.
-  Result<void> load(const std::string& file);
+  Result<void> load(const config::FileName& file);
   /// Removes the edits on request since the profile was loaded.
   Result<void> reset();
   /// Undoes the last set, load or reset that is not undone yet, of the last kMostUndo. If a load is
@@ -116,8 +116,8 @@ class ScenarioRunner {
   void give_up(const Error& error);
   [[nodiscard]] Base base() const;
   template <class T, class Use>
-  Result<void> prepare(From from, std::function<Result<T>(const Base&, const std::stop_token&)> make,
-                       Use use);
+  Result<void> prepare(From from,
+                       std::function<Result<T>(const Base&, const std::stop_token&)> make, Use use);
   Result<void> change(From from, Make make, const Kept& kept);
   void remember(LiveProfile::Point before);
   Result<void> apply(ForwardingLoop::Configuration& configuration);

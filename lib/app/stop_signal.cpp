@@ -2,7 +2,7 @@
 #include "app/stop_signal.h"
 
 #include <csignal>
-#include <unistd.h>
+#include <sys/time.h>
 
 #include "report/live_view.h"
 
@@ -20,10 +20,17 @@ void end_process(int signal) {
   std::raise(signal);
 }
 
+/// Sends SIGALRM after this time; 0: never. A signal handler may call it: it is one system call.
+void end_after(std::chrono::seconds time) noexcept {
+  itimerval timer{};
+  timer.it_value.tv_sec = time.count();
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
 extern "C" void force_or_end(int signal) {
   if (!received_once.exchange(true)) return;
   if (received_twice.exchange(true)) return end_process(signal);
-  alarm(static_cast<unsigned>(StopSignal::kForcedEnd.count()));
+  end_after(StopSignal::kForcedEnd);
 }
 
 extern "C" void note_or_end(int signal) {
@@ -47,7 +54,7 @@ StopSignal::StopSignal(Second second) {
 }
 
 StopSignal::~StopSignal() {
-  alarm(0);
+  end_after(std::chrono::seconds(0));
   for (const int signal : {SIGINT, SIGTERM, SIGALRM}) handle(signal, SIG_DFL);
 }
 

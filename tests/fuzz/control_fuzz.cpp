@@ -20,9 +20,7 @@ constexpr std::string_view kProfile =
     "[[at]]\nname = \"a\"\nrule = \"r\"\nset = { loss = 0 }\n"
     "[[flap]]\nname = \"f\"\nport = \"west\"\ndown = \"1s\"\n";
 
-LiveProfile::Version started() {
-  return LiveProfile::parse(kProfile, "p.toml").value();
-}
+LiveProfile::Version started() { return LiveProfile::parse(kProfile, {"p.toml"}).value(); }
 
 Result<void> keep(LiveProfile& live, Result<LiveProfile::Version> next) {
   if (!next) return std::unexpected(next.error());

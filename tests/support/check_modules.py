@@ -138,7 +138,8 @@ def check_file(path, root):
 
 
 def folder_graph(root):
-    """Which folder of a program includes which: {folder: {folder: example}}."""
+    """Which folder of a program includes which: {folder: {folder: example}}. The program's own folder
+    has only main.cpp and limits.h, which includes nothing of ours."""
     graph = collections.defaultdict(dict)
     for path in sources(root):
         folder = path.relative_to(root).parent.as_posix()
@@ -146,7 +147,8 @@ def folder_graph(root):
             continue
         for number, quote, included in includes(path):
             target = pathlib.PurePosixPath(included).parent.as_posix()
-            if quote == '"' and target != folder and target.split('/')[0] in PROGRAMS:
+            if (quote == '"' and target not in {folder, *PROGRAMS}
+                    and target.split('/')[0] in PROGRAMS):
                 graph[folder].setdefault(target, f'{path.relative_to(root)}:{number}')
     return graph
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
+#include <mutex>
 
 #include <fmt/format.h>
 
@@ -62,17 +64,48 @@ Parsed<emulator::AddressPrefix> read_prefix(const Value& value) {
   return emulator::AddressPrefix{*address, static_cast<std::uint8_t>(*length)};
 }
 
+/// Filters that were compiled before. libpcap may take a second for one, and a run reads its whole
+/// profile again for each change. Any thread.
+class CompiledFilters {
+ public:
+  std::optional<emulator::Expression> find(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    const auto known = known_.find(text);
+    return known == known_.end() ? std::nullopt : std::optional(known->second);
+  }
+  void add(const emulator::Expression& filter, std::size_t instructions) {
+    constexpr std::size_t kMostBytes = std::size_t{8} << 20;
+    const std::lock_guard lock(mutex_);
+    bytes_ += filter.text.size() + instructions * sizeof(BpfInstruction);
+    if (bytes_ > kMostBytes) {
+      known_.clear();
+      bytes_ = 0;
+    }
+    known_.emplace(filter.text, filter);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, emulator::Expression> known_;
+  std::size_t bytes_ = 0;  // of known_
+};
+
 /// Compiles a pcap filter for Ethernet frames.
 Parsed<emulator::Expression> read_filter(const Value& value) {
+  static CompiledFilters compiled;
   const auto text = read_text(value);
   if (!text) return std::unexpected(text.error());
+  if (auto known = compiled.find(*text)) return std::move(*known);
   const auto filter = capture::Filter::compile(*text, capture::kLinkTypeEthernet);
   if (!filter) return std::unexpected(filter.error().message);
-  auto program = BpfProgram::create(filter->instructions());
+  const auto instructions = filter->instructions();
+  auto program = BpfProgram::create(instructions);
   if (!program)
     return std::unexpected(
         fmt::format("expected a filter without unsupported instructions, found \"{}\"", *text));
-  return emulator::Expression{*text, std::move(*program)};
+  emulator::Expression expression{*text, std::move(*program)};
+  compiled.add(expression, instructions.size());
+  return expression;
 }
 
 /// Removes the opcodes for which `holds` is false.

@@ -30,7 +30,7 @@ Result<std::vector<Edit>> rule_edits(std::string_view text, std::string name,
 
 Result<ImpairProfile> parse_impair_profile(std::string_view text, std::string name,
                                            std::span<const Edit> edits) {
-  auto reading = ProfileSource::read(text, std::move(name), edits);
+  auto reading = ProfileSource::read(text, {std::move(name)}, edits);
   if (!reading) return std::unexpected(reading.error());
   return std::move(reading->profile);
 }

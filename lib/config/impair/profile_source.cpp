@@ -54,25 +54,24 @@ Result<std::vector<ScenarioStep>> tried(Timeline& timeline, std::vector<Scenario
 /// Adds the act of a command to the document. Error: it has the name of an act of the profile.
 Result<void> add_act(Document& document, const Command& command, const std::vector<Act>& acts) {
   if (std::ranges::find(acts, command.name, &Act::name) != acts.end())
-    return fail(fmt::format("{}: name: expected a unique name, found \"{}\" again",
-                            document.name(), command.name));
+    return fail(fmt::format("{}: name: expected a unique name, found \"{}\" again", document.name(),
+                            command.name));
   Value table = *command.table;
   set_entry(std::get<Entries>(table.data), "name", {table.at, command.name});
-  return document.apply({.table = command.kind,
-                         .name = {},
-                         .key = {},
-                         .value = {},
-                         .parsed = std::move(table)});
+  return document.apply(
+      {.table = command.kind, .name = {}, .key = {}, .value = {}, .parsed = std::move(table)});
 }
 
 }  // namespace
 
-Result<ProfileSource::Reading> ProfileSource::read(std::string_view text, std::string name,
+Result<ProfileSource::Reading> ProfileSource::read(std::string_view text, FileName name,
                                                    std::span<const Edit> edits,
                                                    const std::stop_token& stop) {
-  auto document = Document::parse(text, std::move(name));
+  auto document = Document::parse(text, std::move(name.text), name.only);
   if (!document) return std::unexpected(document.error());
   Document rest = document->copy();
+  // What is wrong in a later version is in its edits, or in a file that a stage names.
+  if (name.only) rest.hide(Diagnostics::Texts::hidden_in_files);
   rest.remove({"at", "protection", "flap"});
   if (auto applied = apply_all(*document, edits); !applied) return std::unexpected(applied.error());
   auto profile = read_static_profile(*document);
@@ -90,9 +89,11 @@ Result<Document> ProfileSource::edited(std::span<const Edit> edits) const {
   return document;
 }
 
-Result<ImpairProfile> ProfileSource::with(std::span<const Edit> edits) const {
+Result<ImpairProfile> ProfileSource::with(std::span<const Edit> edits,
+                                          Diagnostics::Texts texts) const {
   auto document = edited(edits);
   if (!document) return std::unexpected(document.error());
+  if (texts != Diagnostics::Texts::shown) document->hide(texts);
   auto profile = read_static_profile(*document);
   if (profile) profile->acts = acts_;
   return profile;

@@ -24,15 +24,17 @@ class ProfileSource {
     ImpairProfile profile;
     std::shared_ptr<const ProfileSource> source;
   };
-  /// Parses `text` and reads all of the profile, after applying the edits in order. Each step of
-  /// the scenario is checked; `stop` ends this with an error. Errors: those of
-  /// parse_impair_profile().
-  static Result<Reading> read(std::string_view text, std::string name,
+  /// Parses `text` and reads all of the profile, after applying the edits in order. `name.only`: of
+  /// the remote client that named the file; see Document::parse(). Each step of the scenario is
+  /// checked; `stop` ends this with an error. Errors: those of parse_impair_profile().
+  static Result<Reading> read(std::string_view text, FileName name,
                               std::span<const Edit> edits = {}, const std::stop_token& stop = {});
 
   /// Reads the profile after applying the edits in order. Does not check the changes that the
-  /// scenario makes: `scenario` stays empty.
-  [[nodiscard]] Result<ImpairProfile> with(std::span<const Edit> edits) const;
+  /// scenario makes: `scenario` stays empty. Errors do not show the text of files that stages name
+  /// if it is not to be shown, or an edit is of a remote client.
+  [[nodiscard]] Result<ImpairProfile> with(
+      std::span<const Edit> edits, Diagnostics::Texts texts = Diagnostics::Texts::shown) const;
 
   /// Returns the steps of a command, each checked against the profile with these edits; `stop` ends
   /// this with an error.

@@ -22,7 +22,8 @@ bool Timeline::take(const ScenarioStep& step) {
   if (stop_.stop_requested()) return refuse(step, "its check was given up");
   if (step.edits.empty()) return true;
   for (const Edit& edit : step.edits)
-    if (const auto applied = now_.apply(edit); !applied) return refuse(step, applied.error().message);
+    if (const auto applied = now_.apply(edit); !applied)
+      return refuse(step, applied.error().message);
   Document next = now_.copy();
   auto profile = read_static_profile(next);
   if (!profile) return refuse(step, profile.error().message);

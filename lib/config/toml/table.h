@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/toml/client_files.h"
 #include "config/toml/value.h"
 #include "core/error.h"
 
@@ -33,6 +35,15 @@ class Diagnostics {
 
   [[nodiscard]] bool empty() const { return errors_.empty(); }
 
+  /// What errors show. A remote client is shown no text of a file.
+  enum class Texts : std::uint8_t {
+    shown,
+    hidden_in_files,  // those of the files that the profile's stages name are hidden
+    hidden,           // also the profile's own: the verdict has only positions
+  };
+  void hide(Texts texts) noexcept { texts_ = texts; }
+  [[nodiscard]] Texts texts() const noexcept { return texts_; }
+
   /// Success without errors. Otherwise a usage error (exit code 2) with a line per error, in file
   /// order: "profiles/x.toml:12:8: rate: expected ..., found ...".
   [[nodiscard]] Result<void> verdict() const;
@@ -44,6 +55,7 @@ class Diagnostics {
  private:
   std::vector<std::string> files_;
   std::set<std::pair<Position, std::string>> errors_;
+  Texts texts_ = Texts::shown;
 };
 
 /// A table of a profile, read key by key. Functions record errors in the document and return a
@@ -98,6 +110,10 @@ class Table {
   /// (error recorded).
   [[nodiscard]] std::vector<Table> tables(std::string_view key) const;
 
+  /// Returns the name of the file at a key; nothing when the key is absent or invalid (error
+  /// recorded).
+  [[nodiscard]] std::optional<FileName> file_name(std::string_view key) const;
+
   /// Keys of this table, for tables whose keys are names that the user chose.
   [[nodiscard]] std::vector<std::string_view> keys() const;
 
@@ -106,6 +122,8 @@ class Table {
   void refuse(std::string_view key, std::string_view message) const;
   /// Records an error about the whole table.
   void refuse(std::string_view message) const;
+  /// Records an error in the text of the file that a key names: "line 3: expected ...".
+  void refuse_file(std::string_view key, const std::string& message) const;
 
   /// Records an error for each key that was never read, with the nearest known key. Call it last.
   void finish() const;

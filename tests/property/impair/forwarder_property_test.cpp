@@ -80,7 +80,7 @@ struct Outcome {
 };
 
 LiveProfile::Version version_of(const Impairment& impairment) {
-  return LiveProfile::parse(impairment.profile, "drawn").value();
+  return LiveProfile::parse(impairment.profile, {"drawn"}).value();
 }
 
 emulator::LinkConfig link_of(const Impairment& impairment, const LiveProfile::Version& version) {

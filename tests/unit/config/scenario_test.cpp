@@ -35,7 +35,7 @@ std::string refusal(const std::string& text) {
 }
 
 std::shared_ptr<const ProfileSource> source_of(const std::string& text) {
-  return ProfileSource::read(text, "x.toml").value().source;
+  return ProfileSource::read(text, {"x.toml"}).value().source;
 }
 
 /// The profile as it is once the first `count` steps are done.
@@ -200,7 +200,7 @@ TEST(Scenario, ACommandsStepsStartNowAndAreValidated) {
                            "set = { loss = \"3%\" }\n"
                            "[[event]]\nname = \"hit\"\non_command = true\non = \"ack\"\n"
                            "action = \"drop\"\n";
-  const auto [profile, source] = ProfileSource::read(text, "x.toml").value();
+  const auto [profile, source] = ProfileSource::read(text, {"x.toml"}).value();
   EXPECT_TRUE(profile.events.empty());
   const auto steps = source->steps_on_command({}, {.name = "worse"});
   ASSERT_TRUE(steps) << steps.error().message;

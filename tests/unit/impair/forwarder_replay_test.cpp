@@ -71,9 +71,7 @@ std::vector<Coming> two_captures() {
   return frames;
 }
 
-LiveProfile::Version version() {
-  return LiveProfile::parse(kProfile, "test").value();
-}
+LiveProfile::Version version() { return LiveProfile::parse(kProfile, {"test"}).value(); }
 
 /// All that a record says which can be compared as one: times in ns.
 auto key_of(const emulator::LedgerRecord& r) {
