@@ -105,7 +105,7 @@ Result<std::string> ReportInbox::take(Duration timeout, const std::atomic<bool>&
 
 /// Returns the text of the file; empty if it does not exist yet.
 Result<std::string> ReportInbox::read_report_file() const {
-  auto text = read_bounded(place_, longest());
+  auto text = read_input_file(place_, longest());
   if (text || text.error().exit == ExitCode::usage) return text;
   return "";
 }

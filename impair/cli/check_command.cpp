@@ -94,7 +94,7 @@ Json check_json(const ImpairProfile& profile) {
   if (profile.path) json["path"] = path_json(*profile.path);
   json["rules"] = rules_json(profile);
   if (!profile.events.empty()) json["events"] = events_json(profile.events);
-  if (!profile.acts.empty()) json["scenario"] = scenario_json(profile);
+  if (!profile.acts->empty()) json["scenario"] = scenario_json(profile);
   json["rate_bps"] = rate;
   json["delay_ns"] = delay.count();
   json["bandwidth_delay_bytes"] = emulator::bandwidth_delay_bytes(rate, delay);

@@ -276,14 +276,16 @@ Result<void> Run::forward() {
   loop_->work(config_, stop_.requested(), [this](Instant now, const PortForwarder& forwarder) {
     progress_.tick(now, forwarder);
   });
+  const Instant end = nic::now();
   notify_supervisor("STOPPING=1");
+  runner_->refuse_changes();
   link_losses_ = runner_->end_watching();
   for (nic::Port* port : {&ports_->west, &ports_->east}) port->end_receiving();
   loop_->drain([this] { return stop_.forced(); });  // services continue: clients need not wait
   services_.reset();
   progress_.stop();
   progress_.sample(nic::now(), loop_->forwarder());
-  scenario_ = runner_->scenario();
+  scenario_ = runner_->scenario(end);
   runner_.reset();
   return {};
 }

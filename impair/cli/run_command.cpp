@@ -35,6 +35,7 @@ struct RunOptions {
   std::vector<int> pinned;
   OutputOptions output;
   bool dry_run = false;
+  std::optional<std::string> web_files;
   RunConfig run;
 };
 
@@ -86,6 +87,11 @@ Result<RunConfig> run_config(const RunOptions& options) {
   if (!options.pinned.empty()) config.core = options.pinned.front();
   if (options.pinned.size() == 2) config.second_core = options.pinned.back();
   if (auto allowed = check_second_core(config); !allowed) return std::unexpected(allowed.error());
+  if (options.web_files) {
+    auto files = config::ClientFiles::below(*options.web_files);
+    if (!files) return fail("--web-files: " + files.error().message);
+    config.web_files = std::move(*files);
+  }
   config.ledger = options.output.ledger;
   config.capture = options.output.capture;
   config.duration = options.duration;
@@ -210,6 +216,9 @@ void add_services(app::Options& list, RunOptions& options) {
   web::add_options(list, options.run.web);
   list.add_flag("--web-read-only", options.run.web_read_only,
                 "the live page shows the run and changes nothing");
+  list.add("--web-files", app::text(options.web_files), "DIR",
+           "folder of the files that requests of the live page may name: profiles, traces, ...")
+      .defaults_to("none");
   list.add_flag("--telemetry", options.run.telemetry,
                 "serve /impair/stats and /impair/rules in DPDK's telemetry");
   list.add("--file-prefix", app::text(options.run.file_prefix), "NAME",

@@ -24,7 +24,7 @@ std::string value_text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-Result<std::vector<config::Edit>> edits_of(const Json& request) {
+Result<std::vector<config::Edit>> edits_of(const Json& request, const config::ClientFiles* only) {
   const auto rule = request.find("rule");
   const auto keys = request.find("keys");
   if (rule == request.end() || !rule->is_string() || keys == request.end() || !keys->is_object() ||
@@ -33,7 +33,11 @@ Result<std::vector<config::Edit>> edits_of(const Json& request) {
   std::vector<config::Edit> edits;
   for (const auto& [key, value] : keys->items()) {
     if (key.empty()) return fail("set: expected keys, found one without a name");
-    edits.push_back({"rule", rule->get<std::string>(), key, value_text(value)});
+    edits.push_back({.table = "rule",
+                     .name = rule->get<std::string>(),
+                     .key = key,
+                     .value = value_text(value),
+                     .only = only});
   }
   return edits;
 }
@@ -94,33 +98,27 @@ Json report_json(const Report& report) {
 
 }  // namespace
 
+const config::ClientFiles Control::kNoFiles;
+
 SharedText Control::answer(std::string_view request, Access access) {
-  const auto line = [](const Json& answer) {
-    return std::make_shared<const std::string>(report::json_line("longwire.control", answer));
+  const auto line = [](const Result<Json>& answer) {
+    return std::make_shared<const std::string>(
+        report::json_line("longwire.control", answer ? *answer : refusal(answer.error())));
   };
   const Json json = parse_json(request);
-  if (!json.is_object()) return line(refusal({"expected a JSON object"}));
-  const auto asked = json.find("do");
-  const bool is_text = asked != json.end() && asked->is_string();
-  const std::string what = is_text ? asked->get<std::string>() : "";
-  const std::lock_guard lock(mutex_);
-  if (what == "show")
-    return shown_.get([this] { return report::json_line("longwire.control", show()); });
-  if (what == "preview" || what == "records") {
-    const auto answer = what == "preview" ? preview(json) : records();
-    return line(answer ? *answer : refusal(answer.error()));
-  }
+  if (!json.is_object()) return line(fail("expected a JSON object"));
+  const Request asked{json, access == Access::full ? nullptr : remote_};
+  const auto name = json.find("do");
+  const std::string what = name != json.end() && name->is_string() ? name->get<std::string>() : "";
+  if (what == "show") return show();
+  if (what == "preview") return line(preview(asked));
+  if (what == "records") return line(records());
   if (access == Access::read)
-    return line(
-        refusal({"this page only shows the run: expected \"do\": show, records or preview"}));
+    return line(fail("this page only shows the run: expected \"do\": show, records or preview"));
+  const auto changed = change(what, asked);
+  const std::lock_guard lock(show_);
   shown_.forget();
-  if (what == "record" || what == "stop-recording") {
-    const auto answer = what == "record" ? record(json, access) : stop_recording();
-    return line(answer ? *answer : refusal(answer.error()));
-  }
-  if (auto done = act(what, json); !done) return line(refusal(done.error()));
-  const config::ImpairProfile profile = run_.profile();
-  return line({{"ok", true}, {"rules", rules_json(profile)}, {"text", rules_text(profile)}});
+  return line(changed);
 }
 
 std::string Control::too_long(std::size_t most) {
@@ -129,8 +127,13 @@ std::string Control::too_long(std::size_t most) {
       refusal({fmt::format("expected a request of {} bytes at most, found a longer line", most)}));
 }
 
-Result<Json> Control::preview(const Json& request) const {
-  const auto edits = edits_of(request);
+SharedText Control::show() {
+  const std::lock_guard lock(show_);
+  return shown_.get([this] { return report::json_line("longwire.control", shown()); });
+}
+
+Result<Json> Control::preview(const Request& request) const {
+  const auto edits = edits_of(request.json, request.only);
   if (!edits) return std::unexpected(edits.error());
   const auto profile = run_.preview(*edits);
   if (!profile) return std::unexpected(profile.error());
@@ -153,39 +156,49 @@ Result<Json> Control::records() const {
   return answer;
 }
 
-/// Refuses a file that exists: it may belong to another run.
-Result<Json> Control::record(const Json& request, Access access) const {
-  const auto file = request.find("file");
-  if (file == request.end() || !file->is_string()) return fail("record: expected a \"file\"");
+/// Refuses a file that exists, also a link that leads nowhere: it may belong to another run.
+Result<Json> Control::record(const Request& request) {
+  const auto file = request.json.find("file");
+  if (file == request.json.end() || !file->is_string()) return fail("record: expected a \"file\"");
   const auto name = file->get<std::string>();
-  if (access != Access::full && name.find('/') != std::string::npos)
+  if (request.only && name.find('/') != std::string::npos)
     return fail(fmt::format(
         "record: expected the name of a file in the run's folder, without /, found {}", name));
   std::error_code unknown;
-  if (std::filesystem::exists(name, unknown))
+  if (std::filesystem::exists(std::filesystem::symlink_status(name, unknown)))
     return fail(fmt::format("record: {} exists: choose another name, or remove it", name));
-  const auto bytes = bytes_of(request);
+  const auto bytes = bytes_of(request.json);
   if (!bytes) return std::unexpected(bytes.error());
+  const std::lock_guard lock(recording_);
   if (auto begun = run_.record(name, *bytes); !begun) return std::unexpected(begun.error());
   return Json{{"ok", true}, {"text", fmt::format("recording to {}\n", name)}};
 }
 
-Result<Json> Control::stop_recording() const {
+Result<Json> Control::stop_recording() {
+  const std::lock_guard lock(recording_);
   const auto capture = run_.stop_recording();
   if (!capture) return std::unexpected(capture.error());
   return Json{{"ok", true}, {"capture", capture_json(*capture)}, {"text", capture_text(*capture)}};
 }
 
-Result<void> Control::act(const std::string& what, const Json& request) {
+Result<Json> Control::change(const std::string& what, const Request& request) {
+  if (what == "record") return record(request);
+  if (what == "stop-recording") return stop_recording();
+  if (auto done = act(what, request); !done) return std::unexpected(done.error());
+  const config::ImpairProfile profile = run_.profile();
+  return Json{{"ok", true}, {"rules", rules_json(profile)}, {"text", rules_text(profile)}};
+}
+
+Result<void> Control::act(const std::string& what, const Request& request) {
   if (what == "reset") return run_.reset();
   if (what == "undo") return run_.undo();
   if (what == "load") {
-    const auto file = request.find("file");
-    if (file == request.end() || !file->is_string()) return fail("load: expected a \"file\"");
-    return run_.load(file->get<std::string>());
+    const auto file = request.json.find("file");
+    if (file == request.json.end() || !file->is_string()) return fail("load: expected a \"file\"");
+    return run_.load({file->get<std::string>(), request.only});
   }
   if (what == "set") {
-    const auto edits = edits_of(request);
+    const auto edits = edits_of(request.json, request.only);
     if (!edits) return std::unexpected(edits.error());
     return run_.set(*edits);
   }
@@ -200,14 +213,16 @@ Result<void> Control::act(const std::string& what, const Json& request) {
       what));
 }
 
-Result<config::Command> Control::read_command(const Json& request) {
-  if (const auto name = request.find("name"); name != request.end() && name->is_string())
+Result<config::Command> Control::read_command(const Request& request) {
+  const Json& json = request.json;
+  if (const auto name = json.find("name"); name != json.end() && name->is_string())
     return config::Command{.name = name->get<std::string>()};
   for (const std::string kind : {"event", "at", "protection", "flap"}) {
-    const auto table = request.find(kind);
-    if (table == request.end() || !table->is_object()) continue;
+    const auto table = json.find(kind);
+    if (table == json.end() || !table->is_object()) continue;
     auto value = value_of(*table);
     if (!value) return fail(fmt::format("event: expected keys and values in \"{}\"", kind));
+    config::restrict_files(*value, request.only);
     const auto name = table->find("name");
     const bool named = name != table->end() && name->is_string();
     return config::Command{
@@ -220,7 +235,7 @@ Result<config::Command> Control::read_command(const Json& request) {
       "with its keys");
 }
 
-Json Control::show() const {
+Json Control::shown() const {
   const Report report = run_.snapshot();
   const config::ImpairProfile profile = run_.profile();
   return {{"ok", true},

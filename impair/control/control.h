@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -34,14 +35,15 @@ namespace lw::impair {
 ///                                                     N bytes of each frame; without N, all
 ///   {"do":"stop-recording"}                           ends the recording and closes its file
 ///
-/// The answer has `ok`. If it is false, the answer also has `error` and `exit`. Any thread:
-/// requests are answered one after another.
+/// The answer has `ok`. If it is false, the answer also has `error` and `exit`. Any thread. No
+/// request waits for another, but for the report that both show, and a recording for the one
+/// before.
 class Control {
  public:
   /// Functions of the run that requests use. A change takes effect completely, or is refused.
   struct Run {
     std::function<Result<void>(std::span<const config::Edit>)> set;
-    std::function<Result<void>(const std::string& file)> load;
+    std::function<Result<void>(const config::FileName& file)> load;
     std::function<Result<void>()> reset;
     std::function<Result<void>()> undo;
     std::function<Result<void>(const config::Command&)> command;
@@ -54,10 +56,12 @@ class Control {
     std::function<Result<CaptureReport>()> stop_recording;
   };
 
-  explicit Control(Run run) : run_(std::move(run)) {}
+  /// `remote`: the files that clients without full access may name; must outlive the run's profile.
+  explicit Control(Run run, const config::ClientFiles& remote = kNoFiles)
+      : run_(std::move(run)), remote_(&remote) {}
 
   /// Rights of a client. `read`: see the run. `change`: also change it, and record into its working
-  /// folder. `full`: also record into any file.
+  /// folder. `full`: also record into any file, and name any file in a profile.
   enum class Access : std::uint8_t { read, change, full };
 
   /// Returns the answer, one line. Answers to `show` are reused for 20 ms, unless a change is
@@ -67,19 +71,29 @@ class Control {
   static std::string too_long(std::size_t most);
 
  private:
-  Result<nlohmann::ordered_json> preview(const nlohmann::ordered_json& request) const;
+  static const config::ClientFiles kNoFiles;
+
+  /// A request, and the files that its client may name; null: any.
+  struct Request {
+    const nlohmann::ordered_json& json;
+    const config::ClientFiles* only;
+  };
+  SharedText show();
+  Result<nlohmann::ordered_json> preview(const Request& request) const;
   [[nodiscard]] Result<nlohmann::ordered_json> records() const;
-  Result<void> act(const std::string& what, const nlohmann::ordered_json& request);
-  [[nodiscard]] Result<nlohmann::ordered_json> record(const nlohmann::ordered_json& request,
-                                                      Access access) const;
-  [[nodiscard]] Result<nlohmann::ordered_json> stop_recording() const;
-  Result<config::Command> read_command(const nlohmann::ordered_json& request);
-  [[nodiscard]] nlohmann::ordered_json show() const;
+  Result<nlohmann::ordered_json> change(const std::string& what, const Request& request);
+  Result<void> act(const std::string& what, const Request& request);
+  Result<nlohmann::ordered_json> record(const Request& request);
+  Result<nlohmann::ordered_json> stop_recording();
+  Result<config::Command> read_command(const Request& request);
+  [[nodiscard]] nlohmann::ordered_json shown() const;
 
   Run run_;
-  std::mutex mutex_;  // guards the next
+  const config::ClientFiles* remote_;
+  std::mutex recording_;  // held while a recording is opened or closed
+  std::mutex show_;       // guards the next
   RecentText shown_;
-  std::uint64_t commands_ = 0;  // number of commands without a name
+  std::atomic<std::uint64_t> commands_ = 0;  // number of commands without a name
 };
 
 }  // namespace lw::impair

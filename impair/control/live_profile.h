@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/impair/profile.h"
+#include "config/impair/profile_source.h"
 #include "core/error.h"
 
 namespace lw::impair {
 
 /// The profile of a run, and its changes during the run. A change makes a complete new version,
-/// which is read and validated as at the start. If it is invalid, nothing changes. One thread.
+/// which is read and validated as at the start. If it is invalid, nothing changes. A copy takes
+/// little time: versions are shared and immutable. One thread per copy.
 ///
 /// Buffers are sized when the run starts: a version that needs more (longer delays, larger frames)
 /// is refused. Random draws keep the seed of the start.
@@ -20,7 +25,7 @@ class LiveProfile {
  public:
   struct Version {
     config::ImpairProfile profile;
-    std::string text, name;                // text and name of the profile
+    std::shared_ptr<const config::ProfileSource> source;
     std::vector<config::Edit> edits = {};  // of the scenario, of --set, and on request
   };
 
@@ -28,43 +33,63 @@ class LiveProfile {
   /// are those of --set, which unedited() keeps.
   static Result<Version> load(const std::string& file, std::optional<std::uint64_t> seed,
                               std::span<const std::string> changes = {});
+  /// Reads a profile from a text; `name` is its name in messages. `stop` ends this with an error.
+  static Result<Version> parse(std::string_view text, config::FileName name,
+                               std::vector<config::Edit> edits = {},
+                               const std::stop_token& stop = {});
 
-  explicit LiveProfile(Version started) : started_(started.profile), now_(std::move(started)) {}
+  /// Keeps all of `started` but its scenario.
+  explicit LiveProfile(Version started);
 
   /// Version with more edits. Like the following functions, it changes nothing: call keep() once
   /// the version is in force. Errors: the profile is invalid, or needs more room than the run has.
+  /// No version but that of loaded() has a scenario, or checks its steps again.
   [[nodiscard]] Result<Version> with(std::span<const config::Edit> edits) const;
   /// Version read from another file, without edits.
-  [[nodiscard]] Result<Version> loaded(const std::string& file) const;
+  [[nodiscard]] Result<Version> loaded(const config::FileName& file,
+                                       const std::stop_token& stop = {}) const;
   /// Version without the edits on request. The edits of the scenario and of --set stay.
   [[nodiscard]] Result<Version> unedited() const;
   /// State to which back_to() returns. back_to() takes the edits on request from `point`, and keeps
   /// the present edits of the scenario, unless another profile was loaded since.
   struct Point {
-    std::string text, name;
+    std::shared_ptr<const config::ProfileSource> source;
     std::vector<config::Edit> edits;
   };
-  [[nodiscard]] Point point() const;
+  [[nodiscard]] Point point() const { return {now_->source, now_->edits}; }
   /// Version of the time of `point`; see Point.
   [[nodiscard]] Result<Version> back_to(const Point& point) const;
-  /// Version with the edits of a step, of the scenario or of a command. Does not validate the
-  /// scenario again.
-  [[nodiscard]] Result<Version> stepped(const config::ScenarioStep& step) const;
-  /// Returns the steps of a command that begins now.
+  /// Version with the edits of a step, of the scenario or of a command.
+  [[nodiscard]] Result<Version> stepped(const config::ScenarioStep& step) const {
+    return with(step.edits);
+  }
+  /// Returns the steps of a command that begins now; `stop` ends this with an error.
   [[nodiscard]] Result<std::vector<config::ScenarioStep>> on_command(
-      const config::Command& command) const;
+      const config::Command& command, const std::stop_token& stop = {}) const;
   /// Makes `version` the present one.
-  void keep(Version version) { now_ = std::move(version); }
+  void keep(Version version) { now_ = std::make_shared<const Version>(std::move(version)); }
 
-  [[nodiscard]] const Version& now() const noexcept { return now_; }
+  [[nodiscard]] const Version& now() const noexcept { return *now_; }
+  /// now(), which stays valid after keep().
+  [[nodiscard]] std::shared_ptr<const Version> shared() const noexcept { return now_; }
 
  private:
-  [[nodiscard]] Result<Version> read(Version version) const;
-  [[nodiscard]] Result<Version> finish(Version version,
-                                       Result<config::ImpairProfile> profile) const;
+  /// What the run allocated when it started, and what its changes keep.
+  struct Started {
+    config::Capacity capacity;
+    std::uint64_t seed = 0;
+    bool log_all = false;
+    std::uint64_t frames_per_direction = 0;
+    Duration longest_delay{};
+  };
+  [[nodiscard]] Result<Version> read(std::shared_ptr<const config::ProfileSource> source,
+                                     std::vector<config::Edit> edits,
+                                     config::Diagnostics::Texts texts) const;
+  [[nodiscard]] Result<Version> fitted(Version version) const;
+  [[nodiscard]] Result<void> check_fits(const config::ImpairProfile& next) const;
 
-  config::ImpairProfile started_;
-  Version now_;
+  Started started_;
+  std::shared_ptr<const Version> now_;
 };
 
 }  // namespace lw::impair

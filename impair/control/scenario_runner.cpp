@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "core/quantity.h"
+#include "impair/limits.h"
 
 namespace lw::impair {
 namespace {
@@ -15,6 +16,8 @@ constexpr Duration kQuietLook = std::chrono::milliseconds(5);
 constexpr Duration kBusyLook = std::chrono::microseconds(200);
 // Interval between looks at the links: a look takes some system calls.
 constexpr Duration kLinkLook = std::chrono::milliseconds(10);
+// Longest wait for the loop to take a step that is due: a round takes microseconds.
+constexpr Duration kStepTimeout = std::chrono::milliseconds(10);
 // Longest time for optics and autonegotiation. After it frames are forwarded in any case.
 constexpr Duration kLinkTimeout = std::chrono::seconds(5);
 
@@ -52,48 +55,57 @@ void ScenarioRunner::work(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     Duration pause{};
     {
-      const std::lock_guard lock(mutex_);
-      pause = look();
+      Lock lock(mutex_);
+      pause = look(lock);
       look_at_links();
     }
     std::this_thread::sleep_for(pause);
   }
 }
 
-Duration ScenarioRunner::look() {
+/// Looks at the schedule. Releases the lock while it prepares a step.
+Duration ScenarioRunner::look(Lock& lock) {
   if (pending_ && loop_->changes().done()) finish();
   // Now that time 0 is known, another step may be the first.
   if (pending_ && !zero_ && loop_->zero()) withdraw_pending();
-  if (!pending_) {
-    zero_ = loop_->zero();
-    while (!pending_ && schedule_.next(zero_))
-      if (!prepare()) break;
-  }
-  return pending_ || schedule_.next(zero_) ? kBusyLook : kQuietLook;
+  if (pending_) return kBusyLook;
+  zero_ = loop_->zero();
+  const Schedule::Item* item = schedule_.next(zero_);
+  if (!item) return kQuietLook;
+  if (!item->step.links || !item->step.links->up || link_is_back(*item)) lend_next(lock);
+  return kBusyLook;
 }
 
-/// Prepares the next step and lends it to the loop. Returns false if it is too early.
-bool ScenarioRunner::prepare() {
-  const Schedule::Item& item = *schedule_.next(zero_);
-  if (item.step.links && item.step.links->up && !link_is_back(item)) return false;
-  auto pending = std::make_unique<Pending>();
-  pending->change.links = item.step.links;
-  pending->names = names_;
-  if (!item.step.edits.empty()) {
-    auto next = live_.stepped(item.step);
-    if (!next) {
-      give_up(next.error());
-      return true;
-    }
-    pending->change.configuration =
-        std::make_unique<ForwardingLoop::Configuration>(next->profile, names_);
-    pending->names = pending->change.configuration->names();
-    pending->next = std::move(*next);
-    learn_(pending->names);
-  }
-  pending_ = std::move(pending);
+/// Prepares the next step and lends it to the loop. Nothing that this step depends on changes
+/// meanwhile, because changes wait for it: see settle_step().
+void ScenarioRunner::lend_next(Lock& lock) {
+  const Schedule::Item item = *schedule_.next(zero_);
+  const Base from = base();
+  preparing_step_ = true;
+  lock.unlock();
+  auto pending = prepare_step(item.step, from);
+  lock.lock();
+  preparing_step_ = false;
+  step_prepared_.notify_all();
+  if (!pending) return give_up(pending.error());
+  pending_ = std::move(*pending);
+  if (pending_->next) learn_(pending_->names);
   loop_->changes().lend_until_due(pending_->change, item.step.at, item.since_zero);
-  return true;
+}
+
+Result<std::unique_ptr<ScenarioRunner::Pending>> ScenarioRunner::prepare_step(
+    const config::ScenarioStep& step, const Base& base) {
+  auto pending = std::make_unique<Pending>();
+  pending->change.links = step.links;
+  pending->names = base.names;
+  if (step.edits.empty()) return pending;
+  auto next = base.live.stepped(step);
+  if (!next) return std::unexpected(next.error());
+  pending->change.configuration =
+      std::make_unique<ForwardingLoop::Configuration>(next->profile, base.names);
+  pending->names = pending->change.configuration->names();
+  pending->next = std::move(*next);
+  return pending;
 }
 
 /// Sets the device's link up, and waits for it before frames are forwarded. Returns false while it
@@ -185,6 +197,17 @@ void ScenarioRunner::lose_link(WatchedLink& link, nic::Port::LinkState state) {
   if (stops) loop_->end();
 }
 
+/// Takes back the lent step, so that a change can take effect. A step that is due goes first.
+void ScenarioRunner::settle_step(Lock& lock) {
+  step_prepared_.wait(lock, [this] { return !preparing_step_; });
+  if (!pending_) return;
+  const auto due = schedule_.next(zero_)->due(zero_);
+  const Instant give_up = nic::now() + kStepTimeout;
+  while (due && *due <= nic::now() && !loop_->changes().done() && nic::now() < give_up)
+    std::this_thread::sleep_for(kBusyLook);
+  withdraw_pending();
+}
+
 /// Takes back the lent step; if the loop has used it already, finishes it.
 void ScenarioRunner::withdraw_pending() {
   if (!pending_) return;
@@ -199,7 +222,10 @@ void ScenarioRunner::finish() {
   ++report_.done;
   if (due) report_.latest = std::max(report_.latest, pending_->change.done - *due);
   if (pending_->change.links) plan_links(*pending_->change.links);
-  if (pending_->next) live_.keep(std::move(*pending_->next));
+  if (pending_->next) {
+    live_.keep(std::move(*pending_->next));
+    ++changes_;
+  }
   names_ = std::move(pending_->names);
   schedule_.pop(zero_);
   pending_.reset();
@@ -230,80 +256,115 @@ Result<void> ScenarioRunner::apply(ForwardingLoop::Configuration& configuration)
   return {};
 }
 
-Result<void> ScenarioRunner::change(Result<LiveProfile::Version> next) {
-  if (!next) return std::unexpected(next.error());
-  ForwardingLoop::Configuration configuration(next->profile, names_);
-  if (auto applied = apply(configuration); !applied) return applied;
-  remember();
-  live_.keep(std::move(*next));
-  return {};
+ScenarioRunner::Base ScenarioRunner::base() const {
+  return {.live = live_,
+          .names = names_,
+          .undo = undo_.empty() ? std::nullopt : std::optional(undo_.back()),
+          .changes = changes_};
 }
 
-/// Stores the profile in force for the next undo.
-void ScenarioRunner::remember() {
-  undo_.push_back(live_.point());
+/// Makes something from the state of the run without the lock, and uses it under the lock. If the
+/// state has changed meanwhile, both begin anew.
+template <class T, class Use>
+Result<void> ScenarioRunner::prepare(
+    From from, std::function<Result<T>(const Base&, const std::stop_token&)> make, Use use) {
+  const auto until = PreparingThread::Clock::now() + kLongestPreparation;
+  while (true) {
+    Lock lock(mutex_);
+    const auto begin = std::make_shared<const Base>(base());
+    lock.unlock();
+    auto made = preparing_.run<T>(
+        until, [make, begin](const std::stop_token& given_up) { return make(*begin, given_up); });
+    if (!made) return std::unexpected(made.error());
+    lock.lock();
+    settle_step(lock);
+    if (from == From::version ? changes_ == begin->changes : names_ == begin->names)
+      return use(std::move(*made));
+  }
+}
+
+/// Makes a version of the profile, and puts it in force.
+Result<void> ScenarioRunner::change(From from, Make make, const Kept& kept) {
+  const auto prepared = [make = std::move(make)](
+                            const Base& base, const std::stop_token& given_up) -> Result<Prepared> {
+    auto version = make(base, given_up);
+    if (!version) return std::unexpected(version.error());
+    auto configuration =
+        std::make_unique<ForwardingLoop::Configuration>(version->profile, base.names);
+    return Prepared{std::move(*version), std::move(configuration)};
+  };
+  return prepare<Prepared>(from, prepared, [&](Prepared next) -> Result<void> {
+    if (auto applied = apply(*next.configuration); !applied) return applied;
+    LiveProfile::Point before = live_.point();
+    auto scenario = std::exchange(next.version.profile.scenario, {});
+    live_.keep(std::move(next.version));
+    ++changes_;
+    kept(std::move(before), std::move(scenario));
+    return {};
+  });
+}
+
+/// Stores a state for the next undo.
+void ScenarioRunner::remember(LiveProfile::Point before) {
+  undo_.push_back(std::move(before));
   if (undo_.size() > kMostUndo) undo_.pop_front();
 }
 
 Result<void> ScenarioRunner::undo() {
-  const std::lock_guard lock(mutex_);
-  if (undo_.empty())
-    return fail("undo: no set, load or reset is left that could be undone", ExitCode::failed);
-  withdraw_pending();
-  const LiveProfile::Point point = std::move(undo_.back());
-  undo_.pop_back();
-  const bool loaded = point.name != live_.now().name || point.text != live_.now().text;
-  if (auto changed = change(live_.back_to(point)); !changed) {
-    undo_.push_back(point);
-    return changed;
-  }
-  undo_.pop_back();  // an undo can't be undone
-  if (loaded) begin_scenario({});
-  return {};
+  return change(
+      From::version,
+      [](const Base& base, const auto& /*given_up*/) -> Result<LiveProfile::Version> {
+        if (!base.undo)
+          return fail("undo: no set, load or reset is left that could be undone", ExitCode::failed);
+        return base.live.back_to(*base.undo);
+      },
+      [this](const LiveProfile::Point& before, const auto& /*scenario*/) {
+        undo_.pop_back();
+        if (before.source != live_.now().source) begin_scenario({});
+      });
 }
 
 Result<void> ScenarioRunner::set(std::span<const config::Edit> edits) {
-  const std::lock_guard lock(mutex_);
-  withdraw_pending();
-  return change(live_.with(edits));
+  return change(
+      From::version,
+      [all = std::vector(edits.begin(), edits.end())](const Base& base, const auto& /*given_up*/) {
+        return base.live.with(all);
+      },
+      [this](LiveProfile::Point before, const auto& /*scenario*/) { remember(std::move(before)); });
 }
 
-Result<config::ImpairProfile> ScenarioRunner::preview(std::span<const config::Edit> edits) const {
-  const std::lock_guard lock(mutex_);
-  auto next = live_.with(edits);
+Result<config::ImpairProfile> ScenarioRunner::preview(std::span<const config::Edit> edits) {
+  Lock lock(mutex_);
+  const LiveProfile live = live_;
+  lock.unlock();
+  auto next = preparing_.run<LiveProfile::Version>(
+      PreparingThread::Clock::now() + kLongestPreparation,
+      [live, all = std::vector(edits.begin(), edits.end())](const auto& /*given_up*/) {
+        return live.with(all);
+      });
   if (!next) return std::unexpected(next.error());
   return std::move(next->profile);
 }
 
 Result<void> ScenarioRunner::reset() {
-  const std::lock_guard lock(mutex_);
-  withdraw_pending();
-  return change(live_.unedited());
+  return change(
+      From::version,
+      [](const Base& base, const auto& /*given_up*/) { return base.live.unedited(); },
+      [this](LiveProfile::Point before, const auto& /*scenario*/) { remember(std::move(before)); });
 }
 
-/// A large profile takes a second to prepare. The lock is free meanwhile, for other threads. If
-/// they add rules, the profile is prepared again, because rules are identified by their index among
-/// all names.
-Result<void> ScenarioRunner::load(const std::string& file) {
-  std::unique_lock lock(mutex_);
-  const LiveProfile live = live_;
-  lock.unlock();
-  auto next = live.loaded(file);
-  if (!next) return std::unexpected(next.error());
-  lock.lock();
-  while (true) {
-    const RuleNames names = names_;
-    lock.unlock();
-    ForwardingLoop::Configuration configuration(next->profile, names);
-    lock.lock();
-    withdraw_pending();
-    if (names != names_) continue;
-    if (auto applied = apply(configuration); !applied) return applied;
-    remember();
-    live_.keep(std::move(*next));
-    begin_scenario(live_.now().profile.scenario);
-    return {};
-  }
+/// Rules are identified by their index among the names of all rules, so another change may make
+/// this one begin anew, but a step that adds no rule does not.
+Result<void> ScenarioRunner::load(const config::FileName& file) {
+  return change(
+      From::names,
+      [file](const Base& base, const std::stop_token& given_up) {
+        return base.live.loaded(file, given_up);
+      },
+      [this](LiveProfile::Point before, const std::vector<config::ScenarioStep>& scenario) {
+        remember(std::move(before));
+        begin_scenario(scenario);
+      });
 }
 
 /// Replaces the scenario by that of another profile, which begins now.
@@ -315,24 +376,39 @@ void ScenarioRunner::begin_scenario(std::span<const config::ScenarioStep> steps)
 }
 
 Result<void> ScenarioRunner::command(const config::Command& command) {
-  const std::lock_guard lock(mutex_);
-  withdraw_pending();
-  auto steps = live_.on_command(command);
-  if (!steps) return std::unexpected(steps.error());
-  schedule_.add(*steps, nic::now());
-  report_.all += steps->size();
-  return {};
+  using Steps = std::vector<config::ScenarioStep>;
+  const auto make = [command](const Base& base, const std::stop_token& given_up) {
+    return base.live.on_command(command, given_up);
+  };
+  return prepare<Steps>(From::version, make, [this](const Steps& steps) -> Result<void> {
+    if (schedule_.of_commands() + steps.size() > kMostCommandSteps)
+      return fail(fmt::format("event: expected at most {} steps of commands that wait, found {}: "
+                              "wait until some are done",
+                              kMostCommandSteps, schedule_.of_commands() + steps.size()),
+                  ExitCode::failed);
+    schedule_.add(steps, nic::now());
+    report_.all += steps.size();
+    return {};
+  });
 }
 
 config::ImpairProfile ScenarioRunner::profile() const {
-  const std::lock_guard lock(mutex_);
-  return live_.now().profile;
+  Lock lock(mutex_);
+  const auto version = live_.shared();
+  lock.unlock();
+  return version->profile;
 }
 
-std::optional<ScenarioReport> ScenarioRunner::scenario() const {
+std::optional<ScenarioReport> ScenarioRunner::scenario(Instant end) const {
   const std::lock_guard lock(mutex_);
+  return results(end);
+}
+
+std::optional<ScenarioReport> ScenarioRunner::results(Instant by) const {
   if (report_.all == 0) return std::nullopt;
-  return report_;
+  ScenarioReport report = report_;
+  report.overdue = schedule_.overdue(loop_->zero(), by - kLatestStep);
+  return report;
 }
 
 Report ScenarioRunner::snapshot() {
@@ -350,7 +426,7 @@ Report ScenarioRunner::snapshot() {
     report.held_up = statistics.held_up;
   }
   report.ports = port_reports(*ports_, losses);
-  if (report_.all > 0) report.scenario = report_;
+  report.scenario = results(nic::now());
   add_records_(report);
   return report;
 }

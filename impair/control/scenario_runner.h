@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -11,6 +13,7 @@
 #include <thread>
 
 #include "impair/control/live_profile.h"
+#include "impair/control/preparing_thread.h"
 #include "impair/control/schedule.h"
 #include "impair/datapath/forwarding_loop.h"
 #include "impair/report/report.h"
@@ -27,8 +30,12 @@ struct WatchedLink {
   LinkLosses losses = {};
 };
 
-/// Holds the profile of a run, applies changes, and carries out the scenario. Its thread prepares
-/// each step before it is due. Any thread may call it while the loop works.
+/// Holds the profile of a run, applies changes, and carries out the scenario. Any thread may call
+/// it while the loop works.
+///
+/// Its thread prepares each step before it is due, a PreparingThread what clients ask for; both
+/// without the lock. A step that is due takes effect before a change. If a step takes effect while
+/// a change is prepared, the change is prepared again.
 class ScenarioRunner {
  public:
   /// Called with all rule names before the first frame of a new rule.
@@ -40,13 +47,13 @@ class ScenarioRunner {
                  Learn learn, AddRecords add_records);
   ~ScenarioRunner();
 
-  /// Applies edits on request. After an error of set(), load(), reset() or undo() nothing has
-  /// changed.
+  /// Applies edits on request. After an error of this and the following functions nothing has
+  /// changed. Error also (failed): the preparation takes longer than kLongestPreparation.
   Result<void> set(std::span<const config::Edit> edits);
   /// Returns the profile that set() would put in force. Changes nothing.
-  [[nodiscard]] Result<config::ImpairProfile> preview(std::span<const config::Edit> edits) const;
+  [[nodiscard]] Result<config::ImpairProfile> preview(std::span<const config::Edit> edits);
   /// Replaces the profile by another file. Its scenario begins now.
-  Result<void> load(const std::string& file);
+  Result<void> load(const config::FileName& file);
   /// Removes the edits on request since the profile was loaded.
   Result<void> reset();
   /// Undoes the last set, load or reset that is not undone yet, of the last kMostUndo. If a load is
@@ -54,8 +61,10 @@ class ScenarioRunner {
   /// undo.
   Result<void> undo();
   static constexpr std::size_t kMostUndo = 32;
-  /// Schedules the steps of a command that begins now.
+  /// Schedules the steps of a command that begins now. Error also: too many steps wait.
   Result<void> command(const config::Command& command);
+  /// Ends changes that are being prepared: they change nothing. For the end of a run.
+  void refuse_changes() { preparing_.close(); }
 
   /// The profile in force.
   [[nodiscard]] config::ImpairProfile profile() const;
@@ -67,8 +76,8 @@ class ScenarioRunner {
   std::array<LinkLosses, 2> end_watching();
   /// Returns the losses so far, of the west port and the east port.
   [[nodiscard]] std::array<LinkLosses, 2> link_losses() const;
-  /// Returns the results of scenario and commands; nothing if there were none.
-  [[nodiscard]] std::optional<ScenarioReport> scenario() const;
+  /// Returns the results of scenario and commands by `end`; nothing if there were none.
+  [[nodiscard]] std::optional<ScenarioReport> scenario(Instant end) const;
 
  private:
   struct Pending {
@@ -76,18 +85,44 @@ class ScenarioRunner {
     std::optional<LiveProfile::Version> next;  // the profile with this change
     RuleNames names;
   };
+  /// State of the run from which a change is prepared.
+  struct Base {
+    LiveProfile live;
+    RuleNames names;
+    std::optional<LiveProfile::Point> undo;  // for the next undo
+    std::uint64_t changes = 0;
+  };
+  /// A prepared change.
+  struct Prepared {
+    LiveProfile::Version version;
+    std::unique_ptr<ForwardingLoop::Configuration> configuration;
+  };
+  using Lock = std::unique_lock<std::mutex>;
+  using Make = std::function<Result<LiveProfile::Version>(const Base&, const std::stop_token&)>;
+  /// Called under the lock once a change is in force: the state before, and the version's scenario.
+  using Kept = std::function<void(LiveProfile::Point before, std::vector<config::ScenarioStep>)>;
+  /// What of a run's state a change is made from.
+  enum class From : std::uint8_t { version, names };
 
   void work(const std::stop_token& stop);
-  Duration look();
-  bool prepare();
+  Duration look(Lock& lock);
+  void lend_next(Lock& lock);
+  static Result<std::unique_ptr<Pending>> prepare_step(const config::ScenarioStep& step,
+                                                       const Base& base);
   bool link_is_back(const Schedule::Item& item);
+  void settle_step(Lock& lock);
   void withdraw_pending();
   void finish();
   void give_up(const Error& error);
-  Result<void> change(Result<LiveProfile::Version> next);
-  void remember();
+  [[nodiscard]] Base base() const;
+  template <class T, class Use>
+  Result<void> prepare(From from,
+                       std::function<Result<T>(const Base&, const std::stop_token&)> make, Use use);
+  Result<void> change(From from, Make make, const Kept& kept);
+  void remember(LiveProfile::Point before);
   Result<void> apply(ForwardingLoop::Configuration& configuration);
   void begin_scenario(std::span<const config::ScenarioStep> steps);
+  [[nodiscard]] std::optional<ScenarioReport> results(Instant by) const;
   void set_links(const config::LinkChange& change);
   void plan_links(const config::LinkChange& change);
   void look_at_links();
@@ -103,13 +138,17 @@ class ScenarioRunner {
   std::deque<LiveProfile::Point> undo_;  // state before each change on request
   RuleNames names_;
   Schedule schedule_;
+  std::uint64_t changes_ = 0;  // of the version in force
   std::unique_ptr<Pending> pending_;
+  bool preparing_step_ = false;  // the thread prepares a step, without the lock
+  std::condition_variable step_prepared_;
   std::optional<Instant> zero_;           // time 0, as known when `pending_` was lent
   std::optional<Instant> links_back_by_;  // end of the wait for a link that was set up
   ScenarioReport report_;
   std::array<WatchedLink, 2> links_;
   std::optional<config::OnLinkLoss> on_loss_;  // nothing: links are not watched
   Instant next_look_{};                        // time of the next look at the links
+  PreparingThread preparing_;
   std::jthread thread_;
 };
 

@@ -42,6 +42,22 @@ const Schedule::Item* Schedule::next(std::optional<Instant> zero) const noexcept
   return scenario_first(zero) ? &scenario_.front() : &commands_.front();
 }
 
+std::vector<OverdueAct> Schedule::overdue(std::optional<Instant> zero, Instant by) const {
+  std::vector<OverdueAct> acts;
+  for (const auto* items : {&scenario_, &commands_})
+    for (const Item& item : *items) {
+      const auto due = item.due(zero);
+      if (!due || *due > by) break;
+      const auto known = std::ranges::find(acts, item.step.act, &OverdueAct::name);
+      if (known == acts.end()) {
+        acts.push_back({item.step.act, 1});
+      } else {
+        ++known->steps;
+      }
+    }
+  return acts;
+}
+
 void Schedule::pop(std::optional<Instant> zero) noexcept {
   auto& items = scenario_first(zero) ? scenario_ : commands_;
   items.pop_front();

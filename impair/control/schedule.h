@@ -4,8 +4,10 @@
 #include <deque>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "config/impair/scenario.h"
+#include "impair/report/report.h"
 
 namespace lw::impair {
 
@@ -33,8 +35,12 @@ class Schedule {
   /// True if a step sets a link up or down.
   [[nodiscard]] bool changes_links() const noexcept;
   [[nodiscard]] std::size_t size() const noexcept { return scenario_.size() + commands_.size(); }
+  /// Number of the remaining steps of commands.
+  [[nodiscard]] std::size_t of_commands() const noexcept { return commands_.size(); }
   /// Returns the next step; null if there is none. Steps that wait for time 0 come last.
   [[nodiscard]] const Item* next(std::optional<Instant> zero) const noexcept;
+  /// Returns the acts, in order of their first step, of which steps were due at `by`.
+  [[nodiscard]] std::vector<OverdueAct> overdue(std::optional<Instant> zero, Instant by) const;
   /// Removes next().
   void pop(std::optional<Instant> zero) noexcept;
 

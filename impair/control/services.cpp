@@ -63,7 +63,7 @@ Control::Run requests_of(const Controlled& controlled) {
 
 Result<std::unique_ptr<Services>> Services::start(const RunConfig& config,
                                                   const Controlled& controlled) {
-  std::unique_ptr<Services> services(new Services(controlled));
+  std::unique_ptr<Services> services(new Services(config, controlled));
   ScenarioRunner& runner = controlled.runner;
   if (config.control)
     if (auto serving = services->serve_control(*config.control); !serving)
@@ -129,6 +129,7 @@ Result<void> Services::serve_page(const RunConfig& config) {
   return {};
 }
 
-Services::Services(const Controlled& controlled) : control_(requests_of(controlled)) {}
+Services::Services(const RunConfig& config, const Controlled& controlled)
+    : control_(requests_of(controlled), config.web_files) {}
 
 }  // namespace lw::impair

@@ -30,12 +30,13 @@ struct Controlled {
 /// `Controlled` must outlive it.
 class Services {
  public:
-  /// Errors: a socket can't be opened (environment), its address is wrong (usage).
+  /// `config` must outlive the run's profile. Errors: a socket can't be opened (environment), its
+  /// address is wrong (usage).
   static Result<std::unique_ptr<Services>> start(const RunConfig& config,
                                                  const Controlled& controlled);
 
  private:
-  explicit Services(const Controlled& controlled);
+  Services(const RunConfig& config, const Controlled& controlled);
   Result<void> serve_control(const std::string& path);
   Result<void> serve_metrics(const std::string& address, ScenarioRunner& runner);
   Result<void> serve_page(const RunConfig& config);

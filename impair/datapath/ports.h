@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/impair/profile.h"
+#include "config/toml/client_files.h"
 #include "core/error.h"
 #include "impair/datapath/direction_report.h"
 #include "nic/eal.h"
@@ -41,6 +42,7 @@ struct RunConfig {
   std::optional<std::string> metrics;      // address of the Prometheus metrics server
   web::SiteOptions web;                    // options of the live page
   bool web_read_only = false;              // the page can't change the run
+  config::ClientFiles web_files = {};      // files that requests of the page may name
   bool telemetry = false;                  // offer /impair/stats and others in DPDK's telemetry
   std::string file_prefix = {};            // of DPDK's runtime directory; empty: a unique one
   report::RateHistory* history = nullptr;  // of rate_history(), to be filled; null: none

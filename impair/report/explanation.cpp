@@ -347,7 +347,7 @@ std::string explanation_text(const config::ImpairProfile& profile) {
     text += fmt::format("\nEvent {}, before the rules: {}\n", event.name, explain_event(event));
   for (const auto& event : profile.events_on_command)
     text += fmt::format("\nEvent {}, on command: {}\n", event.name, explain_event(event));
-  for (const auto& act : profile.acts)
+  for (const auto& act : *profile.acts)
     text += fmt::format("\nScenario, {} {}: {}\n", act.kind, act.name, act_words(act));
   return text;
 }
@@ -373,7 +373,7 @@ Json explanation_json(const config::ImpairProfile& profile) {
   for (const auto& event : profile.events_on_command)
     json["events"].push_back(
         {{"name", event.name}, {"text", "on command: " + explain_event(event)}});
-  for (const auto& act : profile.acts)
+  for (const auto& act : *profile.acts)
     json["scenario"].push_back({{"kind", act.kind}, {"name", act.name}, {"text", act_words(act)}});
   return json;
 }

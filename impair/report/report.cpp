@@ -205,7 +205,19 @@ std::string scenario(const ScenarioReport& report) {
   if (report.latest.count() > 0)
     text += fmt::format(", at most {} late", format_duration(report.latest));
   if (report.failed) text += fmt::format(", {} LEFT OUT", report.failed);
+  for (const OverdueAct& act : report.overdue)
+    text += fmt::format(", {} OF {} WERE DUE AND NOT DONE", act.steps, act.name);
   return text + "\n";
+}
+
+Json of_scenario(const ScenarioReport& report) {
+  Json json = {{"done", report.done},
+               {"failed", report.failed},
+               {"all", report.all},
+               {"latest_ns", report.latest.count()}};
+  for (const OverdueAct& act : report.overdue)
+    json["overdue"].push_back({{"name", act.name}, {"steps", act.steps}});
+  return json;
 }
 
 }  // namespace
@@ -372,11 +384,7 @@ nlohmann::ordered_json to_json(const Report& report) {
   for (const auto& direction : report.directions)
     json["directions"].push_back(of_direction(direction));
   for (const auto& port : report.ports) json["ports"].push_back(of_port(port));
-  if (report.scenario)
-    json["scenario"] = {{"done", report.scenario->done},
-                        {"failed", report.scenario->failed},
-                        {"all", report.scenario->all},
-                        {"latest_ns", report.scenario->latest.count()}};
+  if (report.scenario) json["scenario"] = of_scenario(*report.scenario);
   if (!report.captures.empty()) json["capture"] = capture_json(report.captures.back());
   for (std::size_t i = 0; i + 1 < report.captures.size(); ++i)
     json["earlier_captures"].push_back(capture_json(report.captures[i]));

@@ -22,10 +22,19 @@ struct LedgerReport {
   [[nodiscard]] std::uint64_t missing() const noexcept { return skipped + lost; }
 };
 
+/// An act of a scenario or a command, and how many of its steps were due but have not taken effect.
+struct OverdueAct {
+  std::string name;
+  std::size_t steps = 0;
+};
+
 /// Results of the steps of a scenario and of commands.
 struct ScenarioReport {
   std::size_t done = 0, failed = 0, all = 0;  // steps
   Duration latest{};  // longest time from a step's due time until it took effect
+  std::vector<OverdueAct> overdue = {};
+
+  [[nodiscard]] bool holds() const noexcept { return failed == 0 && overdue.empty(); }
 };
 
 /// Results of a run or a replay.
@@ -57,8 +66,8 @@ struct Report {
   [[nodiscard]] bool resources_hold() const noexcept;
   /// True if no record of the ledger and no frame of a recording is missing.
   [[nodiscard]] bool records_hold() const noexcept;
-  /// True if no step of the scenario failed.
-  [[nodiscard]] bool scenario_holds() const noexcept { return !scenario || scenario->failed == 0; }
+  /// True if no step of the scenario failed, and each took effect that was due.
+  [[nodiscard]] bool scenario_holds() const noexcept { return !scenario || scenario->holds(); }
   /// True if no port counted an error, a frame lost before reception, or a frame lost after
   /// sending.
   [[nodiscard]] bool ports_hold() const noexcept;

@@ -178,7 +178,7 @@ std::string step_text(const config::ScenarioStep& step) {
 
 std::string scenario_text(const config::ImpairProfile& profile) {
   std::string text;
-  for (const auto& act : profile.acts) {
+  for (const auto& act : *profile.acts) {
     text += fmt::format("{} {}: {}", act.kind, act.name,
                         act.time ? "at " + format_duration(*act.time) : "on command");
     if (act.ramp > 0)
@@ -194,7 +194,7 @@ std::string scenario_text(const config::ImpairProfile& profile) {
 
 Json scenario_json(const config::ImpairProfile& profile) {
   Json json = Json::array();
-  for (const auto& act : profile.acts) {
+  for (const auto& act : *profile.acts) {
     Json one = {{"kind", act.kind}, {"name", act.name}, {"time_ns", nullptr}};
     if (act.time) one["time_ns"] = act.time->count();
     if (act.ramp > 0) one["ramp"] = {{"over_ns", act.over.count()}, {"steps", act.ramp}};

@@ -2,6 +2,7 @@
 #include "app/stop_signal.h"
 
 #include <csignal>
+#include <sys/time.h>
 
 #include "report/live_view.h"
 
@@ -12,31 +13,50 @@ std::atomic<bool> received_once{false};
 std::atomic<bool> received_twice{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "required in a signal handler");
 
-extern "C" void note_signal(int) {
-  if (received_once.exchange(true)) received_twice = true;
-}
-
-extern "C" void note_signal_or_end(int signal) {
-  if (!received_once.exchange(true)) return;
+/// Ends the process as this signal does without a handler.
+void end_process(int signal) {
   report::restore_terminal();
   std::signal(signal, SIG_DFL);
   std::raise(signal);
 }
 
-void handle(void (*handler)(int)) {
+/// Sends SIGALRM after this time; 0: never. A signal handler may call it: it is one system call.
+void end_after(std::chrono::seconds time) noexcept {
+  itimerval timer{};
+  timer.it_value.tv_sec = time.count();
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
+extern "C" void force_or_end(int signal) {
+  if (!received_once.exchange(true)) return;
+  if (received_twice.exchange(true)) return end_process(signal);
+  end_after(StopSignal::kForcedEnd);
+}
+
+extern "C" void note_or_end(int signal) {
+  if (received_once.exchange(true)) end_process(signal);
+}
+
+extern "C" void end_forced(int) { end_process(SIGTERM); }
+
+void handle(int signal, void (*handler)(int)) {
   struct sigaction action = {};
   action.sa_handler = handler;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  sigaction(signal, &action, nullptr);
 }
 
 }  // namespace
 
 StopSignal::StopSignal(Second second) {
-  handle(second == Second::ends_process ? note_signal_or_end : note_signal);
+  handle(SIGALRM, end_forced);
+  for (const int signal : {SIGINT, SIGTERM})
+    handle(signal, second == Second::ends_process ? note_or_end : force_or_end);
 }
 
-StopSignal::~StopSignal() { handle(SIG_DFL); }
+StopSignal::~StopSignal() {
+  end_after(std::chrono::seconds(0));
+  for (const int signal : {SIGINT, SIGTERM, SIGALRM}) handle(signal, SIG_DFL);
+}
 
 const std::atomic<bool>& StopSignal::requested() const noexcept { return received_once; }
 bool StopSignal::forced() const noexcept { return received_twice.load(); }

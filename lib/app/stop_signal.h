@@ -2,14 +2,20 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 
 namespace lw {
 
 /// Handles SIGINT and SIGTERM as long as it lives; at most one object at a time. The first signal
-/// sets requested(). The second sets forced() or ends the process, as chosen in the constructor.
+/// sets requested(). The second one ends the process, at once or within kForcedEnd, as chosen in
+/// the constructor; no work in progress can prevent this.
 class StopSignal {
  public:
-  enum class Second { forces, ends_process };
+  enum class Second {
+    forces,        // sets forced(); ends the process if the object still exists after kForcedEnd
+    ends_process,  // at once
+  };
+  static constexpr std::chrono::seconds kForcedEnd{1};
 
   explicit StopSignal(Second second = Second::forces);
   ~StopSignal();

@@ -11,9 +11,6 @@ namespace lw::config {
 
 /// Largest profile, or file that a profile names, in bytes: 16 MiB, a trace of 500,000 rows.
 inline constexpr std::size_t kMostProfileBytes = std::size_t{16} << 20;
-/// Longest wait for the next bytes of a profile that is a pipe or a device; standard input has no
-/// limit.
-inline constexpr auto kLongestWait = std::chrono::seconds(10);
 /// Deepest nesting: tables, arrays and parts of dotted keys within each other. Profiles need seven.
 inline constexpr std::size_t kDeepestProfile = 32;
 /// Most keys and array items of a profile: each needs about 300 bytes while it is read.

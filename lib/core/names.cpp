@@ -83,6 +83,9 @@ std::string excerpt(std::string_view text) {
 }
 
 Result<void> check_plain_name(std::string_view path) {
+  if (const auto nul = path.find('\0'); nul != std::string_view::npos)
+    return fail(std::string(path.substr(0, nul)) +
+                ": expected the name of a file, found a NUL character after this");
   for (const auto& [suffix, program] : kCompressions) {
     if (!path.ends_with(suffix)) continue;
     const std::string plain(path.substr(0, path.size() - suffix.size()));

@@ -12,7 +12,6 @@
 #include <string>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 namespace lw::nic {
 namespace {
@@ -24,18 +23,20 @@ ifreq request_for(const std::string& name) noexcept {
   return request;
 }
 
-/// Makes an ioctl() on a socket of its own. Returns false if it failed.
+/// Makes an ioctl(). Returns false if it failed. The socket is opened once for the process: a
+/// process whose descriptors are used up can still ask, and no interface seems to be gone.
 bool ask(unsigned long what, ifreq& request) noexcept {
-  const int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (any < 0) return false;
-  const bool done = ioctl(any, what, &request) == 0;
-  close(any);
-  return done;
+  static const int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  return ioctl(any, what, &request) == 0;
 }
 
 }  // namespace
 
-unsigned Interface::index() const noexcept { return if_nametoindex(name_.c_str()); }
+unsigned Interface::index() const noexcept {
+  if (name_.size() >= IFNAMSIZ) return 0;
+  ifreq request = request_for(name_);
+  return ask(SIOCGIFINDEX, request) ? static_cast<unsigned>(request.ifr_ifindex) : 0;
+}
 
 bool Interface::is_up() const noexcept {
   ifreq request = request_for(name_);

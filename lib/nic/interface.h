@@ -55,7 +55,7 @@ class Interface {
   [[nodiscard]] std::optional<std::array<std::byte, 6>> mac_address() const noexcept;
   /// Rate in bits per second, if the interface reports it.
   [[nodiscard]] std::optional<double> bps() const;
-  /// Returns nothing if the interface no longer exists.
+  /// Returns nothing if the interface no longer exists, or the process has no descriptor left.
   [[nodiscard]] std::optional<InterfaceLosses> losses() const;
 
  private:

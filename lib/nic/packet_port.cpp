@@ -59,15 +59,16 @@ PortStats PacketPort::stats() const {
 }
 
 PortStats PacketPort::count() const {
-  const InterfaceLosses lost = interface_.losses().value_or(before_);
+  // Without a free descriptor neither can be read: nothing more is known then.
+  const InterfaceLosses lost = last_ = interface_.losses().value_or(last_);
+  const std::uint64_t backlog = std::max(backlog_drops(), backlog_before_) - backlog_before_;
   PortStats stats;
   stats.received = receive_->received();
   stats.too_long = receive_->too_long();
   stats.receive_errors = receive_->errors() + (lost.received_errors - before_.received_errors);
   stats.missed = receive_->missed() - missed_before_ +
                  (lost.received_missed - before_.received_missed) +
-                 backlog_losses(backlog_drops() - backlog_before_,
-                                lost.received_dropped - before_.received_dropped,
+                 backlog_losses(backlog, lost.received_dropped - before_.received_dropped,
                                 receive_->tagged() - tagged_before_);
   if (at_end_) {
     stats.missed = at_end_->missed;
@@ -91,7 +92,7 @@ void PacketPort::restart_counts() {
   missed_before_ = receive_->missed();
   backlog_before_ = backlog_drops();
   tagged_before_ = receive_->tagged();
-  before_ = interface_.losses().value_or(before_);
+  before_ = last_ = interface_.losses().value_or(before_);
 }
 
 bool PacketPort::bind_again() {
@@ -100,7 +101,7 @@ bool PacketPort::bind_again() {
   if (index == 0 || !receive_->bind(interface_.name(), index)) return false;
   for (const auto& ring : send_)
     if (!ring->bind(interface_.name(), index)) return false;
-  before_ = interface_.losses().value_or(InterfaceLosses{});
+  before_ = last_ = interface_.losses().value_or(InterfaceLosses{});
   tagged_before_ = receive_->tagged();
   bound_to_ = index;
   return true;

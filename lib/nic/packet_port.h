@@ -69,6 +69,7 @@ class PacketPort {
   std::vector<std::unique_ptr<SendRing>> send_;
   mutable std::mutex mutex_;         // guards all members below
   InterfaceLosses before_;           // the interface's losses at open() or restart_counts()
+  mutable InterfaceLosses last_;     // the newest that could be read
   std::uint64_t missed_before_ = 0;  // losses in the receive ring at that time
   // losses in the kernel's backlog, of all interfaces, at that time
   std::uint64_t backlog_before_ = 0;

@@ -6,6 +6,7 @@ import ctypes
 import json
 import os
 import pathlib
+import resource
 import select
 import signal
 import socket
@@ -128,6 +129,13 @@ class Linux(unittest.TestCase):
             self.assertEqual([len(frame) for frame in missing], [])
         for direction in self.finish(box)['directions']:
             self.assertEqual(direction['received'], direction['sent'])
+
+    def test_without_descriptors_the_ports_stay(self):
+        box, _, _ = self.start('[[rule]]\nname = "r"\ndelay = "1ms"\n', '--duration', '2s')
+        most = 1 + max(int(name) for name in os.listdir(f'/proc/{box.pid}/fd'))
+        resource.prlimit(box.pid, resource.RLIMIT_NOFILE, (most, most))
+        out, err = box.communicate(timeout=TIMEOUT)
+        self.assertEqual((box.returncode, json.loads(out)['links_hold']), (0, True), err)
 
     def receive_until(self, opened, kind, last):
         """Frames that kind() is true of, up to one that last() is true of."""

@@ -309,6 +309,28 @@ set = { loss = "5%" }
         report = self.stop(process)
         self.assertEqual((report['scenario']['done'], report['scenario']['all']), (8, 8))
 
+    def test_steps_that_were_due_and_are_not_done_fail_the_run(self):
+        """A millisecond between steps is too little for a profile of so many rules."""
+        rules = ''.join(f'[[rule]]\nname = "rule {i}"\nmatch = {{dst_qp = {i}}}\nloss = 0\n' for i in range(2000))
+        process = self.start(rules, 'net_ring0', 'net_ring1')
+        self.ctl('event', json.dumps({'at': {'name': 'too fast', 'rule': 'rule 7', 'over': '40ms', 'steps': 40,
+                                             'set': {'loss': '40%'}}}))
+        self.until(lambda: 'overdue' in self.shown()['report']['scenario'], 'late steps')
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 1, err)
+        scenario = json.loads(out)['scenario']
+        self.assertEqual([act['name'] for act in scenario['overdue']], ['too fast'])
+        self.assertEqual(scenario['overdue'][0]['steps'] + scenario['done'], 40)
+
+    def test_commands_queue_a_stated_number_of_steps(self):
+        process = self.start(PATHS, 'net_ring0', 'net_ring1')
+        flaps = json.dumps({'flap': {'port': 'west', 'down': '60min', 'every': '120min', 'times': 1000}})
+        for _ in range(5):
+            self.ctl('event', flaps)
+        self.assertIn('at most 10000 steps', self.ctl('event', flaps, expect=1).stderr)
+        self.stop(process)
+
     @real_time
     def test_a_run_follows_its_scenario_and_records_it(self):
         """From the first frame on: an outage, another path, a flap, an event on command; the

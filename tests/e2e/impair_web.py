@@ -226,6 +226,76 @@ class Requests(Box):
         self.stop(box)
 
 
+class Files(Box):
+    """Who holds the page's token names no file but those below --web-files."""
+
+    SECRET = 'token-0123456789abcdef'
+
+    def setUp(self):
+        super().setUp()
+        self.files = self.folder / 'files'
+        self.files.mkdir()
+        for name, text in (('trace.csv', 'time,delay\n0s,1ms\n'), ('wrong.csv', f'time,delay\n0s,{self.SECRET}\n'),
+                           ('good.toml', '[[rule]]\nname = "good"\n'), ('bad.toml', f'[[rule]]\nloss = "{self.SECRET}"\n'),
+                           ('out.toml', 'include = "../secret"\n[[rule]]\n')):
+            (self.files / name).write_text(text)
+        self.secret = self.folder / 'secret'
+        self.secret.write_text(self.SECRET + '\n')
+        (self.files / 'link.csv').symlink_to('../secret')
+
+    def error(self, request):
+        """The error of a request, which shows no text of a file."""
+        status, answer = self.do(request)
+        self.assertEqual(status, 200)
+        self.assertNotIn(self.SECRET, json.dumps(answer))
+        return answer.get('error', '')
+
+    def preview(self, keys):
+        return self.error({'do': 'preview', 'rule': 'long haul', 'keys': keys})
+
+    def keys(self, name):
+        """Every key that names a file."""
+        return ({'trace.file': name}, {'trace': f'{{file = "{name}"}}'}, {'loss': f'{{model = "listed", file = "{name}"}}'},
+                {'loss.model': 'listed', 'loss.file': name}, {'jitter': f'{{distribution = "histogram", file = "{name}"}}'},
+                {'jitter': f'{{distribution = "netem", deviation = "1us", file = "{name}"}}'})
+
+    def test_by_default_it_names_none(self):
+        box = self.run_box('--web-read-only')
+        for name in (str(self.secret), 'secret', '/etc/shadow', str(self.files / 'trace.csv')):
+            for keys in self.keys(name):
+                self.assertIn('--web-files DIR', self.preview(keys), keys)
+        self.stop(box)
+
+    def test_those_below_the_folder(self):
+        box = self.run_box('--web-files', self.files)
+        missing = self.preview({'trace.file': 'none.csv'})
+        for name in (str(self.secret), 'secret', '../secret', 'files/../secret', 'link.csv', '/etc/shadow', 'none.csv'):
+            for keys in self.keys(name):
+                self.assertIn('expected a file below the folder of --web-files', self.preview(keys), keys)
+            self.assertEqual(self.preview({'trace.file': name}), missing, name)
+            self.assertIn('--web-files', self.error({'do': 'load', 'file': name}))
+            self.assertIn('--web-files', self.error({'do': 'event', 'at': {'rule': 'long haul', 'set': {'trace.file': name}}}))
+        for name in ('trace.csv', 'files/trace.csv', str(self.files / 'trace.csv')):
+            self.assertEqual(self.preview({'trace.file': name}), '')
+        self.assertIn('wrong.csv: line 2 ', self.preview({'trace.file': 'wrong.csv'}))
+        self.assertIn('bad.toml:2:8: ', self.error({'do': 'load', 'file': 'bad.toml'}))
+        self.assertIn('--web-files', self.error({'do': 'load', 'file': 'out.toml'}))
+        self.assertEqual(self.error({'do': 'load', 'file': 'good.toml'}), '')
+        self.assertIn('loss: expected', self.error({'do': 'set', 'rule': 'good', 'keys': {'loss': '200%'}}))
+        self.assertEqual(self.error({'do': 'set', 'rule': 'good', 'keys': {'trace.file': 'trace.csv'}}), '')
+        self.stop(box)
+
+    def test_a_recording_is_a_new_file_of_its_name(self):
+        box = self.run_box()
+        (self.folder / 'dangling.pcapng').symlink_to(self.folder / 'elsewhere.pcapng')
+        self.assertIn('exists', self.error({'do': 'record', 'file': 'dangling.pcapng'}))
+        self.assertIn('NUL', self.error({'do': 'record', 'file': 'taken.conf\0.pcapng'}))
+        self.assertIn('without /', self.error({'do': 'record', 'file': '../x.pcapng'}))
+        for name in ('elsewhere.pcapng', 'taken.conf'):
+            self.assertFalse((self.folder / name).exists())
+        self.stop(box)
+
+
 class Options(Box):
 
     def refused(self, *options):
@@ -250,6 +320,9 @@ class Options(Box):
             self.token = 'a-token-of-our-own'
             self.assertEqual(self.do({'do': 'show'})[0], 200)
             self.stop(box)
+
+    def test_the_folder_of_files_is_there(self):
+        self.assertIn('--web-files: expected a folder, found none at ', self.refused('--web', '0', '--web-files', 'missing'))
 
     def test_another_address_needs_a_token_file(self):
         self.assertIn('expected --web-token-file FILE', self.refused('--web', '0.0.0.0:0'))

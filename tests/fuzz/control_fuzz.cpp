@@ -23,11 +23,7 @@ constexpr std::string_view kProfile =
     "[[at]]\nname = \"a\"\nrule = \"r\"\nset = { loss = 0 }\n"
     "[[flap]]\nname = \"f\"\nport = \"west\"\ndown = \"1s\"\n";
 
-LiveProfile::Version started() {
-  return {.profile = lw::config::parse_impair_profile(kProfile, "p.toml").value(),
-          .text = std::string(kProfile),
-          .name = "p.toml"};
-}
+LiveProfile::Version started() { return LiveProfile::parse(kProfile, {"p.toml"}).value(); }
 
 std::string rules_of(const LiveProfile& live) { return lw::impair::rules_text(live.now().profile); }
 

@@ -12,7 +12,7 @@
 #include "config/flow/profile.h"
 #include "config/limits.h"
 #include "config/toml/document.h"
-#include "config/toml/input_file.h"
+#include "core/input.h"
 #include "config/toml/table.h"
 
 namespace lw::config {
@@ -290,7 +290,7 @@ Parsed<MessageSizes> load_size_distribution(const std::string& file) {
   if (!std::filesystem::is_regular_file(file, ignored))
     return std::unexpected(fmt::format("expected a file of message sizes, found none at {}", file));
   const auto text = read_input_file(file, kMostProfileBytes);
-  if (!text) return std::unexpected(fmt::format("{}: {}", file, text.error()));
+  if (!text) return std::unexpected(text.error().message);
   auto sizes = parse_size_distribution(*text);
   if (!sizes) return std::unexpected(fmt::format("{}: {}", file, sizes.error()));
   return sizes;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <deque>
+#include <map>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -65,41 +65,48 @@ Parsed<emulator::AddressPrefix> read_prefix(const Value& value) {
   return emulator::AddressPrefix{*address, static_cast<std::uint8_t>(*length)};
 }
 
-/// Compiles a pcap filter for Ethernet frames.
-Parsed<emulator::Expression> compile_filter(const std::string& text) {
-  const auto filter = capture::Filter::compile(text, capture::kLinkTypeEthernet);
-  if (!filter) return std::unexpected(filter.error().message);
-  auto program = BpfProgram::create(filter->instructions());
-  if (!program)
-    return std::unexpected(
-        fmt::format("expected a filter without unsupported instructions, found \"{}\"", text));
-  return emulator::Expression{text, std::move(*program)};
-}
-
-/// The filters that were compiled last: each step of a scenario reads all rules again. Any thread.
+/// Filters that were compiled before. libpcap may take a second for one, and a run reads its whole
+/// profile again for each change. Any thread.
 class CompiledFilters {
  public:
-  Parsed<emulator::Expression> compile(const std::string& text) {
+  std::optional<emulator::Expression> find(const std::string& text) {
     const std::lock_guard lock(mutex_);
-    const auto known = std::ranges::find(filters_, text, &emulator::Expression::text);
-    if (known != filters_.end()) return *known;
-    auto compiled = compile_filter(text);
-    if (compiled) filters_.push_front(*compiled);
-    if (filters_.size() > kMostKept) filters_.pop_back();
-    return compiled;
+    const auto known = known_.find(text);
+    return known == known_.end() ? std::nullopt : std::optional(known->second);
+  }
+  void add(const emulator::Expression& filter, std::size_t instructions) {
+    constexpr std::size_t kMostBytes = std::size_t{8} << 20;
+    const std::lock_guard lock(mutex_);
+    bytes_ += filter.text.size() + instructions * sizeof(BpfInstruction);
+    if (bytes_ > kMostBytes) {
+      known_.clear();
+      bytes_ = 0;
+    }
+    known_.emplace(filter.text, filter);
   }
 
  private:
-  static constexpr std::size_t kMostKept = 256;
   std::mutex mutex_;
-  std::deque<emulator::Expression> filters_;
+  std::map<std::string, emulator::Expression> known_;
+  std::size_t bytes_ = 0;  // of known_
 };
 
+/// Compiles a pcap filter for Ethernet frames.
 Parsed<emulator::Expression> read_filter(const Value& value) {
   static CompiledFilters compiled;
   const auto text = read_text(value);
   if (!text) return std::unexpected(text.error());
-  return compiled.compile(*text);
+  if (auto known = compiled.find(*text)) return std::move(*known);
+  const auto filter = capture::Filter::compile(*text, capture::kLinkTypeEthernet);
+  if (!filter) return std::unexpected(filter.error().message);
+  const auto instructions = filter->instructions();
+  auto program = BpfProgram::create(instructions);
+  if (!program)
+    return std::unexpected(
+        fmt::format("expected a filter without unsupported instructions, found \"{}\"", *text));
+  emulator::Expression expression{*text, std::move(*program)};
+  compiled.add(expression, instructions.size());
+  return expression;
 }
 
 /// Removes the opcodes for which `holds` is false.

@@ -71,10 +71,10 @@ emulator::Path read_path(const Table& table, std::string fallback_name) {
   return path;
 }
 
-Result<emulator::Path> load_path_profile(const std::string& file) {
-  const auto found = find_profile(file, {kPathProfiles});
+Result<emulator::Path> load_path_profile(const std::string& file, const ClientFiles* only) {
+  const auto found = only ? file : find_profile(file, {kPathProfiles});
   if (!found) return std::unexpected(found.error());
-  auto document = Document::load(*found);
+  auto document = Document::load(*found, only);
   if (!document) return std::unexpected(document.error());
   return read_path_document(std::move(*document));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -47,7 +48,7 @@ struct ImpairProfile {
   std::vector<emulator::EventConfig> events;
   // events that wait for a command; of several with one name, the first
   std::vector<emulator::EventConfig> events_on_command;
-  std::vector<Act> acts;               // all acts of the scenario
+  Acts acts = std::make_shared<const std::vector<Act>>();  // all acts of the scenario
   std::vector<ScenarioStep> scenario;  // steps of the timed acts, in order of time
   Duration longest_later{};            // longest delay that any act sets
 
@@ -68,10 +69,6 @@ Result<std::vector<Edit>> rule_edits(std::string_view text, std::string name,
 /// Reads a profile from a text, after applying the edits in order.
 Result<ImpairProfile> parse_impair_profile(std::string_view text, std::string name,
                                            std::span<const Edit> edits = {});
-/// Like parse_impair_profile(), without checking the scenario's changes; `scenario` stays empty.
-Result<ImpairProfile> parse_static_profile(std::string_view text, std::string name,
-                                           std::span<const Edit> edits);
-
 /// A control command that starts an act or an event now. The act or event is one of the profile, by
 /// name, or `table`: a new one of kind "event", "at", "protection" or "flap".
 struct Command {
@@ -79,9 +76,5 @@ struct Command {
   std::string kind = {};
   std::optional<Value> table = {};
 };
-/// Returns the command's steps, each checked against the profile with these edits.
-Result<std::vector<ScenarioStep>> steps_on_command(std::string_view text, std::string name,
-                                                   std::span<const Edit> edits,
-                                                   const Command& command);
 
 }  // namespace lw::config

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +39,9 @@ struct Act {
   std::uint32_t ramp = 0;
   Duration over{};
 };
+
+/// All acts of a profile: versions of it share them, as changes never touch an act. Not null.
+using Acts = std::shared_ptr<const std::vector<Act>>;
 
 /// Reads all acts, with at most kMostSteps steps (config/limits.h). Errors are recorded in the
 /// table's document.

@@ -14,7 +14,7 @@
 #include "config/limits.h"
 #include "config/toml/document.h"
 #include "config/toml/expectations.h"
-#include "config/toml/input_file.h"
+#include "core/input.h"
 #include "emulator/pipeline.h"
 #include "emulator/stages/keys.h"
 
@@ -56,9 +56,6 @@ class TableKeys final : public emulator::StageKeys {
                                     std::span<const std::string_view> names) const override {
     return table_.get(key, [&](const Value& value) { return read_choice(value, names); });
   }
-  Parsed<std::string> file(const std::string& name) const override {
-    return read_whole_file(*folder_ / name);
-  }
   void need(std::string_view key, std::string_view what) const override {
     if (!table_.has(key)) static_cast<void>(table_.require(key, config::read_text, what));
   }
@@ -75,6 +72,14 @@ class TableKeys final : public emulator::StageKeys {
       if (!error.empty()) return std::unexpected(std::move(error));
       return true;
     }));
+  }
+  void read_file(std::string_view key, TextReader& read) const override {
+    const auto name = table_.file_name(key);
+    if (!name) return;
+    const auto text = read_whole_file(*folder_, *name);
+    if (!text) return table_.refuse(key, text.error());
+    const std::string error = read(*text);
+    if (!error.empty()) table_.refuse_file(key, error);
   }
   std::optional<std::uint64_t> read_integer(std::string_view key, std::uint64_t least,
                                             std::uint64_t most) const override {
@@ -94,16 +99,17 @@ Parsed<void> check_rule_count(std::size_t count) {
       fmt::format("expected at most {} [[rule]]s, found {}", emulator::kMostRules, count));
 }
 
-Parsed<std::string> read_whole_file(const std::filesystem::path& file) {
+Parsed<std::string> read_whole_file(const std::filesystem::path& folder, const FileName& name) {
+  const std::filesystem::path file =
+      name.only ? std::filesystem::path(name.only->path_of(folder, name.text)) : folder / name.text;
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(file, ignored))
+  if (!name.only && !std::filesystem::is_regular_file(file, ignored))
     return std::unexpected(fmt::format("expected a file, found none at {}", file.string()));
-  auto read = read_input_file(file.string(), kMostProfileBytes);
-  if (!read) return std::unexpected(fmt::format("{}: {}", file.string(), read.error()));
-  std::string& text = *read;
+  auto text = name.only ? name.only->read(file) : read_input_file(file.string(), kMostProfileBytes);
+  if (!text) return std::unexpected(text.error().message);
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // spreadsheets write it before UTF-8
-  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
-  return read;
+  if (text->starts_with(kByteOrderMark)) text->erase(0, kByteOrderMark.size());
+  return std::move(*text);
 }
 
 void read_stages(const Table& rule, const std::filesystem::path& folder,
@@ -147,8 +153,8 @@ Parsed<std::uint32_t> read_frame_size(std::string_view text) {
 /// True if `path` names a file, false if it is a table.
 Parsed<bool> is_text(const Value& value) { return std::holds_alternative<std::string>(value.data); }
 
-Result<emulator::Path> load_beside(const std::string& profile, const std::string& file) {
-  return load_path_profile(beside(profile, file));
+Result<emulator::Path> load_beside(const std::string& profile, const FileName& file) {
+  return load_path_profile(beside(profile, file), file.only);
 }
 
 /// A rule of the file.
@@ -321,7 +327,7 @@ bool is_path_alone(const Table& root) {
 Result<std::optional<emulator::Path>> read_own_path(const Table& root, const std::string& file,
                                                     const std::string& name) {
   if (root.get("path", is_text).value_or(false)) {
-    auto path = load_beside(file, root.get("path", read_text).value_or(""));
+    auto path = load_beside(file, root.file_name("path").value_or(FileName{}));
     if (!path) return std::unexpected(path.error());
     return std::move(*path);
   }
@@ -372,7 +378,7 @@ Result<ImpairProfile> read_static_profile(Document& document) {
   ProfileEvents events = read_events(root);
   profile.events = std::move(events.armed);
   profile.events_on_command = std::move(events.on_command);
-  profile.acts = read_acts(root);
+  profile.acts = std::make_shared<const std::vector<Act>>(read_acts(root));
   root.finish();
   if (const auto verdict = document.verdict(); !verdict) return std::unexpected(verdict.error());
   return profile;

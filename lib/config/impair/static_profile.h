@@ -11,8 +11,9 @@
 
 namespace lw::config {
 
-/// Reads a whole text file, without a UTF-8 byte order mark.
-Parsed<std::string> read_whole_file(const std::filesystem::path& file);
+/// Reads a whole text file that a profile names, without a UTF-8 byte order mark. The name is
+/// relative to `folder`.
+Parsed<std::string> read_whole_file(const std::filesystem::path& folder, const FileName& name);
 
 /// Reads a [[rule]]'s stages: all keys except its name, match and constant delay. Errors are
 /// recorded in the table's document. Files are relative to `folder`.

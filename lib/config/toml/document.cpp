@@ -14,7 +14,7 @@
 #include "config/limits.h"
 #include "config/toml/bounds.h"
 #include "config/toml/include.h"
-#include "config/toml/input_file.h"
+#include "core/input.h"
 #include "core/names.h"
 
 namespace lw::config {
@@ -201,9 +201,9 @@ void keep_text(const std::string& name, const std::string& text) {
 
 }  // namespace
 
-Result<std::string> read_profile_text(const std::string& path) {
-  auto text = read_input_file(path, kMostProfileBytes);
-  if (!text) return fail(fmt::format("{}: the profile: {}", path, text.error()));
+Result<std::string> read_profile_text(const std::string& path, const ClientFiles* only) {
+  auto text = only ? only->read(path) : read_input_file(path, kMostProfileBytes);
+  if (!text) return fail(only ? fmt::format("{}: {}", path, text.error().message) : text.error().message);
   keep_text(path == "-" ? "standard input" : path, *text);
   return std::move(*text);
 }
@@ -223,15 +223,17 @@ void Document::nest(std::string key) {
   std::get<Entries>(content_->root.data).push_back({std::move(key), at, std::move(inner)});
 }
 
-void Document::remove(std::string_view key) {
-  std::erase_if(std::get<Entries>(content_->root.data),
-                [&](const Entry& entry) { return entry.key == key; });
+void Document::remove(std::initializer_list<std::string_view> keys) {
+  std::erase_if(std::get<Entries>(content_->root.data), [&](const Entry& entry) {
+    return std::ranges::find(keys, entry.key) != keys.end();
+  });
 }
 
 Document Document::copy() const {
   const auto& files = content_->diagnostics.files();
   auto copy = std::make_unique<Content>(Content{Diagnostics(files.front()), content_->root});
   for (std::size_t i = 1; i < files.size(); ++i) copy->diagnostics.add_file(files[i]);
+  copy->diagnostics.hide(content_->diagnostics.texts());
   return Document(std::move(copy));
 }
 
@@ -275,7 +277,15 @@ std::string beside(const std::string& profile, const std::string& file) {
   return (std::filesystem::path(profile).parent_path() / file).string();
 }
 
+std::string beside(const std::string& profile, const FileName& file) {
+  if (!file.only) return beside(profile, file.text);
+  return file.only->path_of(std::filesystem::path(profile).parent_path(), file.text);
+}
+
 Result<void> Document::apply(const Edit& edit) {
+  using enum Diagnostics::Texts;
+  const bool of_client = edit.only || (edit.parsed && edit.parsed->only);
+  if (of_client && content_->diagnostics.texts() == shown) hide(hidden_in_files);
   if (edit.key.empty()) return append(edit);
   Value* table = find_table(content_->root, edit);
   if (!table) return fail(unknown_name(name(), content_->root, edit));
@@ -288,6 +298,7 @@ Result<void> Document::apply(const Edit& edit) {
   if (holder_of_nul(value))
     return fail(fmt::format("{}: {}: expected text without NUL characters, found one", name(),
                             excerpt(edit.key)));
+  if (edit.only) restrict_files(value, edit.only);
   std::string_view key = edit.key;
   Value* inner = reach(table, key);
   if (!inner)
@@ -327,10 +338,10 @@ const Value* Document::find(const Edit& edit) const {
   return value;
 }
 
-Result<Document> Document::load(const std::string& path) {
-  auto text = read_profile_text(path);
+Result<Document> Document::load(const std::string& path, const ClientFiles* only) {
+  auto text = read_profile_text(path, only);
   if (!text) return std::unexpected(text.error());
-  return parse(*text, path == "-" ? "<stdin>" : path);
+  return parse(*text, path == "-" ? "<stdin>" : path, only);
 }
 
 Result<Value> parse_toml(std::string_view text, const std::string& name) {
@@ -341,10 +352,26 @@ Result<Value> parse_toml(std::string_view text, const std::string& name) {
   return root;
 }
 
-Result<Document> Document::parse(std::string_view text, std::string name) {
+Result<Value> parse_hidden(std::string_view text, const std::string& name,
+                           const ClientFiles* only) {
   auto root = parse_toml(text, name);
+  if (root) {
+    restrict_files(*root, only);
+    return root;
+  }
+  // After the name and the position, what the parser says quotes the text.
+  const std::string& error = root.error().message;
+  std::size_t end = name.size();
+  for (int colon = 0; colon < 3 && end != std::string::npos; ++colon)
+    end = error.find(':', colon == 0 ? end : end + 1);
+  return fail(fmt::format("{}: {}", error.substr(0, end), without_text({})));
+}
+
+Result<Document> Document::parse(std::string_view text, std::string name, const ClientFiles* only) {
+  auto root = only ? parse_hidden(text, name, only) : parse_toml(text, name);
   if (!root) return std::unexpected(root.error());
   auto content = std::make_unique<Content>(Content{Diagnostics(std::move(name)), std::move(*root)});
+  if (only) content->diagnostics.hide(Diagnostics::Texts::hidden);
   if (auto included = include_files(content->root, content->diagnostics); !included)
     return std::unexpected(included.error());
   return Document(std::move(content));

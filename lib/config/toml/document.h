@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,18 +16,23 @@
 
 namespace lw::config {
 
-/// Reads a profile's text from a file; "-" is standard input. Errors: the file is missing,
-/// unreadable or too large.
-Result<std::string> read_profile_text(const std::string& path);
+/// Reads a profile's text from a file; "-" is standard input. `only`: of the client that named the
+/// file. Errors: the file is missing, unreadable or too large.
+Result<std::string> read_profile_text(const std::string& path, const ClientFiles* only = nullptr);
 /// Names and texts of the profiles that this process has read, in the order of the first reading;
 /// a profile that was read again has its latest text. For the page of a run. Any thread.
 std::vector<std::pair<std::string, std::string>> profile_texts();
 
 /// The root table of a TOML text; `name` is its name in the error.
 Result<Value> parse_toml(std::string_view text, const std::string& name);
+/// parse_toml() of a file that a remote client named: marks all values, and hides the text in the
+/// error.
+Result<Value> parse_hidden(std::string_view text, const std::string& name, const ClientFiles* only);
 
-/// Path of a file that a profile names, relative to the profile's folder.
+/// Path of a file that a profile names, relative to the profile's folder. A client's is that of
+/// ClientFiles::path_of().
 std::string beside(const std::string& profile, const std::string& file);
+std::string beside(const std::string& profile, const FileName& file);
 
 /// Returns the name of the `index`-th of all [[table]]s, counted from 0, if it has no `name`:
 /// "rule0".
@@ -40,6 +46,7 @@ struct Edit {
   std::string table, name, key, value;
   std::optional<Value> parsed = {};  // replaces `value`; its position is used in errors
   bool of_scenario = false;          // made by the profile's scenario or by --set, not by a command
+  const ClientFiles* only = nullptr;  // of a remote client; must outlive the edit: see Value::only
 
   [[nodiscard]] bool same_target(const Edit& other) const {
     return table == other.table && name == other.name && key == other.key && !key.empty();
@@ -58,11 +65,15 @@ Parsed<Assignment> parse_assignment(std::string_view text);
 /// every table, then check verdict(). The values read are valid only if verdict() succeeds.
 class Document {
  public:
-  /// Parses a file; "-" is standard input. Errors: missing, unreadable, not TOML.
-  static Result<Document> load(const std::string& path);
+  /// Parses a file; "-" is standard input. `only`: see parse(). Errors: missing, unreadable, not
+  /// TOML.
+  static Result<Document> load(const std::string& path, const ClientFiles* only = nullptr);
 
-  /// Parses a text; `name` is its name in error messages, and included files are beside it.
-  static Result<Document> parse(std::string_view text, std::string name);
+  /// Parses a text; `name` is its name in error messages, and included files are beside it. `only`:
+  /// a remote client named the file. Then its values are the client's, and errors do not show its
+  /// text.
+  static Result<Document> parse(std::string_view text, std::string name,
+                                const ClientFiles* only = nullptr);
 
   /// Returns a copy without recorded errors, to try edits on.
   [[nodiscard]] Document copy() const;
@@ -74,13 +85,15 @@ class Document {
                                                    std::span<const std::string> changes) const;
   /// Moves all keys of the root into a new table `key`.
   void nest(std::string key);
-  /// Removes a key of the root, if it is there.
-  void remove(std::string_view key);
+  /// Removes keys of the root.
+  void remove(std::initializer_list<std::string_view> keys);
   /// Applies an edit. Call it before root(). Error (usage): no such table.
   Result<void> apply(const Edit& edit);
   /// Returns the value that the edit would replace, or null.
   [[nodiscard]] const Value* find(const Edit& edit) const;
 
+  /// Sets what errors show from now on. An edit of a remote client hides the texts of files.
+  void hide(Diagnostics::Texts texts) noexcept { content_->diagnostics.hide(texts); }
   /// Records an error.
   void refuse(Position at, std::string message) {
     content_->diagnostics.add(at, std::move(message));

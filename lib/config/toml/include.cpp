@@ -100,11 +100,12 @@ class Includer {
     const auto names = list_of(read_text)(entry->value);
     if (!names) return refuse(entry->value.at, names.error());
     const Position at = entry->value.at;
+    const ClientFiles* only = entry->value.only;
     std::erase_if(entries, [](const Entry& each) { return each.key == "include"; });
     Value base{root.at, Entries{}, root.dotted};
     open_.push_back(diagnostics_->files()[file]);
     for (const std::string& name : *names) {
-      auto included = read(beside(diagnostics_->files()[file], name), at);
+      auto included = read({name, only}, diagnostics_->files()[file], at);
       if (!included) return std::unexpected(included.error());
       merge(base, std::move(*included));
     }
@@ -120,9 +121,10 @@ class Includer {
                             at.column, why));
   }
 
-  Result<Value> read(const std::string& path, Position at) {
+  Result<Value> read(const FileName& name, const std::string& from, Position at) {
+    const std::string path = beside(from, name);
     std::error_code ignored;
-    if (!std::filesystem::is_regular_file(path, ignored))
+    if (!name.only && !std::filesystem::is_regular_file(path, ignored))
       return refuse(at, fmt::format("expected a file, found none at {}", path));
     const auto same = [&](const std::string& open) {
       std::error_code missing;
@@ -136,13 +138,13 @@ class Includer {
                                     kDeepestInclude));
     if (diagnostics_->files().size() > kMostFiles)
       return refuse(at, fmt::format("expected at most {} files, found more", kMostFiles));
-    return parsed(path);
+    return parsed(path, name.only);
   }
 
-  Result<Value> parsed(const std::string& path) {
-    const auto text = read_profile_text(path);
+  Result<Value> parsed(const std::string& path, const ClientFiles* only) {
+    const auto text = read_profile_text(path, only);
     if (!text) return std::unexpected(text.error());
-    auto root = parse_toml(*text, path);
+    auto root = only ? parse_hidden(*text, path, only) : parse_toml(*text, path);
     if (!root) return root;
     const std::uint32_t file = diagnostics_->add_file(path);
     set_file(*root, file);

@@ -79,6 +79,12 @@ std::vector<Table> Table::tables(std::string_view key) const {
   return result;
 }
 
+std::optional<FileName> Table::file_name(std::string_view key) const {
+  const auto text = get(key, read_text);
+  if (!text) return std::nullopt;
+  return FileName{*text, find(key)->only};
+}
+
 std::vector<std::string_view> Table::keys() const {
   std::vector<std::string_view> names;
   for (const Entry& entry : entries_of(*value_)) names.emplace_back(entry.key);
@@ -100,6 +106,11 @@ void Table::refuse(std::string_view key, std::string_view message) const {
 
 void Table::refuse(std::string_view message) const {
   diagnostics_->add(value_->at, std::string(message));
+}
+
+void Table::refuse_file(std::string_view key, const std::string& message) const {
+  const bool shown = diagnostics_->texts() == Diagnostics::Texts::shown;
+  refuse(key, fmt::format("{}: {}", text_of(*find(key)), shown ? message : without_text(message)));
 }
 
 void Table::finish() const {
@@ -128,7 +139,8 @@ void Diagnostics::add(Position at, std::string message) {
 Result<void> Diagnostics::verdict() const {
   if (errors_.empty()) return {};
   std::string text;
-  for (const auto& [at, message] : errors_) {
+  for (const auto& [at, whole] : errors_) {
+    const std::string message = texts_ == Texts::hidden ? without_text({}) : whole;
     if (!text.empty()) text += '\n';
     // A command's edits have no position in the file.
     text += at.line == 0

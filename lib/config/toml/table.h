@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/toml/client_files.h"
 #include "config/toml/value.h"
 #include "core/error.h"
 
@@ -37,6 +39,15 @@ class Diagnostics {
   /// Says that there are errors which were not added.
   void omit() { omitted_ = true; }
 
+  /// What errors show. A remote client is shown no text of a file.
+  enum class Texts : std::uint8_t {
+    shown,
+    hidden_in_files,  // those of the files that the profile's stages name are hidden
+    hidden,           // also the profile's own: the verdict has only positions
+  };
+  void hide(Texts texts) noexcept { texts_ = texts; }
+  [[nodiscard]] Texts texts() const noexcept { return texts_; }
+
   /// Success without errors. Otherwise a usage error (exit code 2) with a line per error, in file
   /// order: "profiles/x.toml:12:8: rate: expected ..., found ...".
   [[nodiscard]] Result<void> verdict() const;
@@ -49,6 +60,7 @@ class Diagnostics {
   std::vector<std::string> files_;
   std::set<std::pair<Position, std::string>> errors_;
   bool omitted_ = false;  // further errors came
+  Texts texts_ = Texts::shown;
 };
 
 /// A table of a profile, read key by key. Functions record errors in the document and return a
@@ -103,6 +115,10 @@ class Table {
   /// (error recorded), or when there are more than kMostTables (config/limits.h; error recorded).
   [[nodiscard]] std::vector<Table> tables(std::string_view key) const;
 
+  /// Returns the name of the file at a key; nothing when the key is absent or invalid (error
+  /// recorded).
+  [[nodiscard]] std::optional<FileName> file_name(std::string_view key) const;
+
   /// Keys of this table, for tables whose keys are names that the user chose.
   [[nodiscard]] std::vector<std::string_view> keys() const;
 
@@ -111,6 +127,8 @@ class Table {
   void refuse(std::string_view key, std::string_view message) const;
   /// Records an error about the whole table.
   void refuse(std::string_view message) const;
+  /// Records an error in the text of the file that a key names: "line 3: expected ...".
+  void refuse_file(std::string_view key, const std::string& message) const;
 
   /// Records an error for each key that was never read, with the nearest known key. Call it last.
   void finish() const;

@@ -52,6 +52,14 @@ char canonical_letter(char c) {
 
 }  // namespace
 
+void restrict_files(Value& value, const ClientFiles* only) {
+  value.only = only;
+  if (auto* items = std::get_if<Array>(&value.data))
+    for (Value& item : *items) restrict_files(item, only);
+  if (auto* entries = std::get_if<Entries>(&value.data))
+    for (Entry& entry : *entries) restrict_files(entry.value, only);
+}
+
 std::string describe(const Value& value) {
   return std::visit(Overloaded{
                         [](bool b) { return std::string(b ? "true" : "false"); },

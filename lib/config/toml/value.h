@@ -24,6 +24,7 @@ struct Position {
   friend constexpr auto operator<=>(const Position&, const Position&) = default;
 };
 
+class ClientFiles;
 struct Value;
 struct Entry;
 using Array = std::vector<Value>;
@@ -37,6 +38,7 @@ struct Value {
   Position at;
   std::variant<bool, std::int64_t, double, std::string, Array, Entries, DateOrTime> data;
   bool dotted = false;  // a table from dotted keys: queue.rate = ..., not queue = {...}
+  const ClientFiles* only = nullptr;  // of a remote client: the files that it may name
 };
 
 struct Entry {
@@ -44,6 +46,9 @@ struct Entry {
   Position at;  // of the key
   Value value;
 };
+
+/// Marks a value and all within it as a remote client's. `only` may be null, and must outlive it.
+void restrict_files(Value& value, const ClientFiles* only);
 
 /// The value as error messages show it: `"fast"`, `-1`, `a table`.
 std::string describe(const Value& value);

@@ -159,15 +159,10 @@ BinnedDelay read_file(const StageKeys& table, bool netem) {
   const double mean = netem ? table.get_or("mean", read_ns, 0.0) : 0;
   const double deviation = netem ? some_time(table, "deviation") : 0;
   table.need("file", "a file of the distribution");
-  const auto file = table.text("file");
-  if (!file) return nothing;
-  const auto text = table.file(*file);
-  if (!text) return table.refuse("file", text.error()), nothing;
-  auto read =
-      netem ? parse_netem_distribution(*text, mean, deviation) : parse_delay_histogram(*text);
-  if (read) return *read;
-  table.refuse("file", *file + ": " + read.error());
-  return nothing;
+  const auto parse = [=](std::string_view text) {
+    return netem ? parse_netem_distribution(text, mean, deviation) : parse_delay_histogram(text);
+  };
+  return table.file<BinnedDelay>("file", parse).value_or(nothing);
 }
 
 LogNormalDelay read_lognormal(const StageKeys& table) {

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/quantity.h"
@@ -30,19 +31,9 @@ class StageKeys {
   template <class T>
   [[nodiscard]] std::optional<T> get(std::string_view key,
                                      Parsed<T> (*parse)(std::string_view)) const {
-    struct Read final : TextReader {
-      explicit Read(Parsed<T> (*with)(std::string_view)) : parse(with) {}
-      std::string operator()(std::string_view text) override {
-        Parsed<T> result = parse(text);
-        if (!result) return std::move(result.error());
-        value = *result;
-        return {};
-      }
-      Parsed<T> (*parse)(std::string_view);
-      std::optional<T> value;
-    } read(parse);
+    Reading<T, decltype(parse)> read(parse);
     read_text(key, read);
-    return read.value;
+    return std::move(read.value);
   }
   template <class T>
   [[nodiscard]] T get_or(std::string_view key, Parsed<T> (*parse)(std::string_view),
@@ -75,8 +66,15 @@ class StageKeys {
   /// Returns the index of the value among the allowed names.
   [[nodiscard]] virtual std::optional<std::size_t> choice(
       std::string_view key, std::span<const std::string_view> names) const = 0;
-  /// Returns the contents of a file. `name` is relative to the profile's folder.
-  [[nodiscard]] virtual Parsed<std::string> file(const std::string& name) const = 0;
+  /// Returns what `parse`, a function of a text that returns Parsed<T>, makes of the file that a
+  /// key names, relative to the profile's folder. Nothing if the key is absent, the file can't be
+  /// read, or its text is wrong (reported).
+  template <class T, class Parse>
+  [[nodiscard]] std::optional<T> file(std::string_view key, Parse parse) const {
+    Reading<T, Parse> read(std::move(parse));
+    read_file(key, read);
+    return std::move(read.value);
+  }
 
   /// Reports a required key that is absent. Does nothing if it is present.
   virtual void need(std::string_view key, std::string_view what) const = 0;
@@ -92,7 +90,20 @@ class StageKeys {
     virtual ~TextReader() = default;
     virtual std::string operator()(std::string_view text) = 0;
   };
+  template <class T, class Parse>
+  struct Reading final : TextReader {
+    explicit Reading(Parse with) : parse(std::move(with)) {}
+    std::string operator()(std::string_view text) override {
+      Parsed<T> result = parse(text);
+      if (!result) return std::move(result.error());
+      value = std::move(*result);
+      return {};
+    }
+    Parse parse;
+    std::optional<T> value;
+  };
   virtual void read_text(std::string_view key, TextReader& read) const = 0;
+  virtual void read_file(std::string_view key, TextReader& read) const = 0;
   [[nodiscard]] virtual std::optional<std::uint64_t> read_integer(std::string_view key,
                                                                   std::uint64_t least,
                                                                   std::uint64_t most) const = 0;

@@ -123,12 +123,8 @@ Parsed<std::vector<std::uint64_t>> parse_frame_list(std::string_view text) {
 ListedFrames read_listed(const StageKeys& table) {
   ListedFrames m;
   m.frames = table.integers("frames");
-  if (const auto file = table.text("file")) {
-    const auto text = table.file(*file);
-    const auto frames = text ? parse_frame_list(*text) : std::unexpected(text.error());
-    if (!frames) table.refuse("file", frames.error());
-    if (frames) m.frames = *frames;
-  }
+  if (auto frames = table.file<std::vector<std::uint64_t>>("file", parse_frame_list))
+    m.frames = std::move(*frames);
   if (table.has("frames") == table.has("file"))
     table.refuse("expected either frames = [3, 17] or file = \"frames.txt\"");
   std::ranges::sort(m.frames);

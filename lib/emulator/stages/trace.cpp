@@ -104,13 +104,10 @@ void Trace::read(const StageKeys& rule, Settings& settings) {
   const auto table = rule.table(kName);
   if (!table) return;
   table->need("file", "a file of time,delay,loss,rate");
-  const auto file = table->text("file");
+  auto trace = table->file<TraceConfig>("file", parse_trace);
   const auto period = table->get("period", parse_duration);
   table->finish();
-  if (!file) return;
-  const auto text = table->file(*file);
-  auto trace = text ? parse_trace(*text) : std::unexpected(text.error());
-  if (!trace) return table->refuse("file", *file + ": " + trace.error());
+  if (!trace) return;
   const auto has_rate = [](const TraceRow& row) { return row.rate_bps.has_value(); };
   if (std::ranges::any_of(trace->rows, has_rate) && !rule.has("queue"))
     table->refuse("expected a queue in this rule, whose rate the trace changes; found none");

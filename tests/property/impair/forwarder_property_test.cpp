@@ -80,9 +80,7 @@ struct Outcome {
 };
 
 LiveProfile::Version version_of(const Impairment& impairment) {
-  auto profile = config::parse_impair_profile(impairment.profile, "drawn");
-  EXPECT_TRUE(profile) << profile.error().message;
-  return {.profile = std::move(*profile), .text = impairment.profile, .name = "drawn"};
+  return LiveProfile::parse(impairment.profile, {"drawn"}).value();
 }
 
 emulator::LinkConfig link_of(const Impairment& impairment, const LiveProfile::Version& version) {
@@ -102,7 +100,7 @@ class PortRun {
         forwarder_(live_.now().profile, link_of(impairment, live_.now()),
                    ios(ports, impairment.both, mode == Mode::stored ? &arena : nullptr), &ledger_),
         names_(rule_names_of(live_.now().profile)) {
-    schedule_.begin(live_.now().profile.scenario);
+    schedule_.begin(version_of(impairment).profile.scenario);
     if (mode == Mode::recorded)
       for (std::size_t i = 0; i < (impairment.both ? 2 : 1); ++i)
         forwarder_.record(kBoth[i], &recorders_[i]);

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sys/stat.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +13,6 @@
 #include "config/impair/profile.h"
 #include "config/limits.h"
 #include "config/toml/document.h"
-#include "config/toml/input_file.h"
 
 namespace lw::config {
 namespace bounds_test {
@@ -190,18 +188,6 @@ class InputFiles : public testing::Test {
   ~InputFiles() override { std::filesystem::remove_all(folder_); }
   std::filesystem::path folder_;
 };
-
-TEST_F(InputFiles, EndAtTheLimitOrWithoutAWriter) {
-  const std::string pipe = folder_ / "pipe", file = folder_ / "file";
-  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_EQ(read_input_file(pipe, 100), "");
-  std::ofstream(file) << std::string(101, 'x');
-  EXPECT_EQ(read_input_file(file, 101)->size(), 101u);
-  EXPECT_FALSE(read_input_file(file, 100));
-  EXPECT_THAT(read_input_file("/dev/zero", 1 << 20).error(), HasSubstr("at most 1 MiB"));
-  EXPECT_THAT(read_input_file(folder_, 100).error(), HasSubstr("it is a folder"));
-  EXPECT_FALSE(read_input_file(folder_ / "none", 100));
-}
 
 TEST_F(InputFiles, AreBoundedWhereverAProfileNamesThem) {
   const auto profile = [&](const std::string& rule) {

@@ -179,8 +179,9 @@ TEST(DelayFiles, AHistogramIsReadAsItStands) {
 
 TEST(DelayFiles, ASpreadsheetsByteOrderMarkIsNoPartOfTheFirstLine) {
   const auto file = std::filesystem::path(testing::TempDir()) / "marked.csv";
-  std::ofstream(file) << "\xef\xbb\xbf" << "1us,2us,1\n";
-  EXPECT_EQ(read_whole_file(file), "1us,2us,1\n");
+  std::ofstream(file) << "\xef\xbb\xbf"
+                      << "1us,2us,1\n";
+  EXPECT_EQ(read_whole_file(file.parent_path(), {"marked.csv"}), "1us,2us,1\n");
 }
 
 TEST(ImpairStages, ARuleIsNotCalledAsReportsCallWhatNoneMatches) {

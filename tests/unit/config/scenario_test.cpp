@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "config/impair/profile.h"
+#include "config/impair/profile_source.h"
 
 namespace lw::config {
 namespace scenario_test {
@@ -33,13 +34,17 @@ std::string refusal(const std::string& text) {
   return profile ? "" : profile.error().message;
 }
 
+std::shared_ptr<const ProfileSource> source_of(const std::string& text) {
+  return ProfileSource::read(text, {"x.toml"}).value().source;
+}
+
 /// The profile as it is once the first `count` steps are done.
 ImpairProfile after(const std::string& text, std::size_t count) {
   const auto profile = parsed(text);
   std::vector<Edit> edits;
   for (std::size_t i = 0; i < count; ++i)
     for (const Edit& edit : profile.scenario.at(i).edits) edits.push_back(edit);
-  auto settled = parse_static_profile(kBase + text, "x.toml", edits);
+  auto settled = source_of(kBase + text)->with(edits);
   EXPECT_TRUE(settled) << settled.error().message;
   return settled ? *settled : ImpairProfile{};
 }
@@ -195,19 +200,19 @@ TEST(Scenario, ACommandsStepsStartNowAndAreValidated) {
                            "set = { loss = \"3%\" }\n"
                            "[[event]]\nname = \"hit\"\non_command = true\non = \"ack\"\n"
                            "action = \"drop\"\n";
-  const auto profile = parse_impair_profile(text, "x.toml").value();
+  const auto [profile, source] = ProfileSource::read(text, {"x.toml"}).value();
   EXPECT_TRUE(profile.events.empty());
-  const auto steps = steps_on_command(text, "x.toml", {}, {.name = "worse"});
+  const auto steps = source->steps_on_command({}, {.name = "worse"});
   ASSERT_TRUE(steps) << steps.error().message;
   ASSERT_EQ(steps->size(), 2U);
   EXPECT_EQ((*steps)[0].at, milliseconds(500));
-  const auto hit = steps_on_command(text, "x.toml", {}, {.name = "hit"});
+  const auto hit = source->steps_on_command({}, {.name = "hit"});
   ASSERT_TRUE(hit) << hit.error().message;
-  const auto events = parse_static_profile(text, "x.toml", hit->front().edits)->events;
+  const auto events = source->with(hit->front().edits)->events;
   ASSERT_EQ(events.size(), 1U);
   EXPECT_TRUE(events[0].from_now);
   EXPECT_EQ(events[0].name, "hit");
-  EXPECT_THAT(steps_on_command(text, "x.toml", {}, {.name = "hid"}).error().message,
+  EXPECT_THAT(source->steps_on_command({}, {.name = "hid"}).error().message,
               HasSubstr("found \"hid\""));
 }
 

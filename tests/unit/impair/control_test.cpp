@@ -2,6 +2,7 @@
 #include "impair/control/control.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <unistd.h>
 
@@ -42,9 +43,7 @@ class ControlTest : public testing::Test {
   std::vector<config::Command> commands_;
   std::pair<std::string, std::uint32_t> recorded_;
   LiveProfile::Point before_;
-  LiveProfile live_{{.profile = config::parse_impair_profile(kProfile, "p.toml").value(),
-                     .text = std::string(kProfile),
-                     .name = "p.toml"}};
+  LiveProfile live_{LiveProfile::parse(kProfile, {"p.toml"}).value()};
   Control control_{{.set = [this](auto edits) { return change(live_.with(edits)); },
                     .load = [this](const auto& file) { return change(live_.loaded(file)); },
                     .reset = [this] { return change(live_.unedited()); },
@@ -157,9 +156,7 @@ TEST_F(ControlTest, MoreThanThereIsRoomForIsRefusedWithTheArithmetic) {
 
 TEST_F(ControlTest, AReserveIsThereForLongerDelays) {
   const auto start = [this](const std::string& text) {
-    live_ = LiveProfile({.profile = config::parse_impair_profile(text, "p.toml").value(),
-                         .text = text,
-                         .name = "p.toml"});
+    live_ = LiveProfile(LiveProfile::parse(text, {"p.toml"}).value());
   };
   start("[[rule]]\ndelay = \"2ms\"\n");
   EXPECT_THAT(set("rule0", {{"delay", "7ms"}})["error"], HasSubstr("reserve = \"5 ms\""));
@@ -227,6 +224,49 @@ TEST_F(ControlTest, NonsenseIsAnsweredInOneLine) {
     EXPECT_EQ(Json::parse(answer)["ok"], false) << request;
     EXPECT_EQ(answer.find('\n'), answer.size() - 1);
   }
+}
+
+TEST_F(ControlTest, ARemoteClientNamesNoFile) {
+  const auto error = [this](const Json& request, Control::Access access) {
+    const Json answer = Json::parse(*control_.answer(request.dump(), access));
+    return answer["ok"].get<bool>() ? "" : answer["error"].get<std::string>();
+  };
+  const Json keys = {{"trace.file", "/etc/hostname"}};
+  const Json preview = {{"do", "preview"}, {"rule", "long haul"}, {"keys", keys}};
+  EXPECT_THAT(error(preview, Control::Access::read), HasSubstr("--web-files DIR"));
+  Json set = preview;
+  set["do"] = "set";
+  EXPECT_THAT(error(set, Control::Access::change), HasSubstr("--web-files DIR"));
+  EXPECT_THAT(error({{"do", "load"}, {"file", "/etc/hostname"}}, Control::Access::change),
+              HasSubstr("--web-files DIR"));
+  const Json act = {{"rule", "long haul"}, {"set", keys}};
+  EXPECT_THAT(error({{"do", "event"}, {"at", act}}, Control::Access::change),
+              HasSubstr("--web-files DIR"));
+  EXPECT_THAT(error(preview, Control::Access::full), HasSubstr("/etc/hostname: expected"))
+      << "local";
+  EXPECT_TRUE(applied_.empty());
+}
+
+TEST_F(ControlTest, AVersionSharesTheActsOfItsProfile) {
+  live_ = LiveProfile(LiveProfile::parse(std::string(kProfile) +
+                                             "[[at]]\ntime = \"1s\"\nrule = \"long haul\"\n"
+                                             "over = \"10s\"\nset = { loss = \"2%\" }\n",
+                                         {"p.toml"})
+                          .value());
+  const auto acts = live_.now().profile.acts;
+  ASSERT_EQ(acts->size(), 1U);
+  EXPECT_EQ(set("long haul", {{"loss", "5%"}})["ok"], true);
+  EXPECT_EQ(live_.now().profile.acts, acts);
+  EXPECT_TRUE(live_.now().profile.scenario.empty());
+}
+
+TEST_F(ControlTest, ARecordingIsANewFile) {
+  const auto link = std::filesystem::path(testing::TempDir()) / "control_test_link.pcapng";
+  std::filesystem::remove(link);
+  std::filesystem::create_symlink("/nowhere/x.pcapng", link);
+  EXPECT_THAT(ask({{"do", "record"}, {"file", link.string()}})["error"], HasSubstr("exists"));
+  std::filesystem::remove(link);
+  EXPECT_TRUE(recorded_.first.empty());
 }
 
 }  // namespace control_test

@@ -71,11 +71,7 @@ std::vector<Coming> two_captures() {
   return frames;
 }
 
-LiveProfile::Version version() {
-  auto profile = config::parse_impair_profile(kProfile, "test");
-  EXPECT_TRUE(profile) << profile.error().message;
-  return {.profile = std::move(*profile), .text = std::string(kProfile), .name = "test"};
-}
+LiveProfile::Version version() { return LiveProfile::parse(kProfile, {"test"}).value(); }
 
 /// All that a record says which can be compared as one: times in ns.
 auto key_of(const emulator::LedgerRecord& r) {

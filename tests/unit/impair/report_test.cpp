@@ -133,5 +133,18 @@ TEST(Report, OfManyRulesThoseWithFramesAreListed) {
   EXPECT_TRUE(is_listed(direction.accounting, direction.accounting.rules[0]));
 }
 
+TEST(Report, AStepThatWasDueAndIsNotDoneIsNamedAndFailsTheRun) {
+  Report report = sound_report();
+  report.scenario = ScenarioReport{.done = 12, .all = 80};
+  EXPECT_TRUE(report.scenario_holds());
+  EXPECT_FALSE(to_json(report)["scenario"].contains("overdue"));
+  report.scenario->overdue = {{"ramp", 67}, {"cut", 1}};
+  EXPECT_FALSE(report.scenario_holds());
+  EXPECT_FALSE(report.holds());
+  EXPECT_THAT(to_text(report), HasSubstr("scenario: 12 of 80 steps, 67 OF ramp WERE DUE AND NOT "
+                                         "DONE, 1 OF cut WERE DUE AND NOT DONE"));
+  EXPECT_EQ(to_json(report)["scenario"]["overdue"][0]["steps"], 67);
+}
+
 }  // namespace report_test
 }  // namespace lw::impair

@@ -40,5 +40,19 @@ TEST(Schedule, ALoadedScenarioTakesTheOldOnesPlaceAndBeginsNow) {
   EXPECT_EQ(schedule.next(std::nullopt)->due(std::nullopt), instant_from_ns(501));
 }
 
+TEST(Schedule, NamesTheActsWhoseStepsAreOverdue) {
+  Schedule schedule;
+  schedule.begin(std::vector{step(10, "a"), step(20, "a"), step(30, "b"), step(40, "a")});
+  schedule.add(std::vector{step(5, "x")}, instant_from_ns(1000));
+  EXPECT_TRUE(schedule.overdue(std::nullopt, instant_from_ns(1000)).empty());
+  EXPECT_TRUE(schedule.overdue(instant_from_ns(990), instant_from_ns(999)).empty());
+  const auto overdue = schedule.overdue(instant_from_ns(990), instant_from_ns(1020));
+  ASSERT_EQ(overdue.size(), 3U);
+  EXPECT_EQ(overdue[0].name, "a");
+  EXPECT_EQ(overdue[0].steps, 2U);
+  EXPECT_EQ(overdue[1].name, "b");
+  EXPECT_EQ(overdue[2].name, "x");
+}
+
 }  // namespace schedule_test
 }  // namespace lw::impair

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+namespace lw::impair {
+
+/// Longest time for which a client's change is prepared, in seconds: a profile of 10,000 rules
+/// takes one to two, and ten on a busy machine. What takes longer is refused, and changes nothing.
+inline constexpr std::chrono::seconds kLongestPreparation = std::chrono::seconds(20);
+
+/// Most steps of commands that wait to take effect, beside those of the scenario.
+inline constexpr std::size_t kMostCommandSteps = 10'000;
+
+/// A step that is due has taken effect at most this time later, or the run fails, in milliseconds:
+/// a busy machine may stop a thread for a part of it.
+inline constexpr std::chrono::milliseconds kLatestStep = std::chrono::milliseconds(100);
+
+}  // namespace lw::impair
