@@ -44,11 +44,6 @@ SessionParams params_of(const sim::PerfConfig& config, bool latency, std::uint32
 
 }  // namespace
 
-Instant time_now() noexcept {
-  return Instant{
-      std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch())};
-}
-
 ClientSession::ClientSession(const Device& device, const MeasureOptions& options,
                              const sim::PerfConfig& config, bool latency,
                              const std::atomic<bool>& stop)
@@ -260,6 +255,9 @@ Result<void> ClientSession::idle() {
   const Instant now = time_now();
   if (now < check_at_) return {};
   check_at_ = now + kCheckEvery;
+  if (stopped() && !stopped_at_) stopped_at_ = now;
+  if (stopped_at_ && now - *stopped_at_ > kWaitAfterStop)
+    return fail("stopped by a signal; what was sent before is not acknowledged", ExitCode::failed);
   if (!gone_) {
     if (auto there = link_->check(); !there) {
       gone_ = there.error();
@@ -281,8 +279,10 @@ Result<void> ClientSession::end(PerfOutcome& outcome) {
     done.messages.push_back(flow.posted);
     done.bytes += flow.posted * params_.size;
   }
-  static const std::atomic<bool> kWait{false};
-  const auto report = link_->finish(done, kAnswerWithin, kWait);
+  // After a signal the report is still wanted, but not for long.
+  static const std::atomic<bool> kGoOn{false};
+  const auto report = stopped() ? link_->finish(done, kWaitAfterStop, kGoOn)
+                                : link_->finish(done, kAnswerWithin, stop_);
   if (!report) return std::unexpected(report.error());
   if (!report->failure.empty())
     return fail(fmt::format("the server: {}", report->failure), ExitCode::failed);

@@ -12,6 +12,7 @@
 
 #include "gen/perf/report/perf_report.h"
 #include "gen/perf/session/handover_link.h"
+#include "gen/rdma/clock.h"
 #include "gen/rdma/device.h"
 #include "gen/rdma/region.h"
 #include "gen/rdma/verbs_qp.h"
@@ -38,9 +39,6 @@ struct MeasureOptions {
   Duration wait = std::chrono::seconds(10);  // longest wait for the TCP connection
   VerbsOptions verbs;
 };
-
-/// Returns the time of the steady clock. All times of a run are from it.
-Instant time_now() noexcept;
 
 /// A client's session with a server: memory, QPs and their requests, from the connection to the
 /// server's report. One thread; the constructor's arguments must outlive it.
@@ -101,7 +99,8 @@ class ClientSession {
   /// Call when a message has completed.
   void note_progress(Instant now) noexcept { progressed_ = now; }
   /// Call after a round without work. Errors (failed): nothing has completed for too long, or the
-  /// server is gone and its answers have timed out.
+  /// server is gone and its answers have timed out; a signal came, and requests are still open
+  /// kWaitAfterStop later.
   Result<void> idle();
 
  private:
@@ -147,6 +146,7 @@ class ClientSession {
   std::uint64_t idle_rounds_ = 0;
   std::optional<Error> gone_;  // error of the server's TCP connection
   Instant gone_at_;
+  std::optional<Instant> stopped_at_;  // when a signal was first seen
 };
 
 }  // namespace lw::gen::rdma

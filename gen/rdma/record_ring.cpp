@@ -142,7 +142,7 @@ void RecordRing::skip_lap(std::uint64_t ahead) noexcept {
 
 std::size_t RecordRing::poll(const Take& take) {
   std::size_t taken = 0;
-  while (taken < slots_) {
+  for (std::uint64_t steps = 0; steps < slots_; ++steps) {
     const std::int64_t distance = distance_at(next_);
     const auto ahead = static_cast<std::uint64_t>(std::max<std::int64_t>(distance, 0));
     if (ahead >= slots_) {
@@ -165,13 +165,21 @@ std::size_t RecordRing::poll(const Take& take) {
   return taken;
 }
 
+/// The ring has one lap of records at most, and a peer may still write: after two laps the rest
+/// counts as lost.
 void RecordRing::finish(std::uint64_t written, const Take& take) {
-  while (next_ < written) {
-    poll(take);
-    if (next_ >= written) return;
-    ++counts_.lost;
-    ++next_;
+  const std::uint64_t absent = std::min(kLookAhead, slots_ - 1) + 1;  // after an empty poll
+  for (std::uint64_t passed = 0; next_ < written && passed < 2 * slots_;) {
+    const std::uint64_t taken = poll(take);
+    const std::uint64_t lost =
+        taken > 0 || next_ >= written ? 0 : std::min(absent, written - next_);
+    counts_.lost += lost;
+    next_ += lost;
+    passed += std::max(taken, absent);
   }
+  if (next_ >= written) return;
+  counts_.lost += written - next_;
+  next_ = written;
 }
 
 }  // namespace lw::gen::rdma

@@ -57,9 +57,11 @@ class RecordRing {
   /// `ring` and `reader` must outlive this object.
   RecordRing(const RecordReader& reader, std::span<std::byte> ring);
 
-  /// Passes new records to `take`, in order, at most one lap of them. Returns their number.
+  /// Passes new records to `take`, in order, and counts gaps: at most one lap of both, whatever the
+  /// counters say. Returns the number of records.
   std::size_t poll(const Take& take);
-  /// Counts the gaps at the end of a session, after `written` records were written.
+  /// Counts the gaps at the end of a session, after `written` records were written, as the peer
+  /// says: any number.
   void finish(std::uint64_t written, const Take& take);
 
   [[nodiscard]] const RingCounts& counts() const noexcept { return counts_; }

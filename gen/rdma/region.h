@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/address_range.h"
 #include "core/error.h"
 #include "core/quantity.h"
 #include "gen/perf/session/session_params.h"
@@ -15,7 +17,7 @@
 namespace lw::gen::rdma {
 
 /// Layout of a session's slots in a region: QP after QP, each with its slots, without gaps. Exactly
-/// this part of the region is registered.
+/// this part of the region is registered. Requires parameters that check() accepts.
 class SlotLayout {
  public:
   SlotLayout(const SessionParams& params, std::size_t qps) noexcept;
@@ -61,11 +63,13 @@ class Region {
   [[nodiscard]] std::uint64_t va() const noexcept {
     return reinterpret_cast<std::uintptr_t>(data_);
   }
-  /// Returns the bytes at an offset. The caller stays within size().
+  /// Returns the bytes at an offset; empty if they are not all within size().
   [[nodiscard]] std::span<std::byte> bytes(std::uint64_t offset,
                                            std::uint64_t size) const noexcept {
-    return {data_ + offset, size};
+    return AddressRange(0, size_).part({data_, size_}, offset, size);
   }
+  /// Overwrites the first `size` bytes with zeros.
+  void clear(std::uint64_t size) noexcept { std::ranges::fill(bytes(0, size), std::byte{0}); }
   /// Writes the contents of a file region to the disk. Errors (environment): those of the disk.
   [[nodiscard]] Result<void> flush() const;
 

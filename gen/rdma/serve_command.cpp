@@ -26,7 +26,8 @@ roce-endpoint serve --region 16MiB,file=/tmp/ring --telemetry flow48 --records f
 constexpr const char* kServeNotes =
     R"(Prints "ready" on stderr, and the command line of the other side with the token. Parameters go over
 TCP, in the clear: a host that reads them can write to the region during a run. A run's memory is
-registered when its client is admitted, with the access that it needs and no longer than it lasts.)";
+registered when its client is admitted, with the access that it needs and no longer than it lasts.
+Plain memory is cleared after each session; a file, and a ring of records, keep their data.)";
 
 struct ServeCommand {
   ServeOptions options;
@@ -218,6 +219,11 @@ void add_serve_options(app::Options& list, ServeCommand& command) {
       .defaults_to("a new random token");
   list.add("--sessions", app::number(options.sessions), "N",
            "end after this number of sessions; 0: on a signal");
+  list.add("--idle-limit", app::parsed(app::read_time, options.idle_limit), "TIME",
+           "end a session whose client gives no sign for this time; 0s: never")
+      .defaults_to("60s");
+  list.add_flag("--keep", options.keep,
+                "leave a client's data in plain memory, where the next client may read it");
   list.add("--poll", app::choice<bool>(options.events, {{"busy", false}, {"event", true}}), "HOW",
            "wait for completions: busy, or sleep until an event");
   list.add_flag("--json", command.json, "print one line of JSON per session");

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/rdma/server.h"
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <utility>
 
 #include <fmt/format.h>
+
+#include "core/quantity.h"
+#include "gen/rdma/clock.h"
+#include "gen/rdma/idle_watch.h"
 
 namespace lw::gen::rdma {
 namespace {
@@ -32,6 +38,10 @@ class Server {
   /// Runs until the client reports that it is done. Errors: the reason why the session failed.
   Result<Done> exchange(ServerSession& session, Admitted& client);
   Result<void> drain(ServerSession& session, const Done& done);
+  /// Clears what a client has left in plain memory, unless the next one may read it.
+  void clear_region(std::uint64_t size) noexcept {
+    if (!options_.keep && options_.region.file.empty() && !options_.records) region_.clear(size);
+  }
   void show_refusals();
 
   const ServeOptions& options_;
@@ -88,7 +98,9 @@ bool Server::run_session(Admitted& client) {
   std::optional<RingCounts> ring;
   if (const RingCounts* counts = (*session)->ring(); counts != nullptr) ring = *counts;
   std::unique_ptr<SignedMessages> signatures = (*session)->take_signatures();
+  const std::uint64_t used = (*session)->offer().size;
   session->reset();  // end the client's access before it gets the report
+  clear_region(used);
   (void)client.link.send(line_of(report));
   const std::chrono::duration<double> elapsed = SteadyClock::now() - begin;
   events_.ended(
@@ -107,13 +119,24 @@ Result<Done> Server::exchange(ServerSession& session, Admitted& client) {
     return std::unexpected(sent.error());
   const std::string busy =
       fmt::format("a session of {} runs: try again later", wire::to_string(client.peer));
-  auto look_at = SteadyClock::now() + kLook;
+  IdleWatch idle(
+      options_.idle_limit, session.sees_messages(), [this] { return device_->counters(); },
+      time_now());
+  Instant look_at = time_now() + kLook;
+  bool active = false;  // since the last look
   while (!stop_.load(std::memory_order_relaxed)) {
     const auto polled = session.poll();
     if (!polled) return std::unexpected(polled.error());
+    active = active || *polled;
     if (!*polled) session.wait(kLook, client.link.descriptor());
-    if (SteadyClock::now() < look_at) continue;
-    look_at = SteadyClock::now() + kLook;
+    const Instant now = time_now();
+    if (now < look_at) continue;
+    look_at = now + kLook;
+    if (std::exchange(active, false)) idle.note_sign(now);
+    if (idle.expired(now))
+      return fail(fmt::format("the client gave no sign for {}: --idle-limit allows more",
+                              format_duration(options_.idle_limit)),
+                  ExitCode::failed);
     (void)listener_->poll(Duration{}, busy);
     show_refusals();
     const auto line = client.link.poll();
@@ -132,13 +155,16 @@ Result<Done> Server::exchange(ServerSession& session, Admitted& client) {
 }
 
 /// Takes the last messages, which may arrive after the client's last line. On UC and UD some never
-/// arrive.
+/// arrive. A client that goes on sending has the time of kMostDraining.
 Result<void> Server::drain(ServerSession& session, const Done& done) {
-  auto until = SteadyClock::now() + kDrainFor;
-  while (!session.complete(done) && SteadyClock::now() < until) {
+  const Instant last = time_now() + kMostDraining;
+  Instant until = time_now() + kDrainFor;
+  while (!session.complete(done) && time_now() < std::min(until, last)) {
+    if (stop_.load(std::memory_order_relaxed))
+      return fail("the server was stopped", ExitCode::failed);
     const auto polled = session.poll();
     if (!polled) return std::unexpected(polled.error());
-    if (*polled) until = SteadyClock::now() + kDrainFor;
+    if (*polled) until = time_now() + kDrainFor;
     if (!*polled) session.wait(kLook, -1);
   }
   return {};

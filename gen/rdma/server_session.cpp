@@ -278,6 +278,12 @@ Result<void> ServerSession::take(const ibv_wc& done) {
   return hello_.params.echo ? echo(flow, number) : Result<void>{};
 }
 
+/// Returns the bytes of an arrived message, without its GRH.
+std::uint64_t ServerSession::bytes_of(const ibv_wc& done) const noexcept {
+  const std::uint64_t grh = hello_.params.operation == Operation::send ? layout_.grh() : 0;
+  return done.byte_len - std::min<std::uint64_t>(done.byte_len, grh);
+}
+
 /// Takes an arrived message. Its number is its index among the QP's messages; if messages may be
 /// lost, the message contains its number.
 std::uint64_t ServerSession::take_message(std::size_t index, const ibv_wc& done) {
@@ -292,7 +298,7 @@ std::uint64_t ServerSession::take_message(std::size_t index, const ibv_wc& done)
                   : number + static_cast<std::uint32_t>(low - number);
     if (!send) place = number;
   }
-  const std::uint64_t size = send ? done.byte_len - layout_.grh() : done.byte_len;
+  const std::uint64_t size = bytes_of(done);
   if (signatures_ && !hello_.payload_crcs.empty()) ++report_.stats.checked;
   if (signatures_ && !take_signed(index, done, place)) ++report_.stats.wrong;
   bool right = size == params.size;
@@ -316,9 +322,7 @@ bool ServerSession::take_signed(std::size_t index, const ibv_wc& done, std::uint
     flow.next = place + 1;
   }
   const auto slot = message(index, place);
-  const bool send = hello_.params.operation == Operation::send;
-  const std::uint64_t size = done.byte_len - (send ? layout_.grh() : 0);
-  return signatures_->take(index, slot.first(std::min<std::uint64_t>(slot.size(), size)));
+  return signatures_->take(index, slot.first(std::min<std::uint64_t>(slot.size(), bytes_of(done))));
 }
 
 void ServerSession::count(Flow& flow, std::uint64_t number, bool right) {

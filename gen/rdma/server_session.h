@@ -22,8 +22,10 @@ struct ServeOptions {
   std::uint32_t most_qps = 64;               // limit per session
   std::optional<wire::Transport> transport;  // accepted transport; empty: any
   handover::Admission admission;
-  std::uint64_t sessions = 0;  // number of sessions to serve; 0: until a signal
-  bool events = false;         // sleep until a completion, instead of polling
+  std::uint64_t sessions = 0;          // number of sessions to serve; 0: until a signal
+  bool events = false;                 // sleep until a completion, instead of polling
+  Duration idle_limit = kIdleSession;  // ends a session without a sign of its client; 0: never
+  bool keep = false;                   // plain memory keeps its data for the next client
   // if set, the WRITEs of a run are records in a ring, which is read
   std::optional<RecordReader> records;
   RecordRing::Take take;  // called with each record
@@ -52,6 +54,10 @@ class ServerSession {
   /// Makes the checks that are possible only at the end, and returns the session's counters. `done`
   /// is null if the client left.
   [[nodiscard]] handover::Report report(const handover::Done* done);
+  /// Returns true if poll() tells of each message: by a completion, an echo or a record.
+  [[nodiscard]] bool sees_messages() const noexcept {
+    return takes_receives() || hello_.params.echo || ring_.has_value();
+  }
   /// Counters of the ring of records; null if the session has none.
   [[nodiscard]] const RingCounts* ring() const noexcept {
     return ring_ ? &ring_->counts() : nullptr;
@@ -85,6 +91,7 @@ class ServerSession {
   void await_write(std::size_t flow, std::uint64_t number);
   Result<void> post_receives(std::size_t flow);
   Result<void> take(const ibv_wc& done);
+  [[nodiscard]] std::uint64_t bytes_of(const ibv_wc& done) const noexcept;
   std::uint64_t take_message(std::size_t flow, const ibv_wc& done);
   bool take_signed(std::size_t flow, const ibv_wc& done, std::uint64_t place);
   Result<bool> look_for_writes();

@@ -6,6 +6,7 @@
 #include <future>
 #include <sys/socket.h>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
@@ -137,6 +138,41 @@ TEST(HandoverLines, that_are_no_json_are_shown) {
               HasSubstr("a line of JSON"));
   EXPECT_THAT(read_hello(std::string(kMostBytes + 1, ' ')).error().message,
               HasSubstr("at most 65536 bytes"));
+}
+
+TEST(HandoverLines, have_numbers_within_their_limits) {
+  const Json good = Json::parse(line_of(example_hello()));
+  for (const auto& [field, most] : {std::pair{"bytes", gen::kMostMessage},
+                                    {"slots", gen::kMostSlots},
+                                    {"depth", gen::kMostDepth}}) {
+    Json json = good;
+    json[field] = most;
+    EXPECT_EQ(reason_of(json), "");
+    json[field] = most + 1;
+    EXPECT_THAT(reason_of(json), HasSubstr(fmt::format("from 1 to {}", most)));
+  }
+}
+
+/// An offer's MTU is a divisor of addresses: one that is no power of two made the client send bytes
+/// from outside its memory.
+TEST(HandoverLines, of_an_offer_have_an_mtu_that_exists_and_a_region_that_ends) {
+  Json offer = Json::parse(line_of(example_offer()));
+  offer["mtu"] = 257;
+  EXPECT_THAT(read_offer(offer.dump()).error().message, HasSubstr("found 257"));
+  offer["mtu"] = 4096;
+  offer["size"] = ~std::uint64_t{0};
+  EXPECT_THAT(read_offer(offer.dump()).error().message, HasSubstr("\"size\""));
+}
+
+TEST(HandoverLines, show_no_control_characters) {
+  Json report = Json::parse(line_of(example_report()));
+  report["failure"] = "\x1b[2Jgone\u009b\n";
+  EXPECT_EQ(read_report(report.dump()).value().failure, "?[2Jgone???");
+  report["counters"]["\x1b[2J"] = 1;
+  EXPECT_THAT(read_report(report.dump()).error().message, HasSubstr("plain names"));
+  EXPECT_EQ(read_offer(refusal_line("\x07no\r")).error().message, "refused by the server: ?no?");
+  EXPECT_EQ(read_offer(refusal_line(std::string(5000, 'x'))).error().message.size(),
+            std::string("refused by the server: ...").size() + gen::kMostShown);
 }
 
 TEST(HandoverLines, of_a_refusal_state_its_reason) {

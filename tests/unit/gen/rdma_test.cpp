@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gen/rdma/device.h"
+#include "gen/rdma/idle_watch.h"
 #include "gen/rdma/record_ring.h"
 #include "gen/rdma/region.h"
 #include "gen/rdma/signed_messages.h"
@@ -287,6 +288,69 @@ TEST_F(RecordRingTest, counts_what_never_came) {
   EXPECT_EQ(ring_.counts().lost, 2u);
   ring_.finish(7, [](std::span<const std::byte> /*record*/) { FAIL(); });
   EXPECT_EQ(ring_.counts().lost, 4u);
+}
+
+TEST_F(RecordRingTest, ends_whatever_number_of_records_the_peer_claims) {
+  write(0, 5);
+  std::uint64_t taken = 0;
+  ring_.finish(~std::uint64_t{0}, [&](std::span<const std::byte> /*record*/) { ++taken; });
+  EXPECT_EQ(taken, 5u);
+  EXPECT_EQ(ring_.counts().lost, ~std::uint64_t{0} - 5);
+}
+
+TEST_F(RecordRingTest, ends_though_the_peer_goes_on_writing) {
+  std::uint64_t taken = 0;
+  write(0, 8);
+  ring_.finish(1u << 30, [&](std::span<const std::byte> /*record*/) { write(8 + taken++); });
+  EXPECT_GE(taken, 8u);
+  EXPECT_LE(taken, 64u);
+}
+
+/// Counters that a writer may leave by chance or on purpose: each slot's is ahead of another one's.
+TEST_F(RecordRingTest, ends_whatever_the_counters_say) {
+  for (std::uint64_t seed = 1; seed < 2000; ++seed) {
+    for (std::size_t i = 0; i < memory_.size(); ++i)
+      memory_[i] = static_cast<std::byte>(seed * (i + 1) * 0x9e3779b97f4a7c15 >> 40);
+    EXPECT_LE(ring_.poll([](std::span<const std::byte> /*record*/) {}), 8u);
+  }
+}
+
+TEST(RdmaRegion, has_no_bytes_outside) {
+  auto region = Region::map({.size = 4096, .file = "", .huge_pages = false});
+  ASSERT_TRUE(region);
+  for (const auto& [offset, size] : {std::pair<std::uint64_t, std::uint64_t>{4096, 1},
+                                     {4095, 2},
+                                     {0, 4097},
+                                     {~std::uint64_t{0}, 2},
+                                     {1, ~std::uint64_t{0}}})
+    EXPECT_TRUE(region->bytes(offset, size).empty()) << offset;
+  const auto all = region->bytes(0, 4096);
+  std::ranges::fill(all, std::byte{7});
+  region->clear(4000);
+  EXPECT_EQ(all[3999], std::byte{0});
+  EXPECT_EQ(all[4000], std::byte{7});
+}
+
+constexpr Duration kLimit = std::chrono::seconds(10);
+
+Instant after(int seconds) { return Instant{} + std::chrono::seconds(seconds); }
+
+TEST(IdleWatch, takes_messages_and_counters_as_signs) {
+  Counters counters{{"rcvd_pkts", 1}};
+  IdleWatch watch(kLimit, false, [&] { return counters; }, after(0));
+  EXPECT_FALSE(watch.expired(after(9)));
+  ++counters["rcvd_pkts"];
+  EXPECT_FALSE(watch.expired(after(11)));
+  watch.note_sign(after(15));
+  EXPECT_FALSE(watch.expired(after(25)));
+  EXPECT_TRUE(watch.expired(after(26)));
+}
+
+TEST(IdleWatch, ends_nothing_without_a_limit_or_without_a_source_of_signs) {
+  const auto none = [] { return Counters{}; };
+  EXPECT_FALSE(IdleWatch(Duration{}, true, none, after(0)).expired(after(1000)));
+  EXPECT_FALSE(IdleWatch(kLimit, false, none, after(0)).expired(after(1000)));
+  EXPECT_TRUE(IdleWatch(kLimit, true, none, after(0)).expired(after(1000)));
 }
 
 /// Messages of 2500 bytes, three packets with a signature each, of two QPs.
