@@ -154,13 +154,11 @@ ExperimentScenario read_scenario(const Table& table, std::size_t index,
   scenario.show = table.get_or("show", list_of(read_text), {});
   scenario.parameters = merge_parameters(common, read_parameters(table, "set", folder));
   scenario.full = read_parameters(table, "full", folder);
-  for (const char* key : {"set", "full"}) {
-    const bool full = std::string_view(key) == "full";
-    if (combinations(full ? merge_parameters(scenario.parameters, scenario.full)
-                          : scenario.parameters) > kMostCells)
-      table.refuse(
-          key, fmt::format("expected at most {} combinations of values, found more", kMostCells));
-  }
+  const double cells = std::max(combinations(scenario.parameters),
+                                combinations(merge_parameters(scenario.parameters, scenario.full)));
+  if (cells > kMostCells)
+    table.refuse("set", fmt::format("expected at most {} combinations of values, found {:.0f}",
+                                    kMostCells, cells));
   scenario.compare = read_comparison(table, folder);
   table.finish();
   return scenario;

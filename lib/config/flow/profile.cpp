@@ -101,11 +101,11 @@ void read_expect(const Table& table, FlowProfile& profile) {
   table.finish();
 }
 
-/// Reads one [[flow]] and returns its QPs, numbered from `id`.
-std::vector<Flow> read_flow(const Table& table, const FlowContext& context, std::size_t number,
-                            std::uint32_t id) {
+/// Reads [[flow]] number `number` and adds its QPs to `flows`.
+void read_flow(const Table& table, const FlowContext& context, std::size_t number,
+               std::vector<Flow>& flows) {
   Flow flow;
-  flow.id = id;
+  flow.id = static_cast<std::uint32_t>(flows.size());
   flow.name = table.get_or("name", read_text, fmt::format("flow{}", number));
   const bool valid = read_message(table, context, flow);
   read_network(table, flow);
@@ -120,9 +120,8 @@ std::vector<Flow> read_flow(const Table& table, const FlowContext& context, std:
   if (flow.rate.unit == Rate::Unit::goodput && flow.means.payload_bytes == 0) {
     table.refuse("goodput", "expected no goodput, as the frames carry no payload");
   }
-  std::vector<Flow> flows = read_qp_range(table, flow);
+  read_qp_range(table, flow, flows);
   table.finish();
-  return flows;
 }
 
 std::vector<Flow> read_flows(const Table& root, const FlowContext& context) {
@@ -133,13 +132,11 @@ std::vector<Flow> read_flows(const Table& root, const FlowContext& context) {
   std::vector<Flow> flows;
   std::set<std::string> names;
   for (std::size_t i = 0; i < tables.size(); ++i) {
-    const auto own = read_flow(defaults ? tables[i].with_defaults(*defaults) : tables[i], context,
-                               i, static_cast<std::uint32_t>(flows.size()));
-    const std::string& name = own.front().name;
+    read_flow(defaults ? tables[i].with_defaults(*defaults) : tables[i], context, i, flows);
+    const std::string& name = flows.back().name;
     if (!names.insert(name).second) {
       tables[i].refuse("name", fmt::format("expected a unique name, found \"{}\" again", name));
     }
-    flows.insert(flows.end(), own.begin(), own.end());
   }
   if (defaults && !tables.empty()) defaults->finish();
   return flows;

@@ -163,18 +163,16 @@ Flow make_qp(const Range& range, const Flow& first, std::uint32_t qp) {
 
 }  // namespace
 
-std::vector<Flow> read_qp_range(const Table& table, const Flow& first) {
+void read_qp_range(const Table& table, const Flow& first, std::vector<Flow>& flows) {
   Range range = read(table);
-  if (first.id + range.qps > kMostQps) {
+  if (flows.size() + range.qps > kMostQps) {
     table.refuse(table.has("qps") ? "qps" : "name",
                  fmt::format("expected at most {} QPs in all flows, found more", kMostQps));
     range.qps = 1;
   }
   check(table, range);
-  std::vector<Flow> flows;
-  flows.reserve(range.qps);
+  if (flows.empty()) flows.reserve(range.qps);
   for (std::uint32_t qp = 0; qp < range.qps; ++qp) flows.push_back(make_qp(range, first, qp));
-  return flows;
 }
 
 Parsed<std::vector<std::uint16_t>> read_source_ports(const Value& value) {
