@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/findings/classify.h"
 
+#include "analysis/findings/duplicate.h"
+#include "analysis/findings/gap.h"
+#include "analysis/findings/retransmission.h"
+#include "analysis/findings/stall.h"
+
 namespace lw::analysis {
 namespace {
 

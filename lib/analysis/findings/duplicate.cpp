@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analysis/findings/classify.h"
+#include "analysis/findings/duplicate.h"
 
 namespace lw::analysis {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analysis/findings/classify.h"
+#include "analysis/findings/retransmission.h"
 
 namespace lw::analysis {
 namespace {
@@ -14,10 +14,18 @@ bool is_by_timer(const Fact& fact) noexcept {
   return fact.seen.cause == Cause::timeout || fact.seen.cause == Cause::ack_lost;
 }
 
-/// Twice the shortest time in which the sender answered a NAK, and the shortest timer.
+/// Time from one packet of a recovery to the next; a sender in software may need a millisecond.
+Duration pace_of(const Fact& fact) noexcept {
+  if (fact.seen.packets < 2) return {};
+  const Duration span = fact.seen.duration - fact.waits.asked.value_or(fact.seen.duration);
+  return span / static_cast<std::int64_t>(fact.seen.packets - 1);
+}
+
+/// Whether a recovery began later after its NAK than its sender needs: twice the shortest time that
+/// it took, two packets at its pace, and the shortest timer.
 bool is_too_late_for_nak(const Fact& fact, const ConnectionFacts& connection) noexcept {
   return fact.seen.cause == Cause::sequence_nak && fact.waits.asked && connection.least_reaction &&
-         *fact.waits.asked > 2 * *connection.least_reaction + kShortestTimer;
+         *fact.waits.asked > 2 * *connection.least_reaction + 2 * pace_of(fact) + kShortestTimer;
 }
 
 bool is_unexplained(const Fact& fact, const ConnectionFacts& connection) {

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "analysis/findings/facts.h"
+#include "analysis/findings/finding.h"
+
+namespace lw::analysis {
+
+/// Why the capture skips PSNs: the path lost them, the capture missed them, or nobody sent them.
+Finding classify_gap(const Fact& fact, const ConnectionFacts& connection,
+                     const CaptureFacts& capture);
+
+}  // namespace lw::analysis
