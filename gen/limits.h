@@ -68,4 +68,15 @@ inline constexpr Duration kMostDraining = std::chrono::seconds(10);
 /// Time that a client waits for what is outstanding, or for a report, after a signal.
 inline constexpr Duration kWaitAfterStop = std::chrono::seconds(2);
 
+/// Longest report of a sender (--sent), in bytes, without its flows: the figures of the run and of
+/// 64 ports.
+inline constexpr std::size_t kMostReport = std::size_t{64} << 10;
+
+/// Bytes that each flow of the profile adds to it: names, 20 counters of up to 20 digits, the
+/// faults by kind.
+inline constexpr std::size_t kMostReportOfFlow = std::size_t{2} << 10;
+
+/// Connections at the place of the sender's report at a time: one sender is expected.
+inline constexpr std::size_t kMostSenders = 8;
+
 }  // namespace lw::gen

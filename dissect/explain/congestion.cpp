@@ -22,7 +22,7 @@ struct Signs {
   std::uint64_t refused = 0, late = 0, missing_acks = 0, pauses = 0;
   std::uint64_t unexplained = 0;  // recoveries
 
-  static constexpr std::uint64_t Signs::*kAll[] = {
+  static constexpr std::uint64_t Signs::* kAll[] = {
       &Signs::packets,      &Signs::marked, &Signs::notifications, &Signs::lost,
       &Signs::unseen,       &Signs::resent, &Signs::refused,       &Signs::late,
       &Signs::missing_acks, &Signs::pauses, &Signs::unexplained};

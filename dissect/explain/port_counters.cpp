@@ -99,7 +99,7 @@ enum class CounterRelation : std::uint8_t { equal, at_least, at_most };
 
 struct KnownCounter {
   std::string_view name;
-  std::uint64_t HostCounts::*captured;
+  std::uint64_t HostCounts::* captured;
   CounterRelation relation;
   std::string_view what;  // meaning of the counter
 };

@@ -18,7 +18,6 @@ namespace {
 constexpr Duration kConnectFor = std::chrono::seconds(5);
 constexpr Duration kStep = std::chrono::milliseconds(20);
 constexpr Duration kIdle = std::chrono::seconds(10);
-constexpr std::size_t kMostSenders = 8;  // at a time
 constexpr std::string_view kUnix = "unix:", kTcp = "tcp:";
 
 bool is_socket(std::string_view place) {

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/time.h"
+#include "gen/limits.h"
 #include "net/line_listener.h"
 #include "wire/address.h"
 
@@ -17,11 +18,6 @@ namespace lw::gen {
 
 // Passes the sender's final report to the receiver. The place is a file, a UNIX socket
 // (`unix:PATH`) or a TCP address (`tcp:HOST:PORT`). The receiver is the socket's server.
-
-/// Longest report of a sender, in bytes, without its flows: the figures of the run and of 64 ports.
-inline constexpr std::size_t kMostReport = std::size_t{64} << 10;
-/// Bytes that each flow adds to it: names, 20 counters of up to 20 digits, the faults by kind.
-inline constexpr std::size_t kMostReportOfFlow = std::size_t{2} << 10;
 
 /// Returns the file that a place names; empty for a socket.
 std::string report_file(const std::string& place);

@@ -20,13 +20,13 @@ std::unexpected<Error> cannot_read(const std::string& path, const char* why) {
   return fail(path + ": can't be read: " + why, ExitCode::environment);
 }
 
-/// Waits for bytes. Error: none came within kLongestWait.
+/// Waits for bytes. Error: none came within kLongestInputWait.
 Result<void> wait_for_bytes(int descriptor, const std::string& path) {
-  constexpr int kMost = std::chrono::milliseconds(kLongestWait).count();
+  constexpr int kMost = std::chrono::milliseconds(kLongestInputWait).count();
   pollfd waiting{.fd = descriptor, .events = POLLIN, .revents = 0};
   const int ready = ::poll(&waiting, 1, kMost);
   if (ready > 0 || (ready < 0 && errno == EINTR)) return {};
-  return fail(path + ": expected text within " + std::to_string(kLongestWait.count()) +
+  return fail(path + ": expected text within " + std::to_string(kLongestInputWait.count()) +
                   " s, found none",
               ExitCode::environment);
 }
@@ -36,8 +36,7 @@ Result<std::string> read_part(int descriptor, const std::string& path, std::size
   std::string text;
   std::array<char, 65536> piece;
   while (text.size() < most) {
-    const auto got =
-        ::read(descriptor, piece.data(), std::min(piece.size(), most - text.size()));
+    const auto got = ::read(descriptor, piece.data(), std::min(piece.size(), most - text.size()));
     if (got == 0) break;
     if (got > 0) text.append(piece.data(), static_cast<std::size_t>(got));
     if (got > 0 || errno == EINTR) continue;

@@ -10,12 +10,13 @@ namespace lw {
 
 /// Reads a whole file of at most `most` bytes, and no more than that of a longer one; "-" is
 /// standard input. Registers it as an input (core/output.h). A pipe or a device is read as far as
-/// it goes, with waits of at most kLongestWait (core/limits.h) between its bytes; standard input
-/// may take longer. Errors start with the path: it can't be read, is a folder, or silent
+/// it goes, with waits of at most kLongestInputWait (core/limits.h) between its bytes; standard
+/// input may take longer. Errors start with the path: it can't be read, is a folder, or silent
 /// (environment); it is longer (usage).
 Result<std::string> read_input_file(const std::string& path, std::size_t most);
 
-/// Reads an open file like read_input_file(), which does not close it; `path` is its name in errors.
+/// Reads an open file like read_input_file(), which does not close it; `path` is its name in
+/// errors.
 Result<std::string> read_open_file(int descriptor, const std::string& path, std::size_t most);
 
 /// Reads the first line of a file, without its end (LF or CR LF), of `least` to `most` printable

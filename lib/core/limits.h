@@ -23,7 +23,7 @@ inline constexpr std::uint64_t kLongestFibre = 1'000'000;
 
 /// Longest wait for the next bytes of a profile that is a pipe or a device; standard input has no
 /// limit.
-inline constexpr auto kLongestWait = std::chrono::seconds(10);
+inline constexpr auto kLongestInputWait = std::chrono::seconds(10);
 /// Longest text of a name or value that an error message repeats, in bytes.
 inline constexpr std::size_t kLongestQuote = 80;
 /// Deepest nesting of arrays and objects in JSON that is read: the reports have five levels.

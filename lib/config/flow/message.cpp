@@ -12,8 +12,8 @@
 #include "config/flow/profile.h"
 #include "config/limits.h"
 #include "config/toml/document.h"
-#include "core/input.h"
 #include "config/toml/table.h"
+#include "core/input.h"
 
 namespace lw::config {
 namespace {

@@ -27,9 +27,8 @@ class ClientFiles {
                                     const std::string& name) const;
 
   /// Reads a file of at most kMostProfileBytes bytes (config/limits.h). Links and `..`
-  /// do not lead out of the folder. Errors do not have the path, which has the operator's folder; the
-  /// error is the same for any file that may not be read, or
-  /// does not exist.
+  /// do not lead out of the folder. Errors do not have the path, which has the operator's folder;
+  /// the error is the same for any file that may not be read, or does not exist.
   [[nodiscard]] Result<std::string> read(const std::string& path) const;
 
  private:

@@ -45,7 +45,7 @@ class ClientFilesTest : public testing::Test {
   }
   std::string read(const std::string& name) const {
     const auto text = files_.read(files_.path_of(top_, name));
-    return text ? *text : "refused: " + text.error();
+    return text ? *text : "refused: " + text.error().message;
   }
   /// The error of a profile in which a client has set a key of its rule; empty: it is valid.
   std::string error_of(const std::string& key, const std::string& value,
