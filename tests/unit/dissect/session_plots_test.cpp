@@ -27,7 +27,7 @@ class Turns {
       Session& session = sessions_.emplace_back();
       session.number = number;
       session.directions[0].stream = std::make_unique<analysis::RequestStream>(
-          analysis::StreamSetup{.session = number, .direction = 0, .mtu = 4096}, results_);
+          analysis::StreamSetup{.session = number, .direction = 0, .mtu = 4096}, results_, log_);
     }
   }
 
@@ -58,6 +58,7 @@ class Turns {
   }
 
   Nothing results_;
+  analysis::FindingLog log_;
   std::deque<Session> sessions_;
   std::uint64_t frame_ = 0;
 };
