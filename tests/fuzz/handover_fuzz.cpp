@@ -40,7 +40,7 @@ void converse(std::string_view bytes, Step step) {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) != 0) return;
   const lw::net::Socket peer(ends[1]);
-  Link link(lw::net::Socket(ends[0]), lw::gen::handover::kMostBytes);
+  Link link(lw::net::Socket{ends[0]}, lw::gen::handover::kMostBytes);
   while (true) {
     send_some(peer, bytes);
     const auto line = link.poll();
