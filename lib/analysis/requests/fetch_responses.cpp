@@ -11,7 +11,7 @@ namespace lw::analysis {
 bool FetchResponses::take_out_of_order(const Packet& packet, Sequence psn, Sent& read) {
   const auto at = static_cast<std::uint32_t>(psn - read.psn);
   previous_ = std::exchange(newest_, psn);
-  if (psn > previous_ + 1 && may_answer_again(read, packet)) skip_rests_before(read.psn, packet);
+  if (psn > previous_ + 1) skip_rests_before(read.psn, packet);
   // Still the response to the earlier request, not interrupted.
   if (read.asked_again && at > read.responses && psn == previous_ + 1) return true;
   if (at >= read.responses) return false;
@@ -80,12 +80,6 @@ void FetchResponses::skip_rest(Sent& request, const Packet& packet) {
   previous_ = request.psn + request.span - 1;
 }
 
-/// Whether a response may answer the newest request of a READ, not an earlier one.
-bool FetchResponses::may_answer_again(const Sent& read, const Packet& packet) const noexcept {
-  return !read.asked_again ||
-         stamp_difference(packet.stamp, read.last_stamp) >= Duration{counts_.rtt.minimum()};
-}
-
 /// The responses continue at the READ with the PSN `end`: READs before it that were requested
 /// again, and not answered since, lost the rest of their responses.
 void FetchResponses::skip_rests_before(Sequence end, const Packet& packet) {
@@ -93,7 +87,6 @@ void FetchResponses::skip_rests_before(Sequence end, const Packet& packet) {
   if (first == nullptr) return;
   log_.for_each(first->psn, end, [&](Sent& sent) {
     if (!sent.seen || !sent.asked_again || sent.answered || !is_read(sent.opcode)) return;
-    if (!may_answer_again(sent, packet)) return;
     const Sequence missing = std::max(sent.psn + sent.responses, previous_ + 1);
     if (missing >= sent.psn + sent.span) return;
     add_gap({missing, sent.psn + sent.span - missing, packet.number, packet.stamp});

@@ -41,7 +41,6 @@ class FetchResponses {
 
  private:
   void skip_rests_before(Sequence end, const Packet& packet);
-  [[nodiscard]] bool may_answer_again(const Sent& read, const Packet& packet) const noexcept;
   void take_late(const Packet& packet, Sequence psn, const ResponseGap& old, Sent& request);
   void add_gap(const ResponseGap& gap);
   void close_gaps(Sequence from, Cause cause);

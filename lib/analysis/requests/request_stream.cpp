@@ -821,8 +821,8 @@ void RequestStream::retire_done() {
 /// Marks a request as executed.
 void RequestStream::mark_acknowledged(Sent& sent, const Packet& packet) {
   if (!sent.seen || sent.answered) return;
-  // Without a new MSN, it answers a repetition: nothing shows that the answers before it are lost.
-  if (sent.fetches && packet.has_aeth && packet.msn == last_msn_) return;
+  // An ACK without a new MSN answers a repetition: it shows no loss of the answers before it.
+  if (sent.fetches && packet.info->operation == Operation::ack && packet.msn == last_msn_) return;
   if (sent.fetches) return fetched_.skip_rest(sent, packet);
   sent.answered = true;
   sent.response_frame = packet.number;

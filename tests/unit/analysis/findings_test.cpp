@@ -96,8 +96,8 @@ TEST(RetransmissionFinding, ATimersLengthAfterANakItWasTheTimer) {
   const auto after = [](Duration asked) {
     return fact_of(kResent, Cause::sequence_nak, {.asked = asked});
   };
-  expect_certain(judged(after(microseconds{700}), connection), Cause::sequence_nak);
-  expect_certain(judged(after(microseconds{701}), connection), Cause::timeout);
+  expect_certain(judged(after(microseconds{16'200}), connection), Cause::sequence_nak);
+  expect_certain(judged(after(microseconds{16'201}), connection), Cause::timeout);
   expect_certain(judged(after(milliseconds{67})), Cause::sequence_nak);  // no other answer to a NAK
 }
 
@@ -113,6 +113,9 @@ TEST(RetransmissionFinding, SoonerThanAnyAnswerTheTimerIsTooShort) {
 TEST(RetransmissionFinding, IfAllIsAnsweredTheTimerIsTooShort) {
   ConnectionFacts connection = answered();
   connection.all_answered = true;
+  expect_certain(judged(fact_of(kResent, Cause::timeout, {.sent = milliseconds{4}}), connection),
+                 Cause::timeout);
+  connection.all_repeated = true;
   expect_certain(judged(fact_of(kResent, Cause::timeout, {.sent = milliseconds{4}}), connection),
                  Cause::timer_too_short);
 }
