@@ -81,7 +81,7 @@ TEST_F(ClientFilesTest, ANameStaysBelowTheFolder) {
 }
 
 TEST_F(ClientFilesTest, WithoutAFolderNoFileMayBeNamed) {
-  EXPECT_THAT(ClientFiles().read((top_ / "allowed/trace.csv").string()).error(),
+  EXPECT_THAT(ClientFiles().read((top_ / "allowed/trace.csv").string()).error().message,
               HasSubstr("--web-files DIR"));
   EXPECT_FALSE(ClientFiles::below((top_ / "missing").string()));
   EXPECT_FALSE(ClientFiles::below((top_ / "secret.txt").string()));
