@@ -22,6 +22,7 @@ WITHOUT_BLOCKS = {
     'impaired-link-in-ci.md': 'python_package runs its fixture and its test',
     'index.md': 'has no commands',
     'install.md': './dev package --test and installation do what it says',
+    'security.md': 'says what others may do, and has no commands',
     'two-servers-and-a-box.md': 'needs two servers',
 }
 

@@ -68,7 +68,7 @@ NO_FILES = {
 }
 INPUTS = {
     'PROFILE', 'CAPTURE', 'IN', 'NEAR', 'FAR', 'SOCKET', '--back', '--data', '--from',
-    '--profile', '--path', '--sent', '--control', '--token-file', '--web-token-file', 'telemetry --layout',
+    '--profile', '--path', '--sent', '--control', '--token-file', '--web-token-file', '--web-files', 'telemetry --layout',
     'serve --telemetry', 'experiment FILE', 'ledger FILE', 'list FILE', 'summary FILE',
     'verify FILE', 'compare --ledger', 'sessions FILE', 'messages FILE', 'anomalies FILE',
     'explain FILE', 'explain --counters', 'extract FILE', 'report FILE',

@@ -487,7 +487,7 @@ bool RequestStream::is_copy(const Packet& packet, const Sent& known) const noexc
   // A sender that waits for each response asks again after a round trip. A copy comes sooner.
   if (const auto turnaround = limits_.turnaround(); is_read(known.opcode) && turnaround)
     return age < std::min(*turnaround, kShortestTimer);
-  if (selective_) return age < Duration{counts_.rtt.minimum()};
+  if (selective_) return age < setup_.least_reaction.value_or(Duration{counts_.rtt.minimum()});
   return age < kShortestTimer || (setup_.answered && known.psn > acked_);
 }
 

@@ -90,7 +90,7 @@ class BoundsScanner {
     if (long_one) {
       i = std::min(i + 2, text_.size());
       // The text itself may end with one or two quotes.
-      for (int more = 0; more < 2 && text_.substr(i + 1).starts_with(quote); ++more) ++i;
+      for (int more = 0; more < 2 && i + 1 < text_.size() && text_[i + 1] == quote; ++more) ++i;
     } else if (i < text_.size() && text_[i] == '\n') {
       --i;
     }

@@ -79,6 +79,15 @@ TEST(Bounds, RefuseMoreItemsAndBytesThanAProfileHas) {
               HasSubstr("expected a profile of at most 16 MiB"));
 }
 
+TEST(Bounds, FollowTextsThatEndAnywhere) {
+  const std::string text =
+      "a = \"\"\"b\"\"\"\"\"\nc = '''d'''''\n[e.\"f\"] # g\nh = {i = ['j', \"k\\\"\"]}\n";
+  for (std::size_t size = 0; size <= text.size(); ++size) {
+    EXPECT_NO_THROW(complaint(text.substr(0, size))) << size;
+    EXPECT_NO_THROW(complaint(text.substr(size))) << size;
+  }
+}
+
 TEST(Bounds, HoldForEdits) {
   const auto edited = [](Edit edit) {
     auto document = Document::parse("[[rule]]\nname = \"r\"\n", "x.toml");
