@@ -13,7 +13,7 @@ used outside the headers of limits:
 A page of the manual quotes a header, or some of its constants, between these two lines:
 
     <!-- limits: lib/net/limits.h [NAME...] -->
-    <!-- end -->
+    <!-- end of limits -->
 
 docs/security.md quotes all headers. --write writes the tables again, and appends those that
 docs/security.md lacks. Prints FILE:LINE and what is wrong; exits with 1 if something is."""
@@ -29,7 +29,7 @@ import sys
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PRODUCT = ('lib', 'gen', 'impair', 'dissect')
 SECURITY = pathlib.Path('docs/security.md')
-MARK = re.compile(r'(<!-- limits: (\S+)((?: \w+)*) -->\n).*?(<!-- end -->)', re.S)
+MARK = re.compile(r'(<!-- limits: (\S+)((?: \w+)*) -->\n).*?(<!-- end of limits -->)', re.S)
 CONSTANT = re.compile(r'((?:^ *///.*\n)*)^ *inline constexpr\s+([\w:]+)\s+(\w+)\s*(?:=\s*)?([^;]+);',
                       re.M)
 DURATION = re.compile(r'(?:std::chrono::)?(hours|minutes|seconds|milliseconds|microseconds|'
@@ -171,7 +171,7 @@ def append_missing(folder, headers):
     path = folder / SECURITY
     text = path.read_text(encoding='utf-8')
     for name in sorted(set(headers) - quoted(text, SECURITY, headers)[1]):
-        text += f'\n`{name}`:\n\n<!-- limits: {name} -->\n<!-- end -->\n'
+        text += f'\n`{name}`:\n\n<!-- limits: {name} -->\n<!-- end of limits -->\n'
     path.write_text(text, encoding='utf-8')
 
 

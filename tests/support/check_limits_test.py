@@ -33,7 +33,7 @@ inline constexpr auto kLongestWait = std::chrono::hours(1);
 }  // namespace lw::net
 '''
 USES = 'kMostRequest kMostClients kMostMemory kLongestIdle kLongestAnswer kLongestWait'
-PAGE = 'Before.\n<!-- limits: lib/net/limits.h -->\nold\n<!-- end -->\nAfter.\n'
+PAGE = 'Before.\n<!-- limits: lib/net/limits.h -->\nold\n<!-- end of limits -->\nAfter.\n'
 
 
 class CheckLimits(unittest.TestCase):
@@ -76,7 +76,7 @@ class CheckLimits(unittest.TestCase):
         self.assertIn('| `kMostMemory` | 5,242,881 B |', page)
         self.assertIn('| `kLongestAnswer` | 2,000 ms | Longest answer time. |\n'
                       '| `kLongestWait` | 1 h | Longest answer time. |\n', page)
-        self.assertTrue(page.startswith('Before.\n') and page.endswith('<!-- end -->\nAfter.\n'))
+        self.assertTrue(page.startswith('Before.\n') and page.endswith('<!-- end of limits -->\nAfter.\n'))
         self.assertEqual(self.check('--write'), (0, ''))
         self.write('lib/net/limits.h', HEADER.replace('{20}', '{21}'))
         self.assertEqual(self.check()[0], 1)
@@ -91,7 +91,7 @@ class CheckLimits(unittest.TestCase):
     def test_other_pages_quote_some_constants(self):
         self.check('--write')
         page = self.write('gen/README.md',
-                          '<!-- limits: lib/net/limits.h kLongestIdle -->\n<!-- end -->\n')
+                          '<!-- limits: lib/net/limits.h kLongestIdle -->\n<!-- end of limits -->\n')
         self.assertEqual(self.check()[0], 1)
         self.check('--write')
         self.assertEqual(page.read_text(encoding='utf-8').count('| `k'), 1)
