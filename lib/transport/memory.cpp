@@ -3,15 +3,12 @@
 
 #include <cstring>
 #include <limits>
-#include <new>
 
 namespace lw::transport {
 
 Memory::Memory(Kind kind, std::uint64_t va, std::uint64_t size, std::uint32_t r_key)
     : range_(va, size), r_key_(r_key) {
-  if (kind != Kind::real || size == 0) return;
-  bytes_.reset(static_cast<std::byte*>(std::calloc(size, 1)));
-  if (!real()) throw std::bad_alloc();
+  if (kind == Kind::real && size > 0) bytes_.resize(size);
 }
 
 PayloadSlot Memory::copy_out(std::uint64_t va, std::uint32_t length, PayloadStore& store) {

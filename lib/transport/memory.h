@@ -4,13 +4,13 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "core/address_range.h"
+#include "core/huge_pages.h"
 #include "transport/fifo.h"
 #include "transport/packet.h"
 #include "transport/qp_config.h"
@@ -80,11 +80,12 @@ class Memory {
  public:
   enum class Kind : std::uint8_t { real, virtual_only };
 
-  /// Addresses [va, va + size) under this R_Key. Real memory begins as zeros, and a page takes
-  /// memory of the machine from its first use on. Throws std::bad_alloc.
+  /// Addresses [va, va + size) under this R_Key. Real memory begins as zeros, in
+  /// pages that are all touched: a page's first use takes 10 us, which a run must not wait for.
+  /// Throws std::bad_alloc.
   Memory(Kind kind, std::uint64_t va, std::uint64_t size, std::uint32_t r_key);
 
-  [[nodiscard]] bool real() const noexcept { return bytes_ != nullptr; }
+  [[nodiscard]] bool real() const noexcept { return !bytes_.empty(); }
   [[nodiscard]] std::uint64_t va() const noexcept { return range_.first(); }
   [[nodiscard]] std::uint64_t size() const noexcept { return range_.size(); }
   [[nodiscard]] std::uint32_t r_key() const noexcept { return r_key_; }
@@ -102,7 +103,7 @@ class Memory {
   /// region.
   [[nodiscard]] std::span<std::byte> bytes(std::uint64_t va, std::uint64_t length) noexcept {
     if (!real()) return {};
-    return range_.part({bytes_.get(), range_.size()}, va, length);
+    return range_.part(bytes_, va, length);
   }
 
   /// Copies [va, va + length) into a new slot of `store`: zeros if they are not all in the region.
@@ -120,16 +121,12 @@ class Memory {
   void store(std::uint64_t va, std::uint64_t value) noexcept;
 
  private:
-  struct Free {
-    void operator()(std::byte* bytes) const noexcept { std::free(bytes); }
-  };
-
   PayloadSlot copy_out(std::uint64_t va, std::uint32_t length, PayloadStore& store);
   void copy_in(std::uint64_t va, PayloadSlot slot, std::uint32_t length, PayloadStore& store);
 
   AddressRange range_;
   std::uint32_t r_key_;
-  std::unique_ptr<std::byte[], Free> bytes_;  // null: virtual
+  HugeVector<std::byte> bytes_;  // empty: virtual
 };
 
 /// Reason why a request packet isn't executed.
