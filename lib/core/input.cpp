@@ -33,6 +33,10 @@ Result<void> wait_for_bytes(int descriptor, const std::string& path) {
 
 /// Reads to the end, or the first `most` bytes.
 Result<std::string> read_part(int descriptor, const std::string& path, std::size_t most) {
+  struct stat status{};
+  if (descriptor < 0 || ::fstat(descriptor, &status) != 0)
+    return cannot_read(path, std::strerror(errno));
+  if (S_ISDIR(status.st_mode)) return cannot_read(path, "it is a folder");
   std::string text;
   std::array<char, 65536> piece;
   while (text.size() < most) {
@@ -67,11 +71,12 @@ Descriptor::~Descriptor() {
   if (number_ > STDIN_FILENO) ::close(number_);
 }
 
+Result<std::string> read_start(const std::string& path, std::size_t most) {
+  const Descriptor file(open_input(path));
+  return read_part(file.get(), path, most);
+}
+
 Result<std::string> read_open_file(int descriptor, const std::string& path, std::size_t most) {
-  struct stat status{};
-  if (descriptor < 0 || ::fstat(descriptor, &status) != 0)
-    return cannot_read(path, std::strerror(errno));
-  if (S_ISDIR(status.st_mode)) return cannot_read(path, "it is a folder");
   auto text = read_part(descriptor, path, most + 1);
   if (text && text->size() > most)
     return fail(path + ": expected at most " + std::to_string(most) + " bytes, found more");
@@ -84,9 +89,7 @@ Result<std::string> read_input_file(const std::string& path, std::size_t most) {
 }
 
 Result<std::string> read_first_line(const std::string& path, std::size_t least, std::size_t most) {
-  const Descriptor file(open_input(path));
-  if (file.get() < 0) return cannot_read(path, std::strerror(errno));
-  auto text = read_part(file.get(), path, most + 2);  // and its end
+  auto text = read_start(path, most + 2);  // and its end
   if (!text) return text;
   std::string line = text->substr(0, text->find('\n'));
   if (line.ends_with('\r')) line.pop_back();

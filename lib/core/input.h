@@ -15,6 +15,10 @@ namespace lw {
 /// (environment); it is longer (usage).
 Result<std::string> read_input_file(const std::string& path, std::size_t most);
 
+/// Reads the first `most` bytes of a file like read_input_file(), without an error where it is
+/// longer.
+Result<std::string> read_start(const std::string& path, std::size_t most);
+
 /// Reads an open file like read_input_file(), which does not close it; `path` is its name in
 /// errors.
 Result<std::string> read_open_file(int descriptor, const std::string& path, std::size_t most);

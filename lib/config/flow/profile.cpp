@@ -126,13 +126,16 @@ void read_flow(const Table& table, const FlowContext& context, std::size_t numbe
 
 std::vector<Flow> read_flows(const Table& root, const FlowContext& context) {
   const auto defaults = root.table("defaults");
-  const std::vector<Table> tables = root.tables("flow");
+  std::vector<Table> tables = root.tables("flow");
   if (tables.empty() && !root.has("flow"))
     root.refuse("expected at least one [[flow]], found none");
+  if (defaults)
+    for (Table& table : tables) table = table.with_defaults(*defaults);
   std::vector<Flow> flows;
+  if (!check_qp_count(tables)) return flows;
   std::set<std::string> names;
   for (std::size_t i = 0; i < tables.size(); ++i) {
-    read_flow(defaults ? tables[i].with_defaults(*defaults) : tables[i], context, i, flows);
+    read_flow(tables[i], context, i, flows);
     const std::string& name = flows.back().name;
     if (!names.insert(name).second) {
       tables[i].refuse("name", fmt::format("expected a unique name, found \"{}\" again", name));

@@ -88,11 +88,13 @@ struct Range {
   bool linux_port = true;
 };
 
+const auto kQps = integer<std::uint32_t>(1, kMostQps);
+
 Range read(const Table& table) {
   const auto u24 = integer<std::uint32_t>(0, kMax24);
   const auto u64 = integer<std::uint64_t>();
   Range range;
-  range.qps = table.get_or("qps", integer<std::uint32_t>(1, kMostQps), 1);
+  range.qps = table.get_or("qps", kQps, 1);
   // QPNs are unique by default.
   range.dst_qp = read_series(table, "dst_qp", u24, 1);
   range.src_qp = read_series(table, "src_qp", u24, 1);
@@ -163,13 +165,20 @@ Flow make_qp(const Range& range, const Flow& first, std::uint32_t qp) {
 
 }  // namespace
 
-void read_qp_range(const Table& table, const Flow& first, std::vector<Flow>& flows) {
-  Range range = read(table);
-  if (flows.size() + range.qps > kMostQps) {
-    table.refuse(table.has("qps") ? "qps" : "name",
-                 fmt::format("expected at most {} QPs in all flows, found more", kMostQps));
-    range.qps = 1;
+bool check_qp_count(const std::vector<Table>& flows) {
+  std::uint64_t qps = 0;
+  for (const Table& flow : flows) {
+    qps += flow.get_or("qps", kQps, 1);
+    if (qps <= kMostQps) continue;
+    flow.refuse(flow.has("qps") ? "qps" : "name",
+                fmt::format("expected at most {} QPs in all flows, found more", kMostQps));
+    return false;
   }
+  return true;
+}
+
+void read_qp_range(const Table& table, const Flow& first, std::vector<Flow>& flows) {
+  const Range range = read(table);
   check(table, range);
   if (flows.empty()) flows.reserve(range.qps);
   for (std::uint32_t qp = 0; qp < range.qps; ++qp) flows.push_back(make_qp(range, first, qp));

@@ -11,10 +11,14 @@ namespace lw::config {
 
 class Table;
 
-/// Expands a [[flow]] into its `qps` QPs, which it adds to `flows`; first.id is their number. Error
-/// (recorded): more than kMostQps in all (config/limits.h). QP i takes value i of a key's list,
-/// cyclically; each further cycle adds `KEY_step`. A single value therefore rises by the step from
-/// QP to QP. Fields wrap at their width. The QPs share the flow's rate equally.
+/// Checks that all [[flow]]s together have at most kMostQps QPs (config/limits.h), before any of
+/// them takes memory. Returns false if they have more (error recorded).
+bool check_qp_count(const std::vector<Table>& flows);
+
+/// Expands a [[flow]] into its `qps` QPs, which it adds to `flows`; first.id is their number. QP i
+/// takes value i of a key's list, cyclically; each further cycle adds `KEY_step`. A single value
+/// therefore rises by the step from QP to QP. Fields wrap at their width. The QPs share the flow's
+/// rate equally.
 void read_qp_range(const Table& table, const Flow& first, std::vector<Flow>& flows);
 
 /// Reads a list of UDP source ports; "linux" gives an empty list.

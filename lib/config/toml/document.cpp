@@ -202,7 +202,7 @@ void keep_text(const std::string& name, const std::string& text) {
 }  // namespace
 
 Result<std::string> read_profile_text(const std::string& path, const ClientFiles* only) {
-  auto text = only ? only->read(path) : read_input_file(path, kMostProfileBytes);
+  auto text = only ? only->read(path) : read_start(path, kMostProfileBytes + 1);
   if (!text)
     return fail(only ? fmt::format("{}: {}", path, text.error().message) : text.error().message);
   keep_text(path == "-" ? "standard input" : path, *text);
