@@ -112,13 +112,24 @@ class Telemetry(unittest.TestCase):
             code, said = server.stop()
         self.assertEqual((code, ran['records']), (0, 2000), said)
 
+    def packets(self):
+        """Packets that the guest's device has received."""
+        return int(self.lab.a.check('cat /sys/class/infiniband/*/ports/1/hw_counters/rcvd_pkts', 60))
+
+    def until(self, holds):
+        end = time.monotonic() + 60
+        while not holds():
+            self.assertLess(time.monotonic(), end, 'the device receives nothing more')
+
     def test_a_lapped_reader_is_told(self):
         server = self.serve()
         with self.lab.bridge():
-            process = self.begin('--loop', '1000', '--slots', '256', '-t', '32', '--duration', '4s')
-            time.sleep(1)
+            begun = self.packets()
+            process = self.begin('--loop', '1000', '--slots', '256', '-t', '32', '--duration', '10s')
+            self.until(lambda: self.packets() > begun + 256)
             server.signal('STOP')
-            time.sleep(2)
+            stopped = self.packets()
+            self.until(lambda: self.packets() > stopped + 1024)
             server.signal('CONT')
             ran = self.finish(process)
             code, said = server.stop()
