@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Limits that the manual quotes are those of the headers, and nobody keeps one that is unused."""
+"""Limits that the manual quotes are those of the headers, and none of them is unused."""
 
 import contextlib
 import io

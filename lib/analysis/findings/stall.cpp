@@ -4,7 +4,7 @@
 namespace lw::analysis {
 
 std::optional<Finding> classify_stall(const Fact& fact, const ConnectionFacts& connection) {
-  // Whoever waits for each answer is silent for a round trip, as the shortest one shows.
+  // A sender that waits for each answer is silent for a round trip, as the shortest one shows.
   constexpr int kUsual = 2;
   if (connection.least_rtt && fact.seen.duration / kUsual < *connection.least_rtt)
     return std::nullopt;

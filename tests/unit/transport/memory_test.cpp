@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// No access leaves a region, whoever chose its address and length: those of requests, of receives
+// No access leaves a region, no matter who chose its address and length: those of requests, of receives
 // and of the owner.
 #include "transport/memory.h"
 
