@@ -153,8 +153,8 @@ TEST(HandoverLines, have_numbers_within_their_limits) {
   }
 }
 
-/// An offer's MTU is a divisor of addresses: an MTU that is no power of two made the client send bytes
-/// from outside its memory.
+/// An offer's MTU is a divisor of addresses: an MTU that is no power of two made the client send
+/// bytes from outside its memory.
 TEST(HandoverLines, of_an_offer_have_an_mtu_that_exists_and_a_region_that_ends) {
   Json offer = Json::parse(line_of(example_offer()));
   offer["mtu"] = 257;

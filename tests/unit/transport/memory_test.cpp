@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// No access leaves a region, no matter who chose its address and length: those of requests, of receives
-// and of the owner.
+// No access leaves a region, no matter who chose its address and length: those of requests, of
+// receives and of the owner.
 #include "transport/memory.h"
 
 #include <gtest/gtest.h>
