@@ -42,6 +42,12 @@ void PreparingThread::work() {
   }
 }
 
+std::unexpected<Error> PreparingThread::not_prepared(const std::exception& error) {
+  return fail(fmt::format("this change could not be prepared ({}): nothing has changed",
+                          error.what()),
+              ExitCode::failed);
+}
+
 std::unexpected<Error> PreparingThread::refusal() const {
   if (closed_) return fail("the run ends: nothing has changed", ExitCode::failed);
   return fail(fmt::format("this change, or the one before it, takes more than {} to prepare: "

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -33,7 +34,7 @@ class PreparingThread {
   /// Returns what `work` returns. Waits for earlier work, and for this one, until `until` at most:
   /// after it, `given_up` is requested, and this returns an error (failed). The work may go on
   /// until it sees `given_up`, so it must own what it uses. Error also (environment): no thread can
-  /// be started.
+  /// be started; (failed): `work` threw, as where memory is used up.
   template <class T>
   [[nodiscard]] Result<T> run(Clock::time_point until, Work<T> work) {
     auto made = std::make_shared<std::optional<Result<T>>>();  // guarded by mutex_
@@ -42,7 +43,7 @@ class PreparingThread {
     if (!waited(lock, until, [this] { return !job_; })) return refusal();
     if (auto started = start(); !started) return std::unexpected(started.error());
     job_ = [this, made, work = std::move(work), token = given_up.get_token()] {
-      Result<T> result = work(token);
+      Result<T> result = caught<T>(work, token);
       const std::lock_guard guard(mutex_);
       *made = std::move(result);
     };
@@ -62,6 +63,15 @@ class PreparingThread {
     changed_.wait_until(lock, until, [&] { return closed_ || reached(); });
     return reached() && !closed_;
   }
+  template <class T>
+  static Result<T> caught(const Work<T>& work, const std::stop_token& given_up) {
+    try {
+      return work(given_up);
+    } catch (const std::exception& error) {
+      return not_prepared(error);
+    }
+  }
+  static std::unexpected<Error> not_prepared(const std::exception& error);
   [[nodiscard]] std::unexpected<Error> refusal() const;
   Result<void> start();
   void work();

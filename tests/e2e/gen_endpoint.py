@@ -28,9 +28,10 @@ reorder = { fraction = "0.5%", frames = 3 }
 class ThroughARoughPath(Endpoints):
     """Loss, damage, copies and reordering, both ways."""
 
-    def check(self, *options, messages):
+    def check(self, *options, messages, timeout=12):
         with self.box('rough', ROUGH) as (west, east):
-            [ran], said = self.perf(west, east, *options, '--timeout', '12', '--wait', '20s')
+            [ran], said = self.perf(west, east, *options, '--timeout', str(timeout), '--wait',
+                                    '20s')
         self.assertEqual((ran['iterations'], ran['failed'], ran['wrong']), (messages, 0, 0))
         self.assertEqual((said['wrong'], said['broken'], said['gone']), (0, 0, 0))
         self.assertEqual(ran['responder']['checked'], said['checked'])
@@ -62,7 +63,9 @@ class ThroughARoughPath(Endpoints):
 
     @real_time
     def test_reads_bring_what_is_there(self):
-        ran, _ = self.check('--op', 'read', '-s', '20000', '-q', '2', '-n', '200', messages=400)
+        # 67 ms, and eight of them: a busy machine may keep each process waiting for some 50 ms.
+        ran, _ = self.check('--op', 'read', '-s', '20000', '-q', '2', '-n', '200', messages=400,
+                            timeout=14)
         self.assertGreater(ran['retransmitted'], 0)
 
     @real_time
@@ -100,14 +103,15 @@ class Latency(Endpoints):
     def test_it_is_the_paths(self):
         """Half a round trip of a SEND or WRITE is one way, a READ both: 1903.5 us each. A machine
         that is busy with something else gives a core back milliseconds late, so a test can hold
-        only the fastest of many; ./dev bench endpoint holds the medians."""
+        only that none is faster, and that the fastest of many is nearer than a second passage;
+        ./dev bench endpoint holds the medians."""
         for operation, ways, (near, far) in self.measured(300, 'adaptive'):
             wanted = near['t_min_usec'] + ways * 1903.5
             print(f"# {operation}: {near['t_min_usec']:.1f} us at no distance, "
                   f"{far['t_min_usec']:.1f} us at 380 km; medians "
                   f"{near['t_typical_usec']:.1f} and {far['t_typical_usec']:.1f} us")
             self.assertGreaterEqual(far['t_min_usec'], ways * 1903.5)
-            self.assertLessEqual(far['t_min_usec'], 1.05 * wanted)
+            self.assertLess(far['t_min_usec'], wanted + 1903.5)
 
     def test_who_yields_is_no_faster_than_the_path(self):
         """How much slower hangs on who else wants the cores: milliseconds a turn where anybody
@@ -261,7 +265,7 @@ class OverOneWire(Endpoints):
             there = self.start(GEN, 'respond', '--port', east, '--sessions', '1', '--json',
                                '--cm', '7174')
             client = self.start(GEN, 'perf', '--port', west, '--cm', '198.18.0.2:7174', '--json',
-                                '-n', '200', '-s', '9000', '--timeout', '12', '--wait', '20s')
+                                '-n', '200', '-s', '9000', '--timeout', '15', '--wait', '30s')
             ran = json.loads(self.finish(client))
             said = json.loads(self.finish(there))
         self.assertEqual((ran['iterations'], ran['failed'], ran['wrong']), (200, 0, 0))

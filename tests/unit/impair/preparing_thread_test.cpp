@@ -23,6 +23,16 @@ TEST(PreparingThread, ReturnsWhatTheWorkReturns) {
   EXPECT_EQ(refused.error().message, "not this one");
 }
 
+TEST(PreparingThread, WorkThatThrowsIsAnErrorAndTheNextIsDone) {
+  PreparingThread thread;
+  const auto thrown = thread.run<int>(Clock::now() + kAmple,
+                                      [](const auto&) -> Result<int> { throw std::bad_alloc(); });
+  ASSERT_FALSE(thrown);
+  EXPECT_THAT(thrown.error().message, HasSubstr("nothing has changed"));
+  EXPECT_EQ(thrown.error().exit, ExitCode::failed);
+  EXPECT_EQ(thread.run<int>(Clock::now() + kAmple, [](const auto&) { return 2; }), 2);
+}
+
 TEST(PreparingThread, WorkBeyondItsTimeIsGivenUpAndTheNextIsDone) {
   PreparingThread thread;
   std::atomic<bool> ended{false};
