@@ -74,7 +74,10 @@ class MbufAccess {
     rte_mbuf* copy = rte_pktmbuf_copy(frame, frame->pool, 0, UINT32_MAX);
     return copy ? std::optional(copy) : std::nullopt;
   }
-  static void free(rte_mbuf* frame) noexcept { rte_pktmbuf_free(frame); }
+  static void free(rte_mbuf* frame) noexcept {
+    nic::PoolOrder::give();
+    rte_pktmbuf_free(frame);
+  }
   /// Prefetches two cache lines of the buffer's header: a device reads the first to send the frame,
   /// the second to free it.
   static void fetch(rte_mbuf* frame) noexcept {
@@ -149,6 +152,7 @@ class PortIo {
   /// Returns a new frame with these bytes; nothing if no buffer is free.
   std::optional<Handle> make_frame(std::span<const std::byte> bytes) noexcept;
   static void free(std::span<Handle> frames) noexcept {
+    nic::PoolOrder::give();
     rte_pktmbuf_free_bulk(frames.data(), static_cast<unsigned>(frames.size()));
   }
   /// Source address of pause frames.

@@ -17,6 +17,7 @@
 #include "nic/eal.h"
 #include "nic/interface.h"
 #include "nic/pool.h"
+#include "nic/pool_order.h"
 #include "nic/port_spec.h"
 #include "nic/timed_sending.h"
 
@@ -63,6 +64,7 @@ class Port {
     const std::size_t count =
         plain_ ? rte_eth_rx_burst(id_, 0, out.data(), static_cast<std::uint16_t>(out.size()))
                : receive_checked(out);
+    PoolOrder::take();
     if (count == 0) [[unlikely]]
       idle_ = true;
     return count;
@@ -70,6 +72,7 @@ class Port {
 
   /// Sends frames in order. Returns how many the device accepted; the caller still owns the others.
   std::size_t send(std::span<rte_mbuf*> frames, std::uint16_t queue = 0) noexcept {
+    PoolOrder::give();
     if (!plain_) return send_checked(frames, queue);
     return rte_eth_tx_burst(id_, queue, frames.data(), static_cast<std::uint16_t>(frames.size()));
   }
