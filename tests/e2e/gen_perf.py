@@ -380,6 +380,19 @@ class Perf(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn('the rule `lossless`: queue.pfc:', done.stderr)
 
+    def test_a_time_beyond_that_of_a_simulation_is_refused(self):
+        for options, why in ((('--rate', '1b/s'), 'at least 1 kb/s'),
+                             (('--rate', '200Tb/s'), 'at most 100 Tb/s'),
+                             (('--op', 'send', '--receive-limit', '1b/s'), 'at least 1 kb/s'),
+                             (('--rate', '1kb/s', '-s', '1048576', '-n', '2000'), 'found 194 days'),
+                             (('--duration', '145440min'), 'found 101 days'),
+                             (('--delay', '3601s'), 'at most 1 h'),
+                             (('--delay', '60min', '-n', '2000'), 'at most 100 days')):
+            delay = () if '--delay' in options else ('--delay', '1us')
+            done = gen('perf', '--sim', *delay, *options)
+            self.assertEqual(done.returncode, 2, options)
+            self.assertIn(why, done.stderr)
+
     def test_an_option_that_would_do_nothing_is_refused(self):
         for options, why in ((('--mark', '0.01'), '--mark goes with --rate-control dcqcn'),
                              (('--repost', '1us'), '--repost goes with --receives'),

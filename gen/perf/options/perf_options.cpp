@@ -119,7 +119,7 @@ void add_windows(app::Options& list, sim::PerfConfig& config) {
 void add_nic_options(app::Options& list, PerfOptions& options) {
   sim::PerfConfig& config = options.config;
   list.add("--rate", app::parsed(parse_bit_rate, config.nic.rate_bps), "RATE",
-           "link rate of the NICs, up to 100 Tb/s")
+           "link rate of the NICs, 1 kb/s to 100 Tb/s")
       .defaults_to("100Gb/s");
   list.add("--nic-latency", app::parsed(parse_duration, config.nic.latency), "TIME",
            "latency of a host and its NIC, in each direction")
@@ -294,11 +294,37 @@ bool is_atomic(Operation operation) noexcept {
   return operation == Operation::fetch_add || operation == Operation::cmp_swap;
 }
 
+/// Refuses rates and times with which a packet, or the whole run, would take less or more time than
+/// a simulation counts: it has 64 bits of picoseconds, 106 days.
+Result<void> check_times(const sim::PerfConfig& config) {
+  constexpr double kMostBps = 100e12;  // the smallest packet takes 6.7 ps
+  constexpr double kLeastBps = 1e3;    // the largest takes 34 s
+  constexpr double kMostDays = 100;
+  constexpr Duration kLongestDelay = std::chrono::hours(1);
+  if (config.nic.rate_bps > kMostBps) return fail("--rate: expected at most 100 Tb/s");
+  if (config.nic.rate_bps < kLeastBps) return fail("--rate: expected at least 1 kb/s");
+  const double limit = config.nic.receive_send_bps;
+  if (limit != 0 && limit < kLeastBps) return fail("--receive-limit: expected at least 1 kb/s");
+  const double slowest = limit != 0 ? std::min(limit, config.nic.rate_bps) : config.nic.rate_bps;
+  if (std::max(config.path.one_way, config.path.way_back.value_or(Duration{})) > kLongestDelay)
+    return fail("the path's delay: expected at most 1 h");
+  // At most, each message waits for the one before.
+  const auto seconds = [](Duration time) { return static_cast<double>(time.count()) * 1e-9; };
+  const double message = 8.0 * config.size * config.qps / slowest +
+                         seconds(config.path.one_way) +
+                         seconds(config.path.way_back.value_or(config.path.one_way));
+  const double days = std::max(seconds(config.duration),
+                               static_cast<double>(config.iterations) * message) / 86'400;
+  if (days <= kMostDays) return {};
+  return fail(fmt::format("expected a run of at most {} days of simulated time, found {:.0f} days: "
+                          "ask for fewer or smaller messages, a shorter time or a higher rate",
+                          kMostDays, days));
+}
+
 /// Refuses options that only a simulation with certain other options uses.
 Result<void> check_combination(const PerfOptions& options, const sim::PerfConfig& config) {
   using transport::RateControl;
-  constexpr double kMostBps = 100e12;  // the smallest packet takes 6.7 ps
-  if (config.nic.rate_bps > kMostBps) return fail("--rate: expected at most 100 Tb/s");
+  if (auto possible = check_times(config); !possible) return possible;
   if (config.path.marking > 0 && config.qp.rate_control != RateControl::dcqcn)
     return fail("--mark goes with --rate-control dcqcn: nothing else reacts to a mark");
   const bool receives = config.operation == Operation::send || config.immediate;
