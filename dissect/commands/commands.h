@@ -29,15 +29,17 @@ struct CaptureInput {
   std::vector<std::string> files;  // one or more
   std::string filter;
   bool filter_names = false, follow = false, no_tunnels = false;
+  std::vector<std::uint16_t> roce_ports = {};  // UDP ports that carry RoCEv2, beside 4791
 };
-/// Adds FILE..., --filter, --filter-names, --follow and --no-tunnels.
+/// Adds FILE..., --filter, --filter-names, --follow, --no-tunnels and --roce-port.
 void add_capture_options(app::Options& options, CaptureInput& input);
 /// Adds --jobs, the `jobs` of analyse().
 void add_jobs_option(app::Options& options, unsigned& jobs);
 /// Opens the captures. --follow ends at a signal. Errors: those of FrameSource::open(), and
 /// --follow with several files.
 Result<FrameSource> open_input(const CaptureInput& input);
-/// Adds --no-tunnels, or --follow.
+/// Adds --no-tunnels, --roce-port, or --follow.
+void add_port_option(app::Options& options, std::vector<std::uint16_t>& ports);
 void add_tunnel_option(app::Options& options, bool& no_tunnels);
 void add_follow_option(app::Options& options, bool& follow);
 /// Error: --follow with several files.

@@ -95,8 +95,9 @@ std::string evidence_line(const ExplainOptions& options, const Statement& statem
 std::string statements_text(const ExplainOptions& options, const Explanation& explanation) {
   std::string text;
   if (explanation.nothing_is_wrong())
-    text =
-        "\nNothing is wrong: no packet was lost, late, copied, refused, damaged or sent again.\n";
+    text = fmt::format(
+        "\nNothing is wrong{}: no packet was lost, late, copied, refused, damaged or sent again.\n",
+        explanation.followed == Followed::all ? "" : " in what was followed");
   std::size_t number = 0;
   for (const Statement& statement : explanation.statements)
     text += fmt::format("\n{}. {}\n   {}\n", ++number, broken(statement.text, "   "),

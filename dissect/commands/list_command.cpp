@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <charconv>
 #include <memory>
 #include <optional>
 
@@ -133,6 +134,24 @@ void add_tunnel_option(app::Options& options, bool& no_tunnels) {
                    "frames as captured, not those within VXLAN, GRE and other tunnels");
 }
 
+namespace {
+
+Parsed<std::uint16_t> parse_port(std::string_view text) {
+  std::uint16_t port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  if (error != std::errc{} || end != text.data() + text.size() || port == 0)
+    return std::unexpected(fmt::format("expected a UDP port from 1 to 65535, found \"{}\"", text));
+  return port;
+}
+
+}  // namespace
+
+void add_port_option(app::Options& options, std::vector<std::uint16_t>& ports) {
+  options.add(
+      "--roce-port", app::each(parse_port, [&ports](std::uint16_t port) { ports.push_back(port); }),
+      "PORT", "UDP port that carries RoCEv2 too, from or to it, beside 4791; may be repeated");
+}
+
 void add_follow_option(app::Options& options, bool& follow) {
   options.add_flag("--follow", follow,
                    "wait for more at the end of the file, as it grows, until Ctrl-C");
@@ -155,6 +174,7 @@ void add_capture_options(app::Options& options, CaptureInput& input) {
                    "look up names of hosts, networks, ports and protocols in --filter");
   add_follow_option(options, input.follow);
   add_tunnel_option(options, input.no_tunnels);
+  add_port_option(options, input.roce_ports);
 }
 
 void add_jobs_option(app::Options& options, unsigned& jobs) {
@@ -168,6 +188,7 @@ Result<FrameSource> open_input(const CaptureInput& input) {
   if (auto one = check_follow(input.follow, input.files); !one) return std::unexpected(one.error());
   const FrameReading reading{.follow_until = input.follow ? &stop_on_signals() : nullptr,
                              .tunnels = !input.no_tunnels,
+                             .roce_ports = input.roce_ports,
                              .filter_names = input.filter_names ? capture::FilterNames::looked_up
                                                                 : capture::FilterNames::refused};
   return FrameSource::open(input.files, input.filter, reading);

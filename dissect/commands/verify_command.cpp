@@ -19,6 +19,7 @@ struct VerifyOptions {
   std::vector<std::string> files;
   app::Expectations expectations;
   bool json = false, csv = false, follow = false, no_tunnels = false;
+  std::vector<std::uint16_t> roce_ports;
 };
 
 report::Json row_of(const Verdicts& v) {
@@ -52,8 +53,6 @@ void print_text(const Verdicts& v) {
 
 void print_remarks(const Verdicts& v) {
   standard_output().flush();
-  for (const auto& [type, frames] : v.unopened)
-    fmt::print(stderr, "{}: {} frames have the unknown link type {}\n", v.file, frames, type);
   for (const auto& [name, frames] : v.closed)
     fmt::print(stderr, "{}: {} frames are in a tunnel that is not opened: {}\n", v.file, frames,
                name);
@@ -85,7 +84,8 @@ void print_verdicts(VerifyOptions& options, report::RowFormat& rows, const Verdi
 ExitCode run_verify(VerifyOptions& options) {
   if (auto sound = check_verify(options); !sound) return print_error(sound.error());
   const FrameReading reading{.follow_until = options.follow ? &stop_on_signals() : nullptr,
-                             .tunnels = !options.no_tunnels};
+                             .tunnels = !options.no_tunnels,
+                             .roce_ports = options.roce_ports};
   report::RowFormat rows(style_of(options), "longwire.verdict");
   int exit = 0;
   for (const std::string& file : options.files) {
@@ -118,6 +118,7 @@ app::Command verify_command() {
   options->expectations.add_options(command.options);
   add_follow_option(command.options, options->follow);
   add_tunnel_option(command.options, options->no_tunnels);
+  add_port_option(command.options, options->roce_ports);
   return command;
 }
 

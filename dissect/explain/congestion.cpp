@@ -151,6 +151,9 @@ CongestionVerdict congestion_of(const Evidence& evidence, const std::vector<Grou
     verdict.reason =
         "packets were sent again, and the capture cannot tell why; no packet is marked, and no CNP "
         "came.";
+  } else if (evidence.totals.followed() == Followed::nothing) {
+    verdict.answer = Answer::cannot_tell;
+    verdict.reason = "no packet was followed.";
   } else {
     verdict.reason = calm_reason(signs);
   }

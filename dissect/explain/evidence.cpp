@@ -56,19 +56,20 @@ Duration sum_of(Duration a, Duration b) noexcept {
 
 std::vector<AnomalyGroup> groups_of(const Evidence& evidence) {
   using Certainty = analysis::Certainty;
-  std::map<std::tuple<std::uint32_t, AnomalyKind, Cause, Certainty, wire::Role>, AnomalyGroup>
-      groups;
+  using Key =
+      std::tuple<std::uint32_t, AnomalyKind, Cause, Certainty, wire::Role, analysis::Hypotheses>;
+  std::map<Key, AnomalyGroup> groups;
   for (const Anomaly& anomaly : evidence.anomalies) {
     const bool of_session = anomaly.session != 0;
     const std::uint32_t point =
         of_session ? point_of(evidence.analyst, session_of(evidence, anomaly)) : 0;
-    AnomalyGroup& group =
-        groups[{point, anomaly.kind, anomaly.cause, anomaly.certainty, anomaly.role}];
+    AnomalyGroup& group = groups[{point, anomaly.kind, anomaly.cause, anomaly.certainty,
+                                  anomaly.role, anomaly.alternatives}];
     group.point = point;
     group.kind = anomaly.kind;
     group.cause = anomaly.cause;
     group.certainty = anomaly.certainty;
-    if (group.events == 0) group.alternatives = anomaly.alternatives;
+    group.alternatives = anomaly.alternatives;
     group.role = anomaly.role;
     add(group, anomaly);
   }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "capture/link_names.h"
 #include "core/quantity.h"
 #include "dissect/sessions/result_rows.h"
 
@@ -27,12 +28,17 @@ std::string packets_of(const Group& group) {
 
 // What the groups say.
 
+std::string_view words_of(const analysis::Hypothesis& one) {
+  return one.kind == AnomalyKind::out_of_order && one.cause == Cause::none ? "late"
+                                                                           : name_of(one.cause);
+}
+
 /// "either lost before the capture point, or missing in the capture; a capture at the other end
 /// tells".
 std::string either_text(const Group& group) {
   std::string text;
   for (const analysis::Hypothesis& one : group.alternatives)
-    text += fmt::format("{}{}", text.empty() ? "either " : ", or ", name_of(one.cause));
+    text += fmt::format("{}{}", text.empty() ? "either " : ", or ", words_of(one));
   return text + "; a capture at the other end tells";
 }
 
@@ -54,15 +60,40 @@ std::string gap_text(const Group& group) {
   return {};
 }
 
+std::string_view reason_of(Cause cause) noexcept {
+  switch (cause) {
+    case Cause::timeout:
+      return "a timer";
+    case Cause::sequence_nak:
+      return "a NAK";
+    case Cause::receiver_not_ready:
+      return "an RNR NAK";
+    case Cause::response_lost:
+      return "a lost response";
+    case Cause::ack_lost:
+      return "a lost ACK";
+    case Cause::timer_too_short:
+      return "a timer that is shorter than the round trip";
+    default:
+      return name_of(cause);
+  }
+}
+
+/// "a timer, or a NAK, or an RNR NAK".
+std::string reasons_of(const Group& group) {
+  std::string text;
+  for (const analysis::Hypothesis& one : group.alternatives)
+    text += fmt::format("{}{}", text.empty() ? "" : ", or ", reason_of(one.cause));
+  return text;
+}
+
 std::string recovery_begin(const Group& group) {
   const std::uint64_t events = group.events;
-  if (group.certainty == Certainty::unknown)
-    return fmt::format(
-        "Senders went back {}, and the capture cannot tell why: it lacks the answers, or the "
-        "headers (AETH) that tell a NAK from an ACK",
-        counted(events, "time"));
   if (group.certainty == Certainty::either)
-    return fmt::format("Senders went back {}: {}", counted(events, "time"), either_text(group));
+    return fmt::format(
+        "Senders went back {} because of {}: the capture does not show which, as it "
+        "lacks answers, or the headers (AETH) that tell a NAK from an ACK",
+        counted(events, "time"), reasons_of(group));
   switch (group.cause) {
     case Cause::sequence_nak:
       return fmt::format("After NAKs \"PSN sequence error\" senders went back {}",
@@ -114,7 +145,40 @@ std::string time_text(const Group& group) {
                      format_duration(group.longest));
 }
 
+std::string copy_text(const Group& group) {
+  const std::string_view them = verb(group.packets, "it", "them");
+  if (group.is_certain())
+    return fmt::format("The path copied {}: nothing asked for {} again.", packets_of(group), them);
+  if (group.role == wire::Role::response)
+    return fmt::format(
+        "{} came again: the path copied {}, or a request was sent and answered again. The "
+        "requests, "
+        "which would tell, are not in the capture.",
+        packets_of(group), them);
+  return fmt::format(
+      "{} came again: the path copied {}, or the sender sent {} again. The answers, which would "
+      "tell, are not in the capture.",
+      packets_of(group), them, them);
+}
+
 std::string recovery_text(const Evidence& evidence, const Group& group) {
+  const std::string_view them = verb(group.packets, "it", "them");
+  if (group.role == wire::Role::response)
+    return fmt::format(
+        "{} came again: the request was sent again, or the path copied {}. The requests, which "
+        "would "
+        "tell, are not in the capture.",
+        packets_of(group), verb(group.packets, "it", "one of them"));
+  const auto may_be = [&](AnomalyKind kind) {
+    return std::ranges::any_of(group.alternatives,
+                               [kind](const auto& one) { return one.kind == kind; });
+  };
+  if (may_be(AnomalyKind::duplicate)) return copy_text(group);
+  if (may_be(AnomalyKind::out_of_order))
+    return fmt::format(
+        "{} came behind later ones: the sender sent {} again, or the path delayed {}. The answers, "
+        "which would tell, are not in the capture, or from before it.",
+        packets_of(group), them, them);
   const double share =
       100 * static_cast<double>(group.packets) /
       static_cast<double>(std::max<std::uint64_t>(requests_of(evidence, group), 1));
@@ -137,6 +201,12 @@ std::string nak_text(const Group& group) {
 }
 
 std::string reorder_text(const Group& group) {
+  if (group.cause == Cause::reordered_behind)
+    return fmt::format(
+        "{} {} overtaken behind the capture point: the receiver's NAKs ask for {}, and its ACKs "
+        "show that {} came, though nothing was sent again by then.",
+        packets_of(group), verb(group.packets, "was", "were"), verb(group.packets, "it", "them"),
+        verb(group.packets, "it", "they"));
   const std::string by = group.longest > Duration{}
                              ? fmt::format(", by {} at most", format_duration(group.longest))
                              : std::string();
@@ -218,15 +288,7 @@ std::string stall_text(const Group& group) {
 std::string short_text(const Group& group) {
   switch (group.kind) {
     case AnomalyKind::duplicate:
-      if (!group.is_certain())
-        return fmt::format(
-            "{} came again: the path copied {}, or the sender sent {} again. The answers that "
-            "would "
-            "tell are not in the capture.",
-            packets_of(group), verb(group.packets, "it", "them"),
-            verb(group.packets, "it", "them"));
-      return fmt::format("The path copied {}: nothing asked for {} again.", packets_of(group),
-                         verb(group.packets, "it", "them"));
+      return copy_text(group);
     case AnomalyKind::retry_storm:
       return storm_text(group);
     case AnomalyKind::stall:
@@ -414,6 +476,15 @@ Statement plateau_statement(const Evidence& evidence, const Anomaly& anomaly) {
 
 // The capture.
 
+/// `text`: what follows the number of frames.
+Statement not_followed(std::string topic, std::uint64_t frames, const std::string& text) {
+  return {.severity = Severity::capture,
+          .topic = std::move(topic),
+          .text = fmt::format("{} {}, and nothing is said of them.", frames, text),
+          .events = frames,
+          .show = "summary"};
+}
+
 void add_capture_statements(const Evidence& evidence, std::vector<Statement>& all) {
   const CaptureTotals& totals = evidence.totals;
   if (totals.cut > 0)
@@ -424,13 +495,21 @@ void add_capture_statements(const Evidence& evidence, std::vector<Statement>& al
                                        totals.cut, totals.roce),
                    .events = totals.cut,
                    .show = "verify"});
-  if (totals.unopened > 0)
-    all.push_back({.severity = Severity::capture,
-                   .topic = "link_types",
-                   .text = fmt::format("{} of {} frames have a link type that is not supported.",
-                                       totals.unopened, totals.frames),
-                   .events = totals.unopened,
-                   .show = "summary"});
+  for (const auto& [link_type, frames] : totals.unopened)
+    all.push_back(not_followed("link_types", frames,
+                               fmt::format("of {} frames have the link type {}, which is not "
+                                           "supported: they were not read",
+                                           totals.frames, capture::link_type_text(link_type))));
+  for (const auto& [tunnel, frames] : totals.tunnels)
+    all.push_back(not_followed("tunnels", frames,
+                               fmt::format("of {} frames are in a tunnel that is not opened ({}): "
+                                           "what they carry was not read",
+                                           totals.frames, tunnel)));
+  for (const auto& [opcode, frames] : totals.opcodes)
+    all.push_back(not_followed("unknown_opcodes", frames,
+                               fmt::format("of {} RoCE frames have the opcode {:#04x}, which the "
+                                           "specification does not define: they were not followed",
+                                           totals.roce, opcode)));
 }
 
 bool is_one_sided(const Session& session) {
@@ -547,6 +626,7 @@ std::string_view name_of(Severity severity) noexcept {
 }
 
 bool Explanation::nothing_is_wrong() const noexcept {
+  if (followed == Followed::nothing) return false;
   return std::ranges::none_of(statements, [](const Statement& statement) {
     return statement.severity == Severity::fatal || statement.severity == Severity::harm;
   });
@@ -556,7 +636,8 @@ Explanation explain(const Evidence& evidence) {
   const std::vector<Group> groups = groups_of(evidence);
   Explanation found{.overview = overview_of(evidence),
                     .statements = {},
-                    .congestion = congestion_of(evidence, groups)};
+                    .congestion = congestion_of(evidence, groups),
+                    .followed = evidence.totals.followed()};
   for (const Group& group : groups)
     if (!is_said_elsewhere(group, groups))
       found.statements.push_back(statement_of(evidence, group, groups));

@@ -33,8 +33,9 @@ struct Explanation {
   std::vector<std::string> overview;  // what the capture holds, a line for each capture point
   std::vector<Statement> statements;  // the worst first
   CongestionVerdict congestion;
+  Followed followed = Followed::all;
 
-  /// Whether no statement is fatal or harmful.
+  /// Whether packets were followed, and no statement is fatal or harmful.
   [[nodiscard]] bool nothing_is_wrong() const noexcept;
 };
 

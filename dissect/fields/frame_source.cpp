@@ -6,9 +6,12 @@
 #include <chrono>
 #include <string_view>
 #include <sys/stat.h>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "capture/link_names.h"
+#include "core/output.h"
 #include "core/quantity.h"
 
 namespace lw::dissect {
@@ -144,6 +147,7 @@ FrameSource::FrameSource(std::vector<Input> inputs, std::string filter, const Fr
     : inputs_(std::move(inputs)),
       filter_(std::move(filter)),
       filter_names_(reading.filter_names),
+      roce_ports_(reading.roce_ports),
       opens_tunnels_(reading.tunnels) {
   std::vector<std::string> files;
   for (const Input& input : inputs_) files.push_back(input.place.file);
@@ -178,6 +182,8 @@ void FrameSource::note_interfaces(Input& input) {
   for (std::size_t i = input.interfaces.size(); i < found.size(); ++i) {
     input.interfaces.push_back(static_cast<std::uint32_t>(interfaces_.size()));
     interfaces_.push_back(found[i]);
+    if (found[i].link_type == capture::kLinkTypeErf)  // the reader takes its header off
+      interfaces_.back().link_type = capture::kLinkTypeEthernet;
     wanted_.push_back(is_wanted(input.place, i, found[i]));
   }
 }
@@ -213,6 +219,12 @@ void FrameSource::advance(std::uint32_t index) {
   std::push_heap(waiting_.begin(), waiting_.end());
 }
 
+/// The link type of a record's bytes.
+int FrameSource::link_type_of(const capture::Record& record) const noexcept {
+  return record.inner_link_type != 0 ? record.inner_link_type
+                                     : interfaces_[record.interface].link_type;
+}
+
 /// Requires a filter.
 Result<bool> FrameSource::passes(const capture::Record& record, int link_type) {
   auto found = filters_.find(link_type);
@@ -231,18 +243,22 @@ void FrameSource::open_frame() {
   frame_.number = number_;
   frame_.interface_name = interface.name;
   frame_.tunnels = nullptr;
-  const auto link = roce::link_of(interface.link_type);
+  const int link_type = link_type_of(record);
+  const auto link = roce::link_of(link_type);
   if (!link) {
     frame_.envelope = {};
     frame_.envelope.bytes = record.bytes;
     frame_.envelope.wire_length = record.wire_length;
-    ++unopened_[interface.link_type];
+    ++unopened_[link_type];
     return;
   }
   roce::open_envelope(frame_.envelope, record.bytes, record.wire_length, *link);
+  if (frame_.envelope.is_roce()) return;
+  roce_ports_.apply(frame_.envelope);
   if (!opens_tunnels_ || frame_.envelope.is_roce()) return;
   tunnels_ = {};
   roce::open_tunnels(frame_.envelope, tunnels_);
+  roce_ports_.apply(frame_.envelope);
   if (!tunnels_.empty() || !tunnels_.unopened().empty()) frame_.tunnels = &tunnels_;
 }
 
@@ -280,15 +296,27 @@ std::expected<const CapturedFrame*, Error> FrameSource::next() {
     const std::uint32_t interface = frame_.record.interface;
     if (!wanted_[interface]) continue;
     if (!filter_.empty()) {
-      const auto passed = passes(frame_.record, interfaces_[interface].link_type);
+      const auto passed = passes(frame_.record, link_type_of(frame_.record));
       if (!passed) return std::unexpected(passed.error());
       if (!*passed) continue;
     }
     open_frame();
     return &frame_;
   }
+  report_unopened();
   if (damage_) return std::unexpected(*damage_);
   return nullptr;
+}
+
+/// Once: next() may be called again at the end.
+void FrameSource::report_unopened() {
+  if (std::exchange(reported_, true)) return;
+  for (const auto& [link_type, frames] : unopened_)
+    print_report(fmt::format("{}: {} frames are not read: their link type {} is not supported\n",
+                             inputs_.size() == 1 ? inputs_.front().place.file
+                                                 : fmt::format("{} files", inputs_.size()),
+                             frames, capture::link_type_text(link_type)),
+                 true);
 }
 
 std::string display_filter_hint(const std::string& expression) {

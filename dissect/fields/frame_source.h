@@ -14,6 +14,7 @@
 
 #include "capture/filter.h"
 #include "capture/reader.h"
+#include "dissect/fields/roce_ports.h"
 #include "report/live_view.h"
 #include "roce/tunnel.h"
 
@@ -62,7 +63,8 @@ CapturePlace place_of(const std::string& text);
 struct FrameReading {
   /// Not null: waits at the end of a file, as it may grow, until this becomes true.
   const std::atomic<bool>* follow_until = nullptr;
-  bool tunnels = true;  // opens tunnels: frames are the inner ones
+  bool tunnels = true;                         // opens tunnels: frames are the inner ones
+  std::vector<std::uint16_t> roce_ports = {};  // UDP ports that carry RoCEv2, beside 4791
   capture::FilterNames filter_names = capture::FilterNames::refused;
 };
 
@@ -81,10 +83,11 @@ class FrameSource {
   static Result<FrameSource> open(std::span<const std::string> places,
                                   const std::string& filter = {}, const FrameReading& reading = {});
 
-  /// Returns the next frame that passes; null at the end. It is valid until the next call, and only
-  /// while the source stays at its place in memory. A file that is damaged, or that lacks an
-  /// interface of its place (a usage error), is an error once all files have ended; the messages of
-  /// several such files are lines of one error.
+  /// Returns the next frame that passes; null at the end, when a message on standard error names
+  /// the link types that are not supported. The frame is valid until the next call, and only while
+  /// the source stays at its place in memory. A file that is damaged, or that lacks an interface of
+  /// its place (a usage error), is an error once all files have ended; the messages of several such
+  /// files are lines of one error.
   std::expected<const CapturedFrame*, Error> next();
 
   /// Number of frames so far with an unsupported link type, by link type.
@@ -122,9 +125,11 @@ class FrameSource {
   void advance(std::uint32_t input);
   void note_interfaces(Input& input);
   void add_damage(const Error& error);
+  [[nodiscard]] int link_type_of(const capture::Record& record) const noexcept;
   Result<bool> passes(const capture::Record& record, int link_type);
   void open_frame();
   void show_progress();
+  void report_unopened();
 
   std::vector<Input> inputs_;
   std::vector<Waiting> waiting_;  // a heap
@@ -134,12 +139,14 @@ class FrameSource {
   roce::TunnelStack tunnels_;
   std::string filter_;
   capture::FilterNames filter_names_;
+  RocePorts roce_ports_;
   bool opens_tunnels_;
   std::map<int, capture::Filter> filters_;  // by link type
   std::unique_ptr<Progress> progress_;
   std::optional<Error> damage_;
   bool begun_ = false;  // with several inputs: each has read its first head
   bool ended_ = false;
+  bool reported_ = false;  // the unsupported link types
   std::uint64_t number_ = 0;
   std::map<int, std::uint64_t> unopened_;
 };

@@ -109,8 +109,11 @@ class BatchReader {
 
   void parse(const CapturedFrame& captured, Batch& batch) {
     const auto frame = roce::parse(captured.envelope);
+    if (captured.tunnels && !captured.tunnels->unopened().empty())
+      ++totals_.tunnels[std::string(captured.tunnels->unopened())];
     if (!frame) return take_pause(captured, batch);
     count_roce(totals_, captured);
+    if (frame->bth && !frame->info) ++totals_.opcodes[frame->bth->opcode.get()];
     if (each_) each_(captured, *frame);
     batch.packets.push_back(reader_.read({.number = captured.number,
                                           .stamp = captured.record.stamp,
@@ -167,6 +170,13 @@ void report_unfollowed(const analysis::Analyst& analyst) {
 
 }  // namespace
 
+Followed CaptureTotals::followed() const {
+  std::uint64_t unknown = 0;
+  for (const auto& [opcode, count] : opcodes) unknown += count;
+  if (unknown == roce) return Followed::nothing;
+  return unknown == 0 && unopened.empty() && tunnels.empty() ? Followed::all : Followed::part;
+}
+
 std::uint32_t CapturePoints::of(const CapturedFrame& frame,
                                 const std::vector<capture::Interface>& interfaces) {
   const std::uint32_t interface = frame.record.interface;
@@ -200,7 +210,7 @@ std::optional<Error> analyse(FrameSource& source, analysis::Analyst& analyst, Ca
     follow_in_turns(reader, analyst, 64);
   analyst.finish();
   report_unfollowed(analyst);
-  for (const auto& [link_type, frames] : source.unopened()) counted.unopened += frames;
+  counted.unopened = source.unopened();
   if (totals != nullptr) *totals = counted;
   return reader.damage();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,13 +50,20 @@ class CollectedResults final : public analysis::Results {
   std::uint64_t beyond_ = 0;
 };
 
+/// How much of a capture's RoCE traffic an analysis follows.
+enum class Followed : std::uint8_t { all, part, nothing };
+
 /// Totals of a capture, over frames of any kind.
 struct CaptureTotals {
   std::uint64_t frames = 0, roce = 0;
-  std::uint64_t cut = 0;          // RoCE frames with a cut end
-  std::uint64_t unopened = 0;     // frames of a link type that is not supported
+  std::uint64_t cut = 0;                               // RoCE frames with a cut end
+  std::map<int, std::uint64_t> unopened = {};          // frames by unsupported link type
+  std::map<std::string, std::uint64_t> tunnels = {};   // by tunnel that cannot be opened
+  std::map<std::uint8_t, std::uint64_t> opcodes = {};  // RoCE frames by unknown opcode
   std::uint64_t ecn_capable = 0;  // RoCE frames that a queue may mark or has marked
   Instant first, last;            // stamps of RoCE frames: the earliest, the latest
+
+  [[nodiscard]] Followed followed() const;
 };
 
 /// Called with a frame of a capture before the analysis gets it.

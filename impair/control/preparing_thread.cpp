@@ -43,9 +43,9 @@ void PreparingThread::work() {
 }
 
 std::unexpected<Error> PreparingThread::not_prepared(const std::exception& error) {
-  return fail(fmt::format("this change could not be prepared ({}): nothing has changed",
-                          error.what()),
-              ExitCode::failed);
+  return fail(
+      fmt::format("this change could not be prepared ({}): nothing has changed", error.what()),
+      ExitCode::failed);
 }
 
 std::unexpected<Error> PreparingThread::refusal() const {

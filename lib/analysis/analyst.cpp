@@ -168,8 +168,10 @@ RequestStream& Analyst::stream_of(Session& session, std::uint8_t direction) {
   const std::uint32_t responses = session.directions[1 - direction].flow;
   if (requests != QpFlow::kNone) {
     setup.mtu = flows_.mtu_of(requests);
-    setup.scheme = flows_[requests].recovery.scheme();
-    setup.least_reaction = flows_[requests].recovery.least_reaction();
+    if (const auto& recovery = flows_[requests].recovery) {
+      setup.scheme = recovery->scheme();
+      setup.least_reaction = recovery->least_reaction();
+    }
   }
   setup.answered = responses != QpFlow::kNone && flows_[responses].responses > 0;
   if (responses != QpFlow::kNone) setup.largest_response = flows_[responses].largest_payload;

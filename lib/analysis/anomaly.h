@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -76,7 +77,7 @@ enum class Certainty : std::uint8_t {
 struct Hypothesis {
   AnomalyKind kind{};
   Cause cause{};
-  friend bool operator==(const Hypothesis&, const Hypothesis&) = default;
+  friend auto operator<=>(const Hypothesis&, const Hypothesis&) = default;
 };
 
 /// Up to three hypotheses, the likeliest first.
@@ -93,6 +94,9 @@ class Hypotheses {
   [[nodiscard]] constexpr bool empty() const noexcept { return count_ == 0; }
   friend bool operator==(const Hypotheses& a, const Hypotheses& b) {
     return std::ranges::equal(a, b);
+  }
+  friend bool operator<(const Hypotheses& a, const Hypotheses& b) {
+    return std::ranges::lexicographical_compare(a, b);
   }
 
  private:

@@ -25,6 +25,11 @@ bool is_sequence_nak(const Packet& packet) noexcept {
   return packet.has_aeth && packet.syndrome == kSequenceError;
 }
 
+RecoveryVotes& recovery_of(QpFlow& flow) {
+  if (!flow.recovery) flow.recovery = std::make_shared<RecoveryVotes>();
+  return *flow.recovery;
+}
+
 bool begins_message(const Packet& packet) noexcept {
   return packet.info->position == wire::Position::first ||
          packet.info->position == wire::Position::only;
@@ -321,7 +326,8 @@ void QpFlows::learn_request(std::uint32_t index, const Packet& packet) {
   note_restart(index, packet);
   QpFlow& flow = flows_[index];
   if (flow.restart) ++flow.restart->requests;
-  if (flow.recovery.is_open()) flow.recovery.add(packet.psn, flow.end_psn, packet.stamp);
+  if (flow.recovery && flow.recovery->is_open())
+    flow.recovery->add(packet.psn, flow.end_psn, packet.stamp);
   if (flow.read) vote(flow, packet.psn);
   const bool reads = packet.info->operation == wire::Operation::read_request && packet.has_reth;
   if (reads) flow.read = QpFlow::PendingRead{packet.psn, packet.dma_length};
@@ -355,7 +361,7 @@ void QpFlows::learn_response(std::uint32_t index, const Packet& packet) {
   if (packet.has_aeth) flow.msn = packet.msn;
   if (packet.has_aeth && flow.peer != QpFlow::kNone) flows_[flow.peer].restart.reset();
   if (is_sequence_nak(packet) && flow.peer != QpFlow::kNone)
-    flows_[flow.peer].recovery.add_nak(packet.psn, packet.stamp);
+    recovery_of(flows_[flow.peer]).add_nak(packet.psn, packet.stamp);
   if (is_free(flow)) match(index, packet.psn);
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -71,7 +72,7 @@ struct QpFlow {
   std::array<std::uint32_t, 5> mtu_votes{};  // votes of the PSNs after READs: 256, 512, ... 4096
   std::vector<Candidate> candidates = {};
   std::optional<Restart> restart = {};
-  RecoveryVotes recovery = {};  // of its sender
+  std::shared_ptr<RecoveryVotes> recovery = {};  // of its sender; null: it got no NAK
 };
 
 /// From frame `frame` on, packets of the flows `from` belong to the flows `to`, in the same order:

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "capture/erf.h"
+
 namespace lw::capture {
 namespace {
 
@@ -118,6 +120,8 @@ Result<bool> Reader::read(Record& record) {
   auto* const pcap = std::get_if<PcapFormat>(&format_);
   auto found = pcap != nullptr ? pcap->read(source_, record)
                                : std::get<PcapngFormat>(format_).read(source_, interfaces_, record);
+  if (found && *found && interfaces_[record.interface].link_type == kLinkTypeErf)
+    unwrap_erf(record);
   // Whoever stops following a file need not do it between two records.
   if (!found && source_.stopped()) return false;
   return found;

@@ -17,6 +17,7 @@ using Bytes = std::span<const std::byte>;
 inline constexpr int kLinkTypeEthernet = 1;
 inline constexpr int kLinkTypeRaw = 101;  // IPv4 or IPv6, by the version field
 inline constexpr int kLinkTypeLinuxSll = 113;
+inline constexpr int kLinkTypeErf = 197;  // Endace
 inline constexpr int kLinkTypeIpv4 = 228;
 inline constexpr int kLinkTypeIpv6 = 229;
 inline constexpr int kLinkTypeLinuxSll2 = 276;
@@ -41,6 +42,7 @@ struct Record {
   std::uint32_t interface = 0;    // index into Reader::interfaces()
   std::uint64_t offset = 0;       // offset of the record (its header or block) in the file
   std::string_view comment = {};  // the first comment; empty in pcap files
+  int inner_link_type = 0;        // of `bytes`, where it isn't the interface's (ERF); 0: it is
 };
 
 using lw::stamp_difference;

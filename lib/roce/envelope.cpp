@@ -24,13 +24,22 @@ bool is_vlan_type(std::uint16_t type) noexcept {
   return type == wire::kEtherTypeVlan || type == wire::kEtherTypeQinq;
 }
 
+/// Whether a tag of old equipment begins at `offset`: one of 802.1Q must follow it.
+bool is_old_outer_tag(const Envelope& envelope, std::size_t offset, std::uint16_t type) noexcept {
+  if (type != wire::kEtherTypeOldQinq) return false;
+  const auto* tag = view_at<wire::Vlan>(envelope.bytes, offset);
+  return tag && tag->type.get() == wire::kEtherTypeVlan;
+}
+
 LinkEnd pass_tags(Envelope& envelope, std::size_t offset, std::uint16_t type) noexcept {
-  for (int depth = 0; is_vlan_type(type) && depth < kDeepestTag; ++depth) {
+  bool is_tag = is_vlan_type(type) || is_old_outer_tag(envelope, offset, type);
+  for (int depth = 0; is_tag && depth < kDeepestTag; ++depth) {
     const auto* tag = view_at<wire::Vlan>(envelope.bytes, offset);
     if (!tag) return {};
     if (envelope.vlan_count < 2) envelope.vlans[envelope.vlan_count++] = tag;
     type = tag->type.get();
     offset += sizeof(wire::Vlan);
+    is_tag = is_vlan_type(type);
   }
   return {offset, type, true};
 }

@@ -64,12 +64,13 @@ struct Envelope {
   bool first_fragment = false;  // the fragment that holds the UDP header
   std::uint32_t fragment_id = 0;
   const wire::Udp* udp = nullptr;
+  bool other_port = false;  // UDP that carries RoCE on another port, as the reader found
 
-  /// True for UDP to port 4791, or a GRH with next header BTH. Source port and opcode are not
-  /// checked.
+  /// True for UDP to port 4791 or other_port, or a GRH with next header BTH. Source port and opcode
+  /// are not checked.
   [[nodiscard]] bool is_roce() const noexcept {
     if (grh) return protocol == wire::kNextHeaderBth;
-    return udp && udp->destination_port.get() == wire::kRoceV2Port;
+    return udp && (udp->destination_port.get() == wire::kRoceV2Port || other_port);
   }
   /// Offset of the BTH. Only for is_roce().
   [[nodiscard]] std::size_t bth_offset() const noexcept {

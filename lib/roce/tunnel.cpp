@@ -13,7 +13,7 @@ constexpr std::uint16_t kEtherTypeMpls = 0x8847, kEtherTypeMplsMulticast = 0x884
                         kEtherTypePppoe = 0x8864, kEtherTypeBridged = 0x6558,
                         kEtherTypeErspan = 0x88be, kEtherTypeErspanIii = 0x22eb;
 constexpr std::uint8_t kProtocolIpv4 = 4, kProtocolIpv6 = 41, kProtocolGre = 47,
-                       kProtocolMpls = 137;
+                       kProtocolMpls = 137, kProtocolEthernet = 143;
 constexpr std::uint16_t kVxlanPort = 4789, kGenevePort = 6081, kMplsPort = 6635;
 
 /// Tunnels that are named but not opened.
@@ -144,10 +144,12 @@ bool TunnelOpener::enter_ip() noexcept {
   offset_ = envelope_.transport_offset;
   const bool has_header = !envelope_.fragment || envelope_.first_fragment;
   const bool is_tunnel = protocol == kProtocolIpv4 || protocol == kProtocolIpv6 ||
-                         protocol == kProtocolGre || protocol == kProtocolMpls;
+                         protocol == kProtocolGre || protocol == kProtocolMpls ||
+                         protocol == kProtocolEthernet;
   if (is_tunnel && !has_header) return close("fragment of a tunnel's packet");
   if (protocol == kProtocolIpv4) return push("IPv4 in IP", {}, Inside::ip, offset_);
   if (protocol == kProtocolIpv6) return push("IPv6 in IP", {}, Inside::ip, offset_);
+  if (protocol == kProtocolEthernet) return push("Ethernet in IP", {}, Inside::ethernet, offset_);
   if (protocol == kProtocolGre) return enter_gre();
   if (protocol == kProtocolMpls) return enter_mpls();
   return envelope_.udp && enter_udp();

@@ -12,8 +12,9 @@
 namespace lw::roce {
 
 /// A tunnel header around another frame or packet: "VXLAN", "Geneve", "GRE", "NVGRE", "ERSPAN I",
-/// "ERSPAN II", "ERSPAN III", "MPLS", "IPv4 in IP", "IPv6 in IP", "PPPoE". The number identifies
-/// the tunnel: VNI, VSID, ERSPAN session, GRE key, the last MPLS label, PPPoE session.
+/// "ERSPAN II", "ERSPAN III", "MPLS", "IPv4 in IP", "IPv6 in IP", "Ethernet in IP" (of SRv6),
+/// "PPPoE". The number identifies the tunnel: VNI, VSID, ERSPAN session, GRE key, the last MPLS
+/// label, PPPoE session.
 struct TunnelLayer {
   const char* name;  // of static lifetime
   bool numbered;     // whether it has a number

@@ -5,13 +5,15 @@
 
 namespace lw::wire {
 
-// Ethertypes. 0x9100, the QinQ type of old equipment, is missing on purpose: it is one flipped bit
-// away from 0x8100, and a damaged tag must never make a frame look valid.
+// Ethertypes.
 inline constexpr std::uint16_t kEtherTypeIpv4 = 0x0800;
 inline constexpr std::uint16_t kEtherTypeIpv6 = 0x86dd;
 inline constexpr std::uint16_t kEtherTypeRoceV1 = 0x8915;
 inline constexpr std::uint16_t kEtherTypeVlan = 0x8100;  // 802.1Q C-tag
 inline constexpr std::uint16_t kEtherTypeQinq = 0x88a8;  // 802.1ad S-tag
+// The outer tag of old equipment. It is one flipped bit away from kEtherTypeVlan, and a damaged tag
+// must not make a frame look valid: it counts as a tag only before one of type kEtherTypeVlan.
+inline constexpr std::uint16_t kEtherTypeOldQinq = 0x9100;
 
 /// Bytes of a frame on the wire that a capture doesn't show: preamble 7, start delimiter 1, FCS 4
 /// and the smallest gap 12.

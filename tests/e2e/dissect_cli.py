@@ -178,7 +178,7 @@ class Verify(InTemporaryFolder):
         self.assertEqual((line['frames'], line['icrc_ok']), (4, 1))
         self.assertEqual(line['unknown_link_types'], {'105': 1, '147': 2})
         self.assertRegex(line['damage'], r'unknown.pcapng: offset \d+: the file is cut')
-        self.assertIn(b'2 frames have the unknown link type 147', run.stderr)
+        self.assertIn(b'2 frames are not read: their link type 147', run.stderr)
         nothing = dissect('verify', self.file('text', b'[flow]'), '--json')
         self.assertIn('expected a pcap or pcapng capture',
                       json.loads(nothing.stdout)['damage'])

@@ -5,9 +5,11 @@ import json
 import os
 import pathlib
 import signal
+import struct
 import subprocess
 import tempfile
 import unittest
+import zlib
 
 from longwire_test import SOURCE, program
 from pcap_file import read_pcap, write_pcap
@@ -25,6 +27,99 @@ class InFolder(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
+
+
+class Wrappings(InFolder):
+    """A capture reads like itself whatever its frames are wrapped in: tags of old equipment, Endace's
+    records, SRv6, other UDP ports. Its ICRCs are right in each, and they cover the bytes."""
+
+    def setUp(self):
+        super().setUp()
+        self.frames = [frame for _, frame in read_pcap(RXE / 'rc_write_send_read.pcap')]
+        self.plain = self.lines(self.write(self.frames))
+
+    def write(self, frames, link=1):
+        path = self.folder / 'wrapped.pcap'
+        write_pcap(path, [(i * 1000, frame) for i, frame in enumerate(frames)], link=link)
+        return path
+
+    def lines(self, path, *options):
+        run = dissect('list', path, '--fields', 'bth.opcode,bth.psn,bth.destqp,longwire.icrc',
+                      *options)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return run.stdout.splitlines()
+
+    def test_a_tag_of_type_9100_before_one_of_8100(self):
+        tagged = [f[:12] + bytes.fromhex('9100000781000009') + f[12:] for f in self.frames]
+        self.assertEqual(self.lines(self.write(tagged)), self.plain)
+        # Alone, or before anything else, it may be a damaged 0x8100.
+        for tags in ('91000007', '9100000788a80009'):
+            tagged = [f[:12] + bytes.fromhex(tags) + f[12:] for f in self.frames]
+            self.assertIn(b'none of RoCE', dissect('explain', self.write(tagged)).stdout)
+
+    def test_records_of_endace(self):
+        for kind, extensions in ((2, 0), (11, 0), (16, 1), (20, 2)):
+            wrapped = []
+            for frame in self.frames:
+                more = b''.join(bytes([0x80 if i + 1 < extensions else 0]) + bytes(7)
+                                for i in range(extensions))
+                record = frame + zlib.crc32(frame).to_bytes(4, 'little')
+                head = struct.pack('>8xBBHHH', kind | (0x80 if extensions else 0), 4,
+                                   18 + len(more) + len(record), 0, len(record))
+                wrapped.append(head + more + bytes(2) + record + bytes(-len(record) % 8))
+            self.assertEqual(self.lines(self.write(wrapped, link=197)), self.plain, kind)
+            self.assertEqual(self.lines(self.write(wrapped, link=197), '--filter', 'udp'),
+                             self.lines(self.write(self.frames), '--filter', 'udp'))
+        other = [struct.pack('>8xBBHHH', 5, 4, 16, 0, 0)] * 3  # AAL5
+        run = dissect('summary', self.write(other, link=197))
+        self.assertIn(b'3 frames are not read: their link type 197 (ERF)', run.stderr)
+        cut = [frame[:n] for n, frame in enumerate(wrapped[:24])]
+        self.assertEqual(dissect('list', self.write(cut, link=197)).returncode, 0)
+
+    def test_ethernet_in_srv6(self):
+        outer = bytes.fromhex('02000000000102000000000286dd')
+        for routing in (b'', bytes([143, 2, 4, 0, 0, 0, 0, 0]) + bytes(16)):
+            wrapped = [outer + struct.pack('>IHBB', 6 << 28, len(routing) + len(f),
+                                           43 if routing else 143, 64) +
+                       bytes(15) + b'1' + bytes(15) + b'2' + routing + f for f in self.frames]
+            self.assertEqual(self.lines(self.write(wrapped)), self.plain)
+
+    def test_other_ports(self):
+        def with_ports(frame, source, target):
+            return frame[:34] + struct.pack('>HH', source, target) + frame[38:]
+
+        def moved(port):
+            return [with_ports(f, int.from_bytes(f[34:36], 'big'), port) for f in self.frames]
+
+        # The ICRC covers the ports.
+        fields = [line.rsplit(b'\t', 1)[0] for line in self.plain]
+        seen = self.lines(self.write(moved(9741)), '--roce-port', '9741', '--roce-port', '7')
+        self.assertEqual([line.rsplit(b'\t', 1)[0] for line in seen], fields)
+        self.assertIn(b'none of RoCE', dissect('explain', self.write(moved(9741))).stdout)
+        swapped = [with_ports(f, 4791, int.from_bytes(f[34:36], 'big')) if f[42] == 17 else f
+                   for f in self.frames]
+        seen = self.lines(self.write(swapped))
+        self.assertEqual([line.rsplit(b'\t', 1)[0] for line in seen], fields)
+        # Another protocol may use 4791 as its source port.
+        other = [with_ports(f, 4791, 53)[:42] + b'\xca' + f[43:] for f in self.frames]
+        self.assertIn(b'none of RoCE', dissect('explain', self.write(other)).stdout)
+        for port in ('0', '65536', 'x'):
+            self.assertEqual(dissect('list', self.write(swapped), '--roce-port', port).returncode, 2)
+
+    def test_what_is_not_followed_is_said(self):
+        vendor = [f[:42] + b'\xca' + f[43:] for f in self.frames]
+        said = dissect('explain', self.write(vendor)).stdout.decode()
+        self.assertNotIn('Nothing is wrong', said)
+        self.assertIn('have the opcode 0xca', said)
+        self.assertIn('cannot tell', said.lower())
+        calm = [frame for _, frame in read_pcap(RXE / 'atomic.pcap')]
+        esp = [f[:23] + b'\x32' + f[24:] for f in calm[:2]]
+        said = dissect('explain', self.write(calm + esp)).stdout.decode()
+        self.assertIn('Nothing is wrong in what was followed', said)
+        self.assertIn('in a tunnel that is not opened (ESP)', said)
+        for command in ('list', 'summary', 'verify', 'sessions', 'messages', 'anomalies', 'explain'):
+            run = dissect(command, self.write(self.frames, link=105))
+            self.assertIn(b'link type 105 (IEEE802_11) is not supported', run.stderr, command)
 
 
 class SeveralFiles(InFolder):

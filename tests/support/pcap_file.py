@@ -7,11 +7,11 @@ import struct
 MAGIC_US, MAGIC_NS = 0xA1B2C3D4, 0xA1B23C4D
 
 
-def write_pcap(path, frames, snap=262144):
+def write_pcap(path, frames, snap=262144, link=1):
     """A pcap file with nanosecond stamps (draft-ietf-opsawg-pcap), of the first `snap` bytes of each
-    frame."""
+    frame, of a link type."""
     with open(path, 'wb') as out:
-        out.write(struct.pack('<IHHiIII', MAGIC_NS, 2, 4, 0, 0, snap, 1))
+        out.write(struct.pack('<IHHiIII', MAGIC_NS, 2, 4, 0, 0, snap, link))
         for stamp, data in frames:
             seconds, ns = divmod(stamp, 10**9)
             out.write(struct.pack('<IIII', seconds, ns, min(snap, len(data)), len(data))

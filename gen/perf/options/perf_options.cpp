@@ -310,15 +310,15 @@ Result<void> check_times(const sim::PerfConfig& config) {
     return fail("the path's delay: expected at most 1 h");
   // At most, each message waits for the one before.
   const auto seconds = [](Duration time) { return static_cast<double>(time.count()) * 1e-9; };
-  const double message = 8.0 * config.size * config.qps / slowest +
-                         seconds(config.path.one_way) +
+  const double message = 8.0 * config.size * config.qps / slowest + seconds(config.path.one_way) +
                          seconds(config.path.way_back.value_or(config.path.one_way));
-  const double days = std::max(seconds(config.duration),
-                               static_cast<double>(config.iterations) * message) / 86'400;
+  const double days =
+      std::max(seconds(config.duration), static_cast<double>(config.iterations) * message) / 86'400;
   if (days <= kMostDays) return {};
-  return fail(fmt::format("expected a run of at most {} days of simulated time, found {:.0f} days: "
-                          "ask for fewer or smaller messages, a shorter time or a higher rate",
-                          kMostDays, days));
+  return fail(
+      fmt::format("expected a run of at most {} days of simulated time, found {:.0f} days: "
+                  "ask for fewer or smaller messages, a shorter time or a higher rate",
+                  kMostDays, days));
 }
 
 /// Refuses options that only a simulation with certain other options uses.

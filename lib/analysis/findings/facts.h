@@ -20,7 +20,11 @@ struct Waits {
 struct Fact {
   Anomaly seen;  // its cause is what the packets before it suggest
   Waits waits = {};
-  bool again = false;  // a gap: PSNs that a recovery skipped, and that came before
+  bool again = false;    // a gap: PSNs that a recovery skipped, and that came before; a loss behind
+                         // the capture point: the packet was sent again before the NAK
+  bool fetches = false;  // a retransmission: it begins with a READ or atomic
+  bool filled = false;   // a gap: its packets came late, or again
+  bool early = false;    // before the stream's first round trip, as far as the capture shows it
 };
 
 /// How a sender repeats packets after a NAK.
@@ -28,14 +32,23 @@ enum class RecoveryScheme : std::uint8_t { unknown, go_back_n, selective };
 
 /// What the whole capture shows about the requests of one direction and their answers.
 struct ConnectionFacts {
-  bool answered = false;                        // answers were captured
+  bool answered = false;  // answers were captured
+  bool joined = false;    // answers to requests before the first one: it began before the capture
   std::optional<Duration> least_rtt = {};       // from a packet sent once to its answer, seen here
   std::optional<Duration> least_reaction = {};  // from a NAK to the recovery that it caused
-  bool ip_numbers_vary = false;                 // IP identifications tell a copy from a repetition
-  bool all_answered = false;  // each request that asks for an answer has one, repetitions too
-  bool all_repeated = false;  // requests were sent twice or more on average
+  bool selective = false;           // the sender repeats single packets, not all from a lost one on
+  bool repeats = true;              // the transport repeats requests
+  bool ip_numbers_vary = false;     // IP identifications tell a copy from a repetition
+  bool ip_numbers_ordered = false;  // they tell which was sent first
+  bool all_answered = false;        // each request that asks for an answer has one, repetitions too
+  bool all_repeated = false;        // requests were sent twice or more on average
   std::optional<Instant> stopped = {};  // the last answer, if the sender gave up after it
 };
+
+/// Whether nothing tells a late packet from one that was sent again.
+inline bool is_order_unknown(const ConnectionFacts& connection) noexcept {
+  return connection.repeats && !connection.answered && !connection.ip_numbers_ordered;
+}
 
 /// What the capture shows about itself.
 struct CaptureFacts {

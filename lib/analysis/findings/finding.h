@@ -12,14 +12,15 @@ struct Finding {
   Certainty certainty = Certainty::certain;
   Cause cause = Cause::none;  // unless certain: the likeliest
   Hypotheses alternatives = {};
-  std::optional<AnomalyKind> kind = {};  // nothing: as it was seen
+  std::optional<AnomalyKind> kind = {};  // of the first alternative; nothing: as it was seen
 
   static constexpr Finding certain(Cause cause) { return {.cause = cause}; }
   /// The first alternative is the likeliest.
   static constexpr Finding either(Hypotheses alternatives) {
     return {.certainty = Certainty::either,
             .cause = alternatives.begin()->cause,
-            .alternatives = alternatives};
+            .alternatives = alternatives,
+            .kind = alternatives.begin()->kind};
   }
   static constexpr Finding unknown() { return {.certainty = Certainty::unknown}; }
 };

@@ -8,15 +8,31 @@ constexpr Finding kLostOrMissing =
     Finding::either({{AnomalyKind::psn_gap, Cause::lost_before_capture},
                      {AnomalyKind::psn_gap, Cause::missing_in_capture}});
 
+constexpr Finding kLostOrLate = Finding::either(
+    {{AnomalyKind::psn_gap, Cause::lost_before_capture}, {AnomalyKind::out_of_order, Cause::none}});
+
+constexpr Finding kLostMissingOrNotSent =
+    Finding::either({{AnomalyKind::psn_gap, Cause::lost_before_capture},
+                     {AnomalyKind::psn_gap, Cause::missing_in_capture},
+                     {AnomalyKind::psn_gap, Cause::not_sent}});
+
 constexpr Finding kLostOrNotSent = Finding::either(
     {{AnomalyKind::psn_gap, Cause::lost_before_capture}, {AnomalyKind::psn_gap, Cause::not_sent}});
 
 }  // namespace
 
-Finding classify_gap(const Fact& fact, const ConnectionFacts& connection,
-                     const CaptureFacts& capture) {
+std::optional<Finding> classify_gap(const Fact& fact, const ConnectionFacts& connection,
+                                    const CaptureFacts& capture) {
+  if (fact.filled && !is_order_unknown(connection)) return std::nullopt;
+  if (fact.filled) return kLostOrLate;
   // A sender skips what was acknowledged meanwhile, and no answer was captured.
   if (fact.again && !connection.answered) return kLostOrNotSent;
+  // Its packets may have been sent before the capture began.
+  if (fact.early && connection.joined)
+    return capture.is_incomplete() ? kLostMissingOrNotSent : kLostOrNotSent;
+  // Without its requests, PSNs may be those of requests that are answered without data.
+  if (fact.seen.cause == Cause::none && fact.seen.role == wire::Role::response)
+    return kLostMissingOrNotSent;
   // Nothing acknowledges the PSNs, and nobody sent them again.
   if (fact.seen.cause == Cause::none) return kLostOrMissing;
   // They were sent again: their sender missed an answer. The capture may have missed the packet,

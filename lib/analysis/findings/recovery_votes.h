@@ -27,8 +27,7 @@ class RecoveryVotes {
     if (repeated_) {
       const bool goes_back = sent == wire::Psn{*repeated_} + 1;
       const bool is_new = wire::Psn::distance(wire::Psn{end}, sent) >= 0;
-      if (goes_back || is_new) ++(goes_back ? go_back_n_ : selective_);
-      if (goes_back || is_new) least_ = std::min(least_.value_or(reaction_), reaction_);
+      if (goes_back || is_new) (goes_back ? go_back_n_ : selective_).add(reaction_);
       repeated_.reset();
     }
     if (named_ == psn && wire::Psn::distance(sent, wire::Psn{end}) > 1) {
@@ -39,18 +38,33 @@ class RecoveryVotes {
   }
 
   [[nodiscard]] RecoveryScheme scheme() const noexcept {
-    if (selective_ == go_back_n_) return RecoveryScheme::unknown;
-    return selective_ > go_back_n_ ? RecoveryScheme::selective : RecoveryScheme::go_back_n;
+    if (selective_.count == go_back_n_.count) return RecoveryScheme::unknown;
+    return selective_.count > go_back_n_.count ? RecoveryScheme::selective
+                                               : RecoveryScheme::go_back_n;
   }
-  /// Shortest time from a NAK to the packet that it names; nothing: not seen.
-  [[nodiscard]] std::optional<Duration> least_reaction() const noexcept { return least_; }
+  /// Shortest time from a NAK to the packet that it names, sent by scheme(); nothing: not seen. A
+  /// packet that comes late after the NAK votes for the other scheme, too soon.
+  [[nodiscard]] std::optional<Duration> least_reaction() const noexcept {
+    if (scheme() == RecoveryScheme::go_back_n) return go_back_n_.least;
+    if (scheme() == RecoveryScheme::selective) return selective_.least;
+    return std::min(go_back_n_.least, selective_.least);
+  }
 
  private:
+  struct Votes {
+    std::uint32_t count = 0;
+    std::optional<Duration> least = {};  // reaction
+
+    void add(Duration reaction) noexcept {
+      ++count;
+      least = std::min(least.value_or(reaction), reaction);
+    }
+  };
+
   std::optional<std::uint32_t> named_, repeated_;
   Instant stamp_;        // of the NAK
   Duration reaction_{};  // of repeated_
-  std::optional<Duration> least_;
-  std::uint32_t go_back_n_ = 0, selective_ = 0;
+  Votes go_back_n_, selective_;
 };
 
 }  // namespace lw::analysis

@@ -21,16 +21,32 @@ Duration pace_of(const Fact& fact) noexcept {
   return span / static_cast<std::int64_t>(fact.seen.packets - 1);
 }
 
-/// Whether a recovery began later after its NAK than its sender needs: twice the shortest time that
-/// it took, two packets at its pace, and a pause as senders in software make.
-bool is_too_late_for_nak(const Fact& fact, const ConnectionFacts& connection) noexcept {
-  constexpr Duration kPause = std::chrono::milliseconds{16};  // soft-RoCE in a guest
+/// Whether a recovery began later after its NAK than its sender needs, by more than `pause`: twice
+/// the shortest time that it took, and two packets at its pace.
+bool is_late_for_nak(const Fact& fact, const ConnectionFacts& connection, Duration pause) noexcept {
   return fact.seen.cause == Cause::sequence_nak && fact.waits.asked && connection.least_reaction &&
-         *fact.waits.asked > 2 * *connection.least_reaction + 2 * pace_of(fact) + kPause;
+         *fact.waits.asked > 2 * *connection.least_reaction + 2 * pace_of(fact) + pause;
+}
+
+bool is_too_late_for_nak(const Fact& fact, const ConnectionFacts& connection) noexcept {
+  constexpr Duration kPause = std::chrono::milliseconds{16};  // soft-RoCE in a busy guest
+  return is_late_for_nak(fact, connection, kPause);
+}
+
+bool is_after_pause_or_timer(const Fact& fact, const ConnectionFacts& connection) noexcept {
+  return connection.selective && is_late_for_nak(fact, connection, kShortestTimer);
 }
 
 bool is_unexplained(const Fact& fact, const ConnectionFacts& connection) {
   return !connection.answered || fact.seen.cause == Cause::none;
+}
+
+bool is_unexplained_fetch(const Fact& fact, const ConnectionFacts& connection) {
+  return fact.fetches && is_unexplained(fact, connection);
+}
+
+bool is_response(const Fact& fact, const ConnectionFacts&) {
+  return fact.seen.role == wire::Role::response;
 }
 
 bool is_after_stop(const Fact& fact, const ConnectionFacts& connection) {
@@ -61,12 +77,23 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
+    // Its request came again, and was not captured.
+    {is_response, Finding::unknown()},
     // Answers say why a sender repeats: none was captured, or their AETHs were cut off.
-    {is_unexplained, Finding::unknown()},
+    {is_unexplained_fetch,
+     Finding::either(
+         {{kKind, Cause::timeout}, {kKind, Cause::response_lost}, {kKind, Cause::sequence_nak}})},
+    {is_unexplained, Finding::either({{kKind, Cause::timeout},
+                                      {kKind, Cause::sequence_nak},
+                                      {kKind, Cause::receiver_not_ready}})},
     // The sender heard nothing since, and its retries ran out.
     {is_after_stop, Finding::certain(Cause::peer_stopped)},
     // A sender answers a NAK at once: the NAK was lost, or what it asked for was lost again.
     {is_too_late_for_nak, Finding::certain(Cause::timeout)},
+    // Its timer may be as short, or it may have been busy. One that repeats single packets is
+    // rarely that late: it does so in hardware.
+    {is_after_pause_or_timer,
+     Finding::either({{kKind, Cause::timeout}, {kKind, Cause::sequence_nak}})},
     // No answer can have come by then.
     {is_sooner_than_any_answer, Finding::certain(Cause::timer_too_short)},
     // The receiver got packets and their repetitions, and answered both after the repetition. Where

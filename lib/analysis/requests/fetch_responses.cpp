@@ -41,7 +41,8 @@ bool FetchResponses::take(const Packet& packet, Sequence psn, Sent& read,
 
 void FetchResponses::take_again(const Packet& packet, Sequence psn, Sent& request) {
   if (const auto gap = gaps_.covering(psn)) return take_late(packet, psn, *gap, request);
-  if (!request.asked_again) report_.response_copy(packet, psn, request.response_frame);
+  if (!request.asked_again)
+    report_.response_copy(packet, psn, request.response_frame, Cause::path_copy);
 }
 
 /// Processes a response that was skipped: it is late, or was requested again.

@@ -19,6 +19,9 @@ class LatePackets {
     packets_.push_back({psn, stamp});
   }
 
+  [[nodiscard]] bool has(Sequence psn) const noexcept {
+    return std::ranges::any_of(packets_, [psn](const Late& late) { return late.psn == psn; });
+  }
   /// Whether a packet with a lower PSN came after `stamp`, at which `psn` was seen: the receiver
   /// may have discarded it.
   [[nodiscard]] bool has_before(Sequence psn, Instant stamp) const noexcept {

@@ -102,6 +102,10 @@ void RequestStream::advance(const Packet& packet, Sequence psn) {
   judge_fill(&packet, psn, nullptr);
   end_recovery();
   in_order_ += in_order_ < kSettled;
+  if (!settled_ && in_order_ == kSettled && counts_.rtt.count() > 0) {
+    settled_ = true;
+    report_.shows_from(psn);
+  }
   if (ended_ && is_final(*ended_, packet)) report_ended();
   if (early_ack_ && early_ack_->psn >= psn) report_.ack_of_unsent(*early_ack_, packet);
   early_ack_.reset();
@@ -124,7 +128,7 @@ void RequestStream::append(const Packet& packet, Sequence psn) {
 /// the next packet were sent before. The sender's IP numbers tell, or the length of the gap.
 bool RequestStream::begins_within_recovery(const Packet& packet, Sequence psn) const noexcept {
   constexpr Sequence kMany = 8;
-  if (in_order_ >= kSettled || !reliable_) return false;
+  if ((joined() ? settled_ : in_order_ >= kSettled) || !reliable_) return false;
   return psn - next_ >= kMany || ip_numbers_.follows_last(packet.ip_id);
 }
 
@@ -186,6 +190,8 @@ void RequestStream::fill_gap(const Packet& packet, const Sent& sent) {
   const Sent gap = *log_.find(sent.psn);
   Sent& filled = log_.fill(sent);
   counts_.payload += packet.payload;
+  // It may have been answered before the capture began.
+  filled.asked_again |= joined() && !settled_ && filled.fetches;
   if (recovery_ && sent.psn >= recovery_->next) {
     if (sent.psn > recovery_->next) note_jump(packet, gap, filled);
     add_filled(recovery_->filled, gap, filled);
@@ -360,10 +366,11 @@ void RequestStream::fill_in_recovery(const Packet& packet, Sequence psn, Sent& k
 /// it.
 Nak* RequestStream::nak_in_place_of_timer(const Packet& packet, const Sent& sent) noexcept {
   constexpr Sequence kMost = 1024;
-  if (sent.fetches) return nullptr;
   Nak* nak = nullptr;
   if (sent.psn > acked_) {
     nak = naks_.asking_for(acked_, acked_);  // a timer begins with the oldest packet
+  } else if (sent.fetches) {
+    return nullptr;
   } else if (silence_ < kShortestTimer) {
     // What the NAK asks for was late, and is acknowledged by now.
     nak = naks_.of_frame(naks_.frame_naming(acked_ - kMost, acked_ - 1));
@@ -435,9 +442,13 @@ void RequestStream::report_if_wrong(const Packet& packet, std::string wrong) {
   if (!wrong.empty()) report_.malformed(packet, unwrap(packet.psn), std::move(wrong));
 }
 
-void RequestStream::check_reuse(const Packet& packet, const Sent& known) {
+/// Reports a packet that is another request than the one that had its PSN before. Returns whether
+/// it is.
+bool RequestStream::check_reuse(const Packet& packet, const Sent& known) {
   std::string wrong = wrong_repetition(packet, known);
-  if (!wrong.empty()) report_.psn_reused(packet, known, std::move(wrong));
+  if (wrong.empty()) return false;
+  report_.psn_reused(packet, known, std::move(wrong));
+  return true;
 }
 
 // Recoveries
@@ -499,6 +510,7 @@ void RequestStream::begin_recovery(const Packet& packet, const Sent& sent, Cause
   recovery_ = Recovery{.cause = cause,
                        .start = sent.psn,
                        .next = sent.psn,
+                       .fetches = sent.fetches,
                        .first_frame = packet.number,
                        .related_frame = related,
                        .first = packet.stamp,
@@ -545,7 +557,10 @@ void RequestStream::begin_recovery(Fill fill) {
   recovery_->waits = waits_before(begin, nullptr, nak_frame);
   counts_.resent += recovery_->packets;
   if (Nak* const nak = naks_.of_frame(nak_frame)) nak->used = true;
-  if (const Sent* const first = log_.find(recovery_start_)) note_lost_beginning(*first);
+  if (const Sent* const first = log_.find(recovery_start_)) {
+    recovery_->fetches = first->fetches;
+    note_lost_beginning(*first);
+  }
 }
 
 void RequestStream::continue_recovery(const Packet& packet, Sent* known, const Sent& sent) {
@@ -554,7 +569,7 @@ void RequestStream::continue_recovery(const Packet& packet, Sent* known, const S
   recovery_->last_frame = packet.number;
   recovery_->last = packet.stamp;
   if (known == nullptr) return;
-  check_reuse(packet, *known);
+  recovery_->others += check_reuse(packet, *known);
   ++known->copies;
   known->last_at = static_cast<std::uint32_t>(sent.psn - known->psn);
   known->last_frame = packet.number;
@@ -609,9 +624,13 @@ bool RequestStream::was_late(const Fill& fill, Sequence psn) {
 /// NAK did. Nothing: the capture shows no such answer, or nothing asked for them.
 std::optional<bool> RequestStream::was_asked_for(const Fill& fill) {
   const Nak* const nak = naks_.of_frame(fill.nak_frame);
-  if (!selective_ || nak == nullptr || nak->psn != fill.first) return std::nullopt;
+  const bool known = selective_ || setup_.scheme == RecoveryScheme::go_back_n;
+  if (!known || nak == nullptr || nak->psn != fill.first) return std::nullopt;
   if (!setup_.least_reaction) return std::nullopt;
-  return stamp_difference(fill.first_stamp, nak->stamp) >= *setup_.least_reaction;
+  const Duration after = stamp_difference(fill.first_stamp, nak->stamp);
+  if (selective_) return after >= *setup_.least_reaction;
+  if (after < *setup_.least_reaction / 2) return false;
+  return std::nullopt;  // what follows tells
 }
 
 /// Decides what a filled gap was, when the next request comes. `psn`: PSN of this request. `known`:
@@ -666,6 +685,7 @@ void RequestStream::response(const Packet& packet) {
   if (log_.empty()) return take_lone_response(packet);
   if (ended_ && is_final(*ended_, packet)) report_ended();
   const Sequence psn = unwrap(packet.psn);
+  if (!settled_) oldest_ = std::min(oldest_, oldest_request(packet, psn));
   switch (packet.info->operation) {
     case Operation::ack:
       take_ack(packet, psn);
@@ -679,9 +699,19 @@ void RequestStream::response(const Packet& packet) {
   if (packet.has_aeth) last_msn_ = packet.msn;
 }
 
+/// Returns a PSN from which on requests must have been sent for this response: each message that
+/// the responder has completed has at least one, and it counts them from 0 on. (IBTA vol.
+/// 1, 9.7.7.1) The response to a repeated request has the newest count.
+Sequence RequestStream::oldest_request(const Packet& packet, Sequence psn) const noexcept {
+  if (!packet.has_aeth || packet.msn == 0) return psn;
+  return std::min(psn, (counts_.resent > 0 ? next_ : psn + 1) - packet.msn);
+}
+
 /// Processes a response to a request that was not captured.
 void RequestStream::take_lone_response(const Packet& packet) {
-  if (packet.info->operation != Operation::ack || !packet.has_aeth) return;
+  oldest_ = 0;
+  if (packet.info->operation != Operation::ack) return lone_.take(packet);
+  if (!packet.has_aeth) return;
   if (wire::AethFields{packet.syndrome, 0}.kind() == wire::AethKind::ack) return;
   report_.nak(packet, kFirstOrigin + packet.psn, nullptr);
 }
@@ -728,7 +758,7 @@ void RequestStream::take_nak(const Packet& packet, Sequence psn) {
   const bool known = open != nullptr && open->psn == psn;
   if (asks && !outdated && !known && passed_here(psn))
     asked_for_ = StreamReport::lost_after_capture(found);
-  if (sequence_error) begin_ = std::min(begin_, psn);  // the receiver still expects it
+  if (sequence_error && !joined()) begin_ = std::min(begin_, psn);  // the receiver still expects it
   if (!known)
     naks_.add({.psn = psn,
                .frame = packet.number,
@@ -751,6 +781,17 @@ void RequestStream::report_asked_for() {
   if (!asked_for_) return;
   report_.add(*asked_for_);
   asked_for_.reset();
+}
+
+/// The packet that a NAK asks for is acknowledged, and was not sent again since. It came late,
+/// unless it was late here already; or it was sent again before the NAK.
+void RequestStream::report_overtaken() {
+  const Anomaly lost = *std::exchange(asked_for_, std::nullopt);
+  const Sequence psn = unwrap(lost.psn);
+  const Sent* const sent = log_.find(psn);
+  // A receiver that discards what comes behind a gap asks for that, too.
+  if (!selective_ || sent == nullptr || late_.has(psn)) return;
+  report_.overtaken(lost, sent->copies > 0);
 }
 
 /// Whether the newest transmission of a packet has passed the capture point.
@@ -803,7 +844,7 @@ void RequestStream::sample_rtt(const Sent& sent, Instant answered) {
 
 void RequestStream::acknowledge(Sequence end, const Packet& packet) {
   if (end <= acked_) return;
-  if (!calm_ && asked_for_ && end > unwrap(asked_for_->psn)) asked_for_.reset();
+  if (!calm_ && asked_for_ && end > unwrap(asked_for_->psn)) report_overtaken();
   if (end < next_) limits_.add_ack(next_ - acked_, last_progress_, packet.stamp);
   log_.for_each(acked_, end, [&](Sent& sent) {
     if (sent.psn + sent.span <= end) mark_acknowledged(sent, packet);
@@ -873,9 +914,12 @@ void RequestStream::finish(Instant end) {
 }
 
 ConnectionFacts RequestStream::facts() const noexcept {
-  ConnectionFacts facts{.answered = counts_.responses > 0, .stopped = stopped_};
+  ConnectionFacts facts{.answered = counts_.responses > 0, .joined = joined(), .stopped = stopped_};
   if (counts_.rtt.count() > 0) facts.least_rtt = Duration{counts_.rtt.minimum()};
   facts.least_reaction = setup_.least_reaction;
+  facts.selective = selective_;
+  facts.repeats = reliable_;
+  facts.ip_numbers_ordered = ip_numbers_.ordered();
   std::uint64_t fetches = 0;
   for (const auto& [opcode, count] : counts_.opcodes)
     if (is_read(opcode) || is_atomic(opcode)) fetches += count;

@@ -8,6 +8,7 @@
 #include "analysis/requests/fetch_responses.h"
 #include "analysis/requests/ip_numbers.h"
 #include "analysis/requests/late_packets.h"
+#include "analysis/requests/lone_responses.h"
 #include "analysis/requests/message_builder.h"
 #include "analysis/requests/nak_log.h"
 #include "analysis/requests/recovery.h"
@@ -51,7 +52,8 @@ class RequestStream {
         messages_(results, setup.session, setup.direction),
         report_(setup.session, setup.direction, counts_, log),
         limits_(counts_),
-        fetched_(log_, counts_, report_) {
+        fetched_(log_, counts_, report_),
+        lone_(report_, counts_) {
     selective_ = setup.scheme == RecoveryScheme::selective;
   }
   RequestStream(const RequestStream&) = delete;  // parts refer to counts_
@@ -90,6 +92,9 @@ class RequestStream {
   [[nodiscard]] Duration last_rtt() const noexcept { return last_rtt_; }
 
  private:
+  /// Whether requests were sent before the first one that was captured.
+  [[nodiscard]] bool joined() const noexcept { return oldest_ < first_; }
+
   /// A repeated READ or atomic, or a packet that a recovery had skipped. It is a copy or late,
   /// unless the next request is repeated as well.
   struct Doubt {
@@ -139,7 +144,7 @@ class RequestStream {
   void fill_in_recovery(const Packet& packet, Sequence psn, Sent& known);
   void check_form(const Packet& packet);
   void report_if_wrong(const Packet& packet, std::string wrong);
-  void check_reuse(const Packet& packet, const Sent& known);
+  bool check_reuse(const Packet& packet, const Sent& known);
 
   // Recoveries.
   [[nodiscard]] Nak* nak_in_place_of_timer(const Packet& packet, const Sent& sent) noexcept;
@@ -169,12 +174,14 @@ class RequestStream {
   void acknowledge(Sequence end, const Packet& packet);
   void mark_acknowledged(Sent& sent, const Packet& packet);
   [[nodiscard]] bool is_done(const Sent& sent) const noexcept;
+  [[nodiscard]] Sequence oldest_request(const Packet& packet, Sequence psn) const noexcept;
   void take_lone_response(const Packet& packet);
   void take_ack(const Packet& packet, Sequence psn);
   void take_cut_ack(const Packet& packet, Sequence psn);
   void take_nak(const Packet& packet, Sequence psn);
   [[nodiscard]] bool is_outdated(const Packet& nak, Sequence psn);
   void report_asked_for();
+  void report_overtaken();
   [[nodiscard]] bool passed_here(Sequence psn);
   void take_read_response(const Packet& packet, Sequence psn);
   void take_atomic_ack(const Packet& packet, Sequence psn);
@@ -213,16 +220,19 @@ class RequestStream {
   Sequence begin_ = 0;  // the PSN that the capture began with
   std::optional<Recovery> recovery_;
   std::optional<Ended> ended_;
-  Sequence recovery_start_ = 0;   // start of the last recovery
-  Sequence interrupted_ = 0;      // the PSN at which the last recovery would have gone on; 0: none
-  std::uint32_t in_order_ = 0;    // packets in order, up to kSettled
-  std::uint32_t last_msn_ = ~0U;  // of the newest response that has one
+  Sequence recovery_start_ = 0;  // start of the last recovery
+  Sequence interrupted_ = 0;     // the PSN at which the last recovery would have gone on; 0: none
+  std::uint32_t in_order_ = 0;   // packets in order, up to kSettled
+  bool settled_ = false;         // the first round trip is over
+  Sequence oldest_ = ~Sequence{0};  // a PSN that was sent, as answers of that time show
+  std::uint32_t last_msn_ = ~0U;    // of the newest response that has one
   Instant recovery_stamp_;
   std::optional<Fill> fill_, held_;
   std::optional<Jump> jump_;
   NakLog naks_;
   LatePackets late_;
   FetchResponses fetched_;
+  LoneResponses lone_;
   /// A loss after the capture point, until the packet is sent again: before that, the receiver may
   /// have refused an early transmission, and may still receive a later one.
   std::optional<Anomaly> asked_for_;

@@ -26,20 +26,12 @@ void StreamReport::missing(Role role, const Filled& gap, Cause cause, bool again
                .stamp = gap.stamp,
                .psn = psn_of(gap.first),
                .packets = gap.packets};
-  log_.add(Fact{.seen = std::move(seen), .again = again});
+  log_.add(Fact{.seen = std::move(seen), .again = again, .early = is_early(gap.first)});
 }
 
 void StreamReport::gap(const Sent& gap, Cause cause) {
   counts_.lost += gap.span;
   missing(Role::request, {gap.psn, gap.span, gap.frame, gap.stamp}, cause);
-}
-
-void StreamReport::filled(const std::vector<Filled>& filled, Sequence begin) {
-  for (const Filled& gap : filled) {
-    if (gap.first < begin) continue;
-    counts_.lost += gap.packets;
-    missing(Role::request, gap, Cause::lost_before_capture);
-  }
 }
 
 void StreamReport::unseen_before(const EarlyAck& ack, Sequence next) {
@@ -58,17 +50,28 @@ void StreamReport::response_gap(const ResponseGap& gap, Cause cause) {
 void StreamReport::late(const Fill& fill, Cause cause) {
   for (const Filled& filled : fill.filled) {
     counts_.out_of_order += filled.packets;
-    log_.add(Anomaly{.kind = AnomalyKind::out_of_order,
-                     .cause = cause,
-                     .session = session_,
-                     .direction = direction_,
-                     .frame = fill.first_frame,
-                     .last_frame = fill.last_frame,
-                     .related_frame = filled.frame,
-                     .stamp = fill.first_stamp,
-                     .duration = stamp_difference(fill.first_stamp, filled.stamp),
-                     .psn = psn_of(filled.first),
-                     .packets = filled.packets});
+    Anomaly seen{.kind = AnomalyKind::out_of_order,
+                 .cause = cause,
+                 .session = session_,
+                 .direction = direction_,
+                 .frame = fill.first_frame,
+                 .last_frame = fill.last_frame,
+                 .related_frame = filled.frame,
+                 .stamp = fill.first_stamp,
+                 .duration = stamp_difference(fill.first_stamp, filled.stamp),
+                 .psn = psn_of(filled.first),
+                 .packets = filled.packets};
+    const bool early = is_early(filled.first);
+    if (!early) {
+      Anomaly gap = seen;
+      gap.kind = AnomalyKind::psn_gap;
+      gap.cause = Cause::lost_before_capture;
+      gap.frame = gap.last_frame = filled.frame;
+      gap.stamp = filled.stamp;
+      gap.duration = {};
+      log_.add(Fact{.seen = std::move(gap), .filled = true});
+    }
+    log_.add(Fact{.seen = std::move(seen), .early = early});
   }
 }
 
@@ -104,17 +107,30 @@ void StreamReport::copy(const Packet& packet, Sequence psn, std::uint64_t origin
   log_.add(copy);
 }
 
-void StreamReport::response_copy(const Packet& packet, Sequence psn, std::uint64_t original) {
+void StreamReport::response_copy(const Packet& packet, Sequence psn, std::uint64_t original,
+                                 Cause cause) {
   ++counts_.responses_duplicated;
   Anomaly copy = response_anomaly(AnomalyKind::duplicate, packet, psn);
-  copy.cause = Cause::path_copy;
+  copy.cause = cause;
   copy.related_frame = original;
   log_.add(copy);
 }
 
+void StreamReport::response_again(const Packet& packet, Sequence psn, std::uint64_t original) {
+  Anomaly again = response_anomaly(AnomalyKind::retransmission, packet, psn);
+  again.related_frame = original;
+  log_.add(again);
+}
+
 void StreamReport::recovery(const Recovery& recovery, Sequence begin, bool goes_back) {
+  if (recovery.others == recovery.packets) return;  // nothing was sent again
   ++counts_.recoveries;
-  filled(recovery.filled, begin);
+  for (const Filled& gap : recovery.filled) {
+    const bool named = recovery.cause == Cause::sequence_nak && gap.first == recovery.start;
+    if (gap.first < begin && !named) continue;
+    counts_.lost += gap.packets;
+    missing(Role::request, gap, Cause::lost_before_capture);
+  }
   for (const Filled& gap : recovery.skipped) {
     if (!goes_back) break;
     counts_.lost_again += gap.packets;
@@ -131,7 +147,7 @@ void StreamReport::recovery(const Recovery& recovery, Sequence begin, bool goes_
                .duration = stamp_difference(recovery.last, recovery.since),
                .psn = psn_of(recovery.start),
                .packets = recovery.packets};
-  log_.add(Fact{.seen = std::move(seen), .waits = recovery.waits});
+  log_.add(Fact{.seen = std::move(seen), .waits = recovery.waits, .fetches = recovery.fetches});
 }
 
 void StreamReport::retry_storm(const Packet& packet, Sequence psn, const Sent& original) {
@@ -164,6 +180,14 @@ Anomaly StreamReport::lost_after_capture(Anomaly nak) {
   nak.role = Role::request;
   nak.detail.clear();
   return nak;
+}
+
+void StreamReport::overtaken(Anomaly lost, bool again) {
+  if (!again) {
+    lost.kind = AnomalyKind::out_of_order;
+    lost.cause = Cause::reordered_behind;
+  }
+  log_.add(Fact{.seen = std::move(lost), .again = again});
 }
 
 void StreamReport::ack_of_unsent(const EarlyAck& ack, const Packet& packet) {

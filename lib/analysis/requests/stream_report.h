@@ -27,13 +27,14 @@ class StreamReport {
   StreamReport(std::uint32_t session, std::uint8_t direction, StreamCounts& counts, FindingLog& log)
       : session_(session), direction_(direction), counts_(counts), log_(log) {}
 
+  /// From this PSN on, the capture shows the stream from its first transmission on. Before it,
+  /// packets may have been sent before the capture began, and be sent again in it.
+  void shows_from(Sequence psn) noexcept { settled_ = psn; }
+
   // Losses.
 
   /// PSNs of requests that are missing. `gap`: the frame that showed it.
   void gap(const Sent& gap, Cause cause);
-  /// PSNs that came in a recovery, so they were lost. Those before `begin` may have been sent
-  /// before the capture began.
-  void filled(const std::vector<Filled>& filled, Sequence begin);
   /// PSNs that the receiver acknowledged, from `next` up to that of the ACK, and that were not
   /// seen.
   void unseen_before(const EarlyAck& ack, Sequence next);
@@ -50,9 +51,13 @@ class StreamReport {
   void late_in_recovery(const Packet& packet, Sequence psn, const Filled& skipped);
   void late_response(const Packet& packet, Sequence psn, const ResponseGap& gap);
   void copy(const Packet& packet, Sequence psn, std::uint64_t original);
-  void response_copy(const Packet& packet, Sequence psn, std::uint64_t original);
-  /// A recovery that has ended. `goes_back`: it went on to the newest packet, so what it skipped
-  /// was lost once more.
+  /// `cause`: path_copy; none: it may also answer a request that was sent again.
+  void response_copy(const Packet& packet, Sequence psn, std::uint64_t original, Cause cause);
+  /// A response to a request that was sent again, or that the path copied.
+  void response_again(const Packet& packet, Sequence psn, std::uint64_t original);
+  /// A recovery that has ended, and the PSNs that came in it first, so they were lost. Those before
+  /// `begin`, unless a NAK names them, may have been sent before the capture began. `goes_back`: it
+  /// went on to the newest packet, so what it skipped was lost once more.
   void recovery(const Recovery& recovery, Sequence begin, bool goes_back);
   void retry_storm(const Packet& packet, Sequence psn, const Sent& original);
 
@@ -63,6 +68,9 @@ class StreamReport {
   /// The packet that `nak` asks for passed the capture point and was lost after it.
   static Anomaly lost_after_capture(Anomaly nak);
   void add(const Anomaly& seen) { log_.add(seen); }
+  /// A packet that `lost`, of lost_after_capture(), was taken for, and that came. `again`: it may
+  /// be one that was sent before the NAK.
+  void overtaken(Anomaly lost, bool again);
   /// `packet` is the first that has the PSN of the ACK.
   void ack_of_unsent(const EarlyAck& ack, const Packet& packet);
   /// `cause`: how the last answer refused the oldest request; none: it did not.
@@ -85,9 +93,11 @@ class StreamReport {
                                          Sequence psn) const;
   /// `again`: the PSNs came before.
   void missing(wire::Role role, const Filled& gap, Cause cause, bool again = false);
+  [[nodiscard]] bool is_early(Sequence psn) const noexcept { return psn < settled_; }
 
   std::uint32_t session_;
   std::uint8_t direction_;
+  Sequence settled_ = ~Sequence{0};
   StreamCounts& counts_;
   FindingLog& log_;
 };

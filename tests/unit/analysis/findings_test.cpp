@@ -69,15 +69,73 @@ TEST(GapFinding, WithoutAnswersASkippedRepetitionMayNotHaveBeenSent) {
   expect_certain(judged(fact), Cause::lost_before_capture);
 }
 
+/// A fact of the first round trip of a capture that began within its connection.
+Fact early(AnomalyKind kind, Cause cause) {
+  Fact fact = fact_of(kind, cause);
+  fact.early = true;
+  return fact;
+}
+
+ConnectionFacts joined() {
+  ConnectionFacts connection = answered();
+  connection.joined = true;
+  return connection;
+}
+
+TEST(GapFinding, AtTheBeginItMayHaveBeenSentBefore) {
+  const Fact fact = early(kGap, Cause::missing_in_capture);
+  expect_either(judged(fact, joined()),
+                {{kGap, Cause::lost_before_capture}, {kGap, Cause::not_sent}});
+  expect_either(judged(fact, joined(), {.packets = 10'000, .missing = 11}),
+                {{kGap, Cause::lost_before_capture},
+                 {kGap, Cause::missing_in_capture},
+                 {kGap, Cause::not_sent}});
+  expect_certain(judged(fact), Cause::missing_in_capture);  // the connection begins here
+  expect_certain(judged(fact_of(kGap, Cause::missing_in_capture), joined()),
+                 Cause::missing_in_capture);
+}
+
+TEST(LateFinding, AtTheBeginItMayBeSentAgain) {
+  const Fact fact = early(AnomalyKind::out_of_order, Cause::none);
+  const Anomaly found = judged(fact, joined());
+  expect_either(found, {{kResent, Cause::none}, {AnomalyKind::out_of_order, Cause::none}});
+  EXPECT_EQ(found.kind, kResent);
+  EXPECT_EQ(judged(fact).kind, AnomalyKind::out_of_order);
+  EXPECT_EQ(judged(fact_of(AnomalyKind::out_of_order, Cause::none), joined()).kind,
+            AnomalyKind::out_of_order);
+}
+
 TEST(CaptureFacts, OneInAThousandIsComplete) {
   EXPECT_FALSE((CaptureFacts{.packets = 10'000, .missing = 10}).is_incomplete());
   EXPECT_TRUE((CaptureFacts{.packets = 10'000, .missing = 11}).is_incomplete());
   EXPECT_FALSE((CaptureFacts{.packets = 10, .missing = 2}).is_incomplete());
 }
 
-TEST(RetransmissionFinding, WithoutAnswersTheCauseIsUnknown) {
-  EXPECT_EQ(judged(fact_of(kResent, Cause::timeout), {}).certainty, Certainty::unknown);
-  EXPECT_EQ(judged(fact_of(kResent, Cause::none)).certainty, Certainty::unknown);
+TEST(RetransmissionFinding, WithoutAnswersSeveralCausesAreLeft) {
+  const Hypotheses of_request = {{kResent, Cause::timeout},
+                                 {kResent, Cause::sequence_nak},
+                                 {kResent, Cause::receiver_not_ready}};
+  expect_either(judged(fact_of(kResent, Cause::timeout), {}), of_request);
+  expect_either(judged(fact_of(kResent, Cause::none)), of_request);
+  Fact fetch = fact_of(kResent, Cause::none);
+  fetch.fetches = true;
+  expect_either(
+      judged(fetch),
+      {{kResent, Cause::timeout}, {kResent, Cause::response_lost}, {kResent, Cause::sequence_nak}});
+}
+
+TEST(RetransmissionFinding, AResponseWithoutItsRequestHasNoCause) {
+  Fact fact = fact_of(kResent, Cause::none);
+  fact.seen.role = wire::Role::response;
+  EXPECT_EQ(judged(fact).certainty, Certainty::unknown);
+}
+
+TEST(LostBehindFinding, AfterASecondTransmissionItMayBeTheFirstOne) {
+  Fact fact = fact_of(AnomalyKind::lost_after_capture, Cause::lost_behind);
+  expect_certain(judged(fact), Cause::lost_behind);
+  fact.again = true;
+  expect_either(judged(fact), {{AnomalyKind::lost_after_capture, Cause::lost_behind},
+                               {AnomalyKind::out_of_order, Cause::reordered_behind}});
 }
 
 TEST(RetransmissionFinding, AfterTheLastAnswerThePeerHasStopped) {
@@ -99,6 +157,19 @@ TEST(RetransmissionFinding, ATimersLengthAfterANakItWasTheTimer) {
   expect_certain(judged(after(microseconds{16'200}), connection), Cause::sequence_nak);
   expect_certain(judged(after(microseconds{16'201}), connection), Cause::timeout);
   expect_certain(judged(after(milliseconds{67})), Cause::sequence_nak);  // no other answer to a NAK
+}
+
+TEST(RetransmissionFinding, WhoRepeatsSinglePacketsMayBeBusyAfterANak) {
+  ConnectionFacts connection = answered();
+  connection.least_reaction = microseconds{100};
+  connection.selective = true;
+  const auto after = [](Duration asked) {
+    return fact_of(kResent, Cause::sequence_nak, {.asked = asked});
+  };
+  expect_certain(judged(after(microseconds{700}), connection), Cause::sequence_nak);
+  expect_either(judged(after(microseconds{701}), connection),
+                {{kResent, Cause::timeout}, {kResent, Cause::sequence_nak}});
+  expect_certain(judged(after(microseconds{16'201}), connection), Cause::timeout);
 }
 
 TEST(RetransmissionFinding, SoonerThanAnyAnswerTheTimerIsTooShort) {
@@ -135,10 +206,18 @@ TEST(DuplicateFinding, WithoutAnswersOnlyIpNumbersTell) {
   const Fact fact = fact_of(AnomalyKind::duplicate, Cause::path_copy);
   expect_certain(judged(fact), Cause::path_copy);
   expect_either(judged(fact, {}),
-                {{AnomalyKind::duplicate, Cause::path_copy}, {kResent, Cause::none}});
+                {{kResent, Cause::none}, {AnomalyKind::duplicate, Cause::path_copy}});
   ConnectionFacts connection;
   connection.ip_numbers_vary = true;
   expect_certain(judged(fact, connection), Cause::path_copy);
+}
+
+TEST(DuplicateFinding, AResponseWithoutItsRequestMayAnswerAnotherOne) {
+  Fact fact = fact_of(AnomalyKind::duplicate, Cause::none);
+  fact.seen.role = wire::Role::response;
+  expect_either(judged(fact), {{AnomalyKind::duplicate, Cause::path_copy}, {kResent, Cause::none}});
+  fact.seen.cause = Cause::path_copy;
+  expect_certain(judged(fact), Cause::path_copy);
 }
 
 TEST(StallFinding, AUsualRoundTripIsNone) {

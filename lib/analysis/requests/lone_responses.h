@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+
+#include "analysis/packet.h"
+#include "analysis/requests/ip_numbers.h"
+#include "analysis/requests/stream_report.h"
+
+namespace lw::analysis {
+
+/// Follows the responses of a stream of which no request was captured: READ responses and ATOMIC
+/// ACKs that come again, and gaps within a READ response. Between READ responses, PSNs belong to
+/// requests that need no response of their own, so nothing can be said there.
+class LoneResponses {
+ public:
+  LoneResponses(StreamReport& report, StreamCounts& counts) : report_(report), counts_(counts) {}
+
+  /// Processes a READ response or an ATOMIC ACK.
+  void take(const Packet& packet);
+
+ private:
+  struct Seen {
+    Sequence psn = 0;
+    std::uint64_t frame = 0;
+    std::uint32_t msn = 0;
+    std::uint16_t ip_id = 0;
+  };
+  static constexpr std::size_t kMost = 1024;  // responses that are remembered, by their PSN
+
+  [[nodiscard]] Sequence unwrap(std::uint32_t psn) const noexcept;
+  void take_again(const Packet& packet, Sequence psn, const Seen& first);
+
+  StreamReport& report_;
+  StreamCounts& counts_;
+  IpNumbers ip_numbers_;
+  std::unique_ptr<std::array<Seen, kMost>> seen_;
+  Sequence newest_ = 0;
+  std::optional<Sequence> next_;  // within a READ response: the PSN of its next packet
+  Sequence again_ = 0;            // one past the last response that came again
+};
+
+}  // namespace lw::analysis
