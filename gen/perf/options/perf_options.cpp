@@ -324,7 +324,6 @@ Result<void> check_times(const sim::PerfConfig& config) {
 /// Refuses options that only a simulation with certain other options uses.
 Result<void> check_combination(const PerfOptions& options, const sim::PerfConfig& config) {
   using transport::RateControl;
-  if (auto possible = check_times(config); !possible) return possible;
   if (config.path.marking > 0 && config.qp.rate_control != RateControl::dcqcn)
     return fail("--mark goes with --rate-control dcqcn: nothing else reacts to a mark");
   const bool receives = config.operation == Operation::send || config.immediate;
@@ -401,6 +400,8 @@ Result<sim::PerfConfig> perf_config(const PerfOptions& options, bool simulated) 
   }
   if (const auto taken = take_buffer(options, config); !taken)
     return std::unexpected(taken.error());
+  if (const auto possible = check_times(config); !possible)
+    return std::unexpected(possible.error());
   return config;
 }
 
