@@ -90,10 +90,8 @@ std::string reasons_of(const Group& group) {
 std::string recovery_begin(const Group& group) {
   const std::uint64_t events = group.events;
   if (group.certainty == Certainty::either)
-    return fmt::format(
-        "Senders went back {} because of {}: the capture does not show which, as it "
-        "lacks answers, or the headers (AETH) that tell a NAK from an ACK",
-        counted(events, "time"), reasons_of(group));
+    return fmt::format("Senders went back {} because of {}: the capture does not show which",
+                       counted(events, "time"), reasons_of(group));
   switch (group.cause) {
     case Cause::sequence_nak:
       return fmt::format("After NAKs \"PSN sequence error\" senders went back {}",
@@ -152,8 +150,7 @@ std::string copy_text(const Group& group) {
   if (group.role == wire::Role::response)
     return fmt::format(
         "{} came again: the path copied {}, or a request was sent and answered again. The "
-        "requests, "
-        "which would tell, are not in the capture.",
+        "requests, which would tell, are not in the capture.",
         packets_of(group), them);
   return fmt::format(
       "{} came again: the path copied {}, or the sender sent {} again. The answers, which would "
@@ -166,8 +163,7 @@ std::string recovery_text(const Evidence& evidence, const Group& group) {
   if (group.role == wire::Role::response)
     return fmt::format(
         "{} came again: the request was sent again, or the path copied {}. The requests, which "
-        "would "
-        "tell, are not in the capture.",
+        "would tell, are not in the capture.",
         packets_of(group), verb(group.packets, "it", "one of them"));
   const auto may_be = [&](AnomalyKind kind) {
     return std::ranges::any_of(group.alternatives,

@@ -98,7 +98,7 @@ class Fixed(Endpoints):
     def test_a_rate_is_kept_whoever_sends(self):
         """What a nap misses is made up for, up to 10 ms of it. A machine that keeps a process
         waiting for longer costs it more, so here the rate is reached in the best tenth of a run, and
-        never exceeded by the whole; ./dev bench endpoint holds the whole to the rate."""
+        never exceeded by the whole."""
         west, east = self.wire()
         for operation in ('write', 'send', 'read'):
             pcap = self.folder / f'{operation}.pcapng'

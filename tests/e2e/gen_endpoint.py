@@ -265,7 +265,7 @@ class OverOneWire(Endpoints):
             there = self.start(GEN, 'respond', '--port', east, '--sessions', '1', '--json',
                                '--cm', '7174')
             client = self.start(GEN, 'perf', '--port', west, '--cm', '198.18.0.2:7174', '--json',
-                                '-n', '200', '-s', '9000', '--timeout', '15', '--wait', '30s')
+                                '-n', '200', '-s', '9000', '--timeout', '12', '--wait', '20s')
             ran = json.loads(self.finish(client))
             said = json.loads(self.finish(there))
         self.assertEqual((ran['iterations'], ran['failed'], ran['wrong']), (200, 0, 0))

@@ -21,7 +21,7 @@ void LoneResponses::take(const Packet& packet) {
   if (known) take_again(packet, psn, place);
   const wire::Position position = packet.info->position;
   const bool inside = position == wire::Position::middle || position == wire::Position::last;
-  if (inside && next_ && psn > *next_ && psn - *next_ < kMost)
+  if (inside && next_ && psn > *next_ && psn - *next_ < kLongestGap)
     report_.response_gap({*next_, psn - *next_, packet.number, packet.stamp}, Cause::none);
   const bool goes_on = position == wire::Position::first || position == wire::Position::middle;
   next_ = goes_on ? std::optional(psn + 1) : std::nullopt;

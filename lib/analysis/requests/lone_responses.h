@@ -28,7 +28,9 @@ class LoneResponses {
     std::uint32_t msn = 0;
     std::uint16_t ip_id = 0;
   };
-  static constexpr std::size_t kMost = 1024;  // responses that are remembered, by their PSN
+  /// Responses that are remembered, by their PSN: 2 KiB a stream, of which there may be 40,000.
+  static constexpr std::size_t kMost = 64;
+  static constexpr Sequence kLongestGap = 1024;  // packets; a longer one is another message
 
   [[nodiscard]] Sequence unwrap(std::uint32_t psn) const noexcept;
   void take_again(const Packet& packet, Sequence psn, const Seen& first);
