@@ -2,10 +2,13 @@
 #include "nic/interface.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <ifaddrs.h>
+#include <linux/ethtool.h>
 #include <linux/if_link.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <sstream>
@@ -47,6 +50,13 @@ bool Interface::is_running() const noexcept {
   ifreq request = request_for(name_);
   constexpr int kBoth = IFF_UP | IFF_RUNNING;
   return ask(SIOCGIFFLAGS, request) && (request.ifr_flags & kBoth) == kBoth;
+}
+
+bool Interface::is_lasting() const noexcept {
+  ethtool_value value{.cmd = ETHTOOL_GLINK, .data = 0};
+  ifreq request = request_for(name_);
+  request.ifr_data = reinterpret_cast<char*>(&value);
+  return ask(SIOCETHTOOL, request) || errno != ENODEV;
 }
 
 bool Interface::set_up(bool up) const noexcept {

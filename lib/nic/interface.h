@@ -46,6 +46,9 @@ class Interface {
   [[nodiscard]] bool is_up() const noexcept;
   /// True if it is set up and has a carrier.
   [[nodiscard]] bool is_running() const noexcept;
+  /// False if it is gone, or about to be: the kernel sets an interface down before it deletes it,
+  /// and answers this query (ETHTOOL_GLINK, which waits for its RTNL lock) once that has ended.
+  [[nodiscard]] bool is_lasting() const noexcept;
   /// Sets the interface up or down like `ip link set`; its peer sees the link change. Needs
   /// CAP_NET_ADMIN. Returns false if it failed.
   bool set_up(bool up) const noexcept;

@@ -355,7 +355,8 @@ Port::LinkState Port::link_state() const noexcept {
   if (interface_) {
     const unsigned index = interface_->index();
     if (index == 0 || (packet_port_ && index != packet_port_->bound_to())) return LinkState::gone;
-    return interface_->is_running() ? LinkState::up : LinkState::down;
+    if (interface_->is_running()) return LinkState::up;
+    return interface_->is_lasting() ? LinkState::down : LinkState::gone;
   }
   return pci_ && !link_up() ? LinkState::down : LinkState::up;
 }

@@ -98,7 +98,7 @@ class Kernel(unittest.TestCase):
             self.addCleanup(ip, 'netns', 'del', name)
         for name in HOSTS:
             self.join(name)
-            self.addCleanup(ip, 'link', 'del', f'{name}m')
+            self.addCleanup(self.part, name)
 
     def join(self, name):
         """A veth link from a host to the box."""
@@ -107,6 +107,11 @@ class Kernel(unittest.TestCase):
         ip('-n', name, 'link', 'set', 'far', 'mtu', str(self.mtu), 'up')
         ip('-n', name, 'addr', 'add', f'10.9.0.{HOSTS[name]}/24', 'dev', 'far')
         ip('-n', name, 'addr', 'add', f'fd00:9::{HOSTS[name]}/64', 'dev', 'far', 'nodad')
+
+    def part(self, name):
+        """Takes the link away, if a test has not done so."""
+        if pathlib.Path(f'/sys/class/net/{name}m').exists():
+            ip('link', 'del', f'{name}m')
 
     def start(self, profile='[[rule]]\nname = "r"\ndelay = "1ms"\n', port='{}', options=()):
         path = self.folder / 'p.toml'

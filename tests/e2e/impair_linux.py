@@ -85,7 +85,7 @@ class Linux(unittest.TestCase):
             self.addCleanup(ip, 'netns', 'del', name)
         for name in (WEST, EAST):
             ip('link', 'add', f'{name}m', 'type', 'veth', 'peer', 'name', 'far', 'netns', name)
-            # By itself it would go some time after its namespace, and be in the next test's way.
+            # It would go some time after its namespace otherwise, and be in the next test's way.
             self.addCleanup(ip, 'link', 'del', f'{name}m')
             ip('link', 'set', f'{name}m', 'mtu', '9500', 'up')
             ip('-n', name, 'link', 'set', 'far', 'mtu', '9500', 'up')

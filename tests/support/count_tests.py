@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Prints "passed failed skipped" of a meson test run, every test case counted, not every program;
-then, a line each, the names of those that failed. The argument is the folder with meson's
-testlog.junit.xml, which has the cases, and testlog.json, which has how each program ended."""
+then, a line each, the names of those that failed. The arguments are folders with meson's
+testlog.junit.xml, which has the cases, and testlog.json, which has how each program ended. Of a
+program that is in several folders, the last one counts.
 
+With --programs FOLDER SUITE...: prints, a line each, the programs of these suites that failed, if
+no program of another suite failed."""
+
+import collections
 import json
 import pathlib
 import sys
@@ -27,43 +32,73 @@ def owner(name, programs):
     return max((p for p in programs if p in name), key=len, default='')
 
 
-def counts(folder):
-    """(passed, failed, skipped) and the names of the failed. A log that is missing is a failure."""
+class Tally:
+    """Results of one program."""
+
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+        self.names = []  # of what failed
+
+    def fail(self, name):
+        self.failed += 1
+        self.names.append(name)
+
+
+def tallies(folder):
+    """{program: Tally}. A log that is missing is a failure."""
     folder = pathlib.Path(folder)
-    passed = failed = skipped = 0
-    names = []
+    found = collections.defaultdict(Tally)
     try:
         root = xml.etree.ElementTree.parse(folder / 'testlog.junit.xml').getroot()
         programs = ends(folder / 'testlog.json')
     except (OSError, ValueError, xml.etree.ElementTree.ParseError) as error:
-        return (0, 1, 0), [f'no result in {folder}: {error}']
-    with_cases = set()
+        found[''].fail(f'no result in {folder}: {error}')
+        return found
     for suite in root.iter('testsuite'):
-        program = owner(suite.get('name'), programs)
-        with_cases.add(program)
+        tally = found[owner(suite.get('name'), programs)]
         for case in suite.iter('testcase'):
             if case.get('name') in programs:  # a program without cases of its own: counted below
                 continue
             if is_failure(case):
-                failed += 1
-                names.append(f"{case.get('classname')} {case.get('name')}")
-                programs[program] = 'counted'
+                tally.fail(f"{case.get('classname')} {case.get('name')}")
             elif case.find('skipped') is not None or case.get('status') == 'notrun':
-                skipped += 1
+                tally.skipped += 1
             else:
-                passed += 1
+                tally.passed += 1
+    with_cases = set(found)
     for program, result in programs.items():
+        tally = found[program]
         if result == 'SKIP':
-            skipped += 1
-        elif result not in ('OK', 'counted'):
-            failed += 1
-            names.append(f'{program}: {result}')
+            tally.skipped += 1
+        elif result != 'OK' and not tally.failed:
+            tally.fail(f'{program}: {result}')
         elif result == 'OK' and program not in with_cases:
-            passed += 1
-    return (passed, failed, skipped), names
+            tally.passed += 1
+    return found
+
+
+def counts(*folders):
+    """(passed, failed, skipped) and the names of the failed."""
+    found = {}
+    for folder in folders:
+        found.update(tallies(folder))
+    of = found.values()
+    return ((sum(t.passed for t in of), sum(t.failed for t in of), sum(t.skipped for t in of)),
+            [name for t in of for name in t.names])
+
+
+def failed_programs(folder, suites):
+    """Names of the programs that failed; none if one is not of these suites."""
+    failed = [name for name, tally in tallies(folder).items() if tally.failed]
+    if any(name.partition(' / ')[0].rpartition(':')[2] not in suites for name in failed):
+        return []
+    return [name.rpartition(' / ')[2] for name in failed]
 
 
 if __name__ == '__main__':
-    totals, failures = counts(sys.argv[1])
-    print(*totals)
-    print(*failures, sep='\n')
+    if sys.argv[1] == '--programs':
+        print(*failed_programs(sys.argv[2], sys.argv[3:]), sep='\n')
+    else:
+        totals, failures = counts(*sys.argv[1:])
+        print(*totals)
+        print(*failures, sep='\n')
