@@ -175,9 +175,11 @@ class Interfaces(InFolder):
         self.assertGreater(port['not_sent']['link_down'], 1000)
         self.assertEqual(sum(port['not_sent'].values()), sent['not_sent'])
         self.assertEqual(sent['frames'] + sent['not_sent'], 15000)
-        self.assertEqual(came['flows'][0]['lost'] + came['flows'][0]['frames'],
-                         sent['frames'])
-        self.assertLessEqual(came['flows'][0]['lost'], sent['lost_in_ports'])
+        # The receiver cannot see the loss of the last frames: on a slow machine the link comes up
+        # after the last one's time.
+        unseen = sent['frames'] - came['flows'][0]['frames']
+        self.assertLessEqual(came['flows'][0]['lost'], unseen)
+        self.assertLessEqual(unseen, sent['lost_in_ports'])
 
     def test_what_the_interface_drops_is_seen(self):
         """The far end's MTU shrinks: veth drops the frames that the port has taken."""
