@@ -6,7 +6,7 @@
 
 #include "core/output.h"
 #include "dissect/commands/commands.h"
-#include "dissect/sessions/result_rows.h"
+#include "dissect/sessions/result_figures.h"
 #include "report/json_line.h"
 
 namespace lw::dissect {

@@ -5,8 +5,9 @@
 
 #include "core/output.h"
 #include "dissect/commands/commands.h"
+#include "dissect/commands/outputs.h"
 #include "dissect/fields/fields.h"
-#include "report/json_line.h"
+#include "report/figures/json.h"
 #include "report/table.h"
 
 namespace lw::dissect {
@@ -29,11 +30,7 @@ void print_text() {
 void print_rows(report::RowStyle style) {
   report::RowFormat rows(style, "longwire.field");
   for (const Field& field : field_table()) {
-    print_out(rows.line({{"name", field.name},
-                         {"type", name_of(field.type)},
-                         {"bits", field.bits},
-                         {"key", field.key},
-                         {"help", field.help}}));
+    print_out(rows.line(report::json_of(field_figures(), &field)));
   }
 }
 
@@ -51,6 +48,18 @@ ExitCode run_fields(const FieldsOptions& options) {
 }
 
 }  // namespace
+
+const FigureTable& field_figures() {
+  using Row = FigureOf<Field>;
+  static constexpr Figure kRows[] = {
+      Row::of<&Field::name>("name", "Name of the field, as in Wireshark."),
+      Row::of<&Field::type>("type", "Type."),
+      Row::of<&Field::bits>("bits", "Width, in bits; 0 if it has none."),
+      Row::of<&Field::key>("key", "Key in a roce-gen profile; empty without one."),
+      Row::of<&Field::help>("help", "Meaning.")};
+  static constexpr FigureTable kTable{"A field that list can print; a line each.", kRows};
+  return kTable;
+}
 
 app::Command fields_command() {
   auto options = std::make_shared<FieldsOptions>();

@@ -7,8 +7,8 @@
 #include "core/output.h"
 #include "core/quantity.h"
 #include "dissect/commands/commands.h"
-#include "dissect/summary/overview.h"
-#include "report/json_line.h"
+#include "dissect/summary/summary_figures.h"
+#include "report/figures/json.h"
 #include "report/table.h"
 #include "roce/describe.h"
 
@@ -16,19 +16,15 @@ namespace lw::dissect {
 namespace {
 
 using report::Align;
-using report::Json;
 using report::Table;
 
 std::string text_of(std::uint64_t number) { return fmt::format("{}", number); }
 
-Duration span_of(const Overview& overview) {
-  return overview.first ? capture::stamp_difference(*overview.last, *overview.first) : Duration{};
-}
-
-std::string heading(const std::string& file, const Overview& o) {
+std::string heading(const std::string& file, const Summary& summary) {
+  const Overview& o = summary.overview;
   std::string text =
       fmt::format("{}: {} frames, {}, over {}\n", file, o.all.frames,
-                  format_bytes(static_cast<double>(o.all.bytes)), format_duration(span_of(o)));
+                  format_bytes(static_cast<double>(o.all.bytes)), format_duration(summary.span()));
   text += fmt::format("RoCE: {} frames, {}", o.roce.frames,
                       format_bytes(static_cast<double>(o.roce.bytes)));
   if (o.cut > 0) text += fmt::format("; {} cut by the capture", o.cut);
@@ -76,59 +72,6 @@ std::string qps_text(const Overview& overview) {
   return fmt::format("\n{}", table.to_string());
 }
 
-Json count_json(const Count& count) {
-  Json row;
-  row["frames"] = count.frames;
-  row["bytes"] = count.bytes;
-  return row;
-}
-
-Json opcodes_json(const Overview& overview) {
-  Json rows = Json::array();
-  for (const auto& [opcode, count] : overview.opcodes) {
-    Json row;
-    row["opcode"] = opcode;
-    row["name"] = roce::opcode_text(opcode);
-    row.update(count_json(count));
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
-Json qps_json(const Overview& overview) {
-  Json rows = Json::array();
-  for (const auto& [key, qp] : overview.qps) {
-    Json row;
-    row["source"] = std::get<0>(key);
-    row["destination"] = std::get<1>(key);
-    row["destqp"] = std::get<2>(key);
-    row["first_psn"] = qp.first_psn;
-    row["last_psn"] = qp.last_psn;
-    row.update(count_json(qp));
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
-Json pairs_json(const Overview& overview) {
-  Json rows = Json::array();
-  for (const auto& [pair, count] : overview.pairs) {
-    Json row;
-    row["source"] = pair.first;
-    row["destination"] = pair.second;
-    row.update(count_json(count));
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
-template <class Map, class Name>
-Json counts_json(const Map& rows, Name name) {
-  Json object = Json::object();
-  for (const auto& [key, count] : rows) object[name(key)] = count_json(count);
-  return object;
-}
-
 constexpr auto kSame = [](const auto& name) { return std::string(name); };
 constexpr auto kPair = [](const Overview::AddressPair& p) { return p.first + " > " + p.second; };
 constexpr auto kQp = [](const Overview::QpKey& key) {
@@ -139,47 +82,15 @@ constexpr auto kEcn = [](std::uint8_t codepoint) { return std::string(ecn_name(c
 
 /// A few lines, then one table each for kinds of packets, opcodes, QPs, addresses, VLANs, ECN and
 /// other protocols.
-std::string summary_text(const std::string& file, const Overview& overview) {
-  return heading(file, overview) + counts_text("kind", overview.kinds, kSame) +
+std::string summary_text(const std::string& file, const Summary& summary) {
+  const Overview& overview = summary.overview;
+  return heading(file, summary) + counts_text("kind", overview.kinds, kSame) +
          counts_text("opcode", overview.opcodes, roce::opcode_text) + qps_text(overview) +
          counts_text("addresses", overview.pairs, kPair, overview.other_pairs) +
          counts_text("VLAN", overview.vlans, kSame, overview.other_vlans) +
          counts_text("ECN", overview.ecn, kEcn) + counts_text("not RoCE", overview.others, kSame) +
          counts_text("tunnels", overview.tunnels, kSame) +
          counts_text("tunnels not opened", overview.unopened_tunnels, kSame);
-}
-
-std::string summary_json(const std::vector<std::string>& files, const Overview& o) {
-  Json line;
-  if (files.size() == 1) {
-    line["file"] = files[0];
-  } else {
-    line["files"] = files;
-  }
-  line.update(count_json(o.all));
-  line["roce"] = count_json(o.roce);
-  line["roce_cut"] = o.cut;
-  line["roce_fragments"] = o.fragments;
-  line["first_ns"] = o.first ? to_ns(*o.first) : 0;
-  line["last_ns"] = o.last ? to_ns(*o.last) : 0;
-  line["span_ns"] = span_of(o).count();
-  line["kinds"] = counts_json(o.kinds, kSame);
-  line["opcodes"] = opcodes_json(o);
-  line["qps"] = qps_json(o);
-  line["addresses"] = pairs_json(o);
-  line["vlans"] = counts_json(o.vlans, kSame);
-  line["ecn"] = counts_json(o.ecn, kEcn);
-  line["not_roce"] = counts_json(o.others, kSame);
-  line["tunnels"] = counts_json(o.tunnels, kSame);
-  line["unopened_tunnels"] = counts_json(o.unopened_tunnels, kSame);
-  for (const auto& [name, others] :
-       {std::pair("qps", &o.other_qps), std::pair("addresses", &o.other_pairs),
-        std::pair("vlans", &o.other_vlans)}) {
-    if (others->flows == 0) continue;
-    line["others"][name] = count_json(*others);
-    line["others"][name]["flows"] = others->flows;
-  }
-  return report::json_line("longwire.summary", line);
 }
 
 template <class Map, class Name>
@@ -221,11 +132,13 @@ struct SummaryOptions {
 /// Judges the summary, and returns it in the requested format.
 std::string report_of(SummaryOptions& options, const Overview& overview) {
   const auto& files = options.input.files;
+  const Summary summary{files, overview};
   const std::string json = options.expectations.judged(
-      options.json, [&] { return summary_json(files, overview); }, names_of(files));
+      options.json, [&] { return report::json_line(kSummaryOutput, summary); }, names_of(files),
+      &kSummaryOutput);
   if (options.json) return json;
   return options.csv ? summary_csv(overview)
-                     : summary_text(names_of(files), overview) + options.expectations.text();
+                     : summary_text(names_of(files), summary) + options.expectations.text();
 }
 
 Result<void> check_summary(const SummaryOptions& options) {

@@ -10,7 +10,7 @@
 #include "dissect/commands/commands.h"
 #include "dissect/fields/frame_source.h"
 #include "dissect/verify/verdicts.h"
-#include "report/json_line.h"
+#include "report/figures/json.h"
 
 namespace lw::dissect {
 namespace {
@@ -21,23 +21,6 @@ struct VerifyOptions {
   bool json = false, csv = false, follow = false, no_tunnels = false;
   std::vector<std::uint16_t> roce_ports;
 };
-
-report::Json row_of(const Verdicts& v) {
-  report::Json line;
-  line["file"] = v.file;
-  line["frames"] = v.frames;
-  line["roce"] = v.roce;
-  line["icrc_ok"] = v.icrc_ok;
-  line["icrc_bad"] = v.icrc_bad;
-  line["icrc_unverifiable"] = v.icrc_unverifiable;
-  line["unknown_link_types"] = report::Json::object();
-  for (const auto& [type, frames] : v.unopened)
-    line["unknown_link_types"][std::to_string(type)] = frames;
-  line["unopened_tunnels"] = report::Json::object();
-  for (const auto& [name, frames] : v.closed) line["unopened_tunnels"][name] = frames;
-  line["damage"] = v.damage ? report::Json(v.damage->message) : report::Json();
-  return line;
-}
 
 void print_text(const Verdicts& v) {
   print_out(fmt::format("{}: {} frames, {} RoCE: ICRC {} ok, {} bad, {} unverifiable\n", v.file,
@@ -76,9 +59,10 @@ Result<void> check_verify(const VerifyOptions& options) {
 void print_verdicts(VerifyOptions& options, report::RowFormat& rows, const Verdicts& verdicts) {
   report::RowFormat lines(report::RowStyle::json, "longwire.verdict");
   const std::string line = options.expectations.judged(
-      options.json, [&] { return lines.line(row_of(verdicts)); }, verdicts.file);
+      options.json, [&] { return lines.line(report::json_of(verdicts)); }, verdicts.file,
+      &kVerdictOutput);
   if (rows.style() == report::RowStyle::text) return print_text(verdicts);
-  print_out(rows.style() == report::RowStyle::json ? line : rows.line(row_of(verdicts)));
+  print_out(rows.style() == report::RowStyle::json ? line : rows.line(report::json_of(verdicts)));
 }
 
 ExitCode run_verify(VerifyOptions& options) {

@@ -9,7 +9,9 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
+#include "dissect/extract/row_figures.h"
 #include "dissect/sessions/result_rows.h"
+#include "report/figures/json.h"
 #include "report/table.h"
 
 namespace lw::dissect {
@@ -21,13 +23,12 @@ using analysis::Range;
 using report::Json;
 
 std::string address_hex(std::uint64_t va) { return fmt::format("{:#x}", va); }
+std::string key_hex(std::uint32_t key) { return fmt::format("{:#010x}", key); }
 
-/// Adds the host and address of memory.
-void add_place(Json& row, const DataImage& image, std::uint64_t position) {
-  const bool memory = image.kind == DataKind::memory;
-  row["host"] = memory ? Json(address_text(image.host)) : Json();
-  row["r_key"] = memory ? Json(fmt::format("{:#010x}", image.r_key)) : Json();
-  row["va"] = memory ? Json(address_hex(position)) : Json();
+/// The host and address of memory.
+PlaceColumns place_at(const DataImage& image, std::uint64_t position) {
+  if (image.kind != DataKind::memory) return {};
+  return {address_text(image.host), key_hex(image.r_key), address_hex(position)};
 }
 
 /// Calls take(first, last, part) for the parts of `ranges` inside a file.
@@ -90,23 +91,24 @@ void ExtractReport::files(const std::function<void(const Json&)>& take) const {
                       written.bytes += last - first + 1;
                       ++written.ranges;
                     });
-    Json row;
-    row["file"] = file.name;
-    row["kind"] = analysis::name_of(image.kind);
-    row["point"] = image.point < points_.size() ? points_[image.point] : "";
-    row["session"] = image.session;
-    row["direction"] = image.direction;
-    row["sessions"] = image.kind == DataKind::memory ? Json(image.sessions) : Json({image.session});
-    add_place(row, image, file.first);
-    row["length"] = file.last - file.first + 1;
-    row["written_bytes"] = written.bytes;
-    row["ranges"] = written.ranges;
-    row["missing_bytes"] = missing[&file].bytes;
-    row["gaps"] = missing[&file].ranges;
-    row["messages"] = image.messages;
-    row["packets"] = image.packets;
-    row["repeated_packets"] = image.repeated;
-    take(row);
+    ExtractedFile row{.file = file.name,
+                      .kind = image.kind,
+                      .point = image.point < points_.size() ? points_[image.point] : "",
+                      .session = image.session,
+                      .direction = image.direction,
+                      .sessions = {image.session},
+                      .place = place_at(image, file.first),
+                      .length = file.last - file.first + 1,
+                      .written_bytes = written.bytes,
+                      .ranges = written.ranges,
+                      .missing_bytes = missing[&file].bytes,
+                      .gaps = missing[&file].ranges,
+                      .messages = image.messages,
+                      .packets = image.packets,
+                      .repeated_packets = image.repeated};
+    if (image.kind == DataKind::memory)
+      row.sessions.assign(image.sessions.begin(), image.sessions.end());
+    take(report::json_of(row));
   }
 }
 
@@ -115,15 +117,13 @@ void ExtractReport::ranges(const std::function<void(const Json&)>& take) const {
     const DataImage& image = extractor_.images()[file.image];
     const auto take_range = [&](std::uint64_t first, std::uint64_t last,
                                 const analysis::Ranges::Part& part) {
-      Json row;
-      row["file"] = file.name;
-      row["offset"] = first - file.first;
-      add_place(row, image, first);
-      row["bytes"] = last - first + 1;
-      row["first_frame"] = part.first_frame;
-      row["last_frame"] = part.last_frame;
-      row["packets"] = part.additions;
-      take(row);
+      take(report::json_of(ExtractedRange{.file = file.name,
+                                          .offset = first - file.first,
+                                          .place = place_at(image, first),
+                                          .bytes = last - first + 1,
+                                          .first_frame = part.first_frame,
+                                          .last_frame = part.last_frame,
+                                          .packets = part.additions}));
     };
     for_each_inside(image.written, file, take_range);
   }
@@ -133,47 +133,38 @@ void ExtractReport::gaps(const std::function<void(const Json&)>& take) const {
   for (const Gap& gap : gaps_) {
     const DataImage& image = extractor_.images()[gap.image];
     const bool has_offset = gap.file != nullptr && gap.range.first >= gap.file->first;
-    Json row;
-    row["file"] = gap.file != nullptr ? Json(gap.file->name) : Json();
-    row["kind"] = analysis::name_of(image.kind);
-    row["session"] = image.session;
-    row["direction"] = image.direction;
-    row["offset"] = has_offset ? Json(gap.range.first - gap.file->first) : Json();
-    add_place(row, image, gap.range.first);
-    row["bytes"] = gap.range.length();
-    take(row);
+    ExtractedGap row{.kind = image.kind,
+                     .session = image.session,
+                     .direction = image.direction,
+                     .place = place_at(image, gap.range.first),
+                     .bytes = gap.range.length()};
+    if (gap.file != nullptr) row.file = gap.file->name;
+    if (has_offset) row.offset = gap.range.first - gap.file->first;
+    take(report::json_of(row));
   }
 }
 
 void ExtractReport::unplaced(const std::function<void(const Json&)>& take) const {
   for (const auto& [key, left] : extractor_.leftovers()) {
     const auto& [session, direction] = key;
-    const auto row_of = [&](std::string_view reason, std::uint64_t packets, const Json& bytes) {
-      Json row;
-      row["session"] = session;
-      row["direction"] = direction;
-      row["reason"] = reason;
-      row["packets"] = packets;
-      row["bytes"] = bytes;
-      return row;
-    };
     for (std::size_t reason = 0; reason < analysis::kUnplacedReasons; ++reason) {
       const analysis::UnplacedPackets& some = left.unplaced[reason];
       if (some.packets == 0) continue;
-      Json row = row_of(analysis::name_of(static_cast<analysis::Unplaced>(reason)), some.packets,
-                        some.bytes);
-      row["first_frame"] = some.first_frame;
-      row["last_frame"] = some.last_frame;
-      row["first_psn"] = nullptr;
-      take(row);
+      take(report::json_of(
+          UnplacedRow{.session = session,
+                      .direction = direction,
+                      .reason = analysis::name_of(static_cast<analysis::Unplaced>(reason)),
+                      .packets = some.packets,
+                      .bytes = some.bytes,
+                      .first_frame = some.first_frame,
+                      .last_frame = some.last_frame}));
     }
-    for (const auto& [first, part] : left.missing.parts()) {
-      Json row = row_of("not_captured", part.last - first + 1, nullptr);
-      row["first_frame"] = nullptr;
-      row["last_frame"] = nullptr;
-      row["first_psn"] = first & wire::Psn::kMask;
-      take(row);
-    }
+    for (const auto& [first, part] : left.missing.parts())
+      take(report::json_of(UnplacedRow{.session = session,
+                                       .direction = direction,
+                                       .reason = "not_captured",
+                                       .packets = part.last - first + 1,
+                                       .first_psn = first & wire::Psn::kMask}));
   }
 }
 
@@ -254,24 +245,16 @@ std::string ExtractReport::text(const std::string& folder) const {
 }
 
 Json extracted_message_row(const analysis::DataMessage& message, const DataImage& image) {
-  Json row;
-  row["kind"] = analysis::name_of(image.kind);
-  row["session"] = message.session;
-  row["direction"] = message.direction;
-  row["operation"] = wire::name_of(message.operation);
-  row["offset"] = image.kind == DataKind::memory ? Json() : Json(message.position);
-  row["bytes"] = message.bytes;
-  row["missing_bytes"] = message.missing;
-  row["partial"] = message.partial;
-  row["host"] = image.kind == DataKind::memory ? Json(address_text(image.host)) : Json();
-  row["r_key"] = message.has_address ? Json(fmt::format("{:#010x}", message.r_key)) : Json();
-  row["va"] = message.has_address ? Json(address_hex(message.va)) : Json();
-  row["immediate"] =
-      message.has_immediate ? Json(fmt::format("{:#010x}", message.immediate)) : Json();
-  row["first_psn"] = message.first_psn;
-  row["first_frame"] = message.first_frame;
-  row["last_frame"] = message.last_frame;
-  return row;
+  const bool memory = image.kind == DataKind::memory;
+  ExtractedMessage row{.message = message, .kind = image.kind};
+  if (memory) row.place.host = address_text(image.host);
+  if (!memory) row.offset = message.position;
+  if (message.has_address) {
+    row.place.r_key = key_hex(message.r_key);
+    row.place.va = address_hex(message.va);
+  }
+  if (message.has_immediate) row.immediate = key_hex(message.immediate);
+  return report::json_of(row);
 }
 
 }  // namespace lw::dissect

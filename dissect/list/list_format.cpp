@@ -220,4 +220,22 @@ std::unique_ptr<ListFormat> make_list_format(ListLayout layout) {
   return std::make_unique<TextList>(layout.time);
 }
 
+const FigureTable& frame_figures() {
+  static constexpr FigureType kNumber{FigureType::Shape::field}, kText{FigureType::Shape::text};
+  static const auto kRows = [] {
+    std::vector<Figure> rows;
+    for (const Field& field : field_table())
+      rows.push_back({.name = field.name,
+                      .meaning = field.help.empty() ? field.name : field.help,
+                      .empty = Figure::Empty::left_out,
+                      .type = field.type == FieldType::number ? &kNumber : &kText});
+    return rows;
+  }();
+  static const FigureTable kTable{
+      "A frame; a line each. Fields have the names of Wireshark; a field that the frame lacks is "
+      "left out. Several values of a field are one text, joined by commas.",
+      kRows};
+  return kTable;
+}
+
 }  // namespace lw::dissect

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/figure.h"
 #include "dissect/fields/fields.h"
 
 namespace lw::dissect {
@@ -33,5 +34,11 @@ struct ListLayout {
 };
 
 std::unique_ptr<ListFormat> make_list_format(ListLayout layout);
+
+/// The table of a line of JSON, made of field_table(). For its schema: the lines are made without
+/// it.
+const FigureTable& frame_figures();
+inline constexpr JsonOutput kFrameOutput{
+    .name = "frame", .title = "roce-dissect list --json", .figures = &frame_figures};
 
 }  // namespace lw::dissect

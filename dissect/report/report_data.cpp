@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/command_line.h"
+#include "dissect/sessions/result_figures.h"
 #include "wire/psn.h"
 
 namespace lw::dissect {

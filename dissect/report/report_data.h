@@ -8,6 +8,7 @@
 #include "dissect/explain/explanation.h"
 #include "dissect/report/session_plots.h"
 #include "dissect/sessions/result_rows.h"
+#include "report/json_line.h"
 
 namespace lw::dissect {
 

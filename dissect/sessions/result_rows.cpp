@@ -14,57 +14,6 @@ using analysis::Anomaly;
 using analysis::Message;
 using analysis::Session;
 using analysis::StreamCounts;
-using report::Json;
-
-Json optional_json(const auto& value) { return value ? Json(*value) : Json(); }
-
-double seconds_of(Duration duration) { return static_cast<double>(duration.count()) / 1e9; }
-
-Json quantile(const CompactHistogram& histogram, double share) {
-  return histogram.count() == 0 ? Json() : Json(histogram.quantile(share));
-}
-
-Json naks_json(const StreamCounts& counts) {
-  Json naks = Json::object();
-  for (const auto& [code, count] : counts.naks) naks[fmt::format("{}", code)] = count;
-  return naks;
-}
-
-void add_requests(Json& row, const StreamCounts& counts, std::uint64_t messages) {
-  const double span = seconds_of(capture::stamp_difference(counts.last, counts.first));
-  row["operations"] = operations_text(counts);
-  row["requests"] = counts.packets;
-  row["responses"] = counts.responses;
-  row["messages"] = messages;
-  row["payload_bytes"] = counts.payload;
-  row["first_psn"] = optional_json(counts.first_psn);
-  row["duration_ns"] = capture::stamp_difference(counts.last, counts.first).count();
-  row["goodput_bps"] = span > 0 ? Json(static_cast<double>(counts.payload) * 8 / span) : Json();
-  row["resent"] = counts.resent;
-  row["resent_share"] = counts.packets == 0 ? 0.0
-                                            : static_cast<double>(counts.resent) /
-                                                  static_cast<double>(counts.packets);
-  row["recoveries"] = counts.recoveries;
-  row["duplicates"] = counts.duplicates + counts.responses_duplicated;
-  row["out_of_order"] = counts.out_of_order + counts.responses_late;
-  row["psns_skipped"] = counts.lost;
-  row["response_psns_skipped"] = counts.responses_lost;
-  row["psns_missing_in_capture"] = counts.missing;
-  row["naks"] = naks_json(counts);
-  row["rnr_naks"] = counts.rnr_naks;
-  row["rtt_samples"] = counts.rtt.count();
-  row["rtt_min_ns"] = counts.rtt.count() == 0 ? Json() : Json(counts.rtt.minimum());
-  row["rtt_p50_ns"] = quantile(counts.rtt, 0.5);
-  row["rtt_p90_ns"] = quantile(counts.rtt, 0.9);
-  row["rtt_p99_ns"] = quantile(counts.rtt, 0.99);
-  row["most_outstanding"] = counts.most_outstanding;
-  row["most_reads"] = counts.most_reads;
-}
-
-std::string encapsulation_name(wire::Encapsulation encapsulation) {
-  if (encapsulation == wire::Encapsulation::grh) return "RoCEv1";
-  return encapsulation == wire::Encapsulation::ipv4 ? "RoCEv2/IPv4" : "RoCEv2/IPv6";
-}
 
 std::string_view arrow(std::uint8_t direction) { return direction == 0 ? "->" : "<-"; }
 
@@ -72,14 +21,6 @@ std::string_view arrow(std::uint8_t direction) { return direction == 0 ? "->" : 
 bool names_its_cause(const Anomaly& anomaly) {
   using analysis::AnomalyKind;
   return anomaly.kind == AnomalyKind::nak || anomaly.kind == AnomalyKind::rnr_nak;
-}
-
-Json alternatives_json(const Anomaly& anomaly) {
-  Json all = Json::array();
-  for (const analysis::Hypothesis& one : anomaly.alternatives)
-    all.push_back(
-        {{"kind", analysis::name_of(one.kind)}, {"cause", analysis::token_of(one.cause)}});
-  return all;
 }
 
 /// "lost before the capture point, or missing in the capture"; "the capture cannot tell why".
@@ -92,12 +33,6 @@ std::string cause_words(const Anomaly& anomaly) {
     words += fmt::format("{}{}", words.empty() ? "" : ", or ", analysis::name_of(one.cause));
   return words;
 }
-
-Json address_json(const Message& message) {
-  return message.has_address ? Json(fmt::format("{:#x}", message.va)) : Json();
-}
-
-constexpr std::pair<const char*, double> kShares[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}};
 
 }  // namespace
 
@@ -122,65 +57,6 @@ bool has_traffic(const Session& session, std::uint8_t direction) {
     return one.stream != nullptr;
   // The bad ICRC of a single packet may come from a damaged header.
   return one.packets > 1 || one.bad_icrcs < one.packets;
-}
-
-Json session_row(const analysis::Analyst& analyst, const CapturePoints& points,
-                 const Session& session, std::uint8_t direction) {
-  const Session::Direction& there = session.directions[direction];
-  const Session::Direction& back = session.directions[1 - direction];
-  const bool is_there = there.flow != analysis::QpFlow::kNone;
-  const analysis::QpFlow& flow = analyst.flows()[is_there ? there.flow : back.flow];
-  const Ends ends = ends_of(analyst, session, direction);
-  Json row;
-  row["session"] = session.number;
-  row["direction"] = direction;
-  row["point"] = points.names()[flow.key.point];
-  row["transport"] = wire::name_of(flow.transport);
-  row["encapsulation"] = encapsulation_name(flow.encapsulation);
-  row["from"] = ends.from_address;
-  row["from_qp"] = optional_json(ends.from_qp);
-  row["to"] = ends.to_address;
-  row["to_qp"] = optional_json(ends.to_qp);
-  row["paired_by"] = analysis::name_of(flow.paired_by);
-  row["first_frame"] = session.first_frame;
-  row["packets"] = there.packets;
-  row["mtu"] = is_there ? optional_json(analyst.flows().mtu_of(there.flow)) : Json();
-  static const StreamCounts kNothing;
-  add_requests(row, there.stream ? there.stream->counts() : kNothing,
-               there.stream ? there.stream->messages() : 0);
-  row["bad_icrcs"] = there.bad_icrcs;
-  row["ce"] = there.congested;
-  row["ce_share"] = there.packets == 0
-                        ? 0.0
-                        : static_cast<double>(there.congested) / static_cast<double>(there.packets);
-  row["cnps"] = back.cnps;  // to the sender of this direction
-  row["cnp_spacing_p50_ns"] = back.cnp_spacing ? quantile(*back.cnp_spacing, 0.5) : Json();
-  return row;
-}
-
-Json message_row(const Message& message) {
-  Json row;
-  row["session"] = message.session;
-  row["direction"] = message.direction;
-  row["transport"] = wire::name_of(message.transport);
-  row["operation"] = wire::name_of(message.operation);
-  row["bytes"] = message.bytes;
-  row["packets"] = message.packets;
-  row["va"] = address_json(message);
-  row["r_key"] = message.has_address ? Json(fmt::format("{:#010x}", message.r_key)) : Json();
-  row["immediate"] =
-      message.has_immediate ? Json(fmt::format("{:#010x}", message.immediate)) : Json();
-  row["first_psn"] = message.first_psn;
-  row["first_frame"] = message.first_frame;
-  row["last_frame"] = message.last_frame;
-  row["completion_frame"] = message.completion ? Json(message.completion->frame) : Json();
-  row["latency_ns"] =
-      message.completion
-          ? Json(capture::stamp_difference(message.completion->stamp, message.first_stamp).count())
-          : Json();
-  row["resent_packets"] = message.resent;
-  row["partial"] = message.partial;
-  return row;
 }
 
 std::string message_text(const Message& message) {
@@ -212,45 +88,6 @@ void add_to(MessageGroups& groups, Grouping by, const Message& message) {
   }
   group.latency.add(
       capture::stamp_difference(message.completion->stamp, message.first_stamp).count());
-}
-
-Json group_row(Grouping by, const MessageGroups::value_type& entry) {
-  const auto& [operation, size] = entry.first;
-  const MessageGroup& group = entry.second;
-  Json row;
-  if (by != Grouping::size) row["operation"] = operation;
-  if (by != Grouping::operation) row["size"] = size;
-  row["messages"] = group.messages;
-  row["bytes"] = group.bytes;
-  row["resent_packets"] = group.resent;
-  row["without_completion"] = group.incomplete;
-  const bool any = group.latency.count() > 0;
-  row["latency_min_ns"] = any ? Json(group.latency.minimum()) : Json();
-  for (const auto& [name, share] : kShares)
-    row[fmt::format("latency_{}_ns", name)] = any ? Json(group.latency.quantile(share)) : Json();
-  row["latency_max_ns"] = any ? Json(group.latency.maximum()) : Json();
-  return row;
-}
-
-Json anomaly_row(const Anomaly& anomaly) {
-  Json row;
-  row["frame"] = anomaly.frame;
-  row["last_frame"] = anomaly.last_frame;
-  row["time_ns"] = to_ns(anomaly.stamp);
-  row["session"] = anomaly.session;
-  row["direction"] = anomaly.direction;
-  row["kind"] = analysis::name_of(anomaly.kind);
-  row["certainty"] = analysis::name_of(anomaly.certainty);
-  row["cause"] = analysis::token_of(anomaly.cause);
-  row["cause_text"] = analysis::name_of(anomaly.cause);
-  row["alternatives"] = alternatives_json(anomaly);
-  row["role"] = wire::name_of(anomaly.role);
-  row["psn"] = anomaly.psn;
-  row["packets"] = anomaly.packets;
-  row["duration_ns"] = anomaly.duration.count();
-  row["related_frame"] = anomaly.related_frame == 0 ? Json() : Json(anomaly.related_frame);
-  row["detail"] = anomaly.detail;
-  return row;
 }
 
 std::string anomaly_words(const Anomaly& anomaly) {

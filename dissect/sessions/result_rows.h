@@ -7,22 +7,16 @@
 #include <tuple>
 
 #include "dissect/sessions/capture_analysis.h"
-#include "report/json_line.h"
 
 namespace lw::dissect {
 
-/// A row of `sessions`: one for each direction with requests or with responses to them.
-report::Json session_row(const analysis::Analyst& analyst, const CapturePoints& points,
-                         const analysis::Session& session, std::uint8_t direction);
 /// Whether a direction has anything to report.
 bool has_traffic(const analysis::Session& session, std::uint8_t direction);
 /// "SEND, WRITE", the operations of a direction's requests.
 std::string operations_text(const analysis::StreamCounts& counts);
 
-report::Json message_row(const analysis::Message& message);
 std::string message_text(const analysis::Message& message);
 
-report::Json anomaly_row(const analysis::Anomaly& anomaly);
 /// One line: "frame 12  session 1 ->  psn_gap  PSN 5, 3 packets: lost before the capture point".
 std::string anomaly_text(const analysis::Anomaly& anomaly);
 /// The part of that line after the kind.
@@ -36,8 +30,6 @@ enum class Grouping : std::uint8_t { none, operation, size, operation_and_size }
 /// By operation and size; a part that is not in `Grouping` is empty or 0.
 using MessageGroups = std::map<std::tuple<std::string_view, std::uint64_t>, MessageGroup>;
 void add_to(MessageGroups& groups, Grouping by, const analysis::Message& message);
-/// A row of `messages --by`.
-report::Json group_row(Grouping by, const MessageGroups::value_type& entry);
 
 /// "1 packet", "3 packets".
 std::string counted(std::uint64_t count, std::string_view noun);

@@ -12,11 +12,17 @@
 #include "dissect/fields/fields.h"
 #include "dissect/fields/recent_map.h"
 
+namespace lw {
+struct FigureTable;
+}
+
 namespace lw::dissect {
 
 struct Count {
   std::uint64_t frames = 0,
                 bytes = 0;  // bytes as on the wire, from the link header
+
+  static const FigureTable& figures();
 };
 
 /// Traffic from one address to one destination QP.

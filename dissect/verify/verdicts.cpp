@@ -70,6 +70,32 @@ Verdicts verify_file(const std::string& path, const FrameReading& reading) {
   return verdicts;
 }
 
+const FigureTable& Verdicts::figures() {
+  using Row = FigureOf<Verdicts>;
+  static constexpr Figure kRows[] = {
+      Row::of<&Verdicts::file>("file", "The capture."),
+      Row::of<&Verdicts::frames>("frames", "Frames.", Unit::frames),
+      Row::of<&Verdicts::roce>("roce", "RoCE frames.", Unit::frames),
+      Row::of<&Verdicts::icrc_ok>("icrc_ok", "Right ICRCs."),
+      Row::of<&Verdicts::icrc_bad>("icrc_bad", "Wrong ICRCs."),
+      Row::of<&Verdicts::icrc_unverifiable>("icrc_unverifiable",
+                                            "ICRCs of truncated frames and fragments."),
+      Row::of<[](const Verdicts& verdicts) {
+        std::vector<std::pair<std::string, std::uint64_t>> types;
+        for (const auto& [type, frames] : verdicts.unopened)
+          types.emplace_back(std::to_string(type), frames);
+        return types;
+      }>("unknown_link_types", "Frames by unknown link type.", Unit::frames),
+      Row::of<&Verdicts::closed>("unopened_tunnels", "Frames by tunnel that is not opened.",
+                                 Unit::frames),
+      Row::of<[](const Verdicts& verdicts) {
+        return verdicts.damage ? &verdicts.damage->message : nullptr;
+      }>("damage", "Where and why the file ends early; null if it is whole.")
+          .or_null()};
+  static constexpr FigureTable kTable{"ICRCs of a capture; a line each.", kRows};
+  return kTable;
+}
+
 int exit_of(const Verdicts& verdicts) noexcept {
   if (verdicts.damage) return to_int(verdicts.damage->exit);
   return to_int(verdicts.icrc_bad > 0 ? ExitCode::failed : ExitCode::done);

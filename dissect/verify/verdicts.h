@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/figure.h"
 #include "dissect/fields/frame_source.h"
 
 namespace lw::dissect {
@@ -30,7 +31,13 @@ struct Verdicts {
   std::map<std::string, std::uint64_t> closed;  // frames in tunnels that cannot be opened, by name
   std::vector<BadFrame> first_bad;              // the first ten
   std::optional<Error> damage;                  // why reading stopped before the end of the file
+
+  static const FigureTable& figures();
 };
+inline constexpr JsonOutput kVerdictOutput{.name = "verdict",
+                                           .title = "roce-dissect verify --json",
+                                           .figures = &Verdicts::figures,
+                                           .judged = true};
 
 /// Checks every ICRC of a capture, also inside tunnels unless `reading` says otherwise. Cut frames
 /// and fragments of RoCE packets are unverifiable.

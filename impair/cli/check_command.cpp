@@ -2,22 +2,20 @@
 #include <memory>
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
 #include "core/output.h"
 #include "core/quantity.h"
 #include "emulator/path.h"
 #include "impair/cli/commands.h"
-#include "impair/datapath/configuration.h"
+#include "impair/cli/profile_check.h"
 #include "impair/report/rule_report.h"
 #include "nic/packet_port.h"
-#include "report/json_line.h"
+#include "report/figures/json.h"
 
 namespace lw::impair {
 namespace {
 
 using config::ImpairProfile;
-using Json = nlohmann::ordered_json;
 
 struct CheckOptions {
   ProfileOptions source;
@@ -65,60 +63,11 @@ void print_flight(const ImpairProfile& profile) {
   }
 }
 
-Json way_json(const emulator::Path& path, emulator::Direction way) {
-  Json equipment = Json::array();
-  for (const auto& item : path.equipment)
-    if (covers(item.ways, way))
-      equipment.push_back(
-          {{"name", item.name}, {"count", item.count}, {"latency_ns", item.latency.count()}});
-  return {{"km", length_km(path, way)},
-          {"fibre_ns", fibre_delay(path, way).count()},
-          {"equipment_ns", equipment_delay(path, way).count()},
-          {"one_way_ns", one_way_delay(path, way).count()},
-          {"equipment", std::move(equipment)}};
-}
-
-Json path_json(const emulator::Path& path) {
-  using enum emulator::Direction;
-  return {{"name", path.name},
-          {"round_trip_ns", round_trip(path).count()},
-          {name_of(west_to_east), way_json(path, west_to_east)},
-          {name_of(east_to_west), way_json(path, east_to_west)}};
-}
-
-Json check_json(const ImpairProfile& profile) {
-  const Sizing sizing = size_for(profile);
-  const double rate = profile.capacity.rate_bps;
-  const Duration delay = profile.longest_delay();
-  Json json = {{"profile", profile.name}, {"seed", profile.seed}};
-  if (profile.path) json["path"] = path_json(*profile.path);
-  json["rules"] = rules_json(profile);
-  if (!profile.events.empty()) json["events"] = events_json(profile.events);
-  if (!profile.acts->empty()) json["scenario"] = scenario_json(profile);
-  json["rate_bps"] = rate;
-  json["delay_ns"] = delay.count();
-  json["bandwidth_delay_bytes"] = emulator::bandwidth_delay_bytes(rate, delay);
-  for (const auto& line : emulator::flight_table(rate, delay))
-    json["in_flight"].push_back(
-        {{"payload", line.payload}, {"frame", line.frame}, {"frames", line.frames}});
-  json["memory"] = {
-      {"frames_per_direction", sizing.frames_per_direction},
-      {"buffers", sizing.buffers},
-      {"reserve_ns", profile.capacity.reserve.count()},
-      {"buffer_bytes", sizing.buffer_bytes},
-      {"arena_bytes", 2 * sizing.arena_bytes},
-      {"release_queue_bytes", sizing.queue_bytes},
-      {"rule_queue_bytes", sizing.stage_bytes},
-      {"bytes", sizing.memory()},
-      {"interface_ring_bytes", nic::PacketPort::ring_bytes(profile.capacity.largest_frame)}};
-  return json;
-}
-
 ExitCode check(const CheckOptions& options) {
   const auto profile = config::load_impair_profile(options.source.profile, options.source.changes);
   if (!profile) return print_error(profile.error());
   if (options.json) {
-    print_out(report::json_line("longwire.impair_check", check_json(*profile)));
+    print_out(report::json_line(kCheckOutput, ProfileCheck{*profile, size_for(*profile)}));
   } else {
     if (profile->path) print_path(*profile->path);
     print_out(fmt::format("{}{}{}", rules_text(*profile), events_text(*profile),

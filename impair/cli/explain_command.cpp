@@ -3,12 +3,11 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "core/output.h"
 #include "impair/cli/commands.h"
 #include "impair/report/explanation.h"
-#include "report/json_line.h"
+#include "report/figures/json.h"
 
 namespace lw::impair {
 namespace {
@@ -21,7 +20,7 @@ struct ExplainOptions {
 ExitCode explain(const ExplainOptions& options) {
   const auto profile = config::load_impair_profile(options.source.profile, options.source.changes);
   if (!profile) return print_error(profile.error());
-  print_out(options.json ? report::json_line(explanation_json(*profile))
+  print_out(options.json ? report::json_line(kExplanationOutput, *profile)
                          : explanation_text(*profile));
   return ExitCode::done;
 }

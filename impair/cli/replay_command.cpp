@@ -9,7 +9,6 @@
 
 #include <fmt/core.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "app/stop_signal.h"
 #include "core/error.h"
@@ -23,7 +22,7 @@
 #include "impair/report/report.h"
 #include "impair/report/report_plots.h"
 #include "nic/clock.h"
-#include "report/json_line.h"
+#include "report/figures/json.h"
 #include "report/live_view.h"
 
 namespace lw::impair {
@@ -84,8 +83,7 @@ class ReplayView {
 struct ReplayOutcome {
   Report report;
   std::optional<Error> damage;
-  std::uint64_t not_captured = 0;  // frames missing in a recording, by their numbers
-  bool stopped = false;            // a signal ended it before the end of the capture
+  bool stopped = false;  // a signal ended it before the end of the capture
 };
 
 constexpr std::uint64_t kLeastRoom = 1024, kBeyondAllMemory = std::uint64_t{1} << 40;  // frames
@@ -198,7 +196,7 @@ Result<ReplayOutcome> replay(const LiveProfile::Version& version, const ReplayCo
       .damage = source->damage(),
       .stopped = stopped};
   runner->report(outcome.report);
-  outcome.not_captured = source->missing();
+  outcome.report.not_captured = source->missing();
   if (*ledger) {
     report_at_end((*ledger)->close());
     outcome.report.ledger =
@@ -222,32 +220,28 @@ struct ReplayOptions {
   bool dry_run = false;
 };
 
-std::string json_of(const ReplayOutcome& outcome) {
-  auto json = to_json(outcome.report);
-  if (outcome.not_captured) json["not_captured"] = outcome.not_captured;
-  return report::json_line("longwire.impair_run", json);
-}
-
 /// Evaluates and prints the report, and prints errors. Returns the exit status.
 ExitCode report_on(const ReplayOutcome& outcome, const report::RateHistory& history,
                    ReplayOptions& options) {
   app::Expectations& expectations = options.output.expectations;
   app::HtmlReport& html = options.output.html;
   const std::string json = expectations.judged(
-      options.output.json || html.wanted(), [&] { return json_of(outcome); }, "roce-impair replay");
+      options.output.json || html.wanted(),
+      [&] { return report::json_line(kRunOutput, outcome.report); }, "roce-impair replay",
+      &kRunOutput);
   if (html.wanted()) {
-    html.add_report(json);
+    html.add_report(json, &kRunOutput);
     for (report::Plot& plot : plots_of(outcome.report)) html.add_plot(std::move(plot));
     for (report::Plot& plot : history.plots()) html.add_plot(std::move(plot));
   }
   print_report(options.output.json ? json : to_text(outcome.report) + expectations.text(),
                options.replay.out == "-");
   const ExitCode expected = expectations.finish("roce-impair replay");
-  if (outcome.not_captured)
+  if (outcome.report.not_captured)
     fmt::print(stderr,
                "{}: {} received frames are missing in it, by the numbers of the others: from the "
                "first of them, draws and frame counts differ from the run's\n",
-               options.replay.input.in, outcome.not_captured);
+               options.replay.input.in, outcome.report.not_captured);
   if (outcome.damage) return std::max(expected, print_error(*outcome.damage));
   if (outcome.stopped)
     return std::max(expected,

@@ -18,7 +18,7 @@
 #include "impair/report/report.h"
 #include "impair/report/report_plots.h"
 #include "nic/eal.h"
-#include "report/json_line.h"
+#include "report/figures/json.h"
 #include "report/live_view.h"
 
 namespace lw::impair {
@@ -135,7 +135,7 @@ void add_to_page(RunOptions& options, const Report& report, const report::RateHi
                  const std::string& json) {
   app::HtmlReport& html = options.output.html;
   if (!html.wanted()) return;
-  html.add_report(json);
+  html.add_report(json, &kRunOutput);
   for (report::Plot& plot : plots_of(report)) html.add_plot(std::move(plot));
   for (report::Plot& plot : history.plots()) html.add_plot(std::move(plot));
   html.add_port("--west", options.west);
@@ -160,8 +160,7 @@ ExitCode execute(RunOptions& options) {
   if (!report) return print_error(report.error());
   const std::string json = expectations.judged(
       options.output.json || options.output.html.wanted(),
-      [&] { return report::json_line("longwire.impair_run", to_json(*report)); },
-      "roce-impair run");
+      [&] { return report::json_line(kRunOutput, *report); }, "roce-impair run", &kRunOutput);
   add_to_page(options, *report, history, json);
   print_report(options.output.json ? json : to_text(*report) + expectations.text());
   const ExitCode expected = expectations.finish("roce-impair run");
@@ -267,7 +266,9 @@ ExitCode print_plan(std::string_view command, const config::ImpairProfile& profi
     plan[what] = name;
     text += fmt::format("  {:<12}{}\n", what, name);
   }
-  plan["explanation"] = explanation_json(profile);
+  plan["explanation"] = {{"schema", "longwire.profile_explanation"},
+                         {"version", kExplanationOutput.version}};
+  plan["explanation"].update(report::json_of(explanation_figures(), &profile));
   print_out(json ? report::json_line(plan) : text + "\n" + explanation_text(profile));
   return ExitCode::done;
 }

@@ -10,9 +10,7 @@
 
 #include "core/json.h"
 #include "impair/datapath/configuration.h"
-#include "impair/report/report.h"
-#include "impair/report/rule_report.h"
-#include "report/json_line.h"
+#include "report/figures/json.h"
 
 namespace lw::impair {
 namespace {
@@ -81,29 +79,15 @@ std::optional<config::Value> value_of(const Json& json, int depth = 8) {
   return config::Value{kNowhere, std::move(entries)};
 }
 
-Json refusal(const Error& error) {
-  return {{"ok", false}, {"error", error.message}, {"exit", to_int(error.exit)}};
-}
-
-/// Formats the report with a histogram of the requested delays: [first, last, frames], in ns.
-Json report_json(const Report& report) {
-  Json json = to_json(report);
-  for (std::size_t i = 0; i < report.directions.size(); ++i) {
-    Json& delays = json["directions"][i]["delays_ns"] = Json::array();
-    for (const auto& bucket : report.directions[i].delays)
-      delays.push_back({bucket.first, bucket.last, bucket.count});
-  }
-  return json;
-}
+std::string line_of(const Answer& answer) { return report::json_line(kControlOutput, answer); }
 
 }  // namespace
 
 const config::ClientFiles Control::kNoFiles;
 
 SharedText Control::answer(std::string_view request, Access access) {
-  const auto line = [](const Result<Json>& answer) {
-    return std::make_shared<const std::string>(
-        report::json_line("longwire.control", answer ? *answer : refusal(answer.error())));
+  const auto line = [](const Result<Answer>& answer) {
+    return std::make_shared<const std::string>(line_of(answer ? *answer : refusal(answer.error())));
   };
   const Json json = parse_json(request);
   if (!json.is_object()) return line(fail("expected a JSON object"));
@@ -122,42 +106,38 @@ SharedText Control::answer(std::string_view request, Access access) {
 }
 
 std::string Control::too_long(std::size_t most) {
-  return report::json_line(
-      "longwire.control",
+  return line_of(
       refusal({fmt::format("expected a request of {} bytes at most, found a longer line", most)}));
 }
 
 SharedText Control::show() {
   const std::lock_guard lock(show_);
-  return shown_.get([this] { return report::json_line("longwire.control", shown()); });
+  return shown_.get([this] { return line_of(shown()); });
 }
 
-Result<Json> Control::preview(const Request& request) const {
+Result<Answer> Control::preview(const Request& request) const {
   const auto edits = edits_of(request.json, request.only);
   if (!edits) return std::unexpected(edits.error());
   const auto profile = run_.preview(*edits);
   if (!profile) return std::unexpected(profile.error());
-  return Json{
-      {"ok", true},
-      {"rules", rules_json(*profile)},
-      {"text", rules_text(*profile) + "in flight each way: " + arithmetic(*profile) + "\n"}};
+  return Answer{
+      .rules = rule_rows(*profile),
+      .text = rules_text(*profile) + "in flight each way: " + arithmetic(*profile) + "\n"};
 }
 
-Result<Json> Control::records() const {
+Result<Answer> Control::records() const {
   const auto lines = run_.records();
   if (!lines) return std::unexpected(lines.error());
-  Json answer = {{"ok", true}, {"records", Json::array()}, {"text", ""}};
-  std::string text;
+  Answer answer{.records = std::vector<JsonText>(), .text = ""};
   for (const std::string& line : *lines) {
-    answer["records"].push_back(Json::parse(line));
-    text += line + "\n";
+    answer.records->push_back({line});
+    *answer.text += line + "\n";
   }
-  answer["text"] = std::move(text);
   return answer;
 }
 
 /// Refuses a file that exists, also a link that leads nowhere: it may belong to another run.
-Result<Json> Control::record(const Request& request) {
+Result<Answer> Control::record(const Request& request) {
   const auto file = request.json.find("file");
   if (file == request.json.end() || !file->is_string()) return fail("record: expected a \"file\"");
   const auto name = file->get<std::string>();
@@ -171,22 +151,22 @@ Result<Json> Control::record(const Request& request) {
   if (!bytes) return std::unexpected(bytes.error());
   const std::lock_guard lock(recording_);
   if (auto begun = run_.record(name, *bytes); !begun) return std::unexpected(begun.error());
-  return Json{{"ok", true}, {"text", fmt::format("recording to {}\n", name)}};
+  return Answer{.text = fmt::format("recording to {}\n", name)};
 }
 
-Result<Json> Control::stop_recording() {
+Result<Answer> Control::stop_recording() {
   const std::lock_guard lock(recording_);
   const auto capture = run_.stop_recording();
   if (!capture) return std::unexpected(capture.error());
-  return Json{{"ok", true}, {"capture", capture_json(*capture)}, {"text", capture_text(*capture)}};
+  return Answer{.capture = *capture, .text = capture_text(*capture)};
 }
 
-Result<Json> Control::change(const std::string& what, const Request& request) {
+Result<Answer> Control::change(const std::string& what, const Request& request) {
   if (what == "record") return record(request);
   if (what == "stop-recording") return stop_recording();
   if (auto done = act(what, request); !done) return std::unexpected(done.error());
   const config::ImpairProfile profile = run_.profile();
-  return Json{{"ok", true}, {"rules", rules_json(profile)}, {"text", rules_text(profile)}};
+  return Answer{.rules = rule_rows(profile), .text = rules_text(profile)};
 }
 
 Result<void> Control::act(const std::string& what, const Request& request) {
@@ -235,16 +215,17 @@ Result<config::Command> Control::read_command(const Request& request) {
       "with its keys");
 }
 
-Json Control::shown() const {
-  const Report report = run_.snapshot();
+Answer Control::shown() const {
+  Report report = run_.snapshot();
+  for (DirectionReport& direction : report.directions) direction.shows_delays = true;
   const config::ImpairProfile profile = run_.profile();
-  return {{"ok", true},
-          {"rules", rules_json(profile)},
-          {"events", events_json(profile.events)},
-          {"events_on_command", events_json(profile.events_on_command)},
-          {"scenario", scenario_json(profile)},
-          {"report", report_json(report)},
-          {"text", rules_text(profile) + events_text(profile) + to_text(report)}};
+  std::string text = rules_text(profile) + events_text(profile) + to_text(report);
+  return {.rules = rule_rows(profile),
+          .events = event_rows(profile.events),
+          .events_on_command = event_rows(profile.events_on_command),
+          .scenario = act_rows(profile),
+          .report = std::move(report),
+          .text = std::move(text)};
 }
 
 }  // namespace lw::impair

@@ -14,8 +14,8 @@
 
 #include "config/impair/profile.h"
 #include "core/error.h"
+#include "impair/control/answer.h"
 #include "impair/control/recent_text.h"
-#include "impair/report/report.h"
 
 namespace lw::impair {
 
@@ -79,14 +79,14 @@ class Control {
     const config::ClientFiles* only;
   };
   SharedText show();
-  Result<nlohmann::ordered_json> preview(const Request& request) const;
-  [[nodiscard]] Result<nlohmann::ordered_json> records() const;
-  Result<nlohmann::ordered_json> change(const std::string& what, const Request& request);
+  Result<Answer> preview(const Request& request) const;
+  [[nodiscard]] Result<Answer> records() const;
+  Result<Answer> change(const std::string& what, const Request& request);
   Result<void> act(const std::string& what, const Request& request);
-  Result<nlohmann::ordered_json> record(const Request& request);
-  Result<nlohmann::ordered_json> stop_recording();
+  Result<Answer> record(const Request& request);
+  Result<Answer> stop_recording();
   Result<config::Command> read_command(const Request& request);
-  [[nodiscard]] nlohmann::ordered_json shown() const;
+  [[nodiscard]] Answer shown() const;
 
   Run run_;
   const config::ClientFiles* remote_;

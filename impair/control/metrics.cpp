@@ -3,10 +3,11 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
-#include "report/prometheus.h"
+#include "report/figures/metrics.h"
 
 namespace lw::impair {
 namespace {
@@ -15,65 +16,25 @@ using report::Prometheus;
 using Labels = Prometheus::Labels;
 using Type = Prometheus::Type;
 
-/// A counter of frames, which is a family of metrics.
-struct Figure {
-  std::string_view name, help;
-  emulator::Amount emulator::Account::* amount;
-};
-constexpr Figure kFigures[] = {
-    {"received", "Frames that came in", &emulator::Account::received},
-    {"created", "Frames that the box made: duplicates, pause frames", &emulator::Account::created},
-    {"sent", "Frames that went out", &emulator::Account::sent},
-    {"consumed", "Frames that ended in the box: pause frames honoured",
-     &emulator::Account::consumed},
-    {"dropped_by_rule", "Frames that a rule dropped", &emulator::Account::dropped_by_rule},
-};
-
 /// Counts of a ledger or recording file.
 struct Counts {
   std::uint64_t written = 0, missing = 0;
 };
 
-/// Calls visit(labels, account) for every listed rule of every direction.
-template <class Visit>
-void for_each_rule(const Report& report, Visit visit) {
-  for (const auto& direction : report.directions)
-    for (const auto& rule : direction.accounting.rules)
+using Objects = std::vector<report::LabelledObject>;
+
+void add_rules(Prometheus& out, const Report& report) {
+  Objects rules, stages;
+  for (const DirectionReport& direction : report.directions) {
+    const std::string& name = direction.accounting.direction.name;
+    for (const emulator::Account& rule : direction.accounting.rules)
       if (is_listed(direction.accounting, rule))
-        visit(Labels{{"direction", direction.accounting.direction.name}, {"rule", rule.name}},
-              rule);
-}
-
-void add_figure(Prometheus& out, const Report& report, const Figure& figure) {
-  out.family(fmt::format("longwire_impair_{}_frames_total", figure.name), Type::counter,
-             fmt::format("{}.", figure.help));
-  for_each_rule(report, [&](const Labels& labels, const emulator::Account& rule) {
-    out.sample(labels, (rule.*figure.amount).frames);
-  });
-  out.family(fmt::format("longwire_impair_{}_bytes_total", figure.name), Type::counter,
-             fmt::format("{}: their bytes, without FCS.", figure.help));
-  for_each_rule(report, [&](const Labels& labels, const emulator::Account& rule) {
-    out.sample(labels, (rule.*figure.amount).bytes);
-  });
-}
-
-void add_wants(Prometheus& out, const Report& report) {
-  out.family("longwire_impair_dropped_for_resource_frames_total", Type::counter,
-             "Frames lost because the box had no room, no way out, no buffer or no link for them.");
-  for_each_rule(report, [&](Labels labels, const emulator::Account& rule) {
-    labels.emplace_back("resource", "");
-    for (std::size_t i = 0; i < emulator::kResourceDrops; ++i) {
-      labels.back().second = name_of(static_cast<emulator::ResourceDrop>(i));
-      out.sample(labels, rule.dropped_for_resource[i].frames);
-    }
-  });
-}
-
-void add_in_flight(Prometheus& out, const Report& report) {
-  out.family("longwire_impair_in_flight_frames", Type::gauge, "Frames inside the box.");
-  for_each_rule(report, [&](const Labels& labels, const emulator::Account& rule) {
-    out.sample(labels, rule.in_flight.frames);
-  });
+        rules.push_back({{{"direction", name}, {"rule", rule.name}}, &rule});
+    for (const StagesReport& each : direction.stages)
+      stages.push_back({{{"direction", name}, {"rule", each.rule}}, &each});
+  }
+  add_metrics(out, "longwire_impair_", emulator::Account::figures(), rules);
+  add_metrics(out, "longwire_impair_", StagesReport::figures(), stages);
 }
 
 void add_records(Prometheus& out, const Report& report) {
@@ -98,10 +59,10 @@ void add_records(Prometheus& out, const Report& report) {
 }
 
 void add_ports(Prometheus& out, const Report& report) {
-  out.family("longwire_impair_port_missed_frames_total", Type::counter,
-             "Frames that a port's device dropped because they were not taken in time.");
-  for (const auto& port : report.ports)
-    out.sample({{"side", port.side}, {"port", port.port}}, port.missed);
+  Objects ports;
+  for (const PortReport& port : report.ports)
+    ports.push_back({{{"side", port.side}, {"port", port.port}}, &port});
+  add_metrics(out, "longwire_impair_port_", PortReport::figures(), ports);
 }
 
 constexpr double kSecond = 1e9;  // ns
@@ -119,45 +80,13 @@ void add_spread(Prometheus& out, const Report& report, std::string_view name, st
   }
 }
 
-/// Calls visit(labels, stages) for every listed rule of every direction.
-template <class Visit>
-void for_each_rules_stages(const Report& report, Visit visit) {
-  for (const auto& direction : report.directions)
-    for (const StagesReport& stages : direction.stages)
-      visit(Labels{{"direction", direction.accounting.direction.name}, {"rule", stages.rule}},
-            stages);
-}
-
-void add_acted(Prometheus& out, const Report& report) {
-  out.family("longwire_impair_acted_frames_total", Type::counter,
-             "Frames, and copies of them, that a stage of the rule acted on.");
-  for_each_rules_stages(report, [&](Labels labels, const StagesReport& stages) {
-    labels.emplace_back("stage", "");
-    for (std::size_t i = 1; i < emulator::kStages; ++i) {
-      labels.back().second = name_of(static_cast<emulator::Stage>(i));
-      if (stages.stats.acted[i] > 0) out.sample(labels, stages.stats.acted[i]);
-    }
-  });
-}
-
-void add_queues(Prometheus& out, const Report& report) {
-  out.family("longwire_impair_queued_bytes", Type::gauge, "Bytes in a rule's queue.");
-  for_each_rules_stages(report, [&](const Labels& labels, const StagesReport& stages) {
-    if (stages.queued_bytes) out.sample(labels, *stages.queued_bytes);
-  });
-}
-
 }  // namespace
 
 std::string to_prometheus(const Report& report) {
   Prometheus out;
   out.family("longwire_impair_run_seconds", Type::gauge, "For how long the box has been running.");
   out.sample({{"profile", report.profile}}, report.seconds);
-  for (const Figure& figure : kFigures) add_figure(out, report, figure);
-  add_wants(out, report);
-  add_in_flight(out, report);
-  add_acted(out, report);
-  add_queues(out, report);
+  add_rules(out, report);
   add_spread(out, report, "longwire_impair_delay_seconds",
              "What rules asked of frames that wait: asked release minus arrival.",
              &DirectionReport::delay);

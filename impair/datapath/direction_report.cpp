@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
+
+#include "core/figure.h"
 
 namespace lw::impair {
 
@@ -64,6 +67,141 @@ bool is_listed(const emulator::Accounting& accounting, const emulator::Account& 
 void audit(DirectionReport& direction) {
   for (StagesReport& stages : direction.stages)
     stages.checks = emulator::audit((*stages.configs)[stages.place], stages.since_change);
+}
+
+namespace {
+
+constexpr std::string_view kSides[] = {"west", "east"};
+
+/// Share of the received frames that rules dropped, or that were lost for lack of a resource;
+/// nothing if no frame was received.
+std::optional<double> loss_share(const DirectionReport& report) {
+  const emulator::Account& account = report.accounting.direction;
+  if (account.received.frames == 0) return std::nullopt;
+  const std::uint64_t dropped = account.dropped_by_rule.frames + account.wanting().frames;
+  return static_cast<double>(dropped) / static_cast<double>(account.received.frames);
+}
+
+/// The histogram of the requested delays: [first, last, frames], in ns.
+std::optional<std::vector<std::array<std::int64_t, 3>>> shown_delays(
+    const DirectionReport& report) {
+  if (!report.shows_delays) return std::nullopt;
+  std::vector<std::array<std::int64_t, 3>> rows;
+  for (const auto& bucket : report.delays)
+    rows.push_back({bucket.first, bucket.last, static_cast<std::int64_t>(bucket.count)});
+  return rows;
+}
+
+const emulator::EventHits* event_packets(const DirectionReport& report) {
+  return report.events.hits.packets == 0 ? nullptr : &report.events.hits;
+}
+
+std::vector<const emulator::Account*> listed_rules(const DirectionReport& report) {
+  std::vector<const emulator::Account*> rules;
+  for (const emulator::Account& rule : report.accounting.rules)
+    if (is_listed(report.accounting, rule)) rules.push_back(&rule);
+  return rules;
+}
+
+std::vector<std::pair<std::string_view, std::uint64_t>> acted(const StagesReport& report) {
+  std::vector<std::pair<std::string_view, std::uint64_t>> counts;
+  for (std::size_t i = 1; i < emulator::kStages; ++i)
+    if (report.stats.acted[i] > 0)
+      counts.emplace_back(name_of(static_cast<emulator::Stage>(i)), report.stats.acted[i]);
+  return counts;
+}
+
+}  // namespace
+
+const FigureTable& Spread::figures() {
+  using Row = FigureOf<Spread>;
+  static constexpr Figure kRows[] = {
+      Row::of<&Spread::count>("count", "Number of values."),
+      Row::of<&Spread::minimum>("min", "Smallest value.", Unit::ns),
+      Row::of<&Spread::p50>("p50", "Median.", Unit::ns),
+      Row::of<&Spread::p99>("p99", "99th percentile.", Unit::ns),
+      Row::of<&Spread::p999>("p99.9", "99.9th percentile.", Unit::ns),
+      Row::of<&Spread::maximum>("max", "Largest value.", Unit::ns)};
+  static constexpr FigureTable kTable{"Distribution of a time, in nanoseconds.", kRows};
+  return kTable;
+}
+
+const FigureTable& StagesReport::figures() {
+  using Row = FigureOf<StagesReport>;
+  static constexpr Figure kRows[] = {
+      Row::of<&StagesReport::rule>("rule", "Name of the rule."),
+      Row::of<acted>("acted", "Frames on which each stage acted.", Unit::frames).by("stage"),
+      Row::of<&StagesReport::checks>("checks", "Asked and seen shares of random stages."),
+      Row::rows_of<&StagesReport::stats>(),
+      Row::of<&StagesReport::queued_bytes>("queued_bytes",
+                                           "Bytes in the rule's queue, if it has one.", Unit::bytes)
+          .as_gauge()};
+  static constexpr FigureTable kTable{"What the stages of a rule did.", kRows};
+  return kTable;
+}
+
+const FigureTable& DirectionReport::figures() {
+  using Row = FigureOf<DirectionReport>;
+  static constexpr Figure kRows[] = {
+      Row::rows_of<[](const DirectionReport& d) -> const auto& {
+        return d.accounting.direction;
+      }>(),
+      Row::of<[](const DirectionReport& d) { return d.accounting.holds(); }>(
+          "holds", "True if received + created = sent + consumed + dropped + in flight."),
+      Row::of<loss_share>("loss_share",
+                          "Dropped frames over received ones; null without received ones.")
+          .or_null(),
+      Row::of<[](const DirectionReport& d) { return d.accounting.fragments; }>(
+          "fragments", "IP fragments, which no rule of RoCE matches.", Unit::frames),
+      Row::of<[](const DirectionReport& d) { return d.accounting.truncated; }>(
+          "truncated", "Frames that were cut.", Unit::frames),
+      Row::of<&DirectionReport::delay>(
+          "delay_ns", "What rules asked of the frames that wait, asked release minus arrival.",
+          Unit::ns),
+      Row::of<&DirectionReport::release_error>(
+          "release_error_ns", "Achieved minus asked release of delayed frames.", Unit::ns),
+      Row::of<&DirectionReport::pass_latency>(
+          "pass_latency_ns", "Time of the box for frames that no rule delays.", Unit::ns),
+      Row::of<listed_rules>("rules", "Counters by rule."),
+      Row::of<&DirectionReport::stages>("stages", "Stages by rule."),
+      Row::of<[](const DirectionReport& d) -> const auto& { return d.events.outcomes; }>(
+          "events", "Events, and how often they happened.")
+          .if_any(),
+      Row::of<event_packets>("event_packets", "Packets of events."),
+      Row::of<[](const DirectionReport& d) { return d.events.untracked; }>(
+          "untracked", "Packets of QPs beyond the table of QPs.", Unit::frames)
+          .if_any(),
+      Row::of<shown_delays>("delays_ns",
+                            "Frames by the delay that was asked for, in ascending order: from, to "
+                            "(in ns), frames; only `ctl show`.")};
+  static constexpr FigureTable kTable{"One direction of a run.", kRows};
+  return kTable;
+}
+
+const FigureTable& PortReport::figures() {
+  using Row = FigureOf<PortReport>;
+  static constexpr Figure kRows[] = {
+      Row::of<&PortReport::side>("side", "Side of the port.").among(kSides),
+      Row::of<&PortReport::port>("port", "The port, as given."),
+      Row::of<&PortReport::received>("received", "Frames received.", Unit::frames),
+      Row::of<&PortReport::sent>("sent", "Frames sent.", Unit::frames),
+      Row::of<&PortReport::missed>(
+          "missed", "Frames that the device dropped because they were not taken in time.",
+          Unit::frames),
+      Row::of<&PortReport::no_buffer>("no_buffer", "Frames dropped for lack of a receive buffer.",
+                                      Unit::frames),
+      Row::of<&PortReport::errors>("errors", "Frames received with an error.", Unit::frames),
+      Row::of<&PortReport::too_long>("too_long", "Frames longer than a buffer.", Unit::frames),
+      Row::of<&PortReport::unsent_too_long>("unsent_too_long",
+                                            "Frames too long for the egress port.", Unit::frames),
+      Row::of<&PortReport::unsent_dropped>("unsent_dropped", "Frames that the egress port dropped.",
+                                           Unit::frames),
+      Row::of<[](const PortReport& port) { return port.link_losses.count; }>(
+          "link_losses", "Times that the link was lost."),
+      Row::of<[](const PortReport& port) { return port.link_losses.time; }>(
+          "without_link_ns", "Time without a link.", Unit::ns)};
+  static constexpr FigureTable kTable{"A port of a run.", kRows};
+  return kTable;
 }
 
 }  // namespace lw::impair

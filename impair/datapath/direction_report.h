@@ -27,6 +27,8 @@ struct Spread {
   std::int64_t minimum = 0, p50 = 0, p99 = 0, p999 = 0, maximum = 0;
   double sum = 0;
   std::vector<std::uint64_t> up_to = {};  // [i]: number of values <= kLimits[i]
+
+  static const FigureTable& figures();
 };
 Spread spread_of(const Histogram& histogram);
 
@@ -44,6 +46,8 @@ struct StagesReport {
   std::shared_ptr<const std::vector<emulator::RuleConfig>> configs = {};
   std::size_t place = 0;                           // index of the rule in `configs`
   std::optional<std::uint64_t> queued_bytes = {};  // bytes in the rule's queue, if it has one
+
+  static const FigureTable& figures();
 };
 
 /// Results of the targeted events of one direction.
@@ -62,11 +66,13 @@ struct DirectionReport {
   std::vector<Histogram::Bucket> delays = {};  // see delays_of()
   std::vector<StagesReport> stages = {};
   EventsReport events = {};
+  bool shows_delays = false;  // in JSON
 
   /// True if no frame left before its scheduled release or before its arrival.
   [[nodiscard]] bool none_left_early() const noexcept {
     return release_error.minimum >= 0 && pass_latency.minimum >= 0;
   }
+  static const FigureTable& figures();
 };
 
 /// Losses of a port's link during a run. A link that the scenario sets down is not a loss.
@@ -88,6 +94,7 @@ struct PortReport {
   [[nodiscard]] std::uint64_t unseen() const noexcept { return missed + no_buffer + too_long; }
   /// Frames that the program sent, but that did not get onto the wire.
   [[nodiscard]] std::uint64_t unsent() const noexcept { return unsent_too_long + unsent_dropped; }
+  static const FigureTable& figures();
 };
 
 /// Returns the report of a direction at `now`, without the audit and the Spreads.

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/figure.h"
+
 namespace lw::impair {
 
 emulator::LedgerRecord record_of(const emulator::Transit& transit, std::uint64_t number,
@@ -108,6 +110,19 @@ CaptureRecord Recorder::take(std::vector<std::byte>& bytes) {
   copy_out(taken + sizeof record, bytes.data(), record.length);
   taken_.store(taken + sizeof record + record.length, std::memory_order_release);
   return record;
+}
+
+const FigureTable& CaptureReport::figures() {
+  using Row = FigureOf<CaptureReport>;
+  static constexpr Figure kRows[] = {
+      Row::of<&CaptureReport::file>("file", "Path of the file."),
+      Row::of<&CaptureReport::frames>("frames", "Frames written.", Unit::frames),
+      Row::of<&CaptureReport::skipped>("skipped", "Frames skipped, as the writer was behind.",
+                                       Unit::frames),
+      Row::of<&CaptureReport::missing>("missing", "Frames that the file lacks.", Unit::frames),
+      Row::of<&CaptureReport::active>("active", "True while frames go into it.")};
+  static constexpr FigureTable kTable{"A recording of both sides of the box.", kRows};
+  return kTable;
 }
 
 }  // namespace lw::impair

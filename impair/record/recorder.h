@@ -16,6 +16,10 @@
 #include "emulator/transit.h"
 #include "impair/record/binary_ledger.h"
 
+namespace lw {
+struct FigureTable;
+}
+
 namespace lw::impair {
 
 /// A frame in a recording, received or sent, without its bytes. Trivially copyable.
@@ -40,6 +44,7 @@ struct CaptureReport {
   std::uint64_t frames = 0, skipped = 0, lost = 0;
   bool active = false;  // the recording is open
   [[nodiscard]] std::uint64_t missing() const noexcept { return skipped + lost; }
+  static const FigureTable& figures();
 };
 
 /// Returns the ledger record of a frame that leaves. `number`: its ingress frame number.

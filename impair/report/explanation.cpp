@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "impair/report/explanation.h"
 
+#include <optional>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "core/quantity.h"
 #include "emulator/path.h"
@@ -15,7 +17,6 @@
 namespace lw::impair {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using emulator::amount;
 using emulator::percent;
 using emulator::RuleConfig;
@@ -318,13 +319,6 @@ constexpr std::string_view kUnmatched =
 constexpr std::string_view kFirstMatch =
     "The first rule that matches a frame decides about it; its stages act in this order.";
 
-Json statements_json(const Statements& statements, const char* key_name) {
-  Json json = Json::array();
-  for (const Statement& statement : statements)
-    json.push_back({{key_name, statement.key}, {"text", statement.text}});
-  return json;
-}
-
 std::string rule_words(const RuleConfig& rule, std::size_t number) {
   std::string text = fmt::format("\nRule {}, {}, {}: if {}:\n", number, rule.name,
                                  direction_of(rule), match_words(rule.match));
@@ -352,30 +346,116 @@ std::string explanation_text(const config::ImpairProfile& profile) {
   return text;
 }
 
-Json explanation_json(const config::ImpairProfile& profile) {
-  Json json = {{"schema", "longwire.profile_explanation"},
-               {"version", 1},
-               {"profile", profile.name},
-               {"seed", profile.seed},
-               {"path", nullptr},
-               {"rules", Json::array()},
-               {"unmatched", kUnmatched},
-               {"events", Json::array()},
-               {"scenario", Json::array()}};
-  if (profile.path) json["path"] = path_words(*profile.path);
-  for (const RuleConfig& rule : profile.rules)
-    json["rules"].push_back({{"name", rule.name},
-                             {"direction", direction_of(rule)},
-                             {"match", statements_json(explain_match(rule.match), "key")},
-                             {"stages", statements_json(explain_stages(rule), "stage")}});
-  for (const auto& event : profile.events)
-    json["events"].push_back({{"name", event.name}, {"text", explain_event(event)}});
+namespace {
+
+/// A sentence about a condition of a match, or about a stage.
+template <bool kOfStage>
+struct StatementRow : Statement {
+  static const FigureTable& figures() {
+    using Row = FigureOf<StatementRow>;
+    static constexpr Figure kRows[] = {
+        kOfStage ? Row::template of<&Statement::key>("stage", "Stage.")
+                 : Row::template of<&Statement::key>("key", "Key of the profile."),
+        Row::template of<&Statement::text>("text", kOfStage ? "Sentence." : "Condition.")};
+    static constexpr FigureTable kTable{kOfStage ? "A stage." : "A condition.", kRows};
+    return kTable;
+  }
+};
+
+template <bool kOfStage>
+std::vector<StatementRow<kOfStage>> statement_rows(Statements statements) {
+  std::vector<StatementRow<kOfStage>> rows;
+  for (Statement& statement : statements) rows.push_back({std::move(statement)});
+  return rows;
+}
+
+struct ExplainedRule {
+  const RuleConfig& rule;
+
+  static const FigureTable& figures() {
+    using Row = FigureOf<ExplainedRule>;
+    static constexpr Figure kRows[] = {
+        Row::of<[](const ExplainedRule& r) { return r.rule.name; }>("name", "Name of the rule."),
+        Row::of<[](const ExplainedRule& r) { return direction_of(r.rule); }>("direction",
+                                                                             "Direction in words."),
+        Row::of<[](const ExplainedRule& r) {
+          return statement_rows<false>(explain_match(r.rule.match));
+        }>("match", "Conditions, all of which must hold."),
+        Row::of<[](const ExplainedRule& r) {
+          return statement_rows<true>(explain_stages(r.rule));
+        }>("stages", "Stages in the order in which they act.")};
+    static constexpr FigureTable kTable{"A rule.", kRows};
+    return kTable;
+  }
+};
+
+struct ExplainedEvent {
+  std::string name, text;
+
+  static const FigureTable& figures() {
+    using Row = FigureOf<ExplainedEvent>;
+    static constexpr Figure kRows[] = {Row::of<&ExplainedEvent::name>("name", "Name."),
+                                       Row::of<&ExplainedEvent::text>("text", "Sentence.")};
+    static constexpr FigureTable kTable{"One of them.", kRows};
+    return kTable;
+  }
+};
+
+struct ExplainedAct : ExplainedEvent {
+  std::string kind;
+
+  static const FigureTable& figures() {
+    using Row = FigureOf<ExplainedAct>;
+    static constexpr Figure kRows[] = {
+        Row::of<&ExplainedAct::kind>("kind", "at, protection or flap."),
+        Row::of<&ExplainedAct::name>("name", "Name."),
+        Row::of<&ExplainedAct::text>("text", "Sentence.")};
+    static constexpr FigureTable kTable{"One of them.", kRows};
+    return kTable;
+  }
+};
+
+std::optional<std::string> path_sentence(const config::ImpairProfile& profile) {
+  if (!profile.path) return std::nullopt;
+  return path_words(*profile.path);
+}
+
+std::vector<ExplainedRule> explained_rules(const config::ImpairProfile& profile) {
+  std::vector<ExplainedRule> rows;
+  for (const RuleConfig& rule : profile.rules) rows.push_back({rule});
+  return rows;
+}
+
+std::vector<ExplainedEvent> explained_events(const config::ImpairProfile& profile) {
+  std::vector<ExplainedEvent> rows;
+  for (const auto& event : profile.events) rows.push_back({event.name, explain_event(event)});
   for (const auto& event : profile.events_on_command)
-    json["events"].push_back(
-        {{"name", event.name}, {"text", "on command: " + explain_event(event)}});
+    rows.push_back({event.name, "on command: " + explain_event(event)});
+  return rows;
+}
+
+std::vector<ExplainedAct> explained_acts(const config::ImpairProfile& profile) {
+  std::vector<ExplainedAct> rows;
   for (const auto& act : *profile.acts)
-    json["scenario"].push_back({{"kind", act.kind}, {"name", act.name}, {"text", act_words(act)}});
-  return json;
+    rows.push_back({{act.name, act_words(act)}, std::string(act.kind)});
+  return rows;
+}
+
+}  // namespace
+
+const FigureTable& explanation_figures() {
+  using Row = FigureOf<config::ImpairProfile>;
+  static constexpr Figure kRows[] = {
+      Row::of<&config::ImpairProfile::name>("profile", "Name of the profile."),
+      Row::of<&config::ImpairProfile::seed>("seed", "Random seed."),
+      Row::of<path_sentence>("path", "Sentence about the path; null without one.").or_null(),
+      Row::of<explained_rules>("rules", "Rules in match order."),
+      Row::of<[](const config::ImpairProfile&) { return kUnmatched; }>(
+          "unmatched", "What happens to frames that no rule matches."),
+      Row::of<explained_events>("events", "Events."),
+      Row::of<explained_acts>("scenario", "Acts of the scenario.")};
+  static constexpr FigureTable kTable{"A profile in words.", kRows};
+  return kTable;
 }
 
 }  // namespace lw::impair

@@ -5,9 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "config/impair/profile.h"
+#include "core/figure.h"
 
 namespace lw::impair {
 
@@ -26,7 +25,10 @@ std::string explain_event(const emulator::EventConfig& event);
 
 /// Explains the whole profile: path, rules in match order, unmatched frames, events, scenario.
 std::string explanation_text(const config::ImpairProfile& profile);
-/// Returns the sentences of explanation_text() as a JSON object.
-nlohmann::ordered_json explanation_json(const config::ImpairProfile& profile);
+/// The table of the sentences of explanation_text(), of a config::ImpairProfile.
+const FigureTable& explanation_figures();
+inline constexpr JsonOutput kExplanationOutput{.name = "profile_explanation",
+                                               .title = "roce-impair explain --json",
+                                               .figures = &explanation_figures};
 
 }  // namespace lw::impair

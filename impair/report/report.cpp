@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "core/quantity.h"
 
@@ -91,27 +90,27 @@ std::string rule_line(const emulator::Account& rule) {
 }
 
 /// Formats the figure of a check with its unit.
-std::string figure(double value, emulator::Figure figure) {
-  using emulator::Figure;
-  switch (figure) {
-    case Figure::share:
+std::string figure(double value, emulator::CheckUnit unit) {
+  using emulator::CheckUnit;
+  switch (unit) {
+    case CheckUnit::share:
       return fmt::format("{:.6g} %", value * 100);
-    case Figure::frames:
+    case CheckUnit::frames:
       return fmt::format("{:.6g} frames", value);
-    case Figure::nanoseconds:
+    case CheckUnit::nanoseconds:
       return fmt::format("{:.6g} us", value * 1e-3);
-    case Figure::bits_per_second:
+    case CheckUnit::bits_per_second:
       return format_bit_rate(std::max(0.0, value));
-    case Figure::bytes:
+    case CheckUnit::bytes:
       return format_bytes(std::max(0.0, value));
-    case Figure::chi_square:
+    case CheckUnit::chi_square:
       return fmt::format("chi-square {:.6g}", value);
   }
   return {};
 }
 
 std::string check_line(const std::string& rule, const emulator::Check& check) {
-  const auto of = [&](double value) { return figure(value, check.figure); };
+  const auto of = [&](double value) { return figure(value, check.unit); };
   return fmt::format("    {:<20}{} {}, asked {}, bounds {} to {}: {}\n", rule, check.what,
                      of(check.seen), of(check.asked), of(check.low), of(check.high),
                      check.holds() ? "holds" : "DOES NOT HOLD");
@@ -120,7 +119,7 @@ std::string check_line(const std::string& rule, const emulator::Check& check) {
 std::string stages(const StagesReport& report) {
   std::string text;
   for (const auto& check : report.checks) text += check_line(report.rule, check);
-  for (const std::string& line : figures_of(report.stats).lines)
+  for (const std::string& line : lines_of(report.stats).lines)
     text += fmt::format("    {:<20}{}\n", report.rule, line);
   return text;
 }
@@ -210,29 +209,11 @@ std::string scenario(const ScenarioReport& report) {
   return text + "\n";
 }
 
-Json of_scenario(const ScenarioReport& report) {
-  Json json = {{"done", report.done},
-               {"failed", report.failed},
-               {"all", report.all},
-               {"latest_ns", report.latest.count()}};
-  for (const OverdueAct& act : report.overdue)
-    json["overdue"].push_back({{"name", act.name}, {"steps", act.steps}});
-  return json;
-}
-
 }  // namespace
 
 std::string capture_text(const CaptureReport& capture) {
   return fmt::format("capture {}: {} frames, {} skipped{}\n", capture.file, capture.frames,
                      capture.skipped, lost_text(capture.lost));
-}
-
-Json capture_json(const CaptureReport& capture) {
-  return {{"file", capture.file},
-          {"frames", capture.frames},
-          {"skipped", capture.skipped},
-          {"missing", capture.missing()},
-          {"active", capture.active}};
 }
 
 std::string to_text(const Report& report) {
@@ -261,141 +242,80 @@ std::string to_text(const Report& report) {
                      : "THE ACCOUNTS DO NOT ADD UP: see --json for every figure\n");
 }
 
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json of_amount(const emulator::Amount& amount) {
-  return {{"frames", amount.frames}, {"bytes", amount.bytes}};
+const FigureTable& LedgerReport::figures() {
+  using Row = FigureOf<LedgerReport>;
+  static constexpr Figure kRows[] = {
+      Row::of<&LedgerReport::file>("file", "Path of the file."),
+      Row::of<&LedgerReport::records>("records", "Records written."),
+      Row::of<&LedgerReport::skipped>("skipped", "Records skipped, as the writer was behind."),
+      Row::of<&LedgerReport::missing>("missing", "Records that the file lacks.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
 }
 
-Json of_account(const emulator::Account& account) {
-  Json want;
-  for (std::size_t i = 0; i < emulator::kResourceDrops; ++i)
-    want[std::string(name_of(static_cast<emulator::ResourceDrop>(i)))] =
-        of_amount(account.dropped_for_resource[i]);
-  return {{"name", account.name},
-          {"received", of_amount(account.received)},
-          {"created", of_amount(account.created)},
-          {"sent", of_amount(account.sent)},
-          {"consumed", of_amount(account.consumed)},
-          {"dropped_by_rule", of_amount(account.dropped_by_rule)},
-          {"dropped_for_resource", std::move(want)},
-          {"in_flight", of_amount(account.in_flight)},
-          {"holds", account.holds()}};
+const FigureTable& OverdueAct::figures() {
+  using Row = FigureOf<OverdueAct>;
+  static constexpr Figure kRows[] = {Row::of<&OverdueAct::name>("name", "Name of the act."),
+                                     Row::of<&OverdueAct::steps>("steps", "Number of its steps.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
 }
 
-Json of_spread(const Spread& spread) {
-  return {{"count", spread.count}, {"min", spread.minimum}, {"p50", spread.p50},
-          {"p99", spread.p99},     {"p99.9", spread.p999},  {"max", spread.maximum}};
+const FigureTable& ScenarioReport::figures() {
+  using Row = FigureOf<ScenarioReport>;
+  static constexpr Figure kRows[] = {
+      Row::of<&ScenarioReport::done>("done", "Steps carried out."),
+      Row::of<&ScenarioReport::failed>("failed", "Steps that failed."),
+      Row::of<&ScenarioReport::all>("all", "All steps."),
+      Row::of<&ScenarioReport::latest>("latest_ns", "Largest delay of a step.", Unit::ns),
+      Row::of<&ScenarioReport::overdue>("overdue",
+                                        "Acts with steps that were due and have not taken effect.")
+          .if_any()};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
 }
 
-Json of_check(const emulator::Check& check) {
-  return {{"stage", name_of(check.stage)},
-          {"what", check.what},
-          {"frames", check.frames},
-          {"asked", check.asked},
-          {"seen", check.seen},
-          {"low", check.low},
-          {"high", check.high},
-          {"holds", check.holds()}};
-}
-
-Json of_stages(const StagesReport& report) {
-  const emulator::RuleStats& stats = report.stats;
-  Json json = {{"rule", report.rule}, {"acted", Json::object()}, {"checks", Json::array()}};
-  for (std::size_t i = 1; i < emulator::kStages; ++i)
-    if (stats.acted[i] > 0)
-      json["acted"][name_of(static_cast<emulator::Stage>(i))] = stats.acted[i];
-  for (const auto& field : figures_of(stats).fields) {
-    Json& group = field.group.empty() ? json : json[std::string(field.group)];
-    group[std::string(field.name)] = field.is_list ? Json(field.list) : Json(field.value);
-  }
-  if (report.queued_bytes) json["queued_bytes"] = *report.queued_bytes;
-  for (const emulator::Check& check : report.checks) json["checks"].push_back(of_check(check));
-  return json;
-}
-
-/// Share of the received frames that rules dropped, or that were lost for lack of a resource; null
-/// if no frame was received.
-Json loss_share(const emulator::Account& account) {
-  if (account.received.frames == 0) return nullptr;
-  std::uint64_t dropped = account.dropped_by_rule.frames;
-  for (const emulator::Amount& want : account.dropped_for_resource) dropped += want.frames;
-  return static_cast<double>(dropped) / static_cast<double>(account.received.frames);
-}
-
-Json of_direction(const DirectionReport& report) {
-  Json json = of_account(report.accounting.direction);
-  json["holds"] = report.accounting.holds();
-  json["loss_share"] = loss_share(report.accounting.direction);
-  json["fragments"] = report.accounting.fragments;
-  json["truncated"] = report.accounting.truncated;
-  json["delay_ns"] = of_spread(report.delay);
-  json["release_error_ns"] = of_spread(report.release_error);
-  json["pass_latency_ns"] = of_spread(report.pass_latency);
-  json["rules"] = Json::array();
-  for (const auto& rule : report.accounting.rules)
-    if (is_listed(report.accounting, rule)) json["rules"].push_back(of_account(rule));
-  json["stages"] = Json::array();
-  for (const auto& stages : report.stages) json["stages"].push_back(of_stages(stages));
-  for (const auto& event : report.events.outcomes)
-    json["events"].push_back(
-        {{"name", event.name}, {"happened", event.happened}, {"all", event.all}});
-  if (const emulator::EventHits& hits = report.events.hits; hits.packets > 0)
-    json["event_packets"] = {{"fell_on", hits.packets},
-                             {"carried_out", hits.carried_out},
-                             {"lost_before", hits.lost_before},
-                             {"holds", hits.holds()}};
-  if (report.events.untracked) json["untracked"] = report.events.untracked;
-  return json;
-}
-
-Json of_port(const PortReport& port) {
-  return {{"side", port.side},
-          {"port", port.port},
-          {"received", port.received},
-          {"sent", port.sent},
-          {"missed", port.missed},
-          {"no_buffer", port.no_buffer},
-          {"errors", port.errors},
-          {"too_long", port.too_long},
-          {"unsent_too_long", port.unsent_too_long},
-          {"unsent_dropped", port.unsent_dropped},
-          {"link_losses", port.link_losses.count},
-          {"without_link_ns", port.link_losses.time.count()}};
-}
-
-}  // namespace
-
-nlohmann::ordered_json to_json(const Report& report) {
-  Json json = {{"command", report.command},
-               {"profile", report.profile},
-               {"seed", report.seed},
-               {"seconds", report.seconds},
-               {"identity_holds", report.accounts_hold()},
-               {"stages_hold", report.stages_hold()},
-               {"releases_hold", report.releases_hold()},
-               {"resources_hold", report.resources_hold()},
-               {"ports_hold", report.ports_hold()},
-               {"links_hold", report.links_hold()},
-               {"records_hold", report.records_hold()},
-               {"directions", Json::array()}};
-  for (const auto& direction : report.directions)
-    json["directions"].push_back(of_direction(direction));
-  for (const auto& port : report.ports) json["ports"].push_back(of_port(port));
-  if (report.scenario) json["scenario"] = of_scenario(*report.scenario);
-  if (!report.captures.empty()) json["capture"] = capture_json(report.captures.back());
-  for (std::size_t i = 0; i + 1 < report.captures.size(); ++i)
-    json["earlier_captures"].push_back(capture_json(report.captures[i]));
-  if (report.ledger)
-    json["ledger"] = {{"file", report.ledger->file},
-                      {"records", report.ledger->records},
-                      {"skipped", report.ledger->skipped},
-                      {"missing", report.ledger->missing()}};
-  if (report.held_up) json["held_up_ns"] = report.held_up->count();
-  if (report.stamps_backwards) json["stamps_backwards"] = report.stamps_backwards;
-  return json;
+const FigureTable& Report::figures() {
+  using Row = FigureOf<Report>;
+  static constexpr Figure kRows[] = {
+      Row::of<&Report::command>("command", "run or replay."),
+      Row::of<&Report::profile>("profile", "Name of the profile."),
+      Row::of<&Report::seed>("seed", "Random seed."),
+      Row::of<&Report::seconds>("seconds", "Duration; of a replay, in the time of the capture.",
+                                Unit::s),
+      Row::of<&Report::accounts_hold>("identity_holds", "True if every frame is accounted for."),
+      Row::of<&Report::stages_hold>("stages_hold",
+                                    "True if the seen shares agree with the asked ones."),
+      Row::of<&Report::releases_hold>("releases_hold", "True if no frame left before it was due."),
+      Row::of<&Report::resources_hold>("resources_hold",
+                                       "True if no frame was lost for lack of a resource."),
+      Row::of<&Report::ports_hold>("ports_hold", "True if the ports lost nothing."),
+      Row::of<&Report::links_hold>("links_hold", "True if no link was lost."),
+      Row::of<&Report::records_hold>("records_hold", "True if ledger and capture are complete."),
+      Row::of<&Report::directions>("directions", "Both directions."),
+      Row::of<&Report::ports>("ports", "The ports; not of a replay.").if_any(),
+      Row::of<&Report::scenario>("scenario", "Steps of the scenario."),
+      Row::of<[](const Report& report) {
+        return report.captures.empty() ? nullptr : &report.captures.back();
+      }>("capture", "The newest recording of both sides."),
+      Row::of<[](const Report& report) {
+        const std::size_t earlier = report.captures.empty() ? 0 : report.captures.size() - 1;
+        return std::span(report.captures).first(earlier);
+      }>("earlier_captures", "Recordings that ended before it.")
+          .if_any(),
+      Row::of<&Report::ledger>("ledger", "The ledger."),
+      Row::of<&Report::held_up>("held_up_ns", "Longest pause of forwarding for a query or change.",
+                                Unit::ns),
+      Row::of<&Report::stamps_backwards>(
+          "stamps_backwards",
+          "Frames of the capture with an earlier time stamp than the one before.", Unit::frames)
+          .if_any(),
+      Row::of<&Report::not_captured>("not_captured",
+                                     "Replay: received frames of the run that the capture lacks.",
+                                     Unit::frames)
+          .if_any()};
+  static constexpr FigureTable kTable{"Report of a run or replay.", kRows};
+  return kTable;
 }
 
 }  // namespace lw::impair

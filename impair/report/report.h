@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "core/error.h"
+#include "core/figure.h"
 #include "core/time.h"
 #include "impair/datapath/direction_report.h"
 #include "impair/record/recorder.h"
@@ -20,12 +19,15 @@ struct LedgerReport {
   std::string file;
   std::uint64_t records = 0, skipped = 0, lost = 0;  // see CaptureReport
   [[nodiscard]] std::uint64_t missing() const noexcept { return skipped + lost; }
+  static const FigureTable& figures();
 };
 
 /// An act of a scenario or a command, and how many of its steps were due but have not taken effect.
 struct OverdueAct {
   std::string name;
   std::size_t steps = 0;
+
+  static const FigureTable& figures();
 };
 
 /// Results of the steps of a scenario and of commands.
@@ -35,6 +37,7 @@ struct ScenarioReport {
   std::vector<OverdueAct> overdue = {};
 
   [[nodiscard]] bool holds() const noexcept { return failed == 0 && overdue.empty(); }
+  static const FigureTable& figures();
 };
 
 /// Results of a run or a replay.
@@ -52,6 +55,7 @@ struct Report {
   /// Time for which forwarding stopped to gather this report.
   std::optional<Duration> held_up = {};
   std::uint64_t stamps_backwards = 0;  // frames with an earlier time stamp than their predecessor
+  std::uint64_t not_captured = 0;      // replay: frames missing in a recording, by their numbers
 
   /// True if the accounting identity holds for every direction and rule.
   [[nodiscard]] bool accounts_hold() const noexcept;
@@ -78,16 +82,18 @@ struct Report {
     return accounts_hold() && stages_hold() && releases_hold() && resources_hold() &&
            records_hold() && scenario_holds() && ports_hold() && links_hold();
   }
+  static const FigureTable& figures();
 };
 
-/// Formats one recording as a line, and as a JSON object.
+inline constexpr JsonOutput kRunOutput{.name = "impair_run",
+                                       .title = "roce-impair run --json, replay --json",
+                                       .figures = &Report::figures,
+                                       .judged = true};
+
+/// Formats one recording as a line.
 std::string capture_text(const CaptureReport& capture);
-nlohmann::ordered_json capture_json(const CaptureReport& capture);
 
 /// Formats the report as readable text. Counters that are 0 are left out.
 std::string to_text(const Report& report);
-
-/// Formats the report as one JSON object: times in ns, sizes in bytes.
-nlohmann::ordered_json to_json(const Report& report);
 
 }  // namespace lw::impair

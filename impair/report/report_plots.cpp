@@ -127,9 +127,7 @@ Plot queue_plot(const Report& report) {
             .curves = {{.name = "highest fill", .points = {}, .joined = false}}};
   for (const DirectionReport& direction : report.directions)
     for (const StagesReport& stages : direction.stages) {
-      std::uint64_t peak = 0;
-      for (const auto& field : figures_of(stages.stats).fields)
-        if (field.group == "queue" && field.name == "peak_bytes") peak = field.value;
+      const std::uint64_t peak = stages.stats.peak_queue_bytes;
       if (peak == 0 || plot.x.categories.size() == kMostPlottedRules) continue;
       const auto x = static_cast<double>(plot.x.categories.size());
       plot.x.categories.push_back(direction.accounting.direction.name + ", " + stages.rule);

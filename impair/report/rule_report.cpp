@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
+#include "core/figure.h"
 #include "core/quantity.h"
 #include "wire/opcode.h"
 
@@ -101,24 +101,11 @@ std::string to_text(const EventConfig& event) {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 template <class Config>
 std::string_view ways_of(const Config& config) {
   using enum emulator::Direction;
   if (config.applies(west_to_east) && config.applies(east_to_west)) return "both ways";
   return name_of(config.applies(west_to_east) ? west_to_east : east_to_west);
-}
-
-Json rule_json(const emulator::RuleConfig& rule) {
-  Json json = {{"name", rule.name},
-               {"match", to_text(rule.match)},
-               {"direction", ways_of(rule)},
-               {"delay_ns", nullptr},
-               {"loss", expected_loss(rule.loss, 1024)}};
-  if (rule.delay) json["delay_ns"] = rule.delay->count();
-  for (const auto& [stage, text] : stage_texts(rule)) json["stages"][std::string(stage)] = text;
-  return json;
 }
 
 }  // namespace
@@ -141,17 +128,19 @@ std::string events_text(const config::ImpairProfile& profile) {
   return text;
 }
 
-Json events_json(std::span<const EventConfig> events) {
-  Json json = Json::array();
-  for (const auto& event : events)
-    json.push_back({{"name", event.name}, {"direction", ways_of(event)}, {"what", to_text(event)}});
-  return json;
+std::vector<EventRow> event_rows(std::span<const EventConfig> events) {
+  std::vector<EventRow> rows;
+  for (const auto& event : events) rows.push_back({event.name, ways_of(event), to_text(event)});
+  return rows;
 }
 
-Json rules_json(const config::ImpairProfile& profile) {
-  Json json = Json::array();
-  for (const auto& rule : profile.rules) json.push_back(rule_json(rule));
-  return json;
+std::vector<RuleRow> rule_rows(const config::ImpairProfile& profile) {
+  constexpr std::uint32_t kFrame = 1024;  // bytes, for the expected loss
+  std::vector<RuleRow> rows;
+  for (const auto& rule : profile.rules)
+    rows.push_back({rule.name, to_text(rule.match), ways_of(rule), rule.delay,
+                    expected_loss(rule.loss, kFrame), stage_texts(rule)});
+  return rows;
 }
 
 namespace {
@@ -192,17 +181,67 @@ std::string scenario_text(const config::ImpairProfile& profile) {
   return text;
 }
 
-Json scenario_json(const config::ImpairProfile& profile) {
-  Json json = Json::array();
+std::vector<ActRow> act_rows(const config::ImpairProfile& profile) {
+  std::vector<ActRow> rows;
   for (const auto& act : *profile.acts) {
-    Json one = {{"kind", act.kind}, {"name", act.name}, {"time_ns", nullptr}};
-    if (act.time) one["time_ns"] = act.time->count();
-    if (act.ramp > 0) one["ramp"] = {{"over_ns", act.over.count()}, {"steps", act.ramp}};
-    for (const auto& step : act.steps)
-      one["steps"].push_back({{"after_ns", step.at.count()}, {"what", step_text(step)}});
-    json.push_back(std::move(one));
+    ActRow& row = rows.emplace_back(std::string(act.kind), act.name, act.time);
+    if (act.ramp > 0) row.ramp = {act.over, act.ramp};
+    for (const auto& step : act.steps) row.steps.push_back({step.at, step_text(step)});
   }
-  return json;
+  return rows;
+}
+
+const FigureTable& RuleRow::figures() {
+  using Row = FigureOf<RuleRow>;
+  static constexpr Figure kRows[] = {
+      Row::of<&RuleRow::name>("name", "Name of the rule."),
+      Row::of<&RuleRow::match>("match", "Frames that it matches."),
+      Row::of<&RuleRow::direction>("direction", "Direction, or both ways."),
+      Row::of<&RuleRow::delay>("delay_ns", "Constant delay; null without one.", Unit::ns).or_null(),
+      Row::of<&RuleRow::loss>("loss", "Expected share of lost frames of 1024 B, 0 to 1."),
+      Row::of<&RuleRow::stages>("stages", "Its stages, described.").if_any()};
+  static constexpr FigureTable kTable{"A rule of an impair profile.", kRows};
+  return kTable;
+}
+
+const FigureTable& EventRow::figures() {
+  using Row = FigureOf<EventRow>;
+  static constexpr Figure kRows[] = {
+      Row::of<&EventRow::name>("name", "Name of the event."),
+      Row::of<&EventRow::direction>("direction", "Direction, or both ways."),
+      Row::of<&EventRow::what>("what", "What it does to which packets.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+const FigureTable& ActRow::Ramp::figures() {
+  using Row = FigureOf<Ramp>;
+  static constexpr Figure kRows[] = {Row::of<&Ramp::over>("over_ns", "Duration.", Unit::ns),
+                                     Row::of<&Ramp::steps>("steps", "Number of steps.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+const FigureTable& ActRow::Step::figures() {
+  using Row = FigureOf<Step>;
+  static constexpr Figure kRows[] = {
+      Row::of<&Step::after>("after_ns", "Time after the begin.", Unit::ns),
+      Row::of<&Step::what>("what", "The change.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+const FigureTable& ActRow::figures() {
+  using Row = FigureOf<ActRow>;
+  static constexpr Figure kRows[] = {
+      Row::of<&ActRow::kind>("kind", "at, protection or flap."),
+      Row::of<&ActRow::name>("name", "Name."),
+      Row::of<&ActRow::time>("time_ns", "Begin after the start; null for one on command.", Unit::ns)
+          .or_null(),
+      Row::of<&ActRow::ramp>("ramp", "Ramp between two values."),
+      Row::of<&ActRow::steps>("steps", "Its steps.").if_any()};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
 }
 
 }  // namespace lw::impair

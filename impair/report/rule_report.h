@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json_fwd.hpp>
 
 #include "config/impair/profile.h"
 #include "emulator/events/event.h"
@@ -35,9 +34,46 @@ std::string events_text(const config::ImpairProfile& profile);
 std::string scenario_text(const config::ImpairProfile& profile);
 /// Formats one step: "west down", "long haul delay = 1ms".
 std::string step_text(const config::ScenarioStep& step);
-/// Format rules, events and scenario as JSON arrays of objects.
-nlohmann::ordered_json rules_json(const config::ImpairProfile& profile);
-nlohmann::ordered_json events_json(std::span<const emulator::EventConfig> events);
-nlohmann::ordered_json scenario_json(const config::ImpairProfile& profile);
+
+/// A rule, an event and an act of the scenario in JSON.
+struct RuleRow {
+  std::string name, match;
+  std::string_view direction;
+  std::optional<Duration> delay = {};
+  double loss = 0;
+  emulator::StageTexts stages = {};
+
+  static const FigureTable& figures();
+};
+struct EventRow {
+  std::string name;
+  std::string_view direction;
+  std::string what;
+
+  static const FigureTable& figures();
+};
+struct ActRow {
+  struct Ramp {
+    Duration over{};
+    std::size_t steps = 0;
+
+    static const FigureTable& figures();
+  };
+  struct Step {
+    Duration after{};
+    std::string what;
+
+    static const FigureTable& figures();
+  };
+  std::string kind, name;
+  std::optional<Duration> time = {};
+  std::optional<Ramp> ramp = {};
+  std::vector<Step> steps = {};
+
+  static const FigureTable& figures();
+};
+std::vector<RuleRow> rule_rows(const config::ImpairProfile& profile);
+std::vector<EventRow> event_rows(std::span<const emulator::EventConfig> events);
+std::vector<ActRow> act_rows(const config::ImpairProfile& profile);
 
 }  // namespace lw::impair

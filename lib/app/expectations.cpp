@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "report/json_line.h"
+#include "report/figures/json.h"
 #include "report/table.h"
 
 namespace lw::app {
@@ -32,12 +32,12 @@ Result<void> Expectations::check(bool others) const {
   return fail("--junit goes with --expect, or a profile with [expect]: it has their results");
 }
 
-void Expectations::judge(std::string& line, const std::string& suite) {
+void Expectations::judge(std::string& line, const std::string& suite, const JsonOutput* output) {
   if (expectations_.empty()) return;
   report::Json report = report::Json::parse(line), list = report::Json::array();
   for (const Expectation& expectation : expectations_)
-    for (report::Judgement& judgement : report::judge(expectation, report)) {
-      list.push_back(report::to_json(judgement));
+    for (report::Judgement& judgement : report::judge(expectation, report, output)) {
+      list.push_back(report::json_of(judgement));
       cases_.push_back(report::test_case_of(judgement, suite));
       judged_.push_back({suite, std::move(judgement)});
     }

@@ -31,12 +31,14 @@ class Expectations {
 
   /// Judges a report and returns it with "expectations" added. `make` returns the report as a line
   /// of JSON, as for --json. Doesn't call `make`, and returns an empty text, if the report is
-  /// neither `printed` nor judged. `suite`: name of the report in JUnit.
+  /// neither `printed` nor judged. `suite`: name of the report in JUnit. `output`: the table of its
+  /// figures; null: it has none.
   template <class Make>
-  std::string judged(bool printed, Make make, const std::string& suite) {
+  std::string judged(bool printed, Make make, const std::string& suite,
+                     const JsonOutput* output = nullptr) {
     if (!printed && expectations_.empty()) return {};
     std::string line = make();
-    judge(line, suite);
+    judge(line, suite, output);
     return line;
   }
   /// Adds the results of other checks to the JUnit file.
@@ -50,7 +52,7 @@ class Expectations {
   [[nodiscard]] ExitCode finish(std::string_view program) const;
 
  private:
-  void judge(std::string& line, const std::string& suite);
+  void judge(std::string& line, const std::string& suite, const JsonOutput* output);
 
   std::vector<Expectation> expectations_;
   std::string junit_;

@@ -37,8 +37,8 @@ void HtmlReport::add_option(Options& list) {
            "profile, machine, versions");
 }
 
-void HtmlReport::add_report(const std::string& line) {
-  if (wanted()) page_.reports.push_back(report::Json::parse(line));
+void HtmlReport::add_report(const std::string& line, const JsonOutput* output) {
+  if (wanted()) page_.reports.push_back({report::Json::parse(line), output});
 }
 
 void HtmlReport::add_plot(report::Plot plot) {

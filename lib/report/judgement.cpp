@@ -52,15 +52,47 @@ std::optional<std::string_view> behind(std::string_view name, std::string_view k
   return std::nullopt;
 }
 
-/// Adds what `name` stands for below `node`, whose path is `path`.
-void find(const Json& node, std::string_view name, const std::string& path, Figures& found) {
-  if (name.empty()) return found.emplace_back(path, &node), void();
+/// What a table says of a node of a report; no type: the table has no such node.
+struct Described {
+  const FigureType* type = nullptr;
+  Unit unit = Unit::none;
+};
+
+/// The row of a key; null without one.
+const Figure* row_of(const FigureTable& table, std::string_view key) {
+  const Figure* found = nullptr;
+  for (const Figure& row : table.rows) {
+    const Figure* here = row.name == key ? &row : nullptr;
+    if (row.name.empty()) here = row_of(row.type->table(), key);
+    if (here != nullptr) found = here;
+  }
+  return found;
+}
+
+Described child_of(const Described& parent, std::string_view key) {
+  if (parent.type == nullptr) return {};
+  if (parent.type->element != nullptr) return {parent.type->element, parent.unit};
+  if (parent.type->table == nullptr) return {};
+  const Figure* row = row_of(parent.type->table(), key);
+  return row == nullptr ? Described{} : Described{row->type, row->unit};
+}
+
+struct Found {
+  std::string path;
+  const Json* node = nullptr;
+  Described described = {};
+};
+
+/// Adds what `name` stands for below `parent`.
+void find(const Found& parent, std::string_view name, std::vector<Found>& found) {
+  if (name.empty()) return found.push_back(parent);
   std::size_t index = 0;
-  for (const auto& [key, child] : children_of(node)) {
+  for (const auto& [key, child] : children_of(*parent.node)) {
     auto rest = behind(name, key);
     if (!rest) rest = behind(name, "*");
-    if (!rest && node.is_array()) rest = behind(name, fmt::to_string(index));
-    if (rest) find(*child, *rest, joined(path, key), found);
+    if (!rest && parent.node->is_array()) rest = behind(name, fmt::to_string(index));
+    if (rest)
+      find({joined(parent.path, key), child, child_of(parent.described, key)}, *rest, found);
     ++index;
   }
 }
@@ -138,9 +170,31 @@ Scale scale_of(std::string_view path) {
   return {ValueUnit::none, 1};
 }
 
+Scale scale_of(Unit unit) noexcept {
+  switch (unit) {
+    case Unit::ns:
+      return {ValueUnit::time, 1};
+    case Unit::us:
+      return {ValueUnit::time, 1e3};
+    case Unit::s:
+      return {ValueUnit::time, 1e9};
+    case Unit::bytes:
+      return {ValueUnit::size, 1};
+    case Unit::bits_per_second:
+      return {ValueUnit::rate, 1};
+    case Unit::percent:
+      return {ValueUnit::share, 0.01};
+    case Unit::none:
+    case Unit::frames:
+      break;
+  }
+  return {ValueUnit::none, 1};
+}
+
 /// The expectation's value in the figure's own unit; an error where the kinds differ.
-Parsed<double> limit_for(const Expectation& expectation, const std::string& path,
-                         const Json& figure) {
+Parsed<double> limit_for(const Expectation& expectation, const Found& found) {
+  const auto& [path, node, described] = found;
+  const Json& figure = *node;
   const auto differs = [&](std::string_view what) {
     return std::unexpected(fmt::format("{} is {}: expected {} to compare it with, found {}", path,
                                        what, what, expectation.limit));
@@ -150,7 +204,7 @@ Parsed<double> limit_for(const Expectation& expectation, const std::string& path
     return differs(unit_text(figure.is_boolean() ? ValueUnit::truth : ValueUnit::none));
   }
   if (expectation.unit == ValueUnit::none) return expectation.value;
-  const Scale scale = scale_of(path);
+  const Scale scale = described.type ? scale_of(described.unit) : scale_of(path);
   if (scale.unit != expectation.unit &&
       !(scale.unit == ValueUnit::none && expectation.unit == ValueUnit::share))
     return differs(unit_text(scale.unit));
@@ -161,7 +215,9 @@ double number_of(const Json& figure) {
   return figure.is_boolean() ? (figure.get<bool>() ? 1 : 0) : figure.get<double>();
 }
 
-Judgement judge_one(const Expectation& expectation, const std::string& path, const Json& figure) {
+Judgement judge_one(const Expectation& expectation, const Found& found) {
+  const auto& [path, node, described] = found;
+  const Json& figure = *node;
   Judgement judgement{expectation.text, path, expectation.limit, nullptr};
   if (figure.is_null()) return judgement;  // nothing was measured
   if (!figure.is_number() && !figure.is_boolean()) {
@@ -169,7 +225,7 @@ Judgement judge_one(const Expectation& expectation, const std::string& path, con
     return judgement;
   }
   judgement.measured = figure;
-  const auto limit = limit_for(expectation, path, figure);
+  const auto limit = limit_for(expectation, found);
   if (limit) {
     judgement.holds = expectation.compares(number_of(figure), *limit);
   } else {
@@ -181,28 +237,45 @@ Judgement judge_one(const Expectation& expectation, const std::string& path, con
 }  // namespace
 
 Figures figures_named(const Json& report, std::string_view name) {
-  Figures found;
-  find(report, name, {}, found);
-  return found;
+  std::vector<Found> found;
+  find({{}, &report}, name, found);
+  Figures figures;
+  for (const Found& each : found) figures.emplace_back(each.path, each.node);
+  return figures;
 }
 
-std::vector<Judgement> judge(const Expectation& expectation, const Json& report) {
+std::vector<Judgement> judge(const Expectation& expectation, const Json& report,
+                             const JsonOutput* output) {
+  const FigureType whole{.shape = FigureType::Shape::object,
+                         .table = output ? output->figures : nullptr};
+  std::vector<Found> found;
+  find({{}, &report, {&whole, Unit::none}}, expectation.name, found);
   std::vector<Judgement> judgements;
-  for (const auto& [path, figure] : figures_named(report, expectation.name))
-    judgements.push_back(judge_one(expectation, path, *figure));
+  for (const Found& each : found) judgements.push_back(judge_one(expectation, each));
   if (judgements.empty())
     judgements.push_back({expectation.text, expectation.name, expectation.limit, nullptr, false,
                           no_figure(report, expectation.name)});
   return judgements;
 }
 
-Json to_json(const Judgement& judgement) {
-  Json json = {{"expected", judgement.expected},
-               {"figure", judgement.figure},
-               {"measured", judgement.measured},
-               {"holds", judgement.holds}};
-  if (!judgement.error.empty()) json["error"] = judgement.error;
-  return json;
+std::optional<FigureValue> Judgement::value() const {
+  if (measured.is_boolean()) return measured.get<bool>();
+  if (measured.is_number_unsigned()) return measured.get<std::uint64_t>();
+  if (measured.is_number_integer()) return measured.get<std::int64_t>();
+  if (measured.is_number()) return measured.get<double>();
+  return std::nullopt;
+}
+
+const FigureTable& Judgement::figures() {
+  using Row = FigureOf<Judgement>;
+  static constexpr Figure kRows[] = {
+      Row::of<&Judgement::expected>("expected", "The expectation."),
+      Row::of<&Judgement::figure>("figure", "Path of the figure."),
+      Row::of<&Judgement::value>("measured", "The figure; null without one.").or_null(),
+      Row::of<&Judgement::holds>("holds", "True if it holds."),
+      Row::of<&Judgement::error>("error", "Why it cannot be judged.").if_any()};
+  static constexpr FigureTable kTable{"An expectation, judged by a figure.", kRows};
+  return kTable;
 }
 
 TestCase test_case_of(const Judgement& judgement, std::string suite) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/expectation.h"
+#include "core/figure.h"
 #include "report/json_line.h"
 #include "report/junit.h"
 
@@ -20,6 +22,11 @@ struct Judgement {
   Json measured;         // as the report has it; null where it has none
   bool holds = false;
   std::string error = {};  // why it can't be judged: no such figure, or one of another kind
+
+  /// The measured value; nothing where the report has none.
+  [[nodiscard]] std::optional<FigureValue> value() const;
+  /// The judgement as --json has it.
+  static const FigureTable& figures();
 };
 
 /// The figures of a report that a name stands for, with their paths: "flows.web.lost" is the key
@@ -34,11 +41,11 @@ std::vector<std::pair<std::string, const Json*>> children_of(const Json& node);
 
 /// Judges an expectation by the figures that its name stands for; without one, by none: then
 /// `error` names the figures whose names are near. A value with a unit needs a figure of that kind:
-/// its name says it (_ns, _usec, _bps, _gbps, bytes, seconds, percent).
-std::vector<Judgement> judge(const Expectation& expectation, const Json& report);
+/// the table of `output` says it, or, without one, the figure's name (_ns, _usec, _bps, _gbps,
+/// bytes, seconds, percent).
+std::vector<Judgement> judge(const Expectation& expectation, const Json& report,
+                             const JsonOutput* output = nullptr);
 
-/// The judgement as --json has it.
-Json to_json(const Judgement& judgement);
 /// The judgement as a test case of `suite`.
 TestCase test_case_of(const Judgement& judgement, std::string suite);
 

@@ -59,7 +59,7 @@ void append(Json& list, const Json& more) { list.insert(list.end(), more.begin()
 Json checks_of(const RunPage& page) {
   Json rows = Json::array();
   for (const std::string& error : page.errors) rows.push_back({{"text", error}, {"holds", false}});
-  for (const Json& report : page.reports) append(rows, check_rows(report));
+  for (const RunReport& report : page.reports) append(rows, check_rows(report.json, report.output));
   return rows;
 }
 
@@ -73,13 +73,15 @@ std::string html_text(const RunPage& page) {
                {"exit", {{"code", to_int(page.exit)}, {"meaning", meaning_of(page.exit)}}},
                {"checks", checks_of(page)}};
   for (const char* key : {"requested", "accounts", "figures", "plots"}) data[key] = Json::array();
-  for (const Json& report : page.reports) {
-    append(data["requested"], requested_rows(report));
-    append(data["accounts"], account_tables(report));
-    data["figures"].push_back(figure_rows(report, kMostFigures));
+  Json reports = Json::array();
+  for (const RunReport& report : page.reports) {
+    append(data["requested"], requested_rows(report.json));
+    append(data["accounts"], account_tables(report.json));
+    data["figures"].push_back(figure_rows(report.json, kMostFigures, report.output));
+    reports.push_back(report.json);
   }
   for (const Plot& plot : page.plots) data["plots"].push_back(plot_json(plot));
-  data["reports"] = page.reports;
+  data["reports"] = std::move(reports);
   data["profiles"] = texts_json(page.profiles);
   data["changes"] = page.changes;
   data["machine"] = texts_json(page.machine);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "report/json_line.h"
+#include "report/figures/json.h"
 #include "report/plot.h"
 
 namespace lw::report {
@@ -14,13 +14,20 @@ namespace lw::report {
 /// A name and what is to be shown of it.
 using NamedText = std::pair<std::string, std::string>;
 
+/// A report as --json prints it, and the table of its figures; null: its schema is in
+/// lib/report/schemas.
+struct RunReport {
+  Json json;
+  const JsonOutput* output = nullptr;
+};
+
 /// What the page of a run shows.
 struct RunPage {
   std::string command;                   // "roce-gen run"
   std::string command_line;              // as typed
   ExitCode exit = ExitCode::done;        // how the process ends
   std::vector<std::string> errors = {};  // printed on standard error
-  std::vector<Json> reports = {};        // as --json prints them, in order
+  std::vector<RunReport> reports = {};   // in the order in which --json prints them
   std::vector<Plot> plots = {};
   std::vector<NamedText> profiles = {};   // name and TOML of each file
   std::vector<std::string> changes = {};  // of --set

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
+#include "report/figures/schema.h"
 #include "report/judgement.h"
 #include "report/schema_texts.h"
 
@@ -97,6 +98,12 @@ std::string schema_name(const Json& report) {
   constexpr std::string_view kBegin = "longwire.";
   const std::string name = report.value("schema", "");
   return name.starts_with(kBegin) ? name.substr(kBegin.size()) : name;
+}
+
+/// The schema of a report: the one that was made of its table, or, where that is null, its file.
+SchemaNode schema_for(const Json& report, const Json& made) {
+  const std::string name = schema_name(report);
+  return {made.is_null() ? schema_named(name) : &made, name};
 }
 
 // What was asked for.
@@ -321,11 +328,11 @@ void add_verdict(Json& rows, const Json& verdict) {
 
 }  // namespace
 
-Json figure_rows(const Json& report, std::size_t most) {
+Json figure_rows(const Json& report, std::size_t most, const JsonOutput* output) {
   Json rows = Json::array();
   FigureList list(rows, most);
-  const std::string name = schema_name(report);
-  list.add(report, {schema_named(name), name}, {});
+  const Json made = output ? schema_of(*output) : Json();
+  list.add(report, schema_for(report, made), {});
   return {{"rows", std::move(rows)}, {"of", list.all()}};
 }
 
@@ -367,11 +374,11 @@ Json account_tables(const Json& report) {
   return tables;
 }
 
-Json check_rows(const Json& report) {
+Json check_rows(const Json& report, const JsonOutput* output) {
   constexpr std::string_view kHold = "_hold", kHolds = "_holds";
   Json rows = Json::array();
-  const std::string name = schema_name(report);
-  const SchemaNode schema{schema_named(name), name};
+  const Json made = output ? schema_of(*output) : Json();
+  const SchemaNode schema = schema_for(report, made);
   for (const auto& [key, value] : report.items())
     if (value.is_boolean() && (key.ends_with(kHold) || key.ends_with(kHolds))) {
       const std::string help = description_of(child_schema(schema, key, false));

@@ -3,15 +3,16 @@
 
 #include <cstddef>
 
-#include "report/json_line.h"
+#include "report/figures/json.h"
 
 /// Rows of a run's page, made from the report that --json prints.
 namespace lw::report {
 
 /// All numbers, truth values and texts of a report, up to `most`:
 /// `{"rows": [{"path", "value", "help"}], "of": N}`. The path is the name that --expect takes;
-/// `help` is the description in the report's schema (lib/report/schemas), empty without one.
-Json figure_rows(const Json& report, std::size_t most);
+/// `help` is its description: in the table of `output`, or, where that is null, in the report's
+/// schema (lib/report/schemas); empty without one.
+Json figure_rows(const Json& report, std::size_t most, const JsonOutput* output = nullptr);
 
 /// What was asked for beside what was measured: `[{"what", "requested", "measured", "holds"}]`,
 /// texts; `holds` is null where nothing was to be kept.
@@ -22,7 +23,7 @@ Json requested_rows(const Json& report);
 Json account_tables(const Json& report);
 
 /// What was checked at the end of the run: `[{"text", "holds"}]`; `holds` is null where it could
-/// not be checked.
-Json check_rows(const Json& report);
+/// not be checked. `output`: as for figure_rows().
+Json check_rows(const Json& report, const JsonOutput* output = nullptr);
 
 }  // namespace lw::report

@@ -21,6 +21,7 @@ import tomllib
 import unittest
 
 import longwire_test
+import output_schemas
 from longwire_test import BUILD, SOURCE, begin
 
 PROGRAMS = ('roce-gen', 'roce-endpoint', 'roce-impair', 'roce-dissect')
@@ -71,7 +72,7 @@ class Installation(unittest.TestCase):
                   'share/man/man5/longwire-impair-profile.5',
                   'share/man/man5/longwire-flow-profile.5'}
         wanted |= {f'share/longwire/schemas/{file.name}'
-                   for file in (SOURCE / 'lib/report/schemas').iterdir()}
+                   for file in output_schemas.FILES}
         wanted |= {f'share/longwire/grafana/{file.name}'
                    for file in (SOURCE / 'packaging/grafana').iterdir()}
         for name in PROGRAMS:

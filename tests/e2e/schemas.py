@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The JSON of every command, by the schemas of lib/report/schemas. The commands with --json come from
+"""The JSON of every command, by its schema. The commands with --json come from
 --help: a new one without a test fails here, and so does a schema that no output uses."""
 
 import json

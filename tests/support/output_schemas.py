@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Validates lines of JSON by the schemas of lib/report/schemas."""
+"""Validates lines of JSON by their schemas: those of lib/report/schemas, and those that the build makes
+of the tables of figures."""
 
 import json
 
@@ -7,9 +8,11 @@ import jsonschema
 
 import longwire_test
 
-FOLDER = longwire_test.SOURCE / 'lib' / 'report' / 'schemas'
+WRITTEN = longwire_test.SOURCE / 'lib' / 'report' / 'schemas'
+MADE = longwire_test.BUILD / 'packaging'
+FILES = sorted([*WRITTEN.glob('*.json'), *MADE.glob('*.json')])
 PREFIX = 'longwire.'
-SCHEMAS = {file.stem: json.loads(file.read_text(encoding='utf-8')) for file in FOLDER.glob('*.json')}
+SCHEMAS = {file.stem: json.loads(file.read_text(encoding='utf-8')) for file in FILES}
 _STORE = {schema['$id']: schema for schema in SCHEMAS.values()}
 OUTPUTS = set(SCHEMAS) - {'common'}
 

@@ -10,6 +10,10 @@
 #include "emulator/direction.h"
 #include "emulator/match/packet_kind.h"
 
+namespace lw {
+struct FigureTable;
+}
+
 namespace lw::emulator {
 
 /// How an event selects a PSN.
@@ -46,12 +50,15 @@ struct EventHits {
   std::uint64_t lost_before = 0;  // already dropped by another stage, or by an outage
 
   [[nodiscard]] bool holds() const noexcept { return packets == carried_out + lost_before; }
+  static const FigureTable& figures();
 };
 
 /// The results of all events of one name.
 struct EventOutcome {
   std::string name;
   std::uint64_t happened = 0, all = 0;
+
+  static const FigureTable& figures();
 };
 
 }  // namespace lw::emulator

@@ -4,7 +4,32 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/figure.h"
+
 namespace lw::emulator {
+
+const FigureTable& EventHits::figures() {
+  using Row = FigureOf<EventHits>;
+  static constexpr Figure kRows[] = {
+      Row::of<&EventHits::packets>("fell_on", "Packets on which events fell.", Unit::frames),
+      Row::of<&EventHits::carried_out>("carried_out", "Packets on which they were carried out.",
+                                       Unit::frames),
+      Row::of<&EventHits::lost_before>("lost_before", "Packets that were lost before.",
+                                       Unit::frames),
+      Row::of<&EventHits::holds>("holds", "True if fell_on = carried_out + lost_before.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+const FigureTable& EventOutcome::figures() {
+  using Row = FigureOf<EventOutcome>;
+  static constexpr Figure kRows[] = {
+      Row::of<&EventOutcome::name>("name", "Name of the event."),
+      Row::of<&EventOutcome::happened>("happened", "Times that it happened."),
+      Row::of<&EventOutcome::all>("all", "Times that it was to happen.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
 namespace {
 
 constexpr std::uint32_t kLargestQpn = 0xffffff;

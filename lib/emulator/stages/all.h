@@ -46,7 +46,8 @@ struct StageList;
 ///   read(keys, settings)                 profile keys
 ///   describe(rule, texts)                lines of `check`
 ///   audit(rule, stats, checks)           requested against measured
-///   report(stats, figures)               figures of JSON and metrics
+///   figures()                            rows of RuleStats for JSON and metrics (core/figure.h)
+///   report(stats, lines)                 lines of the text report
 ///   add_floor(rule, ample), add_ample(rule, ample)   its part of the longest delay
 ///   bytes_needed(rule)                   memory that it allocates, besides its own object
 using Stages = StageList<Outage,          //

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/figure.h"
 #include "emulator/rule_config.h"
 #include "emulator/stages/keys.h"
 #include "emulator/stats/audit.h"
@@ -142,27 +143,54 @@ void Queue::audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Ch
     const double asked = time_of_busy(rule, stats);
     checks.push_back({kNumber, "rate while busy", seen.busy_frames, bits / asked, bits / busy,
                       bits / (asked + slack), bits / std::max(1.0, asked - slack),
-                      Figure::bits_per_second});
+                      CheckUnit::bits_per_second});
   }
   const auto buffer = static_cast<double>(rule.queue->buffer_bytes);
   checks.push_back({kNumber, "fullest buffer", seen.frames, buffer,
-                    static_cast<double>(stats.peak_queue_bytes), 0, buffer, Figure::bytes});
+                    static_cast<double>(stats.peak_queue_bytes), 0, buffer, CheckUnit::bytes});
 }
 
-void Queue::report(const RuleStats& stats, StageFigures& figures) {
-  figures.field("queue", "tail_dropped", stats.tail_dropped);
-  figures.field("queue", "peak_bytes", stats.peak_queue_bytes);
-  figures.line(stats.tail_dropped, "found the queue full");
+const FigureTable& PauseStats::figures() {
+  using Row = FigureOf<PauseStats>;
+  static constexpr Figure kRows[] = {
+      Row::of<&PauseStats::asked>("asked", "Pause frames sent to the sender.", Unit::frames),
+      Row::of<&PauseStats::ended>("ended", "Pauses ended by a frame with time 0.", Unit::frames),
+      Row::of<&PauseStats::heard>("heard", "Pause frames received.", Unit::frames),
+      Row::of<&PauseStats::silent_ns>("silent_ns", "Time that the queue was paused.", Unit::ns)};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+const FigureTable& Queue::Stats::figures() {
+  using Row = FigureOf<Queue::Stats>;
+  static constexpr Figure kRows[] = {
+      Row::of<&Stats::tail_dropped>("tail_dropped", "Frames dropped because the queue was full.",
+                                    Unit::frames),
+      Row::of<&Stats::peak_queue_bytes>("peak_bytes", "Most bytes in the queue.", Unit::bytes)
+          .as_gauge()};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+const FigureTable& Queue::figures() {
+  using Row = FigureOf<RuleStats>;
+  static constexpr Figure kRows[] = {
+      Row::of<[](const RuleStats& stats) -> const Queue::Stats& { return stats; }>(
+          "queue", "The queue stage."),
+      Row::of<[](const RuleStats& stats) {
+        return stats.pauses == PauseStats{} ? nullptr : &stats.pauses;
+      }>("pauses", "Pause frames of the queue stage.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+void Queue::report(const RuleStats& stats, StageLines& lines) {
+  lines.line(stats.tail_dropped, "found the queue full");
   const PauseStats& pauses = stats.pauses;
-  if (pauses == PauseStats{}) return;
-  figures.field("pauses", "asked", pauses.asked);
-  figures.field("pauses", "ended", pauses.ended);
-  figures.field("pauses", "heard", pauses.heard);
-  figures.field("pauses", "silent_ns", static_cast<std::uint64_t>(pauses.silent_ns));
-  figures.line(pauses.asked, "pause frames asked for silence");
-  figures.line(pauses.ended, "pause frames ended it");
-  figures.line(pauses.heard,
-               "pause frames heard, silent for " + format_duration(Duration{pauses.silent_ns}));
+  lines.line(pauses.asked, "pause frames asked for silence");
+  lines.line(pauses.ended, "pause frames ended it");
+  lines.line(pauses.heard,
+             "pause frames heard, silent for " + format_duration(Duration{pauses.silent_ns}));
 }
 
 std::uint64_t Queue::bytes_needed(const RuleConfig& rule) noexcept {

@@ -224,6 +224,7 @@ struct PauseStats {
     silent_ns += other.silent_ns;
   }
   friend bool operator==(const PauseStats&, const PauseStats&) = default;
+  static const FigureTable& figures();
 };
 
 /// A rule's stage: a link slower than the port, and the buffer in front of it.
@@ -247,6 +248,7 @@ class Queue {
       tail_dropped += other.tail_dropped;
       peak_queue_bytes = std::max(peak_queue_bytes, other.peak_queue_bytes);
     }
+    static const FigureTable& figures();
   };
 
   static bool present(const RuleConfig& rule) noexcept;
@@ -295,7 +297,8 @@ class Queue {
   static void read(const StageKeys& rule, Settings& settings);
   static void describe(const RuleConfig& rule, StageTexts& texts);
   static void audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks);
-  static void report(const RuleStats& stats, StageFigures& figures);
+  static const FigureTable& figures();
+  static void report(const RuleStats& stats, StageLines& lines);
   static void add_ample(const RuleConfig& rule, AmpleDelay& ample) noexcept;
   static std::uint64_t bytes_needed(const RuleConfig& rule) noexcept;
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/figure.h"
 #include "emulator/rule_config.h"
 #include "emulator/stages/keys.h"
 #include "emulator/stats/jitter_stats.h"
@@ -31,7 +32,7 @@ void audit_draws(const JitterConfig& jitter, const DrawStats& seen, const RuleSt
         kDeviations * deviation * std::sqrt(wider / static_cast<double>(seen.count)) +
         1e-4 * deviation;
     checks.push_back({Stage::delay, "mean jitter", seen.count, mean, seen.mean(), mean - bound,
-                      mean + bound, Figure::nanoseconds});
+                      mean + bound, CheckUnit::nanoseconds});
   }
   const auto sampled = std::accumulate(stats.fit.begin(), stats.fit.end(), std::uint64_t{0});
   if (sampled < kFewestDraws) return;
@@ -67,7 +68,7 @@ std::optional<Check> half_life(Duration asked, const CorrelatedStats& seen) {
                time_to_halve(seen.mean_half_square()),
                time_to_halve(most),
                time_to_halve(least),
-               Figure::nanoseconds};
+               CheckUnit::nanoseconds};
 }
 
 }  // namespace
@@ -195,10 +196,26 @@ void Delay::audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Ch
   if (rule.jitter) audit_jitter(*rule.jitter, stats, checks);
 }
 
-void Delay::report(const RuleStats& stats, StageFigures& figures) {
-  figures.field("order", "releases_put_off", stats.moved_for_order);
-  figures.field("order", "by_ns", stats.moved_ns);
-  figures.line(stats.moved_for_order, "releases put off to keep the order");
+const FigureTable& Delay::Stats::figures() {
+  using Row = FigureOf<Delay::Stats>;
+  static constexpr Figure kRows[] = {
+      Row::of<&Stats::moved_for_order>("releases_put_off",
+                                       "Frames that left later, to keep the order.", Unit::frames),
+      Row::of<&Stats::moved_ns>("by_ns", "Sum of these delays.", Unit::ns)};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+const FigureTable& Delay::figures() {
+  static constexpr Figure kRows[] = {
+      FigureOf<RuleStats>::of<[](const RuleStats& stats) -> const Delay::Stats& { return stats; }>(
+          "order", "Delays that keep the order.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+void Delay::report(const RuleStats& stats, StageLines& lines) {
+  lines.line(stats.moved_for_order, "releases put off to keep the order");
 }
 
 /// Adds the delay that 999 of 1,000 frames do not exceed.

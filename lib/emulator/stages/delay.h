@@ -41,6 +41,7 @@ class Delay {
       moved_for_order += other.moved_for_order;
       moved_ns += other.moved_ns;
     }
+    static const FigureTable& figures();
   };
 
   static bool present(const RuleConfig& /*rule*/) noexcept { return true; }
@@ -89,7 +90,8 @@ class Delay {
   static void read(const StageKeys& rule, Settings& settings);
   static void describe(const RuleConfig& rule, StageTexts& texts);
   static void audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks);
-  static void report(const RuleStats& stats, StageFigures& figures);
+  static const FigureTable& figures();
+  static void report(const RuleStats& stats, StageLines& lines);
   static void add_ample(const RuleConfig& rule, AmpleDelay& ample) noexcept;
 
  private:

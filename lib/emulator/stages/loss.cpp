@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/figure.h"
 #include "core/names.h"
 #include "emulator/rule_config.h"
 #include "emulator/stages/keys.h"
@@ -256,14 +257,30 @@ void Loss::audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Che
 }
 
 /// Lists the number of runs of 1, 2, ... lost frames, up to the longest.
-void Loss::report(const RuleStats& stats, StageFigures& figures) {
-  LossStats loss = stats.loss;
-  loss.add(stats.traced);
-  figures.field("loss", "frames", loss.frames);
-  figures.field("loss", "lost", loss.lost);
-  const auto longest = std::find_if(loss.runs.rbegin(), loss.runs.rend(),
-                                    [](std::uint64_t count) { return count > 0; });
-  figures.fields.push_back({"loss", "runs", 0, {loss.runs.begin(), longest.base()}, true});
+std::span<const std::uint64_t> LossStats::finished_runs() const noexcept {
+  const auto longest =
+      std::find_if(runs.rbegin(), runs.rend(), [](std::uint64_t count) { return count > 0; });
+  return {runs.begin(), longest.base()};
+}
+
+const FigureTable& LossStats::figures() {
+  using Row = FigureOf<LossStats>;
+  static constexpr Figure kRows[] = {
+      Row::of<&LossStats::frames>("frames", "Frames that the stage saw.", Unit::frames),
+      Row::of<&LossStats::lost>("lost", "Frames that it lost.", Unit::frames),
+      Row::of<&LossStats::finished_runs>("runs", "Numbers of runs of 1, 2, 3... losses.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+const FigureTable& Loss::figures() {
+  static constexpr Figure kRows[] = {FigureOf<RuleStats>::of<[](const RuleStats& stats) {
+    LossStats loss = stats.loss;
+    loss.add(stats.traced);
+    return loss;
+  }>("loss", "Runs of losses.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
 }
 
 }  // namespace lw::emulator

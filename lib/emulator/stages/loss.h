@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -176,6 +177,9 @@ struct LossStats {
     lost += other.lost;
     for (std::size_t i = 0; i < kRuns; ++i) runs[i] += other.runs[i];
   }
+  /// `runs`, without the zeros at its end.
+  [[nodiscard]] std::span<const std::uint64_t> finished_runs() const noexcept;
+  static const FigureTable& figures();
 };
 
 /// Counters of frames of similar length.
@@ -233,7 +237,7 @@ class Loss {
   static void read(const StageKeys& rule, Settings& settings);
   static void describe(const RuleConfig& rule, StageTexts& texts);
   static void audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks);
-  static void report(const RuleStats& stats, StageFigures& figures);
+  static const FigureTable& figures();
 
  private:
   /// Returns nothing if the trace's row has no loss.

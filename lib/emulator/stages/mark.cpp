@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/figure.h"
 #include "emulator/rule_config.h"
 #include "emulator/stages/bottleneck.h"
 #include "emulator/stages/keys.h"
@@ -176,9 +177,15 @@ void Mark::audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Che
                                     std::max(0.0, variance)));
 }
 
-void Mark::report(const RuleStats& stats, StageFigures& figures) {
-  figures.field("", "not_ect", stats.not_ect);
-  figures.line(stats.not_ect, "not marked, because they don't say ECT");
+const FigureTable& Mark::figures() {
+  static constexpr Figure kRows[] = {FigureOf<RuleStats>::of<&RuleStats::not_ect>(
+      "not_ect", "Frames that a mark met without ECT.", Unit::frames)};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+void Mark::report(const RuleStats& stats, StageLines& lines) {
+  lines.line(stats.not_ect, "not marked, because they don't say ECT");
 }
 
 }  // namespace lw::emulator

@@ -92,7 +92,8 @@ class Mark {
   static void read(const StageKeys& rule, Settings& settings);
   static void describe(const RuleConfig& rule, StageTexts& texts);
   static void audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks);
-  static void report(const RuleStats& stats, StageFigures& figures);
+  static const FigureTable& figures();
+  static void report(const RuleStats& stats, StageLines& lines);
 
  private:
   Marker marker_;

@@ -12,8 +12,8 @@ void Outage::describe(const RuleConfig& /*rule*/, StageTexts& texts) {
   texts.emplace_back("outage", "the path is out: every frame is lost");
 }
 
-void Outage::report(const RuleStats& stats, StageFigures& figures) {
-  figures.line(stats.by(kNumber), "lost while the path was out");
+void Outage::report(const RuleStats& stats, StageLines& lines) {
+  lines.line(stats.by(kNumber), "lost while the path was out");
 }
 
 }  // namespace lw::emulator

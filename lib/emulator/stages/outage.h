@@ -25,7 +25,7 @@ class Outage {
   void apply(Passage& p, Stats& /*stats*/) const noexcept { p.decision.drop(kNumber); }
 
   static void describe(const RuleConfig& rule, StageTexts& texts);
-  static void report(const RuleStats& stats, StageFigures& figures);
+  static void report(const RuleStats& stats, StageLines& lines);
 };
 
 }  // namespace lw::emulator

@@ -61,11 +61,11 @@ void Police::audit(const RuleConfig& rule, const RuleStats& stats, std::vector<C
   const double slack = static_cast<double>(seen.intervals * seen.largest_cost) * 8e9 / time;
   checks.push_back({kNumber, "policed rate", seen.frames, rate_bps,
                     static_cast<double>(seen.passed_bytes) * 8e9 / time, rate_bps - slack,
-                    rate_bps + slack, Figure::bits_per_second});
+                    rate_bps + slack, CheckUnit::bits_per_second});
 }
 
-void Police::report(const RuleStats& stats, StageFigures& figures) {
-  figures.line(stats.by(kNumber), "dropped by the policer");
+void Police::report(const RuleStats& stats, StageLines& lines) {
+  lines.line(stats.by(kNumber), "dropped by the policer");
 }
 
 }  // namespace lw::emulator

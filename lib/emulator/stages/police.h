@@ -111,7 +111,7 @@ class Police {
   static void read(const StageKeys& rule, Settings& settings);
   static void describe(const RuleConfig& rule, StageTexts& texts);
   static void audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks);
-  static void report(const RuleStats& stats, StageFigures& figures);
+  static void report(const RuleStats& stats, StageLines& lines);
 
  private:
   Policer policer_;

@@ -41,7 +41,7 @@ std::vector<std::string_view> names_of(StageSet stages) {
   return names;
 }
 
-void StageFigures::line(std::uint64_t count, std::string_view what) {
+void StageLines::line(std::uint64_t count, std::string_view what) {
   if (count > 0) lines.push_back(std::to_string(count) + " " + std::string(what));
 }
 

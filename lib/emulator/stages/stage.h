@@ -13,6 +13,10 @@
 #include "emulator/decision.h"
 #include "emulator/direction.h"
 
+namespace lw {
+struct FigureTable;
+}
+
 namespace lw::emulator {
 
 inline constexpr std::uint32_t kFcsBytes = 4;
@@ -86,20 +90,10 @@ struct AmpleDelay {
 /// Descriptions of a rule's stages: {profile key, description}.
 using StageTexts = std::vector<std::pair<std::string_view, std::string>>;
 
-/// A stage's counters in reports: fields of JSON objects, and lines of text.
-struct StageFigures {
-  struct Field {
-    std::string_view group, name;  // no group: a field of the rule
-    std::uint64_t value = 0;
-    std::vector<std::uint64_t> list = {};  // replaces the value if `is_list`
-    bool is_list = false;
-  };
-  std::vector<Field> fields;
+/// The lines about a rule's stages in the text report.
+struct StageLines {
   std::vector<std::string> lines;
 
-  void field(std::string_view group, std::string_view name, std::uint64_t value) {
-    fields.push_back({group, name, value});
-  }
   /// Adds a line "<count> <what>" if the count is above 0.
   void line(std::uint64_t count, std::string_view what);
 };

@@ -3,7 +3,63 @@
 
 #include <algorithm>
 
+#include "core/figure.h"
+
 namespace lw::emulator {
+
+const FigureTable& Amount::figures() {
+  using Row = FigureOf<Amount>;
+  static constexpr Figure kRows[] = {
+      Row::of<&Amount::frames>("frames", "Number of frames.", Unit::frames),
+      Row::of<&Amount::bytes>("bytes", "Their bytes, without FCS.", Unit::bytes)};
+  static constexpr FigureTable kTable{"Frames and their bytes.", kRows};
+  return kTable;
+}
+
+namespace {
+
+template <ResourceDrop kWant>
+constexpr Figure drop_row(std::string_view meaning) {
+  return FigureOf<ResourceDrops>::of<[](const ResourceDrops& drops) {
+    return drops[static_cast<std::size_t>(kWant)];
+  }>(name_of(kWant), meaning);
+}
+
+}  // namespace
+
+const FigureTable& ResourceDrops::figures() {
+  using enum ResourceDrop;
+  static constexpr Figure kRows[] = {drop_row<no_room>("The release queue was full."),
+                                     drop_row<egress_full>("The egress port took no more frames."),
+                                     drop_row<no_buffer>("No buffer was free for a copy."),
+                                     drop_row<stopped>("The run ended while they waited."),
+                                     drop_row<link_down>("The egress link was down.")};
+  static constexpr FigureTable kTable{
+      "Frames lost because the box had no room, buffer or link, by resource.", kRows};
+  return kTable;
+}
+
+const FigureTable& Account::figures() {
+  using Row = FigureOf<Account>;
+  static constexpr Figure kRows[] = {
+      Row::of<&Account::name>("name", "Name of the direction or rule."),
+      Row::of<&Account::received>("received", "Frames that came in."),
+      Row::of<&Account::created>("created",
+                                 "Frames that the box made: duplicates and pause frames."),
+      Row::of<&Account::sent>("sent", "Frames that went out."),
+      Row::of<&Account::consumed>("consumed",
+                                  "Frames that ended in the box: pause frames honoured."),
+      Row::of<&Account::dropped_by_rule>("dropped_by_rule", "Frames that a rule dropped."),
+      Row::of<&Account::dropped_for_resource>("dropped_for_resource",
+                                              "Frames lost for lack of a resource.")
+          .by("resource"),
+      Row::of<&Account::in_flight>("in_flight", "Frames that are still in the box.").as_gauge(),
+      Row::of<&Account::holds>(
+          "holds", "True if received + created = sent + consumed + dropped + in flight.")};
+  static constexpr FigureTable kTable{"Counters of one direction or rule, and their identity.",
+                                      kRows};
+  return kTable;
+}
 
 Amount Account::wanting() const noexcept {
   Amount sum;

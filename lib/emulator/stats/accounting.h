@@ -9,6 +9,10 @@
 
 #include "core/counter.h"
 
+namespace lw {
+struct FigureTable;  // core/figure.h
+}
+
 namespace lw::emulator {
 
 /// Numbers of frames and of their bytes (without FCS).
@@ -22,6 +26,7 @@ struct Amount {
   }
   friend Amount operator+(Amount a, const Amount& b) noexcept { return a += b; }
   friend bool operator==(const Amount&, const Amount&) = default;
+  static const FigureTable& figures();
 };
 
 /// The reasons for which the emulator drops a frame that no rule dropped.
@@ -39,12 +44,17 @@ constexpr std::string_view name_of(ResourceDrop want) noexcept {
   return kNames[static_cast<std::size_t>(want)];
 }
 
+/// The frames that were dropped for lack of each resource.
+struct ResourceDrops : std::array<Amount, kResourceDrops> {
+  static const FigureTable& figures();
+};
+
 /// Where all frames of one rule, or of one direction, are at one instant.
 struct Account {
   std::string name;  // name of the rule or of the direction
   Amount received, created;
   Amount sent, consumed, dropped_by_rule;
-  std::array<Amount, kResourceDrops> dropped_for_resource{};
+  ResourceDrops dropped_for_resource{};
   Amount in_flight;  // counted in the queues, not computed from the other counters
 
   /// Returns true if received + created = sent + consumed + dropped by rule + dropped for lack of a
@@ -54,6 +64,7 @@ struct Account {
   /// Returns what must be in flight, computed from the other counters.
   [[nodiscard]] Amount remainder() const noexcept;
   void add(const Account& other) noexcept;
+  static const FigureTable& figures();
 };
 
 /// Returns the frames that were dropped because a resource was missing, except by a link that was

@@ -6,7 +6,24 @@
 #include <limits>
 #include <numeric>
 
+#include "core/figure.h"
+
 namespace lw::emulator {
+
+const FigureTable& Check::figures() {
+  using Row = FigureOf<Check>;
+  static constexpr Figure kRows[] = {
+      Row::of<&Check::stage>("stage", "Name of the stage."),
+      Row::of<&Check::what>("what", "What is compared."),
+      Row::of<&Check::frames>("frames", "Frames that it saw.", Unit::frames),
+      Row::of<&Check::asked>("asked", "Share that the profile asks for, 0 to 1."),
+      Row::of<&Check::seen>("seen", "Share that was seen, 0 to 1."),
+      Row::of<&Check::low>("low", "Lower end of the interval for the asked share."),
+      Row::of<&Check::high>("high", "Upper end of that interval."),
+      Row::of<&Check::holds>("holds", "True if the seen share lies within.")};
+  static constexpr FigureTable kTable{"A random stage: asked and seen shares.", kRows};
+  return kTable;
+}
 namespace {
 
 /// The value that a chi-square variable exceeds once in 10^5 times (Wilson and Hilferty, 1931).
@@ -95,7 +112,7 @@ Check chi_square(Stage stage, std::string_view what, std::span<const std::uint64
   }
   if (expected > 0) close_bin();
   const double freedom = bins > 1 ? bins - 1 : 1;
-  return {stage, what, all, freedom, sum, 0, chi_square_bound(freedom), Figure::chi_square};
+  return {stage, what, all, freedom, sum, 0, chi_square_bound(freedom), CheckUnit::chi_square};
 }
 
 std::vector<Check> audit(const RuleConfig& config, const RuleStats& stats) {

@@ -12,7 +12,7 @@
 namespace lw::emulator {
 
 /// The unit of a check's figures.
-enum class Figure : std::uint8_t {
+enum class CheckUnit : std::uint8_t {
   share,   // of frames
   frames,  // of consecutive frames
   nanoseconds,
@@ -29,9 +29,10 @@ struct Check {
   double asked = 0, seen = 0;
   /// The bounds of `seen`. A correct stage exceeds them in one of 10^5 runs.
   double low = 0, high = 0;
-  Figure figure = Figure::share;
+  CheckUnit unit = CheckUnit::share;
 
   [[nodiscard]] bool holds() const noexcept { return seen >= low && seen <= high; }
+  static const FigureTable& figures();
 };
 
 /// Compares what a rule's stages did with its configuration: shares of frames, burst lengths,

@@ -305,7 +305,7 @@ struct LossAudit {
     const LikelyRange excess = likely_losses(chain, seen.frames, *mean);
     checks.push_back({Stage::loss, "mean burst", begun, *mean,
                       static_cast<double>(seen.lost) / bursts, *mean + excess.low / bursts,
-                      *mean + excess.high / bursts, Figure::frames});
+                      *mean + excess.high / bursts, CheckUnit::frames});
   }
 
   /// A run of losses is a burst, followed directly by further bursts with the model's probability.

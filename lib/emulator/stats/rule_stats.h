@@ -24,15 +24,17 @@ struct RuleStats : Stages::Stats {
     for (StageSet::Bits left = stages.bits(); left != 0; left &= left - 1)
       ++acted[static_cast<std::size_t>(std::countr_zero(left))];
   }
+  /// The rows of all stages, in their order.
+  static const FigureTable& figures();
 };
 
-/// What reports say of the stages' counters, in the order of the stages.
-inline StageFigures figures_of(const RuleStats& stats) {
-  StageFigures figures;
+/// The lines about the stages in the text report, in the order of the stages.
+inline StageLines lines_of(const RuleStats& stats) {
+  StageLines lines;
   Stages::for_each([&]<class S>() {
-    if constexpr (requires { S::report(stats, figures); }) S::report(stats, figures);
+    if constexpr (requires { S::report(stats, lines); }) S::report(stats, lines);
   });
-  return figures;
+  return lines;
 }
 
 }  // namespace lw::emulator

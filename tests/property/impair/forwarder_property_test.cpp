@@ -14,7 +14,6 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "capture/reader.h"
 #include "emulator/stages/all.h"
@@ -22,6 +21,7 @@
 #include "impair/datapath/configuration.h"
 #include "impair/report/report.h"
 #include "property/impair/random_impairment.h"
+#include "report/figures/json.h"
 #include "support/path_frames.h"
 #include "support/ring_ports.h"
 
@@ -74,7 +74,7 @@ struct Outcome {
     const Report report{.command = "", .profile = "", .directions = std::move(directions)};
     EXPECT_TRUE(report.accounts_hold());
     EXPECT_TRUE(report.releases_hold());
-    lines.push_back("counters " + to_json(report).dump());
+    lines.push_back("counters " + report::json_of(report).dump());
     std::ranges::sort(lines);
   }
 };

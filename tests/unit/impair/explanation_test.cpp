@@ -5,7 +5,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
+
+#include "report/figures/json.h"
 
 namespace lw::impair {
 namespace explanation_test {
@@ -114,9 +115,7 @@ down = "200ms"
        {"Frames that no rule matches pass at once", "with PSN 7 to QP number 2", "delay it by 3 us",
         "After 2 s: far delay = \"4ms\"", "On command: west down; 200 ms later: west up."})
     EXPECT_THAT(text, HasSubstr(part));
-  const auto json = explanation_json(profile);
-  EXPECT_EQ(json["schema"], "longwire.profile_explanation");
-  EXPECT_EQ(json["version"], 1);
+  const auto json = report::json_of(explanation_figures(), &profile);
   EXPECT_EQ(json["rules"][0]["stages"][0]["stage"], "delay");
   EXPECT_EQ(json["events"].size(), 1);
   EXPECT_EQ(json["scenario"].size(), 2);

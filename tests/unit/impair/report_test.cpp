@@ -3,8 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
+#include "report/figures/json.h"
 #include "unit/impair/sound_report.h"
 
 namespace lw::impair {
@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 TEST(Report, JsonHoldsTheBooksAndTheVerdict) {
-  const auto json = to_json(sound_report());
+  const auto json = report::json_of(sound_report());
   EXPECT_EQ(json["identity_holds"], true);
   const auto& east = json["directions"][0];
   EXPECT_EQ(east["name"], "west-to-east");
@@ -28,7 +28,9 @@ TEST(Report, JsonHoldsTheBooksAndTheVerdict) {
 TEST(Report, RunsOfLossesGoAsFarAsThereWereAny) {
   Report report = sound_report();
   emulator::RuleStats& stats = report.directions[0].stages.emplace_back().stats;
-  const auto runs = [&] { return to_json(report)["directions"][0]["stages"][0]["loss"]["runs"]; };
+  const auto runs = [&] {
+    return report::json_of(report)["directions"][0]["stages"][0]["loss"]["runs"];
+  };
   EXPECT_EQ(runs().dump(), "[]");
   stats.loss.runs[2] = 5;
   EXPECT_EQ(runs().dump(), "[0,0,5]");
@@ -40,7 +42,7 @@ TEST(Report, BooksThatDoNotAddUpAreNotHidden) {
   Report report = sound_report();
   report.directions[0].accounting.rules[0].sent.frames = 7;
   EXPECT_FALSE(report.holds());
-  EXPECT_EQ(to_json(report)["identity_holds"], false);
+  EXPECT_EQ(report::json_of(report)["identity_holds"], false);
   EXPECT_NE(to_text(report), to_text(sound_report()));
 }
 
@@ -62,13 +64,13 @@ TEST(Report, QuantilesOfAHistogram) {
 
 TEST(Report, FramesThatTheBoxLostFailTheRun) {
   EXPECT_TRUE(sound_report().holds());
-  EXPECT_EQ(to_json(sound_report())["resources_hold"], true);
+  EXPECT_EQ(report::json_of(sound_report())["resources_hold"], true);
   using enum emulator::ResourceDrop;
   for (const auto want : {no_room, egress_full, no_buffer}) {
     Report report = sound_report();
     report.directions[0].accounting.direction.dropped_for_resource[std::size_t(want)] = {9, 900};
     EXPECT_FALSE(report.holds()) << name_of(want);
-    EXPECT_EQ(to_json(report)["resources_hold"], false);
+    EXPECT_EQ(report::json_of(report)["resources_hold"], false);
     EXPECT_THAT(to_text(report), HasSubstr("west-to-east: THE BOX LOST 9 FRAMES (90 %)"));
     EXPECT_EQ(to_text(report).find("[capacity]") != std::string::npos, want != egress_full);
   }
@@ -76,10 +78,10 @@ TEST(Report, FramesThatTheBoxLostFailTheRun) {
 
 TEST(Report, AFrameThatLeftTooEarlyFailsTheRun) {
   Report report = sound_report();
-  EXPECT_EQ(to_json(report)["releases_hold"], true);
+  EXPECT_EQ(report::json_of(report)["releases_hold"], true);
   report.directions[0].release_error.minimum = -1;
   EXPECT_FALSE(report.holds());
-  EXPECT_EQ(to_json(report)["releases_hold"], false);
+  EXPECT_EQ(report::json_of(report)["releases_hold"], false);
   EXPECT_THAT(to_text(report), HasSubstr("BEFORE THEY WERE DUE"));
   report = sound_report();
   report.directions[0].pass_latency = {.count = 1, .minimum = -1};
@@ -101,7 +103,7 @@ TEST(Report, FramesThatThePortsLostFailTheRun) {
         PortReport{.unsent_dropped = 3}}) {
     const Report report = with(port);
     EXPECT_FALSE(report.holds());
-    EXPECT_EQ(to_json(report)["ports_hold"], false);
+    EXPECT_EQ(report::json_of(report)["ports_hold"], false);
     EXPECT_THAT(to_text(report), HasSubstr("LOST AT THE PORTS"));
   }
   EXPECT_THAT(to_text(with({.missed = 3})), HasSubstr("3 missed by the device"));
@@ -116,7 +118,7 @@ TEST(Report, AnEventThatWasNotCarriedOutFailsTheRun) {
             std::string::npos);
   report.directions[0].events.hits.carried_out = 3;
   EXPECT_FALSE(report.holds());
-  EXPECT_EQ(to_json(report)["directions"][0]["event_packets"]["holds"], false);
+  EXPECT_EQ(report::json_of(report)["directions"][0]["event_packets"]["holds"], false);
 }
 
 /// Of 300 rules only the two that received frames, and the untouched frames.
@@ -137,13 +139,13 @@ TEST(Report, AStepThatWasDueAndIsNotDoneIsNamedAndFailsTheRun) {
   Report report = sound_report();
   report.scenario = ScenarioReport{.done = 12, .all = 80};
   EXPECT_TRUE(report.scenario_holds());
-  EXPECT_FALSE(to_json(report)["scenario"].contains("overdue"));
+  EXPECT_FALSE(report::json_of(report)["scenario"].contains("overdue"));
   report.scenario->overdue = {{"ramp", 67}, {"cut", 1}};
   EXPECT_FALSE(report.scenario_holds());
   EXPECT_FALSE(report.holds());
   EXPECT_THAT(to_text(report), HasSubstr("scenario: 12 of 80 steps, 67 OF ramp WERE DUE AND NOT "
                                          "DONE, 1 OF cut WERE DUE AND NOT DONE"));
-  EXPECT_EQ(to_json(report)["scenario"]["overdue"][0]["steps"], 67);
+  EXPECT_EQ(report::json_of(report)["scenario"]["overdue"][0]["steps"], 67);
 }
 
 }  // namespace report_test

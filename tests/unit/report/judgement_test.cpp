@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "report/figures/json.h"
+
 namespace lw::report {
 namespace judgement_test {
 
@@ -66,9 +68,37 @@ TEST(Judgement, is_one_for_each_figure) {
   EXPECT_TRUE(each[0].holds);
   EXPECT_EQ(each[0].measured, 3);
   EXPECT_FALSE(each[1].holds);
-  EXPECT_EQ(to_json(each[1]),
+  EXPECT_EQ(json_of(each[1]),
             Json::parse(R"({"expected": "flows.*.lost<5", "figure": "flows.bulk.1.lost",
                             "measured": 7, "holds": false})"));
+}
+
+struct Timed {
+  double wait = 1.5;
+  std::uint64_t count = 3;
+  std::vector<Timed> parts = {};
+
+  static const FigureTable& figures() {
+    using Row = FigureOf<Timed>;
+    static constexpr Figure kRows[] = {Row::of<&Timed::wait>("wait", "Time.", Unit::us),
+                                       Row::of<&Timed::count>("count_ns", "Number of times."),
+                                       Row::of<&Timed::parts>("parts", "Parts.").if_any()};
+    static constexpr FigureTable kTable{{}, kRows};
+    return kTable;
+  }
+};
+
+TEST(Judgement, takes_the_unit_from_the_table) {
+  constexpr JsonOutput kOutput{.name = "timed", .title = "a test", .figures = &Timed::figures};
+  const Json report = json_of(Timed{.parts = {Timed{}}});
+  const auto one = [&](const char* text) {
+    return judge(*parse_expectation(text), report, &kOutput).front();
+  };
+  EXPECT_TRUE(one("wait<1501ns").holds);
+  EXPECT_FALSE(one("wait<1499ns").holds);
+  EXPECT_TRUE(one("parts.0.wait<=1.5us").holds);
+  EXPECT_THAT(one("count_ns<5us").error, HasSubstr("count_ns is a number"));  // not by its name
+  EXPECT_TRUE(one("count_ns<5").holds);
 }
 
 TEST(Judgement, names_the_figures_that_are_near) {

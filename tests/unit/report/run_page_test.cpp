@@ -67,7 +67,7 @@ TEST(RunPage, NamesCannotBreakOut) {
       html_text(RunPage{.command = hostile,
                         .command_line = hostile,
                         .errors = {hostile},
-                        .reports = {report},
+                        .reports = {{report}},
                         .plots = {{.title = hostile,
                                    .x = {.label = hostile,
                                          .scale = PlotAxis::Scale::category,

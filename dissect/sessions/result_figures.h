@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "core/figure.h"
+#include "dissect/sessions/result_rows.h"
+#include "report/json_line.h"
+
+namespace lw::dissect {
+
+/// A row of `sessions`: one for each direction with requests or with responses to them.
+report::Json session_row(const analysis::Analyst& analyst, const CapturePoints& points,
+                         const analysis::Session& session, std::uint8_t direction);
+/// A row of `messages`, of `messages --by`, and of `anomalies`.
+report::Json message_row(const analysis::Message& message);
+report::Json group_row(Grouping by, const MessageGroups::value_type& entry);
+report::Json anomaly_row(const analysis::Anomaly& anomaly);
+
+/// The tables of these rows.
+const FigureTable& session_figures();
+const FigureTable& message_figures();
+const FigureTable& group_figures();
+const FigureTable& anomaly_figures();
+inline constexpr JsonOutput kSessionOutput{
+    .name = "session", .title = "roce-dissect sessions --json", .figures = &session_figures};
+inline constexpr JsonOutput kMessageOutput{
+    .name = "message", .title = "roce-dissect messages --json", .figures = &message_figures};
+inline constexpr JsonOutput kGroupOutput{.name = "message_group",
+                                         .title = "roce-dissect messages --by --json",
+                                         .figures = &group_figures};
+inline constexpr JsonOutput kAnomalyOutput{.name = "anomaly",
+                                           .title = "roce-dissect anomalies --json",
+                                           .figures = &anomaly_figures,
+                                           .version = 2};
+
+}  // namespace lw::dissect

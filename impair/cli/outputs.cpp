@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "impair/cli/outputs.h"
+
+#include "impair/cli/profile_check.h"
+#include "impair/control/answer.h"
+#include "impair/report/explanation.h"
+#include "impair/report/report.h"
+
+namespace lw::impair {
+
+std::span<const JsonOutput> outputs() {
+  static constexpr JsonOutput kOutputs[] = {kRunOutput, kControlOutput, kCheckOutput,
+                                            kExplanationOutput};
+  return kOutputs;
+}
+
+}  // namespace lw::impair

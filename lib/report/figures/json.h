@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+
+#include "core/figure.h"
+#include "report/json_line.h"
+
+namespace lw::report {
+
+/// The figures of the struct of a table as a JSON object, in the order of the table.
+Json json_of(const FigureTable& table, const void* object);
+template <class T>
+Json json_of(const T& object) {
+  return json_of(T::figures(), &object);
+}
+
+/// A line of JSON that begins with "schema" and "version". T is the struct of the output's table.
+template <class T>
+std::string json_line(const JsonOutput& output, const T& object) {
+  return json_line("longwire." + std::string(output.name), json_of(output.figures(), &object),
+                   output.version);
+}
+
+}  // namespace lw::report

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/figure.h"
+#include "report/figures/json.h"
+#include "report/figures/metrics.h"
+#include "report/figures/schema.h"
+
+namespace lw::report {
+namespace figures_test {
+
+using testing::HasSubstr;
+using testing::Not;
+
+struct Part {
+  std::uint64_t frames = 0, bytes = 0;
+
+  static const FigureTable& figures() {
+    using Row = FigureOf<Part>;
+    static constexpr Figure kRows[] = {
+        Row::of<&Part::frames>("frames", "Number of frames.", Unit::frames),
+        Row::of<&Part::bytes>("bytes", "Their bytes.", Unit::bytes)};
+    static constexpr FigureTable kTable{"Frames and their bytes.", kRows};
+    return kTable;
+  }
+};
+
+struct Ways {
+  Part full, stopped;
+
+  static const FigureTable& figures() {
+    using Row = FigureOf<Ways>;
+    static constexpr Figure kRows[] = {Row::of<&Ways::full>("full", "No room was left."),
+                                       Row::of<&Ways::stopped>("stopped", "The run ended.")};
+    static constexpr FigureTable kTable{{}, kRows};
+    return kTable;
+  }
+};
+
+enum class Kind : std::uint8_t { first, second };
+constexpr std::string_view name_of(Kind kind) { return kind == Kind::first ? "first" : "second"; }
+
+/// A member of each type that a table may hold.
+struct Whole : Part {
+  bool holds = true;
+  std::int64_t least = -5;
+  std::chrono::nanoseconds longest{7};
+  double rate = 0.5;
+  std::string name = "a";
+  Kind kind = Kind::second;
+  std::optional<std::uint64_t> absent = {}, missing = {};
+  std::optional<Part> part = {};
+  Ways lost;
+  std::vector<Part> parts = {{1, 100}, {2, 200}};
+  std::vector<std::array<std::int64_t, 2>> buckets = {{1, 2}};
+  std::vector<std::pair<std::string, std::uint64_t>> by_rule = {{"x", 3}, {"y", 4}};
+  std::uint64_t rare = 0;
+  JsonText record{R"({"number": 1})"};
+  std::optional<FigureValue> figure = true;
+  [[nodiscard]] std::optional<double> share() const {
+    if (frames == 0) return std::nullopt;
+    return static_cast<double>(rare) / static_cast<double>(frames);
+  }
+
+  static const FigureTable& figures() {
+    using Row = FigureOf<Whole>;
+    static constexpr std::string_view kNames[] = {"a", "b"};
+    static constexpr Figure kRows[] = {
+        Row::rows_of<[](const Whole& whole) -> const Part& { return whole; }>(),
+        Row::of<&Whole::holds>("holds", "True if all adds up."),
+        Row::of<&Whole::least>("least_ns", "Least; negative if early.", Unit::ns),
+        Row::of<&Whole::longest>("longest_ns", "Longest time.", Unit::ns),
+        Row::of<&Whole::rate>("rate_bps", "Rate.", Unit::bits_per_second).as_gauge(),
+        Row::of<&Whole::name>("name", "Name.").among(kNames),
+        Row::of<&Whole::kind>("kind", "Kind."),
+        Row::of<&Whole::absent>("absent", "Left out."),
+        Row::of<&Whole::missing>("missing", "Null.").or_null(),
+        Row::of<&Whole::part>("part", "A part."),
+        Row::of<&Whole::lost>("lost", "Frames that were lost.").by("reason"),
+        Row::of<&Whole::parts>("parts", "All parts."),
+        Row::of<&Whole::buckets>("buckets", "From, to."),
+        Row::of<&Whole::by_rule>("by_rule", "Frames by rule.", Unit::frames).by("rule"),
+        Row::of<&Whole::rare>("rare", "Seldom.").if_any(),
+        Row::of<&Whole::share>("share", "Share.").or_null(),
+        Row::of<&Whole::record>("record", "A record."),
+        Row::of<&Whole::figure>("figure", "A figure.").or_null(),
+        Row::of<[](const Whole& whole) { return whole.bytes + 1; }>("bytes", "More bytes.",
+                                                                    Unit::bytes)};
+    static constexpr FigureTable kTable{"All.", kRows};
+    return kTable;
+  }
+};
+
+constexpr JsonOutput kOutput{
+    .name = "whole", .title = "a test", .figures = &Whole::figures, .judged = true, .version = 3};
+
+TEST(Figures, JsonHasEachFigureInTheOrderOfTheTable) {
+  EXPECT_EQ(json_line(kOutput, Whole{}),
+            R"({"schema":"longwire.whole","version":3,"frames":0,"bytes":1,"holds":true,)"
+            R"("least_ns":-5,"longest_ns":7,"rate_bps":0.5,"name":"a","kind":"second",)"
+            R"("missing":null,"lost":{"full":{"frames":0,"bytes":0},)"
+            R"("stopped":{"frames":0,"bytes":0}},)"
+            R"("parts":[{"frames":1,"bytes":100},{"frames":2,"bytes":200}],"buckets":[[1,2]],)"
+            R"("by_rule":{"x":3,"y":4},"share":null,"record":{"number":1},"figure":true})"
+            "\n");
+}
+
+TEST(Figures, JsonHasWhatIsThereOnlySometimes) {
+  Whole whole;
+  whole.frames = 4;
+  whole.rare = 1;
+  whole.absent = 0;
+  whole.part = Part{5, 6};
+  whole.figure = std::nullopt;
+  const Json json = json_of(whole);
+  EXPECT_EQ(json["absent"], 0);
+  EXPECT_EQ(json["part"]["bytes"], 6);
+  EXPECT_EQ(json["rare"], 1);
+  EXPECT_EQ(json["share"], 0.25);
+  EXPECT_EQ(json["figure"], nullptr);
+}
+
+TEST(Figures, TheSchemaAllowsThatAndNothingElse) {
+  const Json schema = schema_of(kOutput);
+  EXPECT_EQ(schema["$id"], "https://longwire.invalid/schemas/whole.json");
+  EXPECT_EQ(schema["properties"]["version"]["const"], 3);
+  EXPECT_EQ(schema["additionalProperties"], false);
+  const auto key = [&](const char* name) { return schema["properties"][name]; };
+  EXPECT_EQ(key("frames").dump(),
+            R"({"description":"Number of frames.","unit":"frames","type":"integer","minimum":0})");
+  EXPECT_EQ(key("bytes")["description"], "More bytes.");
+  EXPECT_EQ(key("least_ns").dump(),
+            R"({"description":"Least, in ns; negative if early.","unit":"ns","type":"integer"})");
+  EXPECT_EQ(key("rate_bps")["description"], "Rate, in bits per second.");
+  EXPECT_EQ(key("name").dump(), R"({"description":"Name.","type":"string","enum":["a","b"]})");
+  EXPECT_EQ(key("missing")["type"].dump(), R"(["integer","null"])");
+  EXPECT_EQ(key("figure")["type"].dump(), R"(["number","boolean","null"])");
+  EXPECT_EQ(key("record")["type"], "object");
+  EXPECT_EQ(key("part")["required"].dump(), R"(["frames","bytes"])");
+  EXPECT_EQ(key("parts")["items"]["description"], "Frames and their bytes.");
+  EXPECT_EQ(key("buckets")["items"]["maxItems"], 2);
+  EXPECT_EQ(key("by_rule")["additionalProperties"]["type"], "integer");
+  EXPECT_EQ(key("expectations")["items"]["properties"]["measured"]["type"].size(), 3U);
+  const auto required = schema["required"];
+  const auto is_required = [&](const char* name) {
+    return std::ranges::find(required, Json(name)) != required.end();
+  };
+  for (const char* name : {"schema", "version", "frames", "missing", "share", "parts"})
+    EXPECT_TRUE(is_required(name)) << name;
+  for (const char* name : {"absent", "part", "rare", "expectations"})
+    EXPECT_FALSE(is_required(name)) << name;
+}
+
+TEST(Figures, MetricsHaveUnitsAndLabels) {
+  Whole whole;
+  whole.frames = 4;
+  whole.lost.stopped.frames = 2;
+  const LabelledObject objects[] = {{{{"port", "west"}}, &whole}};
+  Prometheus out;
+  add_metrics(out, "box_", Whole::figures(), objects);
+  for (const char* text :
+       {"# HELP box_frames_total Number of frames.\n# TYPE box_frames_total counter\n",
+        "box_frames_total{port=\"west\"} 4\n", "box_longest_seconds_total{port=\"west\"} 7e-09\n",
+        "# TYPE box_rate_bits_per_second gauge\n", "# TYPE box_absent_total counter\n",
+        "# HELP box_lost_bytes_total Frames that were lost: their bytes.\n",
+        "box_lost_frames_total{port=\"west\",reason=\"stopped\"} 2\n",
+        "box_by_rule_frames_total{port=\"west\",rule=\"y\"} 4\n"})
+    EXPECT_THAT(out.text(), HasSubstr(text));
+  for (const char* text : {"holds", "name", "parts", "buckets", "box_absent_total{"})
+    EXPECT_THAT(out.text(), Not(HasSubstr(text)));
+}
+
+}  // namespace figures_test
+}  // namespace lw::report
