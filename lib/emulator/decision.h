@@ -69,6 +69,7 @@ enum class Action : std::uint8_t {
   pass,   // leaves at once
   queue,  // leaves at `release`
   hold,   // leaves at `release`, but not before other frames have overtaken it
+  wait,   // waits in its rule's queue; once it departs, the other stages decide when it leaves
   drop,
 };
 
@@ -100,7 +101,9 @@ struct Decision {
   bool corrupt = false, mark = false;     // change the frame's bytes
   bool overtakes = false;                 // counts as overtaking a frame that its rule holds back
   EventAction aimed = EventAction::drop;  // if Stage::event acted: the event's action
-  Instant release = {};                   // for Action::queue and hold
+  // For Action::queue and hold. For Action::wait: the release if nothing changes until then, and if
+  // the delay is constant.
+  Instant release = {};
 
   void act(Stage by) noexcept {
     stage = by;
@@ -111,6 +114,9 @@ struct Decision {
     act(by);
   }
 };
+
+/// Most copies of a frame by events; its rule may add Duplicate::kMostCopies.
+inline constexpr std::uint8_t kMostEventCopies = 239;
 
 /// The actions of events that target a frame, in addition to its rule's decision.
 struct EventActions {

@@ -49,6 +49,12 @@ std::uint32_t Ledger::keep(const LedgerRecord& record) noexcept {
   return slot;
 }
 
+void Ledger::amend(std::uint32_t slot, StageSet acted) noexcept {
+  LedgerRecord& record = inside_[slot];
+  record.acted = StageSet::of(record.acted.bits() | acted.bits());
+  if (!record.acted.empty()) record.stage = record.acted.last();
+}
+
 void Ledger::close(std::uint32_t slot, Instant out) noexcept {
   inside_[slot].out = out;
   append(inside_[slot]);

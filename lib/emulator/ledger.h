@@ -85,6 +85,8 @@ class Ledger {
   [[nodiscard]] const LedgerRecord& kept(std::uint32_t slot) const noexcept {
     return inside_[slot];
   }
+  /// Adds stages that have acted on the frame since.
+  void amend(std::uint32_t slot, StageSet acted) noexcept;
   /// The frame of this slot has gone, or will never.
   void close(std::uint32_t slot, Instant out) noexcept;
   void close(std::uint32_t slot, Disposition disposition) noexcept;

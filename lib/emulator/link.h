@@ -26,7 +26,8 @@ struct LinkConfig {
 /// The link reads no clock and uses no device. The caller's frames are `Handle`s, which the link
 /// changes and copies only through `Frames`.
 ///
-///   admit() -> pipeline -> [held back] -> [release queue] -> release() -> [egress] -> sent()
+///   admit() -> pipeline -> [rule's queue] -> pipeline -> [held back] -> [release queue] ->
+///   release() -> [egress] -> sent()
 ///
 /// One thread. Nothing is allocated after construction.
 template <class Handle, FrameAccess<Handle> Frames = NoFrameAccess<Handle>>
@@ -83,10 +84,13 @@ class Link {
     explicit PreparedPipeline(Pipeline next);
     Pipeline pipeline;
     std::vector<Held<QueueEntry<Handle, Frames>>> held;
+    std::vector<Ring<QueueEntry<Handle, Frames>>> waiting;
   };
   /// Replaces the pipeline from `now` on. The new rules were given the names that the present
-  /// pipeline knows. Frames inside keep their release times, and frames stay in order where the
-  /// rules require it. Afterwards `next` holds the old pipeline.
+  /// pipeline knows. Frames that have left their rule's queue keep their release times. Frames in
+  /// the queue of a rule that still has one stay there; those of a queue that is removed leave as
+  /// they would have. Frames stay in order where the rules require it. Afterwards `next` holds the
+  /// old pipeline.
   void replace(PreparedPipeline& next, Instant now) noexcept;
   /// Largest number of rule names of this link.
   [[nodiscard]] std::size_t most_rules() const noexcept { return rules_.size() - 1; }
@@ -118,11 +122,12 @@ class Link {
   [[nodiscard]] std::size_t egress_size() const noexcept { return egress_.size(); }
   [[nodiscard]] std::size_t egress_room() const noexcept { return egress_.room(); }
   [[nodiscard]] std::size_t queue_room() const noexcept {
-    return queue_.capacity() - queue_.size() - held_frames_;
+    return queue_.capacity() - queue_.size() - held_frames_ - waiting_frames_;
   }
-  /// Due time of the next waiting frame; ReleaseQueue::kNever if none waits.
+  /// Time at which the next waiting frame is due, or departs from its rule's queue;
+  /// ReleaseQueue::kNever if none waits.
   [[nodiscard]] Instant next_release() const noexcept {
-    return std::min(queue_.next(), next_deadline_);
+    return std::min({queue_.next(), next_deadline_, next_departure_});
   }
   /// Prefetches the frame that is due next, because some devices read a frame to send it. A hint
   /// that there is time for it.
@@ -130,7 +135,7 @@ class Link {
   /// Time of the next call of asks_for() that may return a pause; kNever if no queue requests one.
   [[nodiscard]] Instant next_ask() const noexcept { return next_ask_; }
   [[nodiscard]] std::size_t inside() const noexcept {
-    return queue_.size() + held_frames_ + egress_.size();
+    return queue_.size() + held_frames_ + waiting_frames_ + egress_.size();
   }
 
   /// Returns the accounting as of now. Walks over all frames inside: for reports.
@@ -166,6 +171,16 @@ class Link {
   }
   /// Returns an empty store of held-back frames for each rule of the pipeline.
   static std::vector<Held<Entry>> held_of(const Pipeline& pipeline);
+  /// Returns room for the frames in each rule's queue.
+  static std::vector<Ring<Entry>> waiting_of(const Pipeline& pipeline);
+  void depart(Instant now) noexcept {
+    if (next_departure_ <= now) [[unlikely]]
+      depart_due(now);
+  }
+  void depart_due(Instant now) noexcept;
+  void depart_from(Rule& rule, Instant now) noexcept;
+  void find_departure() noexcept;
+  [[nodiscard]] std::uint64_t number_of(const Transit& transit) const noexcept;
   void receive(const Decision& decision, const Arrival& arrival) noexcept;
   [[nodiscard]] std::span<const Handle> stored(std::span<const Handle> frames,
                                                Duration wait) noexcept;
@@ -185,7 +200,7 @@ class Link {
   bool admit_unopened(Rule& rule, Handle handle, Instant now, Amount& queued) noexcept;
   bool apply(Handle handle, const Arrival& arrival, const Decision& decision,
              LedgerRecord* record) noexcept;
-  void queue(Handle handle, const Arrival& arrival, const Decision& decision, std::uint8_t copy,
+  void enter(Handle handle, const Arrival& arrival, const Decision& decision, std::uint8_t copy,
              std::uint32_t ledger_slot) noexcept;
   bool admit_with_copies(Handle handle, const Arrival& arrival, const Decision& decision) noexcept;
   void admit_copy(Handle handle, const Arrival& arrival, const Decision& original,
@@ -219,6 +234,9 @@ class Link {
   Queue queue_;
   std::vector<Held<Entry>> held_;  // by rule; empty if no rule holds frames back
   std::size_t held_frames_ = 0;
+  std::vector<Ring<Entry>> waiting_;  // by rule: frames in its queue; `due` is not used
+  std::size_t waiting_frames_ = 0;
+  Instant next_departure_ = Queue::kNever;
   Instant next_deadline_ = Queue::kNever;
   Instant next_ask_ = Queue::kNever;
   std::vector<wire::PfcFields> pauses_;  // of the last asks_for()
@@ -242,6 +260,7 @@ class Link {
 
 #include "emulator/link_admit.h"
 #include "emulator/link_batch.h"
+#include "emulator/link_depart.h"
 #include "emulator/link_impl.h"
 #include "emulator/link_release.h"
 #include "emulator/link_reports.h"

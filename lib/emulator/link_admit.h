@@ -10,6 +10,7 @@ namespace lw::emulator {
 template <class Handle, FrameAccess<Handle> Frames>
 bool Link<Handle, Frames>::admit(Handle handle, const roce::Envelope& envelope, Instant now,
                                  LedgerRecord* record) noexcept {
+  depart(now);
   const Arrival arrival = arrival_of(envelope, received_++, now);
   return apply(handle, arrival, pipeline_.decide(arrival), record);
 }
@@ -39,23 +40,29 @@ bool Link<Handle, Frames>::admit_unopened(Rule& rule, Handle handle, Instant now
   static constexpr roce::Envelope kUnopened{};
   const Arrival unopened{kUnopened, nullptr, received_++, Frames::length(handle), now};
   const Decision decision = rule.decide(unopened);
-  const bool just_waits = decision.action == Action::queue && !decision.corrupt &&
-                          decision.copies == 0 && !decision.overtakes && !ledger_.wants(decision) &&
-                          queue_room() > 0;
+  const bool stays = decision.action == Action::queue || decision.action == Action::wait;
+  const bool just_waits = stays && !decision.corrupt && decision.copies == 0 &&
+                          !decision.overtakes && !ledger_.wants(decision) && queue_room() > 0;
   if (!just_waits) [[unlikely]]
     return apply(handle, arrival_of(Frames::open(handle), unopened.number, now), decision, nullptr);
-  queue(stored(handle, unopened, decision, 0), unopened, decision, 0, kNotLogged);
+  enter(stored(handle, unopened, decision, 0), unopened, decision, 0, kNotLogged);
   queued += {1, unopened.bytes};
   return true;
 }
 
-/// Adds a frame to the release queue. Requires room.
+/// Adds a frame to its rule's queue, or to the release queue. Requires room.
 template <class Handle, FrameAccess<Handle> Frames>
-inline void Link<Handle, Frames>::queue(Handle handle, const Arrival& arrival,
+inline void Link<Handle, Frames>::enter(Handle handle, const Arrival& arrival,
                                         const Decision& decision, std::uint8_t copy,
                                         std::uint32_t ledger_slot) noexcept {
   Entry entry{decision.release, handle};
   fill(entry.transit(), arrival, decision, copy, ledger_slot);
+  if (decision.action == Action::wait) {
+    waiting_[decision.rule].push(entry);
+    ++waiting_frames_;
+    next_departure_ = std::min(next_departure_, pipeline_.rule(decision.rule).next_departure());
+    return;
+  }
   delay_.add((decision.release - arrival.now).count());
   queue_.push(decision.line, entry, arrival.now);
 }
@@ -117,12 +124,16 @@ bool Link<Handle, Frames>::finalize(Handle handle, const Arrival& arrival, const
     return false;
   }
   const bool queued = decision.action != Action::pass;
+  const auto refuse_it = [&](ResourceDrop want, Disposition disposition) {
+    if (decision.action == Action::wait) pipeline_.rule(decision.rule).withdraw();
+    return refuse(want, disposition, arrival, decision, copy);
+  };
   if (queued && queue_room() == 0) [[unlikely]]
-    return refuse(ResourceDrop::no_room, Disposition::no_room, arrival, decision, copy);
+    return refuse_it(ResourceDrop::no_room, Disposition::no_room);
   if (!queued && egress_.room() == 0) [[unlikely]]
-    return refuse(ResourceDrop::egress_full, Disposition::egress_full, arrival, decision, copy);
+    return refuse_it(ResourceDrop::egress_full, Disposition::egress_full);
   if ((decision.corrupt || decision.mark) && frames_.writable(handle).empty()) [[unlikely]]
-    return refuse(ResourceDrop::no_buffer, Disposition::no_buffer, arrival, decision, copy);
+    return refuse_it(ResourceDrop::no_buffer, Disposition::no_buffer);
   std::uint32_t ledger_slot = kNotLogged;
   if (ledger_.wants(decision)) ledger_slot = ledger_.keep(ledger_.open(arrival, decision, copy));
   if (decision.corrupt) [[unlikely]]
@@ -135,7 +146,7 @@ bool Link<Handle, Frames>::finalize(Handle handle, const Arrival& arrival, const
     fill(entry.transit(), arrival, decision, copy, ledger_slot);
     place_overtaking(entry, decision, arrival.now);
   } else if (queued) {
-    queue(handle, arrival, decision, copy, ledger_slot);
+    enter(handle, arrival, decision, copy, ledger_slot);
   } else {
     egress_.push(handle);
     Leaving leaving{{}, arrival.now};
@@ -151,7 +162,7 @@ template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::place_overtaking(const Entry& entry, const Decision& decision,
                                             Instant now) noexcept {
   Held<Entry>& held = held_[decision.rule];
-  delay_.add((decision.release - now).count());
+  delay_.add((decision.release - entry.transit().in()).count());
   held.gone_on();
   if (decision.action == Action::hold) {
     held.hold(entry);

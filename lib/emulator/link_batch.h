@@ -59,6 +59,7 @@ std::size_t Link<Handle, Frames>::admit(std::span<const Handle> frames, Instant 
 template <class Handle, FrameAccess<Handle> Frames>
 std::size_t Link<Handle, Frames>::admit_burst(std::span<const Handle> frames, Instant now,
                                               std::span<Handle> dropped) noexcept {
+  depart(now);
   // The rule of all plain RoCEv2 packets that no event targets, if it doesn't need them opened.
   Rule* const common = pipeline_.header_independent_rule();
   const std::uint64_t targeted = find_targeted(frames, common != nullptr);

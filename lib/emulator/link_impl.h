@@ -43,6 +43,7 @@ Link<Handle, Frames>::Link(Pipeline pipeline, const LinkConfig& config, LedgerSi
               config.capacity + std::bit_ceil(config.egress_capacity)),
       rules_(std::max(config.most_rules, pipeline_.rule_names().size()) + 1) {
   held_ = held_of(pipeline_);
+  waiting_ = waiting_of(pipeline_);
   pauses_.reserve(rules_.size());
 }
 
@@ -60,11 +61,30 @@ auto Link<Handle, Frames>::held_of(const Pipeline& pipeline) -> std::vector<Held
 
 template <class Handle, FrameAccess<Handle> Frames>
 Link<Handle, Frames>::PreparedPipeline::PreparedPipeline(Pipeline next)
-    : pipeline(std::move(next)), held(held_of(pipeline)) {}
+    : pipeline(std::move(next)), held(held_of(pipeline)), waiting(waiting_of(pipeline)) {}
+
+template <class Handle, FrameAccess<Handle> Frames>
+auto Link<Handle, Frames>::waiting_of(const Pipeline& pipeline) -> std::vector<Ring<Entry>> {
+  std::vector<Ring<Entry>> waiting;
+  const std::size_t names = pipeline.rule_names().size();
+  waiting.reserve(names);
+  for (std::size_t i = 0; i < names; ++i) {
+    const BottleneckConfig* const queue = pipeline.queue_of(static_cast<RuleIndex>(i));
+    waiting.emplace_back(queue ? Bottleneck::most_inside(*queue) : 0);
+  }
+  return waiting;
+}
 
 template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::replace(PreparedPipeline& next, Instant now) noexcept {
-  next.pipeline.inherit(pipeline_);
+  depart(now);
+  for (const std::size_t place : pipeline_.queueing()) {
+    Rule& rule = pipeline_.rules()[place];
+    if (!next.pipeline.queue_of(rule.index())) depart_from(rule, Queue::kNever);
+  }
+  next.pipeline.inherit(pipeline_, now);
+  for (std::size_t i = 0; i < waiting_.size(); ++i) next.waiting[i].take_over(waiting_[i]);
+  std::swap(waiting_, next.waiting);
   for (std::size_t i = 0; i < held_.size(); ++i) {
     if (held_[i].empty()) continue;
     if (held_[i].same_as(next.held[i])) {
@@ -81,20 +101,22 @@ void Link<Handle, Frames>::replace(PreparedPipeline& next, Instant now) noexcept
   std::swap(held_, next.held);
   queue_.use(pipeline_.lines());
   next_ask_ = Queue::kNever;
+  for (const std::size_t place : pipeline_.asking())
+    next_ask_ = std::min(next_ask_, pipeline_.rules()[place].next_ask());
+  find_departure();
   find_deadline();
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::pause(const wire::PfcFields& asked, Instant now) noexcept {
-  for (const std::size_t place : pipeline_.listening()) {
-    Rule& rule = pipeline_.rules()[place];
-    if (const auto shift = rule.pause(asked, now); shift && shift->by != Duration{})
-      queue_.shift(rule.line(), shift->after, shift->by);
-  }
+  depart(now);
+  for (const std::size_t place : pipeline_.listening()) pipeline_.rules()[place].pause(asked, now);
+  find_departure();
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
 std::span<const wire::PfcFields> Link<Handle, Frames>::asks_for(Instant now) noexcept {
+  depart(now);
   pauses_.clear();
   next_ask_ = Queue::kNever;
   for (const std::size_t place : pipeline_.asking()) {

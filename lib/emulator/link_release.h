@@ -57,6 +57,7 @@ Transit Link<Handle, Frames>::cut_after(Transit& train, std::span<const Entry> f
 
 template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::release(Instant now, std::size_t spare) noexcept {
+  depart(now);
   const std::size_t room = egress_.room();
   if (room > spare)
     queue_.take_due(now, room - spare,

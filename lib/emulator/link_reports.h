@@ -47,8 +47,7 @@ bool Link<Handle, Frames>::refuse(ResourceDrop want, Disposition disposition,
 
 template <class Handle, FrameAccess<Handle> Frames>
 std::uint64_t Link<Handle, Frames>::egress_number(std::size_t i) const noexcept {
-  const Transit& transit = leaving_[i].transit;
-  return transit.logged ? ledger_.kept(slot_of(transit)).number : transit.full_number(received_);
+  return number_of(leaving_[i].transit);
 }
 
 /// Refuses a frame that no rule has seen, and counts it with the unmatched frames. Always returns
@@ -113,6 +112,15 @@ void Link<Handle, Frames>::abandon(View view, Drop drop) noexcept {
   for (Held<Entry>& held : held_)
     for (; !held.empty(); held.pop(), --held_frames_)
       give_back(held.front().transit(), held.front().handle);
+  for (const std::size_t place : pipeline_.queueing()) {
+    Rule& rule = pipeline_.rules()[place];
+    Ring<Entry>& waiting = waiting_[rule.index()];
+    for (; !waiting.empty(); waiting.pop(), --waiting_frames_) {
+      rule.leave_queue();
+      give_back(waiting.front().transit(), waiting.front().handle);
+    }
+  }
+  find_departure();
   find_deadline();
 }
 
@@ -208,6 +216,8 @@ Accounting Link<Handle, Frames>::accounting() const {
   });
   for (const auto& held : held_)
     for (std::size_t i = 0; i < held.size(); ++i) count(held[i].transit());
+  for (const auto& waiting : waiting_)
+    for (std::size_t i = 0; i < waiting.size(); ++i) count(waiting[i].transit());
   for (std::size_t i = 0; i < leaving_.size(); ++i) count(leaving_[i].transit);
   return accounting;
 }

@@ -38,7 +38,6 @@ Pipeline::Pipeline(Direction direction, std::uint64_t seed, std::span<const Rule
       events_(direction, events),
       names_(known.begin(), known.end()),
       places_(known.size(), kNowhere) {
-  const std::vector<RuleFifos> lines = all_lines();
   Indexes indexes;
   for (std::size_t i = 0; i < names_.size(); ++i)
     indexes.emplace(names_[i], static_cast<RuleIndex>(i));
@@ -47,10 +46,12 @@ Pipeline::Pipeline(Direction direction, std::uint64_t seed, std::span<const Rule
     const RuleConfig& rule = configs()[i];
     const RuleIndex index = index_of(rule.name, indexes);
     places_[index] = i;
-    rules_.emplace_back(rule, StageSetup{seed, direction, lines[i]}, index);
+    rules_.emplace_back(
+        rule, StageSetup{seed, direction, rule.delays() ? lines_for(rule) : RuleFifos{}}, index);
     edits_ |= rule.edits();
+    if (rule.queue) queueing_.push_back(i);
     if (rule.asks_for_pauses()) asking_.push_back(i);
-    if (rule.hears_pauses() && lines[i].usual != kWheel) listening_.push_back(i);
+    if (rule.hears_pauses()) listening_.push_back(i);
   }
   const Direction other = opposite(direction);
   takes_pauses_ = std::ranges::any_of(
@@ -71,7 +72,13 @@ RuleIndex Pipeline::index_of(const std::string& name, Indexes& indexes) {
   return found->second;
 }
 
-void Pipeline::inherit(Pipeline& old) noexcept {
+const BottleneckConfig* Pipeline::queue_of(RuleIndex index) const noexcept {
+  if (index >= places_.size() || places_[index] == kNowhere) return nullptr;
+  const auto& queue = configs()[places_[index]].queue;
+  return queue ? &*queue : nullptr;
+}
+
+void Pipeline::inherit(Pipeline& old, Instant now) noexcept {
   hits_ = old.hits_;
   // Keep counting occurrences. If events changed, find the new events of the QPs that were learnt.
   const auto& olds = old.event_configs_;
@@ -86,7 +93,7 @@ void Pipeline::inherit(Pipeline& old) noexcept {
     const RuleIndex index = rules_[i].index();
     const std::size_t place = index < old.places_.size() ? old.places_[index] : kNowhere;
     if (place == kNowhere) continue;
-    rules_[i].inherit(old.rules_[place], configs()[i], old.configs()[place]);
+    rules_[i].inherit(old.rules_[place], configs()[i], old.configs()[place], now);
   }
 }
 
@@ -97,17 +104,6 @@ bool Pipeline::pausing_beside(std::size_t place) const noexcept {
   });
 }
 
-/// Assigns FIFOs first to rules that listen to pauses: their frames can be moved only in a FIFO of
-/// their own.
-std::vector<RuleFifos> Pipeline::all_lines() {
-  std::vector<RuleFifos> lines(configs().size());
-  for (const bool listening : {true, false})
-    for (std::size_t i = 0; i < configs().size(); ++i)
-      if (configs()[i].delays() && configs()[i].hears_pauses() == listening)
-        lines[i] = lines_for(configs()[i]);
-  return lines;
-}
-
 RuleFifos Pipeline::lines_for(const RuleConfig& rule) {
   RuleFifos lines;
   const bool any_order = rule.varies() && !rule.keep_order;
@@ -115,9 +111,7 @@ RuleFifos Pipeline::lines_for(const RuleConfig& rule) {
     uses_wheel_ = true;
     return {kWheel, kWheel};
   }
-  lines.usual = rule.hears_pauses() ? own_line(kMostFifos)
-                : rule.varies()     ? own_line()
-                                    : shared_line(rule.delay.value_or(Duration{}));
+  lines.usual = rule.varies() ? own_line() : shared_line(rule.delay.value_or(Duration{}));
   // Frames that are held back by a constant time keep their order among themselves.
   if (rule.reorder && rule.reorder->frames == 0) lines.late = own_line();
   return lines;
@@ -132,8 +126,8 @@ FifoIndex Pipeline::shared_line(Duration delay) {
   return line;
 }
 
-FifoIndex Pipeline::own_line(std::size_t most) {
-  if (lines_.size() >= most) {
+FifoIndex Pipeline::own_line() {
+  if (lines_.size() >= kMostFifos) {
     uses_wheel_ = true;
     return kWheel;
   }

@@ -25,14 +25,14 @@ class Pipeline {
   Pipeline(Direction direction, std::uint64_t seed, std::span<const RuleConfig> rules,
            std::span<const EventConfig> events = {}, std::span<const std::string> known = {});
 
-  /// Takes over the state of the pipeline that this one replaces, rule by rule: see
+  /// Takes over the state of the pipeline that is replaced at `now`, rule by rule: see
   /// Rule::inherit().
-  void inherit(Pipeline& old) noexcept;
+  void inherit(Pipeline& old, Instant now) noexcept;
+  /// Returns the queue of the rule with this index; null if it has none.
+  [[nodiscard]] const BottleneckConfig* queue_of(RuleIndex index) const noexcept;
 
-  // Rules whose queues listen to pauses have a FIFO each, for as many rules as there are
-  // priorities. With more FIFOs for other rules, finding the next release would cost more than
-  // using the wheel.
-  static constexpr std::size_t kMostFifos = wire::kPriorities, kUsualFifos = 4;
+  // With more FIFOs, finding the next release would cost more than using the wheel.
+  static constexpr std::size_t kMostFifos = 4;
 
   /// Match result: rule index (in rules()) and targeted-event actions.
   struct MatchResult {
@@ -96,8 +96,9 @@ class Pipeline {
   /// True if the other direction has a queue that listens to pause frames. Such frames come in here
   /// and are not forwarded.
   [[nodiscard]] bool takes_pauses() const noexcept { return takes_pauses_; }
-  /// Indexes in rules() of the rules whose queues send pause frames or listen to them. At most
-  /// kMostFifos of them have a FIFO.
+  /// Indexes in rules() of the rules with a queue; of those whose queues send pause frames; of
+  /// those whose queues listen to them.
+  [[nodiscard]] const std::vector<std::size_t>& queueing() const noexcept { return queueing_; }
   [[nodiscard]] const std::vector<std::size_t>& asking() const noexcept { return asking_; }
   [[nodiscard]] const std::vector<std::size_t>& listening() const noexcept { return listening_; }
   /// Whether a rule of asking() other than that with the index `place`, with the same priority, has
@@ -121,10 +122,9 @@ class Pipeline {
   }
   using Indexes = std::unordered_map<std::string, RuleIndex>;  // by name
   RuleIndex index_of(const std::string& name, Indexes& indexes);
-  std::vector<RuleFifos> all_lines();
   RuleFifos lines_for(const RuleConfig& rule);
   FifoIndex shared_line(Duration delay);
-  FifoIndex own_line(std::size_t most = kUsualFifos);
+  FifoIndex own_line();
 
   Direction direction_;
   std::shared_ptr<const std::vector<RuleConfig>> configs_;
@@ -137,7 +137,7 @@ class Pipeline {
   std::vector<std::string> names_;
   std::vector<std::size_t> places_;             // index in rules_ by name index
   std::vector<std::optional<Duration>> lines_;  // delay of a shared FIFO
-  std::vector<std::size_t> asking_, listening_;
+  std::vector<std::size_t> queueing_, asking_, listening_;
   bool edits_ = false, uses_wheel_ = false, takes_pauses_ = false;
 };
 

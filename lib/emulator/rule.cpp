@@ -27,7 +27,7 @@ void Rule::begin(Passage& passage) noexcept {
   });
 }
 
-/// Applies one stage. Returns false if the frame is dropped.
+/// Applies one stage. Returns false if the frame is dropped, or waits in the queue.
 template <class S>
 bool Rule::apply(Passage& passage, const roce::Envelope& envelope) noexcept {
   if constexpr (requires(S& s) { s.apply(passage, stats_, envelope); }) {
@@ -38,10 +38,10 @@ bool Rule::apply(Passage& passage, const roce::Envelope& envelope) noexcept {
   } else if constexpr (requires(S& s) { s.apply(passage, stats_); }) {
     if (stage<S>()) stage<S>()->apply(passage, stats_);
   }
-  return passage.decision.action != Action::drop;
+  return passage.decision.action != Action::drop && passage.decision.action != Action::wait;
 }
 
-/// Applies the stages from number First on, up to one that drops the frame.
+/// Applies the stages from number First on, up to one that drops the frame or lets it wait.
 template <std::size_t First>
 void Rule::pass(Passage& passage, const roce::Envelope& envelope) noexcept {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -60,13 +60,51 @@ void Rule::decide_in_full(Decision& decision, const Arrival& arrival,
   } else {
     pass<0>(passage, arrival.envelope);
   }
-  if (aimed.delay > Duration{} && decision.action != Action::drop) {
-    // The release breaks the order of the rule's FIFO, so the frame goes to the wheel.
-    decision.release = std::max(decision.release, arrival.now) + aimed.delay;
-    decision.action = Action::queue;
-    decision.line = kWheel;
+  if (decision.action == Action::wait) {
+    decision.release += stage<Delay>()->nominal();
+  } else if (decision.action != Action::drop) {
+    put_off(decision, arrival.now, aimed.delay);
   }
   stats_.count(decision.acted);
+}
+
+/// Applies the delay of an event.
+void Rule::put_off(Decision& decision, Instant from, Duration by) noexcept {
+  if (by == Duration{}) return;
+  // The release breaks the order of the rule's FIFO, so the frame goes to the wheel.
+  decision.release = std::max(decision.release, from) + by;
+  decision.action = Action::queue;
+  decision.line = kWheel;
+}
+
+Decision Rule::depart(std::uint64_t number, std::uint32_t copy, Instant came) noexcept {
+  Decision decision;
+  decision.rule = index_;
+  const Bottleneck::Frame frame = stage<Queue>()->front();
+  stage<Queue>()->pop();
+  decide_behind_queue(decision, frame, number, copy, came);
+  return decision;
+}
+
+void Rule::pass_queue(Decision& decision, const Arrival& arrival, std::uint32_t copy) noexcept {
+  if (decision.action == Action::wait)
+    decide_behind_queue(decision, stage<Queue>()->back(), arrival.number, copy, arrival.now);
+}
+
+/// Applies the stages after the queue to a frame that has departed, and counts it.
+void Rule::decide_behind_queue(Decision& decision, const Bottleneck::Frame& frame,
+                               std::uint64_t number, std::uint32_t copy, Instant came) noexcept {
+  static constexpr EventActions kNone;
+  static constexpr roce::Envelope kUnopened{};
+  const StageSet before = decision.acted;
+  const Instant departs = frame.departs();
+  decision.action = Action::pass;
+  Passage passage{number, frame.bytes, copy, came, departs, kNone, decision};
+  if (stage<Trace>()) stage<Trace>()->begin_again(passage, stats_, frame.row);
+  stage<Queue>()->count(frame, came, stats_, passage.row_stats);
+  pass<Stages::index_of<Queue>() + 1>(passage, kUnopened);
+  put_off(decision, departs, frame.extra);
+  stats_.count(StageSet::of(decision.acted.bits() & ~before.bits()));
 }
 
 Decision Rule::decide_copy(const Arrival& arrival, const Decision& original,
@@ -80,6 +118,7 @@ Decision Rule::decide_copy(const Arrival& arrival, const Decision& original,
   Passage passage{arrival.number, arrival.bytes, copy, arrival.now, arrival.now, kNone, decision};
   begin(passage);
   pass<Stages::index_of<Duplicate>() + 1>(passage, arrival.envelope);
+  if (decision.action == Action::wait) decision.release += stage<Delay>()->nominal();
   // Effects before the copy was made are counted for the original.
   stats_.count(StageSet::of(decision.acted.bits() & ~before.bits()));
   return decision;
@@ -97,14 +136,8 @@ void Rule::releases(std::uint64_t first, Instant now, std::span<Instant> out) no
     stats_.acted[static_cast<std::size_t>(Stage::delay)] += out.size();
 }
 
-std::optional<QueueShift> Rule::pause(const wire::PfcFields& asked, Instant now) noexcept {
-  if (!stage<Queue>()) return std::nullopt;
-  auto shift = stage<Queue>()->pause(asked, now, stats_);
-  if (shift) stage<Delay>()->shift(*shift);
-  return shift;
-}
-
-void Rule::inherit(Rule& old, const RuleConfig& config, const RuleConfig& old_config) noexcept {
+void Rule::inherit(Rule& old, const RuleConfig& config, const RuleConfig& old_config,
+                   Instant now) noexcept {
   // Counts are compared with the stages' parameters: they restart if a parameter changed.
   earlier_ = std::move(old.earlier_);
   if (config == old_config) {
@@ -117,8 +150,12 @@ void Rule::inherit(Rule& old, const RuleConfig& config, const RuleConfig& old_co
     earlier_.add(old.stats_);
   }
   Stages::for_each([&]<class S>() {
-    if constexpr (requires(S& s) { s.inherit(s, config, old_config); })
-      if (stage<S>() && old.stage<S>()) stage<S>()->inherit(*old.stage<S>(), config, old_config);
+    if (!stage<S>() || !old.stage<S>()) return;
+    if constexpr (requires(S& s) { s.inherit(s, config, old_config, now); }) {
+      stage<S>()->inherit(*old.stage<S>(), config, old_config, now);
+    } else if constexpr (requires(S& s) { s.inherit(s, config, old_config); }) {
+      stage<S>()->inherit(*old.stage<S>(), config, old_config);
+    }
   });
 }
 

@@ -53,10 +53,26 @@ class Rule {
   [[nodiscard]] Decision decide_copy(const Arrival& arrival, const Decision& original,
                                      std::uint32_t copy) noexcept;
 
-  /// Applies a pause frame for the rule's queue. Returns how the releases of frames waiting in
-  /// line() move; nothing if the rule ignores the frame.
-  [[nodiscard]] std::optional<QueueShift> pause(const wire::PfcFields& asked, Instant now) noexcept;
-  [[nodiscard]] FifoIndex line() const noexcept { return stage<Delay>()->line(); }
+  /// When the next frame departs from the rule's queue; Bottleneck::kNever if none waits.
+  [[nodiscard]] Instant next_departure() const noexcept {
+    return stage<Queue>() ? stage<Queue>()->next_departure() : Bottleneck::kNever;
+  }
+  /// Removes the frame that departs next from the rule's queue, and decides about it: applies the
+  /// stages after the queue. `number`, `copy` and `came` (time of arrival) are those of the frame,
+  /// which is the one that waits longest. Requires next_departure() < Bottleneck::kNever.
+  [[nodiscard]] Decision depart(std::uint64_t number, std::uint32_t copy, Instant came) noexcept;
+  /// Removes that frame without a decision.
+  void leave_queue() noexcept { stage<Queue>()->pop(); }
+  /// Removes the frame from the queue that decide() or decide_copy() has just let wait.
+  void withdraw() noexcept { stage<Queue>()->withdraw(); }
+  /// For callers whose configuration never changes, and which don't pause queues: decides at once
+  /// about a frame that decide() or decide_copy() let wait.
+  void pass_queue(Decision& decision, const Arrival& arrival, std::uint32_t copy = 0) noexcept;
+
+  /// Applies a pause frame for the rule's queue.
+  void pause(const wire::PfcFields& asked, Instant now) noexcept {
+    if (stage<Queue>()) stage<Queue>()->pause(asked, now, stats_);
+  }
   /// Returns the pause that the rule's queue requests now, in quanta; 0 ends an earlier request.
   [[nodiscard]] std::optional<std::uint16_t> asks_for(Instant now) noexcept {
     return stage<Queue>() ? stage<Queue>()->asks_for(now) : std::nullopt;
@@ -84,9 +100,11 @@ class Rule {
     corrupter_.apply(frame, arrival.envelope, arrival.number);
   }
 
-  /// Takes over the state of the replaced rule of the same name: that of stages with unchanged
-  /// configuration, and the order of frames. Allocates nothing. `old` must exist until then.
-  void inherit(Rule& old, const RuleConfig& config, const RuleConfig& old_config) noexcept;
+  /// Takes over the state of the rule of the same name that is replaced at `now`: that of stages
+  /// with unchanged configuration, the frames in the queue, the policer's tokens, and the order of
+  /// frames. Allocates nothing. `old` must exist until then.
+  void inherit(Rule& old, const RuleConfig& config, const RuleConfig& old_config,
+               Instant now) noexcept;
 
   [[nodiscard]] RuleIndex index() const noexcept { return index_; }
   /// Counters since the rule's configuration, or its loss model, last changed: for audit().
@@ -114,6 +132,9 @@ class Rule {
   void begin(Passage& passage) noexcept;
   void decide_in_full(Decision& decision, const Arrival& arrival,
                       const EventActions& aimed) noexcept;
+  void decide_behind_queue(Decision& decision, const Bottleneck::Frame& frame, std::uint64_t number,
+                           std::uint32_t copy, Instant came) noexcept;
+  static void put_off(Decision& decision, Instant from, Duration by) noexcept;
 
   RuleIndex index_;
   bool short_path_, loses_, acts_on_batch_, header_independent_;

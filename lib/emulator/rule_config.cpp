@@ -71,12 +71,6 @@ void read_stages(const StageKeys& rule, RuleConfig& config) {
   Stages::for_each([&]<class S>() {
     if constexpr (requires { S::read(rule, config); }) S::read(rule, config);
   });
-  // A pause moves the frames that wait in the queue, so nothing else may change their releases.
-  if (config.hears_pauses() &&
-      (config.jitter || config.trace || config.reorder || !config.keep_order))
-    rule.refuse("queue",
-                "expected no jitter, trace, reorder or free order beside a pfc that honours "
-                "pauses (honour = false does without)");
   if (!config.keep_order && !config.varies() && !rule.has("delay"))
     rule.refuse("order",
                 "expected a delay, a jitter, a trace or a queue to make a difference, found none");

@@ -154,13 +154,17 @@ PathEmulation::PathEmulation(const PathRules& rules, emulator::Direction directi
 void PathEmulation::enter(const Packet& packet, std::uint64_t number, Instant now) {
   out_.clear();
   const emulator::Arrival arrival = emulator::arrival_of(headers_.of(packet), number, now);
-  const Decision decision = pipeline_.decide(arrival);
+  Decision decision = pipeline_.decide(arrival);
+  pipeline_.rule(decision.rule).pass_queue(decision, arrival);
   apply(packet, decision, now);
   for (unsigned copy = 1; copy <= decision.copies; ++copy) {
     ++counters_.duplicated;
     Packet twin = packet;
     twin.icrc_wrong = packet.icrc_wrong || decision.corrupt;
-    apply(twin, pipeline_.rule(decision.rule).decide_copy(arrival, decision, copy), now);
+    emulator::Rule& rule = pipeline_.rule(decision.rule);
+    Decision own = rule.decide_copy(arrival, decision, copy);
+    rule.pass_queue(own, arrival, copy);
+    apply(twin, own, now);
   }
 }
 

@@ -60,6 +60,38 @@ void jitter_wandering(benchmark::State& state) {
 }
 void jitter_order_free(benchmark::State& state) { run_jittered(state, false, std::nullopt); }
 
+/// A queue at twice the rate of the frames, or one that is always full, before 1.9 ms of delay.
+void run_queued(benchmark::State& state, double share) {
+  const std::vector<std::byte> frame = test::roce_frame();
+  const double bits = on_the_line(static_cast<std::uint32_t>(frame.size()), kLineOverhead) * 8;
+  RuleConfig rule;
+  rule.name = "queue";
+  rule.delay = Duration{1'900'000};
+  rule.queue = BottleneckConfig{
+      .rate_bps = share * bits * kBurst * 1e9 / static_cast<double>(kBetweenBursts.count()),
+      .buffer_bytes = 1'000'000};
+  Link<int> link(Pipeline(Direction::west_to_east, 1, std::span(&rule, 1)), {.capacity = 200'000});
+  Instant now;
+  for (auto _ : state) burst(link, frame, now += kBetweenBursts);
+  state.SetItemsProcessed(state.iterations() * kBurst);
+  state.counters["in_flight"] = static_cast<double>(link.inside());
+}
+
+void queue_passes(benchmark::State& state) { run_queued(state, 2); }
+void queue_full(benchmark::State& state) { run_queued(state, 0.5); }
+
+/// The queue's sums alone: admitted, and left, in bursts as above.
+void bare_queue(benchmark::State& state) {
+  Bottleneck queue({.rate_bps = 2 * 154 * 8 * kBurst * 1e6, .buffer_bytes = 1'000'000});
+  Instant now;
+  for (auto _ : state) {
+    now += kBetweenBursts;
+    for (; queue.next_departure() <= now; queue.pop()) benchmark::DoNotOptimize(queue.front());
+    for (int i = 0; i < kBurst; ++i) benchmark::DoNotOptimize(queue.enqueue(130, now));
+  }
+  state.SetItemsProcessed(state.iterations() * kBurst);
+}
+
 void untouched(benchmark::State& state) { run(state, test::other_frame(), 0); }
 void delayed(benchmark::State& state) { run(state, test::roce_frame(), 0); }
 void delayed_and_lossy(benchmark::State& state) { run(state, test::roce_frame(), 0.001); }
@@ -99,6 +131,9 @@ BENCHMARK(delayed_and_lossy)->Arg(60'000);
 BENCHMARK(jitter_order_kept);
 BENCHMARK(jitter_wandering);
 BENCHMARK(jitter_order_free);
+BENCHMARK(bare_queue);
+BENCHMARK(queue_passes);
+BENCHMARK(queue_full);
 
 }  // namespace
 }  // namespace lw::emulator

@@ -72,7 +72,7 @@ class Replay(Feed):
 
     def test_a_profile_from_netem_does_what_netem_is_told(self):
         """tc-netem(8): delays uniform around the time, packets may overtake, independent loss."""
-        netem = 'tc qdisc add dev eth1 root netem delay 2ms 500us loss 10%'
+        netem = 'tc qdisc add dev eth1 root netem delay 2ms 500us loss 10% limit 100000'
         made = subprocess.run([longwire_test.program('roce-impair'), 'from-tc', netem],
                               capture_output=True, text=True, check=True)
         profile = self.folder / 'netem.toml'

@@ -32,6 +32,14 @@ inline emulator::Arrival bare_arrival(std::uint64_t number, Instant now = {},
   return {kEnvelope, nullptr, number, bytes, now};
 }
 
+/// Returns the decision about a frame of a rule that never changes.
+inline emulator::Decision decide(emulator::Rule& rule, const emulator::Arrival& arrival,
+                                 const emulator::EventActions& aimed = {}) {
+  emulator::Decision decision = rule.decide(arrival, aimed);
+  rule.pass_queue(decision, arrival);
+  return decision;
+}
+
 /// Returns which of `count` frames, one microsecond apart, a rule drops.
 inline std::vector<bool> dropped_by(emulator::Rule rule, std::uint64_t count,
                                     std::uint32_t bytes = 1024) {

@@ -16,6 +16,8 @@
 #include "core/limits.h"
 #include "core/names.h"
 #include "core/quantity.h"
+#include "emulator/path.h"
+#include "emulator/stages/keys.h"
 
 namespace lw::config {
 namespace {
@@ -45,12 +47,18 @@ constexpr std::int64_t kMostCounted = 1'000'000'000'000;
 struct NetemParameters {
   double delay_ns = 0, jitter_ns = 0;
   std::string distribution;
-  std::string loss, corrupt, duplicate;  // TOML values; empty: absent
-  bool ecn = false, independent_loss = false;
+  std::string loss, corrupt;                          // TOML values; empty: absent
+  std::optional<double> independent_loss, duplicate;  // in per cent
+  bool ecn = false;
   std::optional<double> rate;  // b/s
   std::int64_t overhead = 0;   // bytes per frame
   std::optional<std::uint64_t> limit, seed;
   std::vector<std::string> differences;
+
+  /// Packets that the qdisc holds at most.
+  [[nodiscard]] std::uint64_t most_packets() const {
+    return std::max<std::uint64_t>(limit.value_or(kNetemLimit), 1);
+  }
 };
 
 /// `most`: the largest result.
@@ -83,6 +91,7 @@ class NetemWords {
   explicit NetemWords(std::vector<std::string_view> words) : words_(std::move(words)) {
     const auto name = std::ranges::find(words_, "netem");
     if (name != words_.end()) at_ = static_cast<std::size_t>(name - words_.begin()) + 1;
+    skip_place();
   }
 
   [[nodiscard]] bool ended() const { return error_ || at_ == words_.size(); }
@@ -92,14 +101,13 @@ class NetemWords {
     ++at_;
     return true;
   }
-  /// Reads a share and returns it in TOML's form, "1%". If the next word is not a share and `must`
-  /// is false, returns nothing without an error.
-  std::optional<std::string> share(std::string_view of, bool must = true) {
-    const auto value = number(of, "a share such as 1%", must, [](std::string_view word) {
+  /// Reads a share in per cent. If the next word is not a share and `must` is false, returns
+  /// nothing without an error.
+  std::optional<double> share(std::string_view of, bool must = true) {
+    return number(of, "a share such as 1%", must, [](std::string_view word) {
       if (word.ends_with('%')) word.remove_suffix(1);
       return scaled_number(word, kPlainNumber, 100);
     });
-    return value ? std::optional(fmt::format("{}%", *value)) : std::nullopt;
   }
   std::optional<double> time(std::string_view of, bool must = true) {
     return number(of, "a time such as 100ms", must,
@@ -128,6 +136,12 @@ class NetemWords {
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 
  private:
+  /// Skips what `tc qdisc show` prints between "netem" and the parameters: "8001: root refcnt 2".
+  void skip_place() {
+    if (at_ > 0 && !ended() && words_[at_].ends_with(':')) ++at_;
+    for (const std::string_view word : {"dev", "root", "parent", "refcnt"})
+      if (take(word) && word != "root" && !ended()) ++at_;
+  }
   static std::optional<std::int64_t> whole(std::string_view word, std::int64_t least,
                                            std::int64_t most) {
     std::int64_t value = 0;
@@ -155,9 +169,9 @@ class NetemWords {
 /// Skips an optional correlation, which is a share. netem uses it to make consecutive draws
 /// similar.
 void take_correlation(NetemWords& words, std::string_view of, NetemParameters& all) {
-  if (const auto correlation = words.share(of, false); correlation && *correlation != "0%")
+  if (const auto correlation = words.share(of, false); correlation && *correlation > 0)
     all.differences.push_back(fmt::format(
-        "The correlation {} of {} is left out: draws are independent.", *correlation, of));
+        "The correlation {}% of {} is left out: draws are independent.", *correlation, of));
 }
 
 void take_delay(NetemWords& words, NetemParameters& all) {
@@ -181,33 +195,51 @@ void take_distribution(NetemWords& words, NetemParameters& all) {
 }
 
 void take_loss(NetemWords& words, NetemParameters& all) {
-  const auto model = [&](std::string_view name, std::span<const std::string_view> keys) {
+  struct Key {
+    std::string_view of_profile, of_tc;  // tc prints its own before each value
+  };
+  std::vector<double> values;
+  const auto model = [&](std::string_view name, std::span<const Key> keys) {
     all.loss = fmt::format("{{ model = \"{}\"", name);
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      const auto value = words.share("loss", i == 0);
+    for (const auto& [of_profile, of_tc] : keys) {
+      words.take(of_tc);
+      const auto value = words.share("loss", values.empty());
       if (!value) break;
-      all.loss += fmt::format(", {} = \"{}\"", keys[i], *value);
+      values.push_back(*value);
+      all.loss += fmt::format(", {} = \"{}%\"", of_profile, *value);
     }
     all.loss += " }";
   };
-  constexpr std::array<std::string_view, 5> kStates = {"p13", "p31", "p32", "p23", "p14"};
-  constexpr std::array<std::string_view, 4> kGilbert = {"p", "r", "bad_loss", "good_loss"};
-  if (words.take("state")) return model("four-state", kStates);
+  constexpr std::array<Key, 5> kStates = {
+      {{"p13", "p13"}, {"p31", "p31"}, {"p32", "p32"}, {"p23", "p23"}, {"p14", "p14"}}};
+  constexpr std::array<Key, 4> kGilbert = {
+      {{"p", "p"}, {"r", "r"}, {"bad_loss", "1-h"}, {"good_loss", "1-k"}}};
+  if (words.take("state")) {
+    model("four-state", kStates);
+    if (values.size() >= 4 && values[0] > 0 && values[2] > 0 && values[3] == 0)
+      words.fail(
+          "loss state: expected p23 above 0 beside p32, or no packet is lost any more once "
+          "the model has reached state 2; found 0%");
+    return;
+  }
   if (words.take("gemodel")) return model("gilbert-elliott", kGilbert);
   words.take("random");
-  if (const auto share = words.share("loss")) all.loss = fmt::format("\"{}\"", *share);
-  all.independent_loss = true;
+  all.independent_loss = words.share("loss");
   take_correlation(words, "loss", all);
 }
 
 void take_rate(NetemWords& words, NetemParameters& all) {
   all.rate = words.rate("rate");
-  if (all.rate == 0.0) words.fail("rate: expected a rate above 0");
+  if (all.rate && *all.rate < emulator::kSlowestRate)
+    words.fail(fmt::format("rate: expected at least 1kbit, found {}bit", *all.rate));
+  words.take("packetoverhead");
   all.overhead = words.count("rate", false, true).value_or(0);
   if (all.overhead < 0)
     words.fail("rate: a packet overhead below 0 has no equivalent; expected 0 or more bytes");
+  words.take("cellsize");
   if (words.count("rate", false).value_or(0) > 0)
     words.fail("rate: a cell size has no equivalent; leave it out, or add it to the overhead");
+  words.take("celloverhead");
   static_cast<void>(words.count("rate", false, true));
 }
 
@@ -219,7 +251,12 @@ void take_parameter(NetemWords& words, NetemParameters& all) {
   if (name == "rate") return take_rate(words, all);
   if (name == "ecn") return static_cast<void>(all.ecn = true);
   if (name == "corrupt" || name == "duplicate") {
-    (name == "corrupt" ? all.corrupt : all.duplicate) = words.share(name).value_or("");
+    const auto share = words.share(name);
+    if (name == "duplicate") {
+      all.duplicate = share;
+    } else if (share) {
+      all.corrupt = fmt::format("{}%", *share);
+    }
     return take_correlation(words, name, all);
   }
   if (name == "limit" || name == "seed") {
@@ -251,8 +288,8 @@ std::string time_text(double ns) {
   return fmt::format("{}ns", whole);
 }
 
-/// Returns the keys delay, jitter and order. netem sends each packet at its own time, so a
-/// later packet may overtake an earlier one.
+/// Returns the keys delay, jitter and order. netem sends each packet at its own time, so a later
+/// packet may overtake an earlier one; with a rate, each follows the one before it.
 std::string delay_lines(NetemParameters& all, const NetemSetting& setting) {
   if (all.delay_ns == 0 && all.jitter_ns == 0) return {};
   if (all.jitter_ns == 0) return fmt::format("delay = \"{}\"\n", time_text(all.delay_ns));
@@ -277,39 +314,74 @@ std::string delay_lines(NetemParameters& all, const NetemSetting& setting) {
         "\"0ms\", deviation = \"{}\" }}\n",
         time_text(all.delay_ns), setting.distributions, all.distribution, time_text(all.jitter_ns));
   }
-  return lines + "order = \"free\"  # netem lets packets overtake each other\n";
+  if (!all.rate) return lines + "order = \"free\"  # netem lets packets overtake each other\n";
+  all.differences.push_back(
+      "With a rate, netem delays a packet before it takes its turn on the link; here it waits for "
+      "the link first, and is delayed behind it. Both keep the order.");
+  return lines;
 }
 
+/// Returns the keys loss, mark and duplicate. netem sends a packet once that is both lost and
+/// duplicated, and a copy may be lost on its own.
 std::string loss_lines(NetemParameters& all) {
-  if (all.ecn && all.independent_loss) {
+  const double duplicate = all.duplicate.value_or(0) / 100;
+  const auto duplicate_line = [](double share) {
+    return share > 0 ? fmt::format("duplicate = \"{}%\"\n", share * 100) : std::string();
+  };
+  if (duplicate > 0 && !all.corrupt.empty())
+    all.differences.push_back(
+        "netem corrupts a copy on its own; here it has the same bit flipped as the packet.");
+  if (all.independent_loss && !all.ecn) {
+    const double loss = *all.independent_loss / 100, lost = (1 - duplicate) * loss;
+    const double copied = lost < 1 ? duplicate * (1 - loss) * (1 - loss) / (1 - lost) : 0;
+    std::string lines;
+    if (lost > 0) lines = fmt::format("loss = \"{}%\"", lost * 100);
+    if (lost > 0 && duplicate > 0) lines += "  # netem sends what is lost and duplicated once";
+    return lines + (lost > 0 ? "\n" : "") + duplicate_line(copied);
+  }
+  if (duplicate > 0 && !all.loss.empty())
+    all.differences.push_back(
+        "netem sends a packet once that is both lost and duplicated; here it is lost.");
+  std::string lines;
+  if (all.independent_loss) {
     all.differences.push_back(
         "netem's ecn marks ECN-capable packets instead of dropping them, and drops the others; "
-        "here "
-        "the others pass.");
-    return fmt::format("mark = {}\n", all.loss);
+        "here the others pass.");
+    lines = fmt::format("mark = \"{}%\"\n", *all.independent_loss);
+  } else {
+    if (all.ecn) all.differences.push_back("ecn is left out: this loss model drops all.");
+    if (!all.loss.empty()) lines = fmt::format("loss = {}\n", all.loss);
   }
-  if (all.ecn) all.differences.push_back("ecn is left out: this loss model drops all.");
-  return all.loss.empty() ? std::string() : fmt::format("loss = {}\n", all.loss);
+  return lines + duplicate_line(duplicate);
 }
 
 std::string queue_lines(NetemParameters& all) {
-  const std::uint64_t limit = all.limit.value_or(kNetemLimit);
-  if (all.rate) {
-    all.differences.push_back(
-        fmt::format("netem's limit counts {} packets of any size, those in flight too; the queue's "
-                    "buffer counts "
-                    "bytes of waiting frames, as many as {} of {} B.",
-                    limit, limit, kLongestFrame));
-    return fmt::format("queue = {{ rate = \"{}b/s\", buffer = \"{}B\", overhead = \"{}B\" }}\n",
-                       std::llround(*all.rate), std::max<std::uint64_t>(limit, 1) * kLongestFrame,
-                       all.overhead);
+  if (!all.rate) return {};
+  all.differences.push_back(fmt::format(
+      "netem's limit counts {} packets of any size, those in flight too; the queue's buffer counts "
+      "bytes of waiting frames, as many as {} of {} B.",
+      all.most_packets(), all.most_packets(), kLongestFrame));
+  return fmt::format("queue = {{ rate = \"{}b/s\", buffer = \"{}B\", overhead = \"{}B\" }}\n",
+                     std::llround(*all.rate), all.most_packets() * kLongestFrame, all.overhead);
+}
+
+/// Returns a [capacity] for what netem holds: packets at its rate, or as many as its limit.
+std::string capacity_lines(NetemParameters& all) {
+  const double longest_ns = all.delay_ns + all.jitter_ns;
+  double rate = all.rate.value_or(0);
+  if (!all.rate) {
+    if (longest_ns == 0) return {};
+    constexpr double kLine = 100e9;
+    rate = static_cast<double>(all.most_packets() * kLongestFrame) * 8e9 / longest_ns;
+    const Duration delay{std::llround(longest_ns)};
+    all.differences.push_back(fmt::format(
+        "netem holds {} packets at most{}, those that are delayed too, and drops more: of {} B, "
+        "above {}. [capacity] has room for about as many; at 100 Gb/s this delay holds {}.",
+        all.most_packets(), all.limit ? "" : " (its default limit)", kLongestFrame,
+        format_bit_rate(rate), emulator::frames_in_flight(kLine, delay, kLongestFrame + 4)));
   }
-  if (all.limit)
-    all.differences.push_back(
-        "limit is left out: without a rate nothing waits in a queue, and [capacity] reserves "
-        "memory "
-        "for the frames in flight.");
-  return {};
+  return fmt::format("[capacity]\nrate = \"{}b/s\"\n\n",
+                     std::llround(std::clamp(rate, 1e6, static_cast<double>(kHighestRate))));
 }
 
 std::string profile_text(NetemParameters& all, std::string_view text, const NetemSetting& setting) {
@@ -318,8 +390,8 @@ std::string profile_text(NetemParameters& all, std::string_view text, const Nete
     rule += fmt::format(
         "corrupt = {{ probability = \"{}\", bits = 1, part = \"frame\", icrc = \"wrong\" }}\n",
         all.corrupt);
-  if (!all.duplicate.empty()) rule += fmt::format("duplicate = \"{}\"\n", all.duplicate);
   rule += queue_lines(all) + delay_lines(all, setting);
+  const std::string capacity = capacity_lines(all);
   std::string head = "# netem";
   for (const std::string_view word :
        words_of(text.substr(text.find("netem") == text.npos
@@ -330,9 +402,10 @@ std::string profile_text(NetemParameters& all, std::string_view text, const Nete
   for (const std::string& difference : all.differences) head += fmt::format("# {}\n", difference);
   if (all.seed) head += fmt::format("seed = {}\n", *all.seed);
   return fmt::format(
-      "{}\n[[rule]]\nname = \"netem\"\nmatch = \"all\"  # as netem: every frame, not only RoCEv2\n"
+      "{}\n{}[[rule]]\nname = \"netem\"\nmatch = \"all\"  # as netem: every frame, not only "
+      "RoCEv2\n"
       "direction = \"{}\"\n{}",
-      head, setting.direction, rule);
+      head, capacity, setting.direction, rule);
 }
 
 }  // namespace
@@ -343,6 +416,11 @@ Result<NetemProfile> profile_of_netem(std::string_view text, const NetemSetting&
   NetemParameters all;
   while (!words.ended()) take_parameter(words, all);
   if (words.error()) return std::unexpected(*words.error());
+  if (all.rate && all.most_packets() > emulator::kLargestBuffer / kLongestFrame)
+    return fail(
+        fmt::format("limit: expected at most {} packets beside a rate, a buffer of 4 GiB; "
+                    "found {}",
+                    emulator::kLargestBuffer / kLongestFrame, all.most_packets()));
   if (!all.distribution.empty() && all.jitter_ns == 0)
     return fail("distribution: expected a delay with jitter, such as \"delay 100ms 10ms\"");
   NetemProfile profile;

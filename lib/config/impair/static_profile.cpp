@@ -233,20 +233,6 @@ void check_names(const std::vector<Table>& tables, const std::vector<ReadRule>& 
           "name", fmt::format("expected a unique name, found \"{}\" again", rules[i].config.name));
 }
 
-/// Each such rule needs a FIFO in the release queue.
-void check_pauses(const std::vector<Table>& tables, const std::vector<RuleConfig>& rules) {
-  for (const auto way : {emulator::Direction::west_to_east, emulator::Direction::east_to_west}) {
-    const auto listens = [&](const RuleConfig& rule) {
-      return rule.applies(way) && rule.hears_pauses();
-    };
-    const auto count = std::ranges::count_if(rules, listens);
-    if (count > static_cast<std::ptrdiff_t>(emulator::Pipeline::kMostFifos))
-      tables.front().refuse(
-          fmt::format("expected at most {} rules that honour pause frames {}, found {}",
-                      emulator::Pipeline::kMostFifos, name_of(way), count));
-  }
-}
-
 /// Records an error if compiling the rules' filters would take too long.
 bool check_filters(const std::vector<Table>& rules) {
   std::size_t words = 0;
@@ -278,7 +264,6 @@ std::vector<RuleConfig> read_rules(const Table& root, const PathSettings& around
   if (around.outage && !by_path) root.refuse("outage", kNoRuleUsesPath);
   std::vector<RuleConfig> rules;
   for (ReadRule& rule : read) add_rule(rules, std::move(rule), around.path);
-  check_pauses(tables, rules);
   return rules;
 }
 

@@ -41,7 +41,7 @@ void apply(EventAction action, Duration delay, EventActions& aimed) noexcept {
       aimed.delay = std::min<Duration>(aimed.delay + delay, kLongestTime);
       break;
     case EventAction::duplicate:
-      ++aimed.copies;
+      if (aimed.copies < kMostEventCopies) ++aimed.copies;
       break;
   }
 }

@@ -216,15 +216,6 @@ class ReleaseQueue {
       Frames::fetch_all(lines_[next_line_].front().handle);
   }
 
-  /// Moves the due times of frames in a FIFO that are due after `after`, by `by`, which may be
-  /// negative. Requires that they don't move before frames that are due earlier. O(number of these
-  /// frames).
-  void shift(FifoIndex line, Instant after, Duration by) noexcept {
-    Ring<Entry>& frames = lines_[line];
-    for (std::size_t i = frames.size(); i-- > 0 && frames[i].due > after;) frames[i].due += by;
-    if (size_ > 0) find_next();
-  }
-
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <span>
+#include <utility>
 
 #include "core/huge_pages.h"
 
@@ -20,6 +21,7 @@ class Ring {
   [[nodiscard]] std::size_t size() const noexcept { return tail_ - head_; }
   [[nodiscard]] bool empty() const noexcept { return head_ == tail_; }
   [[nodiscard]] std::size_t room() const noexcept { return items_.size() - size(); }
+  [[nodiscard]] std::size_t capacity() const noexcept { return items_.size(); }
 
   /// Adds an item. Requires room().
   void push(const Item& item) noexcept { place() = item; }
@@ -48,6 +50,11 @@ class Ring {
   [[nodiscard]] const Item& back() const noexcept { return items_[(tail_ - 1) & mask_]; }
   [[nodiscard]] Item& last() noexcept { return items_[(tail_ - 1) & mask_]; }
   void pop(std::size_t count = 1) noexcept { head_ += count; }
+  /// Takes over the items of `old`, with its storage if they have no room here. Requires empty().
+  void take_over(Ring& old) noexcept {
+    if (old.size() > capacity()) return std::swap(*this, old);
+    for (; !old.empty(); old.pop()) push(old.front());
+  }
   /// Restarts an empty ring at its first slot. So the same few slots, which are in the cache, are
   /// used repeatedly, and the next items are contiguous.
   void rewind() noexcept {

@@ -5,7 +5,6 @@
 #include <optional>
 #include <tuple>
 
-#include "emulator/stages/bottleneck.h"
 #include "emulator/stages/corrupt.h"
 #include "emulator/stages/delay.h"
 #include "emulator/stages/duplicate.h"
@@ -13,6 +12,7 @@
 #include "emulator/stages/mark.h"
 #include "emulator/stages/outage.h"
 #include "emulator/stages/police.h"
+#include "emulator/stages/queue.h"
 #include "emulator/stages/reorder.h"
 #include "emulator/stages/stage.h"
 #include "emulator/stages/targeted_events.h"
@@ -40,7 +40,7 @@ struct StageList;
 ///   fits_short_path(rule)                true if a rule may still take Rule's short path
 ///   varies(rule), waits(rule)            whether it delays frames unequally, or at all
 ///   edits(rule)                          whether it changes bytes
-///   inherit(old, rule, old_rule)         state carried over on a live change
+///   inherit(old, rule, old_rule [, now])  state carried over on a live change
 ///   inherit_counts(...)                  counters carried over on a live change
 ///   prepare(rule, stats)                 sizes its counters
 ///   read(keys, settings)                 profile keys

@@ -24,7 +24,7 @@ void flip(wire::MutableBytes part, std::uint64_t bit) noexcept {
 }
 
 // The byte with FECN, BECN and reserved bits, which the ICRC doesn't cover.
-constexpr std::ptrdiff_t kUncoveredByte = 4;
+constexpr std::size_t kUncoveredByte = 4;
 
 /// The part of a frame in which bits may be flipped.
 struct Region {
@@ -46,7 +46,11 @@ Region region_of(const roce::Envelope& envelope, CorruptConfig::Part part) noexc
 }  // namespace
 
 bool Corrupter::has_offset(const roce::Envelope& envelope) const noexcept {
-  return *config_.offset < region_of(envelope, config_.part).size;
+  const Region region = region_of(envelope, config_.part);
+  if (*config_.offset >= region.size) return false;
+  const auto icrc = config_.recompute_icrc ? roce::icrc_offset(envelope) : std::nullopt;
+  const std::size_t begin = region.begin + *config_.offset, end = begin + (config_.bits + 7) / 8;
+  return !icrc || begin < *icrc || end > *icrc + wire::kIcrcSize;
 }
 
 void Corrupter::apply(wire::MutableBytes frame, const roce::Envelope& envelope,
@@ -54,20 +58,30 @@ void Corrupter::apply(wire::MutableBytes frame, const roce::Envelope& envelope,
   if (frame.size() < envelope.bytes.size()) return;  // the bytes are not writable
   const Region region = region_of(envelope, config_.part);
   const wire::MutableBytes part = frame.subspan(region.begin, region.size);
-  if (config_.offset && *config_.offset < region.size) {
+  const std::size_t icrc = config_.recompute_icrc ? roce::icrc_offset(envelope).value_or(0) : 0;
+  if (config_.offset && has_offset(envelope)) {
     flip_in_a_row(part);
   } else if (region.is_packet) {
-    // The ICRC can't detect a flip in that byte: leave it out of the part.
-    const auto begin = part.begin();
-    std::rotate(begin, begin + kUncoveredByte, begin + kUncoveredByte + 1);
-    flip_at_random(part.subspan(1), number);
-    std::rotate(begin, begin + 1, begin + kUncoveredByte + 1);
+    // The ICRC can't detect a flip in that byte.
+    flip_besides(part, kUncoveredByte, 1, number);
+  } else if (icrc > region.begin) {
+    // A flip of the ICRC itself would be undone.
+    flip_besides(part, icrc - region.begin, wire::kIcrcSize, number);
   } else {
     flip_at_random(part, number);
   }
   if (!config_.recompute_icrc) return;
-  if (const auto icrc = roce::expected_icrc(envelope))
-    wire::store_icrc(frame.subspan(icrc->offset, wire::kIcrcSize), icrc->expected);
+  if (const auto right = roce::expected_icrc(envelope))
+    wire::store_icrc(frame.subspan(right->offset, wire::kIcrcSize), right->expected);
+}
+
+/// Flips bits at random, but none of the `count` bytes at `first`.
+void Corrupter::flip_besides(wire::MutableBytes part, std::size_t first, std::size_t count,
+                             std::uint64_t number) const noexcept {
+  const auto all = part.first(first + count);
+  std::ranges::rotate(all, all.end() - static_cast<std::ptrdiff_t>(count));
+  flip_at_random(part.subspan(count), number);
+  std::ranges::rotate(all, all.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
 void Corrupter::flip_in_a_row(wire::MutableBytes part) const noexcept {

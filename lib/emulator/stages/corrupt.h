@@ -20,7 +20,8 @@ struct CorruptConfig {
   Part part = Part::packet;
   /// Byte of the part at which consecutive bits are flipped; none: bits anywhere, at random.
   std::optional<std::uint32_t> offset = {};
-  bool recompute_icrc = false;  // silent corruption: the ICRC is made valid again
+  // Silent corruption: the ICRC is made valid again; no bits of it are flipped.
+  bool recompute_icrc = false;
   friend bool operator==(const CorruptConfig&, const CorruptConfig&) = default;
 };
 
@@ -36,7 +37,8 @@ class Corrupter {
     return probability_.hit(chance_.bits(number));
   }
 
-  /// Returns true if the frame is long enough for the configured offset.
+  /// Returns true if the frame is long enough for the configured offset, and if that does not lie
+  /// in an ICRC that is recomputed.
   [[nodiscard]] bool reaches(const roce::Envelope& envelope) const noexcept {
     return !config_.offset || has_offset(envelope);
   }
@@ -51,6 +53,8 @@ class Corrupter {
   [[nodiscard]] bool has_offset(const roce::Envelope& envelope) const noexcept;
   void flip_in_a_row(wire::MutableBytes part) const noexcept;
   void flip_at_random(wire::MutableBytes part, std::uint64_t number) const noexcept;
+  void flip_besides(wire::MutableBytes part, std::size_t first, std::size_t count,
+                    std::uint64_t number) const noexcept;
 
   CorruptConfig config_;
   Threshold probability_;

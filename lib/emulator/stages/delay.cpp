@@ -167,11 +167,6 @@ void Delay::put_in_order(std::span<Instant> releases, Stats& stats) noexcept {
   last_release_ = last;
 }
 
-void Delay::shift(QueueShift& shift) noexcept {
-  shift.after += delay_.value_or(Duration{});
-  if (last_release_ > shift.after) last_release_ += shift.by;
-}
-
 void Delay::inherit(Delay& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept {
   if (rule.jitter == old_rule.jitter) std::swap(jitter_, old.jitter_);
   if (!keep_order_) return;

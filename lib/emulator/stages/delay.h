@@ -7,7 +7,6 @@
 #include <optional>
 #include <span>
 
-#include "emulator/stages/bottleneck.h"
 #include "emulator/stages/jitter.h"
 #include "emulator/stages/stage.h"
 #include "emulator/stages/trace.h"
@@ -82,9 +81,8 @@ class Delay {
   static constexpr std::size_t kMostTogether = Jitter::kMostTogether;
   bool releases(std::uint64_t first, Instant now, std::span<Instant> out, Stats& stats) noexcept;
 
-  /// Adapts to a pause: converts `shift` from departures of the queue to releases.
-  void shift(QueueShift& shift) noexcept;
-  [[nodiscard]] FifoIndex line() const noexcept { return line_; }
+  /// The constant part of the delay.
+  [[nodiscard]] Duration nominal() const noexcept { return delay_.value_or(Duration{}); }
   void inherit(Delay& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept;
 
   static void read(const StageKeys& rule, Settings& settings);

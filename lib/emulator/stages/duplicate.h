@@ -21,6 +21,7 @@ class Duplicate {
   static constexpr std::string_view kName = "duplicate";
   static constexpr bool kActsOnBatch = false;
   static constexpr std::uint8_t kMostCopies = 16;
+  static_assert(kMostCopies + kMostEventCopies <= 255, "Decision::copies has eight bits");
 
   struct Settings {
     std::optional<DuplicateConfig> duplicate = {};

@@ -6,12 +6,6 @@
 #include <fmt/format.h>
 
 namespace lw::emulator {
-namespace {
-
-constexpr std::uint64_t kLargestBuffer = std::uint64_t{4} << 30;
-
-}  // namespace
-
 Parsed<double> read_rate(std::string_view text) {
   const auto rate = parse_bit_rate(text);
   if (rate && *rate < kSlowestRate)

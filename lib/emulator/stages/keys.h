@@ -115,6 +115,8 @@ Parsed<std::uint64_t> read_buffer(std::string_view text);
 Parsed<std::uint32_t> read_overhead(std::string_view text);
 Parsed<Duration> read_positive_time(std::string_view text);
 inline constexpr double kSlowestRate = 1e3;
+/// Largest buffer of a queue or policer, in bytes.
+inline constexpr std::uint64_t kLargestBuffer = std::uint64_t{4} << 30;
 
 /// Returns the configuration of a stage whose key holds either a probability, or a table with
 /// `probability` and the keys that `read_rest(table, config)` reads. Nothing if the key is absent.

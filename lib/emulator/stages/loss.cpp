@@ -58,6 +58,10 @@ FourState read_four_state(const StageKeys& table) {
   constexpr double kRounding = 1e-12;
   if (m.p13 + m.p14 > 1 + kRounding) table.refuse("p14", "expected p13 + p14 to be at most 1");
   if (m.p31 + m.p32 > 1 + kRounding) table.refuse("p32", "expected p31 + p32 to be at most 1");
+  if (m.p13 > 0 && m.p32 > 0 && m.p23 == 0)
+    table.refuse("p23",
+                 "expected more than 0 beside p32, or the model ends in state 2, which never loses "
+                 "a frame; found 0");
   return m;
 }
 

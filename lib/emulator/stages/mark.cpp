@@ -7,8 +7,8 @@
 
 #include "core/figure.h"
 #include "emulator/rule_config.h"
-#include "emulator/stages/bottleneck.h"
 #include "emulator/stages/keys.h"
+#include "emulator/stages/queue.h"
 #include "emulator/stats/audit.h"
 
 namespace lw::emulator {

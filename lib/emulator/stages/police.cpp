@@ -25,8 +25,10 @@ bool Police::present(const RuleConfig& rule) noexcept { return rule.police.has_v
 Police::Police(const RuleConfig& rule, const StageSetup& /*setup*/) noexcept
     : policer_(*rule.police), overhead_(rule.police->overhead), soon_(time_to_fill(*rule.police)) {}
 
-void Police::inherit(Police& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept {
-  if (rule.police == old_rule.police) std::swap(*this, old);
+void Police::inherit(Police& old, const RuleConfig& rule, const RuleConfig& old_rule,
+                     Instant now) noexcept {
+  if (rule.police == old_rule.police) return std::swap(*this, old);
+  policer_.take_over(old.policer_, now);
 }
 
 void Police::read(const StageKeys& rule, Settings& settings) {

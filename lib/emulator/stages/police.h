@@ -59,13 +59,17 @@ class Policer {
         overhead_(config.overhead),
         tokens_(full_) {}
 
+  /// Takes over the tokens of the policer that this one replaces at `now`, up to this bucket's
+  /// size.
+  void take_over(const Policer& old, Instant now) noexcept {
+    if (old.filled_ == kNever) return;
+    tokens_ = std::min(full_, old.tokens_at(now));
+    filled_ = now;
+  }
+
   /// Takes the frame's tokens if there are enough. `now` never decreases.
   [[nodiscard]] bool conforms(std::uint32_t bytes, Instant now) noexcept {
-    // The bucket is full for the first frame.
-    if (filled_ != kNever) {
-      const auto passed = static_cast<double>((now - filled_).count());
-      tokens_ = std::min(full_, tokens_ + passed * bytes_per_ns_);
-    }
+    tokens_ = tokens_at(now);
     filled_ = now;
     const double cost = on_the_line(bytes, overhead_);
     if (cost > tokens_) return false;
@@ -75,6 +79,12 @@ class Policer {
 
  private:
   static constexpr Instant kNever = Instant::min();
+
+  /// The bucket is full for the first frame.
+  [[nodiscard]] double tokens_at(Instant now) const noexcept {
+    if (filled_ == kNever) return full_;
+    return std::min(full_, tokens_ + static_cast<double>((now - filled_).count()) * bytes_per_ns_);
+  }
 
   double bytes_per_ns_, full_;
   std::uint32_t overhead_;
@@ -106,7 +116,8 @@ class Police {
     stats.police.add(on_the_line(p.bytes, overhead_), conforms, p.now, soon_);
     if (!conforms) p.decision.drop(kNumber);
   }
-  void inherit(Police& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept;
+  void inherit(Police& old, const RuleConfig& rule, const RuleConfig& old_rule,
+               Instant now) noexcept;
 
   static void read(const StageKeys& rule, Settings& settings);
   static void describe(const RuleConfig& rule, StageTexts& texts);

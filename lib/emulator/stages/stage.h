@@ -12,23 +12,13 @@
 #include "core/time.h"
 #include "emulator/decision.h"
 #include "emulator/direction.h"
+#include "emulator/queue/line_bytes.h"
 
 namespace lw {
 struct FigureTable;
 }
 
 namespace lw::emulator {
-
-inline constexpr std::uint32_t kFcsBytes = 4;
-/// Ethernet's smallest frame without FCS; shorter frames are padded on the wire.
-inline constexpr std::uint32_t kSmallestOnLine = 60;
-/// Bytes on the wire besides a frame's own: preamble and start delimiter 8, gap 12, FCS 4.
-inline constexpr std::uint32_t kLineOverhead = 24;
-
-/// Returns the bytes on the wire of a frame of `bytes` (without FCS).
-constexpr std::uint32_t on_the_line(std::uint32_t bytes, std::uint32_t overhead) noexcept {
-  return std::max(bytes, kSmallestOnLine) + overhead;
-}
 
 class Bottleneck;
 class StageKeys;
@@ -63,6 +53,9 @@ struct StageSetup {
   }
 };
 
+/// Index of a row of a trace that is not in force.
+inline constexpr std::uint32_t kNoRow = UINT32_MAX;
+
 /// A frame while it passes the stages of a rule. Doesn't include the headers: a stage that reads
 /// them takes the envelope as an argument of apply() and declares reads_headers().
 struct Passage {
@@ -75,6 +68,7 @@ struct Passage {
   Decision& decision;
   // Data that one stage provides to others; null if the rule lacks that stage.
   const TraceRow* row = nullptr;  // the trace's row in force
+  std::uint32_t row_index = kNoRow;
   RowStats* row_stats = nullptr;  // counters of that row
   LossStats* traced = nullptr;    // counters of losses by the trace
   Bottleneck* queue = nullptr;

@@ -64,8 +64,16 @@ class Trace {
 
   void begin(Passage& p, Stats& stats) noexcept {
     p.row = &at(p.now);
+    p.row_index = static_cast<std::uint32_t>(row_);
     p.row_stats = &stats.rows[row_];
     p.traced = &stats.traced;
+  }
+  /// Like begin(), for a frame that came in while the row with this index was in force.
+  void begin_again(Passage& p, Stats& stats, std::uint32_t row) const noexcept {
+    if (row == kNoRow) return;
+    p.row = &config_.rows[row];
+    p.row_index = row;
+    p.row_stats = &stats.rows[row];
   }
   void inherit(Trace& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept;
 

@@ -102,6 +102,8 @@ TEST(ImpairStages, LossRefusals) {
   EXPECT_THAT(refusal("loss = { model = \"pattern\", bits = \"01x\" }"), HasSubstr("'x'"));
   EXPECT_THAT(refusal("loss = { model = \"four-state\", p13 = 0.6, p14 = 0.6 }"),
               HasSubstr("p13 + p14"));
+  EXPECT_THAT(refusal("loss = { model = \"four-state\", p13 = 0.1, p32 = 0.1, p23 = 0 }"),
+              HasSubstr("ends in state 2"));
   EXPECT_THAT(refusal("loss = { model = \"bursts\", begin = 0.1, length = [8, 3] }"),
               HasSubstr("shortest"));
   EXPECT_THAT(refusal("loss = { model = \"listed\" }"), HasSubstr("frames"));

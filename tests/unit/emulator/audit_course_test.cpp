@@ -38,7 +38,7 @@ RuleConfig traced() {
 RuleStats stats_of(const RuleConfig& config, std::uint64_t frames, std::uint64_t seed = 1) {
   Rule rule = test::rule_of(config, seed);
   for (std::uint64_t i = 0; i < frames; ++i)
-    (void)rule.decide(test::bare_arrival(i, at(static_cast<std::int64_t>(i) * 1000), 1000));
+    (void)test::decide(rule, test::bare_arrival(i, at(static_cast<std::int64_t>(i) * 1000), 1000));
   return rule.stats();
 }
 
@@ -90,7 +90,8 @@ TEST(AuditOfATrace, RaisesNoFalseAlarm) {
 TEST(Trace, ARowWithoutARateLeavesTheQueuesOwn) {
   Rule rule = test::rule_of(traced());
   const auto takes = [&](std::int64_t ns) {
-    const Decision decision = rule.decide(test::bare_arrival(7, at(ns), 9'976), {.mark = true});
+    const Decision decision =
+        test::decide(rule, test::bare_arrival(7, at(ns), 9'976), {.mark = true});
     return (decision.release - at(ns)).count();
   };
   // 10,000 B on the line; a microsecond of delay comes on top.
@@ -105,10 +106,10 @@ TEST(Trace, ThatIsTakenAwayLeavesTheQueuesRate) {
   after.loss = before.loss = 0.0;
   before.trace->rows[0].loss.reset();
   Rule old = test::rule_of(before);
-  EXPECT_EQ(old.decide(test::bare_arrival(0, at(0), 9'976)).release, at(10'000 + 1000));
+  EXPECT_EQ(test::decide(old, test::bare_arrival(0, at(0), 9'976)).release, at(10'000 + 1000));
   Rule rule = test::rule_of(after);
-  rule.inherit(old, after, before);
-  EXPECT_EQ(rule.decide(test::bare_arrival(1, at(5'000'000), 9'976)).release,
+  rule.inherit(old, after, before, at(5'000'000));
+  EXPECT_EQ(test::decide(rule, test::bare_arrival(1, at(5'000'000), 9'976)).release,
             at(5'000'000 + 8'889 + 1000));
 }
 
@@ -121,9 +122,9 @@ TEST(Audit, LossesAreCountedAsLongAsTheirModelLasts) {
   later.delay = Duration{2000};
   Rule old = test::rule_of(config), rule = test::rule_of(later);
   std::uint64_t number = 0;
-  for (; number < 5; ++number) (void)old.decide(test::bare_arrival(number));
-  rule.inherit(old, later, config);
-  (void)rule.decide(test::bare_arrival(number));
+  for (; number < 5; ++number) (void)test::decide(old, test::bare_arrival(number));
+  rule.inherit(old, later, config, {});
+  (void)test::decide(rule, test::bare_arrival(number));
   const auto lost = named(later, rule.stats(), "lost");
   ASSERT_TRUE(lost);
   EXPECT_TRUE(lost->holds()) << lost->seen << " of " << lost->frames;
@@ -143,7 +144,7 @@ RuleConfig wandering(const Distribution& distribution = GammaDelay{2, 1000}) {
 RuleStats stats_over(const RuleConfig& config, std::int64_t half_lives, std::uint64_t seed = 1) {
   Rule rule = test::rule_of(config, seed);
   for (std::int64_t i = 0; i < 10 * half_lives; ++i)
-    (void)rule.decide(test::bare_arrival(static_cast<std::uint64_t>(i), at(i * 1003)));
+    (void)test::decide(rule, test::bare_arrival(static_cast<std::uint64_t>(i), at(i * 1003)));
   return rule.stats();
 }
 
@@ -215,7 +216,8 @@ TEST(AuditOfAWanderingDelay, IsSilentAboutTooShortARunAndFramesTooFarApart) {
   EXPECT_TRUE(audit(wandering(), stats_over(wandering(), 300)).empty());
   Rule rule = test::rule_of(wandering());
   for (std::int64_t i = 0; i < 3000; ++i)
-    (void)rule.decide(test::bare_arrival(static_cast<std::uint64_t>(i), at(i * 7 * kHalfLife)));
+    (void)test::decide(rule,
+                       test::bare_arrival(static_cast<std::uint64_t>(i), at(i * 7 * kHalfLife)));
   EXPECT_FALSE(named(wandering(), rule.stats(), "half-life"));
   const auto mean = named(wandering(), rule.stats(), "mean jitter");
   ASSERT_TRUE(mean && mean->holds());

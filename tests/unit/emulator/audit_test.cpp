@@ -17,7 +17,8 @@ namespace audit_test {
 RuleStats stats_of(const RuleConfig& config, std::uint64_t frames, std::uint64_t seed = 1) {
   Rule rule = test::rule_of(config, seed);
   for (std::uint64_t i = 0; i < frames; ++i)
-    (void)rule.decide(test::bare_arrival(i, instant_from_ns(static_cast<std::int64_t>(i) * 700)));
+    (void)test::decide(rule,
+                       test::bare_arrival(i, instant_from_ns(static_cast<std::int64_t>(i) * 700)));
   return rule.stats();
 }
 
@@ -137,8 +138,8 @@ std::vector<Check> named(const std::vector<Check>& checks, std::string_view what
 RuleStats stats_of_load(const RuleConfig& config, std::uint64_t frames = 100'000) {
   Rule rule = test::rule_of(config);
   for (std::uint64_t i = 0; i < frames; ++i)
-    (void)rule.decide(
-        test::bare_arrival(i, instant_from_ns(static_cast<std::int64_t>(i) * 1000), 1000));
+    (void)test::decide(
+        rule, test::bare_arrival(i, instant_from_ns(static_cast<std::int64_t>(i) * 1000), 1000));
   return rule.stats();
 }
 
@@ -192,7 +193,7 @@ TEST(Audit, BitErrorsAreHeldToTheFramesLengths) {
   config.loss = BitErrors{1e-6};
   Rule rule = test::rule_of(config);
   for (std::uint64_t i = 0; i < 400'000; ++i)
-    (void)rule.decide(test::bare_arrival(i, {}, i % 2 ? 4158 : 318));
+    (void)test::decide(rule, test::bare_arrival(i, {}, i % 2 ? 4158 : 318));
   EXPECT_TRUE(all_hold(audit(config, rule.stats())));
   for (const double other : {0.8e-6, 1.25e-6}) {
     config.loss = BitErrors{other};
@@ -208,7 +209,7 @@ TEST(Audit, BitErrorsAThirdOffAreFound) {
   for (std::uint64_t i = 0; i < 50'000; ++i) {
     Arrival arrival = test::bare_arrival(i, instant_from_ns(static_cast<std::int64_t>(i)));
     arrival.bytes = 138;
-    (void)rule.decide(arrival);
+    (void)test::decide(rule, arrival);
   }
   RuleStats stats = rule.stats();
   EXPECT_TRUE(all_hold(audit(config, stats)));

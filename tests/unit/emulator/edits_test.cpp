@@ -81,6 +81,26 @@ TEST(Corrupt, AFrameThatEndsBeforeTheOffsetIsNotForIt) {
   EXPECT_FALSE(reaches(CorruptConfig::Part::frame, static_cast<std::uint32_t>(frame.size())));
 }
 
+/// A flip of the ICRC itself would be undone.
+TEST(Corrupt, RecomputedEveryFrameChanges) {
+  const Frame frame = roce_frame(2);
+  const CorruptConfig config{
+      .probability = 1, .part = CorruptConfig::Part::frame, .recompute_icrc = true};
+  for (std::uint64_t number = 0; number < 2000; ++number)
+    ASSERT_NE(corrupted(config, frame, number), frame);
+  const auto reaches = [&](std::size_t from_end, std::uint32_t bits) {
+    CorruptConfig at = config;
+    at.offset = static_cast<std::uint32_t>(frame.size() - from_end);
+    at.bits = bits;
+    const bool does = Corrupter(at, Chance(1, 2)).reaches(roce::open_envelope(frame));
+    EXPECT_NE(corrupted(at, frame), frame);
+    return does;
+  };
+  EXPECT_FALSE(reaches(4, 1));
+  EXPECT_FALSE(reaches(4, 32));
+  EXPECT_TRUE(reaches(5, 9));
+}
+
 TEST(Corrupt, RecomputedTheIcrcIsRightAgain) {
   const Frame frame = roce_frame(2);
   for (std::uint64_t number = 0; number < 50; ++number) {

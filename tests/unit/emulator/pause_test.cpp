@@ -2,7 +2,7 @@
 // Flow control by priority at the emulated queue, in virtual time.
 #include <gtest/gtest.h>
 
-#include "emulator/stages/bottleneck.h"
+#include "emulator/stages/queue.h"
 #include "emulator/stats/audit.h"
 #include "support/path_frames.h"
 
@@ -28,9 +28,8 @@ constexpr BottleneckConfig kQueue{.rate_bps = 1e9, .buffer_bytes = 100'000, .ove
 TEST(Bottleneck, SendsWhatItHasBegunAndNothingMoreWhilePaused) {
   Bottleneck queue(kQueue);
   for (int i = 1; i <= 3; ++i) EXPECT_EQ(queue.enqueue(976, at(0)), at(8000 * i));
-  const QueueShift shift = queue.pause(at(1000), at(51'000));
-  EXPECT_EQ(shift.after, at(8000));
-  EXPECT_EQ(shift.by, Duration{43'000});
+  queue.pause(at(1000), at(51'000));
+  EXPECT_EQ(queue.back().departs(), at(24'000 + 43'000));
   EXPECT_EQ(queue.enqueue(976, at(2000)), at(75'000));
   EXPECT_EQ(queue.occupancy(at(8000)), 3 * 976U);
   EXPECT_EQ(queue.occupancy(at(58'999)), 3 * 976U);
@@ -40,26 +39,25 @@ TEST(Bottleneck, SendsWhatItHasBegunAndNothingMoreWhilePaused) {
 TEST(Bottleneck, GoesOnWhenThePauseIsEnded) {
   Bottleneck queue(kQueue);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(queue.enqueue(976, at(0)));
-  EXPECT_EQ(queue.pause(at(1000), at(51'000)).by, Duration{43'000});
-  const QueueShift back = queue.pause(at(20'000), at(20'000));
-  EXPECT_EQ(back.after, at(20'000));
-  EXPECT_EQ(back.by, Duration{-31'000});
+  queue.pause(at(1000), at(51'000));
+  queue.pause(at(20'000), at(20'000));
+  EXPECT_EQ(queue.back().departs(), at(36'000));
   EXPECT_EQ(queue.enqueue(976, at(20'000)), at(44'000));
 }
 
 TEST(Bottleneck, APauseOfAnEmptyQueueHoldsTheNextFrame) {
   Bottleneck queue(kQueue);
-  EXPECT_EQ(queue.pause(at(0), at(50'000)).by, Duration{});
+  queue.pause(at(0), at(50'000));
   EXPECT_EQ(queue.enqueue(976, at(10'000)), at(58'000));
-  EXPECT_EQ(queue.pause(at(20'000), at(20'000)).by, Duration{-30'000});
+  queue.pause(at(20'000), at(20'000));
   EXPECT_EQ(queue.enqueue(976, at(20'000)), at(36'000));
 }
 
 TEST(Bottleneck, APauseThatEndsBeforeTheNextTurnChangesNothing) {
   Bottleneck queue(kQueue);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(queue.enqueue(976, at(0)));
-  EXPECT_EQ(queue.pause(at(1000), at(7000)).by, Duration{});
-  EXPECT_EQ(queue.pause(at(1000), at(1000)).by, Duration{});
+  queue.pause(at(1000), at(7000));
+  queue.pause(at(1000), at(1000));
   EXPECT_EQ(queue.enqueue(976, at(1000)), at(32'000));
 }
 
@@ -251,6 +249,8 @@ TEST(Pause, WhoIsReplacedAsksNoMore) {
   link.replace(next, at(10));
   EXPECT_EQ(link.next_ask(), ReleaseQueue<int>::kNever);
   link.pause(ask(3, 100), at(20));
+  EXPECT_EQ(link.next_release(), at(8000));  // it departs from the queue
+  link.release(at(8000));
   EXPECT_EQ(link.next_release(), at(1'008'000));
 }
 

@@ -73,7 +73,7 @@ TEST(PipelineEvents, EveryPacketThatOneFallsOnIsCarriedOutOrWasLostBefore) {
   EXPECT_LT(carried_out, 90U);
   EXPECT_TRUE(hits.holds());
   Pipeline next(Direction::west_to_east, 1, std::span(&rule, 1), events);
-  next.inherit(pipeline);
+  next.inherit(pipeline, kNow);
   EXPECT_EQ(next.event_hits().packets, 100U);
 }
 
@@ -97,7 +97,7 @@ TEST(PipelineEvents, MoreOfThemForgetNothing) {
   events.push_back(nth_to_qp(2, 2, true));  // its second packet from now on
   events.push_back(nth_to_qp(1, 1, true));
   Pipeline more(Direction::west_to_east, 1, {}, events);
-  more.inherit(pipeline);
+  more.inherit(pipeline, kNow);
   EXPECT_EQ(more.events().qps(), 2U);
   EXPECT_TRUE(drops(more, 0x100)) << "its third, and the first from now on";
   EXPECT_FALSE(drops(more, 0x200));
@@ -113,7 +113,7 @@ TEST(PipelineEvents, WhatHappenedDoesNotHappenAgain) {
   EXPECT_TRUE(drops(pipeline, 0x100));
   events.push_back(nth_to_qp(1, 1, true));
   Pipeline more(Direction::west_to_east, 1, {}, events);
-  more.inherit(pipeline);
+  more.inherit(pipeline, kNow);
   EXPECT_TRUE(drops(more, 0x100));
   EXPECT_FALSE(drops(more, 0x100));
   const auto outcomes = more.events().outcomes();
@@ -132,7 +132,7 @@ TEST(PipelineEvents, OtherEventsKnowTheQpsThatWereLearnt) {
   event.psn = 3;
   const std::vector after = {event};
   Pipeline other(Direction::west_to_east, 1, {}, after);
-  other.inherit(pipeline);
+  other.inherit(pipeline, kNow);
   EXPECT_FALSE(drops(other, 0x100, 1003));
   EXPECT_TRUE(drops(other, 0x200, 5003));
 }

@@ -59,7 +59,7 @@ TEST(Police, HoldsItsRate) {
   constexpr std::int64_t kFrames = 100'000, kApart = 1000;
   for (std::int64_t i = 0; i < kFrames; ++i) {
     const auto decision =
-        rule.decide(test::bare_arrival(static_cast<std::uint64_t>(i), at(i * kApart), 1000));
+        test::decide(rule, test::bare_arrival(static_cast<std::uint64_t>(i), at(i * kApart), 1000));
     passed += decision.action != Action::drop ? 1U : 0U;
     ASSERT_TRUE(decision.action != Action::drop || decision.stage == Stage::police);
   }
@@ -94,14 +94,83 @@ TEST(Bottleneck, LosesNoFractionsOfANanosecond) {
   EXPECT_NEAR(static_cast<double>(to_ns(*last)), 6'720'000, 1);
 }
 
+/// A queue at 1 Gb/s with three frames of 8 us each, replaced by another at 12 us: the rest of the
+/// second frame, half of it, and the third leave at the new rate.
+Bottleneck replaced(const BottleneckConfig& after, std::int64_t at_ns = 12'000) {
+  Bottleneck old({.rate_bps = 1e9, .buffer_bytes = 10'000}), queue(after);
+  for (int i = 0; i < 3; ++i) (void)old.enqueue(976, at(0));
+  queue.take_over(old, at(at_ns), after.rate_bps);
+  return queue;
+}
+
+TEST(Bottleneck, WhatWaitsLeavesAtTheNewRateFromTheChangeOn) {
+  Bottleneck queue = replaced({.rate_bps = 2e9, .buffer_bytes = 10'000});
+  EXPECT_EQ(queue.size(), 2U);
+  EXPECT_EQ(queue.front().departs(), at(14'000));
+  EXPECT_EQ(queue.back().departs(), at(18'000));
+  EXPECT_EQ(queue.enqueue(976, at(13'000)), at(22'000));
+  Bottleneck slower = replaced({.rate_bps = 0.5e9, .buffer_bytes = 10'000});
+  EXPECT_EQ(slower.front().departs(), at(20'000));
+  EXPECT_EQ(slower.back().departs(), at(36'000));
+}
+
+TEST(Bottleneck, ASmallerBufferKeepsWhatIsInAndAdmitsNothingUntilThereIsRoom) {
+  Bottleneck queue = replaced({.rate_bps = 1e9, .buffer_bytes = 100}, 1000);
+  EXPECT_EQ(queue.occupancy(at(1000)), 3 * 976U);
+  EXPECT_FALSE(queue.enqueue(60, at(2000)));
+  EXPECT_EQ(queue.back().departs(), at(24'000));
+  EXPECT_FALSE(queue.enqueue(60, at(23'999)));
+  EXPECT_TRUE(queue.enqueue(60, at(24'000)));
+  EXPECT_FALSE(queue.enqueue(60, at(24'000)));
+}
+
+TEST(Bottleneck, MoreOverheadCountsForFramesThatHaveNotBegunToLeave) {
+  Bottleneck queue = replaced({.rate_bps = 1e9, .buffer_bytes = 10'000, .overhead = 1024});
+  EXPECT_EQ(queue.front().departs(), at(16'000));
+  EXPECT_EQ(queue.back().departs(), at(32'000));
+}
+
+/// 6.72 ns each.
+TEST(Bottleneck, AFrameThatIsWithdrawnLeavesNoTrace) {
+  const BottleneckConfig config{.rate_bps = 100e9, .buffer_bytes = 10'000};
+  Bottleneck queue(config), other(config);
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_EQ(queue.enqueue(60, at(i * 5)), other.enqueue(60, at(i * 5)));
+    ASSERT_TRUE(queue.enqueue(1000, at(i * 5)));
+    queue.withdraw();
+    ASSERT_EQ(queue.occupancy(at(i * 5)), other.occupancy(at(i * 5)));
+  }
+}
+
+TEST(Police, AChangeKeepsTheTokens) {
+  // 1 B a nanosecond. The bucket of 10,000 B is empty at 0, and has 5000 B at 5000 ns.
+  const auto emptied = [] {
+    Policer policer({.rate_bps = 8e9, .burst_bytes = 10'000, .overhead = 0});
+    EXPECT_TRUE(policer.conforms(10'000, at(0)));
+    return policer;
+  };
+  Policer same({.rate_bps = 8e9, .burst_bytes = 20'000, .overhead = 0});
+  same.take_over(emptied(), at(5000));
+  EXPECT_FALSE(same.conforms(5001, at(5000)));
+  EXPECT_TRUE(same.conforms(5000, at(5000)));
+  Policer faster({.rate_bps = 16e9, .burst_bytes = 20'000, .overhead = 0});
+  faster.take_over(emptied(), at(5000));
+  EXPECT_FALSE(faster.conforms(7001, at(6000)));
+  EXPECT_TRUE(faster.conforms(7000, at(6000)));
+  Policer smaller({.rate_bps = 8e9, .burst_bytes = 1000, .overhead = 0});
+  smaller.take_over(emptied(), at(5000));
+  EXPECT_FALSE(smaller.conforms(1001, at(5000)));
+  EXPECT_TRUE(smaller.conforms(1000, at(5000)));
+}
+
 TEST(Queue, DelayEmergesAndComesBeforeTheFibres) {
   auto config = test::stage_rule();
   config.queue = BottleneckConfig{.rate_bps = 1e9, .buffer_bytes = 2000, .overhead = 24};
   config.delay = Duration{1'000'000};
   Rule rule = test::rule_of(config);
-  EXPECT_EQ(rule.decide(test::bare_arrival(0, at(0), 976)).release, at(1'008'000));
-  EXPECT_EQ(rule.decide(test::bare_arrival(1, at(0), 976)).release, at(1'016'000));
-  const Decision third = rule.decide(test::bare_arrival(2, at(0), 976));
+  EXPECT_EQ(test::decide(rule, test::bare_arrival(0, at(0), 976)).release, at(1'008'000));
+  EXPECT_EQ(test::decide(rule, test::bare_arrival(1, at(0), 976)).release, at(1'016'000));
+  const Decision third = test::decide(rule, test::bare_arrival(2, at(0), 976));
   EXPECT_EQ(third.action, Action::drop);
   EXPECT_EQ(third.stage, Stage::queue);
   EXPECT_EQ(rule.stats().tail_dropped, 1U);
@@ -114,7 +183,7 @@ TEST(Duplicate, MakesCopiesOfItsShare) {
   Rule rule = test::rule_of(config);
   std::uint64_t hit = 0;
   for (std::uint64_t i = 0; i < kManyFrames; ++i) {
-    const auto copies = rule.decide(test::bare_arrival(i)).copies;
+    const auto copies = test::decide(rule, test::bare_arrival(i)).copies;
     ASSERT_TRUE(copies == 0 || copies == 3);
     hit += copies / 3U;
   }
@@ -130,7 +199,7 @@ TEST(Duplicate, CopiesGoThroughTheStagesBehindByThemselves) {
   config.keep_order = false;
   Rule rule = test::rule_of(config);
   const auto arrival = test::bare_arrival(0);
-  const Decision original = rule.decide(arrival);
+  const Decision original = test::decide(rule, arrival);
   const Decision first = rule.decide_copy(arrival, original, 1);
   const Decision second = rule.decide_copy(arrival, original, 2);
   EXPECT_NE(original.release, first.release);
@@ -148,7 +217,7 @@ TEST(Reorder, HoldsItsShareBackByATime) {
   std::uint64_t held = 0;
   for (std::uint64_t i = 0; i < kManyFrames; ++i) {
     const Instant now = at(static_cast<std::int64_t>(i));
-    const Decision decision = rule.decide(test::bare_arrival(i, now));
+    const Decision decision = test::decide(rule, test::bare_arrival(i, now));
     const bool late = decision.release == now + Duration{1700};
     ASSERT_TRUE(late || decision.release == now + Duration{1000});
     ASSERT_EQ(decision.acted.has(Stage::reorder), late);
@@ -169,7 +238,7 @@ TEST(Trace, EachRowHoldsUntilTheNext) {
   Rule rule = test::rule_of(config);
   std::uint64_t number = 0;
   const auto decide = [&](std::int64_t ns) {
-    return rule.decide(test::bare_arrival(number++, at(ns), 1000));
+    return test::decide(rule, test::bare_arrival(number++, at(ns), 1000));
   };
   const std::int64_t begin = 7'000'000;
   EXPECT_EQ(decide(begin).release, at(begin + 1000 + 100));
@@ -184,16 +253,17 @@ TEST(EventActions, ComesOnTopOfWhatTheRuleDoes) {
   auto config = test::stage_rule();
   config.delay = Duration{1000};
   Rule rule = test::rule_of(config);
-  const Decision dropped = rule.decide(test::bare_arrival(0), {.drop = true});
+  const Decision dropped = test::decide(rule, test::bare_arrival(0), {.drop = true});
   EXPECT_EQ(dropped.action, Action::drop);
   EXPECT_EQ(dropped.stage, Stage::event);
-  const Decision changed = rule.decide(
-      test::bare_arrival(1), {.mark = true, .corrupt = true, .copies = 2, .delay = Duration{500}});
+  const Decision changed =
+      test::decide(rule, test::bare_arrival(1),
+                   {.mark = true, .corrupt = true, .copies = 2, .delay = Duration{500}});
   EXPECT_TRUE(changed.mark && changed.corrupt);
   EXPECT_EQ(changed.copies, 2);
   EXPECT_EQ(changed.release, at(1500));
   EXPECT_EQ(changed.line, kWheel);
-  EXPECT_EQ(rule.decide(test::bare_arrival(2)).release, at(1000));
+  EXPECT_EQ(test::decide(rule, test::bare_arrival(2)).release, at(1000));
 }
 
 /// The same frames at the same times meet the same fate, whatever else was decided before.
@@ -212,7 +282,7 @@ TEST(Rule, DecidesTheSameForTheSameFramesAndTimes) {
     std::vector<Instant> all;
     for (std::uint64_t i = 0; i < 20'000; ++i) {
       const Instant now = at(static_cast<std::int64_t>(i * 900 + i * i % 700));
-      all.push_back(rule.decide(test::bare_arrival(i, now)).release);
+      all.push_back(test::decide(rule, test::bare_arrival(i, now)).release);
     }
     return all;
   };

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "emulator/stages/bottleneck.h"
+#include "emulator/stages/queue.h"
+
+#include <bit>
 
 #include <fmt/format.h>
 
@@ -87,23 +89,28 @@ Queue::Queue(const RuleConfig& rule, const StageSetup& /*setup*/)
   if (pfc_ && pfc_->emit) watch_.emplace(*pfc_);
 }
 
-void Queue::inherit(Queue& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept {
-  if (rule.queue != old_rule.queue) return;
-  std::swap(*this, old);
-  bottleneck_.set_rate(rate_bps_);  // a trace may have changed it
+void Queue::inherit(Queue& old, const RuleConfig& rule, const RuleConfig& old_rule,
+                    Instant now) noexcept {
+  if (rule.queue == old_rule.queue && rule.trace == old_rule.trace) return std::swap(*this, old);
+  const auto obeys = [](const RuleConfig& r) {
+    return r.hears_pauses() ? &*r.queue->pfc : nullptr;
+  };
+  const bool same_trace = rule.trace == old_rule.trace;
+  if (same_trace) row_bps_ = old.row_bps_;
+  bottleneck_.take_over(old.bottleneck_, now, row_bps_.value_or(rate_bps_));
+  if (!same_trace) bottleneck_.set_rows(kNoRow);
+  const PauseConfig *after = obeys(rule), *before = obeys(old_rule);
+  if (before && (!after || after->priority != before->priority)) bottleneck_.pause(now, now);
+  if (pfc_ == old.pfc_) std::swap(watch_, old.watch_);
 }
 
-std::optional<QueueShift> Queue::pause(const wire::PfcFields& asked, Instant now,
-                                       Stats& stats) noexcept {
-  if (!pfc_ || !pfc_->honour || !asked.quanta[pfc_->priority]) return std::nullopt;
+void Queue::pause(const wire::PfcFields& asked, Instant now, Stats& stats) noexcept {
+  if (!pfc_ || !pfc_->honour || !asked.quanta[pfc_->priority]) return;
   const Instant until = now + time_of_quanta(*asked.quanta[pfc_->priority], rate_bps_);
   // Pauses don't add up: the latest one counts.
-  stats.pauses.silent_ns += (until - std::max(now, paused_until_)).count();
-  paused_until_ = until;
+  stats.pauses.silent_ns += (until - std::max(now, bottleneck_.paused_until())).count();
   ++stats.pauses.heard;
-  const QueueShift shift = bottleneck_.pause(now, until);
-  stats.queue.put_off(shift.by);
-  return shift;
+  bottleneck_.pause(now, until);
 }
 
 std::optional<std::uint16_t> Queue::asks_for(Instant now) noexcept {
@@ -194,7 +201,9 @@ void Queue::report(const RuleStats& stats, StageLines& lines) {
 }
 
 std::uint64_t Queue::bytes_needed(const RuleConfig& rule) noexcept {
-  return Bottleneck::bytes_needed(*rule.queue);
+  constexpr std::uint64_t kWaiting = 16;  // of a link, for each frame in the queue
+  return Bottleneck::bytes_needed(*rule.queue) +
+         std::bit_ceil(Bottleneck::most_inside(*rule.queue)) * kWaiting;
 }
 
 /// Adds the time that a full buffer needs to drain at the slowest rate.
