@@ -327,7 +327,7 @@ void QpFlows::learn_request(std::uint32_t index, const Packet& packet) {
   QpFlow& flow = flows_[index];
   if (flow.restart) ++flow.restart->requests;
   if (flow.recovery && flow.recovery->is_open())
-    flow.recovery->add(packet.psn, flow.end_psn, packet.stamp);
+    flow.recovery->add(packet.psn, flow.last_psn, flow.end_psn, packet.stamp);
   if (flow.read) vote(flow, packet.psn);
   const bool reads = packet.info->operation == wire::Operation::read_request && packet.has_reth;
   if (reads) flow.read = QpFlow::PendingRead{packet.psn, packet.dma_length};

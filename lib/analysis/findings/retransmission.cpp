@@ -71,6 +71,12 @@ bool is_needless_or_unheard(const Fact& fact, const ConnectionFacts& connection)
   return is_after_timer(fact) && connection.all_answered && connection.all_repeated;
 }
 
+/// A READ or atomic that comes again, though nothing is missing in its response here.
+bool is_needless_fetch(const Fact& fact, const ConnectionFacts& connection) {
+  return fact.seen.cause == Cause::response_lost && !fact.waits.asked && fact.waits.sent &&
+         *fact.waits.sent >= kShortestTimer && connection.all_answered && connection.all_repeated;
+}
+
 struct Row {
   bool (*holds)(const Fact& fact, const ConnectionFacts& connection);
   Finding finding;
@@ -103,6 +109,8 @@ constexpr Row kRows[] = {
     // this point, or on its way when the timer ran out. So it was with most packets.
     {is_needless_or_unheard,
      Finding::either({{kKind, Cause::timer_too_short}, {kKind, Cause::ack_lost}})},
+    {is_needless_fetch,
+     Finding::either({{kKind, Cause::timer_too_short}, {kKind, Cause::response_lost}})},
 };
 
 }  // namespace

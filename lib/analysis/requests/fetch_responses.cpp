@@ -2,19 +2,21 @@
 #include "analysis/requests/fetch_responses.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
-#include "analysis/requests/request_checks.h"
-
 namespace lw::analysis {
+namespace {
 
-bool FetchResponses::take_out_of_order(const Packet& packet, Sequence psn, Sent& read) {
-  const auto at = static_cast<std::uint32_t>(psn - read.psn);
-  previous_ = std::exchange(newest_, psn);
-  if (psn > previous_ + 1) skip_rests_before(read.psn, packet);
-  // Still the response to the earlier request, not interrupted.
-  if (read.asked_again && at > read.responses && psn == previous_ + 1) return true;
-  if (at >= read.responses) return false;
+/// Whether MSN `one` is lower than `other`; both have 24 bits.
+bool is_lower_msn(std::uint32_t one, std::uint32_t other) noexcept {
+  return wire::Psn::distance(wire::Psn{one}, wire::Psn{other}) > 0;
+}
+
+}  // namespace
+
+bool FetchResponses::take_behind(const Packet& packet, Sequence psn, Sent& read) {
+  if (psn - read.psn >= read.responses) return false;
   take_again(packet, psn, read);
   return true;
 }
@@ -24,6 +26,7 @@ bool FetchResponses::take(const Packet& packet, Sequence psn, Sent& read,
   const auto at = static_cast<std::uint32_t>(psn - read.psn);
   if (at > read.responses)
     add_gap({read.psn + read.responses, at - read.responses, packet.number, packet.stamp});
+  note_first(packet, psn);
   read.responses = at + 1;
   read.response_frame = packet.number;
   read.response_stamp = packet.stamp;
@@ -39,69 +42,152 @@ bool FetchResponses::take(const Packet& packet, Sequence psn, Sent& read,
   return true;
 }
 
+void FetchResponses::take_atomic(const Packet& packet, Sequence psn, Sent& atomic) {
+  note_first(packet, psn);
+  atomic.answered = true;
+  atomic.responses = 1;
+  atomic.response_frame = packet.number;
+  atomic.response_stamp = packet.stamp;
+}
+
+/// Notes the first response with its PSN.
+void FetchResponses::note_first(const Packet& packet, Sequence psn) noexcept {
+  first_end_ = std::max(first_end_, psn + 1);
+  ip_numbers_.add_new(packet.ip_id);
+  // Nobody answered before: what was asked for again is answered for the first time.
+  if (again_next_ == psn) ++again_next_;
+}
+
+/// Whether a response comes far sooner after the newest request than any answer does.
+bool FetchResponses::is_too_soon(const Packet& packet, const Sent& request) const noexcept {
+  if (counts_.rtt.count() == 0) return false;
+  constexpr Duration kJitter = std::chrono::microseconds{1};
+  const Duration least{counts_.rtt.minimum()};
+  return stamp_difference(packet.stamp, request.last_stamp) + least / 8 + kJitter < least;
+}
+
+/// Whether a response that was skipped was sent before the one that skipped it.
+bool FetchResponses::is_late(const Packet& packet, const Sent& request) const noexcept {
+  if (!request.asked_again) return true;
+  if (ip_numbers_.ordered()) return ip_numbers_.is_late(packet.ip_id);
+  if (request.copies == 1 && is_too_soon(packet, request)) return true;
+  // A responder counts completed messages, and puts the newest count into all answers.
+  return packet.has_aeth && newest_msn_ <= wire::Psn::kMask &&
+         is_lower_msn(packet.msn, newest_msn_);
+}
+
+/// Whether a response that came before belongs to the answer to a repeated request. Otherwise the
+/// path copied it.
+bool FetchResponses::continues_again(const Packet& packet, Sequence psn, const Sent& request) {
+  const bool once = request.answers_due == 1;
+  if (psn == again_next_) {
+    if (psn == request.psn + request.last_at) begin_again(packet, psn);
+    return true;
+  }
+  const bool begun =
+      again_next_ > request.psn && again_first_ <= psn && again_begin_ >= request.last_stamp;
+  if (psn < again_next_ && begun && once) return false;  // its only answer has come further
+  if (psn > again_next_ && begun)
+    skip_again(again_next_, psn, packet);
+  else if (psn > again_next_ && skip_to_next_read(packet, psn, request))
+    return true;
+  else
+    begin_again(packet, psn);
+  return true;
+}
+
+/// The responses go on at a later READ, which was repeated with the one before: the rest of that
+/// one is missing, and what is missing at the begin of this one. Of READs in between, the responder
+/// may not have got the request. Returns whether this is so.
+bool FetchResponses::skip_to_next_read(const Packet& packet, Sequence psn, const Sent& request) {
+  const Sent* const before = log_.find(again_next_ - 1);
+  if (before == nullptr || !before->asked_again || again_begin_ < before->last_stamp ||
+      request.last_stamp < before->last_stamp || again_next_ > request.psn)
+    return false;
+  skip_again(again_next_, before->psn + before->span, packet);
+  skip_again(request.psn + request.last_at, psn, packet);
+  return true;
+}
+
+/// The responder begins to answer repeated requests.
+void FetchResponses::begin_again(const Packet& packet, Sequence psn) noexcept {
+  again_first_ = psn;
+  again_begin_ = packet.stamp;
+}
+
+/// A response to a repeated request skips the PSNs from `first` to the one before `end`.
+void FetchResponses::skip_again(Sequence first, Sequence end, const Packet& packet) {
+  if (first >= end) return;
+  add_gap({.first = first,
+           .packets = end - first,
+           .frame = packet.number,
+           .stamp = packet.stamp,
+           .asked_again = true,
+           .came_before = true});
+}
+
 void FetchResponses::take_again(const Packet& packet, Sequence psn, Sent& request) {
-  if (const auto gap = gaps_.covering(psn)) return take_late(packet, psn, *gap, request);
-  if (!request.asked_again)
-    report_.response_copy(packet, psn, request.response_frame, Cause::path_copy);
+  if (const auto gap = gaps_.covering(psn)) return take_missing(packet, psn, *gap, request);
+  if (!request.asked_again || (request.answers_due > 0 && !continues_again(packet, psn, request)))
+    return report_.response_copy(packet, psn, request.response_frame, Cause::path_copy);
+  again_next_ = psn + 1;
+  ip_numbers_.add(packet.ip_id);
+  if (again_next_ == request.psn + request.span) request.answered = true;
 }
 
 /// Processes a response that was skipped: it is late, or was requested again.
-void FetchResponses::take_late(const Packet& packet, Sequence psn, const ResponseGap& old,
-                               Sent& request) {
-  counts_.payload += packet.payload;
-  const Duration since_asked = stamp_difference(packet.stamp, request.last_stamp);
-  if (request.asked_again && since_asked >= Duration{counts_.rtt.minimum()})
+void FetchResponses::take_missing(const Packet& packet, Sequence psn, const ResponseGap& old,
+                                  Sent& request) {
+  if (!old.came_before) counts_.payload += packet.payload;
+  if (!is_late(packet, request)) {
     report_.response_gap({psn, 1, old.frame, old.stamp}, Cause::lost_before_capture);
-  else
+    if (psn != again_next_ || psn == request.psn) begin_again(packet, psn);
+    again_next_ = psn + 1;
+  } else if (psn < first_end_) {  // not only behind an ACK
     report_.late_response(packet, psn, old);
+  }
+  first_end_ = std::max(first_end_, psn + 1);
+  ip_numbers_.add(packet.ip_id);
   gaps_.remove(old.first);
-  if (psn > old.first) add_gap({old.first, psn - old.first, old.frame, old.stamp});
-  const Sequence end = old.first + old.packets;
-  if (psn + 1 < end) add_gap({psn + 1, end - psn - 1, old.frame, old.stamp});
+  ResponseGap rest = old;
+  rest.packets = psn - old.first;
+  if (rest.packets > 0) add_gap(rest);
+  rest.first = psn + 1;
+  rest.packets = old.first + old.packets - rest.first;
+  if (rest.packets > 0) add_gap(rest);
   request.response_frame = packet.number;
   request.response_stamp = packet.stamp;
   request.answered =
       request.responses == request.span && !gaps_.in(request.psn, request.psn + request.span);
 }
 
-void FetchResponses::ask_again(Sent& request, Sequence from) {
-  const auto at = static_cast<std::uint32_t>(from - request.psn);
-  close_gaps(from, Cause::lost_before_capture);
-  request.asked_again = true;
+void FetchResponses::ask_again(Sent& request, Sequence from, bool any) {
+  gaps_.ask_again(from, request.psn + request.span);
   request.answered = false;  // the requester has not taken the answer
-  request.responses = std::min(request.responses, at);
+  note_copy(request);
+  if (any) request.answers_due = std::numeric_limits<std::uint8_t>::max();
+}
+
+void FetchResponses::note_copy(Sent& request) noexcept {
+  request.asked_again = true;
+  request.answers_due += request.answers_due < std::numeric_limits<std::uint8_t>::max();
 }
 
 void FetchResponses::skip_rest(Sent& request, const Packet& packet) {
-  // After a repeated request, responses to the earlier one may still come.
   const Sequence expected = request.psn + request.responses;
-  if (request.asked_again && previous_ + 1 != expected) return;
+  if (request.span == request.responses) return;
   add_gap({expected, request.span - request.responses, packet.number, packet.stamp});
   request.responses = request.span;
-  previous_ = request.psn + request.span - 1;
-}
-
-/// The responses continue at the READ with the PSN `end`: READs before it that were requested
-/// again, and not answered since, lost the rest of their responses.
-void FetchResponses::skip_rests_before(Sequence end, const Packet& packet) {
-  const Sent* const first = log_.find(previous_ + 1);
-  if (first == nullptr) return;
-  log_.for_each(first->psn, end, [&](Sent& sent) {
-    if (!sent.seen || !sent.asked_again || sent.answered || !is_read(sent.opcode)) return;
-    const Sequence missing = std::max(sent.psn + sent.responses, previous_ + 1);
-    if (missing >= sent.psn + sent.span) return;
-    add_gap({missing, sent.psn + sent.span - missing, packet.number, packet.stamp});
-    sent.responses = sent.span;
-  });
 }
 
 void FetchResponses::add_gap(const ResponseGap& gap) {
-  if (const auto old = gaps_.add(gap)) report_.response_gap(*old, Cause::missing_in_capture);
+  if (const auto old = gaps_.add(gap)) report_missing(*old);
 }
 
-/// Ends the wait for the skipped parts from `from` on.
-void FetchResponses::close_gaps(Sequence from, Cause cause) {
-  gaps_.close(from, [&](const ResponseGap& gap) { report_.response_gap(gap, cause); });
+/// Reports a gap that nothing filled. The requester asked again for what was lost.
+void FetchResponses::report_missing(const ResponseGap& gap) {
+  report_.response_gap(gap,
+                       gap.asked_again ? Cause::lost_before_capture : Cause::missing_in_capture);
 }
 
 }  // namespace lw::analysis

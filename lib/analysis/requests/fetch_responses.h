@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "analysis/requests/ip_numbers.h"
 #include "analysis/requests/response_gaps.h"
 #include "analysis/requests/sent_log.h"
 #include "analysis/requests/stream_report.h"
@@ -11,46 +12,73 @@ namespace lw::analysis {
 
 /// Follows the responses to the READs and atomics of one direction: which of them are skipped, come
 /// late, or come again.
+///
+/// A responder executes requests in order: the first responses have rising PSNs, and what they skip
+/// was lost or comes late. Each request that it gets once more is answered once more.
 class FetchResponses {
  public:
   /// The arguments must outlive the object.
   FetchResponses(SentLog& log, StreamCounts& counts, StreamReport& report) noexcept
       : log_(log), counts_(counts), report_(report) {}
 
-  /// Call first for each READ response. Processes one that came before, comes late, or answers an
-  /// earlier request of the READ. Returns false if it is none of these: it continues the response
-  /// to `read`, or skips a part of it, and take() processes it.
-  [[nodiscard]] bool take_out_of_order(const Packet& packet, Sequence psn, Sent& read);
+  /// Processes a READ response that is not the first one with its PSN, or fills a gap. Call it
+  /// first. Returns false if the response is none of these: then take() processes it.
+  [[nodiscard]] bool take_behind(const Packet& packet, Sequence psn, Sent& read);
   /// Processes a response that continues that of `read`. Returns whether it ends it. `mtu`: bytes;
   /// nothing: unknown.
   bool take(const Packet& packet, Sequence psn, Sent& read, std::optional<std::uint32_t> mtu);
+  /// Processes the first response to an atomic.
+  void take_atomic(const Packet& packet, Sequence psn, Sent& atomic);
   /// Processes a response to a READ or atomic that was skipped, or that came before.
   void take_again(const Packet& packet, Sequence psn, Sent& request);
 
   /// Processes a repeated READ, which requests its response from `from` on, or a repeated atomic.
-  void ask_again(Sent& request, Sequence from);
+  /// `any`: it may have been repeated before the capture began, any number of times.
+  void ask_again(Sent& request, Sequence from, bool any);
+  /// Notes that the path copied a READ or atomic: the responder answers the copy, too.
+  static void note_copy(Sent& request) noexcept;
   /// `packet` answers a later request. The rest of the response to this READ or atomic must have
   /// come before: it was lost, or the capture lacks it.
   void skip_rest(Sent& request, const Packet& packet);
+  /// Notes the MSN of a response, after it was processed.
+  void note_msn(const Packet& packet) noexcept {
+    if (packet.has_aeth) newest_msn_ = packet.msn;
+  }
+  /// Whether a response has the MSN of the newest one.
+  [[nodiscard]] bool has_newest_msn(const Packet& packet) const noexcept {
+    return newest_msn_ == packet.msn;
+  }
   /// Returns the first skipped part that begins in [first, end); nothing: none.
   [[nodiscard]] std::optional<ResponseGap> gap_in(Sequence first, Sequence end) const {
     return gaps_.in(first, end);
   }
   /// Reports what is still missing at the end of the capture.
-  void finish() { close_gaps(0, Cause::missing_in_capture); }
+  void finish() {
+    gaps_.close([this](const ResponseGap& gap) { report_missing(gap); });
+  }
 
  private:
-  void skip_rests_before(Sequence end, const Packet& packet);
-  void take_late(const Packet& packet, Sequence psn, const ResponseGap& old, Sent& request);
+  [[nodiscard]] bool is_too_soon(const Packet& packet, const Sent& request) const noexcept;
+  [[nodiscard]] bool is_late(const Packet& packet, const Sent& request) const noexcept;
+  [[nodiscard]] bool continues_again(const Packet& packet, Sequence psn, const Sent& request);
+  void begin_again(const Packet& packet, Sequence psn) noexcept;
+  bool skip_to_next_read(const Packet& packet, Sequence psn, const Sent& request);
+  void skip_again(Sequence first, Sequence end, const Packet& packet);
+  void take_missing(const Packet& packet, Sequence psn, const ResponseGap& old, Sent& request);
+  void note_first(const Packet& packet, Sequence psn) noexcept;
   void add_gap(const ResponseGap& gap);
-  void close_gaps(Sequence from, Cause cause);
+  void report_missing(const ResponseGap& gap);
 
   SentLog& log_;
   StreamCounts& counts_;
   StreamReport& report_;
   ResponseGaps gaps_;
-  Sequence newest_ = 0;    // the newest READ response
-  Sequence previous_ = 0;  // the READ response before
+  IpNumbers ip_numbers_;
+  Sequence first_end_ = 0;   // one past the highest PSN of a response
+  Sequence again_next_ = 0;  // one past the newest response that came again, in order
+  Sequence again_first_ = 0;
+  Instant again_begin_;  // when the responder began to answer again, with again_first_
+  std::uint32_t newest_msn_ = ~0U;
 };
 
 }  // namespace lw::analysis

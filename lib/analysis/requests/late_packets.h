@@ -19,8 +19,19 @@ class LatePackets {
     packets_.push_back({psn, stamp});
   }
 
+  /// Notes that packets from `first` to the one before `end` were not repeated: they came late.
+  void mark_overtaken(Sequence first, Sequence end) noexcept {
+    for (Late& late : packets_) late.overtaken |= late.psn >= first && late.psn < end;
+  }
+
   [[nodiscard]] bool has(Sequence psn) const noexcept {
     return std::ranges::any_of(packets_, [psn](const Late& late) { return late.psn == psn; });
+  }
+  /// Whether a packet came late at `stamp`, and was not repeated.
+  [[nodiscard]] bool was_overtaken(Sequence psn, Instant stamp) const noexcept {
+    return std::ranges::any_of(packets_, [=](const Late& late) {
+      return late.psn == psn && late.overtaken && late.stamp == stamp;
+    });
   }
   /// Whether a packet with a lower PSN came after `stamp`, at which `psn` was seen: the receiver
   /// may have discarded it.
@@ -33,6 +44,7 @@ class LatePackets {
   struct Late {
     Sequence psn = 0;
     Instant stamp = {};
+    bool overtaken = false;  // late for certain
   };
   std::vector<Late> packets_;
 };

@@ -26,9 +26,11 @@ Filled take(std::vector<Filled>& gaps, Sequence psn, std::uint32_t span) {
 }  // namespace
 
 void add_filled(std::vector<Filled>& filled, const Sent& gap, const Sent& sent) {
-  const bool continues = !filled.empty() && filled.back().frame == gap.frame &&
+  const bool reads = sent.span > 1;
+  const bool continues = !filled.empty() && filled.back().frame == gap.frame && !reads &&
+                         !filled.back().one_packet &&
                          filled.back().first + filled.back().packets == sent.psn;
-  if (!continues) filled.push_back({sent.psn, 0, gap.frame, gap.stamp});
+  if (!continues) filled.push_back({sent.psn, 0, gap.frame, gap.stamp, reads});
   filled.back().packets += sent.span;
 }
 

@@ -17,9 +17,10 @@ inline constexpr Duration kShortestTimer = std::chrono::microseconds{500};
 /// PSNs of requests that were skipped and came later, or that a recovery skipped.
 struct Filled {
   Sequence first = 0;
-  std::uint64_t packets = 0;
-  std::uint64_t frame = 0;  // the frame that showed the gap
+  std::uint64_t packets = 0;  // PSNs
+  std::uint64_t frame = 0;    // the frame that showed the gap
   Instant stamp = {};
+  bool one_packet = false;  // a READ request, which takes all PSNs
 };
 
 /// Adds the PSNs of `sent`, which fills a part of `gap`, to `filled`.

@@ -100,6 +100,7 @@ bool RequestStream::extend_cut_read(Sequence end) {
 /// Processes the next packet in order.
 void RequestStream::advance(const Packet& packet, Sequence psn) {
   judge_fill(&packet, psn, nullptr);
+  skip_to_end(packet);
   end_recovery();
   in_order_ += in_order_ < kSettled;
   if (!settled_ && in_order_ == kSettled && counts_.rtt.count() > 0) {
@@ -122,6 +123,19 @@ void RequestStream::append(const Packet& packet, Sequence psn) {
   last_progress_ = packet.stamp;
   if (reliable_) limits_.add(sent, next_ - acked_);
   retire_beyond(reliable_ ? memory_.waiting : std::min(memory_.waiting, kLatePackets));
+}
+
+/// A new packet follows a recovery. A sender that goes back has repeated all packets before: those
+/// that did not come were lost once more, or come late.
+void RequestStream::skip_to_end(const Packet& packet) {
+  if (!recovery_ || setup_.scheme != RecoveryScheme::go_back_n) return;
+  if (recovery_->next >= next_ || recovery_->next < acked_ || acks_cut_) return;
+  const Sent* const first = log_.find(recovery_->next);
+  if (first == nullptr || !first->span_known) return;
+  // A burst of losses is shorter than a window, which a sender goes back.
+  if (next_ - recovery_->next >= recovery_->packets) return;
+  recovery_->skip_to(next_, packet);
+  recovery_->next = next_;
 }
 
 /// Whether a capture may have begun while its sender repeated a single packet: then the PSNs before
@@ -160,7 +174,7 @@ void RequestStream::behind(const Packet& packet, Sent sent) {
     if (sent.psn > recovery_->next && lost_before(packet, sent.psn))
       recovery_->skip_to(sent.psn, packet);
     continue_recovery(packet, known, sent);
-  } else if (was_skipped(sent.psn, known)) {
+  } else if (was_skipped(packet, sent.psn, known)) {
     doubt_ = Doubt{packet, sent};
     known->asked_again = true;
   } else {
@@ -228,7 +242,7 @@ void RequestStream::judge_jump(Sequence next) {
   --recovery_->packets;
   --counts_.resent;
   late_.add(jump.fill.first, jump.fill.first_stamp);
-  report_.late(jump.fill, Cause::none);
+  take_late_fill(jump.fill, Cause::none);
 }
 
 /// Whether a recovery may begin with a packet. A sender that goes back begins with its oldest
@@ -276,7 +290,7 @@ bool RequestStream::take_late(const Packet& packet, Sequence psn) {
     return IpNumbers::is_before(packet.ip_id, known->ip_id)
                ? take_late_original(packet, psn, *known)
                : take_late_replacement(packet, psn, *known);
-  if (known->fetches) known->asked_again = true;  // each is answered
+  if (known->fetches) FetchResponses::note_copy(*known);
   if (packet.ip_id == known->ip_id || packet.ip_id == known->last_ip_id) {
     report_.copy(packet, psn, known->frame);
   } else if (Recovery* const recovery =
@@ -301,7 +315,7 @@ bool RequestStream::take_late_original(const Packet& packet, Sequence psn, const
   fill.add(old, log_.fill(sent_of(packet, psn, span_of(packet))));
   counts_.payload += packet.payload;
   late_.add(psn, packet.stamp);
-  report_.late(fill, nak != nullptr ? Cause::sequence_nak : Cause::none);
+  take_late_fill(fill, nak != nullptr ? Cause::sequence_nak : Cause::none);
   return true;
 }
 
@@ -346,9 +360,16 @@ void RequestStream::take_late_repetition(const Packet& packet, Sequence psn, Sen
 }
 
 /// Whether the recovery has skipped a packet, and no NAK asks for it again.
-bool RequestStream::was_skipped(Sequence psn, const Sent* known) {
-  return recovery_ && known != nullptr && naks_.asking_for(psn, acked_) == nullptr &&
-         recovery_->skips(psn, *known);
+bool RequestStream::was_skipped(const Packet& packet, Sequence psn, const Sent* known) {
+  if (!recovery_ || known == nullptr || !recovery_->skips(psn, *known)) return false;
+  const Nak* const nak = naks_.asking_for(psn, acked_);
+  return nak == nullptr || is_too_soon(packet, *nak);
+}
+
+/// Whether a packet comes sooner after a NAK than any answer to one does.
+bool RequestStream::is_too_soon(const Packet& packet, const Nak& nak) const noexcept {
+  return setup_.least_reaction &&
+         stamp_difference(packet.stamp, nak.stamp) < *setup_.least_reaction / 2;
 }
 
 /// Processes a packet that the recovery has skipped, and that comes late.
@@ -388,17 +409,21 @@ void RequestStream::repeat(const Packet& packet, const Sent& sent, Sent* known) 
     cause = Cause::sequence_nak;
   }
   if (!cause) {
-    if (sent.fetches && known != nullptr) known->asked_again = true;  // a copy is answered, too
-    const bool after_nak = !may_begin_recovery(sent) && naks_.asking_for(acked_, acked_) != nullptr;
-    if ((sent.fetches || after_nak) && sent.psn + sent.span < next_ && !ip_numbers_.vary())
-      doubt_ = Doubt{packet, sent};
-    else
-      report_.copy(packet, sent.psn, related);
+    if (ip_numbers_.vary() || known == nullptr || sent.psn + sent.span >= next_)
+      return take_copy(packet, sent.psn, known);
+    doubt_ = Doubt{packet, sent};
+    known->asked_again |= sent.fetches;
     return;
   }
   ++counts_.resent;
   begin_recovery(packet, sent, *cause, related);
   continue_recovery(packet, known, sent);
+}
+
+/// Processes a copy of a request. `known`: its entry in the log; null: none.
+void RequestStream::take_copy(const Packet& packet, Sequence psn, Sent* known) {
+  if (known != nullptr && known->fetches) FetchResponses::note_copy(*known);
+  report_.copy(packet, psn, known != nullptr ? known->frame : 0);
 }
 
 /// Decides about doubt_. A requester that misses a response soon repeats the READ or atomic and all
@@ -414,12 +439,13 @@ void RequestStream::judge_doubt(Sequence next) {
   Nak* const nak = doubt.sent.fetches ? nullptr : naks_.asking_for(acked_, acked_);
   const bool recovery_goes_on = recovery_ && recovery_->next == behind;
   if (next != behind || next >= next_ || recovery_goes_on) {
-    if (was_skipped(doubt.sent.psn, known))
+    if (was_skipped(doubt.packet, doubt.sent.psn, known))
       return fill_in_recovery(doubt.packet, doubt.sent.psn, *known);
-    return report_.copy(doubt.packet, doubt.sent.psn, original);
+    return take_copy(doubt.packet, doubt.sent.psn, known);
   }
   ++counts_.resent;
-  const Cause without_nak = doubt.sent.fetches ? Cause::response_lost : Cause::timeout;
+  const bool fetched = doubt.sent.fetches || counts_.fetches_answered > 0;
+  const Cause without_nak = fetched ? Cause::response_lost : Cause::timeout;
   if (nak != nullptr) nak->used = true;
   begin_recovery(doubt.packet, doubt.sent, nak != nullptr ? Cause::sequence_nak : without_nak,
                  nak != nullptr ? nak->frame : original);
@@ -462,15 +488,25 @@ Nak* RequestStream::answered_nak(Sequence psn, bool may_be_copy) noexcept {
   return may_be_copy && psn < std::min(nak->psn, acked_) ? nullptr : nak;
 }
 
+/// Whether a timer may have run before the newest packet. It is longer than the sender needs to
+/// answer.
+bool RequestStream::may_be_timer() const noexcept {
+  const Duration reaction = setup_.least_reaction.value_or(Duration{});
+  return silence_ >= std::max(kShortestTimer, reaction + reaction / 2);
+}
+
 std::optional<Cause> RequestStream::cause_of(const Packet& packet, Sequence psn, const Sent* known,
                                              std::uint64_t& related) {
   if (!reliable_) return std::nullopt;  // nobody repeats packets of UC and UD
-  const bool silent = silence_ >= kShortestTimer;
+  const bool silent = may_be_timer();
   const bool copied = known != nullptr && is_copy(packet, *known);
   const bool fetches = is_read(packet.info->opcode) || is_atomic(packet.info->opcode);
   const auto gap = fetches ? fetched_.gap_in(psn, psn + span_of(packet)) : std::nullopt;
   Nak* const nak = answered_nak(psn, copied && !fetches);
-  if (nak != nullptr && !(gap && gap->stamp > nak->stamp)) {
+  // A NAK acknowledges what is before its PSN. A sender that goes back further misses a response.
+  const bool for_response = nak != nullptr && fetches && !nak->rnr && nak->psn > psn;
+  if (for_response) nak->used = true;
+  if (nak != nullptr && !for_response && !(gap && gap->stamp > nak->stamp)) {
     nak->used = true;
     related = nak->frame;
     if (nak->late) return Cause::reordered;
@@ -485,9 +521,12 @@ std::optional<Cause> RequestStream::cause_of(const Packet& packet, Sequence psn,
   if (fetches && known != nullptr) {
     // After silence it was the timer. Otherwise the response to a later request has just shown the
     // loss.
-    return !known->answered && silent ? Cause::timeout : Cause::response_lost;
+    const bool by_timer = silent && (!known->answered || setup_.least_reaction);
+    return by_timer ? Cause::timeout : Cause::response_lost;
   }
   if (acks_cut_) return Cause::none;  // there may have been a NAK
+  // Without a NAK, and without the time of a timer, only a response can have been missing.
+  if (!silent && counts_.fetches_answered > 0) return Cause::response_lost;
   return psn < acked_ ? Cause::ack_lost : Cause::timeout;
 }
 
@@ -576,7 +615,7 @@ void RequestStream::continue_recovery(const Packet& packet, Sent* known, const S
   known->last_stamp = packet.stamp;
   known->last_ip_id = packet.ip_id;
   known->ack_req = packet.ack_req;
-  if (known->fetches) fetched_.ask_again(*known, sent.psn);
+  if (known->fetches) fetched_.ask_again(*known, sent.psn, joined() && !settled_);
   constexpr std::uint32_t kStorm = 3;
   if (known->copies == kStorm && sent.psn == recovery_->start)
     report_.retry_storm(packet, sent.psn, *known);
@@ -615,17 +654,23 @@ void RequestStream::end_recovery() {
 /// before were late: no NAK and no timer asked for them.
 bool RequestStream::was_late(const Fill& fill, Sequence psn) {
   if (fill.nak_frame != 0) return false;
+  const Duration after = stamp_difference(fill.first_stamp, fill.filled.front().stamp);
+  // No answer to the packets that overtook it can have come by then.
+  if (counts_.rtt.count() > 0 && after < std::min(kShortestTimer, Duration{counts_.rtt.minimum()}))
+    return true;
   const Nak* const nak = naks_.asking_for(psn, acked_);
   return nak != nullptr && nak->psn == psn && nak->stamp > fill.last_stamp &&
-         stamp_difference(fill.first_stamp, fill.filled.front().stamp) < kShortestTimer;
+         after < kShortestTimer;
 }
 
 /// Whether a NAK asked for the packets that filled a gap: they came no sooner than any answer to a
-/// NAK did. Nothing: the capture shows no such answer, or nothing asked for them.
-std::optional<bool> RequestStream::was_asked_for(const Fill& fill) {
+/// NAK did, and a sender that goes back repeated the later ones as well. `new_follows`: the next
+/// request is new. Nothing: the capture shows no such answer, or nothing asked for them.
+std::optional<bool> RequestStream::was_asked_for(const Fill& fill, bool new_follows) {
   const Nak* const nak = naks_.of_frame(fill.nak_frame);
   const bool known = selective_ || setup_.scheme == RecoveryScheme::go_back_n;
   if (!known || nak == nullptr || nak->psn != fill.first) return std::nullopt;
+  if (!selective_ && new_follows && fill.next < next_) return false;
   if (!setup_.least_reaction) return std::nullopt;
   const Duration after = stamp_difference(fill.first_stamp, nak->stamp);
   if (selective_) return after >= *setup_.least_reaction;
@@ -646,7 +691,7 @@ void RequestStream::judge_fill(const Packet* next, Sequence psn, const Sent* kno
   if (fills && (goes_on || (fill_->nak_frame != 0 && psn > fill_->next))) return;
   Fill fill = std::move(*fill_);
   fill_.reset();
-  const auto asked_for = was_asked_for(fill);
+  const auto asked_for = was_asked_for(fill, known == nullptr);
   const bool goes_back =
       asked_for.value_or(known != nullptr && psn >= fill.next && (goes_on || fill.nak_frame != 0) &&
                          !was_late(fill, psn));
@@ -656,8 +701,15 @@ void RequestStream::judge_fill(const Packet* next, Sequence psn, const Sent* kno
     judge_held(false);
     held_ = std::move(fill);
   } else {
-    report_.late(fill, Cause::none);
+    if (Nak* const nak = naks_.of_frame(fill.nak_frame)) nak->late = true;
+    take_late_fill(fill, fill.nak_frame != 0 ? Cause::sequence_nak : Cause::none);
   }
+}
+
+/// Processes packets that filled a gap, and were late.
+void RequestStream::take_late_fill(const Fill& fill, Cause cause) {
+  late_.mark_overtaken(fill.first, fill.next);
+  report_.late(fill, cause);
 }
 
 /// A packet filled a gap after a NAK, and new packets followed: the sender repeats single packets,
@@ -668,7 +720,7 @@ void RequestStream::judge_held(bool repeated) {
   held_.reset();
   if (repeated) {
     if (Nak* const nak = naks_.of_frame(fill.nak_frame)) nak->late = true;
-    return report_.late(fill, Cause::sequence_nak);
+    return take_late_fill(fill, Cause::sequence_nak);
   }
   begin_recovery(fill);
   end_recovery();
@@ -696,7 +748,7 @@ void RequestStream::response(const Packet& packet) {
     default:
       take_atomic_ack(packet, psn);
   }
-  if (packet.has_aeth) last_msn_ = packet.msn;
+  fetched_.note_msn(packet);
 }
 
 /// Returns a PSN from which on requests must have been sent for this response: each message that
@@ -799,6 +851,9 @@ bool RequestStream::passed_here(Sequence psn) {
   const Sent* const sent = log_.find(psn);
   if (sent == nullptr || !sent->seen) return false;
   if (selective_) return true;
+  // It came late here: the receiver missed it when the packets that overtook it came.
+  if (late_.was_overtaken(psn, sent->last_stamp)) return false;
+  if (fill_ && fill_->nak_frame == 0 && psn >= fill_->first && psn < fill_->next) return false;
   // The receiver discards what comes after a missing packet, until that packet comes.
   if (late_.has_before(psn, sent->last_stamp) || naks_.has_open_before(psn)) return false;
   return recovery_start_ == 0 || psn < recovery_start_ || sent->last_stamp >= recovery_stamp_;
@@ -810,7 +865,7 @@ void RequestStream::take_read_response(const Packet& packet, Sequence psn) {
   if (psn >= next_) extend_cut_read(psn + 1);
   Sent* const read = log_.find(psn);
   if (read == nullptr || !read->seen || !is_read(read->opcode)) return;
-  if (fetched_.take_out_of_order(packet, psn, *read)) return retire_done();
+  if (fetched_.take_behind(packet, psn, *read)) return retire_done();
   acknowledge(read->psn, packet);
   if (psn == read->psn) sample_rtt(*read, packet.stamp);
   if (!fetched_.take(packet, psn, *read, setup_.mtu)) return;
@@ -826,10 +881,7 @@ void RequestStream::take_atomic_ack(const Packet& packet, Sequence psn) {
     fetched_.take_again(packet, psn, *atomic);
     return retire_done();
   }
-  atomic->answered = true;
-  atomic->responses = 1;
-  atomic->response_frame = packet.number;
-  atomic->response_stamp = packet.stamp;
+  fetched_.take_atomic(packet, psn, *atomic);
   sample_rtt(*atomic, packet.stamp);
   acknowledge(psn, packet);
   acknowledge(psn + 1, packet);
@@ -863,7 +915,8 @@ void RequestStream::retire_done() {
 void RequestStream::mark_acknowledged(Sent& sent, const Packet& packet) {
   if (!sent.seen || sent.answered) return;
   // An ACK without a new MSN answers a repetition: it shows no loss of the answers before it.
-  if (sent.fetches && packet.info->operation == Operation::ack && packet.msn == last_msn_) return;
+  if (sent.fetches && packet.info->operation == Operation::ack && fetched_.has_newest_msn(packet))
+    return;
   if (sent.fetches) return fetched_.skip_rest(sent, packet);
   sent.answered = true;
   sent.response_frame = packet.number;

@@ -125,8 +125,10 @@ class RequestStream {
   bool extend_cut_read(Sequence end);
   [[nodiscard]] bool begins_within_recovery(const Packet& packet, Sequence psn) const noexcept;
   void skip(const Packet& packet, Sequence psn);
+  void skip_to_end(const Packet& packet);
   void behind(const Packet& packet, Sent sent);
   void repeat(const Packet& packet, const Sent& sent, Sent* known);
+  void take_copy(const Packet& packet, Sequence psn, Sent* known);
   void judge_doubt(Sequence next);
   void fill_gap(const Packet& packet, const Sent& sent);
   void note_jump(const Packet& packet, const Sent& gap, const Sent& filled);
@@ -140,7 +142,8 @@ class RequestStream {
   bool take_late_original(const Packet& packet, Sequence psn, const Sent& gap);
   bool take_late_replacement(const Packet& packet, Sequence psn, const Sent& gap);
   void take_late_repetition(const Packet& packet, Sequence psn, Sent& known);
-  [[nodiscard]] bool was_skipped(Sequence psn, const Sent* known);
+  [[nodiscard]] bool was_skipped(const Packet& packet, Sequence psn, const Sent* known);
+  [[nodiscard]] bool is_too_soon(const Packet& packet, const Nak& nak) const noexcept;
   void fill_in_recovery(const Packet& packet, Sequence psn, Sent& known);
   void check_form(const Packet& packet);
   void report_if_wrong(const Packet& packet, std::string wrong);
@@ -149,6 +152,7 @@ class RequestStream {
   // Recoveries.
   [[nodiscard]] Nak* nak_in_place_of_timer(const Packet& packet, const Sent& sent) noexcept;
   [[nodiscard]] Nak* answered_nak(Sequence psn, bool may_be_copy) noexcept;
+  [[nodiscard]] bool may_be_timer() const noexcept;
   [[nodiscard]] std::optional<Cause> cause_of(const Packet& packet, Sequence psn, const Sent* known,
                                               std::uint64_t& related);
   [[nodiscard]] bool is_copy(const Packet& packet, const Sent& known) const noexcept;
@@ -164,9 +168,10 @@ class RequestStream {
   template <class Wanted>
   [[nodiscard]] Recovery* open_recovery(Wanted wanted);
   void judge_fill(const Packet* next, Sequence psn, const Sent* known);
+  void take_late_fill(const Fill& fill, Cause cause);
   void judge_held(bool repeated);
   [[nodiscard]] bool was_late(const Fill& fill, Sequence psn);
-  [[nodiscard]] std::optional<bool> was_asked_for(const Fill& fill);
+  [[nodiscard]] std::optional<bool> was_asked_for(const Fill& fill, bool new_follows);
   [[nodiscard]] bool lost_before(const Packet& packet, Sequence psn) const noexcept;
   [[nodiscard]] bool is_answer(const Packet& packet, Instant before) const noexcept;
 
@@ -225,7 +230,6 @@ class RequestStream {
   std::uint32_t in_order_ = 0;   // packets in order, up to kSettled
   bool settled_ = false;         // the first round trip is over
   Sequence oldest_ = ~Sequence{0};  // a PSN that was sent, as answers of that time show
-  std::uint32_t last_msn_ = ~0U;    // of the newest response that has one
   Instant recovery_stamp_;
   std::optional<Fill> fill_, held_;
   std::optional<Jump> jump_;

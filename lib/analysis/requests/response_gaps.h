@@ -16,6 +16,9 @@ struct ResponseGap {
   std::uint64_t packets = 0;
   std::uint64_t frame = 0;  // the frame that showed it
   Instant stamp = {};
+  bool asked_again = false;  // the requester asked for them again
+  bool came_before =
+      false;  // they came before, and are missing in the answer to a repeated request
 
   [[nodiscard]] bool covers(Sequence psn) const noexcept {
     return psn >= first && psn < first + packets;
@@ -57,14 +60,16 @@ class ResponseGaps {
     std::erase_if(gaps_, [first](const ResponseGap& gap) { return gap.first == first; });
   }
 
-  /// Removes the gaps that begin at `from` or later, and calls take(gap) for each.
+  /// Marks the gaps that begin in [first, end) as asked for again.
+  void ask_again(Sequence first, Sequence end) {
+    for (ResponseGap& gap : gaps_) gap.asked_again |= gap.first >= first && gap.first < end;
+  }
+
+  /// Removes all gaps, and calls take(gap) for each.
   template <class Take>
-  void close(Sequence from, Take take) {
-    std::erase_if(gaps_, [&](const ResponseGap& gap) {
-      if (gap.first < from) return false;
-      take(gap);
-      return true;
-    });
+  void close(Take take) {
+    std::ranges::for_each(gaps_, take);
+    gaps_.clear();
   }
 
  private:

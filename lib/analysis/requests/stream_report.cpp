@@ -60,7 +60,7 @@ void StreamReport::late(const Fill& fill, Cause cause) {
                  .stamp = fill.first_stamp,
                  .duration = stamp_difference(fill.first_stamp, filled.stamp),
                  .psn = psn_of(filled.first),
-                 .packets = filled.packets};
+                 .packets = filled.one_packet ? 1 : filled.packets};
     const bool early = is_early(filled.first);
     if (!early) {
       Anomaly gap = seen;
@@ -68,6 +68,7 @@ void StreamReport::late(const Fill& fill, Cause cause) {
       gap.cause = Cause::lost_before_capture;
       gap.frame = gap.last_frame = filled.frame;
       gap.stamp = filled.stamp;
+      gap.packets = filled.packets;
       gap.duration = {};
       log_.add(Fact{.seen = std::move(gap), .filled = true});
     }

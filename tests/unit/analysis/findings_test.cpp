@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the facts allow, row by row of each kind's table.
 #include <chrono>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -202,6 +203,17 @@ TEST(RetransmissionFinding, WhatWasAnsweredHereMayNotHaveBeenHeard) {
                 {{kResent, Cause::timer_too_short}, {kResent, Cause::ack_lost}});
 }
 
+TEST(RetransmissionFinding, AReadMayBeRepeatedThoughItsResponseCame) {
+  ConnectionFacts connection = answered();
+  connection.all_answered = connection.all_repeated = true;
+  expect_either(
+      judged(fact_of(kResent, Cause::response_lost, {.sent = milliseconds{4}}), connection),
+      {{kResent, Cause::timer_too_short}, {kResent, Cause::response_lost}});
+  const Waits after_gap = {.sent = milliseconds{4}, .asked = milliseconds{1}};
+  expect_certain(judged(fact_of(kResent, Cause::response_lost, after_gap), connection),
+                 Cause::response_lost);
+}
+
 TEST(DuplicateFinding, WithoutAnswersOnlyIpNumbersTell) {
   const Fact fact = fact_of(AnomalyKind::duplicate, Cause::path_copy);
   expect_certain(judged(fact), Cause::path_copy);
@@ -230,12 +242,20 @@ TEST(StallFinding, AUsualRoundTripIsNone) {
   EXPECT_TRUE(classify(fact, connection, {}));
 }
 
+/// Adds requests with the PSNs from `first` to the one before `last`, a microsecond each from `at`
+/// us on. `before`: PSN of the request before. `end`: one past the highest PSN sent before.
+void add_run(RecoveryVotes& votes, std::uint32_t first, std::uint32_t last, std::uint32_t before,
+             std::uint32_t end, int at) {
+  for (std::uint32_t psn = first; psn != last; psn = (psn + 1) & wire::Psn::kMask)
+    votes.add(psn, std::exchange(before, psn), end, Instant{microseconds{at++}});
+}
+
 TEST(RecoveryVotes, WhatFollowsTheRepeatedPacketTells) {
   RecoveryVotes votes;
   EXPECT_EQ(votes.scheme(), RecoveryScheme::unknown);
   votes.add_nak(10, Instant{microseconds{1}});
-  votes.add(10, 20, Instant{microseconds{4}});
-  votes.add(20, 20, Instant{microseconds{5}});
+  votes.add(10, 19, 20, Instant{microseconds{4}});
+  votes.add(20, 10, 20, Instant{microseconds{5}});
   EXPECT_EQ(votes.scheme(), RecoveryScheme::selective);
   EXPECT_EQ(votes.least_reaction(), microseconds{3});
 }
@@ -243,16 +263,44 @@ TEST(RecoveryVotes, WhatFollowsTheRepeatedPacketTells) {
 TEST(RecoveryVotes, GoingBackOverTheEndOfPsns) {
   RecoveryVotes votes;
   votes.add_nak(0xffffff, Instant{});
-  votes.add(0xffffff, 5, Instant{});
-  votes.add(0, 5, Instant{});
+  add_run(votes, 0xffffff, 3, 1, 2, 7);
   EXPECT_EQ(votes.scheme(), RecoveryScheme::go_back_n);
+  EXPECT_EQ(votes.least_reaction(), microseconds{7});
+}
+
+TEST(RecoveryVotes, ALatePacketIsNoRepetition) {
+  RecoveryVotes votes;
+  votes.add_nak(10, Instant{});
+  votes.add(10, 19, 20, Instant{microseconds{1}});  // late
+  add_run(votes, 10, 21, 10, 20, 50);
+  EXPECT_EQ(votes.scheme(), RecoveryScheme::go_back_n);
+  EXPECT_EQ(votes.least_reaction(), microseconds{50});
+}
+
+TEST(RecoveryVotes, GoingBackFurtherThanTheNakWeighsMore) {
+  RecoveryVotes votes;
+  votes.add_nak(10, Instant{});
+  votes.add(10, 19, 20, Instant{microseconds{1}});  // late
+  votes.add(20, 10, 20, Instant{microseconds{2}});
+  votes.add_nak(11, Instant{microseconds{3}});
+  add_run(votes, 10, 22, 20, 21, 50);  // answers the first NAK
+  EXPECT_EQ(votes.scheme(), RecoveryScheme::go_back_n);
+  EXPECT_EQ(votes.least_reaction(), std::nullopt);
+}
+
+TEST(RecoveryVotes, ARecoveryBeforeTheNakShowsNothing) {
+  RecoveryVotes votes;
+  votes.add(9, 19, 20, Instant{microseconds{1}});
+  votes.add_nak(10, Instant{microseconds{2}});
+  add_run(votes, 10, 21, 9, 20, 3);
+  EXPECT_EQ(votes.scheme(), RecoveryScheme::unknown);
 }
 
 TEST(RecoveryVotes, TheNewestPacketShowsNothing) {
   RecoveryVotes votes;
   votes.add_nak(10, Instant{});
-  votes.add(10, 11, Instant{});
-  votes.add(11, 11, Instant{});
+  votes.add(10, 10, 11, Instant{});
+  votes.add(11, 10, 11, Instant{});
   EXPECT_EQ(votes.scheme(), RecoveryScheme::unknown);
 }
 

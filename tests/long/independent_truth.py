@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Captures of a simulator that shares no code with the analysis (tests/long/truth): what `anomalies`
+says agrees with what became of each packet. 60 random scenarios, whose bounds are those that hold
+today, and 10 of each family."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import longwire_test
+
+TRUTH = longwire_test.SOURCE / 'tests' / 'long' / 'truth'
+
+# Per cent of seeds 0 to 59: false claims, missed events.
+BOUNDS = {
+    'complete|gbn': (2, 1), 'complete|sr': (1.2, 2.5),
+    'drop|gbn': (4.5, 1.5), 'drop|sr': (3.2, 3.5),  # 1 % of the frames not captured
+    'fwd|gbn': (2.5, 4), 'fwd|sr': (1.5, 3.5),  # requests only
+    'back|gbn': (1, 1), 'back|sr': (1.5, 7.5),  # answers only
+    'mid|gbn': (5, 3.5), 'mid|sr': (3.5, 3),  # the middle third
+    'snap64|gbn': (4.5, 5), 'snap64|sr': (2, 3),
+}
+# Families whose checks all hold.
+FAMILIES = 'peerdied', 'rnrout'
+
+
+def evaluate(count, *words):
+    """Runs the scorer on seeds 0 to count - 1; returns its result."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, TRUTH / 'evalsim.py', '0', str(count), 'long', *words],
+                       cwd=folder, check=True, capture_output=True, timeout=1500,
+                       env={**os.environ, 'SEL': 'half',
+                            'ROCE_DISSECT': longwire_test.program('roce-dissect')})
+        with open(os.path.join(folder, 'results', 'result-long.json'), encoding='utf-8') as file:
+            return json.load(file)
+
+
+class IndependentTruth(unittest.TestCase):
+    def test_random_scenarios(self):
+        result = evaluate(60)['random']
+        for name, (false, missed) in BOUNDS.items():
+            with self.subTest(name):
+                self.assertLessEqual(result['pooled'][name]['false_pct'] or 0, false)
+                self.assertLessEqual(result['pooled'][name]['missed_pct'] or 0, missed)
+        for key, counts in result['classes'].items():
+            for kind in ('nak', 'rnr_nak', 'found:nak', 'found:rnr_nak'):
+                count = counts.get(kind, {})
+                self.assertEqual((count.get('false', 0), count.get('missed', 0)), (0, 0), (key, kind))
+
+    def test_families(self):
+        result = evaluate(10, '--families', ','.join(FAMILIES))
+        for family in FAMILIES:
+            checks = {(key, name): count['false']
+                      for key, counts in result[family]['classes'].items()
+                      for name, count in counts.items() if name.startswith(family + ':')}
+            self.assertTrue(checks, family)
+            self.assertEqual({name for name, false in checks.items() if false}, set(), family)
+
+
+if __name__ == '__main__':
+    longwire_test.main()
