@@ -97,7 +97,8 @@ def failed_programs(folder, suites):
 
 if __name__ == '__main__':
     if sys.argv[1] == '--programs':
-        print(*failed_programs(sys.argv[2], sys.argv[3:]), sep='\n')
+        for program in failed_programs(sys.argv[2], sys.argv[3:]):
+            print(program)
     else:
         totals, failures = counts(*sys.argv[1:])
         print(*totals)
