@@ -178,7 +178,7 @@ class Link {
       depart_due(now);
   }
   void depart_due(Instant now) noexcept;
-  void depart_from(Rule& rule, Instant now) noexcept;
+  void depart_from(Rule& rule, Instant last, Instant now) noexcept;
   void find_departure() noexcept;
   [[nodiscard]] std::uint64_t number_of(const Transit& transit) const noexcept;
   void receive(const Decision& decision, const Arrival& arrival) noexcept;

@@ -15,16 +15,16 @@ std::uint64_t Link<Handle, Frames>::number_of(const Transit& transit) const noex
 
 template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::depart_due(Instant now) noexcept {
-  for (const std::size_t place : pipeline_.queueing()) depart_from(pipeline_.rules()[place], now);
+  for (const std::size_t place : pipeline_.queueing()) depart_from(pipeline_.rules()[place], now, now);
   find_departure();
 }
 
-/// Releases the frames that depart from the queue of `rule` by `last`.
+/// Lets the frames go on that depart from the queue of `rule` by `last`, which may be after `now`.
 template <class Handle, FrameAccess<Handle> Frames>
-void Link<Handle, Frames>::depart_from(Rule& rule, Instant last) noexcept {
+void Link<Handle, Frames>::depart_from(Rule& rule, Instant last, Instant now) noexcept {
   Ring<Entry>& waiting = waiting_[rule.index()];
   for (; !waiting.empty() && rule.next_departure() <= last; waiting.pop(), --waiting_frames_) {
-    const Instant departs = rule.next_departure();
+    const Instant at = std::min(rule.next_departure(), now);
     Entry entry = waiting.front();
     Transit& transit = entry.transit();
     const Decision decision = rule.depart(number_of(transit), transit.copy, transit.in());
@@ -32,10 +32,10 @@ void Link<Handle, Frames>::depart_from(Rule& rule, Instant last) noexcept {
     if (transit.logged) ledger_.amend(slot_of(transit), decision.acted);
     entry.due = decision.release;
     if (decision.overtakes) [[unlikely]] {
-      place_overtaking(entry, decision, departs);
+      place_overtaking(entry, decision, at);
     } else {
       delay_.add((decision.release - transit.in()).count());
-      queue_.push(decision.line, entry, departs);
+      queue_.push(decision.line, entry, at);
     }
   }
 }

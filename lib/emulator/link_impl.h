@@ -80,7 +80,7 @@ void Link<Handle, Frames>::replace(PreparedPipeline& next, Instant now) noexcept
   depart(now);
   for (const std::size_t place : pipeline_.queueing()) {
     Rule& rule = pipeline_.rules()[place];
-    if (!next.pipeline.queue_of(rule.index())) depart_from(rule, Queue::kNever);
+    if (!next.pipeline.queue_of(rule.index())) depart_from(rule, Queue::kNever, now);
   }
   next.pipeline.inherit(pipeline_, now);
   for (std::size_t i = 0; i < waiting_.size(); ++i) next.waiting[i].take_over(waiting_[i]);
