@@ -15,7 +15,8 @@ std::uint64_t Link<Handle, Frames>::number_of(const Transit& transit) const noex
 
 template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::depart_due(Instant now) noexcept {
-  for (const std::size_t place : pipeline_.queueing()) depart_from(pipeline_.rules()[place], now, now);
+  for (const std::size_t place : pipeline_.queueing())
+    depart_from(pipeline_.rules()[place], now, now);
   find_departure();
 }
 
