@@ -207,9 +207,14 @@ class Interfaces(InFolder):
 
 class Stalls(InFolder):
     def stalled(self, *options):
+        file = self.folder / 'sent.pcap'
+        file.unlink(missing_ok=True)
         sender = self.begin('run', self.profile(messages=20000, rate='20 kframes/s'), '--port',
-                            'null', '--json', '--quiet', *options)
-        time.sleep(0.5)
+                            f'pcap:,{file}', '--json', '--quiet', *options)
+        until = time.monotonic() + TIMEOUT
+        while not file.exists() or file.stat().st_size < 10_000:  # it sends
+            self.assertLess(time.monotonic(), until, 'nothing was sent')
+            time.sleep(0.01)
         sender.send_signal(signal.SIGSTOP)
         time.sleep(0.4)
         sender.send_signal(signal.SIGCONT)
