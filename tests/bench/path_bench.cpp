@@ -60,7 +60,7 @@ void jitter_wandering(benchmark::State& state) {
 }
 void jitter_order_free(benchmark::State& state) { run_jittered(state, false, std::nullopt); }
 
-/// A queue at twice the rate of the frames, or one that is always full, before 1.9 ms of delay.
+/// A queue at twice the rate of the frames, or a queue that is always full, before 1.9 ms of delay.
 void run_queued(benchmark::State& state, double share) {
   const std::vector<std::byte> frame = test::roce_frame();
   const double bits = on_the_line(static_cast<std::uint32_t>(frame.size()), kLineOverhead) * 8;

@@ -117,34 +117,58 @@ class Bottleneck {
   }
 
   /// Pauses the queue: no frame begins to leave before `until`; a frame that has begun is
-  /// completed. An `until` in the past ends an earlier pause.
+  /// completed. An `until` in the past ends an earlier pause. O(frames in the buffer).
   void pause(Instant now, Instant until) noexcept {
     paused_until_ = until;
-    wait_again(now);
+    static_cast<void>(occupancy(now));
+    const std::size_t first = is_sending(now) ? 1 : 0;
+    if (inside_.size() == first) return;
+    const Instant resumes = std::max(until, first == 1 ? inside_.front().ends : now);
+    const Duration by = resumes - inside_[first].starts;
+    for (std::size_t i = first; i < inside_.size(); ++i) {
+      inside_[i].starts += by;
+      inside_[i].ends += by;
+    }
+    free_ += by;
   }
   [[nodiscard]] Instant paused_until() const noexcept { return paused_until_; }
-
-  /// Sets the row of all frames to `row`. O(frames in the buffer).
-  void set_rows(std::uint32_t row) noexcept {
-    for (std::size_t i = 0; i < inside_.size(); ++i) inside_[i].row = row;
-  }
 
   /// Sets the rate at which the next frames leave that are admitted (for a trace).
   void set_rate(double rate_bps) noexcept { ns_per_byte_ = 8e9 / rate_bps; }
 
-  /// Takes over the frames and the pause of the queue that this one replaces at `now`. They leave
-  /// at this queue's rate from then on, also the rest of a frame whose bits are leaving. None is
-  /// dropped, even if the buffer is now smaller. `rate_bps` replaces this queue's rate.
-  void take_over(Bottleneck& old, Instant now, double rate_bps) noexcept {
+  /// Takes over the frames of the queue that this one replaces at `now`, with their times, its
+  /// pause and its rate. None is dropped, even if the buffer is now smaller.
+  void take_over(Bottleneck& old, Instant now) noexcept {
     inside_.take_over(old.inside_);
     occupied_ = old.occupied_;
     paused_until_ = old.paused_until_;
     free_ = old.free_;
     fraction_ = old.fraction_;
-    set_rate(rate_bps);
+    ns_per_byte_ = old.ns_per_byte_;
     static_cast<void>(occupancy(now));
-    if (is_sending(now)) rescale(inside_[0], now, ns_per_byte_ / old.ns_per_byte_);
-    wait_again(now);
+  }
+
+  /// Lets all frames leave at another rate from `now` on, also the rest of a frame whose bits are
+  /// leaving, and sets their row to `row`. O(frames in the buffer).
+  void change_rate(Instant now, double rate_bps, std::uint32_t row) noexcept {
+    static_cast<void>(occupancy(now));
+    const double former = ns_per_byte_;
+    set_rate(rate_bps);
+    free_ = now;
+    fraction_ = 0;
+    std::size_t first = 0;
+    if (is_sending(now)) {
+      rescale(inside_[0], now, ns_per_byte_ / former);
+      inside_[0].row = row;
+      free_ = inside_[0].ends;
+      fraction_ = inside_[0].fraction;
+      first = 1;
+    }
+    const Instant earliest = std::max(now, paused_until_);
+    for (std::size_t i = first; i < inside_.size(); ++i) {
+      inside_[i].row = row;
+      place_behind(inside_[i], earliest);
+    }
   }
 
  private:
@@ -171,20 +195,6 @@ class Bottleneck {
     fraction_ = takes - static_cast<double>(whole);
     frame.ends = free_;
     frame.fraction = fraction_;
-  }
-  /// Computes the times of all frames again that have not begun to leave at `now`.
-  void wait_again(Instant now) noexcept {
-    static_cast<void>(occupancy(now));
-    std::size_t first = 0;
-    free_ = now;
-    fraction_ = 0;
-    if (is_sending(now)) {
-      free_ = inside_.front().ends;
-      fraction_ = inside_.front().fraction;
-      first = 1;
-    }
-    const Instant earliest = std::max(now, paused_until_);
-    for (std::size_t i = first; i < inside_.size(); ++i) place_behind(inside_[i], earliest);
   }
 
   std::uint64_t buffer_;

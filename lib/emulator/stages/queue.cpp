@@ -69,12 +69,14 @@ std::string pause_text(const PauseConfig& pfc) {
 /// Returns the time in ns that the link needs for frames that left directly after another frame.
 double time_of_busy(const RuleConfig& rule, const RuleStats& stats) {
   const double rate_bps = rule.queue->rate_bps;
-  if (!rule.trace) return static_cast<double>(stats.queue.busy_bytes) * 8e9 / rate_bps;
   double time = 0;
-  for (std::size_t i = 0; i < stats.rows.size(); ++i)
+  std::uint64_t others = stats.queue.busy_bytes;  // of frames that came in under no row
+  for (std::size_t i = 0; i < stats.rows.size(); ++i) {
+    others -= stats.rows[i].busy_bytes;
     time += static_cast<double>(stats.rows[i].busy_bytes) * 8e9 /
             rule.trace->rows[i].rate_bps.value_or(rate_bps);
-  return time;
+  }
+  return time + static_cast<double>(others) * 8e9 / rate_bps;
 }
 
 }  // namespace
@@ -96,9 +98,13 @@ void Queue::inherit(Queue& old, const RuleConfig& rule, const RuleConfig& old_ru
     return r.hears_pauses() ? &*r.queue->pfc : nullptr;
   };
   const bool same_trace = rule.trace == old_rule.trace;
-  if (same_trace) row_bps_ = old.row_bps_;
-  bottleneck_.take_over(old.bottleneck_, now, row_bps_.value_or(rate_bps_));
-  if (!same_trace) bottleneck_.set_rows(kNoRow);
+  if (same_trace) {
+    row_ = old.row_;
+    row_bps_ = old.row_bps_;
+  }
+  bottleneck_.take_over(old.bottleneck_, now);
+  if (!same_trace || rate_bps_ != old.rate_bps_ || overhead_ != old.overhead_)
+    bottleneck_.change_rate(now, row_bps_.value_or(rate_bps_), row_);
   const PauseConfig *after = obeys(rule), *before = obeys(old_rule);
   if (before && (!after || after->priority != before->priority)) bottleneck_.pause(now, now);
   if (pfc_ == old.pfc_) std::swap(watch_, old.watch_);

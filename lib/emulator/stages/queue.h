@@ -88,6 +88,7 @@ class Queue {
   /// The frame waits here: see Action::wait.
   void apply(Passage& p, Stats& stats) noexcept {
     if (p.row) {
+      row_ = p.row_index;
       row_bps_ = p.row->rate_bps;
       bottleneck_.set_rate(row_bps_.value_or(rate_bps_));
     }
@@ -150,7 +151,8 @@ class Queue {
  private:
   Bottleneck bottleneck_;
   double rate_bps_;
-  std::optional<double> row_bps_;  // rate of the trace's row in force
+  std::uint32_t row_ = kNoRow;     // the trace's row in force,
+  std::optional<double> row_bps_;  // and its rate
   std::uint32_t overhead_;
   std::optional<PauseConfig> pfc_;
   std::optional<PauseWatch> watch_;

@@ -132,6 +132,54 @@ TEST(Pause, EveryFrameLeavesWhenItsTurnComesAndNobodyHasAskedForSilence) {
   EXPECT_TRUE(link.accounting().holds());
 }
 
+/// A trace changes the rate every 10 us while pauses come and the queue changes: the audit of what
+/// left finds no fault, also of frames that came in under another row.
+TEST(Pause, WithATraceTheAuditHoldsThroughPausesAndChanges) {
+  RuleConfig rule = paused_rule();
+  rule.queue->rate_bps = 9e9;
+  rule.trace = TraceConfig{{{Duration{0}, {}, {}, 8e9},
+                            {Duration{10'000}, {}, {}, {}},
+                            {Duration{20'000}, {}, {}, 30e9}},
+                           Duration{30'000}};
+  Link<int> link(Pipeline(Direction::west_to_east, 1, std::span(&rule, 1)), {.capacity = 4096});
+  test::VirtualRun run(link);
+  const auto frame = test::roce_frame(1, 1, 918);
+  const Chance chance(4, 5);
+  int rates = 0;
+  for (int i = 0; i < 4000; ++i) {
+    const Instant now = at(i * 1000);
+    ASSERT_TRUE(run.admit(i, frame, now) || i > 100);
+    const std::uint64_t draw = chance.bits(static_cast<std::uint64_t>(i));
+    run.advance(now + Duration{1});
+    if (draw % 16 == 0)
+      link.pause(ask(3, static_cast<std::uint16_t>(draw / 16 % 60)), now + Duration{1});
+    if (draw / 1024 % 200 != 0) continue;
+    switch (draw / 204'800 % 4) {
+      case 0:
+        rule.queue->buffer_bytes += 1000;
+        break;
+      case 1:
+        rule.queue->overhead ^= 8;
+        break;
+      case 2:
+        rule.queue->rate_bps = 17e9 - rule.queue->rate_bps;
+        break;
+      default:
+        rule.trace->rows[2].rate_bps = 50e9 - *rule.trace->rows[2].rate_bps;
+        break;
+    }
+    for (const Check& check :
+         audit(link.pipeline().configs()[0], link.pipeline().rules()[0].stats())) {
+      ASSERT_TRUE(check.holds()) << i << ": " << check.what;
+      rates += check.what == "rate while busy" ? 1 : 0;
+    }
+    Link<int>::PreparedPipeline next(Pipeline(Direction::west_to_east, 1, std::span(&rule, 1), {},
+                                              link.pipeline().rule_names()));
+    link.replace(next, now + Duration{1});
+  }
+  EXPECT_GT(rates, 10);
+}
+
 TEST(Pause, AQueueAsksAndGoesOnAskingUntilItHasEmptied) {
   RuleConfig rule = paused_rule();
   rule.queue->pfc->emit = PauseConfig::Thresholds{10 * kBytes, 4 * kBytes};
