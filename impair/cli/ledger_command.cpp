@@ -22,11 +22,12 @@ ExitCode print(const std::string& path) {
     return print_error({fmt::format("cannot read {}: {}", path, std::strerror(errno))});
   file.clear();
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  const auto end =
-      binary_ledger::read(std::as_bytes(std::span(bytes)),
-                          [](const emulator::LedgerRecord& record, const RuleNames& names) {
-                            print_out(fmt::format("{}\n", ledger_line(record, names, 0)));
-                          });
+  const auto end = binary_ledger::read(
+      std::as_bytes(std::span(bytes)),
+      [](const emulator::LedgerRecord& record, const RuleNames& names) {
+        print_out(fmt::format("{}\n", ledger_line(record, names, 0)));
+      },
+      [](std::string_view change) { print_out(fmt::format("{}\n", change)); });
   if (!end) return print_error({fmt::format("{}: {}", path, end.error()), ExitCode::failed});
   if (!*end)
     return print_error(

@@ -59,7 +59,12 @@ class ReplayView {
     view_.show(now, live_.model(report));
   }
   void finish(const ReplayRunner& runner, const Report& report) {
-    if (history_ != nullptr) sample(runner);
+    if (history_ != nullptr) {
+      sample(runner);
+      for (const Change& change : runner.changes().changes())
+        history_->mark(change.since_first.value_or(Duration{}),
+                       fmt::format("{} ({})", change_text(change), change.by));
+    }
     if (view_.shows()) view_.finish(live_.model(report, true));
   }
 

@@ -120,6 +120,13 @@ class Progress {
                forwarder.link(emulator::Direction::west_to_east).counters(),
                forwarder.link(emulator::Direction::east_to_west).counters());
   }
+  /// Marks the changes in the rates over time, if there are any.
+  void mark(const ChangeLog& log, std::int64_t clock_offset_ns) {
+    if (history_ == nullptr) return;
+    for (const Change& change : log.changes())
+      history_->mark(change.time - Duration{clock_offset_ns} - start_.time_since_epoch(),
+                     fmt::format("{} ({})", change_text(change), change.by));
+  }
   void finish(const Report& report) {
     if (is_live_) view_.finish(live_.model(report, true));
     view_.end();
@@ -211,6 +218,7 @@ class Run {
   std::unique_ptr<Services> services_;
   std::array<LinkLosses, 2> link_losses_{};
   std::optional<ScenarioReport> scenario_;
+  ChangeLog changes_;
 };
 
 Result<void> Run::open() {
@@ -244,7 +252,11 @@ Result<void> Run::start_services() {
   const OffTheCores off_the_cores(allowed_, config_);
   runner_ = std::make_unique<ScenarioRunner>(
       version_, *loop_, *ports_, [this](const RuleNames& names) { learn(names); },
-      [this](Report& report) { add_records(report); });
+      [this](Report& report) { add_records(report); },
+      ChangeLog(offset_ns_, [this](const Change& change) {
+        if (ledger_.file) ledger_.file->note(change);
+        recordings_->note(change);
+      }));
   auto services = Services::start(config_, {*runner_, *loop_, *recordings_, ledger_.file.get()});
   if (!services) return std::unexpected(services.error());
   services_ = std::move(*services);
@@ -286,6 +298,8 @@ Result<void> Run::forward() {
   progress_.stop();
   progress_.sample(nic::now(), loop_->forwarder());
   scenario_ = runner_->scenario(end);
+  changes_ = runner_->changes();
+  progress_.mark(changes_, offset_ns_);
   runner_.reset();
   return {};
 }
@@ -298,6 +312,7 @@ Report Run::report() {
   report.directions = std::move(statistics.directions);
   report.ports = port_reports(*ports_, link_losses_);
   report.scenario = scenario_;
+  add_changes(report, changes_);
   if (ledger_.file) {
     ledger_.thread->finish();
     if (auto closed = ledger_.file->close(ledger_.thread->skipped()); !closed)

@@ -85,13 +85,13 @@ std::string line_of(const Answer& answer) { return report::json_line(kControlOut
 
 const config::ClientFiles Control::kNoFiles;
 
-SharedText Control::answer(std::string_view request, Access access) {
+SharedText Control::answer(std::string_view request, Access access, const std::string& by) {
   const auto line = [](const Result<Answer>& answer) {
     return std::make_shared<const std::string>(line_of(answer ? *answer : refusal(answer.error())));
   };
   const Json json = parse_json(request);
   if (!json.is_object()) return line(fail("expected a JSON object"));
-  const Request asked{json, access == Access::full ? nullptr : remote_};
+  const Request asked{json, access == Access::full ? nullptr : remote_, by};
   const auto name = json.find("do");
   const std::string what = name != json.end() && name->is_string() ? name->get<std::string>() : "";
   if (what == "show") return show();
@@ -170,22 +170,22 @@ Result<Answer> Control::change(const std::string& what, const Request& request) 
 }
 
 Result<void> Control::act(const std::string& what, const Request& request) {
-  if (what == "reset") return run_.reset();
-  if (what == "undo") return run_.undo();
+  if (what == "reset") return run_.reset(request.by);
+  if (what == "undo") return run_.undo(request.by);
   if (what == "load") {
     const auto file = request.json.find("file");
     if (file == request.json.end() || !file->is_string()) return fail("load: expected a \"file\"");
-    return run_.load({file->get<std::string>(), request.only});
+    return run_.load({file->get<std::string>(), request.only}, request.by);
   }
   if (what == "set") {
     const auto edits = edits_of(request.json, request.only);
     if (!edits) return std::unexpected(edits.error());
-    return run_.set(*edits);
+    return run_.set(*edits, request.by);
   }
   if (what == "event") {
     const auto command = read_command(request);
     if (!command) return std::unexpected(command.error());
-    return run_.command(*command);
+    return run_.command(*command, request.by);
   }
   return fail(fmt::format(
       "expected \"do\": show, records, preview, set, load, reset, undo, event, record or "

@@ -40,13 +40,15 @@ namespace lw::impair {
 /// before.
 class Control {
  public:
-  /// Functions of the run that requests use. A change takes effect completely, or is refused.
+  /// Functions of the run that requests use. A change takes effect completely, or is refused. `by`:
+  /// the client, for the change log.
   struct Run {
-    std::function<Result<void>(std::span<const config::Edit>)> set;
-    std::function<Result<void>(const config::FileName& file)> load;
-    std::function<Result<void>()> reset;
-    std::function<Result<void>()> undo;
-    std::function<Result<void>(const config::Command&)> command;
+    using By = const std::string&;
+    std::function<Result<void>(std::span<const config::Edit>, By by)> set;
+    std::function<Result<void>(const config::FileName& file, By by)> load;
+    std::function<Result<void>(By by)> reset;
+    std::function<Result<void>(By by)> undo;
+    std::function<Result<void>(const config::Command&, By by)> command;
     std::function<Result<config::ImpairProfile>(std::span<const config::Edit>)> preview;
     std::function<config::ImpairProfile()> profile;  // the profile in force
     std::function<Report()> snapshot;
@@ -64,19 +66,21 @@ class Control {
   /// folder. `full`: also record into any file, and name any file in a profile.
   enum class Access : std::uint8_t { read, change, full };
 
-  /// Returns the answer, one line. Answers to `show` are reused for 20 ms, unless a change is
-  /// requested.
-  [[nodiscard]] SharedText answer(std::string_view request, Access access = Access::full);
+  /// Returns the answer, one line, to a request of `by`, as Run has it. Answers to `show` are
+  /// reused for 20 ms, unless a change is requested.
+  [[nodiscard]] SharedText answer(std::string_view request, Access access = Access::full,
+                                  const std::string& by = "control");
   /// Returns the answer to a request of more than `most` bytes.
   static std::string too_long(std::size_t most);
 
  private:
   static const config::ClientFiles kNoFiles;
 
-  /// A request, and the files that its client may name; null: any.
+  /// A request, the files that its client may name (null: any), and the client.
   struct Request {
     const nlohmann::ordered_json& json;
     const config::ClientFiles* only;
+    const std::string& by;
   };
   SharedText show();
   Result<Answer> preview(const Request& request) const;

@@ -108,6 +108,13 @@ Result<LiveProfile::Version> LiveProfile::back_to(const Point& point) const {
   return read(point.source, std::move(edits), kHidden);
 }
 
+std::vector<config::KeyChange> LiveProfile::differences(const Version& next) const {
+  auto changes = config::differences(*now_->profile.keys, *next.profile.keys);
+  const std::string &was = now_->source->name(), &is = next.source->name();
+  if (was != is) changes.insert(changes.begin(), {"", "", "file", was, is});
+  return changes;
+}
+
 Result<LiveProfile::Version> LiveProfile::read(std::shared_ptr<const config::ProfileSource> source,
                                                std::vector<config::Edit> edits,
                                                config::Diagnostics::Texts texts) const {

@@ -26,7 +26,11 @@ ReplayRunner::ReplayRunner(const LiveProfile::Version& version, const emulator::
       recording_(recording),
       state_(std::move(writer)),
       forwarder_(version.profile, link, capture_ios(directions, state_), ledger),
-      names_(rule_names_of(version.profile)) {
+      names_(rule_names_of(version.profile)),
+      log_(0, [this](const Change& change) {
+        if (ledger_) ledger_->note(change);
+        if (recording_) recording_->note(change);
+      }) {
   if (recording) {
     recorder_.emplace(*recording);
     for (const emulator::Direction direction : directions)
@@ -85,7 +89,7 @@ Result<void> ReplayRunner::advance(Instant until) {
       // After the last frame a step has no effect.
       if (until == kNever && forwarder_.inside() == 0) return {};
       state_.now = *step;
-      if (auto taken = take_step(schedule_.next(first_)->step); !taken) return taken;
+      if (auto taken = take_step(*schedule_.next(first_)); !taken) return taken;
       schedule_.pop(first_);
     } else if (work <= until && work != kNever) {
       state_.now = std::max(work, state_.now);
@@ -96,9 +100,14 @@ Result<void> ReplayRunner::advance(Instant until) {
   }
 }
 
-Result<void> ReplayRunner::take_step(const config::ScenarioStep& step) {
+Result<void> ReplayRunner::take_step(const Schedule::Item& item) {
+  const config::ScenarioStep& step = item.step;
+  const Effect effect{.at = state_.now, .zero = first_, .first_frames = forwarder_.next_numbers()};
   ++scenario_.done;
-  if (step.links) forwarder_.set_links(*step.links);
+  if (step.links) {
+    forwarder_.set_links(*step.links);
+    log_.add(effect, item.by(), link_changes(*step.links));
+  }
   if (step.edits.empty()) return {};
   auto next = live_.stepped(step);
   if (!next) return std::unexpected(next.error());
@@ -108,6 +117,7 @@ Result<void> ReplayRunner::take_step(const config::ScenarioStep& step) {
   forwarder_.replace(configuration);
   if (ledger_) ledger_->learn(names_);
   if (recording_) recording_->learn(names_);
+  log_.add(effect, item.by(), live_.differences(*next));
   live_.keep(std::move(*next));
   return {};
 }
@@ -125,6 +135,7 @@ void ReplayRunner::report(Report& report) const {
   std::ranges::for_each(report.directions, audit);
   report.stamps_backwards = stamps_backwards_;
   if (scenario_.all > 0) report.scenario = scenario_;
+  add_changes(report, log_);
 }
 
 }  // namespace lw::impair

@@ -44,12 +44,13 @@ class ReplayRunner {
   [[nodiscard]] Duration elapsed() const noexcept {
     return first_ ? state_.now - *first_ : Duration{0};
   }
+  [[nodiscard]] const ChangeLog& changes() const noexcept { return log_; }
   [[nodiscard]] const CaptureForwarder& forwarder() const noexcept { return forwarder_; }
 
  private:
   [[nodiscard]] Result<void> check_link_type(const config::ImpairProfile& profile) const;
   Result<void> advance(Instant until);
-  Result<void> take_step(const config::ScenarioStep& step);
+  Result<void> take_step(const Schedule::Item& item);
   Result<void> poll(bool receiving);
   [[nodiscard]] std::optional<Instant> next_step() const;
 
@@ -64,6 +65,7 @@ class ReplayRunner {
   CaptureForwarder forwarder_;
   std::optional<Instant> first_;
   RuleNames names_;
+  ChangeLog log_;
   std::uint64_t stamps_backwards_ = 0;
 };
 

@@ -21,6 +21,8 @@ constexpr Duration kStepTimeout = std::chrono::milliseconds(10);
 // Longest time for optics and autonegotiation. After it frames are forwarded in any case.
 constexpr Duration kLinkTimeout = std::chrono::seconds(5);
 
+const std::string kLinkWatch = "link watch";
+
 const config::ScenarioStep kAllLinksUp[] = {
     {.at = {},
      .act = "load",
@@ -30,13 +32,14 @@ const config::ScenarioStep kAllLinksUp[] = {
 }  // namespace
 
 ScenarioRunner::ScenarioRunner(const LiveProfile::Version& profile, ForwardingLoop& loop,
-                               Ports& ports, Learn learn, AddRecords add_records)
+                               Ports& ports, Learn learn, AddRecords add_records, ChangeLog log)
     : loop_(&loop),
       ports_(&ports),
       learn_(std::move(learn)),
       add_records_(std::move(add_records)),
       live_(profile),
       names_(rule_names_of(profile.profile)),
+      log_(std::move(log)),
       links_{WatchedLink{.side = {.west = true}, .port = &ports.west},
              WatchedLink{.side = {.east = true}, .port = &ports.east}} {
   schedule_.begin(profile.profile.scenario);
@@ -176,8 +179,10 @@ void ScenarioRunner::look_at_link(WatchedLink& link) {
   if (state != up) return;
   config::LinkChange back = link.side;
   back.up = true;
-  if (!loop_->set_links(back)) return;
+  const auto effect = loop_->set_links(back);
+  if (!effect) return;
   link.up = true;
+  note_links(back, *effect, kLinkWatch);
   const Duration time = nic::now() - link.lost_at;
   link.losses.time += time;
   fmt::print(stderr, "port `{}` has its link again, after {}\n", link.port->name(),
@@ -193,7 +198,7 @@ void ScenarioRunner::lose_link(WatchedLink& link, nic::Port::LinkState state) {
              state == nic::Port::LinkState::gone ? "has disappeared" : "has lost its link",
              stops ? "the run ends (on_link_loss = \"hold\" waits for it)"
                    : "its frames are dropped and counted until it is back");
-  static_cast<void>(loop_->set_links(link.side));  // false: the loop has ended
+  if (const auto effect = loop_->set_links(link.side)) note_links(link.side, *effect, kLinkWatch);
   if (stops) loop_->end();
 }
 
@@ -220,15 +225,29 @@ void ScenarioRunner::finish() {
   // Time 0 may have become known in the round that took the step.
   const auto due = item.due(zero_ ? zero_ : loop_->zero());
   ++report_.done;
-  if (due) report_.latest = std::max(report_.latest, pending_->change.done - *due);
-  if (pending_->change.links) plan_links(*pending_->change.links);
-  if (pending_->next) {
-    live_.keep(std::move(*pending_->next));
-    ++changes_;
+  const Effect& effect = pending_->change.effect;
+  if (due) report_.latest = std::max(report_.latest, effect.at - *due);
+  if (pending_->change.links) {
+    plan_links(*pending_->change.links);
+    note_links(*pending_->change.links, effect, item.by());
   }
+  if (pending_->next) keep(std::move(*pending_->next), effect, item.by());
   names_ = std::move(pending_->names);
   schedule_.pop(zero_);
   pending_.reset();
+}
+
+/// Makes a version the present one, and logs what differs.
+void ScenarioRunner::keep(LiveProfile::Version version, const Effect& effect,
+                          const std::string& by) {
+  log_.add(effect, by, live_.differences(version));
+  live_.keep(std::move(version));
+  ++changes_;
+}
+
+void ScenarioRunner::note_links(const config::LinkChange& change, const Effect& effect,
+                                const std::string& by) {
+  log_.add(effect, by, link_changes(change));
 }
 
 /// Skips a step that was valid at the start and is not now, because a file that it names has
@@ -240,7 +259,7 @@ void ScenarioRunner::give_up(const Error& error) {
 }
 
 /// Puts `configuration` in force. It was made with names_.
-Result<void> ScenarioRunner::apply(ForwardingLoop::Configuration& configuration) {
+Result<Effect> ScenarioRunner::apply(ForwardingLoop::Configuration& configuration) {
   RuleNames names = configuration.names();
   const std::size_t count = std::max(names[0].size(), names[1].size());
   if (count > loop_->most_rules())
@@ -249,11 +268,12 @@ Result<void> ScenarioRunner::apply(ForwardingLoop::Configuration& configuration)
                     "and this would be number {}: restart it",
                     loop_->most_rules(), count));
   learn_(names);
-  if (!loop_->apply(configuration))
+  const auto effect = loop_->apply(configuration);
+  if (!effect)
     return fail("the run does not forward: a port has no link yet, or the run has ended",
                 ExitCode::failed);
   names_ = std::move(names);
-  return {};
+  return *effect;
 }
 
 ScenarioRunner::Base ScenarioRunner::base() const {
@@ -284,7 +304,7 @@ Result<void> ScenarioRunner::prepare(
 }
 
 /// Makes a version of the profile, and puts it in force.
-Result<void> ScenarioRunner::change(From from, Make make, const Kept& kept) {
+Result<void> ScenarioRunner::change(From from, Make make, const std::string& by, const Kept& kept) {
   const auto prepared = [make = std::move(make)](
                             const Base& base, const std::stop_token& given_up) -> Result<Prepared> {
     auto version = make(base, given_up);
@@ -294,11 +314,11 @@ Result<void> ScenarioRunner::change(From from, Make make, const Kept& kept) {
     return Prepared{std::move(*version), std::move(configuration)};
   };
   return prepare<Prepared>(from, prepared, [&](Prepared next) -> Result<void> {
-    if (auto applied = apply(*next.configuration); !applied) return applied;
+    const auto effect = apply(*next.configuration);
+    if (!effect) return std::unexpected(effect.error());
     LiveProfile::Point before = live_.point();
     auto scenario = std::exchange(next.version.profile.scenario, {});
-    live_.keep(std::move(next.version));
-    ++changes_;
+    keep(std::move(next.version), *effect, by);
     kept(std::move(before), std::move(scenario));
     return {};
   });
@@ -310,7 +330,7 @@ void ScenarioRunner::remember(LiveProfile::Point before) {
   if (undo_.size() > kMostUndo) undo_.pop_front();
 }
 
-Result<void> ScenarioRunner::undo() {
+Result<void> ScenarioRunner::undo(const std::string& by) {
   return change(
       From::version,
       [](const Base& base, const auto& /*given_up*/) -> Result<LiveProfile::Version> {
@@ -318,18 +338,20 @@ Result<void> ScenarioRunner::undo() {
           return fail("undo: no set, load or reset is left that could be undone", ExitCode::failed);
         return base.live.back_to(*base.undo);
       },
-      [this](const LiveProfile::Point& before, const auto& /*scenario*/) {
+      by,
+      [this, &by](const LiveProfile::Point& before, const auto& /*scenario*/) {
         undo_.pop_back();
-        if (before.source != live_.now().source) begin_scenario({});
+        if (before.source != live_.now().source) begin_scenario({}, by);
       });
 }
 
-Result<void> ScenarioRunner::set(std::span<const config::Edit> edits) {
+Result<void> ScenarioRunner::set(std::span<const config::Edit> edits, const std::string& by) {
   return change(
       From::version,
       [all = std::vector(edits.begin(), edits.end())](const Base& base, const auto& /*given_up*/) {
         return base.live.with(all);
       },
+      by,
       [this](LiveProfile::Point before, const auto& /*scenario*/) { remember(std::move(before)); });
 }
 
@@ -346,47 +368,49 @@ Result<config::ImpairProfile> ScenarioRunner::preview(std::span<const config::Ed
   return std::move(next->profile);
 }
 
-Result<void> ScenarioRunner::reset() {
+Result<void> ScenarioRunner::reset(const std::string& by) {
   return change(
       From::version,
-      [](const Base& base, const auto& /*given_up*/) { return base.live.unedited(); },
+      [](const Base& base, const auto& /*given_up*/) { return base.live.unedited(); }, by,
       [this](LiveProfile::Point before, const auto& /*scenario*/) { remember(std::move(before)); });
 }
 
 /// Rules are identified by their index among the names of all rules, so another change may make
 /// this one begin anew, but a step that adds no rule does not.
-Result<void> ScenarioRunner::load(const config::FileName& file) {
+Result<void> ScenarioRunner::load(const config::FileName& file, const std::string& by) {
   return change(
       From::names,
       [file](const Base& base, const std::stop_token& given_up) {
         return base.live.loaded(file, given_up);
       },
-      [this](LiveProfile::Point before, const std::vector<config::ScenarioStep>& scenario) {
+      by,
+      [this, &by](LiveProfile::Point before, const std::vector<config::ScenarioStep>& scenario) {
         remember(std::move(before));
-        begin_scenario(scenario);
+        begin_scenario(scenario, by);
       });
 }
 
 /// Replaces the scenario by that of another profile, which begins now.
-void ScenarioRunner::begin_scenario(std::span<const config::ScenarioStep> steps) {
+void ScenarioRunner::begin_scenario(std::span<const config::ScenarioStep> steps,
+                                    const std::string& by) {
   // The old scenario's steps that would set a link up are gone.
-  if (schedule_.changes_links()) schedule_.add(kAllLinksUp, nic::now());
+  if (schedule_.changes_links()) schedule_.add(kAllLinksUp, nic::now(), by);
   schedule_.begin(steps, nic::now());
   report_.all = report_.done + report_.failed + schedule_.size();
 }
 
-Result<void> ScenarioRunner::command(const config::Command& command) {
+Result<void> ScenarioRunner::command(const config::Command& command, const std::string& by) {
   using Steps = std::vector<config::ScenarioStep>;
   const auto make = [command](const Base& base, const std::stop_token& given_up) {
     return base.live.on_command(command, given_up);
   };
-  return prepare<Steps>(From::version, make, [this](const Steps& steps) -> Result<void> {
+  return prepare<Steps>(From::version, make, [&](const Steps& steps) -> Result<void> {
     if (schedule_.of_commands() + steps.size() > kMostCommandSteps)
       return fail(fmt::format("event: expected at most {} steps of commands that wait, found {}: "
                               "wait until some are done",
                               kMostCommandSteps, schedule_.of_commands() + steps.size()),
                   ExitCode::failed);
-    schedule_.add(steps, nic::now());
+    schedule_.add(steps, nic::now(), by);
     report_.all += steps.size();
     return {};
   });
@@ -411,6 +435,11 @@ std::optional<ScenarioReport> ScenarioRunner::results(Instant by) const {
   return report;
 }
 
+ChangeLog ScenarioRunner::changes() const {
+  const std::lock_guard lock(mutex_);
+  return log_;
+}
+
 Report ScenarioRunner::snapshot() {
   // The lock is free while the loop answers: the end of a run and the scenario need it, and clients
   // may ask again and again.
@@ -427,6 +456,7 @@ Report ScenarioRunner::snapshot() {
   }
   report.ports = port_reports(*ports_, losses);
   report.scenario = results(nic::now());
+  add_changes(report, log_);
   add_records_(report);
   return report;
 }

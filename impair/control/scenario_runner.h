@@ -16,6 +16,7 @@
 #include "impair/control/preparing_thread.h"
 #include "impair/control/schedule.h"
 #include "impair/datapath/forwarding_loop.h"
+#include "impair/record/change_log.h"
 #include "impair/report/report.h"
 
 namespace lw::impair {
@@ -42,27 +43,28 @@ class ScenarioRunner {
   using Learn = std::function<void(const RuleNames&)>;
   /// Adds the ledger and recordings so far to a report.
   using AddRecords = std::function<void(Report&)>;
-  /// `loop` and `ports` must outlive the runner.
+  /// `loop` and `ports` must outlive the runner. `log`: without changes.
   ScenarioRunner(const LiveProfile::Version& profile, ForwardingLoop& loop, Ports& ports,
-                 Learn learn, AddRecords add_records);
+                 Learn learn, AddRecords add_records, ChangeLog log);
   ~ScenarioRunner();
 
-  /// Applies edits on request. After an error of this and the following functions nothing has
-  /// changed. Error also (failed): the preparation takes longer than kLongestPreparation.
-  Result<void> set(std::span<const config::Edit> edits);
+  /// Applies edits on request of `by`, a client, as the change log names it. After an error of this
+  /// and the following functions nothing has changed. Error also (failed): the preparation takes
+  /// longer than kLongestPreparation.
+  Result<void> set(std::span<const config::Edit> edits, const std::string& by);
   /// Returns the profile that set() would put in force. Changes nothing.
   [[nodiscard]] Result<config::ImpairProfile> preview(std::span<const config::Edit> edits);
   /// Replaces the profile by another file. Its scenario begins now.
-  Result<void> load(const config::FileName& file);
+  Result<void> load(const config::FileName& file, const std::string& by);
   /// Removes the edits on request since the profile was loaded.
-  Result<void> reset();
+  Result<void> reset(const std::string& by);
   /// Undoes the last set, load or reset that is not undone yet, of the last kMostUndo. If a load is
   /// undone, the scenario of the previous profile does not continue. Error: nothing is left to
   /// undo.
-  Result<void> undo();
+  Result<void> undo(const std::string& by);
   static constexpr std::size_t kMostUndo = 32;
   /// Schedules the steps of a command that begins now. Error also: too many steps wait.
-  Result<void> command(const config::Command& command);
+  Result<void> command(const config::Command& command, const std::string& by);
   /// Ends changes that are being prepared: they change nothing. For the end of a run.
   void refuse_changes() { preparing_.close(); }
 
@@ -78,6 +80,8 @@ class ScenarioRunner {
   [[nodiscard]] std::array<LinkLosses, 2> link_losses() const;
   /// Returns the results of scenario and commands by `end`; nothing if there were none.
   [[nodiscard]] std::optional<ScenarioReport> scenario(Instant end) const;
+  /// The changes so far.
+  [[nodiscard]] ChangeLog changes() const;
 
  private:
   struct Pending {
@@ -118,10 +122,12 @@ class ScenarioRunner {
   template <class T, class Use>
   Result<void> prepare(From from,
                        std::function<Result<T>(const Base&, const std::stop_token&)> make, Use use);
-  Result<void> change(From from, Make make, const Kept& kept);
+  Result<void> change(From from, Make make, const std::string& by, const Kept& kept);
+  void keep(LiveProfile::Version version, const Effect& effect, const std::string& by);
+  void note_links(const config::LinkChange& change, const Effect& effect, const std::string& by);
   void remember(LiveProfile::Point before);
-  Result<void> apply(ForwardingLoop::Configuration& configuration);
-  void begin_scenario(std::span<const config::ScenarioStep> steps);
+  Result<Effect> apply(ForwardingLoop::Configuration& configuration);
+  void begin_scenario(std::span<const config::ScenarioStep> steps, const std::string& by);
   [[nodiscard]] std::optional<ScenarioReport> results(Instant by) const;
   void set_links(const config::LinkChange& change);
   void plan_links(const config::LinkChange& change);
@@ -139,6 +145,7 @@ class ScenarioRunner {
   RuleNames names_;
   Schedule schedule_;
   std::uint64_t changes_ = 0;  // of the version in force
+  ChangeLog log_;
   std::unique_ptr<Pending> pending_;
   bool preparing_step_ = false;  // the thread prepares a step, without the lock
   std::condition_variable step_prepared_;

@@ -18,10 +18,11 @@ void Schedule::begin(std::span<const config::ScenarioStep> steps, Instant now) {
   }
 }
 
-void Schedule::add(std::span<const config::ScenarioStep> steps, Instant now) {
+void Schedule::add(std::span<const config::ScenarioStep> steps, Instant now,
+                   const std::string& client) {
   for (auto step : steps) {
     step.at += now.time_since_epoch();
-    commands_.push_back({std::move(step), false});
+    commands_.push_back({std::move(step), false, client});
   }
   std::ranges::stable_sort(commands_, {}, [](const Item& item) { return item.step.at; });
 }

@@ -4,6 +4,7 @@
 #include <deque>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "config/impair/scenario.h"
@@ -17,7 +18,13 @@ class Schedule {
  public:
   struct Item {
     config::ScenarioStep step;
-    bool since_zero = true;  // step.at counts from time 0; if false, from the clock's epoch
+    bool since_zero = true;   // step.at counts from time 0; if false, from the clock's epoch
+    std::string client = {};  // that gave the command; empty: of the scenario
+
+    /// Who makes the change, for the change log.
+    [[nodiscard]] std::string by() const {
+      return (client.empty() ? "scenario" : client) + " \"" + step.act + "\"";
+    }
     /// Returns the due time; nothing while time 0 is unknown.
     [[nodiscard]] std::optional<Instant> due(std::optional<Instant> zero) const noexcept {
       if (!since_zero) return Instant{step.at};
@@ -29,8 +36,8 @@ class Schedule {
   void begin(std::span<const config::ScenarioStep> steps);
   /// Replaces the scenario by one that begins at `now`.
   void begin(std::span<const config::ScenarioStep> steps, Instant now);
-  /// Adds the steps of a command that begins at `now`.
-  void add(std::span<const config::ScenarioStep> steps, Instant now);
+  /// Adds the steps of a command of `client` that begins at `now`.
+  void add(std::span<const config::ScenarioStep> steps, Instant now, const std::string& client);
 
   /// True if a step sets a link up or down.
   [[nodiscard]] bool changes_links() const noexcept;

@@ -36,27 +36,28 @@ Control::Run requests_of(const Controlled& controlled) {
   ScenarioRunner& runner = controlled.runner;
   ForwardingLoop& loop = controlled.loop;
   Recordings& recordings = controlled.recordings;
-  return {.set = [&](auto edits) { return runner.set(edits); },
-          .load =
-              [&](const auto& file) {
-                notify_reloading();
-                auto loaded = runner.load(file);
-                notify_supervisor("READY=1");
-                return loaded;
-              },
-          .reset = [&] { return runner.reset(); },
-          .undo = [&] { return runner.undo(); },
-          .command = [&](const auto& command) { return runner.command(command); },
-          .preview = [&](auto edits) { return runner.preview(edits); },
-          .profile = [&] { return runner.profile(); },
-          .snapshot = [&] { return runner.snapshot(); },
-          .records = [ledger = controlled.ledger]() -> Result<std::vector<std::string>> {
-            if (!ledger) return fail("records: the run has no ledger: start it with --ledger FILE");
-            return ledger->newest();
+  return {
+      .set = [&](auto edits, const auto& by) { return runner.set(edits, by); },
+      .load =
+          [&](const auto& file, const auto& by) {
+            notify_reloading();
+            auto loaded = runner.load(file, by);
+            notify_supervisor("READY=1");
+            return loaded;
           },
-          .record = [&](const auto& file,
-                        auto bytes) { return begin_recording(loop, recordings, file, bytes); },
-          .stop_recording = [&] { return end_recording(loop, recordings); }};
+      .reset = [&](const auto& by) { return runner.reset(by); },
+      .undo = [&](const auto& by) { return runner.undo(by); },
+      .command = [&](const auto& command, const auto& by) { return runner.command(command, by); },
+      .preview = [&](auto edits) { return runner.preview(edits); },
+      .profile = [&] { return runner.profile(); },
+      .snapshot = [&] { return runner.snapshot(); },
+      .records = [ledger = controlled.ledger]() -> Result<std::vector<std::string>> {
+        if (!ledger) return fail("records: the run has no ledger: start it with --ledger FILE");
+        return ledger->newest();
+      },
+      .record = [&](const auto& file,
+                    auto bytes) { return begin_recording(loop, recordings, file, bytes); },
+      .stop_recording = [&] { return end_recording(loop, recordings); }};
 }
 
 }  // namespace
@@ -83,8 +84,9 @@ Result<void> Services::serve_control(const std::string& path) {
   if (!address) return std::unexpected(address.error());
   auto socket = net::ListeningSocket::open(*address);
   if (!socket) return std::unexpected(socket.error());
-  const auto answer = [this](std::string_view request) {
-    return net::Protocol::Answer{.text = control_.answer(request)};
+  const auto answer = [this](std::string_view request, const std::string& peer) {
+    return net::Protocol::Answer{
+        .text = control_.answer(request, Control::Access::full, "control, " + peer)};
   };
   control_server_.emplace(
       std::move(*socket),
@@ -98,7 +100,7 @@ Result<void> Services::serve_control(const std::string& path) {
 Result<void> Services::serve_metrics(const std::string& address, ScenarioRunner& runner) {
   auto site = web::open_metrics_site(address);
   if (!site) return std::unexpected(site.error());
-  const auto metrics = [this, &runner](std::string_view) {
+  const auto metrics = [this, &runner](std::string_view, const std::string&) {
     return metrics_.get([&runner] { return to_prometheus(runner.snapshot()); });
   };
   // All its answers take the same time: one thread makes them, and moves their bytes.
@@ -119,12 +121,13 @@ Result<void> Services::serve_page(const RunConfig& config) {
   const auto access = config.web_read_only ? Control::Access::read : Control::Access::change;
   web_server_.emplace(
       std::move(*site),
-      web::routes_of(
-          {.page = report::html_text(
-               kLivePage, {{"program", "roce-impair"}, {"read_only", config.web_read_only}}),
-           .state = [this] { return control_.answer(R"({"do":"show"})"); },
-           .answer = [this, access](
-                         std::string_view request) { return control_.answer(request, access); }}));
+      web::routes_of({.page = report::html_text(kLivePage, {{"program", "roce-impair"},
+                                                            {"read_only", config.web_read_only}}),
+                      .state = [this] { return control_.answer(R"({"do":"show"})"); },
+                      .answer =
+                          [this, access](std::string_view request, const std::string& peer) {
+                            return control_.answer(request, access, "page, " + peer);
+                          }}));
   fmt::print(stderr, "live page: {}\n", url);
   return {};
 }

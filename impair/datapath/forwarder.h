@@ -107,6 +107,8 @@ class Forwarder {
     return std::min(link.next_release(), link.next_ask());
   }
   [[nodiscard]] Instant next_work() const noexcept;
+  /// Number of the next received frame of each direction.
+  [[nodiscard]] std::array<std::uint64_t, 2> next_numbers() const noexcept;
   /// Number of frames inside, in all directions.
   [[nodiscard]] std::size_t inside() const noexcept;
   /// Time that poll() last read from the clock.

@@ -248,6 +248,14 @@ Instant Forwarder<Io>::next_work() const noexcept {
 }
 
 template <class Io>
+std::array<std::uint64_t, 2> Forwarder<Io>::next_numbers() const noexcept {
+  std::array<std::uint64_t, 2> numbers{};
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    if (ways_[i]) numbers[i] = ways_[i]->link.counters().received.frames.get();
+  return numbers;
+}
+
+template <class Io>
 std::size_t Forwarder<Io>::inside() const noexcept {
   std::size_t frames = 0;
   for (const auto& way : ways_)

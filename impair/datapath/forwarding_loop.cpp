@@ -85,7 +85,12 @@ void ForwardingLoop::apply_due(Change& change) noexcept {
   const Quiesce::Stopped stopped(westward_quiesce_);
   if (change.configuration) swap(*change.configuration);
   if (change.links) forwarder_.set_links(*change.links);
-  change.done = nic::now();
+  change.effect = effect_now();
+}
+
+/// Requires that no thread forwards.
+Effect ForwardingLoop::effect_now() const noexcept {
+  return {.at = nic::now(), .zero = zero(), .first_frames = forwarder_.next_numbers()};
 }
 
 /// Keeps the longer of the two stays, because frames inside may have it.
@@ -189,12 +194,14 @@ bool ForwardingLoop::snapshot(Statistics& statistics) {
   return true;
 }
 
-bool ForwardingLoop::apply(Configuration& next) {
-  return configurations_.lend(next, kAnswerTimeout);
+std::optional<Effect> ForwardingLoop::apply(Configuration& next) {
+  Swap swap{.next = &next};
+  return configurations_.lend(swap, kAnswerTimeout) ? std::optional(swap.effect) : std::nullopt;
 }
 
-bool ForwardingLoop::set_links(config::LinkChange change) {
-  return links_.lend(change, kAnswerTimeout);
+std::optional<Effect> ForwardingLoop::set_links(config::LinkChange change) {
+  LinkSwitch asked{.change = change};
+  return links_.lend(asked, kAnswerTimeout) ? std::optional(asked.effect) : std::nullopt;
 }
 
 bool ForwardingLoop::record(Recorders recorders) {
@@ -211,13 +218,15 @@ void ForwardingLoop::serve_other_threads() {
     const Quiesce::Stopped stopped(westward_quiesce_);
     attach(recorders);
   });
-  links_.take([this](const config::LinkChange& change) {
+  links_.take([this](LinkSwitch& asked) {
     const Quiesce::Stopped stopped(westward_quiesce_);
-    forwarder_.set_links(change);
+    forwarder_.set_links(asked.change);
+    asked.effect = effect_now();
   });
-  configurations_.take([this](Configuration& next) {
+  configurations_.take([this](Swap& asked) {
     const Quiesce::Stopped stopped(westward_quiesce_);
-    swap(next);
+    swap(*asked.next);
+    asked.effect = effect_now();
   });
   snapshots_.take([this](Statistics& statistics) {
     const Quiesce::Stopped stopped(westward_quiesce_);

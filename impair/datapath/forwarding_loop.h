@@ -12,6 +12,7 @@
 #include "core/handoff.h"
 #include "impair/datapath/port_io.h"
 #include "impair/datapath/ports.h"
+#include "impair/record/change_log.h"
 #include "nic/idle.h"
 
 namespace lw::impair {
@@ -28,7 +29,7 @@ class ForwardingLoop {
   struct Change {
     std::unique_ptr<Configuration> configuration;  // null: unchanged
     std::optional<config::LinkChange> links;
-    Instant done{};  // time at which it took effect
+    Effect effect{};  // set when it took effect
   };
   /// Called by work() after each idle round and at least every 64 rounds, with the current time.
   using Observer = std::function<void(Instant now, const PortForwarder&)>;
@@ -66,13 +67,13 @@ class ForwardingLoop {
   /// wait for each other. Returns false if the loop has ended: after close(), or without an answer
   /// for 5 s.
   [[nodiscard]] bool snapshot(Statistics& statistics);
-  /// Swaps `next` and the configuration in force. One other thread at a time. Result: see
-  /// snapshot().
-  [[nodiscard]] bool apply(Configuration& next);
+  /// Swaps `next` and the configuration in force. One other thread at a time. Returns nothing if
+  /// the loop has ended: see snapshot().
+  [[nodiscard]] std::optional<Effect> apply(Configuration& next);
   /// Sets the links of ports up or down: see Forwarder::set_links(). Threads and result: see
   /// apply().
-  [[nodiscard]] bool set_links(config::LinkChange change);
-  /// Replaces the recorders by these, from now on. Threads and result: see apply().
+  [[nodiscard]] std::optional<Effect> set_links(config::LinkChange change);
+  /// Replaces the recorders by these, from now on. Threads: see apply(); result: see snapshot().
   [[nodiscard]] bool record(Recorders recorders);
   /// Makes work() return. Any thread.
   void end() noexcept { ended_.store(true, std::memory_order_relaxed); }
@@ -91,10 +92,19 @@ class ForwardingLoop {
 
  private:
   static constexpr Instant kNever = Instant::max();
+  struct Swap {
+    Configuration* next;
+    Effect effect{};
+  };
+  struct LinkSwitch {
+    config::LinkChange change;
+    Effect effect{};
+  };
 
   bool poll(bool receiving) noexcept;
   void find_zero() noexcept;
   void apply_due(Change& change) noexcept;
+  [[nodiscard]] Effect effect_now() const noexcept;
   void swap(Configuration& next) noexcept;
   void attach(const Recorders& recorders) noexcept;
   void rest(nic::Idle& idle) noexcept;
@@ -112,10 +122,10 @@ class ForwardingLoop {
   Instant end_ = start_;
   bool on_two_cores_ = false;
   Quiesce westward_quiesce_;  // stops the thread of the direction from east to west
-  Mailbox<Configuration> configurations_;
+  Mailbox<Swap> configurations_;
   std::mutex asking_;  // held by the thread that waits for a snapshot
   Mailbox<Statistics> snapshots_;
-  Mailbox<config::LinkChange> links_;
+  Mailbox<LinkSwitch> links_;
   Mailbox<const Recorders> recorders_;
   Mailbox<Change> changes_;
   std::atomic<bool> ended_{false};

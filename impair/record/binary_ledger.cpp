@@ -14,11 +14,11 @@ namespace lw::impair::binary_ledger {
 namespace {
 
 constexpr std::string_view kMagic = "LWLEDGER";
-constexpr std::uint16_t kVersion = 2;
+constexpr std::uint16_t kVersion = 3;
 constexpr std::size_t kOldRecordSize = 40;  // version 1, with 16 bits for the rule
 constexpr std::uint32_t kNoRule = 0xffffffff;
 constexpr std::size_t kHeaderSize = 16, kBlockHead = 8, kEndSize = 16;
-enum Block : std::uint32_t { kNames = 1, kRecords = 2, kEnd = 3 };
+enum Block : std::uint32_t { kNames = 1, kRecords = 2, kEnd = 3, kChange = 4 };
 constexpr std::int64_t kNeverLeft = std::numeric_limits<std::int64_t>::min();
 constexpr std::uint32_t kRoce = 1, kMask24 = 0xffffff, kMask7 = 0x7f;
 static_assert(emulator::kStages <= 32, "widen the record to hold kStages");
@@ -161,6 +161,11 @@ void put_records(std::string& out, std::span<const emulator::LedgerRecord> recor
   for (const auto& record : records) put_record(out, record, clock_offset_ns);
 }
 
+void put_change(std::string& out, std::string_view json) {
+  put_block(out, kChange, json.size());
+  out += json;
+}
+
 void put_end(std::string& out, std::uint64_t records, std::uint64_t skipped) {
   put_block(out, kEnd, kEndSize);
   put(out, records);
@@ -169,7 +174,8 @@ void put_end(std::string& out, std::uint64_t records, std::uint64_t skipped) {
 
 std::expected<std::optional<End>, std::string> read(
     std::span<const std::byte> file,
-    const std::function<void(const emulator::LedgerRecord&, const RuleNames&)>& take) {
+    const std::function<void(const emulator::LedgerRecord&, const RuleNames&)>& take,
+    const std::function<void(std::string_view json)>& take_change) {
   const std::string_view begins(reinterpret_cast<const char*>(file.data()),
                                 std::min(file.size(), kMagic.size()));
   if (begins != kMagic)
@@ -178,12 +184,12 @@ std::expected<std::optional<End>, std::string> read(
   if (file.size() < kHeaderSize) return wrong(file.size(), "the file ends within its head");
   const auto version = get<std::uint16_t>(file, 8);
   const std::size_t size = get<std::uint16_t>(file, 10);
-  const std::size_t expected = version == kVersion ? kRecordSize
-                               : version == 1      ? kOldRecordSize
-                                                   : 0;
+  const std::size_t expected = version == 2 || version == kVersion ? kRecordSize
+                               : version == 1                      ? kOldRecordSize
+                                                                   : 0;
   if (expected == 0 || size != expected)
-    return wrong(8, fmt::format("expected version {} with records of {} B, or version 1 of {} B; "
-                                "found version {} of {} B",
+    return wrong(8, fmt::format("expected version 2 or {} with records of {} B, or version 1 of "
+                                "{} B; found version {} of {} B",
                                 kVersion, kRecordSize, kOldRecordSize, version, size));
   RuleNames names;
   for (std::size_t at = kHeaderSize; at < file.size();) {
@@ -209,9 +215,13 @@ std::expected<std::optional<End>, std::string> read(
           return wrong(begin + i, "expected a record, found values that mean nothing");
         take(record, names);
       }
+    } else if (kind == kChange) {
+      const std::string_view json(reinterpret_cast<const char*>(body.data()), body.size());
+      if (!parse_json(json).is_object()) return wrong(begin, "expected a change as JSON");
+      if (take_change) take_change(json);
     } else {
       return wrong(
-          at, fmt::format("expected a block of kind 1 to 3, found kind {} of {} B", kind, length));
+          at, fmt::format("expected a block of kind 1 to 4, found kind {} of {} B", kind, length));
     }
     at = begin + length;
   }

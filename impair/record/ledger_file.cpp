@@ -8,6 +8,8 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "report/figures/json.h"
+
 namespace lw::impair {
 namespace {
 
@@ -44,6 +46,11 @@ std::string ledger_line(const emulator::LedgerRecord& record, const RuleNames& r
   return fmt::to_string(line);
 }
 
+std::string change_line(const Change& change) {
+  const report::Json line = {{"change", report::json_of(change)}};
+  return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 LedgerFormat ledger_format_for(std::string_view path) noexcept {
   return path.ends_with(".lwl") ? LedgerFormat::binary : LedgerFormat::json_lines;
 }
@@ -71,6 +78,32 @@ void LedgerFile::learn(RuleNames rules) {
   auto next = std::make_shared<const RuleNames>(std::move(rules));
   const std::lock_guard lock(mutex_);
   if (*next != *rules_) rules_ = std::move(next);
+}
+
+void LedgerFile::note(const Change& change) {
+  std::string line = change_line(change);
+  const std::lock_guard lock(mutex_);
+  changes_.push_back(std::move(line));
+}
+
+/// Writes the changes that are waiting.
+void LedgerFile::put_changes() {
+  std::vector<std::string> lines;
+  {
+    const std::lock_guard lock(mutex_);
+    if (changes_.empty()) return;
+    lines = std::exchange(changes_, {});
+  }
+  if (format_ == LedgerFormat::binary) put_block(names());  // the records before them
+  for (const std::string& line : lines) {
+    std::string text;
+    if (format_ == LedgerFormat::binary) {
+      binary_ledger::put_change(text, line);
+    } else {
+      text = line + "\n";
+    }
+    put(text, 0);
+  }
 }
 
 LedgerFile::Names LedgerFile::names() {
@@ -131,6 +164,7 @@ std::vector<std::string> LedgerFile::newest() {
 void LedgerFile::write(std::span<const emulator::LedgerRecord> records) {
   keep_newest(records);
   if (file_.failed()) return lost_.add(records.size());
+  put_changes();
   const Names rules = names();
   if (format_ == LedgerFormat::binary) {
     block_.insert(block_.end(), records.begin(), records.end());
@@ -141,6 +175,7 @@ void LedgerFile::write(std::span<const emulator::LedgerRecord> records) {
 }
 
 Result<void> LedgerFile::close(std::uint64_t skipped) {
+  put_changes();
   if (format_ == LedgerFormat::binary) put_block(names());
   flush();
   if (format_ == LedgerFormat::binary) {

@@ -16,6 +16,7 @@
 #include "core/output.h"
 #include "emulator/ledger.h"
 #include "impair/record/binary_ledger.h"
+#include "impair/record/change_log.h"
 
 namespace lw::impair {
 
@@ -36,6 +37,9 @@ class LedgerFile : public emulator::LedgerSink {
   /// Any thread.
   void learn(RuleNames rules);
 
+  /// Adds a change, before the records that write() gets from now on. Any thread.
+  void note(const Change& change);
+
   void write(std::span<const emulator::LedgerRecord> records) override;
   /// Returns the last kNewest records as ledger_line() formats them, oldest first. Any thread.
   [[nodiscard]] std::vector<std::string> newest();
@@ -55,12 +59,14 @@ class LedgerFile : public emulator::LedgerSink {
   void keep_newest(std::span<const emulator::LedgerRecord> records);
   void put(std::string_view text, std::size_t records);
   void put_block(const Names& names);
+  void put_changes();
   void flush();
 
   OutputFile file_;
   LedgerFormat format_;
-  std::mutex mutex_;  // guards the next two; never held during a write to the disk
+  std::mutex mutex_;  // guards the next three; never held during a write to the disk
   Names rules_;
+  std::vector<std::string> changes_;  // that are not written yet, as change_line() has them
   std::deque<emulator::LedgerRecord> newest_;
   // Compact form: records of one block. A large block makes its header negligible.
   static constexpr std::size_t kBlock = 1024;
@@ -78,6 +84,9 @@ class LedgerFile : public emulator::LedgerSink {
 /// Formats one record as a line of JSON, without a line break.
 std::string ledger_line(const emulator::LedgerRecord& record, const RuleNames& rules,
                         std::int64_t clock_offset_ns);
+
+/// Formats a change as a line of JSON, {"change":{...}}, without a line break.
+std::string change_line(const Change& change);
 
 /// Writes a ledger outside the data path: records go to a thread through one ring per direction. If
 /// the thread can't keep up, records are skipped and counted; the data path never waits.

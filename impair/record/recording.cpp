@@ -30,17 +30,34 @@ Result<std::unique_ptr<RecordingFile>> RecordingFile::create(const std::string& 
 }
 
 void RecordingFile::learn(RuleNames rules) {
-  const std::lock_guard lock(names_);
+  const std::lock_guard lock(mutex_);
   rules_ = std::move(rules);
+}
+
+void RecordingFile::note(const Change& change) {
+  const std::string text =
+      fmt::format("; change before frame {} west to east, {} east to west: {} ({})",
+                  change.first_frames[0], change.first_frames[1], change_text(change), change.by);
+  const std::lock_guard lock(mutex_);
+  if (changes_.size() + text.size() <= kMostNoted) {
+    changes_ += text;
+  } else {
+    ++further_changes_;
+  }
+}
+
+/// What was done to the frame, and what has changed since the frame before it.
+std::string RecordingFile::comment_for(const emulator::LedgerRecord& record) {
+  const std::lock_guard lock(mutex_);
+  std::string comment = comment_of(record, rules_) + std::exchange(changes_, {});
+  if (const auto further = std::exchange(further_changes_, 0); further > 0)
+    comment += fmt::format("; {} further changes", further);
+  return comment;
 }
 
 void RecordingFile::write(const CaptureRecord& record, std::span<const std::byte> bytes) {
   if (failure_) return lost_.add();
-  std::string comment;
-  {
-    const std::lock_guard lock(names_);
-    comment = comment_of(record.ledger, rules_);
-  }
+  const std::string comment = comment_for(record.ledger);
   const std::uint32_t interface = interface_of(record.ledger.direction, record.out);
   last_ = record.at + Duration{clock_offset_ns_};
   const auto written = writer_.write(last_, bytes, record.wire_length, interface, comment);

@@ -13,6 +13,7 @@
 #include "capture/writer.h"
 #include "core/counter.h"
 #include "core/error.h"
+#include "impair/record/change_log.h"
 #include "impair/record/recorder.h"
 
 namespace lw::impair {
@@ -32,6 +33,9 @@ class RecordingFile {
   /// Replaces the rule names after a live change. Any thread.
   void learn(RuleNames rules);
 
+  /// Adds a change to the comment of the next frame. Any thread.
+  void note(const Change& change);
+
   /// Writes a frame. `bytes` has record.length bytes.
   void write(const CaptureRecord& record, std::span<const std::byte> bytes);
   /// Frames in the file, and frames lost because a write failed. After the first failed write
@@ -48,8 +52,13 @@ class RecordingFile {
       : writer_(std::move(writer)), rules_(std::move(rules)), clock_offset_ns_(clock_offset_ns) {}
 
   capture::Writer writer_;
-  std::mutex names_;  // guards rules_
+  [[nodiscard]] std::string comment_for(const emulator::LedgerRecord& record);
+
+  std::mutex mutex_;  // guards the next three
   RuleNames rules_;
+  std::string changes_;  // for the next comment, at most kMostNoted characters
+  std::uint64_t further_changes_ = 0;
+  static constexpr std::size_t kMostNoted = 4096;
   std::int64_t clock_offset_ns_;
   void flush();
 
@@ -97,6 +106,7 @@ class Recording {
     return direction == emulator::Direction::west_to_east ? eastward_ : westward_;
   }
   void learn(const RuleNames& rules) { file_->learn(rules); }
+  void note(const Change& change) { file_->note(change); }
 
   /// Returns the state of the recording so far. Any thread.
   [[nodiscard]] CaptureReport report(const std::string& name) const;

@@ -55,6 +55,11 @@ void Recordings::learn(const RuleNames& rules) {
   if (open_) open_->learn(rules);
 }
 
+void Recordings::note(const Change& change) {
+  const std::lock_guard lock(mutex_);
+  if (open_) open_->note(change);
+}
+
 std::vector<CaptureReport> Recordings::reports() const {
   const std::lock_guard lock(mutex_);
   std::vector<CaptureReport> reports = closed_;

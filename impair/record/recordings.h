@@ -36,6 +36,8 @@ class Recordings {
 
   /// Replaces the rule names after a live change.
   void learn(const RuleNames& rules);
+  /// Adds a change to the open recording, if there is one. Any thread.
+  void note(const Change& change);
   /// Returns the recordings so far, the newest last.
   [[nodiscard]] std::vector<CaptureReport> reports() const;
 

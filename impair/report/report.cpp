@@ -2,6 +2,7 @@
 #include "impair/report/report.h"
 
 #include <algorithm>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -199,6 +200,23 @@ std::string losses(const emulator::Account& account) {
   return text + "\n";
 }
 
+/// Lists the first changes.
+std::string changes(const Report& report) {
+  constexpr std::size_t kMost = 20;
+  const std::uint64_t all = report.changes.size() + report.further_changes;
+  if (all == 0) return "";
+  std::string text = fmt::format("{} change{} took effect:\n", all, all == 1 ? "" : "s");
+  for (const Change& change :
+       std::span(report.changes).first(std::min(kMost, report.changes.size())))
+    text +=
+        fmt::format("  {}; {}; {}; from frame {} west to east, {} east to west\n",
+                    change.since_first ? "at " + format_duration(*change.since_first)
+                                       : "before the first frame",
+                    change_text(change), change.by, change.first_frames[0], change.first_frames[1]);
+  if (all > kMost) text += fmt::format("  and {} more: see --json\n", all - kMost);
+  return text;
+}
+
 std::string scenario(const ScenarioReport& report) {
   std::string text = fmt::format("scenario: {} of {} steps", report.done, report.all);
   if (report.latest.count() > 0)
@@ -210,6 +228,11 @@ std::string scenario(const ScenarioReport& report) {
 }
 
 }  // namespace
+
+void add_changes(Report& report, const ChangeLog& log) {
+  report.changes = log.changes();
+  report.further_changes = log.further();
+}
 
 std::string capture_text(const CaptureReport& capture) {
   return fmt::format("capture {}: {} frames, {} skipped{}\n", capture.file, capture.frames,
@@ -224,6 +247,7 @@ std::string to_text(const Report& report) {
     text += fmt::format("{} stamps ran backwards: taken as the latest before them\n",
                         report.stamps_backwards);
   if (report.scenario) text += scenario(*report.scenario);
+  text += changes(report);
   if (report.ledger)
     text +=
         fmt::format("ledger {}: {} records, {} skipped{}\n", report.ledger->file,
@@ -295,6 +319,8 @@ const FigureTable& Report::figures() {
       Row::of<&Report::directions>("directions", "Both directions."),
       Row::of<&Report::ports>("ports", "The ports; not of a replay.").if_any(),
       Row::of<&Report::scenario>("scenario", "Steps of the scenario."),
+      Row::of<&Report::changes>("changes", "Changes of keys and links that took effect, in order."),
+      Row::of<&Report::further_changes>("further_changes", "Changes beyond those listed.").if_any(),
       Row::of<[](const Report& report) {
         return report.captures.empty() ? nullptr : &report.captures.back();
       }>("capture", "The newest recording of both sides."),

@@ -10,6 +10,7 @@
 #include "core/figure.h"
 #include "core/time.h"
 #include "impair/datapath/direction_report.h"
+#include "impair/record/change_log.h"
 #include "impair/record/recorder.h"
 
 namespace lw::impair {
@@ -50,6 +51,8 @@ struct Report {
   std::optional<LedgerReport> ledger = {};
   std::vector<CaptureReport> captures = {};  // recordings, one after another
   std::optional<ScenarioReport> scenario = {};
+  std::vector<Change> changes = {};   // that took effect
+  std::uint64_t further_changes = 0;  // not listed: see ChangeLog
   /// Write error of the ledger or of a recording.
   std::optional<Error> write_failure = {};
   /// Time for which forwarding stopped to gather this report.
@@ -89,6 +92,9 @@ inline constexpr JsonOutput kRunOutput{.name = "impair_run",
                                        .title = "roce-impair run --json, replay --json",
                                        .figures = &Report::figures,
                                        .judged = true};
+
+/// Adds the changes so far to a report.
+void add_changes(Report& report, const ChangeLog& log);
 
 /// Formats one recording as a line.
 std::string capture_text(const CaptureReport& capture);

@@ -163,4 +163,13 @@ std::string SocketAddress::text() const {
   return address_text(host.data(), port());
 }
 
+std::string peer_text(int socket) {
+  const SocketAddress peer = SocketAddress::of_peer(socket);
+  if (peer.family() != AF_UNIX) return peer.text();
+  ucred who{};
+  socklen_t size = sizeof who;
+  const bool known = getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0;
+  return known ? fmt::format("user {}", who.uid) : "an unknown user";
+}
+
 }  // namespace lw::net

@@ -18,6 +18,10 @@ namespace lw::net {
 /// sockets.
 using Host = std::array<std::byte, 16>;
 
+/// Returns who is at the far end of a connected socket, for people: "192.0.2.1:40123"; of a Unix
+/// socket "user 1000".
+std::string peer_text(int socket);
+
 /// The parts of a text such as "192.0.2.1:9092".
 struct HostPort {
   std::string host;                   // without brackets; may be empty

@@ -21,7 +21,7 @@ void Wake::clear() const noexcept {
 
 void AnswerJob::run() noexcept {
   try {
-    answer_ = request_ ? protocol_.answer(*request_)
+    answer_ = request_ ? protocol_.answer(request_->text, request_->peer)
                        : Protocol::Answer{.text = protocol_.event(), .is_stream = true};
   } catch (const std::exception&) {
     answer_ = {};  // such as too little memory: the connection ends

@@ -27,7 +27,10 @@ class Wake {
 /// Makes an answer, or the next event where there is no request; then wakes the server.
 class AnswerJob final : public Job {
  public:
-  AnswerJob(const Protocol& protocol, const Wake& wake, std::optional<std::string> request)
+  struct Request {
+    std::string text, peer;
+  };
+  AnswerJob(const Protocol& protocol, const Wake& wake, std::optional<Request> request)
       : protocol_(protocol), wake_(wake), request_(std::move(request)) {}
 
   void run() noexcept override;
@@ -39,7 +42,7 @@ class AnswerJob final : public Job {
  private:
   const Protocol& protocol_;
   const Wake& wake_;
-  std::optional<std::string> request_;
+  std::optional<Request> request_;
   Protocol::Answer answer_;
   std::atomic<bool> done_ = false;
 };

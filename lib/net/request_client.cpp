@@ -11,6 +11,7 @@ namespace lw::net {
 
 RequestClient::RequestClient(Socket socket, Clock::time_point now)
     : host(SocketAddress::of_peer(socket.descriptor()).host()),
+      peer(peer_text(socket.descriptor())),
       socket_(std::move(socket)),
       progress_(now) {}
 

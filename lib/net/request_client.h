@@ -32,6 +32,7 @@ class RequestClient {
   RequestClient(Socket socket, Clock::time_point now);
 
   const Host host;
+  const std::string peer;               // see peer_text()
   std::shared_ptr<AnswerJob> job = {};  // that makes the answer; null: none does
   [[nodiscard]] State state() const noexcept { return state_; }
   /// The events that poll(2) has to wait for; the descriptor is -1 where there are none.

@@ -60,7 +60,7 @@ class RequestServer::Service {
   void disconnect_stalled();
   void drop(Clients::iterator client);
   void keep(Clients::iterator client, bool is_open);
-  [[nodiscard]] std::shared_ptr<AnswerJob> make(std::optional<std::string> request);
+  [[nodiscard]] std::shared_ptr<AnswerJob> make(std::optional<AnswerJob::Request> request);
   [[nodiscard]] bool has_streams() const {
     return std::ranges::any_of(clients_, &RequestClient::is_stream);
   }
@@ -154,7 +154,7 @@ bool RequestServer::Service::serve(RequestClient& client) {
 bool RequestServer::Service::take_request(RequestClient& client) {
   const auto length = protocol_.length(client.received());
   if (length && *length <= protocol_.longest) {
-    client.job = make(client.take_request(*length, now_));
+    client.job = make(AnswerJob::Request{client.take_request(*length, now_), client.peer});
   } else if (length || client.received().size() > protocol_.longest) {
     client.begin_text(protocol_.too_long, false, now_);
     return client.send_rest(now_);
@@ -237,7 +237,7 @@ void RequestServer::Service::keep(Clients::iterator client, bool is_open) {
   if (client->state() != State::receiving) clients_.splice(clients_.end(), clients_, client);
 }
 
-std::shared_ptr<AnswerJob> RequestServer::Service::make(std::optional<std::string> request) {
+std::shared_ptr<AnswerJob> RequestServer::Service::make(std::optional<AnswerJob::Request> request) {
   auto job = std::make_shared<AnswerJob>(protocol_, wake_, std::move(request));
   workers_->run(job);
   return job;

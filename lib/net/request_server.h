@@ -33,7 +33,8 @@ struct Protocol {
   /// Returns the length of the request with which `received` begins, in bytes; nothing while more
   /// has to come.
   std::function<std::optional<std::size_t>(std::string_view received)> length;
-  std::function<Answer(std::string_view request)> answer;
+  /// `peer`: see peer_text().
+  std::function<Answer(std::string_view request, const std::string& peer)> answer;
   SharedText too_long;                     // the answer to a longer request
   SharedText too_many_streams = {};        // the answer to a request for one more stream
   std::function<SharedText()> event = {};  // what each stream gets next

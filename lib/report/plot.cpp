@@ -153,7 +153,7 @@ class Drawing {
         "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
         width, height);
     svg += text_at(kLeft, 22, "start", plot_.title, " font-size=\"15\" font-weight=\"bold\"");
-    svg += axes();
+    svg += axes() + marks();
     const std::vector<double> places = legend_places();
     for (std::size_t i = 0; i < curves_.size(); ++i) svg += curve(i) + legend_entry(i, places[i]);
     return svg + "</svg>\n";
@@ -197,6 +197,19 @@ class Drawing {
     const double middle = kTop + kInnerHeight / 2;
     svg += text_at(18, middle, "middle", plot_.y.label,
                    fmt::format(" transform=\"rotate(-90 18 {:.1f})\"", middle).c_str());
+    return svg;
+  }
+
+  [[nodiscard]] std::string marks() const {
+    std::string svg;
+    for (const PlotMark& mark : plot_.marks) {
+      if (!PlotScale::fits(plot_.x.scale, mark.x)) continue;
+      const double place = x_.place_of(mark.x), x = x_of(mark.x);
+      if (place < 0 || place > 1) continue;
+      svg += fmt::format("<g><title>{}</title>\n{}</g>\n", svg_text(mark.label),
+                         line(x, kTop, x, kTop + kInnerHeight,
+                              "stroke=\"#888888\" stroke-width=\"2\" stroke-dasharray=\"3 4\""));
+    }
     return svg;
   }
 

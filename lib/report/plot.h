@@ -33,11 +33,18 @@ struct PlotAxis {
   std::vector<std::string> categories = {};
 };
 
+/// A vertical line at a value of the x axis; a pointer on it shows the label.
+struct PlotMark {
+  double x = 0;
+  std::string label;
+};
+
 /// Curves over two axes.
 struct Plot {
   std::string title;
   PlotAxis x, y;
   std::vector<PlotCurve> curves;
+  std::vector<PlotMark> marks = {};  // those beyond the curves' ends are not drawn
 };
 
 /// Returns the plot as a self-contained SVG document. Curves differ in colour, and in their marks

@@ -18,6 +18,11 @@ void RateHistory::add(Duration elapsed, std::span<const std::uint64_t> totals) {
   while (next_ <= elapsed) next_ += interval_;
 }
 
+void RateHistory::mark(Duration elapsed, std::string label) {
+  if (marks_.size() < kMostMarks)
+    marks_.push_back({static_cast<double>(elapsed.count()) * 1e-9, std::move(label)});
+}
+
 std::vector<Plot> RateHistory::plots() const {
   std::vector<Plot> plots;
   std::size_t first = 0;
@@ -48,6 +53,7 @@ Plot RateHistory::plot(const Group& group, std::size_t first) const {
   const bool bits = group.unit == Unit::bytes;
   Plot plot{.title = group.title, .x = {.label = "time since the start, s"}, .y = {}, .curves = {}};
   if (samples_.size() < 2) return plot;
+  plot.marks = marks_;
   const auto is_zero = [&](std::size_t counter) {
     return std::ranges::all_of(samples_, [&](const Sample& s) { return s.totals[counter] == 0; });
   };

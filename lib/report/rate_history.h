@@ -38,6 +38,10 @@ class RateHistory {
   /// as that of lost frames does when one comes late. Ignored unless later than the last sample.
   void add(Duration elapsed, std::span<const std::uint64_t> totals);
 
+  /// Marks an instant in all plots; of those beyond kMostMarks there is none.
+  void mark(Duration elapsed, std::string label);
+  static constexpr std::size_t kMostMarks = 100;
+
   /// Returns a plot per group. It has no curves if there are fewer than two samples, and none for a
   /// counter that stays 0 unless all of the group do. Rates are in bit/s for bytes, in frames/s for
   /// frames, and belong to the interval that ends at their time.
@@ -53,6 +57,7 @@ class RateHistory {
 
   std::vector<Group> groups_;
   std::vector<Sample> samples_;  // the start of the run, when all totals are 0, is not among them
+  std::vector<PlotMark> marks_;
   Duration interval_;
   Duration next_ = interval_;
 };

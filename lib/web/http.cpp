@@ -101,7 +101,7 @@ std::string known_headers(std::string_view head) {
 /// A request in memory, and its answer.
 class TextStream final : public httplib::Stream {
  public:
-  explicit TextStream(std::string_view request) : request_(request) {}
+  TextStream(std::string_view request, const std::string& peer) : request_(request), peer_(peer) {}
 
   [[nodiscard]] bool is_readable() const override { return true; }
   [[nodiscard]] bool is_writable() const override { return true; }
@@ -114,7 +114,7 @@ class TextStream final : public httplib::Stream {
     answer_.append(from, size);
     return static_cast<ssize_t>(size);
   }
-  void get_remote_ip_and_port(std::string&, int&) const override {}
+  void get_remote_ip_and_port(std::string& peer, int&) const override { peer = peer_; }
   void get_local_ip_and_port(std::string&, int&) const override {}
   [[nodiscard]] socket_t socket() const override { return INVALID_SOCKET; }
 
@@ -122,6 +122,7 @@ class TextStream final : public httplib::Stream {
 
  private:
   std::string_view request_;
+  const std::string& peer_;
   std::string answer_;
 };
 
@@ -163,8 +164,8 @@ class Http::Router : private httplib::Server {
     for (const Route& route : routes_) add(route);
   }
 
-  std::string answer(std::string_view request) {
-    TextStream stream(request);
+  std::string answer(std::string_view request, const std::string& peer) {
+    TextStream stream(request, peer);
     bool closed = false;
     process_request(stream, true, closed, nullptr);
     return stream.take_answer();
@@ -217,7 +218,7 @@ void Http::Router::add(const Route& route) {
         return true;
       });
     if (!route.answer) return void(response.status = 204);
-    const SharedText text = route.answer(request.body);
+    const SharedText text = route.answer(request.body, request.remote_addr);
     response.set_content(*text, route.type);
   };
   if (route.kind == Route::Kind::post) {
@@ -257,7 +258,7 @@ std::optional<std::size_t> Http::length(std::string_view received) {
   return received.size() < head + body ? std::nullopt : std::optional(head + body);
 }
 
-net::Protocol::Answer Http::answer(std::string_view request) const {
+net::Protocol::Answer Http::answer(std::string_view request, const std::string& peer) const {
   const auto end = request.find(kHeadEnd);
   if (end == std::string_view::npos || has_control(request.substr(0, end)))
     return {shared(refusal("400 Bad Request", "expected a head without control characters"))};
@@ -265,14 +266,15 @@ net::Protocol::Answer Http::answer(std::string_view request) const {
   const std::string line = request_line(head);
   std::string text =
       router_->answer(line + std::string(kLineEnd) + known_headers(head) + std::string(kLineEnd) +
-                      std::string(request.substr(end + kHeadEnd.size())));
+                          std::string(request.substr(end + kHeadEnd.size())),
+                      peer);
   const Route* events = router_->events();
   const bool is_stream = events != nullptr && text.starts_with("HTTP/1.1 200 ") &&
                          line.starts_with(fmt::format("GET {} ", events->path));
   return {shared(std::move(text)), is_stream};
 }
 
-SharedText Http::event() const { return router_->events()->answer({}); }
+SharedText Http::event() const { return router_->events()->answer({}, {}); }
 
 std::string Http::refusal(std::string_view status, const std::string& reason) {
   const std::string body = refusal_json(reason);

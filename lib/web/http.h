@@ -27,8 +27,9 @@ struct Route {
   Guard guard = Guard::page;
   Kind kind = Kind::get;
   std::string type;  // Content-Type of the answer; of events: of each event
-  /// Null: an answer without content. `body` is empty for `get` and `events`.
-  std::function<SharedText(std::string_view body)> answer = {};
+  /// Null: an answer without content. `body` is empty for `get` and `events`; `peer`: see
+  /// net::peer_text().
+  std::function<SharedText(std::string_view body, const std::string& peer)> answer = {};
 };
 
 /// Answers HTTP requests, each of which is a text: cpp-httplib parses the request and composes the
@@ -45,7 +46,8 @@ class Http {
   /// has to come. A body that is too long to be read does not count.
   [[nodiscard]] static std::optional<std::size_t> length(std::string_view received);
   /// Returns the answer to a request, with which the connection ends, or after which events follow.
-  [[nodiscard]] net::Protocol::Answer answer(std::string_view request) const;
+  [[nodiscard]] net::Protocol::Answer answer(std::string_view request,
+                                             const std::string& peer) const;
   /// Returns the next event; requires a route with events.
   [[nodiscard]] SharedText event() const;
   /// Returns an answer that needs no request. `status`: "503 Service Unavailable".

@@ -12,7 +12,8 @@ net::Protocol protocol_of(const Http& http, std::size_t threads) {
   return {
       .longest = net::kMostHttpRequest,
       .length = Http::length,
-      .answer = [&http](std::string_view request) { return http.answer(request); },
+      .answer = [&http](std::string_view request,
+                        const std::string& peer) { return http.answer(request, peer); },
       .too_long = shared(Http::refusal(
           "431 Request Header Fields Too Large",
           fmt::format("expected a request of at most {} bytes", net::kMostHttpRequest))),
@@ -26,16 +27,17 @@ net::Protocol protocol_of(const Http& http, std::size_t threads) {
 
 std::vector<Route> routes_of(Content content) {
   const auto page = shared(std::move(content.page));
-  std::vector<Route> routes = {
-      {.path = "/", .type = "text/html; charset=utf-8", .answer = [page](auto) { return page; }},
-      {.path = "/favicon.ico", .type = ""},
-      {.path = "/events",
-       .guard = Guard::token,
-       .kind = Route::Kind::events,
-       .type = "text/event-stream",
-       .answer = [state = std::move(content.state)](auto) {
-         return shared(fmt::format("data: {}\n\n", *state()));
-       }}};
+  std::vector<Route> routes = {{.path = "/",
+                                .type = "text/html; charset=utf-8",
+                                .answer = [page](auto, const auto&) { return page; }},
+                               {.path = "/favicon.ico", .type = ""},
+                               {.path = "/events",
+                                .guard = Guard::token,
+                                .kind = Route::Kind::events,
+                                .type = "text/event-stream",
+                                .answer = [state = std::move(content.state)](auto, const auto&) {
+                                  return shared(fmt::format("data: {}\n\n", *state()));
+                                }}};
   if (content.answer)
     routes.push_back({.path = "/do",
                       .guard = Guard::change,

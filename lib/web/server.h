@@ -17,9 +17,9 @@ namespace lw::web {
 struct Content {
   std::string page;                   // HTML, without data
   std::function<SharedText()> state;  // of the run: one line of JSON with its newline
-  /// The answer, as JSON, to a request of at most net::kMostBody bytes. Empty: the page only shows
-  /// the run.
-  std::function<SharedText(std::string_view request)> answer = {};
+  /// The answer, as JSON, to a request of at most net::kMostBody bytes of `peer`. Empty: the page
+  /// only shows the run.
+  std::function<SharedText(std::string_view request, const std::string& peer)> answer = {};
 };
 
 /// Returns the routes of a live page:

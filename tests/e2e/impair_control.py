@@ -122,10 +122,21 @@ class Control(unittest.TestCase):
         self.assertEqual(self.ctl('load', self.folder / 'other.toml')['rules'][0]['name'], 'short')
         self.ctl('set', 'short', 'loss=1')
         self.assertEqual(self.ctl('reset')['rules'][0]['loss'], 0)
+        self.assertEqual(self.ctl('undo')['rules'][0]['loss'], 1)
         self.assertIn('room', self.ctl('set', 'short', 'delay=10s', expect=2))
         report = self.stop(process)
         names = [rule['name'] for rule in report['directions'][0]['rules']]
         self.assertEqual(names, ['long haul', 'short', 'untouched'])
+        changes = report['changes']
+        self.assertEqual({one['by'] for one in changes}, {f'control, user {os.getuid()}'})
+        self.assertIn(('', '', 'file', str(self.folder / 'impair.toml'),
+                       str(self.folder / 'other.toml')),
+                      [(one['table'], one['name'], one['key'], one['before'], one['after'])
+                       for one in changes])
+        self.assertEqual([(one['before'], one['after']) for one in changes
+                          if (one['name'], one['key']) == ('short', 'loss')],
+                         [('', '1'), ('1', ''), ('', '1')])
+        self.assertEqual([one['since_first_frame_ns'] for one in changes], [None] * len(changes))
         self.assertIn('--control', self.ctl('show', expect=3))
         self.assertFalse(self.socket.exists())
 

@@ -58,7 +58,7 @@ class Replay(Scenario):
         write_pcap(self.folder / 'in.pcap', self.sent)
 
     def replay(self, profile, *options):
-        """{frame's number: when it left}, the ledger, the report."""
+        """{frame's number: when it left}, the ledger's records of frames, the report."""
         done = self.impair('replay', self.write('p.toml', profile), self.folder / 'in.pcap',
                            self.folder / 'out.pcap', '--json', '--ledger', self.folder / 'ledger',
                            *options)
@@ -66,10 +66,11 @@ class Replay(Scenario):
         received = read_pcap(self.folder / 'out.pcap')
         self.order = [number[data] for _, data in received if is_roce(data)]
         left = {number[data]: stamp - START for stamp, data in received}
-        ledger = [json.loads(line) for line in (self.folder / 'ledger').read_text().splitlines()]
+        self.ledger = [json.loads(line) for line in
+                       (self.folder / 'ledger').read_text().splitlines()]
         report = json.loads(done.stdout)
         self.assertTrue(report['identity_holds'])
-        return left, ledger, report
+        return left, [one for one in self.ledger if 'change' not in one], report
 
     def test_an_at_changes_keys_at_its_instant(self):
         left, _, report = self.replay(PATHS + '''
@@ -92,6 +93,57 @@ set = { loss = 0, delay = "3ms" }
             else:
                 self.assertEqual(left[i], i * GAP + 3_000_000)
         self.assertEqual(report['scenario'], {'done': 2, 'failed': 0, 'all': 2, 'latest_ns': 0})
+
+    def test_changes_are_logged_with_their_instants_and_frames(self):
+        """In the report, the ledger of both forms, the recording and the page."""
+        profile = PATHS + '''
+[[at]]
+name = "worse"
+time = "10ms"
+rule = "haul"
+set = { loss = 0.5, delay = "3ms" }
+[[flap]]
+name = "cut"
+port = "east"
+time = "20ms"
+down = "5ms"
+'''
+        page = self.folder / 'page.html'
+        recording = self.folder / 'c.pcapng'
+        _, _, report = self.replay(profile, '--html', page, '--capture', recording)
+        ledger = self.ledger
+        changes = report['changes']
+        self.assertEqual([(one['since_first_frame_ns'], one['by'], one['name'], one['key'],
+                           one['before'], one['after']) for one in changes],
+                         [(10_000_000, 'scenario "worse"', 'haul', 'delay', '"path"', '"3ms"'),
+                          (10_000_000, 'scenario "worse"', 'haul', 'loss', '0', '0.5'),
+                          (20_000_000, 'scenario "cut"', 'east', 'link', 'up', 'down'),
+                          (25_000_000, 'scenario "cut"', 'east', 'link', 'down', 'up')])
+        for one in changes:
+            self.assertEqual(one['time_ns'], START + one['since_first_frame_ns'])
+            # The frame of this instant comes after the change.
+            self.assertEqual(one['first_frame_west_to_east'], one['since_first_frame_ns'] // GAP)
+        self.assertEqual([one['change'] for one in ledger if 'change' in one], changes)
+        at = [i for i, one in enumerate(ledger) if 'change' in one]
+        for i in at:
+            before = [one['frame'] for one in ledger[:i] if 'frame' in one and one['time_in_ns'] <
+                      ledger[i]['change']['time_ns']]
+            self.assertEqual(len(before), sum('frame' in one for one in ledger[:i]))
+        self.impair('replay', self.folder / 'p.toml', self.folder / 'in.pcap',
+                    self.folder / 'out.pcap', '--ledger', self.folder / 'l.lwl')
+        printed = [json.loads(line) for line in
+                   self.impair('ledger', self.folder / 'l.lwl').stdout.splitlines()]
+        self.assertEqual(printed, ledger)
+        comments = subprocess.run(['tshark', '-r', recording, '-Y', 'frame.comment contains "change"',
+                                   '-T', 'fields', '-e', 'frame.comment'], capture_output=True,
+                                  text=True, check=True).stdout
+        self.assertEqual(comments.count('; change before frame'), 4)
+        self.assertIn('haul: loss 0 -> 0.5 (scenario "worse")', comments)
+        marks = page.read_text().count('stroke-dasharray=\\"3 4\\"')
+        self.assertEqual(marks, 2 * 4, 'each change in both plots over time')
+        text = self.impair('replay', self.folder / 'p.toml', self.folder / 'in.pcap',
+                           self.folder / 'out.pcap').stdout
+        self.assertIn('4 changes took effect:\n  at 10 ms; haul: delay', text)
 
     def test_a_ramp_is_a_staircase(self):
         left, _, _ = self.replay(PATHS + '''
@@ -182,7 +234,8 @@ times = 2
                     self.folder / 'out.pcap', '--ledger', self.folder / 'l.lwl')
         self.assertEqual(self.impair('ledger', self.folder / 'l.lwl').stdout, lines)
         content = (self.folder / 'l.lwl').read_bytes()
-        self.assertLess(len(content), 45 * lines.count('\n') + 100)
+        changes = sum(len(line) for line in lines.splitlines() if line.startswith('{"change"'))
+        self.assertLess(len(content), 45 * lines.count('\n') + changes + 100)
         (self.folder / 'cut.lwl').write_bytes(content[:-60])
         self.impair('ledger', self.folder / 'cut.lwl', expect=1)
         self.impair('ledger', self.folder / 'in.pcap', expect=1)
@@ -212,7 +265,7 @@ times = 2
             usual = 'pass' if i % 10 == 9 else 'delay'
             self.assertTrue(comment.startswith(f'{record["action"] if record else usual}; '
                                                f'frame {i}'), comment)
-        self.assertIn('drop; frame 1000; rule haul; stage outage', [s[1] for s in came])
+        self.assertIn('drop; frame 1001; rule haul; stage outage', [s[1] for s in came])
         self.assertTrue(any(', copy 1; rule haul' in s[1] for s in went))
         self.impair('replay', self.folder / 'p.toml', self.folder / 'in.pcap',
                     self.folder / 'out.pcap', '--capture', self.folder / 'c.pcap', expect=2)
@@ -389,6 +442,11 @@ signature = true
                              for d in report['directions']))
         ledger = [json.loads(line) for line in
                   self.impair('ledger', at / 'l.lwl').stdout.splitlines()]
+        changes = [r['change'] for r in ledger if 'change' in r]
+        ledger = [r for r in ledger if 'change' not in r]
+        self.assertEqual(changes, report['changes'])
+        self.assertEqual({one['by'] for one in changes[-1:]},
+                         {f'control, user {os.getuid()} "hit"'})
         self.assertEqual(sum(r['stage'] == 'outage' for r in ledger), outage)
         self.assertEqual(sum(r['action'] == 'link_down' for r in ledger), down)
         self.assertEqual([r['action'] for r in ledger if r['stage'] == 'event'], ['drop'])

@@ -123,6 +123,10 @@ class Requests(Box):
         answer = subprocess.run(ctl + ['undo'], capture_output=True, text=True, check=False)
         self.assertEqual((answer.returncode, 'no set, load or reset is left' in answer.stderr), (1, True))
         self.assertIn('no set, load or reset', self.do({'do': 'undo'})[1]['error'])
+        first, second = self.do({'do': 'show'})[1]['report']['changes']
+        self.assertRegex(first['by'], r'^page, 127\.0\.0\.1:\d+$')
+        self.assertEqual((first['key'], first['after'], second['before'], second['by']),
+                         ('loss', '"5%"', '"5%"', f'control, user {os.getuid()}'))
         answer = subprocess.run(ctl + ['preview', 'long haul', 'delay=3ms'], capture_output=True, text=True, check=True)
         self.assertIn('in flight each way: 100.00 Gb/s x 3 ms = 37.50 MB', answer.stdout)
         self.assertEqual(self.do({'do': 'show'})[1]['rules'][0]['delay_ns'], 1_000_000)

@@ -21,7 +21,7 @@ const Http& page() {
       lw::web::routes_of({.page = std::string(1000, 'p'),
                           .state = [] { return lw::net::shared(std::string(kSecret) + "\n"); },
                           .answer =
-                              [](std::string_view body) {
+                              [](std::string_view body, const std::string& /*peer*/) {
                                 if (body.size() > lw::net::kMostBody) std::abort();
                                 return lw::net::shared(std::string(kSecret));
                               }}));
@@ -34,13 +34,13 @@ const Http& metrics() {
       {{.path = "/metrics",
         .guard = lw::web::Guard::scraper,
         .type = "text/plain",
-        .answer = [](auto) { return lw::net::shared("one 1\n"); }}});
+        .answer = [](auto, const auto&) { return lw::net::shared("one 1\n"); }}});
   return http;
 }
 
 void check(const Http& http, std::string_view request) {
   constexpr std::size_t kFixed = 2000;  // the page, and its headers
-  const auto answer = http.answer(request);
+  const auto answer = http.answer(request, "192.0.2.1:1");
   if (!answer.text->starts_with("HTTP/1.1 ") || answer.text->size() > request.size() + kFixed)
     std::abort();
   const bool shown = answer.is_stream || answer.text->find(kSecret) != std::string::npos;

@@ -11,6 +11,7 @@
 
 #include "config/impair/scenario.h"
 #include "config/toml/document.h"
+#include "config/toml/key_values.h"
 #include "core/error.h"
 #include "core/expectation.h"
 #include "emulator/events/event.h"
@@ -51,6 +52,8 @@ struct ImpairProfile {
   Acts acts = std::make_shared<const std::vector<Act>>();  // all acts of the scenario
   std::vector<ScenarioStep> scenario;  // steps of the timed acts, in order of time
   Duration longest_later{};            // longest delay that any act sets
+  /// All keys but those of the acts, of a version that ProfileSource read; otherwise null.
+  std::shared_ptr<const std::vector<KeyValue>> keys = {};
 
   /// Longest delay of any rule, at the start or after an act.
   [[nodiscard]] Duration longest_delay() const noexcept;

@@ -18,6 +18,13 @@ Result<void> apply_all(Document& document, std::span<const Edit> edits) {
   return {};
 }
 
+/// Returns the keys of an edited document, for ImpairProfile::keys.
+auto keys_of(Document& document) {
+  expand_path_alone(document);
+  return std::make_shared<const std::vector<KeyValue>>(
+      key_values(document.value(), {"at", "protection", "flap"}));
+}
+
 void set_entry(Entries& entries, const std::string& key, Value value) {
   std::erase_if(entries, [&](const Entry& entry) { return entry.key == key; });
   const Position at = value.at;
@@ -79,6 +86,7 @@ Result<ProfileSource::Reading> ProfileSource::read(std::string_view text, FileNa
   if (auto laid = lay_out(*profile, *document, stop); !laid) return std::unexpected(laid.error());
   if (auto tried = try_commands(*profile, *document, stop); !tried)
     return std::unexpected(tried.error());
+  profile->keys = keys_of(*document);
   std::shared_ptr<const ProfileSource> source(new ProfileSource(std::move(rest), profile->acts));
   return Reading{std::move(*profile), std::move(source)};
 }
@@ -95,7 +103,9 @@ Result<ImpairProfile> ProfileSource::with(std::span<const Edit> edits,
   if (!document) return std::unexpected(document.error());
   if (texts != Diagnostics::Texts::shown) document->hide(texts);
   auto profile = read_static_profile(*document);
-  if (profile) profile->acts = acts_;
+  if (!profile) return profile;
+  profile->acts = acts_;
+  profile->keys = keys_of(*document);
   return profile;
 }
 

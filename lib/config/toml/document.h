@@ -102,6 +102,9 @@ class Document {
   /// The root table. Valid as long as the document, which may be moved.
   [[nodiscard]] Table root() { return Table{content_->root, content_->diagnostics}; }
 
+  /// The root as a value.
+  [[nodiscard]] const Value& value() const { return content_->root; }
+
   /// All recorded errors, or success.
   [[nodiscard]] Result<void> verdict() const { return content_->diagnostics.verdict(); }
 

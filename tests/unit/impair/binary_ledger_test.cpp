@@ -114,6 +114,31 @@ TEST(BinaryLedger, ReadsVersionOne) {
     EXPECT_EQ(lines[i], ledger_line(records[i], kRules, 0));
 }
 
+TEST(BinaryLedger, ChangesKeepTheirPlacesAmongTheRecords) {
+  const auto records = some_records();
+  std::string file;
+  binary_ledger::put_header(file);
+  binary_ledger::put_names(file, kRules);
+  binary_ledger::put_change(file, R"({"change":{"key":"a"}})");
+  binary_ledger::put_records(file, records, 0);
+  binary_ledger::put_change(file, R"({"change":{"key":"b"}})");
+  binary_ledger::put_end(file, records.size(), 0);
+  std::vector<std::string> seen;
+  const auto end = binary_ledger::read(
+      std::as_bytes(std::span(file)),
+      [&](const auto&, const auto&) { seen.emplace_back("record"); },
+      [&](std::string_view change) { seen.emplace_back(change); });
+  ASSERT_TRUE(end) << end.error();
+  EXPECT_EQ(seen.front(), R"({"change":{"key":"a"}})");
+  EXPECT_EQ(seen.back(), R"({"change":{"key":"b"}})");
+  EXPECT_EQ(seen.size(), records.size() + 2);
+  std::string wrong;
+  binary_ledger::put_header(wrong);
+  binary_ledger::put_change(wrong, "no JSON");
+  EXPECT_THAT(binary_ledger::read(std::as_bytes(std::span(wrong)), {}).error(),
+              HasSubstr("byte 24: expected a change as JSON"));
+}
+
 TEST(BinaryLedger, EveryTruncationAndEveryNonsenseIsTold) {
   const std::string file = file_of(some_records());
   std::vector<std::string> lines;

@@ -44,33 +44,33 @@ class ControlTest : public testing::Test {
   std::pair<std::string, std::uint32_t> recorded_;
   LiveProfile::Point before_;
   LiveProfile live_{LiveProfile::parse(kProfile, {"p.toml"}).value()};
-  Control control_{{.set = [this](auto edits) { return change(live_.with(edits)); },
-                    .load = [this](const auto& file) { return change(live_.loaded(file)); },
-                    .reset = [this] { return change(live_.unedited()); },
-                    .undo = [this] { return change(live_.back_to(before_)); },
-                    .command = [this](const config::Command& command) -> Result<void> {
-                      if (auto steps = live_.on_command(command); !steps)
-                        return std::unexpected(steps.error());
-                      commands_.push_back(command);
-                      return {};
-                    },
-                    .preview = [this](auto edits) -> Result<config::ImpairProfile> {
-                      auto next = live_.with(edits);
-                      if (!next) return std::unexpected(next.error());
-                      return next->profile;
-                    },
-                    .profile = [this] { return live_.now().profile; },
-                    .snapshot = [] { return sound_report(); },
-                    .records = []() -> Result<std::vector<std::string>> {
-                      return std::vector<std::string>{R"({"frame":1})", R"({"frame":2})"};
-                    },
-                    .record = [this](const std::string& file, std::uint32_t bytes) -> Result<void> {
-                      recorded_ = {file, bytes};
-                      return {};
-                    },
-                    .stop_recording = []() -> Result<CaptureReport> {
-                      return CaptureReport{.file = "one.pcapng", .frames = 7, .skipped = 2};
-                    }}};
+  Control control_{
+      {.set = [this](auto edits, const auto& /*by*/) { return change(live_.with(edits)); },
+       .load = [this](const auto& file, const auto& /*by*/) { return change(live_.loaded(file)); },
+       .reset = [this](const auto& /*by*/) { return change(live_.unedited()); },
+       .undo = [this](const auto& /*by*/) { return change(live_.back_to(before_)); },
+       .command = [this](const config::Command& command, const auto& /*by*/) -> Result<void> {
+         if (auto steps = live_.on_command(command); !steps) return std::unexpected(steps.error());
+         commands_.push_back(command);
+         return {};
+       },
+       .preview = [this](auto edits) -> Result<config::ImpairProfile> {
+         auto next = live_.with(edits);
+         if (!next) return std::unexpected(next.error());
+         return next->profile;
+       },
+       .profile = [this] { return live_.now().profile; },
+       .snapshot = [] { return sound_report(); },
+       .records = []() -> Result<std::vector<std::string>> {
+         return std::vector<std::string>{R"({"frame":1})", R"({"frame":2})"};
+       },
+       .record = [this](const std::string& file, std::uint32_t bytes) -> Result<void> {
+         recorded_ = {file, bytes};
+         return {};
+       },
+       .stop_recording = []() -> Result<CaptureReport> {
+         return CaptureReport{.file = "one.pcapng", .frames = 7, .skipped = 2};
+       }}};
 };
 
 TEST_F(ControlTest, ACommandIsByNameOrSaysAllItself) {

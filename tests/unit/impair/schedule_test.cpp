@@ -19,8 +19,8 @@ std::vector<std::string> order(Schedule& schedule, std::optional<Instant> zero) 
 TEST(Schedule, GoesByTimeWhateverTheOrigin) {
   const auto fill = [](Schedule& schedule) {
     schedule.begin(std::vector{step(10, "a"), step(30, "b")});
-    schedule.add(std::vector{step(5, "x"), step(30, "y")}, instant_from_ns(100));
-    schedule.add(std::vector{step(2, "w")}, instant_from_ns(110));
+    schedule.add(std::vector{step(5, "x"), step(30, "y")}, instant_from_ns(100), "control");
+    schedule.add(std::vector{step(2, "w")}, instant_from_ns(110), "control");
   };
   Schedule schedule;
   fill(schedule);
@@ -43,7 +43,7 @@ TEST(Schedule, ALoadedScenarioTakesTheOldOnesPlaceAndBeginsNow) {
 TEST(Schedule, NamesTheActsWhoseStepsAreOverdue) {
   Schedule schedule;
   schedule.begin(std::vector{step(10, "a"), step(20, "a"), step(30, "b"), step(40, "a")});
-  schedule.add(std::vector{step(5, "x")}, instant_from_ns(1000));
+  schedule.add(std::vector{step(5, "x")}, instant_from_ns(1000), "control");
   EXPECT_TRUE(schedule.overdue(std::nullopt, instant_from_ns(1000)).empty());
   EXPECT_TRUE(schedule.overdue(instant_from_ns(990), instant_from_ns(999)).empty());
   const auto overdue = schedule.overdue(instant_from_ns(990), instant_from_ns(1020));

@@ -50,7 +50,9 @@ std::string ask(const std::string& path, const std::string& request) {
   return answer;
 }
 
-Protocol::Answer echo(std::string_view request) { return {shared(fmt::format("<{}>", request))}; }
+Protocol::Answer echo(std::string_view request, const std::string& /*peer*/ = {}) {
+  return {shared(fmt::format("<{}>", request))};
+}
 
 ListeningSocket listen_at(const std::string& path) {
   return ListeningSocket::open(SocketAddress::unix_path(path).value()).value();
@@ -58,7 +60,7 @@ ListeningSocket listen_at(const std::string& path) {
 
 /// Answers "one" with "<one>", and "long" with a MiB.
 Protocol lines(std::size_t threads = kAnswerThreads) {
-  const auto answer = [](std::string_view request) {
+  const auto answer = [](std::string_view request, const std::string& /*peer*/) {
     return request == "long" ? Protocol::Answer{shared(std::string(1U << 20, 'l'))} : echo(request);
   };
   return {.longest = kMostControlRequest,
@@ -127,7 +129,8 @@ TEST(RequestServer, ASlowAnswerDelaysNoOtherOne) {
   const std::string path = folder.at("ctl");
   std::promise<void> go_on;
   Protocol protocol = lines();
-  protocol.answer = [&, waits = go_on.get_future().share()](std::string_view request) {
+  protocol.answer = [&, waits = go_on.get_future().share()](std::string_view request,
+                                                            const std::string& /*peer*/) {
     if (request == "slow") waits.wait();
     return echo(request);
   };
@@ -146,7 +149,7 @@ TEST(RequestServer, AnAnswerThatFailsEndsItsConnectionOnly) {
   const Folder folder;
   const std::string path = folder.at("ctl");
   Protocol protocol = lines();
-  protocol.answer = [](std::string_view request) {
+  protocol.answer = [](std::string_view request, const std::string& /*peer*/) {
     if (request == "large") throw std::bad_alloc();
     return echo(request);
   };

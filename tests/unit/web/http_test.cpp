@@ -27,7 +27,7 @@ class Page : public testing::Test {
   net::Protocol::Answer ask(std::string_view text) const {
     const auto length = Http::length(text);
     EXPECT_TRUE(length) << text;
-    return http_.answer(text.substr(0, length.value_or(0)));
+    return http_.answer(text.substr(0, length.value_or(0)), "192.0.2.1:40123");
   }
   std::string get(std::string_view path, std::string_view headers) const {
     return *ask(fmt::format("GET {} HTTP/1.1\r\n{}\r\n", path, headers)).text;
@@ -42,9 +42,9 @@ class Page : public testing::Test {
   Http http_{Access(Address::of_page("9092").value(), "0123456789abcdef"),
              routes_of({.page = std::string(100'000, 'p'),
                         .state = [] { return shared("{}\n"); },
-                        .answer = [](std::string_view body) -> SharedText {
+                        .answer = [](std::string_view body, const std::string& peer) -> SharedText {
                           if (body == "large") throw std::bad_alloc();
-                          return shared(fmt::format("<{}>", body));
+                          return shared(fmt::format("<{}> of {}", body, peer));
                         }})};
 };
 
