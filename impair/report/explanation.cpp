@@ -185,7 +185,12 @@ void words(Of<emulator::Order> /*stage*/, const RuleConfig& rule, Statements& ou
 void words(Of<emulator::Reorder> /*stage*/, const RuleConfig& rule, Statements& out) {
   const emulator::ReorderConfig& reorder = *rule.reorder;
   std::string text = fmt::format("Reorder {} of the frames: ", percent(reorder.fraction));
-  if (reorder.frames == 0) {
+  if (reorder.gap > 0) {
+    text += "send each ahead, without the delay";
+    if (reorder.gap > 1)
+      text += fmt::format(", after at least {} that have it",
+                          plural(reorder.gap - 1, "frame", "frames"));
+  } else if (reorder.frames == 0) {
     text += fmt::format("hold each back by {}", format_duration(reorder.by));
   } else {
     text += reorder.swap ? std::string("each changes places with the next")

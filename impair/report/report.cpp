@@ -176,6 +176,11 @@ std::string port_line(const PortReport& port) {
     text +=
         "  raise it as root: ip link set INTERFACE mtu BYTES (veth: at both ends; a second VLAN "
         "tag needs 4 more)\n";
+  if (port.unsent_dropped > 0)
+    text +=
+        "  an interface drops what it has refused for 20 ms: its queue is full, or, of a veth, the "
+        "far "
+        "end's MTU is smaller than the frame: compare both with ip link show\n";
   return text;
 }
 

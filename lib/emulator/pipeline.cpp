@@ -113,7 +113,7 @@ RuleFifos Pipeline::lines_for(const RuleConfig& rule) {
   }
   lines.usual = rule.varies() ? own_line() : shared_line(rule.delay.value_or(Duration{}));
   // Frames that are held back by a constant time keep their order among themselves.
-  if (rule.reorder && rule.reorder->frames == 0) lines.late = own_line();
+  if (rule.reorder && rule.reorder->by.count() > 0) lines.late = own_line();
   return lines;
 }
 

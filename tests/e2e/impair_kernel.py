@@ -329,6 +329,17 @@ class Kernel(unittest.TestCase):
         self.assertGreaterEqual(east['unsent_too_long'], 1)
 
     @longwire_test.real_time
+    def test_an_mtu_that_the_far_end_lowers_is_suspected(self):
+        """The box cannot see the far end's MTU, only that frames are refused."""
+        box = self.start()
+        self.ping('10.9.0.2', 1400)
+        ip('-n', EAST, 'link', 'set', 'far', 'mtu', '1000')
+        with self.assertRaises(AssertionError):
+            self.ping('10.9.0.2', 1400)
+        east = next(port for port in self.finish(box, code=1)['ports'] if port['side'] == 'east')
+        self.assertEqual((east['unsent_too_long'], east['unsent_dropped'] > 0), (0, True))
+
+    @longwire_test.real_time
     def test_losses_of_the_ring_are_missed(self):
         """The box is stopped while more frames arrive than the kernel's ring holds."""
         box = self.start()

@@ -97,7 +97,8 @@ def mark(draw):
 
 
 def reorder(draw):
-    how = draw.choice([{'frames': draw.randint(1, 9)}, {'time': span}, {'swap': 'true'}])
+    how = draw.choice([{'frames': draw.randint(1, 9)}, {'time': span}, {'swap': 'true'},
+                       {'ahead': 'true'}, {'ahead': 'true', 'gap': draw.randint(1, 9)}])
     return table(draw, {'fraction': share} | how)
 
 

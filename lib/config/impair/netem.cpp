@@ -18,6 +18,7 @@
 #include "core/quantity.h"
 #include "emulator/path.h"
 #include "emulator/stages/keys.h"
+#include "emulator/stages/reorder.h"
 
 namespace lw::config {
 namespace {
@@ -37,6 +38,11 @@ constexpr NetemUnit kNetemRates[] = {
     {"tbps", 8e12},  {"kibit", 1024},   {"mibit", 0x1p20}, {"gibit", 0x1p30}, {"tibit", 0x1p40},
     {"kibps", 8192}, {"mibps", 0x1p23}, {"gibps", 0x1p33}, {"tibps", 0x1p43}};
 
+constexpr NetemUnit kTcSizes[] = {{"", 1},          {"b", 1},        {"k", 1024},
+                                  {"kb", 1024},     {"m", 0x1p20},   {"mb", 0x1p20},
+                                  {"g", 0x1p30},    {"gb", 0x1p30},  {"kbit", 1024 / 8.0},
+                                  {"mbit", 0x1p17}, {"gbit", 0x1p27}};
+
 /// Linux's default of `limit`, and the longest Ethernet frame without FCS that it then holds.
 constexpr std::uint64_t kNetemLimit = 1000, kLongestFrame = 1514;
 
@@ -47,8 +53,9 @@ constexpr std::int64_t kMostCounted = 1'000'000'000'000;
 struct NetemParameters {
   double delay_ns = 0, jitter_ns = 0;
   std::string distribution;
-  std::string loss, corrupt;                          // TOML values; empty: absent
-  std::optional<double> independent_loss, duplicate;  // in per cent
+  std::string loss, corrupt;                                   // TOML values; empty: absent
+  std::optional<double> independent_loss, duplicate, reorder;  // in per cent
+  std::optional<std::uint64_t> gap;
   bool ecn = false;
   std::optional<double> rate;  // b/s
   std::int64_t overhead = 0;   // bytes per frame
@@ -85,11 +92,33 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return words;
 }
 
+/// Qdiscs that are neither netem nor tbf, and the words of classes and filters.
+constexpr std::string_view kOtherQdiscs[] = {
+    "bfifo",   "cake",   "cbs",    "class",    "clsact",  "codel", "drr",        "ets",
+    "etf",     "filter", "fq",     "fq_codel", "fq_pie",  "hfsc",  "hhf",        "htb",
+    "ingress", "mq",     "mqprio", "multiq",   "noqueue", "pfifo", "pfifo_fast", "pie",
+    "prio",    "qfq",    "red",    "sfb",      "sfq",     "taprio"};
+
+/// Refuses what is not one qdisc of a known kind.
+Result<void> check_qdisc(std::span<const std::string_view> words) {
+  if (std::ranges::count(words, "qdisc") > 1 || std::ranges::count(words, "tc") > 1)
+    return lw::fail(
+        "expected one qdisc, found several: translate each by its own, and write their "
+        "rules into one profile");
+  const auto other = std::ranges::find_first_of(words, kOtherQdiscs);
+  if (other == words.end()) return {};
+  return lw::fail(fmt::format(
+      "{}: expected netem or tbf: a rule has one delay and one queue, first in, first out, for all "
+      "frames that it matches; of several classes, make a rule each, with its match",
+      *other));
+}
+
 /// Reads words one by one. Keeps the first error.
 class NetemWords {
  public:
   explicit NetemWords(std::vector<std::string_view> words) : words_(std::move(words)) {
-    const auto name = std::ranges::find(words_, "netem");
+    auto name = std::ranges::find(words_, "netem");
+    if (name == words_.end()) name = std::ranges::find(words_, "tbf");
     if (name != words_.end()) at_ = static_cast<std::size_t>(name - words_.begin()) + 1;
     skip_place();
   }
@@ -116,6 +145,12 @@ class NetemWords {
   std::optional<double> rate(std::string_view of) {
     return number(of, "a rate such as 10gbit", true, [](std::string_view word) {
       return scaled_number(word, kNetemRates, kHighestRate);
+    });
+  }
+  /// Reads a number of bytes.
+  std::optional<double> size(std::string_view of) {
+    return number(of, "a size such as 32kb", true, [](std::string_view word) {
+      return scaled_number(word.substr(0, word.find('/')), kTcSizes, kMostCounted);
     });
   }
   /// Reads a number up to kMostCounted.
@@ -259,16 +294,16 @@ void take_parameter(NetemWords& words, NetemParameters& all) {
     }
     return take_correlation(words, name, all);
   }
-  if (name == "limit" || name == "seed") {
-    const auto value = name == "limit" ? words.count(name) : words.seed();
-    if (value) (name == "limit" ? all.limit : all.seed) = static_cast<std::uint64_t>(*value);
+  if (name == "limit" || name == "seed" || name == "gap") {
+    const auto value = name == "seed" ? words.seed() : words.count(name);
+    auto& place = name == "limit" ? all.limit : name == "seed" ? all.seed : all.gap;
+    if (value) place = static_cast<std::uint64_t>(*value);
     return;
   }
-  if (name == "reorder" || name == "gap")
-    return words.fail(fmt::format(
-        "{} has no equivalent: netem sends a share of the packets without the delay. A rule's "
-        "`reorder` holds frames back instead: reorder = {{ fraction = \"1%\", time = \"10us\" }}",
-        name));
+  if (name == "reorder") {
+    all.reorder = words.share(name);
+    return take_correlation(words, name, all);
+  }
   if (name == "slot")
     return words.fail("slot has no equivalent; a queue's rate and buffer limit what passes");
   constexpr std::array<std::string_view, 11> kNames = {
@@ -278,6 +313,18 @@ void take_parameter(NetemWords& words, NetemParameters& all) {
   words.fail(
       fmt::format("unknown parameter of netem: \"{}\"{}", name,
                   near.empty() ? std::string() : fmt::format("; did you mean \"{}\"?", near)));
+}
+
+/// Returns the key reorder: netem sends a share of the packets at once, of those that come at least
+/// `gap` after the last one (sch_netem.c).
+std::string reorder_line(NetemParameters& all) {
+  if (!all.reorder || *all.reorder == 0) return {};
+  if (all.rate)
+    all.differences.push_back(
+        "netem sends a reordered packet ahead of those that wait for the rate, too; here it waits "
+        "for the link, and leaves without the delay.");
+  const std::string gap = all.gap.value_or(1) > 1 ? fmt::format(", gap = {}", *all.gap) : "";
+  return fmt::format("reorder = {{ fraction = \"{}%\", ahead = true{} }}\n", *all.reorder, gap);
 }
 
 /// Returns "90ms": in the largest unit in which the number is whole.
@@ -390,7 +437,7 @@ std::string profile_text(NetemParameters& all, std::string_view text, const Nete
     rule += fmt::format(
         "corrupt = {{ probability = \"{}\", bits = 1, part = \"frame\", icrc = \"wrong\" }}\n",
         all.corrupt);
-  rule += queue_lines(all) + delay_lines(all, setting);
+  rule += queue_lines(all) + delay_lines(all, setting) + reorder_line(all);
   const std::string capacity = capacity_lines(all);
   std::string head = "# netem";
   for (const std::string_view word :
@@ -408,10 +455,70 @@ std::string profile_text(NetemParameters& all, std::string_view text, const Nete
       head, capacity, setting.direction, rule);
 }
 
+/// The parameters of a tbf (tc-tbf(8)); sizes in bytes.
+struct TbfParameters {
+  std::optional<double> rate, burst, limit, latency_ns;
+  std::int64_t overhead = 0;
+};
+
+void take_tbf_parameter(NetemWords& words, TbfParameters& all) {
+  const std::string_view name = words.next();
+  if (name == "rate") return static_cast<void>(all.rate = words.rate(name));
+  if (name == "burst" || name == "buffer" || name == "maxburst")
+    return static_cast<void>(all.burst = words.size(name));
+  if (name == "limit") return static_cast<void>(all.limit = words.size(name));
+  if (name == "latency" || name == "lat")
+    return static_cast<void>(all.latency_ns = words.time(name));
+  if (name == "overhead") return static_cast<void>(all.overhead = words.count(name).value_or(0));
+  if (name == "peakrate" || name == "mtu" || name == "minburst" || name == "linklayer" ||
+      name == "mpu")
+    return words.fail(fmt::format("{} of a tbf has no equivalent: a queue has one rate", name));
+  words.fail(fmt::format("unknown parameter of tbf: \"{}\"", name));
+}
+
+/// Translates a token bucket filter: its rate, and its limit as the buffer.
+Result<NetemProfile> profile_of_tbf(NetemWords words, const NetemSetting& setting) {
+  TbfParameters all;
+  while (!words.ended()) take_tbf_parameter(words, all);
+  if (words.error()) return std::unexpected(*words.error());
+  if (!all.rate || !all.burst || all.limit.has_value() == all.latency_ns.has_value())
+    return fail(
+        "tbf: expected a rate, a burst, and a limit or a latency, such as "
+        "\"tbf rate 1gbit burst 32kb latency 400ms\"");
+  if (*all.rate < emulator::kSlowestRate)
+    return fail(fmt::format("rate: expected at least 1kbit, found {}bit", *all.rate));
+  // As tc computes it.
+  const double buffer =
+      all.limit ? *all.limit : *all.rate / 8 * *all.latency_ns * 1e-9 + *all.burst;
+  if (buffer < 1 || buffer > static_cast<double>(emulator::kLargestBuffer))
+    return fail(fmt::format("tbf: expected room for 1 byte to 4 GiB, found {:.0f} bytes", buffer));
+  NetemProfile profile;
+  profile.differences.push_back(
+      fmt::format("After a pause, a tbf lets {:.0f} bytes pass at once, at the rate of the line; "
+                  "here each frame "
+                  "takes its time at the rate, from the first on.",
+                  *all.burst));
+  const long long rate = std::llround(*all.rate);
+  profile.toml = fmt::format(
+      "# tbf\n# {}\n\n[capacity]\nrate = \"{}b/s\"\n\n[[rule]]\nname = \"tbf\"\nmatch = \"all\"  # "
+      "as "
+      "tbf: every frame, not only RoCEv2\ndirection = \"{}\"\nqueue = {{ rate = \"{}b/s\", buffer "
+      "= "
+      "\"{}B\", overhead = \"{}B\" }}\n",
+      profile.differences[0], std::max(rate, 1'000'000LL), setting.direction, rate,
+      std::llround(buffer), all.overhead);
+  return profile;
+}
+
 }  // namespace
 
 Result<NetemProfile> profile_of_netem(std::string_view text, const NetemSetting& setting) {
-  NetemWords words(words_of(text));
+  const auto all_words = words_of(text);
+  if (auto known = check_qdisc(all_words); !known) return std::unexpected(known.error());
+  NetemWords words(all_words);
+  if (std::ranges::find(all_words, "netem") == all_words.end() &&
+      std::ranges::find(all_words, "tbf") != all_words.end())
+    return profile_of_tbf(std::move(words), setting);
   if (words.ended()) return fail("expected parameters of netem, such as \"delay 100ms loss 1%\"");
   NetemParameters all;
   while (!words.ended()) take_parameter(words, all);
@@ -423,6 +530,15 @@ Result<NetemProfile> profile_of_netem(std::string_view text, const NetemSetting&
                     emulator::kLargestBuffer / kLongestFrame, all.most_packets()));
   if (!all.distribution.empty() && all.jitter_ns == 0)
     return fail("distribution: expected a delay with jitter, such as \"delay 100ms 10ms\"");
+  if (all.reorder && all.delay_ns == 0)
+    return fail(
+        "reorder: expected a delay, which the reordered packets do not have, such as "
+        "\"delay 100ms reorder 25%\"");
+  if (all.gap.value_or(0) > 0 && !all.reorder)
+    return fail("gap: expected reorder, such as \"delay 100ms reorder 25% gap 5\"");
+  if (all.gap.value_or(0) > emulator::ReorderConfig::kMostGap)
+    return fail(fmt::format("gap: expected at most {}, found {}", emulator::ReorderConfig::kMostGap,
+                            *all.gap));
   NetemProfile profile;
   profile.toml = profile_text(all, text, setting);
   profile.differences = std::move(all.differences);

@@ -23,9 +23,9 @@ struct NetemSetting {
 };
 
 /// Translates the parameters of `tc qdisc ... netem`, with or without the words before "netem":
-/// "delay 100ms 10ms loss 1%". Units are those of tc: a time without a unit is in us, and "kbps"
-/// means kilobytes per second. (tc-netem(8), iproute2 6.1) Errors name the word and what was
-/// expected, and parameters that have no equivalent.
+/// "delay 100ms 10ms loss 1%"; or those of `tc qdisc ... tbf`, with "tbf". Units are those of tc: a
+/// time without a unit is in us, and "kbps" means kilobytes per second. (tc-netem(8), iproute2 6.1)
+/// Errors name the word and what was expected, and parameters that have no equivalent.
 Result<NetemProfile> profile_of_netem(std::string_view text, const NetemSetting& setting = {});
 
 }  // namespace lw::config

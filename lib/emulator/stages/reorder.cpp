@@ -10,11 +10,9 @@
 namespace lw::emulator {
 namespace {
 
-/// Returns the share of frames that is held back: every frame draws, except frames that overtake a
-/// held one.
-double share_held(const ReorderConfig& reorder) noexcept {
-  if (!reorder.swap) return reorder.fraction;
-  return reorder.fraction / (1 + reorder.fraction * reorder.frames);
+/// Returns the share of frames that is picked: every frame draws, except the spared ones.
+double share_picked(const ReorderConfig& reorder) noexcept {
+  return reorder.fraction / (1 + reorder.fraction * reorder.spared());
 }
 
 }  // namespace
@@ -25,7 +23,9 @@ Reorder::Reorder(const RuleConfig& rule, const StageSetup& setup) noexcept
     : config_(*rule.reorder),
       fraction_(rule.reorder->fraction),
       chance_(setup.chance(rule.name, kName)),
-      line_(setup.lines.late) {}
+      line_(setup.lines.late),
+      // As in netem, frames before the first one that is sent ahead count as well.
+      spared_(rule.reorder->gap > 0 ? rule.reorder->gap - 1 : 0) {}
 
 void Reorder::read(const StageKeys& rule, Settings& settings) {
   const auto table = rule.table(kName);
@@ -37,21 +37,30 @@ void Reorder::read(const StageKeys& rule, Settings& settings) {
   reorder.frames =
       table->integer<std::uint32_t>("frames", 1, ReorderConfig::kMostOvertaking).value_or(0);
   reorder.by = table->get_or("time", read_positive_time, Duration{});
-  const int ways = int{reorder.swap} + int{table->has("frames")} + int{table->has("time")};
+  const bool ahead = table->boolean("ahead").value_or(false);
+  const int ways =
+      int{reorder.swap} + int{ahead} + int{table->has("frames")} + int{table->has("time")};
   if (ways != 1)
-    table->refuse("expected one of frames = 3, time = \"10us\" and swap = true, found " +
-                  std::to_string(ways));
+    table->refuse(
+        "expected one of frames = 3, time = \"10us\", swap = true and ahead = true, found " +
+        std::to_string(ways));
   if (reorder.swap) reorder.frames = 1;
+  const auto gap = table->integer<std::uint32_t>("gap", 1, ReorderConfig::kMostGap);
+  if (gap && !ahead) table->refuse("gap", "expected beside ahead = true");
+  if (ahead) reorder.gap = gap.value_or(1);
   reorder.at_most = table->get_or("at_most", read_positive_time, reorder.at_most);
-  if (table->has("at_most") && table->has("time"))
-    table->refuse("at_most", "expected beside frames or swap, found beside time, which says it");
+  if (table->has("at_most") && (table->has("time") || ahead))
+    table->refuse("at_most", "expected beside frames or swap");
   table->finish();
 }
 
 void Reorder::describe(const RuleConfig& rule, StageTexts& texts) {
   const ReorderConfig& reorder = *rule.reorder;
   std::string text = percent(reorder.fraction) + " of the frames ";
-  if (reorder.frames == 0) {
+  if (reorder.gap > 0) {
+    text += "sent ahead, without the delay";
+    if (reorder.gap > 1) text += fmt::format(", at least {} frames apart", reorder.gap);
+  } else if (reorder.frames == 0) {
     text += fmt::format("held back by {}", format_duration(reorder.by));
   } else {
     text += reorder.swap ? "change places with the next"
@@ -62,9 +71,10 @@ void Reorder::describe(const RuleConfig& rule, StageTexts& texts) {
 }
 
 void Reorder::audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks) {
+  // Spared frames make the number of picked ones vary less than draws of each frame would.
   if (stats.reorderable > 0)
-    checks.push_back(binomial(kNumber, "held back", stats.reorderable, stats.by(kNumber),
-                              share_held(*rule.reorder)));
+    checks.push_back(binomial(kNumber, rule.reorder->gap > 0 ? "sent ahead" : "held back",
+                              stats.reorderable, stats.by(kNumber), share_picked(*rule.reorder)));
 }
 
 void Reorder::add_ample(const RuleConfig& rule, AmpleDelay& ample) noexcept {

@@ -10,9 +10,13 @@
 namespace lw::emulator {
 
 /// Holds back a share of the frames: for a time, or until `frames` later frames of the rule have
-/// been sent on. A held frame then leaves directly after the last of these.
+/// been sent on. A held frame then leaves directly after the last of these. Or sends a share ahead:
+/// they leave at once, without the delay.
 struct ReorderConfig {
   double fraction = 0;
+  /// Above 0: sends frames ahead. At least gap - 1 frames between two of them have the delay, as
+  /// with netem's gap.
+  std::uint32_t gap = 0;
   std::uint32_t frames = 0;  // 1..kMostOvertaking; 0: by `by`
   Duration by{};
   /// Longest wait for overtaking frames, after the frame's own release.
@@ -21,10 +25,15 @@ struct ReorderConfig {
   bool swap = false;
 
   static constexpr std::uint32_t kMostOvertaking = 4096;
+  static constexpr std::uint32_t kMostGap = 1'000'000'000;
+  /// Number of frames after a picked one that are not picked.
+  [[nodiscard]] std::uint32_t spared() const noexcept {
+    return gap > 0 ? gap - 1 : swap ? frames : 0;
+  }
   friend bool operator==(const ReorderConfig&, const ReorderConfig&) = default;
 };
 
-/// Decides which frames are held back. The link holds them back.
+/// Decides which frames are held back or sent ahead. The link holds them back.
 class Reorder {
  public:
   static constexpr Stage kNumber = Stage::reorder;
@@ -47,9 +56,12 @@ class Reorder {
   void apply(Passage& p, Stats& stats) noexcept {
     ++stats.reorderable;
     p.decision.overtakes = config_.frames > 0;
-    if (!holds(p.number, p.copy)) return;
+    if (!picks(p.number, p.copy)) return;
     p.decision.act(kNumber);
-    if (config_.frames > 0) {
+    if (config_.gap > 0) {
+      p.decision.release = p.at;
+      p.decision.line = kWheel;
+    } else if (config_.frames > 0) {
       p.decision.action = Action::hold;
     } else {
       p.decision.release += config_.by;
@@ -63,10 +75,11 @@ class Reorder {
   static void add_ample(const RuleConfig& rule, AmpleDelay& ample) noexcept;
 
  private:
-  bool holds(std::uint64_t number, std::uint32_t copy) noexcept {
-    if (overtaking_ > 0) return --overtaking_, false;
+  /// True if the frame is held back or sent ahead.
+  bool picks(std::uint64_t number, std::uint32_t copy) noexcept {
+    if (spared_ > 0) return --spared_, false;
     if (!fraction_.hit(chance_.bits(number, copy))) return false;
-    if (config_.swap) overtaking_ = config_.frames;
+    spared_ = config_.spared();
     return true;
   }
 
@@ -74,7 +87,7 @@ class Reorder {
   Threshold fraction_;
   Chance chance_;
   FifoIndex line_;
-  std::uint32_t overtaking_ = 0;  // number of frames to send on before another may be held back
+  std::uint32_t spared_;  // number of frames to send on before another may be picked
 };
 
 }  // namespace lw::emulator

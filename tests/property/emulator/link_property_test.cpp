@@ -42,6 +42,8 @@ RuleConfig random_stages(int index) {
   if (rule.reorder && maybe())
     rule.reorder =
         ReorderConfig{.fraction = 0.3, .frames = 2, .at_most = Duration{200}, .swap = maybe()};
+  if (rule.reorder && maybe())
+    rule.reorder = ReorderConfig{.fraction = 0.3, .gap = maybe() ? 1U : 3U};
   rule.keep_order = maybe();
   return rule;
 }

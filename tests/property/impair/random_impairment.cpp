@@ -144,9 +144,11 @@ std::string reorder(Draw& draw) {
   const std::string fraction = fmt::format("{{ fraction = {}, ", some_percent(draw));
   const std::string at_most =
       draw.chance(50) ? fmt::format(", at_most = {}", microseconds(draw, 1, 90)) : "";
-  switch (draw.below(3)) {
+  switch (draw.below(4)) {
     case 0:
       return fmt::format("{}frames = {}{} }}", fraction, draw.between(1, 5), at_most);
+    case 2:
+      return fmt::format("{}ahead = true, gap = {} }}", fraction, draw.between(1, 5));
     case 1:
       return fmt::format("{}time = {} }}", fraction, microseconds(draw, 1, 60));
     default:

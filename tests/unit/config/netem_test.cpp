@@ -156,6 +156,43 @@ TEST(Netem, ReadsWhatTcShows) {
             (emulator::GilbertElliott{.p = 0.01, .r = 0.3, .bad_loss = 0.9, .good_loss = 0.001}));
 }
 
+TEST(Netem, ReorderedPacketsGoAheadOfTheDelay) {
+  const auto plain = rule_of("delay 10ms reorder 25% 50%");
+  EXPECT_EQ(plain.reorder->fraction, 0.25);
+  EXPECT_EQ(plain.reorder->gap, 1U);
+  EXPECT_EQ(rule_of("delay 10ms reorder 25% gap 5").reorder->gap, 5U);
+  EXPECT_EQ(rule_of("gap 5 delay 10ms reorder 100%").reorder->gap, 5U);
+  EXPECT_EQ(rule_of("delay 10ms reorder 25% gap 0").reorder->gap, 1U);
+  EXPECT_FALSE(rule_of("delay 10ms reorder 0%").reorder);
+  // As tc qdisc show prints it.
+  EXPECT_EQ(rule_of("qdisc netem 8001: root refcnt 2 limit 1000 delay 10ms reorder 25% 50% gap 5")
+                .reorder->gap,
+            5U);
+}
+
+TEST(Netem, ATokenBucketIsAQueue) {
+  const auto rule = rule_of("tc qdisc add dev eth0 root tbf rate 1mbit burst 32kbit latency 400ms");
+  EXPECT_EQ(rule.queue->rate_bps, 1e6);
+  EXPECT_EQ(rule.queue->buffer_bytes, 50'000U + 4096);  // rate x latency + burst
+  EXPECT_EQ(rule_of("tbf rate 10gbit buffer 1mb/8 limit 3000000").queue->buffer_bytes, 3'000'000U);
+  EXPECT_EQ(
+      rule_of("qdisc tbf 8002: root refcnt 2 rate 1Mbit burst 4Kb lat 400ms").queue->buffer_bytes,
+      50'000U + 4096);
+  EXPECT_THAT(refusal("tbf rate 1mbit latency 400ms"), HasSubstr("expected a rate, a burst"));
+  EXPECT_THAT(refusal("tbf rate 1mbit burst 1k limit 9 peakrate 2mbit"), HasSubstr("one rate"));
+  EXPECT_THAT(refusal("tbf rate 1tbit burst 1k latency 1s"), HasSubstr("4 GiB"));
+}
+
+TEST(Netem, OtherQdiscsAreRefusedWithTheReason) {
+  EXPECT_THAT(refusal("tc qdisc add dev eth0 root fq_codel limit 1000"),
+              HasSubstr("fq_codel: expected netem or tbf"));
+  EXPECT_THAT(refusal("tc qdisc add dev eth0 root handle 1: htb default 10"),
+              HasSubstr("htb: expected"));
+  EXPECT_THAT(refusal("tc qdisc add dev eth0 root netem delay 1ms\n"
+                      "tc qdisc add dev eth0 parent 1: tbf rate 1mbit burst 1k latency 1s"),
+              HasSubstr("expected one qdisc, found several"));
+}
+
 TEST(Netem, ErrorsNameTheWord) {
   EXPECT_THAT(refusal(""), HasSubstr("expected parameters of netem"));
   EXPECT_THAT(refusal("dealy 10ms"), HasSubstr("did you mean \"delay\"?"));
@@ -167,7 +204,9 @@ TEST(Netem, ErrorsNameTheWord) {
   EXPECT_THAT(refusal("rate 1gbit 9000000000000000000"), HasSubstr("9000000000000000000"));
   EXPECT_EQ(refusal("rate 1gbit limit 9000000000000000000"),
             "limit: expected a whole number up to 1000000000000, found \"9000000000000000000\"");
-  EXPECT_THAT(refusal("delay 10ms reorder 25% 50%"), HasSubstr("has no equivalent"));
+  EXPECT_THAT(refusal("reorder 25%"), HasSubstr("expected a delay"));
+  EXPECT_THAT(refusal("delay 10ms gap 5"), HasSubstr("gap: expected reorder"));
+  EXPECT_THAT(refusal("delay 10ms reorder 1% gap 2000000000"), HasSubstr("at most 1000000000"));
   EXPECT_THAT(refusal("slot 10ms"), HasSubstr("slot has no equivalent"));
   EXPECT_THAT(refusal("rate 1.5bit"), HasSubstr("expected at least 1kbit, found 1.5bit"));
   EXPECT_THAT(refusal("rate 1gbit limit 10000000"), HasSubstr("expected at most 2836834 packets"));

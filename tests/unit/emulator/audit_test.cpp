@@ -276,5 +276,18 @@ TEST(Audit, SwappedNeighboursAreHeldToTheirShare) {
   EXPECT_FALSE(audit(config, stats)[0].holds());
 }
 
+TEST(Audit, FramesSentAheadAreHeldToTheirShare) {
+  auto config = test::stage_rule();
+  config.delay = Duration{1000};
+  config.reorder = ReorderConfig{.fraction = 0.25, .gap = 5};
+  const RuleStats stats = stats_of(config, 100'000);
+  const auto checks = audit(config, stats);
+  ASSERT_EQ(checks.size(), 1U);
+  EXPECT_TRUE(checks[0].holds()) << checks[0].seen;
+  EXPECT_NEAR(checks[0].asked, 1.0 / 8, 1e-12);  // four frames, and four more on average
+  config.reorder->gap = 6;
+  EXPECT_FALSE(audit(config, stats)[0].holds());
+}
+
 }  // namespace audit_test
 }  // namespace lw::emulator

@@ -199,6 +199,17 @@ TEST(Link, HeldFramesLeaveRightBehindTheOnesThatOvertakeThem) {
                                        Exit{2, at(1030)}, Exit{5, at(1050)}, Exit{4, at(1050)}));
 }
 
+TEST(Link, FramesSentAheadOvertakeTheOthers) {
+  auto config = rule(1000);
+  config.reorder = ReorderConfig{.fraction = 1, .gap = 3};
+  Link<int> link(pipeline({config}), {});
+  test::VirtualRun run(link);
+  for (int i = 0; i < 6; ++i) EXPECT_TRUE(run.admit(i, kRoce, at(i * 10)));
+  run.finish();
+  EXPECT_THAT(run.exits(), ElementsAre(Exit{2, at(20)}, Exit{5, at(50)}, Exit{0, at(1000)},
+                                       Exit{1, at(1010)}, Exit{3, at(1030)}, Exit{4, at(1040)}));
+}
+
 TEST(Link, HeldFramesNobodyOvertakesLeaveAfterAWhile) {
   auto config = rule(1000);
   config.reorder = ReorderConfig{.fraction = 1, .frames = 3, .at_most = Duration{500}};

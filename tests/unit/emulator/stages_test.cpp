@@ -228,6 +228,31 @@ TEST(Reorder, HoldsItsShareBackByATime) {
   EXPECT_NEAR(static_cast<double>(held), n * 0.1, 4.5 * std::sqrt(n * 0.09));
 }
 
+/// The rule of sch_netem.c: of the frames from the gap-th after the last one that went ahead on,
+/// each goes ahead with the probability.
+TEST(Reorder, SendsItsShareAheadAsNetemDoes) {
+  auto config = test::stage_rule();
+  config.delay = Duration{1000};
+  for (const std::uint32_t gap : {1U, 5U}) {
+    config.reorder = ReorderConfig{.fraction = 0.25, .gap = gap};
+    Rule rule = test::rule_of(config);
+    std::uint64_t ahead = 0, since = 0, drawn = 0;
+    for (std::uint64_t i = 0; i < kManyFrames; ++i) {
+      const Instant now = at(static_cast<std::int64_t>(i));
+      const Decision decision = test::decide(rule, test::bare_arrival(i, now));
+      const bool at_once = decision.release == now;
+      ASSERT_TRUE(at_once || decision.release == now + Duration{1000});
+      ASSERT_EQ(decision.acted.has(Stage::reorder), at_once);
+      ASSERT_TRUE(!at_once || since >= gap - 1) << i;
+      drawn += since >= gap - 1 ? 1U : 0U;
+      since = at_once ? 0 : since + 1;
+      ahead += at_once ? 1U : 0U;
+    }
+    const auto n = static_cast<double>(drawn);
+    EXPECT_NEAR(static_cast<double>(ahead), n * 0.25, 4.5 * std::sqrt(n * 0.1875));
+  }
+}
+
 TEST(Trace, EachRowHoldsUntilTheNext) {
   auto config = test::stage_rule();
   config.delay = Duration{50};
