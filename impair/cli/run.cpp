@@ -7,6 +7,7 @@
 #include <optional>
 #include <sched.h>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -219,6 +220,7 @@ class Run {
   std::array<LinkLosses, 2> link_losses_{};
   std::optional<ScenarioReport> scenario_;
   ChangeLog changes_;
+  EndedAudits ended_;
 };
 
 Result<void> Run::open() {
@@ -298,7 +300,7 @@ Result<void> Run::forward() {
   progress_.stop();
   progress_.sample(nic::now(), loop_->forwarder());
   scenario_ = runner_->scenario(end);
-  changes_ = runner_->changes();
+  std::tie(changes_, ended_) = runner_->changes();
   progress_.mark(changes_, offset_ns_);
   runner_.reset();
   return {};
@@ -312,7 +314,7 @@ Report Run::report() {
   report.directions = std::move(statistics.directions);
   report.ports = port_reports(*ports_, link_losses_);
   report.scenario = scenario_;
-  add_changes(report, changes_);
+  add_changes(report, changes_, ended_);
   if (ledger_.file) {
     ledger_.thread->finish();
     if (auto closed = ledger_.file->close(ledger_.thread->skipped()); !closed)

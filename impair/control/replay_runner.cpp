@@ -118,6 +118,7 @@ Result<void> ReplayRunner::take_step(const Schedule::Item& item) {
   if (ledger_) ledger_->learn(names_);
   if (recording_) recording_->learn(names_);
   log_.add(effect, item.by(), live_.differences(*next));
+  ended_.add(effect, configuration.pipelines(), next->profile.rules);
   live_.keep(std::move(*next));
   return {};
 }
@@ -135,7 +136,7 @@ void ReplayRunner::report(Report& report) const {
   std::ranges::for_each(report.directions, audit);
   report.stamps_backwards = stamps_backwards_;
   if (scenario_.all > 0) report.scenario = scenario_;
-  add_changes(report, log_);
+  add_changes(report, log_, ended_);
 }
 
 }  // namespace lw::impair

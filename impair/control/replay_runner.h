@@ -66,6 +66,7 @@ class ReplayRunner {
   std::optional<Instant> first_;
   RuleNames names_;
   ChangeLog log_;
+  EndedAudits ended_;
   std::uint64_t stamps_backwards_ = 0;
 };
 

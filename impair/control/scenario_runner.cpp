@@ -231,16 +231,20 @@ void ScenarioRunner::finish() {
     plan_links(*pending_->change.links);
     note_links(*pending_->change.links, effect, item.by());
   }
-  if (pending_->next) keep(std::move(*pending_->next), effect, item.by());
+  if (pending_->next)
+    keep(std::move(*pending_->next), *pending_->change.configuration, effect, item.by());
   names_ = std::move(pending_->names);
   schedule_.pop(zero_);
   pending_.reset();
 }
 
-/// Makes a version the present one, and logs what differs.
-void ScenarioRunner::keep(LiveProfile::Version version, const Effect& effect,
+/// Makes a version the present one. Logs what differs, and audits the configuration that it has
+/// replaced.
+void ScenarioRunner::keep(LiveProfile::Version version,
+                          const ForwardingLoop::Configuration& replaced, const Effect& effect,
                           const std::string& by) {
   log_.add(effect, by, live_.differences(version));
+  ended_.add(effect, replaced.pipelines(), version.profile.rules);
   live_.keep(std::move(version));
   ++changes_;
 }
@@ -318,7 +322,7 @@ Result<void> ScenarioRunner::change(From from, Make make, const std::string& by,
     if (!effect) return std::unexpected(effect.error());
     LiveProfile::Point before = live_.point();
     auto scenario = std::exchange(next.version.profile.scenario, {});
-    keep(std::move(next.version), *effect, by);
+    keep(std::move(next.version), *next.configuration, *effect, by);
     kept(std::move(before), std::move(scenario));
     return {};
   });
@@ -435,9 +439,9 @@ std::optional<ScenarioReport> ScenarioRunner::results(Instant by) const {
   return report;
 }
 
-ChangeLog ScenarioRunner::changes() const {
+std::pair<ChangeLog, EndedAudits> ScenarioRunner::changes() const {
   const std::lock_guard lock(mutex_);
-  return log_;
+  return {log_, ended_};
 }
 
 Report ScenarioRunner::snapshot() {
@@ -456,7 +460,7 @@ Report ScenarioRunner::snapshot() {
   }
   report.ports = port_reports(*ports_, losses);
   report.scenario = results(nic::now());
-  add_changes(report, log_);
+  add_changes(report, log_, ended_);
   add_records_(report);
   return report;
 }

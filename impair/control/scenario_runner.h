@@ -80,8 +80,8 @@ class ScenarioRunner {
   [[nodiscard]] std::array<LinkLosses, 2> link_losses() const;
   /// Returns the results of scenario and commands by `end`; nothing if there were none.
   [[nodiscard]] std::optional<ScenarioReport> scenario(Instant end) const;
-  /// The changes so far.
-  [[nodiscard]] ChangeLog changes() const;
+  /// The changes so far, and the audits of what they ended.
+  [[nodiscard]] std::pair<ChangeLog, EndedAudits> changes() const;
 
  private:
   struct Pending {
@@ -123,7 +123,8 @@ class ScenarioRunner {
   Result<void> prepare(From from,
                        std::function<Result<T>(const Base&, const std::stop_token&)> make, Use use);
   Result<void> change(From from, Make make, const std::string& by, const Kept& kept);
-  void keep(LiveProfile::Version version, const Effect& effect, const std::string& by);
+  void keep(LiveProfile::Version version, const ForwardingLoop::Configuration& replaced,
+            const Effect& effect, const std::string& by);
   void note_links(const config::LinkChange& change, const Effect& effect, const std::string& by);
   void remember(LiveProfile::Point before);
   Result<Effect> apply(ForwardingLoop::Configuration& configuration);
@@ -146,6 +147,7 @@ class ScenarioRunner {
   Schedule schedule_;
   std::uint64_t changes_ = 0;  // of the version in force
   ChangeLog log_;
+  EndedAudits ended_;
   std::unique_ptr<Pending> pending_;
   bool preparing_step_ = false;  // the thread prepares a step, without the lock
   std::condition_variable step_prepared_;

@@ -44,6 +44,10 @@ class Configuration {
   [[nodiscard]] typename Link::PreparedPipeline& prepared(emulator::Direction direction) noexcept {
     return direction == emulator::Direction::west_to_east ? eastward_ : westward_;
   }
+  /// The pipelines of both directions; after Forwarder::replace() those that it has replaced.
+  [[nodiscard]] std::array<const emulator::Pipeline*, 2> pipelines() const noexcept {
+    return {&eastward_.pipeline, &westward_.pipeline};
+  }
   /// Longest time that a frame stays inside.
   [[nodiscard]] Duration longest_stay() const noexcept { return longest_stay_; }
 

@@ -48,7 +48,9 @@ bool Report::stages_hold() const noexcept {
     for (const StagesReport& stages : direction.stages)
       if (!std::ranges::all_of(stages.checks, holds)) return false;
   }
-  return true;
+  for (const EndedAudit& ended : ended_audits)
+    if (!std::ranges::all_of(ended.checks, holds)) return false;
+  return further_audits.failed == 0;
 }
 
 namespace {
@@ -110,11 +112,17 @@ std::string figure(double value, emulator::CheckUnit unit) {
   return {};
 }
 
-std::string check_line(const std::string& rule, const emulator::Check& check) {
+std::string check_text(const emulator::Check& check) {
   const auto of = [&](double value) { return figure(value, check.unit); };
-  return fmt::format("    {:<20}{} {}, asked {}, bounds {} to {}: {}\n", rule, check.what,
-                     of(check.seen), of(check.asked), of(check.low), of(check.high),
-                     check.holds() ? "holds" : "DOES NOT HOLD");
+  return fmt::format("{} {}, asked {}, bounds {} to {}: {}", check.what, of(check.seen),
+                     of(check.asked), of(check.low), of(check.high),
+                     !check.holds()   ? "DOES NOT HOLD"
+                     : check.enough() ? "holds"
+                                      : "too few frames to tell");
+}
+
+std::string check_line(const std::string& rule, const emulator::Check& check) {
+  return fmt::format("    {:<20}{}\n", rule, check_text(check));
 }
 
 std::string stages(const StagesReport& report) {
@@ -222,6 +230,30 @@ std::string changes(const Report& report) {
   return text;
 }
 
+/// Lists the checks of the configurations that ended: all that do not hold, and the first others.
+std::string ended_audits(const Report& report) {
+  constexpr std::size_t kMost = 20;
+  std::string text;
+  std::size_t shown = 0, left_out = 0;
+  for (const EndedAudit& ended : report.ended_audits)
+    for (const emulator::Check& check : ended.checks) {
+      if (check.holds() && shown >= kMost) {
+        ++left_out;
+        continue;
+      }
+      ++shown;
+      text +=
+          fmt::format("  {} to {}, {}, {}: {}\n", format_duration(ended.begin),
+                      format_duration(ended.end), ended.direction, ended.rule, check_text(check));
+    }
+  if (text.empty()) return "";
+  if (left_out > 0) text += fmt::format("  and {} more that hold: see --json\n", left_out);
+  if (report.further_audits.audits > 0)
+    text += fmt::format("  and {} further audits, of which {} do not hold\n",
+                        report.further_audits.audits, report.further_audits.failed);
+  return "before the changes:\n" + text;
+}
+
 std::string scenario(const ScenarioReport& report) {
   std::string text = fmt::format("scenario: {} of {} steps", report.done, report.all);
   if (report.latest.count() > 0)
@@ -234,7 +266,9 @@ std::string scenario(const ScenarioReport& report) {
 
 }  // namespace
 
-void add_changes(Report& report, const ChangeLog& log) {
+void add_changes(Report& report, const ChangeLog& log, const EndedAudits& ended) {
+  report.ended_audits = ended.audits();
+  report.further_audits = ended.further();
   report.changes = log.changes();
   report.further_changes = log.further();
 }
@@ -252,7 +286,7 @@ std::string to_text(const Report& report) {
     text += fmt::format("{} stamps ran backwards: taken as the latest before them\n",
                         report.stamps_backwards);
   if (report.scenario) text += scenario(*report.scenario);
-  text += changes(report);
+  text += changes(report) + ended_audits(report);
   if (report.ledger)
     text +=
         fmt::format("ledger {}: {} records, {} skipped{}\n", report.ledger->file,
@@ -326,6 +360,12 @@ const FigureTable& Report::figures() {
       Row::of<&Report::scenario>("scenario", "Steps of the scenario."),
       Row::of<&Report::changes>("changes", "Changes of keys and links that took effect, in order."),
       Row::of<&Report::further_changes>("further_changes", "Changes beyond those listed.").if_any(),
+      Row::of<&Report::ended_audits>("ended_audits",
+                                     "Audits of the configurations that changes have ended.")
+          .if_any(),
+      Row::of<[](const Report& report) {
+        return report.further_audits.audits == 0 ? nullptr : &report.further_audits;
+      }>("further_audits", "Audits of such configurations beyond those listed."),
       Row::of<[](const Report& report) {
         return report.captures.empty() ? nullptr : &report.captures.back();
       }>("capture", "The newest recording of both sides."),

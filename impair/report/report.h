@@ -12,6 +12,7 @@
 #include "impair/datapath/direction_report.h"
 #include "impair/record/change_log.h"
 #include "impair/record/recorder.h"
+#include "impair/report/ended_audits.h"
 
 namespace lw::impair {
 
@@ -53,6 +54,8 @@ struct Report {
   std::optional<ScenarioReport> scenario = {};
   std::vector<Change> changes = {};   // that took effect
   std::uint64_t further_changes = 0;  // not listed: see ChangeLog
+  std::vector<EndedAudit> ended_audits = {};
+  EndedAudits::Further further_audits = {};
   /// Write error of the ledger or of a recording.
   std::optional<Error> write_failure = {};
   /// Time for which forwarding stopped to gather this report.
@@ -93,8 +96,8 @@ inline constexpr JsonOutput kRunOutput{.name = "impair_run",
                                        .figures = &Report::figures,
                                        .judged = true};
 
-/// Adds the changes so far to a report.
-void add_changes(Report& report, const ChangeLog& log);
+/// Adds the changes so far, and the audits of what they ended, to a report.
+void add_changes(Report& report, const ChangeLog& log, const EndedAudits& ended);
 
 /// Formats one recording as a line.
 std::string capture_text(const CaptureReport& capture);

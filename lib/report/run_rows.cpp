@@ -147,19 +147,30 @@ void add_flow_rates(Json& rows, const Json& report) {
   }
 }
 
-/// Stages of an impairer: their statistics beside the parameters.
+/// A check of a stage: its statistics beside its parameters. It is not judged where too few frames
+/// came.
+void add_stage_check(Json& rows, const std::string& place, const Json& check) {
+  add_row(rows,
+          fmt::format("{}: {} {}, of {} frames", place, check.value("stage", ""),
+                      check.value("what", ""), number_text(check["frames"])),
+          number_text(check["asked"]),
+          fmt::format("{} (allowed: {} to {})", number_text(check["seen"]),
+                      number_text(check["low"]), number_text(check["high"])),
+          check.value("enough", true) ? check["holds"] : Json());
+}
+
+/// Stages of an impairer, and those of configurations that a change has ended.
 void add_stage_checks(Json& rows, const Json& report) {
   for (const Json& direction : report.value("directions", Json::array()))
     for (const Json& stages : direction.value("stages", Json::array()))
       for (const Json& check : stages["checks"])
-        add_row(rows,
-                fmt::format("{}, {}: {} {}, of {} frames", direction.value("name", ""),
-                            stages.value("rule", ""), check.value("stage", ""),
-                            check.value("what", ""), number_text(check["frames"])),
-                number_text(check["asked"]),
-                fmt::format("{} (allowed: {} to {})", number_text(check["seen"]),
-                            number_text(check["low"]), number_text(check["high"])),
-                check["holds"]);
+        add_stage_check(rows, direction.value("name", "") + ", " + stages.value("rule", ""), check);
+  for (const Json& ended : report.value("ended_audits", Json::array()))
+    for (const Json& check : ended["checks"])
+      add_stage_check(rows,
+                      fmt::format("{}, {}, until {} ns", ended.value("direction", ""),
+                                  ended.value("rule", ""), number_text(ended["to_ns"])),
+                      check);
 }
 
 void add_search(Json& rows, const Json& report) {

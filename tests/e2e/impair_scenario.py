@@ -145,6 +145,33 @@ down = "5ms"
                            self.folder / 'out.pcap').stdout
         self.assertIn('4 changes took effect:\n  at 10 ms; haul: delay', text)
 
+    def test_each_configuration_is_audited(self):
+        """By the frames that came in while it was in force, as the captures show them."""
+        left, _, report = self.replay(PATHS + '''
+[[at]]
+time = "10ms"
+rule = "haul"
+set = { loss = 0.5 }
+[[at]]
+time = "20ms"
+rule = "haul"
+set = { loss = 0.1, delay = "1ms" }
+''')
+        spans = [(0, 10), (10, 20)]
+        self.assertEqual([(one['from_ns'], one['to_ns']) for one in report['ended_audits']],
+                         [(1_000_000 * begin, 1_000_000 * end) for begin, end in spans[1:]])
+        for one, (begin, end) in zip(report['ended_audits'], spans[1:]):
+            frames = [i for i in range(begin * 1_000_000 // GAP, end * 1_000_000 // GAP) if i % 10 != 9]
+            lost = sum(i not in left for i in frames)
+            check, = (check for check in one['checks'] if check['what'] == 'lost')
+            self.assertEqual((check['frames'], check['asked'], check['holds'], check['enough']),
+                             (len(frames), 0.5, True, True))
+            self.assertAlmostEqual(check['seen'], lost / len(frames))
+            self.assertLess((check['low'], 0.5), (0.5, check['high']))
+        text = self.impair('replay', self.folder / 'p.toml', self.folder / 'in.pcap',
+                           self.folder / 'out.pcap').stdout
+        self.assertRegex(text, 'before the changes:\n  10 ms to 20 ms, west-to-east, haul: lost ')
+
     def test_a_ramp_is_a_staircase(self):
         left, _, _ = self.replay(PATHS + '''
 [[at]]

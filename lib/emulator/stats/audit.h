@@ -32,6 +32,10 @@ struct Check {
   CheckUnit unit = CheckUnit::share;
 
   [[nodiscard]] bool holds() const noexcept { return seen >= low && seen <= high; }
+  /// False if the bounds allow any share: so few frames tell nothing.
+  [[nodiscard]] bool enough() const noexcept {
+    return unit != CheckUnit::share || low > 0 || high < 1;
+  }
   static const FigureTable& figures();
 };
 

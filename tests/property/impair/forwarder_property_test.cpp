@@ -215,6 +215,27 @@ void add_frames(Outcome& outcome, const fs::path& file) {
   }
 }
 
+/// Each audit holds, of the configurations that the scenario ended and of the last one, by bounds
+/// that a right run exceeds in one of 10^9 checks.
+void expect_audits_hold(const ReplayRunner& runner) {
+  Report report{.command = "", .profile = ""};
+  runner.report(report);
+  std::vector<EndedAudit> audits = report.ended_audits;
+  EndedAudits last;
+  std::array<const emulator::Pipeline*, 2> pipelines{};
+  for (const Direction direction : kBoth)
+    if (runner.forwarder().forwards(direction))
+      pipelines[static_cast<std::size_t>(direction)] =
+          &runner.forwarder().link(direction).pipeline();
+  last.add({.at = {}, .zero = Instant{}, .first_frames = {}}, pipelines, {});
+  audits.insert(audits.end(), last.audits().begin(), last.audits().end());
+  for (const EndedAudit& audit : audits)
+    for (const emulator::Check& check : audit.checks)
+      EXPECT_TRUE(check.holds()) << audit.rule << ": " << check.what << " " << check.seen
+                                 << ", asked " << check.asked << ", " << check.low << " to "
+                                 << check.high << " of " << check.frames << " frames";
+}
+
 Outcome replay(const Impairment& impairment) {
   // Files of their own, as a file that was read is never an output of the same process.
   static int number = 0;
@@ -243,6 +264,7 @@ Outcome replay(const Impairment& impairment) {
       }
     EXPECT_TRUE(runner.finish());
     directions = runner.forwarder().report(false);
+    expect_audits_hold(runner);
   }
   EXPECT_TRUE((*ledger)->close());
   add_ledger(outcome, ledger_file);
