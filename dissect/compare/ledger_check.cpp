@@ -289,7 +289,7 @@ Result<LedgerEntries> read_ledger(const std::string& path) {
                       path));
     const auto entry = reader.read(line);
     if (!entry) return fail(fmt::format("{}:{}: {}", path, number, entry.error()));
-    ledger.entries[static_cast<std::size_t>(entry->direction)].push_back(*entry);
+    if (*entry) ledger.entries[static_cast<std::size_t>((*entry)->direction)].push_back(**entry);
   }
   ledger.rules = reader.rules();
   return ledger;

@@ -120,6 +120,9 @@ const FigureTable& CaptureReport::figures() {
       Row::of<&CaptureReport::skipped>("skipped", "Frames skipped, as the writer was behind.",
                                        Unit::frames),
       Row::of<&CaptureReport::missing>("missing", "Frames that the file lacks.", Unit::frames),
+      Row::of<&CaptureReport::left_out>(
+          "left_out", "Sent frames that were received before the recording began.", Unit::frames)
+          .if_any(),
       Row::of<&CaptureReport::active>("active", "True while frames go into it.")};
   static constexpr FigureTable kTable{"A recording of both sides of the box.", kRows};
   return kTable;

@@ -42,7 +42,8 @@ struct CaptureReport {
   std::string file;
   /// Frames written; skipped because the writer could not keep up; lost because a write failed.
   std::uint64_t frames = 0, skipped = 0, lost = 0;
-  bool active = false;  // the recording is open
+  std::uint64_t left_out = 0;  // sent frames that were received before it began
+  bool active = false;         // the recording is open
   [[nodiscard]] std::uint64_t missing() const noexcept { return skipped + lost; }
   static const FigureTable& figures();
 };

@@ -55,7 +55,17 @@ std::string RecordingFile::comment_for(const emulator::LedgerRecord& record) {
   return comment;
 }
 
+/// True for a sent frame that was received before the recording began. The emulator's own pause
+/// frames were not received.
+bool RecordingFile::came_before(const CaptureRecord& record) noexcept {
+  auto& first = first_[static_cast<std::size_t>(record.ledger.direction)];
+  if (!record.out && !first) first = record.ledger.number;
+  return record.out && record.ledger.stage != emulator::Stage::pause &&
+         (!first || record.ledger.number < *first);
+}
+
 void RecordingFile::write(const CaptureRecord& record, std::span<const std::byte> bytes) {
+  if (came_before(record)) return left_out_.add();
   if (failure_) return lost_.add();
   const std::string comment = comment_for(record.ledger);
   const std::uint32_t interface = interface_of(record.ledger.direction, record.out);
@@ -129,7 +139,10 @@ void Recording::work(const std::stop_token& stop) {
 }
 
 CaptureReport Recording::report(const std::string& name) const {
-  CaptureReport report{.file = name, .frames = file_->frames(), .lost = file_->lost()};
+  CaptureReport report{.file = name,
+                       .frames = file_->frames(),
+                       .lost = file_->lost(),
+                       .left_out = file_->left_out()};
   for (const Recorder* recorder : {&eastward_, &westward_})
     report.skipped += recorder->skipped(false) + recorder->skipped(true);
   return report;

@@ -18,8 +18,10 @@
 
 namespace lw::impair {
 
-/// Writes received and sent frames to a pcapng file: two interfaces per direction. The comment of a
-/// packet says what was done to the frame. One thread, unless a function says otherwise.
+/// Writes received and sent frames to a pcapng file: two interfaces per direction. Frames that were
+/// received before the recording began are left out where they are sent, so each sent frame has its
+/// received one. The comment of a packet says what was done to the frame. One thread, unless a
+/// function says otherwise.
 class RecordingFile {
  public:
   /// Error (usage): the name does not end in .pcapng.
@@ -42,6 +44,8 @@ class RecordingFile {
   /// nothing more is written. Any thread.
   [[nodiscard]] std::uint64_t frames() const noexcept { return frames_.get(); }
   [[nodiscard]] std::uint64_t lost() const noexcept { return lost_.get(); }
+  /// Sent frames that were received before the recording began. Any thread.
+  [[nodiscard]] std::uint64_t left_out() const noexcept { return left_out_.get(); }
 
   /// Writes the statistics of the interfaces, and closes the file. `skipped`: frames that each
   /// interface missed. Error (environment): a write failed.
@@ -52,6 +56,7 @@ class RecordingFile {
       : writer_(std::move(writer)), rules_(std::move(rules)), clock_offset_ns_(clock_offset_ns) {}
 
   capture::Writer writer_;
+  [[nodiscard]] bool came_before(const CaptureRecord& record) noexcept;
   [[nodiscard]] std::string comment_for(const emulator::LedgerRecord& record);
 
   std::mutex mutex_;  // guards the next three
@@ -65,7 +70,8 @@ class RecordingFile {
   // Largest number of frames in the writer's buffer.
   static constexpr std::uint64_t kMostWaiting = 1024;
   std::uint64_t waiting_ = 0;
-  Counter frames_, lost_;
+  Counter frames_, lost_, left_out_;
+  std::array<std::optional<std::uint64_t>, 2> first_{};  // number of the first received frame
   std::array<std::uint64_t, kRecordedInterfaces> written_{};
   Instant last_{};
   std::optional<Error> failure_;

@@ -115,10 +115,11 @@ std::uint32_t LedgerReader::index_of(const std::string& rule) {
   return index;
 }
 
-Parsed<LedgerEntry> LedgerReader::read(std::string_view line) {
+Parsed<std::optional<LedgerEntry>> LedgerReader::read(std::string_view line) {
   const json object = parse_json(line);
   if (!object.is_object())
     return std::unexpected(fmt::format("expected a JSON object, found \"{}\"", line.substr(0, 40)));
+  if (object.size() == 1 && object.contains("change")) return std::nullopt;
   LedgerLine keys(object);
   LedgerEntry entry;
   const std::string direction = keys.text("direction");

@@ -42,9 +42,10 @@ struct LedgerEntry {
 /// Reads a ledger as JSON Lines (docs/reference/ledger.md), a line at a time.
 class LedgerReader {
  public:
-  /// Parses the entry of one line. Errors: not JSON; a key that is missing, has another type or an
-  /// unknown value. The error says what was expected and what was found.
-  Parsed<LedgerEntry> read(std::string_view line);
+  /// Parses the entry of one line; nothing for a change of the profile, which is no frame. Errors:
+  /// not JSON; a key that is missing, has another type or an unknown value. The error says what was
+  /// expected and what was found.
+  Parsed<std::optional<LedgerEntry>> read(std::string_view line);
 
   /// The names of the rules seen so far. The first is empty: no rule.
   [[nodiscard]] const std::vector<std::string>& rules() const noexcept { return rules_; }

@@ -168,6 +168,11 @@ class Control(unittest.TestCase):
         self.await_frames(first, 500)
         ended = self.ctl('stop-recording')['capture']
         self.assertFalse(ended['active'] or ended['missing'])
+        # Frames that were inside when it began leave without having come.
+        self.assertGreater(ended['left_out'], 0)
+        compared = subprocess.run([program('roce-dissect'), 'compare', first, '--json'],
+                                  capture_output=True, text=True, check=False)
+        self.assertEqual([one['invented'] for one in json.loads(compared.stdout)['directions']], [0])
         size = first.stat().st_size
         self.assertIn('exists', self.ctl('record', first, expect=2))
         self.ctl('record', second, '--bytes', '128')

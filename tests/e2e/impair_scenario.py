@@ -139,6 +139,10 @@ down = "5ms"
                                   text=True, check=True).stdout
         self.assertEqual(comments.count('; change before frame'), 4)
         self.assertIn('haul: loss 0 -> 0.5 (scenario "worse")', comments)
+        compared = subprocess.run([program('roce-dissect'), 'compare', str(recording), '--ledger',
+                                   str(self.folder / 'ledger')], capture_output=True, text=True,
+                                  check=False)
+        self.assertEqual(compared.returncode, 0, compared.stdout + compared.stderr)
         marks = page.read_text().count('stroke-dasharray=\\"3 4\\"')
         self.assertEqual(marks, 2 * 4, 'each change in both plots over time')
         text = self.impair('replay', self.folder / 'p.toml', self.folder / 'in.pcap',

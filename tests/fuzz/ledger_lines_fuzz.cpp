@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::size_t end = std::min(text.find('\n'), text.size());
     const auto entry = reader.read(text.substr(0, end));
     if (!entry && entry.error().empty()) std::abort();
-    if (entry && entry->rule >= reader.rules().size()) std::abort();
+    if (entry && *entry && (*entry)->rule >= reader.rules().size()) std::abort();
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return 0;
