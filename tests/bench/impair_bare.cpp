@@ -7,8 +7,8 @@
 //
 //   impair_bare PROFILE SECONDS FRAME_BYTES QPS CORE
 //
-// Delay and uniform jitter are those of the profile's last rule. One JSON object on standard
-// output.
+// Delay, uniform jitter and queue are those of the profile's last rule; the queue never overflows.
+// One JSON object on standard output.
 #include <algorithm>
 #include <array>
 
@@ -112,6 +112,19 @@ struct Delays {
   }
 };
 
+/// A link's time: each frame leaves after the one before it, with its last bit.
+struct BareLink {
+  double ns_per_byte = 0;  // 0: no queue
+  double free_at = 0;
+
+  Duration::rep departure(Duration::rep now, std::uint32_t bytes) {
+    constexpr double kOverhead = 24;  // of Ethernet, as the queue's default
+    if (ns_per_byte == 0) return now;
+    free_at = std::max(free_at, static_cast<double>(now)) + (bytes + kOverhead) * ns_per_byte;
+    return static_cast<Duration::rep>(free_at);
+  }
+};
+
 bool is_rocev2(const rte_mbuf* frame) {
   const auto* bytes = rte_pktmbuf_mtod(frame, const std::uint8_t*);
   return bytes[12] == 0x08 && bytes[23] == 17 && bytes[36] == 0x12 && bytes[37] == 0xb7;
@@ -121,6 +134,7 @@ template <class Queue>
 struct BareWay {
   nic::Port *from, *to;
   Delays delays;
+  BareLink link;
   Queue queue{};
   std::uint64_t received = 0, matched = 0;
 
@@ -136,16 +150,16 @@ struct BareWay {
     received += count;
     for (rte_mbuf* frame : frames) {
       matched += is_rocev2(frame);
-      queue.push(frame, now + delays.next());
+      queue.push(frame, link.departure(now, rte_pktmbuf_pkt_len(frame)) + delays.next());
     }
   }
 };
 
 template <class Queue>
-void measure(Ports& ports, const Delays& delays, unsigned seconds) {
+void measure(Ports& ports, const Delays& delays, const BareLink& link, unsigned seconds) {
   constexpr int kTurnsBetweenLooks = 100;
-  BareWay<Queue> there{&ports.west, &ports.east, delays};
-  BareWay<Queue> back{&ports.east, &ports.west, delays};
+  BareWay<Queue> there{&ports.west, &ports.east, delays, link};
+  BareWay<Queue> back{&ports.east, &ports.west, delays, link};
   const double before = bench::core_seconds();
   const Instant end = nic::now() + std::chrono::seconds(seconds);
   while (nic::now() < end) {
@@ -174,14 +188,16 @@ int run_bare(const std::string& path, unsigned seconds, unsigned bytes, unsigned
     delays.least += static_cast<Duration::rep>(uniform.low);
     delays.range = static_cast<Duration::rep>(uniform.high - uniform.low);
   }
+  BareLink link;
+  if (rule.queue) link.ns_per_byte = 8e9 / rule.queue->rate_bps;
   RunConfig config;
   auto ports = bench::null_feed(*profile, config, bytes, qps);
   if (!ports) return fmt::print(stderr, "{}\n", ports.error().message), 3;
   bench::pin(core);
   if (delays.range > 0 && !rule.keep_order) {
-    measure<BareWheel>(*ports, delays, seconds);
+    measure<BareWheel>(*ports, delays, link, seconds);
   } else {
-    measure<BareRing>(*ports, delays, seconds);
+    measure<BareRing>(*ports, delays, link, seconds);
   }
   return 0;
 }

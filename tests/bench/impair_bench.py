@@ -24,6 +24,10 @@ DELAY = 'name = "last"\ndelay = "1.9ms"\n'
 CONSTANT = f'[[rule]]\n{DELAY}{CAPACITY}'
 
 
+# A link that is idle between two bursts, and has room for many.
+QUEUE = f'[[rule]]\n{DELAY}queue = {{ rate = "400Gb/s", buffer = "10MB" }}\n{CAPACITY}'
+
+
 def jitter(order, half_life=''):
     varying = f', half_life = "{half_life}"' if half_life else ''
     return (f'[[rule]]\n{DELAY}order = "{order}"\n'
@@ -191,6 +195,8 @@ def runs(settings, stack):
         (('testpmd',), bench.testpmd),
         (('bare 1.9 ms',), lambda: bench.bare(CONSTANT)),
         (('1.9 ms', 'query'), lambda: bench.queried(CONSTANT)),
+        (('queue',), lambda: bench.loop(QUEUE)),
+        (('bare queue',), lambda: bench.bare(QUEUE)),
         (('ledger', 'ledger written'), lambda: bench.writing(ledger, 'all.lwl')),
         (('capture', 'capture written'), lambda: bench.writing(CONSTANT, 'all.pcapng')),
         (('jitter in order',), lambda: bench.loop(jitter('kept'))),
