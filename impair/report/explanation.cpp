@@ -270,6 +270,11 @@ std::vector<Statement> explain_stages(const RuleConfig& rule) {
   Statements out;
   emulator::Stages::for_each([&]<class S>() {
     if (S::present(rule)) words(Of<S>{}, rule, out);
+    if (const auto& when = rule.when.stage<S>())
+      out.push_back(
+          {"when", fmt::format("Stage {} acts {}; outside, frames pass as if the rule did "
+                               "not have it.",
+                               S::kName, text_of(*when))});
   });
   return out;
 }

@@ -12,6 +12,7 @@ Rule::Rule(const RuleConfig& config, const StageSetup& setup, RuleIndex index)
       loses_(loses(config.loss)),
       acts_on_batch_(config.acts_on_batch()),
       header_independent_(config.header_independent()),
+      when_(config.when),
       corrupter_(Corrupt::corrupter_of(config, setup)) {
   Stages::for_each([&]<class S>() {
     if (!S::present(config)) return;
@@ -27,9 +28,23 @@ void Rule::begin(Passage& passage) noexcept {
   });
 }
 
+/// True if the stage's schedule lets the frame pass.
+template <class S>
+bool Rule::pauses(const Passage& passage) const noexcept {
+  const std::optional<When>& when = when_.stage<S>();
+  if (!when) return false;
+  return !when->is_on(when->by_frames ? static_cast<std::int64_t>(passage.number)
+                                      : (passage.now - first_.value_or(passage.now)).count());
+}
+
 /// Applies one stage. Returns false if the frame is dropped, or waits in the queue.
 template <class S>
 bool Rule::apply(Passage& passage, const roce::Envelope& envelope) noexcept {
+  if constexpr (requires { S::kMayPause; })
+    if (pauses<S>(passage)) [[unlikely]] {
+      if constexpr (requires(S& s) { s.skip(passage); }) stage<S>()->skip(passage);
+      return true;
+    }
   if constexpr (requires(S& s) { s.apply(passage, stats_, envelope); }) {
     static_assert(
         requires(const RuleConfig& rule) { S::reads_headers(rule); },
@@ -54,6 +69,7 @@ void Rule::pass(Passage& passage, const roce::Envelope& envelope) noexcept {
 void Rule::decide_in_full(Decision& decision, const Arrival& arrival,
                           const EventActions& aimed) noexcept {
   Passage passage{arrival.number, arrival.bytes, 0, arrival.now, arrival.now, aimed, decision};
+  if (!first_) first_ = arrival.now;
   begin(passage);
   if (aimed.drop) {
     decision.drop(Stage::event);
@@ -149,6 +165,7 @@ void Rule::inherit(Rule& old, const RuleConfig& config, const RuleConfig& old_co
     });
     earlier_.add(old.stats_);
   }
+  if (when_ == old.when_) first_ = old.first_;
   Stages::for_each([&]<class S>() {
     if (!stage<S>() || !old.stage<S>()) return;
     if constexpr (requires(S& s) { s.inherit(s, config, old_config, now); }) {

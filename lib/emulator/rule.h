@@ -129,6 +129,8 @@ class Rule {
   void pass(Passage& passage, const roce::Envelope& envelope) noexcept;
   template <class S>
   bool apply(Passage& passage, const roce::Envelope& envelope) noexcept;
+  template <class S>
+  [[nodiscard]] bool pauses(const Passage& passage) const noexcept;
   void begin(Passage& passage) noexcept;
   void decide_in_full(Decision& decision, const Arrival& arrival,
                       const EventActions& aimed) noexcept;
@@ -139,6 +141,8 @@ class Rule {
   RuleIndex index_;
   bool short_path_, loses_, acts_on_batch_, header_independent_;
   Stages::Storage stages_;
+  Schedules when_;
+  std::optional<Instant> first_;  // arrival of the rule's first frame, if a schedule asks for it
   Corrupter corrupter_;
   RuleStats stats_, earlier_;
 };

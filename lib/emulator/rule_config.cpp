@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "emulator/rule_config.h"
 
+#include <fmt/format.h>
+
 #include "emulator/stages/keys.h"
 
 namespace lw::emulator {
@@ -27,11 +29,12 @@ bool RuleConfig::edits() const noexcept {
 }
 
 bool RuleConfig::acts_on_batch() const noexcept {
-  return delays() && Stages::all([&]<class S>() { return S::kActsOnBatch || !S::present(*this); });
+  return delays() && !when.any() &&
+         Stages::all([&]<class S>() { return S::kActsOnBatch || !S::present(*this); });
 }
 
 bool RuleConfig::fits_short_path() const noexcept {
-  return Stages::all([&]<class S>() {
+  return !when.any() && Stages::all([&]<class S>() {
     if constexpr (requires { S::fits_short_path(*this); })
       if (S::fits_short_path(*this)) return true;
     return !S::present(*this);
@@ -71,6 +74,7 @@ void read_stages(const StageKeys& rule, RuleConfig& config) {
   Stages::for_each([&]<class S>() {
     if constexpr (requires { S::read(rule, config); }) S::read(rule, config);
   });
+  read_schedules(rule, config);
   if (!config.keep_order && !config.varies() && !rule.has("delay"))
     rule.refuse("order",
                 "expected a delay, a jitter, a trace or a queue to make a difference, found none");
@@ -81,6 +85,10 @@ StageTexts stage_texts(const RuleConfig& rule) {
   Stages::for_each([&]<class S>() {
     if constexpr (requires { S::describe(rule, texts); })
       if (S::present(rule)) S::describe(rule, texts);
+  });
+  Stages::for_each([&]<class S>() {
+    if (const auto& when = rule.when.stage<S>())
+      texts.emplace_back("when", fmt::format("{} {}", S::kName, text_of(*when)));
   });
   return texts;
 }

@@ -7,6 +7,7 @@
 #include "emulator/direction.h"
 #include "emulator/match/match.h"
 #include "emulator/stages/all.h"
+#include "emulator/stages/when.h"
 
 namespace lw::emulator {
 
@@ -15,6 +16,7 @@ struct RuleConfig : Stages::Settings {
   std::string name = {};
   MatchConfig match = {};
   bool west_to_east = true, east_to_west = true;
+  Schedules when = {};
 
   [[nodiscard]] bool applies(Direction direction) const noexcept {
     return direction == Direction::west_to_east ? west_to_east : east_to_west;

@@ -136,7 +136,17 @@ EVENT = {
 
 def keys_of(draw, keys, likely):
     chosen = [key for key in keys if draw.random() < likely]
-    return ''.join(f'{key} = {keys[key](draw)}\n' for key in chosen)
+    text = ''.join(f'{key} = {keys[key](draw)}\n' for key in chosen)
+    scheduled = [key for key in chosen if key in ('loss', 'corrupt', 'mark', 'delay', 'reorder')
+                 and keys is STAGES and draw.random() < likely / 4]
+    return text + ''.join(f'when.{key} = {when(draw)}\n' for key in scheduled)
+
+
+def when(draw):
+    if draw.random() < 0.5:
+        return (f'{{ every = {draw.randint(20, 10**6)}, for = {draw.randint(1, 19)}, '
+                f'from = {draw.randint(0, 10**6)} }}')
+    return f'{{ every = "{draw.randint(20, 999)}us", for = "{draw.randint(1, 19)}us" }}'
 
 
 def impair_profile(draw):

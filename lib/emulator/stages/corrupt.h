@@ -67,6 +67,7 @@ class Corrupt {
   static constexpr Stage kNumber = Stage::corrupt;
   static constexpr std::string_view kName = "corrupt";
   static constexpr bool kActsOnBatch = false;
+  static constexpr bool kMayPause = true;
 
   struct Settings {
     std::optional<CorruptConfig> corrupt = {};

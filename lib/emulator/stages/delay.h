@@ -21,6 +21,7 @@ class Delay {
   static constexpr Stage kNumber = Stage::delay;
   static constexpr std::string_view kName = "delay";
   static constexpr bool kActsOnBatch = true;
+  static constexpr bool kMayPause = true;
 
   struct Settings {
     std::optional<Duration> delay = {};  // nominal delay; none, and no jitter: frames pass at once
@@ -56,6 +57,13 @@ class Delay {
     } else if (last_release_ > p.at) [[unlikely]] {
       follow(p.decision);
     }
+  }
+  /// Instead of apply() while the stage pauses: no delay, but in order.
+  void skip(Passage& p) noexcept {
+    if (keep_order_) last_release_ = std::max(last_release_, p.at);
+    p.decision.action = Action::queue;
+    p.decision.line = kWheel;
+    p.decision.release = keep_order_ ? last_release_ : p.at;
   }
   /// apply() for a rule whose stages all fit the short path.
   void apply_constant(Decision& decision, Instant now) noexcept {

@@ -20,6 +20,7 @@ class Duplicate {
   static constexpr Stage kNumber = Stage::duplicate;
   static constexpr std::string_view kName = "duplicate";
   static constexpr bool kActsOnBatch = false;
+  static constexpr bool kMayPause = true;
   static constexpr std::uint8_t kMostCopies = 16;
   static_assert(kMostCopies + kMostEventCopies <= 255, "Decision::copies has eight bits");
 

@@ -198,6 +198,7 @@ class Loss {
   static constexpr Stage kNumber = Stage::loss;
   static constexpr std::string_view kName = "loss";
   static constexpr bool kActsOnBatch = false;
+  static constexpr bool kMayPause = true;
 
   struct Settings {
     LossConfig loss = 0.0;

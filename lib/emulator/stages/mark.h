@@ -65,6 +65,7 @@ class Mark {
   static constexpr Stage kNumber = Stage::mark;
   static constexpr std::string_view kName = "mark";
   static constexpr bool kActsOnBatch = false;
+  static constexpr bool kMayPause = true;
 
   struct Settings {
     std::optional<MarkConfig> mark = {};

@@ -39,6 +39,7 @@ class Reorder {
   static constexpr Stage kNumber = Stage::reorder;
   static constexpr std::string_view kName = "reorder";
   static constexpr bool kActsOnBatch = false;
+  static constexpr bool kMayPause = true;
 
   struct Settings {
     std::optional<ReorderConfig> reorder = {};

@@ -159,6 +159,15 @@ std::string reorder(Draw& draw) {
 /// Keys of a rule, in TOML.
 using Keys = std::map<std::string, std::string>;
 
+/// A schedule of times, or of frames.
+std::string when(Draw& draw) {
+  if (draw.chance(50))
+    return fmt::format("{{ every = {}, for = {}, from = {} }}", draw.between(4, 20),
+                       draw.between(1, 3), draw.below(20));
+  return fmt::format("{{ for = {}, from = {} }}", microseconds(draw, 1, 60),
+                     microseconds(draw, 1, 60));
+}
+
 /// Each stage with this probability; `waits`: with no stage that makes releases vary.
 Keys draw_stages(Draw& draw, unsigned likely, bool waits, const std::filesystem::path& folder) {
   Keys keys;
@@ -174,6 +183,8 @@ Keys draw_stages(Draw& draw, unsigned likely, bool waits, const std::filesystem:
   if (draw.chance(likely / 2)) keys["trace"] = trace(draw, folder);
   if (draw.chance(likely)) keys["reorder"] = reorder(draw);
   if (draw.chance(likely / 2)) keys["order"] = "\"free\"";
+  for (const std::string stage : {"loss", "corrupt", "duplicate", "mark", "delay", "reorder"})
+    if (keys.contains(stage) && draw.chance(likely / 3)) keys["when." + stage] = when(draw);
   return keys;
 }
 

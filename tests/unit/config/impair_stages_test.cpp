@@ -156,6 +156,11 @@ TEST(ImpairStages, QueueDelayAndReorder) {
   EXPECT_EQ(jitter->half_life, milliseconds(2));
   EXPECT_EQ(rule("reorder = { fraction = 0.1, swap = true }").reorder->frames, 1U);
   EXPECT_EQ(rule("reorder = { fraction = 0.1, time = \"9us\" }").reorder->by, microseconds(9));
+  EXPECT_EQ(rule("reorder = { fraction = 0.1, ahead = true }").reorder->gap, 1U);
+  EXPECT_EQ(rule("reorder = { fraction = 0.1, ahead = true, gap = 5 }").reorder->gap, 5U);
+  EXPECT_THAT(refusal("reorder = { fraction = 0.1, swap = true, gap = 5 }"), HasSubstr("ahead"));
+  EXPECT_THAT(refusal("reorder = { fraction = 0.1, ahead = true, at_most = \"1s\" }"),
+              HasSubstr("beside frames or swap"));
   EXPECT_THAT(refusal("reorder = { fraction = 0.1 }"), HasSubstr("one of"));
   EXPECT_THAT(refusal("reorder = { fraction = 0.1, frames = 2, swap = true }"),
               HasSubstr("one of"));
@@ -188,6 +193,31 @@ TEST(DelayFiles, ASpreadsheetsByteOrderMarkIsNoPartOfTheFirstLine) {
 
 TEST(ImpairStages, ARuleIsNotCalledAsReportsCallWhatNoneMatches) {
   EXPECT_THAT(refusal("name = \"untouched\""), HasSubstr("x.toml:2:8: name: expected another"));
+}
+
+TEST(ImpairStages, AScheduleHasTimesOrFrames) {
+  const auto when = [](const std::string& keys) {
+    return rule("loss = 0.5\nwhen.loss = { " + keys + " }").when.stage<emulator::Loss>();
+  };
+  const auto is = [](auto one, emulator::When other) { return one && *one == other; };
+  EXPECT_TRUE(is(when("for = \"10ms\""), {.length = 10'000'000}));
+  EXPECT_TRUE(is(when("every = \"1s\", for = \"10ms\", from = \"2s\""),
+                 {.begin = 2'000'000'000, .length = 10'000'000, .period = 1'000'000'000}));
+  EXPECT_TRUE(is(when("every = 1000, for = 10, from = 500"),
+                 {.by_frames = true, .begin = 500, .length = 10, .period = 1000}));
+  const auto wrong = [](const std::string& keys) {
+    return refusal("loss = 0.5\nwhen.loss = { " + keys + " }");
+  };
+  EXPECT_THAT(wrong("every = \"1s\""), HasSubstr("for = \"10ms\""));
+  EXPECT_THAT(wrong("every = \"1s\", for = 10"), HasSubstr("all as numbers of frames"));
+  EXPECT_THAT(wrong("for = 0"), HasSubstr("more than 0"));
+  EXPECT_THAT(wrong("every = 10, for = 10"), HasSubstr("more than `for`"));
+  EXPECT_THAT(wrong("for = -1"), HasSubstr("found -1"));
+  EXPECT_THAT(wrong("for = \"soon\""), HasSubstr("expected a time such as"));
+  EXPECT_THAT(refusal("when.loss = { for = 1 }"), HasSubstr("expected loss in the rule too"));
+  EXPECT_THAT(refusal("queue = { rate = \"1Gb/s\", buffer = \"1MB\" }\nwhen.queue = { for = 1 }"),
+              HasSubstr("the frames before"));
+  EXPECT_THAT(refusal("when.dealy = { for = 1 }"), HasSubstr("dealy"));
 }
 
 TEST(ImpairStages, OrderMayBeFreeWhereADelayMayChange) {

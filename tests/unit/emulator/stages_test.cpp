@@ -253,6 +253,65 @@ TEST(Reorder, SendsItsShareAheadAsNetemDoes) {
   }
 }
 
+/// Which of these frames, one each 100 ns from 5 us on, a rule with a loss of 1 loses.
+std::vector<std::uint64_t> lost_at(const When& when, std::uint64_t frames,
+                                   std::uint64_t first = 0) {
+  auto config = test::stage_rule();
+  config.delay = Duration{1000};
+  config.loss = 1.0;
+  config.when.of[Stages::index_of<Loss>()] = when;
+  Rule rule = test::rule_of(config);
+  std::vector<std::uint64_t> lost;
+  for (std::uint64_t i = 0; i < frames; ++i) {
+    const auto arrival =
+        test::bare_arrival(first + i, at(5000 + static_cast<std::int64_t>(i) * 100));
+    if (test::decide(rule, arrival).action == Action::drop) lost.push_back(first + i);
+  }
+  return lost;
+}
+
+TEST(When, AStageActsInItsTimesSinceTheFirstFrame) {
+  using Lost = std::vector<std::uint64_t>;
+  EXPECT_EQ(lost_at({.begin = 0, .length = 200, .period = 500}, 12), (Lost{0, 1, 5, 6, 10, 11}));
+  EXPECT_EQ(lost_at({.begin = 300, .length = 200, .period = 500}, 12), (Lost{3, 4, 8, 9}));
+  EXPECT_EQ(lost_at({.begin = 300, .length = 200}, 12), (Lost{3, 4}));
+  EXPECT_EQ(lost_at({.begin = 250, .length = 1}, 12), Lost{});
+}
+
+TEST(When, OrAtItsFramesByTheirNumbers) {
+  using Lost = std::vector<std::uint64_t>;
+  EXPECT_EQ(lost_at({.by_frames = true, .begin = 102, .length = 1, .period = 4}, 8, 100),
+            (Lost{102, 106}));
+  EXPECT_EQ(lost_at({.by_frames = true, .begin = 102, .length = 3}, 8, 100), (Lost{102, 103, 104}));
+}
+
+TEST(When, ADelayThatPausesKeepsTheOrderUnlessItMayGo) {
+  for (const bool keep : {true, false}) {
+    auto config = test::stage_rule();
+    config.delay = Duration{1000};
+    config.keep_order = keep;
+    config.when.of[Stages::index_of<Delay>()] = When{.length = 100};
+    Rule rule = test::rule_of(config);
+    EXPECT_EQ(test::decide(rule, test::bare_arrival(0, at(0))).release, at(1000));
+    EXPECT_EQ(test::decide(rule, test::bare_arrival(1, at(200))).release, at(keep ? 1000 : 200));
+    EXPECT_EQ(test::decide(rule, test::bare_arrival(2, at(1200))).release, at(1200));
+  }
+}
+
+TEST(When, TheAuditIsOfTheFramesThatMetTheStage) {
+  auto config = test::stage_rule();
+  config.delay = Duration{1000};
+  config.loss = 0.5;
+  config.when.of[Stages::index_of<Loss>()] = When{.by_frames = true, .length = 10, .period = 100};
+  Rule rule = test::rule_of(config);
+  for (std::uint64_t i = 0; i < 100'000; ++i)
+    static_cast<void>(test::decide(rule, test::bare_arrival(i)));
+  const auto checks = audit(config, rule.stats());
+  ASSERT_EQ(checks.size(), 1U);
+  EXPECT_EQ(checks[0].frames, 10'000U);
+  EXPECT_TRUE(checks[0].holds()) << checks[0].seen;
+}
+
 TEST(Trace, EachRowHoldsUntilTheNext) {
   auto config = test::stage_rule();
   config.delay = Duration{50};
