@@ -7,7 +7,7 @@
 #include "emulator/direction.h"
 #include "emulator/match/match.h"
 #include "emulator/stages/all.h"
-#include "emulator/stages/when.h"
+#include "emulator/when.h"
 
 namespace lw::emulator {
 

@@ -48,7 +48,7 @@ struct StageList;
 ///   audit(rule, stats, checks)           requested against measured
 ///   figures()                            rows of RuleStats for JSON and metrics (core/figure.h)
 ///   report(stats, lines)                 lines of the text report
-///   kMayPause                            true if it may have a schedule (stages/when.h); then
+///   kMayPause                            true if it may have a schedule (emulator/when.h); then
 ///   skip(passage)                        its effect while it pauses, if that is not none
 ///   add_floor(rule, ample), add_ample(rule, ample)   its part of the longest delay
 ///   bytes_needed(rule)                   memory that it allocates, besides its own object

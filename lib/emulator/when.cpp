@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "emulator/stages/when.h"
+#include "emulator/when.h"
 
 #include <algorithm>
 #include <charconv>
