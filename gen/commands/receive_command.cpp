@@ -187,9 +187,11 @@ void print(ReceiveOptions& options, const ReceiveReport& report, const Measureme
            const config::FlowProfile* expected, const Verdict& verdict) {
   const FlowNames names = expected != nullptr ? names_in(*expected) : FlowNames{};
   const Verdict* judged = expected != nullptr ? &verdict : nullptr;
+  std::vector<AbsentFlow> absent;
+  if (expected != nullptr) absent = absent_flows(*expected, measurement);
   const std::string json = options.expectations.judged(
       options.json || options.html.wanted(),
-      [&] { return to_json(report, measurement, names, judged); }, "roce-gen receive");
+      [&] { return to_json(report, measurement, names, absent, judged); }, "roce-gen receive");
   options.expectations.add_cases(verdict.cases);
   options.html.add_report(json);
   if (options.html.wanted())
@@ -198,7 +200,7 @@ void print(ReceiveOptions& options, const ReceiveReport& report, const Measureme
   if (options.history)
     for (report::Plot& plot : options.history->plots()) options.html.add_plot(std::move(plot));
   for (const std::string& port : options.ports) options.html.add_port("--port", port);
-  std::string text = to_text(report, measurement, names);
+  std::string text = to_text(report, measurement, names, absent);
   if (judged != nullptr) text += to_text(verdict, *expected);
   print_report(options.json ? json : text + options.expectations.text(), options.pcap == "-");
 }

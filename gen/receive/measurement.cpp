@@ -9,14 +9,12 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
+#include "roce/compose.h"
 #include "roce/envelope.h"
+#include "roce/message.h"
 
 namespace lw::gen {
-namespace {
 
-constexpr std::uint8_t kCongestionExperienced = 3;
-
-/// Returns the signature at the start of the payload, or null.
 const wire::Signature* signature_of(const roce::Envelope& envelope, const wire::Bth& bth,
                                     const wire::OpcodeInfo& info) noexcept {
   const std::size_t start = envelope.bth_offset() + sizeof(wire::Bth) + info.extensions.size();
@@ -25,6 +23,26 @@ const wire::Signature* signature_of(const roce::Envelope& envelope, const wire::
   const auto* signature = wire::view_at<wire::Signature>(envelope.bytes, start);
   return signature != nullptr && signature->present() ? signature : nullptr;
 }
+
+StreamKey plain_stream(const roce::Frame& frame) noexcept {
+  StreamKey stream{.key = roce::flow_key(frame)};
+  if (frame.deth != nullptr) stream.source_qp = frame.deth->src_qp.get();
+  return stream;
+}
+
+StreamKey plain_stream(const config::Flow& flow) {
+  const roce::MessagePacket packet = packet_of(flow.message, 0);
+  roce::FrameFields fields = flow.frame;
+  fields.bth.opcode = packet.opcode;
+  const std::vector<std::byte> bytes =
+      roce::compose(fields, std::vector<std::byte>(packet.payload));
+  const auto frame = roce::parse(wire::Bytes(bytes));
+  return frame ? plain_stream(*frame) : StreamKey{};
+}
+
+namespace {
+
+constexpr std::uint8_t kCongestionExperienced = 3;
 
 void put_mapped(const wire::Ipv4Address& address, std::array<std::byte, 16>& out) noexcept {
   out[10] = out[11] = std::byte{0xff};
@@ -45,12 +63,6 @@ StreamKey signed_key(const roce::Envelope& envelope, std::uint32_t flow) noexcep
     stream.key.source = ip->source.bytes;
     stream.key.destination = ip->destination.bytes;
   }
-  return stream;
-}
-
-StreamKey plain_key(const roce::Frame& frame) noexcept {
-  StreamKey stream{.key = roce::flow_key(frame)};
-  if (frame.deth != nullptr) stream.source_qp = frame.deth->src_qp.get();
   return stream;
 }
 
@@ -88,6 +100,18 @@ void count_order(const analysis::Arrival& arrival, analysis::OrderCounts& order)
       ++order.beyond_window;
       break;
   }
+}
+
+/// Notes the number of a damaged frame ahead of all good ones: it has arrived, and no later frame
+/// may show that.
+void note_damaged(ReceiveFlow& flow, const wire::SignatureFields& signature) {
+  constexpr std::size_t kMost = 4096;
+  if (!flow.signature || signature.run != flow.run) return;
+  std::vector<std::uint64_t>& damaged = flow.signature->damaged;
+  const std::uint64_t next = flow.tracker.next();
+  if (damaged.size() == kMost)
+    std::erase_if(damaged, [next](std::uint64_t number) { return number < next; });
+  if (signature.sequence >= next && damaged.size() < kMost) damaged.push_back(signature.sequence);
 }
 
 }  // namespace
@@ -190,10 +214,12 @@ void Measurement::check(Incoming& in) {
 
 /// Refuses and counts a damaged frame. Its headers can't be trusted; if their stream exists, the
 /// frame probably belongs to it and counts there.
-bool Measurement::refuse_bad(ReceiveFlow* flow, const Incoming& in) noexcept {
+bool Measurement::refuse_bad(ReceiveFlow* flow, const Incoming& in) {
   if (in.trust != Trust::bad) return false;
   ++totals_.bad_icrc;
-  if (flow != nullptr) ++flow->bad_icrc;
+  if (flow == nullptr) return true;
+  ++flow->bad_icrc;
+  if (in.signature != nullptr) note_damaged(*flow, *in.signature);
   return true;
 }
 
@@ -239,6 +265,7 @@ analysis::SequenceTracker& Measurement::tracker_of(ReceiveFlow& flow,
   if (known != part.earlier.end()) return known->tracker;
   if (part.earlier.size() == kMostEarlier) part.earlier.erase(part.earlier.begin());
   part.earlier.push_back({flow.run, std::exchange(flow.tracker, analysis::SequenceTracker())});
+  part.damaged.clear();
   flow.run = signature.run;
   part.clock = signature.clock;
   ++flow.order.restarts;
@@ -247,6 +274,7 @@ analysis::SequenceTracker& Measurement::tracker_of(ReceiveFlow& flow,
 
 void Measurement::take_signed(Incoming& in, const StreamKey& stream,
                               const wire::SignatureFields& signature) {
+  in.signature = &signature;
   ReceiveFlow* flow = find_or_add(in, stream);
   if (flow == nullptr) return;
   if (!flow->signature) {
@@ -278,7 +306,7 @@ void Measurement::take_plain(Incoming& in) {
     ++totals_.malformed;
     return;
   }
-  ReceiveFlow* flow = find_or_add(in, plain_key(*frame));
+  ReceiveFlow* flow = find_or_add(in, plain_stream(*frame));
   if (flow == nullptr) return;
   if (!flow->psns) flow->psns = std::make_unique<analysis::PsnStream>();
   if (!flow->psns->expects(frame->bth->psn()) && !trusted(in)) {

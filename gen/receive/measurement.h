@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "analysis/sequence_tracker.h"
+#include "config/flow/profile.h"
 #include "roce/envelope.h"
 #include "roce/frame.h"
 #include "wire/signature.h"
@@ -30,6 +31,15 @@ struct StreamKey {
 
   friend bool operator==(const StreamKey&, const StreamKey&) = default;
 };
+
+/// Returns the stream of a frame without a signature.
+StreamKey plain_stream(const roce::Frame& frame) noexcept;
+/// Returns the stream of a flow's frames without a signature.
+StreamKey plain_stream(const config::Flow& flow);
+
+/// Returns the signature at the start of the payload, or null. `info`: of the BTH's opcode.
+const wire::Signature* signature_of(const roce::Envelope& envelope, const wire::Bth& bth,
+                                    const wire::OpcodeInfo& info) noexcept;
 
 /// Interarrival jitter in ns. (RFC 3550, 6.4.1)
 class Jitter {
@@ -87,6 +97,9 @@ struct SignedPart {
     analysis::SequenceTracker tracker;
   };
   std::vector<EarlierRun> earlier;  // their frames may still arrive; the newest is the last
+  /// Sequence numbers of damaged frames of the newest run, as far as they were ahead of all good
+  /// frames. A damaged frame's number is likely but not certain to be right.
+  std::vector<std::uint64_t> damaged;
 };
 
 /// Counters and state of one received stream. The members for a signed frame in order come first,
@@ -195,6 +208,12 @@ class FlowTable {
   std::size_t count_ = 0;
 };
 
+struct StreamKeyHash {
+  std::size_t operator()(const StreamKey& stream) const noexcept {
+    return FlowTable::hash_of(stream);
+  }
+};
+
 /// Returns the name of a clock, "CLOCK_TAI", from its number in a signature.
 std::string clock_name(std::uint8_t clock);
 
@@ -275,6 +294,7 @@ class Measurement {
     bool send_clock;
     ReceiveFlow* guess;  // its flow if the stream is the same; may be null
     Trust trust = Trust::unknown;
+    const wire::SignatureFields* signature = nullptr;  // of a signed frame
   };
   static constexpr std::size_t kAhead = 32;  // frames of a burst that are looked up together
 
@@ -292,7 +312,7 @@ class Measurement {
     if (in.trust == Trust::unknown && options_.icrc_every != 0) check(in);
     return in.trust != Trust::bad;
   }
-  bool refuse_bad(ReceiveFlow* flow, const Incoming& in) noexcept;
+  bool refuse_bad(ReceiveFlow* flow, const Incoming& in);
 
   MeasureOptions options_;
   MeasureTotals totals_;

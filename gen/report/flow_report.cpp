@@ -2,6 +2,7 @@
 #include "gen/report/flow_report.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -9,6 +10,7 @@
 #include "gen/report/run_report.h"
 #include "report/json_line.h"
 #include "report/table.h"
+#include "roce/message.h"
 
 namespace lw::gen {
 namespace {
@@ -141,7 +143,46 @@ report::Table latency_table() {
   return report::Table(columns);
 }
 
+/// Streams that came, for a look-up by what identifies a flow of a profile.
+class ArrivedStreams {
+ public:
+  explicit ArrivedStreams(const Measurement& measurement) {
+    for (const ReceiveFlow& flow : measurement.flows()) {
+      if (flow.stream.is_signed) {
+        signed_.insert(flow.stream.key.dest_qp);
+      } else {
+        plain_.insert(flow.stream);
+      }
+    }
+  }
+  [[nodiscard]] bool contain(std::uint32_t flow) const { return signed_.contains(flow); }
+  [[nodiscard]] bool contain(const StreamKey& stream) const { return plain_.contains(stream); }
+
+ private:
+  std::unordered_set<std::uint32_t> signed_;
+  std::unordered_set<StreamKey, StreamKeyHash> plain_;
+};
+
 }  // namespace
+
+std::vector<AbsentFlow> absent_flows(const config::FlowProfile& profile,
+                                     const Measurement& measurement) {
+  const ArrivedStreams arrived(measurement);
+  std::vector<AbsentFlow> absent;
+  for (const config::Flow& flow : profile.flows) {
+    if (flow.signature && arrived.contain(flow.id)) continue;
+    // Frames too short for a signature are a stream of their own.
+    const StreamKey stream = plain_stream(flow);
+    if (arrived.contain(stream)) continue;
+    AbsentFlow& added = absent.emplace_back();
+    added.id = flow.id;
+    added.expected.stream = stream;
+    added.expected.stream.is_signed = flow.signature;
+    added.expected.opcode = packet_of(flow.message, 0).opcode;
+    if (flow.signature) added.expected.stream.key.dest_qp = flow.id;
+  }
+  return absent;
+}
 
 FlowNames names_in(const config::FlowProfile& profile) {
   FlowNames names;
@@ -202,21 +243,25 @@ Json to_json(const ReceiveFlow& flow, const FlowNames& names) {
 }
 
 std::string flow_table(const Measurement& measurement, const FlowNames& names, std::size_t most,
-                       Measured measured) {
+                       Measured measured, std::span<const AbsentFlow> absent) {
   auto order = order_table(measured);
   auto latencies = latency_table();
   const auto& flows = measurement.flows();
   std::size_t shown = 0;
   for (const ReceiveFlow& flow : flows) {
-    if (shown++ == most) break;
+    if (shown++ >= most) break;
     const std::string name = name_of(flow, names);
     add_order_row(order, name, flow, measured);
     if (measured == Measured::frames || measurement.latency_doubt(flow).empty())
       add_latency_row(latencies, name, flow);
   }
+  for (const AbsentFlow& flow : absent)
+    if (shown++ < most)
+      add_order_row(order, name_of(flow.expected, names), flow.expected, measured);
   std::string text = order.empty() ? "" : order.to_string();
   if (!latencies.empty()) text += latencies.to_string();
-  if (flows.size() > most) text += fmt::format("and {} flows more\n", flows.size() - most);
+  const std::size_t all = flows.size() + absent.size();
+  if (all > most) text += fmt::format("and {} flows more\n", all - most);
   return text;
 }
 
@@ -234,10 +279,10 @@ std::string histogram_csv(const Measurement& measurement, const FlowNames& names
 }
 
 std::string to_text(const ReceiveReport& report, const Measurement& measurement,
-                    const FlowNames& names) {
+                    const FlowNames& names, std::span<const AbsentFlow> absent) {
   constexpr std::size_t kMostRows = 100;
   const MeasureTotals& totals = measurement.totals();
-  std::string text = flow_table(measurement, names, kMostRows);
+  std::string text = flow_table(measurement, names, kMostRows, Measured::frames, absent);
   text += fmt::format("{} frames, {} of them RoCE, {} in {}; {} missed\n", totals.frames,
                       totals.roce, format_bytes(static_cast<double>(totals.bytes)),
                       format_duration(report.elapsed), report.missed);
@@ -256,7 +301,8 @@ std::string to_text(const ReceiveReport& report, const Measurement& measurement,
 }
 
 std::string to_json(const ReceiveReport& report, const Measurement& measurement,
-                    const FlowNames& names, const Verdict* verdict) {
+                    const FlowNames& names, std::span<const AbsentFlow> absent,
+                    const Verdict* verdict) {
   const MeasureTotals& totals = measurement.totals();
   Json json = {{"frames", totals.frames},
                {"roce", totals.roce},
@@ -271,6 +317,7 @@ std::string to_json(const ReceiveReport& report, const Measurement& measurement,
   if (!report.interrupted.empty()) json["interrupted"] = report.interrupted;
   auto& flows = json["flows"] = Json::array();
   for (const ReceiveFlow& flow : measurement.flows()) flows.push_back(to_json(flow, names));
+  for (const AbsentFlow& flow : absent) flows.push_back(to_json(flow.expected, names));
   if (verdict != nullptr) json["expect"] = to_json(*verdict);
   return report::json_line("longwire.receive", json);
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,16 @@
 namespace lw::gen {
 
 struct Verdict;
+
+/// A flow of a profile of which no frame came.
+struct AbsentFlow {
+  std::uint32_t id = 0;  // in the profile
+  ReceiveFlow expected;  // its stream, with all counters 0
+};
+/// Returns the absent flows in the profile's order. A flow that is not signed came if a stream has
+/// its addresses, QP and role.
+std::vector<AbsentFlow> absent_flows(const config::FlowProfile& profile,
+                                     const Measurement& measurement);
 
 /// Names of signed flows, indexed by flow id.
 using FlowNames = std::vector<std::string>;
@@ -37,20 +48,23 @@ nlohmann::ordered_json to_json(const ReceiveFlow& flow, const FlowNames& names);
 enum class Measured : std::uint8_t { frames, payloads };
 
 /// Formats a table with a row per flow, and a second table if there are latencies; for payloads,
-/// only if latencies are meaningful. Lists at most `most` flows and counts the others.
+/// only if latencies are meaningful. Lists at most `most` flows and counts the others; `absent`
+/// flows come last.
 std::string flow_table(const Measurement& measurement, const FlowNames& names, std::size_t most,
-                       Measured measured = Measured::frames);
+                       Measured measured = Measured::frames,
+                       std::span<const AbsentFlow> absent = {});
 
 /// Formats latency histograms as CSV, "flow,first,last,count": the buckets [first, last] in ns that
 /// are not empty. Bucket bounds are fixed, so files are merged by adding the counts of equal
 /// buckets.
 std::string histogram_csv(const Measurement& measurement, const FlowNames& names);
 
-/// Formats the results of the reception as text.
+/// Formats the results of the reception as text. `absent`: expected flows that did not come.
 std::string to_text(const ReceiveReport& report, const Measurement& measurement,
-                    const FlowNames& names);
+                    const FlowNames& names, std::span<const AbsentFlow> absent);
 /// Formats the results of the reception as one line of JSON. `verdict` may be null.
 std::string to_json(const ReceiveReport& report, const Measurement& measurement,
-                    const FlowNames& names, const Verdict* verdict);
+                    const FlowNames& names, std::span<const AbsentFlow> absent,
+                    const Verdict* verdict);
 
 }  // namespace lw::gen

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
+#include "gen/report/run_report.h"
 #include "report/live_view.h"
 
 namespace lw::gen {
@@ -154,7 +155,8 @@ std::int64_t worst_p99(const std::vector<FlowProgress>& flows) {
 }  // namespace
 
 std::string rate_text(double bits_per_second, double frames_per_second) {
-  return fmt::format("{}, {:.0f} frames/s", format_bit_rate(bits_per_second), frames_per_second);
+  return fmt::format("{}, {} frames/s", format_bit_rate(bits_per_second),
+                     per_second_text(frames_per_second));
 }
 
 std::string time_text(const ProgressNow& now) {

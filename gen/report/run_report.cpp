@@ -56,18 +56,9 @@ void judge_clocks(Verdict& verdict, const Measurement& measurement, const FlowNa
   }
 }
 
-bool came(const Measurement& measurement, std::uint32_t id) {
-  return std::ranges::any_of(measurement.flows(), [id](const ReceiveFlow& flow) {
-    return flow.stream.is_signed && flow.stream.key.dest_qp == id;
-  });
-}
-
-void judge_absent(Verdict& verdict, const config::FlowProfile& profile,
-                  const Measurement& measurement) {
-  for (const config::Flow& flow : profile.flows) {
-    if (!flow.signature || came(measurement, flow.id)) continue;
-    verdict.add_broken(flow.name, "no signed frame of it came");
-  }
+bool bounds_loss(const config::FlowProfile& profile) {
+  return std::ranges::any_of(profile.expect,
+                             [](const Bound& bound) { return bound.metric == Metric::loss; });
 }
 
 double quantile_of(const Histogram& histogram, Metric metric) {
@@ -95,8 +86,8 @@ void Verdict::add_broken(const std::string& flow, const std::string& what) {
 
 std::uint64_t lost_of(const ReceiveFlow& flow, const FlowCounters& sent) {
   const std::uint64_t is_signed = sent.frames - std::min(sent.frames, sent.unsigned_frames);
-  const std::uint64_t unique = flow.frames - std::min(flow.frames, flow.order.duplicated);
-  return is_signed - std::min(is_signed, unique);
+  const std::uint64_t at_end = is_signed - std::min(is_signed, flow.tracker.next());
+  return std::min(is_signed, flow.order.lost + at_end);
 }
 
 void judge_received(Verdict& verdict, const config::FlowProfile& profile,
@@ -114,7 +105,30 @@ void judge_received(Verdict& verdict, const config::FlowProfile& profile,
       const auto value = figure(flow, bound.metric, sent);
       if (value) hold(verdict, name_of(flow, names), bound, *value);
     }
-    if (bound.metric == Metric::loss) judge_absent(verdict, profile, measurement);
+  }
+  if (!bounds_loss(profile)) return;
+  for (const AbsentFlow& flow : absent_flows(profile, measurement))
+    if (flow.expected.stream.is_signed)
+      verdict.add_broken(config::full_name(profile.flows[flow.id]), "no signed frame of it came");
+}
+
+bool allows_loss(const config::FlowProfile& profile, double share) {
+  bool bounded = false;
+  for (const Bound& bound : profile.expect) {
+    if (bound.metric != Metric::loss) continue;
+    if (!bound.holds(share)) return false;
+    bounded = true;
+  }
+  return bounded;
+}
+
+void judge_absent(Verdict& verdict, const config::FlowProfile& profile,
+                  std::span<const AbsentFlow> absent) {
+  const bool loss_is_bounded = bounds_loss(profile);
+  for (const AbsentFlow& flow : absent) {
+    const bool judged = loss_is_bounded && flow.expected.stream.is_signed;
+    if (!judged)
+      verdict.add_broken(config::full_name(profile.flows[flow.id]), "no frame of it came");
   }
 }
 
@@ -174,8 +188,8 @@ using report::Json;
 
 std::string rate_text(Rate::Unit unit, double value) {
   const bool counted = unit == Rate::Unit::frames || unit == Rate::Unit::messages;
-  return counted ? fmt::format("{:.0f} {}", value, name_of(unit))
-                 : format_bit_rate(std::round(value)) +
+  return counted ? fmt::format("{} {}", per_second_text(value), name_of(unit))
+                 : format_bit_rate(value < 1 ? value : std::round(value)) +
                        (unit == Rate::Unit::goodput ? " of payload" : "");
 }
 
@@ -291,16 +305,8 @@ void add_ports(Json& json, const RunReport& run) {
   if (!run.interrupted.empty()) json["interrupted"] = run.interrupted;
 }
 
-/// Returns the received flow, or null.
-const ReceiveFlow* received_of(const Measurement& received, std::uint32_t id) {
-  for (const ReceiveFlow& flow : received.flows()) {
-    if (flow.stream.is_signed && flow.stream.key.dest_qp == id) return &flow;
-  }
-  return nullptr;
-}
-
 Json received_json(const config::FlowProfile& profile, const RunReport& sent,
-                   const Measurement& received) {
+                   const Measurement& received, std::span<const AbsentFlow> absent) {
   const FlowNames names = names_in(profile);
   const MeasureTotals& totals = received.totals();
   Json json = {{"frames", totals.frames},
@@ -318,25 +324,46 @@ Json received_json(const config::FlowProfile& profile, const RunReport& sent,
     }
     flows.push_back(std::move(row));
   }
+  for (const AbsentFlow& flow : absent) {
+    Json row = to_json(flow.expected, names);
+    row["sent"] = row["never_came"] = sent.flows[flow.id].frames;
+    flows.push_back(std::move(row));
+  }
   return json;
 }
 
-/// Lists signed flows that were sent and not received, and the missing frames of the others.
-std::string missing_text(const config::FlowProfile& profile, const RunReport& sent,
-                         const Measurement& received) {
+/// Lists the missing frames of each flow that the receiver can tell.
+std::string missing_text(const RunReport& sent, const Measurement& received,
+                         std::span<const AbsentFlow> absent, const FlowNames& names) {
   std::string text;
-  for (const config::Flow& flow : profile.flows) {
-    const FlowCounters& counters = sent.flows[flow.id];
-    if (!flow.signature || counters.frames == 0) continue;
-    const ReceiveFlow* came = received_of(received, flow.id);
-    const std::uint64_t missing = came ? lost_of(*came, counters) : counters.frames;
-    if (missing == 0) continue;
-    text += fmt::format("{}: {} of {} frames never came\n", flow.name, missing, counters.frames);
+  const auto add = [&](const ReceiveFlow& flow, std::uint64_t missing, std::uint64_t frames) {
+    text += fmt::format("{}: {} of {} frames never came\n", name_of(flow, names), missing, frames);
+  };
+  for (const ReceiveFlow& flow : received.flows()) {
+    const std::uint32_t id = flow.stream.key.dest_qp;
+    if (!flow.stream.is_signed || id >= sent.flows.size()) continue;
+    if (const std::uint64_t missing = lost_of(flow, sent.flows[id]); missing > 0)
+      add(flow, missing, sent.flows[id].frames);
   }
+  for (const AbsentFlow& flow : absent)
+    add(flow.expected, sent.flows[flow.id].frames, sent.flows[flow.id].frames);
   return text;
 }
 
+/// Returns the flows that were sent and did not come.
+std::vector<AbsentFlow> absent_of(const config::FlowProfile& profile, const RunReport& sent,
+                                  const Measurement* received) {
+  std::vector<AbsentFlow> absent;
+  if (received != nullptr) absent = absent_flows(profile, *received);
+  std::erase_if(absent, [&](const AbsentFlow& flow) { return sent.flows[flow.id].frames == 0; });
+  return absent;
+}
+
 }  // namespace
+
+std::string per_second_text(double value) {
+  return value < 100 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
+}
 
 std::string asked_rate(const config::Flow& flow) {
   const Rate rate = whole_rate(flow);
@@ -417,9 +444,13 @@ Json to_json(const RunReport& run, const config::FlowProfile& profile) {
 
 RunSummary::RunSummary(const config::FlowProfile& profile, const RunReport& sent,
                        const Measurement* received)
-    : profile_(profile), sent_(sent), received_(received) {
+    : profile_(profile),
+      sent_(sent),
+      received_(received),
+      absent_(absent_of(profile, sent, received)) {
   judge_sent(verdict_, profile, sent);
   if (received != nullptr) judge_received(verdict_, profile, *received, &sent);
+  judge_absent(verdict_, profile, absent_);
   note_unchecked(verdict_, profile, true, received != nullptr);
 }
 
@@ -431,8 +462,9 @@ bool RunSummary::good() const {
 std::string RunSummary::text() const {
   std::string text = to_text(sent_, profile_) + audit_text(sent_.audit);
   if (received_ != nullptr) {
-    text += "received:\n" + flow_table(*received_, names_in(profile_), kMostFlows);
-    text += missing_text(profile_, sent_, *received_);
+    const FlowNames names = names_in(profile_);
+    text += "received:\n" + flow_table(*received_, names, kMostFlows, Measured::frames, absent_);
+    text += missing_text(sent_, *received_, absent_, names);
     text += fmt::format("latencies by {}\n", sent_.clock);
   }
   if (!sent_.interrupted.empty()) text += fmt::format("ended early: {}\n", sent_.interrupted);
@@ -443,8 +475,8 @@ std::string RunSummary::json() const {
   Json json = to_json(sent_, profile_);
   add_ports(json, sent_);
   if (sent_.audit.pacing_error.count() > 0) json["audit"] = audit_json(sent_.audit);
-  if (received_ != nullptr) json["received"] = received_json(profile_, sent_, *received_);
-  if (!profile_.expect.empty()) json["expect"] = to_json(verdict_);
+  if (received_ != nullptr) json["received"] = received_json(profile_, sent_, *received_, absent_);
+  if (!profile_.expect.empty() || !verdict_.holds()) json["expect"] = to_json(verdict_);
   return report::json_line("longwire.send", json);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "config/flow/profile.h"
 #include "core/time.h"
 #include "gen/receive/measurement.h"
+#include "gen/report/flow_report.h"
 #include "gen/stats/run_stats.h"
 #include "report/junit.h"
 
@@ -32,6 +34,13 @@ struct Verdict {
 void judge_received(Verdict& verdict, const config::FlowProfile& profile,
                     const Measurement& measurement, const RunReport* sent);
 
+/// True if the profile bounds the loss, and the bounds allow this share of the frames.
+bool allows_loss(const config::FlowProfile& profile, double share);
+
+/// Adds a failure for each flow that did not come, unless judge_received() has added it.
+void judge_absent(Verdict& verdict, const config::FlowProfile& profile,
+                  std::span<const AbsentFlow> absent);
+
 /// Adds a failure if the receiving ports lost frames, because their flows are unknown.
 void judge_missed(Verdict& verdict, std::uint64_t missed);
 
@@ -47,6 +56,9 @@ nlohmann::ordered_json to_json(const Verdict& verdict);
 
 /// Number of the flow's signed frames that were sent and not received, in any order.
 std::uint64_t lost_of(const ReceiveFlow& flow, const FlowCounters& sent);
+
+/// Formats a number per second: a whole one, or three digits below 100.
+std::string per_second_text(double value);
 
 /// Formats the rate that the profile requests for a [[flow]], all QPs together. `flow`: any of its
 /// QPs.
@@ -70,7 +82,7 @@ class RunSummary {
              const Measurement* received);
 
   /// True if every frame was sent, no port lost one, the run was not interrupted, every checked
-  /// outgoing ICRC was right and every bound held.
+  /// outgoing ICRC was right, some of each flow was received, and every bound held.
   [[nodiscard]] bool good() const;
 
   [[nodiscard]] const Verdict& verdict() const noexcept { return verdict_; }
@@ -83,6 +95,7 @@ class RunSummary {
   const config::FlowProfile& profile_;
   const RunReport& sent_;
   const Measurement* received_;
+  std::vector<AbsentFlow> absent_;
   Verdict verdict_;
 };
 

@@ -2,7 +2,6 @@
 #include "gen/report/sent_counts.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -62,9 +61,6 @@ FlowCounters counters_of(const Json& json) {
   FlowCounters counters;
   counters.frames = json.at("frames").get<std::uint64_t>();
   counters.unsigned_frames = json.at("unsigned_frames").get<std::uint64_t>();
-  if (!json.contains("faults")) return counters;
-  for (const auto& [kind, count] : json.at("faults").items())
-    counters.faults[0] += count.get<std::uint64_t>();
   return counters;
 }
 
@@ -85,23 +81,27 @@ Error foreign(const std::string& source, const config::FlowProfile& profile,
                   source, profile.name, found)};
 }
 
-std::uint64_t faults_in(const FlowCounters& counters) {
-  return std::accumulate(counters.faults.begin(), counters.faults.end(), std::uint64_t{0});
+/// Number of distinct damaged frames with a number in [next, end).
+std::uint64_t damaged_between(const ReceiveFlow& flow, std::uint64_t next, std::uint64_t end) {
+  std::vector<std::uint64_t> numbers = flow.signature->damaged;
+  std::ranges::sort(numbers);
+  numbers.erase(std::ranges::unique(numbers).begin(), numbers.end());
+  return static_cast<std::uint64_t>(std::ranges::count_if(
+      numbers, [&](std::uint64_t number) { return number >= next && number < end; }));
 }
 
-/// Returns the number of the sender's signed frames after the newest received one. Damaged and
-/// faulty frames at the end don't count, because they were received.
+/// Returns the number of the sender's signed frames after the newest received one, by their
+/// sequence numbers. Those that arrived damaged don't count.
 std::uint64_t missing_at_end(const FlowCounters& sent, std::uint32_t id,
                              const Measurement& measurement) {
-  std::uint64_t next = 0, bad = 0;
+  const std::uint64_t end = sent.frames - std::min(sent.frames, sent.unsigned_frames);
+  std::uint64_t missing = end;
   for (const ReceiveFlow& flow : measurement.flows()) {
     if (!flow.stream.is_signed || flow.stream.key.dest_qp != id) continue;
-    next = std::max(next, flow.tracker.next());
-    bad += flow.bad_icrc;
+    const std::uint64_t next = std::min(end, flow.tracker.next());
+    missing = std::min(missing, end - next - damaged_between(flow, next, end));
   }
-  const std::uint64_t is_signed = sent.frames - std::min(sent.frames, sent.unsigned_frames);
-  const std::uint64_t excused = next + bad + faults_in(sent);
-  return is_signed - std::min(is_signed, excused);
+  return missing;
 }
 
 /// Returns the reason why a flow's last frame is unknown; empty if it is known.
@@ -114,17 +114,6 @@ std::string unknown_end(const config::Flow& flow, const std::optional<FlowCounte
       "{}: --sent FILE.json with the sender's report (run --json or --report-to) is needed", why);
 }
 
-/// True if the profile bounds the loss, and the bounds allow this share of the frames.
-bool allows_loss(const config::FlowProfile& profile, double share) {
-  bool bounded = false;
-  for (const config::Bound& bound : profile.expect) {
-    if (bound.metric != config::Metric::loss) continue;
-    if (!bound.holds(share)) return false;
-    bounded = true;
-  }
-  return bounded;
-}
-
 void judge_end(Verdict& verdict, const config::FlowProfile& profile, const config::Flow& flow,
                const FlowCounters& sent, const Measurement& measurement) {
   const std::uint64_t missing = missing_at_end(sent, flow.id, measurement);
@@ -133,6 +122,14 @@ void judge_end(Verdict& verdict, const config::FlowProfile& profile, const confi
   verdict.add_broken(config::full_name(flow),
                      fmt::format("the last {} of {} frames never came", missing,
                                  sent.frames - sent.unsigned_frames));
+}
+
+/// Returns the absent flows whose end judge_end() cannot judge.
+std::vector<AbsentFlow> absent_unsigned(const config::FlowProfile& profile,
+                                        const Measurement& measurement) {
+  auto absent = absent_flows(profile, measurement);
+  std::erase_if(absent, [&](const AbsentFlow& flow) { return flow.expected.stream.is_signed; });
+  return absent;
 }
 
 }  // namespace
@@ -172,6 +169,7 @@ void judge_with_counts(Verdict& verdict, const config::FlowProfile& profile,
   RunReport sent;
   for (const auto& known : counts) sent.flows.push_back(known.value_or(FlowCounters{}));
   judge_received(verdict, profile, measurement, joined ? nullptr : &sent);
+  judge_absent(verdict, profile, absent_unsigned(profile, measurement));
   for (const config::Flow& flow : profile.flows) {
     const auto& known = counts[flow.id];
     if (const std::string why = unknown_end(flow, known); why.empty()) {

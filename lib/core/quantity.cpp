@@ -158,6 +158,10 @@ std::string format_duration(Duration duration) {
 std::string format_bit_rate(double bits_per_second) {
   constexpr Unit kRising[] = {
       {"b/s", 1}, {"kb/s", 1e3}, {"Mb/s", 1e6}, {"Gb/s", 1e9}, {"Tb/s", 1e12}};
+  if (bits_per_second > 0 && bits_per_second < 1) {  // three digits
+    const int zeros = static_cast<int>(-std::floor(std::log10(bits_per_second)));
+    return decimal(bits_per_second, zeros + 2, "b/s");
+  }
   const Unit& unit = fitting(bits_per_second, kRising);
   return decimal(bits_per_second / unit.factor, 2, std::string(unit.name).c_str());
 }

@@ -201,6 +201,91 @@ class KnownDamage(InFolder):
         self.profile('[expect]\nloss = "30%"\n')
         self.assertTrue(self.received()['expect']['holds'])
 
+    def test_only_what_came_excuses_a_missing_end(self):
+        """Damage and deliberate faults before the end do not stand for the frames that are missing
+        there; frames that came damaged behind the last good one do."""
+        self.profile()
+        whole, write = list(self.frames), self.places[0]
+
+        def broken(gone, damaged):
+            frames = [(stamp, data if i not in damaged else data[:-9] + bytes([data[-9] ^ 1]) +
+                       data[-8:]) for i, (stamp, data) in enumerate(whole)]
+            self.frames = [frame for i, frame in enumerate(frames) if i not in gone]
+            lines = self.received(expect=1 if gone else 0)['expect']['broken']
+            return [line for line in lines if line.startswith('write')]
+
+        last = set(write[-5:])
+        self.assertEqual(broken(last, set(write[10:15])),
+                         ['write: the last 5 of 2000 frames never came'])
+        self.assertEqual(broken(set(), last), [])
+        self.assertEqual(broken(set(write[-2:]), set(write[-4:-2])),
+                         ['write: the last 2 of 2000 frames never came'])
+        for kind in ('psn_gap', 'bad_icrc', 'short_middle', 'wrong_tver'):
+            path = pathlib.Path(self.profile())
+            path.write_text(path.read_text().replace('messages = 500', 'messages = 500\n' +
+                            f'fault = [{{ kind = "{kind}", frames = [10, 20, 30, 40, 50] }}]'))
+            self.gen('run', path, '--pcap', self.path('sent.pcap'))
+            frames = read_pcap(self.path('sent.pcap'))
+            ours = [i for i, (_, data) in enumerate(frames) if data[12:14] == b'\x08\0']
+            self.frames = [frame for i, frame in enumerate(frames) if i not in ours[-5:]]
+            self.assertIn('write: the last 5 of 2000 frames never came',
+                          self.received(expect=1)['expect']['broken'], kind)
+
+    def test_random_streams_are_counted_exactly(self):
+        """The truth is that of this loop: which frames it let through, in which order."""
+        path = pathlib.Path(self.path('profile.toml'))
+        path.write_text('[[flow]]\nname = "f"\noperation = "write"\nsignature = true\n'
+                        'messages = 60\nmessage_size = 2000\n')
+        self.gen('run', path, '--pcap', self.path('sent.pcap'))
+        sent = read_pcap(self.path('sent.pcap'))
+        for seed in range(200):
+            draw = random.Random(seed)
+            loss, copies, damage, order = (draw.choice((0, 0.02, 0.2)) for _ in range(4))
+            stream = [(number, draw.random() < damage) for number in range(len(sent))
+                      if draw.random() >= loss]
+            if draw.random() < 0.5:
+                del stream[len(stream) - draw.randrange(1, 10):]
+            stream = [each for each in stream for _ in range(2 if draw.random() < copies else 1)]
+            for at in range(len(stream) - 1):
+                if draw.random() < order:
+                    to = min(len(stream) - 1, at + draw.randrange(1, 30))
+                    stream.insert(to, stream.pop(at))
+            good, damaged, late, again, newest = set(), set(), 0, 0, -1
+            for number, bad in stream:
+                if bad:
+                    damaged.add(number)
+                elif number in good:
+                    again += 1
+                else:
+                    late += number < newest
+                    good.add(number)
+                    newest = max(newest, number)
+            self.frames = []
+            for at, (number, bad) in enumerate(stream):
+                data = bytearray(sent[number][1])
+                data[-5] ^= bad << draw.randrange(8)
+                self.frames.append((sent[0][0] + 1000 * at, bytes(data)))
+            missing = len(sent) - 1 - newest - sum(number > newest for number in damaged)
+            report = self.received(expect=1 if missing else 0)
+            (flow,) = report['flows']
+            self.assertEqual(
+                (flow['frames'], flow['lost'], flow['duplicated'], flow['out_of_order'],
+                 report['bad_icrc']),
+                (len(good) + again, newest + 1 - len(good), again, late,
+                 sum(bad for _, bad in stream)), seed)
+            self.assertEqual(report['expect']['broken'],
+                             [f'f: the last {missing} of 120 frames never came'] if missing else [])
+
+    def test_flows_that_do_not_come_are_listed(self):
+        self.profile()
+        self.frames = [f for f in self.frames if f[1][12:14] == b'\x08\0']
+        report = self.received(expect=1)
+        names = {flow['name']: flow for flow in report['flows']}
+        self.assertEqual((names['send6']['frames'], names['send6']['lost']), (0, 0))
+        self.assertEqual(names['send6']['source'], '2001:db8::1')
+        self.assertEqual(report['expect']['broken'],
+                         ['send6: the last 1000 of 1000 frames never came'])
+
     def test_the_sender_s_report_has_the_last_word(self):
         """Endless flows, and runs that --count ends early."""
         path = self.profile()
@@ -336,6 +421,22 @@ class OneProcess(InFolder):
                          ['write', 'send6'])
 
     @longwire_test.real_time
+    def test_a_flow_that_never_comes_fails_the_run(self):
+        for signature in ('true', 'false'):
+            path = pathlib.Path(self.path('dead.toml'))
+            path.write_text(f'[defaults]\nsignature = {signature}\nmessages = 20\n'
+                            '[[flow]]\nname = "ok"\n[[flow]]\nname = "dead"\ndst_qp = 0x77\n')
+            command = ('run', path, '--port', LOOP, 'null', '--receive', LOOP, '--wait', '100ms')
+            report = self.report(*command, '--expect', 'received.flows.*.frames >= 0', expect=1)
+            ok, dead = report['received']['flows']
+            self.assertEqual((ok['frames'], ok['lost']), (20, 0))
+            self.assertEqual((dead['frames'], dead['sent'], dead['never_came']), (0, 20, 20))
+            self.assertEqual(report['expect']['broken'], ['dead: no frame of it came'])
+            self.assertEqual(len(report['expectations']), 2)
+            text = self.gen(*command, expect=1)
+            self.assertIn('20 of 20 frames never came', text)
+            self.report(*command, '--expect', 'received.flows.*.nothing == 0', expect=2)
+
     def test_a_sender_is_held_to_its_rate_and_its_pacing(self):
         bounds = '[expect]\nrate_error = "100%"\nnot_sent = 0\npacing_max = "1min"\n'
         self.report('run', self.profile(bounds), '--port', 'null')

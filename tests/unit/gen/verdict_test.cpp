@@ -85,6 +85,25 @@ TEST(Verdict, AFiniteProfileSaysHowManyFramesMustCome) {
               ElementsAre("f: the last 100 of 100 frames never came"));
 }
 
+/// Errors of two sums must not cancel: damage before the end says nothing about the end.
+TEST(Verdict, DamageBeforeTheEndDoesNotExcuseTheEnd) {
+  const auto damaged = [](std::size_t first, std::size_t gone) {
+    Measurement measurement({});
+    auto frames = test::frames_of_profile(kFlow);
+    frames.resize(frames.size() - gone);
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      if (i >= first && i < first + 5) frames[i].bytes.back() ^= std::byte{1};
+      measurement.take(frames[i].bytes, frames[i].sent + std::chrono::milliseconds(2));
+    }
+    return measurement;
+  };
+  EXPECT_THAT(judge_whole(kFlow, damaged(10, 5)).broken,
+              ElementsAre("f: the last 5 of 100 frames never came"));
+  EXPECT_TRUE(judge_whole(kFlow, damaged(95, 0)).holds());
+  EXPECT_THAT(judge_whole(kFlow, damaged(90, 5)).broken,
+              ElementsAre("f: the last 5 of 100 frames never came"));
+}
+
 TEST(Verdict, TheEndOfAnEndlessFlowCannotBeJudged) {
   const Verdict verdict = judge_whole(std::string(kFlow) + "repeat = \"forever\"", received());
   EXPECT_TRUE(verdict.holds());
