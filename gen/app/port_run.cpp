@@ -251,6 +251,10 @@ Result<RunReport> run_through_ports(const PortRun& run, BackgroundTasks& backgro
   main.put_counted(report);
   others.put_counted(report);
   add_losses(report, run.ports, before);
+  for (std::size_t i = 0; i < report.flows.size(); ++i) {
+    const config::Flow& flow = run.profile.flows[i];
+    if (report.flows[i].frames > 0) report.flows[i].shared = shared_part(mean_gap(flow), flow.qps);
+  }
   return report;
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "config/flow/profile.h"
+#include "gen/report/run_report.h"
 #include "gen/traffic/tx_scheduler.h"
 #include "report/json_line.h"
 #include "roce/describe.h"
@@ -60,7 +61,8 @@ void walk(const FlowProfile& profile, std::size_t first, std::uint64_t& budget, 
   Duration end{0};
   while (const auto due = scheduler.next()) {
     scheduler.advance();
-    end = std::max(end, scheduler.cursor(due->flow).pacer().span());
+    const Duration span = scheduler.cursor(due->flow).pacer().span();
+    end = std::max(end, span - shared_part(span - due->at, qps));
     ++frames;
     if (--budget == 0) return;
   }
@@ -162,8 +164,8 @@ std::string describe_flow(const FlowProfile& profile, std::size_t first, const F
                       !flow.repeat        ? ", again and again"
                       : *flow.repeat == 1 ? ""
                                           : fmt::format(", {} times", *flow.repeat));
-  text += fmt::format("  {}, {:.0f} frames/s{}", format_bit_rate(f.bits_per_second),
-                      f.frames_per_second, arrival_words(flow));
+  text += fmt::format("  {}, {} frames/s{}", format_bit_rate(f.bits_per_second),
+                      per_second_text(f.frames_per_second), arrival_words(flow));
   text += f.time ? fmt::format(": {}{} frames in {}\n", f.exact ? "" : "about ", *f.frames,
                                format_duration(*f.time))
                  : std::string(": until it is stopped\n");

@@ -32,7 +32,7 @@ FlowCounters& FlowCounters::operator+=(const FlowCounters& other) noexcept {
   unsigned_frames += other.unsigned_frames;
   not_sent += other.not_sent;
   for (std::size_t kind = 0; kind < faults.size(); ++kind) faults[kind] += other.faults[kind];
-  span = std::max(span, other.span);
+  span = std::max(span, std::max(other.begin, other.span - other.shared));
   return *this;
 }
 

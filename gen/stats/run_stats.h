@@ -41,13 +41,16 @@ struct alignas(64) FlowCounters {       // the first cache line has what every f
   std::uint64_t unsigned_frames = 0;  // too short for the requested signature
   Duration begin{0};                  // due time of the first frame, from the run's start
   Duration span{0};                   // from the run's start to the end of the last frame's slot
+  Duration late{0};                   // of the last frame; part of the span
+  Duration shared{0};                 // end of that slot, in which other QPs of its [[flow]] send
   std::uint64_t not_sent = 0;         // dropped: the port took no more
   std::array<std::uint64_t, config::kFaultKinds> faults{};  // deliberate faults, by kind
 
   /// Average rate in `unit` per second from `begin` to `span`; 0 if nothing was sent.
   [[nodiscard]] double achieved(config::Rate::Unit unit) const noexcept;
 
-  /// Adds the counters of a flow that ran in parallel.
+  /// Adds the counters of a flow that ran in parallel. The sum ends with the last frame's part of
+  /// the slot, as the QPs of a [[flow]] send in turn.
   FlowCounters& operator+=(const FlowCounters& other) noexcept;
 };
 

@@ -27,7 +27,15 @@ double mean_burst(const config::Flow& flow) {
   }
 }
 
+long double gap_in_ns(const config::Flow& flow) {
+  return mean_burst(flow) * 1e9L / flow.rate.value;
+}
+
 }  // namespace
+
+Duration mean_gap(const config::Flow& flow) {
+  return Duration{static_cast<std::int64_t>(std::min<long double>(gap_in_ns(flow), kLongestNs))};
+}
 
 Pacer::Pacer(const config::Rate& rate, std::uint32_t burst) noexcept
     : step_(pacing_step(rate.value)), unit_(rate.unit), burst_(burst) {}
@@ -40,7 +48,7 @@ Pacer::Pacer(const config::Flow& flow, std::uint64_t seed)
       on_(flow.on),
       off_(flow.off),
       chance_(seed, hash_name(full_name(flow) + "/arrival")) {
-  const long double gap_ns = mean_burst(flow) * 1e9L / flow.rate.value;
+  const long double gap_ns = gap_in_ns(flow);
   const long double phase = static_cast<long double>(flow.qp) / flow.qps;
   start_ = flow.start_after;
   if (flow.stop_after) stop_ = *flow.stop_after;
@@ -95,7 +103,10 @@ void Pacer::count_packet(const FrameWork& work) noexcept {
 }
 
 FineTime Pacer::with_unfinished() const noexcept {
-  return std::min(done_ + step_ / packets_ * unfinished_, kLongestPace);
+  // Rounded up as step_ is, so that a packet is never due before its time.
+  const FineTime whole = pacing_time(step_ / packets_, unfinished_);
+  const FineTime rest = (step_ % packets_ * unfinished_ + packets_ - 1) / packets_;
+  return std::min(done_ + whole + rest, kLongestPace);
 }
 
 Duration Pacer::next_arrival() noexcept {

@@ -60,6 +60,14 @@ inline FineTime pacing_time(FineTime step, std::uint64_t count) noexcept {
              : product;
 }
 
+/// Returns the part of a QP's slot of length `slot` in which the other QPs of its [[flow]] send.
+constexpr Duration shared_part(Duration slot, std::uint32_t qps) noexcept {
+  return slot - slot / static_cast<std::int64_t>(qps);
+}
+
+/// Mean time from one burst of a QP to its next one; 0 if the flow's means are unknown.
+Duration mean_gap(const config::Flow& flow);
+
 /// Quantities of a frame that a rate may count.
 struct FrameWork {
   std::uint64_t wire_bytes = 0;     // with preamble, FCS and gap

@@ -33,6 +33,7 @@ Result<RunReport> run_into_capture(const config::FlowProfile& profile, TxSchedul
     count_sent(counters, frame_info(scheduler.cursor(due->flow)), 1);
     scheduler.advance();
     counters.span = scheduler.cursor(due->flow).pacer().span();
+    counters.shared = shared_part(counters.span - due->at, profile.flows[due->flow].qps);
   }
   report.elapsed = report.total().span;
   return report;

@@ -272,7 +272,8 @@ std::vector<FlowCounters> TxLoop::counters() const {
     count_sent(counters, hot.info(), hot.encoded(scheduler_.cursor(flow)));
     if (counters.frames + counters.not_sent == 0) continue;
     counters.begin = begins_[flow];
-    counters.span = hot.span() + late_[flow] + caught_up_.skipped;
+    counters.late = late_[flow];
+    counters.span = hot.span() + counters.late + caught_up_.skipped;
   }
   return result;
 }

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """roce-gen's commands: what they write, where they stop, what they refuse, what ports carry."""
 
+import fractions
 import json
+import math
 import os
 import pathlib
 import signal
@@ -10,6 +12,7 @@ import tempfile
 import unittest
 
 import gen_decoder
+import pcap_file
 
 import longwire_test
 
@@ -148,6 +151,47 @@ class Commands(InFolder):
                 self.assertEqual((flow['name'], flow['frames']), (ran['name'], ran['frames']))
             self.assertEqual(max(f['duration_ns'] for f in said['flows']), did['elapsed_ns'])
             self.assertIn('first frames', self.done('check', profile))
+
+    def test_totals_of_a_range_are_over_the_time_in_which_it_sends(self):
+        cases = ['qps = 1000\nmessages = 1\nrate = "1Gb/s"',
+                 'qps = 256\nmessages = 4\nrate = "10Gb/s"\nmessage_size = "4KiB"',
+                 'qps = 50\nmessages = 2\nrate = "1Gb/s"\nmessage_size = [64, 4096]',
+                 'qps = 10\nmessages = 8\nrate = "1 Mframes/s"\nburst = 4',
+                 'qps = 1\nmessages = 3\nrate = "3 messages/s"']
+        for keys in cases:
+            profile = pathlib.Path(self.path('range.toml'))
+            profile.write_text(f'[[flow]]\n{keys}\n', encoding='utf-8')
+            report = self.report('run', profile, '--pcap', self.path('range.pcap'))
+            frames = pcap_file.read_pcap(self.path('range.pcap'))
+            first = frames[0][0]
+            wire_bits = [8 * (max(60, len(frame)) + 24) for _, frame in frames]
+            # The last frame's own time at the rate of the whole range, at most that of its burst.
+            rate = report['flows'][0]['rate_achieved']['value']
+            if 'frames' in report['flows'][0]['rate_achieved']['unit']:
+                own = 4 / rate
+            elif 'messages' in report['flows'][0]['rate_achieved']['unit']:
+                own = 1 / rate
+            else:
+                own = max(wire_bits) / rate
+            last = frames[-1][0] - first
+            self.assertGreaterEqual(report['elapsed_ns'], last, keys)
+            self.assertLessEqual(report['elapsed_ns'], last + own * 1e9 + 1, keys)
+            said = json.loads(self.done('check', profile, '--json'))
+            self.assertEqual(said['flows'][0]['duration_ns'], report['elapsed_ns'], keys)
+
+    def test_packets_of_a_message_are_never_due_early(self):
+        """Frame i of a message of p, at r messages/s, is due at the floor of i / (p r) s."""
+        for rate, packets in ((3, 4), (3, 3), (7, 5), (1, 3), (0.3, 7)):
+            profile = pathlib.Path(self.path('slow.toml'))
+            profile.write_text(f'[[flow]]\nrate = "{rate} messages/s"\nmtu = 256\nmessages = 9\n'
+                               f'message_size = {256 * packets}\n', encoding='utf-8')
+            self.done('run', profile, '--pcap', self.path('slow.pcap'))
+            due = [stamp - START for stamp, _ in pcap_file.read_pcap(self.path('slow.pcap'))]
+            exact = fractions.Fraction(str(rate)) * packets
+            self.assertEqual(due, [math.floor(i * 10**9 / exact) for i in range(len(due))], rate)
+            text = self.done('check', profile)
+            self.assertIn(f'{float(exact):.3g} frames/s', text)
+        self.assertNotIn(' 0 messages/s', self.done('run', profile, '--pcap', self.path('x.pcap')))
 
     def test_exit_codes(self):
         self.assertEqual(gen('--help').returncode, 0)
