@@ -44,7 +44,7 @@ struct SearchOptions {
   bool json = false, verbose = false, live = false;
 };
 
-Result<std::vector<SizeSearch>> search_sizes(const config::FlowProfile& profile,
+Result<std::vector<SizeSearch>> search_sizes(config::FlowProfile profile,
                                              const SearchOptions& options, const TrialEnds& ends,
                                              ProgressDisplay& display) {
   const Duration settle = options.settle.value_or(std::chrono::milliseconds(500));
@@ -52,7 +52,7 @@ Result<std::vector<SizeSearch>> search_sizes(const config::FlowProfile& profile,
   display.set_model([&view](const ProgressNow& now) { return view.model(now); });
   std::vector<SizeSearch> searches;
   for (const std::uint64_t size : options.sizes) {
-    const auto sized = with_message_size(profile, size);
+    auto sized = with_message_size(profile, size);
     if (!sized) return std::unexpected(sized.error());
     auto result = search_rate(options.search, [&](double fraction) -> Result<std::optional<Trial>> {
       view.begin_trial(size, fraction);
@@ -61,13 +61,16 @@ Result<std::vector<SizeSearch>> search_sizes(const config::FlowProfile& profile,
       if (options.limits.stopped()) return std::nullopt;  // a signal cut this trial short
       view.end_trial(*trial);
       if (options.verbose && !options.live) {
-        fmt::print(stderr, "{} B at {:.2f} %: {} sent, {} lost\n", size, 100 * fraction,
-                   trial->sent, trial->lost());
+        const std::string words = arrivals_text(trial->arrivals);
+        fmt::print(stderr, "{} B at {:.2f} %: {} sent, {} lost{}{}\n", size, 100 * fraction,
+                   trial->sent, trial->lost(), words.empty() ? "" : "; ", words);
       }
       return *trial;
     });
     if (!result) return std::unexpected(result.error());
     searches.push_back({size, std::move(*result)});
+    for (std::size_t i = 0; i < profile.flows.size(); ++i)
+      profile.flows[i].message.first_psn = sized->flows[i].message.first_psn;
     if (!searches.back().result.complete) break;
   }
   display.finish(nic::now(), {}, nullptr);
@@ -168,7 +171,8 @@ ExitCode search_and_report(SearchOptions& options) {
       options.json || options.html.wanted(), [&] { return to_json(*searches, options.search); },
       "roce-gen search");
   add_to_page(options, *searches, profile->name, json);
-  print_report(options.json ? json : to_text(*searches) + options.expectations.text());
+  print_report(options.json ? json
+                            : to_text(*searches, options.search) + options.expectations.text());
   if (!options.out.empty()) report_at_end(write_files(*searches, options, profile->name));
   const ExitCode judged = options.expectations.finish("roce-gen search");
   if (is_complete(*searches)) return judged;

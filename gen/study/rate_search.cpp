@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
+#include "gen/report/run_report.h"
 #include "report/json_line.h"
 #include "report/plot.h"
 #include "report/table.h"
@@ -22,6 +23,11 @@ report::Json trial_json(const Trial& trial, const SearchConfig& config) {
           {"sent", trial.sent},
           {"received", trial.received},
           {"lost", trial.lost()},
+          {"duplicated", trial.arrivals.duplicated},
+          {"out_of_order", trial.arrivals.out_of_order},
+          {"bad_icrc", trial.arrivals.bad_icrc},
+          {"earlier", trial.arrivals.earlier},
+          {"unclear", trial.arrivals.unclear},
           {"not_sent", trial.not_sent},
           {"wire_bps", trial.wire_bps},
           {"frames_per_second", trial.frames_per_second},
@@ -31,6 +37,34 @@ report::Json trial_json(const Trial& trial, const SearchConfig& config) {
 
 report::Json trial_json(const std::optional<Trial>& trial, const SearchConfig& config) {
   return trial ? trial_json(*trial, config) : report::Json();
+}
+
+/// Returns the kind of rate that a search finds.
+std::string_view measure_of(const SearchConfig& config) {
+  return config.loss > 0 ? "capacity" : "throughput";
+}
+
+std::string measure_text(const SearchConfig& config) {
+  if (config.loss == 0)
+    return "passes: throughput, the highest rate without loss (RFC 2544, 26.1)\n";
+  return fmt::format(
+      "passes: capacity, the highest rate with a frame loss (RFC 2544, 26.3) of at most {:g} %\n",
+      100 * config.loss);
+}
+
+ArrivalCounts sum_of(const std::vector<Trial>& trials) {
+  ArrivalCounts sum;
+  for (const Trial& trial : trials) {
+    const ArrivalCounts& counts = trial.arrivals;
+    sum.received += counts.received;
+    sum.duplicated += counts.duplicated;
+    sum.out_of_order += counts.out_of_order;
+    sum.bad_icrc += counts.bad_icrc;
+    sum.earlier += counts.earlier;
+    sum.unclear += counts.unclear;
+    sum.other += counts.other;
+  }
+  return sum;
 }
 
 /// Unit of rate for a plot: the largest one in which `highest` is at least 1.
@@ -85,7 +119,7 @@ bool is_complete(const std::vector<SizeSearch>& searches) noexcept {
   return std::ranges::all_of(searches, [](const auto& search) { return search.result.complete; });
 }
 
-std::string to_text(const std::vector<SizeSearch>& searches) {
+std::string to_text(const std::vector<SizeSearch>& searches, const SearchConfig& config) {
   using report::Align;
   report::Table table({{"message", Align::right},
                        {"passes", Align::right},
@@ -100,15 +134,33 @@ std::string to_text(const std::vector<SizeSearch>& searches) {
                              : fails->offered ? fmt::format("{:.4f} %", 100 * fails->loss())
                                               : "not offered";
     table.add_row({fmt::format("{} B", search.message_size), rate_text(passes),
-                   passes ? fmt::format("{:.0f}", passes->frames_per_second) : "-",
+                   passes ? per_second_text(passes->frames_per_second) : "-",
                    passes ? fmt::format("{:.1f} %", 100 * passes->fraction) : "-", rate_text(fails),
                    loss, fmt::to_string(trials.size()) + (complete ? "" : ", stopped")});
   }
-  return table.to_string();
+  std::string text = table.to_string() + measure_text(config);
+  for (const SizeSearch& search : searches)
+    if (const std::string words = arrivals_text(sum_of(search.result.trials)); !words.empty())
+      text += fmt::format("{} B, all trials: {}\n", search.message_size, words);
+  return text;
+}
+
+std::string arrivals_text(const ArrivalCounts& counts) {
+  std::string text;
+  const auto add = [&](std::uint64_t frames, std::string_view what) {
+    if (frames > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", frames, what);
+  };
+  add(counts.bad_icrc, "damaged");
+  add(counts.duplicated, "copies");
+  add(counts.out_of_order, "late");
+  add(counts.unclear, "too late to tell from copies");
+  add(counts.earlier, "of earlier trials");
+  return text;
 }
 
 std::string to_json(const std::vector<SizeSearch>& searches, const SearchConfig& config) {
-  report::Json json = {{"loss", config.loss}, {"resolution", config.resolution}};
+  report::Json json = {
+      {"measure", measure_of(config)}, {"loss", config.loss}, {"resolution", config.resolution}};
   auto& sizes = json["sizes"] = report::Json::array();
   for (const SizeSearch& search : searches) {
     report::Json size = {{"message_size", search.message_size},
@@ -125,12 +177,14 @@ std::string to_json(const std::vector<SizeSearch>& searches, const SearchConfig&
 std::string to_csv(const std::vector<SizeSearch>& searches, const SearchConfig& config) {
   std::string text =
       "message_size_bytes,fraction,wire_bits_per_second,frames_per_second,sent,received,lost,"
-      "not_sent,offered,passed\n";
+      "duplicated,out_of_order,bad_icrc,earlier,unclear,not_sent,offered,passed\n";
   for (const SizeSearch& search : searches) {
     for (const Trial& t : search.result.trials) {
-      text += fmt::format("{},{},{:.0f},{:.0f},{},{},{},{},{},{}\n", search.message_size,
-                          t.fraction, t.wire_bps, t.frames_per_second, t.sent, t.received, t.lost(),
-                          t.not_sent, int{t.offered}, int{passes(t, config)});
+      const ArrivalCounts& a = t.arrivals;
+      text += fmt::format("{},{},{:.0f},{:.0f},{},{},{},{},{},{},{},{},{},{},{}\n",
+                          search.message_size, t.fraction, t.wire_bps, t.frames_per_second, t.sent,
+                          t.received, t.lost(), a.duplicated, a.out_of_order, a.bad_icrc, a.earlier,
+                          a.unclear, t.not_sent, int{t.offered}, int{passes(t, config)});
     }
   }
   return text;

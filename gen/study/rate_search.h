@@ -8,18 +8,21 @@
 #include <vector>
 
 #include "core/error.h"
+#include "gen/study/trial_count.h"
 #include "report/plot.h"
 
 namespace lw::gen {
 
 /// Result of sending at one rate.
 struct Trial {
-  double fraction = 0;                                 // of the highest rate, as requested
-  std::uint64_t sent = 0, received = 0, not_sent = 0;  // frames
-  double wire_bps = 0, frames_per_second = 0;          // as sent
-  bool offered = true;                                 // the sender reached the requested rate
+  double fraction = 0;                         // of the highest rate, as requested
+  std::uint64_t sent = 0, not_sent = 0;        // frames
+  std::uint64_t received = 0;                  // distinct undamaged frames of those sent
+  ArrivalCounts arrivals = {};                 // how frames arrived
+  double wire_bps = 0, frames_per_second = 0;  // as sent
+  bool offered = true;                         // the sender reached the requested rate
 
-  /// Frames lost; 0 if more were received than sent (duplicates).
+  /// Frames that did not arrive undamaged. A frame counts once, by its flow and sequence number.
   [[nodiscard]] std::uint64_t lost() const noexcept {
     return sent > received ? sent - received : 0;
   }
@@ -63,8 +66,11 @@ struct SizeSearch {
 /// Returns true if every search ended as planned.
 bool is_complete(const std::vector<SizeSearch>& searches) noexcept;
 
-/// Formats a table, with a row per size.
-std::string to_text(const std::vector<SizeSearch>& searches);
+/// Formats a table, with a row per size, and what the rates are.
+std::string to_text(const std::vector<SizeSearch>& searches, const SearchConfig& config);
+/// Formats the frames that did not arrive once, in order and undamaged: "3 damaged, 2 copies";
+/// empty if there are none.
+std::string arrivals_text(const ArrivalCounts& counts);
 /// Formats one line of JSON with every trial; `incomplete` if a search was stopped.
 std::string to_json(const std::vector<SizeSearch>& searches, const SearchConfig& config);
 /// Formats CSV with a header line and a line per trial.

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/study/trial_run.h"
 
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <random>
 #include <sched.h>
 #include <thread>
 
 #include <fmt/format.h>
 #include <rte_mbuf.h>
 
+#include "config/flow/headers.h"
 #include "config/flow/profile.h"
 #include "gen/app/port_run.h"
 #include "gen/tx/tx_burst.h"
 #include "nic/clock.h"
-#include "roce/frame.h"
+#include "roce/message.h"
 #include "wire/signature.h"
 
 namespace lw::gen {
@@ -20,39 +25,50 @@ namespace {
 /// A rate counts as offered if the sender reaches this share of it, because start and end of a
 /// trial are not exact.
 constexpr double kOffered = 0.99;
+/// Longest trial: a rate may be any number above 0.
+constexpr double kMostSeconds = 1e6;
+constexpr double kMostMessages = 0x1p40;
 
-/// Counts the received frames of a trial, in its own thread.
-class Count {
+/// Returns when a trial of `duration` ends that does not reach its rate.
+constexpr Duration overtime(Duration duration) noexcept {
+  return duration + duration / 10 + std::chrono::milliseconds(20);
+}
+
+/// Receives the frames of a trial, in its own thread.
+class Reception {
  public:
-  Count(nic::Port& port, Duration quiet_time)
-      : port_(port), quiet_time_(quiet_time), start_(nic::now()), thread_([this] { run(); }) {}
-  Count(const Count&) = delete;
-  Count& operator=(const Count&) = delete;
-  ~Count() {
+  Reception(nic::Port& port, Duration quiet_time, const config::FlowProfile& profile)
+      : port_(port), quiet_time_(quiet_time), count_(profile), thread_([this] { run(); }) {}
+  Reception(const Reception&) = delete;
+  Reception& operator=(const Reception&) = delete;
+  ~Reception() {
     finish([] {});
   }
 
-  /// Waits until no more frames arrive, and calls `meanwhile` every millisecond. Returns the number
-  /// of counted frames.
+  /// Waits until no more frames arrive, and calls `meanwhile` every millisecond.
   template <class Meanwhile>
-  std::uint64_t finish(Meanwhile meanwhile) {
+  const TrialCount& finish(Meanwhile meanwhile) {
     sent_.store(true, std::memory_order_relaxed);
     while (thread_.joinable() && !quiet_.load(std::memory_order_relaxed)) {
       meanwhile();
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     if (thread_.joinable()) thread_.join();
-    return frames_;
+    return count_;
   }
 
  private:
   void run() {
-    Instant last = start_;
+    Instant last = nic::now();
     while (true) {
-      const std::uint64_t before = roce_;
       const std::size_t count = port_.receive(buffers_);
-      for (rte_mbuf* buffer : std::span(buffers_).first(count)) take(buffer);
-      if (roce_ > before) last = nic::now();
+      bool any = false;
+      for (rte_mbuf* buffer : std::span(buffers_).first(count)) {
+        any |=
+            count_.take({rte_pktmbuf_mtod(buffer, const std::byte*), rte_pktmbuf_data_len(buffer)});
+        rte_pktmbuf_free(buffer);
+      }
+      if (any) last = nic::now();
       if (count > 0) continue;
       if (!sent_.load(std::memory_order_relaxed)) {
         last = nic::now();
@@ -63,29 +79,10 @@ class Count {
     }
   }
 
-  void take(rte_mbuf* buffer) {
-    const wire::Bytes bytes(rte_pktmbuf_mtod(buffer, const std::byte*),
-                            rte_pktmbuf_data_len(buffer));
-    if (const auto frame = roce::parse(bytes)) {
-      ++roce_;
-      if (is_ours(*frame)) ++frames_;
-    }
-    rte_pktmbuf_free(buffer);
-  }
-
-  /// True if this trial sent the frame: its signature is new enough, or it is too short for one.
-  [[nodiscard]] bool is_ours(const roce::Frame& frame) const noexcept {
-    const auto* signature = wire::view<wire::Signature>(frame.payload);
-    if (signature == nullptr) return true;
-    return signature->present() &&
-           signature->send_time_ns.get() >= static_cast<std::uint64_t>(to_ns(start_));
-  }
-
   nic::Port& port_;
   Duration quiet_time_;
-  Instant start_;
   std::atomic<bool> sent_{false}, quiet_{false};
-  std::uint64_t roce_ = 0, frames_ = 0;  // written by the thread until it has ended
+  TrialCount count_;  // written by the thread until it has ended
   std::array<rte_mbuf*, 64> buffers_{};
   std::thread thread_;  // the last member: it uses all others
 };
@@ -121,73 +118,124 @@ class Push {
   std::vector<std::unique_ptr<TxBurst>> senders_;
 };
 
-/// Returns the amount that a flow sent, in the unit of its rate (without "per second").
-double work_of(const FlowCounters& flow, config::Rate::Unit unit) {
-  switch (unit) {
-    case config::Rate::Unit::frames:
-      return static_cast<double>(flow.frames);
-    case config::Rate::Unit::messages:
-      return static_cast<double>(flow.messages);
-    case config::Rate::Unit::goodput:
-      return 8.0 * static_cast<double>(flow.payload_bytes);
-    case config::Rate::Unit::wire_bits:
-    case config::Rate::Unit::link:
-      break;
+/// Returns the messages of a flow per second.
+double message_rate(const config::Flow& flow) {
+  return mean_wire_bits(flow) / (8 * flow.means.wire_bytes);
+}
+
+double seconds_of(Duration time) { return std::chrono::duration<double>(time).count(); }
+
+/// Bounds every flow by the messages that fit into `duration`. Returns the time in which they are
+/// due, at least `duration`.
+Duration bound_messages(config::FlowProfile& profile, Duration duration) {
+  constexpr double kVariation = 10;  // messages by which an irregular flow may be late
+  double longest = seconds_of(duration);
+  for (config::Flow& flow : profile.flows) {
+    const double rate = message_rate(flow);
+    const double fitting = std::min(seconds_of(duration) * rate, kMostMessages);
+    flow.messages = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(fitting));
+    flow.repeat = 1;
+    const bool regular = flow.arrival == config::Arrival::constant;
+    const double messages = static_cast<double>(flow.messages) + (regular ? 0 : kVariation);
+    longest = std::max(longest, messages / rate + seconds_of(flow.start_after + flow.off));
   }
-  return 8.0 * static_cast<double>(flow.wire_bytes);
+  return Duration{static_cast<std::int64_t>(std::min(longest, kMostSeconds) * 1e9)};
+}
+
+/// A number that differs from those of the trials before: the signatures carry it.
+std::uint16_t next_run() {
+  static std::uint16_t last = static_cast<std::uint16_t>(std::random_device{}());
+  if (++last == 0) ++last;
+  return last;
+}
+
+bool is_offered(const FlowCounters& sent, const config::Flow& flow) {
+  const Duration scheduled = sent.span - sent.late - sent.begin;
+  const auto most_late = std::chrono::duration<double>(scheduled) * (1 / kOffered - 1);
+  return sent.messages == flow.messages && sent.late <= most_late;
+}
+
+/// Adds what a flow sent, per second: of the schedule, if it kept to that.
+void add_rates(Trial& trial, const FlowCounters& sent, bool offered) {
+  FlowCounters counted = sent;
+  if (offered) counted.span -= counted.late;
+  trial.wire_bps += counted.achieved(config::Rate::Unit::wire_bits);
+  trial.frames_per_second += counted.achieved(config::Rate::Unit::frames);
+}
+
+Trial trial_of(const RunReport& report, const config::FlowProfile& profile) {
+  const FlowCounters total = report.total();
+  Trial trial;
+  trial.sent = total.frames;
+  trial.not_sent = total.not_sent;
+  trial.offered = total.not_sent + report.lost_in_ports() == 0;
+  for (std::size_t i = 0; i < report.flows.size(); ++i) {
+    const bool offered = is_offered(report.flows[i], profile.flows[i]);
+    trial.offered &= offered;
+    add_rates(trial, report.flows[i], offered);
+  }
+  return trial;
+}
+
+/// Moves the flows' first PSNs behind what a trial sent.
+void continue_psns(config::FlowProfile& profile, const RunReport& report) {
+  for (std::size_t i = 0; i < profile.flows.size(); ++i) {
+    roce::Message& message = profile.flows[i].message;
+    if (message.operation == wire::Operation::cnp) continue;
+    const bool read = message.operation == wire::Operation::read_request;
+    const std::uint64_t psns = report.flows[i].frames * (read ? psn_count(message) : 1);
+    message.first_psn = message.first_psn + static_cast<std::uint32_t>(psns & wire::Psn::kMask);
+  }
 }
 
 }  // namespace
 
 Result<config::FlowProfile> with_message_size(config::FlowProfile profile, std::uint64_t size) {
   for (config::Flow& flow : profile.flows) {
-    if (flow.va_step == flow.message.length) flow.va_step = size;
-    flow.message.length = size;
-    if (const auto why = roce::refusal_of(flow.message); !why.empty()) {
-      return fail(fmt::format("flow \"{}\" can't have messages of {} B: {}", flow.name, size, why));
-    }
-    flow.sizes = config::MessageSizes::fixed(size);
-    flow.means = config::means_of(flow);
+    if (const auto sized = config::set_message_size(flow, size); !sized)
+      return fail(fmt::format("flow \"{}\" can't have messages of {} B: {}", flow.name, size,
+                              sized.error()));
     flow.repeat = std::nullopt;
+    flow.stop_after = std::nullopt;
+    flow.faults = nullptr;
     flow.signature = true;
   }
   return profile;
 }
 
-Result<Trial> run_trial(config::FlowProfile profile, double fraction, const TrialEnds& ends,
+Result<Trial> run_trial(config::FlowProfile& profile, double fraction, const TrialEnds& ends,
                         const Limits& limits, Duration quiet_time, ProgressDisplay& display) {
-  for (config::Flow& flow : profile.flows) flow.rate.value *= fraction;
-  BackgroundTasks background(ends.neighbors, {}, nullptr, display, names_in(profile),
-                             ends.senders.all());
-  Count count(ends.receiver, quiet_time);
-  const auto report = run_through_ports({.profile = profile,
+  config::FlowProfile bounded = profile;
+  const config::Origin origin{.run = next_run(), .clock = wire::ClockId::kUnknown};
+  for (config::Flow& flow : bounded.flows) {
+    flow.rate.value *= fraction;
+    flow.origin = origin;
+  }
+  Limits bounds = limits;
+  bounds.duration = overtime(bound_messages(bounded, *limits.duration));
+  const FlowNames names = names_in(bounded);
+  BackgroundTasks background(ends.neighbors, {}, nullptr, display, names, ends.senders.all());
+  Reception reception(ends.receiver, quiet_time, bounded);
+  const auto report = run_through_ports({.profile = bounded,
                                          .ports = ends.senders.all(),
                                          .buffers = ends.senders.send_buffers(),
-                                         .limits = limits,
+                                         .limits = bounds,
                                          .copy = nullptr,
                                          .seed = {}},
                                         background);
-  Trial trial;
   Push push(ends.senders);
-  trial.received = count.finish([&] {
+  const TrialCount& count = reception.finish([&] {
     push();
     if (const Instant now = nic::now(); report && display.due(now))
-      display.show(now, progress_of(names_in(profile), &report->flows, nullptr), Duration{0},
-                   nullptr);
+      display.show(now, progress_of(names, &report->flows, nullptr), Duration{0}, nullptr);
   });
   if (!report) return std::unexpected(report.error());
   if (!report->interrupted.empty()) return fail(report->interrupted, ExitCode::failed);
-  const FlowCounters sent = report->total();
-  trial.sent = sent.frames;
-  trial.not_sent = sent.not_sent;
-  trial.offered = sent.not_sent + report->lost_in_ports() == 0;
-  const double seconds = std::chrono::duration<double>(*limits.duration).count();
-  trial.wire_bps = 8.0 * static_cast<double>(sent.wire_bytes) / seconds;
-  trial.frames_per_second = static_cast<double>(sent.frames) / seconds;
-  for (std::size_t i = 0; i < profile.flows.size(); ++i) {
-    const config::Rate& rate = profile.flows[i].rate;
-    trial.offered &= work_of(report->flows[i], rate.unit) >= kOffered * rate.value * seconds;
-  }
+  continue_psns(profile, *report);
+  Trial trial = trial_of(*report, bounded);
+  trial.arrivals = count.counts();
+  for (std::size_t i = 0; i < report->flows.size(); ++i)
+    trial.received += std::min(count.received(i), report->flows[i].frames);
   return trial;
 }
 

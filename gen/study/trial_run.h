@@ -17,13 +17,15 @@ struct TrialEnds {
   NeighborTable& neighbors;
 };
 
-/// Returns the profile with one message size, in bytes. Every flow is endless, and signed, so that
-/// a late frame is not counted in the next trial. Error (usage): an operation can't have this size.
+/// Returns the profile with one message size, in bytes. Every flow is endless and signed,
+/// and has no deliberate faults. Errors (usage): an operation or a region can't have this size.
 Result<config::FlowProfile> with_message_size(config::FlowProfile profile, std::uint64_t size);
 
-/// Sends a profile at `fraction` of its rates for limits.duration. A second thread counts the
-/// received frames until none arrives for `quiet_time`. `display` shows the sent frames.
-Result<Trial> run_trial(config::FlowProfile profile, double fraction, const TrialEnds& ends,
+/// Sends whole messages of a profile at `fraction` of its rates for limits.duration, at least one a
+/// flow. A second thread counts the received frames until none arrives for `quiet_time`. `display`
+/// shows the sent frames. Moves each flow's first PSN behind the last one sent, so that the next
+/// trial continues from there.
+Result<Trial> run_trial(config::FlowProfile& profile, double fraction, const TrialEnds& ends,
                         const Limits& limits, Duration quiet_time, ProgressDisplay& display);
 
 }  // namespace lw::gen

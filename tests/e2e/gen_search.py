@@ -9,6 +9,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 import tempfile
 import unittest
 import xml.etree.ElementTree
@@ -23,14 +24,18 @@ TIMEOUT = 120
 NAMESPACE = f'lw{os.getpid()}s'
 
 
+DISSECT = longwire_test.program('roce-dissect')
+RELAY = str(longwire_test.SOURCE / 'tests' / 'support' / 'lossy_relay.py')
+
+
 class Search(unittest.TestCase):
     def setUp(self):
         holder = tempfile.TemporaryDirectory(prefix='longwire-')
         self.addCleanup(holder.cleanup)
         self.folder = pathlib.Path(holder.name)
 
-    def search(self, *options, prefix=()):
-        done = subprocess.run([*prefix, GEN, 'search', PROFILE, '--json', '--out',
+    def search(self, *options, prefix=(), profile=PROFILE):
+        done = subprocess.run([*prefix, GEN, 'search', profile, '--json', '--out',
                                str(self.folder), *options],
                               capture_output=True, text=True, timeout=TIMEOUT)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -45,7 +50,7 @@ class Search(unittest.TestCase):
         trials = [t for size in report['sizes'] for t in size['trials']]
         self.assertEqual([float(r['fraction']) for r in rows], [t['fraction'] for t in trials])
         for trial in trials:
-            self.assertEqual(trial['lost'], max(0, trial['sent'] - trial['received']))
+            self.assertEqual(trial['lost'], trial['sent'] - trial['received'])
             within = trial['lost'] <= report['loss'] * trial['sent']
             self.assertEqual(trial['passed'], trial['offered'] and within)
         for size in report['sizes']:
@@ -95,9 +100,8 @@ class Search(unittest.TestCase):
         cases = xml.etree.ElementTree.parse(self.folder / 'junit.xml').getroot().iter('testcase')
         self.assertEqual(len(list(cases)), 1)
 
-    @unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root for a network namespace')
-    @longwire_test.real_time
-    def test_over_a_bottleneck(self):
+    def namespace(self):
+        """A function that runs `ip`, once there is a network namespace."""
         def ip(*words):
             subprocess.run(['ip', *words], check=True, capture_output=True, timeout=TIMEOUT)
         try:
@@ -105,6 +109,81 @@ class Search(unittest.TestCase):
         except (OSError, subprocess.CalledProcessError) as error:
             self.skipTest(f'SKIPPED: no network namespaces here: {error}')
         self.addCleanup(ip, 'netns', 'del', NAMESPACE)
+        return ip
+
+    def profile(self, text):
+        path = self.folder / 'profile.toml'
+        path.write_text(text, encoding='utf-8')
+        return str(path)
+
+    @unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root for a network namespace')
+    @longwire_test.real_time
+    def test_loss_copies_order_and_damage_count_apart(self):
+        """The truth is that of a relay between two pairs of interfaces."""
+        ip = self.namespace()
+        for near, far in (('a0', 'w0'), ('b0', 'e0')):
+            ip('-n', NAMESPACE, 'link', 'add', near, 'type', 'veth', 'peer', 'name', far)
+            for name in (near, far):
+                ip('-n', NAMESPACE, 'link', 'set', name, 'up')
+        inside = ('ip', 'netns', 'exec', NAMESPACE)
+        profile = self.profile('[[flow]]\noperation = "write"\nrate = "4 Mb/s"\n'
+                               '[[flow]]\nrate = "4 Mb/s"\ndst_qp = 7\n')
+        for seed, shares in enumerate(((0, 0, 0.05, 0), (0.02, 0.02, 0, 0), (0, 0.1, 0, 0.1),
+                                       (0.01, 0.03, 0.02, 0.05), (0, 0, 0, 0))):
+            relay = subprocess.Popen([*inside, sys.executable, RELAY, 'w0', 'e0', str(seed),
+                                      *map(str, shares)], stdin=subprocess.PIPE,
+                                     stdout=subprocess.PIPE, text=True)
+            self.addCleanup(relay.kill)
+            self.assertEqual(relay.stdout.readline(), 'ready\n')
+            report = self.search('--port', 'a0', '--receive', 'b0', '--sizes', '1000', '--duration',
+                                 '400ms', '--settle', '200ms', '--resolution', '40%', '--loss', '1%',
+                                 profile=profile, prefix=inside)
+            truth, _ = relay.communicate(timeout=TIMEOUT)
+            (size,) = report['sizes']
+            self.assertEqual([{key: trial[key] for key in run} for trial, run in
+                              zip(size['trials'], json.loads(truth), strict=True)],
+                             json.loads(truth), shares)
+            self.assertEqual(report['measure'], 'capacity')
+            harmless = shares[0] == shares[2] == 0
+            self.assertEqual(size['passes'] is not None, harmless, shares)
+
+    @longwire_test.real_time
+    def test_messages_are_those_of_the_size_under_test(self):
+        profile = self.profile('[defaults]\noperation = "write"\nmessage_size = 1024\n'
+                               'rate = "10 Mb/s"\n[[flow]]\nregion = "64KiB"\n'
+                               '[[flow]]\noperation = "send"\ndst_qp = 9\n'
+                               '[[flow]]\noperation = "read_request"\ndst_qp = 10\n')
+        capture = str(self.folder / 'sent.pcap')
+        self.search('--port', f'pcap:,{capture}', '--receive', 'net_ring0', '--sizes',
+                    '64,4096,2000', '--duration', '100ms', '--settle', '10ms', '--loss', '100%',
+                    profile=profile)
+        listed = subprocess.run([DISSECT, 'list', capture, '--json'], check=True,
+                                capture_output=True, text=True, timeout=TIMEOUT)
+        lengths, ends = [], set()
+        for line in listed.stdout.splitlines():
+            frame = json.loads(line)
+            length = frame.get('infiniband.reth.dmalen')
+            if length is None or frame['infiniband.bth.destqp'] != '0x000012':
+                continue
+            if length not in lengths:
+                lengths.append(length)
+            ends.add(int(frame['infiniband.reth.va'], 16) + length - 0x100000)
+        self.assertEqual(lengths, [64, 4096, 2000])
+        self.assertLessEqual(max(ends), 65536)
+        said = subprocess.run([DISSECT, 'explain', capture], check=True, capture_output=True,
+                              text=True, timeout=TIMEOUT).stdout
+        self.assertIn('Nothing is wrong', said)
+        self.assertNotIn('incomplete', said)
+        refused = subprocess.run([GEN, 'search', profile, '--port', 'net_ring0', '--receive',
+                                  'net_ring0', '--sizes', '128KiB', '--duration', '50ms'],
+                                 capture_output=True, text=True, timeout=TIMEOUT, check=False)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("can't have messages of 131072 B: its region has 65536 B", refused.stderr)
+
+    @unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root for a network namespace')
+    @longwire_test.real_time
+    def test_over_a_bottleneck(self):
+        ip = self.namespace()
         ip('-n', NAMESPACE, 'link', 'add', 'near', 'type', 'veth', 'peer', 'name', 'far')
         for name in ('near', 'far'):
             ip('-n', NAMESPACE, 'link', 'set', name, 'up')

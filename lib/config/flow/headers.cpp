@@ -121,20 +121,25 @@ void read_atomics(const Table& table, Flow& flow) {
   flow.frame.atomiceth.compare = is_swap ? compare : 0;
 }
 
-/// Messages have consecutive addresses, which restart with each repetition or at the end of a
-/// `region`.
-void read_memory(const Table& table, Flow& flow) {
+/// Sets the fields of the messages' memory by their length: messages have consecutive addresses,
+/// which restart with each repetition or at the end of the region. Returns false if the region has
+/// no room for a message.
+bool set_memory(Flow& flow) {
   constexpr std::uint64_t kAtomicSize = 8;
   const auto extensions = extensions_of(flow.message);
   flow.frame.reth.dma_length = static_cast<std::uint32_t>(flow.message.length);
   flow.va_step = extensions.has(wire::Extension::atomiceth) ? kAtomicSize : flow.message.length;
   flow.va_slots = flow.messages;
-  const auto region = table.get("region", parse_bytes);
-  if (!region || flow.va_step == 0) return;
-  flow.va_slots = *region / flow.va_step;
-  if (flow.va_slots > 0) return;
+  if (!flow.region || flow.va_step == 0) return true;
+  flow.va_slots = *flow.region / flow.va_step;
+  return flow.va_slots > 0;
+}
+
+void read_memory(const Table& table, Flow& flow) {
+  flow.region = table.get("region", parse_bytes);
+  if (set_memory(flow)) return;
   table.refuse("region", fmt::format("expected at least one message of {} bytes, found {}",
-                                     flow.va_step, *region));
+                                     flow.va_step, *flow.region));
 }
 
 /// A key that only affects frames with one of these extension headers.
@@ -236,6 +241,19 @@ void read_headers(const Table& table, Flow& flow) {
   flow.immediate_step = table.get_or("immediate_step", integer<std::uint32_t>(), 0);
   read_atomics(table, flow);
   read_memory(table, flow);
+}
+
+Parsed<void> set_message_size(Flow& flow, std::uint64_t size) {
+  if (!length_is_free(flow.message.operation))
+    return std::unexpected(
+        fmt::format("{} has no size to choose", wire::name_of(flow.message.operation)));
+  flow.message.length = size;
+  if (auto refusal = roce::refusal_of(flow.message); !refusal.empty())
+    return std::unexpected(std::move(refusal));
+  if (!set_memory(flow)) return std::unexpected(fmt::format("its region has {} B", *flow.region));
+  flow.sizes = MessageSizes::fixed(size);
+  flow.means = means_of(flow);
+  return {};
 }
 
 void check_unused_keys(const Table& table, const Flow& flow) {

@@ -47,7 +47,8 @@ struct Flow {
 
   /// Message i (from 0, over all repetitions) has the address va + (i % va_slots) * va_step.
   std::uint64_t va_slots = 1, va_step = 0;
-  std::uint32_t immediate_step = 0;  // message i carries immediate + i * immediate_step
+  std::optional<std::uint64_t> region;  // bytes, after which addresses start again
+  std::uint32_t immediate_step = 0;     // message i carries immediate + i * immediate_step
 
   MessageMeans means;       // see means_of(); all 0 if not computed
   Rate rate;                // of this QP

@@ -3,9 +3,11 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "core/chance.h"
+#include "gen/traffic/tx_scheduler.h"
 
 namespace lw::gen {
 namespace {
@@ -102,6 +104,79 @@ TEST(RateSearch, HandsOnWhatStopsATrial) {
       search_rate({}, [](double) -> Result<Trial> { return fail("no", ExitCode::environment); });
   ASSERT_FALSE(found.has_value());
   EXPECT_EQ(found.error().message, "no");
+}
+
+/// The frames of a profile, in order.
+std::vector<std::vector<std::byte>> frames_of(const config::FlowProfile& profile) {
+  std::vector<std::vector<std::byte>> frames;
+  for (TxScheduler scheduler(profile); const auto due = scheduler.next(); scheduler.advance()) {
+    frames.emplace_back(due->size());
+    due->frame->write(due->fields, frames.back());
+  }
+  return frames;
+}
+
+config::FlowProfile trial_of(const std::string& keys, std::uint16_t run) {
+  auto profile = config::parse_flow_profile("[[flow]]\n" + keys, "test");
+  EXPECT_TRUE(profile) << profile.error().message;
+  for (config::Flow& flow : profile->flows) {
+    flow.signature = true;
+    flow.origin.run = run;
+  }
+  return *profile;
+}
+
+/// With a signature, by PSN where there is no room for one, and by the PSNs of READ requests.
+TEST(TrialCount, AFrameCountsOnceByFlowAndNumber) {
+  for (const char* keys : {"messages = 20", "messages = 20\nmessage_size = 8\nfirst_psn = 0xfffff8",
+                           "messages = 10\nmessage_size = 1030\nqps = 2",
+                           "messages = 20\noperation = \"read_request\"\nmessage_size = 5000"}) {
+    const auto profile = trial_of(keys, 7);
+    const auto frames = frames_of(profile);
+    TrialCount count(profile);
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      if (i == 3) continue;  // lost
+      if (i == 5) {          // damaged
+        auto damaged = frames[i];
+        damaged.back() ^= std::byte{1};
+        EXPECT_TRUE(count.take(damaged));
+        continue;
+      }
+      if (i == 8) continue;  // late: after the next of its flow
+      EXPECT_TRUE(count.take(frames[i]));
+      if (i == 12) count.take(frames[8]);
+      if (i == 14) count.take(frames[14]);  // a copy
+    }
+    EXPECT_EQ(count.counts().received, frames.size() - 2) << keys;
+    EXPECT_EQ(count.counts().duplicated, 1u) << keys;
+    EXPECT_EQ(count.counts().bad_icrc, 1u) << keys;
+    EXPECT_EQ(count.counts().out_of_order, 1u) << keys;
+    EXPECT_EQ(count.counts().earlier + count.counts().other + count.counts().unclear, 0u) << keys;
+  }
+}
+
+TEST(TrialCount, FramesOfAnEarlierTrialCountApart) {
+  for (const char* size : {"1024", "8"}) {
+    const std::string keys = fmt::format("messages = 20\nmessage_size = {}", size);
+    auto profile = trial_of(keys, 7);
+    const auto earlier = frames_of(profile);
+    profile = trial_of(keys + "\nfirst_psn = 20", 8);
+    TrialCount count(profile);
+    for (const auto& frame : earlier) count.take(frame);
+    for (const auto& frame : frames_of(profile)) count.take(frame);
+    EXPECT_EQ(count.counts().received, 20u);
+    EXPECT_EQ(count.counts().earlier, 20u);
+  }
+}
+
+TEST(TrialCount, FramesOfOthersCountApart) {
+  const auto profile = trial_of("messages = 20", 7);
+  TrialCount count(profile);
+  for (const auto& frame : frames_of(trial_of("messages = 5\ndst_qp = 9\nmessage_size = 8", 7)))
+    EXPECT_TRUE(count.take(frame));
+  EXPECT_EQ(count.counts().other, 5u);
+  EXPECT_EQ(count.counts().received, 0u);
+  EXPECT_FALSE(count.take(std::vector<std::byte>(60)));
 }
 
 }  // namespace

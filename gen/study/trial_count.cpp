@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/study/trial_count.h"
+
+#include "roce/message.h"
+
+namespace lw::gen {
+namespace {
+
+/// Returns the 64-bit number of a PSN, nearest to `next`; nothing if it is before the first.
+std::optional<std::uint64_t> unwrapped(wire::Psn first, wire::Psn psn, std::uint64_t next) {
+  const wire::Psn expected = first + static_cast<std::uint32_t>(next & wire::Psn::kMask);
+  const std::int64_t number = static_cast<std::int64_t>(next) + wire::Psn::distance(expected, psn);
+  if (number < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(number);
+}
+
+std::uint32_t psns_of_frame(const roce::Message& message) {
+  if (message.operation == wire::Operation::cnp) return 0;
+  return message.operation == wire::Operation::read_request ? psn_count(message) : 1;
+}
+
+}  // namespace
+
+TrialCount::TrialCount(const config::FlowProfile& profile) {
+  for (const config::Flow& flow : profile.flows) {
+    run_ = flow.origin.run;
+    plain_.try_emplace(plain_stream(flow), flows_.size());
+    FlowState& state = flows_.emplace_back();
+    state.first_psn = flow.message.first_psn;
+    state.psns = psns_of_frame(flow.message);
+  }
+}
+
+bool TrialCount::take(wire::Bytes frame) {
+  const roce::Envelope envelope = roce::open_envelope(frame);
+  if (!envelope.is_roce()) return false;
+  if (roce::check_icrc(envelope) != roce::IcrcVerdict::ok) {
+    ++counts_.bad_icrc;
+    return true;
+  }
+  const auto* bth = wire::view_at<wire::Bth>(envelope.bytes, envelope.bth_offset());
+  const auto* info = bth != nullptr ? wire::find_opcode(bth->opcode.get()) : nullptr;
+  const auto* signature = info != nullptr ? signature_of(envelope, *bth, *info) : nullptr;
+  if (signature != nullptr) {
+    take_signed(signature->fields());
+  } else {
+    take_plain(envelope);
+  }
+  return true;
+}
+
+void TrialCount::take_signed(const wire::SignatureFields& signature) {
+  if (signature.run != run_) {
+    ++counts_.earlier;
+  } else if (signature.flow >= flows_.size()) {
+    ++counts_.other;
+  } else {
+    FlowState& flow = flows_[signature.flow];
+    count(flow, flow.by_signature.take(signature.sequence));
+  }
+}
+
+void TrialCount::take_plain(const roce::Envelope& envelope) {
+  const auto frame = roce::parse(envelope);
+  const auto known = frame ? plain_.find(plain_stream(*frame)) : plain_.end();
+  if (known == plain_.end()) {
+    ++counts_.other;
+    return;
+  }
+  FlowState& flow = flows_[known->second];
+  if (flow.psns == 0) return count(flow, {});
+  const auto psns = unwrapped(flow.first_psn, frame->bth->psn(), flow.by_psn.next() * flow.psns);
+  if (!psns) {
+    ++counts_.earlier;
+    return;
+  }
+  count(flow, flow.by_psn.take(*psns / flow.psns));
+}
+
+void TrialCount::count(FlowState& flow, const analysis::Arrival& arrival) noexcept {
+  using Kind = analysis::Arrival::Kind;
+  switch (arrival.kind) {
+    case Kind::duplicate:
+      ++counts_.duplicated;
+      return;
+    case Kind::beyond_window:
+      ++counts_.unclear;
+      return;
+    case Kind::late:
+      ++counts_.out_of_order;
+      break;
+    case Kind::in_order:
+    case Kind::ahead:
+      break;
+  }
+  ++flow.received;
+  ++counts_.received;
+}
+
+}  // namespace lw::gen
