@@ -111,12 +111,15 @@ void apply_fault(FaultKind kind, Encapsulation encapsulation, const roce::FrameL
   store(layout, frame, wire::icrc(encapsulation, covered, layout.bth - layout.network));
 }
 
-std::vector<std::byte> truncated(Encapsulation encapsulation, const roce::FrameLayout& layout,
-                                 wire::Bytes frame) {
-  const auto end = frame.begin() + static_cast<std::ptrdiff_t>(layout.bth + kBthLeft);
-  std::vector<std::byte> rest(frame.begin(), end);
+std::size_t truncated_size(const roce::FrameLayout& layout) noexcept {
+  return layout.bth + kBthLeft;
+}
+
+void truncate(Encapsulation encapsulation, const roce::FrameLayout& layout, wire::Bytes frame,
+              wire::MutableBytes out) noexcept {
+  const auto rest = out.first(truncated_size(layout));
+  std::ranges::copy(frame.first(rest.size()), rest.begin());
   set_lengths(encapsulation, layout, rest);
-  return rest;
 }
 
 namespace {

@@ -44,10 +44,12 @@ constexpr bool is_in_bytes(config::FaultKind kind) noexcept {
 void apply_fault(config::FaultKind kind, wire::Encapsulation encapsulation,
                  const roce::FrameLayout& layout, wire::MutableBytes frame) noexcept;
 
-/// Returns the frame up to the eighth byte of its BTH, with matching lengths and IPv4 checksum, and
-/// without an ICRC.
-std::vector<std::byte> truncated(wire::Encapsulation encapsulation, const roce::FrameLayout& layout,
-                                 wire::Bytes frame);
+/// Size in bytes of a frame that ends after the eighth byte of its BTH.
+std::size_t truncated_size(const roce::FrameLayout& layout) noexcept;
+/// Writes the first truncated_size() bytes of a frame to `out`, with matching lengths and IPv4
+/// checksum, and without an ICRC.
+void truncate(wire::Encapsulation encapsulation, const roce::FrameLayout& layout, wire::Bytes frame,
+              wire::MutableBytes out) noexcept;
 
 /// Position in a flow: which frame comes next and when it is due, by messages, packets, deliberate
 /// faults and pacing. This is the cold part of a flow; HotFlow encodes batches of frames without

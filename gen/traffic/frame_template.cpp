@@ -23,7 +23,11 @@ class VariableLengthFrame {
   }
 
   [[nodiscard]] std::size_t size(std::size_t payload_length) const noexcept {
-    return roce::layout_of(fields_, payload_length).size;
+    const auto layout = roce::layout_of(fields_, payload_length);
+    return is_truncated() ? truncated_size(layout) : layout.size;
+  }
+  [[nodiscard]] bool is_truncated() const noexcept {
+    return fault_ == config::FaultKind::truncated_bth;
   }
   /// Bytes before the payload.
   [[nodiscard]] std::size_t headers() const noexcept { return roce::layout_of(fields_, 0).payload; }
@@ -46,12 +50,22 @@ class VariableLengthFrame {
       payload = wire::Bytes(copy).first(payload.size());
     }
     const auto layout = roce::layout_of(fields_, payload.size());
+    if (is_truncated()) return write_truncated(layout, payload, out);
     const auto frame = out.first(layout.size);
     roce::compose(fields_, payload, frame);
     if (fault_) apply_fault(*fault_, fields_.encapsulation, layout, frame);
   }
 
  private:
+  /// The pad count is that of the whole frame.
+  void write_truncated(const roce::FrameLayout& layout, wire::Bytes payload,
+                       wire::MutableBytes out) const noexcept {
+    std::array<std::byte, FrameTemplate::kHeadroom + FrameTemplate::kTailroom> whole;
+    const auto frame = wire::MutableBytes(whole).first(layout.size);
+    roce::compose(fields_, payload, frame);
+    truncate(fields_.encapsulation, layout, frame, out);
+  }
+
   roce::FrameFields fields_;
   wire::Bytes payload_;
   std::optional<std::uint32_t> signed_by_;
@@ -154,7 +168,9 @@ HeaderLayout FrameTemplate::describe(const roce::FrameFields& fields, wire::Byte
                 signed_payload(payload, signed_by), frame);
   if (options.fault == config::FaultKind::truncated_bth) {
     // No variable field is left, and no ICRC.
-    frame = truncated(fields.encapsulation, own.layout, frame);
+    std::vector<std::byte> rest(truncated_size(own.layout));
+    truncate(fields.encapsulation, own.layout, frame, rest);
+    frame = std::move(rest);
     own.layout.size = own.layout.payload = own.layout.icrc = frame.size();
     own.layout.pad = own.payload_length = 0;
     own.has_icrc = false;
@@ -177,7 +193,8 @@ FrameTemplate::FrameTemplate(const roce::FrameFields& fields, wire::Bytes payloa
   const bool truncate = options.fault == config::FaultKind::truncated_bth;
   if (truncate) signed_by = nullptr;
   is_signed_ = signed_by != nullptr;
-  if (options.variable_length && !truncate) {
+  if (options.variable_length) {
+    carries_payload_ = !truncate;
     variable_ = std::make_unique<VariableLengthFrame>(fields, payload, signed_by, options.fault);
     return;
   }

@@ -46,7 +46,8 @@ class FrameTemplate {
   /// Frame size in bytes, without FCS. Requires a fixed length.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] std::size_t payload_length(const VariableFields& fields) const noexcept {
-    return variable_ ? fields.payload : payload_length_;
+    if (!variable_) return payload_length_;
+    return carries_payload_ ? fields.payload : 0;
   }
   [[nodiscard]] bool has_signature(const VariableFields& fields) const noexcept {
     return is_signed_ && (!variable_ || fields.payload >= sizeof(wire::Signature));
@@ -89,7 +90,8 @@ class FrameTemplate {
   std::uint32_t icrc_ = 0;                         // of the frame whose variable fields are all 0
   std::uint16_t size_ = 0, payload_length_ = 0;    // bytes, if the length is fixed
   bool is_signed_ = false;
-  std::uint8_t own_words_ = 0;  // of the layout when this was composed; it may have more now
+  bool carries_payload_ = true;  // false: truncated before it
+  std::uint8_t own_words_ = 0;   // of the layout when this was composed; it may have more now
   std::array<std::array<std::byte, 4>, HeaderLayout::kMaxOwnWords> own_{};
 };
 

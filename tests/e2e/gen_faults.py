@@ -112,6 +112,19 @@ class InBytes(unittest.TestCase):
                 bent, _ = generate(flow + ends + 'signature = true\n' + fault(kind, rate=1))
                 self.assertEqual(bent, [self.edited(kind, f, udp) for f in sound], kind)
 
+    def test_truncated_frames_keep_their_own_pad_count(self):
+        for ends, (source, udp) in ENDS.items():
+            for sizes in ('[1023, 1021]', '[5, 6, 7, 8]', '[300, 1001, 255]'):
+                profile = (f'[[flow]]\n{source}mtu = 256\nmessages = 12\nmessage_size = {sizes}\n'
+                           'signature = true\n')
+                sound, _ = generate(profile)
+                bent, report = generate(profile + fault('truncated_bth', rate=1))
+                self.assertEqual(len(bent), len(sound), ends)
+                self.assertEqual(report['payload_bytes'], 0)
+                for short, whole in zip(bent, sound, strict=True):
+                    self.assertEqual(len(short), udp + 8 + 8)
+                    self.assertEqual(short[udp + 8:], whole[udp + 8:udp + 16], sizes)
+
     def test_truncated_bth(self):
         def check(profile, sound, udp):
             bent, report = generate(profile + fault('truncated_bth', frames=self.FRAMES))
