@@ -25,6 +25,8 @@ Parsed<std::vector<Expectation>> expectations_of(const std::string& path, const 
   std::vector<Expectation> found;
   const Array one = {value};
   const auto* list = std::get_if<Array>(&value.data);
+  if (list != nullptr && list->empty())
+    return std::unexpected("expected at least one limit such as \"< 2%\", found []");
   for (const Value& each : list != nullptr ? *list : one) {
     const auto comparison = comparison_of(each);
     if (!comparison) return std::unexpected(comparison.error());
@@ -41,7 +43,10 @@ void read_table(const Table& table, const std::string& path,
     if (std::ranges::find(others, key) != others.end()) continue;
     const std::string name = path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
     if (table.get(key, is_table).value_or(false)) {
-      if (const auto inner = table.table(key)) read_table(*inner, name, {}, all);
+      const auto inner = table.table(key);
+      if (inner && inner->keys().empty())
+        table.refuse(key, "expected at least one limit such as p99 = \"< 2ms\", found {}");
+      if (inner) read_table(*inner, name, {}, all);
       continue;
     }
     const auto found =
