@@ -112,6 +112,7 @@ Result<void> refuse_simulated(const Given& given) {
       {"--arbitration", kMachine},
       {"--receives", kReceives},
       {"--repost", kReceives},
+      {"--responder-reads", "over a port both sides agree on --reads"},
       {"--credits", kReceives},
       {"--rnr-timer", kReceives},
       {"--reorder-packets", "over a port both sides keep 65536"},
@@ -274,6 +275,13 @@ std::string row_of(const PerfCommand& command, const sim::PerfConfig& config,
                            : bandwidth_line(config.size, outcome.bandwidth);
 }
 
+/// Returns the line about the steady rate, where the row has one.
+std::string note_of(const PerfCommand& command, const sim::PerfConfig& config,
+                    const PerfOutcome& outcome) {
+  if (command.study_pattern() || command.latency()) return {};
+  return steady_line(config, outcome.bandwidth);
+}
+
 std::string json_of(const PerfCommand& command, const sim::PerfConfig& config,
                     const PerfOutcome& outcome) {
   if (command.study_pattern()) return study_json(config, command.ping(), outcome);
@@ -297,28 +305,36 @@ void print_outcome(PerfCommand& command, const sim::PerfConfig& config,
       fmt::format("{} B", config.size));
   command.html.add_report(json);
   command.plots.add(config.size, outcome);
-  print_part(command, command.json ? json
-                                   : row_of(command, config, outcome) + arrivals_line(outcome) +
-                                         incomplete_line(outcome));
+  print_part(command, command.json
+                          ? json
+                          : row_of(command, config, outcome) + arrivals_line(outcome) +
+                                incomplete_line(outcome) + note_of(command, config, outcome));
 }
 
 /// Measures and prints each size. Errors: of a measurement; failed work requests.
 Result<void> run_sizes(PerfCommand& command, sim::PerfConfig config, const PerfMeasure& measure) {
   if (!command.json) print_part(command, header_of(command));
   std::uint64_t failed = 0, wrong = 0;
+  std::uint32_t stuck = 0;
+  std::optional<sim::Failure> first;
   for (const std::uint32_t size : sizes_of(command, config)) {
     config.size = size;
     const auto outcome = measure(config);
     if (!outcome) return std::unexpected(outcome.error());
     print_outcome(command, config, *outcome);
     failed += outcome->failed();
+    if (!first) first = outcome->failure();
+    stuck = std::max(stuck, outcome->stuck_qps());
     wrong += outcome->wrong;
     if (outcome->incomplete())
       return fail("stopped by a signal: the results are incomplete", ExitCode::failed);
   }
-  if (failed > 0) {
-    return fail(fmt::format("{} work requests failed", failed), ExitCode::failed);
-  }
+  if (failed > 0) return fail(failure_text(failed, first), ExitCode::failed);
+  if (stuck > 0)
+    return fail(fmt::format("{} of {} QPs wait for ever: a packet was lost, no later one shows it, "
+                            "and --timeout 0 sets no timer",
+                            stuck, command.latency() ? 1 : config.qps),
+                ExitCode::failed);
   if (wrong > 0) {
     return fail(fmt::format("{} messages arrived with other bytes than were sent", wrong),
                 ExitCode::failed);

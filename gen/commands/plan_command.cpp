@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fstream>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -18,6 +21,30 @@ struct PlanOptions {
   bool json = false;
 };
 
+/// Returns the words of this process's command line.
+std::vector<std::string> own_words() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  return words;
+}
+
+std::string quoted(const std::string& word) {
+  return word.find_first_of(" '\"$*") == std::string::npos ? word : "'" + word + "'";
+}
+
+/// Returns the command that simulates what this one plans.
+std::string simulation() {
+  std::string command = "roce-gen perf --sim";
+  const std::vector<std::string> words = own_words();
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    const bool judged = words[i].starts_with("--expect") || words[i].starts_with("--junit");
+    if (judged && !words[i].contains('=')) ++i;  // its value
+    if (!judged && words[i] != "--json") command += " " + quoted(words[i]);
+  }
+  return command;
+}
+
 ExitCode print_plan(PlanOptions& options) {
   const auto config = perf_config(options.perf);
   if (!config) return print_error(config.error());
@@ -28,7 +55,7 @@ ExitCode print_plan(PlanOptions& options) {
   const Plan result = plan(*config);
   const std::string json = expectations.judged(
       options.json, [&] { return plan_json(*config, result); }, "roce-gen plan");
-  print_out(options.json ? json : plan_text(*config, result) + expectations.text());
+  print_out(options.json ? json : plan_text(*config, result, simulation()) + expectations.text());
   return expectations.finish("roce-gen plan");
 }
 

@@ -9,6 +9,7 @@
 #include "app/stop_signal.h"
 #include "core/output.h"
 #include "core/quantity.h"
+#include "gen/perf/options/perf_options.h"
 #include "gen/perf/report/perf_plots.h"
 #include "gen/perf/report/perf_report.h"
 #include "gen/perf/report/plan.h"
@@ -303,8 +304,8 @@ void add_message_options(app::Options& list, MeasureCommand& command) {
   list.add("-n,--iterations", app::number(config.iterations), "N",
            command.pattern == Pattern::bw ? "messages per QP; 0: 5000" : "messages; 0: 1000");
   if (command.latency()) return;
-  list.add("--duration", app::parsed(parse_duration, config.duration), "TIME",
-           "length of the run, in place of -n")
+  list.add("--duration", app::parsed(read_run_length, config.duration), "TIME",
+           "length of the run, in place of -n; a number is in seconds")
       .defaults_to("none");
   list.add("-q,--qps", app::number(config.qps, 1u, std::uint32_t{handover::kMostQps}), "N",
            "number of queue pairs");

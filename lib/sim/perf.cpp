@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "sim/perf_setup.h"
@@ -30,19 +31,26 @@ class Samples {
  public:
   void add(Instant at, std::uint64_t bytes) {
     if (offered_++ % every_ != 0) return;
+    keep(at, bytes);
+  }
+  /// Adds a sample that is every() strides after the last one.
+  void keep(Instant at, std::uint64_t bytes) {
     samples_.push_back({at, bytes});
     if (samples_.size() <= kMost) return;
     for (std::size_t i = 0; 2 * i < samples_.size(); ++i) samples_[i] = samples_[2 * i];
     samples_.resize(kMost / 2 + 1);
     every_ *= 2;
   }
+  /// Strides between two samples.
+  [[nodiscard]] std::int64_t every() const noexcept { return static_cast<std::int64_t>(every_); }
+  [[nodiscard]] std::span<const Delivered> all() const noexcept { return samples_; }
   void drop_after(Instant last) noexcept {
     while (!samples_.empty() && samples_.back().at > last) samples_.pop_back();
   }
   [[nodiscard]] Steady steady() const noexcept {
     if (samples_.size() < 3) return {};
     const std::size_t half = (samples_.size() - 1) / 2;
-    const Sample &first = samples_[0], &middle = samples_[half], &last = samples_[2 * half];
+    const Delivered &first = samples_[0], &middle = samples_[half], &last = samples_[2 * half];
     return {.bps = rate(first, last),
             .first_half_bps = rate(first, middle),
             .second_half_bps = rate(middle, last),
@@ -51,15 +59,11 @@ class Samples {
 
  private:
   static constexpr std::size_t kMost = 1024;
-  struct Sample {
-    Instant at;
-    std::uint64_t bytes = 0;
-  };
-  static double rate(const Sample& from, const Sample& to) noexcept {
+  static double rate(const Delivered& from, const Delivered& to) noexcept {
     const auto ns = static_cast<double>((to.at - from.at).count());
     return ns > 0 ? static_cast<double>(to.bytes - from.bytes) * 8e9 / ns : 0;
   }
-  std::vector<Sample> samples_;
+  std::vector<Delivered> samples_;
   std::uint64_t offered_ = 0, every_ = 1;
 };
 
@@ -94,6 +98,8 @@ class Blast : public transport::Application {
       note(now);
     if (left_[qp] > 0 && host.post(qp, request_, now)) --left_[qp];
   }
+  /// Posts no more messages.
+  void end() noexcept { std::ranges::fill(left_, 0); }
 
   std::uint64_t completed = 0, failed = 0;
   std::optional<Failure> failure;
@@ -131,6 +137,11 @@ double limited(double strides, double packets_a_stride) noexcept {
 
 }  // namespace
 
+bool by_chance(const PerfConfig& config) noexcept {
+  return config.path.loss > 0 || config.path.marking > 0 ||
+         (config.path.rules && config.path.rules->by_chance());
+}
+
 double link_ns_of_message(const PerfConfig& config) noexcept {
   const transport::OpcodeSet opcodes(wire::Transport::rc);
   const std::uint32_t packets = transport::packets_of(config.size, config.qp.mtu);
@@ -164,7 +175,7 @@ SteadySpan steady_span(const PerfConfig& config) noexcept {
   // Includes the time until each QP has completed its first message.
   const double trip_ns = round_trip_ns + message_ns * config.qps;
   const double trips = config.round_trips;
-  if (window * message_ns < std::max(3 * round_trip_ns, settled_ns)) {
+  if (!by_chance(config) && window * message_ns < std::max(3 * round_trip_ns, settled_ns)) {
     const double begin = 2 + 2 * std::floor(std::min(8.0, settled_ns / 2 / (window * message_ns)));
     const double stride_ns = std::max(round_trip_ns + message_ns, window * message_ns);
     const double strides =
@@ -184,6 +195,16 @@ SteadySpan steady_span(const PerfConfig& config) noexcept {
   const Duration step{static_cast<std::int64_t>(std::ceil(step_ns))};
   const Instant from = Instant{} + 3 * Duration{static_cast<std::int64_t>(std::ceil(trip_ns))};
   return {.from = from, .to = from + static_cast<std::int64_t>(steps) * step, .step = step};
+}
+
+namespace {}  // namespace
+
+void keep_measurable(BandwidthResult& result, double link_bps) noexcept {
+  constexpr double kRounding = 1e-3;
+  result.peak_bps = std::min(result.peak_bps, std::max(link_bps, result.steady_bps));
+  if (result.steady_bps <= link_bps * (1 + kRounding)) return;
+  result.steady_bps = result.peak_bps = 0;
+  result.steady_interval = std::nullopt;
 }
 
 namespace {
@@ -217,7 +238,6 @@ class BandwidthRun {
   /// Whether a run without a given length has cost enough: most of its packets are lost or sent
   /// again.
   [[nodiscard]] bool spent() const noexcept {
-    constexpr std::uint64_t kMostPackets = 60'000'000;
     return !length_given() &&
            pair_.client->counters().sent + pair_.server->counters().sent > kMostPackets;
   }
@@ -225,9 +245,18 @@ class BandwidthRun {
   /// Runs until `until`, until `messages` are done, or until it is stopped. Returns whether to go
   /// on.
   bool run_until(Instant until, std::uint64_t messages);
+  /// Whether the steady rate is known at the end of the run's usual length.
+  [[nodiscard]] bool is_known(Instant at);
+  [[nodiscard]] std::optional<RateInterval> interval() const noexcept;
+  /// Number of QPs that wait for ever. Ends the run.
+  [[nodiscard]] std::uint32_t stuck_qps();
   void run_in_steps(Instant end);
   void run();
   void count_qps(BandwidthResult& result) noexcept;
+  /// Goodput of the slowest link.
+  [[nodiscard]] double link_bps() const noexcept {
+    return 8e9 * request_of(config_).length / link_ns_of_message(config_);
+  }
 
   const PerfConfig& config_;
   Simulation simulation_;
@@ -236,6 +265,7 @@ class BandwidthRun {
   SteadySpan span_;
   Blast blast_;
   bool stopped_ = false;
+  Instant next_look_ = {};  // at whether the steady rate is known
 };
 
 bool BandwidthRun::run_until(Instant until, std::uint64_t messages) {
@@ -245,8 +275,8 @@ bool BandwidthRun::run_until(Instant until, std::uint64_t messages) {
       return false;
     }
     if (simulation_.advance(until)) continue;
-    if (until == Instant::max()) return false;
-    simulation_.run_until(until);  // the clock only
+    if (simulation_.run_to_rest(until)) return false;  // nothing is left to wait for
+    simulation_.run_until(until);                      // the clock only
     return true;
   }
   return false;
@@ -266,13 +296,43 @@ std::uint64_t BandwidthRun::goodput_bytes() const noexcept {
 
 /// Samples the goodput after each step, up to `end`.
 void BandwidthRun::run_in_steps(Instant end) {
-  for (Instant at = span_.from;; at += span_.step) {
+  for (Instant at = span_.from;; at += blast_.samples.every() * span_.step) {
     if (!run_until(std::min(end, at), all_messages()) || simulation_.now() < at) break;
-    blast_.samples.add(at, goodput_bytes());
-    if (!length_given() && at >= span_.to) break;
+    blast_.samples.keep(at, goodput_bytes());
+    if (!length_given() && at >= span_.to && is_known(at)) break;
   }
   // The last packets arrive before their ACKs do.
   if (config_.iterations > 0) blast_.samples.drop_after(blast_.last - span_.step);
+}
+
+std::optional<RateInterval> BandwidthRun::interval() const noexcept {
+  if (!by_chance(config_)) return std::nullopt;
+  TimerWaits waits;
+  for (std::uint32_t i = 0; i < config_.qps; ++i)
+    waits.count += pair_.client->qp(i).requester().counters().timeouts;
+  if (config_.qp.timeout > 0)
+    waits.each = transport::transport_timeout(config_.qp.timeout) / std::int64_t{config_.qps};
+  return rate_interval(blast_.samples.all(), waits);
+}
+
+/// Looks at growing distances, so that a narrow interval by chance rarely ends a run.
+bool BandwidthRun::is_known(Instant at) {
+  if (!by_chance(config_)) return true;
+  if (at < next_look_) return false;
+  next_look_ = at + (at - span_.from) / 4;
+  const auto found = interval();
+  return found && found->within(kSteadyShare, blast_.samples.steady().bps);
+}
+
+std::uint32_t BandwidthRun::stuck_qps() {
+  if (config_.qp.timeout > 0 || stopped_) return 0;
+  const Duration drained = std::chrono::seconds(10) + 2 * (simulation_.now() - Instant{});
+  blast_.end();
+  simulation_.run_to_rest(simulation_.now() + drained);
+  std::uint32_t stuck = 0;
+  for (std::uint32_t i = 0; i < config_.qps; ++i)
+    if (pair_.client->qp(i).requester().posted() > 0) ++stuck;
+  return stuck;
 }
 
 void BandwidthRun::run() {
@@ -316,6 +376,9 @@ BandwidthResult BandwidthRun::result() {
   const auto ns = static_cast<double>(result.elapsed.count());
   result.average_bps = ns > 0 ? static_cast<double>(result.bytes) * 8e9 / ns : 0;
   count_qps(result);
+  result.steady_interval = interval();
+  result.stuck_qps = stuck_qps();
+  keep_measurable(result, link_bps());
   return result;
 }
 
@@ -422,7 +485,9 @@ LatencyResult run(const PerfConfig& config, const PerfHook& hook) {
   while (result.ns.count() < config.iterations && result.failed == 0 && !config.stopped() &&
          simulation.advance()) {
   }
-  result.stopped = config.stopped() && result.ns.count() < config.iterations && result.failed == 0;
+  const bool complete = result.ns.count() >= config.iterations || result.failed > 0;
+  result.stopped = !complete && config.stopped();
+  result.stuck = !complete && !result.stopped;
   application.close();
   return std::move(application.result);
 }

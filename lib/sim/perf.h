@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/histogram.h"
+#include "sim/batch_means.h"
 #include "sim/simulation.h"
 
 namespace lw::sim {
@@ -35,7 +36,9 @@ struct PerfConfig {
   std::uint64_t iterations = 0;  // messages per QP; bandwidth: 0 means round_trips
   /// Length of a bandwidth run without `iterations`. With 120, the first round trip lowers the
   /// average by less than 1 %. The run ends earlier at 30 million packets, but not before the
-  /// steady rate is known. With 0 it ends when the steady rate is known.
+  /// steady rate is known. With 0 it ends when the steady rate is known. With random losses or
+  /// marks it goes on until the 95 % interval of the steady rate is within kSteadyShare, or until
+  /// kMostPackets packets.
   std::uint32_t round_trips = 120;
   std::uint32_t receives = 0;  // that a responder's QP keeps posted; 0: it never lacks a receive
   Duration repost{};           // from a message's arrival until its receive is posted again
@@ -51,6 +54,15 @@ struct PerfConfig {
   NicConfig nic;
   PerfPath path;
 };
+
+/// The steady rate of a run with random losses is known if its 95 % interval is at most this share
+/// of it away.
+inline constexpr double kSteadyShare = 0.05;
+/// Packets of both hosts after which a run without a given length ends in any case.
+inline constexpr std::uint64_t kMostPackets = 60'000'000;
+
+/// Returns true if the result depends on the seed.
+[[nodiscard]] bool by_chance(const PerfConfig& config) noexcept;
 
 /// Round trip: both one-way delays and the latencies of hosts and NICs.
 constexpr Duration round_trip_of(const PerfConfig& config) noexcept {
@@ -81,6 +93,10 @@ struct BandwidthResult {
   Duration steady_window{};               // in which steady_bps was measured
   // from the first half of that window to the second, relative to steady_bps
   double steady_change = 0;
+  /// 95 % interval of steady_bps with random losses; nothing without them, or in a short run.
+  std::optional<RateInterval> steady_interval = {};
+  /// QPs that wait for ever: a packet was lost, nothing shows it, and there is no timer.
+  std::uint32_t stuck_qps = 0;
   std::uint64_t packets = 0, retransmitted = 0, timeouts = 0;
   std::uint64_t outstanding = 0;  // packets sent once or more, and not acknowledged at the end
   std::uint64_t failed = 0;       // completions in error
@@ -91,6 +107,10 @@ struct BandwidthResult {
   HostCounters client, server;
   SimLinkCounters there, back;
 
+  /// True if the interval is as narrow as a run without a given length wants it.
+  [[nodiscard]] bool is_steady() const noexcept {
+    return steady_interval && steady_interval->within(kSteadyShare, steady_bps);
+  }
   /// Share of new packets among those that are acknowledged or retransmitted.
   [[nodiscard]] double efficiency() const noexcept {
     const auto known = static_cast<double>(packets - outstanding);
@@ -106,6 +126,7 @@ struct LatencyResult {
   std::uint64_t failed = 0;             // completions in error
   std::optional<Failure> failure = {};  // the first of them
   bool stopped = false;                 // ended early
+  bool stuck = false;                   // the next message waits for ever
 };
 
 /// The span in which the steady rate is measured. If all windows together are small compared with
@@ -123,6 +144,10 @@ struct SteadySpan {
   [[nodiscard]] bool by_count() const noexcept { return stride > 0; }
 };
 SteadySpan steady_span(const PerfConfig& config) noexcept;
+
+/// Leaves out the steady and the peak rate if the steady one is above the link's: then the window
+/// is too short, and the arrival of a burst decides. No half of it carries more than the link.
+void keep_measurable(BandwidthResult& result, double link_bps) noexcept;
 
 /// Called once the simulation and its hosts are set up, before the run.
 using PerfHook = std::function<void(Simulation&)>;

@@ -56,7 +56,10 @@ struct QpConfig {
   std::uint32_t tx_depth = 128;             // posted and not completed
   std::uint32_t max_outstanding_wqe = 128;  // begun and not acknowledged
   std::uint32_t max_rd_atomic = 16;         // READs and atomics among them
-  std::uint32_t psn_window = 1u << 23;      // PSNs not acknowledged, <= 2^23 (IBTA 9.7.2)
+  /// READs and atomics that a responder answers at once; it refuses one more with a NAK (IBTA
+  /// vol. 1, 9.7.4.1). 0: any number.
+  std::uint32_t max_dest_rd_atomic = 0;
+  std::uint32_t psn_window = 1u << 23;  // PSNs not acknowledged, <= 2^23 (IBTA 9.7.2)
   /// Whether SENDs wait for credits that the responder's ACKs announce. (IBTA vol. 1, 9.7.7.2)
   bool end_to_end_credits = false;
 

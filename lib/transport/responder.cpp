@@ -42,6 +42,8 @@ void Responder::on_other(const Packet& packet) {
 }
 
 Refusal Responder::fetch(const Packet& packet, Operation operation) {
+  const std::uint32_t most = config_.max_dest_rd_atomic;
+  if (most > 0 && responses_.fetches() >= most) return Refusal::invalid_request;
   if (operation == Operation::read_request) return execute_read(packet);
   return is_atomic(operation) ? execute_atomic(packet, operation) : Refusal::invalid_request;
 }
@@ -51,7 +53,7 @@ Refusal Responder::execute_read(const Packet& packet) {
   const wire::Psn first = psn_of(expected_);
   expected_ += packets_of(packet.length, config_.mtu);
   ++msn_;
-  responses_.read(first, packet.va, packet.length, msn_);
+  responses_.read(first, packet.va, packet.length, msn_, ResponseQueue::Request::fresh);
   sink_.tell_read(packet.length);
   return Refusal::none;
 }
@@ -69,7 +71,7 @@ Refusal Responder::execute_atomic(const Packet& packet, Operation operation) {
   if (done_atomics_.size() >= config_.max_rd_atomic) done_atomics_.pop();
   done_atomics_.push({expected_, original});
   ++msn_;
-  responses_.atomic(psn_of(expected_++), original, msn_);
+  responses_.atomic(psn_of(expected_++), original, msn_, ResponseQueue::Request::fresh);
   return Refusal::none;
 }
 
@@ -169,13 +171,14 @@ void Responder::on_duplicate(const Packet& packet, Sequence s) {
 void Responder::replay_read(const Packet& packet, Sequence s) {
   const bool known = s + packets_of(packet.length, config_.mtu) <= expected_;
   if (!known || !memory_.allows(packet.r_key, packet.va, packet.length)) return;
-  responses_.read(psn_of(s), packet.va, packet.length, msn_);
+  responses_.read(psn_of(s), packet.va, packet.length, msn_, ResponseQueue::Request::repeated);
 }
 
 void Responder::replay_atomic(const Packet& packet, Sequence s) {
   for (std::size_t i = 0; i < done_atomics_.size(); ++i) {
     const DoneAtomic& done = done_atomics_[i];
-    if (done.at == s) return responses_.atomic(packet.psn, done.original, msn_);
+    if (done.at == s)
+      return responses_.atomic(packet.psn, done.original, msn_, ResponseQueue::Request::repeated);
   }
 }
 

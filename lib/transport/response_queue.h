@@ -38,11 +38,16 @@ class ResponseQueue {
     item.msn = msn;
     item.sent = 0;
   }
+  /// Whether a request is executed now, or was before and is answered again.
+  enum class Request : std::uint8_t { fresh, repeated };
   /// Adds the response to a READ of `length` bytes at `va`. `psn` is its first PSN.
-  void read(wire::Psn psn, std::uint64_t va, std::uint32_t length, std::uint32_t msn);
-  void atomic(wire::Psn psn, std::uint64_t original, std::uint32_t msn);
+  void read(wire::Psn psn, std::uint64_t va, std::uint32_t length, std::uint32_t msn,
+            Request request);
+  void atomic(wire::Psn psn, std::uint64_t original, std::uint32_t msn, Request request);
 
   [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
+  /// New READs and atomics whose response is not sent completely.
+  [[nodiscard]] std::uint32_t fetches() const noexcept { return fetches_; }
   [[nodiscard]] bool full() const noexcept { return items_.size() >= kMost; }
   /// Whether the next packet is a READ response, which competes with requests.
   [[nodiscard]] bool data_next() const noexcept { return items_.front().kind == Kind::read; }
@@ -62,6 +67,7 @@ class ResponseQueue {
   enum class Kind : std::uint8_t { acknowledge, read, atomic };
   struct Item {
     Kind kind{};
+    Request request{};
     std::uint8_t syndrome = 0;
     wire::Psn psn;
     std::uint32_t msn = 0;
@@ -80,12 +86,13 @@ class ResponseQueue {
   [[gnu::noinline]] void fill_data(Packet& packet, Item& item) {
     if (item.kind == Kind::read) {
       fill_read(packet, item);
-      if (item.sent == packets_of(item.length, config_.mtu)) items_.pop();
+      if (item.sent < packets_of(item.length, config_.mtu)) return;
     } else {
       packet.opcode = opcodes_.of(wire::Operation::atomic_ack, wire::Position::only);
       packet.swap_add = item.value;
-      items_.pop();
     }
+    if (item.request == Request::fresh) --fetches_;
+    items_.pop();
   }
 
   void fill_read(Packet& packet, Item& item) {
@@ -104,11 +111,14 @@ class ResponseQueue {
   Memory& memory_;
   PayloadStore& store_;
   Fifo<Item> items_;
+  std::uint32_t fetches_ = 0;
 };
 
 inline void ResponseQueue::read(wire::Psn psn, std::uint64_t va, std::uint32_t length,
-                                std::uint32_t msn) {
+                                std::uint32_t msn, Request request) {
+  if (request == Request::fresh) ++fetches_;
   items_.push({.kind = Kind::read,
+               .request = request,
                .syndrome = wire::Aeth::kUnlimitedCredits,
                .psn = psn,
                .msn = msn,
@@ -116,8 +126,11 @@ inline void ResponseQueue::read(wire::Psn psn, std::uint64_t va, std::uint32_t l
                .length = length});
 }
 
-inline void ResponseQueue::atomic(wire::Psn psn, std::uint64_t original, std::uint32_t msn) {
+inline void ResponseQueue::atomic(wire::Psn psn, std::uint64_t original, std::uint32_t msn,
+                                  Request request) {
+  if (request == Request::fresh) ++fetches_;
   items_.push({.kind = Kind::atomic,
+               .request = request,
                .syndrome = wire::Aeth::kUnlimitedCredits,
                .psn = psn,
                .msn = msn,

@@ -169,7 +169,8 @@ class Perf(unittest.TestCase):
                 for share, full in ((1, True), (0.9, False)):
                     deep = str(int(share * planned['messages_needed']))
                     [ran] = self.lines('perf', '--sim', '--path', PATH, *options, '-t', deep,
-                                       '--outstanding', deep, '--reads', deep)
+                                       '--outstanding', deep, '--reads', deep,
+                                       '--responder-reads', '0')
                     reached = ran['bw_steady_gbps'] / planned['goodput_gbps']
                     self.assertEqual(reached > 0.99, full, f'{deep} outstanding: {reached}')
 
@@ -449,7 +450,77 @@ class Perf(unittest.TestCase):
     def test_a_path_that_carries_nothing_fails(self):
         done = gen('perf', '--sim', '--delay', '1ms', '--loss', '1', '-n', '3', '--timeout', '4')
         self.assertEqual(done.returncode, 1)
-        self.assertIn('3 work requests failed', done.stderr)
+        self.assertIn('3 work requests failed; the first at ', done.stderr)
+        self.assertIn(' on QP 0 of the client: retry exceeded', done.stderr)
+        for pattern in ('bw', 'lat', 'blast'):
+            done = gen('perf', '--sim', '--delay', '1ms', '--loss', '1', '-n', '3', '--timeout', '4',
+                       '--pattern', pattern, '--json')
+            ran = json.loads(done.stdout)
+            output_schemas.validate(ran)
+            self.assertEqual(ran['failure'], 'retry exceeded')
+
+    def test_qps_that_wait_for_ever_are_named(self):
+        for arguments, waiting in ((('-n', '1000'), '1 of 1'), (('-n', '1000', '-q', '3'), 'of 3'),
+                                   (('--duration', '20ms'), '1 of 1'), ((), '1 of 1'),
+                                   (('--pattern', 'lat', '-n', '1000'), '1 of 1')):
+            with self.subTest(arguments):
+                done = gen('perf', '--sim', '--delay', '1us', '--timeout', '0', '--loss', '0.01',
+                           *arguments)
+                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertRegex(done.stderr, f'{waiting} QPs wait for ever: .*--timeout 0')
+        ran = gen('perf', '--sim', '--delay', '1us', '--timeout', '0', '-n', '1000')
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+
+    def test_a_rate_that_cannot_be_measured_is_not_given(self):
+        for count in ('2', '10', '50', '100', '1000', '20000'):
+            done = gen('perf', '--sim', '--delay', '100us', '-s', '3000', '-n', count, '--json')
+            ran = json.loads(done.stdout)
+            output_schemas.validate(ran)
+            for figure in ('bw_peak_gbps', 'bw_steady_gbps'):
+                self.assertTrue(ran[figure] is None or ran[figure] <= 100, ran[figure])
+            if count in ('2', '10', '50', '20000'):
+                self.assertEqual(ran['bw_steady_gbps'] is None, count != '20000', count)
+        done = gen('perf', '--sim', '--delay', '100us', '-s', '3000', '-n', '10')
+        self.assertRegex(done.stdout, r'\n 3000 +10 +- +[0-9.]+\s+[0-9.]+\s+-\n-: the run is too short')
+
+    def test_a_steady_rate_with_losses_has_its_interval(self):
+        options = ('--op', 'send', '-s', '65536', '--mtu', '2048', '--rate', '400Gb/s', '--delay',
+                   '50us', '-t', '16', '--outstanding', '1', '--loss', '0.00213', '--timeout', '12')
+        [long] = self.lines('perf', '--sim', *options, '-n', '400000', '--seed', '77')
+        for length in ((), ('--round-trips', '0')):
+            [ran] = self.lines('perf', '--sim', *options, *length)
+            low, rate, high = (ran[f'bw_steady{end}_gbps'] for end in ('_low', '', '_high'))
+            self.assertTrue(ran['steady'])
+            self.assertLessEqual(max(high - rate, rate - low), 0.05 * rate)
+            self.assertAlmostEqual(rate, long['bw_average_gbps'], delta=0.08 * rate)
+        held = 0
+        for seed in range(40):
+            [ran] = self.lines('perf', '--sim', *options, '-n', '5000', '--seed', str(seed))
+            held += ran['bw_steady_low_gbps'] <= long['bw_average_gbps'] <= ran['bw_steady_high_gbps']
+            self.assertFalse(ran['steady'])
+        self.assertGreaterEqual(held, 34)  # 95 % of 40 is 38: below 34 is one in 100
+        done = gen('perf', '--sim', *options, '-n', '5000')
+        self.assertRegex(done.stdout, r'not steady after \d+ packets: [0-9.]+ to [0-9.]+ Gb/s')
+
+    def test_a_responder_takes_as_many_reads_as_it_has_room_for(self):
+        read = ('perf', '--sim', '--delay', '100us', '--op', 'read', '-n', '500')
+        for options, done in (((), True), (('--reads', '17'), False),
+                              (('--reads', '17', '--responder-reads', '17'), True),
+                              (('--reads', '64', '--responder-reads', '0'), True),
+                              (('--reads', '16', '--responder-reads', '15'), False),
+                              (('--reads', '16', '--loss', '1e-2', '--timeout', '8'), True)):
+            with self.subTest(options):
+                ran = gen(*read, *options)
+                self.assertEqual(ran.returncode, 0 if done else 1, ran.stderr)
+                self.assertEqual('remote invalid request' in ran.stderr, not done)
+
+    def test_a_length_is_above_zero_and_may_lack_a_unit(self):
+        for length in ('0s', '0', '-1s', 'soon'):
+            refused = gen('perf', '--sim', '--delay', '1us', '--duration', length)
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn('expected a time', refused.stderr)
+        [ran] = self.lines('perf', '--sim', '--delay', '1us', '--rate', '1Mb/s', '--duration', '10')
+        self.assertEqual(ran['elapsed_ns'], 10_000_000_000)
 
     def test_wrong_usage(self):
         for arguments in (('perf', '--sim'), ('perf', '--delay', '1ms'),

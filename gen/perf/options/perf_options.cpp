@@ -104,6 +104,11 @@ void add_windows(app::Options& list, sim::PerfConfig& config) {
            "work requests begun and not acknowledged, per QP: the NIC's window");
   list.add("--reads", app::number(config.qp.max_rd_atomic, 1u, 1u << 16), "N",
            "outstanding READs and atomics, per QP");
+  constexpr std::uint32_t kOfANic = 16;
+  config.qp.max_dest_rd_atomic = kOfANic;
+  list.add("--responder-reads", app::number(config.qp.max_dest_rd_atomic, 0u, 1u << 16), "N",
+           "READs and atomics that the simulated responder answers at once, per QP; it refuses "
+           "more. 0: any number");
   list.add("--psn-window", app::number(config.qp.psn_window, 1u, 1u << 23), "N",
            "PSNs not acknowledged, per QP");
   list.add("--ack-every", app::number(config.qp.ack_every, 0u, 1u << 23), "N",
@@ -240,6 +245,13 @@ Result<void> take_profile(const std::string& file, sim::PerfConfig& config) {
 
 }  // namespace
 
+Parsed<Duration> read_run_length(std::string_view text) {
+  const auto time = app::read_time(text);
+  if (!time || *time > Duration{}) return time;
+  return std::unexpected("expected a time above 0 such as 10s or 500ms, found \"" +
+                         std::string(text) + "\"");
+}
+
 void add_perf_options(app::Options& list, PerfOptions& options) {
   sim::PerfConfig& config = options.config;
   list.add("--op",
@@ -272,8 +284,8 @@ void add_run_options(app::Options& list, PerfOptions& options) {
   list.add("--round-trips", app::number(options.config.round_trips, 0u, 1'000'000u), "N",
            "length of a simulated bw run without -n and --duration; 0: until the steady rate is "
            "known");
-  list.add("--duration", app::parsed(parse_duration, options.config.duration), "TIME",
-           "length of a bw run, in place of -n");
+  list.add("--duration", app::parsed(read_run_length, options.config.duration), "TIME",
+           "length of a bw run, in place of -n: 500ms, 10s; a number is in seconds");
   list.add("--seed", app::number(options.config.path.seed), "N", "random seed");
   list.add("--mark", app::parsed(parse_probability, options.mark), "SHARE",
            "random marking of packets as congestion experienced, in both directions; goes with "
@@ -281,11 +293,6 @@ void add_run_options(app::Options& list, PerfOptions& options) {
       .defaults_to("0");
   add_receive_options(list, options.config);
   add_congestion_options(list, options.config.qp);
-}
-
-bool by_chance(const sim::PerfConfig& config) noexcept {
-  return config.path.loss > 0 || config.path.marking > 0 ||
-         (config.path.rules && config.path.rules->by_chance());
 }
 
 namespace {

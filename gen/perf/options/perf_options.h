@@ -18,6 +18,10 @@ namespace lw::gen {
 inline constexpr const char* kReactionPoint = "DCQCN reaction point (the sender of data)";
 inline constexpr const char* kNotificationPoint = "DCQCN notification point (the receiver of data)";
 
+/// Reads the length of a run, which is above 0; a number without a unit is in seconds, as
+/// perftest's.
+Parsed<Duration> read_run_length(std::string_view text);
+
 /// Adds --transport: the service of a QP.
 void add_transport_option(app::Options& options, transport::QpConfig& config);
 
@@ -49,9 +53,6 @@ struct PerfOptions {
 void add_perf_options(app::Options& list, PerfOptions& options);
 /// Adds the options that only a run has.
 void add_run_options(app::Options& list, PerfOptions& options);
-
-/// Returns true if the result depends on the seed.
-[[nodiscard]] bool by_chance(const sim::PerfConfig& config) noexcept;
 
 /// Returns the run that the options describe, with its path loaded; only `simulated` runs have a
 /// path. Errors: those of the path profile, a size out of range, options that exclude each other.

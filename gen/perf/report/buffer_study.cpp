@@ -31,6 +31,7 @@ sim::PerfConfig config_over(const sim::PerfConfig& config, double kilometres, st
 
 double rate_with(sim::PerfConfig config, std::uint32_t buffers) {
   config.qp.tx_depth = config.qp.max_outstanding_wqe = config.qp.max_rd_atomic = buffers;
+  config.qp.max_dest_rd_atomic = 0;
   return sim::run_bandwidth(config).steady_bps;
 }
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "core/quantity.h"
+
 namespace lw::gen {
 namespace {
 
@@ -68,6 +70,7 @@ Json dcqcn_settings_of(const transport::DcqcnConfig& dcqcn) {
 Json simulated_settings_of(const sim::PerfConfig& config) {
   const sim::PerfPath& path = config.path;
   return {{"reorder_packets", config.qp.reorder_packets},
+          {"responder_reads", config.qp.max_dest_rd_atomic},
           {"nic_latency_ns", config.nic.latency.count()},
           {"nic_per_packet_ns", config.nic.per_packet.count()},
           {"nic_per_message_ns", config.nic.per_message.count()},
@@ -117,6 +120,26 @@ StudyFigures study_of(const sim::PerfConfig& config, bool ping, const PerfOutcom
   return figures;
 }
 
+/// Formats a rate in Gb/s; "-" if it was not measured.
+std::string measured_text(double bps) {
+  return bps > 0 ? fmt::format("{:.2f}", bps / 1e9) : std::string("-");
+}
+
+Json measured_json(double bps) { return bps > 0 ? Json(bps / 1e9) : Json(nullptr); }
+
+/// Adds the interval of the steady rate; null where chance plays no part, or in a short run.
+void add_interval(Json& json, const sim::BandwidthResult& result) {
+  const auto& interval = result.steady_interval;
+  json["bw_steady_low_gbps"] = interval ? Json(interval->low / 1e9) : Json(nullptr);
+  json["bw_steady_high_gbps"] = interval ? Json(interval->high / 1e9) : Json(nullptr);
+  json["steady"] = interval ? Json(result.is_steady()) : Json(nullptr);
+}
+
+/// Adds the status of the first failed work request, and QPs that wait for ever.
+void add_failure(Json& json, const std::optional<sim::Failure>& first) {
+  if (first) json["failure"] = transport::name_of(first->status);
+}
+
 double messages_per_us(const sim::BandwidthResult& result) {
   const auto ns = static_cast<double>(result.elapsed.count());
   return ns > 0 ? static_cast<double>(result.messages) * 1000 / ns : 0;
@@ -145,19 +168,43 @@ std::string bandwidth_header() {
 }
 
 std::string bandwidth_line(std::uint32_t size, const sim::BandwidthResult& result) {
+  return fmt::format(" {:<7}    {:<10}       {:<7}            {:<7.2f}\t\t   {:<7.6f}\t   {}\n",
+                     size, result.messages, measured_text(result.peak_bps),
+                     result.average_bps / 1e9, messages_per_us(result),
+                     measured_text(result.steady_bps));
+}
+
+std::string steady_line(const sim::PerfConfig& config, const sim::BandwidthResult& result) {
+  if (result.messages == 0) return {};
+  if (result.steady_bps == 0)
+    return "-: the run is too short to measure this rate; give a larger -n, or --duration\n";
+  if (!sim::by_chance(config)) return {};
+  if (!result.steady_interval) return "the run is too short for an interval of the steady rate\n";
+  const auto& [low, high] = *result.steady_interval;
+  if (result.is_steady())
+    return fmt::format("BW steady: {:.2f} to {:.2f} Gb/s, the 95 % interval by batch means\n",
+                       low / 1e9, high / 1e9);
   return fmt::format(
-      " {:<7}    {:<10}       {:<7.2f}            {:<7.2f}\t\t   {:<7.6f}\t   {:.2f}\n", size,
-      result.messages, result.peak_bps / 1e9, result.average_bps / 1e9, messages_per_us(result),
-      result.steady_bps / 1e9);
+      "not steady after {} packets: {:.2f} to {:.2f} Gb/s, the 95 % interval by batch means\n",
+      result.packets, low / 1e9, high / 1e9);
+}
+
+std::string failure_text(std::uint64_t failed, const std::optional<sim::Failure>& first) {
+  std::string text = fmt::format("{} work requests failed", failed);
+  if (first)
+    text += fmt::format("; the first at {} on QP {} of the {}: {}",
+                        format_duration(first->at - Instant{}), first->qp,
+                        first->host == 0 ? "client" : "responder", name_of(first->status));
+  return text;
 }
 
 Json bandwidth_values(const sim::PerfConfig& config, const PerfOutcome& outcome) {
   const sim::BandwidthResult& result = outcome.bandwidth;
   Json json = settings_of(config, outcome);
   json.update({{"iterations", result.messages},
-               {"bw_peak_gbps", result.peak_bps / 1e9},
+               {"bw_peak_gbps", measured_json(result.peak_bps)},
                {"bw_average_gbps", result.average_bps / 1e9},
-               {"bw_steady_gbps", result.steady_bps / 1e9},
+               {"bw_steady_gbps", measured_json(result.steady_bps)},
                {"msg_rate_mpps", messages_per_us(result)},
                {"elapsed_ns", result.elapsed.count()},
                {"packets", result.packets},
@@ -170,6 +217,9 @@ Json bandwidth_values(const sim::PerfConfig& config, const PerfOutcome& outcome)
                {"marked", result.there.marked + result.back.marked},
                {"steady_window_ns", result.steady_window.count()},
                {"steady_change", result.steady_change}});
+  add_interval(json, result);
+  add_failure(json, result.failure);
+  if (result.stuck_qps > 0) json["stuck_qps"] = result.stuck_qps;
   add_limits(json, outcome);
   return json;
 }
@@ -206,6 +256,8 @@ Json latency_values(const sim::PerfConfig& config, const PerfOutcome& outcome) {
                {"t_99_usec", quantile(0.99)},
                {"t_999_usec", quantile(0.999)},
                {"failed", result.failed}});
+  add_failure(json, result.failure);
+  if (result.stuck) json["stuck_qps"] = 1;
   add_limits(json, outcome);
   return json;
 }
@@ -239,6 +291,8 @@ Json study_values(const sim::PerfConfig& config, bool ping, const PerfOutcome& o
                {"throughput_gbps", figures.gbps},
                {"cpu_percent", 100 * outcome.cpu_share},
                {"failed", outcome.failed()}});
+  add_failure(json, outcome.failure());
+  if (outcome.stuck_qps() > 0) json["stuck_qps"] = outcome.stuck_qps();
   add_limits(json, outcome);
   return json;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -23,7 +24,17 @@ struct PerfOutcome {
 
   /// Returns true if a signal ended the run early.
   [[nodiscard]] bool incomplete() const noexcept { return bandwidth.stopped || latency.stopped; }
-  [[nodiscard]] std::uint64_t failed() const noexcept { return bandwidth.failed + latency.failed; }
+  [[nodiscard]] std::uint64_t failed() const noexcept {
+    return std::max(bandwidth.failed, latency.failed);
+  }
+  /// The first completion in error.
+  [[nodiscard]] const std::optional<sim::Failure>& failure() const noexcept {
+    return bandwidth.failure ? bandwidth.failure : latency.failure;
+  }
+  /// QPs that wait for ever.
+  [[nodiscard]] std::uint32_t stuck_qps() const noexcept {
+    return latency.stuck ? 1 : bandwidth.stuck_qps;
+  }
 };
 
 // perftest's columns come first, so that its users and scripts can read them.
@@ -37,8 +48,13 @@ std::string arrivals_line(const PerfOutcome& outcome);
 std::string bandwidth_header();
 /// Returns a row of results. `size` is in bytes; all rates are goodput. The last column, which
 /// perftest doesn't have, is the steady rate, without the start of the run; "BW peak" is the rate
-/// of the better half. Both are 0.00 if the run was too short.
+/// of the better half. Both are "-" if the run was too short.
 std::string bandwidth_line(std::uint32_t size, const sim::BandwidthResult& result);
+/// Returns a line about the steady rate: that it was not measured, or with random losses its 95 %
+/// interval; may be empty.
+std::string steady_line(const sim::PerfConfig& config, const sim::BandwidthResult& result);
+/// "12 work requests failed; the first at 1.2 ms on QP 3 of the client: retry exceeded".
+std::string failure_text(std::uint64_t failed, const std::optional<sim::Failure>& first);
 /// Returns settings and figures by name.
 report::Json bandwidth_values(const sim::PerfConfig& config, const PerfOutcome& outcome);
 std::string bandwidth_json(const sim::PerfConfig& config, const PerfOutcome& outcome);

@@ -25,8 +25,9 @@ bool fetches(const sim::PerfConfig& config) noexcept {
 /// The inputs of the formulas: times in ns, windows of one QP.
 struct Quantities {
   double round_trip = 0;  // from a packet's last byte until its answer has arrived
-  double message = 0;     // on the link
-  double packet = 0;      // on the link, on average
+  double message = 0;     // on the link, or in the NIC if that is longer
+  double packet = 0;      // mean time of a packet there
+  double rest = 0;        // time that the NIC still takes when a message has left
   double packets = 1;     // of a message
   double qps = 1;
   double depth = 1;      // messages outstanding
@@ -69,6 +70,19 @@ void tighten(Quantities& given, const sim::PerfConfig& config) noexcept {
   }
 }
 
+/// Returns the time in ns that the sender's NIC takes for the last packet of a message beyond that
+/// packet's time on the link: the answer doesn't wait for it.
+double nic_rest(const sim::PerfConfig& config) noexcept {
+  sim::PerfConfig free = config;
+  free.nic.per_packet = free.nic.per_message = Duration{};
+  const std::uint32_t packets = transport::packets_of(config.size, config.qp.mtu);
+  const bool one = packets == 1 || (fetches(config) && config.operation != Operation::read_request);
+  if (!one) free.size = config.size - (packets - 1) * config.qp.mtu;
+  const double on_link = sim::link_ns_of_message(free);
+  const Duration nic = config.nic.per_packet + (one ? config.nic.per_message : Duration{});
+  return std::max(0.0, static_cast<double>(nic.count()) - on_link);
+}
+
 Quantities quantities_of(const sim::PerfConfig& config) noexcept {
   Quantities given;
   const double answer_ns = answer_bytes(config) * 8e9 / config.nic.rate_bps;
@@ -78,6 +92,8 @@ Quantities quantities_of(const sim::PerfConfig& config) noexcept {
   const bool one = fetches(config) && config.operation != Operation::read_request;
   given.packets = one ? 1 : transport::packets_of(config.size, config.qp.mtu);
   given.packet = given.message / given.packets;
+  given.rest = nic_rest(config);
+  given.round_trip -= given.rest;
   given.qps = config.qps;
   tighten(given, config);
   return given;
@@ -356,6 +372,35 @@ double loss_for_a_tenth(const sim::PerfConfig& config, const Quantities& given, 
   return std::exp(low);
 }
 
+/// Returns why no formula holds with losses; empty if one does.
+std::string_view unknown_with_loss(const sim::PerfConfig& config,
+                                   const Quantities& given) noexcept {
+  constexpr double kMostLoss = 0.01, kMostGaps = 0.1;
+  if (config.qp.timeout == 0) return "a lost packet may never be found with --timeout 0";
+  if (config.path.loss > kMostLoss) return "losses above 1 % follow each other closely";
+  const bool selective =
+      config.qp.recovery == transport::Recovery::selective_repeat && !fetches(config);
+  if (selective && given.window() * config.path.loss > kMostGaps)
+    return "with selective repeat, a window may have several gaps at this loss";
+  return {};
+}
+
+/// Returns why no formula holds for a configuration; empty if one does.
+std::string_view unknown_because(const sim::PerfConfig& config, const Quantities& given,
+                                 double lossless) noexcept {
+  constexpr double kFew = 3;  // messages of a QP
+  const bool fills = lossless * given.packet > 0.999;
+  const bool turns = given.qps > 1 && given.packets > config.nic.arbitration_burst;
+  if (turns && given.depth <= kFew && (!fills || config.path.loss > 0))
+    return "QPs with few long messages outstanding take turns at the port";
+  if (given.psns > 0 && given.rest > 0 && !fills)
+    return "a PSN window and the NIC's time for a packet limit together";
+  const std::uint32_t taken = config.qp.max_dest_rd_atomic;
+  if (fetches(config) && taken > 0 && config.qp.max_rd_atomic > taken)
+    return "the responder may refuse READs, as --reads is above --responder-reads";
+  return config.path.loss > 0 ? unknown_with_loss(config, given) : std::string_view{};
+}
+
 }  // namespace
 
 std::string_view name_of(Limit limit) noexcept {
@@ -398,6 +443,7 @@ Plan plan(const sim::PerfConfig& config) {
   if (plan.lossless_bps < by_rate) plan.limit = Limit::receiver;
   plan.window_packets = plan.lossless_bps / 8e9 / config.size * given.packets * round_trip_ns;
   plan.loss_for_90_percent = loss_for_a_tenth(config, given, lossless);
+  plan.unknown = unknown_because(config, given, lossless);
   return plan;
 }
 
@@ -419,7 +465,7 @@ std::string loss_text(const sim::PerfConfig& config, const Plan& plan) {
 
 }  // namespace
 
-std::string plan_text(const sim::PerfConfig& config, const Plan& plan) {
+std::string plan_text(const sim::PerfConfig& config, const Plan& plan, const std::string& command) {
   std::string text = fmt::format(
       "round trip      {} ({} there, {} back, {} in each host and NIC, each way)\n"
       "in flight       {} fill a round trip of {}\n"
@@ -436,7 +482,11 @@ std::string plan_text(const sim::PerfConfig& config, const Plan& plan) {
       plan.needed, plan.qps_needed, plan.configured / config.qps,
       fetches(config) ? " and READs" : " and window", plan.needed, config.qps, plan.configured,
       format_bit_rate(plan.lossless_bps), name_of(plan.limit));
-  return text + loss_text(config, plan);
+  text += loss_text(config, plan);
+  if (!plan.unknown.empty())
+    text += fmt::format("simulate        {}\n                as no formula holds: {}\n", command,
+                        plan.unknown);
+  return text;
 }
 
 std::string plan_json(const sim::PerfConfig& config, const Plan& plan) {
@@ -454,7 +504,9 @@ std::string plan_json(const sim::PerfConfig& config, const Plan& plan) {
                                              {"throughput_gbps", plan.throughput_bps / 1e9},
                                              {"limit", name_of(plan.limit)},
                                              {"window_packets", plan.window_packets},
-                                             {"loss_for_90_percent", plan.loss_for_90_percent}});
+                                             {"loss_for_90_percent", plan.loss_for_90_percent},
+                                             {"simulate", !plan.unknown.empty()},
+                                             {"simulate_because", plan.unknown}});
 }
 
 }  // namespace lw::gen

@@ -28,11 +28,13 @@ struct Plan {
   Limit limit{};                   // without losses
   double window_packets = 0;       // sent in a round trip at lossless_bps
   double loss_for_90_percent = 0;  // the loss that costs a tenth of lossless_bps
+  std::string_view unknown;        // why no formula holds: simulate; empty: one does
 };
 
 /// Computes a plan. Assumes that losses are independent, and equally likely in both directions.
 Plan plan(const sim::PerfConfig& config);
-std::string plan_text(const sim::PerfConfig& config, const Plan& plan);
+/// `command`: the simulation with the same options.
+std::string plan_text(const sim::PerfConfig& config, const Plan& plan, const std::string& command);
 std::string plan_json(const sim::PerfConfig& config, const Plan& plan);
 
 }  // namespace lw::gen

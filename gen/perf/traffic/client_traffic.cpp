@@ -85,6 +85,13 @@ bool ClientConnection::right_echo(const Completion& arrival, std::uint64_t n) {
 using transport::Completion;
 using transport::Status;
 
+void ClientTraffic::note_failure(transport::QpSet& qps, std::uint32_t qp,
+                                 const Completion& done) noexcept {
+  if (result.bandwidth.failed++ > 0) return;
+  const Instant at = Instant{} + (nic::now() - made_);
+  result.bandwidth.failure = {done.status, qps.qp(qp).config().host, qp, at};
+}
+
 void BandwidthTraffic::start() {
   start_ = nic::now();
   if (duration_ > Duration{}) until_ = start_ + duration_;
@@ -98,7 +105,7 @@ void BandwidthTraffic::on_completion(transport::QpSet& qps, std::uint32_t qp,
                                      const Completion& done, Instant /*polled*/) {
   if (done.arrival) return;
   if (done.status != Status::success) {
-    ++result.bandwidth.failed;
+    note_failure(qps, qp, done);
     return;
   }
   ClientConnection& client = *by_qpn_.at(qps.qp(qp).config().qpn);
@@ -117,7 +124,9 @@ void BandwidthTraffic::finish() {
   if (ns > 0) result.bandwidth.average_bps = static_cast<double>(result.bandwidth.bytes) * 8e9 / ns;
   const auto second_half =
       static_cast<double>((start_ + result.bandwidth.elapsed - half_at_).count());
-  if (half_at_ != Instant{} && second_half > 0 && result.bandwidth.failed == 0) {
+  const bool measurable =
+      half_at_ != Instant{} && second_half > 0 && result.bandwidth.failed == 0 && !is_short();
+  if (measurable) {
     result.bandwidth.steady_bps =
         static_cast<double>(result.bandwidth.bytes - half_bytes_) * 8e9 / second_half;
   }
@@ -133,6 +142,16 @@ void BandwidthTraffic::finish() {
     result.bandwidth.timeouts += counters.timeouts;
     result.bandwidth.cnps += client->connection().pair().cnps_sent();
   }
+}
+
+/// Half of a run of less than four windows is mostly one burst of completions.
+bool BandwidthTraffic::is_short() const noexcept {
+  std::uint64_t window = 0;
+  for (const auto& client : connections_) {
+    const transport::QpConfig& config = client->connection().pair().config();
+    window += std::min(config.tx_depth, config.max_outstanding_wqe);
+  }
+  return completed_ < 4 * window;
 }
 
 void BandwidthTraffic::note_half(Instant now) noexcept {
@@ -152,9 +171,9 @@ void LatencyTraffic::start() {
   ping();
 }
 
-void LatencyTraffic::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/,
-                                   const Completion& done, Instant /*now*/) {
-  if (done.status != Status::success) return note_failure();
+void LatencyTraffic::on_completion(transport::QpSet& qps, std::uint32_t qp, const Completion& done,
+                                   Instant /*now*/) {
+  if (done.status != Status::success) return note_failure(qps, qp, done);
   if (done.arrival != client().carries()) {  // in a ping-pong the echo ends a message
     if (std::exchange(waits_, false)) post();
     return;
@@ -166,9 +185,10 @@ void LatencyTraffic::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp
   count(right, done.arrival ? round_trip / 2 : round_trip);
 }
 
-void LatencyTraffic::note_failure() noexcept {
+void LatencyTraffic::note_failure(transport::QpSet& qps, std::uint32_t qp,
+                                  const Completion& done) noexcept {
   ++result.latency.failed;
-  ++result.bandwidth.failed;
+  ClientTraffic::note_failure(qps, qp, done);
 }
 
 void LatencyTraffic::count(bool right, Duration latency) {
@@ -201,9 +221,9 @@ void LatencyTraffic::post() { waits_ = !client().post(nic::now()); }
 using transport::Completion;
 using transport::Status;
 
-void ReadBackTraffic::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/,
-                                    const Completion& done, Instant /*now*/) {
-  if (done.status != Status::success) return note_failure();
+void ReadBackTraffic::on_completion(transport::QpSet& qps, std::uint32_t qp, const Completion& done,
+                                    Instant /*now*/) {
+  if (done.status != Status::success) return note_failure(qps, qp, done);
   if (done.operation != wire::Operation::read_request) return;
   count(client().right_read_back(done), since_post() / 2);
 }
@@ -231,9 +251,9 @@ void PingTraffic::announce(std::uint64_t va, Instant now) {
       now);
 }
 
-void PingTraffic::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/,
-                                const Completion& done, Instant now) {
-  if (done.status != Status::success) return note_failure();
+void PingTraffic::on_completion(transport::QpSet& qps, std::uint32_t qp, const Completion& done,
+                                Instant now) {
+  if (done.status != Status::success) return note_failure(qps, qp, done);
   if (!done.arrival || done.operation != Operation::send) return;
   if (!std::exchange(read_, true)) return announce(layout_.inbox(1), now);
   auto& memory = connection_.memory();

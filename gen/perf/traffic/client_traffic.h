@@ -137,6 +137,10 @@ class ClientTraffic : public transport::Application {
   ClientResult result;
 
  protected:
+  /// Counts a completion in error; keeps the first one's status, QP and time.
+  void note_failure(transport::QpSet& qps, std::uint32_t qp,
+                    const transport::Completion& done) noexcept;
+
   std::uint64_t each_;
   std::optional<Instant> until_;  // if set, replaces each_: nothing is posted after this time
   std::uint64_t completed_ = 0;
@@ -162,6 +166,7 @@ class BandwidthTraffic : public ClientTraffic {
   [[nodiscard]] bool may_post(const ClientConnection& client, Instant now) const noexcept {
     return until_ ? now < *until_ : client.posted() < each_;
   }
+  [[nodiscard]] bool is_short() const noexcept;
   /// The first half of a run fills the path and the queues; the second half gives the steady rate.
   void note_half(Instant now) noexcept;
 
@@ -188,7 +193,8 @@ class LatencyTraffic : public ClientTraffic {
   /// Starts the time of a message.
   Instant begin() noexcept { return posted_at_ = nic::now(); }
   [[nodiscard]] Duration since_post() const noexcept { return nic::now() - posted_at_; }
-  void note_failure() noexcept;
+  void note_failure(transport::QpSet& qps, std::uint32_t qp,
+                    const transport::Completion& done) noexcept;
   /// Counts a message with correct or wrong data, and posts the next one.
   void count(bool right, Duration latency);
 

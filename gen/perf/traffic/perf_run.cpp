@@ -298,6 +298,7 @@ Result<void> run_in_real_time(const EndpointOptions& options, const PeerOptions&
                                    : client.bandwidth(*config);
     if (!result) return std::unexpected(result.error());
     const Duration took = nic::now() - began;
+    if (const auto link = (*context)->link_bps()) sim::keep_measurable(result->bandwidth, *link);
     PerfOutcome outcome =
         outcome_of(std::move(*result), options, peer, (*context)->port().counters());
     outcome.cpu_share =
