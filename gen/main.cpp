@@ -1,11 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <string>
+#include <vector>
+
 #include "app/profiles_command.h"
 #include "config/toml/profile_search.h"
 #include "gen/commands/commands.h"
+#include "gen/perf/options/perftest.h"
+
+namespace {
+
+/// The command line with a line of perftest in it translated.
+lw::Result<std::vector<std::string>> words_of(int argc, char** argv) {
+  std::vector<std::string> words(argv, argv + argc);
+  if (argc < 2 || words[1] != "perf") return words;
+  return lw::gen::perftest::expand(words);
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   using namespace lw::gen;
   using namespace lw::config;
+  auto words = words_of(argc, argv);
+  if (!words) return static_cast<int>(lw::print_error(words.error()));
+  std::vector<char*> arguments;
+  for (std::string& word : *words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
   const lw::app::Command program{
       .name = "roce-gen",
       .help = "Generate RoCE traffic: any opcode, over RoCEv2 or RoCEv1, with correct ICRCs.",
@@ -24,7 +44,7 @@ roce-gen receive --port memif:/tmp/lw.sock --pcap arrived.pcap --until-idle 2)",
                                               kImpairProfiles, kTelemetryProfiles}),
                    opcodes_command(), doctor_command()},
   };
-  return lw::app::run_program(program, argc, argv,
+  return lw::app::run_program(program, static_cast<int>(words->size()), arguments.data(),
                               lw::app::build_info({"DPDK", "libpcap", "ISA-L", "toml++", "fmt",
                                                    "CLI11", "nlohmann-json", "zlib", "zstd"}));
 }

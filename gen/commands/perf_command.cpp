@@ -32,7 +32,12 @@ roce-gen perf --sim --delay 1ms --pattern lat --op send -s 64
 roce-gen perf --sim --delay 0us --pattern blast --op write --study out
 roce-gen perf --port memif:/tmp/lw.sock --peer 198.18.0.2 --pattern lat --op write -s 64
 roce-gen perf --port eth1 --address 192.0.2.1 --peer 192.0.2.2:18515 --token 3f... --op write
-roce-gen perf --port eth1 --address 192.0.2.1 --cm 192.0.2.2:7174 -n 100 -s 64)";
+roce-gen perf --port eth1 --address 192.0.2.1 --cm 192.0.2.2:7174 -n 100 -s 64
+roce-gen perf --sim --path apn-380km -- ib_write_bw -d mlx5_2 -R -t 2048 -q 4 -F --report_gbits)";
+
+constexpr const char* kPerfNotes =
+    R"(Behind -- stands a line of perftest, from its program's name on: its options keep their meaning
+and their defaults, are ignored with a note on stderr, or are refused with the reason.)";
 
 constexpr std::uint32_t kRpingSize = 64;  // rping's default, in bytes
 
@@ -485,6 +490,7 @@ app::Command perf_command() {
       .name = "perf",
       .help = "Measure RDMA as perftest does: over a simulated path, or through a port",
       .examples = kPerfExamples,
+      .notes = kPerfNotes,
       .check =
           [options](const app::Given& given) {
             if (!options->peer.cm.empty() && !given.has("--size"))

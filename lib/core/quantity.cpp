@@ -26,9 +26,10 @@ constexpr Unit kRateUnits[] = {{"b/s", 1},      {"kb/s", 1e3},   {"Mb/s", 1e6}, 
                                {"Mbit/s", 1e6}, {"Gbit/s", 1e9}, {"Tbit/s", 1e12}, {"bit", 1},
                                {"kbit", 1e3},   {"Mbit", 1e6},   {"Gbit", 1e9},    {"Tbit", 1e12},
                                {"K", 1e3},      {"M", 1e6},      {"G", 1e9},       {"T", 1e12}};
-constexpr Unit kByteUnits[] = {{"B", 1},       {"kB", 1e3},      {"MB", 1e6},         {"GB", 1e9},
-                               {"KiB", 1024},  {"MiB", 1048576}, {"GiB", 1073741824}, {"K", 1024},
-                               {"M", 1048576}, {"G", 1073741824}};
+constexpr Unit kByteUnits[] = {
+    {"B", 1},       {"kB", 1e3},       {"MB", 1e6},         {"GB", 1e9},
+    {"KiB", 1024},  {"MiB", 1048576},  {"GiB", 1073741824}, {"K", 1024},
+    {"M", 1048576}, {"G", 1073741824}, {"k", 1024},         {"KB", 1024}};
 constexpr Unit kLengthUnits[] = {{"km", 1}, {"m", 1e-3}};
 
 std::string_view trim(std::string_view text) {

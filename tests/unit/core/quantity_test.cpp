@@ -41,7 +41,8 @@ TEST(BitRates, AreDecimal) {
 TEST(Sizes, KnowBinaryFromDecimal) {
   EXPECT_EQ(parse_bytes("64KiB"), 65536u);
   EXPECT_EQ(parse_bytes("64kB"), 64000u);
-  EXPECT_EQ(parse_bytes("64K"), 65536u);
+  for (const char* binary : {"64K", "64k", "64KB", "64 KiB"})
+    EXPECT_EQ(parse_bytes(binary), 65536u) << binary;
   EXPECT_EQ(parse_bytes("4096"), 4096u);
   EXPECT_EQ(parse_bytes("256MiB"), 268435456u);
   for (const char* wrong : {"-1", "1.5", "1.5B", "1e300", "64 Kb", "many"}) {

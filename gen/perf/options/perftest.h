@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+
+namespace lw::gen::perftest {
+
+/// What becomes of an option of perftest.
+enum class Treatment : std::uint8_t {
+  same,     // has an option of the same meaning here
+  ignored,  // shapes only the output or the way there: noted
+  refused,  // would change the result, and is not there
+};
+
+/// An option of ib_{write,send,read,atomic}_{bw,lat}.
+struct Option {
+  std::string_view letter;  // "m"; empty: none
+  std::string_view name;    // "mtu"
+  bool takes_value = false;
+  Treatment treatment{};
+  std::string_view ours;    // "--mtu"; empty: see `remark`
+  std::string_view remark;  // what happens, or why it is refused
+};
+
+/// All options of perftest 4.5, and those that 6 has in addition.
+std::span<const Option> options() noexcept;
+
+/// Options of `roce-gen perf` that a line of perftest stands for.
+struct Translation {
+  std::vector<std::string> words;
+  std::vector<std::string> notes;  // what differs, a line each
+};
+
+/// Translates a line of perftest, from its program's name on. Defaults that differ are perftest's.
+/// `simulated`: the run has no port, so that the server's name is ignored. Errors (usage): an
+/// unknown program or option, one that is refused, a value that is missing.
+Result<Translation> translate(std::span<const std::string> line, bool simulated);
+
+/// Replaces the words behind "--" in a command line of `roce-gen perf` by their translation, and
+/// prints the notes on stderr. Without "--" it returns the words as they are.
+Result<std::vector<std::string>> expand(std::span<const std::string> words);
+
+/// The table of options as Markdown, for the manual.
+std::string manual_table();
+
+}  // namespace lw::gen::perftest
