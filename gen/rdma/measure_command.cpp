@@ -118,7 +118,8 @@ std::string text_of(const MeasureCommand& command, const sim::PerfConfig& config
                     const PerfOutcome& outcome) {
   if (command.study()) return study_line(config, command.pattern == Pattern::ping, outcome);
   return command.latency() ? latency_line(config.size, outcome.latency)
-                           : bandwidth_line(config.size, outcome.bandwidth);
+                           : bandwidth_line(config.size, outcome.bandwidth) +
+                                 steady_line(config, outcome.bandwidth);
 }
 
 report::Json values_of(const MeasureCommand& command, const sim::PerfConfig& config,
