@@ -372,6 +372,24 @@ double loss_for_a_tenth(const sim::PerfConfig& config, const Quantities& given, 
   return std::exp(low);
 }
 
+/// Returns the longest time in ns from a packet until its QP gets an answer, without losses.
+double longest_wait(const sim::PerfConfig& config, const Quantities& given) noexcept {
+  if (fetches(config)) return given.round_trip + given.depth * given.qps * given.message;
+  const double asked = config.qp.ack_every > 0
+                           ? std::min<double>(given.packets, config.qp.ack_every)
+                           : given.packets;
+  const double burst = config.nic.arbitration_burst;
+  const double others = given.packets > burst ? (given.qps - 1) * burst : 0;
+  return given.round_trip + (asked + others) * given.packet;
+}
+
+/// Whether the timer may expire although nothing is lost.
+bool expires_early(const sim::PerfConfig& config, const Quantities& given) noexcept {
+  if (config.qp.timeout == 0) return false;
+  const Duration timer = transport::transport_timeout(config.qp.timeout);
+  return static_cast<double>(timer.count()) < longest_wait(config, given);
+}
+
 /// Returns why no formula holds with losses; empty if one does.
 std::string_view unknown_with_loss(const sim::PerfConfig& config,
                                    const Quantities& given) noexcept {
@@ -395,6 +413,8 @@ std::string_view unknown_because(const sim::PerfConfig& config, const Quantities
     return "QPs with few long messages outstanding take turns at the port";
   if (given.psns > 0 && given.rest > 0 && !fills)
     return "a PSN window and the NIC's time for a packet limit together";
+  if (expires_early(config, given))
+    return "the timer may expire without a loss, as --timeout is short for this path";
   const std::uint32_t taken = config.qp.max_dest_rd_atomic;
   if (fetches(config) && taken > 0 && config.qp.max_rd_atomic > taken)
     return "the responder may refuse READs, as --reads is above --responder-reads";
