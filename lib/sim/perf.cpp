@@ -265,7 +265,8 @@ class BandwidthRun {
   SteadySpan span_;
   Blast blast_;
   bool stopped_ = false;
-  Instant next_look_ = {};  // at whether the steady rate is known
+  Instant next_look_ = {};   // at whether the steady rate is known
+  bool was_narrow_ = false;  // the interval, at the last look
 };
 
 bool BandwidthRun::run_until(Instant until, std::uint64_t messages) {
@@ -315,13 +316,15 @@ std::optional<RateInterval> BandwidthRun::interval() const noexcept {
   return rate_interval(blast_.samples.all(), waits);
 }
 
-/// Looks at growing distances, so that a narrow interval by chance rarely ends a run.
+/// Looks at growing distances, and wants a narrow interval twice in a row, so that one by chance
+/// rarely ends a run.
 bool BandwidthRun::is_known(Instant at) {
   if (!by_chance(config_)) return true;
   if (at < next_look_) return false;
   next_look_ = at + (at - span_.from) / 4;
   const auto found = interval();
-  return found && found->within(kSteadyShare, blast_.samples.steady().bps);
+  const bool narrow = found && found->within(kSteadyShare, blast_.samples.steady().bps);
+  return std::exchange(was_narrow_, narrow) && narrow;
 }
 
 std::uint32_t BandwidthRun::stuck_qps() {
