@@ -285,8 +285,7 @@ TEST(ImpairProfile, ExpectationsAreFiguresByTheirPath) {
 }
 
 TEST(ImpairProfile, ExpectationsWithoutALimitAreRefused) {
-  for (const char* value : {"\"\"", "\"few\"", "[[1]]", "[\"<\"]", "1979-05-27", "nan",
-                            "[]", "{}"})
+  for (const char* value : {"\"\"", "\"few\"", "[[1]]", "[\"<\"]", "1979-05-27", "nan", "[]", "{}"})
     EXPECT_THAT(refusal(std::string("[expect]\na.b = ") + value + "\n[[rule]]"),
                 testing::AllOf(HasSubstr("x.toml:2:7"), HasSubstr("expected")))
         << value;
