@@ -8,7 +8,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::span file(reinterpret_cast<const std::byte*>(data), size);
   const auto end = lw::impair::binary_ledger::read(
-      file, [](const lw::emulator::LedgerRecord& record, const lw::impair::RuleNames& names) {
+      file,
+      [](const lw::emulator::LedgerRecord& record, const lw::impair::RuleNames& names) {
         if (lw::impair::ledger_line(record, names, 0).empty()) std::abort();
       },
       [](std::string_view change) {
