@@ -19,6 +19,7 @@ namespace {
 
 struct CompareOptions {
   std::string near, far, filter;
+  FrameReading reading;
   Asked asked;
   std::vector<MetricExpectation> expectations;
   app::Expectations figures;  // of --json
@@ -44,9 +45,9 @@ struct PointPair {
 
 Result<void> read_points(PointPair& points, const std::string& near, const std::string& far,
                          const CompareOptions& options) {
-  auto at_near = read_point(near, options.filter, points.names, points.rule);
+  auto at_near = read_point(near, options.filter, points.names, points.rule, options.reading);
   if (!at_near) return std::unexpected(at_near.error());
-  auto at_far = read_point(far, options.filter, points.names, points.rule);
+  auto at_far = read_point(far, options.filter, points.names, points.rule, options.reading);
   if (!at_far) return std::unexpected(at_far.error());
   points.near = std::move(*at_near);
   points.far = std::move(*at_far);
@@ -91,7 +92,7 @@ Result<void> read_changes(Changes& changes, const DirectionResult& result, const
                           bool there, const CompareOptions& options) {
   const std::string &near = points.near.file, &far = points.far.file;
   auto found = find_changes(result, points.names.forms, there ? near : far, there ? far : near,
-                            options.filter);
+                            options.filter, options.reading);
   if (!found) return std::unexpected(found.error());
   changes = std::move(*found);
   return {};
@@ -321,6 +322,7 @@ roce-dissect compare both.pcapng@eth1 both.pcapng@eth2)",
   list.add("--filter", app::text(options->filter), "FILTER",
            "only matching frames, in libpcap's (tcpdump's) syntax")
       .excludes("--ledger");
+  add_port_option(list, options->reading.roce_ports);
   return command;
 }
 

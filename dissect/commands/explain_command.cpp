@@ -19,6 +19,8 @@
 namespace lw::dissect {
 namespace {
 
+using report::Json;
+
 struct ExplainOptions {
   CaptureInput input;
   unsigned jobs = 1;

@@ -272,8 +272,8 @@ void add_frame(CapturePoint& point, const CapturedFrame& captured, Names& names,
 }  // namespace
 
 Result<CapturePoint> read_point(const std::string& place, const std::string& filter, Names& names,
-                                const IdentityRule& rule) {
-  auto source = FrameSource::open(place, filter);
+                                const IdentityRule& rule, const FrameReading& reading) {
+  auto source = FrameSource::open(place, filter, reading);
   if (!source) return std::unexpected(source.error());
   CapturePoint point;
   point.file = place;

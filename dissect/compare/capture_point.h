@@ -128,7 +128,7 @@ struct CapturePoint {
 /// Reads a whole capture, or the interfaces that `place` names (see place_of()). Errors: the file
 /// can't be opened, or lacks such an interface.
 Result<CapturePoint> read_point(const std::string& place, const std::string& filter, Names& names,
-                                const IdentityRule& rule = {});
+                                const IdentityRule& rule = {}, const FrameReading& reading = {});
 
 /// Returns the rule that distinguishes the frames of both points: by content if a capture cut
 /// frames, or if most ICRCs of one are bad, because the frames were not captured as they were sent.

@@ -31,9 +31,10 @@ KeptFrame kept(const CapturedFrame& captured) {
 
 /// Reads a capture up to the last frame of `numbers`, and keeps these frames.
 Result<KeptFrames> read_frames(const std::string& place, const std::string& filter,
+                               const FrameReading& reading,
                                const std::set<std::uint32_t>& numbers) {
   KeptFrames frames;
-  auto source = FrameSource::open(place, filter);
+  auto source = FrameSource::open(place, filter, reading);
   if (!source) return std::unexpected(source.error());
   while (frames.size() < numbers.size()) {
     const auto frame = source->next();
@@ -90,7 +91,7 @@ std::vector<FieldChange> rewritten_fields(const DirectionResult& result, const H
 
 Result<Changes> find_changes(const DirectionResult& result, const HeaderForms& forms,
                              const std::string& sender, const std::string& receiver,
-                             const std::string& filter) {
+                             const std::string& filter, const FrameReading& reading) {
   Changes changes{.rewritten = rewritten_fields(result, forms)};
   if (result.changed_frames.empty()) return changes;
   changes.examined = place_of(sender).file != "-" && place_of(receiver).file != "-";
@@ -100,9 +101,9 @@ Result<Changes> find_changes(const DirectionResult& result, const HeaderForms& f
     at_sender.insert(frame.sent);
     at_receiver.insert(frame.received);
   }
-  auto sent = read_frames(sender, filter, at_sender);
+  auto sent = read_frames(sender, filter, reading, at_sender);
   if (!sent) return std::unexpected(sent.error());
-  auto received = read_frames(receiver, filter, at_receiver);
+  auto received = read_frames(receiver, filter, reading, at_receiver);
   if (!received) return std::unexpected(received.error());
   for (const ChangedFrame& frame : result.changed_frames) {
     const KeptFrame &before = (*sent)[frame.sent], &after = (*received)[frame.received];

@@ -39,6 +39,6 @@ std::vector<FieldChange> rewritten_fields(const DirectionResult& result, const H
 /// kMostChanged frames. Arguments as of read_point(). Errors: a file can't be opened.
 Result<Changes> find_changes(const DirectionResult& result, const HeaderForms& forms,
                              const std::string& sender, const std::string& receiver,
-                             const std::string& filter);
+                             const std::string& filter, const FrameReading& reading = {});
 
 }  // namespace lw::dissect
