@@ -21,16 +21,18 @@ struct Signs {
   std::uint64_t packets = 0, marked = 0, notifications = 0, lost = 0, unseen = 0, resent = 0;
   std::uint64_t refused = 0, late = 0, missing_acks = 0, pauses = 0;
   std::uint64_t unexplained = 0;  // recoveries
+  std::uint64_t undecided = 0;    // packets that may have been lost, and NAKs
 
   static constexpr std::uint64_t Signs::* kAll[] = {
       &Signs::packets,      &Signs::marked, &Signs::notifications, &Signs::lost,
       &Signs::unseen,       &Signs::resent, &Signs::refused,       &Signs::late,
-      &Signs::missing_acks, &Signs::pauses, &Signs::unexplained};
+      &Signs::missing_acks, &Signs::pauses, &Signs::unexplained,   &Signs::undecided};
 };
 
 bool is_loss(const Group& group) {
-  return group.kind == AnomalyKind::lost_after_capture ||
-         (group.kind == AnomalyKind::psn_gap && group.cause == Cause::lost_before_capture);
+  return group.is_certain() &&
+         (group.kind == AnomalyKind::lost_after_capture ||
+          (group.kind == AnomalyKind::psn_gap && group.cause == Cause::lost_before_capture));
 }
 
 /// A recovery from a loss that no gap shows: after the capture point, or of a flow's last packet.
@@ -39,12 +41,18 @@ bool is_unseen_loss(const Group& group) {
          group.is(AnomalyKind::retransmission, Cause::response_lost);
 }
 
+bool is_undecided(const Group& group) {
+  return group.is(AnomalyKind::nak, Cause::sequence_nak) ||
+         (group.kind == AnomalyKind::psn_gap && !group.is_certain());
+}
+
 void add_signs(Signs& signs, const Group& group) {
   if (is_loss(group)) signs.lost += group.packets;
   if (is_unseen_loss(group)) signs.unseen += group.events;
   if (group.is(AnomalyKind::retransmission, Cause::ack_lost)) signs.missing_acks += group.events;
   if (group.kind == AnomalyKind::retransmission && !group.is_certain())
     signs.unexplained += group.events;
+  if (is_undecided(group)) signs.undecided += group.packets;
   if (group.kind == AnomalyKind::rnr_nak) signs.refused += group.events;
   if (group.kind == AnomalyKind::out_of_order) signs.late += group.packets;
   if (group.kind == AnomalyKind::pause) signs.pauses += group.packets;
@@ -151,6 +159,11 @@ CongestionVerdict congestion_of(const Evidence& evidence, const std::vector<Grou
     verdict.reason =
         "packets were sent again, and the capture cannot tell why; no packet is marked, and no CNP "
         "came.";
+  } else if (signs.undecided > 0 && signs.late + signs.refused == 0) {
+    verdict.answer = Answer::cannot_tell;
+    verdict.reason =
+        "packets may have been lost, and the capture does not show it; no packet is marked, and no "
+        "CNP came.";
   } else if (evidence.totals.followed() == Followed::nothing) {
     verdict.answer = Answer::cannot_tell;
     verdict.reason = "no packet was followed.";

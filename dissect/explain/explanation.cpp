@@ -100,7 +100,7 @@ std::string recovery_begin(const Group& group) {
       return fmt::format("After RNR NAKs senders waited and went back {}", counted(events, "time"));
     case Cause::timeout:
       return fmt::format(
-          "{} expired without a NAK: the sender learnt of the loss from its timer alone",
+          "{} expired: no NAK, or no answer to one, and the sender's timer alone sent again",
           counted(events, "timeout"));
     case Cause::response_lost:
       return fmt::format("Requesters missed responses and asked again {}", counted(events, "time"));
@@ -186,12 +186,17 @@ std::string recovery_text(const Evidence& evidence, const Group& group) {
                      time_text(group));
 }
 
-std::string nak_text(const Group& group) {
+std::string nak_text(const Evidence& evidence, const Group& group) {
   if (group.cause == Cause::fatal_nak)
     return fmt::format(
         "{} {} refused: {}. After such a NAK the connection is in the error state, "
         "and does nothing until the application connects again.",
         counted(group.events, "request"), verb(group.events, "was", "were"), details_of(group));
+  if (requests_of(evidence, group) == 0)
+    return fmt::format(
+        "{} \"PSN sequence error\" asked for packets. The requests, which would tell what was lost "
+        "and sent again, are not in the capture.",
+        counted(group.events, "NAK"));
   return fmt::format("{} \"PSN sequence error\" asked for packets, and no packet was sent again.",
                      counted(group.events, "NAK"));
 }
@@ -311,7 +316,7 @@ std::string text_of(const Evidence& evidence, const Group& group) {
     case AnomalyKind::retransmission:
       return recovery_text(evidence, group);
     case AnomalyKind::nak:
-      return nak_text(group);
+      return nak_text(evidence, group);
     case AnomalyKind::rnr_nak:
       return rnr_text(group);
     case AnomalyKind::out_of_order:

@@ -85,6 +85,10 @@ void Analyst::report_findings() {
   for (const Session& session : sessions_)
     for (const Session::Direction& direction : session.directions)
       if (direction.stream) direction.stream->add_to(capture);
+  for (const Fact& fact : log_.facts())
+    capture.timeouts +=
+        fact.seen.kind == AnomalyKind::retransmission && fact.seen.cause == Cause::timeout;
+  log_.mark_late_responses();
   for (const Fact& fact : std::exchange(log_.facts(), {})) {
     ConnectionFacts connection;
     if (fact.seen.session != 0) {

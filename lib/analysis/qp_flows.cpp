@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "analysis/requests/request_checks.h"
+
 namespace lw::analysis {
 namespace {
 
@@ -327,7 +329,8 @@ void QpFlows::learn_request(std::uint32_t index, const Packet& packet) {
   QpFlow& flow = flows_[index];
   if (flow.restart) ++flow.restart->requests;
   if (flow.recovery && flow.recovery->is_open())
-    flow.recovery->add(packet.psn, flow.last_psn, flow.end_psn, packet.stamp);
+    flow.recovery->add(packet.psn, flow.last_psn, flow.highest_psn + 1, packet.stamp,
+                       is_read(packet.info->opcode) || is_atomic(packet.info->opcode));
   if (flow.read) vote(flow, packet.psn);
   const bool reads = packet.info->operation == wire::Operation::read_request && packet.has_reth;
   if (reads) flow.read = QpFlow::PendingRead{packet.psn, packet.dma_length};
@@ -335,12 +338,13 @@ void QpFlows::learn_request(std::uint32_t index, const Packet& packet) {
   const wire::Psn end = wire::Psn{packet.psn} + (reads ? read_span(packet.dma_length, mtu) : 1);
   const bool begins = flow.requests++ == 0;
   if (begins) {
-    flow.first_psn = flow.end_psn = packet.psn;
+    flow.first_psn = flow.end_psn = flow.highest_psn = packet.psn;
     flow.source_port = packet.source_port;
   }
   const std::uint32_t old_first = flow.first_psn, old_end = flow.end_psn;
   if (distance(flow.end_psn, end.value()) > 0) flow.end_psn = end.value();
   if (distance(packet.psn, flow.first_psn) > 0) flow.first_psn = packet.psn;
+  if (distance(flow.highest_psn, packet.psn) > 0) flow.highest_psn = packet.psn;
   flow.last_psn = packet.psn;
   flow.last = packet.stamp;
   if (!is_free(flow) || flow.key.source_qp != 0) return;

@@ -60,6 +60,7 @@ struct QpFlow {
   std::uint64_t requests = 0, responses = 0;  // packets
   std::uint32_t first_psn = 0, last_psn = 0;  // of requests
   Instant last = {};                          // of the last request
+  std::uint32_t highest_psn = 0;              // of requests
   std::uint32_t end_psn = 0;                  // one past the last PSN that requests may use
   std::uint32_t response_psn = 0;             // of the last response
   std::uint32_t msn = 0;                      // of the last response that has one

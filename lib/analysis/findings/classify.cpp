@@ -16,7 +16,7 @@ std::optional<Finding> finding_of(const Fact& fact, const ConnectionFacts& conne
     case AnomalyKind::psn_gap:
       return classify_gap(fact, connection, capture);
     case AnomalyKind::retransmission:
-      return classify_retransmission(fact, connection);
+      return classify_retransmission(fact, connection, capture);
     case AnomalyKind::duplicate:
       return classify_duplicate(fact, connection, capture);
     case AnomalyKind::lost_after_capture:

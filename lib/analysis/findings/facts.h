@@ -23,6 +23,7 @@ struct Fact {
   bool again = false;    // a gap: PSNs that a recovery skipped, and that came before; a loss behind
                          // the capture point: the packet was sent again before the NAK
   bool fetches = false;  // a retransmission: it begins with a READ or atomic
+  bool late = false;     // a retransmission: the response that it asks for was late, not lost
   bool filled = false;   // a gap: its packets came late, or again
   bool early = false;    // before the stream's first round trip, as far as the capture shows it
 };
@@ -34,7 +35,10 @@ enum class RecoveryScheme : std::uint8_t { unknown, go_back_n, selective };
 struct ConnectionFacts {
   bool answered = false;  // answers were captured
   bool joined = false;    // answers to requests before the first one: it began before the capture
-  std::optional<Duration> least_rtt = {};       // from a packet sent once to its answer, seen here
+  std::optional<Duration> least_rtt = {};  // from a packet sent once to its answer, seen here
+  /// From the first transmission of a packet that was sent again to an answer: no round trip is
+  /// longer.
+  std::optional<Duration> least_answer = {};
   std::optional<Duration> least_reaction = {};  // from a NAK to the recovery that it caused
   bool selective = false;           // the sender repeats single packets, not all from a lost one on
   bool repeats = true;              // the transport repeats requests
@@ -52,14 +56,22 @@ inline bool is_order_unknown(const ConnectionFacts& connection) noexcept {
 
 /// What the capture shows about itself.
 struct CaptureFacts {
-  std::uint64_t packets = 0;  // PSNs that an answer acknowledges
-  std::uint64_t missing = 0;  // of these: the capture lacks them
+  std::uint64_t packets = 0;   // PSNs that an answer acknowledges
+  std::uint64_t missing = 0;   // of these: the capture lacks them
+  std::uint64_t naks = 0;      // "PSN sequence error"
+  std::uint64_t timeouts = 0;  // recoveries by a timer
 
   /// Whether the capture lacks frames that the network carried: more than 0.1 %, and not by an odd
   /// chance. Then nothing follows from the absence of a frame.
   [[nodiscard]] bool is_incomplete() const noexcept {
     constexpr std::uint64_t kFew = 2, kShare = 1000;
     return missing > kFew && missing * kShare > packets;
+  }
+  /// Whether the capture may lack NAKs, as it lacks other frames, for some of the recoveries before
+  /// which it has none.
+  [[nodiscard]] bool lacks_naks() const noexcept {
+    constexpr std::uint64_t kOfTimeouts = 8;
+    return is_incomplete() && missing * naks * kOfTimeouts > packets * timeouts;
   }
 };
 

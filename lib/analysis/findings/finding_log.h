@@ -29,6 +29,8 @@ class FindingLog {
 
   /// The facts, in the order of add().
   [[nodiscard]] std::vector<Fact>& facts() noexcept { return facts_; }
+  /// Marks the retransmissions for responses that came after all.
+  void mark_late_responses();
   /// Number of facts that were not kept.
   [[nodiscard]] std::uint64_t beyond() const noexcept { return beyond_; }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -14,38 +15,52 @@ namespace lw::analysis {
 /// names shows whether it goes back or repeats this packet only.
 ///
 /// A packet that comes late after its NAK looks as if it were repeated alone. So a few senders that
-/// seem to repeat single packets go back: kWeight votes for this are worth one for going back.
+/// seem to repeat single packets go back: kWeight votes for this are worth one for going back. If
+/// the packet comes again, the sender's answer is its second appearance.
 class RecoveryVotes {
  public:
   /// A NAK names `psn`.
   void add_nak(std::uint32_t psn, Instant stamp) noexcept {
+    // The receiver still misses it: what came was the answer, and was lost.
+    if (Alone* const one = alone_with(psn)) close(*one);
+    // It keeps what comes behind a gap, so the packet that fills it shows the next gap.
+    if (run_ && run_->named && run_->packets == 1 && psn == run_->next) {
+      add_alone(*run_);
+      run_.reset();
+    }
     named_ = psn;
     stamp_ = stamp;
   }
-  /// Whether a NAK waits for its answer. Otherwise add() has no effect.
-  [[nodiscard]] bool is_open() const noexcept { return named_ || run_; }
+  /// Whether a NAK waits for its answer, or its answer may come again. Otherwise add() has no
+  /// effect.
+  [[nodiscard]] bool is_open() const noexcept { return named_ || run_ || selective_.count > 0; }
   /// Adds a request with `psn`. `before`: PSN of the request before it. `end`: one past the highest
-  /// PSN sent before it.
-  void add(std::uint32_t psn, std::uint32_t before, std::uint32_t end, Instant stamp) noexcept {
+  /// PSN sent before it. `fetches`: a READ or atomic.
+  void add(std::uint32_t psn, std::uint32_t before, std::uint32_t end, Instant stamp,
+           bool fetches = false) noexcept {
+    note_again(psn, before, end, stamp);
     if (run_) follow(psn, stamp);
     if (!named_ || wire::Psn{before} + 1 == wire::Psn{psn}) return;  // a recovery before the NAK
     const auto below = wire::Psn::distance(wire::Psn{psn}, wire::Psn{*named_});
     if (below < 0 || below > kFar || wire::Psn::distance(wire::Psn{psn}, wire::Psn{end}) <= 1)
       return;
+    // It goes back for a response that it misses, however it answers NAKs.
+    if (fetches && below > 0) return named_.reset();
     run_ = Run{.first = psn, .next = psn + 1, .end = end, .named = below == 0, .asked = stamp_};
     run_->reaction = stamp_difference(stamp, stamp_);
     named_.reset();
   }
 
   [[nodiscard]] RecoveryScheme scheme() const noexcept {
-    if (selective_.count + go_back_n_.count == 0) return RecoveryScheme::unknown;
-    return selective_.count > kWeight * go_back_n_.count ? RecoveryScheme::selective
-                                                         : RecoveryScheme::go_back_n;
+    const std::uint32_t back = go_back_n_.count + (slow_by_timer() ? 0 : slow_.count);
+    if (selective_.count + back == 0) return RecoveryScheme::unknown;
+    return selective_.count > kWeight * back ? RecoveryScheme::selective
+                                             : RecoveryScheme::go_back_n;
   }
   /// Shortest time from a NAK to the packet that it names, sent by scheme(); nothing: not seen.
   [[nodiscard]] std::optional<Duration> least_reaction() const noexcept {
-    if (scheme() == RecoveryScheme::go_back_n) return go_back_n_.least;
-    return selective_.least;
+    if (scheme() != RecoveryScheme::go_back_n) return least_alone();
+    return go_back_n_.least ? go_back_n_.least : slow_.least;
   }
 
  private:
@@ -64,12 +79,76 @@ class RecoveryVotes {
 
     void add(const Run& run) noexcept {
       ++count;
-      if (run.named) least = std::min(least.value_or(run.reaction), run.reaction);
+      if (run.named) note(run.reaction);
     }
+    void note(Duration reaction) noexcept { least = std::min(least.value_or(reaction), reaction); }
+  };
+  /// A packet that came alone after its NAK: late, or sent again. It may come again.
+  struct Alone {
+    std::optional<std::uint32_t> psn = {};
+    Instant asked = {};
+    Duration reaction{};
+    std::optional<Duration> again = {};  // reaction() of its second appearance: it was late
+
+    /// What the sender needed to answer.
+    [[nodiscard]] Duration needed() const noexcept { return again.value_or(reaction); }
   };
 
   static constexpr std::uint32_t kWeight = 4;
+  static constexpr int kPause = 32;  // a sender in software pauses, by some times its reaction
+  static constexpr Duration kShortTimer = std::chrono::microseconds{500};
   static constexpr std::int32_t kFar = 1024;  // packets that a sender goes back at most
+
+  [[nodiscard]] Alone* alone_with(std::uint32_t psn) noexcept {
+    const auto one = std::ranges::find(alone_, std::optional(psn), &Alone::psn);
+    return one == alone_.end() ? nullptr : &*one;
+  }
+  void close(Alone& one) noexcept {
+    if (one.psn && one.again) ++again_.count;
+    if (one.psn) (one.again ? again_ : selective_).note(one.needed());
+    one.psn.reset();
+  }
+  /// Notes that a packet comes again alone. Among others, a timer repeats it.
+  void note_again(std::uint32_t psn, std::uint32_t before, std::uint32_t end,
+                  Instant stamp) noexcept {
+    const bool in_a_row = wire::Psn{before} + 1 == wire::Psn{psn} &&
+                          wire::Psn::distance(wire::Psn{psn}, wire::Psn{end}) > 0;
+    if (Alone* const one = in_a_row ? alone_with(before) : nullptr; one != nullptr && one->again) {
+      one->again.reset();
+      close(*one);
+    }
+    Alone* const one = in_a_row || psn == before ? nullptr : alone_with(psn);
+    if (one != nullptr && !one->again) one->again = stamp_difference(stamp, one->asked);
+  }
+  /// Whether what went back slowly was a timer: the sender answers NAKs far sooner.
+  [[nodiscard]] bool slow_by_timer() const noexcept {
+    constexpr int kFarLater = 4;
+    const auto alone = least_alone();
+    return alone && slow_.least && *slow_.least > kFarLater * *alone;
+  }
+  /// Shortest reaction of a sender that repeats single packets. Where packets came twice, what came
+  /// far sooner than the second ones was late as well, and not repeated.
+  [[nodiscard]] std::optional<Duration> least_alone() const noexcept {
+    constexpr int kFarSooner = 8;
+    auto again = again_.least;
+    auto once = selective_.least;
+    std::uint32_t twice = again_.count;
+    for (const Alone& one : alone_) {
+      if (!one.psn) continue;
+      auto& least = one.again ? again : once;
+      least = std::min(least.value_or(one.needed()), one.needed());
+      twice += one.again.has_value();
+    }
+    constexpr std::uint32_t kEnough = 2;
+    if (!once || (twice >= kEnough && *once < *again / kFarSooner)) return again;
+    return again ? std::min(*once, *again) : once;
+  }
+  /// Votes for a sender that repeats single packets.
+  void add_alone(const Run& run) noexcept {
+    Alone& place = alone_[selective_.count++ % alone_.size()];
+    close(place);
+    place = {.psn = run.first, .asked = run.asked, .reaction = run.reaction};
+  }
 
   /// Adds a request to run_, or ends it.
   void follow(std::uint32_t psn, Instant stamp) noexcept {
@@ -82,15 +161,18 @@ class RecoveryVotes {
     }
     const bool is_new = wire::Psn::distance(end, sent) >= 0;
     if (!is_new && wire::Psn::distance(wire::Psn{run_->next}, sent) >= 0) {
+      // Its first packet came far before: it was late.
+      const Duration reaction = stamp_difference(stamp, run_->asked);
+      if (run_->packets == 1 && reaction / kPause > run_->reaction) run_->reaction = reaction;
       run_->next = psn + 1;
       ++run_->packets;
       return;
     }
     const bool up_to_end = run_->packets > 1 && wire::Psn{run_->next} == end;
     if (up_to_end || run_->packets >= kMany)
-      go_back_n_.add(*run_);
+      (run_->reaction < kShortTimer ? go_back_n_ : slow_).add(*run_);
     else if (is_new && run_->packets == 1 && run_->named)
-      selective_.add(*run_);
+      add_alone(*run_);
     run_.reset();
   }
 
@@ -98,6 +180,9 @@ class RecoveryVotes {
   Instant stamp_;  // of the NAK
   std::optional<Run> run_;
   Votes go_back_n_, selective_;
+  Votes slow_;                   // went back, after so long that a timer may have run
+  Votes again_;                  // of selective_: packets that came twice
+  std::array<Alone, 16> alone_;  // the newest of selective_
 };
 
 }  // namespace lw::analysis

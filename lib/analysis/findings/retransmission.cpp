@@ -6,8 +6,20 @@ namespace {
 
 constexpr auto kKind = AnomalyKind::retransmission;
 
+constexpr Finding kAnyForFetch = Finding::either(
+    {{kKind, Cause::timeout}, {kKind, Cause::response_lost}, {kKind, Cause::sequence_nak}});
+
+constexpr Finding kAnyForRequest = Finding::either(
+    {{kKind, Cause::timeout}, {kKind, Cause::sequence_nak}, {kKind, Cause::receiver_not_ready}});
+
+constexpr Finding kTimerOrNak =
+    Finding::either({{kKind, Cause::timeout}, {kKind, Cause::sequence_nak}});
+
 /// A sender's timer is never shorter than this.
 constexpr Duration kShortestTimer = std::chrono::microseconds{500};
+
+/// A sender in software, in a busy guest, may need as long to answer a NAK.
+constexpr Duration kPause = std::chrono::milliseconds{16};
 
 /// A retransmission that nothing asked for.
 bool is_by_timer(const Fact& fact) noexcept {
@@ -29,12 +41,20 @@ bool is_late_for_nak(const Fact& fact, const ConnectionFacts& connection, Durati
 }
 
 bool is_too_late_for_nak(const Fact& fact, const ConnectionFacts& connection) noexcept {
-  constexpr Duration kPause = std::chrono::milliseconds{16};  // soft-RoCE in a busy guest
   return is_late_for_nak(fact, connection, kPause);
 }
 
+/// Whether a recovery began so late after its NAK that only a path of thousands of kilometres, or a
+/// timer, explains it, and no round trip here is as long.
+bool is_far_after_nak(const Fact& fact, const ConnectionFacts& connection) noexcept {
+  return fact.seen.cause == Cause::sequence_nak && fact.waits.asked &&
+         *fact.waits.asked > 2 * kPause &&
+         (!connection.least_rtt || *fact.waits.asked > 2 * *connection.least_rtt);
+}
+
 bool is_after_pause_or_timer(const Fact& fact, const ConnectionFacts& connection) noexcept {
-  return connection.selective && is_late_for_nak(fact, connection, kShortestTimer);
+  return connection.selective ? is_late_for_nak(fact, connection, kShortestTimer)
+                              : is_far_after_nak(fact, connection);
 }
 
 bool is_unexplained(const Fact& fact, const ConnectionFacts& connection) {
@@ -77,6 +97,10 @@ bool is_needless_fetch(const Fact& fact, const ConnectionFacts& connection) {
          *fact.waits.sent >= kShortestTimer && connection.all_answered && connection.all_repeated;
 }
 
+bool is_for_late_response(const Fact& fact, const ConnectionFacts&) {
+  return fact.seen.cause == Cause::response_lost && fact.late;
+}
+
 struct Row {
   bool (*holds)(const Fact& fact, const ConnectionFacts& connection);
   Finding finding;
@@ -86,20 +110,17 @@ constexpr Row kRows[] = {
     // Its request came again, and was not captured.
     {is_response, Finding::unknown()},
     // Answers say why a sender repeats: none was captured, or their AETHs were cut off.
-    {is_unexplained_fetch,
-     Finding::either(
-         {{kKind, Cause::timeout}, {kKind, Cause::response_lost}, {kKind, Cause::sequence_nak}})},
-    {is_unexplained, Finding::either({{kKind, Cause::timeout},
-                                      {kKind, Cause::sequence_nak},
-                                      {kKind, Cause::receiver_not_ready}})},
+    {is_unexplained_fetch, kAnyForFetch},
+    {is_unexplained, kAnyForRequest},
+    // The response was only late.
+    {is_for_late_response, Finding::certain(Cause::reordered)},
     // The sender heard nothing since, and its retries ran out.
     {is_after_stop, Finding::certain(Cause::peer_stopped)},
     // A sender answers a NAK at once: the NAK was lost, or what it asked for was lost again.
     {is_too_late_for_nak, Finding::certain(Cause::timeout)},
     // Its timer may be as short, or it may have been busy. One that repeats single packets is
-    // rarely that late: it does so in hardware.
-    {is_after_pause_or_timer,
-     Finding::either({{kKind, Cause::timeout}, {kKind, Cause::sequence_nak}})},
+    // rarely that late: it does so in hardware. Another one answers after a round trip at most.
+    {is_after_pause_or_timer, kTimerOrNak},
     // No answer can have come by then.
     {is_sooner_than_any_answer, Finding::certain(Cause::timer_too_short)},
     // The receiver got packets and their repetitions, and answered both after the repetition. Where
@@ -115,9 +136,12 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-Finding classify_retransmission(const Fact& fact, const ConnectionFacts& connection) {
+Finding classify_retransmission(const Fact& fact, const ConnectionFacts& connection,
+                                const CaptureFacts& capture) {
   for (const Row& row : kRows)
     if (row.holds(fact, connection)) return row.finding;
+  if (fact.seen.cause == Cause::timeout && capture.lacks_naks())
+    return fact.fetches ? kAnyForFetch : kAnyForRequest;
   return Finding::certain(fact.seen.cause);
 }
 

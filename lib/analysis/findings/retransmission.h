@@ -8,6 +8,7 @@ namespace lw::analysis {
 
 /// Why a sender sent packets again. A table, whose rows say why they hold; the first row that holds
 /// is the finding.
-Finding classify_retransmission(const Fact& fact, const ConnectionFacts& connection);
+Finding classify_retransmission(const Fact& fact, const ConnectionFacts& connection,
+                                const CaptureFacts& capture);
 
 }  // namespace lw::analysis

@@ -66,6 +66,12 @@ bool FetchResponses::is_too_soon(const Packet& packet, const Sent& request) cons
   return stamp_difference(packet.stamp, request.last_stamp) + least / 8 + kJitter < least;
 }
 
+/// Whether a request was repeated so late before a gap in its answer that its answer comes later.
+bool FetchResponses::is_newer(const Sent& request, const ResponseGap& gap) const noexcept {
+  return counts_.rtt.count() == 0 ||
+         stamp_difference(gap.stamp, request.last_stamp) < Duration{counts_.rtt.minimum()};
+}
+
 /// Whether a response that was skipped was sent before the one that skipped it.
 bool FetchResponses::is_late(const Packet& packet, const Sent& request) const noexcept {
   if (!request.asked_again) return true;
@@ -139,12 +145,14 @@ void FetchResponses::take_again(const Packet& packet, Sequence psn, Sent& reques
 void FetchResponses::take_missing(const Packet& packet, Sequence psn, const ResponseGap& old,
                                   Sent& request) {
   if (!old.came_before) counts_.payload += packet.payload;
-  if (!is_late(packet, request)) {
+  const bool late = is_late(packet, request) || (old.came_before && !is_newer(request, old));
+  if (!late) {
     report_.response_gap({psn, 1, old.frame, old.stamp}, Cause::lost_before_capture);
     if (psn != again_next_ || psn == request.psn) begin_again(packet, psn);
     again_next_ = psn + 1;
   } else if (psn < first_end_) {  // not only behind an ACK
     report_.late_response(packet, psn, old);
+    late_gaps_.add({psn, 1, old.frame, old.stamp});
   }
   first_end_ = std::max(first_end_, psn + 1);
   ip_numbers_.add(packet.ip_id);

@@ -52,6 +52,14 @@ class FetchResponses {
   [[nodiscard]] std::optional<ResponseGap> gap_in(Sequence first, Sequence end) const {
     return gaps_.in(first, end);
   }
+  /// Returns the frame that showed a gap in [first, end), or at the PSN before, if a late response
+  /// has filled it and the gap showed at `since` or later; nothing: none. A requester that discards
+  /// what overtook the late response asks for it again.
+  [[nodiscard]] std::optional<std::uint64_t> late_gap_in(Sequence first, Sequence end,
+                                                         Instant since) const {
+    const auto gap = late_gaps_.in(first - 1, end);
+    return gap && gap->stamp >= since ? std::optional(gap->frame) : std::nullopt;
+  }
   /// Reports what is still missing at the end of the capture.
   void finish() {
     gaps_.close([this](const ResponseGap& gap) { report_missing(gap); });
@@ -60,6 +68,7 @@ class FetchResponses {
  private:
   [[nodiscard]] bool is_too_soon(const Packet& packet, const Sent& request) const noexcept;
   [[nodiscard]] bool is_late(const Packet& packet, const Sent& request) const noexcept;
+  [[nodiscard]] bool is_newer(const Sent& request, const ResponseGap& gap) const noexcept;
   [[nodiscard]] bool continues_again(const Packet& packet, Sequence psn, const Sent& request);
   void begin_again(const Packet& packet, Sequence psn) noexcept;
   bool skip_to_next_read(const Packet& packet, Sequence psn, const Sent& request);
@@ -73,6 +82,7 @@ class FetchResponses {
   StreamCounts& counts_;
   StreamReport& report_;
   ResponseGaps gaps_;
+  ResponseGaps late_gaps_;  // that a late response filled
   IpNumbers ip_numbers_;
   Sequence first_end_ = 0;   // one past the highest PSN of a response
   Sequence again_next_ = 0;  // one past the newest response that came again, in order

@@ -67,6 +67,14 @@ class NakLog {
     return nak == naks_.end() ? nullptr : &*nak;
   }
 
+  /// Returns the NAK of `psn` that came in [first, last]; null: none.
+  [[nodiscard]] Nak* of_time(Sequence psn, Instant first, Instant last) noexcept {
+    const auto nak = std::ranges::find_if(naks_, [=](const Nak& one) {
+      return !one.rnr && one.psn == psn && one.stamp >= first && one.stamp <= last;
+    });
+    return nak == naks_.end() ? nullptr : &*nak;
+  }
+
   /// Whether a NAK names `psn` that a recovery has followed.
   [[nodiscard]] bool was_answered(Sequence psn) const noexcept {
     return std::ranges::any_of(naks_, [psn](const Nak& nak) { return nak.used && nak.psn == psn; });

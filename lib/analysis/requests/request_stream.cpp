@@ -171,8 +171,9 @@ void RequestStream::behind(const Packet& packet, Sent sent) {
     fill_gap(packet, sent);
   } else if (recovery_ && known != nullptr && goes_on(*recovery_, packet, sent, *known)) {
     ++counts_.resent;
-    if (sent.psn > recovery_->next && lost_before(packet, sent.psn))
-      recovery_->skip_to(sent.psn, packet);
+    // A READ may ask for the rest of its response: it skips none.
+    if (known->psn > recovery_->next && lost_before(packet, known->psn))
+      recovery_->skip_to(known->psn, packet);
     continue_recovery(packet, known, sent);
   } else if (was_skipped(packet, sent.psn, known)) {
     doubt_ = Doubt{packet, sent};
@@ -399,11 +400,27 @@ Nak* RequestStream::nak_in_place_of_timer(const Packet& packet, const Sent& sent
   return nak != nullptr && is_answer(packet, nak->stamp) ? nak : nullptr;
 }
 
+/// Returns the NAK that a packet follows after the time that its sender needs, if it is longer than
+/// a timer; null: none. The sender may answer several NAKs of one packet.
+Nak* RequestStream::nak_of_that_time(const Packet& packet, Sequence psn) noexcept {
+  constexpr int kTolerance = 64;  // divided by
+  const Duration least = setup_.least_reaction.value_or(Duration{});
+  if (least < kShortestTimer || naks_.asking_for(psn, acked_) != nullptr) return nullptr;
+  return naks_.of_time(psn, packet.stamp - (least + least / kTolerance), packet.stamp - least);
+}
+
 /// Processes a packet that was seen before: the path has copied it, or the sender sends it again.
 void RequestStream::repeat(const Packet& packet, const Sent& sent, Sent* known) {
   std::uint64_t related = known != nullptr ? known->frame : 0;
   auto cause = cause_of(packet, sent.psn, known, related);
-  if (Nak* const nak = cause == Cause::timeout ? nak_in_place_of_timer(packet, sent) : nullptr) {
+  if (Nak* const nak = cause && !sent.fetches ? nak_of_that_time(packet, sent.psn) : nullptr;
+      nak != nullptr && related != nak->frame) {
+    related = nak->frame;
+    cause = Cause::sequence_nak;
+  }
+  const bool without_nak = cause == Cause::timeout ||
+                           (cause == Cause::response_lost && !sent.fetches && sent.psn > acked_);
+  if (Nak* const nak = without_nak ? nak_in_place_of_timer(packet, sent) : nullptr) {
     nak->used = true;
     related = nak->frame;
     cause = Cause::sequence_nak;
@@ -434,7 +451,10 @@ void RequestStream::judge_doubt(Sequence next) {
   const Doubt doubt = *doubt_;
   doubt_.reset();
   Sent* const known = log_.find(doubt.sent.psn);
-  const std::uint64_t original = known != nullptr ? known->frame : 0;
+  std::uint64_t original = known != nullptr ? known->frame : 0;
+  if (known != nullptr && doubt.sent.fetches)
+    original = fetched_.late_gap_in(known->psn, known->psn + known->span, known->last_stamp)
+                   .value_or(original);
   const Sequence behind = doubt.sent.psn + doubt.sent.span;
   Nak* const nak = doubt.sent.fetches ? nullptr : naks_.asking_for(acked_, acked_);
   const bool recovery_goes_on = recovery_ && recovery_->next == behind;
@@ -522,7 +542,15 @@ std::optional<Cause> RequestStream::cause_of(const Packet& packet, Sequence psn,
     // After silence it was the timer. Otherwise the response to a later request has just shown the
     // loss.
     const bool by_timer = silent && (!known->answered || setup_.least_reaction);
-    return by_timer ? Cause::timeout : Cause::response_lost;
+    if (by_timer) return Cause::timeout;
+    if (const auto late = fetched_.late_gap_in(psn, psn + known->span, known->last_stamp)) {
+      related = *late;
+      return Cause::response_lost;
+    }
+    // Nothing is missing here: the requests that follow tell a repetition from a late copy.
+    const bool complete = known->answered && known->copies == 0;
+    if (complete && !ip_numbers_.vary() && psn + known->span < next_) return std::nullopt;
+    return Cause::response_lost;
   }
   if (acks_cut_) return Cause::none;  // there may have been a NAK
   // Without a NAK, and without the time of a timer, only a response can have been missing.
@@ -615,6 +643,7 @@ void RequestStream::continue_recovery(const Packet& packet, Sent* known, const S
   known->last_stamp = packet.stamp;
   known->last_ip_id = packet.ip_id;
   known->ack_req = packet.ack_req;
+  if (packet.ack_req) repeated_.add(packet.stamp);
   if (known->fetches) fetched_.ask_again(*known, sent.psn, joined() && !settled_);
   constexpr std::uint32_t kStorm = 3;
   if (known->copies == kStorm && sent.psn == recovery_->start)
@@ -850,7 +879,15 @@ void RequestStream::report_overtaken() {
 bool RequestStream::passed_here(Sequence psn) {
   const Sent* const sent = log_.find(psn);
   if (sent == nullptr || !sent->seen) return false;
-  if (selective_) return true;
+  if (selective_) {
+    // The NAK was sent before a packet that came late here can have reached the receiver.
+    if (late_.has(psn) &&
+        stamp_difference(last_answer_, sent->last_stamp) < Duration{counts_.rtt.minimum()})
+      return false;
+    // The first NAK of a packet that a recovery fills in is for the gap.
+    return naks_.was_answered(psn) ||
+           open_recovery([psn](const Recovery& one) { return one.fills(psn); }) == nullptr;
+  }
   // It came late here: the receiver missed it when the packets that overtook it came.
   if (late_.was_overtaken(psn, sent->last_stamp)) return false;
   if (fill_ && fill_->nak_frame == 0 && psn >= fill_->first && psn < fill_->next) return false;
@@ -868,6 +905,9 @@ void RequestStream::take_read_response(const Packet& packet, Sequence psn) {
   if (fetched_.take_behind(packet, psn, *read)) return retire_done();
   acknowledge(read->psn, packet);
   if (psn == read->psn) sample_rtt(*read, packet.stamp);
+  // A receiver that keeps what comes behind a gap answers the request and its repetition.
+  const bool may_keep = setup_.scheme != RecoveryScheme::go_back_n;
+  if (may_keep && read->responses == 0 && read->answers_due == 1) ++read->answers_due;
   if (!fetched_.take(packet, psn, *read, setup_.mtu)) return;
   acknowledge(read->psn + read->span, packet);
   retire_done();
@@ -888,7 +928,15 @@ void RequestStream::take_atomic_ack(const Packet& packet, Sequence psn) {
   retire_done();
 }
 
+/// Notes the answer to a request that was sent again: to which transmission is unknown.
+void RequestStream::note_answer(const Sent& sent, Instant answered) {
+  if (sent.copies == 0 || answered < sent.stamp) return;
+  const Duration after = stamp_difference(answered, sent.stamp);
+  least_answer_ = std::min(least_answer_.value_or(after), after);
+}
+
 void RequestStream::sample_rtt(const Sent& sent, Instant answered) {
+  note_answer(sent, answered);
   if (!sent.seen || sent.copies > 0 || answered < sent.stamp) return;
   last_rtt_ = stamp_difference(answered, sent.stamp);
   counts_.rtt.add(last_rtt_.count());
@@ -914,6 +962,7 @@ void RequestStream::retire_done() {
 /// Marks a request as executed.
 void RequestStream::mark_acknowledged(Sent& sent, const Packet& packet) {
   if (!sent.seen || sent.answered) return;
+  note_answer(sent, packet.stamp);
   // An ACK without a new MSN answers a repetition: it shows no loss of the answers before it.
   if (sent.fetches && packet.info->operation == Operation::ack && fetched_.has_newest_msn(packet))
     return;
@@ -978,10 +1027,21 @@ ConnectionFacts RequestStream::facts() const noexcept {
     if (is_read(opcode) || is_atomic(opcode)) fetches += count;
   const std::uint64_t asked = counts_.acks_asked - std::min(counts_.acks_asked, fetches);
   facts.ip_numbers_vary = ip_numbers_.vary();
-  facts.all_answered =
-      counts_.naks.empty() && counts_.acks >= asked && counts_.fetches_answered >= fetches;
+  const std::uint64_t tail = repeated_.later_than(counts_.last, least_answer_);
+  facts.all_answered = counts_.naks.empty() && counts_.acks + tail >= asked &&
+                       counts_.fetches_answered + tail >= fetches;
+  facts.least_answer = least_answer_;
   facts.all_repeated = 2 * counts_.resent >= counts_.packets;
   return facts;
+}
+
+/// Whether a waiting request asks for an answer, or its sender missed it.
+bool RequestStream::answer_is_due() noexcept {
+  bool due = false;
+  log_.for_each(log_.oldest_waiting().psn, next_, [&due](const Sent& sent) {
+    due = due || (sent.seen && (sent.ack_req || sent.fetches || sent.copies > 0));
+  });
+  return due;
 }
 
 /// Reports requests without a response, if the other direction responds at all, and if they were
@@ -989,7 +1049,7 @@ ConnectionFacts RequestStream::facts() const noexcept {
 /// it first.
 void RequestStream::report_unanswered(Instant end) {
   if (!reliable_ || !setup_.answered || counts_.responses == 0 || log_.waiting() == 0) return;
-  if (acks_cut_) return;
+  if (acks_cut_ || !answer_is_due()) return;
   const Sent& oldest = log_.oldest_waiting();
   constexpr Duration kLong = std::chrono::milliseconds{100};
   constexpr std::int64_t kRoundTrips = 16;

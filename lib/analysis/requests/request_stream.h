@@ -11,6 +11,7 @@
 #include "analysis/requests/lone_responses.h"
 #include "analysis/requests/message_builder.h"
 #include "analysis/requests/nak_log.h"
+#include "analysis/requests/newest_stamps.h"
 #include "analysis/requests/recovery.h"
 #include "analysis/requests/sender_limits.h"
 #include "analysis/requests/sent_log.h"
@@ -78,6 +79,8 @@ class RequestStream {
     if (counts_.responses == 0) return;
     capture.packets += next_ - first_;
     capture.missing += counts_.missing;
+    if (const auto naks = counts_.naks.find(0); naks != counts_.naks.end())
+      capture.naks += naks->second;
   }
   [[nodiscard]] const StreamCounts& counts() const noexcept { return counts_; }
   [[nodiscard]] std::uint64_t messages() const noexcept { return messages_.messages(); }
@@ -151,6 +154,7 @@ class RequestStream {
 
   // Recoveries.
   [[nodiscard]] Nak* nak_in_place_of_timer(const Packet& packet, const Sent& sent) noexcept;
+  [[nodiscard]] Nak* nak_of_that_time(const Packet& packet, Sequence psn) noexcept;
   [[nodiscard]] Nak* answered_nak(Sequence psn, bool may_be_copy) noexcept;
   [[nodiscard]] bool may_be_timer() const noexcept;
   [[nodiscard]] std::optional<Cause> cause_of(const Packet& packet, Sequence psn, const Sent* known,
@@ -190,11 +194,13 @@ class RequestStream {
   [[nodiscard]] bool passed_here(Sequence psn);
   void take_read_response(const Packet& packet, Sequence psn);
   void take_atomic_ack(const Packet& packet, Sequence psn);
+  void note_answer(const Sent& sent, Instant answered);
   void sample_rtt(const Sent& sent, Instant answered);
 
   void retire_done();
   void retire(Cause cause_of_gap);
   void retire_beyond(std::size_t most);
+  [[nodiscard]] bool answer_is_due() noexcept;
   void report_unanswered(Instant end);
 
   // Members that a packet in order and its ACK use come first, in few cache lines.
@@ -241,9 +247,11 @@ class RequestStream {
   /// have refused an early transmission, and may still receive a later one.
   std::optional<Anomaly> asked_for_;
   std::optional<EarlyAck> early_ack_;
-  Instant last_answer_;             // the newest response
-  std::optional<Instant> stopped_;  // the last response, if the sender gave up after it
-  bool acks_cut_ = false;           // the capture cuts off AETHs, so ACKs and NAKs look alike
+  NewestStamps repeated_;                 // of requests that were sent again, and ask for an answer
+  std::optional<Duration> least_answer_;  // from the first transmission of a repeated request
+  Instant last_answer_;                   // the newest response
+  std::optional<Instant> stopped_;        // the last response, if the sender gave up after it
+  bool acks_cut_ = false;                 // the capture cuts off AETHs, so ACKs and NAKs look alike
   std::optional<Doubt> doubt_;
 };
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/findings/classify.h"
+#include "analysis/findings/finding_log.h"
 #include "analysis/findings/recovery_votes.h"
 
 namespace lw::analysis {
@@ -157,7 +158,7 @@ TEST(RetransmissionFinding, ATimersLengthAfterANakItWasTheTimer) {
   };
   expect_certain(judged(after(microseconds{16'200}), connection), Cause::sequence_nak);
   expect_certain(judged(after(microseconds{16'201}), connection), Cause::timeout);
-  expect_certain(judged(after(milliseconds{67})), Cause::sequence_nak);  // no other answer to a NAK
+  expect_certain(judged(after(milliseconds{32})), Cause::sequence_nak);  // no other answer to a NAK
 }
 
 TEST(RetransmissionFinding, WhoRepeatsSinglePacketsMayBeBusyAfterANak) {
@@ -171,6 +172,35 @@ TEST(RetransmissionFinding, WhoRepeatsSinglePacketsMayBeBusyAfterANak) {
   expect_either(judged(after(microseconds{701}), connection),
                 {{kResent, Cause::timeout}, {kResent, Cause::sequence_nak}});
   expect_certain(judged(after(microseconds{16'201}), connection), Cause::timeout);
+}
+
+constexpr Hypotheses kTimerOrNak = {{kResent, Cause::timeout}, {kResent, Cause::sequence_nak}};
+
+TEST(RetransmissionFinding, FarLaterThanANakItMayHaveBeenTheTimer) {
+  const Fact fact = fact_of(kResent, Cause::sequence_nak,
+                            {.sent = {}, .asked = milliseconds{67}, .answered = {}});
+  ConnectionFacts connection = answered();
+  connection.least_reaction = milliseconds{67};
+  expect_either(judged(fact, connection), kTimerOrNak);
+  connection.least_rtt = milliseconds{60};
+  expect_certain(judged(fact, connection), Cause::sequence_nak);
+}
+
+TEST(RetransmissionFinding, ACaptureThatLacksFramesMayLackTheNak) {
+  const Fact fact = fact_of(kResent, Cause::timeout);
+  CaptureFacts capture{.packets = 1000, .missing = 300, .naks = 30, .timeouts = 20};
+  expect_either(judged(fact, answered(), capture), {{kResent, Cause::timeout},
+                                                    {kResent, Cause::sequence_nak},
+                                                    {kResent, Cause::receiver_not_ready}});
+  capture.missing = 10;
+  capture.timeouts = 30;
+  expect_certain(judged(fact, answered(), capture), Cause::timeout);
+}
+
+TEST(RetransmissionFinding, ALateResponseWasNotLost) {
+  Fact fact = fact_of(kResent, Cause::response_lost);
+  fact.late = true;
+  expect_certain(judged(fact), Cause::reordered);
 }
 
 TEST(RetransmissionFinding, SoonerThanAnyAnswerTheTimerIsTooShort) {
@@ -242,6 +272,30 @@ TEST(StallFinding, AUsualRoundTripIsNone) {
   EXPECT_TRUE(classify(fact, connection, {}));
 }
 
+TEST(StallFinding, WithoutARoundTripAnAnswersTimeTells) {
+  Fact fact = fact_of(AnomalyKind::stall, Cause::none);
+  fact.seen.duration = milliseconds{16};
+  ConnectionFacts connection = answered();
+  connection.least_answer = milliseconds{40};
+  EXPECT_FALSE(classify(fact, connection, {}));
+}
+
+TEST(FindingLog, ARetransmissionForALateResponseIsMarked) {
+  FindingLog log;
+  for (const std::uint64_t gap : {5, 7}) {
+    Anomaly late{.kind = AnomalyKind::out_of_order, .related_frame = gap};
+    late.role = wire::Role::response;
+    log.add(late);
+    log.add(Anomaly{.kind = kResent, .cause = Cause::response_lost, .related_frame = gap});
+  }
+  Anomaly lost{.kind = kGap, .frame = 7};  // another packet of the gap
+  lost.role = wire::Role::response;
+  log.add(lost);
+  log.mark_late_responses();
+  EXPECT_TRUE(log.facts()[1].late);
+  EXPECT_FALSE(log.facts()[3].late);
+}
+
 /// Adds requests with the PSNs from `first` to the one before `last`, a microsecond each from `at`
 /// us on. `before`: PSN of the request before. `end`: one past the highest PSN sent before.
 void add_run(RecoveryVotes& votes, std::uint32_t first, std::uint32_t last, std::uint32_t before,
@@ -293,6 +347,79 @@ TEST(RecoveryVotes, ARecoveryBeforeTheNakShowsNothing) {
   votes.add(9, 19, 20, Instant{microseconds{1}});
   votes.add_nak(10, Instant{microseconds{2}});
   add_run(votes, 10, 21, 9, 20, 3);
+  EXPECT_EQ(votes.scheme(), RecoveryScheme::unknown);
+}
+
+TEST(RecoveryVotes, WhatComesTwiceWasLateFirst) {
+  RecoveryVotes votes;
+  for (std::uint32_t psn = 10; psn < 50; psn += 10) {
+    const int at = static_cast<int>(psn) * 100;
+    votes.add_nak(psn, Instant{microseconds{at}});
+    votes.add(psn, psn + 2, psn + 3, Instant{microseconds{at + 1}});
+    votes.add(psn + 3, psn, psn + 3, Instant{microseconds{at + 2}});
+    if (psn > 20) votes.add(psn, psn + 3, psn + 4, Instant{microseconds{at + 60}});
+  }
+  EXPECT_EQ(votes.scheme(), RecoveryScheme::selective);
+  EXPECT_EQ(votes.least_reaction(), microseconds{60});  // 10 and 20 came late, and once
+}
+
+TEST(RecoveryVotes, WhatATimerRepeatsWithOthersWasAnAnswer) {
+  RecoveryVotes votes;
+  votes.add_nak(10, Instant{});
+  votes.add(10, 19, 20, Instant{microseconds{5}});
+  votes.add(20, 10, 20, Instant{microseconds{6}});
+  add_run(votes, 10, 15, 20, 21, 4000);
+  EXPECT_EQ(votes.least_reaction(), microseconds{5});
+}
+
+TEST(RecoveryVotes, WhatIsAskedForAgainWasAnAnswer) {
+  RecoveryVotes votes;
+  votes.add_nak(10, Instant{});
+  votes.add(10, 19, 20, Instant{microseconds{5}});
+  votes.add(20, 10, 20, Instant{microseconds{6}});
+  votes.add_nak(10, Instant{microseconds{50}});  // it was lost
+  votes.add(10, 20, 21, Instant{microseconds{55}});
+  EXPECT_EQ(votes.least_reaction(), microseconds{5});
+}
+
+TEST(RecoveryVotes, ANakOfTheNextPacketShowsThatTheReceiverKeepsOthers) {
+  RecoveryVotes votes;
+  for (const std::uint32_t psn : {10U, 11U, 12U, 13U}) {
+    votes.add_nak(psn, Instant{microseconds{100 * psn}});
+    votes.add(psn, psn == 10 ? 19 : 30, 20, Instant{microseconds{100 * psn + 20}});
+  }
+  EXPECT_EQ(votes.scheme(), RecoveryScheme::selective);
+  EXPECT_EQ(votes.least_reaction(), microseconds{20});
+}
+
+TEST(RecoveryVotes, ATimerGoesBackFurtherThanASelectiveSender) {
+  RecoveryVotes votes;
+  for (int times = 0; times < 2; ++times) {
+    votes.add_nak(10, Instant{});
+    add_run(votes, 10, 21, 19, 20, 1200);
+  }
+  EXPECT_EQ(votes.scheme(), RecoveryScheme::go_back_n);
+  EXPECT_EQ(votes.least_reaction(), microseconds{1200});
+  votes.add_nak(30, Instant{});
+  votes.add(30, 39, 40, Instant{microseconds{30}});
+  votes.add(40, 30, 40, Instant{microseconds{31}});
+  EXPECT_EQ(votes.scheme(), RecoveryScheme::selective);
+}
+
+TEST(RecoveryVotes, WhatComesFarBeforeTheOthersWasLate) {
+  RecoveryVotes votes;
+  votes.add_nak(10, Instant{});
+  votes.add(10, 19, 20, Instant{microseconds{2}});
+  add_run(votes, 11, 21, 10, 20, 270);
+  EXPECT_EQ(votes.scheme(), RecoveryScheme::go_back_n);
+  EXPECT_EQ(votes.least_reaction(), microseconds{270});
+}
+
+TEST(RecoveryVotes, AReadThatIsRepeatedForItsResponseShowsNothing) {
+  RecoveryVotes votes;
+  votes.add_nak(12, Instant{});
+  for (std::uint32_t psn = 10; psn < 20; ++psn)
+    votes.add(psn, psn == 10 ? 19 : psn - 1, 20, Instant{microseconds{50}}, true);
   EXPECT_EQ(votes.scheme(), RecoveryScheme::unknown);
 }
 
