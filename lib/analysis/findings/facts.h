@@ -45,7 +45,7 @@ struct ConnectionFacts {
   bool ip_numbers_vary = false;     // IP identifications tell a copy from a repetition
   bool ip_numbers_ordered = false;  // they tell which was sent first
   bool all_answered = false;        // each request that asks for an answer has one, repetitions too
-  bool all_repeated = false;        // requests were sent twice or more on average
+  bool all_repeated = false;        // of three requests, two were sent again
   std::optional<Instant> stopped = {};  // the last answer, if the sender gave up after it
 };
 

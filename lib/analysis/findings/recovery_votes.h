@@ -108,14 +108,23 @@ class RecoveryVotes {
     if (one.psn) (one.again ? again_ : selective_).note(one.needed());
     one.psn.reset();
   }
+  /// Whether the sender answered another NAK about as soon, as far as is known.
+  [[nodiscard]] bool is_usual(const Alone& one) const noexcept {
+    constexpr int kFactor = 4;
+    return std::ranges::any_of(alone_, [&](const Alone& other) {
+      return other.psn && other.psn != one.psn && !other.again &&
+             other.reaction <= kFactor * one.reaction && one.reaction <= kFactor * other.reaction;
+    });
+  }
   /// Notes that a packet comes again alone. Among others, a timer repeats it.
   void note_again(std::uint32_t psn, std::uint32_t before, std::uint32_t end,
                   Instant stamp) noexcept {
     const bool in_a_row = wire::Psn{before} + 1 == wire::Psn{psn} &&
                           wire::Psn::distance(wire::Psn{psn}, wire::Psn{end}) > 0;
-    if (Alone* const one = in_a_row ? alone_with(before) : nullptr; one != nullptr && one->again) {
-      one->again.reset();
-      close(*one);
+    Alone* const first = in_a_row ? alone_with(before) : nullptr;
+    if (first != nullptr && first->again && is_usual(*first)) {
+      first->again.reset();
+      close(*first);
     }
     Alone* const one = in_a_row || psn == before ? nullptr : alone_with(psn);
     if (one != nullptr && !one->again) one->again = stamp_difference(stamp, one->asked);

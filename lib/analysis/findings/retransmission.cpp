@@ -140,7 +140,9 @@ Finding classify_retransmission(const Fact& fact, const ConnectionFacts& connect
                                 const CaptureFacts& capture) {
   for (const Row& row : kRows)
     if (row.holds(fact, connection)) return row.finding;
-  if (fact.seen.cause == Cause::timeout && capture.lacks_naks())
+  // The NAK may have come before the capture began, or be one of the frames that it lacks.
+  const bool nak_unseen = (fact.early && connection.joined) || capture.lacks_naks();
+  if (fact.seen.cause == Cause::timeout && nak_unseen)
     return fact.fetches ? kAnyForFetch : kAnyForRequest;
   return Finding::certain(fact.seen.cause);
 }

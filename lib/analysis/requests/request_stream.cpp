@@ -1031,7 +1031,7 @@ ConnectionFacts RequestStream::facts() const noexcept {
   facts.all_answered = counts_.naks.empty() && counts_.acks + tail >= asked &&
                        counts_.fetches_answered + tail >= fetches;
   facts.least_answer = least_answer_;
-  facts.all_repeated = 2 * counts_.resent >= counts_.packets;
+  facts.all_repeated = 5 * counts_.resent >= 2 * counts_.packets;
   return facts;
 }
 

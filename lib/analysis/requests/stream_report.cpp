@@ -148,7 +148,10 @@ void StreamReport::recovery(const Recovery& recovery, Sequence begin, bool goes_
                .duration = stamp_difference(recovery.last, recovery.since),
                .psn = psn_of(recovery.start),
                .packets = recovery.packets};
-  log_.add(Fact{.seen = std::move(seen), .waits = recovery.waits, .fetches = recovery.fetches});
+  log_.add(Fact{.seen = std::move(seen),
+                .waits = recovery.waits,
+                .fetches = recovery.fetches,
+                .early = is_early(recovery.start)});
 }
 
 void StreamReport::retry_storm(const Packet& packet, Sequence psn, const Sent& original) {

@@ -197,6 +197,17 @@ TEST(RetransmissionFinding, ACaptureThatLacksFramesMayLackTheNak) {
   expect_certain(judged(fact, answered(), capture), Cause::timeout);
 }
 
+TEST(RetransmissionFinding, TheNakMayHaveComeBeforeTheCapture) {
+  Fact fact = fact_of(kResent, Cause::timeout);
+  fact.early = true;
+  ConnectionFacts connection = answered();
+  expect_certain(judged(fact, connection), Cause::timeout);
+  connection.joined = true;
+  expect_either(judged(fact, connection), {{kResent, Cause::timeout},
+                                           {kResent, Cause::sequence_nak},
+                                           {kResent, Cause::receiver_not_ready}});
+}
+
 TEST(RetransmissionFinding, ALateResponseWasNotLost) {
   Fact fact = fact_of(kResent, Cause::response_lost);
   fact.late = true;
@@ -365,10 +376,12 @@ TEST(RecoveryVotes, WhatComesTwiceWasLateFirst) {
 
 TEST(RecoveryVotes, WhatATimerRepeatsWithOthersWasAnAnswer) {
   RecoveryVotes votes;
-  votes.add_nak(10, Instant{});
-  votes.add(10, 19, 20, Instant{microseconds{5}});
-  votes.add(20, 10, 20, Instant{microseconds{6}});
-  add_run(votes, 10, 15, 20, 21, 4000);
+  for (const std::uint32_t psn : {10U, 13U}) {
+    votes.add_nak(psn, Instant{});
+    votes.add(psn, psn + 9, psn + 10, Instant{microseconds{5}});
+    votes.add(psn + 10, psn, psn + 10, Instant{microseconds{6}});
+  }
+  add_run(votes, 13, 19, 23, 24, 4000);
   EXPECT_EQ(votes.least_reaction(), microseconds{5});
 }
 
