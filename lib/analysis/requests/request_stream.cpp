@@ -930,14 +930,14 @@ void RequestStream::take_atomic_ack(const Packet& packet, Sequence psn) {
 
 /// Notes the answer to a request that was sent again: to which transmission is unknown.
 void RequestStream::note_answer(const Sent& sent, Instant answered) {
-  if (sent.copies == 0 || answered < sent.stamp) return;
+  if (answered < sent.stamp) return;
   const Duration after = stamp_difference(answered, sent.stamp);
   least_answer_ = std::min(least_answer_.value_or(after), after);
 }
 
 void RequestStream::sample_rtt(const Sent& sent, Instant answered) {
-  note_answer(sent, answered);
-  if (!sent.seen || sent.copies > 0 || answered < sent.stamp) return;
+  if (sent.copies > 0) return note_answer(sent, answered);
+  if (!sent.seen || answered < sent.stamp) return;
   last_rtt_ = stamp_difference(answered, sent.stamp);
   counts_.rtt.add(last_rtt_.count());
 }
@@ -962,7 +962,7 @@ void RequestStream::retire_done() {
 /// Marks a request as executed.
 void RequestStream::mark_acknowledged(Sent& sent, const Packet& packet) {
   if (!sent.seen || sent.answered) return;
-  note_answer(sent, packet.stamp);
+  if (sent.copies > 0) note_answer(sent, packet.stamp);
   // An ACK without a new MSN answers a repetition: it shows no loss of the answers before it.
   if (sent.fetches && packet.info->operation == Operation::ack && fetched_.has_newest_msn(packet))
     return;
