@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -370,9 +371,8 @@ class Writer {
     }
     constexpr double kMebibyte = 8.388608;  // Mb
     double value = 0;
-    try {
-      value = std::stod(*rate);
-    } catch (const std::exception&) {
+    const auto [end, error] = std::from_chars(rate->data(), rate->data() + rate->size(), value);
+    if (error != std::errc{} || end != rate->data() + rate->size()) {
       error_ = fmt::format("--rate_limit: expected a number, found \"{}\"", *rate);
       return;
     }

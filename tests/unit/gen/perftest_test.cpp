@@ -56,6 +56,7 @@ TEST(Perftest, WhatWouldChangeTheResultIsRefused) {
   EXPECT_THAT(translated("ib_write_bw --report_gbits=1"), HasSubstr("takes no value"));
   EXPECT_THAT(translated("ib_write_bw -c DC"), HasSubstr("expected RC, UC or UD"));
   EXPECT_THAT(translated("ib_write_bw --rate_limit 5 --rate_units p"), HasSubstr("g or M"));
+  EXPECT_THAT(translated("ib_write_bw --rate_limit 5x"), HasSubstr("found \"5x\""));
   EXPECT_THAT(translated("ib_write_bw a b"), HasSubstr("expected one server"));
   EXPECT_THAT(translated("perftest"), HasSubstr("expected ib_write_bw"));
 }
