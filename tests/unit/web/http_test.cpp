@@ -60,7 +60,7 @@ TEST_F(Page, IsAnsweredByItsRoutes) {
   EXPECT_THAT(get("/do", kRights), StartsWith("HTTP/1.1 405"));
   EXPECT_THAT(get("/", "Host: evil.example:9092\r\n"), StartsWith("HTTP/1.1 403"));
   EXPECT_THAT(change("one"), StartsWith("HTTP/1.1 200"));
-  EXPECT_THAT(change("one"), testing::EndsWith("\r\n\r\n<one>"));
+  EXPECT_THAT(change("one"), testing::EndsWith("\r\n\r\n<one> of 192.0.2.1:40123"));
   EXPECT_THAT(change("large"), StartsWith("HTTP/1.1 503"));
 }
 
