@@ -332,8 +332,9 @@ class Box:
         return self.report
 
     def records(self):
-        """The ledger, once the box has ended."""
-        return [json.loads(line) for line in self.ledger.read_text().splitlines()]
+        """The ledger's records of frames, once the box has ended."""
+        lines = [json.loads(line) for line in self.ledger.read_text().splitlines()]
+        return [line for line in lines if 'change' not in line]
 
     def __enter__(self):
         return self
