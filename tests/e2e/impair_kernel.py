@@ -463,6 +463,9 @@ class LostLinks(Kernel):
         west, east = report['ports']
         self.assertEqual((west['link_losses'], east['link_losses']), (1, 0))
         self.assertGreater(west['without_link_ns'], 100_000_000)
+        self.assertEqual([(one['by'], one['name'], one['before'], one['after'])
+                          for one in report['changes']],
+                         [('link watch', 'west', 'up', 'down'), ('link watch', 'west', 'down', 'up')])
         self.assertGreaterEqual(
             report['directions'][1]['dropped_for_resource']['link_down']['frames'], 100)
 
