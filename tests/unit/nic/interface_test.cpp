@@ -45,6 +45,8 @@ TEST_F(VethTest, BeingDeletedDoesNotLast) {
   constexpr int kDeletions = 20;
   for (int i = 0; i < kDeletions; ++i) {
     ASSERT_TRUE(i == 0 || create());
+    // The kernel calls a new interface running a little after it is up.
+    while (!interface_.is_running()) std::this_thread::yield();
     const std::jthread deletes([this] { ip("del " + interface_.name()); });
     while (interface_.is_running()) std::this_thread::yield();
     EXPECT_FALSE(interface_.is_lasting()) << "deletion " << i;
