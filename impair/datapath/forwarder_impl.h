@@ -188,10 +188,10 @@ std::size_t Forwarder<Io>::send(OneWay& way) noexcept {
     const std::size_t count = way.io.send(out);
     if (count || way.recorder) way.now = way.io.now();
     if (way.recorder) [[unlikely]] {
-      for (std::size_t i = 0; i < count; ++i)
-        way.recorder->say(
-            i, way.now, true,
-            record_of(way.link.egress_transit(i), way.link.egress_number(i), way.io.direction()));
+      way.link.for_each_leaving(
+          count, [&](std::size_t i, const emulator::Transit& transit, std::uint64_t number) {
+            way.recorder->say(i, way.now, true, record_of(transit, number, way.io.direction()));
+          });
       way.recorder->publish(count, true);
     }
     if (count) way.link.sent(count, way.now);

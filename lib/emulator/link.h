@@ -100,12 +100,18 @@ class Link {
   /// Call when the first `count` frames of egress() were sent at `now`.
   void sent(std::size_t count, Instant now) noexcept;
 
-  /// The Transit of frame i of egress(), and its ingress frame number. Requires that each frame was
-  /// admitted alone.
-  [[nodiscard]] const Transit& egress_transit(std::size_t i) const noexcept {
-    return leaving_[i].transit;
+  /// Calls visit(i, transit, number) for the first `count` frames of egress(), with the ingress
+  /// frame number of each. The bytes of a transit are those of all frames that were admitted with
+  /// it.
+  template <class Visit>
+  void for_each_leaving(std::size_t count, Visit visit) const noexcept {
+    for (std::size_t train = 0, i = 0; i < count; ++train) {
+      Transit frame = leaving_[train].transit;
+      const std::size_t end = std::min(count, i + frame.frames());
+      frame.set_frames(1);
+      for (; i < end; ++i, frame.skip(1)) visit(i, frame, number_of(frame));
+    }
   }
-  [[nodiscard]] std::uint64_t egress_number(std::size_t i) const noexcept;
   /// Call while the output link is down: returns every frame of egress() to the caller through
   /// `drop(handle)`, and counts and logs it as dropped. `view(handle)` returns its envelope.
   template <class View, class Drop>

@@ -45,11 +45,6 @@ bool Link<Handle, Frames>::refuse(ResourceDrop want, Disposition disposition,
   return false;
 }
 
-template <class Handle, FrameAccess<Handle> Frames>
-std::uint64_t Link<Handle, Frames>::egress_number(std::size_t i) const noexcept {
-  return number_of(leaving_[i].transit);
-}
-
 /// Refuses a frame that no rule has seen, and counts it with the unmatched frames. Always returns
 /// false.
 template <class Handle, FrameAccess<Handle> Frames>

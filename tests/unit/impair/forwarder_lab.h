@@ -14,7 +14,7 @@ class ForwarderTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     std::vector<nic::PortSpec> specs;
-    for (std::size_t i = 0; i < 8; ++i)
+    for (std::size_t i = 0; i < 10; ++i)
       specs.push_back(*nic::parse_port_spec(test::RingPorts::name(i)));
     auto eal = nic::Eal::start({.ports = specs, .cores = {}});
     ASSERT_TRUE(eal) << eal.error().message;

@@ -168,6 +168,32 @@ TEST_F(ForwarderTest, SmallFramesThatWaitLieInTheArena) {
   for (rte_mbuf* buffer : held) rte_pktmbuf_free(buffer);
 }
 
+/// A batch is admitted as one train, which a recording that begins later must take apart.
+TEST_F(ForwarderTest, FramesOfABatchKeepTheirNumbersInARecordingThatBeginsLater) {
+  constexpr std::uint64_t kFrames = 16;
+  RingPorts ports(*eal_, {8, 9});
+  emulator::RuleConfig late;
+  late.delay = Duration{10'000};
+  test_time = instant_from_ns(5'000'000);
+  PortForwarder one_way = forwarder(ports, {late}, nullptr, test::test_clock);
+  for (std::uint32_t i = 0; i < kFrames; ++i) ports.put(0, test::roce_frame(1, i, 100));
+  one_way.poll(kEast, true);
+  Recorder recorder(kEast, 0, 1 << 16);
+  one_way.record(kEast, &recorder);
+  test_time += Duration{10'000};
+  one_way.poll(kEast, true);
+  std::vector<std::byte> bytes;
+  for (std::uint64_t i = 0; i < kFrames; ++i) {
+    ASSERT_TRUE(recorder.front()) << i;
+    const CaptureRecord record = recorder.take(bytes);
+    EXPECT_EQ(record.ledger.number, i);
+    EXPECT_EQ(record.ledger.in, instant_from_ns(5'000'000));
+    EXPECT_TRUE(record.out);
+  }
+  EXPECT_FALSE(recorder.front());
+  ports.take_all(1);
+}
+
 /// A clock that advances with each call.
 Instant stepping_clock() noexcept { return test_time += Duration{20}; }
 
