@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <netdb.h>
 #include <rdma/rdma_cma.h>
+#include <thread>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -187,6 +189,18 @@ double Device::link_bps() const noexcept {
 }
 
 Counters Device::counters() const { return read_counters(fs::path(kDeviceFolder) / name_); }
+
+Counters Device::fresh_counters() const {
+  // The kernel reads hw_counters anew once their `lifespan` has passed, which it counts in ticks of
+  // up to 10 ms.
+  constexpr std::chrono::milliseconds kUsual{10}, kTick{10}, kMost{1000};
+  std::ifstream file(fs::path(kDeviceFolder) / name_ / "ports/1/hw_counters/lifespan");
+  std::uint64_t lifespan = 0;
+  const auto wait =
+      file >> lifespan && lifespan < 1000 ? std::chrono::milliseconds(lifespan) : kUsual;
+  std::this_thread::sleep_for(std::min(wait + kTick, kMost));
+  return counters();
+}
 
 Result<PortGid> Device::gid_for(const wire::IpAddress& own) const {
   const wire::Ipv6Address exact = wire::gid_of(own);

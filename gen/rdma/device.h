@@ -74,7 +74,10 @@ class Device {
   [[nodiscard]] const ibv_device_attr& limits() const noexcept { return limits_; }
   /// Active MTU in bytes.
   [[nodiscard]] std::uint32_t mtu() const noexcept;
+  /// The counters as the kernel read them last, which may be some milliseconds ago.
   [[nodiscard]] Counters counters() const;
+  /// The counters of now. Waits until what the kernel read before has expired.
+  [[nodiscard]] Counters fresh_counters() const;
   /// Link rate in bit/s; 0: unknown.
   [[nodiscard]] double link_bps() const noexcept;
 

@@ -71,7 +71,7 @@ ServerSession::ServerSession(const Device& device, const Region& region, const H
       region_(region),
       hello_(hello),
       layout_(in_region(hello.params), hello.qps.size()),
-      before_(device.counters()) {}
+      before_(device.fresh_counters()) {}
 
 Result<std::unique_ptr<ServerSession>> ServerSession::start(const Device& device,
                                                             const Region& region,
@@ -431,7 +431,7 @@ Report ServerSession::report(const Done* done) {
     signatures_->finish(done);
     report_.signatures = signatures_->counts();
   }
-  const Counters change = risen(before_, device_.counters());
+  const Counters change = risen(before_, device_.fresh_counters());
   report_.stats.out_of_sequence = counter_of(change, "out_of_seq_request", "out_of_sequence");
   report_.stats.cnps = counter_of(change, "np_cnp_sent", "np_cnp_sent");
   if (!hello_.params.lossy())
