@@ -194,7 +194,8 @@ Counters Device::fresh_counters() const {
   // The kernel reads hw_counters anew once their `lifespan` has passed, which it counts in ticks of
   // up to 10 ms.
   constexpr std::chrono::milliseconds kUsual{10}, kTick{10}, kMost{1000};
-  std::ifstream file(fs::path(kDeviceFolder) / name_ / "ports/1/hw_counters/lifespan");
+  const fs::path folder = fs::path(kDeviceFolder) / name_ / "ports/1/hw_counters";
+  std::ifstream file(folder / "lifespan");  // "/sys/class/infiniband/..."
   std::uint64_t lifespan = 0;
   const auto wait =
       file >> lifespan && lifespan < 1000 ? std::chrono::milliseconds(lifespan) : kUsual;
