@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "app/invocation.h"
 #include "core/output.h"
 #include "core/quantity.h"
 #include "dissect/commands/commands.h"
@@ -60,24 +61,13 @@ std::string broken(std::string_view text, std::string_view indent) {
   return lines;
 }
 
-/// Quotes a word for a shell, if necessary.
-std::string quoted(const std::string& word) {
-  const auto plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           std::string_view("-_./@:,+=%").find(c) != std::string_view::npos;
-  };
-  if (!word.empty() && std::ranges::all_of(word, plain)) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 /// "anomalies --kind nak" as a command line for these files.
 std::string command_line(const ExplainOptions& options, const std::string& show) {
   const std::size_t space = std::min(show.find(' '), show.size());
   std::string line = "roce-dissect " + show.substr(0, space);
-  for (const std::string& file : options.input.files) line += " " + quoted(file);
-  if (!options.input.filter.empty()) line += " --filter " + quoted(options.input.filter);
+  for (const std::string& file : options.input.files) line += " " + app::quoted_for_shell(file);
+  if (!options.input.filter.empty())
+    line += " --filter " + app::quoted_for_shell(options.input.filter);
   if (options.input.filter_names) line += " --filter-names";
   return line + show.substr(space);
 }

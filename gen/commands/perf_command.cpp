@@ -36,8 +36,8 @@ roce-gen perf --port eth1 --address 192.0.2.1 --cm 192.0.2.2:7174 -n 100 -s 64
 roce-gen perf --sim --path apn-380km -- ib_write_bw -d mlx5_2 -R -t 2048 -q 4 -F --report_gbits)";
 
 constexpr const char* kPerfNotes =
-    R"(Behind -- stands a line of perftest, from its program's name on: its options keep their meaning
-and their defaults, are ignored with a note on stderr, or are refused with the reason.)";
+    R"(A line of perftest may follow --, from its program's name on. Its options keep their meaning and
+their defaults, are ignored with a note on stderr, or are refused with the reason.)";
 
 constexpr std::uint32_t kRpingSize = 64;  // rping's default, in bytes
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -7,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "app/expectations.h"
+#include "app/invocation.h"
 #include "core/output.h"
 #include "gen/commands/commands.h"
 #include "gen/perf/options/perf_options.h"
@@ -21,26 +21,14 @@ struct PlanOptions {
   bool json = false;
 };
 
-/// Returns the words of this process's command line.
-std::vector<std::string> own_words() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::vector<std::string> words;
-  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
-  return words;
-}
-
-std::string quoted(const std::string& word) {
-  return word.find_first_of(" '\"$*") == std::string::npos ? word : "'" + word + "'";
-}
-
 /// Returns the command that simulates what this one plans.
 std::string simulation() {
   std::string command = "roce-gen perf --sim";
-  const std::vector<std::string> words = own_words();
-  for (std::size_t i = 2; i < words.size(); ++i) {
+  const std::vector<std::string>& words = app::this_invocation().words;
+  for (std::size_t i = 1; i < words.size(); ++i) {
     const bool judged = words[i].starts_with("--expect") || words[i].starts_with("--junit");
     if (judged && !words[i].contains('=')) ++i;  // its value
-    if (!judged && words[i] != "--json") command += " " + quoted(words[i]);
+    if (!judged && words[i] != "--json") command += " " + app::quoted_for_shell(words[i]);
   }
   return command;
 }

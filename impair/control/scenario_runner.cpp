@@ -21,6 +21,9 @@ constexpr Duration kStepTimeout = std::chrono::milliseconds(10);
 // Longest time for optics and autonegotiation. After it frames are forwarded in any case.
 constexpr Duration kLinkTimeout = std::chrono::seconds(5);
 
+// Changes, and audits of what they ended, that an answer to `show` lists: clients ask often.
+constexpr std::size_t kMostShownChanges = 100;
+
 const std::string kLinkWatch = "link watch";
 
 const config::ScenarioStep kAllLinksUp[] = {
@@ -460,7 +463,7 @@ Report ScenarioRunner::snapshot() {
   }
   report.ports = port_reports(*ports_, losses);
   report.scenario = results(nic::now());
-  add_changes(report, log_, ended_);
+  add_changes(report, log_, ended_, kMostShownChanges);
   add_records_(report);
   return report;
 }

@@ -83,7 +83,16 @@ void LedgerFile::learn(RuleNames rules) {
 void LedgerFile::note(const Change& change) {
   std::string line = change_line(change);
   const std::lock_guard lock(mutex_);
-  changes_.push_back(std::move(line));
+  if (changes_.size() < kMostChangesWaiting) {
+    changes_.push_back(std::move(line));
+  } else {
+    ++lost_changes_;
+  }
+}
+
+std::uint64_t LedgerFile::lost() const {
+  const std::lock_guard lock(mutex_);
+  return lost_.get() + lost_changes_;
 }
 
 /// Writes the changes that are waiting.

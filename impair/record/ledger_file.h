@@ -37,7 +37,8 @@ class LedgerFile : public emulator::LedgerSink {
   /// Any thread.
   void learn(RuleNames rules);
 
-  /// Adds a change, before the records that write() gets from now on. Any thread.
+  /// Adds a change, before the records that write() gets from now on. Until then at most
+  /// kMostChangesWaiting wait. Any thread.
   void note(const Change& change);
 
   void write(std::span<const emulator::LedgerRecord> records) override;
@@ -47,7 +48,7 @@ class LedgerFile : public emulator::LedgerSink {
   /// Records in the file, and records lost because a write failed. After the first failed write
   /// nothing more is written, and the file ends with its last whole record. Any thread.
   [[nodiscard]] std::uint64_t records() const noexcept { return records_.get(); }
-  [[nodiscard]] std::uint64_t lost() const noexcept { return lost_.get(); }
+  [[nodiscard]] std::uint64_t lost() const;
   /// Writes what is left, and closes the file. The error (environment) gives the cause and the part
   /// of the file that is valid. `skipped`: records that were never passed to write().
   Result<void> close(std::uint64_t skipped = 0);
@@ -64,9 +65,13 @@ class LedgerFile : public emulator::LedgerSink {
 
   OutputFile file_;
   LedgerFormat format_;
-  std::mutex mutex_;  // guards the next three; never held during a write to the disk
+  mutable std::mutex
+      mutex_;  // guards what follows up to block_; never held during a write to the disk
   Names rules_;
-  std::vector<std::string> changes_;  // that are not written yet, as change_line() has them
+  // Changes that are not written yet, as change_line() has them; further ones are lost.
+  std::vector<std::string> changes_;
+  std::uint64_t lost_changes_ = 0;
+  static constexpr std::size_t kMostChangesWaiting = 10'000;
   std::deque<emulator::LedgerRecord> newest_;
   // Compact form: records of one block. A large block makes its header negligible.
   static constexpr std::size_t kBlock = 1024;

@@ -266,11 +266,21 @@ std::string scenario(const ScenarioReport& report) {
 
 }  // namespace
 
-void add_changes(Report& report, const ChangeLog& log, const EndedAudits& ended) {
-  report.ended_audits = ended.audits();
+void add_changes(Report& report, const ChangeLog& log, const EndedAudits& ended, std::size_t most) {
+  const std::vector<Change>& changes = log.changes();
+  const std::vector<EndedAudit>& audits = ended.audits();
+  const std::size_t older = changes.size() - std::min(most, changes.size());
+  const std::size_t older_audits = audits.size() - std::min(most, audits.size());
+  const auto from = [](const auto& all, std::size_t first) {
+    return std::vector(all.begin() + static_cast<std::ptrdiff_t>(first), all.end());
+  };
+  report.changes = from(changes, older);
+  report.further_changes = log.further() + older;
+  report.ended_audits = from(audits, older_audits);
   report.further_audits = ended.further();
-  report.changes = log.changes();
-  report.further_changes = log.further();
+  report.further_audits.audits += older_audits;
+  for (const EndedAudit& audit : std::span(audits).first(older_audits))
+    report.further_audits.failed += !std::ranges::all_of(audit.checks, &emulator::Check::holds);
 }
 
 std::string capture_text(const CaptureReport& capture) {

@@ -96,8 +96,10 @@ inline constexpr JsonOutput kRunOutput{.name = "impair_run",
                                        .figures = &Report::figures,
                                        .judged = true};
 
-/// Adds the changes so far, and the audits of what they ended, to a report.
-void add_changes(Report& report, const ChangeLog& log, const EndedAudits& ended);
+/// Adds the changes so far, and the audits of what they ended, to a report: the newest `most` of
+/// each, and the number of the others.
+void add_changes(Report& report, const ChangeLog& log, const EndedAudits& ended,
+                 std::size_t most = ChangeLog::kMost);
 
 /// Formats one recording as a line.
 std::string capture_text(const CaptureReport& capture);

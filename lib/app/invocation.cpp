@@ -9,6 +9,13 @@ namespace {
 
 constexpr std::string_view kSecret = "--token";
 
+std::vector<AtEnd>& end_actions() {
+  static std::vector<AtEnd> actions;
+  return actions;
+}
+
+}  // namespace
+
 std::string quoted_for_shell(const std::string& word) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+,./:@%";
@@ -17,13 +24,6 @@ std::string quoted_for_shell(const std::string& word) {
   for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
 }
-
-std::vector<AtEnd>& end_actions() {
-  static std::vector<AtEnd> actions;
-  return actions;
-}
-
-}  // namespace
 
 std::string Invocation::text() const {
   std::string line = program;

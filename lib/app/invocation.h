@@ -21,6 +21,9 @@ struct Invocation {
   [[nodiscard]] std::string text() const;
 };
 
+/// Quotes a word for a shell, where needed.
+std::string quoted_for_shell(const std::string& word);
+
 /// Of this process. Main thread.
 Invocation& this_invocation();
 

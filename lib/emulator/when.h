@@ -46,7 +46,7 @@ struct RuleConfig;
 /// Reads a rule's key `when`: {loss = {every = "1s", for = "10ms", from = "2s"}}, with times or
 /// with numbers of frames. Requires that the stages are read.
 void read_schedules(const StageKeys& rule, RuleConfig& config);
-/// "for 10 ms of every 1 s, from 2 s on".
+/// "for 10 ms of every 1 s, from 2 s after the first frame on".
 std::string text_of(const When& when);
 
 }  // namespace lw::emulator

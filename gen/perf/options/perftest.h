@@ -39,7 +39,7 @@ struct Translation {
 
 /// Translates a line of perftest, from its program's name on. Defaults that differ are perftest's.
 /// `simulated`: the run has no port, so that the server's name is ignored. Errors (usage): an
-/// unknown program or option, one that is refused, a value that is missing.
+/// unknown program or option, a refused option, a missing value.
 Result<Translation> translate(std::span<const std::string> line, bool simulated);
 
 /// Replaces the words behind "--" in a command line of `roce-gen perf` by their translation, and

@@ -493,20 +493,25 @@ Result<NetemProfile> profile_of_tbf(NetemWords words, const NetemSetting& settin
   if (buffer < 1 || buffer > static_cast<double>(emulator::kLargestBuffer))
     return fail(fmt::format("tbf: expected room for 1 byte to 4 GiB, found {:.0f} bytes", buffer));
   NetemProfile profile;
-  profile.differences.push_back(
-      fmt::format("After a pause, a tbf lets {:.0f} bytes pass at once, at the rate of the line; "
-                  "here each frame "
-                  "takes its time at the rate, from the first on.",
-                  *all.burst));
+  profile.differences.push_back(fmt::format(
+      "After a pause, a tbf lets {:.0f} bytes pass at the rate of the line; here each frame takes "
+      "its time at the rate.",
+      *all.burst));
   const long long rate = std::llround(*all.rate);
-  profile.toml = fmt::format(
-      "# tbf\n# {}\n\n[capacity]\nrate = \"{}b/s\"\n\n[[rule]]\nname = \"tbf\"\nmatch = \"all\"  # "
-      "as "
-      "tbf: every frame, not only RoCEv2\ndirection = \"{}\"\nqueue = {{ rate = \"{}b/s\", buffer "
-      "= "
-      "\"{}B\", overhead = \"{}B\" }}\n",
-      profile.differences[0], std::max(rate, 1'000'000LL), setting.direction, rate,
-      std::llround(buffer), all.overhead);
+  constexpr const char* kProfile = R"(# tbf
+# {}
+
+[capacity]
+rate = "{}b/s"
+
+[[rule]]
+name = "tbf"
+match = "all"  # as tbf: every frame, not only RoCEv2
+direction = "{}"
+queue = {{ rate = "{}b/s", buffer = "{}B", overhead = "{}B" }}
+)";
+  profile.toml = fmt::format(kProfile, profile.differences[0], std::max(rate, 1'000'000LL),
+                             setting.direction, rate, std::llround(buffer), all.overhead);
   return profile;
 }
 

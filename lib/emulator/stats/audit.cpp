@@ -21,7 +21,7 @@ const FigureTable& Check::figures() {
       Row::of<&Check::low>("low", "Lower end of the interval for the asked share."),
       Row::of<&Check::high>("high", "Upper end of that interval."),
       Row::of<&Check::holds>("holds", "True if the seen share lies within."),
-      Row::of<&Check::enough>("enough", "False if the interval has any share: too few frames.")};
+      Row::of<&Check::enough>("enough", "False if any share would be within: too few frames.")};
   static constexpr FigureTable kTable{"A random stage: asked and seen shares.", kRows};
   return kTable;
 }

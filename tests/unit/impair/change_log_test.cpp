@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "impair/report/report.h"
 #include "report/figures/json.h"
 
 namespace lw::impair {
@@ -40,6 +41,17 @@ TEST(ChangeLog, ListsSoManyAndCountsAndTellsAll) {
   EXPECT_EQ(log.changes().size(), ChangeLog::kMost);
   EXPECT_EQ(log.further(), 5U);
   EXPECT_EQ(told, ChangeLog::kMost + 5);
+}
+
+TEST(ChangeLog, AReportOfARunListsTheNewest) {
+  ChangeLog log;
+  for (int i = 0; i < 5; ++i)
+    log.add(kEffect, "x", std::vector{config::KeyChange{"", "", "seed", "", std::to_string(i)}});
+  Report report{.command = "run", .profile = ""};
+  add_changes(report, log, EndedAudits(), 2);
+  ASSERT_EQ(report.changes.size(), 2U);
+  EXPECT_EQ(report.changes.front().what.after, "3");
+  EXPECT_EQ(report.further_changes, 3U);
 }
 
 TEST(ChangeLog, AChangeIsALineOfText) {

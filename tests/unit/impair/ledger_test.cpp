@@ -105,6 +105,18 @@ TEST(LedgerFile, AFileThatIsCutOffHasWholeRecords) {
   EXPECT_EQ((*file)->records() + (*file)->lost(), records.size());
 }
 
+TEST(LedgerFile, SoManyChangesWaitForARecordAndOthersAreCounted) {
+  auto file = LedgerFile::create("/dev/null", LedgerFormat::json_lines, kRules, 0);
+  ASSERT_TRUE(file) << file.error().message;
+  for (int i = 0; i < 10'005; ++i)
+    (*file)->note({.by = "page", .what = {"", "", "seed", "1", "2"}});
+  EXPECT_EQ((*file)->lost(), 5U);
+  (*file)->write(std::vector{dropped()});
+  (*file)->note({.by = "page", .what = {"", "", "seed", "2", "1"}});
+  EXPECT_EQ((*file)->lost(), 5U);
+  EXPECT_TRUE((*file)->close());
+}
+
 TEST(LedgerFile, WhereItCanNotWriteItSaysSo) {
   const auto file =
       LedgerFile::create("/no such folder/ledger", LedgerFormat::json_lines, kRules, 0);
