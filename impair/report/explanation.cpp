@@ -120,8 +120,10 @@ void words(Of<emulator::Mark> /*stage*/, const RuleConfig& rule, Statements& out
     text = fmt::format("Mark {} of the frames with ECN CE. ", percent(mark.probability));
   if (mark.red)
     text += fmt::format(
-        "Mark frames with ECN CE by the queue (RED): none up to {}, {} at {}, all above; {}. ",
-        amount(mark.red->kmin_bytes), percent(mark.red->pmax), amount(mark.red->kmax_bytes),
+        "Mark frames with ECN CE by the bytes {} (RED): none up to {}, {} {} {}, all above; {}. ",
+        mark.red->on_leaving ? "that are behind a frame when it leaves the queue" : "in the queue",
+        amount(mark.red->kmin_bytes), percent(mark.red->share), mark.red->step ? "up to" : "at",
+        amount(mark.red->kmax_bytes),
         mark.not_ect == emulator::NotEct::drop ? "drop frames that can't be marked"
                                                : "pass frames that can't be marked");
   out.push_back({"mark", text + (mark.force ? "Any IP frame can be marked."

@@ -104,11 +104,13 @@ void Link<Handle, Frames>::admit_copy(Handle handle, const Arrival& arrival,
 }
 
 /// Moves the frame to the memory in which it waits. A frame with copies is not moved, because the
-/// copies' arrival refers to its bytes.
+/// copies' arrival refers to its bytes; nor is one that may be changed later.
 template <class Handle, FrameAccess<Handle> Frames>
 inline Handle Link<Handle, Frames>::stored(Handle handle, const Arrival& arrival,
                                            const Decision& decision, std::uint8_t copy) noexcept {
   if (decision.copies > 0 && copy == 0) return handle;
+  if (decision.action == Action::wait && pipeline_.rule(decision.rule).acts_on_leaving())
+    return handle;
   return stored(std::span<const Handle>(&handle, 1), decision.release - arrival.now).front();
 }
 
@@ -132,7 +134,10 @@ bool Link<Handle, Frames>::finalize(Handle handle, const Arrival& arrival, const
     return refuse_it(ResourceDrop::no_room, Disposition::no_room);
   if (!queued && egress_.room() == 0) [[unlikely]]
     return refuse_it(ResourceDrop::egress_full, Disposition::egress_full);
-  if ((decision.corrupt || decision.mark) && frames_.writable(handle).empty()) [[unlikely]]
+  const bool edits =
+      decision.corrupt || decision.mark ||
+      (decision.action == Action::wait && pipeline_.rule(decision.rule).acts_on_leaving());
+  if (edits && frames_.writable(handle).empty()) [[unlikely]]
     return refuse_it(ResourceDrop::no_buffer, Disposition::no_buffer);
   std::uint32_t ledger_slot = kNotLogged;
   if (ledger_.wants(decision)) ledger_slot = ledger_.keep(ledger_.open(arrival, decision, copy));

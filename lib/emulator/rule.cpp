@@ -12,6 +12,7 @@ Rule::Rule(const RuleConfig& config, const StageSetup& setup, RuleIndex index)
       loses_(loses(config.loss)),
       acts_on_batch_(config.acts_on_batch()),
       header_independent_(config.header_independent()),
+      acts_on_leaving_(config.acts_on_leaving()),
       when_(config.when),
       corrupter_(Corrupt::corrupter_of(config, setup)) {
   Stages::for_each([&]<class S>() {
@@ -93,32 +94,45 @@ void Rule::put_off(Decision& decision, Instant from, Duration by) noexcept {
   decision.line = kWheel;
 }
 
-Decision Rule::depart(std::uint64_t number, std::uint32_t copy, Instant came) noexcept {
+Decision Rule::depart(std::uint64_t number, std::uint32_t copy, Instant came,
+                      const roce::Envelope& envelope) noexcept {
   Decision decision;
   decision.rule = index_;
   const Bottleneck::Frame frame = stage<Queue>()->front();
   stage<Queue>()->pop();
-  decide_behind_queue(decision, frame, number, copy, came);
+  decide_behind_queue(decision, frame, number, copy, came, envelope);
   return decision;
 }
 
 void Rule::pass_queue(Decision& decision, const Arrival& arrival, std::uint32_t copy) noexcept {
   if (decision.action == Action::wait)
-    decide_behind_queue(decision, stage<Queue>()->back(), arrival.number, copy, arrival.now);
+    decide_behind_queue(decision, stage<Queue>()->back(), arrival.number, copy, arrival.now,
+                        arrival.envelope);
+}
+
+/// Applies the stages that act on a frame that leaves the queue.
+void Rule::leave(Passage& passage, const roce::Envelope& envelope) noexcept {
+  stage<Queue>()->begin(passage, stats_);
+  Stages::for_each([&]<class S>() {
+    if constexpr (requires(S& s) { s.leave(passage, stats_, envelope); })
+      if (stage<S>() && !pauses<S>(passage)) stage<S>()->leave(passage, stats_, envelope);
+  });
 }
 
 /// Applies the stages after the queue to a frame that has departed, and counts it.
 void Rule::decide_behind_queue(Decision& decision, const Bottleneck::Frame& frame,
-                               std::uint64_t number, std::uint32_t copy, Instant came) noexcept {
+                               std::uint64_t number, std::uint32_t copy, Instant came,
+                               const roce::Envelope& envelope) noexcept {
   static constexpr EventActions kNone;
-  static constexpr roce::Envelope kUnopened{};
   const StageSet before = decision.acted;
   const Instant departs = frame.departs();
   decision.action = Action::pass;
   Passage passage{number, frame.bytes, copy, came, departs, kNone, decision};
   if (stage<Trace>()) stage<Trace>()->begin_again(passage, stats_, frame.row);
   stage<Queue>()->count(frame, came, stats_, passage.row_stats);
-  pass<Stages::index_of<Queue>() + 1>(passage, kUnopened);
+  if (acts_on_leaving_) [[unlikely]]
+    leave(passage, envelope);
+  pass<Stages::index_of<Queue>() + 1>(passage, envelope);
   put_off(decision, departs, frame.extra);
   stats_.count(StageSet::of(decision.acted.bits() & ~before.bits()));
 }

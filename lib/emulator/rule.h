@@ -60,7 +60,11 @@ class Rule {
   /// Removes the frame that departs next from the rule's queue, and decides about it: applies the
   /// stages after the queue. `number`, `copy` and `came` (time of arrival) are those of the frame,
   /// which is the one that waits longest. Requires next_departure() < Bottleneck::kNever.
-  [[nodiscard]] Decision depart(std::uint64_t number, std::uint32_t copy, Instant came) noexcept;
+  [[nodiscard]] Decision depart(std::uint64_t number, std::uint32_t copy, Instant came,
+                                const roce::Envelope& envelope) noexcept;
+  /// True if a stage acts on frames that leave the queue: depart() then needs their envelopes, and
+  /// may ask for a mark.
+  [[nodiscard]] bool acts_on_leaving() const noexcept { return acts_on_leaving_; }
   /// Removes that frame without a decision.
   void leave_queue() noexcept { stage<Queue>()->pop(); }
   /// Removes the frame from the queue that decide() or decide_copy() has just let wait.
@@ -132,14 +136,16 @@ class Rule {
   template <class S>
   [[nodiscard]] bool pauses(const Passage& passage) const noexcept;
   void begin(Passage& passage) noexcept;
+  void leave(Passage& passage, const roce::Envelope& envelope) noexcept;
   void decide_in_full(Decision& decision, const Arrival& arrival,
                       const EventActions& aimed) noexcept;
   void decide_behind_queue(Decision& decision, const Bottleneck::Frame& frame, std::uint64_t number,
-                           std::uint32_t copy, Instant came) noexcept;
+                           std::uint32_t copy, Instant came,
+                           const roce::Envelope& envelope) noexcept;
   static void put_off(Decision& decision, Instant from, Duration by) noexcept;
 
   RuleIndex index_;
-  bool short_path_, loses_, acts_on_batch_, header_independent_;
+  bool short_path_, loses_, acts_on_batch_, header_independent_, acts_on_leaving_;
   Stages::Storage stages_;
   Schedules when_;
   std::optional<Instant> first_;  // arrival of the rule's first frame, if a schedule asks for it

@@ -48,6 +48,13 @@ bool RuleConfig::header_independent() const noexcept {
   });
 }
 
+bool RuleConfig::acts_on_leaving() const noexcept {
+  return Stages::any([&]<class S>() {
+    if constexpr (requires { S::acts_on_leaving(*this); }) return S::acts_on_leaving(*this);
+    return false;
+  });
+}
+
 Duration ample_delay(const RuleConfig& rule) noexcept {
   AmpleDelay ample;
   Stages::for_each([&]<class S>() {

@@ -32,6 +32,8 @@ struct RuleConfig : Stages::Settings {
   [[nodiscard]] bool acts_on_batch() const noexcept;
   /// True if the rule has only a constant delay and losses.
   [[nodiscard]] bool fits_short_path() const noexcept;
+  /// True if a stage acts on frames when they leave the queue.
+  [[nodiscard]] bool acts_on_leaving() const noexcept;
   /// True if decisions depend only on a frame's number, length and time, so that frames needn't be
   /// opened.
   [[nodiscard]] bool header_independent() const noexcept;

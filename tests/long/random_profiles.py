@@ -93,6 +93,8 @@ def mark(draw):
         lambda: table(draw, {'probability': share, 'force': 'true'}),
         lambda: table(draw, {'kmin': '"10kB"', 'kmax': '"100kB"', 'pmax': share,
                              'not_ect': draw.choice(['"drop"', '"pass"'])}),
+        lambda: table(draw, {'kmin': '"10kB"', 'kmax': '"100kB"', 'profile': '"step"',
+                             'pmin': share, 'at': draw.choice(['"arrival"', '"departure"'])}),
     ])()
 
 

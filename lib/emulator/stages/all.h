@@ -37,6 +37,8 @@ struct StageList;
 ///   apply(passage, stats [, envelope])   its effect on a frame. With an envelope, it also has
 ///   reads_headers(rule)                  whether apply() uses it; if false, frames stay unopened
 ///   begin(passage, stats)                what other stages must know before the first applies
+///   leave(passage, stats, envelope)      its effect on a frame that leaves the queue; then also
+///   acts_on_leaving(rule)                whether leave() has one
 ///   fits_short_path(rule)                true if a rule may still take Rule's short path
 ///   varies(rule), waits(rule)            whether it delays frames unequally, or at all
 ///   edits(rule)                          whether it changes bytes

@@ -15,16 +15,6 @@ namespace lw::emulator {
 namespace {
 
 constexpr std::uint8_t kCongestionExperienced = 3;
-// Draws per copy of a frame: its draws have consecutive numbers.
-constexpr std::uint64_t kDrawsACopy = 2;
-
-double red_probability(const Red& red, std::uint64_t queued) noexcept {
-  if (queued <= red.kmin_bytes) return 0;
-  if (queued > red.kmax_bytes) return 1;
-  return red.pmax * static_cast<double>(queued - red.kmin_bytes) /
-         static_cast<double>(red.kmax_bytes - red.kmin_bytes);
-}
-
 bool has_ip(const roce::Envelope& envelope) noexcept { return envelope.ipv4 || envelope.ipv6; }
 
 void mark_ipv4(wire::Ipv4& header) noexcept {
@@ -42,14 +32,29 @@ void mark_ipv6(wire::Ipv6& header) noexcept {
                                  std::uint32_t{kCongestionExperienced} << kEcnShift);
 }
 
+// Keys that ask for RED.
+constexpr std::string_view kRedKeys[] = {"kmin", "kmax", "pmax", "profile", "pmin", "at"};
+
 std::optional<Red> read_red(const StageKeys& table, bool has_queue) {
-  if (!table.has("kmin") && !table.has("kmax") && !table.has("pmax")) return std::nullopt;
+  static constexpr std::string_view kProfiles[] = {"ramp", "step"},
+                                    kAt[] = {"arrival", "departure"};
+  if (std::ranges::none_of(kRedKeys, [&](auto key) { return table.has(key); })) return std::nullopt;
   if (!has_queue) table.refuse("expected a queue in this rule, by which to mark; found none");
   Red red;
   red.kmin_bytes = table.require("kmin", parse_bytes, "bytes in the queue, \"150kB\"").value_or(0);
   red.kmax_bytes =
       table.require("kmax", parse_bytes, "bytes in the queue, \"1.5MB\"").value_or(red.kmin_bytes);
-  red.pmax = table.get_or("pmax", parse_probability, 1.0);
+  red.step = table.choice("profile", kProfiles).value_or(0) == 1;
+  red.on_leaving = table.choice("at", kAt).value_or(0) == 1;
+  if (red.step) {
+    red.share =
+        table.require("pmin", parse_probability, "the share from kmin to kmax, \"1%\"").value_or(0);
+    if (table.has("pmax"))
+      table.refuse("pmax", "expected pmin beside profile = \"step\": all above kmax are marked");
+  } else {
+    red.share = table.get_or("pmax", parse_probability, 1.0);
+    if (table.has("pmin")) table.refuse("pmin", "expected profile = \"step\" beside it");
+  }
   if (red.kmin_bytes > red.kmax_bytes)
     table.refuse("kmin", fmt::format("expected at most kmax, {} B, found {} B", red.kmax_bytes,
                                      red.kmin_bytes));
@@ -65,7 +70,24 @@ void count(const Red& red, std::uint64_t queued, RedStats& stats) noexcept {
   }
 }
 
+std::string text_of(const Red& red) {
+  const std::string kmin = amount(red.kmin_bytes), kmax = amount(red.kmax_bytes);
+  const std::string where = red.on_leaving ? "behind a leaving frame in the queue" : "by the queue";
+  if (red.step)
+    return fmt::format("RED {}, none up to {}, {} up to {}, all above, ", where, kmin,
+                       percent(red.share), kmax);
+  return fmt::format("RED {}, none up to {}, {} at {}, all above, ", where, kmin,
+                     percent(red.share), kmax);
+}
+
 }  // namespace
+
+double Red::probability(double queued) const noexcept {
+  const auto low = static_cast<double>(kmin_bytes), high = static_cast<double>(kmax_bytes);
+  if (queued <= low) return 0;
+  if (queued > high) return 1;
+  return step ? share : share * (queued - low) / (high - low);
+}
 
 bool Mark::present(const RuleConfig& rule) noexcept { return rule.mark.has_value(); }
 
@@ -73,10 +95,28 @@ Mark::Mark(const RuleConfig& rule, const StageSetup& setup) noexcept
     : marker_(*rule.mark, setup.chance(rule.name, kName)) {}
 
 void Mark::apply(Passage& p, Stats& stats, const roce::Envelope& envelope) const noexcept {
-  const std::uint64_t queued = p.queue && marker_.red() ? p.queue->occupancy(p.now) : 0;
-  const MarkVerdict verdict = marker_.judge(envelope, p.number, p.copy, queued);
+  std::optional<std::uint64_t> queued;
+  if (p.queue && marker_.red() && !marker_.on_leaving()) {
+    queued = p.queue->occupancy(p.now);
+    count(*marker_.red(), *queued, stats.red);
+  }
   ++stats.markable;
-  if (marker_.red()) count(*marker_.red(), queued, stats.red);
+  take(marker_.judge(envelope, p.number, p.copy, queued), p, stats);
+}
+
+bool Mark::acts_on_leaving(const RuleConfig& rule) noexcept {
+  return rule.mark && rule.mark->red && rule.mark->red->on_leaving;
+}
+
+void Mark::leave(Passage& p, Stats& stats, const roce::Envelope& envelope) const noexcept {
+  const std::uint64_t behind = p.queue->occupancy_at(p.at);
+  count(*marker_.red(), behind, stats.red);
+  ++stats.judged_leaving;
+  take(marker_.judge_leaving(envelope, p.number, p.copy, behind), p, stats);
+}
+
+/// Puts a verdict into effect, and counts it.
+void Mark::take(MarkVerdict verdict, Passage& p, Stats& stats) noexcept {
   if (verdict != MarkVerdict::none) ++stats.chosen_to_mark;
   switch (verdict) {
     case MarkVerdict::none:
@@ -96,13 +136,8 @@ void Mark::apply(Passage& p, Stats& stats, const roce::Envelope& envelope) const
   }
 }
 
-MarkVerdict Marker::judge(const roce::Envelope& envelope, std::uint64_t number, std::uint32_t copy,
-                          std::uint64_t queued) const noexcept {
-  const std::uint64_t draw = copy * kDrawsACopy;
-  const bool by_chance = probability_.hit(chance_.bits(number, draw));
-  const bool by_red =
-      config_.red &&
-      Threshold(red_probability(*config_.red, queued)).hit(chance_.bits(number, draw + 1));
+MarkVerdict Marker::verdict(const roce::Envelope& envelope, bool by_chance,
+                            bool by_red) const noexcept {
   if (!by_chance && !by_red) return MarkVerdict::none;
   const std::uint8_t ecn = has_ip(envelope) ? envelope.ecn() : 0;
   if (ecn == kCongestionExperienced) return MarkVerdict::already;
@@ -137,6 +172,8 @@ void Mark::read(const StageKeys& rule, Settings& settings) {
     mark.not_ect = static_cast<NotEct>(*not_ect);
   if (mark.not_ect == NotEct::drop && !mark.red)
     table->refuse("not_ect", "expected kmin and kmax beside \"drop\", which is RED's; found none");
+  if (mark.not_ect == NotEct::drop && mark.red && mark.red->on_leaving)
+    table->refuse("not_ect", "expected \"pass\" beside at = \"departure\"");
   mark.force = table->boolean("force").value_or(false);
   table->finish();
 }
@@ -146,13 +183,27 @@ void Mark::describe(const RuleConfig& rule, StageTexts& texts) {
   std::string text;
   if (mark.probability > 0) text = percent(mark.probability) + " of the frames, ";
   if (mark.red) {
-    text += fmt::format("RED by the queue, none up to {}, {} at {}, all above, ",
-                        amount(mark.red->kmin_bytes), percent(mark.red->pmax),
-                        amount(mark.red->kmax_bytes));
+    text += text_of(*mark.red);
     text += mark.not_ect == NotEct::drop ? "others dropped, " : "others passed, ";
   }
   texts.emplace_back(kName, text + (mark.force ? "any IP frame" : "only what says ECT"));
 }
+
+namespace {
+
+/// Checks the marks of both judgements together: by probability on arrival, and by RED on leaving.
+void audit_leaving(const MarkConfig& mark, const RuleStats& stats, double by_queue,
+                   std::vector<Check>& checks) {
+  const auto between = static_cast<double>(stats.red.between);
+  const auto above = static_cast<double>(stats.red.above);
+  const auto came = static_cast<double>(stats.markable);
+  checks.push_back(poisson_binomial(
+      Mark::kNumber, "chosen to mark", stats.markable + stats.judged_leaving, stats.chosen_to_mark,
+      came * mark.probability + between * by_queue + above,
+      came * mark.probability * (1 - mark.probability) + between * by_queue * (1 - by_queue)));
+}
+
+}  // namespace
 
 /// Checks marks by probability, by the queue, or by both: sums over all frames what each would have
 /// marked.
@@ -161,14 +212,16 @@ void Mark::audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Che
   const MarkConfig& mark = *rule.mark;
   const auto between = static_cast<double>(stats.red.between);
   const auto above = static_cast<double>(stats.red.above);
-  const double others = static_cast<double>(stats.markable) - between - above;
-  double by_queue = 0;  // marked share of frames between the thresholds, on average
-  if (mark.red && between > 0) {
-    const double fill = static_cast<double>(stats.red.bytes_between) / between -
-                        static_cast<double>(mark.red->kmin_bytes);
-    by_queue =
-        mark.red->pmax * fill / static_cast<double>(mark.red->kmax_bytes - mark.red->kmin_bytes);
+  // Marked share of frames between the thresholds, on average: it is linear in the bytes.
+  const double by_queue =
+      mark.red && between > 0
+          ? mark.red->probability(static_cast<double>(stats.red.bytes_between) / between)
+          : 0;
+  if (mark.red && mark.red->on_leaving) {
+    audit_leaving(mark, stats, by_queue, checks);
+    return;
   }
+  const double others = static_cast<double>(stats.markable) - between - above;
   const double chance = mark.probability, both = chance + (1 - chance) * by_queue;
   // For a given mean, the variance is largest if all frames have the same probability.
   const double variance = others * chance * (1 - chance) + between * both * (1 - both);

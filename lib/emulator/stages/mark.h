@@ -10,10 +10,18 @@
 namespace lw::emulator {
 
 /// RED on the emulated queue, like DCQCN's congestion point: the probability depends on the bytes
-/// in the buffer when a frame arrives. It is 0 below kmin, rises to pmax at kmax, and is 1 above.
+/// in the buffer. It is 0 up to kmin and 1 above kmax. In between it rises to `share` (a ramp), or
+/// is `share` (a step).
 struct Red {
   std::uint64_t kmin_bytes = 0, kmax_bytes = 0;  // kmin <= kmax
-  double pmax = 1;
+  double share = 1;
+  bool step = false;
+  /// The bytes count that are behind a frame when it leaves the queue, not those that it finds when
+  /// it comes.
+  bool on_leaving = false;
+
+  /// The probability that a frame is marked.
+  [[nodiscard]] double probability(double queued) const noexcept;
   friend bool operator==(const Red&, const Red&) = default;
 };
 
@@ -36,8 +44,8 @@ enum class MarkVerdict : std::uint8_t {
   drop,     // selected by RED, not ECN-capable, and therefore dropped
 };
 
-/// What RED measured: frames that arrived while the buffer was between the thresholds, with the
-/// bytes in it, and frames that arrived while it was fuller.
+/// What RED measured: frames that it judged while the buffer was between the thresholds, with the
+/// bytes in it, and while it was fuller.
 struct RedStats {
   std::uint64_t between = 0, bytes_between = 0, above = 0;
 };
@@ -49,11 +57,34 @@ class Marker {
       : config_(config), probability_(config.probability), chance_(chance) {}
 
   [[nodiscard]] const std::optional<Red>& red() const noexcept { return config_.red; }
-  /// `copy`: 0 for the frame itself. `queued`: bytes in the emulated queue.
+  /// True if RED decides when a frame leaves the queue.
+  [[nodiscard]] bool on_leaving() const noexcept { return config_.red && config_.red->on_leaving; }
+  /// By probability, and by RED with `queued` bytes in the emulated queue; without: not by RED.
+  /// `copy`: 0 for the frame itself.
   [[nodiscard]] MarkVerdict judge(const roce::Envelope& envelope, std::uint64_t number,
-                                  std::uint32_t copy, std::uint64_t queued) const noexcept;
+                                  std::uint32_t copy,
+                                  std::optional<std::uint64_t> queued) const noexcept {
+    return verdict(envelope, probability_.hit(chance_.bits(number, copy * kDrawsACopy)),
+                   queued && by_red(number, copy, *queued));
+  }
+  /// By RED only.
+  [[nodiscard]] MarkVerdict judge_leaving(const roce::Envelope& envelope, std::uint64_t number,
+                                          std::uint32_t copy, std::uint64_t queued) const noexcept {
+    return verdict(envelope, false, by_red(number, copy, queued));
+  }
 
  private:
+  // Draws per copy of a frame: its draws have consecutive numbers.
+  static constexpr std::uint64_t kDrawsACopy = 2;
+
+  [[nodiscard]] bool by_red(std::uint64_t number, std::uint32_t copy,
+                            std::uint64_t queued) const noexcept {
+    return Threshold(config_.red->probability(static_cast<double>(queued)))
+        .hit(chance_.bits(number, copy * kDrawsACopy + 1));
+  }
+  [[nodiscard]] MarkVerdict verdict(const roce::Envelope& envelope, bool by_chance,
+                                    bool by_red) const noexcept;
+
   MarkConfig config_;
   Threshold probability_;
   Chance chance_;
@@ -73,11 +104,13 @@ class Mark {
   };
   struct Stats {
     std::uint64_t markable = 0;        // frames that reached the stage
+    std::uint64_t judged_leaving = 0;  // by RED, when they left the queue
     std::uint64_t chosen_to_mark = 0;  // by probability or queue, whatever their headers contain
     std::uint64_t not_ect = 0;         // selected, but not ECN-capable
     RedStats red;
     void add(const Stats& other) noexcept {
       markable += other.markable;
+      judged_leaving += other.judged_leaving;
       chosen_to_mark += other.chosen_to_mark;
       not_ect += other.not_ect;
     }
@@ -89,6 +122,8 @@ class Mark {
   Mark(const RuleConfig& rule, const StageSetup& setup) noexcept;
 
   void apply(Passage& p, Stats& stats, const roce::Envelope& envelope) const noexcept;
+  static bool acts_on_leaving(const RuleConfig& rule) noexcept;
+  void leave(Passage& p, Stats& stats, const roce::Envelope& envelope) const noexcept;
 
   static void read(const StageKeys& rule, Settings& settings);
   static void describe(const RuleConfig& rule, StageTexts& texts);
@@ -97,6 +132,8 @@ class Mark {
   static void report(const RuleStats& stats, StageLines& lines);
 
  private:
+  static void take(MarkVerdict verdict, Passage& p, Stats& stats) noexcept;
+
   Marker marker_;
 };
 

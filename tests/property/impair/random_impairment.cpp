@@ -87,6 +87,11 @@ std::string mark(Draw& draw) {
   if (draw.chance(30)) return percent(draw);
   if (draw.chance(50))
     return fmt::format("{{ probability = {}, force = {} }}", percent(draw), draw.chance(50));
+  if (draw.chance(50))
+    return fmt::format(
+        R"({{ kmin = "{}B", kmax = "{}B", profile = "step", pmin = {}, at = "{}" }})",
+        draw.between(0, 3000), draw.between(3000, 9000), percent(draw),
+        draw.one_of({"arrival", "departure"}));
   return fmt::format(R"({{ kmin = "{}B", kmax = "{}B", pmax = {}, not_ect = "{}" }})",
                      draw.between(0, 3000), draw.between(3000, 9000), percent(draw),
                      draw.one_of({"pass", "drop"}));

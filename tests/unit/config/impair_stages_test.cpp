@@ -130,7 +130,7 @@ TEST(ImpairStages, CorruptDuplicateAndMark) {
   ASSERT_TRUE(mark && mark->red);
   EXPECT_EQ(mark->red->kmin_bytes, 10'000U);
   EXPECT_EQ(mark->red->kmax_bytes, 20'000U);
-  EXPECT_DOUBLE_EQ(mark->red->pmax, 0.2);
+  EXPECT_DOUBLE_EQ(mark->red->share, 0.2);
   EXPECT_EQ(mark->not_ect, emulator::NotEct::drop);
   EXPECT_TRUE(mark->force);
   EXPECT_THAT(refusal("mark = { kmin = \"1kB\", kmax = \"2kB\" }"), HasSubstr("queue"));

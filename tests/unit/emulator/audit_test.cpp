@@ -178,12 +178,12 @@ TEST(Audit, AQueueIsHeldToItsRateAndItsBuffer) {
 TEST(Audit, RedIsHeldToWhatTheQueueWas) {
   auto config = test::stage_rule();
   config.queue = BottleneckConfig{.rate_bps = 8.1e9, .buffer_bytes = 1'000'000};
-  config.mark = MarkConfig{.red = Red{.kmin_bytes = 10'000, .kmax_bytes = 500'000, .pmax = 0.2}};
+  config.mark = MarkConfig{.red = Red{.kmin_bytes = 10'000, .kmax_bytes = 500'000, .share = 0.2}};
   const RuleStats stats = stats_of_load(config);
   ASSERT_GT(stats.red.between, 10'000U);
   EXPECT_TRUE(all_hold(audit(config, stats)));
   for (const double other : {0.17, 0.23}) {
-    config.mark->red->pmax = other;
+    config.mark->red->share = other;
     EXPECT_FALSE(named(audit(config, stats), "chosen to mark")[0].holds()) << other;
   }
 }
