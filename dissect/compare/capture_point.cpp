@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "dissect/fields/fields.h"
+#include "roce/traffic_class.h"
 #include "wire/bth.h"
 
 namespace lw::dissect {
@@ -56,7 +57,6 @@ void add_addresses(Hasher& hasher, const roce::Envelope& envelope) noexcept {
   hasher.add_address(ip.destination);
 }
 
-constexpr std::uint8_t kCongestionExperienced = 3;
 /// Bytes after the BTH that distinguish frames, in addition to their identity.
 constexpr std::size_t kSample = 64;
 
@@ -266,7 +266,7 @@ void add_frame(CapturePoint& point, const CapturedFrame& captured, Names& names,
        .length = static_cast<std::uint16_t>(envelope.network_end - envelope.bth_offset()),
        .opcode = frame->bth->opcode.get(),
        .bad_icrc = rule.judges_icrcs && verdict == roce::IcrcVerdict::bad,
-       .ce = envelope.ecn() == kCongestionExperienced});
+       .ce = envelope.ecn() == roce::kCongestionExperienced});
 }
 
 }  // namespace

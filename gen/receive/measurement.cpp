@@ -12,6 +12,7 @@
 #include "roce/compose.h"
 #include "roce/envelope.h"
 #include "roce/message.h"
+#include "roce/traffic_class.h"
 
 namespace lw::gen {
 
@@ -41,8 +42,6 @@ StreamKey plain_stream(const config::Flow& flow) {
 }
 
 namespace {
-
-constexpr std::uint8_t kCongestionExperienced = 3;
 
 void put_mapped(const wire::Ipv4Address& address, std::array<std::byte, 16>& out) noexcept {
   out[10] = out[11] = std::byte{0xff};
@@ -251,7 +250,7 @@ void Measurement::count_arrival(ReceiveFlow& flow, const Incoming& in) noexcept 
   ++flow.frames;
   flow.bytes += in.envelope.wire_length;
   flow.last = in.now;
-  if (in.envelope.ecn() == kCongestionExperienced) ++flow.ce_marks;
+  if (in.envelope.ecn() == roce::kCongestionExperienced) ++flow.ce_marks;
   if (in.trust == Trust::good) ++flow.icrc_checked;
 }
 

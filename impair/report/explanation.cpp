@@ -11,7 +11,7 @@
 
 #include "core/quantity.h"
 #include "emulator/path.h"
-#include "emulator/stages/keys.h"
+#include "emulator/stage_keys.h"
 #include "impair/report/rule_report.h"
 
 namespace lw::impair {
@@ -95,14 +95,16 @@ void words(Of<emulator::TargetedEvents> /*stage*/, const RuleConfig& /*rule*/,
 
 void words(Of<emulator::Corrupt> /*stage*/, const RuleConfig& rule, Statements& out) {
   const emulator::CorruptConfig& corrupt = *rule.corrupt;
-  const bool packet = corrupt.part == emulator::CorruptConfig::Part::packet;
+  static constexpr std::string_view kParts[] = {"packet, from the BTH to before the ICRC", "frame",
+                                                "IPv4 checksum", "UDP length", "UDP checksum"};
   std::string text = fmt::format("Corrupt {} of the frames: flip {} of the {}",
                                  percent(corrupt.probability), plural(corrupt.bits, "bit", "bits"),
-                                 packet ? "packet, from the BTH to before the ICRC" : "frame");
+                                 kParts[static_cast<std::size_t>(corrupt.part)]);
   if (corrupt.offset) text += fmt::format(", from byte {} on", *corrupt.offset);
-  out.push_back({"corrupt", text + (corrupt.recompute_icrc
-                                        ? "; the ICRC is computed again, so no check notices."
-                                        : "; the ICRC becomes wrong.")});
+  if (!corrupt.of_header())
+    text += corrupt.recompute_icrc ? "; the ICRC is computed again, so no check notices"
+                                   : "; the ICRC becomes wrong";
+  out.push_back({"corrupt", text + "."});
 }
 
 void words(Of<emulator::Duplicate> /*stage*/, const RuleConfig& rule, Statements& out) {
@@ -111,6 +113,22 @@ void words(Of<emulator::Duplicate> /*stage*/, const RuleConfig& rule, Statements
       {"duplicate",
        fmt::format("Duplicate {} of the frames: {} of each.", percent(duplicate.probability),
                    plural(duplicate.copies, "further copy", "further copies"))});
+}
+
+void words(Of<emulator::Rewrite> /*stage*/, const RuleConfig& rule, Statements& out) {
+  out.push_back(
+      {"rewrite", fmt::format("Set {} of {} of the IP frames.", emulator::text_of(*rule.rewrite),
+                              percent(rule.rewrite->probability))});
+}
+
+void words(Of<emulator::Slot> /*stage*/, const RuleConfig& rule, Statements& out) {
+  const emulator::SlotConfig& slot = *rule.slot;
+  std::string text = fmt::format("Let frames go on in slots only, {} to {} apart",
+                                 format_duration(slot.least), format_duration(slot.most));
+  if (slot.frames > 0)
+    text += fmt::format(", at most {} in each", plural(slot.frames, "frame", "frames"));
+  if (slot.bytes > 0) text += fmt::format(", none more once {} have gone", amount(slot.bytes));
+  out.push_back({"slot", text + "."});
 }
 
 void words(Of<emulator::Mark> /*stage*/, const RuleConfig& rule, Statements& out) {

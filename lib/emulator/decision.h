@@ -13,7 +13,7 @@ namespace lw::emulator {
 
 /// The number of a stage, as stored in ledgers. `none`: no stage acted. `pause`: the frame is a
 /// pause frame made by the emulator for a full queue. A new stage declares its number in its own
-/// file; the next free one is 12.
+/// file; the next free one is 14.
 enum class Stage : std::uint8_t {
   none,
   event,
@@ -89,6 +89,11 @@ enum class EventAction : std::uint8_t { drop, mark, corrupt, delay, duplicate };
 
 std::string_view name_of(EventAction action) noexcept;
 
+/// New values of some bits of a frame's DSCP and ECN; see roce::set_traffic_class().
+struct TrafficClass {
+  std::uint8_t mask = 0, value = 0;  // no mask: nothing changes
+};
+
 /// The decision about a frame.
 struct Decision {
   Action action = Action::pass;
@@ -98,13 +103,15 @@ struct Decision {
   // stages that did more than apply the rule's nominal delay; logged in the ledger
   StageSet acted = {};
   std::uint8_t copies = 0;                // number of copies to make, after corruption
-  bool corrupt = false, mark = false;     // change the frame's bytes
+  bool corrupt = false, mark = false;     // change the frame's bytes,
+  TrafficClass rewrite = {};              // and so does this
   bool overtakes = false;                 // counts as overtaking a frame that its rule holds back
   EventAction aimed = EventAction::drop;  // if Stage::event acted: the event's action
   // For Action::queue and hold. For Action::wait: the release if nothing changes until then, and if
   // the delay is constant.
   Instant release = {};
 
+  [[nodiscard]] bool edits() const noexcept { return corrupt || mark || rewrite.mask != 0; }
   void act(Stage by) noexcept {
     stage = by;
     acted.add(by);

@@ -11,6 +11,7 @@
 #include "emulator/pipeline.h"
 #include "emulator/queue/release_queue.h"
 #include "emulator/stats/accounting.h"
+#include "roce/traffic_class.h"
 
 namespace lw::emulator {
 

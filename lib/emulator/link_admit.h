@@ -134,17 +134,19 @@ bool Link<Handle, Frames>::finalize(Handle handle, const Arrival& arrival, const
     return refuse_it(ResourceDrop::no_room, Disposition::no_room);
   if (!queued && egress_.room() == 0) [[unlikely]]
     return refuse_it(ResourceDrop::egress_full, Disposition::egress_full);
-  const bool edits =
-      decision.corrupt || decision.mark ||
-      (decision.action == Action::wait && pipeline_.rule(decision.rule).acts_on_leaving());
+  const bool edits = decision.edits() || (decision.action == Action::wait &&
+                                          pipeline_.rule(decision.rule).acts_on_leaving());
   if (edits && frames_.writable(handle).empty()) [[unlikely]]
     return refuse_it(ResourceDrop::no_buffer, Disposition::no_buffer);
   std::uint32_t ledger_slot = kNotLogged;
   if (ledger_.wants(decision)) ledger_slot = ledger_.keep(ledger_.open(arrival, decision, copy));
   if (decision.corrupt) [[unlikely]]
     pipeline_.rule(decision.rule).corrupt(frames_.writable(handle), arrival);
+  if (decision.rewrite.mask != 0) [[unlikely]]
+    roce::set_traffic_class(frames_.writable(handle), arrival.envelope, decision.rewrite.mask,
+                            decision.rewrite.value);
   if (decision.mark) [[unlikely]]
-    set_congestion_experienced(frames_.writable(handle), arrival.envelope);
+    roce::set_congestion_experienced(frames_.writable(handle), arrival.envelope);
   if (queued) handle = stored(handle, arrival, decision, copy);
   if (decision.overtakes) [[unlikely]] {
     Entry entry{decision.release, handle};

@@ -33,7 +33,7 @@ void Link<Handle, Frames>::depart_from(Rule& rule, Instant last, Instant now) no
       envelope = roce::open_envelope(frames_.writable(entry.handle), transit.byte_count());
     const Decision decision = rule.depart(number_of(transit), transit.copy, transit.in(), envelope);
     if (decision.mark) [[unlikely]]
-      set_congestion_experienced(frames_.writable(entry.handle), envelope);
+      roce::set_congestion_experienced(frames_.writable(entry.handle), envelope);
     transit.acted |= decision.acted.bits();
     if (transit.logged) ledger_.amend(slot_of(transit), decision.acted);
     entry.due = decision.release;

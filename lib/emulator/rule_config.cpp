@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "emulator/stages/keys.h"
+#include "emulator/stage_keys.h"
 
 namespace lw::emulator {
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "emulator/rule_config.h"
-#include "emulator/stages/keys.h"
+#include "emulator/stage_keys.h"
 
 namespace lw::emulator {
 namespace {
@@ -72,7 +72,7 @@ void read_schedules(const StageKeys& rule, RuleConfig& config) {
     if constexpr (!kMayPause<S>) {
       table->refuse(
           S::kName,
-          "expected loss, corrupt, duplicate, mark, delay or reorder: what this "
+          "expected loss, corrupt, duplicate, rewrite, mark, delay or reorder: what this "
           "one does to a frame depends on the frames before; [[at]] changes it at a time");
     } else {
       const auto keys = table->table(S::kName);

@@ -132,5 +132,104 @@ class Mark(Stages):
                 self.assertIn(text, error)
 
 
+def checksum(header):
+    total = sum(struct.unpack(f'>{len(header) // 2}H', header))
+    while total >> 16:
+        total = (total & 0xffff) + (total >> 16)
+    return ~total & 0xffff
+
+
+def with_valid_checksum(frame, tos):
+    header = bytearray(frame[14:34])
+    header[1], header[10:12] = tos, b'\0\0'
+    header[10:12] = checksum(bytes(header)).to_bytes(2, 'big')
+    return frame[:14] + bytes(header) + frame[34:]
+
+
+class Rewrite(Stages):
+    def test_only_the_fields_and_the_checksum_change_and_the_report_counts_them(self):
+        tos = [10 << 2 | 2, 10 << 2 | 3, 20 << 2 | 0, 20 << 2 | 1]
+        frames = [(START + i * 1000, with_valid_checksum(roce_frame(i), tos[i % 4]))
+                  for i in range(400)]
+        report, out = self.replay(frames, 'rewrite = { dscp = 20, ecn = "not-ect" }')
+        self.assertEqual([frame for _, frame in out],
+                         [with_valid_checksum(frame, 20 << 2) for _, frame in frames])
+        self.assertEqual(report['stages'][0]['rewritten'],
+                         {'dscp_changed': 200, 'ect_erased': 200, 'ce_erased': 100})
+
+    def test_a_bleached_frame_is_not_marked(self):
+        frames = [(START + i * 1000, with_valid_checksum(roce_frame(i), 2)) for i in range(4000)]
+        report, out = self.replay(frames, 'rewrite = { ecn = "not-ect", probability = "25%" }\n'
+                                          'mark = 1')
+        ecn = [ecn_of(frame) for _, frame in out]
+        self.assertEqual(set(ecn), {0, 3})
+        self.assertLess(abs(ecn.count(0) - 1000), 5 * math.sqrt(4000 * 0.25 * 0.75))
+        self.assertEqual(report['stages'][0]['not_ect'], ecn.count(0))
+
+
+class Corrupt(Stages):
+    def test_a_field_of_a_header_is_hit_and_nothing_else(self):
+        frames = [(START + i * 1000, roce_frame(i)) for i in range(300)]
+        for part, at in (('ip-checksum', 24), ('udp-length', 38), ('udp-checksum', 40)):
+            with self.subTest(part):
+                _, out = self.replay(frames, f'corrupt = {{ probability = 1, bits = 2, part = "{part}" }}')
+                for (_, before), (_, after) in zip(frames, out):
+                    changed = [i for i, (a, b) in enumerate(zip(before, after)) if a != b]
+                    self.assertTrue(changed and set(changed) <= {at, at + 1}, changed)
+                    flipped = int.from_bytes(before, 'big') ^ int.from_bytes(after, 'big')
+                    self.assertEqual(flipped.bit_count(), 2)
+
+    def test_what_cannot_be_meant_is_refused(self):
+        for keys, text in (('part = "fcs"', 'each port computes it'),
+                           ('part = "udp-length", icrc = "recomputed"', 'beside a part'),
+                           ('part = "udp-length", bits = 17', 'at most 16 bits')):
+            with self.subTest(keys):
+                error = self.replay([(START, roce_frame(0))],
+                                    f'corrupt = {{ probability = 1, {keys} }}', expect=2)
+                self.assertIn(text, error)
+
+
+class Slot(Stages):
+    """By the manual: who finds no slot begins one; a full one is followed by the next."""
+
+    def test_slots_of_a_constant_distance_are_exact(self):
+        for frames_of_slot, bytes_of_slot in ((0, 0), (7, 0), (0, 5000), (9, 6000)):
+            with self.subTest(frames=frames_of_slot, bytes=bytes_of_slot):
+                sent = bursts(seed=3, count=3000, rate=5)
+                limits = f', frames = {frames_of_slot}' if frames_of_slot else ''
+                limits += f', bytes = "{bytes_of_slot}B"' if bytes_of_slot else ''
+                _, out = self.replay(sent, f'slot = {{ min = "20us"{limits} }}\ndelay = "1ms"')
+                begin, left, held = -1, 0, 0
+                for (stamp, frame), (leaves, same) in zip(sent, out):
+                    self.assertEqual(frame, same)
+                    if begin < stamp:
+                        begin, left, held = stamp + 20_000, 0, 0
+                    self.assertEqual(leaves, begin + 1_000_000)
+                    left, held = left + 1, held + len(frame)
+                    if (frames_of_slot and left >= frames_of_slot) or (
+                            bytes_of_slot and held >= bytes_of_slot):
+                        begin, left, held = begin + 20_000, 0, 0
+
+    def test_random_distances_are_within_their_bounds_and_even(self):
+        sent = [(START + i * 10, roce_frame(i)) for i in range(20_000)]
+        _, out = self.replay(sent, 'slot = { min = "1us", max = "3us", frames = 10 }\n'
+                                   '[capacity]\nreserve = "10ms"')
+        times = sorted({stamp for stamp, _ in out})
+        self.assertEqual(len(times), 2000)
+        gaps = [b - a for a, b in zip(times, times[1:])]
+        self.assertTrue(1000 <= min(gaps) and max(gaps) <= 3000)
+        # The mean of even distances between 1,000 and 3,000: deviation 577 each.
+        self.assertLess(abs(sum(gaps) / len(gaps) - 2000), 5 * 577 / math.sqrt(len(gaps)))
+
+    def test_behind_a_queue_frames_wait_for_both(self):
+        sent = bursts(seed=5, count=3000, rate=0.7)
+        _, out = self.replay(sent, 'queue = { rate = "1Gb/s", buffer = "4MB" }\nslot = { min = "50us" }')
+        begin = -1
+        for (_, end, _), (leaves, _) in zip(queue_of(sent, 10**9), out):
+            if begin < end:
+                begin = end + 50_000
+            self.assertEqual(leaves, begin)
+
+
 if __name__ == '__main__':
     longwire_test.main()

@@ -189,6 +189,11 @@ Result<void> can_be_simulated(const config::ImpairProfile& profile) {
   for (const emulator::RuleConfig& rule : profile.rules) {
     if (rule.corrupt && rule.corrupt->recompute_icrc)
       return fail("icrc = \"recomputed\": simulated payloads have no bits to flip unseen");
+    if (rule.rewrite && rule.rewrite->ecn)
+      return fail(
+          fmt::format("the rule `{}`: rewrite.ecn: simulated packets always say ECT: leave "
+                      "it out, or use roce-impair",
+                      rule.name));
     if (rule.acts_on_leaving())
       return fail(
           fmt::format("the rule `{}`: mark.at: simulated queues decide when a packet comes: "

@@ -17,8 +17,9 @@
 #include "core/names.h"
 #include "core/quantity.h"
 #include "emulator/path.h"
-#include "emulator/stages/keys.h"
+#include "emulator/stage_keys.h"
 #include "emulator/stages/reorder.h"
+#include "emulator/stages/slot.h"
 
 namespace lw::config {
 namespace {
@@ -32,6 +33,8 @@ constexpr NetemUnit kNetemTimes[] = {{"", 1e3},     {"s", 1e9},     {"sec", 1e9}
                                      {"ms", 1e6},   {"msec", 1e6},  {"msecs", 1e6}, {"us", 1e3},
                                      {"usec", 1e3}, {"usecs", 1e3}, {"ns", 1},      {"nsec", 1},
                                      {"nsecs", 1}};
+// Of a slot: tc reads a number without a unit as ns.
+constexpr NetemUnit kSlotTimes[] = {{"", 1}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
 constexpr NetemUnit kNetemRates[] = {
     {"", 1},         {"bit", 1},        {"kbit", 1e3},     {"mbit", 1e6},     {"gbit", 1e9},
     {"tbit", 1e12},  {"bps", 8},        {"kbps", 8e3},     {"mbps", 8e6},     {"gbps", 8e9},
@@ -57,8 +60,10 @@ struct NetemParameters {
   std::optional<double> independent_loss, duplicate, reorder;  // in per cent
   std::optional<std::uint64_t> gap;
   bool ecn = false;
-  std::optional<double> rate;  // b/s
-  std::int64_t overhead = 0;   // bytes per frame
+  double slot_min_ns = 0, slot_max_ns = 0;        // both 0: no slots
+  std::int64_t slot_packets = 0, slot_bytes = 0;  // of one; 0: any
+  std::optional<double> rate;                     // b/s
+  std::int64_t overhead = 0;                      // bytes per frame
   std::optional<std::uint64_t> limit, seed;
   std::vector<std::string> differences;
 
@@ -141,6 +146,10 @@ class NetemWords {
   std::optional<double> time(std::string_view of, bool must = true) {
     return number(of, "a time such as 100ms", must,
                   [](std::string_view word) { return scaled_number(word, kNetemTimes, kMostNs); });
+  }
+  std::optional<double> slot_time(bool must) {
+    return number("slot", "a time such as 800us", must,
+                  [](std::string_view word) { return scaled_number(word, kSlotTimes, kMostNs); });
   }
   std::optional<double> rate(std::string_view of) {
     return number(of, "a rate such as 10gbit", true, [](std::string_view word) {
@@ -278,6 +287,17 @@ void take_rate(NetemWords& words, NetemParameters& all) {
   static_cast<void>(words.count("rate", false, true));
 }
 
+void take_slot(NetemWords& words, NetemParameters& all) {
+  if (words.take("distribution"))
+    return words.fail(
+        "slot: a distribution has no equivalent; expected slot MIN [MAX], times between which all "
+        "are equally likely");
+  all.slot_min_ns = words.slot_time(true).value_or(0);
+  all.slot_max_ns = std::max(all.slot_min_ns, words.slot_time(false).value_or(0));
+  if (words.take("packets")) all.slot_packets = words.count("slot packets").value_or(0);
+  if (words.take("bytes")) all.slot_bytes = std::llround(words.size("slot bytes").value_or(0));
+}
+
 void take_parameter(NetemWords& words, NetemParameters& all) {
   const std::string_view name = words.next();
   if (name == "delay" || name == "latency") return take_delay(words, all);
@@ -304,11 +324,10 @@ void take_parameter(NetemWords& words, NetemParameters& all) {
     all.reorder = words.share(name);
     return take_correlation(words, name, all);
   }
-  if (name == "slot")
-    return words.fail("slot has no equivalent; a queue's rate and buffer limit what passes");
-  constexpr std::array<std::string_view, 11> kNames = {
-      "delay",     "distribution", "loss", "rate", "ecn",    "corrupt",
-      "duplicate", "limit",        "seed", "gap",  "reorder"};
+  if (name == "slot") return take_slot(words, all);
+  constexpr std::array<std::string_view, 12> kNames = {
+      "delay",     "distribution", "loss", "rate", "ecn",     "corrupt",
+      "duplicate", "limit",        "seed", "gap",  "reorder", "slot"};
   const std::string_view near = nearest(name, kNames);
   words.fail(
       fmt::format("unknown parameter of netem: \"{}\"{}", name,
@@ -333,6 +352,20 @@ std::string time_text(double ns) {
   if (whole % 1'000'000 == 0) return fmt::format("{}ms", whole / 1'000'000);
   if (whole % 1'000 == 0) return fmt::format("{}us", whole / 1'000);
   return fmt::format("{}ns", whole);
+}
+
+/// Returns the key slot.
+std::string slot_line(NetemParameters& all) {
+  if (all.slot_max_ns == 0) return {};
+  if (all.delay_ns > 0)
+    all.differences.push_back(
+        "netem's slots are behind the delay, here in front of it; the first slot after a pause "
+        "may begin while netem still delays the packet.");
+  std::string limits;
+  if (all.slot_packets > 0) limits = fmt::format(", frames = {}", all.slot_packets);
+  if (all.slot_bytes > 0) limits += fmt::format(", bytes = \"{}B\"", all.slot_bytes);
+  return fmt::format("slot = {{ min = \"{}\", max = \"{}\"{} }}\n", time_text(all.slot_min_ns),
+                     time_text(all.slot_max_ns), limits);
 }
 
 /// Returns the keys delay, jitter and order. netem sends each packet at its own time, so a later
@@ -437,7 +470,7 @@ std::string profile_text(NetemParameters& all, std::string_view text, const Nete
     rule += fmt::format(
         "corrupt = {{ probability = \"{}\", bits = 1, part = \"frame\", icrc = \"wrong\" }}\n",
         all.corrupt);
-  rule += queue_lines(all) + delay_lines(all, setting) + reorder_line(all);
+  rule += queue_lines(all) + slot_line(all) + delay_lines(all, setting) + reorder_line(all);
   const std::string capacity = capacity_lines(all);
   std::string head = "# netem";
   for (const std::string_view word :
@@ -544,6 +577,15 @@ Result<NetemProfile> profile_of_netem(std::string_view text, const NetemSetting&
   if (all.gap.value_or(0) > emulator::ReorderConfig::kMostGap)
     return fail(fmt::format("gap: expected at most {}, found {}", emulator::ReorderConfig::kMostGap,
                             *all.gap));
+  if (all.slot_max_ns > 0 && all.jitter_ns > 0 && !all.rate)
+    return fail(
+        "slot: beside a jitter without a rate, netem lets packets overtake each other into their "
+        "slots, which has no equivalent; leave out one of them");
+  if (all.slot_packets > emulator::SlotConfig::kMostFrames)
+    return fail(fmt::format("slot packets: expected at most {}, found {}",
+                            emulator::SlotConfig::kMostFrames, all.slot_packets));
+  if (all.slot_bytes > static_cast<std::int64_t>(emulator::kLargestBuffer))
+    return fail(fmt::format("slot bytes: expected at most 4 GiB, found {}", all.slot_bytes));
   NetemProfile profile;
   profile.toml = profile_text(all, text, setting);
   profile.differences = std::move(all.differences);

@@ -16,7 +16,7 @@
 #include "config/toml/expectations.h"
 #include "core/input.h"
 #include "emulator/pipeline.h"
-#include "emulator/stages/keys.h"
+#include "emulator/stage_keys.h"
 
 namespace lw::config {
 namespace {

@@ -14,6 +14,8 @@
 #include "emulator/stages/police.h"
 #include "emulator/stages/queue.h"
 #include "emulator/stages/reorder.h"
+#include "emulator/stages/rewrite.h"
+#include "emulator/stages/slot.h"
 #include "emulator/stages/stage.h"
 #include "emulator/stages/targeted_events.h"
 #include "emulator/stages/trace.h"
@@ -28,7 +30,7 @@ struct StageList;
 /// carries over, counters, audit, `check`, JSON and reports.
 ///
 /// To add a stage: write stages/NAME.h (and .cpp), include it above, and add its line here. It has
-///   kNumber, kName        ledger number (the next free one is 12; Stage{12}) and profile key
+///   kNumber, kName        ledger number (the next free one is 14; Stage{14}) and profile key
 ///   kActsOnBatch          true if it decides the same for all frames of a batch
 ///   Settings, Stats       its members of RuleConfig and RuleStats; Stats::add(other)
 ///   present(rule)         whether a rule has the stage
@@ -60,8 +62,10 @@ using Stages = StageList<Outage,          //
                          TargetedEvents,  //
                          Corrupt,         //
                          Duplicate,       // copies pass only the stages after this one
+                         Rewrite,         //
                          Mark,            //
                          Queue,           //
+                         Slot,            //
                          Delay,           //
                          Trace,           //
                          Order,           //

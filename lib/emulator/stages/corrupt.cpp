@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 
 #include <fmt/format.h>
 
 #include "emulator/rule_config.h"
-#include "emulator/stages/keys.h"
+#include "emulator/stage_keys.h"
 #include "emulator/stats/audit.h"
 #include "roce/envelope.h"
 #include "wire/icrc.h"
@@ -15,7 +16,8 @@
 namespace lw::emulator {
 namespace {
 
-constexpr std::string_view kParts[] = {"packet", "frame"};  // as CorruptConfig::Part
+constexpr std::string_view kParts[] = {"packet", "frame", "ip-checksum", "udp-length",
+                                       "udp-checksum"};  // as CorruptConfig::Part
 constexpr std::string_view kIcrcs[] = {"wrong", "recomputed"};
 
 void flip(wire::MutableBytes part, std::uint64_t bit) noexcept {
@@ -32,7 +34,19 @@ struct Region {
   bool is_packet = false;  // from the BTH to before the ICRC
 };
 
+/// A header's field of two bytes; empty where the frame lacks the header.
+template <class Header>
+Region field_of(const roce::Envelope& envelope, const Header* header, std::size_t offset) noexcept {
+  if (!header) return {};
+  const auto* begin = reinterpret_cast<const std::byte*>(header);
+  return {static_cast<std::size_t>(begin - envelope.bytes.data()) + offset, 2};
+}
+
 Region region_of(const roce::Envelope& envelope, CorruptConfig::Part part) noexcept {
+  using enum CorruptConfig::Part;
+  if (part == ip_checksum) return field_of(envelope, envelope.ipv4, offsetof(wire::Ipv4, checksum));
+  if (part == udp_length) return field_of(envelope, envelope.udp, offsetof(wire::Udp, length));
+  if (part == udp_checksum) return field_of(envelope, envelope.udp, offsetof(wire::Udp, checksum));
   const std::size_t all = envelope.bytes.size();
   if (part == CorruptConfig::Part::frame) return {0, all};
   if (const auto icrc = roce::icrc_offset(envelope)) {
@@ -53,10 +67,16 @@ bool Corrupter::has_offset(const roce::Envelope& envelope) const noexcept {
   return !icrc || begin < *icrc || end > *icrc + wire::kIcrcSize;
 }
 
+bool Corrupter::has_field(const roce::Envelope& envelope) const noexcept {
+  return region_of(envelope, config_.part).size > 0;
+}
+
 void Corrupter::apply(wire::MutableBytes frame, const roce::Envelope& envelope,
                       std::uint64_t number) const noexcept {
   if (frame.size() < envelope.bytes.size()) return;  // the bytes are not writable
-  const Region region = region_of(envelope, config_.part);
+  Region region = region_of(envelope, config_.part);
+  // An event may corrupt a frame without the field.
+  if (region.size == 0) region = region_of(envelope, CorruptConfig::Part::packet);
   const wire::MutableBytes part = frame.subspan(region.begin, region.size);
   const std::size_t icrc = config_.recompute_icrc ? roce::icrc_offset(envelope).value_or(0) : 0;
   if (config_.offset && has_offset(envelope)) {
@@ -109,7 +129,7 @@ void Corrupter::flip_at_random(wire::MutableBytes part, std::uint64_t number) co
 bool Corrupt::present(const RuleConfig& rule) noexcept { return rule.corrupt.has_value(); }
 
 bool Corrupt::reads_headers(const RuleConfig& rule) noexcept {
-  return rule.corrupt && rule.corrupt->offset;
+  return rule.corrupt && (rule.corrupt->offset || rule.corrupt->of_header());
 }
 
 Corrupter Corrupt::corrupter_of(const RuleConfig& rule, const StageSetup& setup) noexcept {
@@ -123,10 +143,19 @@ void Corrupt::read(const StageKeys& rule, Settings& settings) {
   settings.corrupt = read_hit_share<CorruptConfig>(
       rule, kName, [](const StageKeys& table, CorruptConfig& corrupt) {
         corrupt.bits = table.integer<std::uint32_t>("bits", 1, Corrupter::kMostBits).value_or(1);
-        if (const auto part = table.choice("part", kParts))
+        if (table.has("part") && table.text("part") == "fcs") {
+          table.refuse("part", "expected another part than \"fcs\": each port computes it");
+        } else if (const auto part = table.choice("part", kParts)) {
           corrupt.part = static_cast<CorruptConfig::Part>(*part);
+        }
         corrupt.offset = table.integer<std::uint32_t>("offset", 0, 65535);
         corrupt.recompute_icrc = table.choice("icrc", kIcrcs).value_or(0) == 1;
+        if (corrupt.recompute_icrc && corrupt.of_header())
+          table.refuse("icrc", "expected \"wrong\" beside a part that is a header's field");
+        if (corrupt.of_header() && corrupt.bits > 16)
+          table.refuse("bits",
+                       fmt::format("expected at most 16 bits of {}, found {}",
+                                   kParts[static_cast<std::size_t>(corrupt.part)], corrupt.bits));
       });
 }
 
@@ -136,8 +165,9 @@ void Corrupt::describe(const RuleConfig& rule, StageTexts& texts) {
       "{} of the frames, {} bit{} of the {}", percent(corrupt.probability), corrupt.bits,
       corrupt.bits == 1 ? "" : "s", kParts[static_cast<std::size_t>(corrupt.part)]);
   if (corrupt.offset) text += fmt::format(" from byte {} on", *corrupt.offset);
-  texts.emplace_back(kName,
-                     text + (corrupt.recompute_icrc ? ", ICRC recomputed" : ", ICRC left wrong"));
+  if (!corrupt.of_header())
+    text += corrupt.recompute_icrc ? ", ICRC recomputed" : ", ICRC left wrong";
+  texts.emplace_back(kName, text);
 }
 
 void Corrupt::audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks) {

@@ -12,9 +12,14 @@ namespace lw::emulator {
 struct CorruptConfig {
   /// The part of a frame in which bits are flipped.
   enum class Part : std::uint8_t {
-    packet,  // from the BTH to before the ICRC; for other frames all after the link header
-    frame,   // the whole frame
+    packet,       // from the BTH to before the ICRC; for other frames all after the link header
+    frame,        // the whole frame
+    ip_checksum,  // a field of a header; frames without it are not corrupted
+    udp_length,
+    udp_checksum,
   };
+  /// True if the part is a header's field.
+  [[nodiscard]] bool of_header() const noexcept { return part >= Part::ip_checksum; }
   double probability = 0;
   std::uint32_t bits = 1;  // 1..64, all different
   Part part = Part::packet;
@@ -37,10 +42,11 @@ class Corrupter {
     return probability_.hit(chance_.bits(number));
   }
 
-  /// Returns true if the frame is long enough for the configured offset, and if that does not lie
-  /// in an ICRC that is recomputed.
+  /// Returns true if the frame has the part, is long enough for the configured offset, and if that
+  /// does not lie in an ICRC that is recomputed.
   [[nodiscard]] bool reaches(const roce::Envelope& envelope) const noexcept {
-    return !config_.offset || has_offset(envelope);
+    return (!config_.offset || has_offset(envelope)) &&
+           (!config_.of_header() || has_field(envelope));
   }
 
   /// Flips bits of a selected frame. `frame` holds the envelope's bytes. Flips fewer bits if the
@@ -51,6 +57,7 @@ class Corrupter {
 
  private:
   [[nodiscard]] bool has_offset(const roce::Envelope& envelope) const noexcept;
+  [[nodiscard]] bool has_field(const roce::Envelope& envelope) const noexcept;
   void flip_in_a_row(wire::MutableBytes part) const noexcept;
   void flip_at_random(wire::MutableBytes part, std::uint64_t number) const noexcept;
   void flip_besides(wire::MutableBytes part, std::size_t first, std::size_t count,
@@ -80,7 +87,7 @@ class Corrupt {
 
   static bool present(const RuleConfig& rule) noexcept;
   static bool edits(const RuleConfig& rule) noexcept { return present(rule); }
-  /// True if `offset` counts from the start of the packet, which requires the headers.
+  /// True if the place of the bits, or whether there is one, depends on the headers.
   static bool reads_headers(const RuleConfig& rule) noexcept;
   Corrupt(const RuleConfig& rule, const StageSetup& setup) noexcept;
   /// Returns the corrupter of a rule, or that for targeted events if the rule has no such stage.

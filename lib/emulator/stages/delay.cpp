@@ -9,7 +9,7 @@
 
 #include "core/figure.h"
 #include "emulator/rule_config.h"
-#include "emulator/stages/keys.h"
+#include "emulator/stage_keys.h"
 #include "emulator/stats/jitter_stats.h"
 #include "emulator/stats/loss_audit.h"
 

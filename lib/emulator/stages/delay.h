@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "emulator/stages/jitter.h"
+#include "emulator/random/jitter.h"
 #include "emulator/stages/stage.h"
 #include "emulator/stages/trace.h"
 #include "emulator/stats/jitter_stats.h"

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "emulator/rule_config.h"
-#include "emulator/stages/keys.h"
+#include "emulator/stage_keys.h"
 #include "emulator/stats/audit.h"
 
 namespace lw::emulator {

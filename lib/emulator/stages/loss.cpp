@@ -9,7 +9,7 @@
 #include "core/figure.h"
 #include "core/names.h"
 #include "emulator/rule_config.h"
-#include "emulator/stages/keys.h"
+#include "emulator/stage_keys.h"
 #include "emulator/stats/loss_audit.h"
 
 namespace lw::emulator {

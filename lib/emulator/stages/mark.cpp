@@ -7,30 +7,13 @@
 
 #include "core/figure.h"
 #include "emulator/rule_config.h"
-#include "emulator/stages/keys.h"
+#include "emulator/stage_keys.h"
 #include "emulator/stages/queue.h"
 #include "emulator/stats/audit.h"
+#include "roce/traffic_class.h"
 
 namespace lw::emulator {
 namespace {
-
-constexpr std::uint8_t kCongestionExperienced = 3;
-bool has_ip(const roce::Envelope& envelope) noexcept { return envelope.ipv4 || envelope.ipv6; }
-
-void mark_ipv4(wire::Ipv4& header) noexcept {
-  const auto word = [&] {
-    return static_cast<std::uint16_t>(header.version_words.get() << 8 | header.tos.get());
-  };
-  const std::uint16_t before = word();
-  header.tos.set(header.tos.get() | kCongestionExperienced);
-  header.checksum.set(wire::ipv4_checksum_update(header.checksum.get(), before, word()));
-}
-
-void mark_ipv6(wire::Ipv6& header) noexcept {
-  constexpr unsigned kEcnShift = 20;  // ECN is in the lowest two bits of the traffic class
-  header.version_class_label.set(header.version_class_label.get() |
-                                 std::uint32_t{kCongestionExperienced} << kEcnShift);
-}
 
 // Keys that ask for RED.
 constexpr std::string_view kRedKeys[] = {"kmin", "kmax", "pmax", "profile", "pmin", "at"};
@@ -101,7 +84,7 @@ void Mark::apply(Passage& p, Stats& stats, const roce::Envelope& envelope) const
     count(*marker_.red(), *queued, stats.red);
   }
   ++stats.markable;
-  take(marker_.judge(envelope, p.number, p.copy, queued), p, stats);
+  take(marker_.judge(p.ecn ? p.ecn : roce::ecn_of(envelope), p.number, p.copy, queued), p, stats);
 }
 
 bool Mark::acts_on_leaving(const RuleConfig& rule) noexcept {
@@ -112,7 +95,7 @@ void Mark::leave(Passage& p, Stats& stats, const roce::Envelope& envelope) const
   const std::uint64_t behind = p.queue->occupancy_at(p.at);
   count(*marker_.red(), behind, stats.red);
   ++stats.judged_leaving;
-  take(marker_.judge_leaving(envelope, p.number, p.copy, behind), p, stats);
+  take(marker_.judge_leaving(roce::ecn_of(envelope), p.number, p.copy, behind), p, stats);
 }
 
 /// Puts a verdict into effect, and counts it.
@@ -136,23 +119,12 @@ void Mark::take(MarkVerdict verdict, Passage& p, Stats& stats) noexcept {
   }
 }
 
-MarkVerdict Marker::verdict(const roce::Envelope& envelope, bool by_chance,
+MarkVerdict Marker::verdict(std::optional<std::uint8_t> ecn, bool by_chance,
                             bool by_red) const noexcept {
   if (!by_chance && !by_red) return MarkVerdict::none;
-  const std::uint8_t ecn = has_ip(envelope) ? envelope.ecn() : 0;
-  if (ecn == kCongestionExperienced) return MarkVerdict::already;
-  if (ecn != 0 || (config_.force && has_ip(envelope))) return MarkVerdict::mark;
+  if (ecn == roce::kCongestionExperienced) return MarkVerdict::already;
+  if (ecn.value_or(0) != 0 || (config_.force && ecn)) return MarkVerdict::mark;
   return by_red && config_.not_ect == NotEct::drop ? MarkVerdict::drop : MarkVerdict::not_ect;
-}
-
-void set_congestion_experienced(wire::MutableBytes frame, const roce::Envelope& envelope) noexcept {
-  if (frame.size() < envelope.bytes.size()) return;  // the bytes are not writable
-  std::byte* header = frame.data() + envelope.network_offset;
-  if (envelope.ipv4) {
-    mark_ipv4(*reinterpret_cast<wire::Ipv4*>(header));
-  } else if (envelope.ipv6) {
-    mark_ipv6(*reinterpret_cast<wire::Ipv6*>(header));
-  }
 }
 
 void Mark::read(const StageKeys& rule, Settings& settings) {

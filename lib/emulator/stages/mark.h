@@ -59,18 +59,19 @@ class Marker {
   [[nodiscard]] const std::optional<Red>& red() const noexcept { return config_.red; }
   /// True if RED decides when a frame leaves the queue.
   [[nodiscard]] bool on_leaving() const noexcept { return config_.red && config_.red->on_leaving; }
+  /// `ecn`: the ECN field of the IP header; none without such a header.
   /// By probability, and by RED with `queued` bytes in the emulated queue; without: not by RED.
   /// `copy`: 0 for the frame itself.
-  [[nodiscard]] MarkVerdict judge(const roce::Envelope& envelope, std::uint64_t number,
+  [[nodiscard]] MarkVerdict judge(std::optional<std::uint8_t> ecn, std::uint64_t number,
                                   std::uint32_t copy,
                                   std::optional<std::uint64_t> queued) const noexcept {
-    return verdict(envelope, probability_.hit(chance_.bits(number, copy * kDrawsACopy)),
+    return verdict(ecn, probability_.hit(chance_.bits(number, copy * kDrawsACopy)),
                    queued && by_red(number, copy, *queued));
   }
   /// By RED only.
-  [[nodiscard]] MarkVerdict judge_leaving(const roce::Envelope& envelope, std::uint64_t number,
+  [[nodiscard]] MarkVerdict judge_leaving(std::optional<std::uint8_t> ecn, std::uint64_t number,
                                           std::uint32_t copy, std::uint64_t queued) const noexcept {
-    return verdict(envelope, false, by_red(number, copy, queued));
+    return verdict(ecn, false, by_red(number, copy, queued));
   }
 
  private:
@@ -82,7 +83,7 @@ class Marker {
     return Threshold(config_.red->probability(static_cast<double>(queued)))
         .hit(chance_.bits(number, copy * kDrawsACopy + 1));
   }
-  [[nodiscard]] MarkVerdict verdict(const roce::Envelope& envelope, bool by_chance,
+  [[nodiscard]] MarkVerdict verdict(std::optional<std::uint8_t> ecn, bool by_chance,
                                     bool by_red) const noexcept;
 
   MarkConfig config_;
@@ -136,9 +137,5 @@ class Mark {
 
   Marker marker_;
 };
-
-/// Sets CE in a frame's IP header and updates IPv4's checksum (RFC 1624). `frame` holds the
-/// envelope's bytes. The ICRC doesn't cover the field.
-void set_congestion_experienced(wire::MutableBytes frame, const roce::Envelope& envelope) noexcept;
 
 }  // namespace lw::emulator

@@ -7,7 +7,7 @@
 
 #include "core/figure.h"
 #include "emulator/rule_config.h"
-#include "emulator/stages/keys.h"
+#include "emulator/stage_keys.h"
 #include "emulator/stats/audit.h"
 
 namespace lw::emulator {

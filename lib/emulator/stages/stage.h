@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -72,6 +73,7 @@ struct Passage {
   RowStats* row_stats = nullptr;  // counters of that row
   LossStats* traced = nullptr;    // counters of losses by the trace
   Bottleneck* queue = nullptr;
+  std::optional<std::uint8_t> ecn = {};  // the ECN field, if a stage has changed it
 };
 
 /// Bounds of a rule's delay; each stage adds its part.

@@ -8,7 +8,7 @@
 
 #include "emulator/limits.h"
 #include "emulator/rule_config.h"
-#include "emulator/stages/keys.h"
+#include "emulator/stage_keys.h"
 
 namespace lw::emulator {
 namespace {

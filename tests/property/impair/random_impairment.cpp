@@ -70,6 +70,7 @@ std::string corrupt(Draw& draw) {
   if (draw.chance(20)) return percent(draw);
   std::string text = fmt::format("{{ probability = {}", percent(draw));
   if (draw.chance(50)) text += fmt::format(", bits = {}", draw.between(1, 64));
+  if (draw.chance(20)) return text + R"(, part = "udp-checksum" })";
   if (draw.chance(50)) text += fmt::format(R"(, part = "{}")", draw.one_of({"packet", "frame"}));
   if (draw.chance(50)) text += fmt::format(", offset = {}", draw.one_of({0, 4, 12, 60, 400, 9000}));
   if (draw.chance(50))
@@ -95,6 +96,17 @@ std::string mark(Draw& draw) {
   return fmt::format(R"({{ kmin = "{}B", kmax = "{}B", pmax = {}, not_ect = "{}" }})",
                      draw.between(0, 3000), draw.between(3000, 9000), percent(draw),
                      draw.one_of({"pass", "drop"}));
+}
+
+std::string rewrite(Draw& draw) {
+  return fmt::format(R"({{ probability = {}, dscp = {}, ecn = "{}" }})", some_percent(draw),
+                     draw.below(64), draw.one_of({"not-ect", "ect0", "ect1", "ce"}));
+}
+
+std::string slot(Draw& draw) {
+  const std::string frames =
+      draw.chance(50) ? fmt::format(", frames = {}", draw.between(1, 9)) : "";
+  return fmt::format(R"({{ min = {}, max = "40us"{} }})", microseconds(draw, 1, 20), frames);
 }
 
 std::string queue(Draw& draw) {
@@ -180,15 +192,18 @@ Keys draw_stages(Draw& draw, unsigned likely, bool waits, const std::filesystem:
   if (draw.chance(likely)) keys["loss"] = loss(draw);
   if (draw.chance(likely)) keys["corrupt"] = corrupt(draw);
   if (draw.chance(likely)) keys["duplicate"] = duplicate(draw);
+  if (draw.chance(likely / 2)) keys["rewrite"] = rewrite(draw);
   if (draw.chance(likely)) keys["mark"] = mark(draw);
   if (draw.chance(likely + 30)) keys["delay"] = delay(draw);
   if (waits) return keys["delay"] = microseconds(draw, 1, 90), keys;
   if (draw.chance(likely)) keys["queue"] = queue(draw);
+  if (draw.chance(likely / 2)) keys["slot"] = slot(draw);
   if (draw.chance(likely)) keys["jitter"] = jitter(draw, folder);
   if (draw.chance(likely / 2)) keys["trace"] = trace(draw, folder);
   if (draw.chance(likely)) keys["reorder"] = reorder(draw);
   if (draw.chance(likely / 2)) keys["order"] = "\"free\"";
-  for (const std::string stage : {"loss", "corrupt", "duplicate", "mark", "delay", "reorder"})
+  for (const std::string stage :
+       {"loss", "corrupt", "duplicate", "rewrite", "mark", "delay", "reorder"})
     if (keys.contains(stage) && draw.chance(likely / 3)) keys["when." + stage] = when(draw);
   return keys;
 }

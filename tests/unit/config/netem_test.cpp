@@ -56,6 +56,18 @@ TEST(Netem, TimesHaveTcsUnits) {
     EXPECT_EQ(rule_of(text).delay, milliseconds{2}) << text;
 }
 
+TEST(Netem, ASlotHasTcsUnitsAndLimits) {
+  const auto slot = rule_of("delay 10ms slot 800us 1ms packets 10 bytes 64k").slot;
+  EXPECT_EQ(
+      slot,
+      (emulator::SlotConfig{
+          .least = microseconds{800}, .most = milliseconds{1}, .frames = 10, .bytes = 65536}));
+  EXPECT_EQ(rule_of("slot 800000").slot->most, microseconds{800});  // a bare number is in ns
+  EXPECT_EQ(rule_of("slot 1ms 100us").slot->most, milliseconds{1});
+  EXPECT_EQ(rule_of("slot 0 2ms").slot->least, microseconds{0});
+  EXPECT_FALSE(rule_of("loss 1% slot 0 0").slot);
+}
+
 TEST(Netem, RatesHaveTcsUnits) {
   for (const char* const text : {"rate 8000000", "rate 8mbit", "rate 1mbps", "rate 1000kbps"})
     EXPECT_EQ(rule_of(text).queue->rate_bps, 8e6) << text;
@@ -207,7 +219,10 @@ TEST(Netem, ErrorsNameTheWord) {
   EXPECT_THAT(refusal("reorder 25%"), HasSubstr("expected a delay"));
   EXPECT_THAT(refusal("delay 10ms gap 5"), HasSubstr("gap: expected reorder"));
   EXPECT_THAT(refusal("delay 10ms reorder 1% gap 2000000000"), HasSubstr("at most 1000000000"));
-  EXPECT_THAT(refusal("slot 10ms"), HasSubstr("slot has no equivalent"));
+  EXPECT_THAT(refusal("slot distribution normal 1ms 100us"), HasSubstr("slot MIN [MAX]"));
+  EXPECT_THAT(refusal("slot soon"), HasSubstr("a time such as 800us, found \"soon\""));
+  EXPECT_THAT(refusal("delay 10ms 1ms slot 1ms"), HasSubstr("jitter without a rate"));
+  EXPECT_THAT(refusal("slot 1ms packets 2000000"), HasSubstr("at most 1000000"));
   EXPECT_THAT(refusal("rate 1.5bit"), HasSubstr("expected at least 1kbit, found 1.5bit"));
   EXPECT_THAT(refusal("rate 1gbit limit 10000000"), HasSubstr("expected at most 2836834 packets"));
   EXPECT_THAT(refusal("loss state 1% 30% 5% 0%"), HasSubstr("p23 above 0"));

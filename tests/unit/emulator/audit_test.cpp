@@ -143,6 +143,21 @@ RuleStats stats_of_load(const RuleConfig& config, std::uint64_t frames = 100'000
   return rule.stats();
 }
 
+/// The same load, of frames that wait in the queue until they leave it.
+RuleStats stats_of_waiting(const RuleConfig& config, std::uint64_t frames = 100'000) {
+  Rule rule = test::rule_of(config);
+  std::uint64_t left = 0;
+  const auto came = [](std::uint64_t i) {
+    return instant_from_ns(static_cast<std::int64_t>(i) * 1000);
+  };
+  for (std::uint64_t i = 0; i < frames; ++i) {
+    for (; rule.next_departure() <= came(i); ++left)
+      (void)rule.depart(left, 0, came(left), roce::Envelope{});
+    if (rule.decide(test::bare_arrival(i, came(i), 1000)).action != Action::wait) break;
+  }
+  return rule.stats();
+}
+
 TEST(Audit, APolicerIsHeldToItsRate) {
   auto config = test::stage_rule();
   config.police = PoliceConfig{.rate_bps = 3e9, .burst_bytes = 100'000};
@@ -186,6 +201,46 @@ TEST(Audit, RedIsHeldToWhatTheQueueWas) {
     config.mark->red->share = other;
     EXPECT_FALSE(named(audit(config, stats), "chosen to mark")[0].holds()) << other;
   }
+}
+
+TEST(Audit, AStepOfRedIsHeldToItsShareOnArrivalAndOnLeaving) {
+  auto config = test::stage_rule();
+  config.queue = BottleneckConfig{.rate_bps = 8.1e9, .buffer_bytes = 1'000'000};
+  config.mark = MarkConfig{
+      .red = Red{.kmin_bytes = 10'000, .kmax_bytes = 500'000, .share = 0.2, .step = true}};
+  for (const bool on_leaving : {false, true}) {
+    config.mark->red->on_leaving = on_leaving;
+    const RuleStats stats = stats_of_waiting(config);
+    EXPECT_EQ(stats.judged_leaving > 0, on_leaving);
+    EXPECT_TRUE(all_hold(audit(config, stats)));
+    RuleConfig other = config;
+    for (const double share : {0.18, 0.22}) {
+      other.mark->red->share = share;
+      EXPECT_FALSE(named(audit(other, stats), "chosen to mark")[0].holds()) << share;
+    }
+  }
+}
+
+TEST(Audit, SlotsAreHeldToTheirTimesAndLimits) {
+  auto config = test::stage_rule();
+  config.slot = SlotConfig{.least = Duration{5000}, .most = Duration{9000}, .frames = 4};
+  const RuleStats stats = stats_of_load(config);
+  EXPECT_EQ(audit(config, stats).size(), 3U);
+  EXPECT_TRUE(all_hold(audit(config, stats)));
+  const auto broken = [&](SlotConfig other, std::string_view what) {
+    RuleConfig changed = config;
+    changed.slot = other;
+    return !named(audit(changed, stats), what)[0].holds();
+  };
+  SlotConfig slot = *config.slot;
+  slot.least = Duration{5200};
+  EXPECT_TRUE(broken(slot, "closest slots"));
+  slot = *config.slot;
+  slot.most = Duration{8800};
+  EXPECT_TRUE(broken(slot, "farthest slots"));
+  slot = *config.slot;
+  slot.frames = 3;
+  EXPECT_TRUE(broken(slot, "fullest slot"));
 }
 
 TEST(Audit, BitErrorsAreHeldToTheFramesLengths) {

@@ -8,6 +8,7 @@
 #include "emulator/stages/corrupt.h"
 #include "emulator/stages/mark.h"
 #include "roce/envelope.h"
+#include "roce/traffic_class.h"
 #include "support/path_frames.h"
 #include "support/stage_runs.h"
 
@@ -147,7 +148,8 @@ TEST(Corrupt, OfWhatIsNotRoceTheLinkHeaderStays) {
 
 MarkVerdict judged(const MarkConfig& config, const Frame& frame, std::uint64_t queued = 0,
                    std::uint64_t number = 0) {
-  return Marker(config, Chance(1, 2)).judge(roce::open_envelope(frame), number, 0, queued);
+  return Marker(config, Chance(1, 2))
+      .judge(roce::ecn_of(roce::open_envelope(frame)), number, 0, queued);
 }
 
 /// RFC 3168, 5: only a packet that says ECT may be set to CE.
@@ -188,7 +190,7 @@ TEST(Mark, OnRedFramesWithoutEctAreDroppedWhereAsked) {
 TEST(Mark, LeavesChecksumAndIcrcRight) {
   for (const bool ipv6 : {false, true}) {
     Frame frame = roce_frame(2, ipv6);
-    set_congestion_experienced(frame, roce::open_envelope(frame));
+    roce::set_congestion_experienced(frame, roce::open_envelope(frame));
     const auto envelope = roce::open_envelope(frame);
     EXPECT_EQ(envelope.ecn(), 3);
     EXPECT_EQ(envelope.dscp(), 26);

@@ -32,8 +32,10 @@ police = {rate = "20Gb/s", burst = "1MB"}
 loss = "0.1%"
 corrupt = "0.2%"
 duplicate = "0.3%"
+rewrite = {dscp = 0, ecn = "not-ect"}
 mark = "0.4%"
 queue = {rate = "10Gb/s", buffer = "2MB"}
+slot = {min = "1us", frames = 3}
 delay = "1ms"
 jitter = {distribution = "uniform", low = "0us", high = "5us"}
 order = "free"

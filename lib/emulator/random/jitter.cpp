@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "emulator/stages/jitter.h"
+#include "emulator/random/jitter.h"
 
 #include <algorithm>
 #include <charconv>
@@ -10,7 +10,7 @@
 
 #include "emulator/limits.h"
 #include "emulator/random/distribution.h"
-#include "emulator/stages/keys.h"
+#include "emulator/stage_keys.h"
 
 namespace lw::emulator {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "emulator/stages/keys.h"
+#include "emulator/stage_keys.h"
 
 #include <algorithm>
 

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "emulator/stages/slot.h"
+
+#include <fmt/format.h>
+
+#include "emulator/rule_config.h"
+#include "emulator/stage_keys.h"
+#include "emulator/stats/audit.h"
+
+namespace lw::emulator {
+
+bool Slot::present(const RuleConfig& rule) noexcept { return rule.slot.has_value(); }
+
+Slot::Slot(const RuleConfig& rule, const StageSetup& setup) noexcept
+    : config_(*rule.slot), chance_(setup.chance(rule.name, kName)) {}
+
+void Slot::open_after(Instant from, const Passage& p) noexcept {
+  const auto range = static_cast<double>((config_.most - config_.least).count() + 1);
+  begin_ = from + config_.least +
+           Duration{static_cast<Duration::rep>(chance_.uniform(p.number, p.copy) * range)};
+  frames_ = 0;
+  bytes_ = 0;
+}
+
+void Slot::apply(Passage& p, Stats& stats) noexcept {
+  if (begin_ < p.at) {
+    follows_ = false;
+    open_after(p.at, p);
+  }
+  p.at = begin_;
+  p.decision.act(kNumber);
+  count(stats);
+  ++frames_;
+  bytes_ += p.bytes;
+  const bool full = (config_.frames > 0 && frames_ >= config_.frames) ||
+                    (config_.bytes > 0 && bytes_ >= config_.bytes);
+  if (!full) return;
+  follows_ = true;
+  open_after(begin_, p);
+}
+
+/// Counts a frame that leaves in the slot that begins at begin_.
+void Slot::count(Stats& stats) noexcept {
+  SlotStats& slots = stats.slots;
+  if (begin_ != last_) {
+    if (follows_) {
+      slots.closest_ns = std::min(slots.closest_ns, (begin_ - last_).count());
+      slots.farthest_ns = std::max(slots.farthest_ns, (begin_ - last_).count());
+    }
+    ++slots.slots;
+    in_last_ = 0;
+    last_ = begin_;
+  }
+  slots.fullest = std::max(slots.fullest, ++in_last_);
+}
+
+/// A slot that was chosen stays, and what has left in it counts against the new limits.
+void Slot::inherit(Slot& old, const RuleConfig& rule, const RuleConfig& /*old_rule*/) noexcept {
+  *this = old;
+  config_ = *rule.slot;
+  in_last_ = 0;
+  last_ = Instant{Duration::min()};
+  follows_ = false;
+}
+
+void Slot::read(const StageKeys& rule, Settings& settings) {
+  const auto table = rule.table(kName);
+  if (!table) return;
+  SlotConfig& slot = settings.slot.emplace();
+  constexpr std::string_view kExample = "the time to the next slot, \"800us\"";
+  slot.least = table->require("min", parse_duration, kExample).value_or(Duration{1});
+  slot.most = table->get_or("max", read_positive_time, slot.least);
+  slot.frames = table->integer<std::uint32_t>("frames", 1, SlotConfig::kMostFrames).value_or(0);
+  slot.bytes = table->get_or("bytes", read_buffer, std::uint64_t{0});
+  if (slot.least < Duration{} || slot.most == Duration{})
+    table->refuse("min", "expected a time of at least 0 and a longer max, or more than 0");
+  if (slot.most < slot.least)
+    table->refuse("max", fmt::format("expected at least min, {}, found {}",
+                                     format_duration(slot.least), format_duration(slot.most)));
+  table->finish();
+}
+
+void Slot::describe(const RuleConfig& rule, StageTexts& texts) {
+  const SlotConfig& slot = *rule.slot;
+  std::string text =
+      slot.least == slot.most
+          ? fmt::format("every {}", format_duration(slot.least))
+          : fmt::format("every {} to {}", format_duration(slot.least), format_duration(slot.most));
+  if (slot.frames > 0) text += fmt::format(", {} frames each", slot.frames);
+  if (slot.bytes > 0) text += fmt::format(", {} each", amount(slot.bytes));
+  texts.emplace_back(kName, text);
+}
+
+/// Checks the times between slots that directly follow each other, and the frames of one.
+void Slot::audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks) {
+  const SlotConfig& slot = *rule.slot;
+  const SlotStats& seen = stats.slots;
+  const auto ns = [](Duration time) { return static_cast<double>(time.count()); };
+  const double least = ns(slot.least), most = ns(slot.most);
+  if (seen.closest_ns != INT64_MAX) {
+    checks.push_back({kNumber, "closest slots", seen.slots, least,
+                      static_cast<double>(seen.closest_ns), least, most, CheckUnit::nanoseconds});
+    checks.push_back({kNumber, "farthest slots", seen.slots, most,
+                      static_cast<double>(seen.farthest_ns), least, most, CheckUnit::nanoseconds});
+  }
+  if (slot.frames > 0 && seen.slots > 0) {
+    const double frames = slot.frames;
+    checks.push_back({kNumber, "fullest slot", seen.slots, frames,
+                      static_cast<double>(seen.fullest), 1, frames, CheckUnit::frames});
+  }
+}
+
+void Slot::report(const RuleStats& stats, StageLines& lines) {
+  lines.line(stats.slots.slots, "slots in which frames went on");
+}
+
+void Slot::add_ample(const RuleConfig& rule, AmpleDelay& ample) noexcept {
+  ample.total += rule.slot->most;
+}
+
+}  // namespace lw::emulator
