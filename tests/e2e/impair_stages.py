@@ -189,6 +189,21 @@ class Corrupt(Stages):
                 self.assertIn(text, error)
 
 
+class Jitter(Stages):
+    def test_values_of_a_file_are_equally_likely_and_no_others_occur(self):
+        values = [1000 + 37 * i * i % 50_000 for i in range(1024)]
+        (self.folder / 'values.csv').write_text('delay\n' + ''.join(f'{v}ns\n' for v in values))
+        sent = [(START + i * 100_000, roce_frame(i)) for i in range(20_000)]
+        report, out = self.replay(sent, 'jitter = { distribution = "values", file = "values.csv" }')
+        delays = [b - a for (a, _), (b, _) in zip(sent, out)]
+        self.assertEqual(set(delays), set(values))
+        mean = sum(values) / 1024
+        deviation = math.sqrt(sum((v - mean)**2 for v in values) / 1024)
+        self.assertLess(abs(sum(delays) / 20_000 - mean), 5 * deviation / math.sqrt(20_000))
+        self.assertIn("jitter's distribution",
+                      [check['what'] for check in report['stages'][0]['checks']])
+
+
 class Slot(Stages):
     """By the manual: who finds no slot begins one; a full one is followed by the next."""
 

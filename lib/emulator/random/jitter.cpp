@@ -115,10 +115,12 @@ enum class Kind : std::uint8_t {
   pareto,
   lognormal,
   histogram,
+  values,
   netem,
 };
-constexpr std::string_view kKinds[] = {"uniform", "normal",    "exponential", "gamma",
-                                       "pareto",  "lognormal", "histogram",   "netem"};  // as Kind
+constexpr std::string_view kKinds[] = {
+    "uniform",   "normal",    "exponential", "gamma", "pareto",
+    "lognormal", "histogram", "values",      "netem"};  // as Kind
 
 /// Range of a shape parameter: values outside are typing errors, and lose precision.
 constexpr double kSmallestShape = 0.05, kLargestShape = 1e4, kLargestSigma = 10;
@@ -154,13 +156,15 @@ UniformDelay read_uniform(const StageKeys& table) {
   return d;
 }
 
-BinnedDelay read_file(const StageKeys& table, bool netem) {
+BinnedDelay read_file(const StageKeys& table, Kind kind) {
+  const bool netem = kind == Kind::netem;
   BinnedDelay nothing{{{0, 0, 1}}};
   const double mean = netem ? table.get_or("mean", read_ns, 0.0) : 0;
   const double deviation = netem ? some_time(table, "deviation") : 0;
   table.need("file", "a file of the distribution");
   const auto parse = [=](std::string_view text) {
-    return netem ? parse_netem_distribution(text, mean, deviation) : parse_delay_histogram(text);
+    if (netem) return parse_netem_distribution(text, mean, deviation);
+    return kind == Kind::values ? parse_delay_values(text) : parse_delay_histogram(text);
   };
   return table.file<BinnedDelay>("file", parse).value_or(nothing);
 }
@@ -184,9 +188,9 @@ Distribution read_kind(const StageKeys& table, Kind kind) {
     case Kind::lognormal:
       return read_lognormal(table);
     case Kind::histogram:
-      return read_file(table, false);
+    case Kind::values:
     case Kind::netem:
-      return read_file(table, true);
+      return read_file(table, kind);
     case Kind::uniform:
       break;
   }
@@ -244,6 +248,25 @@ Parsed<BinnedDelay> parse_delay_histogram(std::string_view csv) {
     delay.bins.push_back(bin);
   }
   if (delay.bins.empty()) return std::unexpected("expected lines of low,high,weight, found none");
+  return delay;
+}
+
+Parsed<BinnedDelay> parse_delay_values(std::string_view csv) {
+  BinnedDelay delay;
+  bool first = true;
+  const auto rows = csv_rows(csv, kMostBins + 1);  // and the heading
+  if (!rows) return std::unexpected(rows.error());
+  for (const CsvRow& row : *rows) {
+    if (std::exchange(first, false) && is_heading(row)) continue;
+    if (row.fields.size() != 1)
+      return at_line(row.line,
+                     fmt::format("expected one time, found {} fields", row.fields.size()));
+    const auto time = read_ns(row.fields[0]);
+    if (!time) return at_line(row.line, time.error());
+    delay.bins.push_back({*time, *time, 1});
+  }
+  if (delay.bins.empty()) return std::unexpected("expected a time a line, found none");
+  std::ranges::sort(delay.bins, {}, &BinnedDelay::Bin::low);
   return delay;
 }
 

@@ -119,6 +119,9 @@ inline Duration whole_ns(double delay) noexcept {
 /// Parses lines "low,high,weight" whose times have units ("10us,20us,5"). Skips a heading and lines
 /// that begin with #. The error names the line.
 Parsed<BinnedDelay> parse_delay_histogram(std::string_view csv);
+/// Parses a time a line ("12us"), all equally likely; at most as many as a histogram has lines.
+/// Skips a heading and lines that begin with #. The error names the line.
+Parsed<BinnedDelay> parse_delay_values(std::string_view csv);
 /// A distribution in the format of netem's /usr/lib/tc/NAME.dist: whole numbers, in 8192ths of the
 /// deviation from the mean.
 Parsed<BinnedDelay> parse_netem_distribution(std::string_view text, double mean_ns,

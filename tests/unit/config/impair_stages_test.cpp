@@ -184,6 +184,16 @@ TEST(DelayFiles, AHistogramIsReadAsItStands) {
       << "no heading";
 }
 
+TEST(DelayFiles, ValuesAreEquallyLikely) {
+  const auto read = emulator::parse_delay_values("delay\n# a run\n3us\n1us\n1us\n");
+  ASSERT_TRUE(read) << read.error();
+  EXPECT_DOUBLE_EQ(emulator::mean_of(*read), 5000.0 / 3);
+  EXPECT_DOUBLE_EQ(emulator::cumulative(*read, 1000), 2.0 / 3);
+  EXPECT_THAT(emulator::parse_delay_values("1us\n2us,3us").error(), HasSubstr("line 2"));
+  EXPECT_THAT(emulator::parse_delay_values("1us\nsoon").error(), HasSubstr("line 2"));
+  EXPECT_THAT(emulator::parse_delay_values("").error(), HasSubstr("found none"));
+}
+
 TEST(DelayFiles, ASpreadsheetsByteOrderMarkIsNoPartOfTheFirstLine) {
   const auto file = std::filesystem::path(testing::TempDir()) / "marked.csv";
   std::ofstream(file) << "\xef\xbb\xbf"
