@@ -57,6 +57,7 @@ struct PerfCommand {
   bool waits = false;   // hold the report back until the live view ends
   std::string waiting;  // the report that is held back
 
+  std::string verify = kVerifyNames.front();
   std::string data;   // file that the messages carry
   std::string study;  // folder for the study of buffers
   std::string series;
@@ -152,7 +153,7 @@ Result<void> check_transport(const PerfOptions& options, bool answered) {
 
 Result<void> check_simulated(const Given& given, const PerfCommand& options) {
   for (const char* name :
-       {"--peer", "--token", "--data", "--cm", "--peer-mac", "--address", "--mac",
+       {"--peer", "--verify", "--token", "--data", "--cm", "--peer-mac", "--address", "--mac",
         "--encapsulation", "--service", "--wait", "--idle", "--verbose", "--transport"})
     if (given.has(name)) return refuse(name, "goes with --port only");
   const bool endless = options.options.config.iterations == 0 || options.all_sizes;
@@ -163,8 +164,9 @@ Result<void> check_simulated(const Given& given, const PerfCommand& options) {
 
 /// Checks the options with --cm. The peer runs rping, which determines the operations.
 Result<void> check_cm(const Given& given, const PerfCommand& options) {
-  for (const char* name : {"--op", "--pattern", "--transport", "--qps", "--imm", "--duration",
-                           "--series", "--all", "--service", "--selective-repeat", "--peer"})
+  for (const char* name :
+       {"--op", "--pattern", "--transport", "--qps", "--imm", "--duration", "--series", "--all",
+        "--service", "--selective-repeat", "--peer", "--verify"})
     if (given.has(name)) return refuse(name, "does not go with --cm, whose peer is `rping -s`");
   const std::uint32_t size = options.options.config.size;
   constexpr std::uint32_t kShortest = 17;  // rping's own limit: its text with a number
@@ -193,7 +195,7 @@ Result<void> check_device(const Given& given, const PerfCommand& options) {
     return refuse("--token", "expected the token that `roce-endpoint serve` prints");
   if (options.endpoint.address.empty())
     return refuse("--address", "expected this port's address in the network of the device");
-  for (const char* name : {"--selective-repeat", "--service"})
+  for (const char* name : {"--selective-repeat", "--service", "--verify"})
     if (given.has(name)) return refuse(name, "goes with --peer IP, not with a device");
   if (options.options.config.qp.rate_control == transport::RateControl::dcqcn)
     return refuse("--rate-control", "the device's own CNPs and rates apply there: fixed only");
@@ -379,14 +381,24 @@ Result<void> run_simulated(PerfCommand& command, const sim::PerfConfig& config) 
   return capture.write(command.pcap);
 }
 
+/// Returns what was checked, where that is not all.
+std::string verified_line(Verify verify) {
+  if (verify == Verify::all) return {};
+  return fmt::format("Checked: each packet's ICRC and each message's length; the bytes of {}\n",
+                     verify == Verify::sampled ? "one message in 16" : "no message");
+}
+
 Result<void> run_live(PerfCommand& command, const sim::PerfConfig& config,
                       const std::atomic<bool>& stop) {
   auto series = PerfSeries::open(command.series);
   if (!series) return std::unexpected(series.error());
   const auto run = [&](const PerfMeasure& measure) { return run_sizes(command, config, measure); };
+  command.peer.verify =
+      static_cast<Verify>(std::ranges::find(kVerifyNames, command.verify) - kVerifyNames.begin());
   auto ran =
       run_in_real_time(command.endpoint, command.peer, command.latency(), *series, stop, run);
   report_at_end(series->close());
+  if (ran && !command.json) print_report(verified_line(command.peer.verify));
   return ran;
 }
 
@@ -454,6 +466,10 @@ void add_port_options(app::Options& list, PerfCommand& options) {
            "RDMA device");
   list.add("--data", app::text(options.data), "FILE",
            "the messages carry this file, once, in place of a pattern");
+  list.add("--verify", app::choice(options.verify, {kVerifyNames.begin(), kVerifyNames.end()}),
+           "WHAT",
+           "messages that both sides compare byte by byte: all, sampled (one in 16) or none; the "
+           "ICRC of each packet is always checked");
   list.add("--token", app::text(options.peer.token), "T", "token of that roce-endpoint");
   list.add("--cm", app::text(options.peer.cm), "HOST:SERVICE",
            "instead of --peer: `rping -s` there, or another `respond --cm SERVICE`; measures whole "

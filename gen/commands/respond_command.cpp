@@ -38,9 +38,10 @@ struct RespondOptions {
 std::string text_of(const SessionReport& session) {
   const ServerStats& found = session.stats;
   return fmt::format(
-      "{} connections: {} messages checked, {} wrong; {} received, {} duplicate and {} packets "
+      "{} connections: {} messages{} checked, {} wrong; {} received, {} duplicate and {} packets "
       "out of sequence{}{}{}\n",
-      session.connections, found.checked, found.wrong,
+      session.connections, found.checked,
+      session.compared < found.checked ? fmt::format(", {}", session.compared) : "", found.wrong,
       format_bytes(static_cast<double>(session.bytes)), found.duplicates, found.out_of_sequence,
       found.dropped > 0 ? fmt::format("; {} of incomplete messages dropped", found.dropped) : "",
       session.broken > 0 ? fmt::format("; {} broken", session.broken) : "",
@@ -51,6 +52,7 @@ std::string json_of(const SessionReport& session, const FramePortCounters& port)
   const ServerStats& found = session.stats;
   return report::json_line("longwire.respond_session", {{"connections", session.connections},
                                                         {"checked", found.checked},
+                                                        {"compared", session.compared},
                                                         {"wrong", found.wrong},
                                                         {"bytes", session.bytes},
                                                         {"duplicates", found.duplicates},

@@ -12,6 +12,7 @@
 
 #include "gen/perf/report/perf_report.h"
 #include "gen/perf/session/handover_link.h"
+#include "gen/perf/session/payload_pattern.h"
 #include "gen/rdma/clock.h"
 #include "gen/rdma/device.h"
 #include "gen/rdma/region.h"

@@ -8,6 +8,7 @@
 
 #include "analysis/sequence_tracker.h"
 #include "gen/perf/session/handover_link.h"
+#include "gen/perf/session/payload_pattern.h"
 #include "gen/rdma/device.h"
 #include "gen/rdma/record_ring.h"
 #include "gen/rdma/region.h"

@@ -110,14 +110,20 @@ FrameLayout layout_of(const FrameFields& fields, std::size_t payload_length) noe
 void compose(const FrameFields& fields, Bytes payload, MutableBytes out) noexcept {
   const FrameLayout layout = layout_of(fields, payload.size());
   assert(out.size() == layout.size);
+  if (!payload.empty()) std::memcpy(out.data() + layout.payload, payload.data(), payload.size());
+  compose_around(fields, layout, out);
+}
+
+void compose_around(const FrameFields& fields, const FrameLayout& layout,
+                    MutableBytes out) noexcept {
+  assert(out.size() == layout.size);
   write_link(fields, out);
   fields.encapsulation == Encapsulation::ipv4 ? write_ipv4(fields, layout, out)
                                               : write_ipv6(fields, layout, out);
   if (has_udp(fields)) write_udp(fields, layout, out);
   write_transport(fields, layout, out);
-  if (!payload.empty()) std::memcpy(out.data() + layout.payload, payload.data(), payload.size());
-  std::fill_n(out.begin() + static_cast<std::ptrdiff_t>(layout.payload + payload.size()),
-              layout.pad, std::byte{0});
+  std::fill_n(out.begin() + static_cast<std::ptrdiff_t>(layout.icrc - layout.pad), layout.pad,
+              std::byte{0});
   const Bytes covered = out.subspan(layout.network, layout.icrc - layout.network);
   wire::store_icrc(out.subspan(layout.icrc, wire::kIcrcSize),
                    wire::icrc(fields.encapsulation, covered, layout.bth - layout.network));

@@ -38,6 +38,9 @@ FrameLayout layout_of(const FrameFields& fields, std::size_t payload_length) noe
 /// A CNP's 16 zero bytes are its payload.
 void compose(const FrameFields& fields, Bytes payload, wire::MutableBytes out) noexcept;
 std::vector<std::byte> compose(const FrameFields& fields, Bytes payload);
+/// As compose(), around a payload that is in `out` already. `layout` is layout_of() of both.
+void compose_around(const FrameFields& fields, const FrameLayout& layout,
+                    wire::MutableBytes out) noexcept;
 
 /// Replaces an IP address. Without `from`, it replaces every address.
 struct AddressChange {

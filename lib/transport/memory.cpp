@@ -7,26 +7,40 @@
 namespace lw::transport {
 
 Memory::Memory(Kind kind, std::uint64_t va, std::uint64_t size, std::uint32_t r_key)
-    : range_(va, size), r_key_(r_key) {
-  if (kind == Kind::real && size > 0) bytes_.resize(size);
+    : range_(va, size), r_key_(r_key), has_bytes_(kind == Kind::real && size > 0) {
+  if (has_bytes_) bytes_.resize(size);
+}
+
+Memory::Memory(MemoryContent& content, std::uint64_t va, std::uint64_t size, std::uint32_t r_key)
+    : range_(va, size), r_key_(r_key), has_bytes_(size > 0), content_(&content) {}
+
+void Memory::read(std::uint64_t va, std::span<std::byte> out) noexcept {
+  if (out.empty()) return;
+  const auto from = bytes(va, out.size());
+  if (!from.empty()) {
+    std::memcpy(out.data(), from.data(), out.size());
+  } else if (content_ != nullptr && holds(va, out.size())) {
+    content_->read(va, out);
+  } else {
+    std::memset(out.data(), 0, out.size());
+  }
 }
 
 PayloadSlot Memory::copy_out(std::uint64_t va, std::uint32_t length, PayloadStore& store) {
   const PayloadSlot slot = store.take();
-  const auto to = store.bytes(slot, length);
-  const auto from = bytes(va, length);
-  if (from.empty()) {
-    std::memset(to.data(), 0, to.size());
-  } else {
-    std::memcpy(to.data(), from.data(), to.size());
-  }
+  read(va, store.bytes(slot, length));
   return slot;
 }
 
 void Memory::copy_in(std::uint64_t va, PayloadSlot slot, std::uint32_t length,
                      PayloadStore& store) {
+  const wire::Bytes from = store.content(slot, length);
   const auto to = bytes(va, length);
-  if (!to.empty()) std::memcpy(to.data(), store.bytes(slot, length).data(), to.size());
+  if (!to.empty()) {
+    std::memcpy(to.data(), from.data(), to.size());
+  } else if (content_ != nullptr && holds(va, length)) {
+    content_->write(va, from);
+  }
 }
 
 std::uint64_t Memory::load(std::uint64_t va) noexcept {

@@ -4,75 +4,38 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "core/address_range.h"
 #include "core/huge_pages.h"
 #include "transport/fifo.h"
 #include "transport/packet.h"
+#include "transport/payload_store.h"
 #include "transport/qp_config.h"
 #include "transport/work.h"
 #include "wire/aeth.h"
 
 namespace lw::transport {
 
-/// Payloads in flight, with a count of holders: dropping a packet releases its slot, copying it
-/// retains the slot. Slot 0 means no payload and needs neither. One thread.
-class PayloadStore {
+/// The bytes of a region that are computed when they are read, and examined when they are written,
+/// instead of stored. Addresses are those of the region, inside of which each access is.
+class MemoryContent {
  public:
-  static constexpr std::size_t kLargest = 4096;  // bytes, the largest path MTU
+  MemoryContent() = default;
+  MemoryContent(const MemoryContent&) = delete;
+  MemoryContent& operator=(const MemoryContent&) = delete;
+  virtual ~MemoryContent() = default;
 
-  /// Returns a slot for at most kLargest bytes, with one holder.
-  PayloadSlot take() {
-    if (free_.empty()) {
-      slots_.push_back(std::make_unique<Slot>());
-      free_.push_back(static_cast<PayloadSlot>(slots_.size()));
-    }
-    const PayloadSlot slot = free_.back();
-    free_.pop_back();
-    at(slot).holders = 1;
-    return slot;
-  }
-  void retain(PayloadSlot slot) noexcept {
-    if (slot != 0) ++at(slot).holders;
-  }
-  void release(PayloadSlot slot) {
-    if (slot == 0) return;
-    assert(at(slot).holders > 0);
-    if (--at(slot).holders == 0) free_.push_back(slot);
-  }
-  [[nodiscard]] std::span<std::byte> bytes(PayloadSlot slot, std::size_t length) noexcept {
-    assert(length <= kLargest);
-    return {at(slot).bytes, length};
-  }
-  /// Slots with a holder: 0 when no packet is in flight; otherwise a slot has leaked.
-  [[nodiscard]] std::size_t in_use() const noexcept { return slots_.size() - free_.size(); }
-  /// Frees the memory of the slots if no packet is in flight.
-  void trim() {
-    if (in_use() > 0) return;
-    slots_.clear();
-    free_.clear();
-    slots_.shrink_to_fit();
-    free_.shrink_to_fit();
-  }
-
- private:
-  struct Slot {
-    std::uint32_t holders = 0;
-    std::byte bytes[kLargest];
-  };
-  Slot& at(PayloadSlot slot) noexcept { return *slots_[slot - 1]; }
-
-  std::vector<std::unique_ptr<Slot>> slots_;
-  std::vector<PayloadSlot> free_;
+  /// Writes the bytes at `va` into `out`.
+  virtual void read(std::uint64_t va, std::span<std::byte> out) noexcept = 0;
+  /// Takes bytes that arrived for `va`.
+  virtual void write(std::uint64_t va, std::span<const std::byte> bytes) = 0;
 };
 
 /// A registered memory region: the local buffers of QPs, and what their peers read and write. Real
 /// memory stores every byte. Virtual memory has only a size (an atomic reads 0), so that simulating
-/// terabytes costs nothing.
+/// terabytes costs nothing. A region with a MemoryContent computes its bytes.
 ///
 /// Every access is checked here, also those of the owner: one that is not inside the region reads
 /// no byte of it and writes nothing.
@@ -84,7 +47,10 @@ class Memory {
   /// pages that are all touched: a page's first use takes 10 us, which a run must not wait for.
   /// Throws std::bad_alloc.
   Memory(Kind kind, std::uint64_t va, std::uint64_t size, std::uint32_t r_key);
+  /// The same addresses, whose bytes are those of `content`, which outlives the memory.
+  Memory(MemoryContent& content, std::uint64_t va, std::uint64_t size, std::uint32_t r_key);
 
+  /// True if the memory stores its bytes.
   [[nodiscard]] bool real() const noexcept { return !bytes_.empty(); }
   [[nodiscard]] std::uint64_t va() const noexcept { return range_.first(); }
   [[nodiscard]] std::uint64_t size() const noexcept { return range_.size(); }
@@ -99,21 +65,25 @@ class Memory {
     return length == 0 || (r_key == r_key_ && holds(va, length));
   }
 
-  /// Returns the bytes [va, va + length). Empty for virtual memory, and if they are not all in the
-  /// region.
+  /// Returns the bytes [va, va + length). Empty if the memory does not store bytes, and if they are
+  /// not all in the region.
   [[nodiscard]] std::span<std::byte> bytes(std::uint64_t va, std::uint64_t length) noexcept {
     if (!real()) return {};
     return range_.part(bytes_, va, length);
   }
 
-  /// Copies [va, va + length) into a new slot of `store`: zeros if they are not all in the region.
-  /// Returns 0 for virtual memory or length 0.
+  /// Writes [va, va + out.size()) into `out`: zeros if they are not all in the region, or not
+  /// stored.
+  void read(std::uint64_t va, std::span<std::byte> out) noexcept;
+  /// Copies [va, va + length) into a slot of `store`, or lends it, if the store does: zeros if they
+  /// are not all in the region. Returns 0 for virtual memory or length 0.
   PayloadSlot snapshot(std::uint64_t va, std::uint32_t length, PayloadStore& store) {
-    return real() && length > 0 ? copy_out(va, length, store) : 0;
+    if (!has_bytes_ || length == 0) return 0;
+    return store.lends() ? store.lend(PayloadView(*this, va, length)) : copy_out(va, length, store);
   }
   /// Stores a packet's payload, unless the memory is virtual or the payload has no bytes.
   void store(std::uint64_t va, PayloadSlot slot, std::uint32_t length, PayloadStore& store) {
-    if (real() && slot != 0 && length > 0) copy_in(va, slot, length, store);
+    if (has_bytes_ && slot != 0 && length > 0) copy_in(va, slot, length, store);
   }
 
   /// The eight bytes at va in host byte order, for atomics; 0 outside the region.
@@ -126,7 +96,9 @@ class Memory {
 
   AddressRange range_;
   std::uint32_t r_key_;
-  HugeVector<std::byte> bytes_;  // empty: virtual
+  bool has_bytes_;                    // stored or computed
+  MemoryContent* content_ = nullptr;  // null: stored, or virtual
+  HugeVector<std::byte> bytes_;       // empty: virtual or computed
 };
 
 /// Reason why a request packet isn't executed.

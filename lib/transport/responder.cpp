@@ -104,9 +104,9 @@ void Responder::keep(const Packet& packet, Sequence s) {
   if (waiting_ == 0) arrived_.slide(expected_);
   if (!arrived_.test(s)) {
     make_room(s);
-    store_.retain(packet.data);
     arrived_.set(s);
     place_of(s) = packet;
+    place_of(s).data = store_.keep(packet.data, packet.payload);
     ++waiting_;
   }
   ++counters_.sequence_naks;

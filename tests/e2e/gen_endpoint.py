@@ -289,7 +289,7 @@ class OverOneWire(Endpoints):
         west, east = self.wire()
         there = self.start(GEN, 'respond', '--port', east, '--memory', '1MiB')
         for options, why in ((('--service', '1'), 'port 18515 is served here'),
-                             (('-s', '8MiB'), "doesn't hold")):
+                             (('--pattern', 'lat', '-s', '8MiB'), "doesn't hold")):
             client = self.start(GEN, 'perf', '--port', west, '--peer', '198.18.0.2', *options)
             _, err = client.communicate(timeout=TIMEOUT)
             self.assertEqual(client.returncode, 1, err)

@@ -36,8 +36,9 @@ class LyingResponder final : public gen::FrameChannel {
     take(*roce::parse(roce::open_envelope(frame)));
     return 1;
   }
-  void send(const roce::FrameFields& /*fields*/, wire::Bytes payload) override {
-    asked_.assign(payload.begin(), payload.end());
+  void send(const roce::FrameFields& /*fields*/, const transport::PayloadView& payload) override {
+    asked_.resize(payload.size());
+    payload.write_to(asked_);
   }
   Result<void> flush() override { return {}; }
 

@@ -32,10 +32,10 @@ class Endpoints(unittest.TestCase):
         return out
 
     @contextlib.contextmanager
-    def box(self, name, profile, *options):
+    def box(self, name, profile, *options, capacity=SMALL):
         """A roce-impair; yields the sockets of its two sides."""
         at = self.folder
-        (at / f'{name}.toml').write_text(profile + SMALL)
+        (at / f'{name}.toml').write_text(profile + capacity)
         west, east = f'memif:{at}/{name}-west', f'memif:{at}/{name}-east'
         impair = self.start(IMPAIR, 'run', at / f'{name}.toml', '--west', west + ',server',
                             '--east', east + ',server', '--json', *options)

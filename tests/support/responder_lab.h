@@ -37,8 +37,9 @@ class TestChannel final : public gen::FrameChannel {
     }
     return frames.size();
   }
-  void send(const roce::FrameFields& fields, wire::Bytes payload) override {
-    sent.push_back({fields, {payload.begin(), payload.end()}});
+  void send(const roce::FrameFields& fields, const transport::PayloadView& payload) override {
+    sent.push_back({fields, std::vector<std::byte>(payload.size())});
+    payload.write_to(sent.back().payload);
   }
   Result<void> flush() override { return {}; }
 

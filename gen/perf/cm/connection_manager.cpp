@@ -82,7 +82,11 @@ Connected ActiveSide::connect(const Call& call, const SessionParams& params,
   ids_[call.qpn] = ids;
   Connected connected{.params = session_params_of(params, call.qpn)};
   if (const auto remote = read_remote_memory(call.reply.data)) connected.remote = *remote;
-  connected.connection = &endpoint_.add(qp, MemoryLayout::region(params), config_.peer);
+  connected.connection =
+      &endpoint_.add(qp,
+                     Connection::Region::of(Side::client, call.qpn, call.qpn, params,
+                                            PatternMemory::Numbers::counted),
+                     config_.peer);
   endpoint_.send_management(to_mad(CmMessage::rtu, call.comm_id, ids), config_.peer);
   return connected;
 }
@@ -239,7 +243,11 @@ void PassiveSide::reject(std::uint64_t transaction, const CmIds& ids, const std:
 }
 
 Parsed<SessionParams> PassiveSide::params_of(const ConnectRequest& request) const {
-  if (!is_rping(request)) return read_session_params(request.data);
+  if (!is_rping(request)) {
+    auto params = read_session_params(request.data);
+    if (params) params->computed = params->computable();
+    return params;
+  }
   if (request.transport != wire::Transport::rc) return std::unexpected("rping needs RC");
   return ping_params(PingServer::kLongest);
 }
@@ -300,6 +308,13 @@ void PassiveSide::reply(const ConnectRequest& request, const SessionParams& para
   half_open_.add(std::move(added));
 }
 
+Connection::Region PassiveSide::region_of(const HalfOpen& opened) {
+  const auto numbers =
+      opened.params.lossy() ? PatternMemory::Numbers::in_message : PatternMemory::Numbers::counted;
+  return Connection::Region::of(Side::responder, opened.qpn, opened.request.qp.qpn, opened.params,
+                                numbers);
+}
+
 void PassiveSide::open(const HalfOpen& confirmed) {
   const HalfOpen opened = confirmed;
   half_open_.remove(confirmed);
@@ -308,7 +323,7 @@ void PassiveSide::open(const HalfOpen& confirmed) {
   if (const auto room = check_room(cost); !room)
     return reject(opened.qpn, ids, room.error(), opened.peer);
   const auto qp = qp_of(opened.request, opened.params, opened.qpn, config_.dcqcn);
-  Connection& connection = endpoint_.add(qp, MemoryLayout::region(opened.params), opened.peer);
+  Connection& connection = endpoint_.add(qp, region_of(opened), opened.peer);
   Served& served = connections_[opened.id];
   served = {.service = nullptr, .qpn = opened.qpn, .memory = cost, .reply = opened.reply};
   if (is_rping(opened.request)) {
@@ -353,6 +368,7 @@ void PassiveSide::close(std::map<PeerId, Served>::iterator served, bool gone) {
   Connection& connection = *endpoint_.find(served->second.qpn);
   const ServerStats stats = service.stats();
   report_.bytes += service.bytes();
+  report_.compared += service.compared();
   report_.stats += stats;
   report_.broken += connection.pair().broken() ? 1 : 0;
   report_.gone += gone ? 1 : 0;

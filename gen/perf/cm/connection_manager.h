@@ -66,8 +66,9 @@ struct SessionReport {
   std::uint64_t connections = 0;
   std::uint64_t bytes = 0;  // received in SENDs and WRITEs
   ServerStats stats;
-  std::uint64_t broken = 0;  // connections whose QP went into the error state
-  std::uint64_t gone = 0;    // closed because no packet arrived any more
+  std::uint64_t compared = 0;  // messages of which each byte was compared
+  std::uint64_t broken = 0;    // connections whose QP went into the error state
+  std::uint64_t gone = 0;      // closed because no packet arrived any more
 };
 
 /// The passive side of connection management (IBTA vol. 1, 12.9.6). Replies to requests with the
@@ -129,6 +130,7 @@ class PassiveSide {
   void reject(std::uint64_t transaction, const CmIds& ids, const std::string& why,
               const OwnAddress& peer);
   /// Opens the connection, or rejects it. `confirmed` is no longer valid afterwards.
+  static Connection::Region region_of(const HalfOpen& opened);
   void open(const HalfOpen& confirmed);
   void end(const CmHeading& heading, const OwnAddress& peer);
   void remember_end(const PeerId& id, const MadBytes& drep);

@@ -92,8 +92,10 @@ Result<std::vector<Connected>> DeviceConnector::connect(const SessionParams& par
     Connected one{.params = params, .remote = {.va = its.va, .r_key = its.r_key}, .device = true};
     one.params.va = own.va;
     one.params.r_key = own.r_key;
-    one.connection =
-        &endpoint_.add(towards(*offer, own, its, qp), MemoryLayout::region(params), *device);
+    one.connection = &endpoint_.add(towards(*offer, own, its, qp),
+                                    Connection::Region::of(Side::client, own.qpn, own.qpn, params,
+                                                           PatternMemory::Numbers::slot),
+                                    *device);
     connected.push_back(one);
   }
   return connected;

@@ -31,6 +31,13 @@ Duration catch_up_of(const transport::QpConfig& config) noexcept {
                              : std::min(kMost, transport::transport_timeout(config.timeout) / 4);
 }
 
+transport::Memory memory_of(std::uint32_t qpn, std::uint64_t size, PatternMemory* pattern) {
+  const std::uint64_t va = MemoryLayout::va_of(qpn);
+  const std::uint32_t r_key = MemoryLayout::r_key_of(qpn);
+  if (pattern != nullptr) return {*pattern, va, size, r_key};
+  return {transport::Memory::Kind::real, va, size, r_key};
+}
+
 /// Returns true if the QP accepts the frame: it has the QP's transport (UD: also its Q_Key), or is
 /// a CNP.
 bool is_for(const transport::QpConfig& qp, const roce::Frame& frame) noexcept {
@@ -41,12 +48,21 @@ bool is_for(const transport::QpConfig& qp, const roce::Frame& frame) noexcept {
 
 }  // namespace
 
-Connection::Connection(transport::QpSet& qps, const transport::QpConfig& config,
-                       std::uint64_t region, const OwnAddress& peer, roce::FrameFields fields,
+Connection::Region Connection::Region::of(Side own, std::uint32_t qpn, std::uint32_t client_qpn,
+                                          const SessionParams& params,
+                                          PatternMemory::Numbers numbers) {
+  Region region{.size = MemoryLayout::region(params)};
+  if (params.computed)
+    region.pattern = std::make_unique<PatternMemory>(own, qpn, client_qpn, params, numbers);
+  return region;
+}
+
+Connection::Connection(transport::QpSet& qps, const transport::QpConfig& config, Region region,
+                       const OwnAddress& peer, roce::FrameFields fields,
                        transport::PayloadStore& store)
     : qps_(qps),
-      memory_(transport::Memory::Kind::real, MemoryLayout::va_of(config.qpn), region,
-              MemoryLayout::r_key_of(config.qpn)),
+      pattern_(std::move(region.pattern)),
+      memory_(memory_of(config.qpn, region.size, pattern_.get())),
       pair_(config, memory_, store),
       index_(qps.attach(pair_)),
       peer_(peer),
@@ -72,10 +88,10 @@ std::uint32_t Endpoint::reserve_qpn() noexcept {
   return last_qpn_;
 }
 
-Connection& Endpoint::add(const transport::QpConfig& config, std::uint64_t region,
+Connection& Endpoint::add(const transport::QpConfig& config, Connection::Region region,
                           const OwnAddress& peer) {
-  auto made =
-      std::make_unique<Connection>(*this, config, region, peer, channel_.fields_to(peer), store_);
+  auto made = std::make_unique<Connection>(*this, config, std::move(region), peer,
+                                           channel_.fields_to(peer), store_);
   made->last_heard_ = now_;
   by_index_.resize(qps());
   by_index_[made->index_] = made.get();
@@ -135,10 +151,7 @@ void Endpoint::receive(const roce::Frame& frame, Instant now) {
   if (sender_of(frame.envelope).ip != connection->peer_.ip) return;
   Packet packet = transport::read_packet(frame);
   if (packet.payload > transport::PayloadStore::kLargest) return;
-  if (packet.payload > 0) {
-    packet.data = store_.take();
-    std::ranges::copy(frame.payload, store_.bytes(packet.data, packet.payload).begin());
-  }
+  if (packet.payload > 0) packet.data = store_.lend(frame.payload);
   connection->last_heard_ = now;
   deliver(connection->index_, packet, now, false);
 }
@@ -171,7 +184,7 @@ void Endpoint::put_on_link(std::uint32_t qp, Draft& draft, Instant /*now*/) {
   if (packet.data == 0) {
     return channel_.send(fields, wire::Bytes(kCnp.zeros).first(packet.payload));
   }
-  channel_.send(fields, store_.bytes(packet.data, packet.payload));
+  channel_.send(fields, store_.view(packet.data, packet.payload));
   store_.release(packet.data);
 }
 
@@ -255,7 +268,11 @@ void PerfService::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/,
   if (done.operation == Operation::read_request) {
     // The READ's slot is free: the client has its message.
     if (params_.operation != Operation::read_request) return;
-    sent_pattern_.write(connection_.memory().bytes(layout_.outbox(read_), params_.size), read_);
+    if (auto* pattern = connection_.pattern()) {
+      pattern->fill();
+    } else {
+      sent_pattern_.write(connection_.memory().bytes(layout_.outbox(read_), params_.size), read_);
+    }
     ++read_;
     return;
   }
@@ -267,22 +284,36 @@ void PerfService::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/,
 
 void PerfService::check(const Completion& arrival) {
   bytes_ += arrival.length;
-  const bool right =
-      arrival.length == params_.size && arrival.operation == params_.operation && is_whole(arrival);
-  if (!right) ++wrong_;
+  const bool whole = is_whole(arrival);
+  if (!whole || arrival.length != params_.size || arrival.operation != params_.operation) ++wrong_;
 }
 
-/// Checks each byte of a message, and clears its slot. The messages of a reliable connection arrive
-/// in order. On a lossy one any message may arrive next, and all WRITEs use the first slot.
+/// Returns true if each byte of a message is right, as far as the client wants it to be verified.
 bool PerfService::is_whole(const Completion& arrival) {
+  auto* pattern = connection_.pattern();
+  if (pattern == nullptr) return is_stored_whole(arrival);
+  const PatternMemory::Found found = pattern->take();
+  if (params_.lossy() && found.right && !is_new(found.number)) ++copies_;
+  return found.right;
+}
+
+/// Counts the number of a message that may have been lost. Returns true if it came first now.
+bool PerfService::is_new(std::uint64_t number) {
+  return numbers_.take(number).kind != analysis::Arrival::Kind::duplicate;
+}
+
+/// Checks a message in memory, and clears its slot. The messages of a reliable connection arrive
+/// in order. On a lossy one any message may arrive next, and all WRITEs use the first slot.
+bool PerfService::is_stored_whole(const Completion& arrival) {
   const bool lossy = params_.lossy();
   const std::uint64_t place = !lossy                                 ? arrived_
                               : arrival.operation == Operation::send ? arrival.id
                                                                      : 0;
   const auto message = connection_.memory().bytes(layout_.inbox(place), params_.size);
   const std::uint64_t number = lossy ? PayloadPattern::number_of(message) : arrived_;
-  const bool whole = received_pattern_.holds(message, number);
-  if (lossy && whole && numbers_.take(number).kind == analysis::Arrival::Kind::duplicate) ++copies_;
+  const bool whole =
+      !verifies(params_.verify, arrived_) || received_pattern_.holds(message, number);
+  if (lossy && whole && !is_new(number)) ++copies_;
   if (!params_.read_back) PayloadPattern::clear(message);
   return whole;
 }
@@ -296,6 +327,12 @@ void PerfService::echo(Instant now) {
                     .remote_va = params_.va,
                     .r_key = params_.r_key},
                    now);
+}
+
+std::uint64_t PerfService::compared() const noexcept {
+  return params_.computable() || params_.echo || params_.read_back
+             ? verified_of(params_.verify, arrived_)
+             : stats().checked;
 }
 
 ServerStats PerfService::stats() const noexcept {

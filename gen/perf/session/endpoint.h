@@ -10,6 +10,7 @@
 
 #include "analysis/sequence_tracker.h"
 #include "gen/perf/session/frame_port.h"
+#include "gen/perf/session/pattern_memory.h"
 #include "gen/perf/session/session_params.h"
 #include "nic/clock.h"
 #include "nic/idle.h"
@@ -24,9 +25,18 @@ struct EndpointOptions;
 /// encapsulation, that all its frames share.
 class Connection {
  public:
-  /// Attaches the QP to `qps` and detaches it at the end. `qps` and `store` outlive it. The region
-  /// of `region` bytes begins at MemoryLayout::va_of(config.qpn).
-  Connection(transport::QpSet& qps, const transport::QpConfig& config, std::uint64_t region,
+  /// A connection's region of `size` bytes, which begins at MemoryLayout::va_of(qpn): computed by
+  /// `pattern`, or stored if that is null.
+  struct Region {
+    std::uint64_t size = 0;
+    std::unique_ptr<PatternMemory> pattern = nullptr;
+    /// The region that `params` ask for. Arguments: those of PatternMemory.
+    static Region of(Side own, std::uint32_t qpn, std::uint32_t client_qpn,
+                     const SessionParams& params, PatternMemory::Numbers numbers);
+  };
+
+  /// Attaches the QP to `qps` and detaches it at the end. `qps` and `store` outlive it.
+  Connection(transport::QpSet& qps, const transport::QpConfig& config, Region region,
              const OwnAddress& peer, roce::FrameFields fields, transport::PayloadStore& store);
   ~Connection() { qps_.detach(index_); }
   Connection(const Connection&) = delete;
@@ -43,6 +53,8 @@ class Connection {
   void run(transport::Application& application) noexcept { qps_.run(index_, application); }
 
   [[nodiscard]] transport::Memory& memory() noexcept { return memory_; }
+  /// Returns what computes the memory's bytes; null if they are stored.
+  [[nodiscard]] PatternMemory* pattern() noexcept { return pattern_.get(); }
   [[nodiscard]] const transport::QueuePair& pair() const noexcept { return pair_; }
   [[nodiscard]] const OwnAddress& peer() const noexcept { return peer_; }
   [[nodiscard]] std::uint32_t qpn() const noexcept { return pair_.config().qpn; }
@@ -52,6 +64,7 @@ class Connection {
  private:
   friend class Endpoint;
   transport::QpSet& qps_;
+  std::unique_ptr<PatternMemory> pattern_;
   transport::Memory memory_;
   transport::QueuePair pair_;
   std::uint32_t index_;  // of the QP among qps_
@@ -73,7 +86,8 @@ class Endpoint final : public transport::QpScheduler<Endpoint> {
   /// Returns a QP number that no connection has, from 0x11. It is new until all 24 bits are used.
   std::uint32_t reserve_qpn() noexcept;
   /// Adds a connection; config.qpn is a reserved one. The reference is valid until remove().
-  Connection& add(const transport::QpConfig& config, std::uint64_t region, const OwnAddress& peer);
+  Connection& add(const transport::QpConfig& config, Connection::Region region,
+                  const OwnAddress& peer);
   void remove(std::uint32_t qpn);
   [[nodiscard]] Connection* find(std::uint32_t qpn) noexcept;
   [[nodiscard]] std::size_t connections() const noexcept { return connections_.size(); }
@@ -113,7 +127,7 @@ class Endpoint final : public transport::QpScheduler<Endpoint> {
 
   FrameChannel& channel_;
   Instant now_ = nic::now();
-  transport::PayloadStore store_;
+  transport::PayloadStore store_{transport::PayloadStore::Sending::lends};
   std::vector<Connection*> by_index_;                                 // by index of the QP
   std::map<std::uint32_t, std::unique_ptr<Connection>> connections_;  // by QP number
   std::uint32_t last_qpn_ = 0x10;
@@ -166,6 +180,8 @@ class Service : public transport::Application {
   [[nodiscard]] virtual ServerStats stats() const noexcept = 0;
   /// Payload bytes of the received messages.
   [[nodiscard]] virtual std::uint64_t bytes() const noexcept = 0;
+  /// Received messages of which each byte was compared.
+  [[nodiscard]] virtual std::uint64_t compared() const noexcept { return stats().checked; }
 };
 
 /// The responder of perf: fills memory for READs, posts receives for SENDs, checks every byte of
@@ -180,11 +196,14 @@ class PerfService final : public Service {
 
   [[nodiscard]] ServerStats stats() const noexcept override;
   [[nodiscard]] std::uint64_t bytes() const noexcept override { return bytes_; }
+  [[nodiscard]] std::uint64_t compared() const noexcept override;
 
  private:
   void post_receive(std::uint64_t number);
   void check(const transport::Completion& arrival);
   [[nodiscard]] bool is_whole(const transport::Completion& arrival);
+  [[nodiscard]] bool is_stored_whole(const transport::Completion& arrival);
+  [[nodiscard]] bool is_new(std::uint64_t number);
   void echo(Instant now);
 
   Connection& connection_;

@@ -8,6 +8,7 @@
 #include "gen/arp/arp_responder.h"
 #include "roce/compose.h"
 #include "roce/frame.h"
+#include "transport/payload_store.h"
 
 namespace lw::gen {
 
@@ -25,7 +26,7 @@ class FrameChannel {
   /// of all frames. Errors: those of the channel.
   virtual Result<std::size_t> receive(const std::function<void(const roce::Frame&)>& take) = 0;
   /// Adds a frame to the burst. The burst is sent when it is full, and by flush().
-  virtual void send(const roce::FrameFields& fields, wire::Bytes payload) = 0;
+  virtual void send(const roce::FrameFields& fields, const transport::PayloadView& payload) = 0;
   /// Sends the burst. Errors: those of the channel.
   virtual Result<void> flush() = 0;
 

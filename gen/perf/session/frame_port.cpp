@@ -58,13 +58,16 @@ void FramePort::look_at(wire::Bytes bytes, const std::function<void(const roce::
   take(*frame);
 }
 
-void FramePort::send(const roce::FrameFields& fields, wire::Bytes payload) {
-  const wire::MutableBytes room = sender_.add(roce::layout_of(fields, payload.size()).size);
+/// The payload goes from where it is, or from what computes it, into the buffer.
+void FramePort::send(const roce::FrameFields& fields, const transport::PayloadView& payload) {
+  const roce::FrameLayout layout = roce::layout_of(fields, payload.size());
+  const wire::MutableBytes room = sender_.add(layout.size);
   if (room.empty()) {
     ++counters_.not_sent;
     return;
   }
-  roce::compose(fields, payload, room);
+  payload.write_to(room.subspan(layout.payload, payload.size()));
+  roce::compose_around(fields, layout, room);
   keep(room);
   ++waiting_;
   if (sender_.full()) (void)flush();

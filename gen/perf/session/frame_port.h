@@ -28,7 +28,7 @@ class FramePort final : public FrameChannel {
             capture::Writer* copy);
 
   Result<std::size_t> receive(const std::function<void(const roce::Frame&)>& take) override;
-  void send(const roce::FrameFields& fields, wire::Bytes payload) override;
+  void send(const roce::FrameFields& fields, const transport::PayloadView& payload) override;
   Result<void> flush() override;
 
   /// Resolves a neighbour's MAC address; sends a request every second. Errors (environment): no

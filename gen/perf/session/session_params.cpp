@@ -49,6 +49,7 @@ struct StatsData {
   Be64 checked, wrong, duplicates, out_of_sequence, cnps, dropped;
 };
 constexpr std::uint8_t kImmediate = 1, kEcho = 2, kSelective = 4, kReadBack = 8;
+constexpr unsigned kVerifyShift = 4, kVerifyMask = 3;  // two bits of the flags
 
 template <class Data>
 PrivateData to_bytes(const Data& data) noexcept {
@@ -114,6 +115,7 @@ Parsed<void> check(const SessionParams& params) {
   }
   if (!is_ours(params.operation) || !is_carried(params))
     return std::unexpected("this transport has no such operation, size or echo");
+  if (params.verify > Verify::none) return std::unexpected("an unknown way to verify");
   if (!is_sound_rate(params)) return std::unexpected("a rate control without a rate");
   return {};
 }
@@ -123,7 +125,8 @@ PrivateData to_private_data(const SessionParams& params) noexcept {
   data.operation.set(static_cast<std::uint8_t>(params.operation));
   data.flags.set(static_cast<std::uint8_t>(
       (params.immediate ? kImmediate : 0) | (params.echo ? kEcho : 0) |
-      (params.read_back ? kReadBack : 0) | (params.selective_repeat ? kSelective : 0)));
+      (params.read_back ? kReadBack : 0) | (params.selective_repeat ? kSelective : 0) |
+      static_cast<unsigned>(params.verify) << kVerifyShift));
   data.size.set(params.size);
   data.slots.set(params.slots);
   data.depth.set(params.depth);
@@ -157,19 +160,21 @@ Parsed<SessionParams> read_session_params(wire::Bytes bytes) {
   const auto* data = view_of<ParamsData>(bytes);
   if (data == nullptr)
     return std::unexpected("only roce-gen perf of the same version is served here");
-  const SessionParams params{.transport = static_cast<Transport>(data->transport.get()),
-                             .operation = static_cast<Operation>(data->operation.get()),
-                             .immediate = (data->flags.get() & kImmediate) != 0,
-                             .echo = (data->flags.get() & kEcho) != 0,
-                             .read_back = (data->flags.get() & kReadBack) != 0,
-                             .size = data->size.get(),
-                             .slots = data->slots.get(),
-                             .depth = data->depth.get(),
-                             .va = data->va.get(),
-                             .r_key = data->r_key.get(),
-                             .rate_control = static_cast<RateControl>(data->rate_control.get()),
-                             .rate_bps = data->rate_bps.get(),
-                             .selective_repeat = (data->flags.get() & kSelective) != 0};
+  const SessionParams params{
+      .transport = static_cast<Transport>(data->transport.get()),
+      .operation = static_cast<Operation>(data->operation.get()),
+      .immediate = (data->flags.get() & kImmediate) != 0,
+      .echo = (data->flags.get() & kEcho) != 0,
+      .read_back = (data->flags.get() & kReadBack) != 0,
+      .size = data->size.get(),
+      .slots = data->slots.get(),
+      .depth = data->depth.get(),
+      .va = data->va.get(),
+      .r_key = data->r_key.get(),
+      .rate_control = static_cast<RateControl>(data->rate_control.get()),
+      .rate_bps = data->rate_bps.get(),
+      .selective_repeat = (data->flags.get() & kSelective) != 0,
+      .verify = static_cast<Verify>(data->flags.get() >> kVerifyShift & kVerifyMask)};
   if (auto checked = check(params); !checked) return std::unexpected(checked.error());
   return params;
 }
@@ -202,76 +207,8 @@ std::uint32_t MemoryLayout::kept_packets(const SessionParams& params, std::uint3
 std::uint64_t MemoryLayout::cost(const SessionParams& params, std::uint32_t mtu) noexcept {
   constexpr std::uint64_t kOrder = std::uint64_t{800} << 10;  // analysis::SequenceTracker's gaps
   const std::uint64_t queued = kReceiveCost + (params.echo ? kEchoCost : 0);
-  return region(params) + kConnectionCost + params.depth * queued +
+  return (params.computed ? 0 : region(params)) + kConnectionCost + params.depth * queued +
          kept_packets(params, mtu) * kKeptPacketCost + (params.lossy() ? kOrder : 0);
-}
-
-namespace {
-
-constexpr std::size_t kWord = sizeof(std::uint64_t);
-
-/// Returns the size of the number at the start of a message.
-std::size_t head_of(std::size_t size) noexcept { return std::min(size, kWord); }
-
-/// SplitMix64's output function (G. Steele et al., OOPSLA 2014).
-std::uint64_t mixed(std::uint64_t x) noexcept {
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-  x = (x ^ x >> 27) * 0x94d049bb133111eb;
-  return x ^ x >> 31;
-}
-
-/// The words of a message after its number: a start value that depends on side, QP and message,
-/// then words that are different at each offset.
-class Words {
- public:
-  Words(std::uint64_t key, std::uint64_t number) noexcept
-      : word_(mixed(mixed(key) + number * 0x9e3779b97f4a7c15)) {}
-  std::uint64_t next() noexcept { return word_ += 0x9e3779b97f4a7c15; }
-
- private:
-  std::uint64_t word_;
-};
-
-void put_number(wire::MutableBytes head, std::uint64_t number) noexcept {
-  for (std::size_t i = head.size(); i-- > 0; number >>= 8)
-    head[i] = static_cast<std::byte>(number & 0xff);
-}
-
-}  // namespace
-
-void PayloadPattern::write(wire::MutableBytes message, std::uint64_t number) const noexcept {
-  const std::size_t head = head_of(message.size());
-  put_number(message.first(head), number);
-  Words words(key_, number);
-  for (std::size_t at = head; at < message.size(); at += kWord) {
-    const std::uint64_t word = words.next();
-    std::memcpy(message.data() + at, &word, std::min(kWord, message.size() - at));
-  }
-}
-
-std::uint64_t PayloadPattern::number_of(wire::Bytes message) noexcept {
-  std::uint64_t found = 0;
-  for (const std::byte b : message.first(head_of(message.size())))
-    found = found << 8 | static_cast<std::uint8_t>(b);
-  return found;
-}
-
-bool PayloadPattern::holds(wire::Bytes message, std::uint64_t number) const noexcept {
-  const std::size_t head = head_of(message.size());
-  const std::uint64_t mask = head == kWord ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * head) - 1;
-  if (((number_of(message) ^ number) & mask) != 0) return false;
-  Words words(key_, number);
-  for (std::size_t at = head; at < message.size(); at += kWord) {
-    const std::uint64_t word = words.next();
-    if (std::memcmp(message.data() + at, &word, std::min(kWord, message.size() - at)) != 0)
-      return false;
-  }
-  return true;
-}
-
-/// Doesn't write zeros, because a short message with number 0 consists of zeros.
-void PayloadPattern::clear(wire::MutableBytes slot) noexcept {
-  std::ranges::fill(slot, std::byte{0xff});
 }
 
 }  // namespace lw::gen

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/quantity.h"
@@ -16,6 +17,28 @@ namespace lw::gen {
 
 // The private data that perf and respond exchange in connection management messages: in network
 // byte order, after a magic number and a version, which must match.
+
+/// Which messages a receiver compares with what was sent. The ICRC of each packet is always
+/// checked.
+enum class Verify : std::uint8_t {
+  all,      // each byte of each message
+  sampled,  // each byte of one message in kSampled
+  none,     // only that each message is whole
+};
+inline constexpr std::uint64_t kSampled = 16;
+
+/// Returns true if message `number` in order is compared.
+constexpr bool verifies(Verify verify, std::uint64_t number) noexcept {
+  return verify == Verify::all || (verify == Verify::sampled && number % kSampled == 0);
+}
+/// Returns how many of `messages` of one QP are compared.
+constexpr std::uint64_t verified_of(Verify verify, std::uint64_t messages) noexcept {
+  if (verify == Verify::none) return 0;
+  return verify == Verify::all ? messages : (messages + kSampled - 1) / kSampled;
+}
+
+/// Names of the ways, indexed by their values.
+inline const std::array<std::string, 3> kVerifyNames = {"all", "sampled", "none"};
 
 /// Parameters of a connection, chosen by the client.
 struct SessionParams {
@@ -34,7 +57,15 @@ struct SessionParams {
   transport::RateControl rate_control = transport::RateControl::none;
   std::uint64_t rate_bps = 0;     // limit, or DCQCN's first rate
   bool selective_repeat = false;  // instead of go-back-N
+  Verify verify = Verify::all;
+  bool computed = false;  // of the own side: a PatternMemory holds the messages
 
+  /// Returns true if the messages need not be stored: each is made or checked once.
+  [[nodiscard]] bool computable() const noexcept {
+    return !echo && !read_back &&
+           (operation == wire::Operation::send || operation == wire::Operation::write ||
+            operation == wire::Operation::read_request);
+  }
   /// Returns true if messages may be lost. Then each message has a number and at least eight bytes.
   [[nodiscard]] bool lossy() const noexcept { return transport != wire::Transport::rc; }
   friend bool operator==(const SessionParams&, const SessionParams&) = default;
@@ -49,7 +80,7 @@ struct RemoteMemory {
 
 /// The responder's counters, in its DisconnectReply.
 struct ServerStats {
-  std::uint64_t checked = 0;          // messages received and checked, byte by byte
+  std::uint64_t checked = 0;          // messages received and checked as Verify says
   std::uint64_t wrong = 0;            // messages with wrong bytes among them
   std::uint64_t duplicates = 0;       // request packets; messages if lossy()
   std::uint64_t out_of_sequence = 0;  // request packets
@@ -97,9 +128,12 @@ class MemoryLayout {
   /// that may be outstanding. 0 with go-back-N. `mtu` in bytes.
   [[nodiscard]] static std::uint32_t kept_packets(const SessionParams& params,
                                                   std::uint32_t mtu) noexcept;
-  /// Returns the memory in bytes that a responder needs for a connection at most: the region, its
-  /// receives or echoes, the packets that it keeps, and what each connection has.
+  /// Returns the memory in bytes that a responder needs for a connection at most: the region unless
+  /// it is computed, its receives or echoes, the packets that it keeps, and what each connection
+  /// has.
   [[nodiscard]] static std::uint64_t cost(const SessionParams& params, std::uint32_t mtu) noexcept;
+  /// Bytes from one slot to the next.
+  [[nodiscard]] std::uint64_t stride() const noexcept { return size_; }
   [[nodiscard]] std::uint64_t inbox(std::uint64_t number = 0) const noexcept {
     return base_ + number % slots_ * size_ + grh_;
   }
@@ -120,31 +154,6 @@ class MemoryLayout {
     return (size * slots + kPage - 1) / kPage * kPage;
   }
   std::uint64_t base_, grh_, size_, slots_;
-};
-
-/// The side that filled a message.
-enum class Side : std::uint8_t { client, responder };
-
-/// The content of perf's messages, which the receiver checks byte by byte: the message's number in
-/// the first eight bytes (big-endian; shorter messages: its lowest bytes), then words that depend
-/// on side, QP, message and offset.
-class PayloadPattern {
- public:
-  /// `client_qpn`: the client's QP number, which both sides know.
-  PayloadPattern(Side side, std::uint32_t client_qpn) noexcept
-      : key_(std::uint64_t{client_qpn} << 8 | (side == Side::client ? 1U : 2U)) {}
-
-  /// Writes a message.
-  void write(wire::MutableBytes message, std::uint64_t number) const noexcept;
-  /// Returns the number in a message.
-  [[nodiscard]] static std::uint64_t number_of(wire::Bytes message) noexcept;
-  /// Returns true if the bytes are those of message `number`.
-  [[nodiscard]] bool holds(wire::Bytes message, std::uint64_t number) const noexcept;
-  /// Overwrites a slot, so that an old message is not taken for a new one.
-  static void clear(wire::MutableBytes slot) noexcept;
-
- private:
-  std::uint64_t key_;
 };
 
 }  // namespace lw::gen

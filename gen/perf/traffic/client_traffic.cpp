@@ -30,7 +30,9 @@ bool ClientConnection::post(Instant now) {
   const bool atomic = fetches_word();
   const bool read = params_.operation == Operation::read_request;
   if (carries()) fill(n);
-  if (read || params_.echo) PayloadPattern::clear(memory(layout_.inbox(n)));
+  const bool comes_here = read || params_.echo;
+  if (comes_here && connection_.pattern() == nullptr)
+    PayloadPattern::clear(memory(layout_.inbox(n)));
   const bool taken = connection_.post({.id = n,
                                        .operation = params_.operation,
                                        .immediate = params_.immediate,
@@ -48,6 +50,7 @@ bool ClientConnection::post(Instant now) {
 }
 
 void ClientConnection::fill(std::uint64_t n) {
+  if (auto* pattern = connection_.pattern()) return pattern->fill();
   if (data_.empty()) return sent_pattern_.write(memory(layout_.outbox(n)), n);
   const auto part = data_.subspan(n * params_.size, length_of(n));
   std::ranges::copy(part, memory(layout_.outbox(n)).begin());
@@ -70,6 +73,8 @@ void ClientConnection::post_receive() { connection_.post(layout_.receive(0)); }
 bool ClientConnection::right(const Completion& done) {
   if (fetches_word()) return done.original == done.id;
   if (params_.operation != Operation::read_request) return true;
+  if (auto* pattern = connection_.pattern()) return pattern->take().right;
+  if (!verifies(params_.verify, done.id)) return true;
   const std::uint64_t number = device_ ? done.id % params_.slots : done.id;
   return received_pattern_.holds(memory(layout_.inbox(done.id)), number);
 }

@@ -24,8 +24,13 @@ class PerfClient {
   /// `endpoint`, `connector`, `stop` (ends a run early), `series` and `data` (see Connected) must
   /// outlive it.
   PerfClient(Endpoint& endpoint, Connector& connector, const std::atomic<bool>& stop,
-             PerfSeries& series, std::span<const std::byte> data)
-      : endpoint_(endpoint), connector_(connector), stop_(stop), series_(series), data_(data) {}
+             PerfSeries& series, std::span<const std::byte> data, Verify verify)
+      : endpoint_(endpoint),
+        connector_(connector),
+        stop_(stop),
+        series_(series),
+        data_(data),
+        verify_(verify) {}
 
   /// Keeps as many messages outstanding as the windows allow. Requires iterations >= 1.
   Result<ClientResult> bandwidth(const sim::PerfConfig& config);
@@ -36,6 +41,7 @@ class PerfClient {
   Result<ClientResult> rping(const sim::PerfConfig& config);
 
  private:
+  [[nodiscard]] SessionParams verified(SessionParams params) const noexcept;
   template <class Kind>
   Result<void> move(Kind& traffic);
   template <class Kind>
@@ -46,6 +52,7 @@ class PerfClient {
   const std::atomic<bool>& stop_;
   PerfSeries& series_;
   std::span<const std::byte> data_;
+  Verify verify_;
 };
 
 /// Returns the parameters of one connection. It is as deep as the send window and has as many
@@ -127,13 +134,20 @@ Result<ClientResult> PerfClient::run(const sim::PerfConfig& config, const Sessio
   return result;
 }
 
+/// Adds how the messages are verified, and whether they need memory.
+SessionParams PerfClient::verified(SessionParams params) const noexcept {
+  params.verify = verify_;
+  params.computed = params.computable() && data_.empty();
+  return params;
+}
+
 Result<ClientResult> PerfClient::bandwidth(const sim::PerfConfig& config) {
   SessionParams params = session_params_of(config, false);
   // A device acknowledges a message before its program has checked it. With twice the slots, a slot
   // is not used again before the program has posted the next receive.
   if (connector_.to_device() && params.immediate) params.slots = 2 * params.depth;
   if (!data_.empty()) params.slots = static_cast<std::uint32_t>(config.iterations);
-  return run<BandwidthTraffic>(config, params);
+  return run<BandwidthTraffic>(config, verified(params));
 }
 
 Result<ClientResult> PerfClient::latency(const sim::PerfConfig& config) {
@@ -145,6 +159,7 @@ Result<ClientResult> PerfClient::latency(const sim::PerfConfig& config) {
   SessionParams params = session_params_of(one, echo);
   params.depth = params.slots = 1;
   params.read_back = config.read_back;
+  params = verified(params);
   return config.read_back ? run<ReadBackTraffic>(one, params) : run<LatencyTraffic>(one, params);
 }
 
@@ -214,6 +229,7 @@ PerfOutcome outcome_of(ClientResult result, const EndpointOptions& options, cons
   outcome.where = {{"port", options.port},
                    {"peer", peer.name()},
                    {"transport", wire::name_of(result.transport)},
+                   {"verify", kVerifyNames[static_cast<std::size_t>(peer.verify)]},
                    {"wrong", result.wrong},
                    {"bad_icrc", port.bad_icrc},
                    {"frames_not_sent", port.not_sent}};
@@ -284,7 +300,7 @@ Result<void> run_in_real_time(const EndpointOptions& options, const PeerOptions&
   const auto connector = *service ? managed_connector(options, peer, **service, **context, stop)
                                   : device_connector(options, peer, **context, stop);
   if (!connector) return std::unexpected(connector.error());
-  PerfClient client((*context)->endpoint(), **connector, stop, series, peer.data);
+  PerfClient client((*context)->endpoint(), **connector, stop, series, peer.data, peer.verify);
   const auto measure = [&](const sim::PerfConfig& asked) -> Result<PerfOutcome> {
     const auto config = with_rate(asked, **context, options.port);
     if (!config) return std::unexpected(config.error());

@@ -18,6 +18,7 @@ struct PeerOptions {
   std::string cm;     // HOST:SERVICE of a program that uses rdma_cm; replaces `ip`
   std::string mac;    // empty: resolved
   std::vector<std::byte> data;  // contents of the messages to a device; empty: a pattern
+  Verify verify = Verify::all;
   [[nodiscard]] const std::string& name() const noexcept { return cm.empty() ? ip : cm; }
   /// Returns true if the peer's QPs belong to a device, and roce-endpoint hands them over.
   [[nodiscard]] bool device() const noexcept {

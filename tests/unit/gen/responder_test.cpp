@@ -21,6 +21,13 @@ SessionParams sends(std::uint32_t size, std::uint32_t slots, std::uint32_t depth
   return {.operation = Operation::send, .size = size, .slots = slots, .depth = depth};
 }
 
+/// A session of one message of `size` bytes that the responder stores.
+SessionParams stored(std::uint32_t size) {
+  SessionParams params = sends(size, 1, 1);
+  params.echo = true;
+  return params;
+}
+
 roce::FrameFields request_frame(ResponderLab& lab, std::uint8_t opcode, std::uint32_t number = 0) {
   roce::FrameFields fields = ResponderLab::fields_from(1, opcode, lab.reply.qp.qpn);
   fields.bth.psn = lab.reply.qp.first_psn + number;
@@ -43,6 +50,14 @@ TEST(Responder, refuses_a_region_whose_size_wraps_around) {
   }
   EXPECT_EQ(lab.side.half_open(), 0u);
   EXPECT_TRUE(lab.ask(2, sends(64, 2, 2)));
+}
+
+TEST(Responder, needs_no_memory_for_messages_that_it_does_not_store) {
+  ResponderLab lab(kMemory);
+  EXPECT_FALSE(lab.ask(1, stored(40u << 20)));
+  ASSERT_TRUE(lab.ask(2, sends(40u << 20, 1, 1)));
+  lab.confirm(2);
+  EXPECT_LT(lab.side.memory(), 1u << 20);
 }
 
 TEST(Responder, counts_receives_echoes_and_kept_packets_as_memory) {
@@ -98,13 +113,12 @@ TEST(Responder, accepts_only_what_fits) {
 TEST(Responder, is_not_kept_busy_by_requests_that_nobody_confirms) {
   ResponderLab lab(kMemory);
   for (std::uint32_t i = 0; i < 5000; ++i)
-    ASSERT_TRUE(lab.ask(i, sends(16u << 20, 1, 1), static_cast<std::uint8_t>(3 + i % 200)));
+    ASSERT_TRUE(lab.ask(i, stored(16u << 20), static_cast<std::uint8_t>(3 + i % 200)));
   EXPECT_LE(lab.side.half_open(), kMemory / gen::kConnectionCost);
   EXPECT_EQ(lab.side.memory(), 0u);
-  ASSERT_TRUE(lab.ask(1, sends(16u << 20, 1, 1)));
+  ASSERT_TRUE(lab.ask(1, stored(16u << 20)));
   const auto own = lab.reply;
-  for (std::uint32_t i = 0; i < 500; ++i)
-    ASSERT_TRUE(lab.ask(10'000 + i, sends(1u << 20, 1, 1), 3));
+  for (std::uint32_t i = 0; i < 500; ++i) ASSERT_TRUE(lab.ask(10'000 + i, stored(1u << 20), 3));
   lab.reply = own;
   lab.confirm(1);
   EXPECT_EQ(lab.side.open(), 1u);
@@ -142,9 +156,9 @@ TEST(Responder, takes_the_first_packet_as_the_confirmation) {
 
 TEST(Responder, refuses_a_confirmation_when_others_have_the_memory) {
   ResponderLab lab(kMemory);
-  ASSERT_TRUE(lab.ask(1, sends(20u << 20, 1, 1)));
+  ASSERT_TRUE(lab.ask(1, stored(20u << 20)));
   const auto first = lab.reply;
-  ASSERT_TRUE(lab.ask(2, sends(20u << 20, 1, 1)));
+  ASSERT_TRUE(lab.ask(2, stored(20u << 20)));
   lab.confirm(2);
   lab.reply = first;
   lab.confirm(1);

@@ -35,10 +35,10 @@ class ManualQps : public transport::QpSet {
 class Both {
  public:
   explicit Both(const SessionParams& params)
-      : client_(qps_, qp_of(params, kClient, kServer), MemoryLayout::region(params), at(2), {},
-                store_),
-        server_(qps_, qp_of(params, kServer, kClient), MemoryLayout::region(params), at(1), {},
-                store_),
+      : client_(qps_, qp_of(params, kClient, kServer), region(Side::client, kClient, params), at(2),
+                {}, store_),
+        server_(qps_, qp_of(params, kServer, kClient), region(Side::responder, kServer, params),
+                at(1), {}, store_),
         sender_({.connection = &client_,
                  .params = params,
                  .remote = {.va = MemoryLayout(kServer, params).inbox(),
@@ -63,10 +63,16 @@ class Both {
     }
     return service_.stats();
   }
+  [[nodiscard]] std::uint64_t compared() const noexcept { return service_.compared(); }
 
  private:
   static OwnAddress at(std::uint8_t host) {
     return {{}, wire::Ipv4Address{{std::byte{198}, std::byte{18}, {}, std::byte{host}}}};
+  }
+  static Connection::Region region(Side side, std::uint32_t qpn, const SessionParams& params) {
+    return Connection::Region::of(
+        side, qpn, kClient, params,
+        params.lossy() ? PatternMemory::Numbers::in_message : PatternMemory::Numbers::counted);
   }
   static transport::QpConfig qp_of(const SessionParams& params, std::uint32_t own,
                                    std::uint32_t peer) {
@@ -152,6 +158,101 @@ TEST(Content, differs_by_side_qp_message_and_offset) {
   EXPECT_EQ(parts.size(), all);
 }
 
+/// Packets and READs begin anywhere in a message.
+TEST(Content, has_parts_that_are_those_of_the_whole) {
+  const PayloadPattern pattern(Side::client, 0x11);
+  for (const std::size_t size : {1U, 7U, 8U, 9U, 100U}) {
+    std::vector<std::byte> whole(size);
+    pattern.write(whole, 5);
+    for (std::size_t at = 0; at < size; ++at)
+      for (std::size_t length = 1; at + length <= size; ++length) {
+        std::vector<std::byte> part(length);
+        pattern.write_part(part, at, size, 5);
+        ASSERT_TRUE(std::ranges::equal(part, std::span(whole).subspan(at, length)));
+        ASSERT_TRUE(pattern.holds_part(part, at, size, 5));
+        for (std::byte& each : part) {
+          each ^= std::byte{0x80};
+          ASSERT_FALSE(pattern.holds_part(part, at, size, 5)) << size << ' ' << at;
+          each ^= std::byte{0x80};
+        }
+      }
+  }
+}
+
+TEST(Content, is_compared_as_the_client_asks) {
+  for (const auto& [verify, wrong] :
+       {std::pair{Verify::all, 1U}, {Verify::sampled, 0U}, {Verify::none, 0U}})
+    for (const bool computed : {false, true}) {
+      SessionParams params{.size = 5000, .slots = kSlots, .depth = kSlots, .verify = verify};
+      params.computed = computed;
+      Both both(params);
+      const ServerStats found = both.run([](std::uint64_t n) {
+        return Disposition{.damaged = n == 5 * 7};  // of message 7, which no sample has
+      });
+      EXPECT_EQ(found, (ServerStats{.checked = kMessages, .wrong = wrong}));
+      EXPECT_EQ(both.compared(), verified_of(verify, kMessages));
+      EXPECT_EQ(Both(params)
+                    .run([](std::uint64_t n) { return Disposition{.damaged = n == 5 * 16}; })
+                    .wrong,
+                verify == Verify::none ? 0U : 1U);
+    }
+}
+
+/// A peer may READ any bytes of the region, and write where no message belongs.
+TEST(Content, is_of_the_slots_message_and_zero_elsewhere) {
+  const SessionParams params{
+      .operation = Operation::read_request, .size = 100, .slots = 3, .depth = 3};
+  PatternMemory memory(Side::responder, kServer, kClient, params, PatternMemory::Numbers::counted);
+  const MemoryLayout layout(kServer, params);
+  const std::uint64_t size = MemoryLayout::region(params);
+  const PayloadPattern pattern(Side::responder, kClient);
+  const std::uint64_t outbox = layout.outbox() - MemoryLayout::va_of(kServer);
+  for (std::uint64_t filled = 0; filled < 8; ++filled, memory.fill()) {
+    std::vector<std::byte> expected(size), found(size, std::byte{0xee});
+    for (std::uint64_t n = filled < 3 ? 0 : filled - 3; n < filled; ++n)
+      pattern.write(std::span(expected).subspan(outbox + n % 3 * 100, 100), n);
+    memory.read(MemoryLayout::va_of(kServer), found);
+    EXPECT_EQ(found, expected) << filled;
+    memory.read(MemoryLayout::va_of(kServer) + outbox - 5, std::span(found).first(250));
+    EXPECT_TRUE(std::ranges::equal(std::span(found).first(250),
+                                   std::span(expected).subspan(outbox - 5, 250)));
+  }
+}
+
+TEST(Content, is_wrong_in_another_place) {
+  const SessionParams params{.size = 100, .slots = 3, .depth = 3, .verify = Verify::none};
+  const MemoryLayout layout(kServer, params);
+  std::vector<std::byte> message(100);
+  const auto found = [&](std::uint64_t va, std::size_t length) {
+    PatternMemory memory(Side::responder, kServer, kClient, params,
+                         PatternMemory::Numbers::counted);
+    memory.write(va, std::span(message).first(length));
+    return memory.take().right;
+  };
+  EXPECT_TRUE(found(layout.inbox(), 100));
+  EXPECT_FALSE(found(layout.inbox(), 99));
+  EXPECT_FALSE(found(layout.inbox(1), 100));
+  EXPECT_FALSE(found(layout.inbox() + 1, 99));
+  EXPECT_FALSE(found(layout.outbox(), 100));
+}
+
+/// Selective repeat delivers at once what it kept behind a gap.
+TEST(Content, may_be_several_messages_before_the_first_is_taken) {
+  SessionParams params{.size = 100, .slots = 3, .depth = 3};
+  params.selective_repeat = true;
+  const MemoryLayout layout(kServer, params);
+  PatternMemory memory(Side::responder, kServer, kClient, params, PatternMemory::Numbers::counted);
+  std::vector<std::byte> message(100);
+  for (std::uint64_t n = 0; n < 3; ++n) {
+    PayloadPattern(Side::client, kClient).write(message, n == 1 ? 7 : n);
+    memory.write(layout.inbox(n), message);
+  }
+  EXPECT_TRUE(memory.take().right);
+  EXPECT_FALSE(memory.take().right);
+  EXPECT_TRUE(memory.take().right);
+  EXPECT_FALSE(memory.take().right);  // none arrived
+}
+
 TEST_P(WhatArrives, is_whole_or_nothing_where_a_packet_is_lost) {
   const ServerStats found = Both(GetParam()).run([&](std::uint64_t n) {
     return Disposition{.lost = n == 7 * packets()};
@@ -186,14 +287,23 @@ SessionParams params(Transport transport, Operation operation, bool immediate, s
           .depth = kSlots};
 }
 
-INSTANTIATE_TEST_SUITE_P(Services, WhatArrives,
-                         testing::Values(params(Transport::rc, Operation::send, false, 5000),
-                                         params(Transport::rc, Operation::write, true, 5000),
-                                         params(Transport::uc, Operation::send, false, 5000),
-                                         params(Transport::uc, Operation::write, false, 5000),
-                                         params(Transport::uc, Operation::write, true, 5000),
-                                         params(Transport::ud, Operation::send, false, kMtu),
-                                         params(Transport::ud, Operation::send, true, 16)));
+/// Each service with stored messages, and with computed ones.
+std::vector<SessionParams> services() {
+  std::vector<SessionParams> all = {params(Transport::rc, Operation::send, false, 5000),
+                                    params(Transport::rc, Operation::write, true, 5000),
+                                    params(Transport::uc, Operation::send, false, 5000),
+                                    params(Transport::uc, Operation::write, false, 5000),
+                                    params(Transport::uc, Operation::write, true, 5000),
+                                    params(Transport::ud, Operation::send, false, kMtu),
+                                    params(Transport::ud, Operation::send, true, 16)};
+  for (std::size_t i = 0, stored = all.size(); i < stored; ++i) {
+    all.push_back(all[i]);
+    all.back().computed = true;
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Services, WhatArrives, testing::ValuesIn(services()));
 
 }  // namespace
 }  // namespace lw::gen

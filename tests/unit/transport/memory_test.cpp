@@ -3,6 +3,8 @@
 // receives and of the owner.
 #include "transport/memory.h"
 
+#include <array>
+
 #include <gtest/gtest.h>
 
 #include "transport/queue_pair.h"
@@ -54,6 +56,60 @@ TEST(Memory, gives_no_byte_outside) {
     memory.store(va, slot, 8, store);
   const auto copy = memory.snapshot(kVa + kSize - 4, 8, store);
   EXPECT_EQ(store.bytes(copy, 8)[0], std::byte{0});
+}
+
+/// Bytes that are their addresses, and the last one that was written.
+class Addresses final : public transport::MemoryContent {
+ public:
+  void read(std::uint64_t va, std::span<std::byte> out) noexcept override {
+    for (std::byte& each : out) each = static_cast<std::byte>(va++);
+  }
+  void write(std::uint64_t va, std::span<const std::byte> bytes) override {
+    last = va + bytes.size() - 1;
+  }
+  std::uint64_t last = 0;
+};
+
+TEST(Memory, asks_its_content_for_what_is_inside_only) {
+  Addresses content;
+  Memory memory(content, kVa, kSize, kKey);
+  PayloadStore store;
+  const auto slot = store.take();
+  for (const auto& [va, length] : kOutside)
+    if (length <= PayloadStore::kLargest)
+      memory.store(va, slot, static_cast<std::uint32_t>(length), store);
+  EXPECT_EQ(content.last, 0u);
+  memory.store(kVa + 8, slot, 8, store);
+  EXPECT_EQ(content.last, kVa + 15);
+  std::array<std::byte, 2> bytes{std::byte{1}, std::byte{1}};
+  memory.read(kVa + kSize - 1, bytes);
+  EXPECT_EQ(bytes, (std::array<std::byte, 2>{}));
+  memory.read(kVa + 5, bytes);
+  EXPECT_EQ(bytes, (std::array{std::byte{5}, std::byte{6}}));
+  EXPECT_TRUE(memory.bytes(kVa, 1).empty());
+  EXPECT_EQ(memory.load(kVa), 0u);
+}
+
+TEST(PayloadStore, lends_what_is_elsewhere_and_copies_what_is_kept) {
+  Addresses content;
+  Memory memory(content, kVa, kSize, kKey);
+  PayloadStore store(PayloadStore::Sending::lends);
+  const auto sent = memory.snapshot(kVa + 5, 2, store);
+  EXPECT_EQ(sent, PayloadStore::kLent);
+  std::array<std::byte, 2> bytes{};
+  store.view(sent, 2).write_to(bytes);
+  EXPECT_EQ(bytes, (std::array{std::byte{5}, std::byte{6}}));
+  const std::array arrived{std::byte{8}, std::byte{9}};
+  const auto lent = store.lend(wire::Bytes(arrived));
+  const auto kept = store.keep(lent, 2);
+  store.release(lent);
+  (void)store.lend(wire::Bytes(bytes));
+  EXPECT_TRUE(std::ranges::equal(store.content(kept, 2), arrived));
+  EXPECT_EQ(store.keep(kept, 2), kept);
+  store.release(kept);
+  EXPECT_EQ(store.in_use(), 1u);
+  store.release(kept);
+  EXPECT_EQ(store.in_use(), 0u);
 }
 
 transport::QpConfig config() {
