@@ -19,6 +19,7 @@ namespace {
 struct ListOptions {
   CaptureInput input;
   bool json = false, csv = false;
+  std::string output;  // "text", "fields" or "json", as tshark's -T; empty: not given
   TimeStyle time = TimeStyle::relative;
   std::vector<const Field*> fields;
   std::optional<Condition> where;
@@ -26,7 +27,7 @@ struct ListOptions {
 };
 
 ListStyle style_of(const ListOptions& options) {
-  if (options.json) return ListStyle::json;
+  if (options.json || options.output == "json") return ListStyle::json;
   return options.csv ? ListStyle::csv : ListStyle::text;
 }
 
@@ -108,7 +109,7 @@ Parsed<Fields> read_fields(std::string_view text) {
 
 /// Adds the options that select frames and their format.
 void add_list_options(app::Options& list, ListOptions& options) {
-  list.add("--where", app::parsed(Condition::parse, options.where), "CONDITION",
+  list.add("-Y,--where", app::parsed(Condition::parse, options.where), "CONDITION",
            "only frames whose fields satisfy this: bth.opcode == 10 && udp.srcport in {1, 5..9}");
   list.add("-c,--count", app::number(options.count), "N", "end after N listed frames");
   const auto append = [&options](const Fields& more) {
@@ -125,6 +126,22 @@ void add_list_options(app::Options& list, ListOptions& options) {
            "STYLE", "time of a line: since the first listed frame, UTC, or since the one before");
   list.add_flag("--json", options.json, "one JSON object per line, with every field");
   list.add_flag("--csv", options.csv, "CSV with a header line").excludes("--json");
+  list.add("-r", app::repeated(options.input.files), "FILE",
+           "as FILE, as tshark has it; may be repeated");
+  list.add("-T", app::choice(options.output, {"text", "fields", "json"}), "FORMAT",
+           "as tshark: text, one line a frame; fields, those of -e between tabs; json, as --json");
+}
+
+/// Checks what -r, -T and the options of the same meaning leave open.
+Result<void> check_list(const app::Given& given, const ListOptions& options) {
+  if (options.input.files.empty()) return fail("FILE: expected a capture, or -r FILE");
+  if (options.output == "fields" && options.fields.empty())
+    return fail("-T: fields goes with -e FIELD");
+  if (options.output == "text" && !options.fields.empty())
+    return fail("-T: text goes without -e and --fields, which print fields between tabs");
+  for (const char* name : {"--json", "--csv"})
+    if (given.has("-T") && given.has(name)) return fail(fmt::format("-T goes without {}", name));
+  return {};
 }
 
 }  // namespace
@@ -162,12 +179,16 @@ Result<void> check_follow(bool follow, const std::vector<std::string>& files) {
   return fail(fmt::format("--follow goes with one file, found {}", files.size()));
 }
 
-void add_capture_options(app::Options& options, CaptureInput& input) {
-  options
-      .add("FILE", app::texts(input.files), "",
-           "pcap or pcapng, FILE@INTERFACE: one of its interfaces, by name or number; - for "
-           "standard input; several files are one capture in the order of their time stamps")
-      .required();
+namespace {
+
+app::Option& add_capture_files(app::Options& options, CaptureInput& input) {
+  return options.add(
+      "FILE", app::texts(input.files), "",
+      "pcap or pcapng, FILE@INTERFACE: one of its interfaces, by name or number; - for "
+      "standard input; several files are one capture in the order of their time stamps");
+}
+
+void add_reading_options(app::Options& options, CaptureInput& input) {
   options.add("--filter", app::text(input.filter), "FILTER",
               "only matching frames, in libpcap's (tcpdump's) syntax, with numbers and addresses");
   options.add_flag("--filter-names", input.filter_names,
@@ -175,6 +196,13 @@ void add_capture_options(app::Options& options, CaptureInput& input) {
   add_follow_option(options, input.follow);
   add_tunnel_option(options, input.no_tunnels);
   add_port_option(options, input.roce_ports);
+}
+
+}  // namespace
+
+void add_capture_options(app::Options& options, CaptureInput& input) {
+  add_capture_files(options, input).required();
+  add_reading_options(options, input);
 }
 
 void add_jobs_option(app::Options& options, unsigned& jobs) {
@@ -213,11 +241,14 @@ roce-dissect list capture.pcap --filter "udp port 4791 and host 10.0.0.1"
 roce-dissect list ring.pcap0 ring.pcap1.gz ring.pcap2.zst
 roce-dissect list capture.pcap --where "bth.opcode == 17 && aeth.syndrome & 0x60 != 0"
 roce-dissect list capture.pcap -c 10 -e frame.number -e bth.psn --csv
+roce-dissect list -r capture.pcap -Y "bth.opcode == 17" -T fields -e frame.number -e bth.psn
 roce-dissect list --follow growing.pcapng
 roce-dissect list capture.pcap --json | jq 'select(."infiniband.bth.opcode" == 17)')",
+      .check = [options](const app::Given& given) { return check_list(given, *options); },
       .run = [options] { return run_list(*options); },
   };
-  add_capture_options(command.options, options->input);
+  add_capture_files(command.options, options->input);
+  add_reading_options(command.options, options->input);
   add_list_options(command.options, *options);
   return command;
 }

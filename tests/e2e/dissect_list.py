@@ -79,6 +79,17 @@ class AsTshark(unittest.TestCase):
                 selected += len(wanted.splitlines())
         self.assertGreater(selected, 3000)
 
+    def test_a_line_of_tshark_prints_what_tshark_prints(self):
+        capture = RXE / 'rnr_nak.pcap'
+        for line in (('-r', capture, '-Y', 'infiniband.bth.opcode == 17', '-T', 'fields', '-e',
+                      'frame.number', '-e', 'infiniband.bth.psn', '-e', 'ip.src'),
+                     ('-T', 'fields', '-e', 'frame.len', '-r', capture, '-c', '5')):
+            done = dissect('list', *line)
+            self.assertEqual((done.stdout, done.stderr), (tshark(*line), ''))
+        for ours, theirs in ((('-T', 'json'), ('--json',)), (('-T', 'text'), ())):
+            self.assertEqual(dissect('list', '-r', capture, *ours).stdout,
+                             dissect('list', capture, *theirs).stdout)
+
     def test_fields_are_printed_as_tshark_prints_them(self):
         words = [word for field in FIELDS for word in ('-e', field)]
         for name in 'rc_write_send_read', 'vlan100', 'ipv6_rc':
@@ -125,6 +136,19 @@ class Fields(unittest.TestCase):
         types = {row['name']: row['type'] for row in table}
         self.assertEqual((types['infiniband.bth.psn'], types['ip.src'], types['frame.time_epoch']),
                          ('number', 'IPv4 address', 'time'))
+
+    def test_formats_that_exclude_each_other_are_usage_errors(self):
+        capture = RXE / 'rnr_nak.pcap'
+        for line, why in ((('-T', 'fields', capture), '-T: fields goes with -e FIELD'),
+                          (('-T', 'json', '--csv', capture), '-T goes without --csv'),
+                          (('-T', 'text', '-e', 'ip.src', capture), '-T: text goes without -e'),
+                          (('-T', 'pdml', capture), 'pdml'),
+                          ((), 'FILE: expected a capture, or -r FILE'),
+                          (('-Y', 'bth.opcode == 1', '--where', 'bth.psn == 1', capture),
+                           'expected `--where` once')):
+            done = dissect('list', *line)
+            self.assertEqual(done.returncode, 2, line)
+            self.assertIn(why, done.stderr)
 
     def test_a_misspelt_name_is_a_usage_error_with_a_hint(self):
         for words in (('-e', 'bth.pns'), ('--fields', 'frame.number,bth.pns'),
