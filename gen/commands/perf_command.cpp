@@ -52,6 +52,8 @@ struct PerfCommand {
   std::string pcap;
   std::vector<std::string> points;  // capture points for `pcap`
   bool sim = false, all_sizes = false, json = false;
+  bool forever = false;  // repeat the run until a signal
+  bool headed = false;   // the header of the report is printed
 
   bool live = false;    // show the live view
   bool waits = false;   // hold the report back until the live view ends
@@ -202,11 +204,26 @@ Result<void> check_device(const Given& given, const PerfCommand& options) {
   return {};
 }
 
+/// Checks a run both ways over a port.
+Result<void> check_both(const PerfCommand& options) {
+  if (!options.options.config.both) return {};
+  if (options.peer.device())
+    return refuse("--bidirectional", "goes with --peer IP: roce-endpoint sends nothing by itself");
+  if (options.options.config.qp.transport != wire::Transport::rc)
+    return refuse("--bidirectional", "goes with --transport rc");
+  if (options.options.operation != "write" && options.options.operation != "send")
+    return refuse("--bidirectional",
+                  "over a port goes with --op write and send: a side does not learn when the "
+                  "other has its last answer");
+  return {};
+}
+
 Result<void> check_port(const Given& given, const PerfCommand& options) {
   if (!options.peer.cm.empty()) {
     if (auto fits = check_cm(given, options); !fits) return fits;
     return refuse_simulated(given);
   }
+  if (auto fits = check_both(options); !fits) return fits;
   const bool answered = options.latency() || options.all_sizes;
   if (auto fits = check_transport(options.options, answered); !fits) return fits;
   if (options.peer.ip.empty()) return refuse("--peer", "expected the responder's address");
@@ -230,6 +247,9 @@ Result<void> check_usage(const Given& given, const PerfCommand& options) {
                   "goes without --expect, --junit and --html: its rows are no final figures");
   if (!options.study.empty() && options.live) return refuse("--live", "goes without --study");
   if (const auto checked = options.expectations.check(); !checked) return checked;
+  if (options.forever && options.latency()) return refuse("--forever", "goes with --pattern bw");
+  if (options.forever && (!options.pcap.empty() || !options.study.empty() || options.live))
+    return refuse("--forever", "goes without --pcap, --study and --live");
   if (options.latency() && given.has("--duration"))
     return refuse("--duration", "goes with --pattern bw and blast: give -n");
   if (!options.points.empty() && options.pcap.empty())
@@ -252,6 +272,9 @@ std::vector<std::uint32_t> sizes_of(const PerfCommand& command, const sim::PerfC
 Result<sim::PerfConfig> config_of(const PerfCommand& command) {
   auto config = perf_config(command.options, command.sim);
   if (!config) return config;
+  constexpr Duration kPeriod = std::chrono::seconds(5);
+  const bool given = config->duration > Duration{} || config->iterations > 0;
+  if (command.forever && !given) config->duration = kPeriod;
   // The default of perftest. A simulated bandwidth run finds a sufficient number instead.
   constexpr std::uint64_t kIterations = 5000;
   if (config->iterations == 0 && !command.sim) config->iterations = kIterations;
@@ -312,15 +335,16 @@ void print_outcome(PerfCommand& command, const sim::PerfConfig& config,
       fmt::format("{} B", config.size));
   command.html.add_report(json);
   command.plots.add(config.size, outcome);
-  print_part(command, command.json
-                          ? json
-                          : row_of(command, config, outcome) + arrivals_line(outcome) +
-                                incomplete_line(outcome) + note_of(command, config, outcome));
+  print_part(command, command.json ? json
+                                   : row_of(command, config, outcome) + ways_line(config, outcome) +
+                                         arrivals_line(outcome) + incomplete_line(outcome) +
+                                         note_of(command, config, outcome));
 }
 
 /// Measures and prints each size. Errors: of a measurement; failed work requests.
 Result<void> run_sizes(PerfCommand& command, sim::PerfConfig config, const PerfMeasure& measure) {
-  if (!command.json) print_part(command, header_of(command));
+  if (!command.json && !std::exchange(command.headed, true))
+    print_part(command, header_of(command));
   std::uint64_t failed = 0, wrong = 0;
   std::uint32_t stuck = 0;
   std::optional<sim::Failure> first;
@@ -349,6 +373,18 @@ Result<void> run_sizes(PerfCommand& command, sim::PerfConfig config, const PerfM
   return {};
 }
 
+/// Measures each size once or, with --forever, again and again until a signal; in a simulation each
+/// time with the next seed.
+Result<void> run_repeatedly(PerfCommand& command, sim::PerfConfig config,
+                            const PerfMeasure& measure, const std::atomic<bool>& stop) {
+  for (;; ++config.path.seed) {
+    auto ran = run_sizes(command, config, measure);
+    if (command.forever && stop.load(std::memory_order_relaxed)) return {};
+    if (!ran || !command.forever) return ran;
+    standard_output().flush();
+  }
+}
+
 std::vector<CapturePoint> points_of(const std::vector<std::string>& names) {
   if (names.empty()) return {CapturePoint::client_out, CapturePoint::server_out};
   std::vector<CapturePoint> points;
@@ -373,7 +409,7 @@ Result<void> run_simulated(PerfCommand& command, const sim::PerfConfig& config) 
     if (outcome) view.add(each, *outcome);
     return outcome;
   };
-  auto ran = run_sizes(command, config, run);
+  auto ran = run_repeatedly(command, config, run, *config.stop);
   view.end();
   print_report(std::exchange(command.waiting, {}));
   report_at_end(series->close());
@@ -392,7 +428,9 @@ Result<void> run_live(PerfCommand& command, const sim::PerfConfig& config,
                       const std::atomic<bool>& stop) {
   auto series = PerfSeries::open(command.series);
   if (!series) return std::unexpected(series.error());
-  const auto run = [&](const PerfMeasure& measure) { return run_sizes(command, config, measure); };
+  const auto run = [&](const PerfMeasure& measure) {
+    return run_repeatedly(command, config, measure, stop);
+  };
   command.peer.verify =
       static_cast<Verify>(std::ranges::find(kVerifyNames, command.verify) - kVerifyNames.begin());
   auto ran =
@@ -526,6 +564,8 @@ app::Command perf_command() {
   add_port_options(list, *options);
   add_perf_options(list, options->options);
   add_transport_option(list, options->options.config.qp);
+  list.add_flag("--forever", options->forever,
+                "repeat the run until a signal, with a row for each --duration (5 s unless given)");
   list.add_flag("-a,--all", options->all_sizes, "measure every power of two, 2 B to 8 MiB");
   add_output_options(list, *options);
   add_run_options(list, options->options);

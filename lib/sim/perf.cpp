@@ -74,7 +74,9 @@ class Blast : public transport::Application {
       : request_(request_of(config)),
         span_(span),
         next_sample_(span.begin),
-        left_(config.qps, a_qp) {
+        left_(config.qps, a_qp),
+        margin_end_(Instant{} + config.margin),
+        margin_start_(Instant{} + (config.duration - config.margin)) {
     // While the last windows are on their way, some QPs have nothing left to send.
     if (config.iterations > 0) {
       const std::uint64_t all = config.iterations * config.qps;
@@ -89,19 +91,26 @@ class Blast : public transport::Application {
   }
   void on_completion(transport::QpSet& host, std::uint32_t qp, const Completion& done,
                      Instant now) override {
+    if (done.arrival) return;  // of a message of the other host, in a run both ways
     if (done.status != Status::success) {
       if (failed++ == 0) failure = failure_of(host, qp, done, now);
       return;
     }
     last = now;
+    if (now <= margin_end_) early = completed + 1;
+    if (now <= margin_start_) within = completed + 1;
     if (++completed == next_sample_ && span_.by_count()) [[unlikely]]
       note(now);
     if (left_[qp] > 0 && host.post(qp, request_, now)) --left_[qp];
   }
+  /// The samples also count what the other host sends.
+  void count(const Blast& other) noexcept { other_ = &other; }
   /// Posts no more messages.
   void end() noexcept { std::ranges::fill(left_, 0); }
 
   std::uint64_t completed = 0, failed = 0;
+  // Messages that were complete when the first margin ended, and when the last one began.
+  std::uint64_t early = 0, within = 0;
   std::optional<Failure> failure;
   Instant last;
   Samples samples;
@@ -109,13 +118,16 @@ class Blast : public transport::Application {
  private:
   [[gnu::noinline]] void note(Instant now) {
     next_sample_ += span_.stride;
-    if (completed <= last_sample_) samples.add(now, completed * request_.length);
+    const std::uint64_t others = other_ != nullptr ? other_->completed : 0;
+    if (completed <= last_sample_) samples.add(now, (completed + others) * request_.length);
   }
 
   transport::WorkRequest request_;
   SteadySpan span_;
   std::uint64_t next_sample_, last_sample_ = ~std::uint64_t{0};
   std::vector<std::uint64_t> left_;
+  const Blast* other_ = nullptr;
+  Instant margin_end_, margin_start_;
 };
 
 bool fetches(wire::Operation operation) noexcept {
@@ -217,10 +229,15 @@ class BandwidthRun {
         pair_(connect(simulation_, config)),
         receives_(config, *pair_.server),
         span_(steady_span(config)),
-        blast_(config, span_, posts_of_a_qp(config)) {
+        blast_(config, span_, posts_of_a_qp(config)),
+        back_(config, span_, config.both ? posts_of_a_qp(config) : 0) {
     if (hook) hook(simulation_);
     pair_.client->run(blast_);
     blast_.start(simulation_, *pair_.client);
+    if (!config.both) return;
+    blast_.count(back_);
+    pair_.server->run(back_);
+    back_.start(simulation_, *pair_.server);
   }
   BandwidthResult result();
 
@@ -233,7 +250,12 @@ class BandwidthRun {
     return config_.iterations > 0 || config_.duration > Duration{};
   }
   [[nodiscard]] std::uint64_t all_messages() const noexcept {
-    return config_.iterations > 0 ? config_.iterations * config_.qps : kEndless;
+    return config_.iterations > 0 ? config_.iterations * config_.qps * ways() : kEndless;
+  }
+  [[nodiscard]] std::uint64_t ways() const noexcept { return config_.both ? 2 : 1; }
+  /// Messages that are done, both ways.
+  [[nodiscard]] std::uint64_t done() const noexcept {
+    return blast_.completed + blast_.failed + back_.completed + back_.failed;
   }
   /// Whether a run without a given length has cost enough: most of its packets are lost or sent
   /// again.
@@ -253,6 +275,8 @@ class BandwidthRun {
   void run_in_steps(Instant end);
   void run();
   void count_qps(BandwidthResult& result) noexcept;
+  /// The average of the run, or of the time between its margins.
+  [[nodiscard]] double average_bps(const BandwidthResult& result) const noexcept;
   /// Goodput of the slowest link.
   [[nodiscard]] double link_bps() const noexcept {
     return 8e9 * request_of(config_).length / link_ns_of_message(config_);
@@ -263,14 +287,14 @@ class BandwidthRun {
   PerfPair pair_;
   ReceivePool receives_;
   SteadySpan span_;
-  Blast blast_;
+  Blast blast_, back_;  // of the client, and of the server in a run both ways
   bool stopped_ = false;
   Instant next_look_ = {};   // at whether the steady rate is known
   bool was_narrow_ = false;  // the interval, at the last look
 };
 
 bool BandwidthRun::run_until(Instant until, std::uint64_t messages) {
-  while (blast_.completed + blast_.failed < messages && !spent()) {
+  while (done() < messages && !spent()) {
     if (config_.stopped()) [[unlikely]] {
       stopped_ = true;
       return false;
@@ -286,12 +310,12 @@ bool BandwidthRun::run_until(Instant until, std::uint64_t messages) {
 /// Payload delivered in order, including that of incomplete messages.
 std::uint64_t BandwidthRun::goodput_bytes() const noexcept {
   if (fetches(config_.operation) && config_.operation != wire::Operation::read_request)
-    return blast_.completed * request_of(config_).length;
+    return (blast_.completed + back_.completed) * request_of(config_).length;
   std::uint64_t bytes = 0;
-  for (std::uint32_t i = 0; i < config_.qps; ++i) {
-    bytes += pair_.server->qp(i).sink().payload_bytes();
-    bytes += pair_.client->qp(i).requester().counters().fetched_bytes;
-  }
+  for (std::uint32_t i = 0; i < config_.qps; ++i)
+    for (Host* host : {pair_.client, pair_.server})
+      bytes +=
+          host->qp(i).sink().payload_bytes() + host->qp(i).requester().counters().fetched_bytes;
   return bytes;
 }
 
@@ -303,14 +327,16 @@ void BandwidthRun::run_in_steps(Instant end) {
     if (!length_given() && at >= span_.to && is_known(at)) break;
   }
   // The last packets arrive before their ACKs do.
-  if (config_.iterations > 0) blast_.samples.drop_after(blast_.last - span_.step);
+  const Instant last = config_.both ? std::min(blast_.last, back_.last) : blast_.last;
+  if (config_.iterations > 0) blast_.samples.drop_after(last - span_.step);
 }
 
 std::optional<RateInterval> BandwidthRun::interval() const noexcept {
   if (!by_chance(config_)) return std::nullopt;
   TimerWaits waits;
   for (std::uint32_t i = 0; i < config_.qps; ++i)
-    waits.count += pair_.client->qp(i).requester().counters().timeouts;
+    for (Host* host : {pair_.client, pair_.server})
+      waits.count += host->qp(i).requester().counters().timeouts;
   if (config_.qp.timeout > 0)
     waits.each = transport::transport_timeout(config_.qp.timeout) / std::int64_t{config_.qps};
   return rate_interval(blast_.samples.all(), waits);
@@ -331,43 +357,56 @@ std::uint32_t BandwidthRun::stuck_qps() {
   if (config_.qp.timeout > 0 || stopped_) return 0;
   const Duration drained = std::chrono::seconds(10) + 2 * (simulation_.now() - Instant{});
   blast_.end();
+  back_.end();
   simulation_.run_to_rest(simulation_.now() + drained);
   std::uint32_t stuck = 0;
   for (std::uint32_t i = 0; i < config_.qps; ++i)
-    if (pair_.client->qp(i).requester().posted() > 0) ++stuck;
+    if (pair_.client->qp(i).requester().posted() + pair_.server->qp(i).requester().posted() > 0)
+      ++stuck;
   return stuck;
 }
 
 void BandwidthRun::run() {
   const Instant end = config_.duration > Duration{} ? Instant{} + config_.duration : Instant::max();
   if (!span_.by_count()) return run_in_steps(end);
-  run_until(end, length_given() ? all_messages() : span_.end);
+  run_until(end, length_given() ? all_messages() : span_.end * ways());
 }
 
 void BandwidthRun::count_qps(BandwidthResult& result) noexcept {
-  for (std::uint32_t i = 0; i < config_.qps; ++i) {
-    const auto& counters = pair_.client->qp(i).requester().counters();
-    result.packets += counters.packets;
-    result.retransmitted += counters.retransmitted;
-    result.timeouts += counters.timeouts;
-    result.cnps += pair_.client->qp(i).cnps_sent() + pair_.server->qp(i).cnps_sent();
-    result.outstanding += pair_.client->qp(i).requester().outstanding_psns();
-  }
+  for (std::uint32_t i = 0; i < config_.qps; ++i)
+    for (Host* host : {pair_.client, pair_.server}) {
+      const auto& requester = host->qp(i).requester();
+      result.packets += requester.counters().packets;
+      result.retransmitted += requester.counters().retransmitted;
+      result.timeouts += requester.counters().timeouts;
+      result.cnps += host->qp(i).cnps_sent();
+      result.outstanding += requester.outstanding_psns();
+    }
+}
+
+double BandwidthRun::average_bps(const BandwidthResult& result) const noexcept {
+  if (config_.margin == Duration{} || stopped_) return result.bps_of(result.bytes);
+  const std::uint64_t messages = blast_.within - blast_.early + back_.within - back_.early;
+  const Duration between = config_.duration - 2 * config_.margin;
+  return static_cast<double>(messages * request_of(config_).length) * 8e9 /
+         static_cast<double>(between.count());
 }
 
 BandwidthResult BandwidthRun::result() {
   run();
-  const bool by_time =
-      config_.duration > Duration{} && blast_.completed < all_messages() && !stopped_;
+  const bool by_time = config_.duration > Duration{} && done() < all_messages() && !stopped_;
   const Steady steady = blast_.samples.steady();
-  BandwidthResult result{.messages = blast_.completed,
-                         .bytes = blast_.completed * request_of(config_).length,
-                         .elapsed = by_time ? config_.duration : blast_.last - Instant{},
+  const std::uint64_t length = request_of(config_).length;
+  const Instant last = std::max(blast_.last, back_.last);
+  BandwidthResult result{.messages = blast_.completed + back_.completed,
+                         .bytes = (blast_.completed + back_.completed) * length,
+                         .back_bytes = back_.completed * length,
+                         .elapsed = by_time ? config_.duration : last - Instant{},
                          .steady_bps = steady.bps,
                          .peak_bps = std::max(steady.first_half_bps, steady.second_half_bps),
                          .steady_window = steady.window,
-                         .failed = blast_.failed,
-                         .failure = blast_.failure,
+                         .failed = blast_.failed + back_.failed,
+                         .failure = blast_.failure ? blast_.failure : back_.failure,
                          .stopped = stopped_,
                          .events = simulation_.events(),
                          .client = pair_.client->counters(),
@@ -376,12 +415,11 @@ BandwidthResult BandwidthRun::result() {
                          .back = simulation_.link(1).counters()};
   if (steady.bps > 0)
     result.steady_change = (steady.second_half_bps - steady.first_half_bps) / steady.bps;
-  const auto ns = static_cast<double>(result.elapsed.count());
-  result.average_bps = ns > 0 ? static_cast<double>(result.bytes) * 8e9 / ns : 0;
+  result.average_bps = average_bps(result);
   count_qps(result);
   result.steady_interval = interval();
   result.stuck_qps = stuck_qps();
-  keep_measurable(result, link_bps());
+  keep_measurable(result, link_bps() * static_cast<double>(ways()));
   return result;
 }
 

@@ -42,8 +42,10 @@ struct PerfConfig {
   std::uint32_t round_trips = 120;
   std::uint32_t receives = 0;  // that a responder's QP keeps posted; 0: it never lacks a receive
   Duration repost{};           // from a message's arrival until its receive is posted again
+  bool both = false;           // bandwidth: the responder sends as many messages as the client
   bool read_back = false;  // latency of WRITEs to a passive peer: a READ fetches each message again
   Duration duration{};     // bandwidth, replaces iterations; 0: none
+  Duration margin{};       // at the start and the end of that time; the average leaves it out
   // true: the run ends early and keeps its results; null: never
   const std::atomic<bool>* stop = nullptr;
   transport::QpConfig qp;  // qpn, peers and PSNs are filled in
@@ -85,9 +87,10 @@ double link_ns_of_message(const PerfConfig& config) noexcept;
 /// Result of a bandwidth run. Rates are goodput: payload delivered in order, each byte once,
 /// without discarded and duplicate packets. `steady_bps` leaves out the start; see SteadySpan.
 struct BandwidthResult {
-  std::uint64_t messages = 0, bytes = 0;  // completed without error
+  std::uint64_t messages = 0, bytes = 0;  // completed without error, both ways together
+  std::uint64_t back_bytes = 0;           // of these those that the responder sent
   Duration elapsed{};                     // first post to last completion, or the duration
-  double average_bps = 0;                 // bytes over elapsed
+  double average_bps = 0;                 // bytes over elapsed, or between the margins
   double steady_bps = 0;                  // 0: the run was too short
   double peak_bps = 0;                    // of the better half of the steady window
   Duration steady_window{};               // in which steady_bps was measured
@@ -110,6 +113,13 @@ struct BandwidthResult {
   /// True if the interval is as narrow as a run without a given length wants it.
   [[nodiscard]] bool is_steady() const noexcept {
     return steady_interval && steady_interval->within(kSteadyShare, steady_bps);
+  }
+  /// Goodput of one direction of a run both ways.
+  [[nodiscard]] double back_bps() const noexcept { return bps_of(back_bytes); }
+  [[nodiscard]] double there_bps() const noexcept { return bps_of(bytes - back_bytes); }
+  [[nodiscard]] double bps_of(std::uint64_t some) const noexcept {
+    const auto ns = static_cast<double>(elapsed.count());
+    return ns > 0 ? static_cast<double>(some) * 8e9 / ns : 0;
   }
   /// Share of new packets among those that are acknowledged or retransmitted.
   [[nodiscard]] double efficiency() const noexcept {

@@ -62,6 +62,14 @@ class ThroughARoughPath(Endpoints):
         self.assertEqual((said['checked'], said['bytes']), (400, 400 * 9000))
 
     @real_time
+    def test_both_ways_each_side_checks_what_the_other_sends(self):
+        for options in (('--op', 'write', '-s', '20000'), ('--op', 'send', '--imm', '-s', '9000'),
+                        ('--op', 'write', '-s', '20000', '--selective-repeat')):
+            ran, said = self.check('-b', *options, '-q', '2', '-n', '150', '-t', '8', messages=600)
+            self.assertEqual(said['checked'], 300)
+            self.assertEqual(ran['bw_there_gbps'], ran['bw_back_gbps'])
+
+    @real_time
     def test_reads_bring_what_is_there(self):
         # 67 ms, and eight of them: a busy machine may keep each process waiting for some 50 ms.
         ran, _ = self.check('--op', 'read', '-s', '20000', '-q', '2', '-n', '200', messages=400,

@@ -5,6 +5,7 @@ list in their own help."""
 import json
 import re
 import shutil
+import signal
 import subprocess
 import unittest
 
@@ -39,6 +40,8 @@ class Perftest(unittest.TestCase):
             options = list(listed(program))
             self.assertGreater(len(options), 40, program)
             for letter, name, _ in options:
+                if name == 'run_infinitely':
+                    continue  # and it does
                 for option in ('--' + name, *(('-' + letter,) if letter else ())):
                     # As the last word: an option with a value lacks it, the others are taken.
                     done = perf(program, '-n', '5', option)
@@ -56,9 +59,54 @@ class Perftest(unittest.TestCase):
         self.assertIn("--timeout 14: perftest's default, where roce-gen has 18", pasted.stderr)
         self.assertIn('-F, --CPU-freq is ignored', pasted.stderr)
 
+    def test_both_ways_each_direction_has_the_rate_of_one(self):
+        for operation in ('write', 'send', 'read'):
+            line = f'ib_{operation}_bw -q 4 -t 2048 -n 2000 --out_json'.split()
+            one, both = (json.loads(perf(*line, *more, before=('--sim', '--path', 'apn-380km')).stdout)
+                         for more in ((), ('-b', '--report-both')))
+            self.assertEqual(both['iterations'], 2 * one['iterations'])
+            self.assertEqual(both['bw_there_gbps'], both['bw_back_gbps'])
+            # ACKs share a link with the other direction's data.
+            self.assertAlmostEqual(both['bw_there_gbps'] / one['bw_average_gbps'], 1, delta=0.01)
+            self.assertAlmostEqual(both['bw_average_gbps'], 2 * both['bw_there_gbps'], places=9)
+
+    def test_a_margin_leaves_the_start_out(self):
+        """The first round trip of 3.8 ms brings nothing: 5 % of 76 ms, and none of it between the
+        margins."""
+        def average(*margin):
+            done = subprocess.run([GEN, 'perf', '--sim', '--path', 'apn-380km', '-q', '4', '-t', '2048',
+                                   '--duration', '76ms', '--json', *margin], capture_output=True,
+                                  text=True, timeout=TIMEOUT, check=True)
+            return json.loads(done.stdout)
+        whole, within = average(), average('--margin', '20ms')
+        self.assertLess(whole['bw_average_gbps'], 0.97 * whole['bw_steady_gbps'])
+        self.assertAlmostEqual(within['bw_average_gbps'] / within['bw_steady_gbps'], 1, delta=0.02)
+
+    def test_options_are_taken_without_a_line(self):
+        done = subprocess.run([GEN, 'perf', '--sim', '--delay', '10us', '--iters=1000', '--qp', '2',
+                               '-R', '--out_json'], capture_output=True, text=True, timeout=TIMEOUT,
+                              check=True)
+        ran = json.loads(done.stdout)
+        self.assertEqual((ran['iterations'], ran['qps'], ran['timeout']), (2000, 2, 18))
+        self.assertIn('-R, --rdma_cm is ignored', done.stderr)
+
+    def test_a_limit_below_which_the_run_fails(self):
+        for limit, code in (('10', 0), ('99', 1)):
+            done = perf('ib_write_bw', '-n', '1000', '-w', limit, '--report_gbits')
+            self.assertEqual(done.returncode, code, done.stderr)
+
+    def test_it_runs_until_a_signal(self):
+        run = subprocess.Popen([GEN, 'perf', '--sim', '--delay', '10us', '--json', '--run_infinitely',
+                                '-D', '1'], stdout=subprocess.PIPE, text=True)
+        rows = [json.loads(run.stdout.readline()) for _ in range(3)]
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=TIMEOUT)
+        self.assertEqual(run.returncode, 0)
+        self.assertEqual([row['seed'] for row in rows], [1, 2, 3])
+
     def test_what_is_not_there_is_refused(self):
-        for line, why in (('ib_write_bw -b', 'from the client to the server only'),
-                          ('ib_write_bw --run_infinitely', '--duration'),
+        for line, why in (('ib_write_bw --reversed', 'from the client to the server'),
+                          ('ib_write_lat --run_infinitely', 'goes with a _bw'),
                           ('ib_foo', 'expected ib_write_bw'), ('', 'expected a line of perftest'),
                           ('ib_write_bw -q', 'expected a value')):
             done = perf(*line.split())

@@ -296,6 +296,13 @@ void add_run_options(app::Options& list, PerfOptions& options) {
            "known");
   list.add("--duration", app::parsed(read_run_length, options.config.duration), "TIME",
            "length of a bw run, in place of -n: 500ms, 10s; a number is in seconds");
+  list.add("--margin", app::parsed(app::read_time, options.config.margin), "TIME",
+           "time at the start and at the end of --duration that BW average leaves out")
+      .defaults_to("0s");
+  list.add_flag(
+      "-b,--bidirectional", options.config.both,
+      "of a bw run: the responder sends as many messages as the client; rates are those of "
+      "both together");
   list.add("--seed", app::number(options.config.path.seed), "N", "random seed");
   list.add("--mark", app::parsed(parse_probability, options.mark), "SHARE",
            "random marking of packets as congestion experienced, in both directions; goes with "
@@ -344,6 +351,8 @@ Result<void> check_combination(const PerfOptions& options, const sim::PerfConfig
   if (config.path.marking > 0 && config.qp.rate_control != RateControl::dcqcn)
     return fail("--mark goes with --rate-control dcqcn: nothing else reacts to a mark");
   const bool receives = config.operation == Operation::send || config.immediate;
+  if (config.both && config.receives > 0)
+    return fail("--bidirectional goes without --receives: neither side lacks a receive");
   if (config.receives == 0) {
     if (config.repost > Duration{}) return fail("--repost goes with --receives");
     if (config.qp.end_to_end_credits) return fail("--credits goes with --receives");
@@ -403,6 +412,9 @@ Result<sim::PerfConfig> perf_config(const PerfOptions& options, bool simulated) 
   if (auto applied = apply_pattern(options, config); !applied) {
     return std::unexpected(applied.error());
   }
+  if (config.margin > Duration{} && config.duration <= 2 * config.margin)
+    return fail("--margin goes with a --duration of more than twice the margin");
+  if (config.both && options.pattern != "bw") return fail("--bidirectional goes with --pattern bw");
   if (!simulated) return config;
   if (auto fits = check_combination(options, config); !fits) return std::unexpected(fits.error());
   const int given = (options.delay ? 1 : 0) + (options.km ? 1 : 0) + (options.path.empty() ? 0 : 1);

@@ -18,21 +18,20 @@ constexpr std::string_view kOutput = "shapes the output only";
 constexpr std::string_view kMoment = "how connections are made changes no figure";
 constexpr std::string_view kCrypto = "no packet is encrypted here";
 constexpr std::string_view kPosting = "how requests reach the NIC is not part of a run here";
-constexpr std::string_view kOneWay = "data goes from the client to the server only";
-constexpr std::string_view kExpect = "give --expect: it judges any figure";
+constexpr std::string_view kOneWay = "data goes from the client to the server, or both ways";
 
 constexpr auto kOptions = std::to_array<Option>({
     {"a", "all", false, Treatment::same, "--all", "2 B to 8 MiB"},
     {"A", "atomic_type", true, Treatment::same, "--op", "FETCH_AND_ADD or CMP_AND_SWAP"},
-    {"b", "bidirectional", false, Treatment::refused, "", kOneWay},
+    {"b", "bidirectional", false, Treatment::same, "--bidirectional",
+     "of a _bw; through a port WRITEs and SENDs of RC"},
     {"c", "connection", true, Treatment::same, "--transport",
      "RC; through a port also UC and UD. XRC, DC and SRD are refused"},
     {"C", "report-cycles", false, Treatment::ignored, "", "times are in microseconds"},
     {"d", "ib-dev", true, Treatment::ignored, "", kDevice},
     {"D", "duration", true, Treatment::same, "--duration", "in seconds"},
     {"e", "events", false, Treatment::ignored, "", "completions are polled"},
-    {"f", "margin", true, Treatment::ignored, "",
-     "the steady rate leaves out the start by its own rule: BW steady"},
+    {"f", "margin", true, Treatment::same, "--margin", "in seconds; a quarter of -D unless given"},
     {"F", "CPU-freq", false, Treatment::ignored, "", kOutput},
     {"g", "mcg", false, Treatment::refused, "", "multicast groups are not there"},
     {"h", "help", false, Treatment::refused, "", "give roce-gen perf --help"},
@@ -61,11 +60,12 @@ constexpr auto kOptions = std::to_array<Option>({
     {"u", "qp-timeout", true, Treatment::same, "--timeout", ""},
     {"U", "report-unsorted", false, Treatment::ignored, "", kOutput},
     {"V", "version", false, Treatment::refused, "", "give roce-gen --version"},
-    {"w", "limit_bw", true, Treatment::refused, "", kExpect},
+    {"w", "limit_bw", true, Treatment::same, "--expect",
+     "BW average in Gb/s with --report_gbits, otherwise in MiB/s"},
     {"W", "report-counters", true, Treatment::ignored, "", "a run has no device counters"},
     {"x", "gid-index", true, Treatment::ignored, "", kDevice},
     {"X", "vector", true, Treatment::ignored, "", "completions are polled"},
-    {"y", "limit_msgrate", true, Treatment::refused, "", kExpect},
+    {"y", "limit_msgrate", true, Treatment::same, "--expect", "messages per microsecond"},
     {"z", "com_rdma_cm", false, Treatment::ignored, "", kMoment},
     {"", "aes_block_size", true, Treatment::refused, "", kCrypto},
     {"", "aes_xts", false, Treatment::refused, "", kCrypto},
@@ -103,13 +103,13 @@ constexpr auto kOptions = std::to_array<Option>({
     {"", "rate_units", true, Treatment::same, "--qp-rate",
      "g and M (MiB/s). p, packets per second, is refused"},
     {"", "recv_post_list", true, Treatment::ignored, "", kPosting},
-    {"", "report-both", false, Treatment::refused, "", kOneWay},
+    {"", "report-both", false, Treatment::ignored, "", "both directions are always reported"},
     {"", "report_gbits", false, Treatment::ignored, "", "rates are always in Gb/s"},
     {"", "report-per-port", false, Treatment::refused, "", "a run has one port"},
     {"", "retry_count", true, Treatment::same, "--retries", ""},
     {"", "reversed", false, Treatment::refused, "", kOneWay},
-    {"", "run_infinitely", false, Treatment::refused, "",
-     "give a long --duration: a signal ends it with the results so far"},
+    {"", "run_infinitely", false, Treatment::same, "--forever",
+     "of a _bw; a row for each -D, which is 5 s unless given"},
     {"", "sig_before", false, Treatment::refused, "", kCrypto},
     {"", "source_ip", true, Treatment::ignored, "", "--address is the own address"},
     {"", "tclass", true, Treatment::refused, "", "the traffic class of frames is not an option"},
@@ -143,6 +143,8 @@ constexpr auto kPrograms = std::to_array<Program>({
     {"ib_read_lat", "read", true, "2", "1000"},
     {"ib_atomic_lat", "atomic", true, "8", "1000"},
 });
+/// Stands for a line without a program's name: nothing is left out of it.
+constexpr Program kAnyProgram{"roce-gen perf", "send", false, "", ""};
 constexpr std::string_view kTimeout = "14", kReads = "16";
 
 const Option* by_letter(char letter) noexcept {
@@ -191,7 +193,11 @@ class Reader {
           fmt::format("expected ib_write_bw, ib_send_bw, ib_read_bw, ib_atomic_bw, or one "
                       "of their _lat, behind --, found \"{}\"",
                       words_.front()));
-    line_.program = &*program;
+    return read_as(*program);
+  }
+  /// Reads the options behind the first word as those of `program`.
+  Result<Line> read_as(const Program& program) {
+    line_.program = &program;
     for (at_ = 1; at_ < words_.size(); ++at_)
       if (auto taken = take(words_[at_]); !taken) return std::unexpected(taken.error());
     return line_;
@@ -270,6 +276,14 @@ class Writer {
     if (!error_.empty()) return fail(error_);
     return std::move(result_);
   }
+  /// Writes the options alone, without operation and defaults.
+  Result<Translation> write_options() {
+    for (const Given& given : line_.given)
+      if (auto taken = take(given); !taken) return std::unexpected(taken.error());
+    add_rate();
+    if (!error_.empty()) return fail(error_);
+    return std::move(result_);
+  }
 
  private:
   void add(std::string_view option, std::string_view value) {
@@ -295,6 +309,11 @@ class Writer {
   Result<void> take_same(const Given& given) {
     const std::string_view name = given.option->name;
     if (name == "atomic_type" || name == "rate_limit" || name == "rate_units") return {};
+    if (name == "bidirectional" && line_.program->latency)
+      return ignore(given, "each message of a latency run goes there and back");
+    if (name == "run_infinitely" && line_.program->latency)
+      return fail("--run_infinitely: goes with a _bw");
+    if (name == "limit_bw" || name == "limit_msgrate") return take_limit(given);
     if (name == "connection") return take_connection(lower(given.value));
     if (name == "port" && simulated_) return ignore(given, "a simulated run has no server");
     if (name == "rx-depth") return take_receives(given);
@@ -316,6 +335,22 @@ class Writer {
       return fail(fmt::format("-c, --connection: expected RC, UC or UD, found \"{}\"", kind));
     if (simulated_) return fail("-c, --connection: a simulation has RC only");
     add("--transport", kind);
+    return {};
+  }
+
+  /// A limit of the rate or of the message rate, below which the run fails.
+  Result<void> take_limit(const Given& given) {
+    double value = 0;
+    const char* end = given.value.data() + given.value.size();
+    const auto [read_to, error] = std::from_chars(given.value.data(), end, value);
+    if (error != std::errc{} || read_to != end)
+      return fail(
+          fmt::format("{}: expected a number, found \"{}\"", written(*given.option), given.value));
+    if (line_.program->latency) return ignore(given, "a latency run has no rate");
+    constexpr double kMebibyte = 8.388608e-3;  // Gb
+    const bool rate = given.option->name == "limit_bw";
+    if (rate && line_.value("report_gbits") == nullptr) value *= kMebibyte;
+    add("--expect", fmt::format("{} >= {:.9g}", rate ? "bw_average_gbps" : "msg_rate_mpps", value));
     return {};
   }
 
@@ -348,8 +383,19 @@ class Writer {
     note(fmt::format("{} {}: perftest's default, where roce-gen has {}", ours, value, instead));
   }
 
+  /// The margin that perftest leaves out of a run with -D: a quarter, in whole seconds.
+  void add_margin() {
+    const std::string* duration = line_.value("duration");
+    if (duration == nullptr || line_.program->latency || line_.value("margin") != nullptr) return;
+    unsigned seconds = 0;
+    std::from_chars(duration->data(), duration->data() + duration->size(), seconds);
+    if (seconds < 4) return;
+    add_default("margin", "--margin", std::to_string(seconds / 4), "none");
+  }
+
   void add_defaults() {
     const Program& program = *line_.program;
+    add_margin();
     add_default("qp-timeout", "--timeout", kTimeout, "18");
     const bool sized = program.operation != "atomic" && line_.value("all") == nullptr;
     if (sized && program.latency) add_default("size", "--size", program.size, "64KiB");
@@ -416,13 +462,51 @@ Result<Translation> translate(std::span<const std::string> line, bool simulated)
   return Writer(*read, simulated).write();
 }
 
-Result<std::vector<std::string>> expand(std::span<const std::string> words) {
+namespace {
+
+/// Returns perftest's option of a word, if it is none of ours: "--iters=5", "-R".
+const Option* foreign(std::string_view word, const app::Options& own) {
+  if (word.size() < 2 || !word.starts_with('-')) return nullptr;
+  const bool is_long = word.starts_with("--");
+  const std::string_view name = is_long ? word.substr(0, word.find('=')) : word.substr(0, 2);
+  // Each program has these, without a row in its list.
+  constexpr auto kEverywhere = std::to_array<std::string_view>({"-h", "--help", "--version"});
+  if (own.find(name) != nullptr || std::ranges::find(kEverywhere, name) != kEverywhere.end())
+    return nullptr;
+  return is_long ? by_name(name.substr(2)) : by_letter(name[1]);
+}
+
+/// Moves perftest's options from `words` to a line that begins with the first word.
+std::vector<std::string> take_foreign(std::vector<std::string>& words, const app::Options& own) {
+  std::vector<std::string> line = {words.front()}, kept;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const Option* option = foreign(words[i], own);
+    (option == nullptr ? kept : line).push_back(words[i]);
+    if (option == nullptr || !option->takes_value || i + 1 == words.size()) continue;
+    const bool attached = words[i].starts_with("--") ? words[i].contains('=') : words[i].size() > 2;
+    if (!attached) line.push_back(words[++i]);
+  }
+  words = std::move(kept);
+  return line;
+}
+
+Result<Translation> translate_options(std::span<const std::string> line, bool simulated) {
+  const auto read = Reader(line).read_as(kAnyProgram);
+  if (!read) return std::unexpected(read.error());
+  return Writer(*read, simulated).write_options();
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> expand(std::span<const std::string> words,
+                                        const app::Options& own) {
   const auto dashes = std::ranges::find(words, "--");
   std::vector<std::string> all(words.begin(), dashes);
-  if (dashes == words.end()) return all;
   const bool simulated = std::ranges::find(all, "--sim") != all.end();
-  const std::vector<std::string> line(dashes + 1, words.end());
-  auto translation = translate(line, simulated);
+  const bool whole = dashes != words.end();
+  const std::vector<std::string> line =
+      whole ? std::vector<std::string>(dashes + 1, words.end()) : take_foreign(all, own);
+  auto translation = whole ? translate(line, simulated) : translate_options(line, simulated);
   if (!translation) return std::unexpected(translation.error());
   for (const std::string& note : translation->notes) fmt::print(stderr, "perftest: {}\n", note);
   all.insert(all.end(), translation->words.begin(), translation->words.end());

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/command_line.h"
 #include "core/error.h"
 
 namespace lw::gen::perftest {
@@ -43,8 +44,10 @@ struct Translation {
 Result<Translation> translate(std::span<const std::string> line, bool simulated);
 
 /// Replaces the words behind "--" in a command line of `roce-gen perf` by their translation, and
-/// prints the notes on stderr. Without "--" it returns the words as they are.
-Result<std::vector<std::string>> expand(std::span<const std::string> words);
+/// prints the notes on stderr. Without "--", replaces perftest's options among the words that are
+/// none of `own`, the command's; defaults stay those of the command.
+Result<std::vector<std::string>> expand(std::span<const std::string> words,
+                                        const app::Options& own);
 
 /// The table of options as Markdown, for the manual.
 std::string manual_table();

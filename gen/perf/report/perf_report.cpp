@@ -162,6 +162,12 @@ std::string arrivals_line(const PerfOutcome& outcome) {
   return fmt::format("{} of {} messages didn't arrive\n", *outcome.lost_messages, sent);
 }
 
+std::string ways_line(const sim::PerfConfig& config, const PerfOutcome& outcome) {
+  if (!config.both) return "";
+  return fmt::format("both ways: {:.2f} Gb/s there, {:.2f} Gb/s back, on average\n",
+                     outcome.bandwidth.there_bps() / 1e9, outcome.bandwidth.back_bps() / 1e9);
+}
+
 std::string bandwidth_header() {
   return " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]"
          "   BW steady[Gb/sec]\n";
@@ -217,6 +223,10 @@ Json bandwidth_values(const sim::PerfConfig& config, const PerfOutcome& outcome)
                {"marked", result.there.marked + result.back.marked},
                {"steady_window_ns", result.steady_window.count()},
                {"steady_change", result.steady_change}});
+  if (config.both) {
+    json["bw_there_gbps"] = result.there_bps() / 1e9;
+    json["bw_back_gbps"] = result.back_bps() / 1e9;
+  }
   add_interval(json, result);
   add_failure(json, result.failure);
   if (result.stuck_qps > 0) json["stuck_qps"] = result.stuck_qps;

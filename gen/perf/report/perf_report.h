@@ -45,6 +45,9 @@ std::string incomplete_line(const PerfOutcome& outcome);
 /// which is certain for a reliable transport.
 std::string arrivals_line(const PerfOutcome& outcome);
 
+/// Returns the rates of both directions of a run both ways; empty for other runs.
+std::string ways_line(const sim::PerfConfig& config, const PerfOutcome& outcome);
+
 std::string bandwidth_header();
 /// Returns a row of results. `size` is in bytes; all rates are goodput. The last column, which
 /// perftest doesn't have, is the steady rate, without the start of the run; "BW peak" is the rate

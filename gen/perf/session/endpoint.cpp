@@ -264,7 +264,7 @@ void PerfService::post_receive(std::uint64_t number) { connection_.post(layout_.
 
 void PerfService::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/,
                                 const Completion& done, Instant now) {
-  if (!done.arrival) return;  // completion of an echo, which the client checks
+  if (!done.arrival) return send_due(now);  // of an own message, which the client checks
   if (done.operation == Operation::read_request) {
     // The READ's slot is free: the client has its message.
     if (params_.operation != Operation::read_request) return;
@@ -280,6 +280,7 @@ void PerfService::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/,
   if (done.operation == Operation::send || done.immediate) post_receive(done.id + params_.depth);
   if (params_.echo) echo(now);
   ++arrived_;
+  send_due(now);
 }
 
 void PerfService::check(const Completion& arrival) {
@@ -320,11 +321,24 @@ bool PerfService::is_stored_whole(const Completion& arrival) {
 
 void PerfService::echo(Instant now) {
   sent_pattern_.write(connection_.memory().bytes(layout_.outbox(arrived_), params_.size), arrived_);
+  post(arrived_, now);
+}
+
+/// Both ways: sends a message for each that arrived, as far as slots are free.
+void PerfService::send_due(Instant now) {
+  if (!params_.both) return;
+  while (sent_ < arrived_ && connection_.pair().requester().posted() < params_.depth) {
+    if (auto* pattern = connection_.pattern()) pattern->fill();
+    post(sent_++, now);
+  }
+}
+
+void PerfService::post(std::uint64_t number, Instant now) {
   connection_.post({.operation = params_.operation,
                     .immediate = params_.immediate,
                     .length = params_.size,
-                    .local_va = layout_.outbox(arrived_),
-                    .remote_va = params_.va,
+                    .local_va = layout_.outbox(number),
+                    .remote_va = params_.va + (layout_.inbox(number) - layout_.inbox()),
                     .r_key = params_.r_key},
                    now);
 }

@@ -185,7 +185,7 @@ class Service : public transport::Application {
 };
 
 /// The responder of perf: fills memory for READs, posts receives for SENDs, checks every byte of
-/// each message, and echoes it if the parameters request that.
+/// each message, and echoes it, or sends one of its own for it, if the parameters request that.
 class PerfService final : public Service {
  public:
   /// `connection` is new, has MemoryLayout::region(params) of memory, and outlives the service.
@@ -205,6 +205,8 @@ class PerfService final : public Service {
   [[nodiscard]] bool is_stored_whole(const transport::Completion& arrival);
   [[nodiscard]] bool is_new(std::uint64_t number);
   void echo(Instant now);
+  void send_due(Instant now);
+  void post(std::uint64_t number, Instant now);
 
   Connection& connection_;
   SessionParams params_;
@@ -214,6 +216,7 @@ class PerfService final : public Service {
   std::uint64_t copies_ = 0;           // duplicates among them
   std::uint64_t read_ = 0;             // READs that arrived
   std::uint64_t arrived_ = 0, wrong_ = 0, bytes_ = 0;
+  std::uint64_t sent_ = 0;  // own messages of a session both ways
 };
 
 }  // namespace lw::gen

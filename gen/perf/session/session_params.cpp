@@ -49,6 +49,7 @@ struct StatsData {
   Be64 checked, wrong, duplicates, out_of_sequence, cnps, dropped;
 };
 constexpr std::uint8_t kImmediate = 1, kEcho = 2, kSelective = 4, kReadBack = 8;
+constexpr std::uint8_t kBoth = 64;
 constexpr unsigned kVerifyShift = 4, kVerifyMask = 3;  // two bits of the flags
 
 template <class Data>
@@ -115,6 +116,9 @@ Parsed<void> check(const SessionParams& params) {
   }
   if (!is_ours(params.operation) || !is_carried(params))
     return std::unexpected("this transport has no such operation, size or echo");
+  const bool carries = params.operation == Operation::send || params.operation == Operation::write;
+  if (params.both && (params.lossy() || params.echo || !carries))
+    return std::unexpected("both ways goes with WRITEs and SENDs of RC");
   if (params.verify > Verify::none) return std::unexpected("an unknown way to verify");
   if (!is_sound_rate(params)) return std::unexpected("a rate control without a rate");
   return {};
@@ -126,7 +130,7 @@ PrivateData to_private_data(const SessionParams& params) noexcept {
   data.flags.set(static_cast<std::uint8_t>(
       (params.immediate ? kImmediate : 0) | (params.echo ? kEcho : 0) |
       (params.read_back ? kReadBack : 0) | (params.selective_repeat ? kSelective : 0) |
-      static_cast<unsigned>(params.verify) << kVerifyShift));
+      (params.both ? kBoth : 0) | static_cast<unsigned>(params.verify) << kVerifyShift));
   data.size.set(params.size);
   data.slots.set(params.slots);
   data.depth.set(params.depth);
@@ -165,6 +169,7 @@ Parsed<SessionParams> read_session_params(wire::Bytes bytes) {
       .operation = static_cast<Operation>(data->operation.get()),
       .immediate = (data->flags.get() & kImmediate) != 0,
       .echo = (data->flags.get() & kEcho) != 0,
+      .both = (data->flags.get() & kBoth) != 0,
       .read_back = (data->flags.get() & kReadBack) != 0,
       .size = data->size.get(),
       .slots = data->slots.get(),
@@ -206,7 +211,7 @@ std::uint32_t MemoryLayout::kept_packets(const SessionParams& params, std::uint3
 
 std::uint64_t MemoryLayout::cost(const SessionParams& params, std::uint32_t mtu) noexcept {
   constexpr std::uint64_t kOrder = std::uint64_t{800} << 10;  // analysis::SequenceTracker's gaps
-  const std::uint64_t queued = kReceiveCost + (params.echo ? kEchoCost : 0);
+  const std::uint64_t queued = kReceiveCost + (params.echo || params.both ? kEchoCost : 0);
   return (params.computed ? 0 : region(params)) + kConnectionCost + params.depth * queued +
          kept_packets(params, mtu) * kKeptPacketCost + (params.lossy() ? kOrder : 0);
 }

@@ -46,6 +46,7 @@ struct SessionParams {
   wire::Operation operation = wire::Operation::write;
   bool immediate = false;
   bool echo = false;       // the responder echoes each message: a ping-pong
+  bool both = false;       // it sends a message of its own for each one, without being waited for
   bool read_back = false;  // a READ fetches each message back, so its slot is not cleared
   std::uint32_t size = 0;  // bytes of a message, 1 to kMostMessage
   // messages in a region, 1 to kMostSlots; message `slots` uses the first slot again

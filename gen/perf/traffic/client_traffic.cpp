@@ -70,6 +70,17 @@ void ClientConnection::post_read_back(Instant now) {
 
 void ClientConnection::post_receive() { connection_.post(layout_.receive(0)); }
 
+void ClientConnection::post_receives() {
+  for (std::uint64_t i = 0; i < params_.depth; ++i) connection_.post(layout_.receive(i));
+}
+
+bool ClientConnection::take_arrival(const Completion& arrival) {
+  if (takes_receive()) connection_.post(layout_.receive(arrival.id + params_.depth));
+  auto* pattern = connection_.pattern();
+  const bool right = pattern != nullptr && pattern->take().right;
+  return right && arrival.length == params_.size && arrival.operation == params_.operation;
+}
+
 bool ClientConnection::right(const Completion& done) {
   if (fetches_word()) return done.original == done.id;
   if (params_.operation != Operation::read_request) return true;
@@ -101,6 +112,7 @@ void BandwidthTraffic::start() {
   start_ = nic::now();
   if (duration_ > Duration{}) until_ = start_ + duration_;
   for (const auto& client : connections_) {
+    if (ways_ == 2 && client->takes_receive()) client->post_receives();
     while (may_post(*client, start_) && client->post(start_)) {
     }
   }
@@ -108,25 +120,35 @@ void BandwidthTraffic::start() {
 
 void BandwidthTraffic::on_completion(transport::QpSet& qps, std::uint32_t qp,
                                      const Completion& done, Instant /*polled*/) {
-  if (done.arrival) return;
+  if (done.arrival && ways_ == 1) return;
   if (done.status != Status::success) {
     note_failure(qps, qp, done);
     return;
   }
   ClientConnection& client = *by_qpn_.at(qps.qp(qp).config().qpn);
-  if (!client.right(done)) ++result.wrong;
-  ++completed_;
-  result.bandwidth.bytes += done.length;
+  if (!(done.arrival ? client.take_arrival(done) : client.right(done))) ++result.wrong;
   const Instant now = nic::now();
+  count(done, now);
+  if (!done.arrival && may_post(client, now)) client.post(now);
+}
+
+/// Counts a message of either side.
+void BandwidthTraffic::count(const Completion& done, Instant now) noexcept {
+  ++(done.arrival ? arrived_ : completed_);
+  result.bandwidth.bytes += done.length;
+  if (done.arrival) result.bandwidth.back_bytes += done.length;
   result.bandwidth.elapsed = now - start_;
+  if (now <= start_ + margin_) early_bytes_ = result.bandwidth.bytes;
+  if (now <= start_ + duration_ - margin_) within_bytes_ = result.bandwidth.bytes;
   note_half(now);
-  if (may_post(client, now)) client.post(now);
 }
 
 void BandwidthTraffic::finish() {
-  result.bandwidth.messages = completed_;
-  const auto ns = static_cast<double>(result.bandwidth.elapsed.count());
-  if (ns > 0) result.bandwidth.average_bps = static_cast<double>(result.bandwidth.bytes) * 8e9 / ns;
+  result.bandwidth.messages = completed();
+  result.bandwidth.average_bps = result.bandwidth.bps_of(result.bandwidth.bytes);
+  if (margin_ > Duration{})
+    result.bandwidth.average_bps = static_cast<double>(within_bytes_ - early_bytes_) * 8e9 /
+                                   static_cast<double>((duration_ - 2 * margin_).count());
   const auto second_half =
       static_cast<double>((start_ + result.bandwidth.elapsed - half_at_).count());
   const bool measurable =
@@ -156,13 +178,13 @@ bool BandwidthTraffic::is_short() const noexcept {
     const transport::QpConfig& config = client->connection().pair().config();
     window += std::min(config.tx_depth, config.max_outstanding_wqe);
   }
-  return completed_ < 4 * window;
+  return completed() < 4 * window * ways_;
 }
 
 void BandwidthTraffic::note_half(Instant now) noexcept {
   if (half_at_ != Instant{}) return;
-  const bool half =
-      until_ ? now >= start_ + duration_ / 2 : completed_ == (each_ * connections_.size() + 1) / 2;
+  const bool half = until_ ? now >= start_ + duration_ / 2
+                           : completed() == (ways_ * each_ * connections_.size() + 1) / 2;
   if (!half) return;
   half_at_ = now;
   half_bytes_ = result.bandwidth.bytes;

@@ -27,6 +27,10 @@ class ClientConnection {
   void post_read_back(Instant now);
   /// Posts a receive for an echo.
   void post_receive();
+  /// Both ways: posts a receive for each message that may be outstanding.
+  void post_receives();
+  /// Takes a message of a responder that sends too. Returns true if it is correct.
+  [[nodiscard]] bool take_arrival(const transport::Completion& arrival);
 
   /// Returns true if a READ or an atomic returned the expected data.
   [[nodiscard]] bool right(const transport::Completion& done);
@@ -99,7 +103,7 @@ struct ClientResult {
 class ClientTraffic : public transport::Application {
  public:
   ClientTraffic(const sim::PerfConfig& config, const std::vector<Connected>& connected)
-      : each_(config.iterations) {
+      : each_(config.iterations), ways_(config.both ? 2 : 1) {
     for (const Connected& d : connected) {
       connections_.push_back(std::make_unique<ClientConnection>(d));
       d.connection->run(*this);
@@ -108,7 +112,8 @@ class ClientTraffic : public transport::Application {
   }
   /// Returns true if all messages are complete, except those that a broken QP never posted.
   [[nodiscard]] bool done() const noexcept {
-    if (result.bandwidth.failed == 0 && !until_) return completed_ >= each_ * connections_.size();
+    if (result.bandwidth.failed == 0 && !until_)
+      return completed() >= ways_ * each_ * connections_.size();
     std::uint64_t all = 0;
     bool more = until_ && nic::now() < *until_;
     for (const auto& client : connections_) {
@@ -116,9 +121,13 @@ class ClientTraffic : public transport::Application {
       all += broken || until_ ? client->posted() : each_;
       more = more && !broken;
     }
-    return !more && completed_ + result.bandwidth.failed >= all;
+    // A broken QP of a run both ways may lack any number of the responder's messages.
+    const bool failed = result.bandwidth.failed > 0;
+    return !more && completed_ + result.bandwidth.failed >= all &&
+           (failed || ways_ == 1 || arrived_ >= all);
   }
-  [[nodiscard]] std::uint64_t completed() const noexcept { return completed_; }
+  /// Messages that are done, both ways.
+  [[nodiscard]] std::uint64_t completed() const noexcept { return completed_ + arrived_; }
   /// Stores in each connection how many messages it posted.
   void tell_posted(std::vector<Connected>& connected) const noexcept {
     for (std::size_t i = 0; i < connected.size(); ++i)
@@ -143,7 +152,8 @@ class ClientTraffic : public transport::Application {
 
   std::uint64_t each_;
   std::optional<Instant> until_;  // if set, replaces each_: nothing is posted after this time
-  std::uint64_t completed_ = 0;
+  std::uint64_t ways_;
+  std::uint64_t completed_ = 0, arrived_ = 0;  // own messages; those of the responder
   Instant made_ = nic::now();
   std::vector<std::unique_ptr<ClientConnection>> connections_;
   std::map<std::uint32_t, ClientConnection*> by_qpn_;
@@ -153,7 +163,7 @@ class ClientTraffic : public transport::Application {
 class BandwidthTraffic : public ClientTraffic {
  public:
   BandwidthTraffic(const sim::PerfConfig& config, const std::vector<Connected>& connected)
-      : ClientTraffic(config, connected), duration_(config.duration) {}
+      : ClientTraffic(config, connected), duration_(config.duration), margin_(config.margin) {}
 
   /// Posts the first messages; completions post the next ones.
   void start();
@@ -167,10 +177,14 @@ class BandwidthTraffic : public ClientTraffic {
     return until_ ? now < *until_ : client.posted() < each_;
   }
   [[nodiscard]] bool is_short() const noexcept;
+  void count(const transport::Completion& done, Instant now) noexcept;
   /// The first half of a run fills the path and the queues; the second half gives the steady rate.
   void note_half(Instant now) noexcept;
 
   Duration duration_;  // 0: no limit
+  Duration margin_;    // at its start and its end
+  // Bytes that were complete when the first margin ended, and when the last one began.
+  std::uint64_t early_bytes_ = 0, within_bytes_ = 0;
   Instant start_, half_at_;
   std::uint64_t half_bytes_ = 0;
 };

@@ -68,6 +68,7 @@ SessionParams session_params_of(const sim::PerfConfig& config, bool echo) noexce
       .operation = config.operation,
       .immediate = config.immediate,
       .echo = echo,
+      .both = config.both,
       .size = atomic ? 8 : config.size,
       .rate_control = config.qp.rate_control,
       .rate_bps = static_cast<std::uint64_t>(config.qp.rate_bps),
@@ -314,7 +315,8 @@ Result<void> run_in_real_time(const EndpointOptions& options, const PeerOptions&
                                    : client.bandwidth(*config);
     if (!result) return std::unexpected(result.error());
     const Duration took = nic::now() - began;
-    if (const auto link = (*context)->link_bps()) sim::keep_measurable(result->bandwidth, *link);
+    if (const auto link = (*context)->link_bps())
+      sim::keep_measurable(result->bandwidth, *link * (config->both ? 2 : 1));
     PerfOutcome outcome =
         outcome_of(std::move(*result), options, peer, (*context)->port().counters());
     outcome.cpu_share =

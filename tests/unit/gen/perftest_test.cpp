@@ -30,8 +30,9 @@ TEST(Perftest, OptionsKeepTheirMeaning) {
             "--tx-depth 2048 --qps 4 --iterations 15000 --op write --timeout 14");
   EXPECT_EQ(translated("ib_send_lat -s64 -n 5 --qp-timeout=20"),
             "--size 64 --iterations 5 --timeout 20 --op send --pattern lat");
-  EXPECT_EQ(translated("ib_read_bw -aF -o 8 -D 10 -m 4096"),
-            "--all --reads 8 --responder-reads 8 --duration 10 --mtu 4096 --op read --timeout 14");
+  EXPECT_EQ(translated("ib_read_bw -aF -o 8 -D 10 -f 2 -m 4096"),
+            "--all --reads 8 --responder-reads 8 --duration 10 --margin 2 --mtu 4096 --op read "
+            "--timeout 14");
   EXPECT_EQ(translated("ib_atomic_bw -A CMP_AND_SWAP -n 7 -u 1 --out_json"),
             "--iterations 7 --timeout 1 --json --op compare-swap");
   EXPECT_EQ(translated("ib_write_bw -n 7 -u 1 -c UC -p 7 192.0.2.1", false),
@@ -42,14 +43,63 @@ TEST(Perftest, OptionsKeepTheirMeaning) {
             "--iterations 7 --timeout 1 --receives 64 --op send");
 }
 
+TEST(Perftest, BothWaysAndWithoutEnd) {
+  EXPECT_EQ(translated("ib_write_bw -b -n 7 -u 1 --report-both"),
+            "--bidirectional --iterations 7 --timeout 1 --op write");
+  EXPECT_EQ(translated("ib_send_lat -b -n 7 -s 2 -u 1"),
+            "--iterations 7 --size 2 --timeout 1 --op send --pattern lat");
+  EXPECT_EQ(translated("ib_write_bw --run_infinitely -D 2 -u 1"),
+            "--forever --duration 2 --timeout 1 --op write");
+}
+
+/// perftest compares a limit with the rate that it shows, in MiB/s or in Gb/s.
+TEST(Perftest, LimitsAreExpectations) {
+  EXPECT_EQ(translated("ib_write_bw -n 7 -u 1 -w 90 --report_gbits"),
+            "--iterations 7 --timeout 1 --expect bw_average_gbps >= 90 --op write");
+  EXPECT_EQ(translated("ib_write_bw -n 7 -u 1 -w 1000"),
+            "--iterations 7 --timeout 1 --expect bw_average_gbps >= 8.388608 --op write");
+  EXPECT_EQ(translated("ib_write_bw -n 7 -u 1 -y 0.5"),
+            "--iterations 7 --timeout 1 --expect msg_rate_mpps >= 0.5 --op write");
+  EXPECT_THAT(translated("ib_write_bw -w much"), HasSubstr("found \"much\""));
+}
+
+std::string expanded(const std::string& line) {
+  std::istringstream text(line);
+  std::vector<std::string> words;
+  for (std::string word; text >> word;) words.push_back(word);
+  bool flag = false;
+  std::string value;
+  app::Options own;
+  own.add_flag("--sim", flag, "");
+  own.add_flag("-a,--all", flag, "");
+  own.add("-q,--qps", app::text(value), "N", "");
+  own.add("--port", app::text(value), "PORT", "");
+  const auto all = expand(words, own);
+  return all ? fmt::format("{}", fmt::join(*all, " ")) : "refused: " + all.error().message;
+}
+
+TEST(Perftest, OptionsWithoutALineAreTakenToo) {
+  EXPECT_EQ(expanded("roce-gen perf --sim -q 4 --iters 7 -a -R --qp=8 --qp-timeout=2"),
+            "roce-gen perf --sim -q 4 -a --iterations 7 --qps 8 --timeout 2");
+  // Ours where both have it, and nothing else is added.
+  EXPECT_EQ(expanded("roce-gen perf --port eth1 -p 7"), "roce-gen perf --port eth1 --service 7");
+  EXPECT_EQ(expanded("roce-gen perf --rate_limit 5 --sim"),
+            "roce-gen perf --sim --rate-control fixed --qp-rate 5Gb/s");
+  EXPECT_EQ(expanded("roce-gen perf --what -1"), "roce-gen perf --what -1");
+  EXPECT_EQ(expanded("roce-gen perf --help"), "roce-gen perf --help");
+  EXPECT_THAT(expanded("roce-gen perf --tos 3"), HasSubstr("refused: -T, --tos"));
+  EXPECT_THAT(expanded("roce-gen perf --iters"), HasSubstr("expected a value"));
+}
+
 TEST(Perftest, DefaultsAreThoseOfPerftest) {
+  EXPECT_EQ(translated("ib_write_bw -D 10"), "--duration 10 --op write --margin 2 --timeout 14");
   EXPECT_EQ(translated("ib_write_bw"), "--op write --timeout 14 --iterations 5000");
   EXPECT_EQ(translated("ib_read_bw"), "--op read --timeout 14 --iterations 1000");
   EXPECT_EQ(translated("ib_write_lat"), "--op write --pattern lat --timeout 14 --size 2");
 }
 
 TEST(Perftest, WhatWouldChangeTheResultIsRefused) {
-  EXPECT_THAT(translated("ib_write_bw -b"), HasSubstr("refused: -b, --bidirectional: "));
+  EXPECT_THAT(translated("ib_write_bw --reversed"), HasSubstr("refused: --reversed: "));
   EXPECT_THAT(translated("ib_write_bw --what"),
               HasSubstr("--what: ib_write_bw has no such option"));
   EXPECT_THAT(translated("ib_write_bw -q"), HasSubstr("-q, --qp: expected a value"));
