@@ -9,6 +9,7 @@
 #include "gen/commands/measure_options.h"
 #include "gen/report/preview.h"
 #include "gen/tx/ports.h"
+#include "report/figures/json.h"
 
 namespace lw::gen {
 namespace {
@@ -39,8 +40,8 @@ ExitCode check(const CheckOptions& options) {
   if (!profile) return print_error(profile.error());
   const auto pacings = pacings_of(options.ports);
   if (!pacings) return print_error(pacings.error());
-  print_out(options.json ? preview_json(*profile, options.frames, *pacings)
-                         : preview_text(*profile, options.frames, *pacings));
+  const Preview preview = preview_of(*profile, options.frames, *pacings);
+  print_out(options.json ? report::json_line(kFlowCheckOutput, preview) : to_text(preview));
   return ExitCode::done;
 }
 

@@ -20,9 +20,10 @@
 #include "core/output.h"
 #include "core/quantity.h"
 #include "gen/commands/commands.h"
+#include "gen/commands/outputs.h"
 #include "nic/eal.h"
 #include "nic/interface.h"
-#include "report/json_line.h"
+#include "report/figures/json.h"
 
 namespace lw::gen {
 namespace {
@@ -228,22 +229,33 @@ std::vector<Finding> examine() {
 }
 
 void print_list(const std::vector<Finding>& list, bool json) {
-  report::RowFormat rows(report::RowStyle::json, "longwire.finding");
-  for (const auto& [topic, state, found, meaning, fix] : list) {
+  for (const Finding& finding : list) {
     if (json) {
-      print_out(rows.line({{"topic", topic},
-                           {"state", state},
-                           {"found", found},
-                           {"meaning", meaning},
-                           {"fix", fix}}));
+      print_out(report::json_line(kFindingOutput, finding));
       continue;
     }
+    const auto& [topic, state, found, meaning, fix] = finding;
     print_out(fmt::format("{:<7}  {}: {}\n", state, topic, found));
     if (!meaning.empty()) print_out(fmt::format("         {}\n         fix: {}\n", meaning, fix));
   }
 }
 
 }  // namespace
+
+const FigureTable& finding_figures() {
+  using Row = FigureOf<Finding>;
+  static constexpr std::string_view kStates[] = {"ok", "note", "problem"};
+  static constexpr Figure kRows[] = {
+      Row::of<&Finding::topic>("topic", "What was examined."),
+      Row::of<&Finding::state>("state",
+                               "note: works, less fast or exact; problem: something cannot work.")
+          .among(kStates),
+      Row::of<&Finding::found>("found", "What was found."),
+      Row::of<&Finding::meaning>("meaning", "What it costs; empty if nothing."),
+      Row::of<&Finding::fix>("fix", "Commands that mend it; empty if none.")};
+  static constexpr FigureTable kTable{"A finding about the machine; a line each.", kRows};
+  return kTable;
+}
 
 app::Command doctor_command() {
   auto json = std::make_shared<bool>(false);

@@ -5,7 +5,8 @@
 
 #include "core/output.h"
 #include "gen/commands/commands.h"
-#include "report/json_line.h"
+#include "gen/commands/outputs.h"
+#include "report/figures/json.h"
 #include "report/table.h"
 #include "wire/opcode.h"
 
@@ -49,20 +50,29 @@ void print_text() {
 }
 
 void print_json() {
-  report::RowFormat rows(report::RowStyle::json, "longwire.opcode");
-  for (const wire::OpcodeInfo& info : wire::all_opcodes()) {
-    print_out(rows.line({{"opcode", info.opcode},
-                         {"name", info.name},
-                         {"transport", name_of(info.transport)},
-                         {"operation", name_of(info.operation)},
-                         {"position", name_of(info.position)},
-                         {"role", name_of(info.role)},
-                         {"payload", rule_text(info.payload)},
-                         {"headers", header_names(info)}}));
-  }
+  for (const wire::OpcodeInfo& info : wire::all_opcodes())
+    print_out(report::json_line(kOpcodeOutput, info));
 }
 
 }  // namespace
+
+const FigureTable& opcode_figures() {
+  using wire::OpcodeInfo;
+  using Row = FigureOf<OpcodeInfo>;
+  static constexpr Figure kRows[] = {
+      Row::of<&OpcodeInfo::opcode>("opcode", "Opcode of the BTH."),
+      Row::of<&OpcodeInfo::name>("name", "Name."),
+      Row::of<&OpcodeInfo::transport>("transport", "Transport."),
+      Row::of<&OpcodeInfo::operation>("operation", "Operation."),
+      Row::of<&OpcodeInfo::position>("position",
+                                     "Place in the message: FIRST, MIDDLE, LAST or ONLY."),
+      Row::of<&OpcodeInfo::role>("role", "request or response."),
+      Row::of<[](const OpcodeInfo& info) { return rule_text(info.payload); }>(
+          "payload", "Rule for the payload."),
+      Row::of<header_names>("headers", "Headers, in order.")};
+  static constexpr FigureTable kTable{"An opcode that can be sent; a line each.", kRows};
+  return kTable;
+}
 
 app::Command opcodes_command() {
   auto json = std::make_shared<bool>(false);

@@ -284,13 +284,20 @@ Result<sim::PerfConfig> config_of(const PerfCommand& command) {
 Result<PerfOutcome> simulate(const PerfCommand& command, const sim::PerfConfig& config,
                              const sim::PerfHook& hook) {
   PerfOutcome outcome;
-  outcome.where = {{"one_way_ns", config.path.one_way.count()}, {"rate_bps", config.nic.rate_bps}};
   if (command.latency()) {
     outcome.latency = sim::run_latency(config, hook);
   } else {
     outcome.bandwidth = sim::run_bandwidth(config, hook);
   }
   return outcome;
+}
+
+PerfReport report_of(const PerfCommand& command, const sim::PerfConfig& config,
+                     const PerfOutcome& outcome) {
+  PerfResult result = command.ping() ? PerfResult::ping : PerfResult::blast;
+  if (!command.study_pattern())
+    result = command.latency() ? PerfResult::latency : PerfResult::bandwidth;
+  return {config, outcome, result};
 }
 
 std::string header_of(const PerfCommand& command) {
@@ -300,7 +307,7 @@ std::string header_of(const PerfCommand& command) {
 
 std::string row_of(const PerfCommand& command, const sim::PerfConfig& config,
                    const PerfOutcome& outcome) {
-  if (command.study_pattern()) return study_line(config, command.ping(), outcome);
+  if (command.study_pattern()) return study_line(report_of(command, config, outcome));
   return command.latency() ? latency_line(config.size, outcome.latency)
                            : bandwidth_line(config.size, outcome.bandwidth);
 }
@@ -310,12 +317,6 @@ std::string note_of(const PerfCommand& command, const sim::PerfConfig& config,
                     const PerfOutcome& outcome) {
   if (command.study_pattern() || command.latency()) return {};
   return steady_line(config, outcome.bandwidth);
-}
-
-std::string json_of(const PerfCommand& command, const sim::PerfConfig& config,
-                    const PerfOutcome& outcome) {
-  if (command.study_pattern()) return study_json(config, command.ping(), outcome);
-  return command.latency() ? latency_json(config, outcome) : bandwidth_json(config, outcome);
 }
 
 /// Prints a part of the report; while the live view is shown, holds it back.
@@ -330,11 +331,13 @@ void print_part(PerfCommand& command, const std::string& text) {
 /// Evaluates and prints the result of one size.
 void print_outcome(PerfCommand& command, const sim::PerfConfig& config,
                    const PerfOutcome& outcome) {
+  const PerfReport report = report_of(command, config, outcome);
+  const JsonOutput& output = output_of(report.result);
   const std::string json = command.expectations.judged(
-      command.json || command.html.wanted(), [&] { return json_of(command, config, outcome); },
-      fmt::format("{} B", config.size));
-  command.html.add_report(json);
-  command.plots.add(config.size, outcome);
+      command.json || command.html.wanted(), [&] { return perf_json(report); },
+      fmt::format("{} B", config.size), &output);
+  command.html.add_report(json, &output);
+  command.plots.add(config.size, outcome, command.sim ? config.nic.rate_bps : 0);
   print_part(command, command.json ? json
                                    : row_of(command, config, outcome) + ways_line(config, outcome) +
                                          arrivals_line(outcome) + incomplete_line(outcome) +

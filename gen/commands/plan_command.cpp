@@ -11,6 +11,7 @@
 #include "gen/commands/commands.h"
 #include "gen/perf/options/perf_options.h"
 #include "gen/perf/report/plan.h"
+#include "report/figures/json.h"
 
 namespace lw::gen {
 namespace {
@@ -42,7 +43,8 @@ ExitCode print_plan(PlanOptions& options) {
     return print_error(apart.error());
   const Plan result = plan(*config);
   const std::string json = expectations.judged(
-      options.json, [&] { return plan_json(*config, result); }, "roce-gen plan");
+      options.json, [&] { return report::json_line(kPlanOutput, PlanReport{*config, result}); },
+      "roce-gen plan", &kPlanOutput);
   print_out(options.json ? json : plan_text(*config, result, simulation()) + expectations.text());
   return expectations.finish("roce-gen plan");
 }

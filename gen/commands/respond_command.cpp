@@ -7,10 +7,11 @@
 #include "core/output.h"
 #include "core/quantity.h"
 #include "gen/commands/commands.h"
+#include "gen/commands/outputs.h"
 #include "gen/perf/cm/connection_manager.h"
 #include "gen/perf/options/perf_options.h"
 #include "nic/clock.h"
-#include "report/json_line.h"
+#include "report/figures/json.h"
 
 namespace lw::gen {
 namespace {
@@ -48,24 +49,11 @@ std::string text_of(const SessionReport& session) {
       session.gone > 0 ? fmt::format("; {} gone without a word", session.gone) : "");
 }
 
-std::string json_of(const SessionReport& session, const FramePortCounters& port) {
-  const ServerStats& found = session.stats;
-  return report::json_line("longwire.respond_session", {{"connections", session.connections},
-                                                        {"checked", found.checked},
-                                                        {"compared", session.compared},
-                                                        {"wrong", found.wrong},
-                                                        {"bytes", session.bytes},
-                                                        {"duplicates", found.duplicates},
-                                                        {"out_of_sequence", found.out_of_sequence},
-                                                        {"broken", session.broken},
-                                                        {"gone", session.gone},
-                                                        {"cnps", found.cnps},
-                                                        {"dropped", found.dropped},
-                                                        {"frames_received", port.received},
-                                                        {"frames_sent", port.sent},
-                                                        {"frames_not_sent", port.not_sent},
-                                                        {"bad_icrc", port.bad_icrc}});
-}
+/// A session that ended, and what the port counted until then.
+struct EndedSession {
+  SessionReport session;
+  FramePortCounters port;
+};
 
 /// Prints the sessions that ended. Returns the number of those with errors.
 std::uint64_t print_ended(PassiveSide& side, const RespondOptions& options,
@@ -73,7 +61,8 @@ std::uint64_t print_ended(PassiveSide& side, const RespondOptions& options,
   std::uint64_t wrong = 0;
   for (; !side.sessions.empty(); side.sessions.pop_front()) {
     const SessionReport& session = side.sessions.front();
-    print_report(options.json ? json_of(session, port) : text_of(session));
+    print_report(options.json ? report::json_line(kRespondOutput, EndedSession{session, port})
+                              : text_of(session));
     if (session.stats.wrong + session.broken > 0) ++wrong;
   }
   return wrong;
@@ -131,6 +120,34 @@ ExitCode respond(const RespondOptions& options, const std::atomic<bool>& stop) {
 }
 
 }  // namespace
+
+const FigureTable& respond_figures() {
+  using Row = FigureOf<EndedSession>;
+  static constexpr Figure kRows[] = {
+      Row::of<through<&EndedSession::session, &SessionReport::connections>>(
+          "connections", "Connections of the session."),
+      Row::rows_of<through<&EndedSession::session, &SessionReport::stats>>(),
+      Row::of<through<&EndedSession::session, &SessionReport::compared>>(
+          "compared",
+          "Messages of which each byte was compared: all of those checked, unless perf has another "
+          "--verify."),
+      Row::of<through<&EndedSession::session, &SessionReport::bytes>>(
+          "bytes", "Bytes of payload received.", Unit::bytes),
+      Row::of<through<&EndedSession::session, &SessionReport::broken>>("broken",
+                                                                       "Connections that failed."),
+      Row::of<through<&EndedSession::session, &SessionReport::gone>>(
+          "gone", "Connections whose peer left."),
+      Row::of<through<&EndedSession::port, &FramePortCounters::received>>(
+          "frames_received", "Frames that the port received.", Unit::frames),
+      Row::of<through<&EndedSession::port, &FramePortCounters::sent>>(
+          "frames_sent", "Frames that the port sent.", Unit::frames),
+      Row::of<through<&EndedSession::port, &FramePortCounters::not_sent>>(
+          "frames_not_sent", "Frames that the port did not take.", Unit::frames),
+      Row::of<through<&EndedSession::port, &FramePortCounters::bad_icrc>>(
+          "bad_icrc", "Frames with a wrong ICRC.", Unit::frames)};
+  static constexpr FigureTable kTable{"A session of the responder that ended; a line each.", kRows};
+  return kTable;
+}
 
 app::Command respond_command() {
   auto options = std::make_shared<RespondOptions>();

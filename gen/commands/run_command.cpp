@@ -12,10 +12,11 @@
 #include "gen/app/run_profile.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
+#include "gen/commands/outputs.h"
 #include "gen/report/preview.h"
 #include "gen/report/run_plots.h"
 #include "gen/report/run_report.h"
-#include "report/json_line.h"
+#include "report/figures/json.h"
 
 namespace lw::gen {
 namespace {
@@ -34,6 +35,11 @@ and af_xdp:eth1 for DPDK's drivers), a PCI address (0000:3b:00.0), memif:PATH[,s
 vhost:PATH[,client] (a guest of QEMU), pcap:IN[,OUT], null, or raw DPDK device arguments. Flows are
 spread over several ports in turn.)";
 
+/// True if the device's side read signatures.
+bool read_signatures(const handover::Report& device) {
+  return device.signatures != handover::SignatureCounts{};
+}
+
 std::string text_of(const handover::Report& device) {
   std::string text =
       device.counted
@@ -44,7 +50,7 @@ std::string text_of(const handover::Report& device) {
                 "operation\n",
                 device.errors);
   const handover::SignatureCounts& read = device.signatures;
-  if (read != handover::SignatureCounts{})
+  if (read_signatures(device))
     text += fmt::format(
         "  signatures of {} frames: {} lost, {} duplicated, {} out of order; {} without one\n",
         read.frames, read.lost, read.duplicated, read.out_of_order, read.unsigned_frames);
@@ -56,34 +62,42 @@ std::string text_of(const handover::Report& device) {
   return text;
 }
 
-std::string json_of(const handover::Report& device) {
-  report::Json counters = report::Json::object();
-  for (const auto& [name, change] : device.counters) counters[name] = change;
-  report::Json values = {{"counted", device.counted},
-                         {"errors", device.errors},
-                         {"failure", device.failure},
-                         {"counters", std::move(counters)}};
-  if (device.counted) {
-    values["messages"] = device.messages;
-    values["bytes"] = device.bytes;
-  }
-  if (device.signatures != handover::SignatureCounts{}) {
-    const handover::SignatureCounts& read = device.signatures;
-    values["checked"] = device.stats.checked;
-    values["wrong"] = device.stats.wrong;
-    values["signatures"] = {{"frames", read.frames},
-                            {"unsigned_frames", read.unsigned_frames},
-                            {"lost", read.lost},
-                            {"duplicated", read.duplicated},
-                            {"out_of_order", read.out_of_order}};
-  }
-  return report::json_line("longwire.send_device", {{"device", std::move(values)}});
+template <auto member_of>
+std::optional<std::uint64_t> if_counted(const handover::Report& device) {
+  if (!device.counted) return std::nullopt;
+  return device.*member_of;
+}
+
+template <auto member_of>
+std::optional<std::uint64_t> if_signed(const handover::Report& device) {
+  if (!read_signatures(device)) return std::nullopt;
+  return device.stats.*member_of;
+}
+
+const FigureTable& device_counts() {
+  using handover::Report;
+  using Row = FigureOf<Report>;
+  static constexpr Figure kRows[] = {
+      Row::of<&Report::counted>("counted", "True if the device's side counted the messages."),
+      Row::of<&Report::errors>("errors", "Completions with an error."),
+      Row::of<&Report::failure>("failure", "Reason why it failed; empty if it did not."),
+      Row::of<&Report::counters>("counters", "Changes of the device's counters."),
+      Row::of<if_counted<&Report::messages>>("messages", "Messages that arrived."),
+      Row::of<if_counted<&Report::bytes>>("bytes", "Bytes of payload that arrived.", Unit::bytes),
+      Row::of<if_signed<&ServerStats::checked>>("checked", "Messages whose bytes were compared."),
+      Row::of<if_signed<&ServerStats::wrong>>("wrong", "Messages with other bytes than were sent."),
+      Row::of<[](const Report& device) {
+        return read_signatures(device) ? &device.signatures : nullptr;
+      }>("signatures", "What the signatures show.")};
+  static constexpr FigureTable kTable{"Counts of roce-endpoint serve.", kRows};
+  return kTable;
 }
 
 /// Prints the report of the device's side on received frames.
 ExitCode print_device(const handover::Report& device, RunOptions& options) {
-  if (options.html.wanted()) options.html.add_report(json_of(device));
-  print_report(options.json ? json_of(device) : text_of(device), options.pcap == "-");
+  const std::string json = report::json_line(kSendDeviceOutput, device);
+  options.html.add_report(json, &kSendDeviceOutput);
+  print_report(options.json ? json : text_of(device), options.pcap == "-");
   if (!device.failure.empty())
     return print_error({"the device's side failed: " + device.failure, ExitCode::failed});
   if (device.stats.wrong == 0) return ExitCode::done;
@@ -94,15 +108,16 @@ ExitCode print_device(const handover::Report& device, RunOptions& options) {
 
 /// Prints the frames that the run would send. Opens no port or file.
 ExitCode print_plan(const config::FlowProfile& profile, const RunOptions& options) {
+  const Preview preview = preview_of(profile, 0);
   if (options.json) {
-    print_out(preview_json(profile, 0, {}));
+    print_out(report::json_line(kFlowCheckOutput, preview));
     return ExitCode::done;
   }
   std::string text = "dry run: nothing was opened\n";
   for (const std::string& port : options.ports) text += fmt::format("  port        {}\n", port);
   for (const std::string& port : options.receive) text += fmt::format("  receive     {}\n", port);
   if (!options.pcap.empty()) text += fmt::format("  pcap        {}\n", options.pcap);
-  print_out(text + preview_text(profile, 0, {}));
+  print_out(text + to_text(preview));
   return ExitCode::done;
 }
 
@@ -216,6 +231,14 @@ void add_run_options(app::Options& list, RunOptions& options) {
 }
 
 }  // namespace
+
+const FigureTable& send_device_figures() {
+  using Row = FigureOf<handover::Report>;
+  static constexpr Figure kRows[] = {
+      Row::with_table<std::identity{}, device_counts>("device", "Counts of roce-endpoint serve.")};
+  static constexpr FigureTable kTable{"What the device's side has received.", kRows};
+  return kTable;
+}
 
 app::Command run_command() {
   auto options = std::make_shared<RunOptions>();

@@ -17,6 +17,7 @@
 #include "gen/study/search_view.h"
 #include "gen/study/trial_run.h"
 #include "nic/clock.h"
+#include "report/figures/json.h"
 
 namespace lw::gen {
 namespace {
@@ -128,7 +129,7 @@ std::string title_of(const SearchOptions& options, const std::string& profile) {
 void add_to_page(SearchOptions& options, const std::vector<SizeSearch>& searches,
                  const std::string& profile, const std::string& json) {
   if (!options.html.wanted()) return;
-  options.html.add_report(json);
+  options.html.add_report(json, &kSearchOutput);
   options.html.add_plot(rate_plot(searches, title_of(options, profile)));
   options.html.add_plot(trial_plot(searches));
   options.html.add_port("--port", options.port);
@@ -143,7 +144,7 @@ Result<void> write_files(const std::vector<SizeSearch>& searches, const SearchOp
     return fail(fmt::format("{}: {}", options.out, error.message()), ExitCode::environment);
   }
   const std::string svg = report::to_svg(rate_plot(searches, title_of(options, name)));
-  if (auto csv = write_file(csv_of(options), to_csv(searches, options.search)); !csv) return csv;
+  if (auto csv = write_file(csv_of(options), to_csv(searches)); !csv) return csv;
   return write_file(svg_of(options), svg);
 }
 
@@ -168,8 +169,9 @@ ExitCode search_and_report(SearchOptions& options) {
   const auto searches = search(*profile, options);
   if (!searches) return print_error(searches.error());
   const std::string json = options.expectations.judged(
-      options.json || options.html.wanted(), [&] { return to_json(*searches, options.search); },
-      "roce-gen search");
+      options.json || options.html.wanted(),
+      [&] { return report::json_line(kSearchOutput, SearchReport{*searches, options.search}); },
+      "roce-gen search", &kSearchOutput);
   add_to_page(options, *searches, profile->name, json);
   print_report(options.json ? json
                             : to_text(*searches, options.search) + options.expectations.text());

@@ -10,6 +10,7 @@
 #include "core/output.h"
 #include "core/quantity.h"
 #include "gen/commands/commands.h"
+#include "gen/commands/outputs.h"
 #include "gen/limits.h"
 #include "gen/perf/cm/device_connector.h"
 #include "gen/perf/options/endpoint_options.h"
@@ -18,7 +19,7 @@
 #include "gen/telemetry/record_writer.h"
 #include "nic/clock.h"
 #include "nic/port_spec.h"
-#include "report/json_line.h"
+#include "report/figures/json.h"
 
 namespace lw::gen {
 namespace {
@@ -128,31 +129,28 @@ Result<void> Telemetry::run(Instant until, const std::atomic<bool>& stop) {
   return {};
 }
 
-void print_result(const TelemetryOptions& options, const RecordPacker& packer,
-                  const RecordWriter& writer, const PacketSource& source,
-                  const Connected& connected, Duration took) {
-  const PackerCounters& packets = packer.counters();
-  const double seconds = static_cast<double>(took.count()) * 1e-9;
-  const double rate = seconds > 0 ? static_cast<double>(writer.completed()) / seconds : 0;
-  const auto& counters = connected.connection->pair().requester().counters();
-  if (options.json) {
-    return print_report(
-        report::json_line("longwire.telemetry", {{"records", writer.completed()},
-                                                 {"record_bytes", packer.size()},
-                                                 {"passed_over", packets.passed_over},
-                                                 {"cut", packets.cut},
-                                                 {"missed", source.missed()},
-                                                 {"packets", counters.packets},
-                                                 {"retransmitted", counters.retransmitted},
-                                                 {"timeouts", counters.timeouts},
-                                                 {"elapsed_ns", took.count()},
-                                                 {"records_per_second", rate}}));
+/// Result of writing records.
+struct TelemetryResult {
+  std::uint64_t records = 0, record_bytes = 0;
+  PackerCounters packets;
+  std::uint64_t missed = 0;
+  transport::RequesterCounters sent;
+  Duration elapsed{};
+
+  [[nodiscard]] double rate() const noexcept {
+    return elapsed.count() > 0
+               ? static_cast<double>(records) * 1e9 / static_cast<double>(elapsed.count())
+               : 0;
   }
-  print_report(fmt::format(
+};
+
+std::string text_of(const TelemetryResult& result) {
+  return fmt::format(
       "{} records of {} B written in {}: {:.0f} records/s; {} packets sent, {} of them again\n"
       "{} packets passed over, {} cut, {} missed\n",
-      writer.completed(), packer.size(), format_duration(took), rate, counters.packets,
-      counters.retransmitted, packets.passed_over, packets.cut, source.missed()));
+      result.records, result.record_bytes, format_duration(result.elapsed), result.rate(),
+      result.sent.packets, result.sent.retransmitted, result.packets.passed_over,
+      result.packets.cut, result.missed);
 }
 
 Result<void> check_missed(std::uint64_t missed) {
@@ -197,7 +195,13 @@ Result<void> run_telemetry(const TelemetryOptions& options, const config::Record
   const Instant began = nic::now();
   const Instant until = options.duration ? began + *options.duration : Instant::max();
   auto ran = Telemetry(context, connector, **source, packer, writer).run(until, stop);
-  print_result(options, packer, writer, **source, connected->front(), nic::now() - began);
+  const TelemetryResult result{writer.completed(),
+                               packer.size(),
+                               packer.counters(),
+                               (*source)->missed(),
+                               connected->front().connection->pair().requester().counters(),
+                               nic::now() - began};
+  print_report(options.json ? report::json_line(kTelemetryOutput, result) : text_of(result));
   connected->front().messages = writer.completed();
   const auto ended = connector.disconnect(*connected);
   if (!ran) return ran;
@@ -265,6 +269,30 @@ void add_telemetry_options(app::Options& list, TelemetryOptions& options) {
 }
 
 }  // namespace
+
+const FigureTable& telemetry_figures() {
+  using Row = FigureOf<TelemetryResult>;
+  static constexpr Figure kRows[] = {
+      Row::of<&TelemetryResult::records>("records", "Records written."),
+      Row::of<&TelemetryResult::record_bytes>("record_bytes", "Size of a record, in bytes.",
+                                              Unit::bytes),
+      Row::of<through<&TelemetryResult::packets, &PackerCounters::passed_over>>(
+          "passed_over", "Packets that make no record."),
+      Row::of<through<&TelemetryResult::packets, &PackerCounters::cut>>(
+          "cut", "Packets that the capture truncated."),
+      Row::of<&TelemetryResult::missed>("missed",
+                                        "Packets that the port dropped before they were read."),
+      Row::of<through<&TelemetryResult::sent, &transport::RequesterCounters::packets>>(
+          "packets", "Packets sent."),
+      Row::of<through<&TelemetryResult::sent, &transport::RequesterCounters::retransmitted>>(
+          "retransmitted", "Packets sent again."),
+      Row::of<through<&TelemetryResult::sent, &transport::RequesterCounters::timeouts>>(
+          "timeouts", "Timeouts."),
+      Row::of<&TelemetryResult::elapsed>("elapsed_ns", "Duration.", Unit::ns),
+      Row::of<&TelemetryResult::rate>("records_per_second", "Rate, in records per second.")};
+  static constexpr FigureTable kTable{"Result of writing records.", kRows};
+  return kTable;
+}
 
 app::Command telemetry_command() {
   auto options = std::make_shared<TelemetryOptions>();

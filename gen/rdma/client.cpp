@@ -12,19 +12,23 @@ namespace {
 /// Returns the CPU time of this process, user and system.
 double cpu_seconds() noexcept { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-report::Json description(const Device& device, const MeasureOptions& options) {
+MeasuredDevice description(const Device& device, const MeasureOptions& options) {
   const VerbsOptions& verbs = options.verbs;
-  return {{"port", device.name()},   {"peer", options.connect},
-          {"inline", verbs.inlined}, {"poll", verbs.events ? "event" : "busy"},
-          {"post_list", verbs.list}, {"signal", verbs.periodic ? "periodic" : "all"},
-          {"checked", verbs.checked}};
+  return {.port = device.name(),
+          .peer = options.connect,
+          .inlined = verbs.inlined,
+          .poll = verbs.events ? "event" : "busy",
+          .post_list = verbs.list,
+          .signal = verbs.periodic ? "periodic" : "all",
+          .checked = verbs.checked,
+          .server = {}};
 }
 
 Result<PerfOutcome> run_session(const Device& device, const MeasureOptions& options,
                                 const sim::PerfConfig& config, bool latency,
                                 const std::atomic<bool>& stop) {
   PerfOutcome outcome;
-  outcome.where = description(device, options);
+  outcome.device = description(device, options);
   ClientSession session(device, options, config, latency, stop);
   if (auto opened = session.open(); !opened) return std::unexpected(opened.error());
   const double cpu = cpu_seconds();

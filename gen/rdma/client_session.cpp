@@ -292,11 +292,8 @@ Result<void> ClientSession::end(PerfOutcome& outcome) {
   if (params_.lossy() && report->counted)
     outcome.lost_messages = sent - std::min(sent, report->messages);
   outcome.arrivals_unknown = params_.lossy() && !report->counted;
-  report::Json counters = report::Json::object();
-  for (const auto& [name, value] : report->counters) counters[name] = value;
-  outcome.where["server"] = {{"checked", report->stats.checked}, {"wrong", report->stats.wrong},
-                             {"counted", report->counted},       {"messages", report->messages},
-                             {"bytes", report->bytes},           {"counters", counters}};
+  outcome.device->server = {report->stats, report->counted, report->messages, report->bytes,
+                            report->counters};
   return {};
 }
 

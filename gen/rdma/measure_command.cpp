@@ -108,24 +108,19 @@ std::string header_of(const MeasureCommand& command) {
   return command.latency() ? latency_header() : bandwidth_header();
 }
 
-std::string json_of(const MeasureCommand& command, const sim::PerfConfig& config,
-                    const PerfOutcome& outcome) {
-  if (command.study()) return study_json(config, command.pattern == Pattern::ping, outcome);
-  return command.latency() ? latency_json(config, outcome) : bandwidth_json(config, outcome);
+PerfReport report_of(const MeasureCommand& command, const sim::PerfConfig& config,
+                     const PerfOutcome& outcome) {
+  constexpr PerfResult kResults[] = {PerfResult::bandwidth, PerfResult::latency, PerfResult::blast,
+                                     PerfResult::ping};  // by pattern
+  return {config, outcome, kResults[static_cast<std::size_t>(command.pattern)]};
 }
 
 std::string text_of(const MeasureCommand& command, const sim::PerfConfig& config,
                     const PerfOutcome& outcome) {
-  if (command.study()) return study_line(config, command.pattern == Pattern::ping, outcome);
+  if (command.study()) return study_line(report_of(command, config, outcome));
   return command.latency() ? latency_line(config.size, outcome.latency)
                            : bandwidth_line(config.size, outcome.bandwidth) +
                                  steady_line(config, outcome.bandwidth);
-}
-
-report::Json values_of(const MeasureCommand& command, const sim::PerfConfig& config,
-                       const PerfOutcome& outcome) {
-  if (command.study()) return study_values(config, command.pattern == Pattern::ping, outcome);
-  return command.latency() ? latency_values(config, outcome) : bandwidth_values(config, outcome);
 }
 
 /// Returns the run of one message size, with the defaults of the pattern.
@@ -154,10 +149,11 @@ Result<void> measure_all(const MeasureCommand& command, const std::atomic<bool>&
     const auto outcome = measurement->run(config, command.latency());
     if (!outcome) return std::unexpected(outcome.error());
     if (!std::exchange(has_header, true)) print_report(header_of(command));
-    print_report(command.json ? json_of(command, config, *outcome)
+    const PerfReport report = report_of(command, config, *outcome);
+    print_report(command.json ? perf_json(report)
                               : text_of(command, config, *outcome) + arrivals_line(*outcome));
-    page.add_report(json_of(command, config, *outcome));
-    plots.add(size, *outcome);
+    page.add_report(perf_json(report), &output_of(report.result));
+    plots.add(size, *outcome, 0);
     wrong += outcome->wrong;
   }
   for (report::Plot& plot : plots.plots()) page.add_plot(std::move(plot));
@@ -262,7 +258,7 @@ Result<void> measure_sweep(const MeasureCommand& command, const std::atomic<bool
     const sim::PerfConfig config = config_of(*at, measurement->device(), sizes_of(*at).front());
     const auto outcome = measurement->run(config, at->latency());
     if (!outcome) return std::unexpected(outcome.error());
-    report::Json values = values_of(*at, config, *outcome);
+    report::Json values = perf_values(report_of(*at, config, *outcome));
     values.erase("server");
     values["wrong"] = outcome->wrong;
     add_predictions(*at, measurement->device(), config, values);

@@ -11,7 +11,6 @@
 #include "gen/tx/tx_burst.h"
 #include "nic/clock.h"
 #include "nic/idle.h"
-#include "report/json_line.h"
 
 namespace lw::gen {
 namespace {
@@ -149,20 +148,30 @@ std::string to_text(const ReplayReport& r) {
   return text;
 }
 
-std::string to_json(const ReplayReport& r) {
-  report::Json json = {{"frames", r.frames},
-                       {"bytes", r.bytes},
-                       {"not_sent", r.not_sent},
-                       {"elapsed_ns", r.elapsed.count()},
-                       {"latest_ns", r.latest.count()},
-                       {"read", r.source.read},
-                       {"not_roce", r.source.not_roce},
-                       {"no_icrc", r.source.no_icrc},
-                       {"left_out", r.source.left_out},
-                       {"cut", r.source.cut},
-                       {"too_long", r.source.too_long}};
-  if (r.port) json["port"] = to_json(*r.port);
-  return report::json_line("longwire.send_replay", json);
+const FigureTable& ReplayReport::figures() {
+  using Row = FigureOf<ReplayReport>;
+  static constexpr Figure kRows[] = {
+      Row::of<&ReplayReport::frames>("frames", "Frames sent.", Unit::frames),
+      Row::of<&ReplayReport::bytes>("bytes", "Their bytes, without FCS.", Unit::bytes),
+      Row::of<&ReplayReport::not_sent>("not_sent", "Frames that the port did not take.",
+                                       Unit::frames),
+      Row::of<&ReplayReport::elapsed>("elapsed_ns", "Duration.", Unit::ns),
+      Row::of<&ReplayReport::latest>("latest_ns", "Largest delay of a frame.", Unit::ns),
+      Row::of<through<&ReplayReport::source, &ReplayCounters::read>>(
+          "read", "Frames read from the capture.", Unit::frames),
+      Row::of<through<&ReplayReport::source, &ReplayCounters::not_roce>>(
+          "not_roce", "Frames that are not RoCE, sent unchanged.", Unit::frames),
+      Row::of<through<&ReplayReport::source, &ReplayCounters::no_icrc>>(
+          "no_icrc", "RoCE frames with an unknown ICRC position, sent unchanged.", Unit::frames),
+      Row::of<through<&ReplayReport::source, &ReplayCounters::left_out>>(
+          "left_out", "Frames that are not RoCE, not sent.", Unit::frames),
+      Row::of<through<&ReplayReport::source, &ReplayCounters::cut>>(
+          "cut", "Frames that the capture truncated, not sent.", Unit::frames),
+      Row::of<through<&ReplayReport::source, &ReplayCounters::too_long>>(
+          "too_long", "Frames too long for the port, not sent.", Unit::frames),
+      Row::of<&ReplayReport::port>("port", "Frames that the port did not send.")};
+  static constexpr FigureTable kTable{"Report of a replayed capture.", kRows};
+  return kTable;
 }
 
 Result<ReplayReport> replay_into_capture(ReplaySource& source, capture::Writer& writer,

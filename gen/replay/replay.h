@@ -6,6 +6,7 @@
 #include <string>
 
 #include "capture/writer.h"
+#include "core/figure.h"
 #include "core/time.h"
 #include "gen/replay/replay_source.h"
 #include "gen/tx/ports.h"
@@ -27,14 +28,15 @@ struct ReplayReport {
   std::optional<PortLosses> port;  // none in a file
 
   void count(std::size_t size) noexcept;
+  static const FigureTable& figures();
 };
+inline constexpr JsonOutput kReplayOutput{
+    .name = "send_replay", .title = "roce-gen replay --json", .figures = &ReplayReport::figures};
 
 class ReplayView;
 
 /// Text lines.
 std::string to_text(const ReplayReport& report);
-/// One line of JSON.
-std::string to_json(const ReplayReport& report);
 
 /// Writes the frames into a capture without waiting. Virtual time starts at the first frame's time
 /// stamp. Errors: those of the files.

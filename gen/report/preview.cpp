@@ -9,7 +9,6 @@
 #include "config/flow/profile.h"
 #include "gen/report/run_report.h"
 #include "gen/traffic/tx_scheduler.h"
-#include "report/json_line.h"
 #include "roce/describe.h"
 
 namespace lw::gen {
@@ -18,15 +17,6 @@ namespace {
 using config::Flow;
 using config::FlowProfile;
 using config::Rate;
-using report::Json;
-
-/// Figures of a [[flow]], all its QPs together.
-struct Figures {
-  std::optional<std::uint64_t> frames;
-  std::optional<Duration> time;
-  bool exact = true;  // if false, frames and time are averages
-  double bits_per_second = 0, frames_per_second = 0;
-};
 
 /// Most frames of all flows that walk() counts: a second or two.
 constexpr std::uint64_t kLongestWalk = 10'000'000;
@@ -50,7 +40,7 @@ double expected_frames(const Flow& flow) {
 
 /// Counts the frames of the run, in virtual time. Takes them from `budget`, and leaves `f` as it is
 /// if that is too small.
-void walk(const FlowProfile& profile, std::size_t first, std::uint64_t& budget, Figures& f) {
+void walk(const FlowProfile& profile, std::size_t first, std::uint64_t& budget, FlowPreview& f) {
   FlowProfile alone;
   alone.seed = profile.seed;
   const std::uint32_t qps = profile.flows[first].qps;
@@ -71,11 +61,11 @@ void walk(const FlowProfile& profile, std::size_t first, std::uint64_t& budget, 
   f.exact = true;
 }
 
-Figures figures_of(const FlowProfile& profile, std::size_t first, const FlowCursor& stream,
-                   std::uint64_t& budget) {
+FlowPreview preview_flow(const FlowProfile& profile, std::size_t first, const FlowCursor& stream,
+                         std::uint64_t& budget) {
   const Flow& flow = profile.flows[first];
   constexpr double kMost = 0x1p63;
-  Figures f;
+  FlowPreview f{.flow = &flow, .first = first};
   f.bits_per_second = mean_wire_bits(flow) * flow.qps;
   f.frames_per_second = f.bits_per_second / (8 * flow.means.wire_bytes) * flow.means.frames;
   const bool endless = !flow.repeat && !flow.stop_after;
@@ -153,12 +143,12 @@ std::string fault_words(const Flow& flow) {
   return text;
 }
 
-std::string describe_flow(const FlowProfile& profile, std::size_t first, const Figures& f) {
-  const Flow& flow = profile.flows[first];
+std::string describe_flow(const FlowProfile& profile, const FlowPreview& f) {
+  const Flow& flow = *f.flow;
   std::string text =
       fmt::format("{}: {}, {}, {}\n", flow.name,
                   flow.message.operation == wire::Operation::cnp ? "CNP" : operation_name(flow),
-                  range_of(profile, first), ends_of(flow.frame));
+                  range_of(profile, f.first), ends_of(flow.frame));
   text += fmt::format("  {} messages{} of {}{}\n", flow.messages, flow.qps == 1 ? "" : " a QP",
                       size_words(flow),
                       !flow.repeat        ? ", again and again"
@@ -172,24 +162,6 @@ std::string describe_flow(const FlowProfile& profile, std::size_t first, const F
   return text + fault_words(flow);
 }
 
-Json flow_json(const FlowProfile& profile, std::size_t first, const Figures& f) {
-  const Flow& flow = profile.flows[first];
-  Json json = {{"name", flow.name},
-               {"operation", operation_name(flow)},
-               {"qps", flow.qps},
-               {"messages", flow.messages},
-               {"message_size", flow.message.length},
-               {"packets_per_message", flow.means.frames},
-               {"wire_bytes_per_message", flow.means.wire_bytes}};
-  json["repeat"] = flow.repeat ? Json(*flow.repeat) : Json("forever");
-  json["frames"] = f.frames ? Json(*f.frames) : Json(nullptr);
-  json["exact"] = f.exact;
-  json["bits_per_second"] = f.bits_per_second;
-  json["frames_per_second"] = f.frames_per_second;
-  json["duration_ns"] = f.time ? Json(f.time->count()) : Json(nullptr);
-  return json;
-}
-
 /// Describes a frame in one line.
 std::string frame_text(wire::Bytes bytes) {
   const auto frame = roce::parse(bytes);
@@ -197,66 +169,113 @@ std::string frame_text(wire::Bytes bytes) {
   return fmt::format("{}  frame {} B", roce::describe(*frame), bytes.size());
 }
 
-/// Calls `use` with due time, flow and description of each of the first frames.
-template <class Use>
-void for_first_frames(const FlowProfile& profile, TxScheduler& scheduler, std::uint64_t frames,
-                      Use use) {
+/// Returns the first frames that a scheduler sends.
+std::vector<FramePreview> first_frames(const FlowProfile& profile, TxScheduler& scheduler,
+                                       std::uint64_t most) {
+  std::vector<FramePreview> frames;
   std::vector<std::byte> buffer;
-  for (std::uint64_t i = 0; i < frames; ++i) {
-    const auto due = scheduler.next();
-    if (!due) return;
+  for (auto due = scheduler.next(); due && frames.size() < most; due = scheduler.next()) {
     buffer.resize(due->size());
     due->frame->write(due->fields, buffer);
     std::string words = frame_text(buffer);
     if (due->fault) words = fmt::format("[{}] {}", name_of(*due->fault), words);
-    use(due->at, full_name(profile.flows[due->flow]), words);
+    frames.push_back({due->at, full_name(profile.flows[due->flow]), std::move(words)});
     scheduler.advance();
   }
+  return frames;
+}
+
+FieldValue repeat_of(const FlowPreview& preview) {
+  if (!preview.flow->repeat) return "forever";
+  return *preview.flow->repeat;
 }
 
 }  // namespace
 
-std::string preview_text(const FlowProfile& profile, std::uint64_t frames,
-                         const PortPacings& ports) {
+Preview preview_of(const FlowProfile& profile, std::uint64_t frames, PortPacings ports) {
   TxScheduler scheduler(profile);
   std::uint64_t budget = kLongestWalk;
+  Preview preview{.profile = profile, .flows = {}, .ports = std::move(ports), .first_frames = {}};
+  for (std::size_t i = 0; i < profile.flows.size(); i += profile.flows[i].qps)
+    preview.flows.push_back(preview_flow(profile, i, scheduler.cursor(i), budget));
+  preview.first_frames = first_frames(profile, scheduler, frames);
+  return preview;
+}
+
+std::string to_text(const Preview& preview) {
   std::string text;
-  for (std::size_t i = 0; i < profile.flows.size(); i += profile.flows[i].qps) {
-    text += describe_flow(profile, i, figures_of(profile, i, scheduler.cursor(i), budget));
-  }
-  for (const PortPacing& port : ports) {
+  for (const FlowPreview& flow : preview.flows) text += describe_flow(preview.profile, flow);
+  for (const PortPacing& port : preview.ports) {
     text += fmt::format("port {}: paced by {}\n", port.port,
                         port.by_device ? "the device, which sends on timestamps" : "this program");
   }
   text += "first frames:\n";
-  for_first_frames(profile, scheduler, frames,
-                   [&](Duration at, const std::string& flow, const std::string& words) {
-                     text += fmt::format("  {:>12}  {}: {}\n", format_duration(at), flow, words);
-                   });
+  for (const auto& [at, flow, words] : preview.first_frames)
+    text += fmt::format("  {:>12}  {}: {}\n", format_duration(at), flow, words);
   return text;
 }
 
-std::string preview_json(const FlowProfile& profile, std::uint64_t frames,
-                         const PortPacings& ports) {
-  TxScheduler scheduler(profile);
-  std::uint64_t budget = kLongestWalk;
-  Json json = {{"profile", profile.name}, {"seed", profile.seed}, {"flows", Json::array()}};
-  for (std::size_t i = 0; i < profile.flows.size(); i += profile.flows[i].qps) {
-    json["flows"].push_back(
-        flow_json(profile, i, figures_of(profile, i, scheduler.cursor(i), budget)));
-  }
-  if (!ports.empty()) json["ports"] = Json::array();
-  for (const PortPacing& port : ports) {
-    json["ports"].push_back(
-        {{"port", port.port}, {"paced_by", port.by_device ? "device" : "program"}});
-  }
-  json["first_frames"] = Json::array();
-  for_first_frames(
-      profile, scheduler, frames,
-      [&](Duration at, const std::string& flow, const std::string& words) {
-        json["first_frames"].push_back({{"at_ns", at.count()}, {"flow", flow}, {"frame", words}});
-      });
-  return report::json_line("longwire.flow_check", json);
+const FigureTable& PortPacing::figures() {
+  using Row = FigureOf<PortPacing>;
+  static constexpr std::string_view kBy[] = {"device", "program"};
+  static constexpr Figure kRows[] = {
+      Row::of<&PortPacing::port>("port", "The port, as given."),
+      Row::of<[](const PortPacing& port) { return kBy[port.by_device ? 0 : 1]; }>(
+          "paced_by", "What waits for the send times.")
+          .among(kBy)};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+const FigureTable& FramePreview::figures() {
+  using Row = FigureOf<FramePreview>;
+  static constexpr Figure kRows[] = {
+      Row::of<&FramePreview::at>("at_ns", "Send time after the start.", Unit::ns),
+      Row::of<&FramePreview::flow>("flow", "Name of the flow."),
+      Row::of<&FramePreview::frame>("frame", "The frame, described.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+const FigureTable& FlowPreview::figures() {
+  using Row = FigureOf<FlowPreview>;
+  static constexpr Figure kRows[] = {
+      Row::of<[](const FlowPreview& f) -> const auto& { return f.flow->name; }>(
+          "name", "Name of the flow."),
+      Row::of<[](const FlowPreview& f) { return operation_name(*f.flow); }>("operation",
+                                                                            "RDMA operation."),
+      Row::of<[](const FlowPreview& f) { return f.flow->qps; }>("qps", "Number of QPs."),
+      Row::of<[](const FlowPreview& f) { return f.flow->messages; }>(
+          "messages", "Messages of a round, per QP."),
+      Row::of<[](const FlowPreview& f) { return f.flow->message.length; }>(
+          "message_size", "Message size, in bytes.", Unit::bytes),
+      Row::of<[](const FlowPreview& f) { return f.flow->means.frames; }>(
+          "packets_per_message", "Mean packets of a message."),
+      Row::of<[](const FlowPreview& f) { return f.flow->means.wire_bytes; }>(
+          "wire_bytes_per_message", "Mean bytes of a message on the wire.", Unit::bytes),
+      Row::of<repeat_of>("repeat", "Rounds, or `forever`."),
+      Row::of<&FlowPreview::frames>("frames", "All frames; null if endless.", Unit::frames)
+          .or_null(),
+      Row::of<&FlowPreview::exact>("exact", "True if the number of frames is exact."),
+      Row::of<&FlowPreview::bits_per_second>("bits_per_second", "Rate on the wire.",
+                                             Unit::bits_per_second),
+      Row::of<&FlowPreview::frames_per_second>("frames_per_second", "Rate, in frames per second."),
+      Row::of<&FlowPreview::time>("duration_ns", "Duration; null if endless.", Unit::ns).or_null()};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+const FigureTable& Preview::figures() {
+  using Row = FigureOf<Preview>;
+  static constexpr Figure kRows[] = {
+      Row::of<[](const Preview& p) -> const auto& { return p.profile.name; }>(
+          "profile", "Name of the profile."),
+      Row::of<[](const Preview& p) { return p.profile.seed; }>("seed", "Random seed."),
+      Row::of<&Preview::flows>("flows", "The flows."),
+      Row::of<&Preview::ports>("ports", "Pacing by port.").if_any(),
+      Row::of<&Preview::first_frames>("first_frames", "The first frames.")};
+  static constexpr FigureTable kTable{"Frames, rates and time of a flow profile.", kRows};
+  return kTable;
 }
 
 }  // namespace lw::gen

@@ -42,6 +42,32 @@ std::string_view name_of(NotSentReason reason) noexcept {
   return kNames[static_cast<std::size_t>(reason)];
 }
 
+namespace {
+
+using Reasons = std::array<std::pair<std::string_view, std::uint64_t>, kNotSentReasons>;
+
+template <NotSent PortLosses::* frames>
+Reasons by_reason(const PortLosses& port) {
+  Reasons reasons;
+  for (std::size_t i = 0; i < reasons.size(); ++i)
+    reasons[i] = {name_of(static_cast<NotSentReason>(i)), (port.*frames).frames[i]};
+  return reasons;
+}
+
+}  // namespace
+
+const FigureTable& PortLosses::figures() {
+  using Row = FigureOf<PortLosses>;
+  static constexpr Figure kRows[] = {
+      Row::of<&PortLosses::port>("port", "The port, as given."),
+      Row::of<by_reason<&PortLosses::refused>>(
+          "not_sent", "Frames that it did not take, by reason.", Unit::frames),
+      Row::of<by_reason<&PortLosses::lost>>("lost", "Frames that it took and lost, by reason.",
+                                            Unit::frames)};
+  static constexpr FigureTable kTable{"Frames that a port did not send.", kRows};
+  return kTable;
+}
+
 std::uint64_t RunReport::lost_in_ports() const noexcept {
   std::uint64_t lost = 0;
   for (const PortLosses& port : ports) lost += port.lost.total();

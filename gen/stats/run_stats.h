@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "config/flow/profile.h"
+#include "core/figure.h"
 #include "core/histogram.h"
 #include "core/time.h"
 #include "roce/envelope.h"
@@ -84,6 +85,8 @@ struct PortLosses {
   std::string port;
   NotSent refused;  // frames that the port did not take; part of the flows' not_sent
   NotSent lost;     // frames that it took and lost, by its own counters
+
+  static const FigureTable& figures();
 };
 
 /// Delays of the schedule by Limits::catch_up.

@@ -7,7 +7,6 @@
 
 #include "core/quantity.h"
 #include "gen/report/run_report.h"
-#include "report/json_line.h"
 #include "report/plot.h"
 #include "report/table.h"
 
@@ -16,27 +15,6 @@ namespace {
 
 std::string rate_text(const std::optional<Trial>& trial) {
   return trial ? format_bit_rate(trial->wire_bps) : "-";
-}
-
-report::Json trial_json(const Trial& trial, const SearchConfig& config) {
-  return {{"fraction", trial.fraction},
-          {"sent", trial.sent},
-          {"received", trial.received},
-          {"lost", trial.lost()},
-          {"duplicated", trial.arrivals.duplicated},
-          {"out_of_order", trial.arrivals.out_of_order},
-          {"bad_icrc", trial.arrivals.bad_icrc},
-          {"earlier", trial.arrivals.earlier},
-          {"unclear", trial.arrivals.unclear},
-          {"not_sent", trial.not_sent},
-          {"wire_bps", trial.wire_bps},
-          {"frames_per_second", trial.frames_per_second},
-          {"offered", trial.offered},
-          {"passed", passes(trial, config)}};
-}
-
-report::Json trial_json(const std::optional<Trial>& trial, const SearchConfig& config) {
-  return trial ? trial_json(*trial, config) : report::Json();
 }
 
 /// Returns the kind of rate that a search finds.
@@ -105,8 +83,8 @@ Result<SearchResult> search_rate(
       result.complete = trial->has_value();
       if (!result.complete) return result;
       (*trial)->fraction = next;
+      passed = (*trial)->passed = passes(**trial, config);
       result.trials.push_back(**trial);
-      passed = passes(**trial, config);
     }
     (passed ? result.passes : result.fails) = result.trials.back();
     (passed ? low : high) = next;
@@ -158,23 +136,60 @@ std::string arrivals_text(const ArrivalCounts& counts) {
   return text;
 }
 
-std::string to_json(const std::vector<SizeSearch>& searches, const SearchConfig& config) {
-  report::Json json = {
-      {"measure", measure_of(config)}, {"loss", config.loss}, {"resolution", config.resolution}};
-  auto& sizes = json["sizes"] = report::Json::array();
-  for (const SizeSearch& search : searches) {
-    report::Json size = {{"message_size", search.message_size},
-                         {"passes", trial_json(search.result.passes, config)},
-                         {"fails", trial_json(search.result.fails, config)}};
-    auto& trials = size["trials"] = report::Json::array();
-    for (const Trial& trial : search.result.trials) trials.push_back(trial_json(trial, config));
-    sizes.push_back(std::move(size));
-  }
-  if (!is_complete(searches)) json["incomplete"] = true;
-  return report::json_line("longwire.rate_search", json);
+const FigureTable& Trial::figures() {
+  using Row = FigureOf<Trial>;
+  static constexpr Figure kRows[] = {
+      Row::of<&Trial::fraction>("fraction", "Rate, as a fraction of the highest."),
+      Row::of<&Trial::sent>("sent", "Frames sent.", Unit::frames),
+      Row::of<&Trial::received>("received", "Distinct undamaged frames of those sent that came.",
+                                Unit::frames),
+      Row::of<&Trial::lost>("lost", "Frames sent that did not come undamaged.", Unit::frames),
+      Row::rows_of<&Trial::arrivals>(),
+      Row::of<&Trial::not_sent>("not_sent", "Frames that the port did not take.", Unit::frames),
+      Row::of<&Trial::wire_bps>("wire_bps", "Rate on the wire.", Unit::bits_per_second),
+      Row::of<&Trial::frames_per_second>("frames_per_second", "Rate, in frames per second."),
+      Row::of<&Trial::offered>("offered", "True if the sender reached the rate."),
+      Row::of<&Trial::passed>("passed", "True if the loss was within the bound.")};
+  static constexpr FigureTable kTable{"A trial.", kRows};
+  return kTable;
 }
 
-std::string to_csv(const std::vector<SizeSearch>& searches, const SearchConfig& config) {
+const FigureTable& SizeSearch::figures() {
+  using Row = FigureOf<SizeSearch>;
+  static constexpr Figure kRows[] = {
+      Row::of<&SizeSearch::message_size>("message_size", "Message size, in bytes.", Unit::bytes),
+      Row::of<through<&SizeSearch::result, &SearchResult::passes>>(
+          "passes", "Highest rate that passed; null if none did.")
+          .or_null(),
+      Row::of<through<&SizeSearch::result, &SearchResult::fails>>(
+          "fails", "Lowest rate that failed; null if none did.")
+          .or_null(),
+      Row::of<through<&SizeSearch::result, &SearchResult::trials>>("trials", "All trials.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+const FigureTable& SearchReport::figures() {
+  using Row = FigureOf<SearchReport>;
+  static constexpr std::string_view kMeasures[] = {"throughput", "capacity"};
+  static constexpr Figure kRows[] = {
+      Row::of<[](const SearchReport& r) { return measure_of(r.config); }>(
+          "measure", "Kind of rate that passes: throughput (no loss) or capacity (some loss).")
+          .among(kMeasures),
+      Row::of<[](const SearchReport& r) { return r.config.loss; }>(
+          "loss", "Share of lost frames that is allowed, 0 to 1."),
+      Row::of<[](const SearchReport& r) { return r.config.resolution; }>(
+          "resolution", "Resolution, as a fraction of the highest rate."),
+      Row::of<[](const SearchReport& r) -> const auto& { return r.sizes; }>(
+          "sizes", "A search for each message size."),
+      Row::of<[](const SearchReport& r) { return !is_complete(r.sizes); }>(
+          "incomplete", "True if a signal ended the search early; absent otherwise.")
+          .if_any()};
+  static constexpr FigureTable kTable{"Highest rates without loss.", kRows};
+  return kTable;
+}
+
+std::string to_csv(const std::vector<SizeSearch>& searches) {
   std::string text =
       "message_size_bytes,fraction,wire_bits_per_second,frames_per_second,sent,received,lost,"
       "duplicated,out_of_order,bad_icrc,earlier,unclear,not_sent,offered,passed\n";
@@ -184,7 +199,7 @@ std::string to_csv(const std::vector<SizeSearch>& searches, const SearchConfig& 
       text += fmt::format("{},{},{:.0f},{:.0f},{},{},{},{},{},{},{},{},{},{},{}\n",
                           search.message_size, t.fraction, t.wire_bps, t.frames_per_second, t.sent,
                           t.received, t.lost(), a.duplicated, a.out_of_order, a.bad_icrc, a.earlier,
-                          a.unclear, t.not_sent, int{t.offered}, int{passes(t, config)});
+                          a.unclear, t.not_sent, int{t.offered}, int{t.passed});
     }
   }
   return text;

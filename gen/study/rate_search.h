@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/figure.h"
 #include "gen/study/trial_count.h"
 #include "report/plot.h"
 
@@ -21,6 +22,7 @@ struct Trial {
   ArrivalCounts arrivals = {};                 // how frames arrived
   double wire_bps = 0, frames_per_second = 0;  // as sent
   bool offered = true;                         // the sender reached the requested rate
+  bool passed = false;                         // as search_rate() judged it
 
   /// Frames that did not arrive undamaged. A frame counts once, by its flow and sequence number.
   [[nodiscard]] std::uint64_t lost() const noexcept {
@@ -30,6 +32,7 @@ struct Trial {
   [[nodiscard]] double loss() const noexcept {
     return sent > 0 ? static_cast<double>(lost()) / static_cast<double>(sent) : 0;
   }
+  static const FigureTable& figures();
 };
 
 struct SearchConfig {
@@ -61,7 +64,21 @@ Result<SearchResult> search_rate(const SearchConfig& config,
 struct SizeSearch {
   std::uint64_t message_size = 0;  // bytes
   SearchResult result;
+
+  static const FigureTable& figures();
 };
+
+/// What `search` prints as JSON.
+struct SearchReport {
+  const std::vector<SizeSearch>& sizes;
+  const SearchConfig& config;
+
+  static const FigureTable& figures();
+};
+inline constexpr JsonOutput kSearchOutput{.name = "rate_search",
+                                          .title = "roce-gen search --json",
+                                          .figures = &SearchReport::figures,
+                                          .judged = true};
 
 /// Returns true if every search ended as planned.
 bool is_complete(const std::vector<SizeSearch>& searches) noexcept;
@@ -71,10 +88,8 @@ std::string to_text(const std::vector<SizeSearch>& searches, const SearchConfig&
 /// Formats the frames that did not arrive once, in order and undamaged: "3 damaged, 2 copies";
 /// empty if there are none.
 std::string arrivals_text(const ArrivalCounts& counts);
-/// Formats one line of JSON with every trial; `incomplete` if a search was stopped.
-std::string to_json(const std::vector<SizeSearch>& searches, const SearchConfig& config);
 /// Formats CSV with a header line and a line per trial.
-std::string to_csv(const std::vector<SizeSearch>& searches, const SearchConfig& config);
+std::string to_csv(const std::vector<SizeSearch>& searches);
 /// Plots the highest rate that passed and the lowest rate that failed, over message size.
 report::Plot rate_plot(const std::vector<SizeSearch>& searches, const std::string& title);
 /// Plots the loss of each trial over its rate, with a curve per message size.

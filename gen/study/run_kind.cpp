@@ -33,15 +33,14 @@ void add_failure(report::Json& json, const std::optional<sim::Failure>& failure)
 
 report::Json run(const sim::PerfConfig& config, bool latency, const sim::PerfHook& hook) {
   PerfOutcome outcome;
-  outcome.where = {{"one_way_ns", config.path.one_way.count()}, {"rate_bps", config.nic.rate_bps}};
   if (latency) {
     outcome.latency = sim::run_latency(config, hook);
-    report::Json json = latency_values(config, outcome);
+    report::Json json = perf_values({config, outcome, PerfResult::latency});
     add_failure(json, outcome.latency.failure);
     return json;
   }
   outcome.bandwidth = sim::run_bandwidth(config, hook);
-  report::Json json = bandwidth_values(config, outcome);
+  report::Json json = perf_values({config, outcome, PerfResult::bandwidth});
   json["efficiency"] = outcome.bandwidth.efficiency();
   if (config.path.loss > 0) json.update(law_of(config));
   add_failure(json, outcome.bandwidth.failure);

@@ -97,4 +97,19 @@ void TrialCount::count(FlowState& flow, const analysis::Arrival& arrival) noexce
   ++counts_.received;
 }
 
+const FigureTable& ArrivalCounts::figures() {
+  using Row = FigureOf<ArrivalCounts>;
+  static constexpr Figure kRows[] = {
+      Row::of<&ArrivalCounts::duplicated>("duplicated", "Copies of frames that had come.",
+                                          Unit::frames),
+      Row::of<&ArrivalCounts::out_of_order>(
+          "out_of_order", "Frames received that came after a later one.", Unit::frames),
+      Row::of<&ArrivalCounts::bad_icrc>("bad_icrc", "Damaged frames.", Unit::frames),
+      Row::of<&ArrivalCounts::earlier>("earlier", "Frames of an earlier trial.", Unit::frames),
+      Row::of<&ArrivalCounts::unclear>(
+          "unclear", "Frames too far behind to tell a late one from a copy.", Unit::frames)};
+  static constexpr FigureTable kTable{"How frames of a trial arrived.", kRows};
+  return kTable;
+}
+
 }  // namespace lw::gen

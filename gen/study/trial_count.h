@@ -8,6 +8,7 @@
 
 #include "analysis/sequence_tracker.h"
 #include "config/flow/profile.h"
+#include "core/figure.h"
 #include "gen/receive/measurement.h"
 #include "roce/envelope.h"
 
@@ -24,6 +25,8 @@ struct ArrivalCounts {
   std::uint64_t other = 0;       // of no flow of the trial
   // Part of `received`: arrived after a frame with a greater number. (RFC 4737, 3.3)
   std::uint64_t out_of_order = 0;
+
+  static const FigureTable& figures();
 };
 
 /// Counts the frames of one trial. One thread; reads no clock.

@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/command_line.h"
 #include "app/expectations.h"
 #include "app/html_report.h"
 #include "config/impair/profile.h"
+#include "core/figure.h"
 
 namespace lw::impair {
 
@@ -46,13 +48,26 @@ void add_output_options(app::Options& list, std::optional<std::uint64_t>& seed,
 /// Adds --dry-run.
 void add_dry_run(app::Options& list, bool& dry_run);
 
-/// A port or file that a run would open. It is not listed if the name is empty.
-struct PlannedUse {
-  std::string what, name;
+/// The ports and files that a run would open; empty: none.
+struct PlannedUses {
+  std::string west = {}, east = {}, duration = {}, in = {}, back = {}, out = {}, ledger = {},
+              capture = {}, control = {}, metrics = {};
+
+  static const FigureTable& figures();
 };
+/// What --dry-run prints: the command, the ports and files that it would open, and its profile.
+struct DryRun {
+  std::string_view command;
+  const config::ImpairProfile& profile;
+  PlannedUses uses;
+
+  static const FigureTable& figures();
+};
+inline constexpr JsonOutput kDryRunOutput{.name = "dry_run",
+                                          .title = "roce-impair run and replay --dry-run --json",
+                                          .figures = &DryRun::figures};
 /// Prints the output of --dry-run: the ports and files that would be opened, and the profile in
 /// words.
-ExitCode print_plan(std::string_view command, const config::ImpairProfile& profile,
-                    const std::vector<PlannedUse>& uses, bool json);
+ExitCode print_plan(const DryRun& plan, bool json);
 
 }  // namespace lw::impair

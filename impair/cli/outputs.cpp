@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "impair/cli/outputs.h"
 
+#include "impair/cli/commands.h"
 #include "impair/cli/profile_check.h"
 #include "impair/control/answer.h"
 #include "impair/report/explanation.h"
@@ -10,7 +11,7 @@ namespace lw::impair {
 
 std::span<const JsonOutput> outputs() {
   static constexpr JsonOutput kOutputs[] = {kRunOutput, kControlOutput, kCheckOutput,
-                                            kExplanationOutput};
+                                            kExplanationOutput, kDryRunOutput};
   return kOutputs;
 }
 

@@ -273,12 +273,13 @@ ExitCode run(ReplayOptions& options) {
       !sound)
     return print_error(sound.error());
   if (options.dry_run)
-    return print_plan("replay", profile->profile,
-                      {{"in", config.input.in},
-                       {"back", config.input.back.value_or("")},
-                       {"out", config.out},
-                       {"ledger", config.ledger.value_or("")},
-                       {"capture", config.capture.value_or("")}},
+    return print_plan({"replay",
+                       profile->profile,
+                       {.in = config.input.in,
+                        .back = config.input.back.value_or(""),
+                        .out = config.out,
+                        .ledger = config.ledger.value_or(""),
+                        .capture = config.capture.value_or("")}},
                       options.output.json);
   auto history = rate_history(std::chrono::microseconds(10));
   if (options.output.html.wanted()) config.history = &history;

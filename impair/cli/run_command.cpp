@@ -7,7 +7,6 @@
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "config/toml/profile_search.h"
 #include "core/output.h"
@@ -120,14 +119,15 @@ Result<void> check_ends(const RunOptions& options, const RunConfig& config) {
 ExitCode plan(const RunOptions& options, const config::ImpairProfile& profile,
               const RunConfig& config) {
   const auto limit = config.duration ? format_duration(*config.duration) : std::string();
-  return print_plan("run", profile,
-                    {{"west", options.west},
-                     {"east", options.east},
-                     {"duration", limit},
-                     {"ledger", config.ledger.value_or("")},
-                     {"capture", config.capture.value_or("")},
-                     {"control", config.control.value_or("")},
-                     {"metrics", config.metrics.value_or("")}},
+  return print_plan({"run",
+                     profile,
+                     {.west = options.west,
+                      .east = options.east,
+                      .duration = limit,
+                      .ledger = config.ledger.value_or(""),
+                      .capture = config.capture.value_or(""),
+                      .control = config.control.value_or(""),
+                      .metrics = config.metrics.value_or("")}},
                     options.output.json);
 }
 
@@ -256,21 +256,61 @@ void add_dry_run(app::Options& list, bool& dry_run) {
                 "is opened");
 }
 
-ExitCode print_plan(std::string_view command, const config::ImpairProfile& profile,
-                    const std::vector<PlannedUse>& uses, bool json) {
-  nlohmann::ordered_json plan = {
-      {"schema", "longwire.dry_run"}, {"version", 1}, {"command", command}};
-  std::string text = fmt::format("dry run of {}: nothing was opened\n", command);
-  for (const auto& [what, name] : uses) {
-    if (name.empty()) continue;
-    plan[what] = name;
-    text += fmt::format("  {:<12}{}\n", what, name);
-  }
-  plan["explanation"] = {{"schema", "longwire.profile_explanation"},
-                         {"version", kExplanationOutput.version}};
-  plan["explanation"].update(report::json_of(explanation_figures(), &profile));
-  print_out(json ? report::json_line(plan) : text + "\n" + explanation_text(profile));
+ExitCode print_plan(const DryRun& plan, bool json) {
+  std::string text = fmt::format("dry run of {}: nothing was opened\n", plan.command);
+  const report::Json uses = report::json_of(plan.uses);
+  for (const auto& [what, name] : uses.items())
+    text += fmt::format("  {:<12}{}\n", what, name.get<std::string>());
+  print_out(json ? report::json_line(kDryRunOutput, plan)
+                 : text + "\n" + explanation_text(plan.profile));
   return ExitCode::done;
+}
+
+namespace {
+
+/// The explanation as `explain` prints it, with its own schema and version.
+const FigureTable& printed_explanation() {
+  using config::ImpairProfile;
+  using Row = FigureOf<ImpairProfile>;
+  static constexpr Figure kRows[] = {
+      Row::of<[](const ImpairProfile&) {
+        return std::string_view("longwire.profile_explanation");
+      }>("schema", "Name of this schema."),
+      Row::of<[](const ImpairProfile&) { return std::uint64_t{kExplanationOutput.version}; }>(
+          "version", "Version of this schema: increases when a key goes or changes its meaning."),
+      Row::with_table<std::identity{}, explanation_figures>()};
+  static constexpr FigureTable kTable{"A profile in words.", kRows};
+  return kTable;
+}
+
+}  // namespace
+
+const FigureTable& PlannedUses::figures() {
+  using Row = FigureOf<PlannedUses>;
+  static constexpr Figure kRows[] = {
+      Row::of<&PlannedUses::west>("west", "West port.").if_any(),
+      Row::of<&PlannedUses::east>("east", "East port.").if_any(),
+      Row::of<&PlannedUses::duration>("duration", "Time limit.").if_any(),
+      Row::of<&PlannedUses::in>("in", "Capture to read.").if_any(),
+      Row::of<&PlannedUses::back>("back", "Capture of the other side.").if_any(),
+      Row::of<&PlannedUses::out>("out", "Capture to write.").if_any(),
+      Row::of<&PlannedUses::ledger>("ledger", "Ledger file.").if_any(),
+      Row::of<&PlannedUses::capture>("capture", "Recording.").if_any(),
+      Row::of<&PlannedUses::control>("control", "Control socket.").if_any(),
+      Row::of<&PlannedUses::metrics>("metrics", "Address of the metrics.").if_any()};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+const FigureTable& DryRun::figures() {
+  using Row = FigureOf<DryRun>;
+  static constexpr Figure kRows[] = {
+      Row::of<&DryRun::command>("command", "Command: run or replay."),
+      Row::rows_of<&DryRun::uses>(),
+      Row::with_table<[](const DryRun& plan) -> const auto& { return plan.profile; },
+                      printed_explanation>("explanation", "The profile in words.")};
+  static constexpr FigureTable kTable{"What a run would open, and its profile.", kRows};
+  return kTable;
 }
 
 void add_output_options(app::Options& list, std::optional<std::uint64_t>& seed,

@@ -5,7 +5,7 @@
 
 #include "config/toml/profile_search.h"
 #include "core/output.h"
-#include "report/json_line.h"
+#include "report/figures/json.h"
 #include "report/table.h"
 
 namespace lw::app {
@@ -18,17 +18,26 @@ struct ListOptions {
 
 void print_list(const std::vector<config::NamedProfile>& list, bool json) {
   report::Table table({{"name"}, {"kind"}, {"description"}});
-  report::RowFormat rows(report::RowStyle::json, "longwire.profile");
-  for (const auto& [name, kind, path, description] : list) {
-    if (json)
-      print_out(rows.line(
-          {{"name", name}, {"kind", kind}, {"path", path}, {"description", description}}));
-    table.add_row({name, kind, description});
+  for (const config::NamedProfile& profile : list) {
+    if (json) print_out(report::json_line(kProfileOutput, profile));
+    table.add_row({profile.name, profile.kind, profile.description});
   }
   if (!json) print_out(table.to_string());
 }
 
 }  // namespace
+
+const FigureTable& profile_figures() {
+  using config::NamedProfile;
+  using Row = FigureOf<NamedProfile>;
+  static constexpr Figure kRows[] = {
+      Row::of<&NamedProfile::name>("name", "Name to give a command."),
+      Row::of<&NamedProfile::kind>("kind", "Folder of profiles/."),
+      Row::of<&NamedProfile::path>("path", "Path of the file."),
+      Row::of<&NamedProfile::description>("description", "First comment of the file.")};
+  static constexpr FigureTable kTable{"A profile that a bare name finds; a line each.", kRows};
+  return kTable;
+}
 
 Command profiles_command(const std::string& program, std::vector<std::string_view> kinds) {
   auto options = std::make_shared<ListOptions>();

@@ -35,7 +35,7 @@
 namespace lw {
 
 /// The unit of a figure's value.
-enum class Unit : std::uint8_t { none, frames, bytes, ns, us, s, bits_per_second, percent };
+enum class Unit : std::uint8_t { none, frames, bytes, ns, us, s, bits_per_second, gbps, percent };
 
 struct FigureTable;
 
@@ -63,6 +63,9 @@ class FigureSink {
  protected:
   ~FigureSink() = default;
 };
+
+/// A whole number or a text.
+using FieldValue = std::variant<std::uint64_t, std::string_view>;
 
 /// The type of a figure, whatever its value is.
 struct FigureType {
@@ -179,6 +182,9 @@ constexpr FigureType type_of();
 template <class T>
 inline constexpr FigureType kType = type_of<T>();
 
+template <const FigureTable& (*table)()>
+inline constexpr FigureType kObject{.shape = FigureType::Shape::object, .table = table};
+
 template <class T>
 constexpr FigureType list_type() {
   if constexpr (Map<T>) {
@@ -206,6 +212,8 @@ constexpr FigureType type_of() {
     return {text};
   else if constexpr (std::same_as<T, FigureValue>)
     return {figure};
+  else if constexpr (std::same_as<T, FieldValue>)
+    return {field};
   else if constexpr (std::same_as<T, JsonText>)
     return {json};
   else if constexpr (Struct<T>)
@@ -234,6 +242,8 @@ void emit(const T& value, FigureSink& sink) {
     sink.value(std::string_view(name_of(value)));
   else if constexpr (std::same_as<T, FigureValue>)
     sink.value(value);
+  else if constexpr (std::same_as<T, FieldValue>)
+    std::visit([&](const auto& found) { sink.value(found); }, value);
   else if constexpr (std::same_as<T, JsonText>)
     sink.json(value.text);
   else if constexpr (Struct<T>)
@@ -277,6 +287,11 @@ inline constexpr bool kMayLack = Optional<T> && !Text<T> && !List<T>;
 
 }  // namespace figure_detail
 
+/// Leads to a member of a member: through<&Frame::ends, &Ends::source>(frame) is frame.ends.source.
+template <auto... members>
+inline constexpr auto through =
+    [](const auto& object) -> const auto& { return (object.*....*members); };
+
 /// Makes the rows for a table of `Object`.
 template <class Object>
 struct FigureOf {
@@ -305,6 +320,32 @@ struct FigureOf {
   template <auto accessor>
   static constexpr Figure rows_of() {
     return of<accessor>({}, {});
+  }
+  /// The row of a struct whose table is a function, as its type is of another module. `accessor`
+  /// leads to the struct, or to a pointer; null: there is none. Without a name, the struct's rows
+  /// stand in its place.
+  template <auto accessor, const FigureTable& (*table)()>
+  static constexpr Figure with_table(std::string_view name = {}, std::string_view meaning = {}) {
+    Figure row{.name = name, .meaning = meaning};
+    if (std::is_pointer_v<std::invoke_result_t<decltype(accessor), const Object&>>)
+      row.empty = Figure::Empty::left_out;
+    row.type = &figure_detail::kObject<table>;
+    row.is_empty = [](const void* object) { return address<accessor>(object) == nullptr; };
+    row.read = [](const void* object, FigureSink& sink) {
+      sink.object(table(), address<accessor>(object));
+    };
+    return row;
+  }
+
+ private:
+  template <auto accessor>
+  static const void* address(const void* object) {
+    decltype(auto) found = std::invoke(accessor, *static_cast<const Object*>(object));
+    if constexpr (std::is_pointer_v<std::remove_cvref_t<decltype(found)>>) {
+      return found;
+    } else {
+      return &found;
+    }
   }
 };
 

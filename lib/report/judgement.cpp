@@ -182,6 +182,8 @@ Scale scale_of(Unit unit) noexcept {
       return {ValueUnit::size, 1};
     case Unit::bits_per_second:
       return {ValueUnit::rate, 1};
+    case Unit::gbps:
+      return {ValueUnit::rate, 1e9};
     case Unit::percent:
       return {ValueUnit::share, 0.01};
     case Unit::none:

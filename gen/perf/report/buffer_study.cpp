@@ -10,7 +10,7 @@
 
 #include "core/output.h"
 #include "gen/perf/report/plan.h"
-#include "report/json_line.h"
+#include "report/figures/json.h"
 #include "report/plot.h"
 
 namespace lw::gen {
@@ -63,11 +63,7 @@ BufferNeed need_of(const sim::PerfConfig& config, double kilometres) {
 
 void print(const BufferNeed& need, bool json) {
   if (json) {
-    print_report(report::json_line("longwire.buffer_need", {{"km", need.kilometres},
-                                                            {"bytes", need.size},
-                                                            {"buffers", need.buffers},
-                                                            {"formula", need.formula},
-                                                            {"gbps", need.gbps}}));
+    print_report(report::json_line(kBufferNeedOutput, need));
   } else {
     print_report(fmt::format("{:>8} {:>9} {:>9} {:>9} {:>12.2f}\n", need.kilometres, need.size,
                              need.buffers, need.formula, need.gbps));
@@ -95,6 +91,19 @@ std::string svg_of(const std::vector<BufferNeed>& needs, const std::string& titl
 }
 
 }  // namespace
+
+const FigureTable& BufferNeed::figures() {
+  using Row = FigureOf<BufferNeed>;
+  static constexpr Figure kRows[] = {
+      Row::of<&BufferNeed::kilometres>("km", "Length of the path, in km."),
+      Row::of<&BufferNeed::size>("bytes", "Message size, in bytes.", Unit::bytes),
+      Row::of<&BufferNeed::buffers>("buffers", "Buffers found to fill the path."),
+      Row::of<&BufferNeed::formula>("formula", "Buffers of the formula."),
+      Row::of<&BufferNeed::gbps>("gbps", "Rate of payload with these buffers.", Unit::gbps)};
+  static constexpr FigureTable kTable{
+      "Buffers that fill a path; a line for each distance and size.", kRows};
+  return kTable;
+}
 
 std::array<std::string, 2> study_files(const std::string& folder) {
   const std::filesystem::path into(folder);

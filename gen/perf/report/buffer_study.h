@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/figure.h"
 #include "sim/perf.h"
 
 namespace lw::gen {
@@ -18,7 +19,12 @@ struct BufferNeed {
   std::uint32_t buffers = 0;
   std::uint32_t formula = 0;  // kFull x (round trip + message's time) / message's time
   double gbps = 0;            // steady rate with `buffers`
+
+  static const FigureTable& figures();
 };
+inline constexpr JsonOutput kBufferNeedOutput{.name = "buffer_need",
+                                              .title = "roce-gen perf --study --json",
+                                              .figures = &BufferNeed::figures};
 
 inline constexpr double kFull = 0.95;
 

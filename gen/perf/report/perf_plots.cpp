@@ -37,7 +37,7 @@ double place_of(const Rows& rows, std::size_t index) {
 
 }  // namespace
 
-void PerfPlots::add(std::uint32_t size, const PerfOutcome& outcome) {
+void PerfPlots::add(std::uint32_t size, const PerfOutcome& outcome, double link_bps) {
   if (const Histogram& ns = outcome.latency.ns; ns.count() > 0) {
     Latency row{.size = size, .percentiles_ns = {}, .buckets = ns.occupied()};
     for (const Percentile& each : kPercentiles)
@@ -47,8 +47,7 @@ void PerfPlots::add(std::uint32_t size, const PerfOutcome& outcome) {
     latency_.push_back(std::move(row));
   }
   if (const sim::BandwidthResult& result = outcome.bandwidth; result.messages > 0)
-    bandwidth_.push_back({size, result.average_bps, result.steady_bps, result.peak_bps,
-                          outcome.where.value("rate_bps", 0.0)});
+    bandwidth_.push_back({size, result.average_bps, result.steady_bps, result.peak_bps, link_bps});
 }
 
 std::vector<Plot> PerfPlots::plots() const {

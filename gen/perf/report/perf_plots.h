@@ -15,8 +15,9 @@ namespace lw::gen {
 /// latency as histograms and percentiles.
 class PerfPlots {
  public:
-  /// `size` in bytes. A run that failed before its first message is left out.
-  void add(std::uint32_t size, const PerfOutcome& outcome);
+  /// `size` in bytes; `link_bps` of a simulation, otherwise 0. A run that failed before its first
+  /// message is left out.
+  void add(std::uint32_t size, const PerfOutcome& outcome, double link_bps);
   [[nodiscard]] std::vector<report::Plot> plots() const;
 
  private:

@@ -8,102 +8,32 @@
 namespace lw::gen {
 namespace {
 
-using report::Json;
-
-/// Adds what limits the meaning of the figures: losses, and an early end of the run.
-void add_limits(Json& json, const PerfOutcome& outcome) {
-  if (outcome.lost_messages) json["lost_messages"] = *outcome.lost_messages;
-  if (outcome.arrivals_unknown) json["arrivals_unknown"] = true;
-  if (outcome.incomplete()) json["incomplete"] = true;
-}
-
 double us(double ns) { return ns / 1000; }
 
-std::string_view name_of(transport::RateControl control) noexcept {
-  using transport::RateControl;
-  return control == RateControl::none ? "none" : control == RateControl::fixed ? "fixed" : "dcqcn";
-}
-
-/// Returns the settings of QPs that apply both to a port and to a simulation.
-Json qp_settings_of(const sim::PerfConfig& config) {
-  const bool selective = config.qp.recovery == transport::Recovery::selective_repeat;
-  return {{"operation", wire::name_of(config.operation)},
-          {"immediate", config.immediate},
-          {"bytes", config.size},
-          {"qps", config.qps},
-          {"tx_depth", config.qp.tx_depth},
-          {"outstanding", config.qp.max_outstanding_wqe},
-          {"reads", config.qp.max_rd_atomic},
-          {"psn_window", config.qp.psn_window},
-          {"mtu", config.qp.mtu},
-          {"ack_every", config.qp.ack_every},
-          {"timeout", config.qp.timeout},
-          {"retries", config.qp.retry_count},
-          {"rnr_retries", config.qp.rnr_retry},
-          {"adaptive", config.qp.adaptive_retransmission},
-          {"recovery", selective ? "selective-repeat" : "go-back-N"},
-          {"rate_control", name_of(config.qp.rate_control)},
-          {"qp_rate_bps", config.qp.rate_bps}};
-}
-
-Json dcqcn_settings_of(const transport::DcqcnConfig& dcqcn) {
-  return {{"rpg_time_reset", dcqcn.rpg_time_reset_us},
-          {"rpg_byte_reset", dcqcn.rpg_byte_reset},
-          {"rpg_threshold", dcqcn.rpg_threshold},
-          {"rpg_ai_rate", dcqcn.rpg_ai_rate_mbps},
-          {"rpg_hai_rate", dcqcn.rpg_hai_rate_mbps},
-          {"rpg_gd", dcqcn.rpg_gd},
-          {"rpg_min_dec_fac", dcqcn.rpg_min_dec_fac_percent},
-          {"rpg_min_rate", dcqcn.rpg_min_rate_mbps},
-          {"rpg_max_rate", dcqcn.rpg_max_rate_mbps},
-          {"rate_to_set_on_first_cnp", dcqcn.rate_to_set_on_first_cnp_mbps},
-          {"dce_tcp_g", dcqcn.dce_tcp_g},
-          {"dce_tcp_rtt", dcqcn.dce_tcp_rtt_us},
-          {"rate_reduce_monitor_period", dcqcn.rate_reduce_monitor_period_us},
-          {"initial_alpha", dcqcn.initial_alpha},
-          {"clamp_tgt_rate", dcqcn.clamp_tgt_rate},
-          {"clamp_tgt_rate_after_time_inc", dcqcn.clamp_tgt_rate_after_time_inc},
-          {"min_time_between_cnps", dcqcn.min_time_between_cnps_us}};
-}
-
-/// Returns the additional settings of a simulation: NICs, path, receives.
-Json simulated_settings_of(const sim::PerfConfig& config) {
-  const sim::PerfPath& path = config.path;
-  return {{"reorder_packets", config.qp.reorder_packets},
-          {"responder_reads", config.qp.max_dest_rd_atomic},
-          {"nic_latency_ns", config.nic.latency.count()},
-          {"nic_per_packet_ns", config.nic.per_packet.count()},
-          {"nic_per_message_ns", config.nic.per_message.count()},
-          {"arbitration_packets", config.nic.arbitration_burst},
-          {"receive_limit_bps", config.nic.receive_send_bps},
-          {"receives", config.receives},
-          {"repost_ns", config.repost.count()},
-          {"credits", config.qp.end_to_end_credits},
-          {"rnr_timer", config.qp.rnr_timer},
-          {"way_back_ns", path.way_back.value_or(path.one_way).count()},
-          {"path_rate_bps", path.rate_bps},
-          {"path_buffer_bytes", path.buffer_bytes},
-          {"loss", path.loss},
-          {"mark", path.marking},
-          {"seed", path.seed}};
-}
-
-/// Returns all parameters that affect a result.
-Json settings_of(const sim::PerfConfig& config, const PerfOutcome& outcome) {
-  Json json = qp_settings_of(config);
-  if (config.qp.rate_control == transport::RateControl::dcqcn)
-    json.update(dcqcn_settings_of(config.qp.dcqcn));
-  if (!outcome.where.contains("port")) json.update(simulated_settings_of(config));
-  json.update(outcome.where);
-  return json;
+double quantile_us(const sim::LatencyResult& result, double share) {
+  return us(static_cast<double>(result.ns.quantile(share)));
 }
 
 /// Figures of a run, as defined by the RDMA programming study.
 struct StudyFigures {
   double buffers = 1, messages = 0, elapsed_us = 0, one_way_us = 0, gbps = 0;
+
+  static const FigureTable& figures() {
+    using Row = FigureOf<StudyFigures>;
+    static constexpr Figure kRows[] = {
+        Row::of<&StudyFigures::buffers>("buffers", "Buffers in use."),
+        Row::of<&StudyFigures::messages>("messages", "Messages sent."),
+        Row::of<&StudyFigures::elapsed_us>("elapsed_usec", "Duration.", Unit::us),
+        Row::of<&StudyFigures::one_way_us>("one_way_usec", "Time of a message.", Unit::us),
+        Row::of<&StudyFigures::gbps>("throughput_gbps", "Rate of payload.", Unit::gbps)};
+    static constexpr FigureTable kTable{{}, kRows};
+    return kTable;
+  }
 };
 
-StudyFigures study_of(const sim::PerfConfig& config, bool ping, const PerfOutcome& outcome) {
+StudyFigures study_of(const PerfReport& report) {
+  const auto& [config, outcome, result] = report;
+  const bool ping = result == PerfResult::ping;
   StudyFigures figures;
   if (ping) {
     const Histogram& halves = outcome.latency.ns;
@@ -125,19 +55,27 @@ std::string measured_text(double bps) {
   return bps > 0 ? fmt::format("{:.2f}", bps / 1e9) : std::string("-");
 }
 
-Json measured_json(double bps) { return bps > 0 ? Json(bps / 1e9) : Json(nullptr); }
-
-/// Adds the interval of the steady rate; null where chance plays no part, or in a short run.
-void add_interval(Json& json, const sim::BandwidthResult& result) {
-  const auto& interval = result.steady_interval;
-  json["bw_steady_low_gbps"] = interval ? Json(interval->low / 1e9) : Json(nullptr);
-  json["bw_steady_high_gbps"] = interval ? Json(interval->high / 1e9) : Json(nullptr);
-  json["steady"] = interval ? Json(result.is_steady()) : Json(nullptr);
+/// A rate in Gb/s; nothing if it was not measured.
+std::optional<double> measured(double bps) {
+  if (bps > 0) return bps / 1e9;
+  return std::nullopt;
 }
 
-/// Adds the status of the first failed work request, and QPs that wait for ever.
-void add_failure(Json& json, const std::optional<sim::Failure>& first) {
-  if (first) json["failure"] = transport::name_of(first->status);
+/// A rate in Gb/s of one way; nothing unless the run is both ways.
+std::optional<double> of_both(const PerfReport& r, double bps) {
+  if (!r.config.both) return std::nullopt;
+  return bps / 1e9;
+}
+
+template <double sim::RateInterval::* end>
+std::optional<double> steady_end(const PerfReport& r) {
+  const auto& interval = r.outcome.bandwidth.steady_interval;
+  return interval ? measured((*interval).*end) : std::nullopt;
+}
+
+std::optional<bool> is_steady(const PerfReport& r) {
+  if (!r.outcome.bandwidth.steady_interval) return std::nullopt;
+  return r.outcome.bandwidth.is_steady();
 }
 
 double messages_per_us(const sim::BandwidthResult& result) {
@@ -204,76 +142,18 @@ std::string failure_text(std::uint64_t failed, const std::optional<sim::Failure>
   return text;
 }
 
-Json bandwidth_values(const sim::PerfConfig& config, const PerfOutcome& outcome) {
-  const sim::BandwidthResult& result = outcome.bandwidth;
-  Json json = settings_of(config, outcome);
-  json.update({{"iterations", result.messages},
-               {"bw_peak_gbps", measured_json(result.peak_bps)},
-               {"bw_average_gbps", result.average_bps / 1e9},
-               {"bw_steady_gbps", measured_json(result.steady_bps)},
-               {"msg_rate_mpps", messages_per_us(result)},
-               {"elapsed_ns", result.elapsed.count()},
-               {"packets", result.packets},
-               {"retransmitted", result.retransmitted},
-               {"timeouts", result.timeouts},
-               {"failed", result.failed},
-               {"cnps", result.cnps},
-               {"lost", result.there.lost + result.back.lost},
-               {"tail_dropped", result.there.tail_dropped + result.back.tail_dropped},
-               {"marked", result.there.marked + result.back.marked},
-               {"steady_window_ns", result.steady_window.count()},
-               {"steady_change", result.steady_change}});
-  if (config.both) {
-    json["bw_there_gbps"] = result.there_bps() / 1e9;
-    json["bw_back_gbps"] = result.back_bps() / 1e9;
-  }
-  add_interval(json, result);
-  add_failure(json, result.failure);
-  if (result.stuck_qps > 0) json["stuck_qps"] = result.stuck_qps;
-  add_limits(json, outcome);
-  return json;
-}
-
-std::string bandwidth_json(const sim::PerfConfig& config, const PerfOutcome& outcome) {
-  return report::json_line("longwire.perf_bandwidth", bandwidth_values(config, outcome));
-}
-
 std::string latency_header() {
   return " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    "
          "t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec] \n";
 }
 
 std::string latency_line(std::uint32_t size, const sim::LatencyResult& result) {
-  const auto quantile = [&](double q) { return us(static_cast<double>(result.ns.quantile(q))); };
   return fmt::format(
       " {:<7} {:<7}        {:<7.2f}        {:<7.2f}      {:<7.2f}  \t       {:<7.2f}     \t"
       "{:<7.2f}\t\t{:<7.2f} \t\t{:<7.2f}\n",
       size, result.ns.count(), us(static_cast<double>(result.ns.minimum())),
-      us(static_cast<double>(result.ns.maximum())), quantile(0.5), us(result.ns.mean()),
-      us(result.deviation_ns), quantile(0.99), quantile(0.999));
-}
-
-Json latency_values(const sim::PerfConfig& config, const PerfOutcome& outcome) {
-  const sim::LatencyResult& result = outcome.latency;
-  const auto quantile = [&](double q) { return us(static_cast<double>(result.ns.quantile(q))); };
-  Json json = settings_of(config, outcome);
-  json.update({{"iterations", result.ns.count()},
-               {"t_min_usec", us(static_cast<double>(result.ns.minimum()))},
-               {"t_max_usec", us(static_cast<double>(result.ns.maximum()))},
-               {"t_typical_usec", quantile(0.5)},
-               {"t_avg_usec", us(result.ns.mean())},
-               {"t_stdev_usec", us(result.deviation_ns)},
-               {"t_99_usec", quantile(0.99)},
-               {"t_999_usec", quantile(0.999)},
-               {"failed", result.failed}});
-  add_failure(json, result.failure);
-  if (result.stuck) json["stuck_qps"] = 1;
-  add_limits(json, outcome);
-  return json;
-}
-
-std::string latency_json(const sim::PerfConfig& config, const PerfOutcome& outcome) {
-  return report::json_line("longwire.perf_latency", latency_values(config, outcome));
+      us(static_cast<double>(result.ns.maximum())), quantile_us(result, 0.5), us(result.ns.mean()),
+      us(result.deviation_ns), quantile_us(result, 0.99), quantile_us(result, 0.999));
 }
 
 std::string study_header() {
@@ -281,8 +161,9 @@ std::string study_header() {
                      "#messages", "elapsed[us]", "one-way[us]", "throughput[Gb/s]", "CPU[%]");
 }
 
-std::string study_line(const sim::PerfConfig& config, bool ping, const PerfOutcome& outcome) {
-  const StudyFigures figures = study_of(config, ping, outcome);
+std::string study_line(const PerfReport& report) {
+  const auto& [config, outcome, result] = report;
+  const StudyFigures figures = study_of(report);
   const std::string cpu =
       outcome.cpu_share > 0 ? fmt::format("{:.1f}", 100 * outcome.cpu_share) : "-";
   return fmt::format("{:>10} {:>8} {:>10} {:>15.2f} {:>14.2f} {:>17.3f} {:>8}\n", config.size,
@@ -290,25 +171,400 @@ std::string study_line(const sim::PerfConfig& config, bool ping, const PerfOutco
                      figures.gbps, cpu);
 }
 
-Json study_values(const sim::PerfConfig& config, bool ping, const PerfOutcome& outcome) {
-  const StudyFigures figures = study_of(config, ping, outcome);
-  Json json = settings_of(config, outcome);
-  json.update({{"pattern", ping ? "ping" : "blast"},
-               {"buffers", figures.buffers},
-               {"messages", figures.messages},
-               {"elapsed_usec", figures.elapsed_us},
-               {"one_way_usec", figures.one_way_us},
-               {"throughput_gbps", figures.gbps},
-               {"cpu_percent", 100 * outcome.cpu_share},
-               {"failed", outcome.failed()}});
-  add_failure(json, outcome.failure());
-  if (outcome.stuck_qps() > 0) json["stuck_qps"] = outcome.stuck_qps();
-  add_limits(json, outcome);
-  return json;
+namespace {
+
+using sim::NicConfig, sim::PerfConfig, sim::PerfPath, transport::DcqcnConfig, transport::QpConfig;
+
+constexpr std::string_view kRecoveries[] = {"go-back-N", "selective-repeat"};
+constexpr std::string_view kControls[] = {"none", "fixed", "dcqcn"};
+
+/// Settings of QPs that apply both to a port and to a simulation.
+const FigureTable& qp_settings() {
+  using Row = FigureOf<PerfConfig>;
+  static constexpr Figure kRows[] = {
+      Row::of<&PerfConfig::operation>("operation", "RDMA operation."),
+      Row::of<&PerfConfig::immediate>("immediate", "True for operations with immediate data."),
+      Row::of<&PerfConfig::size>("bytes", "Message size, in bytes.", Unit::bytes),
+      Row::of<&PerfConfig::qps>("qps", "Number of QPs."),
+      Row::of<through<&PerfConfig::qp, &QpConfig::tx_depth>>("tx_depth",
+                                                             "Send queue depth, in work requests."),
+      Row::of<through<&PerfConfig::qp, &QpConfig::max_outstanding_wqe>>(
+          "outstanding", "Most work requests outstanding per QP; 0 for no limit."),
+      Row::of<through<&PerfConfig::qp, &QpConfig::max_rd_atomic>>(
+          "reads", "Most READs and atomics outstanding per QP."),
+      Row::of<through<&PerfConfig::qp, &QpConfig::psn_window>>("psn_window",
+                                                               "Most packets outstanding per QP."),
+      Row::of<through<&PerfConfig::qp, &QpConfig::mtu>>("mtu", "Path MTU, in bytes of payload.",
+                                                        Unit::bytes),
+      Row::of<through<&PerfConfig::qp, &QpConfig::ack_every>>("ack_every",
+                                                              "Packets per requested ACK."),
+      Row::of<through<&PerfConfig::qp, &QpConfig::timeout>>(
+          "timeout", "Local ACK timeout, as the exponent of 4.096 us x 2^n."),
+      Row::of<through<&PerfConfig::qp, &QpConfig::retry_count>>("retries",
+                                                                "Retries before a QP fails."),
+      Row::of<through<&PerfConfig::qp, &QpConfig::rnr_retry>>(
+          "rnr_retries", "Retries after RNR NAKs; 7 for no limit."),
+      Row::of<through<&PerfConfig::qp, &QpConfig::adaptive_retransmission>>(
+          "adaptive", "True if the timeout adapts."),
+      Row::of<[](const PerfConfig& config) {
+        return kRecoveries[config.qp.recovery == transport::Recovery::go_back_n ? 0 : 1];
+      }>("recovery", "Recovery from loss.")
+          .among(kRecoveries),
+      Row::of<[](const PerfConfig& config) {
+        return kControls[static_cast<std::size_t>(config.qp.rate_control)];
+      }>("rate_control", "Control of the rate of a QP.")
+          .among(kControls),
+      Row::of<through<&PerfConfig::qp, &QpConfig::rate_bps>>(
+          "qp_rate_bps", "Rate of a QP; 0 for no limit.", Unit::bits_per_second)};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
 }
 
-std::string study_json(const sim::PerfConfig& config, bool ping, const PerfOutcome& outcome) {
-  return report::json_line("longwire.perf_study", study_values(config, ping, outcome));
+const FigureTable& dcqcn_settings() {
+  using Row = FigureOf<DcqcnConfig>;
+  static constexpr Figure kRows[] = {
+      Row::of<&DcqcnConfig::rpg_time_reset_us>("rpg_time_reset",
+                                               "DCQCN: time between rate increases.", Unit::us),
+      Row::of<&DcqcnConfig::rpg_byte_reset>("rpg_byte_reset",
+                                            "DCQCN: bytes between rate increases."),
+      Row::of<&DcqcnConfig::rpg_threshold>("rpg_threshold",
+                                           "DCQCN: increases before the next stage."),
+      Row::of<&DcqcnConfig::rpg_ai_rate_mbps>("rpg_ai_rate", "DCQCN: additive increase, in Mb/s."),
+      Row::of<&DcqcnConfig::rpg_hai_rate_mbps>("rpg_hai_rate", "DCQCN: hyper increase, in Mb/s."),
+      Row::of<&DcqcnConfig::rpg_gd>("rpg_gd", "DCQCN: shift of alpha for a decrease."),
+      Row::of<&DcqcnConfig::rpg_min_dec_fac_percent>(
+          "rpg_min_dec_fac", "DCQCN: smallest factor of a decrease.", Unit::percent),
+      Row::of<&DcqcnConfig::rpg_min_rate_mbps>("rpg_min_rate", "DCQCN: lowest rate, in Mb/s."),
+      Row::of<&DcqcnConfig::rpg_max_rate_mbps>("rpg_max_rate",
+                                               "DCQCN: highest rate, in Mb/s; 0 for the port's."),
+      Row::of<&DcqcnConfig::rate_to_set_on_first_cnp_mbps>(
+          "rate_to_set_on_first_cnp",
+          "DCQCN: rate after the first CNP, in Mb/s; 0 for the port's."),
+      Row::of<&DcqcnConfig::dce_tcp_g>("dce_tcp_g", "DCQCN: weight of alpha's update, of 1024."),
+      Row::of<&DcqcnConfig::dce_tcp_rtt_us>("dce_tcp_rtt", "DCQCN: period of alpha's update.",
+                                            Unit::us),
+      Row::of<&DcqcnConfig::rate_reduce_monitor_period_us>(
+          "rate_reduce_monitor_period", "DCQCN: least time between decreases.", Unit::us),
+      Row::of<&DcqcnConfig::initial_alpha>("initial_alpha", "DCQCN: first alpha, of 1023."),
+      Row::of<&DcqcnConfig::clamp_tgt_rate>("clamp_tgt_rate",
+                                            "DCQCN: lower the target rate at each decrease."),
+      Row::of<&DcqcnConfig::clamp_tgt_rate_after_time_inc>(
+          "clamp_tgt_rate_after_time_inc", "DCQCN: lower it only after an increase by time."),
+      Row::of<&DcqcnConfig::min_time_between_cnps_us>(
+          "min_time_between_cnps", "DCQCN: least time between CNPs of a QP.", Unit::us)};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
 }
+
+/// The additional settings of a simulation: NICs, path, receives.
+const FigureTable& simulated_settings() {
+  using Row = FigureOf<PerfConfig>;
+  static constexpr Figure kRows[] = {
+      Row::of<through<&PerfConfig::qp, &QpConfig::reorder_packets>>(
+          "reorder_packets", "Simulation: packets out of order that a receiver keeps."),
+      Row::of<through<&PerfConfig::qp, &QpConfig::max_dest_rd_atomic>>(
+          "responder_reads",
+          "READs and atomics that the responder answers at once, per QP; 0: any number."),
+      Row::of<through<&PerfConfig::nic, &NicConfig::latency>>(
+          "nic_latency_ns", "Simulation: latency of a NIC.", Unit::ns),
+      Row::of<through<&PerfConfig::nic, &NicConfig::per_packet>>(
+          "nic_per_packet_ns", "Simulation: time of a NIC per packet.", Unit::ns),
+      Row::of<through<&PerfConfig::nic, &NicConfig::per_message>>(
+          "nic_per_message_ns", "Simulation: time of a NIC per message.", Unit::ns),
+      Row::of<through<&PerfConfig::nic, &NicConfig::arbitration_burst>>(
+          "arbitration_packets", "Simulation: packets of a QP before the next one."),
+      Row::of<through<&PerfConfig::nic, &NicConfig::receive_send_bps>>(
+          "receive_limit_bps", "Simulation: most that a receiver takes; 0 for no limit.",
+          Unit::bits_per_second),
+      Row::of<&PerfConfig::receives>("receives",
+                                     "Simulation: receives posted per QP; 0 for always enough."),
+      Row::of<&PerfConfig::repost>("repost_ns", "Simulation: time to post a receive again.",
+                                   Unit::ns),
+      Row::of<through<&PerfConfig::qp, &QpConfig::end_to_end_credits>>(
+          "credits", "Simulation: end-to-end credits."),
+      Row::of<through<&PerfConfig::qp, &QpConfig::rnr_timer>>("rnr_timer",
+                                                              "Simulation: code of the RNR timer."),
+      Row::of<[](const PerfConfig& config) {
+        return config.path.way_back.value_or(config.path.one_way);
+      }>("way_back_ns", "Simulation: delay of the way back.", Unit::ns),
+      Row::of<through<&PerfConfig::path, &PerfPath::rate_bps>>(
+          "path_rate_bps", "Simulation: rate of the path.", Unit::bits_per_second),
+      Row::of<through<&PerfConfig::path, &PerfPath::buffer_bytes>>(
+          "path_buffer_bytes", "Simulation: buffer before the path, in bytes.", Unit::bytes),
+      Row::of<through<&PerfConfig::path, &PerfPath::loss>>(
+          "loss", "Simulation: share of packets that the path loses, 0 to 1."),
+      Row::of<through<&PerfConfig::path, &PerfPath::marking>>(
+          "mark", "Simulation: share of packets that the path marks CE, 0 to 1."),
+      Row::of<through<&PerfConfig::path, &PerfPath::seed>>("seed", "Simulation: random seed."),
+      Row::of<through<&PerfConfig::path, &PerfPath::one_way>>(
+          "one_way_ns", "Simulation: delay of the way there.", Unit::ns),
+      Row::of<through<&PerfConfig::nic, &NicConfig::rate_bps>>(
+          "rate_bps", "Simulation: rate of a NIC.", Unit::bits_per_second)};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+}  // namespace
+
+const FigureTable& PortPeer::figures() {
+  using Row = FigureOf<PortPeer>;
+  static constexpr Figure kRows[] = {
+      Row::of<through<&PortPeer::stats, &ServerStats::checked>>(
+          "checked", "Messages whose bytes were compared."),
+      Row::of<through<&PortPeer::stats, &ServerStats::wrong>>(
+          "wrong", "Messages with other bytes than were sent."),
+      Row::of<through<&PortPeer::stats, &ServerStats::duplicates>>("duplicates",
+                                                                   "Packets that came again."),
+      Row::of<through<&PortPeer::stats, &ServerStats::out_of_sequence>>("out_of_sequence",
+                                                                        "Packets out of sequence."),
+      Row::of<through<&PortPeer::stats, &ServerStats::cnps>>("cnps",
+                                                             "Congestion notifications sent."),
+      Row::of<&PortPeer::dropped>("dropped",
+                                  "Packets dropped as a part of their message was missing.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+const FigureTable& MeasuredPort::figures() {
+  using Row = FigureOf<MeasuredPort>;
+  static constexpr Figure kRows[] = {
+      Row::of<&MeasuredPort::port>("port", "Port or device of this side."),
+      Row::of<&MeasuredPort::peer>("peer", "Address of the peer."),
+      Row::of<&MeasuredPort::transport>("transport", "RC, UC or UD."),
+      Row::of<&MeasuredPort::verify>(
+          "verify", "Messages that both sides compare byte by byte: all, sampled or none."),
+      Row::of<&MeasuredPort::wrong>("wrong", "Messages of READs with other bytes than were sent."),
+      Row::of<&MeasuredPort::bad_icrc>("bad_icrc", "Frames received with a wrong ICRC."),
+      Row::of<&MeasuredPort::frames_not_sent>("frames_not_sent",
+                                              "Frames that the port did not take."),
+      Row::of<&MeasuredPort::responder>("responder", "What roce-gen respond counted.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+const FigureTable& DevicePeer::figures() {
+  using Row = FigureOf<DevicePeer>;
+  static constexpr Figure kRows[] = {
+      Row::of<through<&DevicePeer::stats, &ServerStats::checked>>(
+          "checked", "Messages whose bytes were compared."),
+      Row::of<through<&DevicePeer::stats, &ServerStats::wrong>>(
+          "wrong", "Messages with other bytes than were sent."),
+      Row::of<&DevicePeer::counted>("counted", "True if the server counted the messages itself."),
+      Row::of<&DevicePeer::messages>("messages", "Messages that arrived."),
+      Row::of<&DevicePeer::bytes>("bytes", "Bytes of payload that arrived.", Unit::bytes),
+      Row::of<&DevicePeer::counters>("counters", "Changes of the device's counters.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+const FigureTable& MeasuredDevice::figures() {
+  using Row = FigureOf<MeasuredDevice>;
+  static constexpr Figure kRows[] = {
+      Row::of<&MeasuredDevice::port>("port", "Port or device of this side."),
+      Row::of<&MeasuredDevice::peer>("peer", "Address of the peer."),
+      Row::of<&MeasuredDevice::inlined>("inline",
+                                        "Device: true if the data is in the work requests."),
+      Row::of<&MeasuredDevice::poll>("poll", "Device: busy or event."),
+      Row::of<&MeasuredDevice::post_list>("post_list", "Device: work requests per post."),
+      Row::of<&MeasuredDevice::signal>("signal", "Device: all or periodic completions."),
+      Row::of<&MeasuredDevice::checked>("checked", "Device: true if the bytes were compared."),
+      Row::of<&MeasuredDevice::server>("server", "What roce-endpoint serve counted.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+const FigureTable& PerfReport::figures() {
+  using Row = FigureOf<PerfReport>;
+  static constexpr Figure kRows[] = {
+      Row::with_table<[](const PerfReport& r) -> const auto& { return r.config; }, qp_settings>(),
+      Row::with_table<[](const PerfReport& r) {
+        const bool used = r.config.qp.rate_control == transport::RateControl::dcqcn;
+        return used ? &r.config.qp.dcqcn : nullptr;
+      },
+                      dcqcn_settings>(),
+      Row::with_table<[](const PerfReport& r) {
+        return r.outcome.port || r.outcome.device ? nullptr : &r.config;
+      },
+                      simulated_settings>(),
+      Row::rows_of<[](const PerfReport& r) -> const auto& { return r.outcome.port; }>(),
+      Row::rows_of<[](const PerfReport& r) -> const auto& { return r.outcome.device; }>()};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+namespace {
+
+std::string_view failure_of(const PerfReport& r) {
+  const auto& failure = r.outcome.failure();
+  return failure ? transport::name_of(failure->status) : std::string_view{};
+}
+
+/// Failures, and what limits the meaning of the figures: losses, and an early end of the run.
+const FigureTable& limits() {
+  using Row = FigureOf<PerfReport>;
+  static constexpr Figure kRows[] = {
+      Row::of<[](const PerfReport& r) { return failure_of(r); }>(
+          "failure", "Completion status of the first failed work request; absent without one.")
+          .if_any(),
+      Row::of<[](const PerfReport& r) { return r.outcome.stuck_qps(); }>(
+          "stuck_qps",
+          "QPs that wait for ever, as a packet was lost and there is no timer; absent if 0.")
+          .if_any(),
+      Row::of<[](const PerfReport& r) { return r.outcome.lost_messages; }>(
+          "lost_messages", "Messages that did not arrive."),
+      Row::of<[](const PerfReport& r) { return r.outcome.arrivals_unknown; }>(
+          "arrivals_unknown", "True if nobody can tell which messages arrived.")
+          .if_any(),
+      Row::of<[](const PerfReport& r) { return r.outcome.incomplete(); }>(
+          "incomplete", "True if a signal ended the run early; absent otherwise.")
+          .if_any()};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+const FigureTable& bandwidth_figures() {
+  using Row = FigureOf<PerfReport>;
+  static constexpr Figure kRows[] = {
+      Row::with_table<std::identity{}, PerfReport::figures>(),
+      Row::of<[](const PerfReport& r) { return r.outcome.bandwidth.messages; }>(
+          "iterations", "Messages completed."),
+      Row::of<[](const PerfReport& r) { return measured(r.outcome.bandwidth.peak_bps); }>(
+          "bw_peak_gbps", "Highest rate of payload; null if the run was too short to measure it.",
+          Unit::gbps)
+          .or_null(),
+      Row::of<[](const PerfReport& r) { return r.outcome.bandwidth.average_bps / 1e9; }>(
+          "bw_average_gbps", "Mean rate of payload.", Unit::gbps),
+      Row::of<[](const PerfReport& r) { return of_both(r, r.outcome.bandwidth.there_bps()); }>(
+          "bw_there_gbps",
+          "Mean rate of payload from the client to the responder, of a run both ways.", Unit::gbps)
+          .if_any(),
+      Row::of<[](const PerfReport& r) { return of_both(r, r.outcome.bandwidth.back_bps()); }>(
+          "bw_back_gbps",
+          "Mean rate of payload from the responder to the client, of a run both ways.", Unit::gbps)
+          .if_any(),
+      Row::of<[](const PerfReport& r) { return measured(r.outcome.bandwidth.steady_bps); }>(
+          "bw_steady_gbps",
+          "Rate of payload in the steady state; null if the run was too short to measure it.",
+          Unit::gbps)
+          .or_null(),
+      Row::of<[](const PerfReport& r) { return messages_per_us(r.outcome.bandwidth); }>(
+          "msg_rate_mpps", "Messages per microsecond."),
+      Row::of<[](const PerfReport& r) { return r.outcome.bandwidth.elapsed; }>(
+          "elapsed_ns", "Duration.", Unit::ns),
+      Row::of<[](const PerfReport& r) { return r.outcome.bandwidth.packets; }>("packets",
+                                                                               "Packets sent."),
+      Row::of<[](const PerfReport& r) { return r.outcome.bandwidth.retransmitted; }>(
+          "retransmitted", "Packets sent again."),
+      Row::of<[](const PerfReport& r) { return r.outcome.bandwidth.timeouts; }>("timeouts",
+                                                                                "Timeouts."),
+      Row::of<[](const PerfReport& r) { return r.outcome.bandwidth.failed; }>("failed",
+                                                                              "QPs that failed."),
+      Row::of<[](const PerfReport& r) { return r.outcome.bandwidth.cnps; }>(
+          "cnps", "Congestion notifications."),
+      Row::of<[](const PerfReport& r) {
+        return r.outcome.bandwidth.there.lost + r.outcome.bandwidth.back.lost;
+      }>("lost", "Simulation: packets that the path lost."),
+      Row::of<[](const PerfReport& r) {
+        return r.outcome.bandwidth.there.tail_dropped + r.outcome.bandwidth.back.tail_dropped;
+      }>("tail_dropped", "Simulation: packets dropped at the full buffer."),
+      Row::of<[](const PerfReport& r) {
+        return r.outcome.bandwidth.there.marked + r.outcome.bandwidth.back.marked;
+      }>("marked", "Simulation: packets marked CE."),
+      Row::of<[](const PerfReport& r) { return r.outcome.bandwidth.steady_window; }>(
+          "steady_window_ns", "Window of the steady state.", Unit::ns),
+      Row::of<[](const PerfReport& r) { return r.outcome.bandwidth.steady_change; }>(
+          "steady_change", "Change of the rate between its halves, as a fraction."),
+      Row::of<steady_end<&sim::RateInterval::low>>(
+          "bw_steady_low_gbps",
+          "Lower end of the 95 % interval of bw_steady_gbps; null without random losses, or in a "
+          "short run.",
+          Unit::gbps)
+          .or_null(),
+      Row::of<steady_end<&sim::RateInterval::high>>(
+          "bw_steady_high_gbps",
+          "Upper end of the 95 % interval of bw_steady_gbps; null as bw_steady_low_gbps.",
+          Unit::gbps)
+          .or_null(),
+      Row::of<is_steady>(
+          "steady",
+          "True if that interval is within 5 % of bw_steady_gbps; null without an interval.")
+          .or_null(),
+      Row::with_table<std::identity{}, limits>()};
+  static constexpr FigureTable kTable{"Bandwidth of one message size; a line each.", kRows};
+  return kTable;
+}
+
+const FigureTable& latency_figures() {
+  using Row = FigureOf<PerfReport>;
+  static constexpr Figure kRows[] = {
+      Row::with_table<std::identity{}, PerfReport::figures>(),
+      Row::of<[](const PerfReport& r) { return r.outcome.latency.ns.count(); }>(
+          "iterations", "Messages measured."),
+      Row::of<[](const PerfReport& r) {
+        return us(static_cast<double>(r.outcome.latency.ns.minimum()));
+      }>("t_min_usec", "Smallest latency.", Unit::us),
+      Row::of<[](const PerfReport& r) {
+        return us(static_cast<double>(r.outcome.latency.ns.maximum()));
+      }>("t_max_usec", "Largest latency.", Unit::us),
+      Row::of<[](const PerfReport& r) { return quantile_us(r.outcome.latency, 0.5); }>(
+          "t_typical_usec", "Median.", Unit::us),
+      Row::of<[](const PerfReport& r) { return us(r.outcome.latency.ns.mean()); }>(
+          "t_avg_usec", "Mean.", Unit::us),
+      Row::of<[](const PerfReport& r) { return us(r.outcome.latency.deviation_ns); }>(
+          "t_stdev_usec", "Standard deviation.", Unit::us),
+      Row::of<[](const PerfReport& r) { return quantile_us(r.outcome.latency, 0.99); }>(
+          "t_99_usec", "99th percentile.", Unit::us),
+      Row::of<[](const PerfReport& r) { return quantile_us(r.outcome.latency, 0.999); }>(
+          "t_999_usec", "99.9th percentile.", Unit::us),
+      Row::of<[](const PerfReport& r) { return r.outcome.latency.failed; }>("failed",
+                                                                            "QPs that failed."),
+      Row::with_table<std::identity{}, limits>()};
+  static constexpr FigureTable kTable{"Latency of one message size; a line each.", kRows};
+  return kTable;
+}
+
+const FigureTable& study_figures() {
+  using Row = FigureOf<PerfReport>;
+  static constexpr std::string_view kPatterns[] = {"blast", "ping"};
+  static constexpr Figure kRows[] = {
+      Row::with_table<std::identity{}, PerfReport::figures>(),
+      Row::of<[](const PerfReport& r) { return kPatterns[r.result == PerfResult::ping ? 1 : 0]; }>(
+          "pattern", "Traffic pattern.")
+          .among(kPatterns),
+      Row::rows_of<study_of>(),
+      Row::of<[](const PerfReport& r) { return 100 * r.outcome.cpu_share; }>(
+          "cpu_percent", "Processor time of one core; 0 in a simulation.", Unit::percent),
+      Row::of<[](const PerfReport& r) { return r.outcome.failed(); }>("failed", "QPs that failed."),
+      Row::with_table<std::identity{}, limits>()};
+  static constexpr FigureTable kTable{"A blast or ping of one message size; a line each.", kRows};
+  return kTable;
+}
+
+}  // namespace
+
+const JsonOutput& output_of(PerfResult result) noexcept {
+  static constexpr JsonOutput kBandwidth{.name = "perf_bandwidth",
+                                         .title = "roce-gen perf --json, roce-endpoint bw --json",
+                                         .figures = &bandwidth_figures,
+                                         .judged = true};
+  static constexpr JsonOutput kLatency{
+      .name = "perf_latency",
+      .title = "roce-gen perf --pattern lat --json, roce-endpoint lat --json",
+      .figures = &latency_figures,
+      .judged = true};
+  static constexpr JsonOutput kStudy{
+      .name = "perf_study",
+      .title = "roce-gen perf --pattern blast|ping --json, roce-endpoint blast|ping --json",
+      .figures = &study_figures,
+      .judged = true};
+  if (result == PerfResult::bandwidth) return kBandwidth;
+  return result == PerfResult::latency ? kLatency : kStudy;
+}
+
+report::Json perf_values(const PerfReport& r) {
+  return report::json_of(output_of(r.result).figures(), &r);
+}
+
+std::string perf_json(const PerfReport& r) { return report::json_line(output_of(r.result), r); }
 
 }  // namespace lw::gen

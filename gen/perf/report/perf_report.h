@@ -4,11 +4,59 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
-#include "report/json_line.h"
+#include "core/figure.h"
+#include "gen/perf/session/session_params.h"
+#include "report/figures/json.h"
 #include "sim/perf.h"
 
 namespace lw::gen {
+
+/// What roce-gen respond counted.
+struct PortPeer {
+  ServerStats stats;
+  std::optional<std::uint64_t> dropped;  // UC and UD: packets of incomplete messages
+
+  static const FigureTable& figures();
+};
+
+/// A run through a port.
+struct MeasuredPort {
+  std::string port, peer;
+  wire::Transport transport{};
+  std::string_view verify;  // of kVerifyNames
+  std::uint64_t wrong = 0;  // messages of READs with other bytes than were sent
+  std::uint64_t bad_icrc = 0, frames_not_sent = 0;
+  std::optional<PortPeer> responder;
+
+  static const FigureTable& figures();
+};
+
+/// What roce-endpoint serve counted.
+struct DevicePeer {
+  ServerStats stats;
+  bool counted = false;  // by the server itself
+  std::uint64_t messages = 0, bytes = 0;
+  std::vector<std::pair<std::string, std::uint64_t>> counters;  // changes of the device's
+
+  static const FigureTable& figures();
+};
+
+/// A run over an RDMA device.
+struct MeasuredDevice {
+  std::string port, peer;  // the device; the server
+  bool inlined = false;
+  std::string_view poll;  // "busy" or "event"
+  std::uint32_t post_list = 0;
+  std::string_view signal;  // "all" or "periodic"
+  bool checked = false;
+  std::optional<DevicePeer> server;
+
+  static const FigureTable& figures();
+};
 
 /// Result of a run with one message size, simulated or real.
 struct PerfOutcome {
@@ -19,7 +67,9 @@ struct PerfOutcome {
   std::optional<std::uint64_t> lost_messages = {};
   /// UC: the number of arrived messages is unknown, so all rates are those of sent messages.
   bool arrivals_unknown = false;
-  report::Json where;    // description of the path or port, for JSON
+  // What the run went through; without both, it was simulated.
+  std::optional<MeasuredPort> port = {};
+  std::optional<MeasuredDevice> device = {};
   double cpu_share = 0;  // share of one core used by this process; 0 in a simulation
 
   /// Returns true if a signal ended the run early.
@@ -36,6 +86,24 @@ struct PerfOutcome {
     return latency.stuck ? 1 : bandwidth.stuck_qps;
   }
 };
+
+/// The figures that a run has.
+enum class PerfResult : std::uint8_t { bandwidth, latency, blast, ping };
+
+/// Settings and figures of a run, as JSON has them.
+struct PerfReport {
+  const sim::PerfConfig& config;
+  const PerfOutcome& outcome;
+  PerfResult result{};
+
+  /// The settings; the figures depend on `result`.
+  static const FigureTable& figures();
+};
+const JsonOutput& output_of(PerfResult result) noexcept;
+/// Returns settings and figures by name.
+report::Json perf_values(const PerfReport& report);
+/// The line of JSON.
+std::string perf_json(const PerfReport& report);
 
 // perftest's columns come first, so that its users and scripts can read them.
 
@@ -58,22 +126,15 @@ std::string bandwidth_line(std::uint32_t size, const sim::BandwidthResult& resul
 std::string steady_line(const sim::PerfConfig& config, const sim::BandwidthResult& result);
 /// "12 work requests failed; the first at 1.2 ms on QP 3 of the client: retry exceeded".
 std::string failure_text(std::uint64_t failed, const std::optional<sim::Failure>& first);
-/// Returns settings and figures by name.
-report::Json bandwidth_values(const sim::PerfConfig& config, const PerfOutcome& outcome);
-std::string bandwidth_json(const sim::PerfConfig& config, const PerfOutcome& outcome);
 
 std::string latency_header();
 std::string latency_line(std::uint32_t size, const sim::LatencyResult& result);
-report::Json latency_values(const sim::PerfConfig& config, const PerfOutcome& outcome);
-std::string latency_json(const sim::PerfConfig& config, const PerfOutcome& outcome);
 
 // Results of ping and blast, as defined by the RDMA programming study. Throughput is messages x
 // size / elapsed, from the first post to the last completion. One-way time is elapsed / messages,
 // and half of that for ping.
 
 std::string study_header();
-std::string study_line(const sim::PerfConfig& config, bool ping, const PerfOutcome& outcome);
-report::Json study_values(const sim::PerfConfig& config, bool ping, const PerfOutcome& outcome);
-std::string study_json(const sim::PerfConfig& config, bool ping, const PerfOutcome& outcome);
+std::string study_line(const PerfReport& report);
 
 }  // namespace lw::gen

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
-#include "report/json_line.h"
 #include "transport/fifo.h"
 #include "transport/packet.h"
 
@@ -509,24 +508,45 @@ std::string plan_text(const sim::PerfConfig& config, const Plan& plan, const std
   return text;
 }
 
-std::string plan_json(const sim::PerfConfig& config, const Plan& plan) {
-  return report::json_line("longwire.plan", {{"operation", wire::name_of(config.operation)},
-                                             {"bytes", config.size},
-                                             {"recovery", name_of(config.qp.recovery)},
-                                             {"loss", config.path.loss},
-                                             {"round_trip_ns", plan.round_trip.count()},
-                                             {"bdp_bytes", plan.bdp_bytes},
-                                             {"goodput_gbps", plan.goodput_bps / 1e9},
-                                             {"messages_needed", plan.needed},
-                                             {"messages_configured", plan.configured},
-                                             {"qps_needed", plan.qps_needed},
-                                             {"lossless_gbps", plan.lossless_bps / 1e9},
-                                             {"throughput_gbps", plan.throughput_bps / 1e9},
-                                             {"limit", name_of(plan.limit)},
-                                             {"window_packets", plan.window_packets},
-                                             {"loss_for_90_percent", plan.loss_for_90_percent},
-                                             {"simulate", !plan.unknown.empty()},
-                                             {"simulate_because", plan.unknown}});
+const FigureTable& PlanReport::figures() {
+  using Row = FigureOf<PlanReport>;
+  static constexpr Figure kRows[] = {
+      Row::of<[](const PlanReport& r) { return wire::name_of(r.config.operation); }>(
+          "operation", "RDMA operation."),
+      Row::of<[](const PlanReport& r) { return r.config.size; }>("bytes", "Message size, in bytes.",
+                                                                 Unit::bytes),
+      Row::of<[](const PlanReport& r) { return name_of(r.config.qp.recovery); }>(
+          "recovery", "Recovery from loss."),
+      Row::of<[](const PlanReport& r) { return r.config.path.loss; }>(
+          "loss", "Share of packets that the path loses, 0 to 1."),
+      Row::of<[](const PlanReport& r) { return r.plan.round_trip; }>("round_trip_ns", "Round trip.",
+                                                                     Unit::ns),
+      Row::of<[](const PlanReport& r) { return r.plan.bdp_bytes; }>(
+          "bdp_bytes", "Bytes that fill a round trip.", Unit::bytes),
+      Row::of<[](const PlanReport& r) { return r.plan.goodput_bps / 1e9; }>(
+          "goodput_gbps", "Payload that the line carries.", Unit::gbps),
+      Row::of<[](const PlanReport& r) { return r.plan.needed; }>(
+          "messages_needed", "Messages outstanding that fill it."),
+      Row::of<[](const PlanReport& r) { return r.plan.configured; }>(
+          "messages_configured", "Messages outstanding of the settings."),
+      Row::of<[](const PlanReport& r) { return r.plan.qps_needed; }>(
+          "qps_needed", "QPs needed with the configured depth."),
+      Row::of<[](const PlanReport& r) { return r.plan.lossless_bps / 1e9; }>(
+          "lossless_gbps", "Throughput without loss.", Unit::gbps),
+      Row::of<[](const PlanReport& r) { return r.plan.throughput_bps / 1e9; }>(
+          "throughput_gbps", "Throughput with the loss.", Unit::gbps),
+      Row::of<[](const PlanReport& r) { return r.plan.limit; }>("limit",
+                                                                "What limits the throughput."),
+      Row::of<[](const PlanReport& r) { return r.plan.window_packets; }>(
+          "window_packets", "Packets outstanding of all QPs."),
+      Row::of<[](const PlanReport& r) { return r.plan.loss_for_90_percent; }>(
+          "loss_for_90_percent", "Loss that costs a tenth of the throughput, 0 to 1."),
+      Row::of<[](const PlanReport& r) { return !r.plan.unknown.empty(); }>(
+          "simulate", "True if no formula holds: perf --sim gives the figure."),
+      Row::of<[](const PlanReport& r) { return r.plan.unknown; }>(
+          "simulate_because", "Why no formula holds; empty if one does.")};
+  static constexpr FigureTable kTable{"What fills a path, and what limits the throughput.", kRows};
+  return kTable;
 }
 
 }  // namespace lw::gen

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/figure.h"
 #include "sim/perf.h"
 
 namespace lw::gen {
@@ -31,10 +32,21 @@ struct Plan {
   std::string_view unknown;        // why no formula holds: simulate; empty: one does
 };
 
+/// What `plan` prints as JSON.
+struct PlanReport {
+  const sim::PerfConfig& config;
+  const Plan& plan;
+
+  static const FigureTable& figures();
+};
+inline constexpr JsonOutput kPlanOutput{.name = "plan",
+                                        .title = "roce-gen plan --json",
+                                        .figures = &PlanReport::figures,
+                                        .judged = true};
+
 /// Computes a plan. Assumes that losses are independent, and equally likely in both directions.
 Plan plan(const sim::PerfConfig& config);
 /// `command`: the simulation with the same options.
 std::string plan_text(const sim::PerfConfig& config, const Plan& plan, const std::string& command);
-std::string plan_json(const sim::PerfConfig& config, const Plan& plan);
 
 }  // namespace lw::gen

@@ -389,4 +389,19 @@ Result<Report> read_report(std::string_view line) {
   return fields->result(std::move(report));
 }
 
+const FigureTable& SignatureCounts::figures() {
+  using Row = FigureOf<SignatureCounts>;
+  static constexpr Figure kRows[] = {
+      Row::of<&SignatureCounts::frames>("frames", "Signed frames that came.", Unit::frames),
+      Row::of<&SignatureCounts::unsigned_frames>("unsigned_frames", "Frames without a signature.",
+                                                 Unit::frames),
+      Row::of<&SignatureCounts::lost>("lost", "Frames that did not come.", Unit::frames),
+      Row::of<&SignatureCounts::duplicated>("duplicated", "Frames that came more than once.",
+                                            Unit::frames),
+      Row::of<&SignatureCounts::out_of_order>("out_of_order", "Frames that came after a newer one.",
+                                              Unit::frames)};
+  static constexpr FigureTable kTable{"What the signatures show.", kRows};
+  return kTable;
+}
+
 }  // namespace lw::gen::handover

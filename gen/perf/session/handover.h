@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/figure.h"
 #include "gen/limits.h"
 #include "gen/perf/session/session_params.h"
 #include "wire/address.h"
@@ -82,6 +83,7 @@ struct SignatureCounts {
   std::uint64_t lost = 0;                          // missing packets, alone or with their message
   std::uint64_t duplicated = 0, out_of_order = 0;  // as in OrderCounts
   friend bool operator==(const SignatureCounts&, const SignatureCounts&) = default;
+  static const FigureTable& figures();
 };
 
 /// The server's last line.

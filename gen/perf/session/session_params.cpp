@@ -216,4 +216,18 @@ std::uint64_t MemoryLayout::cost(const SessionParams& params, std::uint32_t mtu)
          kept_packets(params, mtu) * kKeptPacketCost + (params.lossy() ? kOrder : 0);
 }
 
+const FigureTable& ServerStats::figures() {
+  using Row = FigureOf<ServerStats>;
+  static constexpr Figure kRows[] = {
+      Row::of<&ServerStats::checked>("checked", "Messages whose bytes were compared."),
+      Row::of<&ServerStats::wrong>("wrong", "Messages with other bytes than were sent."),
+      Row::of<&ServerStats::duplicates>("duplicates", "Packets that came again."),
+      Row::of<&ServerStats::out_of_sequence>("out_of_sequence", "Packets out of sequence."),
+      Row::of<&ServerStats::cnps>("cnps", "Congestion notifications sent."),
+      Row::of<&ServerStats::dropped>("dropped",
+                                     "Packets dropped as a part of their message was missing.")};
+  static constexpr FigureTable kTable{"What a responder counted.", kRows};
+  return kTable;
+}
+
 }  // namespace lw::gen

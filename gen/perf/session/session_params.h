@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/figure.h"
 #include "core/quantity.h"
 #include "transport/qp_config.h"
 #include "transport/work.h"
@@ -88,6 +89,7 @@ struct ServerStats {
   std::uint64_t cnps = 0;             // sent by the responder
   std::uint64_t dropped = 0;          // request packets of incomplete messages, if lossy()
   ServerStats& operator+=(const ServerStats& other) noexcept;
+  static const FigureTable& figures();
   friend bool operator==(const ServerStats&, const ServerStats&) = default;
 };
 

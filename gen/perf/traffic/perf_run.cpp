@@ -225,25 +225,17 @@ PerfOutcome outcome_of(ClientResult result, const EndpointOptions& options, cons
                        const FramePortCounters& port) {
   PerfOutcome outcome{.bandwidth = std::move(result.bandwidth),
                       .latency = std::move(result.latency),
-                      .wrong = result.wrong + result.peer.wrong,
-                      .where = {}};
-  outcome.where = {{"port", options.port},
-                   {"peer", peer.name()},
-                   {"transport", wire::name_of(result.transport)},
-                   {"verify", kVerifyNames[static_cast<std::size_t>(peer.verify)]},
-                   {"wrong", result.wrong},
-                   {"bad_icrc", port.bad_icrc},
-                   {"frames_not_sent", port.not_sent}};
+                      .wrong = result.wrong + result.peer.wrong};
+  outcome.port = {options.port,     peer.name(),
+                  result.transport, kVerifyNames[static_cast<std::size_t>(peer.verify)],
+                  result.wrong,     port.bad_icrc,
+                  port.not_sent,    {}};
   outcome.bandwidth.cnps += result.peer.cnps;
   if (!result.peer_answered) return outcome;
-  outcome.where["responder"] = {{"checked", result.peer.checked},
-                                {"wrong", result.peer.wrong},
-                                {"duplicates", result.peer.duplicates},
-                                {"out_of_sequence", result.peer.out_of_sequence},
-                                {"cnps", result.peer.cnps}};
+  outcome.port->responder = {result.peer, {}};
   if (result.transport == wire::Transport::rc) return outcome;
   const std::uint64_t sent = outcome.bandwidth.messages;
-  outcome.where["responder"]["dropped"] = result.peer.dropped;
+  outcome.port->responder->dropped = result.peer.dropped;
   outcome.arrivals_unknown = !result.peer_counted;
   if (outcome.arrivals_unknown) return outcome;
   const std::uint64_t arrived =

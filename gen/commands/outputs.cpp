@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/commands/outputs.h"
+
+#include "app/profiles_command.h"
+#include "gen/perf/report/buffer_study.h"
+#include "gen/perf/report/perf_report.h"
+#include "gen/perf/report/plan.h"
+#include "gen/replay/replay.h"
+#include "gen/report/preview.h"
+#include "gen/study/rate_search.h"
+
+namespace lw::gen {
+
+std::span<const JsonOutput> outputs() {
+  static const JsonOutput kOutputs[] = {kBufferNeedOutput,
+                                        kFindingOutput,
+                                        kFlowCheckOutput,
+                                        kOpcodeOutput,
+                                        output_of(PerfResult::bandwidth),
+                                        output_of(PerfResult::latency),
+                                        output_of(PerfResult::blast),
+                                        kPlanOutput,
+                                        app::kProfileOutput,
+                                        kReplayOutput,
+                                        kRespondOutput,
+                                        kSearchOutput,
+                                        kSendDeviceOutput,
+                                        kTelemetryOutput};
+  return kOutputs;
+}
+
+}  // namespace lw::gen
