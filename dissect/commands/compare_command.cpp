@@ -13,6 +13,7 @@
 #include "dissect/commands/commands.h"
 #include "dissect/compare/compare_format.h"
 #include "dissect/fields/frame_source.h"
+#include "report/figures/json.h"
 
 namespace lw::dissect {
 namespace {
@@ -231,8 +232,9 @@ ExitCode run_compare(CompareOptions& options) {
   auto report = options.far.empty() ? compare_recording(options) : compare_captures(options);
   if (!report) return print_error(report.error());
   report->judgements = judge(options.expectations, report->comparison);
-  const std::string json =
-      options.figures.judged(options.json, [&] { return comparison_json(*report); }, "report");
+  const std::string json = options.figures.judged(
+      options.json, [&] { return report::json_line(kComparisonOutput, *report); }, "report",
+      &kComparisonOutput);
   options.figures.add_cases(test_cases_of(*report));
   print_out(options.json  ? json
             : options.csv ? comparison_csv(*report)

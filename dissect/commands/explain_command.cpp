@@ -11,16 +11,15 @@
 #include "core/output.h"
 #include "core/quantity.h"
 #include "dissect/commands/commands.h"
+#include "dissect/commands/outputs.h"
 #include "dissect/explain/explanation.h"
 #include "dissect/explain/port_counters.h"
 #include "dissect/sessions/result_rows.h"
-#include "report/json_line.h"
+#include "report/figures/json.h"
 #include "report/table.h"
 
 namespace lw::dissect {
 namespace {
-
-using report::Json;
 
 struct ExplainOptions {
   CaptureInput input;
@@ -131,65 +130,37 @@ std::string explanation_text(const ExplainOptions& options, const Explanation& e
 
 // explain: JSON.
 
-Json statement_json(const ExplainOptions& options, const Statement& statement) {
-  Json row;
-  row["severity"] = name_of(statement.severity);
-  row["topic"] = statement.topic;
-  row["text"] = statement.text;
-  row["events"] = statement.events;
-  row["packets"] = statement.packets;
-  row["cost_ns"] = statement.cost.count();
-  row["sessions"] = statement.sessions;
-  row["first_frames"] = statement.frames;
-  row["command"] = command_line(options, statement.show);
-  return row;
-}
+struct PrintedStatement {
+  const ExplainOptions& options;
+  const Statement& statement;
 
-Json congestion_json(const CongestionVerdict& verdict) {
-  Json row;
-  row["answer"] = name_of(verdict.answer);
-  row["reason"] = verdict.reason;
-  row["marked"] = verdict.marked;
-  row["cnps"] = verdict.notifications;
-  row["lost"] = verdict.lost;
-  row["resent"] = verdict.resent;
-  row["pause_frames"] = verdict.pauses;
-  return row;
-}
+  static const FigureTable& figures() {
+    using Row = FigureOf<PrintedStatement>;
+    static constexpr Figure kRows[] = {
+        Row::with_table<[](const PrintedStatement& s) -> const auto& { return s.statement; },
+                        Statement::figures>(),
+        Row::of<[](const PrintedStatement& s) {
+          return command_line(s.options, s.statement.show);
+        }>("command", "Command that lists the evidence.")};
+    static constexpr FigureTable kTable{{}, kRows};
+    return kTable;
+  }
+};
 
-Json counters_json(const CounterReport& report) {
-  Json row;
-  row["address"] = report.host;
-  row["compared"] = Json::array();
-  for (const CounterComparison& one : report.compared)
-    row["compared"].push_back({{"counter", one.name},
-                               {"what", one.what},
-                               {"counted", one.counted},
-                               {"captured", one.captured},
-                               {"contradicts", one.contradicts},
-                               {"text", one.text}});
-  row["not_compared"] = report.not_compared;
-  row["reset"] = report.reset;
-  return row;
-}
+/// What `explain` prints as JSON.
+struct PrintedExplanation {
+  const ExplainOptions& options;
+  const Explanation& explanation;
+  const CaptureTotals& totals;
+  const std::optional<CounterReport>& counters;
 
-std::string explanation_json(const ExplainOptions& options, const Explanation& explanation,
-                             const CaptureTotals& totals,
-                             const std::optional<CounterReport>& counters) {
-  Json row;
-  row["files"] = options.input.files;
-  row["frames"] = totals.frames;
-  row["roce"] = totals.roce;
-  row["span_ns"] = capture::stamp_difference(totals.last, totals.first).count();
-  row["overview"] = explanation.overview;
-  row["nothing_is_wrong"] = explanation.nothing_is_wrong();
-  row["statements"] = Json::array();
-  for (const Statement& statement : explanation.statements)
-    row["statements"].push_back(statement_json(options, statement));
-  row["congestion"] = congestion_json(explanation.congestion);
-  row["counters"] = counters ? counters_json(*counters) : Json();
-  return report::json_line("longwire.explanation", row);
-}
+  [[nodiscard]] std::vector<PrintedStatement> statements() const {
+    std::vector<PrintedStatement> printed;
+    for (const Statement& statement : explanation.statements)
+      printed.push_back({options, statement});
+    return printed;
+  }
+};
 
 // explain: the command.
 
@@ -212,7 +183,9 @@ Result<std::string> report_of(const ExplainOptions& options, const Evidence& evi
     counters = std::move(*compared);
   }
   const Explanation explanation = explain(evidence);
-  if (options.json) return explanation_json(options, explanation, evidence.totals, counters);
+  if (options.json)
+    return report::json_line(kExplanationOutput,
+                             PrintedExplanation{options, explanation, evidence.totals, counters});
   if (evidence.totals.roce == 0)
     return fmt::format("{}: {} frames, none of RoCE\n", names_of(options.input.files),
                        evidence.totals.frames);
@@ -258,6 +231,31 @@ Result<void> check_explain(const ExplainOptions& options) {
 }
 
 }  // namespace
+
+const FigureTable& explanation_figures() {
+  using Printed = PrintedExplanation;
+  using Row = FigureOf<Printed>;
+  static constexpr Figure kRows[] = {
+      Row::of<[](const Printed& p) -> const auto& { return p.options.input.files; }>(
+          "files", "The captures."),
+      Row::of<[](const Printed& p) { return p.totals.frames; }>("frames", "Frames.", Unit::frames),
+      Row::of<[](const Printed& p) { return p.totals.roce; }>("roce", "RoCE frames.", Unit::frames),
+      Row::of<[](const Printed& p) {
+        return capture::stamp_difference(p.totals.last, p.totals.first);
+      }>("span_ns", "Time from the first to the last frame.", Unit::ns),
+      Row::of<[](const Printed& p) -> const auto& { return p.explanation.overview; }>(
+          "overview", "Sentences about the whole."),
+      Row::of<[](const Printed& p) { return p.explanation.nothing_is_wrong(); }>(
+          "nothing_is_wrong", "True if no statement tells of a fault."),
+      Row::of<&Printed::statements>("statements", "Statements, worst first."),
+      Row::of<[](const Printed& p) -> const auto& { return p.explanation.congestion; }>(
+          "congestion", "Was it congestion?"),
+      Row::of<[](const Printed& p) -> const auto& { return p.counters; }>(
+          "counters", "Comparison with the counters of a port; null without --counters.")
+          .or_null()};
+  static constexpr FigureTable kTable{"What happened in a capture.", kRows};
+  return kTable;
+}
 
 app::Command explain_command() {
   auto options = std::make_shared<ExplainOptions>();

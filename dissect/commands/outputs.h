@@ -12,7 +12,12 @@ const FigureTable& field_figures();
 inline constexpr JsonOutput kFieldOutput{
     .name = "field", .title = "roce-dissect fields --json", .figures = &field_figures};
 
-/// All outputs of JSON whose schemas are made of tables.
+/// The table of what `explain` prints.
+const FigureTable& explanation_figures();
+inline constexpr JsonOutput kExplanationOutput{
+    .name = "explanation", .title = "roce-dissect explain --json", .figures = &explanation_figures};
+
+/// All outputs of JSON.
 std::span<const JsonOutput> outputs();
 
 }  // namespace lw::dissect

@@ -46,10 +46,6 @@ std::string microseconds(double ns) { return fmt::format("{:.3f} us", ns / 1000)
 std::string signed_microseconds(double ns) { return fmt::format("{:+.3f} us", ns / 1000); }
 std::string percent(double share) { return fmt::format("{:.4g} %", share * 100); }
 
-bool within(const Proportion& p, double asked) noexcept {
-  return p.low <= asked && asked <= p.high;
-}
-
 std::string loss_text(const DirectionResult& d, const Asked& asked) {
   const Proportion loss = d.loss();
   std::string text =
@@ -57,7 +53,7 @@ std::string loss_text(const DirectionResult& d, const Asked& asked) {
                   percent(loss.value), percent(loss.low), percent(loss.high));
   if (asked.loss) {
     text += fmt::format("  asked {}: {} the interval\n", percent(*asked.loss),
-                        within(loss, *asked.loss) ? "within" : "OUTSIDE");
+                        loss.contains(*asked.loss) ? "within" : "OUTSIDE");
   }
   return text;
 }
@@ -156,74 +152,6 @@ std::string point_text(const char* title, const CapturePoint& point) {
   return text + "\n";
 }
 
-Json point_json(const CapturePoint& point) {
-  Json object;
-  object["file"] = point.file;
-  object["frames"] = point.frames;
-  object["roce"] = point.roce;
-  object["unidentified"] = point.unidentified;
-  return object;
-}
-
-void add_loss(Json& object, const DirectionResult& d, const Asked& asked) {
-  const Proportion loss = d.loss();
-  object["loss"] = loss.value;
-  object["loss_low"] = loss.low;
-  object["loss_high"] = loss.high;
-  if (!asked.loss) return;
-  object["asked_loss"] = *asked.loss;
-  object["asked_loss_within"] = within(loss, *asked.loss);
-}
-
-void add_delay(Json& object, const DirectionResult& d, const Asked& asked) {
-  Json delay;
-  delay["count"] = d.delays.count();
-  if (d.delays.count() > 0) {
-    for (const Statistic& s : statistics_of(d.delays)) delay[s.key] = s.value_ns;
-    delay["p90"] = d.delays.quantile(0.9);
-    delay["jitter"] = d.delays.jitter();
-  }
-  object["delay_ns"] = std::move(delay);
-  if (!asked.delay || d.variation_only) return;
-  object["asked_delay_ns"] = asked.delay->count();
-  Json error;
-  if (d.delays.count() > 0) {
-    for (const Statistic& s : statistics_of(d.delays)) {
-      error[s.key] = s.value_ns - static_cast<double>(asked.delay->count());
-    }
-  }
-  object["delay_error_ns"] = std::move(error);
-}
-
-Json field_json(const FieldChange& change) {
-  Json object;
-  object["field"] = change.field;
-  object["sent"] = change.sent.empty() ? Json() : Json(change.sent);
-  object["received"] = change.received.empty() ? Json() : Json(change.received);
-  return object;
-}
-
-void add_changes_json(Json& object, const Changes& changes) {
-  object["rewritten"] = Json::array();
-  for (const FieldChange& change : changes.rewritten) {
-    object["rewritten"].push_back(field_json(change));
-    object["rewritten"].back()["frames"] = change.frames;
-  }
-  if (!changes.examined) return;
-  object["changed_frames"] = Json::array();
-  for (const FrameChange& change : changes.frames) {
-    Json frame;
-    frame["sent"] = change.frame.sent;
-    frame["received"] = change.frame.received;
-    frame["bad_icrc"] = change.frame.bad_icrc;
-    frame["fields"] = Json::array();
-    for (const FieldChange& field : change.fields) frame["fields"].push_back(field_json(field));
-    frame["payload_bytes"] = change.payload_bytes;
-    frame["payload_offsets"] = change.payload;
-    object["changed_frames"].push_back(std::move(frame));
-  }
-}
-
 /// The keys of a row of CSV.
 Json row_of(const char* name, const DirectionResult& d) {
   Json row;
@@ -231,7 +159,10 @@ Json row_of(const char* name, const DirectionResult& d) {
   row["sent"] = d.sent;
   row["received"] = d.received;
   row["lost"] = d.lost;
-  add_loss(row, d, {});
+  const Proportion loss = d.loss();
+  row["loss"] = loss.value;
+  row["loss_low"] = loss.low;
+  row["loss_high"] = loss.high;
   row["changed"] = d.changed;
   row["invented"] = d.invented;
   row["damaged"] = d.damaged;
@@ -251,27 +182,6 @@ Json row_of(const char* name, const DirectionResult& d) {
   return row;
 }
 
-Json direction_json(const char* name, const DirectionResult& d, const Changes& changes,
-                    const Asked& asked) {
-  Json object;
-  object["direction"] = name;
-  object["sent"] = d.sent;
-  object["received"] = d.received;
-  object["lost"] = d.lost;
-  add_loss(object, d, asked);
-  object["changed"] = d.changed;
-  object["invented"] = d.invented;
-  object["damaged"] = d.damaged;
-  object["duplicated"] = d.duplicated;
-  object["reordered"] = d.reordered;
-  object["ce"] = d.ce;
-  object["marked"] = d.marked;
-  object["ambiguous"] = d.ambiguous;
-  add_delay(object, d, asked);
-  add_changes_json(object, changes);
-  return object;
-}
-
 std::string judgements_text(const CompareReport& report) {
   if (report.judgements.empty()) return {};
   report::Table table({{"direction"}, {"expected"}, {"measured", report::Align::right}, {""}});
@@ -279,22 +189,6 @@ std::string judgements_text(const CompareReport& report) {
     table.add_row({j.direction.empty() ? "none seen" : j.direction, j.expectation->limit.text,
                    measured_text(j), j.holds ? "holds" : "DOES NOT HOLD"});
   return "\n" + table.to_string(0);
-}
-
-Json judgements_json(const CompareReport& report) {
-  Json list = Json::array();
-  for (const Judgement& j : report.judgements) {
-    Json object;
-    object["direction"] = j.direction.empty()           ? Json()
-                          : j.direction == "near > far" ? Json("near_to_far")
-                                                        : Json("far_to_near");
-    object["expected"] = j.expectation->limit.text;
-    object["metric"] = j.expectation->metric->name;
-    object["measured"] = j.measured ? Json(*j.measured) : Json();
-    object["holds"] = j.holds;
-    list.push_back(std::move(object));
-  }
-  return list;
 }
 
 std::string clocks_text(const std::optional<ClockFit>& clocks) {
@@ -307,18 +201,6 @@ std::string clocks_text(const std::optional<ClockFit>& clocks) {
       "(+-{:.3f}),\nif the shortest delays of both directions are equal; their sum is {}\n",
       clocks->offset_ns() / 1000, clocks->drift_ppm(), clocks->drift_uncertainty_ppm(),
       microseconds(clocks->round_trip_ns()));
-}
-
-Json clocks_json(const ClockFit& clocks) {
-  Json object;
-  object["variation_only"] = !clocks.has_both();
-  if (!clocks.has_both()) return object;
-  object["offset_ns"] = clocks.offset_ns();
-  object["drift_ppm"] = clocks.drift_ppm();
-  object["drift_uncertainty_ppm"] = clocks.drift_uncertainty_ppm();
-  object["round_trip_ns"] = clocks.round_trip_ns();
-  object["assumption"] = "the shortest delays of both directions are equal";
-  return object;
 }
 
 void add_unexplained(std::string& text, std::string_view what, std::uint64_t count,
@@ -341,32 +223,12 @@ std::string ledger_text(const char* title, const std::optional<LedgerFindings>& 
   return text;
 }
 
-Json ledger_json(const LedgerFindings& found) {
-  Json object;
-  object["differences"] = found.differences;
-  object["records"] = found.records;
-  object["records_of_other_frames"] = found.others;
-  object["differences_unexplained"] = found.differences_unexplained;
-  object["records_unexplained"] = found.records_unexplained;
-  object["unexplained_differences"] = found.difference_texts;
-  object["unexplained_records"] = found.record_texts;
-  return object;
-}
-
 std::string rule_text(const IdentityRule& rule) {
   if (rule.by_icrc) return {};
   const std::string payload = rule.payload == IdentityRule::kWholePayload
                                   ? "the whole payload"
                                   : fmt::format("the first {} B of the payload", rule.payload);
   return fmt::format("matched by headers and {}: a capture lacks right ICRCs\n", payload);
-}
-
-Json rule_json(const IdentityRule& rule) {
-  Json object;
-  object["by"] = rule.by_icrc ? "icrc" : "content";
-  if (!rule.by_icrc && rule.payload != IdentityRule::kWholePayload)
-    object["payload_bytes"] = rule.payload;
-  return object;
 }
 
 }  // namespace
@@ -387,28 +249,6 @@ std::string comparison_text(const CompareReport& report) {
   text += judgements_text(report);
   if (comparison.matching.one_way) text += std::string("\n") + kOneWay;
   return text + "\n" + kCaptureLoss;
-}
-
-std::string comparison_json(const CompareReport& report) {
-  const Comparison& comparison = report.comparison;
-  Json line;
-  line["near"] = point_json(report.near);
-  line["far"] = point_json(report.far);
-  line["matched"] = rule_json(report.rule);
-  line["one_way"] = comparison.matching.one_way;
-  if (comparison.clocks) line["clocks"] = clocks_json(*comparison.clocks);
-  line["directions"] = Json::array();
-  const auto add = [&](const char* name, const DirectionResult& d, const Changes& changes) {
-    if (d.seen()) line["directions"].push_back(direction_json(name, d, changes, report.asked));
-  };
-  add("near_to_far", comparison.near_to_far, report.there);
-  add("far_to_near", comparison.far_to_near, report.back);
-  if (comparison.forgotten_flows > 0) line["forgotten_flows"] = comparison.forgotten_flows;
-  if (!report.judgements.empty()) line["expectations"] = judgements_json(report);
-  if (report.ledger_there) line["ledger"]["near_to_far"] = ledger_json(*report.ledger_there);
-  if (report.ledger_back) line["ledger"]["far_to_near"] = ledger_json(*report.ledger_back);
-  line["note"] = "loss of the capturing looks like loss of the path";
-  return report::json_line("longwire.comparison", line);
 }
 
 std::string comparison_csv(const CompareReport& report) {

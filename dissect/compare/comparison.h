@@ -14,6 +14,9 @@ namespace lw::dissect {
 /// A share of trials and its 95 % confidence interval.
 struct Proportion {
   double value = 0, low = 0, high = 1;
+
+  /// True if the interval holds the share.
+  [[nodiscard]] bool contains(double share) const noexcept { return low <= share && share <= high; }
 };
 
 /// Wilson's score interval; also valid for few trials and for shares near 0. (E. B. Wilson 1927)

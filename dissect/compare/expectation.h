@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/expectation.h"
+#include "core/figure.h"
 #include "dissect/compare/comparison.h"
 #include "report/junit.h"
 
@@ -41,6 +42,10 @@ struct Judgement {
   const MetricExpectation* expectation = nullptr;
   std::optional<double> measured;
   bool holds = false;
+
+  /// `measured`, for JSON.
+  [[nodiscard]] std::optional<FigureValue> value() const { return measured; }
+  static const FigureTable& figures();
 };
 /// Judges each expectation for each direction that has frames. If no direction has any, nothing
 /// holds. The expectations must outlive the result.

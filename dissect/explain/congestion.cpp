@@ -178,4 +178,18 @@ std::string_view name_of(Answer answer) noexcept {
   return kNames[static_cast<std::size_t>(answer)];
 }
 
+const FigureTable& CongestionVerdict::figures() {
+  using Row = FigureOf<CongestionVerdict>;
+  static constexpr Figure kRows[] = {
+      Row::of<&CongestionVerdict::answer>("answer", "yes, no or cannot tell."),
+      Row::of<&CongestionVerdict::reason>("reason", "The reason."),
+      Row::of<&CongestionVerdict::marked>("marked", "Packets marked Congestion Experienced."),
+      Row::of<&CongestionVerdict::notifications>("cnps", "Congestion notifications."),
+      Row::of<&CongestionVerdict::lost>("lost", "Packets lost."),
+      Row::of<&CongestionVerdict::resent>("resent", "Packets sent again."),
+      Row::of<&CongestionVerdict::pauses>("pause_frames", "Pause frames.")};
+  static constexpr FigureTable kTable{"Was it congestion?", kRows};
+  return kTable;
+}
+
 }  // namespace lw::dissect

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/figure.h"
 #include "dissect/explain/evidence.h"
 
 namespace lw::dissect {
@@ -15,6 +16,8 @@ struct CongestionVerdict {
   Answer answer{};
   std::string reason;  // a sentence
   std::uint64_t marked = 0, notifications = 0, lost = 0, resent = 0, pauses = 0;
+
+  static const FigureTable& figures();
 };
 std::string_view name_of(CongestionVerdict::Answer answer) noexcept;  // "cannot tell"
 

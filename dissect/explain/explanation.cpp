@@ -656,4 +656,19 @@ Explanation explain(const Evidence& evidence) {
   return found;
 }
 
+const FigureTable& Statement::figures() {
+  using Row = FigureOf<Statement>;
+  static constexpr Figure kRows[] = {
+      Row::of<&Statement::severity>("severity", "Severity."),
+      Row::of<&Statement::topic>("topic", "Topic."),
+      Row::of<&Statement::text>("text", "The sentence."),
+      Row::of<&Statement::events>("events", "Events counted."),
+      Row::of<&Statement::packets>("packets", "Packets concerned."),
+      Row::of<&Statement::cost>("cost_ns", "Time that it cost.", Unit::ns),
+      Row::of<&Statement::sessions>("sessions", "Numbers of the sessions."),
+      Row::of<&Statement::frames>("first_frames", "Numbers of the first frames that show it.")};
+  static constexpr FigureTable kTable{"A statement about a capture.", kRows};
+  return kTable;
+}
+
 }  // namespace lw::dissect

@@ -27,6 +27,8 @@ struct Statement {
   std::uint64_t events = 0, packets = 0;
   Duration cost{};        // time of the recoveries that it caused
   std::string show = {};  // the command that lists it: "anomalies --kind psn_gap"
+
+  static const FigureTable& figures();
 };
 
 struct Explanation {

@@ -334,4 +334,30 @@ Result<CounterReport> compare_counters(const PortCounters& before, const PortCou
   return report;
 }
 
+const FigureTable& CounterComparison::figures() {
+  using Row = FigureOf<CounterComparison>;
+  static constexpr Figure kRows[] = {
+      Row::of<&CounterComparison::name>("counter", "Name of the counter."),
+      Row::of<&CounterComparison::what>("what", "What it counts."),
+      Row::of<&CounterComparison::counted>("counted", "Its change."),
+      Row::of<&CounterComparison::captured>("captured", "What the capture shows."),
+      Row::of<&CounterComparison::contradicts>("contradicts",
+                                               "True if they contradict each other."),
+      Row::of<&CounterComparison::text>("text", "The comparison in words.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+const FigureTable& CounterReport::figures() {
+  using Row = FigureOf<CounterReport>;
+  static constexpr Figure kRows[] = {
+      Row::of<&CounterReport::host>("address", "Address of the port."),
+      Row::of<&CounterReport::compared>("compared", "Counters that were compared."),
+      Row::of<&CounterReport::not_compared>("not_compared",
+                                            "Counters that changed and have no counterpart."),
+      Row::of<&CounterReport::reset>("reset", "Counters that are smaller than before.")};
+  static constexpr FigureTable kTable{"Comparison with the counters of a port.", kRows};
+  return kTable;
+}
+
 }  // namespace lw::dissect

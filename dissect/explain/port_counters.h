@@ -30,6 +30,8 @@ struct CounterComparison {
   std::uint64_t captured = 0;  // number in the capture
   bool contradicts = false;
   std::string text;  // both numbers; if they contradict, possible causes
+
+  static const FigureTable& figures();
 };
 
 struct CounterReport {
@@ -37,6 +39,8 @@ struct CounterReport {
   std::vector<CounterComparison> compared;
   std::vector<std::string> not_compared;  // changed, but the capture shows nothing about them
   std::vector<std::string> reset;         // became smaller
+
+  static const FigureTable& figures();
 };
 
 /// Compares the differences of a port's counters with what the capture shows of the host `address`;

@@ -6,24 +6,32 @@
 #include "gen/perf/report/perf_report.h"
 #include "gen/perf/report/plan.h"
 #include "gen/replay/replay.h"
+#include "gen/report/flow_report.h"
+#include "gen/report/live_page.h"
 #include "gen/report/preview.h"
+#include "gen/report/run_report.h"
 #include "gen/study/rate_search.h"
+#include "gen/study/result_files.h"
 
 namespace lw::gen {
 
 std::span<const JsonOutput> outputs() {
   static const JsonOutput kOutputs[] = {kBufferNeedOutput,
+                                        experiment::kExperimentOutput,
                                         kFindingOutput,
                                         kFlowCheckOutput,
+                                        kLiveOutput,
                                         kOpcodeOutput,
                                         output_of(PerfResult::bandwidth),
                                         output_of(PerfResult::latency),
                                         output_of(PerfResult::blast),
                                         kPlanOutput,
                                         app::kProfileOutput,
+                                        kReceiveOutput,
                                         kReplayOutput,
                                         kRespondOutput,
                                         kSearchOutput,
+                                        kSendOutput,
                                         kSendDeviceOutput,
                                         kTelemetryOutput};
   return kOutputs;

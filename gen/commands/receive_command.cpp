@@ -191,9 +191,14 @@ void print(ReceiveOptions& options, const ReceiveReport& report, const Measureme
   if (expected != nullptr) absent = absent_flows(*expected, measurement);
   const std::string json = options.expectations.judged(
       options.json || options.html.wanted(),
-      [&] { return to_json(report, measurement, names, absent, judged); }, "roce-gen receive");
+      [&] {
+        return report::json_line(
+            kReceiveOutput,
+            ReceiveSummary{report, measurement, flow_rows(measurement, names, absent), judged});
+      },
+      "roce-gen receive", &kReceiveOutput);
   options.expectations.add_cases(verdict.cases);
-  options.html.add_report(json);
+  options.html.add_report(json, &kReceiveOutput);
   if (options.html.wanted())
     for (report::Plot& plot : received_plots(measurement, names))
       options.html.add_plot(std::move(plot));

@@ -125,7 +125,7 @@ void add_to_page(RunOptions& options, const config::FlowProfile& profile, const 
                  const Measurement* received, const std::string& json) {
   app::HtmlReport& html = options.html;
   if (!html.wanted()) return;
-  html.add_report(json);
+  html.add_report(json, &kSendOutput);
   for (report::Plot& plot : sent_plots(sent, profile)) html.add_plot(std::move(plot));
   if (received != nullptr)
     for (report::Plot& plot : received_plots(*received, names_in(profile)))
@@ -158,7 +158,7 @@ ExitCode run(RunOptions& options) {
   const RunSummary summary(*profile, *report, receives);
   const std::string json = options.expectations.judged(
       options.json || options.html.wanted() || !options.report_to.empty(),
-      [&] { return summary.json(); }, "roce-gen run");
+      [&] { return report::json_line(kSendOutput, summary); }, "roce-gen run", &kSendOutput);
   options.expectations.add_cases(summary.verdict().cases);
   add_to_page(options, *profile, *report, receives, json);
   print_report(options.json ? json : summary.text() + options.expectations.text(),

@@ -182,4 +182,15 @@ void RecordRing::finish(std::uint64_t written, const Take& take) {
   next_ = written;
 }
 
+const FigureTable& RingCounts::figures() {
+  using Row = FigureOf<RingCounts>;
+  static constexpr Figure kRows[] = {
+      Row::of<&RingCounts::records>("records", "Records taken."),
+      Row::of<&RingCounts::lapped>("lapped", "Records overwritten before they were taken."),
+      Row::of<&RingCounts::laps>("laps", "Times that the writer overtook the reader."),
+      Row::of<&RingCounts::lost>("lost", "Records that are missing by their counter.")};
+  static constexpr FigureTable kTable{"Records of telemetry.", kRows};
+  return kTable;
+}
+
 }  // namespace lw::gen::rdma

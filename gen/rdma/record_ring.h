@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/telemetry/record_layout.h"
+#include "core/figure.h"
 
 namespace lw::gen::rdma {
 
@@ -44,6 +45,8 @@ struct RingCounts {
   std::uint64_t lapped = 0;   // records overwritten before they were read
   std::uint64_t lost = 0;     // records that were never written, although later ones were
   std::uint64_t laps = 0;     // number of times that the writer overtook the reader
+
+  static const FigureTable& figures();
 };
 
 /// Reads a ring that a peer writes by RDMA: record n is in slot n modulo the number of slots, and

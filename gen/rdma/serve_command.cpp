@@ -12,7 +12,7 @@
 #include "gen/perf/options/perf_options.h"
 #include "gen/rdma/commands.h"
 #include "gen/rdma/server.h"
-#include "report/json_line.h"
+#include "report/figures/json.h"
 
 namespace lw::gen::rdma {
 namespace {
@@ -97,41 +97,6 @@ std::string text_of(const SessionEnd& end) {
   return text;
 }
 
-std::string json_of(const SessionEnd& end) {
-  const handover::Report& report = end.report;
-  report::Json counters = report::Json::object();
-  for (const auto& [name, value] : report.counters) counters[name] = value;
-  report::Json json = {{"peer", wire::to_string(end.peer)},
-                       {"operation", wire::name_of(end.hello.params.operation)},
-                       {"immediate", end.hello.params.immediate},
-                       {"size", end.hello.params.size},
-                       {"connections", end.hello.qps.size()},
-                       {"counted", report.counted},
-                       {"messages", report.messages},
-                       {"checked", report.stats.checked},
-                       {"wrong", report.stats.wrong},
-                       {"bytes", report.bytes},
-                       {"duplicates", report.stats.duplicates},
-                       {"out_of_sequence", report.stats.out_of_sequence},
-                       {"cnps", report.stats.cnps},
-                       {"dropped", report.stats.dropped},
-                       {"errors", report.errors},
-                       {"failure", report.failure},
-                       {"seconds", end.seconds},
-                       {"throughput_gbps", gbps_of(end)},
-                       {"cpu_percent", 100 * end.cpu_share},
-                       {"counters", counters}};
-  if (end.ring)
-    json["ring"] = {{"records", end.ring->records},
-                    {"lapped", end.ring->lapped},
-                    {"laps", end.ring->laps},
-                    {"lost", end.ring->lost}};
-  if (end.signatures) json["signatures"] = end.signatures->json();
-  if (const std::string why = unread_signatures(end); !why.empty())
-    json["signatures_not_read"] = why;
-  return report::json_line("longwire.serve_session", json);
-}
-
 /// Reads the layout of records and opens their file, if the command has a layout.
 Result<std::optional<OutputFile>> open_records(ServeCommand& command) {
   if (command.layout.empty()) return std::nullopt;
@@ -173,8 +138,9 @@ ExitCode run_serve(ServeCommand& command, const std::atomic<bool>& stop) {
       .ended =
           [&](const SessionEnd& end) {
             const bool taken = *records && command.records == "-";
-            print_report(command.json ? json_of(end) : text_of(end), taken);
-            command.page.add_report(json_of(end));
+            const std::string json = report::json_line(kServeOutput, end);
+            print_report(command.json ? json : text_of(end), taken);
+            command.page.add_report(json, &kServeOutput);
             standard_output().flush();
             if (*records) (*records)->flush();
             const bool gaps = end.ring && end.ring->lapped + end.ring->lost > 0;
@@ -237,6 +203,45 @@ void add_serve_options(app::Options& list, ServeCommand& command) {
 }
 
 }  // namespace
+
+const FigureTable& session_figures() {
+  using Row = FigureOf<SessionEnd>;
+  using handover::Report;
+  static constexpr Figure kRows[] = {
+      Row::of<[](const SessionEnd& end) { return wire::to_string(end.peer); }>(
+          "peer", "Address of the client."),
+      Row::of<[](const SessionEnd& end) { return end.hello.params.operation; }>("operation",
+                                                                                "RDMA operation."),
+      Row::of<[](const SessionEnd& end) { return end.hello.params.immediate; }>(
+          "immediate", "True for operations with immediate data."),
+      Row::of<[](const SessionEnd& end) { return end.hello.params.size; }>(
+          "size", "Message size, in bytes.", Unit::bytes),
+      Row::of<[](const SessionEnd& end) { return end.hello.qps.size(); }>("connections",
+                                                                          "Number of QPs."),
+      Row::of<through<&SessionEnd::report, &Report::counted>>(
+          "counted", "True if this side counted the messages."),
+      Row::of<through<&SessionEnd::report, &Report::messages>>(
+          "messages", "Messages that arrived, or by the client's count."),
+      Row::rows_of<through<&SessionEnd::report, &Report::stats>>(),
+      Row::of<through<&SessionEnd::report, &Report::bytes>>(
+          "bytes", "Bytes of payload that arrived.", Unit::bytes),
+      Row::of<through<&SessionEnd::report, &Report::errors>>("errors",
+                                                             "Completions with an error."),
+      Row::of<through<&SessionEnd::report, &Report::failure>>(
+          "failure", "Reason why the session failed; empty if it did not."),
+      Row::of<&SessionEnd::seconds>("seconds", "Duration.", Unit::s),
+      Row::of<gbps_of>("throughput_gbps", "Rate of payload.", Unit::gbps),
+      Row::of<[](const SessionEnd& end) { return 100 * end.cpu_share; }>(
+          "cpu_percent", "Processor time of one core.", Unit::percent),
+      Row::of<through<&SessionEnd::report, &Report::counters>>("counters",
+                                                               "Changes of the device's counters."),
+      Row::of<&SessionEnd::ring>("ring", "Records of telemetry."),
+      Row::of<&SessionEnd::signatures>("signatures", "What the signatures of the packets show."),
+      Row::of<unread_signatures>("signatures_not_read", "Reason why signatures were not read.")
+          .if_any()};
+  static constexpr FigureTable kTable{"A session of the server that ended; a line each.", kRows};
+  return kTable;
+}
 
 app::Command serve_command() {
   auto command = std::make_shared<ServeCommand>();

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "gen/report/flow_report.h"
-#include "report/json_line.h"
 #include "wire/icrc.h"
 #include "wire/view.h"
 
@@ -146,26 +145,45 @@ std::string SignedMessages::text() const {
   return text;
 }
 
-nlohmann::ordered_json SignedMessages::json() const {
-  report::Json flows = report::Json::array();
-  for (const ReceiveFlow& flow : measurement_.flows()) {
-    report::Json json = to_json(flow, {});
-    for (const char* key : {"retransmitted", "icrc_checked", "bad_icrc", "ce_marks", "acks",
-                            "sequence_naks", "rnr_naks", "other_naks"})
-      json.erase(key);  // unknown from payloads
-    json["missing_at_end"] = missing_at_end(flow.stream.key.dest_qp);
-    if (const std::string doubt = latency_doubt(flow); !doubt.empty()) {
-      for (const char* key : {"latency_ns", "jitter_ns"}) json.erase(key);
-      json["no_latency"] = doubt;
-    }
-    flows.push_back(std::move(json));
+namespace {
+
+/// What came of a flow, and what is missing at its end.
+struct SignedFlow {
+  FlowRow row;
+  std::uint64_t missing_at_end = 0;
+  std::string no_latency;
+
+  static const FigureTable& figures() {
+    using Row = FigureOf<SignedFlow>;
+    static constexpr Figure kRows[] = {
+        Row::with_table<&SignedFlow::row, FlowRow::arrivals>(),
+        Row::of<&SignedFlow::missing_at_end>(
+            "missing_at_end", "Frames that were sent after the last one that came.", Unit::frames),
+        Row::of<&SignedFlow::no_latency>("no_latency", "Reason why latencies mean nothing.")
+            .if_any()};
+    static constexpr FigureTable kTable{"Signed frames that a device received, by flow.", kRows};
+    return kTable;
   }
-  return {{"frames", counts_.frames},
-          {"unsigned_frames", counts_.unsigned_frames},
-          {"lost", counts_.lost},
-          {"duplicated", counts_.duplicated},
-          {"out_of_order", counts_.out_of_order},
-          {"flows", std::move(flows)}};
+};
+
+}  // namespace
+
+const FigureTable& SignedMessages::figures() {
+  using Row = FigureOf<SignedMessages>;
+  static constexpr Figure kRows[] = {
+      Row::rows_of<&SignedMessages::counts_>(), Row::of<[](const SignedMessages& messages) {
+        std::vector<SignedFlow> flows;
+        for (const ReceiveFlow& flow : messages.measurement_.flows()) {
+          const std::string doubt = messages.latency_doubt(flow);
+          flows.push_back(
+              {{.flow = &flow, .name = name_of(flow, {}), .valid_latency = doubt.empty()},
+               messages.missing_at_end(flow.stream.key.dest_qp),
+               doubt});
+        }
+        return flows;
+      }>("flows", "Signed frames, by flow.")};
+  static constexpr FigureTable kTable{"What the signatures of the packets show.", kRows};
+  return kTable;
 }
 
 }  // namespace lw::gen::rdma

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "core/figure.h"
 #include "gen/perf/session/handover.h"
 #include "gen/receive/measurement.h"
 
@@ -37,7 +36,7 @@ class SignedMessages {
   [[nodiscard]] const handover::SignatureCounts& counts() const noexcept { return counts_; }
   /// Returns the results as lines of text.
   [[nodiscard]] std::string text() const;
-  [[nodiscard]] nlohmann::ordered_json json() const;
+  static const FigureTable& figures();
 
  private:
   void take(const wire::SignatureFields& signature, std::size_t bytes);

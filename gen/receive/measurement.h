@@ -16,6 +16,7 @@
 
 #include "analysis/sequence_tracker.h"
 #include "config/flow/profile.h"
+#include "core/figure.h"
 #include "roce/envelope.h"
 #include "roce/frame.h"
 #include "wire/signature.h"
@@ -236,6 +237,8 @@ struct MeasureTotals {
   std::uint64_t malformed = 0;                   // RoCE frames whose stream can't be determined
   std::uint64_t icrc_checked = 0, bad_icrc = 0;  // streams included
   std::uint64_t crowded_out = 0;                 // frames of streams beyond kMostFlows
+
+  static const FigureTable& figures();
 };
 
 /// Measures all received streams: loss, order, latency and jitter of each, at a constant cost per

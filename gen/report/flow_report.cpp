@@ -16,7 +16,6 @@ namespace lw::gen {
 namespace {
 
 using config::Metric;
-using report::Json;
 
 std::string address_text(const std::array<std::byte, 16>& bytes) {
   return wire::to_string(ip_of(wire::Ipv6Address{bytes}));
@@ -78,20 +77,38 @@ std::optional<double> time_of(const ReceiveFlow& flow, Metric metric) {
   }
 }
 
-Json latency_json(const Histogram& latency) {
-  return {{"count", latency.count()},         {"min", latency.minimum()},
-          {"mean", latency.mean()},           {"p50", latency.quantile(0.5)},
-          {"p90", latency.quantile(0.9)},     {"p99", latency.quantile(0.99)},
-          {"p99_9", latency.quantile(0.999)}, {"p99_99", latency.quantile(0.9999)},
-          {"max", latency.maximum()}};
+template <int per_myriad>
+std::int64_t quantile(const LatencyFigures& f) {
+  return f.ns.quantile(per_myriad / 10000.0);
 }
 
-Json reordering_json(const analysis::OrderCounts& order) {
-  if (!order.extents) return {{"max_extent", 0}, {"extents", Json::array()}};
-  Json buckets = Json::array();
-  for (const auto& b : order.extents->occupied()) buckets.push_back({b.first, b.last, b.count});
-  return {{"max_extent", order.extents->maximum()}, {"extents", std::move(buckets)}};
-}
+/// How far frames came out of order (RFC 4737).
+struct Reordering {
+  const analysis::OrderCounts& order;
+
+  [[nodiscard]] std::int64_t largest() const {
+    return order.extents ? order.extents->maximum() : 0;
+  }
+  [[nodiscard]] std::vector<std::array<std::int64_t, 3>> extents() const {
+    std::vector<std::array<std::int64_t, 3>> buckets;
+    if (order.extents)
+      for (const auto& [first, last, count] : order.extents->occupied())
+        buckets.push_back({first, last, static_cast<std::int64_t>(count)});
+    return buckets;
+  }
+  static const FigureTable& figures() {
+    using Row = FigureOf<Reordering>;
+    static constexpr Figure kRows[] = {
+        Row::of<&Reordering::largest>("max_extent", "Largest extent, in frames.", Unit::frames),
+        Row::of<&Reordering::extents>(
+            "extents",
+            "Buckets of the histogram of extents: first and last extent, in frames, and number of "
+            "frames.")};
+    static constexpr FigureTable kTable{
+        "Extents of reordering: how many newer frames arrived first (RFC 4737).", kRows};
+    return kTable;
+  }
+};
 
 std::string time_text(double ns) {
   return format_duration(Duration{static_cast<std::int64_t>(ns)});
@@ -209,39 +226,6 @@ std::optional<double> value_of(const ReceiveFlow& flow, Metric metric) {
   return config::is_time(metric) ? time_of(flow, metric) : share_of(flow, metric);
 }
 
-Json to_json(const ReceiveFlow& flow, const FlowNames& names) {
-  const auto& key = flow.stream.key;
-  Json json = {{"name", name_of(flow, names)}, {"signed", flow.stream.is_signed}};
-  json[flow.stream.is_signed ? "flow" : "dst_qp"] = key.dest_qp;
-  if (!flow.stream.is_signed) json["role"] = wire::name_of(key.role);
-  json.update({{"source", source_of(flow)},
-               {"destination", destination_of(flow)},
-               {"frames", flow.frames},
-               {"bytes", flow.bytes},
-               {"lost", flow.order.lost},
-               {"duplicated", flow.order.duplicated},
-               {"out_of_order", flow.order.out_of_order},
-               {"reordering", reordering_json(flow.order)},
-               {"retransmitted", flow.order.retransmitted},
-               {"beyond_window", flow.order.beyond_window},
-               {"restarts", flow.order.restarts},
-               {"icrc_checked", flow.icrc_checked + flow.bad_icrc},
-               {"bad_icrc", flow.bad_icrc},
-               {"ce_marks", flow.ce_marks},
-               {"acks", flow.acks},
-               {"sequence_naks", flow.sequence_naks},
-               {"rnr_naks", flow.rnr_naks},
-               {"other_naks", flow.other_naks},
-               {"elapsed_ns", (flow.last - flow.first).count()}});
-  if (const Histogram* latency = latency_of(flow)) {
-    json["latency_ns"] = latency_json(*latency);
-    json["jitter_ns"] = flow.signature->jitter.ns();
-    json["sender_clock"] = clock_name(flow.signature->clock);
-  }
-  if (flow.signature) json["signature_version"] = flow.signature->version;
-  return json;
-}
-
 std::string flow_table(const Measurement& measurement, const FlowNames& names, std::size_t most,
                        Measured measured, std::span<const AbsentFlow> absent) {
   auto order = order_table(measured);
@@ -300,26 +284,181 @@ std::string to_text(const ReceiveReport& report, const Measurement& measurement,
   return text + "\n";
 }
 
-std::string to_json(const ReceiveReport& report, const Measurement& measurement,
-                    const FlowNames& names, std::span<const AbsentFlow> absent,
-                    const Verdict* verdict) {
-  const MeasureTotals& totals = measurement.totals();
-  Json json = {{"frames", totals.frames},
-               {"roce", totals.roce},
-               {"bytes", totals.bytes},
-               {"missed", report.missed},
-               {"elapsed_ns", report.elapsed.count()},
-               {"malformed", totals.malformed},
-               {"crowded_out", totals.crowded_out},
-               {"icrc_checked", totals.icrc_checked},
-               {"bad_icrc", totals.bad_icrc}};
-  if (!report.clock.empty()) json["clock"] = report.clock;
-  if (!report.interrupted.empty()) json["interrupted"] = report.interrupted;
-  auto& flows = json["flows"] = Json::array();
-  for (const ReceiveFlow& flow : measurement.flows()) flows.push_back(to_json(flow, names));
-  for (const AbsentFlow& flow : absent) flows.push_back(to_json(flow.expected, names));
-  if (verdict != nullptr) json["expect"] = to_json(*verdict);
-  return report::json_line("longwire.receive", json);
+std::vector<FlowRow> flow_rows(const Measurement& measurement, const FlowNames& names,
+                               std::span<const AbsentFlow> absent) {
+  std::vector<FlowRow> rows;
+  for (const ReceiveFlow& flow : measurement.flows()) rows.push_back({&flow, name_of(flow, names)});
+  for (const AbsentFlow& flow : absent)
+    rows.push_back({&flow.expected, name_of(flow.expected, names)});
+  return rows;
+}
+
+namespace {
+
+template <bool is_signed>
+std::optional<std::uint32_t> id_if(const FlowRow& row) {
+  if (row.flow->stream.is_signed != is_signed) return std::nullopt;
+  return row.flow->stream.key.dest_qp;
+}
+
+std::optional<std::string_view> role_of(const FlowRow& row) {
+  if (row.flow->stream.is_signed) return std::nullopt;
+  return wire::name_of(row.flow->stream.key.role);
+}
+
+std::optional<LatencyFigures> shown_latency(const FlowRow& row) {
+  const Histogram* latency = row.valid_latency ? latency_of(*row.flow) : nullptr;
+  if (latency == nullptr) return std::nullopt;
+  return LatencyFigures{*latency};
+}
+
+std::optional<double> shown_jitter(const FlowRow& row) {
+  if (!row.valid_latency || latency_of(*row.flow) == nullptr) return std::nullopt;
+  return row.flow->signature->jitter.ns();
+}
+
+std::optional<std::string> sender_clock(const FlowRow& row) {
+  if (latency_of(*row.flow) == nullptr) return std::nullopt;
+  return clock_name(row.flow->signature->clock);
+}
+
+std::optional<std::uint8_t> signature_version(const FlowRow& row) {
+  if (!row.flow->signature) return std::nullopt;
+  return row.flow->signature->version;
+}
+
+template <auto member>
+const auto& counter(const FlowRow& row) {
+  return row.flow->*member;
+}
+
+template <auto member>
+const auto& order(const FlowRow& row) {
+  return row.flow->order.*member;
+}
+
+}  // namespace
+
+const FigureTable& LatencyFigures::figures() {
+  using Row = FigureOf<LatencyFigures>;
+  static constexpr Figure kRows[] = {
+      Row::of<[](const LatencyFigures& f) { return f.ns.count(); }>("count", "Number of values."),
+      Row::of<[](const LatencyFigures& f) { return f.ns.minimum(); }>("min", "Smallest value.",
+                                                                      Unit::ns),
+      Row::of<[](const LatencyFigures& f) { return f.ns.mean(); }>("mean", "Mean.", Unit::ns),
+      Row::of<quantile<5000>>("p50", "Median.", Unit::ns),
+      Row::of<quantile<9000>>("p90", "90th percentile.", Unit::ns),
+      Row::of<quantile<9900>>("p99", "99th percentile.", Unit::ns),
+      Row::of<quantile<9990>>("p99_9", "99.9th percentile.", Unit::ns),
+      Row::of<quantile<9999>>("p99_99", "99.99th percentile.", Unit::ns),
+      Row::of<[](const LatencyFigures& f) { return f.ns.maximum(); }>("max", "Largest value.",
+                                                                      Unit::ns)};
+  static constexpr FigureTable kTable{"Distribution of one-way latencies, in nanoseconds.", kRows};
+  return kTable;
+}
+
+const FigureTable& FlowRow::arrivals() {
+  using Row = FigureOf<FlowRow>;
+  static constexpr Figure kRows[] = {
+      Row::of<&FlowRow::name>("name",
+                              "Name of the flow in the profile, or transport, role and QP."),
+      Row::of<[](const FlowRow& row) { return row.flow->stream.is_signed; }>(
+          "signed", "True if the payloads carry longwire's signature."),
+      Row::of<id_if<true>>("flow",
+                           "Number of the flow in the sender's profile; only signed flows."),
+      Row::of<id_if<false>>("dst_qp", "Destination QP number; only flows without signature."),
+      Row::of<role_of>("role", "request or response; only flows without signature."),
+      Row::of<[](const FlowRow& row) { return source_of(*row.flow); }>(
+          "source", "Source IP address and UDP port, or GID."),
+      Row::of<[](const FlowRow& row) { return destination_of(*row.flow); }>(
+          "destination", "Destination IP address, or GID."),
+      Row::of<counter<&ReceiveFlow::frames>>("frames", "Frames that came.", Unit::frames),
+      Row::of<counter<&ReceiveFlow::bytes>>("bytes", "Their bytes, without FCS.", Unit::bytes),
+      Row::of<order<&analysis::OrderCounts::lost>>(
+          "lost", "Frames that sequence numbers show as missing.", Unit::frames),
+      Row::of<order<&analysis::OrderCounts::duplicated>>(
+          "duplicated", "Frames that came more than once.", Unit::frames),
+      Row::of<order<&analysis::OrderCounts::out_of_order>>(
+          "out_of_order", "Frames that came after a newer one.", Unit::frames),
+      Row::of<[](const FlowRow& row) { return Reordering{row.flow->order}; }>(
+          "reordering", "Extents of the reordering."),
+      Row::of<order<&analysis::OrderCounts::beyond_window>>(
+          "beyond_window", "Frames too far from the newest to be judged.", Unit::frames),
+      Row::of<order<&analysis::OrderCounts::restarts>>("restarts",
+                                                       "Times that the sequence began anew."),
+      Row::of<[](const FlowRow& row) { return row.flow->last - row.flow->first; }>(
+          "elapsed_ns", "Time from the first to the last frame.", Unit::ns),
+      Row::of<shown_latency>("latency_ns", "One-way latency of signed frames.", Unit::ns),
+      Row::of<shown_jitter>("jitter_ns", "Mean variation of the latency (RFC 3550).", Unit::ns),
+      Row::of<sender_clock>("sender_clock", "Clock of the sender's time stamps."),
+      Row::of<signature_version>("signature_version", "Version of the signature.")};
+  static constexpr FigureTable kTable{"What came of one flow.", kRows};
+  return kTable;
+}
+
+const FigureTable& FlowRow::figures() {
+  using Row = FigureOf<FlowRow>;
+  static constexpr Figure kRows[] = {
+      Row::with_table<std::identity{}, arrivals>(),
+      Row::of<order<&analysis::OrderCounts::retransmitted>>(
+          "retransmitted", "Packets that were sent again, by their PSN."),
+      Row::of<[](const FlowRow& row) { return row.flow->icrc_checked + row.flow->bad_icrc; }>(
+          "icrc_checked", "Frames whose ICRC was computed.", Unit::frames),
+      Row::of<counter<&ReceiveFlow::bad_icrc>>("bad_icrc", "Frames whose ICRC was wrong.",
+                                               Unit::frames),
+      Row::of<counter<&ReceiveFlow::ce_marks>>("ce_marks", "Frames marked Congestion Experienced.",
+                                               Unit::frames),
+      Row::of<counter<&ReceiveFlow::acks>>("acks", "ACKs that came."),
+      Row::of<counter<&ReceiveFlow::sequence_naks>>("sequence_naks",
+                                                    "NAKs for a PSN sequence error."),
+      Row::of<counter<&ReceiveFlow::rnr_naks>>("rnr_naks",
+                                               "NAKs for a receiver that was not ready."),
+      Row::of<counter<&ReceiveFlow::other_naks>>("other_naks", "Other NAKs."),
+      Row::of<&FlowRow::sent>("sent", "Frames that the sender sent; only when the sender measures.",
+                              Unit::frames),
+      Row::of<&FlowRow::never_came>(
+          "never_came", "Frames that were sent and did not come; only when the sender measures.",
+          Unit::frames)};
+  static constexpr FigureTable kTable{"What came of one flow.", kRows};
+  return kTable;
+}
+
+const FigureTable& MeasureTotals::figures() {
+  using Row = FigureOf<MeasureTotals>;
+  static constexpr Figure kRows[] = {
+      Row::of<&MeasureTotals::frames>("frames", "Frames that came.", Unit::frames),
+      Row::of<&MeasureTotals::roce>("roce", "RoCE frames among them.", Unit::frames),
+      Row::of<&MeasureTotals::bytes>("bytes", "Bytes of all frames, without FCS.", Unit::bytes),
+      Row::of<&MeasureTotals::icrc_checked>("icrc_checked", "Frames whose ICRC was computed.",
+                                            Unit::frames),
+      Row::of<&MeasureTotals::bad_icrc>("bad_icrc", "Frames whose ICRC was wrong.", Unit::frames)};
+  static constexpr FigureTable kTable{"What came.", kRows};
+  return kTable;
+}
+
+const FigureTable& ReceiveSummary::figures() {
+  using Summary = ReceiveSummary;
+  using Row = FigureOf<Summary>;
+  static constexpr Figure kRows[] = {
+      Row::rows_of<[](const Summary& s) -> const auto& { return s.measurement.totals(); }>(),
+      Row::of<[](const Summary& s) { return s.report.missed; }>(
+          "missed", "Frames that ports dropped before they were read.", Unit::frames),
+      Row::of<[](const Summary& s) { return s.report.elapsed; }>("elapsed_ns", "Duration.",
+                                                                 Unit::ns),
+      Row::of<[](const Summary& s) { return s.measurement.totals().malformed; }>(
+          "malformed", "RoCE frames that are not understood.", Unit::frames),
+      Row::of<[](const Summary& s) { return s.measurement.totals().crowded_out; }>(
+          "crowded_out", "Frames of flows beyond the limit.", Unit::frames),
+      Row::of<[](const Summary& s) -> const auto& { return s.report.clock; }>(
+          "clock", "Clock of the latencies.")
+          .if_any(),
+      Row::of<[](const Summary& s) -> const auto& { return s.report.interrupted; }>(
+          "interrupted", "Reason why the run ended early.")
+          .if_any(),
+      Row::of<&Summary::flows>("flows", "What came, by flow."),
+      Row::of<&Summary::verdict>("expect", "Judgement of the expectations.")};
+  static constexpr FigureTable kTable{"Report of a receiver.", kRows};
+  return kTable;
 }
 
 }  // namespace lw::gen

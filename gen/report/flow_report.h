@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "config/flow/profile.h"
+#include "core/figure.h"
 #include "gen/receive/measurement.h"
 #include "gen/stats/run_stats.h"
 
@@ -41,8 +40,41 @@ std::string destination_of(const ReceiveFlow& flow);
 /// frames, in [0, 1]. Nothing if the flow has no such value (latency without signatures).
 std::optional<double> value_of(const ReceiveFlow& flow, config::Metric metric);
 
-/// Formats all values of a flow.
-nlohmann::ordered_json to_json(const ReceiveFlow& flow, const FlowNames& names);
+/// A distribution of latencies.
+struct LatencyFigures {
+  const Histogram& ns;
+
+  static const FigureTable& figures();
+};
+
+/// What came of a flow.
+struct FlowRow {
+  const ReceiveFlow* flow = nullptr;
+  std::string name;
+  std::optional<std::uint64_t> sent = {}, never_came = {};  // where the sender measures
+  bool valid_latency = true;                                // false: its latencies mean nothing
+
+  /// The figures that payloads alone show.
+  static const FigureTable& arrivals();
+  static const FigureTable& figures();
+};
+/// A row for each flow that came, and then for each that did not.
+std::vector<FlowRow> flow_rows(const Measurement& measurement, const FlowNames& names,
+                               std::span<const AbsentFlow> absent);
+
+/// What `receive` prints as JSON.
+struct ReceiveSummary {
+  const ReceiveReport& report;
+  const Measurement& measurement;
+  std::vector<FlowRow> flows;
+  const Verdict* verdict = nullptr;  // null: nothing was expected
+
+  static const FigureTable& figures();
+};
+inline constexpr JsonOutput kReceiveOutput{.name = "receive",
+                                           .title = "roce-gen receive --json",
+                                           .figures = &ReceiveSummary::figures,
+                                           .judged = true};
 
 /// Measured objects: whole frames, or their payloads, which have no ICRC and no CE mark.
 enum class Measured : std::uint8_t { frames, payloads };
@@ -62,9 +94,5 @@ std::string histogram_csv(const Measurement& measurement, const FlowNames& names
 /// Formats the results of the reception as text. `absent`: expected flows that did not come.
 std::string to_text(const ReceiveReport& report, const Measurement& measurement,
                     const FlowNames& names, std::span<const AbsentFlow> absent);
-/// Formats the results of the reception as one line of JSON. `verdict` may be null.
-std::string to_json(const ReceiveReport& report, const Measurement& measurement,
-                    const FlowNames& names, std::span<const AbsentFlow> absent,
-                    const Verdict* verdict);
 
 }  // namespace lw::gen

@@ -10,8 +10,8 @@
 
 #include "core/histogram.h"
 #include "gen/report/progress_display.h"
+#include "report/figures/json.h"
 #include "report/html_page.h"
-#include "report/json_line.h"
 #include "web/server.h"
 
 namespace lw::gen {
@@ -54,10 +54,84 @@ LiveFigures figures_of(std::string phase, Duration elapsed, std::optional<Durati
   return figures;
 }
 
+/// Latencies since the start.
+struct LiveLatency {
+  std::uint64_t count = 0;
+  double mean = 0;
+  std::int64_t max = 0, p99 = 0;
+
+  static const FigureTable& figures() {
+    using Row = FigureOf<LiveLatency>;
+    static constexpr Figure kRows[] = {
+        Row::of<&LiveLatency::count>("count", "Number of latencies."),
+        Row::of<&LiveLatency::mean>("mean", "Mean.", Unit::ns),
+        Row::of<&LiveLatency::max>("max", "Largest value.", Unit::ns),
+        Row::of<&LiveLatency::p99>("p99",
+                                   "99 % quantile; of several QPs the largest. Absent with more "
+                                   "than 256 received streams.",
+                                   Unit::ns)
+            .if_any()};
+    static constexpr FigureTable kTable{{}, kRows};
+    return kTable;
+  }
+};
+
+std::optional<LiveLatency> live_latency(const FlowProgress& flow) {
+  if (flow.latencies == 0) return std::nullopt;
+  return LiveLatency{flow.latencies, flow.latency_sum_ns / static_cast<double>(flow.latencies),
+                     flow.latency_max_ns, flow.p99_ns};
+}
+
+const FigureTable& sent_figures() {
+  using Row = FigureOf<FlowProgress>;
+  static constexpr Figure kRows[] = {
+      Row::of<&FlowProgress::sent_frames>("frames", "Frames that the ports took.", Unit::frames),
+      Row::of<&FlowProgress::sent_wire_bytes>(
+          "wire_bytes", "Bytes on the wire, with preamble, FCS and inter-frame gap.", Unit::bytes),
+      Row::of<&FlowProgress::not_sent>("not_sent", "Frames that the ports did not take.",
+                                       Unit::frames)};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+const FigureTable& received_figures() {
+  using Row = FigureOf<FlowProgress>;
+  static constexpr Figure kRows[] = {
+      Row::of<&FlowProgress::received_frames>("frames", "Frames received.", Unit::frames),
+      Row::of<&FlowProgress::received_bytes>("bytes", "Their bytes, without FCS.", Unit::bytes),
+      Row::of<&FlowProgress::lost>(
+          "lost", "Frames missing so far; a late one is no longer missing.", Unit::frames),
+      Row::of<&FlowProgress::duplicated>("duplicated", "Frames that came again.", Unit::frames),
+      Row::of<&FlowProgress::out_of_order>("out_of_order", "Frames that came after a later one.",
+                                           Unit::frames),
+      Row::of<&FlowProgress::bad_icrc>("bad_icrc", "Frames with a bad ICRC.", Unit::frames),
+      Row::of<&FlowProgress::ce_marks>("ce_marks", "Frames marked CE.", Unit::frames),
+      Row::of<live_latency>("latency_ns", "Latencies since the start; absent without signatures.",
+                            Unit::ns)};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
 /// Flows with one name: the QPs of a [[flow]].
 struct LiveRow {
   FlowProgress sum;
   std::size_t qps = 0;
+
+  static const FigureTable& figures() {
+    using Row = FigureOf<LiveRow>;
+    static constexpr Figure kRows[] = {
+        Row::of<through<&LiveRow::sum, &FlowProgress::name>>(
+            "name", "Name of the flow; `all` for the sum."),
+        Row::of<&LiveRow::qps>("qps", "Number of QPs that the row sums up."),
+        Row::with_table<[](const LiveRow& row) { return row.sum.is_sent ? &row.sum : nullptr; },
+                        sent_figures>(
+            "sent", "What the run has sent; absent if it does not send this flow."),
+        Row::with_table<[](const LiveRow& row) { return row.sum.is_received ? &row.sum : nullptr; },
+                        received_figures>("received",
+                                          "What the run has received; absent if nothing came.")};
+    static constexpr FigureTable kTable{"Figures of a flow.", kRows};
+    return kTable;
+  }
 };
 
 std::vector<LiveRow> rows_of(const std::vector<FlowProgress>& flows) {
@@ -73,63 +147,41 @@ std::vector<LiveRow> rows_of(const std::vector<FlowProgress>& flows) {
   return rows;
 }
 
-Json received_row(const FlowProgress& flow) {
-  Json json = {{"frames", flow.received_frames},
-               {"bytes", flow.received_bytes},
-               {"lost", flow.lost},
-               {"duplicated", flow.duplicated},
-               {"out_of_order", flow.out_of_order},
-               {"bad_icrc", flow.bad_icrc},
-               {"ce_marks", flow.ce_marks}};
-  if (flow.latencies == 0) return json;
-  Json& latency =
-      json["latency_ns"] = {{"count", flow.latencies},
-                            {"mean", flow.latency_sum_ns / static_cast<double>(flow.latencies)},
-                            {"max", flow.latency_max_ns}};
-  if (flow.p99_ns != 0) latency["p99"] = flow.p99_ns;
-  return json;
-}
-
-Json row_json(const LiveRow& row) {
-  const FlowProgress& flow = row.sum;
-  Json json = {{"name", flow.name}, {"qps", row.qps}};
-  if (flow.is_sent)
-    json["sent"] = {{"frames", flow.sent_frames},
-                    {"wire_bytes", flow.sent_wire_bytes},
-                    {"not_sent", flow.not_sent}};
-  if (flow.is_received) json["received"] = received_row(flow);
-  return json;
-}
-
 /// Returns [first, end, count] of the buckets that are not empty; 128 buckets per power of two.
-Json buckets_json(const Histogram& histogram) {
-  Json buckets = Json::array();
+std::vector<std::array<std::uint64_t, 3>> buckets_of(const Histogram& histogram) {
+  std::vector<std::array<std::uint64_t, 3>> buckets;
   for (const auto& [first, last, count] : histogram.occupied()) {
-    const int shift =
-        std::max(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(first))) - 8, 0);
-    const std::int64_t begin = first >> shift << shift;
+    const auto value = static_cast<std::uint64_t>(first);
+    const int shift = std::max(static_cast<int>(std::bit_width(value)) - 8, 0);
+    const std::uint64_t begin = value >> shift << shift;
     if (!buckets.empty() && buckets.back()[0] == begin)
-      buckets.back()[2] = buckets.back()[2].get<std::uint64_t>() + count;
+      buckets.back()[2] += count;
     else
-      buckets.push_back({begin, begin + (std::int64_t{1} << shift), count});
+      buckets.push_back({begin, begin + (std::uint64_t{1} << shift), count});
   }
   return buckets;
 }
 
 double live_seconds(Duration time) { return static_cast<double>(time.count()) * 1e-9; }
 
-std::string live_json(const LiveFigures& figures) {
-  Json json = {{"phase", figures.phase}, {"seconds", live_seconds(figures.elapsed)}};
-  if (figures.left) json["left_seconds"] = std::max(0.0, live_seconds(*figures.left));
-  const auto rows = rows_of(figures.flows);
-  json["total"] = row_json({total_of(figures.flows), figures.flows.size()});
-  auto& flows = json["flows"] = Json::array();
-  for (std::size_t i = 0; i < std::min(rows.size(), kMostLiveRows); ++i)
-    flows.push_back(row_json(rows[i]));
-  json["more_flows"] = rows.size() - flows.size();
-  json["latencies_ns"] = buckets_json(figures.latencies);
-  json["latency_doubt"] = figures.latency_doubt;
-  return report::json_line("longwire.live", json);
+/// What a page gets.
+struct LiveState {
+  explicit LiveState(const LiveFigures& of)
+      : figures(of), rows(rows_of(of.flows)), total{total_of(of.flows), of.flows.size()} {
+    const std::size_t all = rows.size();
+    rows.resize(std::min(all, kMostLiveRows));
+    more = all - rows.size();
+  }
+
+  const LiveFigures& figures;
+  std::vector<LiveRow> rows;
+  LiveRow total;
+  std::size_t more = 0;
+};
+
+std::optional<double> left_seconds(const LiveState& state) {
+  if (!state.figures.left) return std::nullopt;
+  return std::max(0.0, live_seconds(*state.figures.left));
 }
 
 std::string live_page(const LiveSubject& subject) {
@@ -144,6 +196,35 @@ std::string live_page(const LiveSubject& subject) {
 }
 
 }  // namespace
+
+const FigureTable& live_figures() {
+  using Row = FigureOf<LiveState>;
+  static constexpr std::string_view kPhases[] = {"waiting", "running", "ended"};
+  static constexpr Figure kRows[] = {
+      Row::of<[](const LiveState& s) -> const auto& {
+        return s.figures.phase;
+      }>("phase",
+         "What the run does: `waiting` for the links of its ports, `running`, or `ended`, with the "
+         "final figures.")
+          .among(kPhases),
+      Row::of<[](const LiveState& s) { return live_seconds(s.figures.elapsed); }>(
+          "seconds", "Time since the start, in seconds."),
+      Row::of<left_seconds>("left_seconds",
+                            "Time until the run ends, in seconds; absent if it is not known."),
+      Row::of<&LiveState::total>("total", "Sum of all flows."),
+      Row::of<&LiveState::rows>("flows", "The first 100 flows, the QPs of a [[flow]] together."),
+      Row::of<&LiveState::more>("more_flows", "Flows that `flows` leaves out."),
+      Row::of<[](const LiveState& s) { return buckets_of(s.figures.latencies); }>(
+          "latencies_ns",
+          "Histogram of the latencies of all flows since the start: [first, end, count] of each "
+          "bucket that is not empty, in ns, from `first` to below `end`. Empty with more than 64 "
+          "received streams."),
+      Row::of<[](const LiveState& s) -> const auto& { return s.figures.latency_doubt; }>(
+          "latency_doubt", "Why the latencies of a flow mean nothing; empty if none is known to.")};
+  static constexpr FigureTable kTable{
+      "State of a run, which its live page gets twice a second as a Server-Sent Event.", kRows};
+  return kTable;
+}
 
 /// Holds the newest figures, and their JSON after a page has requested it.
 class LivePage::Feed {
@@ -175,7 +256,8 @@ class LivePage::Feed {
     lock.unlock();
     if (newest != figures_ || !text_) {
       figures_ = std::move(newest);
-      text_ = std::make_shared<const std::string>(live_json(*figures_));
+      text_ =
+          std::make_shared<const std::string>(report::json_line(kLiveOutput, LiveState(*figures_)));
     }
     return text_;
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/figure.h"
 #include "core/time.h"
 #include "web/site.h"
 
@@ -15,6 +16,11 @@ namespace lw::gen {
 
 struct FlowProgress;
 class Measurement;
+
+/// The table of the state that the page gets.
+const FigureTable& live_figures();
+inline constexpr JsonOutput kLiveOutput{
+    .name = "live", .title = "roce-gen run --web, receive --web", .figures = &live_figures};
 
 /// Texts of the live page about a run.
 struct LiveSubject {

@@ -8,7 +8,6 @@
 
 #include "core/quantity.h"
 #include "gen/report/flow_report.h"
-#include "report/json_line.h"
 #include "report/table.h"
 
 namespace lw::gen {
@@ -174,40 +173,27 @@ std::string to_text(const Verdict& verdict, const config::FlowProfile& profile) 
   return text;
 }
 
-report::Json to_json(const Verdict& verdict) {
-  report::Json json = {
-      {"holds", verdict.holds()}, {"broken", verdict.broken}, {"unchecked", verdict.unchecked}};
-  if (!verdict.not_judged.empty()) json["not_judged"] = verdict.not_judged;
-  return json;
+const FigureTable& Verdict::figures() {
+  using Row = FigureOf<Verdict>;
+  static constexpr Figure kRows[] = {
+      Row::of<&Verdict::holds>("holds", "True if all that was checked is as expected."),
+      Row::of<&Verdict::broken>("broken", "One sentence for each expectation that failed."),
+      Row::of<&Verdict::unchecked>("unchecked",
+                                   "Keys of expectations that this side cannot check."),
+      Row::of<&Verdict::not_judged>("not_judged", "Reasons why some cannot be judged.").if_any()};
+  static constexpr FigureTable kTable{"Judgement of the profile's expectations.", kRows};
+  return kTable;
 }
 
 namespace {
 
 using config::Rate;
-using report::Json;
 
 std::string rate_text(Rate::Unit unit, double value) {
   const bool counted = unit == Rate::Unit::frames || unit == Rate::Unit::messages;
   return counted ? fmt::format("{} {}", per_second_text(value), name_of(unit))
                  : format_bit_rate(value < 1 ? value : std::round(value)) +
                        (unit == Rate::Unit::goodput ? " of payload" : "");
-}
-
-Json rate_json(const Rate& rate) { return {{"unit", name_of(rate.unit)}, {"value", rate.value}}; }
-
-Json counters_json(const FlowCounters& counters) {
-  Json json = {{"frames", counters.frames},
-               {"bytes", counters.bytes},
-               {"payload_bytes", counters.payload_bytes},
-               {"messages", counters.messages},
-               {"not_sent", counters.not_sent},
-               {"unsigned_frames", counters.unsigned_frames}};
-  for (std::size_t kind = 0; kind < counters.faults.size(); ++kind) {
-    if (counters.faults[kind] == 0) continue;
-    json["faults"][std::string(name_of(static_cast<config::FaultKind>(kind)))] =
-        counters.faults[kind];
-  }
-  return json;
 }
 
 /// Formats faults: "3 bad_icrc, 1 psn_gap"; empty if there are none.
@@ -250,20 +236,6 @@ std::string audit_text(const SendAudit& audit) {
       ns_text(error.quantile(0.999)), ns_text(error.maximum()), audit.icrc_checked, audit.icrc_bad);
 }
 
-Json audit_json(const SendAudit& audit) {
-  const Histogram& error = audit.pacing_error;
-  return {{"bursts", error.count()},
-          {"pacing_error_ns",
-           {{"min", error.minimum()},
-            {"mean", error.mean()},
-            {"p50", error.quantile(0.5)},
-            {"p99", error.quantile(0.99)},
-            {"p99_9", error.quantile(0.999)},
-            {"max", error.maximum()}}},
-          {"icrc_checked", audit.icrc_checked},
-          {"icrc_bad", audit.icrc_bad}};
-}
-
 /// Formats reasons: "12 ring_full, 3 mtu"; empty if all frames were sent.
 std::string reasons_text(const NotSent& frames) {
   std::string text;
@@ -275,61 +247,11 @@ std::string reasons_text(const NotSent& frames) {
   return text;
 }
 
-Json reasons_json(const NotSent& frames) {
-  Json json;
-  for (std::size_t i = 0; i < frames.frames.size(); ++i)
-    json[std::string(name_of(static_cast<NotSentReason>(i)))] = frames.frames[i];
-  return json;
-}
-
 std::string catch_up_text(const RunReport& run) {
   if (!run.catch_up || run.caught_up.stalls == 0) return {};
   return fmt::format("{} of the schedule put off in {} stalls, as frames may catch up at most {}\n",
                      format_duration(run.caught_up.skipped), run.caught_up.stalls,
                      format_duration(*run.catch_up));
-}
-
-/// Adds the values of a run through ports.
-void add_ports(Json& json, const RunReport& run) {
-  if (run.ports.empty()) return;
-  json["run"] = run.run;
-  json["clock"] = run.clock;
-  json["lost_in_ports"] = run.lost_in_ports();
-  auto& ports = json["ports"] = Json::array();
-  for (const PortLosses& port : run.ports) ports.push_back(to_json(port));
-  if (run.catch_up) {
-    json["catch_up"] = {{"limit_ns", run.catch_up->count()},
-                        {"skipped_ns", run.caught_up.skipped.count()},
-                        {"stalls", run.caught_up.stalls}};
-  }
-  if (!run.interrupted.empty()) json["interrupted"] = run.interrupted;
-}
-
-Json received_json(const config::FlowProfile& profile, const RunReport& sent,
-                   const Measurement& received, std::span<const AbsentFlow> absent) {
-  const FlowNames names = names_in(profile);
-  const MeasureTotals& totals = received.totals();
-  Json json = {{"frames", totals.frames},
-               {"roce", totals.roce},
-               {"bytes", totals.bytes},
-               {"icrc_checked", totals.icrc_checked},
-               {"bad_icrc", totals.bad_icrc}};
-  auto& flows = json["flows"] = Json::array();
-  for (const ReceiveFlow& flow : received.flows()) {
-    Json row = to_json(flow, names);
-    const std::uint32_t id = flow.stream.key.dest_qp;
-    if (flow.stream.is_signed && id < sent.flows.size()) {
-      row["sent"] = sent.flows[id].frames;
-      row["never_came"] = lost_of(flow, sent.flows[id]);
-    }
-    flows.push_back(std::move(row));
-  }
-  for (const AbsentFlow& flow : absent) {
-    Json row = to_json(flow.expected, names);
-    row["sent"] = row["never_came"] = sent.flows[flow.id].frames;
-    flows.push_back(std::move(row));
-  }
-  return json;
 }
 
 /// Lists the missing frames of each flow that the receiver can tell.
@@ -381,12 +303,6 @@ std::string to_text(const PortLosses& port) {
   return text;
 }
 
-Json to_json(const PortLosses& port) {
-  return {{"port", port.port},
-          {"not_sent", reasons_json(port.refused)},
-          {"lost", reasons_json(port.lost)}};
-}
-
 std::string to_text(const RunReport& run, const config::FlowProfile& profile) {
   using report::Align;
   report::Table table({{"flow", Align::left},
@@ -420,28 +336,6 @@ std::string to_text(const RunReport& run, const config::FlowProfile& profile) {
   return text;
 }
 
-Json to_json(const RunReport& run, const config::FlowProfile& profile) {
-  Json json = {{"profile", run.profile}, {"seed", run.seed}};
-  json["elapsed_ns"] = run.elapsed.count();
-  json.update(counters_json(run.total()));
-  auto& flows = json["flows"] = Json::array();
-  for (std::size_t i = 0; i < run.flows.size(); i += profile.flows[i].qps) {
-    const config::Flow& first = profile.flows[i];
-    Json flow = {{"name", first.name}};
-    const Rate rate = whole_rate(first);
-    flow.update(counters_json(run.total(i, first.qps)));
-    flow["rate_asked"] = rate_json(rate);
-    flow["rate_achieved"] = rate_json({rate.unit, achieved(run, i, first.qps, rate.unit)});
-    for (std::size_t qp = 0; first.qps > 1 && qp < first.qps; ++qp) {
-      Json one = {{"qp", profile.flows[i + qp].frame.bth.dest_qp}, {"id", i + qp}};
-      one.update(counters_json(run.flows[i + qp]));
-      flow["qps"].push_back(std::move(one));
-    }
-    flows.push_back(std::move(flow));
-  }
-  return json;
-}
-
 RunSummary::RunSummary(const config::FlowProfile& profile, const RunReport& sent,
                        const Measurement* received)
     : profile_(profile),
@@ -471,13 +365,197 @@ std::string RunSummary::text() const {
   return text + to_text(verdict_, profile_);
 }
 
-std::string RunSummary::json() const {
-  Json json = to_json(sent_, profile_);
-  add_ports(json, sent_);
-  if (sent_.audit.pacing_error.count() > 0) json["audit"] = audit_json(sent_.audit);
-  if (received_ != nullptr) json["received"] = received_json(profile_, sent_, *received_, absent_);
-  if (!profile_.expect.empty() || !verdict_.holds()) json["expect"] = to_json(verdict_);
-  return report::json_line("longwire.send", json);
+namespace {
+
+/// A rate and its unit.
+struct RateFigures {
+  Rate rate;
+
+  static const FigureTable& figures() {
+    using Row = FigureOf<RateFigures>;
+    static constexpr Figure kRows[] = {
+        Row::of<through<&RateFigures::rate, &Rate::unit>>("unit", "Unit of the value."),
+        Row::of<through<&RateFigures::rate, &Rate::value>>("value", "The rate, in that unit.")};
+    static constexpr FigureTable kTable{"A rate and its unit.", kRows};
+    return kTable;
+  }
+};
+
+/// What one QP of a flow sent.
+struct SentQp {
+  std::uint32_t qp = 0;
+  std::size_t id = 0;
+  FlowCounters counters;
+
+  static const FigureTable& figures() {
+    using Row = FigureOf<SentQp>;
+    static constexpr Figure kRows[] = {
+        Row::of<&SentQp::qp>("qp", "QP number."),
+        Row::of<&SentQp::id>("id", "Number of the flow in the profile, of which each QP is one."),
+        Row::rows_of<&SentQp::counters>()};
+    static constexpr FigureTable kTable{"What one QP of a flow sent.", kRows};
+    return kTable;
+  }
+};
+
+/// What one flow sent.
+struct SentFlow {
+  std::string name;
+  FlowCounters counters;
+  RateFigures asked, achieved;
+  std::vector<SentQp> qps;
+
+  static const FigureTable& figures() {
+    using Row = FigureOf<SentFlow>;
+    static constexpr Figure kRows[] = {
+        Row::of<&SentFlow::name>("name", "Name of the flow."), Row::rows_of<&SentFlow::counters>(),
+        Row::of<&SentFlow::asked>("rate_asked", "Rate of the profile."),
+        Row::of<&SentFlow::achieved>("rate_achieved", "Rate that was sent."),
+        Row::of<&SentFlow::qps>("qps", "Its QPs, if there are several.").if_any()};
+    static constexpr FigureTable kTable{"What one flow sent.", kRows};
+    return kTable;
+  }
+};
+
+std::vector<SentFlow> sent_flows(const RunReport& run, const config::FlowProfile& profile) {
+  std::vector<SentFlow> flows;
+  for (std::size_t i = 0; i < run.flows.size(); i += profile.flows[i].qps) {
+    const config::Flow& first = profile.flows[i];
+    const Rate rate = whole_rate(first);
+    SentFlow& flow = flows.emplace_back(
+        first.name, run.total(i, first.qps), RateFigures{rate},
+        RateFigures{{rate.unit, achieved(run, i, first.qps, rate.unit)}}, std::vector<SentQp>{});
+    for (std::size_t qp = i; first.qps > 1 && qp < i + first.qps; ++qp)
+      flow.qps.push_back({profile.flows[qp].frame.bth.dest_qp, qp, run.flows[qp]});
+  }
+  return flows;
+}
+
+/// How late bursts left.
+struct PacingError {
+  const Histogram& ns;
+
+  template <int percent>
+  [[nodiscard]] std::int64_t quantile() const {
+    return ns.quantile(percent / 1000.0);
+  }
+  static const FigureTable& figures() {
+    using Row = FigureOf<PacingError>;
+    static constexpr Figure kRows[] = {
+        Row::of<[](const PacingError& e) { return e.ns.minimum(); }>("min", "Smallest value.",
+                                                                     Unit::ns),
+        Row::of<[](const PacingError& e) { return e.ns.mean(); }>("mean", "Mean.", Unit::ns),
+        Row::of<&PacingError::quantile<500>>("p50", "Median.", Unit::ns),
+        Row::of<&PacingError::quantile<990>>("p99", "99th percentile.", Unit::ns),
+        Row::of<&PacingError::quantile<999>>("p99_9", "99.9th percentile.", Unit::ns),
+        Row::of<[](const PacingError& e) { return e.ns.maximum(); }>("max", "Largest value.",
+                                                                     Unit::ns)};
+    static constexpr FigureTable kTable{"How late bursts left, in nanoseconds.", kRows};
+    return kTable;
+  }
+};
+
+const FigureTable& audit_figures() {
+  using Row = FigureOf<SendAudit>;
+  static constexpr Figure kRows[] = {
+      Row::of<[](const SendAudit& audit) { return audit.pacing_error.count(); }>(
+          "bursts", "Bursts that left."),
+      Row::of<[](const SendAudit& audit) { return PacingError{audit.pacing_error}; }>(
+          "pacing_error_ns", "How late they left.", Unit::ns),
+      Row::of<&SendAudit::icrc_checked>("icrc_checked", "Outgoing ICRCs computed anew."),
+      Row::of<&SendAudit::icrc_bad>("icrc_bad", "ICRCs that were wrong.")};
+  static constexpr FigureTable kTable{"Pacing and ICRCs of what was sent.", kRows};
+  return kTable;
+}
+
+const FigureTable& catch_up_figures() {
+  using Row = FigureOf<RunReport>;
+  static constexpr Figure kRows[] = {
+      Row::of<[](const RunReport& run) { return *run.catch_up; }>(
+          "limit_ns", "Most that frames may catch up.", Unit::ns),
+      Row::of<through<&RunReport::caught_up, &CatchUp::skipped>>(
+          "skipped_ns", "Time of the schedule put off.", Unit::ns),
+      Row::of<through<&RunReport::caught_up, &CatchUp::stalls>>("stalls", "Number of stalls.")};
+  static constexpr FigureTable kTable{"Delays of the schedule.", kRows};
+  return kTable;
+}
+
+const FigureTable& port_run_figures() {
+  using Row = FigureOf<RunReport>;
+  static constexpr Figure kRows[] = {
+      Row::of<&RunReport::run>("run", "Number of the run in the signatures; only with ports."),
+      Row::of<&RunReport::clock>("clock", "Clock of the time stamps; only with ports."),
+      Row::of<&RunReport::lost_in_ports>(
+          "lost_in_ports", "Frames that the ports took and lost; only with ports.", Unit::frames),
+      Row::of<&RunReport::ports>("ports", "Frames not sent, by port."),
+      Row::with_table<[](const RunReport& run) { return run.catch_up ? &run : nullptr; },
+                      catch_up_figures>("catch_up", "Delays of the schedule."),
+      Row::of<&RunReport::interrupted>("interrupted", "Reason why the run ended early.").if_any()};
+  static constexpr FigureTable kTable{"A run through ports.", kRows};
+  return kTable;
+}
+
+/// What came back.
+struct ReturnedFrames {
+  const MeasureTotals& totals;
+  std::vector<FlowRow> flows;
+
+  static const FigureTable& figures() {
+    using Row = FigureOf<ReturnedFrames>;
+    static constexpr Figure kRows[] = {
+        Row::rows_of<[](const ReturnedFrames& r) -> const auto& { return r.totals; }>(),
+        Row::of<&ReturnedFrames::flows>("flows", "What came, by flow.")};
+    static constexpr FigureTable kTable{"What came back.", kRows};
+    return kTable;
+  }
+};
+
+std::vector<FlowRow> returned_flows(const config::FlowProfile& profile, const RunReport& sent,
+                                    const Measurement& received,
+                                    std::span<const AbsentFlow> absent) {
+  std::vector<FlowRow> rows = flow_rows(received, names_in(profile), absent);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const bool came = i < received.flows().size();
+    const ReceiveFlow& flow = *rows[i].flow;
+    const std::size_t id = came ? flow.stream.key.dest_qp : absent[i - received.flows().size()].id;
+    if (came && (!flow.stream.is_signed || id >= sent.flows.size())) continue;
+    rows[i].sent = sent.flows[id].frames;
+    rows[i].never_came = came ? lost_of(flow, sent.flows[id]) : sent.flows[id].frames;
+  }
+  return rows;
+}
+
+}  // namespace
+
+const FigureTable& RunSummary::figures() {
+  using Summary = RunSummary;
+  using Row = FigureOf<Summary>;
+  static constexpr Figure kRows[] = {
+      Row::of<[](const Summary& s) -> const auto& { return s.sent_.profile; }>(
+          "profile", "Name of the profile."),
+      Row::of<[](const Summary& s) { return s.sent_.seed; }>("seed", "Random seed."),
+      Row::of<[](const Summary& s) { return s.sent_.elapsed; }>(
+          "elapsed_ns", "Duration; into a capture, of its time stamps.", Unit::ns),
+      Row::rows_of<[](const Summary& s) { return s.sent_.total(); }>(),
+      Row::of<[](const Summary& s) { return sent_flows(s.sent_, s.profile_); }>(
+          "flows", "What was sent, by flow."),
+      Row::with_table<[](const Summary& s) { return s.sent_.ports.empty() ? nullptr : &s.sent_; },
+                      port_run_figures>(),
+      Row::with_table<[](const Summary& s) {
+        return s.sent_.audit.pacing_error.count() != 0 ? &s.sent_.audit : nullptr;
+      },
+                      audit_figures>("audit", "Pacing and ICRCs of what was sent."),
+      Row::of<[](const Summary& s) -> std::optional<ReturnedFrames> {
+        if (s.received_ == nullptr) return std::nullopt;
+        return ReturnedFrames{s.received_->totals(),
+                              returned_flows(s.profile_, s.sent_, *s.received_, s.absent_)};
+      }>("received", "What came back, with --receive."),
+      Row::of<[](const Summary& s) {
+        const bool judged = !s.profile_.expect.empty() || !s.verdict_.holds();
+        return judged ? &s.verdict_ : nullptr;
+      }>("expect", "Judgement of the expectations.")};
+  static constexpr FigureTable kTable{"Report of a sender.", kRows};
+  return kTable;
 }
 
 }  // namespace lw::gen

@@ -5,9 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "config/flow/profile.h"
+#include "core/figure.h"
 #include "core/time.h"
 #include "gen/receive/measurement.h"
 #include "gen/report/flow_report.h"
@@ -26,6 +25,7 @@ struct Verdict {
   [[nodiscard]] bool holds() const noexcept { return broken.empty(); }
   /// Adds a failure that belongs to no bound. `flow`: name of the flow; empty: all flows.
   void add_broken(const std::string& flow, const std::string& what);
+  static const FigureTable& figures();
 };
 
 /// Checks every received flow against the bounds that a receiver can check. A bound on loss also
@@ -52,7 +52,6 @@ void note_unchecked(Verdict& verdict, const config::FlowProfile& profile, bool s
 
 /// Formats the verdict as text; empty if the profile has no [expect] and nothing failed.
 std::string to_text(const Verdict& verdict, const config::FlowProfile& profile);
-nlohmann::ordered_json to_json(const Verdict& verdict);
 
 /// Number of the flow's signed frames that were sent and not received, in any order.
 std::uint64_t lost_of(const ReceiveFlow& flow, const FlowCounters& sent);
@@ -67,12 +66,9 @@ std::string asked_rate(const config::Flow& flow);
 /// Formats one line for frames that the port did not take, and one for frames that it lost; may be
 /// empty.
 std::string to_text(const PortLosses& port);
-nlohmann::ordered_json to_json(const PortLosses& port);
 
 /// Formats a table: a row per [[flow]] with its QPs together, and the sum.
 std::string to_text(const RunReport& run, const config::FlowProfile& profile);
-/// Like to_text(), as JSON; a [[flow]] of several QPs lists them under `qps`.
-nlohmann::ordered_json to_json(const RunReport& run, const config::FlowProfile& profile);
 
 /// Summary of a run: frames sent, frames received, and the profile's expectations.
 class RunSummary {
@@ -88,8 +84,8 @@ class RunSummary {
   [[nodiscard]] const Verdict& verdict() const noexcept { return verdict_; }
   /// Formats the summary as text.
   [[nodiscard]] std::string text() const;
-  /// Formats the summary as one line of JSON.
-  [[nodiscard]] std::string json() const;
+  /// A [[flow]] of several QPs lists them under `qps`.
+  static const FigureTable& figures();
 
  private:
   const config::FlowProfile& profile_;
@@ -98,5 +94,10 @@ class RunSummary {
   std::vector<AbsentFlow> absent_;
   Verdict verdict_;
 };
+
+inline constexpr JsonOutput kSendOutput{.name = "send",
+                                        .title = "roce-gen run --json",
+                                        .figures = &RunSummary::figures,
+                                        .judged = true};
 
 }  // namespace lw::gen

@@ -56,6 +56,35 @@ Reasons by_reason(const PortLosses& port) {
 
 }  // namespace
 
+namespace {
+
+std::vector<std::pair<std::string_view, std::uint64_t>> faults_by_kind(
+    const FlowCounters& counters) {
+  std::vector<std::pair<std::string_view, std::uint64_t>> faults;
+  for (std::size_t kind = 0; kind < counters.faults.size(); ++kind)
+    if (counters.faults[kind] > 0)
+      faults.emplace_back(name_of(static_cast<config::FaultKind>(kind)), counters.faults[kind]);
+  return faults;
+}
+
+}  // namespace
+
+const FigureTable& FlowCounters::figures() {
+  using Row = FigureOf<FlowCounters>;
+  static constexpr Figure kRows[] = {
+      Row::of<&FlowCounters::frames>("frames", "Frames sent.", Unit::frames),
+      Row::of<&FlowCounters::bytes>("bytes", "Their bytes, without FCS.", Unit::bytes),
+      Row::of<&FlowCounters::payload_bytes>("payload_bytes", "Bytes of payload.", Unit::bytes),
+      Row::of<&FlowCounters::messages>("messages", "Messages begun."),
+      Row::of<&FlowCounters::not_sent>("not_sent", "Frames that the port did not take.",
+                                       Unit::frames),
+      Row::of<&FlowCounters::unsigned_frames>("unsigned_frames",
+                                              "Frames too short for the signature.", Unit::frames),
+      Row::of<faults_by_kind>("faults", "Deliberate faults, by kind.", Unit::frames).if_any()};
+  static constexpr FigureTable kTable{"What a flow sent.", kRows};
+  return kTable;
+}
+
 const FigureTable& PortLosses::figures() {
   using Row = FigureOf<PortLosses>;
   static constexpr Figure kRows[] = {

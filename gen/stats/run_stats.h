@@ -53,6 +53,7 @@ struct alignas(64) FlowCounters {       // the first cache line has what every f
   /// Adds the counters of a flow that ran in parallel. The sum ends with the last frame's part of
   /// the slot, as the QPs of a [[flow]] send in turn.
   FlowCounters& operator+=(const FlowCounters& other) noexcept;
+  static const FigureTable& figures();
 };
 
 /// Reason why a port did not take frames, or lost frames that it took.

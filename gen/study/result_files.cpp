@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "report/figures/json.h"
 #include "report/plot.h"
 #include "report/table.h"
 
@@ -60,34 +61,6 @@ void append_figure(std::string& csv, const Results& results, std::size_t cell,
   if (!spread) return;
   append(csv, figure ? fmt::to_string(figure->min) : std::string());
   append(csv, figure ? fmt::to_string(figure->max) : std::string());
-}
-
-Json compared_json(const Compared& compared, const config::ExperimentComparison& asked) {
-  Json json = {{"row", compared.row},
-               {"column", asked.columns[compared.column].published},
-               {"published", compared.published},
-               {"ours", compared.ours},
-               {"holds", compared.holds}};
-  if (compared.difference) {
-    json["difference"] = *compared.difference;
-  } else {
-    json["agrees"] = compared.agrees;
-  }
-  if (!compared.remark.empty()) json["remark"] = compared.remark;
-  return json;
-}
-
-Json cell_json(const Results& results, std::size_t cell) {
-  Json point = Json::object();
-  for (const auto& [name, value] : results.cells[cell].point) point[name] = value;
-  Json seeds = Json::array();
-  for (std::uint32_t repeat = 0; repeat < results.cells[cell].repeats; ++repeat)
-    seeds.push_back(results.seed_of({cell, repeat}));
-  return {{"scenario", results.profile.scenarios[results.cells[cell].scenario].name},
-          {"parameters", point},
-          {"by_chance", results.cells[cell].work.by_chance},
-          {"seeds", seeds},
-          {"runs", results.runs[cell]}};
 }
 
 std::string premises(const config::ExperimentProfile& profile) {
@@ -253,33 +226,160 @@ std::string to_csv(const Outcome& outcome) {
   return csv;
 }
 
+namespace {
+
+const FigureTable& premise_figures() {
+  using config::ExperimentPremise;
+  using Row = FigureOf<ExperimentPremise>;
+  static constexpr Figure kRows[] = {
+      Row::of<&ExperimentPremise::parameter>("parameter", "Parameter."),
+      Row::of<&ExperimentPremise::value>("value", "Its value, with the unit."),
+      Row::of<&ExperimentPremise::basis>(
+          "basis", "How it is known: measured, published, assumed or calibrated."),
+      Row::of<&ExperimentPremise::why>("why", "Source or reason.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+/// What a figure rests on.
+struct PremiseRow {
+  const config::ExperimentPremise& premise;
+
+  static const FigureTable& figures() {
+    using Row = FigureOf<PremiseRow>;
+    static constexpr Figure kRows[] = {
+        Row::with_table<[](const PremiseRow& row) -> const auto& { return row.premise; },
+                        premise_figures>()};
+    static constexpr FigureTable kTable{{}, kRows};
+    return kTable;
+  }
+};
+
+/// A cell and its runs.
+struct CellRow {
+  const Results& results;
+  std::size_t index;
+
+  [[nodiscard]] const Cell& cell() const { return results.cells[index]; }
+  [[nodiscard]] const std::string& scenario() const {
+    return results.profile.scenarios[cell().scenario].name;
+  }
+  [[nodiscard]] std::vector<std::uint64_t> seeds() const {
+    std::vector<std::uint64_t> seeds;
+    for (std::uint32_t repeat = 0; repeat < cell().repeats; ++repeat)
+      seeds.push_back(results.seed_of({index, repeat}));
+    return seeds;
+  }
+  [[nodiscard]] std::vector<JsonText> runs() const {
+    std::vector<JsonText> runs;
+    for (const Json& run : results.runs[index]) runs.push_back({report::json_line(run)});
+    return runs;
+  }
+  static const FigureTable& figures() {
+    using Row = FigureOf<CellRow>;
+    static constexpr Figure kRows[] = {
+        Row::of<&CellRow::scenario>("scenario", "Name of the scenario."),
+        Row::of<[](const CellRow& row) -> const auto& { return row.cell().point; }>(
+            "parameters", "Parameters of the cell, as written in the profile."),
+        Row::of<[](const CellRow& row) { return row.cell().work.by_chance; }>(
+            "by_chance", "True if the runs differ by their seeds."),
+        Row::of<&CellRow::seeds>("seeds", "Seed of each run."),
+        Row::of<&CellRow::runs>("runs",
+                                "Runs of the cell, in the order of the seeds: settings and figures "
+                                "by name; a series of "
+                                "samples is an array. `failure` is why a run failed.")};
+    static constexpr FigureTable kTable{{}, kRows};
+    return kTable;
+  }
+};
+
+/// A published figure beside ours.
+struct ComparedRow {
+  const Compared& compared;
+  const ExperimentScenario& scenario;
+
+  [[nodiscard]] const std::string& column() const {
+    return scenario.compare->columns[compared.column].published;
+  }
+  [[nodiscard]] std::optional<bool> agrees() const {
+    if (compared.difference) return std::nullopt;
+    return compared.agrees;
+  }
+  static const FigureTable& figures() {
+    using Row = FigureOf<ComparedRow>;
+    static constexpr Figure kRows[] = {
+        Row::of<[](const ComparedRow& row) -> const auto& { return row.compared.row; }>(
+            "row", "Row of the published table."),
+        Row::of<&ComparedRow::column>("column", "Column of the published table."),
+        Row::of<[](const ComparedRow& row) -> const auto& { return row.compared.published; }>(
+            "published", "Published value."),
+        Row::of<[](const ComparedRow& row) -> const auto& { return row.compared.ours; }>(
+            "ours", "Value of this experiment."),
+        Row::of<[](const ComparedRow& row) { return row.compared.holds; }>(
+            "holds", "True if the two agree as closely as the profile asks."),
+        Row::of<[](const ComparedRow& row) { return row.compared.difference; }>(
+            "difference", "Relative difference: (ours - published) / published."),
+        Row::of<&ComparedRow::agrees>("agrees", "For words: true if they are equal."),
+        Row::of<[](const ComparedRow& row) -> const auto& { return row.compared.remark; }>(
+            "remark", "Remark of the profile.")
+            .if_any(),
+        Row::of<[](const ComparedRow& row) -> const auto& { return row.scenario.name; }>(
+            "scenario", "Name of the scenario.")};
+    static constexpr FigureTable kTable{{}, kRows};
+    return kTable;
+  }
+};
+
+std::vector<PremiseRow> premise_rows(const Outcome& outcome) {
+  std::vector<PremiseRow> rows;
+  for (const auto& premise : outcome.results.profile.premises) rows.push_back({premise});
+  return rows;
+}
+
+std::vector<CellRow> cell_rows(const Outcome& outcome) {
+  std::vector<CellRow> rows;
+  for (std::size_t i = 0; i < outcome.results.cells.size(); ++i)
+    rows.push_back({outcome.results, i});
+  return rows;
+}
+
+std::vector<ComparedRow> compared_rows(const Outcome& outcome) {
+  std::vector<ComparedRow> rows;
+  for (std::size_t i = 0; i < outcome.compared.size(); ++i)
+    for (const Compared& compared : outcome.compared[i])
+      rows.push_back({compared, outcome.results.profile.scenarios[i]});
+  return rows;
+}
+
+}  // namespace
+
+const FigureTable& Outcome::figures() {
+  using Row = FigureOf<Outcome>;
+  static constexpr Figure kRows[] = {
+      Row::of<[](const Outcome& o) -> const auto& { return o.results.profile.name; }>(
+          "name", "Name of the experiment."),
+      Row::of<[](const Outcome& o) -> const auto& { return o.results.profile.title; }>(
+          "title", "Title of the experiment."),
+      Row::of<[](const Outcome& o) { return o.results.profile.seed; }>("seed",
+                                                                       "Seed of the experiment."),
+      Row::of<[](const Outcome& o) { return o.results.changes.full; }>(
+          "full", "True if --full was passed."),
+      Row::of<premise_rows>("premises", "What the figures rest on."),
+      Row::of<cell_rows>("cells", "Finished cells."),
+      Row::of<compared_rows>("comparisons", "Published figures beside those of this experiment."),
+      Row::of<[](const Outcome& o) { return o.results.missing != 0; }>(
+          "incomplete", "True if a signal ended the experiment early; absent otherwise.")
+          .if_any(),
+      Row::of<[](const Outcome& o) { return o.results.missing; }>(
+          "missing_cells", "Cells that are not finished; absent if all are.")
+          .if_any()};
+  static constexpr FigureTable kTable{
+      "Runs of an experiment, and the published figures beside them.", kRows};
+  return kTable;
+}
+
 std::string to_json(const Outcome& outcome) {
-  const Results& results = outcome.results;
-  Json premises = Json::array();
-  for (const auto& premise : results.profile.premises)
-    premises.push_back({{"parameter", premise.parameter},
-                        {"value", premise.value},
-                        {"basis", premise.basis},
-                        {"why", premise.why}});
-  Json cells = Json::array(), comparisons = Json::array();
-  for (std::size_t i = 0; i < results.cells.size(); ++i) cells.push_back(cell_json(results, i));
-  for (std::size_t s = 0; s < outcome.compared.size(); ++s) {
-    const auto& scenario = results.profile.scenarios[s];
-    for (const Compared& compared : outcome.compared[s]) {
-      Json json = compared_json(compared, *scenario.compare);
-      json["scenario"] = scenario.name;
-      comparisons.push_back(std::move(json));
-    }
-  }
-  Json json = {{"name", results.profile.name},         {"title", results.profile.title},
-               {"seed", results.profile.seed},         {"full", results.changes.full},
-               {"premises", std::move(premises)},      {"cells", std::move(cells)},
-               {"comparisons", std::move(comparisons)}};
-  if (results.missing > 0) {
-    json["incomplete"] = true;
-    json["missing_cells"] = results.missing;
-  }
-  return report::json_line("longwire.experiment", json);
+  return report::json_line(kExperimentOutput, outcome);
 }
 
 std::string swept_point(const Results& results, std::size_t cell) {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "core/figure.h"
 #include "gen/study/comparison.h"
 #include "gen/study/results.h"
 #include "report/plot.h"
@@ -13,7 +14,13 @@ namespace lw::gen::experiment {
 struct Outcome {
   Results results;
   std::vector<std::vector<Compared>> compared;  // per scenario; empty if it has no table
+
+  static const FigureTable& figures();
 };
+inline constexpr JsonOutput kExperimentOutput{
+    .name = "experiment",
+    .title = "NAME.json of roce-gen experiment, and of a sweep of roce-endpoint",
+    .figures = &Outcome::figures};
 
 /// Formats the parameters that distinguish a cell from others of its scenario: "size = 64KiB, loss
 /// = 0.1".

@@ -27,8 +27,8 @@ class HtmlReport {
   [[nodiscard]] bool wanted() const noexcept { return !path_.empty(); }
 
   /// A report: a line of JSON as --json prints it. Several, where the command prints several.
-  /// `output`: the table of its figures; null: its schema is in lib/report/schemas.
-  void add_report(const std::string& line, const JsonOutput* output = nullptr);
+  /// `output`: the table of its figures.
+  void add_report(const std::string& line, const JsonOutput* output);
   void add_plot(report::Plot plot);
   /// A line about the machine: "Idle", "adaptive".
   void add_fact(std::string name, std::string text);

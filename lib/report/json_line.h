@@ -17,8 +17,8 @@ using Json = nlohmann::ordered_json;
 /// name) become U+FFFD.
 std::string json_line(const Json& value);
 
-/// Returns a line that begins with "schema" and "version". `schema` is "longwire.NAME", described
-/// in lib/report/schemas/NAME.json; `object` is a JSON object. A change that breaks readers (a
+/// Returns a line that begins with "schema" and "version". `schema` is "longwire.NAME", the name of
+/// a JsonOutput (core/figure.h); `object` is a JSON object. A change that breaks readers (a
 /// removed key, or a key with another meaning) increases the version; a new key does not.
 std::string json_line(std::string_view schema, const Json& object, int version = 1);
 

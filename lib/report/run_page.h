@@ -14,8 +14,7 @@ namespace lw::report {
 /// A name and what is to be shown of it.
 using NamedText = std::pair<std::string, std::string>;
 
-/// A report as --json prints it, and the table of its figures; null: its schema is in
-/// lib/report/schemas.
+/// A report as --json prints it, and the table of its figures; null: they have no descriptions.
 struct RunReport {
   Json json;
   const JsonOutput* output = nullptr;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "report/run_rows.h"
 
-#include <map>
 #include <string>
 #include <string_view>
 
@@ -10,62 +9,22 @@
 #include "core/quantity.h"
 #include "report/figures/schema.h"
 #include "report/judgement.h"
-#include "report/schema_texts.h"
 
 namespace lw::report {
 namespace {
 
-/// A schema, or null. Parsed once.
-const Json* schema_named(const std::string& name) {
-  static std::map<std::string, Json> parsed;
-  const auto known = parsed.find(name);
-  if (known != parsed.end()) return &known->second;
-  const std::string_view text = schema_text(name);
-  return text.empty() ? nullptr : &(parsed[name] = Json::parse(text));
+/// The schema of a child: `key` of an object, or an element of a list; null: there is none.
+const Json* child_schema(const Json* of, const std::string& key, bool is_element) {
+  if (of == nullptr) return nullptr;
+  if (is_element) return of->contains("items") ? &(*of)["items"] : nullptr;
+  if (of->contains("properties") && (*of)["properties"].contains(key))
+    return &(*of)["properties"][key];
+  const auto more = of->find("additionalProperties");
+  return more != of->end() && more->is_object() ? &*more : nullptr;
 }
 
-/// A part of a schema, and the schema that its references are relative to.
-struct SchemaNode {
-  const Json* node = nullptr;
-  std::string file;
-
-  [[nodiscard]] bool has(const char* key) const { return node != nullptr && node->contains(key); }
-  [[nodiscard]] SchemaNode at(const Json& part) const { return {&part, file}; }
-};
-
-/// What a node refers to: "#/$defs/x", or "common.json#/$defs/x".
-SchemaNode referred(const SchemaNode& from) {
-  const std::string reference = (*from.node)["$ref"];
-  const std::size_t hash = reference.find('#');
-  constexpr std::string_view kEnd = ".json";
-  const std::string file = hash < kEnd.size() ? from.file : reference.substr(0, hash - kEnd.size());
-  const Json* schema = schema_named(file);
-  const Json::json_pointer place(hash == std::string::npos ? "" : reference.substr(hash + 1));
-  if (schema == nullptr || !schema->contains(place)) return {};
-  return {&schema->at(place), file};
-}
-
-/// The schema of a child: `key` of an object, or an element of a list.
-SchemaNode child_schema(const SchemaNode& of, const std::string& key, bool is_element) {
-  if (of.node == nullptr || !of.node->is_object()) return {};
-  if (is_element && of.has("items")) return of.at((*of.node)["items"]);
-  if (!is_element && of.has("properties") && (*of.node)["properties"].contains(key))
-    return of.at((*of.node)["properties"][key]);
-  for (const char* group : {"anyOf", "allOf", "oneOf"})
-    for (std::size_t i = 0; of.has(group) && i < (*of.node)[group].size(); ++i)
-      if (auto found = child_schema(of.at((*of.node)[group][i]), key, is_element); found.node)
-        return found;
-  if (of.has("$ref"))
-    if (auto found = child_schema(referred(of), key, is_element); found.node) return found;
-  if (!is_element && of.has("additionalProperties") &&
-      (*of.node)["additionalProperties"].is_object())
-    return of.at((*of.node)["additionalProperties"]);
-  return {};
-}
-
-std::string description_of(const SchemaNode& of) {
-  if (of.has("description")) return (*of.node)["description"];
-  return of.has("$ref") ? description_of(referred(of)) : std::string();
+std::string description_of(const Json* schema) {
+  return schema == nullptr ? std::string() : schema->value("description", "");
 }
 
 std::string path_of(const std::string& parent, const std::string& key) {
@@ -76,7 +35,7 @@ class FigureList {
  public:
   FigureList(Json& rows, std::size_t most) : rows_(rows), most_(most) {}
 
-  void add(const Json& node, const SchemaNode& schema, const std::string& path) {
+  void add(const Json& node, const Json* schema, const std::string& path) {
     if (!node.is_structured()) return add_leaf(node, schema, path);
     for (const auto& [key, child] : children_of(node))
       if (path.empty() ? key != "expectations" : true)
@@ -85,7 +44,7 @@ class FigureList {
   [[nodiscard]] std::size_t all() const noexcept { return all_; }
 
  private:
-  void add_leaf(const Json& value, const SchemaNode& schema, const std::string& path) {
+  void add_leaf(const Json& value, const Json* schema, const std::string& path) {
     if (++all_ > most_) return;
     rows_.push_back({{"path", path}, {"value", value}, {"help", description_of(schema)}});
   }
@@ -98,12 +57,6 @@ std::string schema_name(const Json& report) {
   constexpr std::string_view kBegin = "longwire.";
   const std::string name = report.value("schema", "");
   return name.starts_with(kBegin) ? name.substr(kBegin.size()) : name;
-}
-
-/// The schema of a report: the one that was made of its table, or, where that is null, its file.
-SchemaNode schema_for(const Json& report, const Json& made) {
-  const std::string name = schema_name(report);
-  return {made.is_null() ? schema_named(name) : &made, name};
 }
 
 // What was asked for.
@@ -342,8 +295,8 @@ void add_verdict(Json& rows, const Json& verdict) {
 Json figure_rows(const Json& report, std::size_t most, const JsonOutput* output) {
   Json rows = Json::array();
   FigureList list(rows, most);
-  const Json made = output ? schema_of(*output) : Json();
-  list.add(report, schema_for(report, made), {});
+  const Json schema = output ? schema_of(*output) : Json::object();
+  list.add(report, &schema, {});
   return {{"rows", std::move(rows)}, {"of", list.all()}};
 }
 
@@ -388,11 +341,10 @@ Json account_tables(const Json& report) {
 Json check_rows(const Json& report, const JsonOutput* output) {
   constexpr std::string_view kHold = "_hold", kHolds = "_holds";
   Json rows = Json::array();
-  const Json made = output ? schema_of(*output) : Json();
-  const SchemaNode schema = schema_for(report, made);
+  const Json schema = output ? schema_of(*output) : Json::object();
   for (const auto& [key, value] : report.items())
     if (value.is_boolean() && (key.ends_with(kHold) || key.ends_with(kHolds))) {
-      const std::string help = description_of(child_schema(schema, key, false));
+      const std::string help = description_of(child_schema(&schema, key, false));
       add_check(rows, help.empty() ? key : fmt::format("{} ({})", help, key), value);
     }
   if (report.contains("expect")) add_verdict(rows, report["expect"]);

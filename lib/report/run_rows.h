@@ -10,8 +10,7 @@ namespace lw::report {
 
 /// All numbers, truth values and texts of a report, up to `most`:
 /// `{"rows": [{"path", "value", "help"}], "of": N}`. The path is the name that --expect takes;
-/// `help` is its description: in the table of `output`, or, where that is null, in the report's
-/// schema (lib/report/schemas); empty without one.
+/// `help` is its description in the table of `output`; empty without one.
 Json figure_rows(const Json& report, std::size_t most, const JsonOutput* output = nullptr);
 
 /// What was asked for beside what was measured: `[{"what", "requested", "measured", "holds"}]`,

@@ -272,7 +272,7 @@ class Files(unittest.TestCase):
                'headers': []}
         self.assertEqual(output_schemas.validate(row), 'opcode')
         for wrong in ({**row, 'more': 1}, {**row, 'opcode': '4'}, {**row, 'version': 2},
-                      {**row, 'schema': 'longwire.common'}, {'schema': 'longwire.opcode'}, [row]):
+                      {**row, 'schema': 'longwire.other'}, {'schema': 'longwire.opcode'}, [row]):
             with self.assertRaises(AssertionError):
                 output_schemas.validate(wrong)
 

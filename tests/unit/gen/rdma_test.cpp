@@ -15,6 +15,7 @@
 #include "gen/rdma/record_ring.h"
 #include "gen/rdma/region.h"
 #include "gen/rdma/signed_messages.h"
+#include "report/figures/json.h"
 #include "wire/icrc.h"
 
 namespace lw::test::rdma_test {
@@ -374,7 +375,7 @@ class SignedMessagesTest : public testing::Test {
   nlohmann::ordered_json finish(std::vector<std::uint64_t> sent) {
     const gen::handover::Done done{.messages = {}, .signed_frames = std::move(sent)};
     messages_.finish(&done);
-    return messages_.json();
+    return report::json_of(messages_);
   }
   gen::handover::Hello hello_{.token = "",
                               .params = {.operation = wire::Operation::send, .size = 2500},
@@ -467,7 +468,7 @@ TEST_F(SignedMessagesTest, have_a_latency_by_a_clock_that_this_machine_has) {
     SignedMessages messages(hello_, wire::Ipv6Address{});
     messages.take(0, message(0, 0, number, now_of(clock) - 5'000'000));
     messages.finish(nullptr);
-    const auto flow = messages.json()["flows"][0];
+    const auto flow = report::json_of(messages)["flows"][0];
     ASSERT_TRUE(flow.contains("latency_ns")) << flow;
     EXPECT_GE(flow["latency_ns"]["min"], 5'000'000);
     EXPECT_LT(flow["latency_ns"]["min"], 3'000'000'000);

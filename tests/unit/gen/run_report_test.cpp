@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "report/figures/json.h"
+
 namespace lw::gen {
 namespace {
 
@@ -30,7 +32,7 @@ TEST(RunReport, JsonIsOneLineThatAddsUp) {
   report.flows[0].frames = 10;
   report.flows[1].frames = 5;
   report.flows[1].not_sent = 2;
-  const std::string text = RunSummary(profile, report, nullptr).json();
+  const std::string text = report::json_line(kSendOutput, RunSummary(profile, report, nullptr));
   EXPECT_EQ(text.find('\n'), text.size() - 1);
   const auto json = nlohmann::json::parse(text);
   EXPECT_EQ(json["frames"], 15);

@@ -7,6 +7,7 @@
 #include "gen/tx/capture_run.h"
 #include "gen/tx/tx_group.h"
 #include "measured.h"
+#include "report/figures/json.h"
 
 namespace lw::gen {
 namespace {
@@ -144,7 +145,7 @@ TEST(SentCounts, AreReadFromTheSendersReport) {
   report.flows.resize(3);
   for (std::size_t i = 0; i < 3; ++i) report.flows[i].frames = 10 + i;
   report.flows[2].unsigned_frames = 2;
-  const std::string text = RunSummary(*profile, report, nullptr).json();
+  const std::string text = report::json_line(kSendOutput, RunSummary(*profile, report, nullptr));
   const auto counts = parse_sent_counts(text, "r.json", *profile);
   ASSERT_TRUE(counts) << counts.error().message;
   EXPECT_EQ(counts->at(0)->frames, 10u);

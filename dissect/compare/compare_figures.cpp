@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dissect/compare/compare_figures.h"
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace lw::dissect {
+namespace {
+
+constexpr std::string_view kWays[] = {"near_to_far", "far_to_near"};
+
+const FigureTable& point_figures() {
+  using Row = FigureOf<CapturePoint>;
+  static constexpr Figure kRows[] = {
+      Row::of<&CapturePoint::file>("file", "The capture."),
+      Row::of<&CapturePoint::frames>("frames", "Frames.", Unit::frames),
+      Row::of<&CapturePoint::roce>("roce", "RoCE frames.", Unit::frames),
+      Row::of<&CapturePoint::unidentified>(
+          "unidentified", "Frames that cannot be recognised in the other capture.", Unit::frames)};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+std::optional<std::size_t> payload_bytes(const IdentityRule& rule) {
+  if (rule.by_icrc || rule.payload == IdentityRule::kWholePayload) return std::nullopt;
+  return rule.payload;
+}
+
+const FigureTable& rule_figures() {
+  using Row = FigureOf<IdentityRule>;
+  static constexpr std::string_view kBy[] = {"icrc", "content"};
+  static constexpr Figure kRows[] = {
+      Row::of<[](const IdentityRule& rule) { return kBy[rule.by_icrc ? 0 : 1]; }>(
+          "by", "How frames were recognised.")
+          .among(kBy),
+      Row::of<payload_bytes>("payload_bytes", "Bytes of payload compared, if not all.",
+                             Unit::bytes)};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+const FigureTable& two_clock_figures() {
+  using Row = FigureOf<ClockFit>;
+  static constexpr Figure kRows[] = {
+      Row::of<&ClockFit::offset_ns>("offset_ns", "Far clock minus near clock at the first frame.",
+                                    Unit::ns),
+      Row::of<&ClockFit::drift_ppm>("drift_ppm", "Growth of the offset, in ppm."),
+      Row::of<&ClockFit::drift_uncertainty_ppm>("drift_uncertainty_ppm",
+                                                "Its uncertainty, in ppm."),
+      Row::of<&ClockFit::round_trip_ns>("round_trip_ns", "Sum of the shortest delays.", Unit::ns),
+      Row::of<[](const ClockFit&) {
+        return std::string_view("the shortest delays of both directions are equal");
+      }>("assumption", "What this assumes.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+const FigureTable& clock_figures() {
+  using Row = FigureOf<ClockFit>;
+  static constexpr Figure kRows[] = {
+      Row::of<[](const ClockFit& clocks) { return !clocks.has_both(); }>(
+          "variation_only", "True if delays are the variation above the shortest."),
+      Row::with_table<[](const ClockFit& clocks) { return clocks.has_both() ? &clocks : nullptr; },
+                      two_clock_figures>()};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+/// Delays, less what was asked for.
+struct DelayFigures {
+  const Delays& delays;
+  double asked = 0;
+
+  template <int permille>
+  [[nodiscard]] std::optional<double> quantile() const {
+    if (delays.count() == 0) return std::nullopt;
+    return static_cast<double>(delays.quantile(permille / 1000.0)) - asked;
+  }
+  [[nodiscard]] std::optional<double> mean() const {
+    if (delays.count() == 0) return std::nullopt;
+    return delays.mean() - asked;
+  }
+  [[nodiscard]] std::optional<std::int64_t> p90() const {
+    if (delays.count() == 0) return std::nullopt;
+    return delays.quantile(0.9);
+  }
+  [[nodiscard]] std::optional<double> jitter() const {
+    if (delays.count() == 0) return std::nullopt;
+    return delays.jitter();
+  }
+  static const FigureTable& figures() {
+    using Row = FigureOf<DelayFigures>;
+    static constexpr Figure kRows[] = {
+        Row::of<&DelayFigures::quantile<0>>("min", "Smallest.", Unit::ns),
+        Row::of<&DelayFigures::mean>("mean", "Mean.", Unit::ns),
+        Row::of<&DelayFigures::quantile<500>>("p50", "Median.", Unit::ns),
+        Row::of<&DelayFigures::quantile<990>>("p99", "99th percentile.", Unit::ns),
+        Row::of<&DelayFigures::quantile<999>>("p999", "99.9th percentile.", Unit::ns),
+        Row::of<&DelayFigures::quantile<1000>>("max", "Largest.", Unit::ns)};
+    static constexpr FigureTable kTable{{}, kRows};
+    return kTable;
+  }
+};
+
+/// All that was measured of delays.
+struct MeasuredDelay {
+  DelayFigures figures_of;
+
+  static const FigureTable& figures() {
+    using Row = FigureOf<MeasuredDelay>;
+    static constexpr Figure kRows[] = {
+        Row::of<[](const MeasuredDelay& d) { return d.figures_of.delays.count(); }>(
+            "count", "Frames measured.", Unit::frames),
+        Row::rows_of<&MeasuredDelay::figures_of>(),
+        Row::of<[](const MeasuredDelay& d) { return d.figures_of.p90(); }>(
+            "p90", "90th percentile.", Unit::ns),
+        Row::of<[](const MeasuredDelay& d) { return d.figures_of.jitter(); }>(
+            "jitter", "Mean variation (RFC 3550).", Unit::ns)};
+    static constexpr FigureTable kTable{{}, kRows};
+    return kTable;
+  }
+};
+
+/// The value of a field; nothing where the frame lacks it.
+template <std::string FieldChange::* value>
+const std::string* field_value(const FieldChange& change) {
+  return (change.*value).empty() ? nullptr : &(change.*value);
+}
+
+const FigureTable& field_change_figures() {
+  using Row = FigureOf<FieldChange>;
+  static constexpr Figure kRows[] = {
+      Row::of<&FieldChange::field>("field", "Name of the field."),
+      Row::of<field_value<&FieldChange::sent>>("sent", "Value that was sent; null without one.")
+          .or_null(),
+      Row::of<field_value<&FieldChange::received>>("received", "Value that came; null without one.")
+          .or_null()};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+struct FieldRow {
+  const FieldChange& change;
+
+  static const FigureTable& figures() {
+    using Row = FigureOf<FieldRow>;
+    static constexpr Figure kRows[] = {
+        Row::with_table<[](const FieldRow& row) -> const auto& { return row.change; },
+                        field_change_figures>()};
+    static constexpr FigureTable kTable{{}, kRows};
+    return kTable;
+  }
+};
+
+struct RewrittenRow {
+  FieldRow field;
+
+  static const FigureTable& figures() {
+    using Row = FigureOf<RewrittenRow>;
+    static constexpr Figure kRows[] = {
+        Row::rows_of<&RewrittenRow::field>(),
+        Row::of<[](const RewrittenRow& row) { return row.field.change.frames; }>("frames",
+                                                                                 "Frames.")};
+    static constexpr FigureTable kTable{{}, kRows};
+    return kTable;
+  }
+};
+
+struct ChangedRow {
+  const FrameChange& change;
+
+  [[nodiscard]] std::vector<FieldRow> fields() const {
+    std::vector<FieldRow> rows;
+    for (const FieldChange& field : change.fields) rows.push_back({field});
+    return rows;
+  }
+  static const FigureTable& figures() {
+    using Row = FigureOf<ChangedRow>;
+    static constexpr Figure kRows[] = {
+        Row::of<[](const ChangedRow& row) { return row.change.frame.sent; }>(
+            "sent", "Number of the frame in the sender's capture."),
+        Row::of<[](const ChangedRow& row) { return row.change.frame.received; }>(
+            "received", "Number of the frame in the receiver's capture."),
+        Row::of<[](const ChangedRow& row) { return row.change.frame.bad_icrc; }>(
+            "bad_icrc", "True if the received ICRC is wrong."),
+        Row::of<&ChangedRow::fields>("fields", "Fields that changed."),
+        Row::of<[](const ChangedRow& row) { return row.change.payload_bytes; }>(
+            "payload_bytes", "Bytes of payload that changed.", Unit::bytes),
+        Row::of<[](const ChangedRow& row) -> const auto& { return row.change.payload; }>(
+            "payload_offsets", "Offsets of the first of them.")};
+    static constexpr FigureTable kTable{{}, kRows};
+    return kTable;
+  }
+};
+
+/// A direction that was seen.
+struct DirectionRow {
+  std::string_view name;
+  const DirectionResult& result;
+  const Changes& changes;
+  const Asked& asked;
+
+  [[nodiscard]] std::optional<bool> within() const {
+    if (!asked.loss) return std::nullopt;
+    return result.loss().contains(*asked.loss);
+  }
+  [[nodiscard]] std::optional<Duration> asked_delay() const {
+    return result.variation_only ? std::nullopt : asked.delay;
+  }
+  [[nodiscard]] MeasuredDelay delay() const { return {{result.delays}}; }
+  [[nodiscard]] std::optional<DelayFigures> delay_error() const {
+    if (!asked_delay()) return std::nullopt;
+    return DelayFigures{result.delays, static_cast<double>(asked_delay()->count())};
+  }
+  [[nodiscard]] std::vector<RewrittenRow> rewritten() const {
+    std::vector<RewrittenRow> rows;
+    for (const FieldChange& change : changes.rewritten) rows.push_back({{change}});
+    return rows;
+  }
+  [[nodiscard]] std::optional<std::vector<ChangedRow>> changed_frames() const {
+    if (!changes.examined) return std::nullopt;
+    std::vector<ChangedRow> rows;
+    for (const FrameChange& change : changes.frames) rows.push_back({change});
+    return rows;
+  }
+  static const FigureTable& figures();
+};
+
+template <auto member>
+const auto& count(const DirectionRow& row) {
+  return row.result.*member;
+}
+
+const FigureTable& DirectionRow::figures() {
+  using Result = DirectionResult;
+  using Row = FigureOf<DirectionRow>;
+  static constexpr Figure kRows[] = {
+      Row::of<&DirectionRow::name>("direction", "Direction.").among(kWays),
+      Row::of<count<&Result::sent>>("sent", "Frames sent.", Unit::frames),
+      Row::of<count<&Result::received>>("received", "Frames received.", Unit::frames),
+      Row::of<count<&Result::lost>>("lost", "Frames lost.", Unit::frames),
+      Row::of<[](const DirectionRow& row) { return row.result.loss().value; }>(
+          "loss", "Their share, 0 to 1."),
+      Row::of<[](const DirectionRow& row) { return row.result.loss().low; }>(
+          "loss_low", "Lower end of the 95 % confidence interval."),
+      Row::of<[](const DirectionRow& row) { return row.result.loss().high; }>("loss_high",
+                                                                              "Upper end of it."),
+      Row::of<[](const DirectionRow& row) { return row.asked.loss; }>("asked_loss",
+                                                                      "Loss asked for, 0 to 1."),
+      Row::of<&DirectionRow::within>("asked_loss_within", "True if it lies within the interval."),
+      Row::of<count<&Result::changed>>("changed", "Frames changed on the way.", Unit::frames),
+      Row::of<count<&Result::invented>>("invented", "Frames that nobody sent.", Unit::frames),
+      Row::of<count<&Result::damaged>>("damaged", "Frames among these with a bad ICRC.",
+                                       Unit::frames),
+      Row::of<count<&Result::duplicated>>("duplicated", "Frames that came more than once.",
+                                          Unit::frames),
+      Row::of<count<&Result::reordered>>("reordered", "Frames that came after a newer one.",
+                                         Unit::frames),
+      Row::of<count<&Result::ce>>("ce", "Frames received with Congestion Experienced.",
+                                  Unit::frames),
+      Row::of<count<&Result::marked>>("marked", "Frames marked on the way.", Unit::frames),
+      Row::of<count<&Result::ambiguous>>("ambiguous", "Frames of which equal ones exist.",
+                                         Unit::frames),
+      Row::of<&DirectionRow::delay>("delay_ns", "One-way delay.", Unit::ns),
+      Row::of<&DirectionRow::asked_delay>("asked_delay_ns", "Delay asked for.", Unit::ns),
+      Row::of<&DirectionRow::delay_error>("delay_error_ns", "Measured minus asked delay.",
+                                          Unit::ns),
+      Row::of<&DirectionRow::rewritten>("rewritten", "Fields that the path rewrites."),
+      Row::of<&DirectionRow::changed_frames>("changed_frames",
+                                             "Frames that changed, at most the first of them.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+std::vector<DirectionRow> seen_directions(const CompareReport& report) {
+  std::vector<DirectionRow> rows;
+  const Comparison& found = report.comparison;
+  if (found.near_to_far.seen())
+    rows.push_back({kWays[0], found.near_to_far, report.there, report.asked});
+  if (found.far_to_near.seen())
+    rows.push_back({kWays[1], found.far_to_near, report.back, report.asked});
+  return rows;
+}
+
+std::optional<std::string_view> way_of(const Judgement& judgement) {
+  if (judgement.direction.empty()) return std::nullopt;
+  return kWays[judgement.direction == "near > far" ? 0 : 1];
+}
+
+const FigureTable& ledger_figures() {
+  using Row = FigureOf<LedgerFindings>;
+  static constexpr Figure kRows[] = {
+      Row::of<&LedgerFindings::differences>("differences", "Differences between the captures."),
+      Row::of<&LedgerFindings::records>("records", "Records of the ledger."),
+      Row::of<&LedgerFindings::others>("records_of_other_frames",
+                                       "Records of frames that the captures lack."),
+      Row::of<&LedgerFindings::differences_unexplained>("differences_unexplained",
+                                                        "Differences without a record."),
+      Row::of<&LedgerFindings::records_unexplained>("records_unexplained",
+                                                    "Records without a difference."),
+      Row::of<&LedgerFindings::difference_texts>("unexplained_differences",
+                                                 "Sentences about them."),
+      Row::of<&LedgerFindings::record_texts>("unexplained_records", "Sentences about them.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+const LedgerFindings* found_there(const CompareReport& report) {
+  return report.ledger_there ? &*report.ledger_there : nullptr;
+}
+const LedgerFindings* found_back(const CompareReport& report) {
+  return report.ledger_back ? &*report.ledger_back : nullptr;
+}
+
+const FigureTable& ledger_directions() {
+  using Row = FigureOf<CompareReport>;
+  static constexpr Figure kRows[] = {
+      Row::with_table<found_there, ledger_figures>("near_to_far", "From near to far."),
+      Row::with_table<found_back, ledger_figures>("far_to_near", "From far to near.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+}  // namespace
+
+const FigureTable& Judgement::figures() {
+  using Row = FigureOf<Judgement>;
+  static constexpr Figure kRows[] = {
+      Row::of<way_of>("direction", "Direction, of a metric; absent where none was seen.")
+          .among(kWays),
+      Row::of<[](const Judgement& j) -> const auto& { return j.expectation->limit.text; }>(
+          "expected", "The expectation."),
+      Row::of<[](const Judgement& j) { return std::optional(j.expectation->metric->name); }>(
+          "metric", "Its metric."),
+      Row::of<&Judgement::value>("measured", "Measured value; null without one.").or_null(),
+      Row::of<&Judgement::holds>("holds", "True if it holds."),
+      // app::Expectations adds those that name a figure.
+      Row::of<[](const Judgement&) { return std::string_view(); }>("figure", "Path of its figure.")
+          .if_any(),
+      Row::of<[](const Judgement&) { return std::string_view(); }>("error",
+                                                                   "Why it cannot be judged.")
+          .if_any()};
+  static constexpr FigureTable kTable{"An expectation, judged.", kRows};
+  return kTable;
+}
+
+const FigureTable& CompareReport::figures() {
+  using Row = FigureOf<CompareReport>;
+  static constexpr Figure kRows[] = {
+      Row::with_table<&CompareReport::near, point_figures>("near", "The near capture."),
+      Row::with_table<&CompareReport::far, point_figures>("far", "The far capture."),
+      Row::with_table<&CompareReport::rule, rule_figures>("matched", "How frames were recognised."),
+      Row::of<[](const CompareReport& r) { return r.comparison.matching.one_way; }>(
+          "one_way", "True if all frames go one way."),
+      Row::with_table<[](const CompareReport& r) {
+        return r.comparison.clocks ? &*r.comparison.clocks : nullptr;
+      },
+                      clock_figures>("clocks", "Relation of two clocks."),
+      Row::of<seen_directions>("directions", "Both directions."),
+      Row::of<[](const CompareReport& r) { return r.comparison.forgotten_flows; }>(
+          "forgotten_flows", "Flows beyond --max-flows.")
+          .if_any(),
+      Row::of<&CompareReport::judgements>("expectations", "Judgement of --expect.").if_any(),
+      Row::with_table<[](const CompareReport& r) {
+        return r.ledger_there || r.ledger_back ? &r : nullptr;
+      },
+                      ledger_directions>("ledger", "Comparison with a ledger."),
+      Row::of<[](const CompareReport&) {
+        return std::string_view("loss of the capturing looks like loss of the path");
+      }>("note", "A reservation.")};
+  static constexpr FigureTable kTable{"Two captures of the same traffic, compared.", kRows};
+  return kTable;
+}
+
+}  // namespace lw::dissect

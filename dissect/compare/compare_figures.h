@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/time.h"
+#include "dissect/compare/changes.h"
+#include "dissect/compare/expectation.h"
+#include "dissect/compare/ledger_check.h"
+
+namespace lw::dissect {
+
+/// Delay and loss that a user expects of the path.
+struct Asked {
+  std::optional<Duration> delay;
+  std::optional<double> loss;  // a probability
+};
+
+/// Results of compare.
+struct CompareReport {
+  CapturePoint near = {}, far = {};
+  IdentityRule rule = {};
+  Comparison comparison = {};
+  Changes there = {}, back = {};  // from near to far, and back
+  Asked asked = {};
+  std::vector<Judgement> judgements = {};
+  std::optional<LedgerFindings> ledger_there = {}, ledger_back = {};
+
+  static const FigureTable& figures();
+};
+inline constexpr JsonOutput kComparisonOutput{.name = "comparison",
+                                              .title = "roce-dissect compare --json",
+                                              .figures = &CompareReport::figures};
+
+}  // namespace lw::dissect
