@@ -71,8 +71,6 @@ void audit(DirectionReport& direction) {
 
 namespace {
 
-constexpr std::string_view kSides[] = {"west", "east"};
-
 /// Share of the received frames that rules dropped, or that were lost for lack of a resource;
 /// nothing if no frame was received.
 std::optional<double> loss_share(const DirectionReport& report) {
@@ -175,32 +173,6 @@ const FigureTable& DirectionReport::figures() {
                             "Frames by the delay that was asked for, in ascending order: from, to "
                             "(in ns), frames; only `ctl show`.")};
   static constexpr FigureTable kTable{"One direction of a run.", kRows};
-  return kTable;
-}
-
-const FigureTable& PortReport::figures() {
-  using Row = FigureOf<PortReport>;
-  static constexpr Figure kRows[] = {
-      Row::of<&PortReport::side>("side", "Side of the port.").among(kSides),
-      Row::of<&PortReport::port>("port", "The port, as given."),
-      Row::of<&PortReport::received>("received", "Frames received.", Unit::frames),
-      Row::of<&PortReport::sent>("sent", "Frames sent.", Unit::frames),
-      Row::of<&PortReport::missed>(
-          "missed", "Frames that the device dropped because they were not taken in time.",
-          Unit::frames),
-      Row::of<&PortReport::no_buffer>("no_buffer", "Frames dropped for lack of a receive buffer.",
-                                      Unit::frames),
-      Row::of<&PortReport::errors>("errors", "Frames received with an error.", Unit::frames),
-      Row::of<&PortReport::too_long>("too_long", "Frames longer than a buffer.", Unit::frames),
-      Row::of<&PortReport::unsent_too_long>("unsent_too_long",
-                                            "Frames too long for the egress port.", Unit::frames),
-      Row::of<&PortReport::unsent_dropped>("unsent_dropped", "Frames that the egress port dropped.",
-                                           Unit::frames),
-      Row::of<[](const PortReport& port) { return port.link_losses.count; }>(
-          "link_losses", "Times that the link was lost."),
-      Row::of<[](const PortReport& port) { return port.link_losses.time; }>(
-          "without_link_ns", "Time without a link.", Unit::ns)};
-  static constexpr FigureTable kTable{"A port of a run.", kRows};
   return kTable;
 }
 
