@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tomllib
 import unittest
 
 import longwire_test
@@ -103,6 +104,31 @@ class Perftest(unittest.TestCase):
         run.communicate(timeout=TIMEOUT)
         self.assertEqual(run.returncode, 0)
         self.assertEqual([row['seed'] for row in rows], [1, 2, 3])
+
+    def test_the_published_lines_have_the_parameters_of_the_experiments(self):
+        """perf takes them as they are; only their length is another here."""
+        lines = 0
+        for file in sorted((longwire_test.SOURCE / 'profiles' / 'experiments').glob('*.toml')):
+            experiment = tomllib.loads(file.read_text(encoding='utf-8'))
+            for premise in experiment.get('premise', ()):
+                if not premise['parameter'].startswith('command'):
+                    continue
+                lines += 1
+                line = re.sub(r' -n \d+', '', premise['value']).replace(' -a', ' -s 64k') + ' -n 100'
+                done = perf(*line.split(), '--out_json', before=('--sim', '--path', 'apn-380km'))
+                self.assertEqual(done.returncode, 0, done.stderr)
+                ran, operation = json.loads(done.stdout), line.split('_')[1]
+                scenario = next(each['set'] for each in experiment['scenario']
+                                if operation in each['set']['op'])
+                self.assertEqual(ran['qps'], scenario.get('qps', 1))
+                depths = scenario['tx_depth']
+                self.assertIn(ran['tx_depth'], depths if isinstance(depths, list) else [depths])
+                length = re.search(r'-n (\d+)', premise['value'])
+                if length:
+                    full = next(each['full'] for each in experiment['scenario']
+                                if operation in each['set']['op'])
+                    self.assertEqual(int(length[1]), full['iterations'])
+        self.assertEqual(lines, 3)
 
     def test_what_is_not_there_is_refused(self):
         for line, why in (('ib_write_bw --reversed', 'from the client to the server'),
