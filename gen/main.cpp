@@ -12,6 +12,7 @@ namespace {
 /// The command line with a line or options of perftest in it translated.
 lw::Result<std::vector<std::string>> words_of(int argc, char** argv) {
   std::vector<std::string> words(argv, argv + argc);
+  if (argc >= 2 && words[1] == "respond") return lw::gen::perftest::expand_server(words);
   if (argc < 2 || words[1] != "perf") return words;
   return lw::gen::perftest::expand(words, lw::gen::perf_command().options);
 }

@@ -18,11 +18,13 @@ namespace {
 
 constexpr const char* kRespondExamples = R"(roce-gen respond --port memif:/tmp/lw.sock,server
 roce-gen respond --port eth1 --address 192.0.2.2 --mac 02:00:00:00:00:02 --sessions 1 --json
+roce-gen respond --port eth1 --address 192.0.2.2 -- ib_write_bw -d mlx5_0 -p 18515
 roce-gen respond --port eth1 --address 192.0.2.2 --cm 7174    (there: rping -c -a 192.0.2.2))";
 
 constexpr const char* kRespondNotes =
     R"(Prints "ready" on stderr once the port's link is up. The other side is `roce-gen perf --port`.
-DCQCN's options are those of this side's NIC; they apply when perf has --rate-control dcqcn.)";
+DCQCN's options are those of this side's NIC; they apply when perf has --rate-control dcqcn. The
+line of a server of perftest may follow --: its port counts, all else is in the client's line.)";
 
 /// Long enough for a person to start the other side.
 constexpr Duration kRespondLinkTimeout = std::chrono::hours(1);

@@ -255,6 +255,15 @@ class OverOneWire(Endpoints):
         self.assertGreater(ran['bw_peak_gbps'], 0)
 
     @real_time
+    def test_a_pair_of_lines_of_perftest(self):
+        west, east = self.wire()
+        line = ('--', 'ib_send_bw', '-d', 'mlx5_2', '-p', '18600', '-q', '2', '-n', '100', '-R')
+        there = self.start(GEN, 'respond', '--port', east, '--sessions', '1', *line)
+        client = self.start(GEN, 'perf', '--port', west, *line, '198.18.0.2')
+        self.finish(client)
+        self.assertIn('2 connections: 200 messages checked, 0 wrong', self.finish(there))
+
+    @real_time
     def test_one_responder_serves_one_after_another(self):
         west, east = self.wire()
         there = self.start(GEN, 'respond', '--port', east, '--sessions', '2', '--json')

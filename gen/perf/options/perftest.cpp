@@ -143,6 +143,8 @@ constexpr auto kPrograms = std::to_array<Program>({
     {"ib_read_lat", "read", true, "2", "1000"},
     {"ib_atomic_lat", "atomic", true, "8", "1000"},
 });
+constexpr std::string_view kExpectedLine =
+    "expected a line of perftest behind --, such as ib_write_bw -q 4";
 /// Stands for a line without a program's name: nothing is left out of it.
 constexpr Program kAnyProgram{"roce-gen perf", "send", false, "", ""};
 constexpr std::string_view kTimeout = "14", kReads = "16";
@@ -274,6 +276,21 @@ class Writer {
     add_rate();
     if (!line_.server.empty()) add_server();
     if (!error_.empty()) return fail(error_);
+    return std::move(result_);
+  }
+  /// Writes a server's line: its port. The client's parameters apply to both sides.
+  Result<Translation> write_server() {
+    if (!line_.server.empty())
+      return fail(fmt::format("a server's line names no server, found \"{}\"", line_.server));
+    std::string others;
+    for (const Given& given : line_.given) {
+      if (given.option->name == "port") {
+        add("--service", given.value);
+      } else {
+        others += (others.empty() ? "" : ", ") + written(*given.option);
+      }
+    }
+    if (!others.empty()) note(fmt::format("ignored, as the client's line decides: {}", others));
     return std::move(result_);
   }
   /// Writes the options alone, without operation and defaults.
@@ -456,7 +473,7 @@ std::string_view word_of(Treatment treatment) noexcept {
 std::span<const Option> options() noexcept { return kOptions; }
 
 Result<Translation> translate(std::span<const std::string> line, bool simulated) {
-  if (line.empty()) return fail("expected a line of perftest behind --, such as ib_write_bw -q 4");
+  if (line.empty()) return fail(std::string(kExpectedLine));
   const auto read = Reader(line).read();
   if (!read) return std::unexpected(read.error());
   return Writer(*read, simulated).write();
@@ -498,6 +515,30 @@ Result<Translation> translate_options(std::span<const std::string> line, bool si
 
 }  // namespace
 
+namespace {
+
+/// Prints the notes, and adds the words of the translation.
+std::vector<std::string> joined(std::vector<std::string> words, const Translation& translation) {
+  for (const std::string& note : translation.notes) fmt::print(stderr, "perftest: {}\n", note);
+  words.insert(words.end(), translation.words.begin(), translation.words.end());
+  return words;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> expand_server(std::span<const std::string> words) {
+  const auto dashes = std::ranges::find(words, "--");
+  std::vector<std::string> own(words.begin(), dashes);
+  if (dashes == words.end()) return own;
+  const std::vector<std::string> line(dashes + 1, words.end());
+  if (line.empty()) return fail(std::string(kExpectedLine));
+  const auto read = Reader(line).read();
+  if (!read) return std::unexpected(read.error());
+  const auto translation = Writer(*read, false).write_server();
+  if (!translation) return std::unexpected(translation.error());
+  return joined(std::move(own), *translation);
+}
+
 Result<std::vector<std::string>> expand(std::span<const std::string> words,
                                         const app::Options& own) {
   const auto dashes = std::ranges::find(words, "--");
@@ -508,9 +549,7 @@ Result<std::vector<std::string>> expand(std::span<const std::string> words,
       whole ? std::vector<std::string>(dashes + 1, words.end()) : take_foreign(all, own);
   auto translation = whole ? translate(line, simulated) : translate_options(line, simulated);
   if (!translation) return std::unexpected(translation.error());
-  for (const std::string& note : translation->notes) fmt::print(stderr, "perftest: {}\n", note);
-  all.insert(all.end(), translation->words.begin(), translation->words.end());
-  return all;
+  return joined(std::move(all), *translation);
 }
 
 std::string manual_table() {

@@ -49,6 +49,10 @@ Result<Translation> translate(std::span<const std::string> line, bool simulated)
 Result<std::vector<std::string>> expand(std::span<const std::string> words,
                                         const app::Options& own);
 
+/// As expand() for `roce-gen respond` and a server's line: its port (-p) counts, all other options
+/// are those of the client's line. Error (usage): the line names a server.
+Result<std::vector<std::string>> expand_server(std::span<const std::string> words);
+
 /// The table of options as Markdown, for the manual.
 std::string manual_table();
 

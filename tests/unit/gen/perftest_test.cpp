@@ -91,6 +91,19 @@ TEST(Perftest, OptionsWithoutALineAreTakenToo) {
   EXPECT_THAT(expanded("roce-gen perf --iters"), HasSubstr("expected a value"));
 }
 
+TEST(Perftest, AServersLineHasItsPort) {
+  const auto served = [](std::vector<std::string> words) {
+    const auto all = expand_server(words);
+    return all ? fmt::format("{}", fmt::join(*all, " ")) : "refused: " + all.error().message;
+  };
+  EXPECT_EQ(served({"respond", "--port", "x", "--", "ib_write_bw", "-p", "7", "-q4", "-b"}),
+            "respond --port x --service 7");
+  EXPECT_EQ(served({"respond", "--port", "x"}), "respond --port x");
+  EXPECT_THAT(served({"respond", "--", "ib_write_bw", "host"}), HasSubstr("names no server"));
+  EXPECT_THAT(served({"respond", "--"}), HasSubstr("expected a line"));
+  EXPECT_THAT(served({"respond", "--", "ib_write_bw", "--what"}), HasSubstr("no such option"));
+}
+
 TEST(Perftest, DefaultsAreThoseOfPerftest) {
   EXPECT_EQ(translated("ib_write_bw -D 10"), "--duration 10 --op write --margin 2 --timeout 14");
   EXPECT_EQ(translated("ib_write_bw"), "--op write --timeout 14 --iterations 5000");
