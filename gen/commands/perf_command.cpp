@@ -535,7 +535,7 @@ void add_output_options(app::Options& list, PerfCommand& options) {
            "writes buffers.csv and buffers.svg");
   options.expectations.add_options(list);
   options.html.add_option(list);
-  list.add_flag("--json", options.json, "print one line of JSON per size");
+  list.add_flag("-J,--json", options.json, "print one line of JSON per size");
   list.add_flag("--live", options.live, report::kLiveHelp);
 }
 

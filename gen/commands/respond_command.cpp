@@ -172,7 +172,7 @@ app::Command respond_command() {
            "end after this number of sessions; 0: on a signal");
   list.add("--pcap", app::text(options->endpoint.pcap), "FILE",
            "capture file of what passes the port");
-  list.add_flag("--json", options->json, "print one line of JSON per session");
+  list.add_flag("-J,--json", options->json, "print one line of JSON per session");
   add_dcqcn_options(list, options->dcqcn);
   return command;
 }

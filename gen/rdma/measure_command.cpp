@@ -349,7 +349,7 @@ void add_verbs_options(app::Options& list, MeasureCommand& command) {
         .defaults_to("the messages in flight; with receives twice as many");
   }
   list.add_flag("--no-check", command.no_check, "do not fill and check messages");
-  list.add_flag("--json", command.json, "print one line of JSON per size");
+  list.add_flag("-J,--json", command.json, "print one line of JSON per size");
 }
 
 void add_sweep_options(app::Options& list, MeasureCommand& command) {

@@ -91,6 +91,19 @@ class Perftest(unittest.TestCase):
         self.assertEqual((ran['iterations'], ran['qps'], ran['timeout']), (2000, 2, 18))
         self.assertIn('-R, --rdma_cm is ignored', done.stderr)
 
+    def test_roce_endpoint_takes_lines_and_options_too(self):
+        """Up to the device, which is not there."""
+        endpoint = longwire_test.program('roce-endpoint')
+        for command, words, code, why in (
+                ('bw', '-- ib_write_bw -d none0 -x 3 -q 4 -t 64 -R 127.0.0.1', 3, 'no RDMA device "none0"'),
+                ('bw', '--connect 127.0.0.1 -d none0 --iters=5 -F', 3, 'no RDMA device "none0"'),
+                ('lat', '-- ib_write_bw 127.0.0.1', 2, 'roce-endpoint lat is not its command'),
+                ('bw', '-- ib_write_bw -b 127.0.0.1', 2, 'no messages of its own')):
+            done = subprocess.run([endpoint, command, '--token', 'T', *words.split()],
+                                  capture_output=True, text=True, timeout=TIMEOUT, check=False)
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertIn(why, done.stderr)
+
     def test_a_limit_below_which_the_run_fails(self):
         for limit, code in (('10', 0), ('99', 1)):
             done = perf('ib_write_bw', '-n', '1000', '-w', limit, '--report_gbits')

@@ -263,10 +263,33 @@ std::string lower(std::string text) {
   return text;
 }
 
+/// An option that roce-endpoint takes in its own way: its name there and, of a flag, its value.
+/// Without a name it is refused.
+struct DeviceOption {
+  std::string_view name, ours, value, remark;
+};
+constexpr std::string_view kPassive = "the server of roce-endpoint sends no messages of its own";
+constexpr std::string_view kJudge = "roce-endpoint judges no figure: take them from --json";
+constexpr std::string_view kUnpaced = "roce-endpoint does not limit the rate of a device";
+constexpr auto kOfDevice = std::to_array<DeviceOption>({
+    {"ib-dev", "--device", "", ""},
+    {"gid-index", "--gid", "", ""},
+    {"tx-depth", "--buffers", "", ""},
+    {"events", "--poll", "event", ""},
+    {"bidirectional", "", "", kPassive},
+    {"margin", "", "", "roce-endpoint averages the whole run"},
+    {"run_infinitely", "", "", "roce-endpoint measures once: give a long -D"},
+    {"limit_bw", "", "", kJudge},
+    {"limit_msgrate", "", "", kJudge},
+    {"rate_limit", "", "", kUnpaced},
+    {"rate_units", "", "", kUnpaced},
+});
+
 /// Writes the options of roce-gen for a line.
 class Writer {
  public:
-  Writer(const Line& line, bool simulated) : line_(line), simulated_(simulated) {}
+  Writer(const Line& line, Run run)
+      : line_(line), simulated_(run == Run::simulated), device_(run == Run::device) {}
 
   Result<Translation> write() {
     for (const Given& given : line_.given)
@@ -311,6 +334,10 @@ class Writer {
 
   Result<void> take(const Given& given) {
     const Option& option = *given.option;
+    if (device_) {
+      const auto own = std::ranges::find(kOfDevice, option.name, &DeviceOption::name);
+      if (own != kOfDevice.end()) return take_of_device(given, *own);
+    }
     switch (option.treatment) {
       case Treatment::refused:
         return fail(fmt::format("{}: {}", written(option), option.remark));
@@ -323,6 +350,13 @@ class Writer {
     return {};
   }
 
+  /// An option that means something else to a device than to a port.
+  Result<void> take_of_device(const Given& given, const DeviceOption& own) {
+    if (own.ours.empty()) return fail(fmt::format("{}: {}", written(*given.option), own.remark));
+    add(own.ours, own.value.empty() ? std::string_view(given.value) : own.value);
+    return {};
+  }
+
   Result<void> take_same(const Given& given) {
     const std::string_view name = given.option->name;
     if (name == "atomic_type" || name == "rate_limit" || name == "rate_units") return {};
@@ -332,6 +366,7 @@ class Writer {
       return fail("--run_infinitely: goes with a _bw");
     if (name == "limit_bw" || name == "limit_msgrate") return take_limit(given);
     if (name == "connection") return take_connection(lower(given.value));
+    if (name == "port" && device_) return {};  // goes with the server's name
     if (name == "port" && simulated_) return ignore(given, "a simulated run has no server");
     if (name == "rx-depth") return take_receives(given);
     if (name == "out_json_file" && line_.value("out_json") != nullptr) return {};
@@ -389,7 +424,7 @@ class Writer {
       if (type == "cmp_and_swap") operation = "compare-swap";
     }
     add("--op", operation);
-    if (line_.program->latency) add("--pattern", "lat");
+    if (line_.program->latency && !device_) add("--pattern", "lat");
   }
 
   /// Adds perftest's default where ours differs and the line does not say.
@@ -397,13 +432,17 @@ class Writer {
                    std::string_view instead) {
     if (line_.value(name) != nullptr) return;
     add(ours, value);
-    note(fmt::format("{} {}: perftest's default, where roce-gen has {}", ours, value, instead));
+    note(device_ ? fmt::format("{} {}: perftest's default", ours, value)
+                 : fmt::format("{} {}: perftest's default, where roce-gen has {}", ours, value,
+                               instead));
   }
 
   /// The margin that perftest leaves out of a run with -D: a quarter, in whole seconds.
   void add_margin() {
     const std::string* duration = line_.value("duration");
-    if (duration == nullptr || line_.program->latency || line_.value("margin") != nullptr) return;
+    if (device_ || duration == nullptr || line_.program->latency ||
+        line_.value("margin") != nullptr)
+      return;
     unsigned seconds = 0;
     std::from_chars(duration->data(), duration->data() + duration->size(), seconds);
     if (seconds < 4) return;
@@ -445,13 +484,16 @@ class Writer {
   }
 
   void add_server() {
+    const std::string* port = line_.value("port");
+    if (device_)
+      return add("--connect", port == nullptr ? line_.server : line_.server + ":" + *port);
     if (simulated_)
       return note(fmt::format("{} is ignored: no server is simulated by name", line_.server));
     add("--peer", line_.server);
   }
 
   const Line& line_;
-  bool simulated_;
+  bool simulated_, device_;
   Translation result_;
   std::string error_;
 };
@@ -472,11 +514,11 @@ std::string_view word_of(Treatment treatment) noexcept {
 
 std::span<const Option> options() noexcept { return kOptions; }
 
-Result<Translation> translate(std::span<const std::string> line, bool simulated) {
+Result<Translation> translate(std::span<const std::string> line, Run run) {
   if (line.empty()) return fail(std::string(kExpectedLine));
   const auto read = Reader(line).read();
   if (!read) return std::unexpected(read.error());
-  return Writer(*read, simulated).write();
+  return Writer(*read, run).write();
 }
 
 namespace {
@@ -507,10 +549,10 @@ std::vector<std::string> take_foreign(std::vector<std::string>& words, const app
   return line;
 }
 
-Result<Translation> translate_options(std::span<const std::string> line, bool simulated) {
+Result<Translation> translate_options(std::span<const std::string> line, Run run) {
   const auto read = Reader(line).read_as(kAnyProgram);
   if (!read) return std::unexpected(read.error());
-  return Writer(*read, simulated).write_options();
+  return Writer(*read, run).write_options();
 }
 
 }  // namespace
@@ -534,20 +576,37 @@ Result<std::vector<std::string>> expand_server(std::span<const std::string> word
   if (line.empty()) return fail(std::string(kExpectedLine));
   const auto read = Reader(line).read();
   if (!read) return std::unexpected(read.error());
-  const auto translation = Writer(*read, false).write_server();
+  const auto translation = Writer(*read, Run::port).write_server();
   if (!translation) return std::unexpected(translation.error());
   return joined(std::move(own), *translation);
+}
+
+Result<std::vector<std::string>> expand_device(std::span<const std::string> words,
+                                               const app::Options& own) {
+  const auto dashes = std::ranges::find(words, "--");
+  std::vector<std::string> all(words.begin(), dashes);
+  if (dashes == words.end()) {
+    const auto translation = translate_options(take_foreign(all, own), Run::device);
+    if (!translation) return std::unexpected(translation.error());
+    return joined(std::move(all), *translation);
+  }
+  const std::vector<std::string> line(dashes + 1, words.end());
+  const auto translation = translate(line, Run::device);
+  if (!translation) return std::unexpected(translation.error());
+  if (all.size() > 1 && !line.front().ends_with("_" + all[1]))
+    return fail(fmt::format("{}: roce-endpoint {} is not its command", line.front(), all[1]));
+  return joined(std::move(all), *translation);
 }
 
 Result<std::vector<std::string>> expand(std::span<const std::string> words,
                                         const app::Options& own) {
   const auto dashes = std::ranges::find(words, "--");
   std::vector<std::string> all(words.begin(), dashes);
-  const bool simulated = std::ranges::find(all, "--sim") != all.end();
+  const Run run = std::ranges::find(all, "--sim") != all.end() ? Run::simulated : Run::port;
   const bool whole = dashes != words.end();
   const std::vector<std::string> line =
       whole ? std::vector<std::string>(dashes + 1, words.end()) : take_foreign(all, own);
-  auto translation = whole ? translate(line, simulated) : translate_options(line, simulated);
+  auto translation = whole ? translate(line, run) : translate_options(line, run);
   if (!translation) return std::unexpected(translation.error());
   return joined(std::move(all), *translation);
 }

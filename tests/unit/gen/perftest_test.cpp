@@ -16,11 +16,11 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string translated(const std::string& line, bool simulated = true) {
+std::string translated(const std::string& line, Run run = Run::simulated) {
   std::istringstream text(line);
   std::vector<std::string> words;
   for (std::string word; text >> word;) words.push_back(word);
-  const auto translation = translate(words, simulated);
+  const auto translation = translate(words, run);
   if (!translation) return "refused: " + translation.error().message;
   return fmt::format("{}", fmt::join(translation->words, " "));
 }
@@ -35,7 +35,7 @@ TEST(Perftest, OptionsKeepTheirMeaning) {
             "--timeout 14");
   EXPECT_EQ(translated("ib_atomic_bw -A CMP_AND_SWAP -n 7 -u 1 --out_json"),
             "--iterations 7 --timeout 1 --json --op compare-swap");
-  EXPECT_EQ(translated("ib_write_bw -n 7 -u 1 -c UC -p 7 192.0.2.1", false),
+  EXPECT_EQ(translated("ib_write_bw -n 7 -u 1 -c UC -p 7 192.0.2.1", Run::port),
             "--iterations 7 --timeout 1 --transport uc --service 7 --op write --peer 192.0.2.1");
   EXPECT_EQ(translated("ib_write_bw -n 7 -u 1 --rate_limit 10 --rate_units g"),
             "--iterations 7 --timeout 1 --op write --rate-control fixed --qp-rate 10Gb/s");
@@ -89,6 +89,20 @@ TEST(Perftest, OptionsWithoutALineAreTakenToo) {
   EXPECT_EQ(expanded("roce-gen perf --help"), "roce-gen perf --help");
   EXPECT_THAT(expanded("roce-gen perf --tos 3"), HasSubstr("refused: -T, --tos"));
   EXPECT_THAT(expanded("roce-gen perf --iters"), HasSubstr("expected a value"));
+}
+
+TEST(Perftest, ADeviceHasItsOwnOptions) {
+  EXPECT_EQ(translated("ib_write_bw -d mlx5_0 -x 3 -t 64 -q 4 -n 7 -u 1 -e -p 7 host", Run::device),
+            "--device mlx5_0 --gid 3 --buffers 64 --qps 4 --iterations 7 --timeout 1 --poll event "
+            "--op write --connect host:7");
+  EXPECT_EQ(translated("ib_send_lat -n 7 -s 2 -u 1 host", Run::device),
+            "--iterations 7 --size 2 --timeout 1 --op send --connect host");
+  EXPECT_THAT(translated("ib_write_bw -b", Run::device), HasSubstr("no messages of its own"));
+  EXPECT_THAT(translated("ib_write_bw --rate_limit 5", Run::device), HasSubstr("refused: "));
+  const std::vector<std::string> other = {"roce-endpoint", "lat", "--", "ib_write_bw"};
+  const auto refused = expand_device(other, {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "ib_write_bw: roce-endpoint lat is not its command");
 }
 
 TEST(Perftest, AServersLineHasItsPort) {
