@@ -128,7 +128,7 @@ void add_list_options(app::Options& list, ListOptions& options) {
   list.add_flag("--csv", options.csv, "CSV with a header line").excludes("--json");
   list.add("-r", app::repeated(options.input.files), "FILE",
            "as FILE, as tshark has it; may be repeated");
-  list.add("-T", app::choice(options.output, {"text", "fields", "json"}), "FORMAT",
+  list.add("-T", app::choice(options.output, {"text", "fields", "json"}), "STYLE",
            "as tshark: text, one line a frame; fields, those of -e between tabs; json, as --json");
 }
 
