@@ -4,6 +4,7 @@
 
 import json
 import pathlib
+import re
 import subprocess
 import tempfile
 import time
@@ -221,7 +222,7 @@ class Schemas(unittest.TestCase):
             if '--json' in self.help_of(binary, 'ctl') and name == 'impair':
                 offered |= {f'impair ctl {one}' for one, _ in leaves([binary, 'ctl', 'S'], '')}
             offered |= {f'{name} {command}' for command, text in leaves([binary], '')
-                        if ' --json ' in text}
+                        if re.search(r'[ ,]--json ', text)}
         self.assertEqual(offered - self.covered, DEVICE_COMMANDS, 'commands without a test')
         self.assertEqual(output_schemas.OUTPUTS - self.seen, DEVICE_SCHEMAS, 'schemas without use')
 
