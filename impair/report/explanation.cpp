@@ -123,8 +123,9 @@ void words(Of<emulator::Rewrite> /*stage*/, const RuleConfig& rule, Statements& 
 
 void words(Of<emulator::Slot> /*stage*/, const RuleConfig& rule, Statements& out) {
   const emulator::SlotConfig& slot = *rule.slot;
-  std::string text = fmt::format("Let frames go on in slots only, {} to {} apart",
-                                 format_duration(slot.least), format_duration(slot.most));
+  std::string text = "Let frames go on in slots only, ";
+  if (slot.least < slot.most) text += format_duration(slot.least) + " to ";
+  text += format_duration(slot.most) + " apart";
   if (slot.frames > 0)
     text += fmt::format(", at most {} in each", plural(slot.frames, "frame", "frames"));
   if (slot.bytes > 0) text += fmt::format(", none more once {} have gone", amount(slot.bytes));

@@ -35,7 +35,7 @@ bool only_delays(const RuleConfig& rule) {
 
 bool draws(const RuleConfig& rule) noexcept {
   return emulator::loses(rule.loss) || rule.corrupt || rule.duplicate || rule.mark || rule.jitter ||
-         rule.trace || rule.reorder;
+         rule.trace || rule.reorder || (rule.slot && rule.slot->least < rule.slot->most);
 }
 
 /// Probability that at least one of two independent events happens.
