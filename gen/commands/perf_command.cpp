@@ -208,7 +208,7 @@ Result<void> check_device(const Given& given, const PerfCommand& options) {
 Result<void> check_both(const PerfCommand& options) {
   if (!options.options.config.both) return {};
   if (options.peer.device())
-    return refuse("--bidirectional", "goes with --peer IP: roce-endpoint sends nothing by itself");
+    return refuse("--bidirectional", "goes with --peer IP: roce-endpoint only answers");
   if (options.options.config.qp.transport != wire::Transport::rc)
     return refuse("--bidirectional", "goes with --transport rc");
   if (options.options.operation != "write" && options.options.operation != "send")

@@ -24,13 +24,13 @@ void Link<Handle, Frames>::depart_due(Instant now) noexcept {
 template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::depart_from(Rule& rule, Instant last, Instant now) noexcept {
   Ring<Entry>& waiting = waiting_[rule.index()];
+  const bool opens = rule.acts_on_leaving();
+  roce::Envelope envelope{};
   for (; !waiting.empty() && rule.next_departure() <= last; waiting.pop(), --waiting_frames_) {
     const Instant at = std::min(rule.next_departure(), now);
     Entry entry = waiting.front();
     Transit& transit = entry.transit();
-    roce::Envelope envelope{};
-    if (rule.acts_on_leaving())
-      envelope = roce::open_envelope(frames_.writable(entry.handle), transit.byte_count());
+    if (opens) envelope = roce::open_envelope(frames_.writable(entry.handle), transit.byte_count());
     const Decision decision = rule.depart(number_of(transit), transit.copy, transit.in(), envelope);
     if (decision.mark) [[unlikely]]
       roce::set_congestion_experienced(frames_.writable(entry.handle), envelope);

@@ -17,8 +17,9 @@ inline std::optional<std::uint8_t> ecn_of(const Envelope& envelope) noexcept {
 }
 
 /// Sets those bits of a frame's DSCP and ECN (IPv4's TOS, IPv6's traffic class) that `mask` has to
-/// those of `value`, and updates IPv4's checksum (RFC 1624). `frame` holds the envelope's bytes;
-/// one that is shorter, or without an IP header, stays as it is. The ICRC doesn't cover the field.
+/// those of `value`, and updates IPv4's checksum (RFC 1624). `frame` holds the envelope's bytes. A
+/// shorter frame, and a frame without an IP header, stay as they are. The ICRC doesn't cover the
+/// field.
 void set_traffic_class(wire::MutableBytes frame, const Envelope& envelope, std::uint8_t mask,
                        std::uint8_t value) noexcept;
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -224,13 +223,22 @@ Jitter::Jitter(const JitterConfig& config, Chance chance) : chance_(chance) {
   }
 }
 
+namespace {
+
+/// The rows of a file of delays, at most kMostBins, without a heading.
+Parsed<std::vector<CsvRow>> rows_of_delays(std::string_view csv) {
+  auto rows = csv_rows(csv, kMostBins + 1);  // and the heading
+  if (rows && !rows->empty() && is_heading(rows->front())) rows->erase(rows->begin());
+  return rows;
+}
+
+}  // namespace
+
 Parsed<BinnedDelay> parse_delay_histogram(std::string_view csv) {
   BinnedDelay delay;
-  bool first = true;
-  const auto rows = csv_rows(csv, kMostBins + 1);  // and the heading
+  const auto rows = rows_of_delays(csv);
   if (!rows) return std::unexpected(rows.error());
   for (const CsvRow& row : *rows) {
-    if (std::exchange(first, false) && is_heading(row)) continue;
     if (row.fields.size() != 3)
       return at_line(row.line,
                      fmt::format("expected low,high,weight, found {} fields", row.fields.size()));
@@ -253,11 +261,9 @@ Parsed<BinnedDelay> parse_delay_histogram(std::string_view csv) {
 
 Parsed<BinnedDelay> parse_delay_values(std::string_view csv) {
   BinnedDelay delay;
-  bool first = true;
-  const auto rows = csv_rows(csv, kMostBins + 1);  // and the heading
+  const auto rows = rows_of_delays(csv);
   if (!rows) return std::unexpected(rows.error());
   for (const CsvRow& row : *rows) {
-    if (std::exchange(first, false) && is_heading(row)) continue;
     if (row.fields.size() != 1)
       return at_line(row.line,
                      fmt::format("expected one time, found {} fields", row.fields.size()));

@@ -92,6 +92,8 @@ bool Mark::acts_on_leaving(const RuleConfig& rule) noexcept {
 }
 
 void Mark::leave(Passage& p, Stats& stats, const roce::Envelope& envelope) const noexcept {
+  // A frame that came before a change asked for marks here may be where it cannot be changed.
+  if (envelope.bytes.empty()) return;
   const std::uint64_t behind = p.queue->occupancy_at(p.at);
   count(*marker_.red(), behind, stats.red);
   ++stats.judged_leaving;

@@ -2,6 +2,7 @@
 #include "emulator/stats/audit.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -146,13 +147,15 @@ RuleStats stats_of_load(const RuleConfig& config, std::uint64_t frames = 100'000
 /// The same load, of frames that wait in the queue until they leave it.
 RuleStats stats_of_waiting(const RuleConfig& config, std::uint64_t frames = 100'000) {
   Rule rule = test::rule_of(config);
+  static constexpr std::array<std::byte, 60> kBytes{};
+  const roce::Envelope envelope = roce::open_envelope(kBytes);
   std::uint64_t left = 0;
   const auto came = [](std::uint64_t i) {
     return instant_from_ns(static_cast<std::int64_t>(i) * 1000);
   };
   for (std::uint64_t i = 0; i < frames; ++i) {
     for (; rule.next_departure() <= came(i); ++left)
-      (void)rule.depart(left, 0, came(left), roce::Envelope{});
+      (void)rule.depart(left, 0, came(left), envelope);
     if (rule.decide(test::bare_arrival(i, came(i), 1000)).action != Action::wait) break;
   }
   return rule.stats();
