@@ -6,7 +6,7 @@ import csv
 import subprocess
 
 from endpoints import GEN, TIMEOUT, Endpoints
-from longwire_test import main, real_time
+from longwire_test import main
 
 # Three packets are marked on the way, the second when a window that had left before is through.
 CONGESTED = '''[[rule]]
@@ -64,7 +64,6 @@ class Dcqcn(Endpoints):
         self.assertLessEqual(min(told), 0.55 * QP_RATE)
         self.assertGreater(told[-1], 1.5 * min(told))
 
-    @real_time
     def test_marked_writes_slow_the_sender_and_it_recovers(self):
         pcap, series = self.folder / 'c.pcapng', self.folder / 's.csv'
         with self.box('there', CONGESTED.format(direction='west-to-east')) as (west, east):
@@ -74,7 +73,6 @@ class Dcqcn(Endpoints):
         self.assertEqual(said['cnps'], ran['cnps'])
         self.check(ran, pcap, series, '198.18.0.1', '198.18.0.2', (6, 7, 8))
 
-    @real_time
     def test_marked_answers_to_reads_slow_the_responder(self):
         pcap = self.folder / 'r.pcapng'
         with self.box('back', CONGESTED.format(direction='east-to-west')
@@ -85,7 +83,6 @@ class Dcqcn(Endpoints):
         self.assertEqual(said['cnps'], 0)
         self.check(ran, pcap, None, '198.18.0.2', '198.18.0.1', (13, 14, 15))
 
-    @real_time
     def test_without_it_nobody_answers_marks(self):
         with self.box('there', CONGESTED.format(direction='west-to-east')) as (west, east):
             [ran], said = self.perf(west, east, '--op', 'write', '-s', '65536', '-n', '50')
@@ -94,7 +91,6 @@ class Dcqcn(Endpoints):
 
 class Fixed(Endpoints):
 
-    @real_time
     def test_a_rate_is_kept_whoever_sends(self):
         """What a nap misses is made up for, up to 10 ms of it. A machine that keeps a process
         waiting for longer costs it more, so here the rate is reached in the best tenth of a run, and
@@ -131,7 +127,6 @@ class Fixed(Endpoints):
             self.assertEqual(done.returncode, 2, words)
             self.assertIn(why, done.stderr)
 
-    @real_time
     def test_a_port_without_a_rate_wants_one(self):
         west, east = self.wire()
         there = self.start(GEN, 'respond', '--port', east)

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from endpoints import GEN, TIMEOUT, Endpoints
-from longwire_test import SOURCE, main, program, real_time
+from longwire_test import SOURCE, main, program
 
 DISSECT = program('roce-dissect')
 
@@ -38,7 +38,6 @@ class ThroughARoughPath(Endpoints):
         self.assertGreater(ran['bad_icrc'] + said['bad_icrc'], 0)  # damage is seen, not delivered
         return ran, said
 
-    @real_time
     def test_writes_arrive_byte_by_byte(self):
         ran, said = self.check('--op', 'write', '-s', '20000', '-q', '3', '-n', '200',
                                '-t', '8', messages=600)
@@ -46,7 +45,6 @@ class ThroughARoughPath(Endpoints):
         self.assertGreater(ran['retransmitted'], 0)
         self.assertGreater(said['out_of_sequence'], 0)
 
-    @real_time
     def test_selective_repeat_sends_less_again(self):
         """One packet for each that was lost, in place of all behind it too."""
         again = [self.check('--op', 'write', '-s', '65536', '-n', '100', '-t', '8', *how,
@@ -55,13 +53,11 @@ class ThroughARoughPath(Endpoints):
         print(f'# sent again: {again[0]} by go-back-N, {again[1]} by selective repeat')
         self.assertLess(again[1], again[0] / 2)
 
-    @real_time
     def test_sends_with_immediates_find_their_receives(self):
         _, said = self.check('--op', 'send', '--imm', '-s', '9000', '-n', '400', '-t', '8',
                              messages=400)
         self.assertEqual((said['checked'], said['bytes']), (400, 400 * 9000))
 
-    @real_time
     def test_both_ways_each_side_checks_what_the_other_sends(self):
         for options in (('--op', 'write', '-s', '20000'), ('--op', 'send', '--imm', '-s', '9000'),
                         ('--op', 'write', '-s', '20000', '--selective-repeat')):
@@ -69,14 +65,12 @@ class ThroughARoughPath(Endpoints):
             self.assertEqual(said['checked'], 300)
             self.assertEqual(ran['bw_there_gbps'], ran['bw_back_gbps'])
 
-    @real_time
     def test_reads_bring_what_is_there(self):
         # 67 ms, and eight of them: a busy machine may keep each process waiting for some 50 ms.
         ran, _ = self.check('--op', 'read', '-s', '20000', '-q', '2', '-n', '200', messages=400,
                             timeout=14)
         self.assertGreater(ran['retransmitted'], 0)
 
-    @real_time
     def test_ping_pongs_go_on_after_a_lost_ack(self):
         """The echo may arrive although the message's ACK is lost: the send queue is still full."""
         for operation in ('send', 'write'):
@@ -84,7 +78,6 @@ class ThroughARoughPath(Endpoints):
                                  messages=400)
             self.assertEqual(said['checked'], 400)
 
-    @real_time
     def test_atomics_are_done_once_each(self):
         for operation in ('atomic', 'compare-swap'):
             _, said = self.check('--op', operation, '-q', '2', '-n', '500', messages=1000)
@@ -107,7 +100,6 @@ class Latency(Endpoints):
                 runs.append(ran)
             yield operation, ways, runs
 
-    @real_time
     def test_it_is_the_paths(self):
         """Half a round trip of a SEND or WRITE is one way, a READ both: 1903.5 us each. A machine
         that is busy with something else gives a core back milliseconds late, so a test can hold
@@ -131,7 +123,6 @@ class Latency(Endpoints):
 class OverOneWire(Endpoints):
     """No box between: two processes."""
 
-    @real_time
     def test_what_crosses_is_what_tshark_knows(self):
         for own, peer in (('198.18.0.1', '198.18.0.2'), ('2001:db8::1', '2001:db8::2')):
             pcap = self.folder / 'both.pcapng'
@@ -158,7 +149,6 @@ class OverOneWire(Endpoints):
             self.assertEqual(opcodes.count(8), 3)
             self.assertIn(17, opcodes)             # ACK
 
-    @real_time
     def test_rocev1(self):
         """No frame but those of ARP and neighbour discovery is an IP packet."""
         how = ('--encapsulation', 'rocev1')
@@ -206,7 +196,6 @@ class OverOneWire(Endpoints):
         there.send_signal(signal.SIGTERM)
         self.finish(there)
 
-    @real_time
     def test_ping_and_blast(self):
         west, east = self.wire()
         for options, checked in ((('ping', '--op', 'send', '-s', '1'), 60),
@@ -226,7 +215,6 @@ class OverOneWire(Endpoints):
                 self.assertAlmostEqual(ran['throughput_gbps'], 60 * ran['bytes'] * 8 /
                                        ran['elapsed_usec'] / 1000, delta=1e-6)
 
-    @real_time
     def test_each_ping_of_a_write_is_a_write_and_a_read(self):
         """And it takes what the two take: half of the time there and back, and of the READ's."""
         pcap = self.folder / 'ping.pcapng'
@@ -241,7 +229,6 @@ class OverOneWire(Endpoints):
         # WRITE ONLY, READ REQUEST, READ RESPONSE ONLY
         self.assertEqual(shown.stdout.split(), ['10', '12', '16'] * 40)
 
-    @real_time
     def test_for_so_long(self):
         """Then what is on its way is waited for: what was posted arrives."""
         west, east = self.wire()
@@ -254,7 +241,6 @@ class OverOneWire(Endpoints):
         self.assertLess(ran['elapsed_ns'], 2e9)
         self.assertGreater(ran['bw_peak_gbps'], 0)
 
-    @real_time
     def test_a_pair_of_lines_of_perftest(self):
         west, east = self.wire()
         line = ('--', 'ib_send_bw', '-d', 'mlx5_2', '-p', '18600', '-q', '2', '-n', '100', '-R')
@@ -263,7 +249,6 @@ class OverOneWire(Endpoints):
         self.finish(client)
         self.assertIn('2 connections: 200 messages checked, 0 wrong', self.finish(there))
 
-    @real_time
     def test_one_responder_serves_one_after_another(self):
         west, east = self.wire()
         there = self.start(GEN, 'respond', '--port', east, '--sessions', '2', '--json')
@@ -275,7 +260,6 @@ class OverOneWire(Endpoints):
         self.assertEqual((sent['connections'], sent['checked']), (8, 400))
         self.assertEqual((read['connections'], read['checked']), (8, 0))
 
-    @real_time
     def test_rping_through_a_rough_path(self):
         """rping's protocol of both sides; tests/e2e/rxe has Linux' own rping on either side."""
         with self.box('rough', ROUGH) as (west, east):
@@ -290,7 +274,6 @@ class OverOneWire(Endpoints):
         self.assertEqual(said['bytes'], 2 * 200 * 9000)  # read and written
         self.assertGreater(ran['bad_icrc'] + said['bad_icrc'], 0)
 
-    @real_time
     def test_rping_is_served_where_it_is_wanted(self):
         west, east = self.wire()
         there = self.start(GEN, 'respond', '--port', east, '--cm', '7174')
@@ -301,7 +284,6 @@ class OverOneWire(Endpoints):
         there.send_signal(signal.SIGTERM)
         self.finish(there)
 
-    @real_time
     def test_refusals_say_why(self):
         west, east = self.wire()
         there = self.start(GEN, 'respond', '--port', east, '--memory', '1MiB')
@@ -314,7 +296,6 @@ class OverOneWire(Endpoints):
         there.send_signal(signal.SIGTERM)
         self.finish(there)
 
-    @real_time
     def test_a_signal_ends_the_wait_for_a_connection(self):
         """The responder answers pings, and expects RoCEv1."""
         west, east = self.wire()

@@ -158,7 +158,6 @@ class Interfaces(InFolder):
                              f'port `{name}`: the interface has disappeared')
             self.assertGreater(report['frames'], 0)
 
-    @longwire_test.real_time
     def test_what_a_link_that_goes_down_does_not_take_is_no_loss_of_the_path(self):
         receiver = self.begin('receive', '--port', FAR, '--json', '--quiet', '--until-idle', '2s')
         self.line(receiver, 'ready')
@@ -222,7 +221,6 @@ class Stalls(InFolder):
         self.assertEqual(sender.returncode, 0)
         return json.loads(out)
 
-    @longwire_test.real_time
     def test_catching_up_has_a_limit(self):
         report = self.stalled('--catch-up', '1ms')
         self.assertEqual(report['catch_up']['limit_ns'], 1_000_000)

@@ -140,7 +140,6 @@ class Presence(unittest.TestCase):
         self.assertIn('port `gen` has a link of 10.00 Gb/s, and its flows want '
                       'web 7.00 Gb/s + disk 5.00 Gb/s = 12.00 Gb/s on the wire', done.stderr)
 
-    @longwire_test.real_time
     def test_a_receiver_answers_too(self):
         receiver = longwire_test.begin(
             self, ['ip', 'netns', 'exec', HERE, GEN, 'receive', '--port', 'gen', '--answer',
@@ -156,7 +155,6 @@ class Presence(unittest.TestCase):
         self.assertEqual(receiver.returncode, 0)
         self.assertGreater(report['frames'], 0)
 
-    @longwire_test.real_time
     def test_frames_that_found_the_kernels_ring_full_fail_the_verdict(self):
         with tempfile.NamedTemporaryFile('w', suffix='.toml') as profile:
             profile.write('[[flow]]\n[expect]\nduplicated = "0%"\n')
@@ -182,7 +180,6 @@ class Presence(unittest.TestCase):
         self.assertGreaterEqual(report['missed'] + report['frames'], 3000)
         self.assertIn(f"{report['missed']} frames missed", report['expect']['broken'][-1])
 
-    @longwire_test.real_time
     def test_linux_and_roce_gen_find_each_other(self):
         run = self.start(PROFILE)
         wanted = {'192.0.2.2', '2001:db8::2', '203.0.113.9'}

@@ -405,11 +405,9 @@ class OneProcess(InFolder):
         with open(self.path('h.csv'), newline='', encoding='utf-8') as file:
             self.assertEqual(sum(int(row['count']) for row in csv.DictReader(file)), 3000)
 
-    @longwire_test.real_time
     def test_a_port_that_loops_back(self):
         self.check_loop(LOOP, LOOP)
 
-    @longwire_test.real_time
     def test_two_ends_of_a_wire(self):
         self.check_loop(f'memif:{self.path("wire")},server', f'memif:{self.path("wire")}')
 
@@ -420,7 +418,6 @@ class OneProcess(InFolder):
         self.assertEqual([line.split(':')[0] for line in report['expect']['broken']],
                          ['write', 'send6'])
 
-    @longwire_test.real_time
     def test_a_flow_that_never_comes_fails_the_run(self):
         for signature in ('true', 'false'):
             path = pathlib.Path(self.path('dead.toml'))
@@ -454,7 +451,6 @@ class OneProcess(InFolder):
 
 
 class Example(InFolder):
-    @longwire_test.real_time
     def test_the_sweep(self):
         sweep = longwire_test.SOURCE / 'gen' / 'examples' / 'sweep.py'
         done = subprocess.run(

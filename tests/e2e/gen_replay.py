@@ -234,7 +234,6 @@ class Commands(InFolder):
         refused = gen('replay', capture, '--pcap', self.folder / 'x.pcap')
         self.assertEqual(refused.returncode, 2, refused.stderr)
 
-    @longwire_test.real_time
     def test_through_a_port_all_arrives_in_order(self):
         capture = RXE / 'rc_write_send_read.pcap'
         wire = f'memif:{self.folder / "wire"}'

@@ -243,7 +243,6 @@ class Ports(InFolder):
         self.assertIn('waiting for the link', process.stderr.readline())
         return process
 
-    @longwire_test.real_time
     def test_all_that_is_sent_arrives_in_order(self):
         receiver = self.receiver('--count', '1500', '--duration', '60s')
         sent = self.report('run', '-', '--port', f'memif:{self.path("wire")}',
@@ -260,7 +259,6 @@ class Ports(InFolder):
             self.assertLessEqual((s, ns), (far_s, far_ns))
         self.assertTrue(all(gen_decoder.decode(f)['icrc_right'] for _, _, f in far))
 
-    @longwire_test.real_time
     def test_idleness_ends_a_receiver(self):
         receiver = self.receiver('--until-idle', '500ms', '--duration', '60s')
         self.report('run', '-', '--port', f'memif:{self.path("wire")}', '--count', '100',
@@ -268,7 +266,6 @@ class Ports(InFolder):
         arrived = json.loads(receiver.communicate()[0])
         self.assertEqual(arrived['frames'], 100)
 
-    @longwire_test.real_time
     def test_a_signal_ends_a_receiver_with_its_report(self):
         receiver = self.receiver()
         receiver.send_signal(signal.SIGTERM)
@@ -279,7 +276,6 @@ class Ports(InFolder):
     def start(self, text, *arguments):
         return longwire_test.begin(self, [GEN, 'run', '-', *arguments], text)
 
-    @longwire_test.real_time
     def test_a_signal_ends_a_run_with_its_report(self):
         endless = '[[flow]]\nrepeat = "forever"\nrate = "50 kframes/s"\n'
         # A fifo: what comes out of it says that the run is under way.
@@ -294,7 +290,6 @@ class Ports(InFolder):
         self.assertEqual(run.returncode, 0)
         self.assertGreater(json.loads(out)['frames'], 80)
 
-    @longwire_test.real_time
     def test_a_port_that_takes_no_more_is_counted_and_no_hang(self):
         # The other side only sends: what comes its way fills the ring and stays there.
         wire = f'memif:{self.path("wire")}'

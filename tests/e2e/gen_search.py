@@ -65,7 +65,6 @@ class Search(unittest.TestCase):
         for size in report['sizes']:
             self.assertIn(str(size['message_size']), texts)
 
-    @longwire_test.real_time
     def test_over_a_loop(self):
         report = self.search('--port', 'net_ring0', '--receive', 'net_ring0', '--sizes',
                              '0,64,4096', '--max-rate', '20Mb/s', '--duration', '200ms',
@@ -117,7 +116,6 @@ class Search(unittest.TestCase):
         return str(path)
 
     @unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root for a network namespace')
-    @longwire_test.real_time
     def test_loss_copies_order_and_damage_count_apart(self):
         """The truth is that of a relay between two pairs of interfaces."""
         ip = self.namespace()
@@ -147,7 +145,6 @@ class Search(unittest.TestCase):
             harmless = shares[0] == shares[2] == 0
             self.assertEqual(size['passes'] is not None, harmless, shares)
 
-    @longwire_test.real_time
     def test_messages_are_those_of_the_size_under_test(self):
         profile = self.profile('[defaults]\noperation = "write"\nmessage_size = 1024\n'
                                'rate = "10 Mb/s"\n[[flow]]\nregion = "64KiB"\n'
@@ -181,7 +178,6 @@ class Search(unittest.TestCase):
         self.assertIn("can't have messages of 131072 B: its region has 65536 B", refused.stderr)
 
     @unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root for a network namespace')
-    @longwire_test.real_time
     def test_over_a_bottleneck(self):
         ip = self.namespace()
         ip('-n', NAMESPACE, 'link', 'add', 'near', 'type', 'veth', 'peer', 'name', 'far')

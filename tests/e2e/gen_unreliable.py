@@ -5,7 +5,7 @@ and both sides agree on how much that is."""
 import subprocess
 
 from endpoints import GEN, TIMEOUT, Endpoints
-from longwire_test import main, real_time
+from longwire_test import main
 
 # Of five packets a message: the third of one, the second and third of another.
 HOLES = '''[[rule]]
@@ -39,7 +39,6 @@ class Unreliable(Endpoints):
                               'infiniband.bth.opcode'], capture_output=True, text=True, check=True)
         return {int(opcode) for opcode in run.stdout.split()}
 
-    @real_time
     def test_a_message_with_a_hole_is_none(self):
         pcap = self.folder / 'c.pcapng'
         for options, size, lost, dropped, opcodes in (
@@ -59,7 +58,6 @@ class Unreliable(Endpoints):
                                  (0, dropped, 0))
                 self.assertEqual(self.opcodes(pcap), opcodes)
 
-    @real_time
     def test_whatever_the_path_does_they_are_whole(self):
         for options, size in ((('uc', '--op', 'send'), 9000), (('uc', '--op', 'write'), 9000),
                               (('ud', '--op', 'send'), 1000)):
@@ -74,7 +72,6 @@ class Unreliable(Endpoints):
                 print(f"# {' '.join(options)}: {arrived} of 1000 arrived, {said['duplicates']} twice")
                 self.assertTrue(600 < arrived < 1000, arrived)
 
-    @real_time
     def test_marks_slow_who_sends_to_nobody_that_answers(self):
         """CNPs are all that comes back."""
         marked = HOLES.replace('"drop"', '"mark"').replace('[12, 31, 32]', '[12]')

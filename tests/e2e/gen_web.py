@@ -10,7 +10,7 @@ import subprocess
 
 import live_page
 import output_schemas
-from longwire_test import begin, program, real_time
+from longwire_test import begin, program
 
 GEN = program('roce-gen')
 
@@ -186,7 +186,6 @@ class Page(live_page.InBrowser):
         value, unit = text.split()
         self.assertAlmostEqual(float(value) * {'ns': 1, 'us': 1e3, 'ms': 1e6, 's': 1e9}[unit] / ns, 1, delta=1e-3)
 
-    @real_time
     def test_what_is_sent_and_received_is_that_of_the_report(self):
         run = self.serve(GEN, 'run', self.folder / 'flows.toml', '--port', 'net_ring0', '--receive', 'net_ring0',
                          '--json', '--quiet', '--web', '0')
@@ -217,7 +216,6 @@ class Page(live_page.InBrowser):
         self.assertEqual(shown['all']['Not sent'], '0')
         self.assertEqual(self.browser.get_log('browser'), [])
 
-    @real_time
     def test_the_page_of_a_receiver(self):
         (self.folder / 'rules.toml').write_text(RULES)
         west, east = f'memif:{self.folder}/w', f'memif:{self.folder}/e'

@@ -17,7 +17,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-from longwire_test import THREAD_SANITIZER, begin, program, real_time
+from longwire_test import THREAD_SANITIZER, begin, program
 from pcapng_file import read_pcapng
 
 PROFILE = '''
@@ -302,7 +302,6 @@ class Control(unittest.TestCase):
             for one in clients:
                 one.close()
 
-    @real_time
     def test_a_crowd_keeps_no_other_client_from_its_answer(self):
         """./dev bench control holds how much later it comes."""
         port = free_port()
@@ -319,7 +318,6 @@ class Control(unittest.TestCase):
         self.assertLess(self.ctl('show')['report']['held_up_ns'], 50_000_000)
         self.stop(process)
 
-    @real_time
     def test_ten_thousand_rules_are_loaded_and_shown(self):
         """Who asks while a large profile is loaded does not wait for it."""
         rules = 10_000 // (5 if THREAD_SANITIZER else 1)
@@ -351,7 +349,6 @@ class Control(unittest.TestCase):
         self.assertLess(min(shown), took[0] / 4)
         self.stop(process)
 
-    @real_time
     def test_changes_under_traffic_lose_and_reorder_nothing(self):
         at = self.folder
         impair, ready = self.impair(f'memif:{at}/west.sock,server', f'memif:{at}/east.sock,server')

@@ -83,7 +83,6 @@ class Cores(unittest.TestCase):
         self.assertEqual(one[1], two[1])
         self.assertTrue(one[0] == two[0], 'frames differ')
 
-    @longwire_test.real_time
     def test_changes_and_questions_while_both_work(self):
         memif, control = f'memif:{self.folder}/sock', str(self.folder / 'control')
         box = self.start('--cores', '2', '--control', control, '--until-idle', '4',
@@ -121,7 +120,6 @@ class Cores(unittest.TestCase):
         self.assertGreater(east['received']['frames'], 1000)
         self.assertEqual(sum(w['frames'] for w in east['dropped_for_resource'].values()), 0)
 
-    @longwire_test.real_time
     def test_a_recording_and_a_ledger_beside_two_cores(self):
         """Both cores hand records to the writers' threads, while the control thread asks."""
         for ledger, recording in (('ledger.jsonl', 'one.pcapng'), ('ledger.lwl', 'two.pcapng')):

@@ -202,7 +202,6 @@ class Kernel(unittest.TestCase):
                 client.sendto(data, (address, server.getsockname()[1]))
                 self.assertEqual(server.recv(65536), data, f'{size} B')
 
-    @longwire_test.real_time
     def test_tcp(self):
         box = self.start()
         for family, address in ((socket.AF_INET, '10.9.0.2'), (socket.AF_INET6, 'fd00:9::2')):
@@ -212,7 +211,6 @@ class Kernel(unittest.TestCase):
         report = self.finish(box)
         self.assertTrue(report['identity_holds'])
 
-    @longwire_test.real_time
     def test_tcp_through_a_tunnel(self):
         """The kernel leaves packets of up to 64 KiB in VXLAN unsegmented."""
         for name, number in HOSTS.items():
@@ -227,7 +225,6 @@ class Kernel(unittest.TestCase):
         self.assertTrue(report['identity_holds'])
         self.assertEqual([port['errors'] for port in report['ports']], [0, 0])
 
-    @longwire_test.real_time
     def test_udp_and_fragments(self):
         box = self.start()
         for family, address in ((socket.AF_INET, '10.9.0.2'), (socket.AF_INET6, 'fd00:9::2')):
@@ -236,7 +233,6 @@ class Kernel(unittest.TestCase):
         # 1473 B: 2 fragments; 8,000 B: 6; 20,001 B: 14; 60,000 B: 41; as sent, not reassembled.
         self.assertGreaterEqual(report['directions'][0]['fragments'], 2 * (2 + 6 + 14 + 41) - 2)
 
-    @longwire_test.real_time
     def test_udp_segmentation_offload(self):
         box = self.start()
         udp_segment = 103
@@ -251,7 +247,6 @@ class Kernel(unittest.TestCase):
         self.assertEqual(b''.join(got), data)
         self.finish(box)
 
-    @longwire_test.real_time
     def test_ping_and_neighbour_discovery(self):
         box = self.start()
         for address, namespace in (('10.9.0.2', WEST), ('fd00:9::2', WEST), ('10.9.0.1', EAST),
@@ -265,7 +260,6 @@ class Kernel(unittest.TestCase):
             self.assertIn('lladdr', found[0])
         self.finish(box)
 
-    @longwire_test.real_time
     def test_qinq(self):
         # veth counts the second tag as payload.
         for name in HOSTS:
@@ -293,7 +287,6 @@ class Kernel(unittest.TestCase):
                 self.assertEqual([(frame[12:22].hex(), len(frame)) for frame in missing], [])
         self.finish(box)
 
-    @longwire_test.real_time
     def test_every_frame_is_one_that_a_wire_carries(self):
         """What leaves the box: no frame is longer than the MTU, every checksum is right."""
         box = self.start()
@@ -315,7 +308,6 @@ class Kernel(unittest.TestCase):
         self.assertEqual((longest, wrong), (1514, []))
         self.finish(box)
 
-    @longwire_test.real_time
     def test_what_the_box_drops_is_named(self):
         """A frame of the far end that is longer than the box's way out permits."""
         ip('link', 'set', f'{EAST}m', 'mtu', '1000')
@@ -328,7 +320,6 @@ class Kernel(unittest.TestCase):
         east = next(port for port in report['ports'] if port['side'] == 'east')
         self.assertGreaterEqual(east['unsent_too_long'], 1)
 
-    @longwire_test.real_time
     def test_an_mtu_that_the_far_end_lowers_is_suspected(self):
         """The box cannot see the far end's MTU, only that frames are refused."""
         box = self.start()
@@ -339,7 +330,6 @@ class Kernel(unittest.TestCase):
         east = next(port for port in self.finish(box, code=1)['ports'] if port['side'] == 'east')
         self.assertEqual((east['unsent_too_long'], east['unsent_dropped'] > 0), (0, True))
 
-    @longwire_test.real_time
     def test_losses_of_the_ring_are_missed(self):
         """The box is stopped while more frames arrive than the kernel's ring holds."""
         box = self.start()
@@ -358,7 +348,6 @@ class Kernel(unittest.TestCase):
         self.assertGreaterEqual(came + west['missed'], 3000)
         self.assertFalse(report['ports_hold'])
 
-    @longwire_test.real_time
     def test_tcpdump_sees_sent_frames_when_asked(self):
         if DRIVER:
             self.skipTest('SKIPPED: an option of our own port')
@@ -376,7 +365,6 @@ class Kernel(unittest.TestCase):
             self.finish(box)
 
 
-    @longwire_test.real_time
     def test_af_xdp(self):
         if DRIVER:
             self.skipTest('SKIPPED: one driver is enough')
@@ -422,7 +410,6 @@ class LostLinks(Kernel):
         else:
             ip('-n', WEST, 'link', 'set', 'far', 'up')
 
-    @longwire_test.real_time
     def test_stop(self):
         for how, what in (('down', 'has lost its link'), ('deleted', 'has disappeared')):
             box = self.start()
@@ -437,7 +424,6 @@ class LostLinks(Kernel):
             self.assertEqual([port['link_losses'] for port in report['ports']], [1, 0])
             self.bring_back(how)
 
-    @longwire_test.real_time
     def test_hold(self):
         for how in ('down', 'deleted'):
             with self.subTest(how):
@@ -469,7 +455,6 @@ class LostLinks(Kernel):
         self.assertGreaterEqual(
             report['directions'][1]['dropped_for_resource']['link_down']['frames'], 100)
 
-    @longwire_test.real_time
     def test_a_flap_of_the_scenario_is_no_loss(self):
         box = self.start('[[rule]]\nname = "r"\n[[flap]]\nname = "f"\nport = "west"\n'
                          'time = "100ms"\ndown = "300ms"\n')
@@ -500,7 +485,6 @@ class KernelJumbo(Kernel):
     """Frames of 9,000 B and more, on the same links."""
     mtu = 9000
 
-    @longwire_test.real_time
     def test_jumbo(self):
         box = self.start()
         self.udp(socket.AF_INET, '10.9.0.2', (8972, 8973, 60_000))

@@ -114,7 +114,6 @@ class Linux(unittest.TestCase):
         self.assertTrue(report['identity_holds'])
         return report
 
-    @longwire_test.real_time
     def test_every_frame_crosses_as_it_is(self):
         box, west, east = self.start('[[rule]]\nname = "r"\ndelay = "1ms"\n')
         for there, here in ((west, east), (east, west)):
@@ -147,7 +146,6 @@ class Linux(unittest.TestCase):
                 frames.append(frame)
         return frames
 
-    @longwire_test.real_time
     def test_pause_frames_cross_and_are_heard(self):
         control = str(self.profile.with_name('ctl'))
         # A quantum is 25.6 us at the queue, and 0.5 us on the link that it asks by.

@@ -144,7 +144,6 @@ class Run(unittest.TestCase):
         virtual = [data for _, data in read_pcap(self.path('virtual.pcap'))]
         self.assert_same_frames(received, virtual)
 
-    @longwire_test.real_time
     def test_two_boxes_over_memif_and_sigterm_drains(self):
         socket = 'memif:' + self.path('sock')
         far = self.start(socket, 'pcap:,' + self.path('out.pcap'), delay='3s', rate='20Mb/s',
@@ -165,7 +164,6 @@ class Run(unittest.TestCase):
                                 [d for i, d in enumerate(self.sent) if i not in missing])
         self.assert_order_kept(received)
 
-    @longwire_test.real_time
     def test_both_directions_at_once(self):
         west = f"pcap:{self.path('in.pcap')},{self.path('back.pcap')}"
         east = f"pcap:{self.path('in.pcap')},{self.path('out.pcap')}"
@@ -199,7 +197,6 @@ class Run(unittest.TestCase):
         self.assertEqual(received, [d for d in self.sent if not is_roce(d)])
         self.assertTrue(report['identity_holds'])
 
-    @longwire_test.real_time
     def test_duration_and_ready_file(self):
         memif = 'memif:' + self.path('sock')
         # The server outlives the client, which on a loaded machine may be late to see the link.

@@ -13,7 +13,7 @@ import time
 import unittest
 
 import longwire_test
-from longwire_test import program, real_time
+from longwire_test import program
 from pcap_file import is_roce, other_frame, read_pcap, roce_frame, write_pcap
 
 START = 1_700_000_000 * 10**9
@@ -415,7 +415,6 @@ set = { loss = "5%" }
         self.assertIn('at most 10000 steps', self.ctl('event', flaps, expect=1).stderr)
         self.stop(process)
 
-    @real_time
     def test_a_run_follows_its_scenario_and_records_it(self):
         """From the first frame on: an outage, another path, a flap, an event on command; the
         capture and the ledger tell of each."""

@@ -80,7 +80,6 @@ class Stress(unittest.TestCase):
             client.sendall(json.dumps(request).encode() + b'\n')
             return json.loads(client.makefile().read())
 
-    @longwire_test.real_time
     def test_a_change_every_millisecond(self):
         for cores in ('1', '2'):
             process = self.start(profile(rate='200Gb/s', more='loss = "1%"\n'), '--cores', cores,
@@ -104,7 +103,6 @@ class Stress(unittest.TestCase):
             self.assertEqual(direction['received'], direction['dropped_by_rule'])
             self.assertGreater(direction['received']['frames'], 10_000)
 
-    @longwire_test.real_time
     def test_a_side_that_goes_away(self):
         memif = 'memif:' + self.path('sock')
         box = self.start(profile(), '--duration', '3s', east=memif + ',server')

@@ -13,7 +13,7 @@ import time
 from selenium.webdriver.common.by import By
 
 import live_page
-from longwire_test import begin, program, real_time
+from longwire_test import begin, program
 from pcapng_file import read_pcapng
 
 PROFILE = '''
@@ -367,7 +367,6 @@ class Page(live_page.InBrowser, Box):
         west = self.do({'do': 'show'})[1]['report']['directions'][0]
         return sum(stages['acted'].get('event', 0) for stages in west['stages'])
 
-    @real_time
     def test_loss_is_set_seen_in_the_frames_and_undone(self):
         (self.folder / 'flow.toml').write_text(FLOW)
         west, east = f'memif:{self.folder}/w', f'memif:{self.folder}/e'
@@ -430,7 +429,6 @@ class Page(live_page.InBrowser, Box):
         return self.js(f"""const {{uplot}} = document.getElementById('{name}-plot') ?? {{}};
             return uplot?.data.slice(1).map((column) => column.filter((y) => y !== null).at(-1)) ?? null""")
 
-    @real_time
     def test_delays_marks_queues_events_and_records_are_shown(self):
         (self.folder / 'flow.toml').write_text(FLOW)
         (self.folder / 'impair.toml').write_text(BUSY_PROFILE)

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import unittest
 
-from longwire_test import SOURCE, begin, program, real_time
+from longwire_test import SOURCE, begin, program
 
 PROFILE = '''
 seed = 5
@@ -91,7 +91,6 @@ class Pipeline(unittest.TestCase):
         impair.send_signal(signal.SIGTERM)  # it drains what is in flight, then reports
         return sent, self.finish(impair), received
 
-    @real_time
     def test_only_what_the_ledger_says_is_missing(self):
         self.run_pipeline()
         near = frames_of(self.folder / 'near.pcapng')
@@ -102,7 +101,6 @@ class Pipeline(unittest.TestCase):
         self.assertGreater(len(dropped), 100)  # 2 % of 9000: 180, and 6 sigma below is 100
         self.assertEqual(far, [f for i, f in enumerate(near) if i not in dropped])
 
-    @real_time
     def test_everybody_counts_the_same(self):
         self.run_pipeline()
         for end in ('near', 'far'):
@@ -124,7 +122,6 @@ class Pipeline(unittest.TestCase):
 
 class Demo(unittest.TestCase):
 
-    @real_time
     def test_runs_and_is_content(self):
         done = subprocess.run(['bash', SOURCE / 'tests/e2e/demo.sh',
                                pathlib.Path(program('roce-gen')).parents[1]],

@@ -12,7 +12,7 @@ import tempfile
 import time
 import unittest
 
-from longwire_test import SOURCE, program, real_time
+from longwire_test import SOURCE, program
 
 PACKAGE = SOURCE / 'packaging/python'
 GUIDE = SOURCE / 'docs/impaired-link-in-ci.md'
@@ -75,7 +75,6 @@ class Package(unittest.TestCase):
         west = box.show().report.directions[0]
         return west.received.frames, west.dropped_by_rule.frames
 
-    @real_time
     def test_loss_is_set_seen_in_the_frames_and_undone(self):
         with self.box() as box:
             with longwire.Receiver(self.east) as receiver, \
@@ -131,7 +130,6 @@ class Package(unittest.TestCase):
         self.assertIsNotNone(process.returncode)
         self.assertFalse(folder.exists())
 
-    @real_time
     def test_example(self):
         done = subprocess.run([sys.executable, str(PACKAGE / 'examples/loss.py')], timeout=120,
                               capture_output=True, text=True, check=False)
@@ -143,7 +141,6 @@ class Package(unittest.TestCase):
 
 @unittest.skipIf(os.geteuid() != 0 or shutil.which('pytest-3') is None, 'needs root and pytest')
 class Guide(unittest.TestCase):
-    @real_time
     def test_fixture_and_test_are_right(self):
         fixture, test = re.findall(r'^```python\n(.*?)^```', GUIDE.read_text(encoding='utf-8'), re.S | re.M)
         with tempfile.TemporaryDirectory(prefix='longwire-') as folder:

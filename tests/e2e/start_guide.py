@@ -15,7 +15,7 @@ import urllib.request
 
 from guide_blocks import Runner, blocks_of
 from guides import guide_environment
-from longwire_test import SOURCE, real_time
+from longwire_test import SOURCE
 
 GUIDE = SOURCE / 'docs' / 'start.md'
 INSIDE = 'LONGWIRE_START_GUIDE'  # set once this program is in its namespaces
@@ -31,7 +31,6 @@ def fewest_us(output):
 
 
 class Start(unittest.TestCase):
-    @real_time
     def test_every_command_does_what_the_page_says(self):
         with tempfile.TemporaryDirectory(prefix='longwire-', dir=f'{ROOT}/tmp') as folder:
             runner = self.runner(folder)

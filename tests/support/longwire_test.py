@@ -8,9 +8,9 @@ A test file ends with:
         longwire_test.main()
 """
 
-import functools
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -64,54 +64,43 @@ def _end(process):
     process.stderr.close()
 
 
-def real_time(test):
-    """For a test whose processes must keep up with each other by the clock: a machine that stands
-    still for a moment (a shared one does) may fail it, so it gets one second attempt, from its
-    setUp, and says so. What is wrong fails twice. With LONGWIRE_ONE_ATTEMPT set there is none."""
-    if os.environ.get('LONGWIRE_ONE_ATTEMPT'):
-        return test
+# What is attempted again once all tests of a program have run: up to so many that failed.
+_SECOND_ATTEMPTS = 0 if os.environ.get('LONGWIRE_ONE_ATTEMPT') else 3
 
-    @functools.wraps(test)
-    def twice(self):
-        try:
-            test(self)
-        except unittest.SkipTest:
-            raise
-        except Exception as first:  # pylint: disable=broad-except
-            print(f'# second attempt of {self.id()}, as the first failed: {first}'
-                  .replace('\n', '\n# '), flush=True)
-            self.tearDown()
-            self.doCleanups()
-            self.setUp()
-            test(self)
 
-    return twice
+def _name(test):
+    """The name by which a test is loaded again: of a subtest, of the whole test; of a class that could
+    not be set up, of the class."""
+    test = getattr(test, 'test_case', test)
+    held = re.match(r'(?:setUp|tearDown)Class \((.*)\)', test.id())
+    return (held[1] if held else test.id()).removeprefix('__main__.')
 
 
 class _TapResult(unittest.TestResult):
-    """Prints a TAP line a test as soon as it has ended, and why it failed on standard error, which
-    meson shows."""
+    """Prints a TAP line for each test that passed or was skipped, and on standard error, which meson
+    shows, why one failed. `failed` has those, by the name by which they are loaded."""
 
-    def __init__(self):
+    def __init__(self, number=0):
+        """`number` of lines are printed already."""
         super().__init__()
-        self.number = 0
+        self.number = number
+        self.failed = {}
 
-    def _line(self, ok, test, note=''):
+    def line(self, ok, name, note=''):
         self.number += 1
-        name = str(test.id()).replace('#', '')
-        print(f"{'ok' if ok else 'not ok'} {self.number} - {name}{note}", flush=True)
+        print(f"{'ok' if ok else 'not ok'} {self.number} - {name.replace('#', '')}{note}", flush=True)
 
     def _trouble(self, test, error):
-        self._line(False, test)
+        self.failed.setdefault(_name(test), []).append(test.id())
         print(f'{test.id()}\n{self._exc_info_to_string(error, test)}', file=sys.stderr, flush=True)
 
     def addSuccess(self, test):
         super().addSuccess(test)
-        self._line(True, test)
+        self.line(True, test.id())
 
     def addSkip(self, test, reason):
         super().addSkip(test, reason)
-        self._line(True, test, f' # SKIP {reason}')
+        self.line(True, test.id(), f' # SKIP {reason}')
 
     def addFailure(self, test, error):
         super().addFailure(test, error)
@@ -128,12 +117,23 @@ class _TapResult(unittest.TestResult):
 
 
 def main():
-    """Runs the calling file's tests, or those named on the command line."""
+    """Runs the calling file's tests, or those named on the command line. A shared machine stands still
+    for a moment, and processes that must keep up with each other by the clock are late: up to three
+    tests that failed are run once more at the end, and then count; what is wrong fails twice. With
+    LONGWIRE_ONE_ATTEMPT set there is one attempt."""
     loader = unittest.TestLoader()
     module = sys.modules['__main__']
     names = sys.argv[1:]
     suite = loader.loadTestsFromNames(names, module) if names else loader.loadTestsFromModule(module)
     result = _TapResult()
     suite.run(result)
+    if 0 < len(result.failed) <= _SECOND_ATTEMPTS:
+        again = list(result.failed)
+        print(f"# second attempt of {', '.join(again)}", flush=True)
+        result = _TapResult(result.number)  # unittest would not set up the last one's class again
+        loader.loadTestsFromNames(again, module).run(result)
+    for tests in result.failed.values():
+        for test in tests:
+            result.line(False, test)
     print(f'1..{result.number}', flush=True)
-    sys.exit(0 if result.wasSuccessful() else 1)
+    sys.exit(1 if result.failed else 0)

@@ -3,8 +3,8 @@
 the frames is known four times: by roce-impair's ledger and report, by captures of both taps, by
 roce-dissect, and by rxe's own counters; all must agree.
 
-The guests are emulated on few cores, so times are compared as medians, with those of a box without
-delay in the same run; counts are exact."""
+The guests are emulated on few cores, so times are compared with those of a shorter delay in the same
+run, by a percentile or as medians; counts are exact."""
 
 import collections
 import contextlib
@@ -152,8 +152,14 @@ class Rxe(unittest.TestCase):
     def perftest(self, words, **settings):
         self.finishes(self.lab.perftest(words, **settings))
 
-    def rping(self, words):
-        self.finishes(self.lab.rping(words))
+    def rping(self, words, loses=False):
+        """rping's client finishes, and its server too unless the path `loses` frames: the client ends
+        as soon as it has sent its DREQ, and nobody repeats a DREQ that was lost."""
+        pair = self.lab.rping(words)
+        if loses and pair.server_code is None:
+            self.assertEqual(pair.client_code, 0, pair)
+        else:
+            self.finishes(pair)
 
     def check_agreement(self, seen, wrong_icrcs=0):
         """Captures, report, ledger, roce-dissect and rxe's counters say the same."""
@@ -199,9 +205,11 @@ class Rxe(unittest.TestCase):
     PAUSE_US = 10000
 
     def latencies(self, program, gid):
-        """Two medians in us, without the pause: of the messages with the short delay, and of those that
-        have the path's delay too. A roce-impair with SHORT_AND_LONG is between the guests. The path's
-        delay is longer than the figures scatter, so a threshold separates the two kinds."""
+        """Two tenth percentiles in us, without the pause: of the messages with the short delay, and of
+        those that have the path's delay too. A roce-impair with SHORT_AND_LONG is between the guests.
+        The path's delay is longer than the figures scatter, so a threshold separates the two kinds.
+        Other users of the machine only make times longer, so low percentiles scatter less: in twelve
+        runs the tenth was at most 2.7 % off, the median 6.7 %."""
         pair = self.lab.perftest(f'{program} -n 240 -U --latency_gap={self.PAUSE_US}', gid=gid)
         self.finishes(pair)
         figures = sorted(guests.each_latency(pair))
@@ -209,10 +217,10 @@ class Rxe(unittest.TestCase):
         parts = ([one - self.PAUSE_US for one in figures if one < between],
                  [one - self.PAUSE_US for one in figures if one >= between])
         self.assertGreater(min(map(len, parts)), 40, program)
-        return map(statistics.median, parts)
+        return [part[len(part) // 10] for part in parts]
 
     def test_the_path_adds_its_delay_to_latencies(self):
-        """Within 5 % for the median, the best of five. The times of the machine drift, so the path comes
+        """Within 5 % for the tenth percentile, the best of five. The times of the machine drift, so the path comes
         and goes while a program measures. That each frame is delayed to 20 us is the next test's."""
         with self.lab.preferred(), self.lab.impair(SHORT_AND_LONG):
             for program, gid, one_way_times in self.LATENCY:
@@ -271,7 +279,7 @@ class Rxe(unittest.TestCase):
                     self.perftest('ib_write_bw -n 30 -s 65536')
                     self.perftest('ib_send_bw -n 30 -s 65536')
                     self.perftest('ib_read_bw -n 30 -s 65536')
-                    self.rping('-C 3 -S 20000')
+                    self.rping('-C 3 -S 20000', loses=True)
                 self.check_agreement(seen)
                 if share != '0.1%':
                     self.assertGreater(seen.from_b.actions['drop'], 0)
@@ -302,7 +310,7 @@ class Rxe(unittest.TestCase):
         with self.through(profile('corrupt = { probability = "1%", icrc = "wrong" }')) as seen:
             self.perftest('ib_write_bw -n 30 -s 65536')
             self.perftest('ib_send_bw -n 30 -s 65536')
-            self.rping('-C 3 -S 20000')
+            self.rping('-C 3 -S 20000', loses=True)
         damaged = seen.from_a.actions['corrupt'] + seen.from_b.actions['corrupt']
         self.assertGreater(damaged, 0)
         self.check_agreement(seen, damaged)
