@@ -8,6 +8,7 @@
 #include "emulator/path.h"
 #include "impair/cli/commands.h"
 #include "impair/cli/profile_check.h"
+#include "impair/cli/profile_input.h"
 #include "impair/report/rule_report.h"
 #include "nic/packet_port.h"
 #include "report/figures/json.h"
@@ -18,7 +19,7 @@ namespace {
 using config::ImpairProfile;
 
 struct CheckOptions {
-  ProfileOptions source;
+  ProfileInput source;
   bool json = false;
 };
 
@@ -64,8 +65,11 @@ void print_flight(const ImpairProfile& profile) {
 }
 
 ExitCode check(const CheckOptions& options) {
-  const auto profile = config::load_impair_profile(options.source.profile, options.source.changes);
+  const auto text = options.source.read();
+  if (!text) return print_error(text.error());
+  const auto profile = config::read_impair_profile(*text, options.source.changes);
   if (!profile) return print_error(profile.error());
+  if (auto saved = options.source.save(*text); !saved) return print_error(saved.error());
   if (options.json) {
     print_out(report::json_line(kCheckOutput, ProfileCheck{*profile, size_for(*profile)}));
   } else {
@@ -88,10 +92,12 @@ app::Command check_command() {
   app::Command command{
       .name = "check",
       .help = "Print a profile's delay, frames in flight and memory",
-      .examples = "roce-impair check profiles/impair/apn-380km.toml",
+      .examples = R"(roce-impair check profiles/impair/apn-380km.toml
+roce-impair check --delay 2ms --rate 10Gb/s)",
+      .check = [options](const app::Given& given) { return check_input(options->source, given); },
       .run = [options] { return check(*options); },
   };
-  add_profile_options(command.options, options->source);
+  add_profile_or_path(command.options, options->source);
   command.options.add_flag("--json", options->json, "print one JSON object");
   return command;
 }

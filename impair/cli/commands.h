@@ -33,13 +33,6 @@ struct OutputOptions {
   app::HtmlReport html = {};
 };
 
-/// Values of PROFILE and --set.
-struct ProfileOptions {
-  std::string profile;               // a path, a bare name, or "-"
-  std::vector<std::string> changes;  // values of --set
-};
-void add_profile_options(app::Options& list, ProfileOptions& options);
-
 /// Adds the options that `run` and `replay` share: --seed, --ledger, --capture, --json, --live,
 /// --expect, --junit and --html.
 void add_output_options(app::Options& list, std::optional<std::uint64_t>& seed,

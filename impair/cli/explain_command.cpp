@@ -6,6 +6,7 @@
 
 #include "core/output.h"
 #include "impair/cli/commands.h"
+#include "impair/cli/profile_input.h"
 #include "impair/report/explanation.h"
 #include "report/figures/json.h"
 
@@ -13,13 +14,16 @@ namespace lw::impair {
 namespace {
 
 struct ExplainOptions {
-  ProfileOptions source;
+  ProfileInput source;
   bool json = false;
 };
 
 ExitCode explain(const ExplainOptions& options) {
-  const auto profile = config::load_impair_profile(options.source.profile, options.source.changes);
+  const auto text = options.source.read();
+  if (!text) return print_error(text.error());
+  const auto profile = config::read_impair_profile(*text, options.source.changes);
   if (!profile) return print_error(profile.error());
+  if (auto saved = options.source.save(*text); !saved) return print_error(saved.error());
   print_out(options.json ? report::json_line(kExplanationOutput, *profile)
                          : explanation_text(*profile));
   return ExitCode::done;
@@ -32,10 +36,12 @@ app::Command explain_command() {
   app::Command command{
       .name = "explain",
       .help = "Print in words what a profile does",
-      .examples = "roce-impair explain profiles/impair/apn-380km.toml",
+      .examples = R"(roce-impair explain profiles/impair/apn-380km.toml
+roce-impair explain --distance 380km --loss 0.1% --save path.toml)",
+      .check = [options](const app::Given& given) { return check_input(options->source, given); },
       .run = [options] { return explain(*options); },
   };
-  add_profile_options(command.options, options->source);
+  add_profile_or_path(command.options, options->source);
   command.options.add_flag("--json", options->json, "print one JSON object");
   return command;
 }

@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/output.h"
 #include "impair/cli/commands.h"
+#include "impair/cli/profile_input.h"
 #include "impair/control/live_profile.h"
 #include "impair/control/replay_runner.h"
 #include "impair/datapath/configuration.h"
@@ -217,7 +218,7 @@ Result<ReplayOutcome> replay(const LiveProfile::Version& version, const ReplayCo
 }
 
 struct ReplayOptions {
-  ProfileOptions source;
+  ProfileInput source;
   ReplayConfig replay;
   std::string direction = "west-to-east";
   std::optional<std::uint64_t> seed;
@@ -256,8 +257,9 @@ ExitCode report_on(const ReplayOutcome& outcome, const report::RateHistory& hist
 }
 
 ExitCode run(ReplayOptions& options) {
-  const auto profile =
-      LiveProfile::load(options.source.profile, options.seed, options.source.changes);
+  const auto text = options.source.read();
+  if (!text) return print_error(text.error());
+  const auto profile = LiveProfile::load(*text, options.seed, options.source.changes);
   if (!profile) return print_error(profile.error());
   app::Expectations& expectations = options.output.expectations;
   expectations.add(profile->profile.expect);
@@ -301,7 +303,7 @@ roce-impair replay profiles/impair/apn-380km.toml recorded.pcapng out.pcapng --b
       .run = [options] { return run(*options); },
   };
   app::Options& list = command.options;
-  add_profile_options(list, options->source);
+  add_profile(list, options->source);
   list.add("IN", app::text(options->replay.input.in), "", "capture to read; - for standard input")
       .required();
   list.add("OUT", app::text(options->replay.out), "",

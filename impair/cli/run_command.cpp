@@ -8,10 +8,10 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "config/toml/profile_search.h"
 #include "core/output.h"
 #include "core/quantity.h"
 #include "impair/cli/commands.h"
+#include "impair/cli/profile_input.h"
 #include "impair/cli/run.h"
 #include "impair/report/explanation.h"
 #include "impair/report/report.h"
@@ -25,7 +25,7 @@ namespace {
 
 /// Option values as typed. They are interpreted when the command runs.
 struct RunOptions {
-  ProfileOptions source;
+  ProfileInput source;
   std::string west, east;
   std::optional<Duration> duration, until_idle;
   Duration wait = std::chrono::seconds(30);
@@ -96,7 +96,7 @@ Result<RunConfig> run_config(const RunOptions& options) {
   config.duration = options.duration;
   config.until_idle = options.until_idle;
   config.wait = options.wait;
-  if (options.output.live) config.live = "roce-impair run " + options.source.profile;
+  if (options.output.live) config.live = "roce-impair run " + options.source.title();
   return config;
 }
 
@@ -107,6 +107,7 @@ Result<void> check_ends(const RunOptions& options, const RunConfig& config) {
   std::vector<NamedFile> outputs = {{"--ledger", config.ledger.value_or("")},
                                     {"--capture", config.capture.value_or("")},
                                     {"--ready-file", config.ready_file.value_or("")},
+                                    {"--save", options.source.saved.value_or("")},
                                     options.output.expectations.junit(),
                                     options.output.html.file()};
   nic::add_files(options.west, inputs, outputs);
@@ -144,8 +145,9 @@ void add_to_page(RunOptions& options, const Report& report, const report::RateHi
 }
 
 ExitCode execute(RunOptions& options) {
-  const auto version =
-      LiveProfile::load(options.source.profile, options.seed, options.source.changes);
+  const auto text = options.source.read();
+  if (!text) return print_error(text.error());
+  const auto version = LiveProfile::load(*text, options.seed, options.source.changes);
   if (!version) return print_error(version.error());
   app::Expectations& expectations = options.output.expectations;
   expectations.add(version->profile.expect);
@@ -154,6 +156,7 @@ ExitCode execute(RunOptions& options) {
   if (!config) return print_error(config.error());
   if (const auto apart = check_ends(options, *config); !apart) return print_error(apart.error());
   if (options.dry_run) return plan(options, version->profile, *config);
+  if (auto saved = options.source.save(*text); !saved) return print_error(saved.error());
   auto history = rate_history(std::chrono::milliseconds(100));
   if (options.output.html.wanted()) config->history = &history;
   const auto report = run(*version, *config);
@@ -173,7 +176,7 @@ void add_ports(app::Options& list, RunOptions& options) {
       "west port: eth1 (our packet socket; eth1,qdisc where tcpdump shall see sent frames; "
       "af_packet:eth1 and af_xdp:eth1 are DPDK's), 0000:3b:00.0, memif:PATH[,server], "
       "vhost:PATH[,client] (a guest of QEMU), pcap:IN[,OUT], null, or DPDK device arguments";
-  add_profile_options(list, options.source);
+  add_profile_or_path(list, options.source);
   list.add("--west", app::text(options.west), "PORT", kForms).required();
   list.add("--east", app::text(options.east), "PORT", "east port, in the same forms").required();
 }
@@ -239,16 +242,6 @@ void add_machine(app::Options& list, RunOptions& options) {
 }
 
 }  // namespace
-
-void add_profile_options(app::Options& list, ProfileOptions& options) {
-  list.add("PROFILE",
-           app::profile(options.profile, {config::kImpairProfiles, config::kPathProfiles}), "",
-           "impair profile; - for standard input")
-      .required();
-  list.add("--set", app::repeated(options.changes), "KEY=VALUE",
-           "change a key of a rule: RULE.KEY=VALUE, for example 'long haul.loss=0.5%'; an empty "
-           "value removes the key; may be given several times");
-}
 
 void add_dry_run(app::Options& list, bool& dry_run) {
   list.add_flag("--dry-run", dry_run,
@@ -332,8 +325,10 @@ app::Command run_command() {
       .name = "run",
       .help = "Bridge two ports: impair the frames that a profile matches, forward the rest",
       .examples = R"(roce-impair run profiles/impair/rocev2-only.toml --west eth1 --east eth2
+roce-impair run --distance 380km --loss 0.1% --west eth1 --east eth2
 roce-impair run profiles/impair/apn-380km.toml --west memif:/tmp/w.sock,server \
     --east memif:/tmp/e.sock,server --duration 60 --ledger ledger.jsonl --json)",
+      .check = [options](const app::Given& given) { return check_input(options->source, given); },
       .run = [options] { return execute(*options); },
   };
   add_ports(command.options, *options);

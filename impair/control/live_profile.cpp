@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "config/toml/profile_search.h"
 #include "core/quantity.h"
 #include "impair/datapath/configuration.h"
 
@@ -26,17 +25,12 @@ void add_edits(std::vector<config::Edit>& edits, std::span<const config::Edit> m
 
 }  // namespace
 
-Result<LiveProfile::Version> LiveProfile::load(const std::string& file,
+Result<LiveProfile::Version> LiveProfile::load(const config::ProfileText& text,
                                                std::optional<std::uint64_t> seed,
                                                std::span<const std::string> changes) {
-  const auto found = config::find_profile(file, {config::kImpairProfiles, config::kPathProfiles});
-  if (!found) return std::unexpected(found.error());
-  const auto text = config::read_profile_text(*found);
-  if (!text) return std::unexpected(text.error());
-  const std::string name = file == "-" ? "<stdin>" : *found;
-  auto edits = config::rule_edits(*text, name, changes);
+  auto edits = config::rule_edits(text.text, text.name, changes);
   if (!edits) return std::unexpected(edits.error());
-  auto version = parse(*text, {name}, std::move(*edits));
+  auto version = parse(text.text, {text.name}, std::move(*edits));
   if (version && seed) version->profile.seed = *seed;
   return version;
 }

@@ -29,9 +29,9 @@ class LiveProfile {
     std::vector<config::Edit> edits = {};  // of the scenario, of --set, and on request
   };
 
-  /// Reads a profile from a file; "-" is standard input. `seed` replaces the profile's. `changes`
-  /// are those of --set, which unedited() keeps.
-  static Result<Version> load(const std::string& file, std::optional<std::uint64_t> seed,
+  /// Reads the profile of a run. `seed` replaces the profile's. `changes` are those of --set, which
+  /// unedited() keeps.
+  static Result<Version> load(const config::ProfileText& text, std::optional<std::uint64_t> seed,
                               std::span<const std::string> changes = {});
   /// Reads a profile from a text; `name` is its name in messages. `stop` ends this with an error.
   static Result<Version> parse(std::string_view text, config::FileName name,

@@ -92,7 +92,7 @@ const Unit& fitting(double value, std::span<const Unit> rising) {
 Parsed<Duration> parse_duration(std::string_view text) {
   constexpr std::string_view kExpected = "a time such as \"1.9ms\" (ns, us, ms, s, min)";
   constexpr std::chrono::duration<double, std::nano> kMost = kLongestTime;
-  const auto ns = scaled(text, kTimeUnits, kExpected);
+  const auto ns = text == "0" ? Parsed<double>(0) : scaled(text, kTimeUnits, kExpected);
   if (!ns) return std::unexpected(ns.error());
   if (*ns < 0 || *ns > kMost.count())
     return std::unexpected(refusal("a time from 0 to " + format_duration(kLongestTime), text));

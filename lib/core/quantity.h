@@ -15,8 +15,8 @@ namespace lw {
 template <class T>
 using Parsed = std::expected<T, std::string>;
 
-/// Parses a time in ns, us, ms, s or min; from 0 to kLongestTime (core/limits.h), rounded to a
-/// nanosecond.
+/// Parses a time in ns, us, ms, s or min, or "0"; from 0 to kLongestTime (core/limits.h), rounded
+/// to a nanosecond.
 Parsed<Duration> parse_duration(std::string_view text);
 /// Parses a bit rate from kLowestRate to kHighestRate; returns bits per second. Units b/s, kb/s,
 /// Mb/s, Gb/s, Tb/s, also bps, kbit/s, kbit and so on; K, M, G, T alone mean bits per second.

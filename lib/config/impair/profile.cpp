@@ -7,16 +7,25 @@
 
 namespace lw::config {
 
-Result<ImpairProfile> load_impair_profile(const std::string& file,
-                                          std::span<const std::string> changes) {
+Result<ProfileText> find_impair_profile(const std::string& file) {
   const auto found = find_profile(file, {kImpairProfiles, kPathProfiles});
   if (!found) return std::unexpected(found.error());
-  const auto text = read_profile_text(*found);
+  auto text = read_profile_text(*found);
   if (!text) return std::unexpected(text.error());
-  const std::string name = file == "-" ? "<stdin>" : *found;
-  const auto edits = rule_edits(*text, name, changes);
+  return ProfileText{.name = file == "-" ? "<stdin>" : *found, .text = std::move(*text)};
+}
+
+Result<ImpairProfile> read_impair_profile(const ProfileText& text,
+                                          std::span<const std::string> changes) {
+  const auto edits = rule_edits(text.text, text.name, changes);
   if (!edits) return std::unexpected(edits.error());
-  return parse_impair_profile(*text, name, *edits);
+  return parse_impair_profile(text.text, text.name, *edits);
+}
+
+Result<ImpairProfile> load_impair_profile(const std::string& file) {
+  const auto text = find_impair_profile(file);
+  if (!text) return std::unexpected(text.error());
+  return read_impair_profile(*text);
 }
 
 Result<std::vector<Edit>> rule_edits(std::string_view text, std::string name,

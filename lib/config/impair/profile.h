@@ -61,11 +61,16 @@ struct ImpairProfile {
   [[nodiscard]] Duration longest_stay() const noexcept;
 };
 
-/// Reads a profile from a file; "-" is standard input. docs/reference/impair-profile.md lists the
-/// keys. A path's file is relative to the profile's folder. Errors (usage): a line per error, with
-/// file, line and column. `changes`: those of --set, "long haul.delay=1ms" (Document::edits_of()).
-Result<ImpairProfile> load_impair_profile(const std::string& file,
+/// Reads the text of an impair profile or a path: `file` is a path, a bare name, or "-", standard
+/// input. Errors (usage): those of find_profile() and read_profile_text().
+Result<ProfileText> find_impair_profile(const std::string& file);
+/// Reads a profile from a text. docs/reference/impair-profile.md lists the keys. A path's file is
+/// relative to the folder of the text's name. Errors (usage): a line per error, with file, line and
+/// column. `changes`: those of --set, "long haul.delay=1ms" (Document::edits_of()).
+Result<ImpairProfile> read_impair_profile(const ProfileText& text,
                                           std::span<const std::string> changes = {});
+/// read_impair_profile() of what find_impair_profile() finds.
+Result<ImpairProfile> load_impair_profile(const std::string& file);
 /// Converts `changes` to edits of the [[rule]]s in a profile's text.
 Result<std::vector<Edit>> rule_edits(std::string_view text, std::string name,
                                      std::span<const std::string> changes);

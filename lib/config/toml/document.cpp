@@ -187,25 +187,26 @@ KeptTexts& kept_texts() {
   return kept;
 }
 
-void keep_text(const std::string& name, const std::string& text) {
+}  // namespace
+
+void keep_profile_text(const ProfileText& profile) {
   constexpr std::size_t kMost = 32;  // files of one run; a list of profiles has more
   const std::lock_guard lock(kept_texts().mutex);
   auto& texts = kept_texts().texts;
-  const auto known = std::ranges::find(texts, name, &std::pair<std::string, std::string>::first);
+  const auto known =
+      std::ranges::find(texts, profile.name, &std::pair<std::string, std::string>::first);
   if (known != texts.end()) {
-    known->second = text;
+    known->second = profile.text;
   } else if (texts.size() < kMost) {
-    texts.emplace_back(name, text);
+    texts.emplace_back(profile.name, profile.text);
   }
 }
-
-}  // namespace
 
 Result<std::string> read_profile_text(const std::string& path, const ClientFiles* only) {
   auto text = only ? only->read(path) : read_start(path, kMostProfileBytes + 1);
   if (!text)
     return fail(only ? fmt::format("{}: {}", path, text.error().message) : text.error().message);
-  keep_text(path == "-" ? "standard input" : path, *text);
+  keep_profile_text({path == "-" ? "standard input" : path, *text});
   return std::move(*text);
 }
 

@@ -19,6 +19,12 @@ namespace lw::config {
 /// Reads a profile's text from a file; "-" is standard input. `only`: of the client that named the
 /// file. Errors: the file is missing, unreadable or too large.
 Result<std::string> read_profile_text(const std::string& path, const ClientFiles* only = nullptr);
+/// A profile's text and its name in messages: a path, "<stdin>", "<options>".
+struct ProfileText {
+  std::string name, text;
+};
+/// Keeps a text for profile_texts(). read_profile_text() does it itself.
+void keep_profile_text(const ProfileText& profile);
 /// Names and texts of the profiles that this process has read, in the order of the first reading;
 /// a profile that was read again has its latest text. For the page of a run. Any thread.
 std::vector<std::pair<std::string, std::string>> profile_texts();
