@@ -21,6 +21,7 @@ roce-dissect compare near.pcapng far.pcapng --delay 1903.5us --loss 0.1%)",
       .commands = {list_command(), verify_command(), summary_command(), sessions_command(),
                    messages_command(), anomalies_command(), explain_command(), extract_command(),
                    report_command(), compare_command(), fields_command()},
+      .for_file = "explain",
   };
   return lw::app::run_program(
       program, argc, argv,

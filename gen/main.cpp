@@ -30,9 +30,9 @@ int main(int argc, char** argv) {
   const lw::app::Command program{
       .name = "roce-gen",
       .help = "Generate RoCE traffic: any opcode, over RoCEv2 or RoCEv1, with correct ICRCs.",
-      .examples = R"(roce-gen run profiles/flows/ipv4-rc-send.toml --pcap out.pcap
-roce-gen check profiles/flows/demo.toml
-roce-gen run profiles/flows/demo.toml --port memif:/tmp/lw.sock,server
+      .examples = R"(roce-gen run ipv4-rc-send --pcap out.pcap
+roce-gen check demo
+roce-gen run demo --port memif:/tmp/lw.sock,server
 roce-gen receive --port memif:/tmp/lw.sock --pcap arrived.pcap --until-idle 2)",
       .notes =
           R"(Exit codes: 0 done, 1 frames were not sent or a limit did not hold, 2 bad usage or profile,
@@ -44,6 +44,7 @@ roce-gen receive --port memif:/tmp/lw.sock --pcap arrived.pcap --until-idle 2)",
                                              {kFlowProfiles, kExperimentProfiles, kPathProfiles,
                                               kImpairProfiles, kTelemetryProfiles}),
                    opcodes_command(), doctor_command()},
+      .for_file = "check",
   };
   return lw::app::run_program(program, static_cast<int>(words->size()), arguments.data(),
                               lw::app::build_info({"DPDK", "libpcap", "ISA-L", "toml++", "fmt",

@@ -52,7 +52,7 @@ app::Command check_command() {
   app::Command command{
       .name = "check",
       .help = "Print what a profile would send",
-      .examples = "roce-gen check profiles/flows/demo.toml --frames 20",
+      .examples = "roce-gen check demo --frames 20",
       .run = [options] { return check(*options); },
   };
   app::Options& list = command.options;

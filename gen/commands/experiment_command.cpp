@@ -26,7 +26,7 @@ namespace {
 using namespace experiment;
 
 constexpr const char* kExperimentExamples =
-    R"(roce-gen experiment profiles/experiments/apn-380km-throughput.toml
+    R"(roce-gen experiment apn-380km-throughput
 roce-gen experiment my.toml --out results --set qps=8 --only size=64KiB --repeats 3
 roce-gen experiment my.toml --resume
 mpirun -n 32 --hostfile hosts roce-gen experiment my.toml)";

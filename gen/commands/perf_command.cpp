@@ -26,8 +26,8 @@ namespace lw::gen {
 namespace {
 
 constexpr const char* kPerfExamples =
-    R"(roce-gen perf --sim --path profiles/paths/apn-380km.toml --op write -s 64KiB -q 4 -t 2048
-roce-gen perf --sim --path profiles/paths/apn-380km.toml --op read -a -q 16 --json
+    R"(roce-gen perf --sim --path apn-380km --op write -s 64KiB -q 4 -t 2048
+roce-gen perf --sim --path apn-380km --op read -a -q 16 --json
 roce-gen perf --sim --delay 1ms --pattern lat --op send -s 64
 roce-gen perf --sim --delay 0us --pattern blast --op write --study out
 roce-gen perf --port memif:/tmp/lw.sock --peer 198.18.0.2 --pattern lat --op write -s 64

@@ -56,7 +56,7 @@ app::Command plan_command() {
   app::Command command{
       .name = "plan",
       .help = "Print what fills a path, and what limits a transfer",
-      .examples = "roce-gen plan --path profiles/paths/apn-380km.toml --op read -s 64KiB -q 16",
+      .examples = "roce-gen plan --path apn-380km --op read -s 64KiB -q 16",
       .run = [options] { return print_plan(*options); },
   };
   add_perf_options(command.options, options->perf);

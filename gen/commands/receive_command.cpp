@@ -28,7 +28,7 @@ namespace {
 constexpr const char* kReceiveExamples =
     R"(roce-gen receive --port memif:/tmp/lw.sock,server --until-idle 2
 roce-gen receive --port eth1 --port eth2 --duration 10s --check-icrc 64 --json
-roce-gen receive --port eth1 --profile profiles/flows/demo.toml --histogram latency.csv
+roce-gen receive --port eth1 --profile demo --histogram latency.csv
 roce-gen receive --port eth1 --until-idle 2s --profile p.toml --sent tcp:0.0.0.0:7000
 roce-gen receive --port pcap:pcaps/rxe/netem_reorder.pcap --expect 'flows.*.lost == 0')";
 

@@ -22,10 +22,10 @@ namespace lw::gen {
 namespace {
 
 constexpr const char* kRunExamples =
-    R"(roce-gen run profiles/flows/ipv4-rc-send.toml --pcap out.pcap
-roce-gen run profiles/flows/demo.toml --port memif:/tmp/lw.sock,server --pcap sent.pcapng
-roce-gen run profiles/flows/ipv6-ud-send.toml --port eth1 --duration 10s --json
-roce-gen run profiles/flows/demo.toml --port eth1 --receive eth2 --series run.csv
+    R"(roce-gen run ipv4-rc-send --pcap out.pcap
+roce-gen run demo --port memif:/tmp/lw.sock,server --pcap sent.pcapng
+roce-gen run ipv6-ud-send --port eth1 --duration 10s --json
+roce-gen run demo --port eth1 --receive eth2 --series run.csv
 roce-gen run writes.toml --port eth1 --peer 192.0.2.2:18515 --token 3f...
 echo '[[flow]]' | roce-gen run - --pcap - | roce-dissect list -)";
 

@@ -92,7 +92,7 @@ app::Command check_command() {
   app::Command command{
       .name = "check",
       .help = "Print a profile's delay, frames in flight and memory",
-      .examples = R"(roce-impair check profiles/impair/apn-380km.toml
+      .examples = R"(roce-impair check apn-380km
 roce-impair check --delay 2ms --rate 10Gb/s)",
       .check = [options](const app::Given& given) { return check_input(options->source, given); },
       .run = [options] { return check(*options); },

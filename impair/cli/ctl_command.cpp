@@ -155,17 +155,16 @@ app::Command edit_command(const char* name, const char* help, const char* exampl
 }
 
 app::Command load_command(const std::shared_ptr<RequestOptions>& options) {
-  app::Command command =
-      question("load", "put another profile in force",
-               "roce-impair ctl /tmp/impair.sock load profiles/impair/apn-380km.toml", options,
-               [](const RequestOptions& typed) -> Result<Json> {
-                 // The run may have another working directory.
-                 const auto found = config::find_profile(
-                     typed.file, {config::kImpairProfiles, config::kPathProfiles});
-                 if (!found) return std::unexpected(found.error());
-                 const auto file = std::filesystem::absolute(*found);
-                 return Json{{"do", "load"}, {"file", file.string()}};
-               });
+  app::Command command = question(
+      "load", "put another profile in force", "roce-impair ctl /tmp/impair.sock load apn-380km",
+      options, [](const RequestOptions& typed) -> Result<Json> {
+        // The run may have another working directory.
+        const auto found =
+            config::find_profile(typed.file, {config::kImpairProfiles, config::kPathProfiles});
+        if (!found) return std::unexpected(found.error());
+        const auto file = std::filesystem::absolute(*found);
+        return Json{{"do", "load"}, {"file", file.string()}};
+      });
   command.options
       .add("PROFILE", app::profile(options->file, {config::kImpairProfiles, config::kPathProfiles}),
            "", "impair profile")

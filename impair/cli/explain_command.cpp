@@ -36,7 +36,7 @@ app::Command explain_command() {
   app::Command command{
       .name = "explain",
       .help = "Print in words what a profile does",
-      .examples = R"(roce-impair explain profiles/impair/apn-380km.toml
+      .examples = R"(roce-impair explain apn-380km
 roce-impair explain --distance 380km --loss 0.1% --save path.toml)",
       .check = [options](const app::Given& given) { return check_input(options->source, given); },
       .run = [options] { return explain(*options); },

@@ -297,9 +297,9 @@ app::Command replay_command() {
       .name = "replay",
       .help = "Pass a capture through a profile in virtual time, exactly and repeatably",
       .examples =
-          R"(roce-impair replay profiles/impair/apn-380km.toml in.pcap out.pcap --seed 7
-roce-impair replay profiles/impair/apn-380km.toml west.pcap out.pcapng --back east.pcap
-roce-impair replay profiles/impair/apn-380km.toml recorded.pcapng out.pcapng --both)",
+          R"(roce-impair replay apn-380km in.pcap out.pcap --seed 7
+roce-impair replay apn-380km west.pcap out.pcapng --back east.pcap
+roce-impair replay apn-380km recorded.pcapng out.pcapng --both)",
       .run = [options] { return run(*options); },
   };
   app::Options& list = command.options;

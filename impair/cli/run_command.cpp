@@ -324,9 +324,9 @@ app::Command run_command() {
   app::Command command{
       .name = "run",
       .help = "Bridge two ports: impair the frames that a profile matches, forward the rest",
-      .examples = R"(roce-impair run profiles/impair/rocev2-only.toml --west eth1 --east eth2
+      .examples = R"(roce-impair run rocev2-only --west eth1 --east eth2
 roce-impair run --distance 380km --loss 0.1% --west eth1 --east eth2
-roce-impair run profiles/impair/apn-380km.toml --west memif:/tmp/w.sock,server \
+roce-impair run apn-380km --west memif:/tmp/w.sock,server \
     --east memif:/tmp/e.sock,server --duration 60 --ledger ledger.jsonl --json)",
       .check = [options](const app::Given& given) { return check_input(options->source, given); },
       .run = [options] { return execute(*options); },

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <new>
 #include <sstream>
@@ -272,6 +273,18 @@ std::string unknown(const CommandPath& path, const char* kind, std::string_view 
                      near.empty() ? "" : fmt::format("; did you mean `{}`?", near));
 }
 
+/// Returns the error for a word in the place of a command.
+std::string unknown_command(const CommandPath& path, std::string_view word) {
+  std::error_code error;
+  const std::string& command = path.command().for_file;
+  const bool is_file =
+      !command.empty() && std::filesystem::is_regular_file(std::string(word), error);
+  return (is_file ? fmt::format("{0}: expected a command before {1}, for example `{0} {2} {1}`\n",
+                                path.name(), word, command)
+                  : unknown(path, "command", word, path.command_names())) +
+         fmt::format("its commands: {}\n", fmt::join(path.command_names(), ", "));
+}
+
 /// Returns the error for a command line that CLI11 refused, if the reason is the first word that is
 /// neither an option nor a command, an option that was given twice, or a missing command; empty for
 /// other reasons.
@@ -290,8 +303,7 @@ std::string wrong_word(const Command& program, const std::vector<std::string_vie
       given.push_back(option);
       if (name == word && option->has_name(name)) ++i;
     } else if (!path.enter(word) && !path.takes_argument() && !path.command_names().empty()) {
-      return unknown(path, "command", word, path.command_names()) +
-             fmt::format("its commands: {}\n", fmt::join(path.command_names(), ", "));
+      return unknown_command(path, word);
     }
   }
   if (path.command_names().empty() || path.argument() != nullptr) return {};
@@ -368,6 +380,19 @@ std::optional<ExitCode> answer_shell(const Command& program,
 std::string_view program_version() noexcept { return LONGWIRE_VERSION; }
 
 int run_program(const Command& program, int argc, char** argv, const BuildInfo& build) {
+  std::string option = "--help";
+  std::vector<char*> asked(argv, argv + argc);
+  if (argc > 1 && std::string_view(argv[1]) == "help") {  // "help run" is "run --help"
+    asked.erase(asked.begin() + 1);
+    CommandPath path(program);
+    for (const std::string_view word : std::span(asked).subspan(1)) {
+      if (path.enter(word)) continue;
+      std::cerr << unknown_command(path, word) << "Run with --help for more information.\n";
+      return to_int(ExitCode::usage);
+    }
+    asked.push_back(option.data());
+    argv = asked.data();
+  }
   // Make writes to a closed pipe, and beyond the file size limit, return errors, so that the run
   // still prints its report.
   std::signal(SIGPIPE, SIG_IGN);

@@ -197,6 +197,7 @@ struct Command {
   std::string notes{};   // text after the examples
   Options options{};
   std::vector<Command> commands{};  // if not empty, one of them is required
+  std::string for_file{};           // of `commands`, the one that is proposed for a file's name
   /// Checks the combination of the options. Errors are usage errors.
   std::function<Result<void>(const Given&)> check{};
   std::function<ExitCode()> run{};
@@ -206,9 +207,9 @@ struct Command {
 std::string_view program_version() noexcept;
 
 /// Parses the command line, prints help, version and usage errors, and runs the chosen command.
-/// Returns the exit code of the process. Two hidden options are for shells and manuals: `--complete
-/// WORD...` prints completions of the last word (completion.h), and `--man [COMMAND]` prints a man
-/// page (manual.h).
+/// Returns the exit code of the process. `help COMMAND` is `COMMAND --help`. Two hidden options are
+/// for shells and manuals: `--complete WORD...` prints completions of the last word (completion.h),
+/// and `--man [COMMAND]` prints a man page (manual.h).
 int run_program(const Command& program, int argc, char** argv, const BuildInfo& build = {});
 
 }  // namespace lw::app

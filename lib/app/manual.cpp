@@ -72,12 +72,19 @@ std::string text_of(const Option& option) {
   return text;
 }
 
+/// Adds the options without a heading, then those of each heading, as --help has them.
 void add_options(const Options& options, std::string& page) {
+  const auto add = [&page](const Option& option) {
+    page += fmt::format(".TP\n{}\n{}", heading_of(option), plain(text_of(option)));
+  };
+  for (const Option& option : options)
+    if (option.group.empty()) add(option);
   std::string group;
   for (const Option& option : options) {
+    if (option.group.empty()) continue;
     if (option.group != group) page += fmt::format(".SS {}\n", words_of(option.group));
     group = option.group;
-    page += fmt::format(".TP\n{}\n{}", heading_of(option), plain(text_of(option)));
+    add(option);
   }
 }
 

@@ -41,6 +41,23 @@ class CommandLine(unittest.TestCase):
             for command in commands:
                 self.assertRegex(shown, rf'\n  {command} +\w')
 
+    def test_help_is_also_a_command(self):
+        for name, commands in COMMANDS.items():
+            for words in (), (commands[0],):
+                self.assertEqual(run(name, 'help', *words).stdout, run(name, *words, '--help').stdout)
+        refused = run('roce-gen', 'help', 'rnu')
+        self.assertEqual((refused.returncode, refused.stdout), (2, ''))
+        self.assertIn('did you mean `run`?', refused.stderr)
+
+    def test_a_file_in_place_of_a_command(self):
+        file = str(SOURCE / 'README.md')
+        for name, command in (('roce-dissect', 'explain'), ('roce-impair', 'explain'),
+                              ('roce-gen', 'check')):
+            refused = run(name, file)
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn(f'expected a command before {file}, for example `{name} {command} {file}`',
+                          refused.stderr)
+
     def test_version(self):
         version = re.search(r"\n  version: '([^']+)'", (SOURCE / 'meson.build').read_text())[1]
         commit = subprocess.run(['git', '-C', SOURCE, 'rev-parse', 'HEAD'], capture_output=True,
@@ -148,8 +165,11 @@ class CommandLine(unittest.TestCase):
         self.assertNotIn('mean', run('roce-gen', 'fly').stderr)
 
     def test_a_shipped_profile_is_found_by_its_name(self):
-        words = {'roce-gen': (('check', 'demo'), ('plan', '--path', 'apn-380km')),
-                 'roce-impair': (('check', 'apn-380km'), ('check', 'dci-1000km.toml'))}
+        words = {'roce-gen': (('check', 'demo'), ('plan', '--path', 'apn-380km'),
+                              ('check', 'profiles/flows/demo.toml'),
+                              ('plan', '--path', 'profiles/paths/apn-380km.toml')),
+                 'roce-impair': (('check', 'apn-380km'), ('check', 'dci-1000km.toml'),
+                                 ('check', 'profiles/impair/apn-380km.toml'))}
         with tempfile.TemporaryDirectory() as prefix:
             installed = pathlib.Path(prefix, 'bin')
             installed.mkdir()

@@ -141,6 +141,18 @@ std::string searched_text() {
   return fmt::format("\nlooked for in {}", fmt::join(folders, ", "));
 }
 
+/// Returns the file that "profiles/impair/x.toml" names in a searched folder "profiles", such as
+/// the installed one; empty if there is none.
+std::string shipped(const fs::path& name) {
+  std::error_code unknown;
+  if (name.empty() || *name.begin() != "profiles") return {};
+  const fs::path rest = name.lexically_relative("profiles");
+  for (const fs::path& folder : search_path())
+    if (folder.filename() == "profiles" && fs::is_regular_file(folder / rest, unknown))
+      return (folder / rest).lexically_normal().string();
+  return {};
+}
+
 bool is_of_kind(const fs::path& file, ProfileKinds kinds) {
   const auto profile = describe_profile(file, {});
   return !profile || wants(kinds, profile->kind);
@@ -155,6 +167,7 @@ Result<std::string> find_profile(const std::string& name, ProfileKinds kinds) {
     return name;
   std::vector<std::string> names;
   if (is_path) {
+    if (std::string found = shipped(name); !found.empty()) return found;
     for (const fs::path& file : profiles_in(fs::path(name).parent_path()))
       names.push_back(file.stem().string());
     return no_profile(name, names, "");
