@@ -134,12 +134,26 @@ std::vector<EventRow> event_rows(std::span<const EventConfig> events) {
   return rows;
 }
 
+namespace {
+
+std::vector<std::pair<std::string, std::string>> keys_of(const std::string& rule,
+                                                         const config::ImpairProfile& profile) {
+  std::vector<std::pair<std::string, std::string>> keys;
+  if (profile.keys)
+    for (const config::KeyValue& each : *profile.keys)
+      if (each.table == "rule" && each.name == rule) keys.emplace_back(each.key, each.value);
+  return keys;
+}
+
+}  // namespace
+
 std::vector<RuleRow> rule_rows(const config::ImpairProfile& profile) {
   constexpr std::uint32_t kFrame = 1024;  // bytes, for the expected loss
   std::vector<RuleRow> rows;
   for (const auto& rule : profile.rules)
     rows.push_back({rule.name, to_text(rule.match), ways_of(rule), rule.delay,
-                    expected_loss(rule.loss, kFrame), stage_texts(rule)});
+                    expected_loss(rule.loss, kFrame), stage_texts(rule),
+                    keys_of(rule.name, profile)});
   return rows;
 }
 
@@ -199,7 +213,9 @@ const FigureTable& RuleRow::figures() {
       Row::of<&RuleRow::direction>("direction", "Direction, or both ways."),
       Row::of<&RuleRow::delay>("delay_ns", "Constant delay; null without one.", Unit::ns).or_null(),
       Row::of<&RuleRow::loss>("loss", "Expected share of lost frames of 1024 B, 0 to 1."),
-      Row::of<&RuleRow::stages>("stages", "Its stages, described.").if_any()};
+      Row::of<&RuleRow::stages>("stages", "Its stages, described.").if_any(),
+      Row::of<&RuleRow::keys>("keys", "Its keys in the profile, with their values as TOML.")
+          .if_any()};
   static constexpr FigureTable kTable{"A rule of an impair profile.", kRows};
   return kTable;
 }

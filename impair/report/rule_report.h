@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/impair/profile.h"
@@ -42,6 +43,7 @@ struct RuleRow {
   std::optional<Duration> delay = {};
   double loss = 0;
   emulator::StageTexts stages = {};
+  std::vector<std::pair<std::string, std::string>> keys = {};  // as TOML
 
   static const FigureTable& figures();
 };

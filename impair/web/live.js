@@ -74,13 +74,99 @@ function rulesText(rules) {
   return rules.map((rule) => `${rule.name}\n` + Object.entries(rule.stages ?? {})
     .map(([stage, text]) => `  ${stage.padEnd(12)}${text}\n`).join('')).join('');
 }
-function showChoices(rules) {
-  const names = rules.map((rule) => rule.name);
-  if (JSON.stringify(names) === $('rule').dataset.names) return;
-  const chosen = $('rule').value;
-  $('rule').dataset.names = JSON.stringify(names);
-  $('rule').replaceChildren(...names.map((name) => element('option', { value: name }, name)));
-  if (names.includes(chosen)) $('rule').value = chosen;
+// The fields of a rule's form: id, label, placeholder.
+const FIELDS = [['delay', 'Delay', '2ms'], ['jitter', 'Jitter', '10us'], ['loss', 'Loss', '0.1%'],
+  ['rate', 'Rate', '10Gbit'], ['buffer', 'Buffer', '1MB']];
+const plain = (toml) => toml.replace(/^"(.*)"$/, '$1');
+// What a field shows of a rule's keys: a value, or a table as TOML.
+function valueOf(keys, name) {
+  if (name === 'rate') return plain(keys['queue.rate'] ?? keys.queue ?? '');
+  if (name === 'buffer') return plain(keys['queue.buffer'] ?? '');
+  if (keys[name] !== undefined) return plain(keys[name]);
+  const inner = Object.entries(keys).filter(([key]) => key.startsWith(`${name}.`));
+  return inner.length === 0 ? '' : `{ ${inner.map(([key, value]) => `${key.slice(name.length + 1)} = ${value}`).join(', ')} }`;
+}
+const inputsOf = (form) => Object.fromEntries(FIELDS.map(([name]) => [name, form.querySelector(`[data-field="${name}"]`)]));
+// The keys that the fields change. A queue is a rate, or a table that keeps its other keys.
+function changedKeys(form) {
+  const inputs = inputsOf(form);
+  const typed = Object.fromEntries(FIELDS.map(([name]) => [name, inputs[name].value.trim()]));
+  const isNew = (name) => typed[name] !== inputs[name].dataset.shown;
+  const keys = Object.fromEntries(['delay', 'jitter', 'loss'].filter(isNew).map((name) => [name, typed[name]]));
+  if (!isNew('rate') && !isNew('buffer')) return keys;
+  if (typed.rate === '') return { ...keys, queue: '' };
+  if (form.dataset.table === 'true') {
+    if (isNew('rate')) keys['queue.rate'] = typed.rate;
+    if (isNew('buffer')) keys['queue.buffer'] = typed.buffer;
+    return keys;
+  }
+  return { ...keys, queue: typed.buffer === '' ? typed.rate
+    : `{ rate = ${JSON.stringify(typed.rate)}, buffer = ${JSON.stringify(typed.buffer)} }` };
+}
+// Shows an error beside the field that it names.
+function showRefusal(form, error) {
+  const name = /\bqueue\b/.test(error) ? (/buffer/.test(error) ? 'buffer' : 'rate')
+    : FIELDS.map(([id]) => id).find((id) => new RegExp(`\\b${id}\\b`).test(error));
+  for (const [id, input] of Object.entries(inputsOf(form))) {
+    const said = error && (name ?? 'delay') === id ? error : '';
+    input.setAttribute('aria-invalid', String(said !== ''));
+    input.nextElementSibling.textContent = said;
+  }
+}
+async function askOf(form, what, done) {
+  const keys = changedKeys(form);
+  const effect = form.querySelector('pre');
+  effect.hidden = false;
+  if (Object.keys(keys).length === 0) { effect.textContent = 'No field differs from the profile.'; return; }
+  const answer = await ask({ do: what, rule: form.dataset.rule, keys }, 'quiet');
+  showRefusal(form, answer.ok ? '' : answer.error);
+  effect.hidden = !answer.ok;
+  if (answer.ok) effect.textContent = `${done}:\n${answer.text}`;
+  if (answer.ok && what === 'set') for (const input of Object.values(inputsOf(form))) input.dataset.shown = input.value.trim();
+}
+function formOf(rule, number) {
+  const fields = FIELDS.map(([name, label, placeholder]) => element('div', { class: 'field' },
+    element('label', { for: `${name}-${number}` }, label),
+    element('input', { id: `${name}-${number}`, 'data-field': name, placeholder, autocomplete: 'off' }),
+    element('span', { class: 'refusal', role: 'alert' })));
+  const form = element('form', { class: 'rule', 'aria-label': `Rule ${rule.name}`, 'data-rule': rule.name },
+    element('h3', {}, rule.name), element('p', { class: 'muted' }, `${rule.match}, ${rule.direction}`),
+    element('div', { class: 'fields' }, ...fields),
+    element('p', { class: 'bar' }, element('button', { type: 'button', id: `preview-${number}` }, 'Preview'),
+      element('button', { type: 'submit', id: `apply-${number}` }, 'Apply')),
+    element('pre', { id: `effect-${number}`, tabindex: '0', role: 'status', 'aria-label': `Effect on ${rule.name}`, hidden: '' }));
+  form.addEventListener('submit', (event) => { event.preventDefault(); askOf(form, 'set', 'In force'); });
+  form.querySelector('button').addEventListener('click', () => askOf(form, 'preview', 'Would be in force'));
+  if (settings.read_only) form.querySelectorAll('input, button').forEach((control) => { control.disabled = true; });
+  return form;
+}
+// A form for each rule; a field that nobody has changed follows the profile.
+function showForms(rules) {
+  const names = JSON.stringify(rules.map((rule) => rule.name));
+  if ($('rule-forms').dataset.names !== names) {
+    $('rule-forms').dataset.names = names;
+    $('rule-forms').replaceChildren(...rules.map(formOf));
+  }
+  rules.forEach(({ keys = {} }, number) => {
+    const form = $('rule-forms').children[number];
+    form.dataset.table = String(keys['queue.rate'] !== undefined);
+    for (const [name, input] of Object.entries(inputsOf(form))) {
+      const value = valueOf(keys, name);
+      if (input.dataset.shown === value) continue;
+      if (input.dataset.shown === undefined || input.value.trim() === input.dataset.shown) input.value = value;
+      input.dataset.shown = value;
+    }
+  });
+}
+// Who changed what, and when.
+const MOST_CHANGES = 50;
+function showChanges(changes) {
+  if ($('changes').dataset.count === String(changes.length)) return;
+  $('changes').dataset.count = String(changes.length);
+  $('changes').hidden = changes.length === 0;
+  const at = (one) => new Date(one.time_ns / 1e6).toLocaleTimeString();
+  $('changes').tBodies[0].replaceChildren(...changes.slice(-MOST_CHANGES).reverse().map((one) => element('tr', {},
+    ...[at(one), one.by, one.name, one.key, plain(one.before), plain(one.after)].map((cell) => element('td', {}, cell)))));
 }
 
 // Events and acts of the profile, with a button that starts each now.
@@ -152,7 +238,8 @@ function show(state) {
   showDirections(report, before, seconds);
   showIdentity(report);
   showRules(report, before, seconds);
-  showChoices(rules);
+  showForms(rules);
+  showChanges(report.changes ?? []);
   if (before?.directions.length) addToHistory(report, before, seconds);  // before the ports are open there are none
   showEvents(state);
   showRecords(report);
@@ -161,30 +248,7 @@ function show(state) {
   if ($('rules-text').textContent !== shown) $('rules-text').textContent = shown;
 }
 
-const KEYS = ['delay', 'loss', 'rate', 'jitter'];
-function typedKeys() {
-  const keys = KEYS.map((key) => [key, $(key).value.trim()]).filter(([, value]) => value !== '');
-  return Object.fromEntries(keys.map(([key, value]) => [key, value === 'none' ? '' : value]));
-}
-function showEffect(text) {
-  $('effect').hidden = !text;
-  $('effect').textContent = text ?? '';
-}
-$('set').addEventListener('submit', async (event) => {
-  event.preventDefault();
-  const answer = await ask({ do: 'set', rule: $('rule').value, keys: typedKeys() });
-  if (!answer.ok) return;
-  KEYS.forEach((key) => { $(key).value = ''; });
-  showEffect(`In force:\n${answer.text}`);
-});
-$('preview').addEventListener('click', async () => {
-  const answer = await ask({ do: 'preview', rule: $('rule').value, keys: typedKeys() });
-  if (answer.ok) showEffect(`Would be in force:\n${answer.text}`);
-});
-$('undo').addEventListener('click', async () => {
-  const answer = await ask({ do: 'undo' });
-  if (answer.ok) showEffect(`In force again:\n${answer.text}`);
-});
+$('undo').addEventListener('click', () => ask({ do: 'undo' }));
 
 $('event').addEventListener('submit', async (event) => {
   event.preventDefault();
@@ -204,7 +268,8 @@ $('stop-recording').addEventListener('click', () => ask({ do: 'stop-recording' }
 
 if (settings.read_only) {
   $('read-only').hidden = false;
-  for (const form of [$('set'), $('event'), $('record')])
+  $('undo').disabled = true;
+  for (const form of [$('event'), $('record')])
     form.querySelectorAll('input, select, button').forEach((control) => { control.disabled = true; });
 }
 Live.follow(show);

@@ -24,9 +24,9 @@ const Live = (() => {
     $('problem').hidden = !text;
   }
 
-  // One request; the answer, whose refusal is shown. What the page asks for on its own leaves an
-  // earlier refusal.
-  async function ask(request, onItsOwn = false) {
+  // One request; the answer. Its refusal is shown at the top of the page, unless `shown` is "quiet": the
+  // caller shows it. What the page asks for on its own (true) leaves an earlier refusal.
+  async function ask(request, shown = false) {
     let answer;
     try {
       const response = await fetch('/do', { method: 'POST', body: JSON.stringify(request),
@@ -35,7 +35,8 @@ const Live = (() => {
     } catch (error) {
       answer = { ok: false, error: `no answer: ${error.message}` };
     }
-    if (!onItsOwn || !answer.ok) showProblem(answer.ok ? null : answer.error);
+    if (shown === 'quiet') showProblem(null);
+    else if (!shown || !answer.ok) showProblem(answer.ok ? null : answer.error);
     return answer;
   }
 

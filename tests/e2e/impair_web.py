@@ -377,12 +377,12 @@ class Page(live_page.InBrowser, Box):
         self.assertNotIn(self.token, self.browser.current_url)
         self.wait_for(lambda: self.lost()[1] > 2000)
         self.assertEqual(self.lost()[0], 0)
-        self.find('loss').send_keys('1%')
-        self.find('preview').click()
-        self.wait_for(lambda: 'Would be in force' in self.find('effect').text)
+        self.find('loss-0').send_keys('1%')
+        self.find('preview-0').click()
+        self.wait_for(lambda: 'Would be in force' in self.find('effect-0').text)
         self.assertEqual(self.lost()[0], 0)
-        self.find('apply').click()
-        self.wait_for(lambda: 'In force' in self.find('effect').text)
+        self.find('apply-0').click()
+        self.wait_for(lambda: 'In force' in self.find('effect-0').text)
         before = self.lost()
         self.wait_for(lambda: self.lost()[1] > before[1] + 10_000)
         after = self.lost()
@@ -412,7 +412,7 @@ class Page(live_page.InBrowser, Box):
         self.wait_for(lambda: 'Recorded episode.pcapng' in self.find('recording').text)
         self.assertGreater(len(read_pcapng(self.folder / 'episode.pcapng')[1]), 0)
         self.find('undo').click()
-        self.wait_for(lambda: 'In force again' in self.find('effect').text)
+        self.wait_for(lambda: self.field('loss') == '')
         before = self.lost()
         self.wait_for(lambda: self.lost()[1] > before[1] + 4000)
         self.assertEqual(self.lost()[0], before[0])
@@ -469,9 +469,70 @@ class Page(live_page.InBrowser, Box):
         self.check_labels_and_width()
         self.find('theme').click()
         self.assertEqual(self.js('return document.documentElement.dataset.theme'), 'dark')
-        self.find('loss').send_keys('200%\n')  # Enter applies
-        self.wait_for(lambda: 'loss' in self.find('problem').text)
         self.stop(box)
+
+    def field(self, name):
+        return self.find(f'{name}-0').get_property('value')
+
+    def type(self, name, text):
+        self.find(f'{name}-0').clear()
+        self.find(f'{name}-0').send_keys(text)
+
+    def test_each_field_takes_its_placeholder_and_shows_the_value_in_force(self):
+        # Without a reserve: the run makes room for 10 ms.
+        (self.folder / 'impair.toml').write_text(PROFILE.partition('[capacity]')[0])
+        box = self.run_box()
+        self.assertIn('room for delays up to 10 ms', self.errors.read_text())
+        self.open()
+        self.wait_for(lambda: self.field('delay') == '1ms')
+        for width in (1280, 800, 400):
+            self.browser.set_window_size(width, 900)
+            self.check_labels_and_width()
+            self.find('theme').click()
+        for name in ('delay', 'jitter', 'loss', 'rate', 'buffer'):
+            with self.subTest(name):
+                placeholder = self.find(f'{name}-0').get_attribute('placeholder')
+                self.type(name, placeholder + '\n')  # Enter applies
+                self.wait_for(lambda: 'In force' in self.find('effect-0').text)
+                self.wait_for(lambda name=name, value=placeholder: value == self.field(name) and
+                              any(value in one for one in self.keys().values()))
+        self.assertEqual(self.keys(), {'name': '"long haul"', 'match': '"rocev2"', 'delay': '"2ms"',
+                                       'jitter': '"10us"', 'loss': '"0.1%"', 'queue.rate': '"10Gbit"',
+                                       'queue.buffer': '"1MB"'})
+        self.type('rate', '5Gb/s\n')  # the buffer stays
+        self.wait_for(lambda: self.keys()['queue.rate'] == '"5Gb/s"')
+        self.assertEqual(self.keys()['queue.buffer'], '"1MB"')
+        self.find('rate-0').clear()
+        self.find('apply-0').click()
+        self.wait_for(lambda: 'queue.rate' not in self.keys() and self.field('buffer') == '')
+        self.type('rate', '10Gbit\n')  # alone
+        self.wait_for(lambda: self.keys().get('queue') == '"10Gbit"')
+        self.find('undo').click()
+        self.wait_for(lambda: 'queue' not in self.keys() and self.field('rate') == '')
+        log = self.js("return [...document.querySelectorAll('#changes tbody tr')].map((one) => one.innerText)")
+        self.assertTrue(any('jitter' in line and '10us' in line and 'page' in line for line in log), log)
+        self.stop(box)
+
+    def test_an_error_is_beside_its_field(self):
+        box = self.run_box()
+        self.open()
+        self.wait_for(lambda: self.field('delay') == '1ms')
+        for name, wrong in (('loss', '200%'), ('delay', 'soon'), ('jitter', '10 parsecs'), ('rate', 'fast'),
+                            ('delay', '1h'), ('delay', '10s')):
+            with self.subTest(name=name, wrong=wrong):
+                before = self.field(name)
+                self.type(name, wrong + '\n')
+                refusal = f"return document.getElementById('{name}-0').nextElementSibling.textContent"
+                self.wait_for(lambda refusal=refusal: self.js(refusal) != '')
+                self.assertEqual(self.find(f'{name}-0').get_attribute('aria-invalid'), 'true')
+                self.type(name, before)
+                self.find('preview-0').click()
+                self.wait_for(lambda: 'No field differs' in self.find('effect-0').text)
+        self.assertFalse(self.find('problem').is_displayed())
+        self.stop(box)
+
+    def keys(self):
+        return self.do({'do': 'show'})[1]['rules'][0]['keys']
 
     def test_a_wrong_token_is_said(self):
         box = self.run_box()

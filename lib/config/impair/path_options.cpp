@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "config/impair/path_options.h"
 
-#include <algorithm>
-#include <chrono>
-#include <cmath>
-
 #include <fmt/format.h>
 
 #include "core/quantity.h"
@@ -19,12 +15,6 @@ Duration one_way(const PathOptions& options) {
   return emulator::one_way_delay(fibre, emulator::Direction::west_to_east);
 }
 
-/// Frames keep their order if the half-life is about twelve standard deviations or more, which is
-/// seven times the bound of an even distribution.
-Duration half_life(Duration jitter) {
-  return std::max<Duration>(20 * jitter, std::chrono::milliseconds(1));
-}
-
 /// A jitter is added to a delay, so it begins at the shortest one.
 std::string delay_lines(const PathOptions& options) {
   if (!options.jitter && options.km) return "delay = \"path\"\n";
@@ -33,17 +23,8 @@ std::string delay_lines(const PathOptions& options) {
   const Duration jitter = *options.jitter, middle = one_way(options);
   return fmt::format(
       "delay = \"{}ns\"  # {} less the jitter\n"
-      "jitter = {{ distribution = \"uniform\", low = \"0ns\", high = \"{}ns\", "
-      "half_life = \"{}ns\" }}\n",
-      (middle - jitter).count(), format_duration(middle), 2 * jitter.count(),
-      half_life(jitter).count());
-}
-
-std::uint64_t buffer_of(const PathOptions& options) {
-  const double round_trip =
-      emulator::bandwidth_delay_bytes(*options.rate_bps, 2 * one_way(options));
-  return options.buffer.value_or(
-      std::max(kLeastBuffer, static_cast<std::uint64_t>(std::ceil(round_trip))));
+      "jitter = \"{}ns\"\n",
+      (middle - jitter).count(), format_duration(middle), 2 * jitter.count());
 }
 
 Result<void> check(const PathOptions& options) {
@@ -90,9 +71,11 @@ Result<std::string> profile_of(const PathOptions& options) {
   text += fmt::format("\n[[rule]]\nname = \"path\"\nmatch = \"{}\"\n",
                       options.all_frames ? "all" : "rocev2");
   if (options.loss) text += fmt::format("loss = {}\n", *options.loss);
-  if (options.rate_bps)
+  if (options.buffer)
     text += fmt::format("queue = {{ rate = \"{}b/s\", buffer = \"{}B\" }}\n", *options.rate_bps,
-                        buffer_of(options));
+                        *options.buffer);
+  else if (options.rate_bps)
+    text += fmt::format("queue = \"{}b/s\"\n", *options.rate_bps);
   text += delay_lines(options);
   // What leaves the queues comes at their rate, so less is in flight.
   if (options.rate_bps) text += fmt::format("\n[capacity]\nrate = \"{}b/s\"\n", *options.rate_bps);

@@ -30,12 +30,9 @@ struct PathOptions {
 /// The options as a command line has them: "--distance 380km --loss 0.1%".
 std::string words_of(const PathOptions& options);
 
-/// Returns the text of an impair profile with one rule, "path", for both directions. Without
-/// `buffer`, a queue has room for what its rate carries in one round trip, and at least for
-/// kLeastBuffer. Jitter is even from -jitter to +jitter and changes so slowly that frames keep
-/// their order (docs/reference/impair-profile.md). Errors (usage): both `km` and `delay`, or values
-/// that need one which is not given.
+/// Returns the text of an impair profile with one rule, "path", for both directions. Jitter is even
+/// from -jitter to +jitter. Errors (usage): both `km` and `delay`, or values that need one which is
+/// not given.
 Result<std::string> profile_of(const PathOptions& options);
-inline constexpr std::uint64_t kLeastBuffer = 150'000;  // bytes: a few of the largest frames
 
 }  // namespace lw::config

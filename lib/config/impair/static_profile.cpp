@@ -2,6 +2,7 @@
 #include "config/impair/static_profile.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <set>
 
@@ -127,6 +128,7 @@ using emulator::Ways;
 
 // Ethernet's minimum without FCS, and the largest frame that ports carry.
 constexpr std::uint32_t kSmallestFrame = 60, kLargestFrame = 9600;
+constexpr std::uint64_t kLeastBuffer = 150'000;  // bytes
 
 /// A rule's own delay, or that of the path.
 struct Delay {
@@ -180,6 +182,13 @@ PathSettings read_path_settings(const Table& root, std::optional<emulator::Path>
           .folder = std::filesystem::path(file).parent_path()};
 }
 
+/// The buffer of a queue that a profile describes by its rate alone: what the rate carries in a
+/// round trip, and at least a few of the largest frames.
+std::uint64_t round_trip_buffer(double rate_bps, Duration round_trip) {
+  const double bytes = std::ceil(emulator::bandwidth_delay_bytes(rate_bps, round_trip));
+  return std::clamp(static_cast<std::uint64_t>(bytes), kLeastBuffer, emulator::kLargestBuffer);
+}
+
 ReadRule read_rule(const Table& table, std::size_t index, const PathSettings& around) {
   ReadRule read;
   RuleConfig& rule = read.config;
@@ -201,6 +210,10 @@ ReadRule read_rule(const Table& table, std::size_t index, const PathSettings& ar
     rule.overtakes = read.of_path && around.order_free;
     if (!delay->of_path) rule.delay = delay->own;
   }
+  if (rule.queue && rule.queue->buffer_bytes == 0)
+    rule.queue->buffer_bytes =
+        round_trip_buffer(rule.queue->rate_bps, read.of_path ? emulator::round_trip(*around.path)
+                                                             : 2 * rule.delay.value_or(Duration{}));
   table.finish();
   return read;
 }

@@ -18,8 +18,10 @@ namespace lw::emulator {
 
 /// A link slower than the port, and the buffer in front of it.
 struct BottleneckConfig {
-  double rate_bps = 0;             // >= 1 kb/s
-  std::uint64_t buffer_bytes = 0;  // frames without FCS and overhead, > 0
+  double rate_bps = 0;  // >= 1 kb/s
+  // frames without FCS and overhead; 0 as long as a profile has only a rate and its delay, which
+  // gives the buffer, is not read
+  std::uint64_t buffer_bytes = 0;
   // bytes on the wire that each frame takes besides its own
   std::uint32_t overhead = kLineOverhead;
   std::optional<PauseConfig> pfc = {};

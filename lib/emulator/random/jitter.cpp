@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -304,7 +305,16 @@ Parsed<BinnedDelay> parse_netem_distribution(std::string_view text, double mean_
   return delay;
 }
 
+JitterConfig slow_jitter(Duration most) {
+  return {UniformDelay{.high = static_cast<double>(most.count())},
+          std::max<Duration>(10 * most, std::chrono::milliseconds(1))};
+}
+
 std::optional<JitterConfig> read_jitter(const StageKeys& rule) {
+  if (rule.has("jitter") && !rule.is_table("jitter")) {
+    const auto most = rule.get("jitter", read_positive_time);
+    return most ? std::optional(slow_jitter(*most)) : std::nullopt;
+  }
   const auto table = rule.table("jitter");
   if (!table) return std::nullopt;
   table->need("distribution", "how delays vary");

@@ -127,7 +127,12 @@ Parsed<BinnedDelay> parse_delay_values(std::string_view csv);
 Parsed<BinnedDelay> parse_netem_distribution(std::string_view text, double mean_ns,
                                              double deviation_ns);
 
-/// Reads the table of a rule's `jitter` key. Nothing if it is absent or names no distribution.
+/// Even from 0 to `most`, and so slow that frames keep their order without a bias: its half-life is
+/// more than twelve standard deviations.
+JitterConfig slow_jitter(Duration most);
+
+/// Reads a rule's `jitter` key: a time, for slow_jitter(), or a table. Nothing if it is absent or
+/// names no distribution.
 std::optional<JitterConfig> read_jitter(const StageKeys& rule);
 
 }  // namespace lw::emulator

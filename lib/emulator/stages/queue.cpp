@@ -124,6 +124,10 @@ std::optional<std::uint16_t> Queue::asks_for(Instant now) noexcept {
 }
 
 void Queue::read(const StageKeys& rule, Settings& settings) {
+  if (rule.has(kName) && !rule.is_table(kName)) {
+    if (const auto rate = rule.get(kName, read_rate)) settings.queue = {.rate_bps = *rate};
+    return;
+  }
   const auto table = rule.table(kName);
   if (!table) return;
   BottleneckConfig& queue = settings.queue.emplace();
