@@ -2,6 +2,7 @@
 #include "impair/control/metrics.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,42 @@ void add_spread(Prometheus& out, const Report& report, std::string_view name, st
   }
 }
 
+/// Limits in ns of the histogram of delays: Spread::kLimits, and narrow ones around each constant
+/// delay of a rule, so that a query finds it to half a per cent.
+std::vector<std::int64_t> delay_limits(const DirectionReport& direction) {
+  constexpr std::size_t kMostDelays = 16;
+  std::set<std::int64_t> delays;
+  for (const StagesReport& stages : direction.stages)
+    if (const auto delay = stages.configs ? (*stages.configs)[stages.place].delay : std::nullopt;
+        delay && delay->count() > 0 && delays.size() < kMostDelays)
+      delays.insert(delay->count());
+  std::set<std::int64_t> limits(Spread::kLimits.begin(), Spread::kLimits.end());
+  for (const std::int64_t delay : delays) {
+    const auto [first, last, count] = delay_bucket(delay);
+    const std::int64_t width = last - first + 1;
+    for (const int steps : {-5, -3, -2, -1, 0, 1, 2, 4})
+      if (last + steps * width > 0) limits.insert(last + steps * width);
+  }
+  return {limits.begin(), limits.end()};
+}
+
+void add_delays(Prometheus& out, const Report& report) {
+  out.family("longwire_impair_delay_seconds", Type::histogram,
+             "What rules asked of frames that wait: asked release minus arrival. The limits are "
+             "close around the constant delays of the rules.");
+  for (const auto& direction : report.directions) {
+    std::vector<Prometheus::Bucket> buckets;
+    auto next = direction.delays.begin();
+    std::uint64_t seen = 0;
+    for (const std::int64_t limit : delay_limits(direction)) {
+      for (; next != direction.delays.end() && next->last <= limit; ++next) seen += next->count;
+      buckets.push_back({static_cast<double>(limit) / kSecond, seen});
+    }
+    out.histogram({{"direction", direction.accounting.direction.name}}, buckets,
+                  direction.delay.count, direction.delay.sum / kSecond);
+  }
+}
+
 }  // namespace
 
 std::string to_prometheus(const Report& report) {
@@ -87,9 +124,7 @@ std::string to_prometheus(const Report& report) {
   out.family("longwire_impair_run_seconds", Type::gauge, "For how long the box has been running.");
   out.sample({{"profile", report.profile}}, report.seconds);
   add_rules(out, report);
-  add_spread(out, report, "longwire_impair_delay_seconds",
-             "What rules asked of frames that wait: asked release minus arrival.",
-             &DirectionReport::delay);
+  add_delays(out, report);
   add_spread(out, report, "longwire_impair_release_error_seconds",
              "Achieved minus asked release of delayed frames.", &DirectionReport::release_error);
   add_spread(out, report, "longwire_impair_pass_latency_seconds",

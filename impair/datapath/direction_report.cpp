@@ -20,15 +20,19 @@ Spread spread_of(const Histogram& histogram) {
           .up_to = histogram.counts_up_to(Spread::kLimits)};
 }
 
-std::vector<Histogram::Bucket> delays_of(const Histogram& histogram) {
+Histogram::Bucket delay_bucket(std::int64_t delay) {
   constexpr int kBits = 9;  // significant bits of a value that are kept
+  const auto width = std::bit_width(static_cast<std::uint64_t>(delay));
+  const int rest = std::max(static_cast<int>(width) - kBits, 0);
+  const std::int64_t first = delay >> rest << rest;
+  return {first, first + (std::int64_t{1} << rest) - 1, 0};
+}
+
+std::vector<Histogram::Bucket> delays_of(const Histogram& histogram) {
   std::vector<Histogram::Bucket> merged;
   for (const auto& bucket : histogram.occupied()) {
-    const auto width = std::bit_width(static_cast<std::uint64_t>(bucket.first));
-    const int rest = std::max(static_cast<int>(width) - kBits, 0);
-    const std::int64_t first = bucket.first >> rest << rest;
-    if (merged.empty() || merged.back().first != first)
-      merged.push_back({first, first + (std::int64_t{1} << rest) - 1, 0});
+    const Histogram::Bucket coarse = delay_bucket(bucket.first);
+    if (merged.empty() || merged.back().first != coarse.first) merged.push_back(coarse);
     merged.back().count += bucket.count;
   }
   return merged;

@@ -32,6 +32,8 @@ struct Spread {
 };
 Spread spread_of(const Histogram& histogram);
 
+/// Returns the bucket, without a count, that delays_of() has for a delay in ns, at least 0.
+Histogram::Bucket delay_bucket(std::int64_t delay);
 /// Returns the buckets that are not empty. No bucket is wider than 1/256 of its value. The
 /// difference of two results, of one histogram at two times, gives the values in between.
 std::vector<Histogram::Bucket> delays_of(const Histogram& histogram);

@@ -18,6 +18,7 @@ TEST(Metrics, EveryWayOfBeingCountedIsASample) {
   Histogram histogram;
   for (const int ns : {900, 1500, 1500, 70'000}) histogram.add(ns);
   east.delay = spread_of(histogram);
+  east.delays = delays_of(histogram);
   east.stages.push_back({.rule = "haul", .stats = {}});
   east.stages.back().stats.acted[static_cast<std::size_t>(emulator::Stage::mark)] = 3;
   east.stages.back().queued_bytes = 4096;
