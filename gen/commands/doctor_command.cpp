@@ -109,13 +109,23 @@ Finding cores() {
   const std::string found =
       fmt::format("{} usable, isolated: {}", usable, isolated.empty() ? "none" : isolated);
   if (!isolated.empty()) return {.topic = "cores", .found = found};
+  constexpr std::size_t kEnough = 4;  // two to poll, two for all else
+  const std::vector<int> cpus = nic::allowed_cpus();
+  const std::string fix = usable < kEnough
+                              ? std::string(
+                                    "use a machine with four cores or more: two of them for the "
+                                    "ports, isolated from other work")
+                              : fmt::format(
+                                    "boot with isolcpus={0},{1} nohz_full={0},{1} and give these "
+                                    "cores to --core",
+                                    cpus[cpus.size() - 2], cpus.back());
   return {.topic = "cores",
           .state = "note",
           .found = found,
           .meaning =
               "other work may take a polling core for milliseconds: frames leave late, and "
               "delays of a path vary",
-          .fix = "boot with isolcpus=2,3 nohz_full=2,3 and give these cores to --core"};
+          .fix = fix};
 }
 
 Finding frequency() {

@@ -223,11 +223,25 @@ class Run {
   EndedAudits ended_;
 };
 
+/// Returns a line for each port whose interface takes shorter packets than the profile's frames.
+std::string short_ports(const Ports& ports, std::uint32_t largest_frame) {
+  constexpr std::uint32_t kEthernetHeader = 14;
+  std::string text;
+  for (const nic::Port* port : {&ports.west, &ports.east})
+    if (const auto mtu = port->mtu(); mtu && *mtu + kEthernetHeader < largest_frame)
+      text += fmt::format(
+          "port {} has an MTU of {} B: it drops longer packets, and the profile's largest_frame "
+          "allows {} B\n",
+          port->name(), *mtu, largest_frame - kEthernetHeader);
+  return text;
+}
+
 Result<void> Run::open() {
   auto ports = open_ports(version_.profile, config_);
   if (!ports) return std::unexpected(ports.error());
   ports_.emplace(std::move(*ports));
-  fmt::print(stderr, "{}\n", ports_->eal.notice());
+  fmt::print(stderr, "{}\n{}", ports_->eal.notice(),
+             short_ports(*ports_, version_.profile.capacity.largest_frame));
   offset_ns_ = nic::wall_clock_ns() - to_ns(nic::now());
   if (auto opened = open_files(); !opened) return opened;
   make_loop();

@@ -143,6 +143,15 @@ std::vector<std::string> interfaces() {
   return names;
 }
 
+/// Returns the first interface of an RDMA device such as mlx5_0; empty if there is none.
+std::string interface_of_device(const std::string& device) {
+  std::error_code unknown;
+  const std::filesystem::path folder("/sys/class/infiniband/" + device + "/device/net");
+  for (const auto& interface : std::filesystem::directory_iterator(folder, unknown))
+    return interface.path().filename().string();
+  return {};
+}
+
 /// Returns the error for a device that does not exist on this machine.
 std::unexpected<Error> missing(std::string message) {
   return fail(std::move(message), ExitCode::environment);
@@ -334,6 +343,9 @@ const InterfacePort* packet_port_of(const PortSpec& spec) noexcept {
 
 Result<void> check_interface(const InterfacePort& port) {
   if (if_nametoindex(port.interface.c_str()) != 0) return {};
+  if (const std::string interface = interface_of_device(port.interface); !interface.empty())
+    return missing(
+        fmt::format("`{}` is an RDMA device; its interface is `{}`", port.interface, interface));
   return missing(fmt::format("no interface `{}` here; there are: {}", port.interface,
                              fmt::join(interfaces(), ", ")));
 }

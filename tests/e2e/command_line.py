@@ -335,6 +335,11 @@ class CommandLine(unittest.TestCase):
         isolated = line('devices/system/cpu/isolated') or 'none'
         self.assertEqual(found['cores']['found'],
                          f'{len(os.sched_getaffinity(0))} usable, isolated: {isolated}')
+        usable = sorted(os.sched_getaffinity(0))
+        if isolated == 'none' and len(usable) >= 4:
+            self.assertIn(f'isolcpus={usable[-2]},{usable[-1]} ', found['cores']['fix'])
+        elif isolated == 'none':
+            self.assertIn('four cores or more', found['cores']['fix'])
         free = any(line(f'kernel/mm/hugepages/{size}/free_hugepages') not in ('', '0')
                    for size in os.listdir('/sys/kernel/mm/hugepages'))
         self.assertEqual(found['hugepages']['state'], 'ok' if free else 'note')

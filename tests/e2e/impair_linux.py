@@ -104,6 +104,7 @@ class Linux(unittest.TestCase):
             line = box.stderr.readline()
             self.assertTrue(line, f'the box ended early: {said}')
             said += line
+        self.said = said
         return box, west, east
 
     def finish(self, box):
@@ -135,6 +136,14 @@ class Linux(unittest.TestCase):
         resource.prlimit(box.pid, resource.RLIMIT_NOFILE, (most, most))
         out, err = box.communicate(timeout=TIMEOUT)
         self.assertEqual((box.returncode, json.loads(out)['links_hold']), (0, True), err)
+
+    def test_an_mtu_below_the_largest_frame_is_said(self):
+        ip('link', 'set', f'{WEST}m', 'mtu', '1500')
+        box, _, _ = self.start('[[rule]]\nname = "r"\n[capacity]\nlargest_frame = "9000B"\n')
+        self.finish(box)
+        self.assertEqual([line for line in self.said.splitlines() if 'MTU' in line],
+                         [f"port {WEST}m has an MTU of 1500 B: it drops longer packets, and the profile's "
+                          'largest_frame allows 8986 B'])
 
     def receive_until(self, opened, kind, last):
         """Frames that kind() is true of, up to one that last() is true of."""
