@@ -16,13 +16,18 @@ PROGRAMS = ('roce-gen', 'roce-impair', 'roce-dissect')
 OTHERS = {'start.md'}
 # Of these no block can be repeated, each for its reason.
 WITHOUT_BLOCKS = {
+    'changelog.md': 'has no commands',
+    'choosing.md': 'has no commands',
+    'contributing.md': 'has the commands of ./dev',
     'figures.md': 'written by ./dev bench --manual',
     'glossary.md': 'has no commands',
     'how-it-works.md': 'has no commands',
     'impaired-link-in-ci.md': 'python_package runs its fixture and its test',
     'index.md': 'has no commands',
     'install.md': './dev package --test and installation do what it says',
+    'limits.md': 'has no commands',
     'security.md': 'says what others may do, and has no commands',
+    'troubleshooting.md': 'names commands for a machine with a fault',
     'two-servers-and-a-box.md': 'needs two servers',
 }
 

@@ -391,7 +391,7 @@ class Page(live_page.InBrowser, Box):
         self.assertEqual(self.find('identity').text, 'Every frame is accounted for.')
         self.assertEqual(self.find('identity').get_attribute('data-holds'), 'true')
         if 'LONGWIRE_LIVE_SCREENSHOT' in os.environ:  # docs/live.png
-            self.browser.set_window_size(1000, 1250)
+            self.browser.set_window_size(1000, 1900)
             self.wait_for(lambda: self.lost()[1] > before[1] + 60_000)  # a curve of 15 s
             self.js('scrollTo(0, 0)')
             self.browser.save_screenshot(os.environ['LONGWIRE_LIVE_SCREENSHOT'])

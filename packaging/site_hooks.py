@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What mkdocs does with the manual's Markdown before it becomes the web site."""
+
+import re
+
+# A fence's words after its language tell the tests of the guides how to run it.
+FENCE = re.compile(r'^( *```\w+) [^\n`]+$', re.MULTILINE)
+# The site has the manual only: a link to another file of the project keeps its text.
+ELSEWHERE = re.compile(r'\[([^\]\n]+)\]\((?:\.\./)+(?!reference/)[^)\s]+\)')
+
+
+def on_page_markdown(markdown, page, **_):
+    above = page.file.src_path.count('/')
+    markdown = FENCE.sub(r'\1', markdown)
+    return ELSEWHERE.sub(lambda link: link[0] if inside(link[0], above) else link[1], markdown)
+
+
+def inside(link, above):
+    """Whether a link stays within docs/, from a page that is so many folders below it."""
+    return link.count('../') <= above

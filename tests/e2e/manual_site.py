@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The manual as a web site: each page has one title, no Markdown in its text, links whose targets are
+there, a place in the navigation, and links that can be read in both colour schemes."""
+
+import html.parser
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from dissect_report import start_browser
+from longwire_test import SOURCE
+
+LEAST_CONTRAST = 4.5  # WCAG 2.1, 1.4.3
+
+
+class Page(html.parser.HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.titles, self.ids, self.links, self.text, self._silent = 0, set(), [], '', 0
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.titles += tag == 'h1'
+        self.ids.add(attrs.get('id'))
+        if tag == 'a' and 'href' in attrs:
+            self.links.append(attrs['href'])
+        self._silent += tag in ('code', 'script', 'style')
+
+    def handle_endtag(self, tag):
+        self._silent -= tag in ('code', 'script', 'style')
+
+    def handle_data(self, data):
+        if not self._silent:
+            self.text += data
+
+
+@unittest.skipIf(shutil.which('mkdocs') is None, 'mkdocs is not installed')
+class Site(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        holder = tempfile.TemporaryDirectory(prefix='longwire-')
+        cls.addClassCleanup(holder.cleanup)
+        cls.root = pathlib.Path(holder.name).resolve()
+        done = subprocess.run(['mkdocs', 'build', '-q', '-f', SOURCE / 'packaging/mkdocs.yml', '-d',
+                               cls.root], capture_output=True, text=True, timeout=300, check=False)
+        assert done.returncode == 0, done.stderr  # strict: a warning is an error
+        cls.pages = {path: Page(path.read_text(encoding='utf-8'))
+                     for path in cls.root.rglob('*.html') if path.name != '404.html'}
+
+    def test_each_page_has_one_title_and_no_markdown(self):
+        self.assertGreater(len(self.pages), 40)
+        for path, page in self.pages.items():
+            with self.subTest(path.name):
+                self.assertEqual(page.titles, 1)
+                self.assertNotRegex(page.text, r'```|^#{1,6} |\]\(')
+
+    def test_each_link_has_its_target(self):
+        for path, page in self.pages.items():
+            for link in page.links:
+                if re.match(r'[a-z]+:', link):
+                    continue
+                with self.subTest(page=path.name, link=link):
+                    name, _, anchor = link.partition('#')
+                    target = (path.parent / name).resolve() if name else path
+                    target = target / 'index.html' if target.is_dir() else target
+                    self.assertTrue(target.exists())
+                    if anchor and target in self.pages:
+                        self.assertIn(anchor, self.pages[target].ids)
+
+    def test_each_page_of_the_manual_is_in_the_navigation(self):
+        listed = set(re.findall(r': (\S+\.md)$', (SOURCE / 'packaging/mkdocs.yml').read_text(), re.M))
+        there = {str(path.relative_to(SOURCE / 'docs')) for path in (SOURCE / 'docs').rglob('*.md')}
+        self.assertEqual(listed, there)
+
+    def test_links_can_be_read_in_both_schemes(self):
+        profile = tempfile.TemporaryDirectory(prefix='longwire-')
+        self.addCleanup(profile.cleanup)
+        browser = start_browser(profile.name)
+        self.addCleanup(browser.quit)
+        browser.get((self.root / 'index.html').as_uri())
+        for scheme in ('default', 'slate'):
+            with self.subTest(scheme):
+                ratio = browser.execute_script('''
+                    document.body.setAttribute('data-md-color-scheme', arguments[0]);
+                    const light = (text) => { const parts = text.match(/[\\d.]+/g).slice(0, 3).map((part) => {
+                        const c = part / 255; return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; });
+                      return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]; };
+                    const link = document.querySelector('article a:not(.headerlink)');
+                    link.style.transition = 'none';
+                    const [a, b] = [light(getComputedStyle(link).color),
+                                    light(getComputedStyle(document.body).backgroundColor)];
+                    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);''', scheme)
+                self.assertGreaterEqual(ratio, LEAST_CONTRAST)
+
+
+if __name__ == '__main__':
+    import longwire_test
+    longwire_test.main()
