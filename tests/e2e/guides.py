@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The commands of the guides: each block of docs/ that is marked `console run` is executed in an empty
-folder and prints what it shows (tests/support/guide_blocks.py)."""
+folder, with the example capture, and prints what it shows (tests/support/guide_blocks.py).
+
+With LONGWIRE_START_ROOT, the commands run in that root, where the packages are installed."""
 
 import os
 import pathlib
 import re
+import shutil
 import tempfile
 import unittest
 
 from guide_blocks import FENCE, Runner, blocks_of, pattern_of
 from longwire_test import SOURCE, program
 
+ROOT = os.environ.get('LONGWIRE_START_ROOT', '')
+CAPTURE = (pathlib.Path(ROOT, 'usr/share/longwire/captures') if ROOT else SOURCE / 'pcaps/rxe'
+           ) / 'loss_write_sender_side.pcap'
 PROGRAMS = ('roce-gen', 'roce-impair', 'roce-dissect')
 # Run by start_guide.
 OTHERS = {'start.md'}
@@ -32,12 +38,20 @@ WITHOUT_BLOCKS = {
 }
 
 
+def runner(test, folder):
+    """Runs blocks in `folder`, which is below ROOT, with the programs of the build or of ROOT."""
+    if not ROOT:
+        return Runner(test, pathlib.Path(folder), guide_environment())
+    clean = {'PATH': '/usr/sbin:/usr/bin:/sbin:/bin', 'HOME': '/root', 'LC_ALL': 'C.UTF-8'}
+    there = '/' + os.path.relpath(folder, ROOT)
+    return Runner(test, pathlib.Path(folder), clean, ('chroot', ROOT, 'env', f'--chdir={there}'))
+
+
 def guide_environment():
     """The programs of the build are on the PATH, and find the profiles of the source."""
     folders = [str(pathlib.Path(program(name)).parent) for name in PROGRAMS]
-    profiles = sorted({str(file.parent) for file in (SOURCE / 'profiles').rglob('*.toml')})
     return {**os.environ, 'LC_ALL': 'C.UTF-8', 'PATH': ':'.join([*folders, os.environ['PATH']]),
-            'LONGWIRE_PROFILES': ':'.join(profiles)}
+            'LONGWIRE_PROFILES': str(SOURCE / 'profiles')}
 
 
 class Patterns(unittest.TestCase):
@@ -65,10 +79,9 @@ class Guides(unittest.TestCase):
                     self.run_block(block)
 
     def run_block(self, block):
-        with tempfile.TemporaryDirectory(prefix='longwire-') as folder:
-            for name in ('profiles', 'pcaps'):  # as in the source
-                os.symlink(SOURCE / name, pathlib.Path(folder, name))
-            Runner(self, pathlib.Path(folder), guide_environment()).run([block])
+        with tempfile.TemporaryDirectory(prefix='longwire-', dir=f'{ROOT}/tmp') as folder:
+            shutil.copy(CAPTURE, folder)
+            runner(self, folder).run([block])
 
     def test_each_guide_has_a_block_or_a_reason(self):
         without = {guide.name for guide in (SOURCE / 'docs').glob('*.md')

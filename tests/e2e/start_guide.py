@@ -13,14 +13,13 @@ import tempfile
 import unittest
 import urllib.request
 
-from guide_blocks import Runner, blocks_of
-from guides import guide_environment
+from guide_blocks import blocks_of
+from guides import ROOT, runner
 from longwire_test import SOURCE
 
 GUIDE = SOURCE / 'docs' / 'start.md'
 INSIDE = 'LONGWIRE_START_GUIDE'  # set once this program is in its namespaces
 # The names of network namespaces are files here: no other process shall see this guide's.
-ROOT = os.environ.get('LONGWIRE_START_ROOT', '')
 NAMES = f'{ROOT}/run/netns'
 PATH_US, SHORTER_US, BY_PAGE_US = 1903.5, 500, 1000
 
@@ -33,26 +32,19 @@ def fewest_us(output):
 class Start(unittest.TestCase):
     def test_every_command_does_what_the_page_says(self):
         with tempfile.TemporaryDirectory(prefix='longwire-', dir=f'{ROOT}/tmp') as folder:
-            runner = self.runner(folder)
+            commands = runner(self, folder)
             blocks = blocks_of(GUIDE.read_text(encoding='utf-8'))
             end = next(i for i, block in enumerate(blocks) if block.commands[0][0] == '^C')
-            runner.run(blocks[:end])
-            measurements = [(command, text) for command, text in runner.shown if '--pattern lat' in command]
+            commands.run(blocks[:end])
+            measurements = [(command, text) for command, text in commands.shown if '--pattern lat' in command]
             first, second = (fewest_us(text) for _, text in measurements)
             self.assertGreaterEqual(first, PATH_US)
             self.assertTrue(SHORTER_US <= second < PATH_US, second)
-            self.use_the_page(runner.terminals['box'].text())
-            by_page = self.runner(folder)
+            self.use_the_page(commands.terminals['box'].text())
+            by_page = runner(self, folder)
             by_page.run(blocks_of(f'```console run only\n# {measurements[0][0]}\n```\n'))
             self.assertTrue(BY_PAGE_US <= fewest_us(by_page.shown[0][1]) < PATH_US, by_page.shown)
-            runner.run(blocks[end:])
-
-    def runner(self, folder):
-        if not ROOT:
-            return Runner(self, pathlib.Path(folder), guide_environment())
-        there = '/' + os.path.relpath(folder, ROOT)
-        clean = {'PATH': '/usr/sbin:/usr/bin:/sbin:/bin', 'HOME': '/root', 'LC_ALL': 'C.UTF-8'}
-        return Runner(self, pathlib.Path(folder), clean, ('chroot', ROOT, 'env', f'--chdir={there}'))
+            commands.run(blocks[end:])
 
     def use_the_page(self, printed):
         """Sets the delay as the page's form does."""

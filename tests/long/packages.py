@@ -60,7 +60,7 @@ class Packages(unittest.TestCase):
                     *(f'/tmp/{package.name}' for package in packages))
         self.assertTrue((self.root / 'etc/longwire').is_dir())
         self.check_programs()
-        self.follow_the_start_page()
+        self.follow_the_guides()
         verified = self.inside('systemd-analyze', 'verify', '--man=no',
                                '/lib/systemd/system/longwire-impair@.service')
         self.assertNotIn('longwire', verified.stderr)
@@ -70,10 +70,11 @@ class Packages(unittest.TestCase):
         self.assertFalse((self.root / 'etc/longwire').exists())
         self.assertFalse((self.root / 'usr/share/longwire').exists())
 
-    def follow_the_start_page(self):
-        """Its commands verbatim, as a new user: within five minutes."""
-        guide = SOURCE / 'tests' / 'e2e' / 'start_guide.py'
-        self.run_it(sys.executable, guide, env={**os.environ, 'LONGWIRE_START_ROOT': str(self.root)})
+    def follow_the_guides(self):
+        """Their commands verbatim, as a new user, in empty folders."""
+        for name in 'start_guide.py', 'guides.py':
+            self.run_it(sys.executable, SOURCE / 'tests' / 'e2e' / name,
+                        env={**os.environ, 'LONGWIRE_START_ROOT': str(self.root)})
 
     def check_programs(self):
         version = (SOURCE / 'meson.build').read_text(encoding='utf-8').split("version: '")[1]
