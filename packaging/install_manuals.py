@@ -3,7 +3,7 @@
 """Writes the man pages; `meson install` runs it with the folder of the man pages and the programs.
 
 Section 1: what each program prints for --man, from its lists of options. Section 5: the chapters
-about profiles of the manuals, from Markdown."""
+about profiles of the manuals, from Markdown. Section 7: an overview, from Markdown."""
 
 import os
 import pathlib
@@ -13,13 +13,17 @@ import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
 
-# Page: the manual, the line of NAME, references.
-PROFILES = {
+# Page: its section, the manual, the line of NAME, references.
+PAGES = {
+    'longwire': (
+        '7', 'packaging/longwire.7.md', 'RoCEv2 traffic, long paths and captures',
+        'roce-gen(1), roce-impair(1), roce-dissect(1), roce-endpoint(1), longwire-impair-profile(5), '
+        'longwire-flow-profile(5)'),
     'longwire-impair-profile': (
-        'docs/reference/impair-profile.md', 'rules, events and scenarios of roce-impair',
+        '5', 'docs/reference/impair-profile.md', 'rules, events and scenarios of roce-impair',
         'roce-impair(1), roce-impair-check(1), roce-impair-profiles(1), pcap-filter(7)'),
     'longwire-flow-profile': (
-        'docs/reference/flow-profile.md', 'flows of roce-gen',
+        '5', 'docs/reference/flow-profile.md', 'flows of roce-gen',
         'roce-gen(1), roce-gen-check(1), roce-gen-profiles(1)'),
 }
 # Chapters that belong to a page and are in another manual: heading, manual, from, to.
@@ -100,8 +104,8 @@ def roff(text):
     return '\n'.join(out) + '\n'
 
 
-def profile_page(name, date, version):
-    manual, purpose, references = PROFILES[name]
+def manual_page(name, date, version):
+    section, manual, purpose, references = PAGES[name]
     text = (SOURCE / manual).read_text(encoding='utf-8')
     body = '## Description\n' + text.split('\n', 1)[1]
     if name in MORE:
@@ -110,7 +114,7 @@ def profile_page(name, date, version):
         start = text.index(begin) + len(begin)
         body += f'\n\n## {heading}\n\n{text[start:text.index(end, start)].strip()}\n'
     seen = ', '.join(f'\\fB{escaped(page[:-3])}\\fR{page[-3:]}' for page in references.split(', '))
-    return (f'.TH {escaped(name).upper()} 5 "{date}" "longwire {version}" "longwire"\n'
+    return (f'.TH {escaped(name).upper()} {section} "{date}" "longwire {version}" "longwire"\n'
             f'.SH NAME\n{escaped(name)} \\- {escaped(purpose)}\n{roff(body)}'
             f'.SH SEE ALSO\n{seen}\n')
 
@@ -130,8 +134,8 @@ def pages(programs):
         for line in output_of(program, '--complete', '').splitlines():
             command = line.split('\t')[0]
             yield '1', f'{name}-{command}.1', output_of(program, '--man', command)
-    for name in PROFILES:
-        yield '5', f'{name}.5', profile_page(name, date, version)
+    for name, (section, *_) in PAGES.items():
+        yield section, f'{name}.{section}', manual_page(name, date, version)
 
 
 def main():

@@ -69,7 +69,8 @@ class Installation(unittest.TestCase):
         wanted = {f'lib/python{version}/dist-packages/longwire/__init__.py',
                   'share/doc/longwire/packaging/python/examples/loss.py',
                   'lib/systemd/system/longwire-impair@.service', 'share/doc/longwire/LICENSE',
-                  'share/man/man5/longwire-impair-profile.5',
+                  'share/man/man5/longwire-impair-profile.5', 'share/man/man7/longwire.7',
+                  'share/longwire/captures/loss_write_sender_side.pcap',
                   'share/man/man5/longwire-flow-profile.5'}
         wanted |= {f'share/longwire/schemas/{file.name}'
                    for file in output_schemas.FILES}
@@ -145,7 +146,7 @@ class Installation(unittest.TestCase):
     @needs('mandoc')
     @needs('groff')
     def test_pages_of_profiles_are_clean(self):
-        for page in (self.share / 'man/man5').iterdir():
+        for page in sorted((self.share / 'man').glob('man[57]/*')):
             for tool in (('mandoc', '-T', 'lint', '-W', 'warning'),
                          ('groff', '-K', 'utf8', '-man', '-ww', '-z')):
                 done = run(*tool, page)
@@ -169,7 +170,7 @@ class Installation(unittest.TestCase):
                               ('roce-gen plan --op co', ['compare-swap']),
                               ('roce-impair run apn-380km --west lo', ['lo']),
                               ('roce-impair ctl x.sock loa', ['load']),
-                              ('roce-dissect verify man/man', ['man/man1', 'man/man5']),
+                              ('roce-dissect verify man/man', ['man/man1', 'man/man5', 'man/man7']),
                               ('roce-gen experiment x --out=longwire/p', ['longwire/profiles']),
                               ('roce-endpoint serve --dev', ['--device'])):
             with self.subTest(line):
@@ -181,7 +182,7 @@ class Installation(unittest.TestCase):
         for line, offered in (('roce-gen pl', ['plan']), ('roce-gen run dem', ['demo']),
                               ('roce-gen plan --op=wr', ['--op=write']),
                               ('roce-impair run apn-380km --west lo', ['lo']),
-                              ('roce-dissect verify man/man', ['man/man1/', 'man/man5/'])):
+                              ('roce-dissect verify man/man', ['man/man1/', 'man/man5/', 'man/man7/'])):
             file = self.share / f'fish/vendor_completions.d/{line.split()[0]}.fish'
             self.assertEqual(run('fish', '-n', file).stderr, '')
             done = run('fish', '-c', f'source {file}; complete -C {shlex.quote(line)}',
