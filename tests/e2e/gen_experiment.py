@@ -342,7 +342,7 @@ class Experiment(unittest.TestCase):
             self.assertIn(what, done.stderr)
         runs = self.folder / 'out' / 'x.runs.jsonl'
         text = runs.read_text(encoding='utf-8')
-        for old, new, what in (('"version":"0.1.0"', '"version":"0.0.9"', 'version: "0.0.9", here'),
+        for old, new, what in (('"version":"0.2.0"', '"version":"0.0.9"', 'version: "0.0.9", here'),
                                ('"build":"', '"build":"0', 'build: '),
                                ('"run":{', '"ran":{', 'x.runs.jsonl:2: expected a run')):
             runs.write_text(text.replace(old, new, 1), encoding='utf-8')
