@@ -2,11 +2,12 @@
 #include "gen/study/ranks.h"
 
 #include <cstdlib>
+#include <dlfcn.h>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
-#ifdef LONGWIRE_MPI
-#include <mpi.h>
-#endif
+#include "gen/study/mpi_module.h"
 
 namespace lw::gen::experiment {
 namespace {
@@ -17,61 +18,52 @@ bool started_by_mpirun() noexcept {
   return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMI_SIZE") != nullptr;
 }
 
+/// Loads the module from the folder of the build or of the installation. It stays loaded. Errors
+/// (environment): it is in neither, or can't be loaded.
+Result<const MpiModule*> load_module() {
+  std::error_code unknown;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path();
+  for (const char* folder : {"study", "../lib/longwire"}) {
+    const auto file = program / folder / kMpiModuleFile;
+    if (!std::filesystem::exists(file, unknown)) continue;
+    // MPI's own modules look for its symbols among the global ones.
+    void* const module = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    void* const symbol = module != nullptr ? dlsym(module, kMpiModuleSymbol) : nullptr;
+    if (symbol == nullptr)
+      return fail(file.string() + ": can't be loaded: " + dlerror(), ExitCode::environment);
+    return reinterpret_cast<decltype(&longwire_mpi_module)>(symbol)();
+  }
+  return fail(
+      "mpirun started this program, and its module for Open MPI is not there: `apt install "
+      "longwire-mpi`; in the source, `./dev setup`, then `./dev build`",
+      ExitCode::environment);
+}
+
 }  // namespace
 
-Ranks::Ranks(Ranks&& other) noexcept
-    : joined_(std::exchange(other.joined_, false)), rank_(other.rank_), size_(other.size_) {}
-
-#ifdef LONGWIRE_MPI
-
-// Errors need no check: MPI's default is to end all ranks with a message.
-
 Result<Ranks> Ranks::join() {
-  if (!started_by_mpirun()) return Ranks(false, 0, 1);
-  int provided = 0, rank = 0, size = 1;
-  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return Ranks(true, rank, size);
+  if (!started_by_mpirun()) return Ranks(nullptr, 0, 1);
+  const auto module = load_module();
+  if (!module) return std::unexpected(module.error());
+  int rank = 0, size = 1;
+  (*module)->join(rank, size);
+  return Ranks(*module, rank, size);
 }
+
+Ranks::Ranks(Ranks&& other) noexcept
+    : module_(std::exchange(other.module_, nullptr)), rank_(other.rank_), size_(other.size_) {}
 
 Ranks::~Ranks() {
-  if (joined_) MPI_Finalize();
+  if (module_ != nullptr) module_->leave();
 }
 
-void Ranks::send(int to, int kind, const std::string& text) {
-  MPI_Send(text.data(), static_cast<int>(text.size()), MPI_CHAR, to, kind, MPI_COMM_WORLD);
-}
+void Ranks::send(int to, int kind, const std::string& text) { module_->send(to, kind, text); }
 
 std::optional<Ranks::Message> Ranks::poll() {
-  int arrived = 0, size = 0;
-  MPI_Status status;
-  if (!joined_) return std::nullopt;
-  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &arrived, &status);
-  if (arrived == 0) return std::nullopt;
-  MPI_Get_count(&status, MPI_CHAR, &size);
-  Message message{status.MPI_SOURCE, status.MPI_TAG,
-                  std::string(static_cast<std::size_t>(size), 0)};
-  MPI_Recv(message.text.data(), size, MPI_CHAR, message.from, message.kind, MPI_COMM_WORLD,
-           MPI_STATUS_IGNORE);
+  Message message;
+  if (module_ == nullptr || !module_->poll(message.from, message.kind, message.text))
+    return std::nullopt;
   return message;
 }
-
-#else
-
-Result<Ranks> Ranks::join() {
-  if (started_by_mpirun())
-    return fail(
-        "mpirun started this program, which was built without Open MPI: `./dev setup`, then "
-        "`./dev build`",
-        ExitCode::environment);
-  return Ranks(false, 0, 1);
-}
-
-Ranks::~Ranks() = default;
-void Ranks::send(int /*to*/, int /*kind*/, const std::string& /*text*/) {}
-std::optional<Ranks::Message> Ranks::poll() { return std::nullopt; }
-
-#endif
 
 }  // namespace lw::gen::experiment

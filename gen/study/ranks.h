@@ -8,9 +8,11 @@
 
 namespace lw::gen::experiment {
 
+struct MpiModule;
+
 /// The processes that mpirun started together, on one or more machines, or this process alone.
 /// Ranks send each other messages; messages from one rank to another arrive in order. One object
-/// per process; main thread only. Only ranks.cpp uses MPI.
+/// per process; main thread only.
 class Ranks {
  public:
   struct Message {
@@ -19,7 +21,7 @@ class Ranks {
   };
 
   /// Joins the other ranks if mpirun started this process. Errors (environment): mpirun started it,
-  /// but the program was built without Open MPI.
+  /// but the module for Open MPI is not installed.
   static Result<Ranks> join();
   /// Waits until all ranks have reached this point.
   ~Ranks();
@@ -29,14 +31,14 @@ class Ranks {
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
   [[nodiscard]] bool leads() const noexcept { return rank_ == 0; }
-  /// Sends a message. May wait until the receiver polls.
+  /// Sends a message to another rank. May wait until the receiver polls.
   void send(int to, int kind, const std::string& text);
   /// Returns the next message if one has arrived.
   std::optional<Message> poll();
 
  private:
-  Ranks(bool joined, int rank, int size) : joined_(joined), rank_(rank), size_(size) {}
-  bool joined_;  // the destructor must leave MPI
+  Ranks(const MpiModule* module, int rank, int size) : module_(module), rank_(rank), size_(size) {}
+  const MpiModule* module_;  // null: this process alone
   int rank_, size_;
 };
 
