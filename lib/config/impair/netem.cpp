@@ -222,7 +222,9 @@ void take_delay(NetemWords& words, NetemParameters& all) {
   all.delay_ns = words.time("delay").value_or(0);
   if (const auto jitter = words.time("delay", false)) {
     all.jitter_ns = *jitter;
-    take_correlation(words, "delay", all);
+    // Its correlation has no effect: sch_netem.c uses the draw modulo the range or the size of the
+    // table (tabledist), and the remainders of similar draws are independent.
+    static_cast<void>(words.share("delay", false));
   }
 }
 
@@ -375,14 +377,12 @@ std::string delay_lines(NetemParameters& all, const NetemSetting& setting) {
   if (all.jitter_ns == 0) return fmt::format("delay = \"{}\"\n", time_text(all.delay_ns));
   std::string lines;
   if (all.distribution.empty() || all.distribution == "uniform") {
+    // A sum below 0 is no delay, here as in netem.
     const double least = std::max(0.0, all.delay_ns - all.jitter_ns);
-    if (all.jitter_ns > all.delay_ns)
-      all.differences.push_back(
-          "The jitter is longer than the delay: netem sends packets without delay where their sum "
-          "is below 0; here all delays from 0 on are equally likely.");
     lines = fmt::format(
-        "delay = \"{}\"\njitter = {{ distribution = \"uniform\", low = \"0ms\", high = \"{}\" }}\n",
-        time_text(least), time_text(all.delay_ns + all.jitter_ns - least));
+        "delay = \"{}\"\njitter = {{ distribution = \"uniform\", low = \"{}\", high = \"{}\" }}\n",
+        time_text(least), time_text(all.delay_ns - all.jitter_ns - least),
+        time_text(all.delay_ns + all.jitter_ns - least));
   } else if (all.distribution == "normal") {
     lines = fmt::format(
         "delay = \"{}\"\njitter = {{ distribution = \"normal\", mean = \"0ms\", deviation = \"{}\" "

@@ -131,6 +131,13 @@ Parsed<double> read_ns(std::string_view text) {
   return static_cast<double>(time->count());
 }
 
+/// Also reads a time below 0, "-30ms".
+Parsed<double> read_signed_ns(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  const auto ns = read_ns(text.substr(negative ? 1 : 0));
+  return ns && negative ? Parsed<double>(-*ns) : ns;
+}
+
 Parsed<double> read_some_ns(std::string_view text) {
   const auto ns = read_ns(text);
   if (ns && *ns <= 0)
@@ -149,7 +156,7 @@ double shape_of(const StageKeys& table) {
 
 UniformDelay read_uniform(const StageKeys& table) {
   UniformDelay d;
-  d.low = table.get_or("low", read_ns, 0.0);
+  d.low = table.get_or("low", read_signed_ns, 0.0);
   d.high = table.require("high", read_ns, "a time, \"10us\"").value_or(d.low);
   if (d.low > d.high)
     table.refuse("low", fmt::format("expected at most high, {} ns, found {} ns", d.high, d.low));

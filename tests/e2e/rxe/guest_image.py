@@ -42,7 +42,8 @@ FILES = {  # /etc/rxe.driver names the library that makes verbs of the kernel's 
 TOOLS = {'kmod': ['depmod', 'modprobe'], 'qemu-system-x86': ['qemu-system-x86_64'],
          'dpkg': ['dpkg'], 'apt': ['apt-get', 'apt-cache']}
 MODULES = ['virtio_pci', 'virtio_net', 'virtio_console', 'crc32_generic', 'rdma_rxe', 'ib_umad',
-           'rdma_cm', 'rdma_ucm', 'sch_netem', 'e1000e', 'vmxnet3', 'vfio_iommu_type1', 'vfio_pci']
+           'rdma_cm', 'rdma_ucm', 'sch_netem', 'veth', 'e1000e', 'vmxnet3', 'vfio_iommu_type1',
+           'vfio_pci']
 # DPDK's drivers of the PCI suite; each is loaded from DRIVERS.
 DPDK = ['bus_pci', 'bus_vdev', 'mempool_ring', 'mempool_stack', 'net_e1000', 'net_memif',
         'net_null', 'net_pcap', 'net_ring', 'net_virtio', 'net_vmxnet3']
@@ -266,6 +267,16 @@ def image():
             if old != folder:
                 shutil.rmtree(old, ignore_errors=True)
     return folder / 'vmlinux', folder / 'initrd'
+
+
+def netem_distributions():
+    """The files with distributions of delays that tc gives to netem."""
+    folders = (pathlib.Path(path) for path in run('dpkg', '-L', 'iproute2').split()
+               if path.endswith('/tc'))
+    found = [str(path) for folder in folders for path in sorted(folder.glob('*.dist'))]
+    if not found:
+        raise ImageError('guests need normal.dist of the package iproute2; ./dev setup installs it')
+    return found
 
 
 def add_dpdk(tree):

@@ -114,18 +114,22 @@ def end(process, first=signal.SIGTERM, patience=10):
 class Guest:
     """A machine under software emulation; run() may be called by several threads. `devices` are
     words for QEMU, `kernel_words` for the kernel's command line. vhost-user needs shared memory. Memory
-    that is not shared is in large pages, with which a guest answers sooner."""
+    that is not shared is in large pages, with which a guest answers sooner. With `virtual_time`, an
+    instruction takes 1 ns of the guest's time, and what waits, none of ours: what a guest measures
+    does not depend on how busy this machine is."""
 
     def __init__(self, name, folder, devices, memory_mib, kernel, initrd, cpu='Westmere',
-                 kernel_words='', shared_memory=False):
+                 kernel_words='', shared_memory=False, virtual_time=False):
         self.name, self._folder = name, folder
         self._log = folder / f'{name}.console'
         self._answers, self._told, self._number = {}, threading.Condition(), 0
         self._gone = False
         control = folder / f'{name}.commands'
         memory = 'memory-backend-memfd,share=on' if shared_memory else 'memory-backend-ram'
+        time_words = (['tcg,thread=single', '-icount', 'shift=0,sleep=off'] if virtual_time
+                      else ['tcg,thread=multi'])
         self._process = subprocess.Popen(
-            ['qemu-system-x86_64', '-M', 'q35', '-accel', 'tcg,thread=multi', '-cpu', cpu,
+            ['qemu-system-x86_64', '-M', 'q35', '-accel', *time_words, '-cpu', cpu,
              '-m', str(memory_mib),
              '-object', f'{memory},id=ram,size={memory_mib}M',
              '-machine', 'memory-backend=ram', '-nodefaults', '-no-user-config', '-no-reboot',
