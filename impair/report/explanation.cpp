@@ -59,6 +59,12 @@ std::string loss_words(const emulator::FourState& model) {
       percent(model.p13), percent(model.p31), percent(model.p32), percent(model.p23),
       percent(model.p14));
 }
+std::string loss_words(const emulator::CorrelatedLosses& model) {
+  return fmt::format(
+      "Drop frames by draws with probability {} and correlation {}, as netem does: "
+      "{} of the frames in the long run.",
+      percent(model.probability), percent(model.correlation), percent(expected_loss(model, 0)));
+}
 std::string loss_words(const emulator::Bursts& model) {
   return fmt::format("Drop runs of {} to {} frames; a run begins at {} of the frames.",
                      model.shortest, model.longest, percent(model.probability));
@@ -97,9 +103,10 @@ void words(Of<emulator::Corrupt> /*stage*/, const RuleConfig& rule, Statements& 
   const emulator::CorruptConfig& corrupt = *rule.corrupt;
   static constexpr std::string_view kParts[] = {"packet, from the BTH to before the ICRC", "frame",
                                                 "IPv4 checksum", "UDP length", "UDP checksum"};
-  std::string text = fmt::format("Corrupt {} of the frames: flip {} of the {}",
-                                 percent(corrupt.probability), plural(corrupt.bits, "bit", "bits"),
-                                 kParts[static_cast<std::size_t>(corrupt.part)]);
+  std::string text = fmt::format(
+      "Corrupt {} of the frames{}: flip {} of the {}", percent(corrupt.probability),
+      emulator::correlation_text(corrupt.correlation), plural(corrupt.bits, "bit", "bits"),
+      kParts[static_cast<std::size_t>(corrupt.part)]);
   if (corrupt.offset) text += fmt::format(", from byte {} on", *corrupt.offset);
   if (!corrupt.of_header())
     text += corrupt.recompute_icrc ? "; the ICRC is computed again, so no check notices"
@@ -111,8 +118,15 @@ void words(Of<emulator::Duplicate> /*stage*/, const RuleConfig& rule, Statements
   const emulator::DuplicateConfig& duplicate = *rule.duplicate;
   out.push_back(
       {"duplicate",
-       fmt::format("Duplicate {} of the frames: {} of each.", percent(duplicate.probability),
+       fmt::format("Duplicate {} of the frames{}: {} of each.", percent(duplicate.probability),
+                   emulator::correlation_text(duplicate.correlation),
                    plural(duplicate.copies, "further copy", "further copies"))});
+}
+
+void words(Of<emulator::Limit> /*stage*/, const RuleConfig& rule, Statements& out) {
+  out.push_back({"limit", fmt::format("Drop frames that come while {} of the rule are inside, "
+                                      "those that are delayed too.",
+                                      plural(*rule.limit, "frame", "frames"))});
 }
 
 void words(Of<emulator::Rewrite> /*stage*/, const RuleConfig& rule, Statements& out) {
@@ -124,8 +138,9 @@ void words(Of<emulator::Rewrite> /*stage*/, const RuleConfig& rule, Statements& 
 void words(Of<emulator::Slot> /*stage*/, const RuleConfig& rule, Statements& out) {
   const emulator::SlotConfig& slot = *rule.slot;
   std::string text = "Let frames go on in slots only, ";
-  if (slot.least < slot.most) text += format_duration(slot.least) + " to ";
-  text += format_duration(slot.most) + " apart";
+  if (!slot.between && slot.least < slot.most) text += format_duration(slot.least) + " to ";
+  text += slot.between ? "apart by the distribution " + emulator::describe(*slot.between)
+                       : format_duration(slot.most) + " apart";
   if (slot.frames > 0)
     text += fmt::format(", at most {} in each", plural(slot.frames, "frame", "frames"));
   if (slot.bytes > 0) text += fmt::format(", none more once {} have gone", amount(slot.bytes));
@@ -164,11 +179,15 @@ std::string pause_words(const emulator::PauseConfig& pfc) {
 
 void words(Of<emulator::Queue> /*stage*/, const RuleConfig& rule, Statements& out) {
   const emulator::BottleneckConfig& queue = *rule.queue;
+  const std::string cells =
+      queue.cell == 0 ? ""
+                      : fmt::format(", in cells of {} B, each of which takes {} B besides",
+                                    queue.cell, queue.cell_overhead);
   out.push_back(
       {"queue", fmt::format("Send through a queue at {} with a buffer of {}; drop what finds it "
-                            "full. Each frame takes {} B of the link beside its own bytes.{}",
+                            "full. Each frame takes {} B of the link beside its own bytes{}.{}",
                             format_bit_rate(queue.rate_bps), amount(queue.buffer_bytes),
-                            queue.overhead, queue.pfc ? pause_words(*queue.pfc) : "")});
+                            queue.overhead, cells, queue.pfc ? pause_words(*queue.pfc) : "")});
 }
 
 void words(Of<emulator::Delay> /*stage*/, const RuleConfig& rule, Statements& out) {
@@ -205,7 +224,8 @@ void words(Of<emulator::Order> /*stage*/, const RuleConfig& rule, Statements& ou
 
 void words(Of<emulator::Reorder> /*stage*/, const RuleConfig& rule, Statements& out) {
   const emulator::ReorderConfig& reorder = *rule.reorder;
-  std::string text = fmt::format("Reorder {} of the frames: ", percent(reorder.fraction));
+  std::string text = fmt::format("Reorder {} of the frames{}: ", percent(reorder.fraction),
+                                 emulator::correlation_text(reorder.correlation));
   if (reorder.gap > 0) {
     text += "send each ahead, without the delay";
     if (reorder.gap > 1)
@@ -220,6 +240,14 @@ void words(Of<emulator::Reorder> /*stage*/, const RuleConfig& rule, Statements& 
     text += fmt::format(", for at most {}", format_duration(reorder.at_most));
   }
   out.push_back({"reorder", text + "."});
+}
+
+void words(Of<emulator::Accumulate> /*stage*/, const RuleConfig& rule, Statements& out) {
+  const emulator::AccumulateConfig& accumulate = *rule.accumulate;
+  out.push_back({"accumulate",
+                 fmt::format("Hold frames until {} are there, or the first has waited {}; then all "
+                             "leave together.",
+                             accumulate.frames, format_duration(accumulate.time))});
 }
 
 template <class Config>

@@ -13,7 +13,7 @@ namespace lw::emulator {
 
 /// The number of a stage, as stored in ledgers. `none`: no stage acted. `pause`: the frame is a
 /// pause frame made by the emulator for a full queue. A new stage declares its number in its own
-/// file; the next free one is 14.
+/// file; the next free one is 16.
 enum class Stage : std::uint8_t {
   none,
   event,

@@ -230,7 +230,16 @@ class Link {
   void part_trains() noexcept;
   template <class Give>
   void empty_egress(Give give) noexcept;
+  void gather(Held<Entry>& held, const Entry& entry, RuleIndex rule, Instant now) noexcept;
+  void close_group(Held<Entry>& held, Instant at, RuleIndex rule, Instant now) noexcept;
+  void close_due_groups(Instant now) noexcept;
   void let_out_held(Instant now, std::size_t spare) noexcept;
+  void share_counters() noexcept;
+  [[nodiscard]] std::uint64_t& inside_of(RuleIndex rule) noexcept {
+    return inside_[rule == kUntouched ? inside_.size() - 1 : rule];
+  }
+  void count_inside() noexcept;
+  void move_out(std::span<Entry> entries, Entry* next) noexcept;
   void find_deadline() noexcept;
   [[nodiscard]] Accounting outside_accounting() const;
   void log_lost(const Transit& transit, const roce::Envelope& envelope,
@@ -239,7 +248,7 @@ class Link {
   Pipeline pipeline_;
   Frames frames_;
   Queue queue_;
-  std::vector<Held<Entry>> held_;  // by rule; empty if no rule holds frames back
+  std::vector<Held<Entry>> held_;  // by rule; empty if no rule holds frames
   std::size_t held_frames_ = 0;
   std::vector<Ring<Entry>> waiting_;  // by rule: frames in its queue; `due` is not used
   std::size_t waiting_frames_ = 0;
@@ -254,6 +263,8 @@ class Link {
   Disposition refusal_ = Disposition::passed;  // why the last dropped frame was dropped
   AccountCounters direction_;
   std::vector<AccountCounters> rules_;  // the last element is for unmatched frames
+  bool limits_ = false;                 // a rule limits the frames inside; only then:
+  std::vector<std::uint64_t> inside_;   // by rule, as rules_: frames that wait or are delayed
   Counter fragments_, truncated_;
   Histogram delay_, release_error_, pass_latency_;
   std::size_t batches_ = 0;

@@ -11,6 +11,8 @@ template <class Handle, FrameAccess<Handle> Frames>
 bool Link<Handle, Frames>::admit(Handle handle, const roce::Envelope& envelope, Instant now,
                                  LedgerRecord* record) noexcept {
   depart(now);
+  if (limits_) [[unlikely]]
+    release(now, 1);
   const Arrival arrival = arrival_of(envelope, received_++, now);
   return apply(handle, arrival, pipeline_.decide(arrival), record);
 }
@@ -57,6 +59,8 @@ inline void Link<Handle, Frames>::enter(Handle handle, const Arrival& arrival,
                                         std::uint32_t ledger_slot) noexcept {
   Entry entry{decision.release, handle};
   fill(entry.transit(), arrival, decision, copy, ledger_slot);
+  if (limits_) [[unlikely]]
+    ++inside_of(decision.rule);
   if (decision.action == Action::wait) {
     waiting_[decision.rule].push(entry);
     ++waiting_frames_;
@@ -151,6 +155,7 @@ bool Link<Handle, Frames>::finalize(Handle handle, const Arrival& arrival, const
   if (decision.overtakes) [[unlikely]] {
     Entry entry{decision.release, handle};
     fill(entry.transit(), arrival, decision, copy, ledger_slot);
+    if (limits_) ++inside_of(decision.rule);
     place_overtaking(entry, decision, arrival.now);
   } else if (queued) {
     enter(handle, arrival, decision, copy, ledger_slot);
@@ -169,6 +174,7 @@ template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::place_overtaking(const Entry& entry, const Decision& decision,
                                             Instant now) noexcept {
   Held<Entry>& held = held_[decision.rule];
+  if (held.config().in_groups) return gather(held, entry, decision.rule, now);
   delay_.add((decision.release - entry.transit().in()).count());
   held.gone_on();
   if (decision.action == Action::hold) {
@@ -186,6 +192,36 @@ void Link<Handle, Frames>::place_overtaking(const Entry& entry, const Decision& 
     queue_.push(decision.line, next, now);
   }
   find_deadline();
+}
+
+/// Adds a frame to its rule's group. A group leaves when it is complete, and no frame joins one
+/// that must have left before the frame is due.
+template <class Handle, FrameAccess<Handle> Frames>
+void Link<Handle, Frames>::gather(Held<Entry>& held, const Entry& entry, RuleIndex rule,
+                                  Instant now) noexcept {
+  if (!held.empty() && entry.due > held.deadline()) close_group(held, held.deadline(), rule, now);
+  held.hold(entry);
+  ++held_frames_;
+  if (held.full()) {
+    Instant last = held.deadline() - held.config().at_most;
+    for (std::size_t i = 0; i < held.size(); ++i) last = std::max(last, held[i].due);
+    close_group(held, last, rule, now);
+  }
+  find_deadline();
+}
+
+/// Lets the frames of a group leave together at `at`.
+template <class Handle, FrameAccess<Handle> Frames>
+void Link<Handle, Frames>::close_group(Held<Entry>& held, Instant at, RuleIndex rule,
+                                       Instant now) noexcept {
+  const Instant first = held.deadline() - held.config().at_most;
+  pipeline_.rule(rule).count_group(held.size(), held.full(), at - first);
+  for (; !held.empty(); held.pop(), --held_frames_) {
+    Entry entry = held.front();
+    entry.due = at;
+    delay_.add((at - entry.transit().in()).count());
+    queue_.push(kWheel, entry, now);
+  }
 }
 
 template <class Handle, FrameAccess<Handle> Frames>

@@ -93,6 +93,8 @@ std::size_t Link<Handle, Frames>::admit_burst(std::span<const Handle> frames, In
       const auto match = pipeline_.match(envelope, bth);
       if (bth && joins_batch(pipeline_.batch_rule(match))) continue;
       end_batch(i);
+      if (limits_) [[unlikely]]
+        release(now, frames.size() - i);
       const Arrival arrival = arrival_of(envelope, received_++, now);
       kept = apply(handle, arrival, pipeline_.decide(arrival, match), nullptr);
     }
@@ -163,6 +165,8 @@ void Link<Handle, Frames>::enter_batch(Rule& rule, std::span<const Handle> frame
   all.bytes = queue_.keeps(decision.line, releases.front()) ? enter_in_trains(waiting, transit)
                                                             : enter_singly(waiting, transit);
   received_ += frames.size();
+  if (limits_) [[unlikely]]
+    inside_of(decision.rule) += frames.size();
   queue_.push(decision.line, std::span<const Entry>(entries_).first(frames.size()), now);
   add(direction_.received, all);
   add(counters_of(decision.rule).received, all);

@@ -2,6 +2,7 @@
 #pragma once
 
 // link.h: a link's configuration, its pauses, and what its other parts share.
+#include <algorithm>
 #include <utility>
 
 #include "emulator/link.h"
@@ -41,21 +42,48 @@ Link<Handle, Frames>::Link(Pipeline pipeline, const LinkConfig& config, LedgerSi
       leaving_(config.egress_capacity),
       ledger_(sink, config.log_all, pipeline_.direction(),
               config.capacity + std::bit_ceil(config.egress_capacity)),
-      rules_(std::max(config.most_rules, pipeline_.rule_names().size()) + 1) {
+      rules_(std::max(config.most_rules, pipeline_.rule_names().size()) + 1),
+      inside_(rules_.size()) {
   held_ = held_of(pipeline_);
   waiting_ = waiting_of(pipeline_);
   pauses_.reserve(rules_.size());
+  share_counters();
+}
+
+/// Shows each rule the number of its frames inside, if a rule limits them.
+template <class Handle, FrameAccess<Handle> Frames>
+void Link<Handle, Frames>::share_counters() noexcept {
+  const bool before = std::exchange(
+      limits_, std::ranges::any_of(pipeline_.configs(),
+                                   [](const RuleConfig& rule) { return rule.limit.has_value(); }));
+  if (!limits_) return;
+  if (!before) count_inside();
+  for (Rule& rule : pipeline_.rules()) rule.use(inside_of(rule.index()));
+}
+
+/// Counts the frames that wait or are delayed, from the accounts: those inside, but for those in
+/// the egress buffer.
+template <class Handle, FrameAccess<Handle> Frames>
+void Link<Handle, Frames>::count_inside() noexcept {
+  for (std::size_t i = 0; i < inside_.size(); ++i) inside_[i] = rules_[i].frames_inside();
+  for (std::size_t i = 0; i < leaving_.size(); ++i)
+    inside_of(leaving_[i].transit.rule_index()) -= leaving_[i].transit.frames();
+}
+
+/// Returns how a rule holds frames: for its stage reorder, or accumulate.
+inline HoldConfig hold_of(const RuleConfig& rule) noexcept {
+  if (rule.accumulate) return {rule.accumulate->frames, rule.accumulate->time, true};
+  const ReorderConfig reorder = rule.reorder.value_or(ReorderConfig{});
+  return {reorder.frames, reorder.at_most, false};
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
 auto Link<Handle, Frames>::held_of(const Pipeline& pipeline) -> std::vector<Held<Entry>> {
   std::vector<Held<Entry>> held;
   const std::size_t names = pipeline.rule_names().size();
-  while (held.size() < names) held.emplace_back(0, Duration{});
-  for (std::size_t i = 0; i < pipeline.rules().size(); ++i) {
-    const ReorderConfig reorder = pipeline.configs()[i].reorder.value_or(ReorderConfig{});
-    held[pipeline.rules()[i].index()] = Held<Entry>(reorder.frames, reorder.at_most);
-  }
+  while (held.size() < names) held.emplace_back(HoldConfig{});
+  for (std::size_t i = 0; i < pipeline.rules().size(); ++i)
+    held[pipeline.rules()[i].index()] = Held<Entry>(hold_of(pipeline.configs()[i]));
   return held;
 }
 
@@ -87,19 +115,22 @@ void Link<Handle, Frames>::replace(PreparedPipeline& next, Instant now) noexcept
   std::swap(waiting_, next.waiting);
   for (std::size_t i = 0; i < held_.size(); ++i) {
     if (held_[i].empty()) continue;
-    if (held_[i].same_as(next.held[i])) {
+    if (held_[i].config() == next.held[i].config()) {
       std::swap(held_[i], next.held[i]);
       continue;
     }
-    // No frames will overtake them any more.
+    // No frames will overtake them any more, or complete their group.
+    const Instant last = held_[i].last().due;
     for (; !held_[i].empty(); held_[i].pop(), --held_frames_) {
-      const Entry entry = held_[i].front();
+      Entry entry = held_[i].front();
+      if (held_[i].config().in_groups) entry.due = last;
       queue_.push(kWheel, entry, now);
     }
   }
   std::swap(pipeline_, next.pipeline);
   std::swap(held_, next.held);
   queue_.use(pipeline_.lines());
+  share_counters();
   next_ask_ = Queue::kNever;
   for (const std::size_t place : pipeline_.asking())
     next_ask_ = std::min(next_ask_, pipeline_.rules()[place].next_ask());

@@ -13,6 +13,16 @@ namespace lw::emulator {
 /// in their FIFO.
 template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::let_out(std::span<Entry> entries, Entry* next) noexcept {
+  const std::size_t before = leaving_.size();
+  move_out(entries, next);
+  if (!limits_) [[likely]]
+    return;
+  for (std::size_t i = before; i < leaving_.size(); ++i)
+    inside_of(leaving_[i].transit.rule_index()) -= leaving_[i].transit.frames();
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+void Link<Handle, Frames>::move_out(std::span<Entry> entries, Entry* next) noexcept {
   for (std::size_t i = 0; i < entries.size();) {
     const std::span<Handle> handles = egress_.places(entries.size() - i);
     for (Handle& handle : handles) handle = entries[i++].handle;
@@ -58,12 +68,25 @@ Transit Link<Handle, Frames>::cut_after(Transit& train, std::span<const Entry> f
 template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::release(Instant now, std::size_t spare) noexcept {
   depart(now);
+  if (next_deadline_ <= now) [[unlikely]]
+    close_due_groups(now);
   const std::size_t room = egress_.room();
   if (room > spare)
     queue_.take_due(now, room - spare,
                     [this](std::span<Entry> entries, Entry* next) { let_out(entries, next); });
   if (next_deadline_ <= now) [[unlikely]]
     let_out_held(now, spare);
+}
+
+/// Lets groups leave whose deadline has passed.
+template <class Handle, FrameAccess<Handle> Frames>
+void Link<Handle, Frames>::close_due_groups(Instant now) noexcept {
+  for (std::size_t rule = 0; rule < held_.size(); ++rule) {
+    Held<Entry>& held = held_[rule];
+    if (held.config().in_groups && !held.empty() && held.deadline() <= now)
+      close_group(held, held.deadline(), static_cast<RuleIndex>(rule), now);
+  }
+  find_deadline();
 }
 
 /// Releases held frames whose deadline has passed because too few frames overtook them.

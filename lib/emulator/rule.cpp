@@ -70,6 +70,7 @@ void Rule::pass(Passage& passage, const roce::Envelope& envelope) noexcept {
 void Rule::decide_in_full(Decision& decision, const Arrival& arrival,
                           const EventActions& aimed) noexcept {
   Passage passage{arrival.number, arrival.bytes, 0, arrival.now, arrival.now, aimed, decision};
+  if (inside_) passage.inside = *inside_;
   if (!first_) first_ = arrival.now;
   begin(passage);
   if (aimed.drop) {
@@ -146,6 +147,7 @@ Decision Rule::decide_copy(const Arrival& arrival, const Decision& original,
   decision.act(Stage::duplicate);
   const StageSet before = decision.acted;
   Passage passage{arrival.number, arrival.bytes, copy, arrival.now, arrival.now, kNone, decision};
+  if (inside_) passage.inside = *inside_;
   begin(passage);
   pass<Stages::index_of<Duplicate>() + 1>(passage, arrival.envelope);
   if (decision.action == Action::wait) decision.release += stage<Delay>()->nominal();

@@ -83,6 +83,10 @@ class Rule {
   }
   /// Counts a pause that is sent for the rule's queue.
   void count_pause(std::uint16_t quanta) noexcept { Queue::count_pause(quanta, stats_); }
+  /// Counts frames that were held together and leave `waited` after the release of the first.
+  void count_group(std::uint64_t size, bool is_full, Duration waited) noexcept {
+    stats_.gathered.add_group(size, is_full, waited);
+  }
   /// Whether the rule's queue has requested a pause and not ended it.
   [[nodiscard]] bool pausing() const noexcept {
     return stage<Queue>() && stage<Queue>()->pausing();
@@ -98,6 +102,10 @@ class Rule {
   [[nodiscard]] std::uint8_t priority() const noexcept {
     return stage<Queue>() ? stage<Queue>()->priority() : std::uint8_t{0};
   }
+
+  /// Sets where the number of the rule's frames that wait or are delayed is, for a stage that
+  /// limits them. It must outlive the rule; without it, there are none.
+  void use(const std::uint64_t& inside) noexcept { inside_ = &inside; }
 
   /// Flips the bits of a frame whose Decision::corrupt is set.
   void corrupt(wire::MutableBytes frame, const Arrival& arrival) const noexcept {
@@ -150,6 +158,7 @@ class Rule {
   Schedules when_;
   std::optional<Instant> first_;  // arrival of the rule's first frame, if a schedule asks for it
   Corrupter corrupter_;
+  const std::uint64_t* inside_ = nullptr;
   RuleStats stats_, earlier_;
 };
 

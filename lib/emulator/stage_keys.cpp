@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "emulator/random/correlated_draw.h"
+
 namespace lw::emulator {
 Parsed<double> read_rate(std::string_view text) {
   const auto rate = parse_bit_rate(text);
@@ -29,6 +31,14 @@ Parsed<std::uint32_t> read_overhead(std::string_view text) {
   return static_cast<std::uint32_t>(*bytes);
 }
 
+Parsed<double> read_correlation(std::string_view text) {
+  const auto share = parse_probability(text);
+  if (share && *share > CorrelatedDraw::kMost)
+    return std::unexpected(
+        fmt::format("expected at most {:g} %, found \"{}\"", CorrelatedDraw::kMost * 100, text));
+  return share;
+}
+
 Parsed<Duration> read_positive_time(std::string_view text) {
   const auto time = parse_duration(text);
   if (time && time->count() <= 0)
@@ -37,6 +47,10 @@ Parsed<Duration> read_positive_time(std::string_view text) {
 }
 
 std::string percent(double probability) { return fmt::format("{:.10g} %", probability * 100); }
+std::string correlation_text(double correlation) {
+  return correlation == 0 ? std::string() : ", correlation " + percent(correlation);
+}
+
 std::string amount(std::uint64_t bytes) { return format_bytes(static_cast<double>(bytes)); }
 
 std::string_view trimmed(std::string_view text) {

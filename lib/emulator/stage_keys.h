@@ -114,6 +114,8 @@ Parsed<double> read_rate(std::string_view text);
 Parsed<std::uint64_t> read_buffer(std::string_view text);
 Parsed<std::uint32_t> read_overhead(std::string_view text);
 Parsed<Duration> read_positive_time(std::string_view text);
+/// A share up to CorrelatedDraw::kMost.
+Parsed<double> read_correlation(std::string_view text);
 inline constexpr double kSlowestRate = 1e3;
 /// Largest buffer of a queue or policer, in bytes.
 inline constexpr std::uint64_t kLargestBuffer = std::uint64_t{4} << 30;
@@ -140,6 +142,8 @@ std::optional<Config> read_hit_share(const StageKeys& rule, std::string_view key
 
 /// Format values for descriptions: "0.1 %", "64 B" and "2.00 MB".
 std::string percent(double probability);
+/// Returns ", correlation 25 %"; nothing for 0.
+std::string correlation_text(double correlation);
 std::string amount(std::uint64_t bytes);
 
 /// A row of a CSV file that is neither a comment nor empty.

@@ -144,10 +144,11 @@ PathEmulation::PathEmulation(const PathRules& rules, emulator::Direction directi
                              std::uint64_t seed)
     : pipeline_(direction, seed, rules.rules, rules.events) {
   const std::size_t names = pipeline_.rule_names().size();
-  while (held_.size() < names) held_.emplace_back(0, Duration{});
+  while (held_.size() < names) held_.emplace_back(emulator::HoldConfig{});
   for (std::size_t i = 0; i < pipeline_.rules().size(); ++i) {
     const auto reorder = pipeline_.configs()[i].reorder.value_or(emulator::ReorderConfig{});
-    held_[pipeline_.rules()[i].index()] = emulator::Held<Entry>(reorder.frames, reorder.at_most);
+    held_[pipeline_.rules()[i].index()] =
+        emulator::Held<Entry>({.frames = reorder.frames, .at_most = reorder.at_most});
   }
 }
 

@@ -245,6 +245,185 @@ class Slot(Stages):
                 begin = end + 50_000
             self.assertEqual(leaves, begin)
 
+    def test_distances_of_a_file_are_equally_likely(self):
+        values = [5000 + 13 * i for i in range(1024)]
+        (self.folder / 'values.csv').write_text(''.join(f'{v}ns\n' for v in values))
+        sent = [(START + i * 10, roce_frame(i)) for i in range(20_000)]
+        report, out = self.replay(sent, 'slot = { distribution = "values", file = "values.csv", '
+                                        'frames = 4 }\n[capacity]\nreserve = "100ms"')
+        times = sorted({stamp for stamp, _ in out})
+        self.assertEqual(len(times), 5000)
+        gaps = [b - a for a, b in zip(times, times[1:])]
+        self.assertLessEqual(set(gaps), set(values))
+        self.assertGreater(len(set(gaps)), 900)
+        mean = sum(values) / 1024
+        deviation = math.sqrt(sum((v - mean)**2 for v in values) / 1024)
+        self.assertLess(abs(sum(gaps) / len(gaps) - mean), 5 * deviation / math.sqrt(len(gaps)))
+        self.assertIn('mean time between slots',
+                      [check['what'] for check in report['stages'][0]['checks']])
+
+
+def admitted(sent, limit, leaves_of):
+    """[(frame number, when it leaves)] of those that find less than `limit` frames inside; `leaves_of`
+    is called for each of them, in order."""
+    inside, out = [], []
+    for number, (stamp, frame) in enumerate(sent):
+        inside = [leaves for leaves in inside if leaves > stamp]
+        if len(inside) < limit:
+            inside.append(leaves_of(stamp, frame))
+            out.append((number, inside[-1]))
+    return out
+
+
+class Limit(Stages):
+    """By the manual: a frame is dropped that comes while so many of the rule are inside."""
+
+    def check(self, sent, keys, expected):
+        report, out = self.replay(sent, keys)
+        self.assertEqual([(frame, leaves) for leaves, frame in out],
+                         [(sent[number][1], leaves) for number, leaves in expected])
+        self.assertGreater(len(sent) - len(out), 100)
+        self.assertEqual(report['dropped_by_rule']['frames'], len(sent) - len(out))
+        self.assertIn('most frames inside',
+                      [check['what'] for check in report['stages'][0]['checks']])
+
+    def test_delayed_frames_count(self):
+        sent = bursts(seed=11, count=5000, rate=2)
+        self.check(sent, 'limit = 30\ndelay = "40us"',
+                   admitted(sent, 30, lambda stamp, _: stamp + 40_000))
+
+    def test_frames_in_the_queue_and_behind_it_count(self):
+        sent = bursts(seed=12, count=5000, rate=1.5)
+        free = [Fraction(0)]
+
+        def leaves(stamp, frame):
+            free[0] = max(free[0], Fraction(stamp)) + Fraction((len(frame) + 24) * 8)
+            return math.ceil(free[0]) + 25_000
+        self.check(sent, 'limit = 12\nqueue = { rate = "1Gb/s", buffer = "4MB" }\ndelay = "25us"',
+                   admitted(sent, 12, leaves))
+
+    def test_copies_count(self):
+        sent = [(START + i * 1000, roce_frame(i)) for i in range(100)]
+        _, out = self.replay(sent, 'duplicate = { probability = 1, copies = 3 }\nlimit = 2\ndelay = "500ns"')
+        self.assertEqual([leaves for leaves, _ in out],
+                         [stamp + 500 for stamp, _ in sent for _ in range(2)])
+
+
+class Cells(Stages):
+    def test_a_frame_takes_whole_cells_of_the_link(self):
+        sent = bursts(seed=13, count=5000, rate=0.6)
+        _, out = self.replay(sent, 'queue = { rate = "1Gb/s", buffer = "40MB", overhead = "8B", '
+                                   'cell = "48B", cell_overhead = "5B" }')
+        free = Fraction(0)
+        for (stamp, frame), (leaves, _) in zip(sent, out):
+            cells = -(-(len(frame) + 8) // 48)
+            free = max(free, Fraction(stamp)) + cells * 53 * 8
+            self.assertEqual(leaves, math.ceil(free))
+
+
+class Accumulate(Stages):
+    """By the manual: a group leaves when its last frame would have, or a time after its first."""
+
+    def groups(self, sent, frames, time_ns, delay_ns):
+        """When each frame leaves."""
+        out, group = [], []
+        for stamp, _ in sent:
+            due = stamp + delay_ns
+            if group and due > group[0] + time_ns:
+                out += [group[0] + time_ns] * len(group)
+                group = []
+            group.append(due)
+            if len(group) == frames:
+                out += [due] * frames
+                group = []
+        return out + [group[0] + time_ns if group else 0] * len(group)
+
+    def test_groups_leave_together_and_in_order(self):
+        for frames, time_us in ((8, 10_000), (100, 30), (4096, 50)):
+            with self.subTest(frames=frames, time_us=time_us):
+                sent = bursts(seed=14, count=5000, rate=0.9)
+                report, out = self.replay(sent, f'accumulate = {{ frames = {frames}, '
+                                                f'time = "{time_us}us" }}\ndelay = "70us"')
+                self.assertEqual([frame for _, frame in out], [frame for _, frame in sent])
+                self.assertEqual([leaves for leaves, _ in out],
+                                 self.groups(sent, frames, time_us * 1000, 70_000))
+                self.assertEqual([check['what'] for check in report['stages'][0]['checks']],
+                                 ['largest group', 'longest wait for a group'])
+
+    def test_without_a_delay_behind_a_queue(self):
+        sent = bursts(seed=15, count=3000, rate=0.7)
+        _, out = self.replay(sent, 'queue = { rate = "1Gb/s", buffer = "4MB" }\n'
+                                   'accumulate = { frames = 5, time = "20us" }')
+        departed = [(end, None) for _, end, _ in queue_of(sent, 10**9)]
+        self.assertEqual([leaves for leaves, _ in out], self.groups(departed, 5, 20_000, 0))
+
+    def test_what_cannot_be_meant_is_refused(self):
+        for keys, text in (('accumulate = { frames = 1 }', 'frames'),
+                           ('accumulate = {}', 'expected frames = 32'),
+                           ('accumulate = { frames = 2 }\nreorder = { fraction = "1%", swap = true }',
+                            'no reorder beside it')):
+            with self.subTest(keys):
+                self.assertIn(text, self.replay([(START, roce_frame(0))], keys, expect=2))
+
+
+def correlated_hits(probability, correlation, count=400_000):
+    """[whether a draw hits]: the manual's x = (1 - correlation) u + correlation x'."""
+    draw, x, hits = random.Random(1), 0.5, []
+    for _ in range(count):
+        x = (1 - correlation) * draw.random() + correlation * x
+        hits.append(x < probability)
+    return hits
+
+
+def shares(hits):
+    """The share of hits, and that of two hits in a row."""
+    pairs = sum(a and b for a, b in zip(hits, hits[1:]))
+    return sum(hits) / len(hits), pairs / len(hits)
+
+
+class Correlation(Stages):
+    """Shares and runs are those of the manual's recursion; a share of n draws with correlation c
+    deviates by sqrt(p (1 - p) / n (1 + c) / (1 - c)) at most."""
+
+    KEYS = {'loss': 'model = "correlated", probability', 'duplicate': 'probability',
+            'corrupt': 'probability', 'reorder': 'time = "5us", fraction'}
+
+    def hits(self, stage, sent, out):
+        numbers = [int.from_bytes(frame[70:78], 'big') for _, frame in out]
+        if stage in ('loss', 'duplicate'):
+            seen = [0] * len(sent)
+            for number in numbers:
+                seen[number] += 1
+            return [n == (0 if stage == 'loss' else 2) for n in seen]
+        if stage == 'corrupt':
+            return [after != before for (_, before), (_, after) in zip(sent, out)]
+        return [leaves > sent[number][0] for (leaves, _), number in sorted(
+            zip(out, numbers), key=lambda pair: pair[1])]
+
+    def test_stages_draw_as_netem_does(self):
+        sent = [(START + i * 1000, roce_frame(i)) for i in range(20_000)]
+        for stage, key in self.KEYS.items():
+            for probability, correlation in ((0.3, 0.5), (0.45, 0.9)):
+                with self.subTest(stage, probability=probability, correlation=correlation):
+                    report, out = self.replay(
+                        sent, f'{stage} = {{ {key} = {probability}, correlation = {correlation} }}')
+                    for seen, right in zip(shares(self.hits(stage, sent, out)),
+                                           shares(correlated_hits(probability, correlation))):
+                        wider = (1 + correlation) / (1 - correlation) * (1 / 20_000 + 1 / 400_000)
+                        self.assertLess(abs(seen - right),
+                                        5 * math.sqrt(right * (1 - right) * wider))
+                    # The share that the audit asks for.
+                    check = report['stages'][0]['checks'][0]
+                    share = shares(correlated_hits(probability, correlation))[0]
+                    self.assertLess(abs(check['asked'] - share),
+                                    5 * math.sqrt(0.25 * (1 + correlation) / (1 - correlation) / 400_000))
+
+    def test_a_correlation_that_stands_still_is_refused(self):
+        error = self.replay([(START, roce_frame(0))],
+                            'duplicate = { probability = 0.5, correlation = "99.5%" }', expect=2)
+        self.assertIn('profile.toml:3:', error)
+        self.assertIn('at most 99 %', error)
+
 
 if __name__ == '__main__':
     longwire_test.main()

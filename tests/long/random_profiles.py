@@ -125,6 +125,8 @@ STAGES = {
     'mark': mark,
     'queue': queue,
     'slot': lambda draw: table(draw, {'min': '"3us"', 'max': '"9us"', 'frames': draw.randint(1, 99)}),
+    'limit': lambda draw: draw.choice([10, 100, 100_000]),
+    'accumulate': lambda draw: table(draw, {'frames': draw.randint(2, 99), 'time': '"20us"'}),
     'delay': span,
     'jitter': jitter,
     'order': lambda draw: draw.choice(['"free"', '"kept"']),
@@ -160,7 +162,9 @@ def impair_profile(draw):
         text += f'[[rule]]\nname = "r{rule}"\nmatch = {match(draw)}\n'
         if draw.random() < 0.3:
             text += 'direction = "west-to-east"\n'
-        text += keys_of(draw, STAGES, draw.choice([0.1, 0.3, 0.8]))
+        left_out = draw.choice(['reorder', 'accumulate'])  # not both
+        stages = {key: value for key, value in STAGES.items() if key != left_out}
+        text += keys_of(draw, stages, draw.choice([0.1, 0.3, 0.8]))
     for event in range(draw.choice([0, 0, 1, 3])):
         action = draw.choice(['drop', 'mark', 'corrupt', 'duplicate'])
         text += f'[[event]]\nname = "e{event}"\naction = "{action}"\n' + keys_of(draw, EVENT, 0.5)

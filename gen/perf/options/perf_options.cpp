@@ -199,6 +199,11 @@ Result<void> can_be_simulated(const config::ImpairProfile& profile) {
           fmt::format("the rule `{}`: mark.at: simulated queues decide when a packet comes: "
                       "leave it out, or use roce-impair",
                       rule.name));
+    if (rule.limit || rule.accumulate)
+      return fail(
+          fmt::format("the rule `{}`: {}: simulated hosts don't have it: leave it out, or use "
+                      "roce-impair",
+                      rule.name, rule.limit ? "limit" : "accumulate"));
     if (rule.queue && rule.queue->pfc)
       return fail(
           fmt::format("the rule `{}`: queue.pfc: simulated hosts don't obey pause frames: "

@@ -17,7 +17,9 @@
 #include "core/names.h"
 #include "core/quantity.h"
 #include "emulator/path.h"
+#include "emulator/random/correlated_draw.h"
 #include "emulator/stage_keys.h"
+#include "emulator/stages/limit.h"
 #include "emulator/stages/reorder.h"
 #include "emulator/stages/slot.h"
 
@@ -58,12 +60,18 @@ struct NetemParameters {
   std::string distribution;
   std::string loss, corrupt;                                   // TOML values; empty: absent
   std::optional<double> independent_loss, duplicate, reorder;  // in per cent
+  // Of their draws, in per cent.
+  double loss_correlation = 0, duplicate_correlation = 0, reorder_correlation = 0;
+  double corrupt_correlation = 0;
+  bool passes_correlations = false;  // tc does so if another parameter than duplicate has one
   std::optional<std::uint64_t> gap;
   bool ecn = false;
   double slot_min_ns = 0, slot_max_ns = 0;        // both 0: no slots
+  std::string slot_distribution;                  // then min is its mean, and max its deviation
   std::int64_t slot_packets = 0, slot_bytes = 0;  // of one; 0: any
   std::optional<double> rate;                     // b/s
   std::int64_t overhead = 0;                      // bytes per frame
+  std::int64_t cell = 0, cell_overhead = 0;       // bytes; cell 0: none
   std::optional<std::uint64_t> limit, seed;
   std::vector<std::string> differences;
 
@@ -104,8 +112,23 @@ constexpr std::string_view kOtherQdiscs[] = {
     "ingress", "mq",     "mqprio", "multiq",   "noqueue", "pfifo", "pfifo_fast", "pie",
     "prio",    "qfq",    "red",    "sfb",      "sfq",     "taprio"};
 
+/// True for the words of tc that stand before a name of the user's choice, such as an interface's,
+/// which may be that of a qdisc.
+bool is_before_name(std::string_view word) {
+  return word == "dev" || word == "handle" || word == "parent";
+}
+
+/// Returns the words that are not such names.
+std::vector<std::string_view> without_names(std::span<const std::string_view> words) {
+  std::vector<std::string_view> rest;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (i == 0 || !is_before_name(words[i - 1])) rest.push_back(words[i]);
+  return rest;
+}
+
 /// Refuses what is not one qdisc of a known kind.
-Result<void> check_qdisc(std::span<const std::string_view> words) {
+Result<void> check_qdisc(std::span<const std::string_view> all) {
+  const auto words = without_names(all);
   if (std::ranges::count(words, "qdisc") > 1 || std::ranges::count(words, "tc") > 1)
     return lw::fail(
         "expected one qdisc, found several: translate each by its own, and write their "
@@ -118,13 +141,22 @@ Result<void> check_qdisc(std::span<const std::string_view> words) {
       *other));
 }
 
+/// Returns the place of the word behind the name of a qdisc; 0 if there is no such qdisc.
+std::size_t place_behind(std::span<const std::string_view> words, std::string_view qdisc) {
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (words[i] == qdisc && (i == 0 || !is_before_name(words[i - 1]))) return i + 1;
+  return 0;
+}
+
+bool is_tbf(std::span<const std::string_view> words) {
+  return place_behind(words, "netem") == 0 && place_behind(words, "tbf") > 0;
+}
+
 /// Reads words one by one. Keeps the first error.
 class NetemWords {
  public:
   explicit NetemWords(std::vector<std::string_view> words) : words_(std::move(words)) {
-    auto name = std::ranges::find(words_, "netem");
-    if (name == words_.end()) name = std::ranges::find(words_, "tbf");
-    if (name != words_.end()) at_ = static_cast<std::size_t>(name - words_.begin()) + 1;
+    at_ = place_behind(words_, is_tbf(words_) ? "tbf" : "netem");
     skip_place();
   }
 
@@ -210,12 +242,19 @@ class NetemWords {
   std::optional<Error> error_;
 };
 
-/// Skips an optional correlation, which is a share. netem uses it to make consecutive draws
+/// Reads an optional correlation, which is a share. netem uses it to make consecutive draws
 /// similar.
-void take_correlation(NetemWords& words, std::string_view of, NetemParameters& all) {
-  if (const auto correlation = words.share(of, false); correlation && *correlation > 0)
-    all.differences.push_back(fmt::format(
-        "The correlation {}% of {} is left out: draws are independent.", *correlation, of));
+double take_correlation(NetemWords& words, std::string_view of, NetemParameters& all) {
+  const auto given = words.share(of, false);
+  if (given && of != "duplicate") all.passes_correlations = true;
+  const double correlation = given.value_or(0);
+  constexpr double kMost = emulator::CorrelatedDraw::kMost * 100;
+  if (correlation > kMost)
+    words.fail(
+        fmt::format("{}: expected a correlation of at most {:g}%, found {:g}%: draws hardly "
+                    "change with more",
+                    of, kMost, correlation));
+  return correlation;
 }
 
 void take_delay(NetemWords& words, NetemParameters& all) {
@@ -224,20 +263,21 @@ void take_delay(NetemWords& words, NetemParameters& all) {
     all.jitter_ns = *jitter;
     // Its correlation has no effect: sch_netem.c uses the draw modulo the range or the size of the
     // table (tabledist), and the remainders of similar draws are independent.
-    static_cast<void>(words.share("delay", false));
+    all.passes_correlations |= words.share("delay", false).has_value();
   }
 }
 
-void take_distribution(NetemWords& words, NetemParameters& all) {
+/// Returns the name of a distribution of delays or of times between slots.
+std::string take_distribution_name(NetemWords& words) {
   constexpr std::array<std::string_view, 5> kKnown = {"uniform", "normal", "pareto", "paretonormal",
                                                       "experimental"};
   const std::string_view name = words.ended() ? "the end" : words.next();
   if (std::ranges::find(kKnown, name) == kKnown.end())
-    return words.fail(fmt::format(
+    words.fail(fmt::format(
         "distribution: expected uniform, normal, pareto, paretonormal or experimental, found "
         "\"{}\"",
         name));
-  all.distribution = name;
+  return std::string(name);
 }
 
 void take_loss(NetemWords& words, NetemParameters& all) {
@@ -271,7 +311,7 @@ void take_loss(NetemWords& words, NetemParameters& all) {
   if (words.take("gemodel")) return model("gilbert-elliott", kGilbert);
   words.take("random");
   all.independent_loss = words.share("loss");
-  take_correlation(words, "loss", all);
+  all.loss_correlation = take_correlation(words, "loss", all);
 }
 
 void take_rate(NetemWords& words, NetemParameters& all) {
@@ -283,19 +323,26 @@ void take_rate(NetemWords& words, NetemParameters& all) {
   if (all.overhead < 0)
     words.fail("rate: a packet overhead below 0 has no equivalent; expected 0 or more bytes");
   words.take("cellsize");
-  if (words.count("rate", false).value_or(0) > 0)
-    words.fail("rate: a cell size has no equivalent; leave it out, or add it to the overhead");
+  all.cell = words.count("rate", false).value_or(0);
   words.take("celloverhead");
-  static_cast<void>(words.count("rate", false, true));
+  all.cell_overhead = words.count("rate", false, true).value_or(0);
+  if (all.cell_overhead < 0)
+    words.fail("rate: a cell overhead below 0 has no equivalent; expected 0 or more bytes");
+  constexpr std::int64_t kMost = 1024;
+  if (std::max({all.overhead, all.cell, all.cell_overhead}) > kMost)
+    words.fail(fmt::format("rate: expected overheads and a cell size of at most {} B", kMost));
 }
 
 void take_slot(NetemWords& words, NetemParameters& all) {
-  if (words.take("distribution"))
-    return words.fail(
-        "slot: a distribution has no equivalent; expected slot MIN [MAX], times between which all "
-        "are equally likely");
-  all.slot_min_ns = words.slot_time(true).value_or(0);
-  all.slot_max_ns = std::max(all.slot_min_ns, words.slot_time(false).value_or(0));
+  if (words.take("distribution")) {
+    all.slot_distribution = take_distribution_name(words);
+    all.slot_min_ns = words.slot_time(true).value_or(0);
+    all.slot_max_ns = words.slot_time(true).value_or(0);
+    if (all.slot_max_ns == 0) words.fail("slot: expected a jitter above 0 beside a distribution");
+  } else {
+    all.slot_min_ns = words.slot_time(true).value_or(0);
+    all.slot_max_ns = std::max(all.slot_min_ns, words.slot_time(false).value_or(0));
+  }
   if (words.take("packets")) all.slot_packets = words.count("slot packets").value_or(0);
   if (words.take("bytes")) all.slot_bytes = std::llround(words.size("slot bytes").value_or(0));
 }
@@ -303,7 +350,8 @@ void take_slot(NetemWords& words, NetemParameters& all) {
 void take_parameter(NetemWords& words, NetemParameters& all) {
   const std::string_view name = words.next();
   if (name == "delay" || name == "latency") return take_delay(words, all);
-  if (name == "distribution") return take_distribution(words, all);
+  if (name == "distribution")
+    return static_cast<void>(all.distribution = take_distribution_name(words));
   if (name == "loss" || name == "drop") return take_loss(words, all);
   if (name == "rate") return take_rate(words, all);
   if (name == "ecn") return static_cast<void>(all.ecn = true);
@@ -314,7 +362,9 @@ void take_parameter(NetemWords& words, NetemParameters& all) {
     } else if (share) {
       all.corrupt = fmt::format("{}%", *share);
     }
-    return take_correlation(words, name, all);
+    (name == "duplicate" ? all.duplicate_correlation : all.corrupt_correlation) =
+        take_correlation(words, name, all);
+    return;
   }
   if (name == "limit" || name == "seed" || name == "gap") {
     const auto value = name == "seed" ? words.seed() : words.count(name);
@@ -324,7 +374,8 @@ void take_parameter(NetemWords& words, NetemParameters& all) {
   }
   if (name == "reorder") {
     all.reorder = words.share(name);
-    return take_correlation(words, name, all);
+    all.reorder_correlation = take_correlation(words, name, all);
+    return;
   }
   if (name == "slot") return take_slot(words, all);
   constexpr std::array<std::string_view, 12> kNames = {
@@ -336,6 +387,11 @@ void take_parameter(NetemWords& words, NetemParameters& all) {
                   near.empty() ? std::string() : fmt::format("; did you mean \"{}\"?", near)));
 }
 
+/// Returns ", correlation = "25%"", or nothing for 0.
+std::string correlation_key(double correlation) {
+  return correlation > 0 ? fmt::format(", correlation = \"{}%\"", correlation) : std::string();
+}
+
 /// Returns the key reorder: netem sends a share of the packets at once, of those that come at least
 /// `gap` after the last one (sch_netem.c).
 std::string reorder_line(NetemParameters& all) {
@@ -345,7 +401,8 @@ std::string reorder_line(NetemParameters& all) {
         "netem sends a reordered packet ahead of those that wait for the rate, too; here it waits "
         "for the link, and leaves without the delay.");
   const std::string gap = all.gap.value_or(1) > 1 ? fmt::format(", gap = {}", *all.gap) : "";
-  return fmt::format("reorder = {{ fraction = \"{}%\", ahead = true{} }}\n", *all.reorder, gap);
+  return fmt::format("reorder = {{ fraction = \"{}%\", ahead = true{}{} }}\n", *all.reorder, gap,
+                     correlation_key(all.reorder_correlation));
 }
 
 /// Returns "90ms": in the largest unit in which the number is whole.
@@ -356,8 +413,20 @@ std::string time_text(double ns) {
   return fmt::format("{}ns", whole);
 }
 
+/// Returns the keys of a distribution around `mean_ns`; uniform if it has no name.
+std::string distribution_keys(std::string_view name, double mean_ns, double deviation_ns,
+                              const std::string& folder) {
+  if (name.empty() || name == "uniform")
+    return fmt::format("distribution = \"uniform\", low = \"{}\", high = \"{}\"",
+                       time_text(mean_ns - deviation_ns), time_text(mean_ns + deviation_ns));
+  const std::string about =
+      fmt::format("mean = \"{}\", deviation = \"{}\"", time_text(mean_ns), time_text(deviation_ns));
+  if (name == "normal") return "distribution = \"normal\", " + about;
+  return fmt::format("distribution = \"netem\", file = \"{}/{}.dist\", {}", folder, name, about);
+}
+
 /// Returns the key slot.
-std::string slot_line(NetemParameters& all) {
+std::string slot_line(NetemParameters& all, const NetemSetting& setting) {
   if (all.slot_max_ns == 0) return {};
   if (all.delay_ns > 0)
     all.differences.push_back(
@@ -366,6 +435,11 @@ std::string slot_line(NetemParameters& all) {
   std::string limits;
   if (all.slot_packets > 0) limits = fmt::format(", frames = {}", all.slot_packets);
   if (all.slot_bytes > 0) limits += fmt::format(", bytes = \"{}B\"", all.slot_bytes);
+  if (!all.slot_distribution.empty())
+    return fmt::format("slot = {{ {}{} }}\n",
+                       distribution_keys(all.slot_distribution, all.slot_min_ns, all.slot_max_ns,
+                                         setting.distributions),
+                       limits);
   return fmt::format("slot = {{ min = \"{}\", max = \"{}\"{} }}\n", time_text(all.slot_min_ns),
                      time_text(all.slot_max_ns), limits);
 }
@@ -375,25 +449,12 @@ std::string slot_line(NetemParameters& all) {
 std::string delay_lines(NetemParameters& all, const NetemSetting& setting) {
   if (all.delay_ns == 0 && all.jitter_ns == 0) return {};
   if (all.jitter_ns == 0) return fmt::format("delay = \"{}\"\n", time_text(all.delay_ns));
-  std::string lines;
-  if (all.distribution.empty() || all.distribution == "uniform") {
-    // A sum below 0 is no delay, here as in netem.
-    const double least = std::max(0.0, all.delay_ns - all.jitter_ns);
-    lines = fmt::format(
-        "delay = \"{}\"\njitter = {{ distribution = \"uniform\", low = \"{}\", high = \"{}\" }}\n",
-        time_text(least), time_text(all.delay_ns - all.jitter_ns - least),
-        time_text(all.delay_ns + all.jitter_ns - least));
-  } else if (all.distribution == "normal") {
-    lines = fmt::format(
-        "delay = \"{}\"\njitter = {{ distribution = \"normal\", mean = \"0ms\", deviation = \"{}\" "
-        "}}\n",
-        time_text(all.delay_ns), time_text(all.jitter_ns));
-  } else {
-    lines = fmt::format(
-        "delay = \"{}\"\njitter = {{ distribution = \"netem\", file = \"{}/{}.dist\", mean = "
-        "\"0ms\", deviation = \"{}\" }}\n",
-        time_text(all.delay_ns), setting.distributions, all.distribution, time_text(all.jitter_ns));
-  }
+  // What is drawn may be below 0. A sum below 0 is no delay, here as in netem.
+  const bool uniform = all.distribution.empty() || all.distribution == "uniform";
+  const double constant = uniform ? std::max(0.0, all.delay_ns - all.jitter_ns) : all.delay_ns;
+  const std::string lines = fmt::format("delay = \"{}\"\njitter = {{ {} }}\n", time_text(constant),
+                                        distribution_keys(all.distribution, all.delay_ns - constant,
+                                                          all.jitter_ns, setting.distributions));
   if (!all.rate) return lines + "order = \"free\"  # netem lets packets overtake each other\n";
   all.differences.push_back(
       "With a rate, netem delays a packet before it takes its turn on the link; here it waits for "
@@ -408,6 +469,9 @@ std::string loss_lines(NetemParameters& all) {
   const auto duplicate_line = [](double share) {
     return share > 0 ? fmt::format("duplicate = \"{}%\"\n", share * 100) : std::string();
   };
+  const std::string correlated_duplicate =
+      fmt::format("duplicate = {{ probability = \"{}%\"{} }}\n", duplicate * 100,
+                  correlation_key(all.duplicate_correlation));
   if (duplicate > 0 && !all.corrupt.empty())
     all.differences.push_back(
         "netem corrupts a copy on its own; here it has the same bit flipped as the packet.");
@@ -415,6 +479,16 @@ std::string loss_lines(NetemParameters& all) {
     const double loss = *all.independent_loss / 100, lost = (1 - duplicate) * loss;
     const double copied = lost < 1 ? duplicate * (1 - loss) * (1 - loss) / (1 - lost) : 0;
     std::string lines;
+    if (duplicate > 0 && loss > 0 && all.loss_correlation + all.duplicate_correlation > 0) {
+      all.differences.push_back(
+          "The correlations of loss and duplicate are left out, as both are there: draws are "
+          "independent.");
+    } else if (loss > 0 && all.loss_correlation > 0) {
+      return fmt::format("loss = {{ model = \"correlated\", probability = \"{}%\"{} }}\n",
+                         loss * 100, correlation_key(all.loss_correlation));
+    } else if (loss == 0 && duplicate > 0 && all.duplicate_correlation > 0) {
+      return correlated_duplicate;
+    }
     if (lost > 0) lines = fmt::format("loss = \"{}%\"", lost * 100);
     if (lost > 0 && duplicate > 0) lines += "  # netem sends what is lost and duplicated once";
     return lines + (lost > 0 ? "\n" : "") + duplicate_line(copied);
@@ -432,22 +506,29 @@ std::string loss_lines(NetemParameters& all) {
     if (all.ecn) all.differences.push_back("ecn is left out: this loss model drops all.");
     if (!all.loss.empty()) lines = fmt::format("loss = {}\n", all.loss);
   }
-  return lines + duplicate_line(duplicate);
+  return lines + (all.duplicate_correlation > 0 && duplicate > 0 ? correlated_duplicate
+                                                                 : duplicate_line(duplicate));
 }
 
 std::string queue_lines(NetemParameters& all) {
   if (!all.rate) return {};
-  all.differences.push_back(fmt::format(
-      "netem's limit counts {} packets of any size, those in flight too; the queue's buffer counts "
-      "bytes of waiting frames, as many as {} of {} B.",
-      all.most_packets(), all.most_packets(), kLongestFrame));
-  return fmt::format("queue = {{ rate = \"{}b/s\", buffer = \"{}B\", overhead = \"{}B\" }}\n",
-                     std::llround(*all.rate), all.most_packets() * kLongestFrame, all.overhead);
+  const std::string cells = all.cell > 0 ? fmt::format(", cell = \"{}B\", cell_overhead = \"{}B\"",
+                                                       all.cell, all.cell_overhead)
+                                         : std::string();
+  return fmt::format("queue = {{ rate = \"{}b/s\", buffer = \"{}B\", overhead = \"{}B\"{} }}\n",
+                     std::llround(*all.rate), all.most_packets() * kLongestFrame, all.overhead,
+                     cells);
+}
+
+/// Returns the key limit, which counts packets that wait for their time, the link or a slot.
+std::string limit_line(const NetemParameters& all) {
+  if (!all.rate && all.delay_ns + all.jitter_ns + all.slot_max_ns == 0) return {};
+  return fmt::format("limit = {}{}\n", all.most_packets(), all.limit ? "" : "  # netem's default");
 }
 
 /// Returns a [capacity] for what netem holds: packets at its rate, or as many as its limit.
 std::string capacity_lines(NetemParameters& all) {
-  const double longest_ns = all.delay_ns + all.jitter_ns;
+  const double longest_ns = all.delay_ns + all.jitter_ns + all.slot_max_ns;
   double rate = all.rate.value_or(0);
   if (!all.rate) {
     if (longest_ns == 0) return {};
@@ -456,7 +537,7 @@ std::string capacity_lines(NetemParameters& all) {
     const Duration delay{std::llround(longest_ns)};
     all.differences.push_back(fmt::format(
         "netem holds {} packets at most{}, those that are delayed too, and drops more: of {} B, "
-        "above {}. [capacity] has room for about as many; at 100 Gb/s this delay holds {}.",
+        "above {}. At 100 Gb/s this delay holds {}.",
         all.most_packets(), all.limit ? "" : " (its default limit)", kLongestFrame,
         format_bit_rate(rate), emulator::frames_in_flight(kLine, delay, kLongestFrame + 4)));
   }
@@ -468,15 +549,14 @@ std::string profile_text(NetemParameters& all, std::string_view text, const Nete
   std::string rule = loss_lines(all);
   if (!all.corrupt.empty())
     rule += fmt::format(
-        "corrupt = {{ probability = \"{}\", bits = 1, part = \"frame\", icrc = \"wrong\" }}\n",
-        all.corrupt);
-  rule += queue_lines(all) + slot_line(all) + delay_lines(all, setting) + reorder_line(all);
+        "corrupt = {{ probability = \"{}\", bits = 1, part = \"frame\", icrc = \"wrong\"{} }}\n",
+        all.corrupt, correlation_key(all.corrupt_correlation));
+  rule += limit_line(all) + queue_lines(all) + slot_line(all, setting) + delay_lines(all, setting) +
+          reorder_line(all);
   const std::string capacity = capacity_lines(all);
   std::string head = "# netem";
-  for (const std::string_view word :
-       words_of(text.substr(text.find("netem") == text.npos
-                                ? 0
-                                : text.find("netem") + std::string_view("netem").size())))
+  const auto words = words_of(text);
+  for (const std::string_view word : std::span(words).subspan(place_behind(words, "netem")))
     head += fmt::format(" {}", word);
   head += '\n';
   for (const std::string& difference : all.differences) head += fmt::format("# {}\n", difference);
@@ -554,13 +634,20 @@ Result<NetemProfile> profile_of_netem(std::string_view text, const NetemSetting&
   const auto all_words = words_of(text);
   if (auto known = check_qdisc(all_words); !known) return std::unexpected(known.error());
   NetemWords words(all_words);
-  if (std::ranges::find(all_words, "netem") == all_words.end() &&
-      std::ranges::find(all_words, "tbf") != all_words.end())
-    return profile_of_tbf(std::move(words), setting);
+  if (is_tbf(all_words)) return profile_of_tbf(std::move(words), setting);
   if (words.ended()) return fail("expected parameters of netem, such as \"delay 100ms loss 1%\"");
   NetemParameters all;
   while (!words.ended()) take_parameter(words, all);
   if (words.error()) return std::unexpected(*words.error());
+  if (all.duplicate_correlation > 0 && !all.passes_correlations) {
+    all.duplicate_correlation = 0;
+    all.differences.push_back(
+        "tc (iproute2 6.1) passes the correlation of duplicate only beside another one, so netem's "
+        "draws, and those of this profile, are independent.");
+  }
+  if (all.most_packets() > emulator::Limit::kMostFrames)
+    return fail(fmt::format("limit: expected at most {} packets, found {}",
+                            emulator::Limit::kMostFrames, all.most_packets()));
   if (all.rate && all.most_packets() > emulator::kLargestBuffer / kLongestFrame)
     return fail(
         fmt::format("limit: expected at most {} packets beside a rate, a buffer of 4 GiB; "

@@ -24,7 +24,10 @@ struct BottleneckConfig {
   std::uint64_t buffer_bytes = 0;
   // bytes on the wire that each frame takes besides its own
   std::uint32_t overhead = kLineOverhead;
+  std::uint32_t cell = 0, cell_overhead = 0;  // see LineCost
   std::optional<PauseConfig> pfc = {};
+
+  [[nodiscard]] constexpr LineCost cost() const noexcept { return {overhead, cell, cell_overhead}; }
   friend bool operator==(const BottleneckConfig&, const BottleneckConfig&) = default;
 };
 
@@ -54,7 +57,7 @@ class Bottleneck {
 
   explicit Bottleneck(const BottleneckConfig& config)
       : buffer_(config.buffer_bytes),
-        overhead_(config.overhead),
+        cost_(config.cost()),
         ns_per_byte_(8e9 / config.rate_bps),
         inside_(most_inside(config)) {}
 
@@ -191,7 +194,7 @@ class Bottleneck {
       fraction_ = 0;
     }
     frame.starts = free_;
-    const double takes = (frame.bytes + overhead_) * ns_per_byte_ + fraction_;
+    const double takes = static_cast<double>(cost_.of(frame.bytes)) * ns_per_byte_ + fraction_;
     const auto whole = static_cast<Duration::rep>(takes);
     free_ += Duration{whole};
     fraction_ = takes - static_cast<double>(whole);
@@ -200,7 +203,7 @@ class Bottleneck {
   }
 
   std::uint64_t buffer_;
-  std::uint32_t overhead_;
+  LineCost cost_;
   double ns_per_byte_;
   std::uint64_t occupied_ = 0;
   Ring<Frame> inside_;

@@ -17,4 +17,21 @@ constexpr std::uint32_t on_the_line(std::uint32_t bytes, std::uint32_t overhead)
   return std::max(bytes, kSmallestOnLine) + overhead;
 }
 
+/// What frames cost on a link: bytes besides each frame's own, and cells of a fixed size, the last
+/// of which is filled up (as with ATM and some DSL lines; netem's `cellsize`).
+struct LineCost {
+  std::uint32_t overhead = kLineOverhead;
+  std::uint32_t cell = 0;           // bytes that a cell carries; 0: no cells
+  std::uint32_t cell_overhead = 0;  // bytes of a cell besides
+
+  /// Returns the bytes on the link of a frame of `bytes` (without FCS).
+  [[nodiscard]] constexpr std::uint64_t of(std::uint32_t bytes) const noexcept {
+    const std::uint32_t all = on_the_line(bytes, overhead);
+    if (cell == 0) [[likely]]
+      return all;
+    return std::uint64_t{(all + cell - 1) / cell} * (std::uint64_t{cell} + cell_overhead);
+  }
+  friend constexpr bool operator==(const LineCost&, const LineCost&) = default;
+};
+
 }  // namespace lw::emulator

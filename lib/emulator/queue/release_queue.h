@@ -9,51 +9,12 @@
 #include <vector>
 
 #include "emulator/frame_access.h"
+#include "emulator/queue/held.h"
 #include "emulator/queue/ring.h"
 #include "emulator/queue/wheel.h"
 #include "emulator/transit.h"
 
 namespace lw::emulator {
-
-/// The frames of one rule that are held back until `overtaking` later frames have been sent on.
-/// They leave in the order in which they came. One thread; nothing is allocated after construction.
-template <class Entry>
-class Held {
- public:
-  Held(std::size_t overtaking, Duration at_most)
-      : overtaking_(overtaking), at_most_(at_most), waiting_(overtaking + 1) {}
-
-  /// Returns true if `other` has the same settings.
-  [[nodiscard]] bool same_as(const Held& other) const noexcept {
-    return overtaking_ == other.overtaking_ && at_most_ == other.at_most_;
-  }
-  [[nodiscard]] bool empty() const noexcept { return waiting_.empty(); }
-  [[nodiscard]] std::size_t size() const noexcept { return waiting_.size(); }
-  [[nodiscard]] const Entry& operator[](std::size_t i) const noexcept { return waiting_[i].entry; }
-
-  /// Holds a frame back. Call it directly after gone_on() for the same frame.
-  void hold(const Entry& entry) noexcept { waiting_.push({entry, passed_ + overtaking_}); }
-  /// Counts a frame of the rule that is sent on, or is about to be held.
-  void gone_on() noexcept { ++passed_; }
-  /// Returns true if enough frames have overtaken the first. overtaken(), deadline(), front() and
-  /// pop() require !empty().
-  [[nodiscard]] bool overtaken() const noexcept { return waiting_.front().until <= passed_; }
-  /// Time at which the first frame leaves even if too few frames have overtaken it.
-  [[nodiscard]] Instant deadline() const noexcept { return waiting_.front().entry.due + at_most_; }
-  [[nodiscard]] const Entry& front() const noexcept { return waiting_.front().entry; }
-  void pop() noexcept { waiting_.pop(); }
-
- private:
-  struct Waiting {
-    Entry entry;
-    std::uint64_t until = 0;  // value of passed_ at which the frame may leave
-  };
-
-  std::size_t overtaking_;
-  Duration at_most_;
-  Ring<Waiting> waiting_;
-  std::uint64_t passed_ = 0;
-};
 
 /// Frames in any order of release, with prefetch hints for those that are due soon.
 template <class Entry, class Frames>

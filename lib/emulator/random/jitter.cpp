@@ -313,8 +313,17 @@ Parsed<BinnedDelay> parse_netem_distribution(std::string_view text, double mean_
 }
 
 JitterConfig slow_jitter(Duration most) {
-  return {UniformDelay{.high = static_cast<double>(most.count())},
-          std::max<Duration>(10 * most, std::chrono::milliseconds(1))};
+  const auto bound = static_cast<double>(most.count());
+  return {UniformDelay{.low = -bound, .high = bound},
+          std::max<Duration>(20 * most, std::chrono::milliseconds(1))};
+}
+
+std::optional<Distribution> read_distribution(const StageKeys& table) {
+  table.need("distribution", "how times vary");
+  const auto kind = table.choice("distribution", kKinds);
+  // Which other keys are allowed depends on the distribution.
+  if (!kind) return std::nullopt;
+  return read_kind(table, static_cast<Kind>(*kind));
 }
 
 std::optional<JitterConfig> read_jitter(const StageKeys& rule) {
@@ -324,12 +333,9 @@ std::optional<JitterConfig> read_jitter(const StageKeys& rule) {
   }
   const auto table = rule.table("jitter");
   if (!table) return std::nullopt;
-  table->need("distribution", "how delays vary");
-  const auto kind = table->choice("distribution", kKinds);
-  // Which other keys are allowed depends on the distribution.
-  if (!kind) return std::nullopt;
-  const Distribution distribution = read_kind(*table, static_cast<Kind>(*kind));
-  JitterConfig jitter{distribution, table->get("half_life", read_half_life)};
+  auto distribution = read_distribution(*table);
+  if (!distribution) return std::nullopt;
+  JitterConfig jitter{std::move(*distribution), table->get("half_life", read_half_life)};
   table->finish();
   return jitter;
 }

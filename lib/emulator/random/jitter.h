@@ -127,10 +127,13 @@ Parsed<BinnedDelay> parse_delay_values(std::string_view csv);
 Parsed<BinnedDelay> parse_netem_distribution(std::string_view text, double mean_ns,
                                              double deviation_ns);
 
-/// Even from 0 to `most`, and so slow that frames keep their order without a bias: its half-life is
-/// more than twelve standard deviations.
+/// Even from -`most` to `most`, and so slow that frames keep their order without a bias: its
+/// half-life is more than twelve standard deviations.
 JitterConfig slow_jitter(Duration most);
 
+/// Reads the key `distribution` of a table, and the keys that go with it. Nothing if it names none
+/// (reported).
+std::optional<Distribution> read_distribution(const StageKeys& table);
 /// Reads a rule's `jitter` key: a time, for slow_jitter(), or a table. Nothing if it is absent or
 /// names no distribution.
 std::optional<JitterConfig> read_jitter(const StageKeys& rule);

@@ -5,9 +5,12 @@
 #include <optional>
 #include <tuple>
 
+#include "emulator/stage.h"
+#include "emulator/stages/accumulate.h"
 #include "emulator/stages/corrupt.h"
 #include "emulator/stages/delay.h"
 #include "emulator/stages/duplicate.h"
+#include "emulator/stages/limit.h"
 #include "emulator/stages/loss.h"
 #include "emulator/stages/mark.h"
 #include "emulator/stages/outage.h"
@@ -16,7 +19,6 @@
 #include "emulator/stages/reorder.h"
 #include "emulator/stages/rewrite.h"
 #include "emulator/stages/slot.h"
-#include "emulator/stages/stage.h"
 #include "emulator/stages/targeted_events.h"
 #include "emulator/stages/trace.h"
 
@@ -30,7 +32,7 @@ struct StageList;
 /// carries over, counters, audit, `check`, JSON and reports.
 ///
 /// To add a stage: write stages/NAME.h (and .cpp), include it above, and add its line here. It has
-///   kNumber, kName        ledger number (the next free one is 14; Stage{14}) and profile key
+///   kNumber, kName        ledger number (the next free one is 16; Stage{16}) and profile key
 ///   kActsOnBatch          true if it decides the same for all frames of a batch
 ///   Settings, Stats       its members of RuleConfig and RuleStats; Stats::add(other)
 ///   present(rule)         whether a rule has the stage
@@ -62,6 +64,7 @@ using Stages = StageList<Outage,          //
                          TargetedEvents,  //
                          Corrupt,         //
                          Duplicate,       // copies pass only the stages after this one
+                         Limit,           //
                          Rewrite,         //
                          Mark,            //
                          Queue,           //
@@ -69,7 +72,8 @@ using Stages = StageList<Outage,          //
                          Delay,           //
                          Trace,           //
                          Order,           //
-                         Reorder          // a new stage: add it above, at its place in the order
+                         Reorder,         //
+                         Accumulate       // a new stage: add it above, at its place in the order
                          >;
 
 template <class... S>

@@ -137,11 +137,17 @@ Corrupter Corrupt::corrupter_of(const RuleConfig& rule, const StageSetup& setup)
 }
 
 Corrupt::Corrupt(const RuleConfig& rule, const StageSetup& setup) noexcept
-    : corrupter_(corrupter_of(rule, setup)) {}
+    : corrupter_(corrupter_of(rule, setup)),
+      draw_(rule.corrupt->probability, rule.corrupt->correlation, corrupter_.chance()) {}
+
+void Corrupt::inherit(Corrupt& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept {
+  if (rule.corrupt == old_rule.corrupt) draw_ = old.draw_;
+}
 
 void Corrupt::read(const StageKeys& rule, Settings& settings) {
   settings.corrupt = read_hit_share<CorruptConfig>(
       rule, kName, [](const StageKeys& table, CorruptConfig& corrupt) {
+        corrupt.correlation = table.get_or("correlation", read_correlation, 0.0);
         corrupt.bits = table.integer<std::uint32_t>("bits", 1, Corrupter::kMostBits).value_or(1);
         if (table.has("part") && table.text("part") == "fcs") {
           table.refuse("part", "expected another part than \"fcs\": each port computes it");
@@ -161,9 +167,10 @@ void Corrupt::read(const StageKeys& rule, Settings& settings) {
 
 void Corrupt::describe(const RuleConfig& rule, StageTexts& texts) {
   const CorruptConfig& corrupt = *rule.corrupt;
-  std::string text = fmt::format(
-      "{} of the frames, {} bit{} of the {}", percent(corrupt.probability), corrupt.bits,
-      corrupt.bits == 1 ? "" : "s", kParts[static_cast<std::size_t>(corrupt.part)]);
+  std::string text =
+      fmt::format("{} of the frames{}, {} bit{} of the {}", percent(corrupt.probability),
+                  correlation_text(corrupt.correlation), corrupt.bits, corrupt.bits == 1 ? "" : "s",
+                  kParts[static_cast<std::size_t>(corrupt.part)]);
   if (corrupt.offset) text += fmt::format(" from byte {} on", *corrupt.offset);
   if (!corrupt.of_header())
     text += corrupt.recompute_icrc ? ", ICRC recomputed" : ", ICRC left wrong";
@@ -172,8 +179,8 @@ void Corrupt::describe(const RuleConfig& rule, StageTexts& texts) {
 
 void Corrupt::audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks) {
   if (stats.corruptible > 0)
-    checks.push_back(binomial(kNumber, "corrupted", stats.corruptible, stats.by(kNumber),
-                              rule.corrupt->probability));
+    checks.push_back(correlated(kNumber, "corrupted", stats.corruptible, stats.by(kNumber),
+                                rule.corrupt->probability, rule.corrupt->correlation));
 }
 
 }  // namespace lw::emulator

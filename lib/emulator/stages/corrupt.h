@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "emulator/stages/stage.h"
+#include "emulator/random/correlated_draw.h"
+#include "emulator/stage.h"
 #include "roce/envelope.h"
 
 namespace lw::emulator {
@@ -27,6 +28,7 @@ struct CorruptConfig {
   std::optional<std::uint32_t> offset = {};
   // Silent corruption: the ICRC is made valid again; no bits of it are flipped.
   bool recompute_icrc = false;
+  double correlation = 0;  // see CorrelatedDraw
   friend bool operator==(const CorruptConfig&, const CorruptConfig&) = default;
 };
 
@@ -36,11 +38,13 @@ class Corrupter {
   static constexpr std::uint32_t kMostBits = 64;
 
   Corrupter(const CorruptConfig& config, Chance chance) noexcept
-      : config_(config), probability_(config.probability), chance_(chance) {}
+      : config_(config), chance_(chance) {}
 
-  [[nodiscard]] bool hits(std::uint64_t number) const noexcept {
-    return probability_.hit(chance_.bits(number));
+  /// Returns the draw that decides about a frame.
+  [[nodiscard]] std::uint64_t draw(std::uint64_t number) const noexcept {
+    return chance_.bits(number);
   }
+  [[nodiscard]] const Chance& chance() const noexcept { return chance_; }
 
   /// Returns true if the frame has the part, is long enough for the configured offset, and if that
   /// does not lie in an ICRC that is recomputed.
@@ -64,7 +68,6 @@ class Corrupter {
                     std::uint64_t number) const noexcept;
 
   CorruptConfig config_;
-  Threshold probability_;
   Chance chance_;
 };
 
@@ -93,13 +96,15 @@ class Corrupt {
   /// Returns the corrupter of a rule, or that for targeted events if the rule has no such stage.
   static Corrupter corrupter_of(const RuleConfig& rule, const StageSetup& setup) noexcept;
 
-  void apply(Passage& p, Stats& stats, const roce::Envelope& envelope) const noexcept {
+  void apply(Passage& p, Stats& stats, const roce::Envelope& envelope) noexcept {
     if (!corrupter_.reaches(envelope)) return;
     ++stats.corruptible;
-    if (!corrupter_.hits(p.number)) return;
+    if (!draw_.hit(corrupter_.draw(p.number))) return;
     p.decision.corrupt = true;
     p.decision.act(kNumber);
   }
+
+  void inherit(Corrupt& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept;
 
   static void read(const StageKeys& rule, Settings& settings);
   static void describe(const RuleConfig& rule, StageTexts& texts);
@@ -107,6 +112,7 @@ class Corrupt {
 
  private:
   Corrupter corrupter_;
+  CorrelatedDraw draw_;
 };
 
 }  // namespace lw::emulator

@@ -32,7 +32,7 @@ void audit_draws(const JitterConfig& jitter, const DrawStats& seen, const RuleSt
         kDeviations * deviation * std::sqrt(wider / static_cast<double>(seen.count)) +
         1e-4 * deviation;
     checks.push_back({Stage::delay, "mean jitter", seen.count, mean, seen.mean(), mean - bound,
-                      mean + bound, CheckUnit::nanoseconds});
+                      mean + bound, CheckUnit::nanoseconds, static_cast<double>(seen.count)});
   }
   const auto sampled = std::accumulate(stats.fit.begin(), stats.fit.end(), std::uint64_t{0});
   if (sampled < kFewestDraws) return;

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "emulator/random/jitter.h"
-#include "emulator/stages/stage.h"
+#include "emulator/stage.h"
 #include "emulator/stages/trace.h"
 #include "emulator/stats/jitter_stats.h"
 

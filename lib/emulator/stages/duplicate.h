@@ -4,13 +4,15 @@
 #include <cstdint>
 #include <optional>
 
-#include "emulator/stages/stage.h"
+#include "emulator/random/correlated_draw.h"
+#include "emulator/stage.h"
 
 namespace lw::emulator {
 
 struct DuplicateConfig {
   double probability = 0;
   std::uint8_t copies = 1;  // per selected frame, 1..Duplicate::kMostCopies
+  double correlation = 0;   // see CorrelatedDraw
   friend bool operator==(const DuplicateConfig&, const DuplicateConfig&) = default;
 };
 
@@ -36,12 +38,14 @@ class Duplicate {
   static bool present(const RuleConfig& rule) noexcept;
   Duplicate(const RuleConfig& rule, const StageSetup& setup) noexcept;
 
-  void apply(Passage& p, Stats& stats) const noexcept {
+  void apply(Passage& p, Stats& stats) noexcept {
     ++stats.duplicable;
-    if (!probability_.hit(chance_.bits(p.number))) return;
+    if (!draw_.hit(chance_.bits(p.number))) return;
     p.decision.copies = static_cast<std::uint8_t>(p.decision.copies + copies_);
     p.decision.act(kNumber);
   }
+
+  void inherit(Duplicate& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept;
 
   static void read(const StageKeys& rule, Settings& settings);
   static void describe(const RuleConfig& rule, StageTexts& texts);
@@ -49,8 +53,8 @@ class Duplicate {
 
  private:
   std::uint8_t copies_;
-  Threshold probability_;
   Chance chance_;
+  CorrelatedDraw draw_;
 };
 
 }  // namespace lw::emulator

@@ -18,10 +18,12 @@ namespace {
 // Longer frames count as this long. No port carries longer ones.
 constexpr std::uint32_t kLongestFrame = 16384;
 
-constexpr std::string_view kModels[] = {"independent", "gilbert-elliott", "four-state", "bursts",
-                                        "every",       "pattern",         "bit-errors", "listed"};
+constexpr std::string_view kModels[] = {"independent", "correlated", "gilbert-elliott",
+                                        "four-state",  "bursts",     "every",
+                                        "pattern",     "bit-errors", "listed"};
 enum class ModelKind : std::uint8_t {  // as kModels
   independent,
+  correlated,
   gilbert_elliott,
   four_state,
   bursts,
@@ -140,6 +142,10 @@ ListedFrames read_listed(const StageKeys& table) {
 
 LossConfig read_model(const StageKeys& table, ModelKind model) {
   switch (model) {
+    case ModelKind::correlated:
+      return CorrelatedLosses{
+          required_share(table, "probability"),
+          table.require("correlation", read_correlation, "a share, \"25%\"").value_or(0)};
     case ModelKind::gilbert_elliott:
       return read_gilbert_elliott(table);
     case ModelKind::four_state:
@@ -197,11 +203,13 @@ BitErrorLoss::BitErrorLoss(const BitErrors& m) {
 }
 
 LossModel::LossModel(const LossConfig& config, Chance chance)
-    : model_(model_of(config)), chance_(chance) {}
+    : model_(model_of(config, chance)), chance_(chance) {}
 
-LossModel::Model LossModel::model_of(const LossConfig& config) {
+LossModel::Model LossModel::model_of(const LossConfig& config, const Chance& chance) {
   struct Make {
+    const Chance& chance;
     Model operator()(double probability) const { return IndependentLoss(probability); }
+    Model operator()(const CorrelatedLosses& m) const { return CorrelatedLoss(m, chance); }
     Model operator()(const GilbertElliott& m) const { return GilbertElliottLoss(m); }
     Model operator()(const FourState& m) const { return FourStateLoss(m); }
     Model operator()(const Bursts& m) const { return BurstLoss(m); }
@@ -210,7 +218,7 @@ LossModel::Model LossModel::model_of(const LossConfig& config) {
     Model operator()(const BitErrors& m) const { return BitErrorLoss(m); }
     Model operator()(const ListedFrames& m) const { return ListedLoss(m); }
   };
-  return std::visit(Make(), config);
+  return std::visit(Make{chance}, config);
 }
 
 bool Loss::present(const RuleConfig& rule) noexcept { return loses(rule.loss) || rule.trace; }

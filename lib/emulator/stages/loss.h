@@ -8,8 +8,9 @@
 #include <variant>
 #include <vector>
 
-#include "emulator/stages/loss_config.h"
-#include "emulator/stages/stage.h"
+#include "emulator/random/correlated_draw.h"
+#include "emulator/random/loss_config.h"
+#include "emulator/stage.h"
 
 namespace lw::emulator {
 
@@ -30,6 +31,19 @@ class IndependentLoss {
 
  private:
   Threshold below_;
+};
+
+/// As in netem, each draw resembles the one before.
+class CorrelatedLoss {
+ public:
+  CorrelatedLoss(const CorrelatedLosses& m, const Chance& chance) noexcept
+      : draw_(m.probability, m.correlation, chance) {}
+  bool operator()(const LossInput& in, const Chance& chance) noexcept {
+    return draw_.hit(chance.bits(in.number));
+  }
+
+ private:
+  CorrelatedDraw draw_;
 };
 
 class GilbertElliottLoss {
@@ -144,9 +158,9 @@ class LossModel {
   }
 
  private:
-  using Model = std::variant<IndependentLoss, GilbertElliottLoss, FourStateLoss, BurstLoss,
-                             EveryNthLoss, PatternLoss, BitErrorLoss, ListedLoss>;
-  static Model model_of(const LossConfig& config);
+  using Model = std::variant<IndependentLoss, CorrelatedLoss, GilbertElliottLoss, FourStateLoss,
+                             BurstLoss, EveryNthLoss, PatternLoss, BitErrorLoss, ListedLoss>;
+  static Model model_of(const LossConfig& config, const Chance& chance);
 
   Model model_;
   Chance chance_;

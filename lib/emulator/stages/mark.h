@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "emulator/stages/stage.h"
+#include "emulator/stage.h"
 #include "roce/envelope.h"
 
 namespace lw::emulator {

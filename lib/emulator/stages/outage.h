@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "emulator/stages/stage.h"
+#include "emulator/stage.h"
 
 namespace lw::emulator {
 

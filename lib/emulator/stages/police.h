@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "emulator/stages/stage.h"
+#include "emulator/stage.h"
 
 namespace lw::emulator {
 

@@ -24,6 +24,13 @@ Parsed<double> read_link(std::string_view text) {
   return rate;
 }
 
+Parsed<std::uint32_t> read_cell(std::string_view text) {
+  const auto bytes = read_overhead(text);
+  if (bytes && *bytes == 0)
+    return std::unexpected(fmt::format("expected at least 1 B, found \"{}\"", text));
+  return bytes;
+}
+
 std::optional<PauseConfig::Thresholds> read_thresholds(const StageKeys& table,
                                                        std::uint64_t buffer) {
   if (!table.has("xoff") && !table.has("xon")) return std::nullopt;
@@ -86,7 +93,7 @@ bool Queue::present(const RuleConfig& rule) noexcept { return rule.queue.has_val
 Queue::Queue(const RuleConfig& rule, const StageSetup& /*setup*/)
     : bottleneck_(*rule.queue),
       rate_bps_(rule.queue->rate_bps),
-      overhead_(rule.queue->overhead),
+      cost_(rule.queue->cost()),
       pfc_(rule.queue->pfc) {
   if (pfc_ && pfc_->emit) watch_.emplace(*pfc_);
 }
@@ -103,7 +110,7 @@ void Queue::inherit(Queue& old, const RuleConfig& rule, const RuleConfig& old_ru
     row_bps_ = old.row_bps_;
   }
   bottleneck_.take_over(old.bottleneck_, now);
-  if (!same_trace || rate_bps_ != old.rate_bps_ || overhead_ != old.overhead_)
+  if (!same_trace || rate_bps_ != old.rate_bps_ || cost_ != old.cost_)
     bottleneck_.change_rate(now, row_bps_.value_or(rate_bps_), row_);
   const PauseConfig *after = obeys(rule), *before = obeys(old_rule);
   if (before && (!after || after->priority != before->priority)) bottleneck_.pause(now, now);
@@ -136,15 +143,23 @@ void Queue::read(const StageKeys& rule, Settings& settings) {
   queue.buffer_bytes =
       table->require("buffer", read_buffer, "how many bytes may wait, \"16MB\"").value_or(1);
   queue.overhead = table->get_or("overhead", read_overhead, queue.overhead);
+  queue.cell = table->get_or("cell", read_cell, queue.cell);
+  queue.cell_overhead = table->get_or("cell_overhead", read_overhead, queue.cell_overhead);
+  if (table->has("cell_overhead") && !table->has("cell"))
+    table->refuse("cell_overhead", "expected beside cell = \"48B\"");
   queue.pfc = read_pfc(*table, queue.buffer_bytes);
   table->finish();
 }
 
 void Queue::describe(const RuleConfig& rule, StageTexts& texts) {
   const BottleneckConfig& queue = *rule.queue;
-  texts.emplace_back(kName, fmt::format("{}, buffer {}, {} B a frame beside its own{}",
-                                        format_bit_rate(queue.rate_bps), amount(queue.buffer_bytes),
-                                        queue.overhead, queue.pfc ? pause_text(*queue.pfc) : ""));
+  const std::string cells = queue.cell == 0 ? ""
+                                            : fmt::format(", in cells of {} B and {} B besides",
+                                                          queue.cell, queue.cell_overhead);
+  texts.emplace_back(kName,
+                     fmt::format("{}, buffer {}, {} B a frame beside its own{}{}",
+                                 format_bit_rate(queue.rate_bps), amount(queue.buffer_bytes),
+                                 queue.overhead, cells, queue.pfc ? pause_text(*queue.pfc) : ""));
 }
 
 /// Checks that frames directly after each other leave at the link's rate, and that the buffer never
@@ -160,7 +175,7 @@ void Queue::audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Ch
     const double asked = time_of_busy(rule, stats);
     checks.push_back({kNumber, "rate while busy", seen.busy_frames, bits / asked, bits / busy,
                       bits / (asked + slack), bits / std::max(1.0, asked - slack),
-                      CheckUnit::bits_per_second});
+                      CheckUnit::bits_per_second, bits});
   }
   const auto buffer = static_cast<double>(rule.queue->buffer_bytes);
   checks.push_back({kNumber, "fullest buffer", seen.frames, buffer,

@@ -7,7 +7,7 @@
 
 #include "core/time.h"
 #include "emulator/queue/bottleneck.h"
-#include "emulator/stages/stage.h"
+#include "emulator/stage.h"
 #include "emulator/stages/trace.h"
 #include "wire/pfc.h"
 
@@ -20,7 +20,7 @@ struct QueueStats {
 
   /// Adds a frame that has departed, and came in at `came`. Returns true if it left directly after
   /// another.
-  bool add(std::uint32_t line_bytes, Instant came, const Bottleneck::Frame& frame) noexcept {
+  bool add(std::uint64_t line_bytes, Instant came, const Bottleneck::Frame& frame) noexcept {
     const Instant departs = frame.departs();
     const bool behind_another = frames++ > 0 && last_ > came && frame.starts == last_end_;
     if (behind_another) {
@@ -113,7 +113,7 @@ class Queue {
   /// Counts a frame that departs, and came in at `came`.
   void count(const Bottleneck::Frame& frame, Instant came, Stats& stats,
              RowStats* row) const noexcept {
-    const std::uint32_t on_line = on_the_line(frame.bytes, overhead_);
+    const std::uint64_t on_line = cost_.of(frame.bytes);
     if (stats.queue.add(on_line, came, frame) && row) row->busy_bytes += on_line;
   }
   void inherit(Queue& old, const RuleConfig& rule, const RuleConfig& old_rule,
@@ -153,7 +153,7 @@ class Queue {
   double rate_bps_;
   std::uint32_t row_ = kNoRow;     // the trace's row in force,
   std::optional<double> row_bps_;  // and its rate
-  std::uint32_t overhead_;
+  LineCost cost_;
   std::optional<PauseConfig> pfc_;
   std::optional<PauseWatch> watch_;
 };

@@ -10,9 +10,20 @@
 namespace lw::emulator {
 namespace {
 
-/// Returns the share of frames that is picked: every frame draws, except the spared ones.
-double share_picked(const ReorderConfig& reorder) noexcept {
-  return reorder.fraction / (1 + reorder.fraction * reorder.spared());
+/// Checks the share of frames that were picked: every frame draws, except the spared ones, which
+/// make the number of picked ones vary less than draws of each frame would.
+Check picked(const ReorderConfig& reorder, const RuleStats& stats) {
+  const auto share_of = [&](double drawn) { return drawn / (1 + drawn * reorder.spared()); };
+  const std::string_view what = reorder.gap > 0 ? "sent ahead" : "held back";
+  if (reorder.correlation == 0)
+    return binomial(Reorder::kNumber, what, stats.reorderable, stats.by(Reorder::kNumber),
+                    share_of(reorder.fraction));
+  Check check = correlated(Reorder::kNumber, what, stats.reorderable, stats.by(Reorder::kNumber),
+                           reorder.fraction, reorder.correlation);
+  check.asked = share_of(check.asked);
+  check.low = share_of(check.low);
+  check.high = share_of(check.high);
+  return check;
 }
 
 }  // namespace
@@ -21,11 +32,15 @@ bool Reorder::present(const RuleConfig& rule) noexcept { return rule.reorder.has
 
 Reorder::Reorder(const RuleConfig& rule, const StageSetup& setup) noexcept
     : config_(*rule.reorder),
-      fraction_(rule.reorder->fraction),
       chance_(setup.chance(rule.name, kName)),
+      draw_(rule.reorder->fraction, rule.reorder->correlation, chance_),
       line_(setup.lines.late),
       // As in netem, frames before the first one that is sent ahead count as well.
       spared_(rule.reorder->gap > 0 ? rule.reorder->gap - 1 : 0) {}
+
+void Reorder::inherit(Reorder& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept {
+  if (rule.reorder == old_rule.reorder) draw_ = old.draw_;
+}
 
 void Reorder::read(const StageKeys& rule, Settings& settings) {
   const auto table = rule.table(kName);
@@ -33,6 +48,7 @@ void Reorder::read(const StageKeys& rule, Settings& settings) {
   ReorderConfig& reorder = settings.reorder.emplace();
   reorder.fraction =
       table->require("fraction", parse_probability, "a share of the frames, \"1%\"").value_or(0);
+  reorder.correlation = table->get_or("correlation", read_correlation, 0.0);
   reorder.swap = table->boolean("swap").value_or(false);
   reorder.frames =
       table->integer<std::uint32_t>("frames", 1, ReorderConfig::kMostOvertaking).value_or(0);
@@ -56,7 +72,8 @@ void Reorder::read(const StageKeys& rule, Settings& settings) {
 
 void Reorder::describe(const RuleConfig& rule, StageTexts& texts) {
   const ReorderConfig& reorder = *rule.reorder;
-  std::string text = percent(reorder.fraction) + " of the frames ";
+  std::string text = fmt::format("{} of the frames{} ", percent(reorder.fraction),
+                                 correlation_text(reorder.correlation));
   if (reorder.gap > 0) {
     text += "sent ahead, without the delay";
     if (reorder.gap > 1) text += fmt::format(", at least {} frames apart", reorder.gap);
@@ -71,10 +88,7 @@ void Reorder::describe(const RuleConfig& rule, StageTexts& texts) {
 }
 
 void Reorder::audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks) {
-  // Spared frames make the number of picked ones vary less than draws of each frame would.
-  if (stats.reorderable > 0)
-    checks.push_back(binomial(kNumber, rule.reorder->gap > 0 ? "sent ahead" : "held back",
-                              stats.reorderable, stats.by(kNumber), share_picked(*rule.reorder)));
+  if (stats.reorderable > 0) checks.push_back(picked(*rule.reorder, stats));
 }
 
 void Reorder::add_ample(const RuleConfig& rule, AmpleDelay& ample) noexcept {

@@ -5,7 +5,8 @@
 #include <optional>
 
 #include "core/time.h"
-#include "emulator/stages/stage.h"
+#include "emulator/random/correlated_draw.h"
+#include "emulator/stage.h"
 
 namespace lw::emulator {
 
@@ -23,6 +24,7 @@ struct ReorderConfig {
   Duration at_most = std::chrono::milliseconds(10);
   /// A frame that overtakes another is not held back: with frames = 1, neighbours swap.
   bool swap = false;
+  double correlation = 0;  // see CorrelatedDraw
 
   static constexpr std::uint32_t kMostOvertaking = 4096;
   static constexpr std::uint32_t kMostGap = 1'000'000'000;
@@ -70,6 +72,8 @@ class Reorder {
     }
   }
 
+  void inherit(Reorder& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept;
+
   static void read(const StageKeys& rule, Settings& settings);
   static void describe(const RuleConfig& rule, StageTexts& texts);
   static void audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks);
@@ -79,14 +83,14 @@ class Reorder {
   /// True if the frame is held back or sent ahead.
   bool picks(std::uint64_t number, std::uint32_t copy) noexcept {
     if (spared_ > 0) return --spared_, false;
-    if (!fraction_.hit(chance_.bits(number, copy))) return false;
+    if (!draw_.hit(chance_.bits(number, copy))) return false;
     spared_ = config_.spared();
     return true;
   }
 
   ReorderConfig config_;
-  Threshold fraction_;
   Chance chance_;
+  CorrelatedDraw draw_;
   FifoIndex line_;
   std::uint32_t spared_;  // number of frames to send on before another may be picked
 };

@@ -1,23 +1,68 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "emulator/stages/slot.h"
 
+#include <cmath>
+#include <utility>
+
 #include <fmt/format.h>
 
+#include "emulator/random/jitter.h"
 #include "emulator/rule_config.h"
 #include "emulator/stage_keys.h"
 #include "emulator/stats/audit.h"
+#include "emulator/stats/loss_audit.h"
 
 namespace lw::emulator {
 
+namespace {
+
+void read_limits(const StageKeys& table, SlotConfig& slot) {
+  slot.frames = table.integer<std::uint32_t>("frames", 1, SlotConfig::kMostFrames).value_or(0);
+  slot.bytes = table.get_or("bytes", read_buffer, std::uint64_t{0});
+}
+
+/// Reads the distribution of the times between slots.
+void read_between(const StageKeys& table, SlotConfig& slot) {
+  slot.between = read_distribution(table);
+  slot.least = slot.most = Duration{1};
+  if (!slot.between) return;
+  slot.least = std::max(Duration{}, whole_ns(quantile(*slot.between, 0.001, 0.999)));
+  slot.most = whole_ns(quantile(*slot.between, 0.999, 0.001));
+  if (slot.most <= Duration{}) table.refuse("distribution", "expected times above 0 between slots");
+  slot.most = std::max(slot.most, Duration{1});
+  read_limits(table, slot);
+}
+
+/// Checks the mean of the times between slots.
+Check mean_between(const Distribution& between, const SlotStats& seen) {
+  const double mean = mean_of(between), n = static_cast<double>(seen.followed);
+  const double bound = kDeviations * deviation_of(between) / std::sqrt(n) + 1;
+  return {Slot::kNumber, "mean time between slots", seen.followed,
+          mean,          seen.followed_ns / n,      mean - bound,
+          mean + bound,  CheckUnit::nanoseconds,    n};
+}
+
+}  // namespace
+
 bool Slot::present(const RuleConfig& rule) noexcept { return rule.slot.has_value(); }
 
-Slot::Slot(const RuleConfig& rule, const StageSetup& setup) noexcept
-    : config_(*rule.slot), chance_(setup.chance(rule.name, kName)) {}
+Slot::Slot(const RuleConfig& rule, const StageSetup& setup)
+    : least_(rule.slot->least),
+      most_(rule.slot->most),
+      most_frames_(rule.slot->frames),
+      most_bytes_(rule.slot->bytes),
+      chance_(setup.chance(rule.name, kName)) {
+  if (rule.slot->between) sampler_.emplace(*rule.slot->between);
+}
 
 void Slot::open_after(Instant from, const Passage& p) noexcept {
-  const auto range = static_cast<double>((config_.most - config_.least).count() + 1);
-  begin_ = from + config_.least +
-           Duration{static_cast<Duration::rep>(chance_.uniform(p.number, p.copy) * range)};
+  if (sampler_) {
+    begin_ = from + std::max(Duration{}, whole_ns((*sampler_)(chance_.bits(p.number, p.copy))));
+  } else {
+    const auto range = static_cast<double>((most_ - least_).count() + 1);
+    begin_ = from + least_ +
+             Duration{static_cast<Duration::rep>(chance_.uniform(p.number, p.copy) * range)};
+  }
   frames_ = 0;
   bytes_ = 0;
 }
@@ -32,8 +77,8 @@ void Slot::apply(Passage& p, Stats& stats) noexcept {
   count(stats);
   ++frames_;
   bytes_ += p.bytes;
-  const bool full = (config_.frames > 0 && frames_ >= config_.frames) ||
-                    (config_.bytes > 0 && bytes_ >= config_.bytes);
+  const bool full =
+      (most_frames_ > 0 && frames_ >= most_frames_) || (most_bytes_ > 0 && bytes_ >= most_bytes_);
   if (!full) return;
   follows_ = true;
   open_after(begin_, p);
@@ -46,6 +91,8 @@ void Slot::count(Stats& stats) noexcept {
     if (follows_) {
       slots.closest_ns = std::min(slots.closest_ns, (begin_ - last_).count());
       slots.farthest_ns = std::max(slots.farthest_ns, (begin_ - last_).count());
+      ++slots.followed;
+      slots.followed_ns += static_cast<double>((begin_ - last_).count());
     }
     ++slots.slots;
     in_last_ = 0;
@@ -55,9 +102,10 @@ void Slot::count(Stats& stats) noexcept {
 }
 
 /// A slot that was chosen stays, and what has left in it counts against the new limits.
-void Slot::inherit(Slot& old, const RuleConfig& rule, const RuleConfig& /*old_rule*/) noexcept {
-  *this = old;
-  config_ = *rule.slot;
+void Slot::inherit(Slot& old, const RuleConfig& /*rule*/, const RuleConfig& /*old_rule*/) noexcept {
+  begin_ = old.begin_;
+  frames_ = old.frames_;
+  bytes_ = old.bytes_;
   in_last_ = 0;
   last_ = Instant{Duration::min()};
   follows_ = false;
@@ -67,11 +115,14 @@ void Slot::read(const StageKeys& rule, Settings& settings) {
   const auto table = rule.table(kName);
   if (!table) return;
   SlotConfig& slot = settings.slot.emplace();
+  if (table->has("distribution")) {
+    read_between(*table, slot);
+    return table->finish();
+  }
   constexpr std::string_view kExample = "the time to the next slot, \"800us\"";
   slot.least = table->require("min", parse_duration, kExample).value_or(Duration{1});
   slot.most = table->get_or("max", read_positive_time, slot.least);
-  slot.frames = table->integer<std::uint32_t>("frames", 1, SlotConfig::kMostFrames).value_or(0);
-  slot.bytes = table->get_or("bytes", read_buffer, std::uint64_t{0});
+  read_limits(*table, slot);
   if (slot.least < Duration{} || slot.most == Duration{})
     table->refuse("min", "expected a time of at least 0 and a longer max, or more than 0");
   if (slot.most < slot.least)
@@ -83,7 +134,8 @@ void Slot::read(const StageKeys& rule, Settings& settings) {
 void Slot::describe(const RuleConfig& rule, StageTexts& texts) {
   const SlotConfig& slot = *rule.slot;
   std::string text =
-      slot.least == slot.most
+      slot.between ? "by " + emulator::describe(*slot.between)
+      : slot.least == slot.most
           ? fmt::format("every {}", format_duration(slot.least))
           : fmt::format("every {} to {}", format_duration(slot.least), format_duration(slot.most));
   if (slot.frames > 0) text += fmt::format(", {} frames each", slot.frames);
@@ -97,7 +149,10 @@ void Slot::audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Che
   const SlotStats& seen = stats.slots;
   const auto ns = [](Duration time) { return static_cast<double>(time.count()); };
   const double least = ns(slot.least), most = ns(slot.most);
-  if (seen.closest_ns != INT64_MAX) {
+  if (slot.between && seen.followed >= kFewestDraws &&
+      quantile(*slot.between, 1e-6, 1 - 1e-6) >= 0 && std::isfinite(deviation_of(*slot.between)))
+    checks.push_back(mean_between(*slot.between, seen));
+  if (!slot.between && seen.closest_ns != INT64_MAX) {
     checks.push_back({kNumber, "closest slots", seen.slots, least,
                       static_cast<double>(seen.closest_ns), least, most, CheckUnit::nanoseconds});
     checks.push_back({kNumber, "farthest slots", seen.slots, most,

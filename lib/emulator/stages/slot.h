@@ -5,16 +5,19 @@
 #include <cstdint>
 #include <optional>
 
-#include "emulator/stages/stage.h"
+#include "emulator/random/sampler.h"
+#include "emulator/stage.h"
 
 namespace lw::emulator {
 
 /// Frames go on in slots only, as on a radio or PON link that sends by turns.
 struct SlotConfig {
-  // From one slot to the next, or from a frame that finds none; most > 0.
+  // From one slot to the next, or from a frame that finds none; most > 0. With a distribution, what
+  // one of a thousand times is below, and one above.
   Duration least{}, most{};
-  std::uint32_t frames = 0;  // of a slot, at most; 0: any number
-  std::uint64_t bytes = 0;   // of a slot: no frame begins once as many have gone; 0: any number
+  std::optional<Distribution> between = {};  // none: least to most, all equally likely
+  std::uint32_t frames = 0;                  // of a slot, at most; 0: any number
+  std::uint64_t bytes = 0;  // of a slot: no frame begins once as many have gone; 0: any number
 
   static constexpr std::uint32_t kMostFrames = 1'000'000;
   friend bool operator==(const SlotConfig&, const SlotConfig&) = default;
@@ -23,14 +26,19 @@ struct SlotConfig {
 /// What the slots were, by the frames that went on.
 struct SlotStats {
   std::uint64_t slots = 0;
-  std::uint64_t fullest = 0;                             // frames of one slot
-  std::int64_t closest_ns = INT64_MAX, farthest_ns = 0;  // between slots that followed directly
+  std::uint64_t fullest = 0;  // frames of one slot
+  // Of slots that followed directly: the times from one to the next.
+  std::int64_t closest_ns = INT64_MAX, farthest_ns = 0;
+  std::uint64_t followed = 0;
+  double followed_ns = 0;  // their sum
 
   void add(const SlotStats& other) noexcept {
     slots += other.slots;
     fullest = std::max(fullest, other.fullest);
     closest_ns = std::min(closest_ns, other.closest_ns);
     farthest_ns = std::max(farthest_ns, other.farthest_ns);
+    followed += other.followed;
+    followed_ns += other.followed_ns;
   }
 };
 
@@ -55,7 +63,7 @@ class Slot {
 
   static bool present(const RuleConfig& rule) noexcept;
   static bool varies(const RuleConfig& rule) noexcept { return present(rule); }
-  Slot(const RuleConfig& rule, const StageSetup& setup) noexcept;
+  Slot(const RuleConfig& rule, const StageSetup& setup);
 
   void apply(Passage& p, Stats& stats) noexcept;
   void inherit(Slot& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept;
@@ -71,8 +79,11 @@ class Slot {
   void open_after(Instant from, const Passage& p) noexcept;
   void count(Stats& stats) noexcept;
 
-  SlotConfig config_;
+  Duration least_, most_;
+  std::uint32_t most_frames_;
+  std::uint64_t most_bytes_;
   Chance chance_;
+  std::optional<Sampler> sampler_;
   Instant begin_{Duration::min()};  // of the slot in which the next frame leaves, if it is there
   std::uint32_t frames_ = 0;        // that leave in it
   std::uint64_t bytes_ = 0;

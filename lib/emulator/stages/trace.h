@@ -7,8 +7,8 @@
 
 #include "core/quantity.h"
 #include "core/time.h"
+#include "emulator/stage.h"
 #include "emulator/stages/loss.h"
-#include "emulator/stages/stage.h"
 
 namespace lw::emulator {
 

@@ -99,6 +99,12 @@ struct AccountCounters {
   Counters received, created, sent, consumed, dropped_by_rule;
   std::array<Counters, kResourceDrops> dropped_for_resource;
 
+  /// Frames that were received or created and are still inside.
+  [[nodiscard]] std::uint64_t frames_inside() const noexcept {
+    std::uint64_t gone = sent.frames.get() + consumed.frames.get() + dropped_by_rule.frames.get();
+    for (const Counters& dropped : dropped_for_resource) gone += dropped.frames.get();
+    return received.frames.get() + created.frames.get() - gone;
+  }
   [[nodiscard]] Account account(std::string name) const;
 };
 

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/figure.h"
+#include "emulator/random/correlated_draw.h"
 
 namespace lw::emulator {
 
@@ -87,6 +88,15 @@ Check binomial(Stage stage, std::string_view what, std::uint64_t frames, std::ui
   return narrowed(share(stage, what, frames, hits, asked, variance));
 }
 
+Check correlated(Stage stage, std::string_view what, std::uint64_t frames, std::uint64_t hits,
+                 double probability, double correlation) {
+  const double asked = correlated_share(probability, correlation);
+  if (correlation == 0) return binomial(stage, what, frames, hits, asked);
+  const double wider = (1 + correlation) / (1 - correlation);
+  return share(stage, what, frames, hits, asked,
+               static_cast<double>(frames) * asked * (1 - asked) * wider, wider);
+}
+
 Check poisson_binomial(Stage stage, std::string_view what, std::uint64_t frames, std::uint64_t hits,
                        double expected, double variance) {
   return narrowed(
@@ -112,8 +122,12 @@ Check chi_square(Stage stage, std::string_view what, std::span<const std::uint64
     if (expected >= kFewest && left - expected >= kFewest) close_bin();
   }
   if (expected > 0) close_bin();
-  const double freedom = bins > 1 ? bins - 1 : 1;
-  return {stage, what, all, freedom, sum, 0, chi_square_bound(freedom), CheckUnit::chi_square};
+  return chi_square_of(stage, what, all, bins > 1 ? bins - 1 : 1, sum);
+}
+
+Check chi_square_of(Stage stage, std::string_view what, std::uint64_t frames, double freedom,
+                    double seen) {
+  return {stage, what, frames, freedom, seen, 0, chi_square_bound(freedom), CheckUnit::chi_square};
 }
 
 std::vector<Check> audit(const RuleConfig& config, const RuleStats& stats) {

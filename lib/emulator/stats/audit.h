@@ -30,6 +30,9 @@ struct Check {
   /// The bounds of `seen`. A correct stage exceeds them in one of 10^5 runs.
   double low = 0, high = 0;
   CheckUnit unit = CheckUnit::share;
+  /// What `seen` is a mean over, for sums over several configurations: draws, bursts, or bits of a
+  /// rate. 0: a share, of `frames`, or not a mean.
+  double weight = 0;
 
   [[nodiscard]] bool holds() const noexcept { return seen >= low && seen <= high; }
   /// False if the bounds allow any share: so few frames tell nothing.
@@ -59,6 +62,12 @@ Check share(Stage stage, std::string_view what, std::uint64_t frames, std::uint6
 Check binomial(Stage stage, std::string_view what, std::uint64_t frames, std::uint64_t hits,
                double asked);
 
+/// Checks a share of frames with draws that may be correlated (random/correlated_draw.h). Hits at a
+/// distance of n frames have a correlation of at most correlation^n (Dembo, Kagan and Shepp,
+/// "Remarks on the maximum correlation coefficient", 2001), which widens the bounds.
+Check correlated(Stage stage, std::string_view what, std::uint64_t frames, std::uint64_t hits,
+                 double probability, double correlation);
+
 /// Checks a share of independent frames, each with its own probability p: `expected` is the sum of
 /// p, `variance` the sum of p (1 - p).
 Check poisson_binomial(Stage stage, std::string_view what, std::uint64_t frames, std::uint64_t hits,
@@ -68,5 +77,8 @@ Check poisson_binomial(Stage stage, std::string_view what, std::uint64_t frames,
 /// an expected count below five are joined with their neighbours.
 Check chi_square(Stage stage, std::string_view what, std::span<const std::uint64_t> counts,
                  std::span<const double> probabilities);
+/// The check of a chi-square of `frames` with these degrees of freedom.
+Check chi_square_of(Stage stage, std::string_view what, std::uint64_t frames, double freedom,
+                    double seen);
 
 }  // namespace lw::emulator

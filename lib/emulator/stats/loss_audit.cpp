@@ -234,6 +234,10 @@ struct LossAudit {
   void operator()(double probability) const {
     checks.push_back(binomial(Stage::loss, "lost", seen.frames, seen.lost, probability));
   }
+  void operator()(const CorrelatedLosses& m) const {
+    checks.push_back(
+        correlated(Stage::loss, "lost", seen.frames, seen.lost, m.probability, m.correlation));
+  }
   /// Losses in one state only: a burst lasts while the model is in that state and drops frames.
   void operator()(const GilbertElliott& m) const {
     states(chain_of(m), expected_loss(m, 0));
@@ -305,7 +309,7 @@ struct LossAudit {
     const LikelyRange excess = likely_losses(chain, seen.frames, *mean);
     checks.push_back({Stage::loss, "mean burst", begun, *mean,
                       static_cast<double>(seen.lost) / bursts, *mean + excess.low / bursts,
-                      *mean + excess.high / bursts, CheckUnit::frames});
+                      *mean + excess.high / bursts, CheckUnit::frames, bursts});
   }
 
   /// A run of losses is a burst, followed directly by further bursts with the model's probability.

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "emulator/stages/loss_config.h"
+#include "emulator/random/loss_config.h"
 #include "emulator/stats/audit.h"
 
 namespace lw::emulator {

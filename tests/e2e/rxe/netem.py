@@ -30,6 +30,7 @@ NEAR_NS = 60_000  # a measurement's error in the guest: a frame is sent or taken
 DEVIATIONS, BATCHES = 5.5, 40
 KS_BOUND = math.sqrt(-math.log(1e-6 / 2) / 2)  # times sqrt(1 / n + 1 / m)
 MIXED = (1500, 100, 700, 64, 300)  # sizes of frames, in turn
+HALVES = (1250, 125, 625, 125)  # each takes a multiple of 0.5 ms at 2 Mb/s
 
 # (line, gap in ms, sizes): 500 frames each.
 EXACT = (
@@ -39,7 +40,12 @@ EXACT = (
     ('rate 5mbit', 1, MIXED),
     ('rate 1mbit 20', 2, MIXED),
     ('rate 1mbit 20 limit 10000', 1, MIXED),
+    ('rate 2mbit 0 48 5', 1, MIXED),
+    ('rate 2mbit 10 100 20', 1, MIXED),
+    ('rate 2mbit delay 250us limit 10', 1, HALVES),
     ('rate 1mbit delay 20ms', 2, MIXED),
+    ('rate 2mbit delay 20250us limit 25', 1, HALVES),
+    ('limit 20 delay 50400us', 1, (200,)),
     ('delay 10ms reorder 100% gap 5', 1, (200,)),
     ('loss 100% duplicate 100% delay 10ms', 1, (200,)),
     ('slot 20400us', 1, (200,)),
@@ -57,22 +63,30 @@ CHANCE = (
     ('delay 30ms 5ms 50% distribution experimental', 1),
     ('loss 5%', 1),
     ('loss random 30%', 1),
+    ('loss 30% 60%', 1),
+    ('loss 30% 90%', 1),
     ('loss state 5%', 1),
     ('loss state 5% 40% 10% 30% 1%', 1),
     ('loss gemodel 5%', 1),
     ('loss gemodel 5% 30%', 1),
     ('loss gemodel 5% 30% 80% 1%', 1),
     ('duplicate 10%', 1),
+    ('duplicate 30% 60%', 1),
+    ('delay 10ms 1ms 1% duplicate 30% 60%', 4),
     ('loss 50% duplicate 100%', 1),
     ('loss 20% duplicate 50%', 1),
     ('duplicate 100%', 1),
     ('corrupt 5%', 1),
     ('corrupt 40%', 1),
+    ('corrupt 30% 60%', 1),
     ('delay 10ms reorder 25%', 1),
     ('delay 10ms reorder 25% gap 5', 1),
+    ('delay 10ms reorder 40% 50%', 1),
+    ('delay 10ms reorder 40% 50% gap 3', 1),
     ('delay 20ms 5ms reorder 50%', 1),
     ('rate 1mbit delay 20ms 3ms', 12),
     ('slot 10ms 30ms', 1),
+    ('slot distribution normal 20ms 3ms', 1),
     ('delay 10ms slot 20ms', 1),
     ('delay 50ms slot 20ms 25ms packets 100', 1),
     ('delay 20ms 5ms loss 5% duplicate 5% corrupt 5%', 1),

@@ -40,7 +40,10 @@ std::string police(Draw& draw) {
 }
 
 std::string loss(Draw& draw) {
-  switch (draw.below(9)) {
+  switch (draw.below(10)) {
+    case 7:
+      return fmt::format(R"({{ model = "correlated", probability = {}, correlation = {} }})",
+                         some_percent(draw), some_percent(draw));
     case 0:
       return fmt::format(
           R"({{ model = "gilbert-elliott", p = {}, r = {}, bad_loss = {}, good_loss = {} }})",
@@ -69,6 +72,7 @@ std::string loss(Draw& draw) {
 std::string corrupt(Draw& draw) {
   if (draw.chance(20)) return percent(draw);
   std::string text = fmt::format("{{ probability = {}", percent(draw));
+  if (draw.chance(20)) text += fmt::format(", correlation = {}", some_percent(draw));
   if (draw.chance(50)) text += fmt::format(", bits = {}", draw.between(1, 64));
   if (draw.chance(20)) return text + R"(, part = "udp-checksum" })";
   if (draw.chance(50)) text += fmt::format(R"(, part = "{}")", draw.one_of({"packet", "frame"}));
@@ -109,14 +113,19 @@ std::string slot(Draw& draw) {
   return fmt::format(R"({{ min = {}, max = "40us"{} }})", microseconds(draw, 1, 20), frames);
 }
 
+std::string accumulate(Draw& draw) {
+  return fmt::format("{{ frames = {}, time = {} }}", draw.between(2, 9), microseconds(draw, 1, 60));
+}
+
 std::string queue(Draw& draw) {
   std::string pfc;
   if (draw.chance(50))
     pfc = fmt::format(R"(, pfc = {{ priority = {}, xoff = "{}B", xon = "{}B", link = "{}" }})",
                       draw.between(2, 4), draw.between(2000, 4000), draw.between(0, 1900),
                       draw.one_of({"10Gb/s", "100Gb/s"}));
-  return fmt::format("{{ rate = {}, buffer = \"{}B\"{}{} }}", rate(draw),
-                     draw.between(4000, 60'000), overhead(draw), pfc);
+  const std::string cells = draw.chance(20) ? ", cell = \"48B\", cell_overhead = \"5B\"" : "";
+  return fmt::format("{{ rate = {}, buffer = \"{}B\"{}{}{} }}", rate(draw),
+                     draw.between(4000, 60'000), overhead(draw), cells, pfc);
 }
 
 std::string delay(Draw& draw) { return draw.chance(10) ? "\"0us\"" : microseconds(draw, 0, 200); }
@@ -192,6 +201,7 @@ Keys draw_stages(Draw& draw, unsigned likely, bool waits, const std::filesystem:
   if (draw.chance(likely)) keys["loss"] = loss(draw);
   if (draw.chance(likely)) keys["corrupt"] = corrupt(draw);
   if (draw.chance(likely)) keys["duplicate"] = duplicate(draw);
+  if (draw.chance(likely / 2)) keys["limit"] = fmt::format("{}", draw.between(1, 40));
   if (draw.chance(likely / 2)) keys["rewrite"] = rewrite(draw);
   if (draw.chance(likely)) keys["mark"] = mark(draw);
   if (draw.chance(likely + 30)) keys["delay"] = delay(draw);
@@ -201,6 +211,7 @@ Keys draw_stages(Draw& draw, unsigned likely, bool waits, const std::filesystem:
   if (draw.chance(likely)) keys["jitter"] = jitter(draw, folder);
   if (draw.chance(likely / 2)) keys["trace"] = trace(draw, folder);
   if (draw.chance(likely)) keys["reorder"] = reorder(draw);
+  if (!keys.contains("reorder") && draw.chance(likely / 2)) keys["accumulate"] = accumulate(draw);
   if (draw.chance(likely / 2)) keys["order"] = "\"free\"";
   for (const std::string stage :
        {"loss", "corrupt", "duplicate", "rewrite", "mark", "delay", "reorder"})

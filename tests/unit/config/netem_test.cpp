@@ -114,8 +114,10 @@ TEST(Netem, CorruptDuplicateAndSeed) {
 }
 
 TEST(Netem, WhatDiffersIsNamed) {
-  EXPECT_THAT(translated("delay 10ms 1ms 25% loss 1% 50%").differences,
-              ElementsAre(HasSubstr("50% of loss"), HasSubstr("1000 packets at most")));
+  EXPECT_THAT(translated("loss 1% 50% duplicate 1%").differences,
+              ElementsAre(HasSubstr("correlations of loss and duplicate are left out")));
+  EXPECT_THAT(translated("delay 10ms 1ms").differences,
+              ElementsAre(HasSubstr("1000 packets at most")));
   EXPECT_THAT(translated("corrupt 1% duplicate 1%").differences,
               ElementsAre(HasSubstr("corrupts a copy on its own")));
   EXPECT_THAT(translated("loss gemodel 1% 30% duplicate 1%").differences,
@@ -199,6 +201,48 @@ TEST(Netem, ATokenBucketIsAQueue) {
   EXPECT_THAT(refusal("tbf rate 1tbit burst 1k latency 1s"), HasSubstr("4 GiB"));
 }
 
+TEST(Netem, ALimitCountsAllThatWait) {
+  EXPECT_EQ(rule_of("delay 10ms").limit, 1000U);
+  EXPECT_EQ(rule_of("rate 1gbit limit 20").limit, 20U);
+  EXPECT_EQ(rule_of("slot 1ms limit 20").limit, 20U);
+  EXPECT_FALSE(rule_of("loss 1% limit 20").limit);  // nothing waits
+}
+
+TEST(Netem, ALinkMayHaveCells) {
+  const auto queue = *rule_of("rate 1mbit 8 48 5").queue;
+  EXPECT_EQ(queue.cost(), (emulator::LineCost{.overhead = 8, .cell = 48, .cell_overhead = 5}));
+  EXPECT_EQ(rule_of("qdisc netem 1: root rate 1Mbit packetoverhead 8 cellsize 48 celloverhead 5")
+                .queue->cost(),
+            queue.cost());
+}
+
+/// tc (6.1) sends the correlations only if one of them is not duplicate's.
+TEST(Netem, CorrelationsAreThoseThatTcPasses) {
+  EXPECT_EQ(std::get<emulator::CorrelatedLosses>(rule_of("loss 5% 25%").loss),
+            (emulator::CorrelatedLosses{.probability = 0.05, .correlation = 0.25}));
+  EXPECT_EQ(rule_of("corrupt 5% 25%").corrupt->correlation, 0.25);
+  EXPECT_EQ(rule_of("delay 1ms reorder 5% 25%").reorder->correlation, 0.25);
+  EXPECT_EQ(rule_of("duplicate 5% 25%").duplicate->correlation, 0);
+  EXPECT_THAT(translated("duplicate 5% 25%").differences, ElementsAre(HasSubstr("beside another")));
+  EXPECT_EQ(rule_of("delay 1ms 1us 0% duplicate 5% 25%").duplicate->correlation, 0.25);
+}
+
+TEST(Netem, SlotsMayHaveADistribution) {
+  EXPECT_EQ(rule_of("slot distribution normal 1ms 100us packets 3").slot->between,
+            emulator::Distribution(emulator::NormalDelay{1e6, 1e5}));
+}
+
+TEST(Netem, AnInterfaceMayHaveTheNameOfAQdisc) {
+  EXPECT_EQ(rule_of("tc qdisc add dev netem root netem delay 3").delay, microseconds{3});
+  EXPECT_EQ(rule_of("tc qdisc add dev tbf root netem delay 3").delay, microseconds{3});
+  EXPECT_EQ(rule_of("qdisc netem 8001: dev fq root refcnt 2 limit 10 delay 3us").delay,
+            microseconds{3});
+  EXPECT_TRUE(rule_of("tc qdisc add dev netem root tbf rate 1mbit burst 4k latency 1s").queue);
+  EXPECT_THAT(refusal("tc qdisc add dev netem root fq"), HasSubstr("fq: expected netem or tbf"));
+  EXPECT_THAT(translated("tc qdisc add dev netem root netem delay 3").toml,
+              HasSubstr("# netem delay 3\n"));
+}
+
 TEST(Netem, OtherQdiscsAreRefusedWithTheReason) {
   EXPECT_THAT(refusal("tc qdisc add dev eth0 root fq_codel limit 1000"),
               HasSubstr("fq_codel: expected netem or tbf"));
@@ -223,7 +267,13 @@ TEST(Netem, ErrorsNameTheWord) {
   EXPECT_THAT(refusal("reorder 25%"), HasSubstr("expected a delay"));
   EXPECT_THAT(refusal("delay 10ms gap 5"), HasSubstr("gap: expected reorder"));
   EXPECT_THAT(refusal("delay 10ms reorder 1% gap 2000000000"), HasSubstr("at most 1000000000"));
-  EXPECT_THAT(refusal("slot distribution normal 1ms 100us"), HasSubstr("slot MIN [MAX]"));
+  EXPECT_THAT(refusal("slot distribution normal 1ms"), HasSubstr("slot: expected a time"));
+  EXPECT_THAT(refusal("slot distribution cauchy 1ms 1ms"), HasSubstr("found \"cauchy\""));
+  EXPECT_THAT(refusal("slot distribution normal 1ms 0"), HasSubstr("a jitter above 0"));
+  EXPECT_THAT(refusal("rate 1mbit 0 2000"), HasSubstr("at most 1024 B"));
+  EXPECT_THAT(refusal("rate 1mbit 0 48 -5"), HasSubstr("cell overhead below 0"));
+  EXPECT_THAT(refusal("loss 1% 99.5%"), HasSubstr("a correlation of at most 99%"));
+  EXPECT_THAT(refusal("delay 1s limit 4000000000"), HasSubstr("at most 1000000000 packets"));
   EXPECT_THAT(refusal("slot soon"), HasSubstr("a time such as 800us, found \"soon\""));
   EXPECT_THAT(refusal("delay 10ms 1ms slot 1ms"), HasSubstr("jitter without a rate"));
   EXPECT_THAT(refusal("slot 1ms packets 2000000"), HasSubstr("at most 1000000"));

@@ -32,6 +32,7 @@ police = {rate = "20Gb/s", burst = "1MB"}
 loss = "0.1%"
 corrupt = "0.2%"
 duplicate = "0.3%"
+limit = 500
 rewrite = {dscp = 0, ecn = "not-ect"}
 mark = "0.4%"
 queue = {rate = "10Gb/s", buffer = "2MB"}
@@ -46,6 +47,7 @@ config::ImpairProfile all_stages() {
   config::ImpairProfile profile = profile_of(kAllStages);
   emulator::RuleConfig& rule = profile.rules.front();
   rule.outage = true;
+  rule.accumulate.emplace();
   rule.trace = emulator::TraceConfig{.rows = {{Duration{5}, {}, {}, {}}}, .period = {}};
   return profile;
 }

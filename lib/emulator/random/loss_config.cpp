@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "emulator/stages/loss_config.h"
+#include "emulator/random/loss_config.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "emulator/stages/stage.h"
+#include "emulator/random/correlated_draw.h"
+#include "emulator/stage.h"
 
 namespace lw::emulator {
 namespace {
 
 double share(double probability, std::uint32_t /*bytes*/) noexcept { return probability; }
+
+double share(const CorrelatedLosses& m, std::uint32_t /*bytes*/) noexcept {
+  return correlated_share(m.probability, m.correlation);
+}
 
 double share(const GilbertElliott& m, std::uint32_t /*bytes*/) noexcept {
   const double bad = m.p + m.r > 0 ? m.p / (m.p + m.r) : 0;
@@ -54,6 +59,9 @@ double share(const BitErrors& m, std::uint32_t bytes) noexcept {
 double share(const ListedFrames& /*m*/, std::uint32_t /*bytes*/) noexcept { return 0; }
 
 std::string words(double probability) { return fmt::format("{:g} %", probability * 100); }
+std::string words(const CorrelatedLosses& m) {
+  return fmt::format("{}, correlation {}", words(m.probability), words(m.correlation));
+}
 std::string words(const GilbertElliott& m) {
   return fmt::format("Gilbert-Elliott p {} r {} 1-h {} 1-k {}", words(m.p), words(m.r),
                      words(m.bad_loss), words(m.good_loss));

@@ -8,6 +8,13 @@
 
 namespace lw::emulator {
 
+/// Loses each frame with a probability, by draws that resemble each other: netem's `loss P C`. See
+/// CorrelatedDraw.
+struct CorrelatedLosses {
+  double probability = 0, correlation = 0;
+  friend bool operator==(const CorrelatedLosses&, const CorrelatedLosses&) = default;
+};
+
 /// Two states, good and bad. Before each frame the state changes with probability p (to bad) or r
 /// (to good). A frame is lost with probability `bad_loss` in the bad state and `good_loss` in the
 /// good one: netem's `loss gemodel p r 1-h 1-k`.
@@ -58,8 +65,8 @@ struct ListedFrames {
 };
 
 /// The frames that a rule loses. A number is the probability of losing each frame independently.
-using LossConfig = std::variant<double, GilbertElliott, FourState, Bursts, EveryNth, BitPattern,
-                                BitErrors, ListedFrames>;
+using LossConfig = std::variant<double, CorrelatedLosses, GilbertElliott, FourState, Bursts,
+                                EveryNth, BitPattern, BitErrors, ListedFrames>;
 
 /// Returns true if the model can lose any frame.
 bool loses(const LossConfig& loss) noexcept;

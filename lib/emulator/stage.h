@@ -74,6 +74,7 @@ struct Passage {
   LossStats* traced = nullptr;    // counters of losses by the trace
   Bottleneck* queue = nullptr;
   std::optional<std::uint8_t> ecn = {};  // the ECN field, if a stage has changed it
+  std::uint64_t inside = 0;              // frames of the rule that wait or are delayed
 };
 
 /// Bounds of a rule's delay; each stage adds its part.

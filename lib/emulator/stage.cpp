@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "emulator/stages/stage.h"
+#include "emulator/stage.h"
 
 #include "emulator/stages/all.h"
 
