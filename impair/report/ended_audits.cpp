@@ -2,6 +2,7 @@
 #include "impair/report/ended_audits.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/figure.h"
@@ -53,9 +54,10 @@ void EndedAudits::add(const emulator::Pipeline& pipeline, std::size_t place, Dur
                    .rule = config.name,
                    .begin = std::exchange(begin, end),
                    .end = end};
-  for (const Check& check : emulator::audit(config, pipeline.rules()[place].stats()))
-    audit.checks.push_back(widened(check));
-  if (audit.checks.empty()) return;
+  const auto checks = emulator::audit(config, pipeline.rules()[place].stats());
+  if (checks.empty()) return;
+  sums_.add(pipeline.direction(), config.name, checks);
+  std::ranges::transform(checks, std::back_inserter(audit.checks), widened);
   if (audits_.size() < kMost) return audits_.push_back(std::move(audit));
   ++further_.audits;
   if (!std::ranges::all_of(audit.checks, &Check::holds)) ++further_.failed;

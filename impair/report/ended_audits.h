@@ -12,6 +12,7 @@
 #include "emulator/pipeline.h"
 #include "emulator/stats/audit.h"
 #include "impair/record/change_log.h"
+#include "impair/report/run_audit.h"
 
 namespace lw::impair {
 
@@ -44,12 +45,15 @@ class EndedAudits {
 
   [[nodiscard]] const std::vector<EndedAudit>& audits() const noexcept { return audits_; }
   [[nodiscard]] const Further& further() const noexcept { return further_; }
+  /// Of all of them, added up by rule.
+  [[nodiscard]] const RunAudits& sums() const noexcept { return sums_; }
 
  private:
   void add(const emulator::Pipeline& pipeline, std::size_t place, Duration end);
 
   std::vector<EndedAudit> audits_;
   Further further_;
+  RunAudits sums_;
   std::map<std::pair<emulator::Direction, std::string>, Duration> begins_;  // of the present ones
 };
 

@@ -50,6 +50,8 @@ bool Report::stages_hold() const noexcept {
   }
   for (const EndedAudit& ended : ended_audits)
     if (!std::ranges::all_of(ended.checks, holds)) return false;
+  for (const RunAudit& audit : run_audits)
+    if (!std::ranges::all_of(audit.checks, holds)) return false;
   return further_audits.failed == 0;
 }
 
@@ -254,6 +256,16 @@ std::string ended_audits(const Report& report) {
   return "before the changes:\n" + text;
 }
 
+/// Lists the checks over the whole run of the rules that changed.
+std::string run_audits(const Report& report) {
+  std::string text;
+  for (const RunAudit& audit : report.run_audits)
+    for (const emulator::Check& check : audit.checks)
+      text += fmt::format("  {}{}{}: {}\n", audit.direction, audit.rule.empty() ? "" : ", ",
+                          audit.rule, check_text(check));
+  return text.empty() ? "" : "over the whole run:\n" + text;
+}
+
 std::string scenario(const ScenarioReport& report) {
   std::string text = fmt::format("scenario: {} of {} steps", report.done, report.all);
   if (report.latest.count() > 0)
@@ -278,6 +290,7 @@ void add_changes(Report& report, const ChangeLog& log, const EndedAudits& ended,
   report.further_changes = log.further() + older;
   report.ended_audits = from(audits, older_audits);
   report.further_audits = ended.further();
+  report.run_audits = ended.sums().with(report.directions);
   report.further_audits.audits += older_audits;
   for (const EndedAudit& audit : std::span(audits).first(older_audits))
     report.further_audits.failed += !std::ranges::all_of(audit.checks, &emulator::Check::holds);
@@ -296,7 +309,7 @@ std::string to_text(const Report& report) {
     text += fmt::format("{} stamps ran backwards: taken as the latest before them\n",
                         report.stamps_backwards);
   if (report.scenario) text += scenario(*report.scenario);
-  text += changes(report) + ended_audits(report);
+  text += changes(report) + ended_audits(report) + run_audits(report);
   if (report.ledger)
     text +=
         fmt::format("ledger {}: {} records, {} skipped{}\n", report.ledger->file,
@@ -376,6 +389,11 @@ const FigureTable& Report::figures() {
       Row::of<[](const Report& report) {
         return report.further_audits.audits == 0 ? nullptr : &report.further_audits;
       }>("further_audits", "Audits of such configurations beyond those listed."),
+      Row::of<&Report::run_audits>(
+          "run_audits",
+          "Audits over the whole run, of each direction and of each rule "
+          "that changed; without changes, the checks are of the whole run.")
+          .if_any(),
       Row::of<[](const Report& report) {
         return report.captures.empty() ? nullptr : &report.captures.back();
       }>("capture", "The newest recording of both sides."),

@@ -56,6 +56,7 @@ struct Report {
   std::uint64_t further_changes = 0;  // not listed: see ChangeLog
   std::vector<EndedAudit> ended_audits = {};
   EndedAudits::Further further_audits = {};
+  std::vector<RunAudit> run_audits = {};  // of rules that changed, over the whole run
   /// Write error of the ledger or of a recording.
   std::optional<Error> write_failure = {};
   /// Time for which forwarding stopped to gather this report.
@@ -97,7 +98,8 @@ inline constexpr JsonOutput kRunOutput{.name = "impair_run",
                                        .judged = true};
 
 /// Adds the changes so far, and the audits of what they ended, to a report: the newest `most` of
-/// each, and the number of the others.
+/// each, and the number of the others; and the audits of the whole run. The report has its
+/// directions, with their checks.
 void add_changes(Report& report, const ChangeLog& log, const EndedAudits& ended,
                  std::size_t most = ChangeLog::kMost);
 

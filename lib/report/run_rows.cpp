@@ -124,6 +124,12 @@ void add_stage_checks(Json& rows, const Json& report) {
                       fmt::format("{}, {}, until {} ns", ended.value("direction", ""),
                                   ended.value("rule", ""), number_text(ended["to_ns"])),
                       check);
+  for (const Json& run : report.value("run_audits", Json::array()))
+    for (const Json& check : run["checks"])
+      add_stage_check(rows,
+                      fmt::format("{}, {}, over the whole run", run.value("direction", ""),
+                                  run.value("rule", "")),
+                      check);
 }
 
 void add_search(Json& rows, const Json& report) {

@@ -175,6 +175,30 @@ set = { loss = 0.1, delay = "1ms" }
         text = self.impair('replay', self.folder / 'p.toml', self.folder / 'in.pcap',
                            self.folder / 'out.pcap').stdout
         self.assertRegex(text, 'before the changes:\n  10 ms to 20 ms, west-to-east, haul: lost ')
+        self.check_the_whole_run(report, text, left)
+
+    def check_the_whole_run(self, report, text, left):
+        """The sum of the two configurations that lose frames, and what left of all."""
+        run = {(one['direction'], one['rule']): one for one in report['run_audits']}
+        haul = run['west-to-east', 'haul']
+        self.assertEqual(haul['configurations'], 2)
+        frames = {span: [i for i in range(*span) if i % 10 != 9]
+                  for span in ((1000, 2000), (2000, FRAMES))}
+        lost = sum(i not in left for span in frames.values() for i in span)
+        asked = sum(share * len(span) for share, span in zip((0.5, 0.1), frames.values()))
+        check, = (check for check in haul['checks'] if check['what'] == 'lost')
+        count = sum(map(len, frames.values()))
+        self.assertEqual(check['frames'], count)
+        self.assertAlmostEqual(check['asked'], asked / count)
+        self.assertAlmostEqual(check['seen'], lost / count)
+        self.assertTrue(check['holds'] and check['low'] < asked / count < check['high'])
+        out, error = run['west-to-east', '']['checks']
+        self.assertEqual((out['what'], error['what']), ('bytes out', 'least delay error'))
+        self.assertEqual(out['seen'], report['directions'][0]['sent']['bytes'])
+        self.assertTrue(out['holds'] and error['holds'])
+        self.assertRegex(text, 'over the whole run:\n  west-to-east: bytes out .*\n'
+                               '  west-to-east: least delay error .*: holds\n'
+                               '  west-to-east, haul: lost ')
 
     def test_a_ramp_is_a_staircase(self):
         left, _, _ = self.replay(PATHS + '''
