@@ -38,10 +38,11 @@ void print_anomalies(const AnomaliesOptions& options,
 ExitCode run_anomalies(const AnomaliesOptions& options) {
   auto source = open_input(options.input);
   if (!source) return print_error(source.error());
+  auto points = decide_points(*source, options.input);
+  if (!points) return print_error(points.error());
   CollectedResults results;
   analysis::Analyst analyst(results);
-  CapturePoints points;
-  const auto damage = analyse(*source, analyst, points, options.jobs);
+  const auto damage = analyse(*source, analyst, *points, options.jobs);
   const auto& anomalies = results.in_order();
   print_anomalies(options, anomalies);
   if (anomalies.empty() && !options.json && !options.csv) print_out("no anomaly\n");
@@ -86,6 +87,7 @@ roce-dissect anomalies capture.pcapng --kind retransmission --kind nak)",
       .run = [options] { return run_anomalies(*options); },
   };
   add_capture_options(command.options, options->input);
+  add_points_option(command.options, options->input.points);
   add_jobs_option(command.options, options->jobs);
   command.options.add("--kind", kinds_value(options->kinds), "KIND",
                       "only anomalies of this kind; may be repeated");

@@ -6,6 +6,7 @@
 
 #include "app/command_line.h"
 #include "dissect/fields/frame_source.h"
+#include "dissect/points/capture_points.h"
 
 namespace lw::dissect {
 
@@ -30,14 +31,20 @@ struct CaptureInput {
   std::string filter;
   bool filter_names = false, follow = false, no_tunnels = false;
   std::vector<std::uint16_t> roce_ports = {};  // UDP ports that carry RoCEv2, beside 4791
+  std::string points = {};                     // of CapturePoints::decide()
 };
 /// Adds FILE..., --filter, --filter-names, --follow, --no-tunnels and --roce-port.
 void add_capture_options(app::Options& options, CaptureInput& input);
+/// Adds --points.
+void add_points_option(app::Options& options, std::string& points);
 /// Adds --jobs, the `jobs` of analyse().
 void add_jobs_option(app::Options& options, unsigned& jobs);
 /// Opens the captures. --follow ends at a signal. Errors: those of FrameSource::open(), and
 /// --follow with several files.
 Result<FrameSource> open_input(const CaptureInput& input);
+/// Decides the capture points of a source that was opened and not read; see
+/// CapturePoints::decide(). Says on standard error what was decided, a line each.
+Result<CapturePoints> decide_points(FrameSource& source, const CaptureInput& input);
 /// Adds --no-tunnels, --roce-port, or --follow.
 void add_port_option(app::Options& options, std::vector<std::uint16_t>& ports);
 void add_tunnel_option(app::Options& options, bool& no_tunnels);

@@ -152,6 +152,7 @@ struct PrintedExplanation {
   const ExplainOptions& options;
   const Explanation& explanation;
   const CaptureTotals& totals;
+  const std::vector<CapturePointInfo>& points;
   const std::optional<CounterReport>& counters;
 
   [[nodiscard]] std::vector<PrintedStatement> statements() const {
@@ -185,7 +186,8 @@ Result<std::string> report_of(const ExplainOptions& options, const Evidence& evi
   const Explanation explanation = explain(evidence);
   if (options.json)
     return report::json_line(kExplanationOutput,
-                             PrintedExplanation{options, explanation, evidence.totals, counters});
+                             PrintedExplanation{options, explanation, evidence.totals,
+                                                evidence.points.points(), counters});
   if (evidence.totals.roce == 0)
     return fmt::format("{}: {} frames, none of RoCE\n", names_of(options.input.files),
                        evidence.totals.frames);
@@ -197,6 +199,8 @@ ExitCode run_explain(const ExplainOptions& options) {
   if (!files) return print_error(files.error());
   auto source = open_input(options.input);
   if (!source) return print_error(source.error());
+  auto points = CapturePoints::decide(*source, options.input.points);
+  if (!points) return print_error(points.error());
   CollectedResults results;
   MessageCounts messages;
   results.on_message = [&](const analysis::Message& message) {
@@ -205,11 +209,10 @@ ExitCode run_explain(const ExplainOptions& options) {
     count.bytes += message.bytes;
   };
   analysis::Analyst analyst(results);
-  CapturePoints points;
   CaptureTotals totals;
-  const auto damage = analyse(*source, analyst, points, options.jobs, &totals);
+  const auto damage = analyse(*source, analyst, *points, options.jobs, &totals);
   const auto text =
-      report_of(options, {analyst, points, results.in_order(), totals, messages}, *files);
+      report_of(options, {analyst, *points, results.in_order(), totals, messages}, *files);
   if (!text) return print_error(text.error());
   print_out(*text);
   if (results.beyond() > 0)
@@ -243,6 +246,11 @@ const FigureTable& explanation_figures() {
       Row::of<[](const Printed& p) {
         return capture::stamp_difference(p.totals.last, p.totals.first);
       }>("span_ns", "Time from the first to the last frame.", Unit::ns),
+      Row::of<[](const Printed& p) -> const auto& { return p.points; }>(
+          "points", "Capture points, and what decided them."),
+      Row::of<[](const Printed& p) { return p.totals.further_views; }>(
+          "further_views", "RoCE frames that were captured before, and not analysed again.",
+          Unit::frames),
       Row::of<[](const Printed& p) -> const auto& { return p.explanation.overview; }>(
           "overview", "Sentences about the whole."),
       Row::of<[](const Printed& p) { return p.explanation.nothing_is_wrong(); }>(
@@ -272,6 +280,7 @@ roce-dissect explain capture.pcapng --counters before.txt after.txt)",
       .run = [options] { return run_explain(*options); },
   };
   add_capture_options(command.options, options->input);
+  add_points_option(command.options, options->input.points);
   add_jobs_option(command.options, options->jobs);
   app::Value counters = app::texts(options->counters);
   counters.takes_list = true;

@@ -130,11 +130,11 @@ void print_extracted(const ExtractOptions& options, const ExtractReport& report)
 /// the capture.
 struct Extraction {
   CapturePoints points;
-  std::optional<Error> damage;
+  std::optional<Error> damage = {};
 };
-Extraction extract(const ExtractOptions& options, FrameSource& source,
+Extraction extract(const ExtractOptions& options, FrameSource& source, CapturePoints points,
                    analysis::Extractor& extractor) {
-  Extraction done;
+  Extraction done{std::move(points)};
   ExtractResults results(options, extractor);
   analysis::Analyst analyst(results, &results);
   results.bind(analyst.flows());
@@ -151,6 +151,8 @@ Extraction extract(const ExtractOptions& options, FrameSource& source,
 ExitCode run_extract(const ExtractOptions& options) {
   auto source = open_input(options.input);
   if (!source) return print_error(source.error());
+  auto points = decide_points(*source, options.input);
+  if (!points) return print_error(points.error());
   auto folder = SparseFolder::open(options.out, options.force);
   if (!folder) return print_error(folder.error());
   auto index = OutputFile::open(options.out + "/messages.jsonl", OutputFile::Mode::whole);
@@ -162,10 +164,12 @@ ExitCode run_extract(const ExtractOptions& options) {
   files.on_message = [&](const analysis::DataMessage& message) {
     index->write(format.line(extracted_message_row(message, extractor.images()[message.image])));
   };
-  const Extraction done = extract(options, *source, extractor);
+  const Extraction done = extract(options, *source, std::move(*points), extractor);
   const auto written = files.finish();
   if (const auto result = folder->result(); !result) return print_error(result.error());
-  const ExtractReport report(extractor, written, done.points.names());
+  std::vector<std::string> names;
+  for (const CapturePointInfo& point : done.points.points()) names.push_back(point.name);
+  const ExtractReport report(extractor, written, std::move(names));
   report_at_end(write_map(options.out + "/map.jsonl", report));
   report_at_end(index->close());
   print_extracted(options, report);
@@ -243,6 +247,7 @@ messages.jsonl has each message.)",
       .run = [options] { return run_extract(*options); },
   };
   add_capture_options(command.options, options->input);
+  add_points_option(command.options, options->input.points);
   add_extract_options(command.options, *options);
   return command;
 }

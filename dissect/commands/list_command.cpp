@@ -222,6 +222,20 @@ Result<FrameSource> open_input(const CaptureInput& input) {
   return FrameSource::open(input.files, input.filter, reading);
 }
 
+void add_points_option(app::Options& options, std::string& points) {
+  options.add(
+      "--points", app::text(points), "POINTS",
+      "capture points, eth0+eth1,eth2: the interfaces (name, number or file) of each; each: "
+      "an interface is a point, and frames may repeat (default: decided from the frames)");
+}
+
+Result<CapturePoints> decide_points(FrameSource& source, const CaptureInput& input) {
+  auto points = CapturePoints::decide(source, input.points);
+  if (!points) return points;
+  for (const std::string& sentence : points->sentences()) print_report(sentence + "\n", true);
+  return points;
+}
+
 std::string names_of(const std::vector<std::string>& files) {
   return fmt::format("{}", fmt::join(files, ", "));
 }

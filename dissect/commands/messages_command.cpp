@@ -57,6 +57,8 @@ void print_groups(const MessagesOptions& options, const MessageGroups& groups) {
 ExitCode run_messages(const MessagesOptions& options) {
   auto source = open_input(options.input);
   if (!source) return print_error(source.error());
+  auto points = decide_points(*source, options.input);
+  if (!points) return print_error(points.error());
   CollectedResults results;
   MessageGroups groups;
   report::RowFormat format(options.csv ? report::RowStyle::csv : report::RowStyle::json,
@@ -67,8 +69,7 @@ ExitCode run_messages(const MessagesOptions& options) {
                                           : message_text(message));
   };
   analysis::Analyst analyst(results);
-  CapturePoints points;
-  const auto damage = analyse(*source, analyst, points, options.jobs);
+  const auto damage = analyse(*source, analyst, *points, options.jobs);
   if (options.by != Grouping::none) print_groups(options, groups);
   return damage ? print_error(*damage) : ExitCode::done;
 }
@@ -96,6 +97,7 @@ roce-dissect messages capture.pcapng --by operation,size)",
       .run = [options] { return run_messages(*options); },
   };
   add_capture_options(command.options, options->input);
+  add_points_option(command.options, options->input.points);
   add_jobs_option(command.options, options->jobs);
   command.options.add("--by", grouping_value(options->by), "KEYS",
                       "percentiles of the latency by operation, size or operation,size");

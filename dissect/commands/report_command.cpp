@@ -68,7 +68,10 @@ ExitCode run_report(const ReportOptions& options) {
     return print_error(checked.error());
   auto source = open_input(options.input);
   if (!source) return print_error(source.error());
+  auto points = CapturePoints::decide(*source, options.input.points);
+  if (!points) return print_error(points.error());
   ReportAnalysis analysis;
+  analysis.points = std::move(*points);
   begin_messages(analysis);
   const auto damage =
       analyse(*source, analysis.analyst, analysis.points, options.jobs, &analysis.totals);
@@ -101,6 +104,7 @@ series where a capture has too many packets; the page says of how many.)",
       .run = [options] { return run_report(*options); },
   };
   add_capture_options(command.options, options->input);
+  add_points_option(command.options, options->input.points);
   add_jobs_option(command.options, options->jobs);
   command.options
       .add("-o,--out", app::text(options->out), "FILE", "file of the page, - is standard output")

@@ -63,7 +63,7 @@ void add_row(report::Table& table, const analysis::Analyst& analyst, const Captu
   std::uint64_t naks = 0;
   for (const auto& [code, count] : counts.naks) naks += count;
   const auto number = [](std::uint64_t value) { return fmt::format("{}", value); };
-  table.add_row({number(session.number), points.names()[flow.key.point],
+  table.add_row({number(session.number), points.name(flow.key.point),
                  std::string(wire::name_of(flow.transport)), ends.from, ends.to,
                  operations_text(counts), number(there.stream ? there.stream->messages() : 0),
                  format_bytes(static_cast<double>(counts.payload)), goodput_of(counts),
@@ -94,11 +94,12 @@ std::string rows_of(const SessionsOptions& options, const analysis::Analyst& ana
 ExitCode run_sessions(const SessionsOptions& options) {
   auto source = open_input(options.input);
   if (!source) return print_error(source.error());
+  auto points = decide_points(*source, options.input);
+  if (!points) return print_error(points.error());
   CollectedResults results;
   analysis::Analyst analyst(results);
-  CapturePoints points;
-  const auto damage = analyse(*source, analyst, points, options.jobs);
-  print_out(rows_of(options, analyst, points));
+  const auto damage = analyse(*source, analyst, *points, options.jobs);
+  print_out(rows_of(options, analyst, *points));
   return damage ? print_error(*damage) : ExitCode::done;
 }
 
@@ -113,6 +114,7 @@ app::Command sessions_command() {
       .run = [options] { return run_sessions(*options); },
   };
   add_capture_options(command.options, options->input);
+  add_points_option(command.options, options->input.points);
   add_jobs_option(command.options, options->jobs);
   command.options.add_flag("--json", options->json, "one JSON object per direction of a session");
   command.options.add_flag("--csv", options->csv, "CSV with a header line").excludes("--json");

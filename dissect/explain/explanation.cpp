@@ -396,8 +396,8 @@ bool is_said_elsewhere(const Group& group, const std::vector<Group>& all) {
 }
 
 std::string at_point(const Evidence& evidence, std::uint32_t point) {
-  if (evidence.points.names().size() < 2) return {};
-  const std::string& name = evidence.points.names()[point];
+  if (evidence.points.points().size() < 2) return {};
+  const std::string& name = evidence.points.name(point);
   return name.empty() ? "Unnamed interface: " : fmt::format("At {}: ", name);
 }
 
@@ -614,6 +614,12 @@ std::vector<std::string> overview_of(const Evidence& evidence) {
   std::vector<std::string> lines{
       fmt::format("{}, {} of RoCE in {}.", counted(totals.frames, "frame"), totals.roce,
                   format_duration(capture::stamp_difference(totals.last, totals.first)))};
+  for (const CapturePointInfo& point : evidence.points.points())
+    if (std::string sentence = point.sentence(); !sentence.empty())
+      lines.push_back(std::move(sentence));
+  if (totals.further_views > 0)
+    lines.push_back(fmt::format("{} were left out, as they were captured before.",
+                                counted(totals.further_views, "frame")));
   for (const auto& [point, at] : totals_by_point(evidence))
     if (at.connections > 0) lines.push_back(overview_line(evidence, point, at));
   return lines;

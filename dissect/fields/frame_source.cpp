@@ -185,6 +185,7 @@ void FrameSource::note_interfaces(Input& input) {
     if (found[i].link_type == capture::kLinkTypeErf)  // the reader takes its header off
       interfaces_.back().link_type = capture::kLinkTypeEthernet;
     wanted_.push_back(is_wanted(input.place, i, found[i]));
+    files_.push_back(static_cast<std::uint32_t>(&input - inputs_.data()));
   }
 }
 
@@ -197,14 +198,78 @@ void FrameSource::add_damage(const Error& error) {
   damage_->exit = std::max(damage_->exit, error.exit);
 }
 
-bool FrameSource::read(std::uint32_t index, capture::Record& record) {
-  Input& input = inputs_[index];
-  const auto found = input.reader.read(record);
-  note_interfaces(input);
-  if (found && *found) {
-    record.interface = input.interfaces[record.interface];
+std::expected<bool, Error> FrameSource::next_of(Input& input, capture::Record& record) {
+  if (!input.previewed.empty()) {
+    record = input.previewed.take();
     return true;
   }
+  if (input.end) return *input.end;
+  if (input.previewed.bytes() > 0) input.previewed.clear();
+  const auto found = input.reader.read(record);
+  note_interfaces(input);
+  if (found && *found) record.interface = input.interfaces[record.interface];
+  return found;
+}
+
+void FrameSource::read_ahead(std::uint32_t index, const std::function<bool()>& enough) {
+  Input& input = inputs_[index];
+  capture::Record record;
+  while (!input.end && input.previewed.size() < kMostPreviewed && !enough()) {
+    const auto found = input.reader.read(record);
+    note_interfaces(input);
+    if (!found || !*found) {
+      input.end = found;
+      return;
+    }
+    record.interface = input.interfaces[record.interface];
+    input.previewed.add(record);
+  }
+}
+
+/// Reads the first records of each file. Of several files, the heads reach the time when all have
+/// begun: frames that several points have seen are then among them.
+void FrameSource::read_heads() {
+  const std::size_t most_bytes = kMostPreviewedBytes / inputs_.size();
+  Instant begun = Instant::min();
+  for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
+    const RecordBuffer& records = inputs_[i].previewed;
+    read_ahead(i, [&] { return records.size() >= kPreviewed || records.bytes() >= most_bytes; });
+    if (!records.empty()) begun = std::max(begun, records.at(0).stamp);
+  }
+  if (inputs_.size() == 1 || inputs_.size() > kPreviewedTogether) return;
+  for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
+    const RecordBuffer& records = inputs_[i].previewed;
+    std::size_t since = 0, seen = 0;  // records since `begun`, and those looked at
+    read_ahead(i, [&] {
+      for (; seen < records.size(); ++seen) since += records.at(seen).stamp >= begun;
+      return since >= kPreviewed || records.bytes() >= most_bytes;
+    });
+  }
+}
+
+void FrameSource::preview(const std::function<void(const CapturedFrame&)>& see) {
+  read_heads();
+  for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
+    const RecordBuffer& records = inputs_[i].previewed;
+    for (std::size_t k = 0; k < records.size(); ++k) {
+      frame_.record = records.at(k);
+      if (!wanted_[frame_.record.interface]) continue;
+      const auto passed =
+          filter_.empty() ? Result<bool>{true} : passes(frame_.record, link_type_of(frame_.record));
+      if (!passed || !*passed) continue;
+      frame_.file = i;
+      open_frame();
+      see(frame_);
+    }
+  }
+  frame_ = {};
+  unopened_.clear();
+}
+
+bool FrameSource::read(std::uint32_t index, capture::Record& record) {
+  Input& input = inputs_[index];
+  const auto found = next_of(input, record);
+  if (found && *found) return true;
   const auto known =
       found ? check_interfaces(input.place, input.reader.interfaces()) : Result<void>{};
   if (!found) add_damage(found.error());

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 
 #include "capture/filter.h"
 #include "capture/reader.h"
+#include "dissect/fields/record_buffer.h"
 #include "dissect/fields/roce_ports.h"
 #include "report/live_view.h"
 #include "roce/tunnel.h"
@@ -90,11 +92,28 @@ class FrameSource {
   /// files are lines of one error.
   std::expected<const CapturedFrame*, Error> next();
 
+  /// Passes the first frames of each file that pass the filter to `see`, file by file, before
+  /// next() returns them; they have no number. Call it at most once, before next(). Reads
+  /// kPreviewed frames of a file; of up to kPreviewedTogether files, those of each since the last
+  /// one of them has begun. Holds at most kMostPreviewedBytes and the records that reach it.
+  void preview(const std::function<void(const CapturedFrame&)>& see);
+  static constexpr std::size_t kPreviewed = 4096, kMostPreviewed = 65'536;  // frames of a file
+  static constexpr std::size_t kPreviewedTogether = 8;                      // files
+  static constexpr std::size_t kMostPreviewedBytes = std::size_t{64} << 20;
+
   /// Number of frames so far with an unsupported link type, by link type.
   [[nodiscard]] const std::map<int, std::uint64_t>& unopened() const noexcept { return unopened_; }
   /// The interfaces of all files so far. With a single file, the index is its interface number.
   [[nodiscard]] const std::vector<capture::Interface>& interfaces() const noexcept {
     return interfaces_;
+  }
+  /// The file of an interface, as its place names it.
+  [[nodiscard]] const std::string& file_of(std::uint32_t interface) const noexcept {
+    return inputs_[files_[interface]].place.file;
+  }
+  /// The index of the place of an interface, from 0.
+  [[nodiscard]] std::uint32_t place_index_of(std::uint32_t interface) const noexcept {
+    return files_[interface];
   }
 
  private:
@@ -104,6 +123,8 @@ class FrameSource {
     CapturePlace place;
     std::vector<std::uint32_t> interfaces = {};  // index into interfaces_ of each of the reader's
     capture::Record head = {};
+    RecordBuffer previewed = {};
+    std::optional<std::expected<bool, Error>> end = {};  // what ended the preview
   };
   /// An input, and the time of its head.
   struct Waiting {
@@ -119,6 +140,11 @@ class FrameSource {
   /// Reads the next record of all files into frame_.record; false at the end.
   bool next_record();
   bool next_of_several();
+  /// Reads records of an input ahead, until `enough()` or its end.
+  void read_ahead(std::uint32_t input, const std::function<bool()>& enough);
+  void read_heads();
+  /// The next record of an input's file, or the first that was previewed.
+  std::expected<bool, Error> next_of(Input& input, capture::Record& record);
   /// Reads the next record of an input; false at its end.
   bool read(std::uint32_t input, capture::Record& record);
   /// Reads the next head of an input.
@@ -134,8 +160,9 @@ class FrameSource {
   std::vector<Input> inputs_;
   std::vector<Waiting> waiting_;  // a heap
   std::vector<capture::Interface> interfaces_;
-  std::vector<bool> wanted_;  // by interface
-  CapturedFrame frame_;       // the last one
+  std::vector<bool> wanted_;          // by interface
+  std::vector<std::uint32_t> files_;  // by interface
+  CapturedFrame frame_;               // the last one
   roce::TunnelStack tunnels_;
   std::string filter_;
   capture::FilterNames filter_names_;

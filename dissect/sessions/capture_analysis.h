@@ -9,25 +9,9 @@
 
 #include "analysis/analyst.h"
 #include "dissect/fields/frame_source.h"
+#include "dissect/points/capture_points.h"
 
 namespace lw::dissect {
-
-/// The capture points of the interfaces of a capture. Interfaces with the same name are one point.
-/// So are interfaces without a name in several files, which are parts of one capture. In a
-/// recording of roce-impair, the frames that came in at a port and those that it sent are one
-/// point: "west", "east". In a capture of `roce-gen perf --sim`, the frames of a host are one
-/// point: "client", "server".
-class CapturePoints {
- public:
-  /// Returns the point of the interface of `frame`. `interfaces`: those of the FrameSource.
-  std::uint32_t of(const CapturedFrame& frame, const std::vector<capture::Interface>& interfaces);
-  /// The names of the points, from 0; empty if the interface has none.
-  [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
-
- private:
-  std::vector<std::string> names_;
-  std::vector<std::optional<std::uint32_t>> by_interface_;
-};
 
 /// Results of the analysis of a capture, for reports that need all of them.
 class CollectedResults final : public analysis::Results {
@@ -60,8 +44,9 @@ struct CaptureTotals {
   std::map<int, std::uint64_t> unopened = {};          // frames by unsupported link type
   std::map<std::string, std::uint64_t> tunnels = {};   // by tunnel that cannot be opened
   std::map<std::uint8_t, std::uint64_t> opcodes = {};  // RoCE frames by unknown opcode
-  std::uint64_t ecn_capable = 0;  // RoCE frames that a queue may mark or has marked
-  Instant first, last;            // stamps of RoCE frames: the earliest, the latest
+  std::uint64_t further_views = 0;  // RoCE frames that were captured before: not analysed
+  std::uint64_t ecn_capable = 0;    // RoCE frames that a queue may mark or has marked
+  Instant first, last;              // stamps of RoCE frames: the earliest, the latest
 
   [[nodiscard]] Followed followed() const;
 };
@@ -69,11 +54,12 @@ struct CaptureTotals {
 /// Called with a frame of a capture before the analysis gets it.
 using EachFrame = std::function<void(const CapturedFrame&, const roce::Frame&)>;
 
-/// Passes all RoCE frames of `source` to `analyst`, with the numbers of their capture points, and
-/// ends the analysis. Prints a message on standard error if there were too many connections to
-/// follow. With two or more `jobs` a second thread reads the frames, and this one follows them,
-/// with the same results. Returns the damage that ended a file, if any: the frames before it count.
-/// `totals` may be null. `each`, if any, gets all RoCE frames; one thread then does all the work.
+/// Passes all RoCE frames of `source` to `analyst`, with the numbers of their capture points, which
+/// were decided from this source, and ends the analysis. Further views of a frame are left out.
+/// Prints a message on standard error if there were too many connections to follow. With two or
+/// more `jobs` a second thread reads the frames, and this one follows them, with the same results.
+/// Returns the damage that ended a file, if any: the frames before it count. `totals` may be null.
+/// `each`, if any, gets all RoCE frames; one thread then does all the work.
 std::optional<Error> analyse(FrameSource& source, analysis::Analyst& analyst, CapturePoints& points,
                              unsigned jobs, CaptureTotals* totals = nullptr,
                              const EachFrame& each = {});

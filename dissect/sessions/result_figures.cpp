@@ -85,8 +85,12 @@ constexpr Figure kSessionRows[] = {
         "session", "Number of the session, from 1."),
     SessionFigure::of<&SessionRow::direction>("direction", "Direction of the session: 0 or 1."),
     SessionFigure::of<[](const SessionRow& r) -> const auto& {
-      return r.points.names()[r.flow.key.point];
+      return r.points.name(r.flow.key.point);
     }>("point", "Capture point."),
+    SessionFigure::of<[](const SessionRow& r) { return r.points.points()[r.flow.key.point].by; }>(
+        "point_decided_by",
+        "What decided which interfaces the point has: one tap, name, halves, parts, views or "
+        "option."),
     SessionFigure::of<[](const SessionRow& r) { return r.flow.transport; }>("transport",
                                                                             "RC, UC, UD or XRC."),
     SessionFigure::of<[](const SessionRow& r) { return encapsulation_name(r.flow.encapsulation); }>(

@@ -60,7 +60,7 @@ NO_FILES = {
     'all|N|none', '[ADDRESS:]PORT', 'ADDRESS:PORT', 'BYTES', 'CODE', 'CONDITION', 'CPU', 'DIRECTION', 'EXPECTATION', 'FIELD',
     'FIELD,FIELD', 'FILTER', 'HOW', 'IP',
     'KEY=VALUE', 'KIND', 'LENGTH', 'MAC', 'N', 'NAME', 'NAME|{...}', 'NETEM', 'OLD=NEW', 'OP',
-    'PARAMETER=VALUE',
+    'PARAMETER=VALUE', 'POINTS',
     'HOST:PORT', 'HOST:SERVICE', 'KEYS', 'IP|HOST:PORT', 'PATTERN', 'POINT', 'PORT', '[QP=]N',
     'RATE', 'RULE', 'S', 'SERVICE', 'SHARE', 'SIZE', 'STYLE', 'T',
     'SIZE[,file=PATH][,hugepages]', 'TOKEN', 'WHICH', 'PARAMETER=VALUE,...',

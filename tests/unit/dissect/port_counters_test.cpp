@@ -24,6 +24,7 @@ struct Capture {
   explicit Capture(const std::string& name) {
     const auto path = (lw::test::source_root() / "pcaps" / "rxe" / name).string();
     FrameSource source = FrameSource::open(path).value();
+    points = CapturePoints::decide(source).value();
     EXPECT_FALSE(analyse(source, analyst, points, 1, &totals));
     results.in_order();
   }

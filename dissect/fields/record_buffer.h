@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "capture/record.h"
+
+namespace lw::dissect {
+
+/// Records that were read before their turn, with their bytes, in the order of the file. It holds
+/// what its owner adds: the owner bounds it.
+class RecordBuffer {
+ public:
+  void add(const capture::Record& record) {
+    records_.push_back({record, std::string(record.comment), bytes_.size(), record.bytes.size()});
+    bytes_.insert(bytes_.end(), record.bytes.begin(), record.bytes.end());
+  }
+
+  [[nodiscard]] bool empty() const noexcept { return next_ == records_.size(); }
+  [[nodiscard]] std::size_t size() const noexcept { return records_.size() - next_; }
+  /// Bytes of all records that were added.
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_.size(); }
+  /// The record at `index`, from 0, of those that were not taken. Valid until the next add().
+  [[nodiscard]] capture::Record at(std::size_t index) const { return record_of(next_ + index); }
+  /// Removes the first record and returns it; it is valid until clear(). Requires !empty().
+  capture::Record take() { return record_of(next_++); }
+  /// Frees the memory. Call it when all records were taken and the last one is not needed.
+  void clear() { *this = {}; }
+
+ private:
+  struct Kept {
+    capture::Record record;
+    std::string comment;
+    std::size_t offset, size;  // of its bytes
+  };
+
+  [[nodiscard]] capture::Record record_of(std::size_t index) const {
+    const Kept& kept = records_[index];
+    capture::Record record = kept.record;
+    record.bytes = capture::Bytes(bytes_).subspan(kept.offset, kept.size);
+    record.comment = kept.comment;
+    return record;
+  }
+
+  std::vector<Kept> records_;
+  std::vector<std::byte> bytes_;
+  std::size_t next_ = 0;  // the first that was not taken
+};
+
+}  // namespace lw::dissect

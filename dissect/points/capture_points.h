@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/figure.h"
+#include "dissect/fields/frame_source.h"
+#include "dissect/points/tap_groups.h"
+#include "dissect/points/view_filter.h"
+
+namespace lw::dissect {
+
+/// A capture point.
+struct CapturePointInfo {
+  std::string name;               // "eth0", "eth2+eth3", "eth0 of a.pcapng"; may be empty
+  std::vector<std::string> taps;  // the names of its interfaces; a number where one has none
+  PointBy by = PointBy::one_tap;
+  bool is_seen_elsewhere = false;  // its frames are at another point, too
+  std::vector<RepeatedViews> repeated = {};
+
+  /// What was decided, in a sentence; empty for a point of one tap that saw each frame once.
+  [[nodiscard]] std::string sentence() const;
+  static const FigureTable& figures();
+};
+
+/// The capture points of a capture. By default they are decided from the frames: taps that saw one
+/// direction each, or parts of one, are one point; taps that saw the same frames at two places are
+/// two (see relation_of()). Interfaces with the same name are otherwise one point. So are
+/// interfaces without a name in several files, which are parts of one capture. The names of a
+/// recording of roce-impair and of `roce-gen perf --sim` say what their interfaces are: "west" and
+/// "east", "client" and "server". Of more than kMostTaps taps only the names are looked at.
+class CapturePoints {
+ public:
+  static constexpr std::size_t kMostTaps = 64;
+
+  /// Decides from the first frames of `source`, which must not have been read; see
+  /// FrameSource::preview(). `option`: the text of --points, "eth0+eth1,eth2": points, and the
+  /// taps of each, by name, number or file; a tap that it does not name is decided as if there
+  /// were no option. "each": each tap is a point, and no frame is a further view. Error: a tap that
+  /// is not known, or named twice.
+  static Result<CapturePoints> decide(FrameSource& source, const std::string& option = {});
+
+  /// Returns the point of the interface of `frame`, of the source that decide() got.
+  std::uint32_t of(const CapturedFrame& frame, const FrameSource& source);
+  /// Whether a frame of `point` is a further view of an earlier one, and is not analysed. Only if
+  /// has_repeated_views(); see ViewFilter.
+  bool is_further_view(std::uint32_t point, const roce::Frame& frame, Instant stamp) {
+    return views_.is_further_view(point, frame, stamp);
+  }
+  [[nodiscard]] bool has_repeated_views() const noexcept { return views_.is_needed(); }
+  [[nodiscard]] std::uint64_t further_views() const noexcept { return views_.further_views(); }
+
+  /// The points, by number from 0.
+  [[nodiscard]] const std::vector<CapturePointInfo>& points() const noexcept { return points_; }
+  [[nodiscard]] const std::string& name(std::uint32_t point) const { return points_[point].name; }
+  /// What was decided, a sentence for each point that has one.
+  [[nodiscard]] std::vector<std::string> sentences() const;
+
+ private:
+  void add_point(const TapGroup& group, const std::vector<Tap>& taps, const FrameSource& source);
+
+  std::vector<CapturePointInfo> points_;
+  std::vector<std::optional<std::uint32_t>> by_tap_;
+  std::map<std::string, std::uint32_t> by_label_;  // the first point with a tap of this label
+  ViewFilter views_;
+};
+
+}  // namespace lw::dissect
