@@ -63,8 +63,11 @@ Result<std::unique_ptr<PointPair>> compare_by(const IdentityRule& rule, const st
   points->rule = rule;
   if (auto read = read_points(*points, near, far, options); !read)
     return std::unexpected(read.error());
-  points->comparison = compare_points(points->near, points->far, points->names,
-                                      {.senders = senders, .across_flows = options.across_flows});
+  points->comparison = compare_points(
+      points->near, points->far, points->names,
+      {.senders = senders,
+       .judges_span = senders != Senders::near && place_of(near).file != place_of(far).file,
+       .across_flows = options.across_flows});
   return points;
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "dissect/fields/fields.h"
+#include "dissect/points/capture_points.h"
 #include "roce/traffic_class.h"
 #include "wire/bth.h"
 
@@ -271,10 +272,23 @@ void add_frame(CapturePoint& point, const CapturedFrame& captured, Names& names,
 
 }  // namespace
 
+namespace {
+
+bool is_further_view(CapturePoints& taps, const CapturedFrame& captured,
+                     const FrameSource& source) {
+  if (!taps.has_repeated_views()) return false;
+  const auto frame = roce::parse(captured.envelope);
+  return frame && taps.is_further_view(taps.of(captured, source), *frame, captured.record.stamp);
+}
+
+}  // namespace
+
 Result<CapturePoint> read_point(const std::string& place, const std::string& filter, Names& names,
                                 const IdentityRule& rule, const FrameReading& reading) {
   auto source = FrameSource::open(place, filter, reading);
   if (!source) return std::unexpected(source.error());
+  auto taps = CapturePoints::decide(*source);
+  if (!taps) return std::unexpected(taps.error());
   CapturePoint point;
   point.file = place;
   for (;;) {
@@ -283,6 +297,11 @@ Result<CapturePoint> read_point(const std::string& place, const std::string& fil
     if (!frame) point.damage = frame.error();
     if (!frame || !*frame) return point;
     ++point.frames;
+    if (is_further_view(*taps, **frame, *source)) {
+      ++point.roce;
+      ++point.further_views;
+      continue;
+    }
     add_frame(point, **frame, names, rule);
   }
 }

@@ -116,8 +116,9 @@ struct Names {
 struct CapturePoint {
   std::string file;
   std::uint64_t frames = 0, roce = 0;
-  std::uint64_t unidentified = 0;  // RoCE frames without an identity: cut, or fragments
-  std::uint64_t cut = 0;           // frames without an ICRC, which the capture cut off
+  std::uint64_t unidentified = 0;   // RoCE frames without an identity: cut, or fragments
+  std::uint64_t further_views = 0;  // frames that the point had seen: left out
+  std::uint64_t cut = 0;            // frames without an ICRC, which the capture cut off
   std::uint64_t bad_icrcs = 0;
   /// Smallest captured payload of the frames with a cut payload, in bytes.
   std::size_t least_payload = IdentityRule::kWholePayload;

@@ -20,7 +20,9 @@ const FigureTable& point_figures() {
       Row::of<&CapturePoint::frames>("frames", "Frames.", Unit::frames),
       Row::of<&CapturePoint::roce>("roce", "RoCE frames.", Unit::frames),
       Row::of<&CapturePoint::unidentified>(
-          "unidentified", "Frames that cannot be recognised in the other capture.", Unit::frames)};
+          "unidentified", "Frames that cannot be recognised in the other capture.", Unit::frames),
+      Row::of<&CapturePoint::further_views>(
+          "further_views", "Frames that the point had seen before: left out.", Unit::frames)};
   static constexpr FigureTable kTable{{}, kRows};
   return kTable;
 }
@@ -51,10 +53,26 @@ const FigureTable& two_clock_figures() {
       Row::of<&ClockFit::drift_ppm>("drift_ppm", "Growth of the offset, in ppm."),
       Row::of<&ClockFit::drift_uncertainty_ppm>("drift_uncertainty_ppm",
                                                 "Its uncertainty, in ppm."),
+      Row::of<[](const ClockFit& clocks) -> std::optional<double> {
+        if (!clocks.is_refused()) return std::nullopt;
+        return clocks.refused_drift_ppm();
+      }>("refused_drift_ppm", "A drift that no clock has, so that no delay is known."),
       Row::of<&ClockFit::round_trip_ns>("round_trip_ns", "Sum of the shortest delays.", Unit::ns),
       Row::of<[](const ClockFit&) {
         return std::string_view("the shortest delays of both directions are equal");
       }>("assumption", "What this assumes.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+const FigureTable& span_figures() {
+  using Row = FigureOf<CommonSpan>;
+  static constexpr Figure kRows[] = {
+      Row::of<&CommonSpan::length>("length_ns", "Time that both captures cover.", Unit::ns),
+      Row::of<&CommonSpan::near_begins_later>(
+          "near_begins_later_ns", "How much later near began than far; < 0: sooner.", Unit::ns),
+      Row::of<&CommonSpan::near_ends_later>(
+          "near_ends_later_ns", "How much later near ended than far; < 0: sooner.", Unit::ns)};
   static constexpr FigureTable kTable{{}, kRows};
   return kTable;
 }
@@ -254,6 +272,11 @@ const FigureTable& DirectionRow::figures() {
       Row::of<&DirectionRow::within>("asked_loss_within", "True if it lies within the interval."),
       Row::of<count<&Result::changed>>("changed", "Frames changed on the way.", Unit::frames),
       Row::of<count<&Result::invented>>("invented", "Frames that nobody sent.", Unit::frames),
+      Row::of<count<&Result::outside_sent>>(
+          "outside_sent", "Frames sent outside of the common span: not judged.", Unit::frames),
+      Row::of<count<&Result::outside_received>>(
+          "outside_received", "Frames received outside of the common span: not judged.",
+          Unit::frames),
       Row::of<count<&Result::damaged>>("damaged", "Frames among these with a bad ICRC.",
                                        Unit::frames),
       Row::of<count<&Result::duplicated>>("duplicated", "Frames that came more than once.",
@@ -327,6 +350,15 @@ const FigureTable& ledger_directions() {
 
 }  // namespace
 
+const FigureTable& ClockStep::figures() {
+  using Row = FigureOf<ClockStep>;
+  static constexpr Figure kRows[] = {
+      Row::of<&ClockStep::far_number>("far_frame", "First frame behind it, in the far capture."),
+      Row::of<&ClockStep::by_ns>("by_ns", "Growth of far's stamps minus near's.", Unit::ns)};
+  static constexpr FigureTable kTable{"A step of a clock.", kRows};
+  return kTable;
+}
+
 const FigureTable& Judgement::figures() {
   using Row = FigureOf<Judgement>;
   static constexpr Figure kRows[] = {
@@ -357,9 +389,15 @@ const FigureTable& CompareReport::figures() {
       Row::of<[](const CompareReport& r) { return r.comparison.matching.one_way; }>(
           "one_way", "True if all frames go one way."),
       Row::with_table<[](const CompareReport& r) {
-        return r.comparison.clocks ? &*r.comparison.clocks : nullptr;
+        return r.comparison.clocks.empty() ? nullptr : &r.comparison.clocks.front();
       },
-                      clock_figures>("clocks", "Relation of two clocks."),
+                      clock_figures>("clocks", "Relation of two clocks, up to the first step."),
+      Row::of<[](const CompareReport& r) -> const auto& { return r.comparison.steps; }>(
+          "clock_steps", "Steps of the clocks."),
+      Row::with_table<[](const CompareReport& r) {
+        return r.comparison.span && r.comparison.span->is_known() ? &*r.comparison.span : nullptr;
+      },
+                      span_figures>("common_span", "The time that both captures cover."),
       Row::of<seen_directions>("directions", "Both directions."),
       Row::of<[](const CompareReport& r) { return r.comparison.forgotten_flows; }>(
           "forgotten_flows", "Flows beyond --max-flows.")

@@ -138,6 +138,9 @@ std::string direction_text(const char* title, const DirectionResult& d, const Ch
   text += fmt::format(
       "  {} changed, {} invented (together {} with a bad ICRC), {} duplicated, {} reordered\n",
       d.changed, d.invented, d.damaged, d.duplicated, d.reordered);
+  if (d.outside_sent + d.outside_received > 0)
+    text += fmt::format("  outside of the common span, and not judged: {} sent, {} received\n",
+                        d.outside_sent, d.outside_received);
   if (d.ce > 0)
     text += fmt::format("  {} received with CE, {} marked on the way\n", d.ce, d.marked);
   return text + delay_text(d, asked) + rewritten_text(changes) + changed_text(d, changes);
@@ -149,7 +152,41 @@ std::string point_text(const char* title, const CapturePoint& point) {
   if (point.unidentified > 0) {
     text += fmt::format("; {} cut or in fragments, so left out", point.unidentified);
   }
+  if (point.further_views > 0)
+    text += fmt::format("; {} further views of frames left out", point.further_views);
   return text + "\n";
+}
+
+std::string later_text(const char* verb, Duration near_later) {
+  if (near_later == Duration{}) return {};
+  const bool later = near_later > Duration{};
+  return fmt::format("near {} {} {}", verb, format_duration(later ? near_later : -near_later),
+                     later ? "after far" : "before far");
+}
+
+std::string span_text(const Comparison& comparison) {
+  const std::optional<CommonSpan>& span = comparison.span;
+  if (!span || !span->is_known()) return {};
+  std::string text = fmt::format("common span {}", format_duration(span->length()));
+  const DirectionResult &there = comparison.near_to_far, &back = comparison.far_to_near;
+  if (there.outside_sent + there.outside_received + back.outside_sent + back.outside_received == 0)
+    return text + "\n";
+  const std::string begins = later_text("began", span->near_begins_later()),
+                    ends = later_text("ended", span->near_ends_later());
+  if (!begins.empty()) text += ": " + begins;
+  if (!ends.empty()) text += (begins.empty() ? ": " : ", and ") + ends;
+  return text + "\n";
+}
+
+std::string steps_text(const Comparison& comparison) {
+  std::string text;
+  for (const ClockStep& step : comparison.steps)
+    text += fmt::format("a clock stepped: far's minus near's grew by {} at frame {} of far\n",
+                        signed_microseconds(static_cast<double>(step.by_ns)), step.far_number);
+  if (text.empty()) return text;
+  return text + (comparison.clocks.empty()
+                     ? "delays behind a step are those by the clocks before the first step\n"
+                     : "each time between two steps has an offset and a drift of its own\n");
 }
 
 /// The keys of a row of CSV.
@@ -191,8 +228,15 @@ std::string judgements_text(const CompareReport& report) {
   return "\n" + table.to_string(0);
 }
 
-std::string clocks_text(const std::optional<ClockFit>& clocks) {
-  if (!clocks) return {};
+std::string clocks_text(const std::vector<ClockFit>& fits) {
+  if (fits.empty()) return {};
+  const ClockFit* const clocks = &fits.front();
+  const auto refused = std::ranges::find_if(fits, &ClockFit::is_refused);
+  if (refused != fits.end())
+    return fmt::format(
+        "two clocks: a drift of {:+.0f} ppm is refused, as no clock drifts more than {:.0f} ppm: a "
+        "clock\nstepped where the frames do not show it, or was set; no delay is known then\n",
+        refused->refused_drift_ppm(), ClockFit::kMostDrift);
   if (!clocks->has_both())
     return "two clocks, and delays of one direction only: delays are the variation above the\n"
            "shortest; a delay that changes steadily counts as drift\n";
@@ -236,7 +280,8 @@ std::string rule_text(const IdentityRule& rule) {
 std::string comparison_text(const CompareReport& report) {
   const Comparison& comparison = report.comparison;
   std::string text = point_text("near", report.near) + point_text("far ", report.far);
-  text += rule_text(report.rule) + clocks_text(comparison.clocks);
+  text += span_text(comparison) + rule_text(report.rule) + clocks_text(comparison.clocks) +
+          steps_text(comparison);
   text += direction_text("near > far", comparison.near_to_far, report.there, report.asked);
   text += direction_text("far > near", comparison.far_to_near, report.back, report.asked);
   if (comparison.forgotten_flows > 0)

@@ -69,11 +69,17 @@ class Arrivals {
 /// The results of both directions, while frames are added to them.
 class Totals {
  public:
-  Totals(Records near, Records far, const std::optional<ClockFit>& clocks)
-      : near_(near), far_(far), clocks_(clocks) {}
+  Totals(Records near, Records far, const Comparison& found)
+      : near_(near), far_(far), clocks_(found.clocks), steps_(found.steps), span_(found.span) {}
 
   void add_unmatched(const Unmatched& frame) {
     DirectionResult& result = way(frame.goes_far);
+    if (span_ && !frame.copy &&
+        span_->is_outside((frame.at_far ? far_ : near_)[frame.order], frame.at_far,
+                          frame.goes_far)) {
+      ++(frame.at_receiver() ? result.outside_received : result.outside_sent);
+      return;
+    }
     if (!frame.at_receiver()) {
       ++result.sent;
       ++result.lost;
@@ -92,7 +98,8 @@ class Totals {
       if (m.goes_far != goes_far) continue;
       const CaptureRecord &near = near_[m.near], &far = far_[m.far];
       add_match(way(goes_far), goes_far ? near : far, goes_far ? far : near, m.changed);
-      arrivals.add(goes_far ? near : far, delay_of(near, far, goes_far), m.certain);
+      arrivals.add(goes_far ? near : far, delay_of(near, far, goes_far),
+                   m.certain && has_clock(far));
     }
   }
   Comparison take() && {
@@ -116,28 +123,64 @@ class Totals {
       result.changed_frames.push_back({sent.number, received.number, received.bad_icrc});
   }
   std::int64_t delay_of(const CaptureRecord& near, const CaptureRecord& far, bool goes_far) const {
-    if (clocks_) return clocks_->delay_ns(near, far, goes_far);
+    if (!clocks_.empty()) return clocks_[part_of(far)].delay_ns(near, far, goes_far);
     const std::int64_t delta = far_minus_near(near, far);
     return goes_far ? delta : -delta;
+  }
+  /// The number of clock steps before a frame.
+  std::size_t part_of(const CaptureRecord& far) const noexcept {
+    std::size_t part = 0;
+    while (part < steps_.size() && steps_[part].far_order <= far.order) ++part;
+    return part;
+  }
+  bool has_clock(const CaptureRecord& far) const noexcept {
+    return clocks_.empty() || !clocks_[part_of(far)].is_refused();
   }
   DirectionResult& way(bool goes_far) {
     return goes_far ? comparison_.near_to_far : comparison_.far_to_near;
   }
 
   Records near_, far_;
-  const std::optional<ClockFit>& clocks_;
+  std::vector<ClockFit> clocks_;
+  std::vector<ClockStep> steps_;
+  std::optional<CommonSpan> span_;
   Comparison comparison_;
 };
+
+/// A fit of the clocks for each time between two steps.
+std::vector<ClockFit> fits_of(Records near, Records far, const Matching& matching,
+                              const std::vector<ClockStep>& steps) {
+  std::vector<ClockFit> fits;
+  for (std::size_t part = 0; part <= steps.size(); ++part) {
+    const std::uint32_t from = part == 0 ? 0 : steps[part - 1].far_order;
+    const std::uint32_t to = part == steps.size() ? ~0U : steps[part].far_order;
+    Matching within;
+    for (const Match& m : matching.matches)
+      if (m.far >= from && m.far < to) within.matches.push_back(m);
+    fits.emplace_back(near, far, within);
+  }
+  return fits;
+}
 
 }  // namespace
 
 Comparison compare_points(const CapturePoint& near, const CapturePoint& far, const Names& names,
                           const CompareRules& rules) {
   Matching matching = match_frames(near.records, far.records, names.flows, rules.senders);
-  std::optional<ClockFit> clocks;
+  Comparison found;
+  if (rules.senders != Senders::near)
+    found.steps = find_clock_steps(near.records, far.records, matching);
+  std::vector<CaptureRecord> corrected;
+  Records at_far = far.records;
+  if (!found.steps.empty()) {
+    corrected = without_steps(far.records, found.steps);
+    at_far = corrected;
+    matching = match_frames(near.records, at_far, names.flows, rules.senders);
+  }
   if (rules.senders == Senders::both_unsynchronized)
-    clocks.emplace(near.records, far.records, matching);
-  Totals totals(near.records, far.records, clocks);
+    found.clocks = fits_of(near.records, at_far, matching, found.steps);
+  if (rules.judges_span) found.span.emplace(near.records, at_far, matching);
+  Totals totals(near.records, at_far, found);
   for (const Unmatched& frame : matching.unmatched) totals.add_unmatched(frame);
   const std::size_t order_flows = rules.across_flows ? 0 : names.flows.forgotten().size();
   std::ranges::sort(matching.matches, {}, &Match::far);
@@ -148,8 +191,10 @@ Comparison compare_points(const CapturePoint& near, const CapturePoint& far, con
   comparison.forgotten_flows = matching.forgotten_flows;
   comparison.matching = std::move(matching);
   comparison.near_to_far.variation_only = comparison.far_to_near.variation_only =
-      clocks && !clocks->has_both();
-  comparison.clocks = clocks;
+      !found.clocks.empty() && !found.clocks.front().has_both();
+  comparison.clocks = std::move(found.clocks);
+  comparison.steps = std::move(found.steps);
+  comparison.span = found.span;
   return comparison;
 }
 

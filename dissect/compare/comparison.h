@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "dissect/compare/clock_steps.h"
+#include "dissect/compare/common_span.h"
 #include "dissect/compare/two_clocks.h"
 
 namespace lw::dissect {
@@ -56,8 +58,9 @@ inline constexpr std::size_t kMostChanged = 1000;
 /// Result for the frames of one direction.
 struct DirectionResult {
   std::uint64_t sent = 0, received = 0;
-  std::uint64_t lost = 0;        // seen at the sender's point only
-  std::uint64_t invented = 0;    // seen at the receiver's point only
+  std::uint64_t lost = 0;                                // seen at the sender's point only
+  std::uint64_t outside_sent = 0, outside_received = 0;  // frames outside of the common span
+  std::uint64_t invented = 0;                            // seen at the receiver's point only
   std::uint64_t changed = 0;     // seen at both, with changes that no router makes
   std::uint64_t damaged = 0;     // frames of `changed` and `invented` with a bad ICRC
   std::uint64_t duplicated = 0;  // further copies of a frame that was sent once
@@ -72,7 +75,9 @@ struct DirectionResult {
   /// The first changed frames, in the order of arrival.
   std::vector<ChangedFrame> changed_frames;
 
-  [[nodiscard]] bool seen() const noexcept { return sent + received > 0; }
+  [[nodiscard]] bool seen() const noexcept {
+    return sent + received + outside_sent + outside_received > 0;
+  }
   [[nodiscard]] Proportion loss() const noexcept { return wilson95(lost, sent); }
 };
 
@@ -80,12 +85,18 @@ struct Comparison {
   DirectionResult near_to_far, far_to_near;
   std::uint64_t forgotten_flows = 0;
   Matching matching;
-  std::optional<ClockFit> clocks;  // with Senders::both_unsynchronized
+  /// With Senders::both_unsynchronized: a fit for each time between two steps.
+  std::vector<ClockFit> clocks;
+  std::vector<ClockStep> steps;    // of the clocks
+  std::optional<CommonSpan> span;  // with CompareRules::judges_span
 };
 
 struct CompareRules {
   /// With both_unsynchronized, Comparison::clocks corrects the delays.
   Senders senders = Senders::both;
+  /// Frames outside of the time that both captures cover are not lost and not invented. False: both
+  /// captures were taken by one process, which began and ended them together.
+  bool judges_span = false;
   bool across_flows = false;  // judges order over all frames of a direction, not per flow
 };
 

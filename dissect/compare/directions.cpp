@@ -60,10 +60,21 @@ void Directions::DelayFit::add(double seconds, double side, double difference) {
   y += difference;
   ty += seconds * difference;
   sy += side * difference;
+  if (n > 1 && side != last_side) {
+    const double twice = (difference - last_difference) * side;
+    ++neighbours;
+    positive += twice > 2 * kLeastDelayNs;
+    negative += twice < -2 * kLeastDelayNs;
+  }
+  last_side = side;
+  last_difference = difference;
 }
 
 int Directions::DelayFit::sign() const {
   if (std::abs(s) == n) return 0;
+  constexpr std::int64_t kEnough = 8;
+  if (neighbours >= kEnough && 5 * positive >= 4 * neighbours) return 1;
+  if (neighbours >= kEnough && 5 * negative >= 4 * neighbours) return -1;
   // Removes offset and drift from the sides and from the differences. The covariance of the rest
   // has the sign of the delay.
   const double spread = tt - t * t / n;

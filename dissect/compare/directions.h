@@ -77,8 +77,12 @@ class Directions {
   /// the lower address to the higher, and -1 for those back.
   struct DelayFit {
     double n = 0, t = 0, tt = 0, s = 0, st = 0, y = 0, ty = 0, sy = 0;
+    /// Differences of neighbours that go opposite ways: twice the delay, whatever the clocks do.
+    std::int64_t neighbours = 0, positive = 0, negative = 0;
+    double last_side = 0, last_difference = 0;
     void add(double seconds, double side, double difference);
-    /// The delay's sign; 0 without frames of both sides, and for a delay below 100 ns.
+    /// The delay's sign; 0 without frames of both sides, and for a delay below 100 ns. Where most
+    /// neighbours show another sign than the fit, a clock has stepped, and they decide.
     [[nodiscard]] int sign() const;
   };
   void add_to_fit(const CaptureRecord& near, const CaptureRecord& far);

@@ -75,7 +75,9 @@ ClockFit::ClockFit(Records near, Records far, const Matching& matching) {
   slope_ = (lines_[1]->slope - lines_[0]->slope) / 2;
   slope_uncertainty_ = std::abs(lines_[1]->slope + lines_[0]->slope) / 2;
   double up = lines_[1]->at_begin, down = lines_[0]->at_begin;
-  if (std::abs(slope_) <= slope_uncertainty_) {
+  if (std::abs(drift_ppm()) > kMostDrift && std::abs(slope_) > slope_uncertainty_)
+    refused_drift_ppm_ = drift_ppm();
+  if (std::abs(slope_) <= slope_uncertainty_ || is_refused()) {
     slope_ = 0;
     up = least(there);
     down = least(back);

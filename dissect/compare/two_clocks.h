@@ -24,6 +24,12 @@ class ClockFit {
   [[nodiscard]] bool has_both() const noexcept { return lines_[0] && lines_[1]; }
   /// The far clock minus the near clock in ns at the first frame. Requires has_both().
   [[nodiscard]] double offset_ns() const noexcept { return offset_; }
+  /// Whether the stamps do not fit two clocks: the drift that they show is more than kMostDrift.
+  /// Then no delay is known.
+  [[nodiscard]] bool is_refused() const noexcept { return refused_drift_ppm_ != 0; }
+  [[nodiscard]] double refused_drift_ppm() const noexcept { return refused_drift_ppm_; }
+  /// Quartz clocks drift by up to 100 ppm, bad ones by 500 (RFC 5905, 4: MAXFREQ is 500 ppm).
+  static constexpr double kMostDrift = 1000;  // ppm
   /// Drift of the far clock against the near clock, in parts per million; > 0 if it runs faster. 0
   /// if the two directions differ by more than the drift. Requires has_both().
   [[nodiscard]] double drift_ppm() const noexcept { return slope_ * kPpmOfSlope; }
@@ -59,6 +65,7 @@ class ClockFit {
   std::optional<Line> lines_[2];   // of far minus near: back (upper edge), there
   double offset_ = 0, slope_ = 0;  // of the far clock against the near one, beyond base_ns_
   double slope_uncertainty_ = 0, round_trip_ = 0;
+  double refused_drift_ppm_ = 0;
 };
 
 }  // namespace lw::dissect

@@ -223,8 +223,8 @@ Result<CapturePoints> CapturePoints::decide(FrameSource& source, const std::stri
     const auto known = first.try_emplace(tap, stamp).first;
     known->second = std::min(known->second, stamp);
     if (tap < kMostTaps)
-      frames.add(tap, *frame,
-                    view_form_of(captured.envelope, source.interfaces()[tap].link_type), stamp);
+      frames.add(tap, *frame, view_form_of(captured.envelope, source.interfaces()[tap].link_type),
+                 stamp);
   });
   std::vector<Tap> taps;
   for (std::uint32_t i = 0; i < source.interfaces().size(); ++i) {
@@ -242,9 +242,8 @@ Result<CapturePoints> CapturePoints::decide(FrameSource& source, const std::stri
   if (each) {
     for (const auto& [tap, stamp] : first) groups.push_back({{tap}, PointBy::option, true});
   } else {
-    const TapPairs facts = first.size() > 1
-                               ? frames.pair_facts(static_cast<std::uint32_t>(taps.size()))
-                               : TapPairs{};
+    const TapPairs facts =
+        first.size() > 1 ? frames.pair_facts(static_cast<std::uint32_t>(taps.size())) : TapPairs{};
     for (TapGroup& group : group_taps(taps, facts, named)) groups.push_back(std::move(group));
   }
   const auto begin_of = [&](const TapGroup& group) {
@@ -258,10 +257,12 @@ Result<CapturePoints> CapturePoints::decide(FrameSource& source, const std::stri
   points.by_tap_.resize(taps.size());
   for (const TapGroup& group : groups) points.add_point(group, taps, source);
   if (each) return points;
+  constexpr std::uint32_t kNotAsked = ~0U;  // made by a program of this suite: no mirror
   std::vector<std::uint32_t> point_of;
   for (std::uint32_t tap = 0; tap < std::min(taps.size(), kMostTaps); ++tap)
-    point_of.push_back(points.by_tap_[tap].value_or(0));
+    point_of.push_back(taps[tap].is_defined ? kNotAsked : points.by_tap_[tap].value_or(0));
   for (const auto& [point, repeated] : frames.repeated_views(point_of)) {
+    if (point == kNotAsked) continue;
     for (const RepeatedViews& views : repeated) points.views_.add(point, views);
     points.points_[point].repeated = repeated;
   }

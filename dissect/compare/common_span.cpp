@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dissect/compare/common_span.h"
+
+#include <algorithm>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/time.h"
+
+namespace lw::dissect {
+namespace {
+
+std::int64_t difference(std::int64_t a, std::int64_t b) noexcept {
+  return stamp_difference(instant_from_ns(a), instant_from_ns(b)).count();
+}
+
+/// a + b, limited to what a stamp can be.
+std::int64_t sum(std::int64_t a, std::int64_t b) noexcept {
+  std::int64_t result = 0;
+  if (!__builtin_add_overflow(a, b, &result)) return result;
+  return b > 0 ? std::numeric_limits<std::int64_t>::max()
+               : std::numeric_limits<std::int64_t>::min();
+}
+
+}  // namespace
+
+CommonSpan::Ends CommonSpan::ends_of(Records records) noexcept {
+  if (records.empty()) return {};
+  const auto [first, last] = std::ranges::minmax(records, {}, &CaptureRecord::stamp_ns);
+  return {first.stamp_ns, last.stamp_ns};
+}
+
+CommonSpan::CommonSpan(Records near, Records far, const Matching& matching)
+    : near_(ends_of(near)), far_(ends_of(far)) {
+  std::array<std::vector<std::pair<std::uint32_t, std::int64_t>>, 2> matches;  // near order
+  for (const Match& m : matching.matches)
+    matches[m.goes_far ? 1 : 0].emplace_back(m.near, far_minus_near(near[m.near], far[m.far]));
+  for (const std::size_t way : {0U, 1U}) {
+    std::ranges::sort(matches[way]);
+    const std::size_t count = std::min(matches[way].size(), kAtEnd);
+    for (const std::size_t end : {0U, 1U}) {
+      if (count == 0) continue;
+      const auto from =
+          end == 0 ? matches[way].begin() : matches[way].end() - static_cast<std::ptrdiff_t>(count);
+      const auto [least, most] = std::ranges::minmax(
+          std::span(from, count), {}, [](const auto& match) { return match.second; });
+      differences_[way][end] = {least.second, most.second};
+    }
+  }
+  known_ = !matches[0].empty() || !matches[1].empty();
+  // A direction without matches: its delay is unknown, and taken for at most that of the other.
+  for (const std::size_t way : {0U, 1U})
+    if (matches[way].empty())
+      for (const std::size_t end : {0U, 1U}) {
+        const Range& other = differences_[1 - way][end];
+        const std::int64_t negated = difference(0, other.most);
+        differences_[way][end] = {std::min(other.least, negated), std::max(other.most, negated)};
+      }
+  const auto offset = [&](std::size_t end) {
+    if (matches[0].empty()) return differences_[1][end].least;
+    if (matches[1].empty()) return differences_[0][end].most;
+    return differences_[1][end].least / 2 + differences_[0][end].most / 2;
+  };
+  begins_later_ = Duration{sum(difference(near_.first, far_.first), offset(0))};
+  ends_later_ = Duration{sum(difference(near_.last, far_.last), offset(1))};
+}
+
+bool CommonSpan::is_outside(const CaptureRecord& frame, bool at_far, bool goes_far) const noexcept {
+  if (!known_) return false;
+  const auto& [begin, end] = differences_[goes_far ? 1 : 0];
+  if (at_far) {
+    return difference(frame.stamp_ns, begin.most) < near_.first ||
+           difference(frame.stamp_ns, end.least) > near_.last;
+  }
+  return sum(frame.stamp_ns, begin.least) < far_.first || sum(frame.stamp_ns, end.most) > far_.last;
+}
+
+Duration CommonSpan::length() const noexcept {
+  const Duration whole{difference(near_.last, near_.first)};
+  const Duration cut = std::max(-begins_later_, Duration{}) + std::max(ends_later_, Duration{});
+  return std::max(whole - cut, Duration{});
+}
+
+}  // namespace lw::dissect
