@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "dissect/sessions/result_rows.h"
 
@@ -21,12 +22,15 @@ struct Signs {
   std::uint64_t packets = 0, marked = 0, notifications = 0, lost = 0, unseen = 0, resent = 0;
   std::uint64_t refused = 0, late = 0, missing_acks = 0, pauses = 0;
   std::uint64_t unexplained = 0;  // recoveries
+  std::uint64_t unmarkable = 0;   // CNPs to senders of packets that no queue may mark
+  std::uint64_t full_links = 0;   // connections that fill a link
   std::uint64_t undecided = 0;    // packets that may have been lost, and NAKs
 
   static constexpr std::uint64_t Signs::* kAll[] = {
-      &Signs::packets,      &Signs::marked, &Signs::notifications, &Signs::lost,
-      &Signs::unseen,       &Signs::resent, &Signs::refused,       &Signs::late,
-      &Signs::missing_acks, &Signs::pauses, &Signs::unexplained,   &Signs::undecided};
+      &Signs::packets,      &Signs::marked,    &Signs::notifications, &Signs::lost,
+      &Signs::unseen,       &Signs::resent,    &Signs::refused,       &Signs::late,
+      &Signs::missing_acks, &Signs::pauses,    &Signs::unexplained,   &Signs::undecided,
+      &Signs::unmarkable,   &Signs::full_links};
 };
 
 bool is_loss(const Group& group) {
@@ -56,6 +60,7 @@ void add_signs(Signs& signs, const Group& group) {
   if (group.kind == AnomalyKind::rnr_nak) signs.refused += group.events;
   if (group.kind == AnomalyKind::out_of_order) signs.late += group.packets;
   if (group.kind == AnomalyKind::pause) signs.pauses += group.packets;
+  if (group.cause == Cause::full_link) signs.full_links += group.events;
 }
 
 /// Counts each sign at the capture point that shows most of it: other points show the same events.
@@ -66,7 +71,9 @@ Signs signs_of(const Evidence& evidence, const std::vector<Group>& groups) {
     for (const auto& direction : session.directions) {
       signs.packets += direction.packets;
       signs.marked += direction.congested;
-      signs.notifications += direction.cnps;
+      const auto& other = session.directions[&direction == &session.directions[0] ? 1 : 0];
+      const bool unmarkable = other.packets > 0 && other.markable == 0;
+      (unmarkable ? signs.unmarkable : signs.notifications) += direction.cnps;
       if (direction.stream) signs.resent += direction.stream->counts().resent;
     }
   }
@@ -120,16 +127,68 @@ std::string unmarked_loss_reason(const Evidence& evidence, const Signs& signs) {
       what, evidence.totals.ecn_capable);
 }
 
-std::string paused_reason(const Signs& signs) {
-  return fmt::format("{} of priority flow control came from a port whose buffer was full; {}.",
-                     counted(signs.pauses, "frame"),
-                     signs.lost == 0 ? "nothing was lost" : were_lost(signs));
+/// The priorities that were paused: "priority 3", "priorities 3, 4".
+std::string paused_priorities(const Evidence& evidence) {
+  std::vector<std::size_t> paused;
+  const auto& pauses = evidence.analyst.pauses();
+  for (std::size_t i = 0; i < pauses.size(); ++i)
+    if (pauses[i] > 0) paused.push_back(i);
+  return fmt::format("{} {}", paused.size() == 1 ? "priority" : "priorities",
+                     fmt::join(paused, ", "));
+}
+
+/// Whether pauses stopped packets of the connections. A pause of the whole link did, and one of a
+/// priority that packets have, in their tag or in the upper three bits of their DSCP, as most
+/// switches map it. If none matches, tagged packets were not paused; of untagged ones nothing shows
+/// which priority they have.
+Answer pauses_concern(const Evidence& evidence) {
+  const CaptureTotals& totals = evidence.totals;
+  if (evidence.analyst.link_pauses() > 0) return Answer::yes;
+  bool untagged = false;
+  for (std::size_t i = 0; i < wire::kPriorities; ++i) {
+    untagged = untagged || totals.untagged[i] > 0;
+    if (evidence.analyst.pauses()[i] > 0 && totals.tagged[i] + totals.untagged[i] > 0)
+      return Answer::yes;
+  }
+  return untagged ? Answer::cannot_tell : Answer::no;
+}
+
+std::string paused_reason(const Evidence& evidence, const Signs& signs, Answer concerns) {
+  const std::string lost = signs.lost == 0 ? "nothing was lost" : were_lost(signs);
+  const std::string frames = counted(signs.pauses, "pause frame");
+  if (concerns == Answer::no)
+    return fmt::format("{} stopped {}, which no packet has in its tag; {}.", frames,
+                       paused_priorities(evidence), lost);
+  if (concerns == Answer::cannot_tell)
+    return fmt::format(
+        "{} stopped {}, and packets have no tag: which priority they have is set in the switches; "
+        "{}.",
+        frames, paused_priorities(evidence), lost);
+  if (evidence.analyst.link_pauses() > 0)
+    return fmt::format("{} of the whole link (802.3x) came from a port whose buffer was full; {}.",
+                       counted(evidence.analyst.link_pauses(), "pause frame"), lost);
+  return fmt::format("{} of {} came from a port whose buffer was full; {}.", frames,
+                     paused_priorities(evidence), lost);
+}
+
+std::string full_link_reason(const Signs& signs) {
+  return fmt::format(
+      "{} a link, or its receiver takes no more: the round trip grew and the rate did not, so "
+      "packets wait in a queue; {}.",
+      signs.full_links == 1 ? "1 connection fills"
+                            : fmt::format("{} connections fill", signs.full_links),
+      signs.lost == 0 ? "nothing was lost" : were_lost(signs));
 }
 
 std::string calm_reason(const Signs& signs) {
   if (signs.refused > 0)
     return "nothing was lost in the network: the receiver lacked buffers, which slows the sender, "
            "and is not congestion of the path.";
+  if (signs.unmarkable > 0)
+    return fmt::format(
+        "{} came, but no queue can have marked the packets that they answer, as all are Not-ECT: "
+        "they say nothing about the path; nothing was lost.",
+        counted(signs.unmarkable, "CNP"));
   if (signs.late > 0) return "packets were late, and none was lost or marked.";
   return "nothing was lost, no packet is marked, and no CNP came.";
 }
@@ -138,19 +197,23 @@ std::string calm_reason(const Signs& signs) {
 
 CongestionVerdict congestion_of(const Evidence& evidence, const std::vector<Group>& groups) {
   const Signs signs = signs_of(evidence, groups);
+  const Answer concerns = signs.pauses > 0 ? pauses_concern(evidence) : Answer::no;
   CongestionVerdict verdict{.answer = Answer::no,
                             .reason = {},
                             .marked = signs.marked,
-                            .notifications = signs.notifications,
+                            .notifications = signs.notifications + signs.unmarkable,
                             .lost = signs.lost,
                             .resent = signs.resent,
                             .pauses = signs.pauses};
   if (signs.marked + signs.notifications > 0) {
     verdict.answer = Answer::yes;
     verdict.reason = marked_reason(signs);
-  } else if (signs.pauses > 0) {
+  } else if (signs.pauses > 0 && concerns == Answer::yes) {
     verdict.answer = Answer::yes;
-    verdict.reason = paused_reason(signs);
+    verdict.reason = paused_reason(evidence, signs, concerns);
+  } else if (signs.full_links > 0) {
+    verdict.answer = Answer::yes;
+    verdict.reason = full_link_reason(signs);
   } else if (signs.lost + signs.missing_acks > 0) {
     verdict.answer = Answer::cannot_tell;
     verdict.reason = unmarked_loss_reason(evidence, signs);
@@ -164,6 +227,9 @@ CongestionVerdict congestion_of(const Evidence& evidence, const std::vector<Grou
     verdict.reason =
         "packets may have been lost, and the capture does not show it; no packet is marked, and no "
         "CNP came.";
+  } else if (signs.pauses > 0) {
+    verdict.answer = concerns;
+    verdict.reason = paused_reason(evidence, signs, concerns);
   } else if (evidence.totals.followed() == Followed::nothing) {
     verdict.answer = Answer::cannot_tell;
     verdict.reason = "no packet was followed.";

@@ -295,8 +295,8 @@ std::string short_text(const Group& group) {
     case AnomalyKind::stall:
       return stall_text(group);
     case AnomalyKind::pause:
-      return fmt::format("{} of priority flow control stopped senders ({}): a port was full.",
-                         counted(group.packets, "frame"), details_of(group));
+      return fmt::format("{} stopped senders ({}): a port was full.",
+                         counted(group.packets, "pause frame"), details_of(group));
     case AnomalyKind::no_icrcs:
       return fmt::format(
           "No packet of {} has a right ICRC: it was captured where the NIC has yet "
@@ -424,9 +424,10 @@ std::string rate_bound_text(const StreamCounts& counts, std::uint64_t most, doub
   if (size <= 0 || rtt <= 0) return {};
   const double bound = static_cast<double>(most) * size * 8e9 / static_cast<double>(rtt);
   return fmt::format(
-      " {} x {} in a round trip of {} (median) are {}: the link may be faster, the connection is "
-      "not.",
-      most, format_bytes(size), format_duration(Duration{rtt}), format_bit_rate(bound));
+      " {} x {} in a round trip of {} (median) are {} (goodput {}): the link may be faster, the "
+      "connection is not.",
+      most, format_bytes(size), format_duration(Duration{rtt}), format_bit_rate(bound),
+      format_bit_rate(counts.goodput()));
 }
 
 double average_of(std::uint64_t bytes, std::uint64_t count) noexcept {
@@ -448,7 +449,23 @@ std::string read_limit_text(const Evidence& evidence, const Anomaly& anomaly,
       bound.empty() ? "" : " Larger READs, more connections, or a higher limit help.");
 }
 
+std::string full_link_text(const Anomaly& anomaly, const StreamCounts& counts) {
+  const auto queue = counts.standing_queue();
+  if (!queue) return {};
+  return fmt::format(
+      "Session {} fills a link of its path, or its receiver takes no more: {} of goodput. Its "
+      "round trip is {} (median) in place of {} (shortest), at the same rate: of {} outstanding, "
+      "{} wait in a queue, for {}. A deeper send queue makes that queue longer, not the rate "
+      "higher.",
+      anomaly.session, format_bit_rate(queue->rate),
+      format_duration(Duration{counts.rtt.quantile(0.5)}),
+      format_duration(Duration{counts.rtt.minimum()}),
+      format_bytes(static_cast<double>(queue->outstanding)),
+      format_bytes(static_cast<double>(queue->bytes)), format_duration(queue->time));
+}
+
 std::string window_text(const Anomaly& anomaly, const StreamCounts& counts) {
+  if (anomaly.cause == Cause::full_link) return full_link_text(anomaly, counts);
   const std::uint64_t again = counts.resent + counts.duplicates;
   const std::uint64_t once = counts.packets > again ? counts.packets - again : 0;
   const std::string bound =

@@ -28,13 +28,18 @@ void count_roce(CaptureTotals& totals, const CapturedFrame& captured) {
   ++totals.roce;
   totals.cut += captured.envelope.wire_length > captured.envelope.bytes.size();
   totals.ecn_capable += captured.envelope.ecn() != 0;
+  if (captured.envelope.vlan_count > 0)
+    ++totals.tagged[captured.envelope.vlans[0]->priority()];
+  else
+    ++totals.untagged[captured.envelope.dscp() >> 3];
 }
 
-/// A frame of priority flow control.
+/// A frame that pauses some priorities, or the whole link.
 struct Pause {
   std::uint64_t number;
   Instant stamp;
-  wire::PfcFields fields;
+  wire::PfcFields fields = {};
+  std::optional<std::uint16_t> of_link = {};  // quanta
 };
 /// The data that the analysis takes from some frames. The order between packets and pauses does not
 /// matter to it.
@@ -45,14 +50,20 @@ struct Batch {
 
 void take(const Batch& batch, analysis::Analyst& analyst) {
   for (const analysis::KeyedPacket& packet : batch.packets) analyst.add(packet);
-  for (const Pause& pause : batch.pauses)
-    analyst.add_pause(pause.number, pause.stamp, pause.fields);
+  for (const Pause& pause : batch.pauses) {
+    if (pause.of_link)
+      analyst.add_link_pause(pause.number, pause.stamp, *pause.of_link);
+    else
+      analyst.add_pause(pause.number, pause.stamp, pause.fields);
+  }
 }
 
 void take_pause(const CapturedFrame& frame, Batch& batch) {
   if (frame.envelope.ethernet == nullptr) return;
   const auto fields = wire::pfc_of(frame.record.bytes);
   if (fields) batch.pauses.push_back({frame.number, frame.record.stamp, *fields});
+  const auto of_link = wire::link_pause_of(frame.record.bytes);
+  if (of_link) batch.pauses.push_back({frame.number, frame.record.stamp, {}, *of_link});
 }
 
 /// Reads the frames of a capture for the analysis.

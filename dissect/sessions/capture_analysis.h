@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <optional>
@@ -45,8 +46,11 @@ struct CaptureTotals {
   std::map<std::string, std::uint64_t> tunnels = {};   // by tunnel that cannot be opened
   std::map<std::uint8_t, std::uint64_t> opcodes = {};  // RoCE frames by unknown opcode
   std::uint64_t further_views = 0;  // RoCE frames that were captured before: not analysed
-  std::uint64_t ecn_capable = 0;    // RoCE frames that a queue may mark or has marked
-  Instant first, last;              // stamps of RoCE frames: the earliest, the latest
+  /// RoCE frames by the priority of their tag, and of untagged frames by the upper three bits of
+  /// their DSCP, which many switches take for their priority.
+  std::array<std::uint64_t, wire::kPriorities> tagged = {}, untagged = {};
+  std::uint64_t ecn_capable = 0;  // RoCE frames that a queue may mark or has marked
+  Instant first, last;            // stamps of RoCE frames: the earliest, the latest
 
   [[nodiscard]] Followed followed() const;
 };

@@ -108,7 +108,16 @@ void Analyst::add_pause(std::uint64_t number, Instant stamp, const wire::PfcFiel
     ++pauses_[priority];
     stops = true;
   }
-  if (!stops) return;
+  if (stops) note_pause(number, stamp);
+}
+
+void Analyst::add_link_pause(std::uint64_t number, Instant stamp, std::uint16_t quanta) {
+  if (quanta == 0) return;
+  ++link_pauses_;
+  note_pause(number, stamp);
+}
+
+void Analyst::note_pause(std::uint64_t number, Instant stamp) {
   if (!first_pause_)
     first_pause_ =
         Anomaly{.kind = AnomalyKind::pause, .frame = number, .stamp = stamp, .packets = 0};
@@ -119,6 +128,8 @@ void Analyst::add_pause(std::uint64_t number, Instant stamp, const wire::PfcFiel
 
 void Analyst::report_pauses() {
   if (!first_pause_) return;
+  if (link_pauses_ > 0)
+    first_pause_->detail = fmt::format("{} of the whole link (802.3x)", link_pauses_);
   for (std::size_t priority = 0; priority < wire::kPriorities; ++priority) {
     if (pauses_[priority] == 0) continue;
     first_pause_->detail +=
@@ -214,6 +225,7 @@ void Analyst::count(Session& session, Session::Direction& direction, std::uint8_
   if (packet.ecn == kCongested && direction.congested++ == 0)
     direction.first_congested = packet.number;
   const bool notifies = packet.info != nullptr && packet.info->role == wire::Role::notification;
+  direction.markable += packet.ecn != 0 && !notifies;
   if (notifies) {
     if (direction.cnps++ == 0)
       direction.first_cnp = packet.number;
@@ -290,6 +302,7 @@ void Analyst::judge_plateau(const Session& session, std::uint8_t direction) {
                 .last_frame = session.first_frame,
                 .stamp = session.first};
   if (counts.held_by_reads()) {
+    if (!counts.reads_bound_the_rate()) return;
     found.packets = counts.reads_at_most;
     found.detail = fmt::format(
         "never more than {} READs and atomics outstanding: the connection's limit, or the depth of "
@@ -298,6 +311,17 @@ void Analyst::judge_plateau(const Session& session, std::uint8_t direction) {
     log_.add(found);
   } else if (counts.held_by_window()) {
     found.packets = counts.held;
+    if (const auto queue = counts.standing_queue()) {
+      found.cause = Cause::full_link;
+      found.detail = fmt::format(
+          "{} of SENDs and WRITEs outstanding; the round trip grew from {} to {} (median) at the "
+          "same rate, {}",
+          format_bytes(static_cast<double>(queue->outstanding)),
+          format_duration(Duration{counts.rtt.minimum()}),
+          format_duration(Duration{counts.rtt.quantile(0.5)}), format_bit_rate(queue->rate));
+      log_.add(found);
+      return;
+    }
     found.detail = fmt::format(
         "never more than {} packets of SENDs and WRITEs outstanding, and {:.0f} % of the time "
         "waited for their ACKs: the depth of the sender's queue, or its window",

@@ -24,6 +24,7 @@ struct Session {
     std::unique_ptr<RequestStream> stream;  // its requests, and the responses to them
     std::uint64_t packets = 0;              // of the flow, whatever they are
     std::uint64_t congested = 0;            // with the ECN mark CE
+    std::uint64_t markable = 0;             // that queues may mark, or have marked, without CNPs
     std::uint64_t cnps = 0;                 // sent along this direction
     std::uint64_t bad_icrcs = 0;
     std::optional<std::uint16_t> p_key;
@@ -71,6 +72,13 @@ class Analyst {
   void add(const KeyedPacket& keyed);
   /// A frame of priority flow control, in the same order.
   void add_pause(std::uint64_t number, Instant stamp, const wire::PfcFields& fields);
+  /// A frame that pauses the whole link (IEEE 802.3x) for `quanta`; 0 ends the pause.
+  void add_link_pause(std::uint64_t number, Instant stamp, std::uint16_t quanta);
+  /// Frames that asked for silence of each priority, and of the whole link.
+  [[nodiscard]] const std::array<std::uint64_t, wire::kPriorities>& pauses() const noexcept {
+    return pauses_;
+  }
+  [[nodiscard]] std::uint64_t link_pauses() const noexcept { return link_pauses_; }
   /// Follows the oldest packet that waits, with a shorter look-ahead. Returns false if none waits.
   bool follow_oldest();
   /// The capture has ended: judges all that waits.
@@ -89,6 +97,7 @@ class Analyst {
   Session* session_of(const Packet& packet);
   Session* begin_session(const Packet& packet);
   void share_memory();
+  void note_pause(std::uint64_t number, Instant stamp);
   void report_pauses();
   void report_findings();
   RequestStream& stream_of(Session& session, std::uint8_t direction);
@@ -113,6 +122,7 @@ class Analyst {
   std::uint64_t unfollowed_ = 0;
   /// Frames that asked for silence of each priority, and the first of all.
   std::array<std::uint64_t, wire::kPriorities> pauses_{};
+  std::uint64_t link_pauses_ = 0;
   std::optional<Anomaly> first_pause_;
 };
 

@@ -37,7 +37,8 @@ constexpr std::array kKinds = {
             "congestion was marked, and no CNP came back"},
     KindRow{AnomalyKind::cnp_without_ce, "cnp_without_ce",
             "CNPs came, and no captured packet is marked"},
-    KindRow{AnomalyKind::pause, "pause", "frames of priority flow control: a port was full"},
+    KindRow{AnomalyKind::pause, "pause",
+            "pause frames, of a link or of a priority: a port was full"},
     KindRow{AnomalyKind::window_plateau, "window_plateau",
             "a limit of outstanding requests, reached again and again"},
 };
@@ -73,6 +74,7 @@ constexpr CauseRow kCauses[] = {
     {Cause::ack_lost, "ack_lost", "its ACK did not arrive"},
     {Cause::reordered, "late_not_lost", "late, not lost"},
     {Cause::timer_too_short, "timer_short", "the timer is shorter than the round trip"},
+    {Cause::full_link, "full_link", "a link is full: the round trip grows, the rate does not"},
     {Cause::peer_stopped, "peer_stopped", "the other end answers no more"},
     {Cause::request_copied, "request_copied", "the path copied the request"},
     {Cause::request_resent, "request_resent", "the request was sent again"},

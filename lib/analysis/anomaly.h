@@ -37,7 +37,7 @@ enum class AnomalyKind : std::uint8_t {
   p_key,               // another partition key than the flow's first packet
   ce_without_cnp,      // CE marks, but no CNP to the sender
   cnp_without_ce,      // CNPs, but no CE mark in the capture
-  pause,               // priority flow control frames: a port was full
+  pause,               // pause frames, of a link or of a priority: a port was full
   window_plateau,      // a limit of outstanding requests that was reached repeatedly
 };
 
@@ -57,6 +57,7 @@ enum class Cause : std::uint8_t {
   response_lost,        // a READ's response has a gap, so the rest is asked for again
   ack_lost,             // the packets were acknowledged before: the ACK did not arrive
   reordered,            // the packet was late, not lost: a spurious retransmission
+  full_link,            // a link of the path carries no more: a queue stands before it
   timer_too_short,      // the sender's timer is shorter than the round trip
   peer_stopped,         // the other end answers no more
   request_copied,       // of a response: the path copied its request

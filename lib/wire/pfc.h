@@ -11,7 +11,7 @@
 namespace lw::wire {
 
 inline constexpr std::uint16_t kEtherTypeMacControl = 0x8808;
-inline constexpr std::uint16_t kOpcodePfc = 0x0101;
+inline constexpr std::uint16_t kOpcodePause = 0x0001, kOpcodePfc = 0x0101;
 /// Destination address: received by the other end of the link, never forwarded. (IEEE 802.1Q, table
 /// 8-1)
 inline constexpr MacAddress kPauseAddress{std::byte{0x01}, std::byte{0x80}, std::byte{0xc2},
@@ -59,6 +59,20 @@ static_assert(sizeof(Pfc) == 20 && alignof(Pfc) == 1);
       ethernet->destination != kPauseAddress || pfc->opcode.get() != kOpcodePfc)
     return std::nullopt;
   return pfc->fields();
+}
+
+/// The pause time in quanta of a frame that pauses the whole link (IEEE 802.3, annex 31B; 0 ends
+/// the pause); nothing for other frames.
+[[nodiscard]] inline std::optional<std::uint16_t> link_pause_of(Bytes frame) noexcept {
+  struct Pause {
+    Be16 opcode, quanta;
+  };
+  const auto* ethernet = view<Ethernet>(frame);
+  const auto* pause = view_at<Pause>(frame, sizeof(Ethernet));
+  if (!pause || ethernet->type.get() != kEtherTypeMacControl ||
+      ethernet->destination != kPauseAddress || pause->opcode.get() != kOpcodePause)
+    return std::nullopt;
+  return pause->quanta.get();
 }
 
 /// The whole frame, padded, without its FCS.

@@ -12,6 +12,7 @@ import tempfile
 import unittest
 import zlib
 
+from conversation import Conversation
 from longwire_test import SHARED, SOURCE, program
 from pcap_file import MAGIC_NS, read_pcap, write_pcap
 from pcapng_file import read_pcapng, write_pcapng
@@ -334,20 +335,89 @@ class Congestion(InFolder):
         self.assertEqual((verdict['answer'], verdict['marked']), ('yes', 0))
         self.assertIn('behind the capture point', verdict['reason'])
 
-    def test_pause_frames(self):
+    def paused(self, change=lambda frame: frame, quanta=(100, 100, 0)):
         """Priority flow control (802.1Qbb): priority 3 stops for 100 quanta; 0 quanta go on."""
-        def pause(quanta):
+        def pause(time):
             return (bytes.fromhex('0180c2000001 020000000001 8808 0101 0008') + bytes(6)
-                    + quanta.to_bytes(2, 'big') + bytes(8 + 26))
-        frames = read_pcap(RXE / 'ud_send.pcap')
+                    + time.to_bytes(2, 'big') + bytes(8 + 26))
+        frames = [(stamp, change(frame)) for stamp, frame in read_pcap(RXE / 'ud_send.pcap')]
         at = frames[3][0]
-        frames[3:3] = [(at, pause(100)), (at, pause(100)), (at, pause(0))]
-        found = explained(self.pcap(frames))
+        frames[3:3] = [(at, pause(time)) for time in quanta]
+        return explained(self.pcap(frames))
+
+    def test_pause_frames(self):
+        found = self.paused(lambda frame: frame[:12] + bytes.fromhex('81006001') + frame[12:])
         verdict = found['congestion']
         self.assertEqual((verdict['answer'], verdict['pause_frames']), ('yes', 2))
-        self.assertIn('2 frames of priority flow control', verdict['reason'])
+        self.assertIn('2 pause frames of priority 3', verdict['reason'])
         said, = said_about(found, 'pause')
         self.assertIn('2 of priority 3', said['text'])
+
+    def test_a_pause_of_another_priority(self):
+        """Packets of priority 0, in a tag and without one."""
+        tagged = self.paused(lambda frame: frame[:12] + bytes.fromhex('81000001') + frame[12:])
+        self.assertEqual(tagged['congestion']['answer'], 'no')
+        self.assertIn('stopped priority 3, which no packet has', tagged['congestion']['reason'])
+        untagged = self.paused()
+        self.assertEqual(untagged['congestion']['answer'], 'cannot tell')
+        self.assertIn('set in the switches', untagged['congestion']['reason'])
+
+    def test_a_pause_of_the_whole_link(self):
+        case = SOURCE / 'pcaps' / 'cases' / 'pause_802_3x.pcap.gz'
+        found = explained(case)
+        self.assertEqual((found['congestion']['answer'], found['congestion']['pause_frames']),
+                         ('yes', 10))
+        said, = said_about(found, 'pause')
+        self.assertIn('10 of the whole link', said['text'])
+        frames = read_pcap(RXE / 'ud_send.pcap')
+        frames[3:3] = [(frames[3][0], bytes.fromhex('0180c2000001 020000000001 8808 0001 0000')
+                        + bytes(42))]  # 0 quanta: go on
+        self.assertEqual(explained(self.pcap(frames))['congestion']['answer'], 'no')
+
+    def test_notifications_of_packets_that_no_queue_marks(self):
+        found = explained(SOURCE / 'pcaps' / 'cases' / 'cnp_not_ect.pcap.gz')
+        self.assertEqual((found['congestion']['answer'], found['congestion']['cnps']), ('no', 3))
+        self.assertIn('Not-ECT', found['congestion']['reason'])
+
+    def test_a_full_link(self):
+        """The same rate with four times the depth: the round trip grows, a queue stands."""
+        found = explained(SOURCE / 'pcaps' / 'cases' / 'full_link.pcap.gz')
+        self.assertEqual(found['congestion']['answer'], 'yes')
+        said, = said_about(found, 'window_plateau')
+        self.assertIn('fills a link', said['text'])
+        self.assertIn('8.18 Gb/s of goodput', said['text'])
+
+    def windowed(self, window, delay, rate):
+        """WRITEs of 1 KiB through a link of `rate` us a packet, a window of them at once; round trip
+        of 2 `delay` us."""
+        talk, due, free, events = Conversation(), [0.0] * window, 0.0, []
+        for psn in range(300):
+            sent = due.pop(0)
+            free = max(free, sent + delay) + rate
+            events += [(sent, talk.request, psn), (free + delay, talk.answer, psn)]
+            due.append(free + delay + .1)
+        for at, add, psn in sorted(events, key=lambda event: event[0]):
+            talk.at = at
+            add(psn, 0, **({'length': 1024} if add == talk.request else {}))
+        return explained(talk.save(self.folder / 'windowed.pcap'))
+
+    def test_a_window_that_bounds_the_rate_fills_no_link(self):
+        found = self.windowed(8, 20, 1)
+        self.assertEqual(found['congestion']['answer'], 'no')
+        said, = said_about(found, 'window_plateau')
+        self.assertIn('is held by a limit', said['text'])
+
+    def test_a_window_that_fills_a_link(self):
+        for window in (64, 128):
+            with self.subTest(window):
+                found = self.windowed(window, 5, 1)
+                self.assertEqual(found['congestion']['answer'], 'yes')
+                said, = said_about(found, 'window_plateau')
+                self.assertIn('A deeper send queue makes that queue longer', said['text'])
+
+    def test_an_application_that_asks_for_little(self):
+        found = explained(SOURCE / 'pcaps' / 'cases' / 'read_batch.pcap.gz')
+        self.assertEqual(said_about(found, 'window_plateau'), [])
 
     def test_losses_of_packets_that_queues_may_mark(self):
         verdict = explained(self.simulated('--delay', '100us', '--op', 'write', '-n', 100,

@@ -54,6 +54,42 @@ struct StreamCounts {
   [[nodiscard]] bool held_by_window() const noexcept {
     return reads == 0 && held >= kOften && held_share() >= 0.25 && held_after * 8 <= held_before;
   }
+  /// Rate of the payload, in b/s; 0 for one instant.
+  [[nodiscard]] double goodput() const noexcept {
+    const auto all = static_cast<double>((last - first).count());
+    return all > 0 ? static_cast<double>(payload) * 8e9 / all : 0;
+  }
+  /// True if so many READs in a round trip are at most twice what was carried: otherwise the
+  /// application asked for no more.
+  [[nodiscard]] bool reads_bound_the_rate() const noexcept {
+    const std::int64_t round_trip = rtt.count() == 0 ? 0 : rtt.quantile(0.5);
+    if (round_trip <= 0 || reads == 0) return true;
+    const double size = static_cast<double>(payload) / static_cast<double>(reads);
+    return most_reads * size * 8e9 / static_cast<double>(round_trip) <= 2 * goodput();
+  }
+  /// A queue in front of a full link.
+  struct StandingQueue {
+    double rate = 0;                // of the link, in b/s of payload
+    std::uint64_t outstanding = 0;  // bytes at the sender's limit
+    std::uint64_t bytes = 0;        // that wait: what the shortest round trip does not hold
+    Duration time{};                // that a packet waits
+  };
+  /// The queue that the sender's limit of outstanding packets fills: with two thirds of it or less,
+  /// the same rate would be carried in the shortest round trip, and the median one is at least 1.5
+  /// times as long. A limit that bounds the rate has no such queue: its round trips stay as they
+  /// are. Nothing: no queue stands. Requires held_by_window().
+  [[nodiscard]] std::optional<StandingQueue> standing_queue() const noexcept {
+    if (rtt.count() < kOften || packets == 0) return std::nullopt;
+    const std::int64_t least = rtt.minimum(), usual = rtt.quantile(0.5);
+    const double size = static_cast<double>(payload) / static_cast<double>(packets);
+    const double window = most_outstanding * size;
+    const double in_flight = goodput() / 8e9 * static_cast<double>(least);  // bytes
+    if (2 * usual < 3 * least || 2 * window < 3 * in_flight) return std::nullopt;
+    return StandingQueue{.rate = goodput(),
+                         .outstanding = static_cast<std::uint64_t>(window),
+                         .bytes = static_cast<std::uint64_t>(window - in_flight),
+                         .time = Duration{usual - least}};
+  }
   /// Share of the time in which the sender was silent at that limit, 0 to 1.
   [[nodiscard]] double held_share() const noexcept {
     const auto all = static_cast<double>((last - first).count());
