@@ -15,18 +15,6 @@ Duration one_way(const PathOptions& options) {
   return emulator::one_way_delay(fibre, emulator::Direction::west_to_east);
 }
 
-/// A jitter is added to a delay, so it begins at the shortest one.
-std::string delay_lines(const PathOptions& options) {
-  if (!options.jitter && options.km) return "delay = \"path\"\n";
-  if (!options.jitter)
-    return options.delay ? fmt::format("delay = \"{}ns\"\n", options.delay->count()) : "";
-  const Duration jitter = *options.jitter, middle = one_way(options);
-  return fmt::format(
-      "delay = \"{}ns\"  # {} less the jitter\n"
-      "jitter = \"{}ns\"\n",
-      (middle - jitter).count(), format_duration(middle), 2 * jitter.count());
-}
-
 Result<void> check(const PathOptions& options) {
   if (options.km && options.delay)
     return fail("expected --distance or --delay, found both: a distance is a delay");
@@ -63,7 +51,7 @@ std::string words_of(const PathOptions& options) {
 Result<std::string> profile_of(const PathOptions& options) {
   if (auto checked = check(options); !checked) return std::unexpected(checked.error());
   std::string text = fmt::format("# A path, made from: {}\n", words_of(options));
-  if (options.km && !options.jitter)
+  if (options.km)
     text += fmt::format(
         "\n# Fibre alone: transponders, ROADMs and amplifiers are added as [[path.equipment]].\n"
         "[path]\nname = \"{0} km of fibre\"\n\n[[path.span]]\nlength = \"{0}km\"\n",
@@ -76,7 +64,9 @@ Result<std::string> profile_of(const PathOptions& options) {
                         *options.buffer);
   else if (options.rate_bps)
     text += fmt::format("queue = \"{}b/s\"\n", *options.rate_bps);
-  text += delay_lines(options);
+  if (options.km) text += "delay = \"path\"\n";
+  if (options.delay) text += fmt::format("delay = \"{}ns\"\n", options.delay->count());
+  if (options.jitter) text += fmt::format("jitter = \"{}ns\"\n", options.jitter->count());
   // What leaves the queues comes at their rate, so less is in flight.
   if (options.rate_bps) text += fmt::format("\n[capacity]\nrate = \"{}b/s\"\n", *options.rate_bps);
   return text;
