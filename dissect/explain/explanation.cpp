@@ -513,6 +513,15 @@ void add_capture_statements(const Evidence& evidence, std::vector<Statement>& al
                                        totals.cut, totals.roce),
                    .events = totals.cut,
                    .show = "verify"});
+  if (totals.fragments > 0)
+    all.push_back({.severity = Severity::capture,
+                   .topic = "fragments",
+                   .text = fmt::format("{} came in IP fragments, which is legal: headers and "
+                                       "length are from the first one, ICRCs and data were not "
+                                       "checked.",
+                                       counted(totals.fragments, "packet")),
+                   .events = totals.fragments,
+                   .show = "summary"});
   for (const auto& [link_type, frames] : totals.unopened)
     all.push_back(not_followed("link_types", frames,
                                fmt::format("of {} frames have the link type {}, which is not "

@@ -120,6 +120,7 @@ class BatchReader {
       ++totals_.further_views;
       return;
     }
+    totals_.fragments += captured.envelope.fragment;
     if (frame->bth && !frame->info) ++totals_.opcodes[frame->bth->opcode.get()];
     if (each_) each_(captured, *frame);
     batch.packets.push_back(reader_.read({.number = captured.number,

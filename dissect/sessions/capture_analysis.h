@@ -45,6 +45,7 @@ struct CaptureTotals {
   std::map<int, std::uint64_t> unopened = {};          // frames by unsupported link type
   std::map<std::string, std::uint64_t> tunnels = {};   // by tunnel that cannot be opened
   std::map<std::uint8_t, std::uint64_t> opcodes = {};  // RoCE frames by unknown opcode
+  std::uint64_t fragments = 0;      // RoCE frames that are the first of several IP fragments
   std::uint64_t further_views = 0;  // RoCE frames that were captured before: not analysed
   /// RoCE frames by the priority of their tag, and of untagged frames by the upper three bits of
   /// their DSCP, which many switches take for their priority.

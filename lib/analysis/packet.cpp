@@ -75,6 +75,16 @@ QpFlowKey qp_flow_key(const SeenFrame& seen) noexcept {
   return key;
 }
 
+/// Payload of the packet that begins with this IP fragment, in bytes: its UDP length counts all
+/// fragments.
+std::uint32_t payload_of_fragments(const roce::Frame& frame) noexcept {
+  std::size_t others = sizeof(wire::Udp) + sizeof(wire::Bth) + wire::kIcrcSize;
+  others += frame.bth->pad_count();
+  if (frame.info != nullptr) others += frame.info->extensions.size();
+  const std::size_t all = frame.envelope.udp->length.get();
+  return all > others ? static_cast<std::uint32_t>(all - others) : 0;
+}
+
 Packet packet_of(const SeenFrame& seen) noexcept {
   const roce::Frame& frame = seen.frame;
   const roce::Envelope& envelope = frame.envelope;
@@ -88,6 +98,11 @@ Packet packet_of(const SeenFrame& seen) noexcept {
   packet.bad_icrc = seen.icrc == roce::IcrcVerdict::bad;
   packet.good_icrc = seen.icrc == roce::IcrcVerdict::ok;
   packet.complete = !frame.defect || frame.defect->problem == roce::Problem::cut;
+  const bool first_fragment = frame.defect && frame.defect->problem == roce::Problem::fragment;
+  if (first_fragment && envelope.udp != nullptr) {
+    packet.payload = payload_of_fragments(frame);
+    packet.complete = true;
+  }
   take_extensions(frame, packet);
   return packet;
 }

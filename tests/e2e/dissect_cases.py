@@ -38,6 +38,14 @@ class Case(InFolder):
         self.check(talk.save(self.folder / 'sibling.pcap'), found, sentence)
 
 
+class Fragments(Case):
+    def test_packets_in_ip_fragments_are_followed(self):
+        self.check_case('ip_fragments', set(), '10 packets came in IP fragments')
+        session, = rows('sessions', next(CASES.glob('ip_fragments*')))
+        self.assertEqual((session['messages'], session['payload_bytes'], session['rtt_samples']),
+                         (10, 40_960, 10))
+
+
 class Timers(Case):
     def test_a_timer_shorter_than_the_round_trip_loses_nothing(self):
         for name in ('timer_too_short', 'timer_2ms_rtt40ms_write', 'timer_below_rtt'):
