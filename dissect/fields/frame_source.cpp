@@ -233,7 +233,8 @@ void FrameSource::read_heads() {
   Instant begun = Instant::min();
   for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
     const RecordBuffer& records = inputs_[i].previewed;
-    read_ahead(i, [&] { return records.size() >= kPreviewed || records.bytes() >= most_bytes; });
+    const std::size_t most = inputs_.size() == 1 ? kPreviewedAlone : kPreviewed;
+    read_ahead(i, [&] { return records.size() >= most || records.bytes() >= most_bytes; });
     if (!records.empty()) begun = std::max(begun, records.at(0).stamp);
   }
   if (inputs_.size() == 1 || inputs_.size() > kPreviewedTogether) return;
