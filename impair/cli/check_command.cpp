@@ -69,7 +69,6 @@ ExitCode check(const CheckOptions& options) {
   if (!text) return print_error(text.error());
   const auto profile = config::read_impair_profile(*text, options.source.changes);
   if (!profile) return print_error(profile.error());
-  if (auto saved = options.source.save(*text); !saved) return print_error(saved.error());
   if (options.json) {
     print_out(report::json_line(kCheckOutput, ProfileCheck{*profile, size_for(*profile)}));
   } else {
@@ -81,6 +80,7 @@ ExitCode check(const CheckOptions& options) {
     print_out(fmt::format("memory: {}\n  and {} of the kernel's for each Linux interface\n",
                           arithmetic(*profile), format_bytes(static_cast<double>(rings))));
   }
+  if (auto saved = options.source.save(*text); !saved) return print_error(saved.error());
   const auto fits = check_memory(*profile, available_memory());
   return fits ? ExitCode::done : print_error(fits.error());
 }

@@ -23,10 +23,10 @@ ExitCode explain(const ExplainOptions& options) {
   if (!text) return print_error(text.error());
   const auto profile = config::read_impair_profile(*text, options.source.changes);
   if (!profile) return print_error(profile.error());
-  if (auto saved = options.source.save(*text); !saved) return print_error(saved.error());
   print_out(options.json ? report::json_line(kExplanationOutput, *profile)
                          : explanation_text(*profile));
-  return ExitCode::done;
+  const auto saved = options.source.save(*text);
+  return saved ? ExitCode::done : print_error(saved.error());
 }
 
 }  // namespace

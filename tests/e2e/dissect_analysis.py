@@ -353,11 +353,11 @@ class Manual(unittest.TestCase):
                         continue  # of files that are not in the tree
                     with self.subTest(f'{page}: {command}'):
                         done = subprocess.run(f'{program("roce-dissect")} {command}', shell=True,
-                                              capture_output=True, text=True, cwd=SOURCE,
-                                              check=True)
+                                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                              text=True, cwd=SOURCE, check=True)
                         self.assertEqual(output.rstrip(), done.stdout.rstrip())
                         shown += 1
-        self.assertGreaterEqual(shown, 12)
+        self.assertGreaterEqual(shown, 10)
 
 
 class AgreesWithTshark(unittest.TestCase):

@@ -7,6 +7,7 @@ import json
 import random
 import unittest
 
+import longwire_test
 from conversation import Conversation
 from dissect_analysis import InFolder, dissect
 from dissect_cases import CASES
@@ -195,4 +196,4 @@ class Random(Compared):
 
 
 if __name__ == '__main__':
-    unittest.main(verbosity=2)
+    longwire_test.main()

@@ -5,6 +5,7 @@ here."""
 
 import unittest
 
+import longwire_test
 from conversation import Conversation
 from dissect_analysis import InFolder, dissect, rows
 from dissect_cases import CASES
@@ -259,4 +260,4 @@ class Option(Points):
 
 
 if __name__ == '__main__':
-    unittest.main(verbosity=2)
+    longwire_test.main()

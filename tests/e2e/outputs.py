@@ -342,6 +342,9 @@ class Outputs(unittest.TestCase):
             'impair run --ledger': ([*run, '--ledger'], 'o.jsonl'),
             'impair run --capture': ([*run, '--capture'], 'o.pcapng'),
             'impair run --ready-file': ([*run, '--ready-file'], 'ready'),
+            'impair check --save': ([IMPAIR, 'check', '--delay', '1ms', '--save'], 'o.toml'),
+            'impair explain --save': ([IMPAIR, 'explain', '--delay', '1ms', '--save'], 'o.toml'),
+            'impair run --save': ([IMPAIR, 'run', '--delay', '1ms', *run[3:], '--save'], 'o.toml'),
         }
 
     def study(self):
@@ -414,7 +417,7 @@ class Outputs(unittest.TestCase):
                 self.assertEqual(done.returncode, 3, done.stderr)
                 self.assertRegex(done.stderr, f'{link}: cannot be written: No space left on device'
                                  '(;|:) its first 0 .* are valid')
-                if name != 'impair run --ready-file':  # nothing has run
+                if name not in ('impair run --ready-file', 'impair run --save'):  # nothing has run
                     self.assertTrue(done.stdout, 'no report')
 
     def check_short(self, name, link, done):
