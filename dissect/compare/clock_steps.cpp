@@ -11,7 +11,9 @@ namespace lw::dissect {
 namespace {
 
 constexpr std::int64_t kLeastStep = 20'000;  // ns
-constexpr std::size_t kFewest = 4;           // matches of a window at a capture's end
+// Differences are limited to 18 years, so that sums of a few fit: stamps may be made up.
+constexpr std::int64_t kLargest = std::int64_t{1} << 59;
+constexpr std::size_t kFewest = 4;  // matches of a window at a capture's end
 
 /// Far's stamps minus near's, of the matches of one direction.
 struct Series {
@@ -61,7 +63,8 @@ std::array<Series, 2> series_of(Records near, Records far, const Matching& match
   std::array<Series, 2> series;
   for (const Match* m : matches) {
     Series& own = series[m->goes_far ? 1 : 0];
-    own.differences.push_back(far_minus_near(near[m->near], far[m->far]));
+    own.differences.push_back(
+        std::clamp(far_minus_near(near[m->near], far[m->far]), -kLargest, kLargest));
     own.far_orders.push_back(m->far);
   }
   return series;

@@ -16,6 +16,11 @@ std::int64_t difference(std::int64_t a, std::int64_t b) noexcept {
   return stamp_difference(instant_from_ns(a), instant_from_ns(b)).count();
 }
 
+// Spans are computed up to this, 73 years: stamps that somebody made up may be further apart.
+constexpr Duration kLongest{std::int64_t{1} << 61};
+
+Duration limited(std::int64_t ns) noexcept { return std::clamp(Duration{ns}, -kLongest, kLongest); }
+
 /// a + b, limited to what a stamp can be.
 std::int64_t sum(std::int64_t a, std::int64_t b) noexcept {
   std::int64_t result = 0;
@@ -63,8 +68,8 @@ CommonSpan::CommonSpan(Records near, Records far, const Matching& matching)
     if (matches[1].empty()) return differences_[0][end].most;
     return differences_[1][end].least / 2 + differences_[0][end].most / 2;
   };
-  begins_later_ = Duration{sum(difference(near_.first, far_.first), offset(0))};
-  ends_later_ = Duration{sum(difference(near_.last, far_.last), offset(1))};
+  begins_later_ = limited(sum(difference(near_.first, far_.first), offset(0)));
+  ends_later_ = limited(sum(difference(near_.last, far_.last), offset(1)));
 }
 
 bool CommonSpan::is_outside(const CaptureRecord& frame, bool at_far, bool goes_far) const noexcept {
@@ -78,7 +83,7 @@ bool CommonSpan::is_outside(const CaptureRecord& frame, bool at_far, bool goes_f
 }
 
 Duration CommonSpan::length() const noexcept {
-  const Duration whole{difference(near_.last, near_.first)};
+  const Duration whole = limited(difference(near_.last, near_.first));
   const Duration cut = std::max(-begins_later_, Duration{}) + std::max(ends_later_, Duration{});
   return std::max(whole - cut, Duration{});
 }

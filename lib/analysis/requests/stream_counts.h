@@ -56,7 +56,7 @@ struct StreamCounts {
   }
   /// Rate of the payload, in b/s; 0 for one instant.
   [[nodiscard]] double goodput() const noexcept {
-    const auto all = static_cast<double>((last - first).count());
+    const auto all = static_cast<double>(stamp_difference(last, first).count());
     return all > 0 ? static_cast<double>(payload) * 8e9 / all : 0;
   }
   /// True if so many READs in a round trip are at most twice what was carried: otherwise the
@@ -92,7 +92,7 @@ struct StreamCounts {
   }
   /// Share of the time in which the sender was silent at that limit, 0 to 1.
   [[nodiscard]] double held_share() const noexcept {
-    const auto all = static_cast<double>((last - first).count());
+    const auto all = static_cast<double>(stamp_difference(last, first).count());
     return all > 0 ? static_cast<double>(held_before.count()) / all : 0;
   }
 
