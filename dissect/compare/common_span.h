@@ -13,7 +13,7 @@ namespace lw::dissect {
 /// common span say something about the captures.
 ///
 /// When a frame passed the other point follows from the matched frames of its direction: the
-/// stamps of the first and of the last kAtEnd matches differ by so much at least and at most.
+/// least and the largest difference of stamps among the first, and among the last, kAtEnd matches.
 class CommonSpan {
  public:
   static constexpr std::size_t kAtEnd = 64;

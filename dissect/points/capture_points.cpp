@@ -150,6 +150,57 @@ Result<std::vector<TapGroup>> groups_of_option(const std::string& option, const 
   return groups;
 }
 
+/// What the first frames of a source show.
+struct FirstFrames {
+  TapFrames frames;
+  std::map<std::uint32_t, Instant> begins;  // the first stamp, by tap with RoCE frames
+
+  [[nodiscard]] Instant begin_of(const TapGroup& group) const {
+    Instant begin = Instant::max();
+    for (const std::uint32_t tap : group.taps)
+      if (const auto known = begins.find(tap); known != begins.end())
+        begin = std::min(begin, known->second);
+    return begin;
+  }
+};
+
+FirstFrames first_frames_of(FrameSource& source) {
+  FirstFrames seen;
+  source.preview([&](const CapturedFrame& captured) {
+    const auto frame = roce::parse(captured.envelope);
+    if (!frame) return;
+    const std::uint32_t tap = captured.record.interface;
+    const Instant stamp = captured.record.stamp;
+    const auto known = seen.begins.try_emplace(tap, stamp).first;
+    known->second = std::min(known->second, stamp);
+    if (tap < CapturePoints::kMostTaps)
+      seen.frames.add(tap, *frame,
+                      view_form_of(captured.envelope, source.interfaces()[tap].link_type), stamp);
+  });
+  return seen;
+}
+
+/// Each tap is a point.
+Result<std::vector<TapGroup>> single_groups(const FirstFrames& seen) {
+  std::vector<TapGroup> groups;
+  for (const auto& [tap, begin] : seen.begins) groups.push_back({{tap}, PointBy::option, true});
+  return groups;
+}
+
+/// The groups that --points asks for, if it is given; of the other taps those that the frames show.
+Result<std::vector<TapGroup>> groups_of(const FirstFrames& seen, const std::vector<Tap>& taps,
+                                        const std::string& option, const FrameSource& source) {
+  std::vector<bool> named(taps.size());
+  auto groups = option.empty() ? Result<std::vector<TapGroup>>(std::vector<TapGroup>())
+                               : groups_of_option(option, source, named);
+  if (!groups) return groups;
+  const TapPairs facts = seen.begins.size() > 1
+                             ? seen.frames.pair_facts(static_cast<std::uint32_t>(taps.size()))
+                             : TapPairs{};
+  for (TapGroup& group : group_taps(taps, facts, named)) groups->push_back(std::move(group));
+  return groups;
+}
+
 }  // namespace
 
 std::string CapturePointInfo::sentence() const {
@@ -213,60 +264,34 @@ void CapturePoints::add_point(const TapGroup& group, const std::vector<Tap>& tap
 }
 
 Result<CapturePoints> CapturePoints::decide(FrameSource& source, const std::string& option) {
-  TapFrames frames;
-  std::map<std::uint32_t, Instant> first;  // by tap with RoCE frames
-  source.preview([&](const CapturedFrame& captured) {
-    const auto frame = roce::parse(captured.envelope);
-    if (!frame) return;
-    const std::uint32_t tap = captured.record.interface;
-    const Instant stamp = captured.record.stamp;
-    const auto known = first.try_emplace(tap, stamp).first;
-    known->second = std::min(known->second, stamp);
-    if (tap < kMostTaps)
-      frames.add(tap, *frame, view_form_of(captured.envelope, source.interfaces()[tap].link_type),
-                 stamp);
-  });
+  const FirstFrames seen = first_frames_of(source);
   std::vector<Tap> taps;
   for (std::uint32_t i = 0; i < source.interfaces().size(); ++i) {
     taps.push_back(tap_of(i, source));
-    taps.back().is_seen = first.contains(i);
+    taps.back().is_seen = seen.begins.contains(i);
   }
   const bool each = option == "each";
-  std::vector<bool> named(taps.size());
-  std::vector<TapGroup> groups;
-  if (!option.empty() && !each) {
-    auto asked = groups_of_option(option, source, named);
-    if (!asked) return std::unexpected(asked.error());
-    groups = std::move(*asked);
-  }
-  if (each) {
-    for (const auto& [tap, stamp] : first) groups.push_back({{tap}, PointBy::option, true});
-  } else {
-    const TapPairs facts =
-        first.size() > 1 ? frames.pair_facts(static_cast<std::uint32_t>(taps.size())) : TapPairs{};
-    for (TapGroup& group : group_taps(taps, facts, named)) groups.push_back(std::move(group));
-  }
-  const auto begin_of = [&](const TapGroup& group) {
-    Instant begin = Instant::max();
-    for (const std::uint32_t tap : group.taps)
-      if (first.contains(tap)) begin = std::min(begin, first[tap]);
-    return begin;
-  };
-  std::ranges::stable_sort(groups, {}, begin_of);
+  auto groups = each ? single_groups(seen) : groups_of(seen, taps, option, source);
+  if (!groups) return std::unexpected(groups.error());
+  std::ranges::stable_sort(*groups, {},
+                           [&](const TapGroup& group) { return seen.begin_of(group); });
   CapturePoints points;
   points.by_tap_.resize(taps.size());
-  for (const TapGroup& group : groups) points.add_point(group, taps, source);
-  if (each) return points;
+  for (const TapGroup& group : *groups) points.add_point(group, taps, source);
+  if (!each) points.add_views(seen.frames, taps);
+  return points;
+}
+
+void CapturePoints::add_views(const TapFrames& frames, const std::vector<Tap>& taps) {
   constexpr std::uint32_t kNotAsked = ~0U;  // made by a program of this suite: no mirror
   std::vector<std::uint32_t> point_of;
   for (std::uint32_t tap = 0; tap < std::min(taps.size(), kMostTaps); ++tap)
-    point_of.push_back(taps[tap].is_defined ? kNotAsked : points.by_tap_[tap].value_or(0));
+    point_of.push_back(taps[tap].is_defined ? kNotAsked : by_tap_[tap].value_or(0));
   for (const auto& [point, repeated] : frames.repeated_views(point_of)) {
     if (point == kNotAsked) continue;
-    for (const RepeatedViews& views : repeated) points.views_.add(point, views);
-    points.points_[point].repeated = repeated;
+    for (const RepeatedViews& views : repeated) views_.add(point, views);
+    points_[point].repeated = repeated;
   }
-  return points;
 }
 
 std::uint32_t CapturePoints::of(const CapturedFrame& frame, const FrameSource& source) {

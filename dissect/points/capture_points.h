@@ -60,6 +60,7 @@ class CapturePoints {
 
  private:
   void add_point(const TapGroup& group, const std::vector<Tap>& taps, const FrameSource& source);
+  void add_views(const TapFrames& frames, const std::vector<Tap>& taps);
 
   std::vector<CapturePointInfo> points_;
   std::vector<std::optional<std::uint32_t>> by_tap_;

@@ -25,10 +25,13 @@ std::string fibre_note(double km) {
       km, format_duration(one_way_delay(fibre, emulator::Direction::west_to_east)));
 }
 
-/// Reads a share of frames. A bare 1 is refused: who types it may mean one in a hundred.
+/// Reads a share of frames. 1 without a unit is refused: who types it may mean one in a hundred.
 Parsed<double> read_loss(std::string_view text) {
-  if (text == "1") return std::unexpected("expected 1% or 100%, found 1, which is every frame");
-  return parse_probability(text);
+  const auto share = parse_probability(text);
+  if (share && *share == 1 && !text.ends_with('%'))
+    return std::unexpected(
+        fmt::format("expected 1% or 100%, found {}, which is every frame", text));
+  return share;
 }
 
 void add_profile_words(app::Options& list, ProfileInput& input, bool required) {
@@ -67,7 +70,7 @@ void add_profile_or_path(app::Options& list, ProfileInput& input) {
   add_profile_words(list, input, false);
   list.begin_group(kPath);
   list.add("--distance", app::parsed(parse_kilometres, input.path.km), "LENGTH",
-           "delay of so much bare fibre in each direction: 380km");
+           "length of bare fibre, whose delay each direction gets: 380km");
   list.add("--delay", app::parsed(parse_duration, input.path.delay), "TIME",
            "delay in each direction: 2ms");
   list.add("--jitter", app::parsed(parse_duration, input.path.jitter), "TIME",

@@ -27,6 +27,7 @@
 #include "impair/report/live_report.h"
 #include "impair/report/report_plots.h"
 #include "report/live_view.h"
+#include "wire/ethernet.h"
 
 namespace lw::impair {
 namespace {
@@ -225,14 +226,14 @@ class Run {
 
 /// Returns a line for each port whose interface takes shorter packets than the profile's frames.
 std::string short_ports(const Ports& ports, std::uint32_t largest_frame) {
-  constexpr std::uint32_t kEthernetHeader = 14;
+  constexpr std::uint32_t kHeader = sizeof(wire::Ethernet);
   std::string text;
   for (const nic::Port* port : {&ports.west, &ports.east})
-    if (const auto mtu = port->mtu(); mtu && *mtu + kEthernetHeader < largest_frame)
+    if (const auto mtu = port->mtu(); mtu && *mtu + kHeader < largest_frame)
       text += fmt::format(
           "port {} has an MTU of {} B: it drops longer packets, and the profile's largest_frame "
           "allows {} B\n",
-          port->name(), *mtu, largest_frame - kEthernetHeader);
+          port->name(), *mtu, largest_frame - kHeader);
   return text;
 }
 

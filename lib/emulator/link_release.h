@@ -13,10 +13,10 @@ namespace lw::emulator {
 /// in their FIFO.
 template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::let_out(std::span<Entry> entries, Entry* next) noexcept {
+  if (!limits_) [[likely]]
+    return move_out(entries, next);
   const std::size_t before = leaving_.size();
   move_out(entries, next);
-  if (!limits_) [[likely]]
-    return;
   for (std::size_t i = before; i < leaving_.size(); ++i)
     inside_of(leaving_[i].transit.rule_index()) -= leaving_[i].transit.frames();
 }

@@ -22,7 +22,7 @@ import check_limits
 import connect_requests
 import hostile_clients
 from hostile_clients import Listener
-from longwire_test import SOURCE, begin, program
+from longwire_test import SOURCE, begin, free_port, program
 from pcap_file import read_pcap
 
 CLONE_NEWNET = 0x40000000
@@ -73,12 +73,6 @@ def limit(header, name):
 def filled(make, size):
     """The request make(FILLER) with as many ranges as filler as make it `size` bytes long."""
     return make(('0-,' * size)[:size - len(make(''))])
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return probe.getsockname()[1]
 
 
 def wait_until_listening(port):

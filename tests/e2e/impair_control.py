@@ -17,7 +17,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-from longwire_test import THREAD_SANITIZER, begin, program
+from longwire_test import THREAD_SANITIZER, begin, free_port, program
 from pcapng_file import read_pcapng
 
 PROFILE = '''
@@ -41,12 +41,6 @@ LONG_FLOW = FLOW.replace('messages = 8000', 'messages = 4_000_000')  # 1,000 s
 
 # In a WRITE ONLY over IPv4: behind Ethernet, IPv4, UDP, BTH, RETH, and the signature's magic and flow.
 SEQUENCE = slice(14 + 20 + 8 + 12 + 16 + 8, 14 + 20 + 8 + 12 + 16 + 16)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return probe.getsockname()[1]
 
 
 class Control(unittest.TestCase):

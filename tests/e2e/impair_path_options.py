@@ -46,6 +46,9 @@ class PathOptions(unittest.TestCase):
             self.assertEqual([stamp for stamp, _ in out], [stamp + fibre for stamp, _ in frames])
         said = self.run_it('check', '--distance', '380km').stderr
         self.assertIn('380 km of bare fibre: 1.861007 ms one way; equipment adds to it', said)
+        path = json.loads(self.run_it('check', 'apn-380km', '--json').stdout)['path']
+        equipment = path['west-to-east']['equipment_ns'] / 1000
+        self.assertIn(f'that of the path apn-380km adds {equipment:g} us', said)
 
     def test_both_directions_and_rocev2_only(self):
         checked = json.loads(self.run_it('check', '--delay', '2ms', '--json').stdout)
@@ -107,6 +110,7 @@ class PathOptions(unittest.TestCase):
                 (['--buffer', '1MB'], '--buffer: expected --rate beside it'),
                 (['--distance', '1km', '--delay', '1ms'], 'found both'),
                 (['--loss', '1'], 'expected 1% or 100%'),
+                (['--loss', '1.0'], 'expected 1% or 100%'),
                 (['--delay', '1us', '--jitter', '2us'], '--jitter: expected at most the delay'),
                 (['--jitter', '1us'], '--jitter: expected at most the delay'),
                 (['--distance', '-1km'], '--distance'),

@@ -276,7 +276,7 @@ def admitted(sent, limit, leaves_of):
 
 
 class Limit(Stages):
-    """By the manual: a frame is dropped that comes while so many of the rule are inside."""
+    """By the manual: a frame is dropped if the rule has its limit of frames inside when it comes."""
 
     def check(self, sent, keys, expected):
         report, out = self.replay(sent, keys)

@@ -13,7 +13,7 @@ import time
 from selenium.webdriver.common.by import By
 
 import live_page
-from longwire_test import begin, program
+from longwire_test import begin, free_port, program
 from pcapng_file import read_pcapng
 
 PROFILE = '''
@@ -55,12 +55,6 @@ messages = 1000000
 
 class Box(live_page.Served):
     """A run with a live page."""
-
-    @staticmethod
-    def free_port():
-        with socket.socket() as probe:
-            probe.bind(('127.0.0.1', 0))
-            return probe.getsockname()[1]
 
     def setUp(self):
         super().setUp()
@@ -164,7 +158,7 @@ class Requests(Box):
 
     def test_an_address_does_not_lock_out_another_one(self):
         """Connections of 127.0.0.2, silent or with half a request, until the box is full of them."""
-        metrics = self.free_port()
+        metrics = free_port()
         box = self.run_box('--metrics', f'127.0.0.1:{metrics}')
         for port, path in ((self.port, '/'), (metrics, '/metrics')):
             flood = []
@@ -193,7 +187,7 @@ class Requests(Box):
         self.stop(box)
 
     def test_ranges_are_ignored(self):
-        metrics = self.free_port()
+        metrics = free_port()
         box = self.run_box('--metrics', f'127.0.0.1:{metrics}')
 
         def peak():
@@ -211,7 +205,7 @@ class Requests(Box):
         self.stop(box)
 
     def test_metrics_are_for_addresses_of_the_box(self):
-        metrics = self.free_port()
+        metrics = free_port()
         box = self.run_box('--metrics', f'localhost:{metrics}')
         for host, status in ((f'127.0.0.1:{metrics}', 200), (f'localhost:{metrics}', 200), ('', 200),
                              (f'evil.example:{metrics}', 403), ('127.0.0.1', 403)):

@@ -7,7 +7,6 @@ import pathlib
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -16,7 +15,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from longwire_test import SOURCE, begin, program
+from longwire_test import SOURCE, begin, free_port, program
 
 GRAFANA = SOURCE / 'packaging' / 'grafana'
 DASHBOARD, RULES = GRAFANA / 'longwire-impair.json', GRAFANA / 'longwire-impair.rules.yml'
@@ -31,12 +30,6 @@ rate = "1000 frames/s"
 messages = 1000000
 '''
 TIMEOUT = 60
-
-
-def free_port():
-    with socket.socket() as server:
-        server.bind(('127.0.0.1', 0))
-        return server.getsockname()[1]
 
 
 def read(url):

@@ -12,6 +12,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import sys
 import unittest
@@ -39,6 +40,13 @@ for _number, _action in ((signal.SIGINT, signal.default_int_handler), (signal.SI
 def program(name):
     """The absolute path of one of the programs, as built."""
     return str(BUILD / _FOLDERS[name] / name)
+
+
+def free_port():
+    """A TCP port of 127.0.0.1 at which nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        return probe.getsockname()[1]
 
 
 def begin(test, words, text=None, **settings):

@@ -59,8 +59,8 @@ struct StreamCounts {
     const auto all = static_cast<double>(stamp_difference(last, first).count());
     return all > 0 ? static_cast<double>(payload) * 8e9 / all : 0;
   }
-  /// True if so many READs in a round trip are at most twice what was carried: otherwise the
-  /// application asked for no more.
+  /// True if the most READs in flight, once a round trip, carry at most twice the goodput:
+  /// otherwise the application asked for no more.
   [[nodiscard]] bool reads_bound_the_rate() const noexcept {
     const std::int64_t round_trip = rtt.count() == 0 ? 0 : rtt.quantile(0.5);
     if (round_trip <= 0 || reads == 0) return true;

@@ -18,9 +18,9 @@ struct HoldConfig {
   friend bool operator==(const HoldConfig&, const HoldConfig&) = default;
 };
 
-/// The frames of one rule that are held back until `frames` later frames have been sent on, or
-/// until as many have come. They leave in the order in which they came. One thread; nothing is
-/// allocated after construction.
+/// The frames of one rule that are held back: until `frames` later frames have been sent on, or, in
+/// groups, until the group has `frames` frames. They leave in the order in which they came. One
+/// thread; nothing is allocated after construction.
 template <class Entry>
 class Held {
  public:
