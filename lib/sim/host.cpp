@@ -39,7 +39,7 @@ std::uint32_t Host::add_qp(transport::QpConfig config) {
   config.host = number_;
   if (config.rate_bps == 0) config.rate_bps = nic_.rate_bps;
   pairs_.push_back(std::make_unique<transport::QueuePair>(config, memory_, store_));
-  return attach(*pairs_.back());
+  return attach(*pairs_.back(), config.dest_host);
 }
 
 void Host::act_unusual(Instant now) {

@@ -11,15 +11,14 @@ constexpr double kUnits = 1024;  // alpha and G are in these
 constexpr double kMega = 1e6;
 
 /// At least a nanosecond, so that a period of 0 can't stop the clock.
-Duration microseconds(double us) noexcept {
-  return Duration{std::max<std::int64_t>(1, std::llround(us * 1000))};
-}
+Duration period_of(double us) noexcept { return std::max(Duration{1}, microseconds(us)); }
 
 }  // namespace
 
+Duration microseconds(double us) noexcept { return Duration{std::llround(us * 1000)}; }
+
 ReactionPoint::ReactionPoint(const DcqcnConfig& config, double link_bps) noexcept
     : config_(config),
-      line_(link_bps),
       most_(config.rpg_max_rate_mbps > 0 ? std::min(link_bps, config.rpg_max_rate_mbps * kMega)
                                          : link_bps),
       least_(config.rpg_min_rate_mbps * kMega),
@@ -32,8 +31,16 @@ void ReactionPoint::begin(Instant now) noexcept {
   current_ = first > 0 ? std::min(first, most_) : most_;
   target_ = current_;
   alpha_ = config_.initial_alpha;
-  next_decay_ = now + microseconds(config_.dce_tcp_rtt_us);
+  alpha_at_ = now;
+  timed_ = by_bytes_ = 0;
   limiting_ = true;
+}
+
+/// The rate has reached the highest one. The next CNP is a first one again.
+void ReactionPoint::release() noexcept {
+  current_ = target_ = most_;
+  limiting_ = false;
+  next_timed_ = Instant::max();
 }
 
 void ReactionPoint::on_cnp(Instant now) noexcept {
@@ -41,77 +48,75 @@ void ReactionPoint::on_cnp(Instant now) noexcept {
   ++cnps_;
   if (!limiting_) {
     begin(now);
-  } else if (now < last_cut_ + microseconds(config_.rate_reduce_monitor_period_us)) {
+  } else if (now < last_cut_ + period_of(config_.rate_reduce_monitor_period_us)) {
     return;
   }
-  decrease(now);
+  cut(now);
 }
 
-void ReactionPoint::decrease(Instant now) noexcept {
-  // Unless configured otherwise, the target stays only if byte increases alone have raised the rate
-  // since the last cut.
-  const bool clamp = config_.clamp_tgt_rate ||
-                     (timed_ > 0 ? config_.clamp_tgt_rate_after_time_inc : by_bytes_ == 0);
-  if (clamp) target_ = current_;
-  const double cut = current_ * (1 - alpha_ / std::ldexp(1.0, static_cast<int>(config_.rpg_gd)));
-  current_ = std::max({cut, current_ * config_.rpg_min_dec_fac_percent / 100, least_});
-  alpha_ = alpha_ * config_.dce_tcp_g / kUnits + (kUnits - config_.dce_tcp_g);
+void ReactionPoint::cut(Instant now) noexcept {
+  const double before = alpha(now);
+  const double raised = before * config_.dce_tcp_g / kUnits + (kUnits - config_.dce_tcp_g);
+  const double used = config_.alpha_before_cut ? raised : before;
+  const bool increased = by_bytes_ > 0 || (timed_ > 0 && config_.clamp_tgt_rate_after_time_inc);
+  if (config_.clamp_tgt_rate || increased) target_ = current_;
+  const double less = current_ * (1 - used / std::ldexp(1.0, static_cast<int>(config_.rpg_gd)));
+  current_ = std::max({less, current_ * config_.rpg_min_dec_fac_percent / 100, least_});
+  alpha_ = raised;
   timed_ = by_bytes_ = 0;
   bytes_ = 0;
-  last_cut_ = now;
-  next_timed_ = now + microseconds(config_.rpg_time_reset_us);
-  next_decay_ = now + microseconds(config_.dce_tcp_rtt_us);
+  last_cut_ = alpha_at_ = now;
+  next_timed_ = now + period_of(config_.rpg_time_reset_us);
 }
 
-void ReactionPoint::decay_alpha(Instant now) noexcept {
-  if (now < next_decay_) return;
-  const Duration period = microseconds(config_.dce_tcp_rtt_us);
-  const auto times = (now - next_decay_) / period + 1;
-  alpha_ *= std::pow(config_.dce_tcp_g / kUnits, static_cast<double>(times));
-  next_decay_ += period * times;
+/// Alpha decays once in each of them.
+std::int64_t ReactionPoint::periods_without_cnp(Instant now) const noexcept {
+  return limiting_ ? (now - alpha_at_) / period_of(config_.dce_tcp_rtt_us) : 0;
 }
 
+double ReactionPoint::decay(std::int64_t periods) const noexcept {
+  return periods > 0 ? std::pow(config_.dce_tcp_g / kUnits, static_cast<double>(periods)) : 1;
+}
+
+/// Fast recovery towards the target; from the threshold on, the target rises too: by one additive
+/// step, or, where both counters are that far, by hyper steps that grow with the slower counter.
 void ReactionPoint::increase(Increase kind) noexcept {
   std::uint32_t& events = kind == Increase::timed ? timed_ : by_bytes_;
   ++events;
-  const bool timed_past = timed_ > config_.rpg_threshold;
-  const bool bytes_past = by_bytes_ > config_.rpg_threshold;
-  if (timed_past && bytes_past) {
-    target_ += config_.rpg_hai_rate_mbps * kMega;
-  } else if (timed_past || bytes_past) {
+  const auto [fewer, more] = std::minmax(timed_, by_bytes_);
+  const std::uint32_t threshold = config_.rpg_threshold;
+  if (config_.reduce_far_target && events == 1 && target_ > 10 * current_) {
+    target_ /= 8;
+  } else if (fewer > 0 && fewer >= threshold) {
+    target_ += config_.rpg_hai_rate_mbps * kMega * (fewer - threshold + 1);
+  } else if (more >= threshold) {
     target_ += config_.rpg_ai_rate_mbps * kMega;
   }
   target_ = std::min(target_, most_);
-  current_ = std::min((target_ + current_) / 2, most_);
+  current_ = (target_ + current_) / 2;
+  if (current_ > most_ - kGranularityBps) release();
 }
 
-void ReactionPoint::advance(Instant now) noexcept {
-  if (!limiting_) return;
-  decay_alpha(now);
-  const Duration period = microseconds(config_.rpg_time_reset_us);
+void ReactionPoint::increase_timed(Instant now) noexcept {
+  const Duration period = period_of(config_.rpg_time_reset_us);
   while (next_timed_ <= now) {
-    increase(Increase::timed);
     next_timed_ += period;
+    increase(Increase::timed);
   }
 }
 
-void ReactionPoint::on_sent(std::uint32_t bytes, Instant now) noexcept {
-  if (!limiting_) return;
+void ReactionPoint::count_sent(std::uint32_t bytes, Instant now) noexcept {
   advance(now);
   if (config_.rpg_byte_reset <= 0) return;
   bytes_ += bytes;
-  while (bytes_ >= config_.rpg_byte_reset) {
+  while (limiting_ && bytes_ >= config_.rpg_byte_reset) {
     bytes_ -= config_.rpg_byte_reset;
     increase(Increase::bytes);
   }
 }
 
-Instant ReactionPoint::next_increase() const noexcept {
-  return limiting_ ? next_timed_ : Instant::max();
-}
-
 NotificationPoint::NotificationPoint(const DcqcnConfig& config) noexcept
-    : gap_(microseconds(config.min_time_between_cnps_us)) {}
+    : gap_(period_of(config.min_time_between_cnps_us)) {}
 
 bool NotificationPoint::on_marked(Instant now) noexcept {
   if (sent_ && now < last_ + gap_) return false;

@@ -10,6 +10,13 @@
 
 namespace lw::transport {
 
+/// Whose CNPs a notification point spaces out.
+enum class CnpScope : std::uint8_t {
+  qp,           // each QP has its own time
+  destination,  // all QPs whose CNPs go to one host
+  port,         // all QPs of the port
+};
+
 /// DCQCN's parameters, named as in the NIC's configuration tool, with the measured system's values.
 struct DcqcnConfig {
   // Reaction point.
@@ -29,8 +36,16 @@ struct DcqcnConfig {
   double initial_alpha = 1023;  // in 1024ths
   bool clamp_tgt_rate = false;
   bool clamp_tgt_rate_after_time_inc = true;
+  /// A CNP raises alpha before it cuts the rate, as NICs do; false: after it, as in the paper
+  /// (Zhu et al., SIGCOMM 2015, equation 1).
+  bool alpha_before_cut = true;
+  /// The first increase after a cut divides a target above ten times the rate by eight, in place of
+  /// raising it (IEEE 802.1Q, 32.11: QCN).
+  bool reduce_far_target = false;
   // Notification point.
   double min_time_between_cnps_us = 4;
+  CnpScope cnp_scope = CnpScope::qp;
+  double cnp_delay_us = 0;  // from a marked packet's arrival until its CNP is ready to be sent
 };
 
 /// Space in the send queue of a side that answers messages, beyond those in flight: it may answer

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -34,11 +35,13 @@ class QpSet {
 
   /// Adds a QP, which must outlive this object or be detached first. Returns its index, the lowest
   /// free one. Not to be called from on_completion().
-  std::uint32_t attach(QueuePair& pair) {
+  /// `destination` names the host that the QP's packets go to, for CnpScope.
+  std::uint32_t attach(QueuePair& pair, std::uint64_t destination) {
     const auto free = std::ranges::find(slots_, nullptr, &Slot::pair);
     const auto index = static_cast<std::uint32_t>(free - slots_.begin());
     if (free == slots_.end()) slots_.emplace_back();
     slots_[index] = {.pair = &pair, .application = application_};
+    share_notifications(pair, destination);
     return index;
   }
   /// Removes a QP. Not to be called from on_completion().
@@ -73,7 +76,15 @@ class QpSet {
   std::vector<Slot> slots_;
 
  private:
+  void share_notifications(QueuePair& pair, std::uint64_t destination) {
+    const DcqcnConfig& dcqcn = pair.config().dcqcn;
+    if (dcqcn.cnp_scope == CnpScope::qp) return;
+    const std::uint64_t key = dcqcn.cnp_scope == CnpScope::port ? 0 : destination;
+    pair.share_notifications(notifications_.try_emplace(key, dcqcn).first->second);
+  }
+
   Application* application_ = nullptr;
+  std::map<std::uint64_t, NotificationPoint> notifications_;  // by destination; 0: of the port
 };
 
 /// Arbitration: ACKs, NAKs and CNPs go first; otherwise a QP keeps the port until its message ends
@@ -116,11 +127,9 @@ class QpScheduler : public QpSet {
     const bool answered = pair.receive(packet, now);
     driver().release(packet);
     report(qp, slot, pair.completions(), now);
-    if (answered) {  // otherwise no deadline moved
-      set_timer(qp, slot, pair.deadline());
-    } else {  // otherwise nothing arrived
-      report(qp, slot, pair.arrivals(), now);
-    }
+    // A response may move the deadline, and so does a mark whose CNP takes time.
+    if (answered || packet.congestion_experienced) set_timer(qp, slot, pair.deadline());
+    if (!answered) report(qp, slot, pair.arrivals(), now);
     if (pair.has_control()) {
       answer(qp, slot, now, transmits);
     } else if (!slot.waiting && pair.wants_to_send()) {

@@ -9,7 +9,7 @@ QueuePair::QueuePair(const QpConfig& config, Memory& memory, PayloadStore& store
       responder_(config, memory, store),
       datagram_responder_(config, memory, store),
       pacing_(config),
-      notification_(config.dcqcn) {}
+      own_notifications_(config.dcqcn) {}
 
 bool QueuePair::post(const Receive& receive) {
   return datagrams() ? datagram_responder_.post(receive) : responder_.post(receive);
@@ -21,6 +21,25 @@ const ResponderCounters& QueuePair::responder_counters() const noexcept {
 
 const MessageSink& QueuePair::sink() const noexcept {
   return datagrams() ? datagram_responder_.sink() : responder_.sink();
+}
+
+/// A marked packet causes a CNP, at once or once it is generated, unless it is too early for one.
+void QueuePair::note_mark(Instant now) noexcept {
+  if (!notifications_->on_marked(now)) return;
+  const Duration delay = microseconds(config_.dcqcn.cnp_delay_us);
+  if (delay > Duration{}) {
+    cnp_ready_at_ = std::min(cnp_ready_at_, now + delay);
+  } else {
+    cnp_due_ = true;
+  }
+}
+
+void QueuePair::expire(Instant now) {
+  if (cnp_ready_at_ <= now) {
+    cnp_ready_at_ = kNever;
+    cnp_due_ = true;
+  }
+  if (requester_.deadline() <= now) requester_.expire(now);
 }
 
 void QueuePair::notify(Packet& packet) noexcept {

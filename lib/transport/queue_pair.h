@@ -12,6 +12,14 @@ namespace lw::transport {
 class QueuePair {
  public:
   QueuePair(const QpConfig& config, Memory& memory, PayloadStore& store);
+  QueuePair(const QueuePair&) = delete;
+  QueuePair& operator=(const QueuePair&) = delete;
+  QueuePair(QueuePair&&) = delete;
+  QueuePair& operator=(QueuePair&&) = delete;
+  ~QueuePair() = default;
+
+  /// Spaces this QP's CNPs together with those of other QPs: see CnpScope. `shared` outlives it.
+  void share_notifications(NotificationPoint& shared) noexcept { notifications_ = &shared; }
 
   /// False, and nothing is queued: see Requester::post() and MessageSink::post().
   bool post(const WorkRequest& request, Instant now) { return requester_.post(request, now); }
@@ -41,8 +49,11 @@ class QueuePair {
   /// After a next() without a packet: when congestion control may allow one; kNever: no such time.
   [[nodiscard]] Instant paced_until() const noexcept { return paced_until_; }
 
-  [[nodiscard]] Instant deadline() const noexcept { return requester_.deadline(); }
-  void expire(Instant now) { requester_.expire(now); }
+  /// When expire() has something to do; kNever: no timer runs.
+  [[nodiscard]] Instant deadline() const noexcept {
+    return std::min(requester_.deadline(), cnp_ready_at_);
+  }
+  void expire(Instant now);
 
   Fifo<Completion>& completions() noexcept { return requester_.completions(); }
   Fifo<Completion>& arrivals() noexcept {
@@ -60,6 +71,7 @@ class QueuePair {
  private:
   [[nodiscard]] bool datagrams() const noexcept { return config_.transport != wire::Transport::rc; }
   [[nodiscard]] bool may_pace_out(Instant now) noexcept;
+  void note_mark(Instant now) noexcept;
   void notify(Packet& packet) noexcept;
 
   QpConfig config_;
@@ -67,7 +79,9 @@ class QueuePair {
   Responder responder_;
   DatagramResponder datagram_responder_;
   Pacing pacing_;
-  NotificationPoint notification_;
+  NotificationPoint own_notifications_;
+  NotificationPoint* notifications_ = &own_notifications_;
+  Instant cnp_ready_at_ = kNever;  // a CNP that is being generated
   bool cnp_due_ = false;
   bool response_was_last_ = false;
   std::uint64_t cnps_sent_ = 0;
@@ -77,9 +91,7 @@ class QueuePair {
 // In the header because a simulation spends most of its time in these three.
 
 inline bool QueuePair::receive(const Packet& packet, Instant now) {
-  if (packet.congestion_experienced && config_.rate_control == RateControl::dcqcn) {
-    cnp_due_ = notification_.on_marked(now) || cnp_due_;
-  }
+  if (packet.congestion_experienced && config_.rate_control == RateControl::dcqcn) note_mark(now);
   if (meaning_of(packet.opcode).response) {
     requester_.receive(packet, now);
     return true;

@@ -26,14 +26,20 @@ CASES = [
     ('no_clamp_after_time_inc', 1000, {'clamp_tgt_rate_after_time_inc': False}),
     ('clamp_tgt_rate', 1000, {'clamp_tgt_rate_after_time_inc': False, 'clamp_tgt_rate': True}),
     ('rate_reduce_monitor_period', 3, {}),
+    # 20 increases bring the rate to the line: the limiter is released, and the next CNP begins anew.
+    ('release', 6000, {'rpg_ai_rate_mbps': 0}),
+    ('alpha_after_cut', 50, {'alpha_before_cut': False}),
+    ('reduce_far_target', 1000, {'rpg_gd': 10, 'rpg_min_dec_fac_percent': 1,
+                                 'reduce_far_target': True}),
 ]
 MEASURED = {
     'rpg_time_reset_us': 300, 'rpg_threshold': 1, 'rpg_ai_rate_mbps': 5, 'rpg_gd': 11,
     'rpg_min_dec_fac_percent': 50, 'rpg_min_rate_mbps': 1, 'rpg_max_rate_mbps': 0,
     'rate_to_set_on_first_cnp_mbps': 0, 'dce_tcp_g': 1019, 'dce_tcp_rtt_us': 1,
     'rate_reduce_monitor_period_us': 4, 'initial_alpha': 1023, 'clamp_tgt_rate': False,
-    'clamp_tgt_rate_after_time_inc': True,
+    'clamp_tgt_rate_after_time_inc': True, 'alpha_before_cut': True, 'reduce_far_target': False,
 }
+GRANULARITY = 1.0  # Mb/s: a rate this close to the highest has reached it
 
 
 def trace(gap, changes):
@@ -49,20 +55,28 @@ def trace(gap, changes):
                 alpha = alpha * p['dce_tcp_g'] / 1024
             if since_cut % p['rpg_time_reset_us'] == 0:
                 timed += 1
-                if timed > p['rpg_threshold']:
+                if timed == 1 and p['reduce_far_target'] and target > 10 * current:
+                    target /= 8
+                elif timed >= p['rpg_threshold']:
                     target = min(target + p['rpg_ai_rate_mbps'], most)
                 current = (target + current) / 2
+                if current > most - GRANULARITY:
+                    current = target = most
+                    alpha = None
         if now % gap:
             continue
         if alpha is None:
             alpha, timed, since_cut = p['initial_alpha'], 0, p['rate_reduce_monitor_period_us']
             current = target = p['rate_to_set_on_first_cnp_mbps'] or most
         if since_cut >= p['rate_reduce_monitor_period_us']:
-            if p['clamp_tgt_rate'] or timed == 0 or p['clamp_tgt_rate_after_time_inc']:
+            raised = alpha * p['dce_tcp_g'] / 1024 + (1024 - p['dce_tcp_g'])
+            if p['alpha_before_cut']:
+                alpha = raised
+            if p['clamp_tgt_rate'] or (timed > 0 and p['clamp_tgt_rate_after_time_inc']):
                 target = current
             current = max(current * (1 - alpha / 2 ** p['rpg_gd']),
                           current * p['rpg_min_dec_fac_percent'] / 100, p['rpg_min_rate_mbps'])
-            alpha = alpha * p['dce_tcp_g'] / 1024 + (1024 - p['dce_tcp_g'])
+            alpha = raised
             timed = since_cut = 0
         rows.append((alpha, current, target))
     return rows

@@ -55,6 +55,26 @@ void add_reaction_options(app::Options& options, DcqcnConfig& dcqcn) {
       "--clamp-tgt-rate-after-time-inc",
       app::choice<bool>(dcqcn.clamp_tgt_rate_after_time_inc, {{"true", true}, {"false", false}}),
       "true|false", "lower the target rate at a cut after a timed increase");
+  options.add(
+      "--alpha-update",
+      app::choice<bool>(dcqcn.alpha_before_cut, {{"before-cut", true}, {"after-cut", false}}),
+      "WHEN", "a CNP raises alpha before-cut, as NICs do, or after-cut, as in the paper");
+  options.add_flag("--reduce-far-target", dcqcn.reduce_far_target,
+                   "the first increase divides a target above ten times the rate by 8, as in QCN");
+}
+
+void add_notification_options(app::Options& options, DcqcnConfig& dcqcn) {
+  using transport::CnpScope;
+  add_number(options, "--min-time-between-cnps", dcqcn.min_time_between_cnps_us,
+             "least time between a responder's CNPs, in us");
+  options.add(
+      "--cnp-scope",
+      app::choice<CnpScope>(
+          dcqcn.cnp_scope,
+          {{"qp", CnpScope::qp}, {"destination", CnpScope::destination}, {"port", CnpScope::port}}),
+      "SCOPE", "CNPs that time applies to: those of a qp, to a destination, or of the port");
+  add_number(options, "--cnp-delay", dcqcn.cnp_delay_us,
+             "time from a marked packet until its CNP is ready, in us");
 }
 
 }  // namespace
@@ -87,8 +107,7 @@ void add_dcqcn_options(app::Options& options, DcqcnConfig& dcqcn) {
   options.begin_group(kReactionPoint);
   add_reaction_options(options, dcqcn);
   options.begin_group(kNotificationPoint);
-  add_number(options, "--min-time-between-cnps", dcqcn.min_time_between_cnps_us,
-             "least time between a responder's CNPs, in us");
+  add_notification_options(options, dcqcn);
   options.begin_group("");
 }
 

@@ -97,7 +97,7 @@ void PerfSeries::add(Instant at, std::uint32_t qp, const transport::QueuePair& p
   const bool limits = pair.config().rate_control != transport::RateControl::none;
   const std::string rate = limits ? fmt::format("{:.4f}", pair.pacing().rate_bps() / 1e9) : "";
   file_->write(fmt::format("{:.3f},{},{},{:.3f},{},{},{:.3f}\n", us_of(at - Instant{}), qp, rate,
-                           pair.pacing().reaction().alpha(), requester.outstanding_psns(),
+                           pair.pacing().reaction().alpha(at), requester.outstanding_psns(),
                            requester.counters().retransmitted, us_of(requester.round_trip())));
 }
 

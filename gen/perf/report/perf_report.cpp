@@ -177,6 +177,8 @@ using sim::NicConfig, sim::PerfConfig, sim::PerfPath, transport::DcqcnConfig, tr
 
 constexpr std::string_view kRecoveries[] = {"go-back-N", "selective-repeat"};
 constexpr std::string_view kControls[] = {"none", "fixed", "dcqcn"};
+constexpr std::string_view kAlphaUpdates[] = {"before-cut", "after-cut"};
+constexpr std::string_view kCnpScopes[] = {"qp", "destination", "port"};
 
 /// Settings of QPs that apply both to a port and to a simulation.
 const FigureTable& qp_settings() {
@@ -250,8 +252,20 @@ const FigureTable& dcqcn_settings() {
                                             "DCQCN: lower the target rate at each decrease."),
       Row::of<&DcqcnConfig::clamp_tgt_rate_after_time_inc>(
           "clamp_tgt_rate_after_time_inc", "DCQCN: lower it only after an increase by time."),
-      Row::of<&DcqcnConfig::min_time_between_cnps_us>(
-          "min_time_between_cnps", "DCQCN: least time between CNPs of a QP.", Unit::us)};
+      Row::of<[](const DcqcnConfig& config) {
+        return kAlphaUpdates[config.alpha_before_cut ? 0 : 1];
+      }>("alpha_update", "DCQCN: when a CNP raises alpha.")
+          .among(kAlphaUpdates),
+      Row::of<&DcqcnConfig::reduce_far_target>(
+          "reduce_far_target", "DCQCN: divide a far target by 8 at the first increase."),
+      Row::of<&DcqcnConfig::min_time_between_cnps_us>("min_time_between_cnps",
+                                                      "DCQCN: least time between CNPs.", Unit::us),
+      Row::of<[](const DcqcnConfig& config) {
+        return kCnpScopes[static_cast<std::size_t>(config.cnp_scope)];
+      }>("cnp_scope", "DCQCN: CNPs that this time applies to.")
+          .among(kCnpScopes),
+      Row::of<&DcqcnConfig::cnp_delay_us>(
+          "cnp_delay", "DCQCN: time until a marked packet's CNP is ready.", Unit::us)};
   static constexpr FigureTable kTable{{}, kRows};
   return kTable;
 }

@@ -46,6 +46,14 @@ bool is_for(const transport::QpConfig& qp, const roce::Frame& frame) noexcept {
   return qp.transport != wire::Transport::ud || frame.deth->q_key.get() == qp.q_key;
 }
 
+/// The peer's MAC address as a number, for CnpScope::destination.
+std::uint64_t destination_of(const OwnAddress& peer) noexcept {
+  std::uint64_t number = 0;
+  for (const std::byte part : peer.mac.bytes)
+    number = number << 8 | std::to_integer<std::uint64_t>(part);
+  return number;
+}
+
 }  // namespace
 
 Connection::Region Connection::Region::of(Side own, std::uint32_t qpn, std::uint32_t client_qpn,
@@ -64,7 +72,7 @@ Connection::Connection(transport::QpSet& qps, const transport::QpConfig& config,
       pattern_(std::move(region.pattern)),
       memory_(memory_of(config.qpn, region.size, pattern_.get())),
       pair_(config, memory_, store),
-      index_(qps.attach(pair_)),
+      index_(qps.attach(pair_, destination_of(peer))),
       peer_(peer),
       fields_(std::move(fields)),
       last_heard_(nic::now()),

@@ -68,6 +68,15 @@ const Case kCases[] = {
        c.clamp_tgt_rate = true;
      }},
     {"rate_reduce_monitor_period", 3, test::k_rate_reduce_monitor_period, [](DcqcnConfig&) {}},
+    {"release", 6000, test::k_release, [](DcqcnConfig& c) { c.rpg_ai_rate_mbps = 0; }},
+    {"alpha_after_cut", 50, test::k_alpha_after_cut,
+     [](DcqcnConfig& c) { c.alpha_before_cut = false; }},
+    {"reduce_far_target", 1000, test::k_reduce_far_target,
+     [](DcqcnConfig& c) {
+       c.rpg_gd = 10;
+       c.rpg_min_dec_fac_percent = 1;
+       c.reduce_far_target = true;
+     }},
 };
 
 class TraceTest : public testing::TestWithParam<Case> {};
@@ -78,8 +87,9 @@ TEST_P(TraceTest, ten_cnps_by_hand) {
   ReactionPoint point(config, kLine);
   int cnp = 0;
   for (const TraceRow& row : GetParam().rows) {
-    point.on_cnp(at_us(cnp++ * GetParam().gap_us));
-    EXPECT_NEAR(point.alpha(), row.alpha, 1e-5) << "CNP " << cnp;
+    const Instant now = at_us(cnp++ * GetParam().gap_us);
+    point.on_cnp(now);
+    EXPECT_NEAR(point.alpha(now), row.alpha, 1e-5) << "CNP " << cnp;
     EXPECT_NEAR(point.rate_bps() / kMega, row.current, 1e-4) << "CNP " << cnp;
     EXPECT_NEAR(point.target_bps() / kMega, row.target, 1e-4) << "CNP " << cnp;
   }
@@ -101,31 +111,66 @@ TEST(ReactionPoint, a_flow_without_cnps_is_free) {
 TEST(ReactionPoint, bytes_raise_the_rate_as_the_timer_does) {
   DcqcnConfig config;
   config.rpg_byte_reset = 1000;
+  config.rpg_threshold = 2;
   ReactionPoint point(config, kLine);
   point.on_cnp(at_us(0));
   const double cut = point.rate_bps(), target = point.target_bps();
   point.on_sent(999, at_us(1));
   EXPECT_EQ(point.rate_bps(), cut);
   point.on_sent(1, at_us(1));  // the first event: fast recovery
-  EXPECT_DOUBLE_EQ(point.rate_bps(), (cut + target) / 2);
-  // A cut behind byte increases alone leaves the target.
-  point.on_cnp(at_us(50));
-  EXPECT_EQ(point.target_bps(), target);
+  const double recovered = (cut + target) / 2;
+  EXPECT_DOUBLE_EQ(point.rate_bps(), recovered);
+  point.on_cnp(at_us(50));  // there was an increase: the target becomes the rate
+  EXPECT_DOUBLE_EQ(point.target_bps(), recovered);
+  point.on_cnp(at_us(60));  // there was none: it stays
+  EXPECT_DOUBLE_EQ(point.target_bps(), recovered);
 }
 
-TEST(ReactionPoint, both_kinds_past_the_threshold_raise_the_target_by_hai) {
+TEST(ReactionPoint, both_kinds_at_the_threshold_raise_the_target_by_hai_times_their_stage) {
   DcqcnConfig config;
   config.rpg_byte_reset = 1000;
   config.rpg_hai_rate_mbps = 70;
   config.rate_to_set_on_first_cnp_mbps = 10000;
   ReactionPoint point(config, kLine);
   point.on_cnp(at_us(0));
-  point.advance(at_us(600));  // two timed events, the second past the threshold: AI
-  EXPECT_NEAR(point.target_bps() / kMega, 10005, 1e-6);
-  point.on_sent(1000, at_us(601));  // one by bytes, not past: timed ones are, so AI
+  point.advance(at_us(600));  // two timed events, both from the threshold of 1 on: AI twice
   EXPECT_NEAR(point.target_bps() / kMega, 10010, 1e-6);
-  point.on_sent(1000, at_us(602));  // both past: HAI
+  point.on_sent(1000, at_us(601));  // both kinds: HAI
   EXPECT_NEAR(point.target_bps() / kMega, 10080, 1e-6);
+  point.on_sent(1000, at_us(602));  // two of each: the second stage
+  EXPECT_NEAR(point.target_bps() / kMega, 10220, 1e-6);
+  point.on_sent(1000, at_us(603));  // two timed ones hold the stage back
+  EXPECT_NEAR(point.target_bps() / kMega, 10360, 1e-6);
+}
+
+TEST(ReactionPoint, a_flow_at_the_highest_rate_is_free_again) {
+  ReactionPoint point(timed_only(), kLine);
+  point.on_cnp(at_us(0));
+  point.advance(at_us(300 * 15));
+  EXPECT_TRUE(point.limiting());  // 50 Gb/s / 2^15 are missing, more than 1 Mb/s
+  point.advance(at_us(300 * 16));
+  EXPECT_FALSE(point.limiting());
+  EXPECT_EQ(point.rate_bps(), kLine);
+  EXPECT_EQ(point.next_increase(), Instant::max());
+}
+
+TEST(Pacing, a_packet_that_waited_for_the_port_keeps_its_credit) {
+  QpConfig config;
+  config.rate_control = RateControl::fixed;
+  config.rate_bps = 8e9;  // 1 B/ns
+  Pacing pacing(config);
+  Packet packet;
+  packet.payload = 4096;
+  const Duration gap{wire_bytes(packet)};
+  const Instant start = at_us(100);
+  pacing.sent(packet, start);
+  EXPECT_EQ(pacing.ready_at(start), start);  // the credit of the time before
+  pacing.sent(packet, start);
+  EXPECT_EQ(pacing.ready_at(start), start + gap);
+  pacing.sent(packet, start + gap * 3 / 2);  // the port was busy for half a packet's time
+  EXPECT_EQ(pacing.ready_at(start), start + 2 * gap);
+  pacing.sent(packet, start + 10 * gap);  // it was idle: one packet's credit, no more
+  EXPECT_EQ(pacing.ready_at(start), start + 10 * gap);
 }
 
 TEST(NotificationPoint, one_cnp_per_gap) {
