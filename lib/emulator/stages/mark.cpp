@@ -65,13 +65,6 @@ std::string text_of(const Red& red) {
 
 }  // namespace
 
-double Red::probability(double queued) const noexcept {
-  const auto low = static_cast<double>(kmin_bytes), high = static_cast<double>(kmax_bytes);
-  if (queued <= low) return 0;
-  if (queued > high) return 1;
-  return step ? share : share * (queued - low) / (high - low);
-}
-
 bool Mark::present(const RuleConfig& rule) noexcept { return rule.mark.has_value(); }
 
 Mark::Mark(const RuleConfig& rule, const StageSetup& setup) noexcept

@@ -4,26 +4,11 @@
 #include <cstdint>
 #include <optional>
 
+#include "emulator/queue/red.h"
 #include "emulator/stage.h"
 #include "roce/envelope.h"
 
 namespace lw::emulator {
-
-/// RED on the emulated queue, like DCQCN's congestion point: the probability depends on the bytes
-/// in the buffer. It is 0 up to kmin and 1 above kmax. In between it rises to `share` (a ramp), or
-/// is `share` (a step).
-struct Red {
-  std::uint64_t kmin_bytes = 0, kmax_bytes = 0;  // kmin <= kmax
-  double share = 1;
-  bool step = false;
-  /// The bytes count that are behind a frame when it leaves the queue, not those that it finds when
-  /// it comes.
-  bool on_leaving = false;
-
-  /// The probability that a frame is marked.
-  [[nodiscard]] double probability(double queued) const noexcept;
-  friend bool operator==(const Red&, const Red&) = default;
-};
 
 /// What RED does to a frame that isn't ECN-capable (RFC 3168, 5).
 enum class NotEct : std::uint8_t { pass, drop };

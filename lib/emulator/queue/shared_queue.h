@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/huge_pages.h"
+#include "core/time.h"
+#include "emulator/queue/buffer_pool.h"
+#include "emulator/queue/class_scheduler.h"
+#include "emulator/queue/line_bytes.h"
+#include "emulator/queue/line_clock.h"
+
+namespace lw::emulator {
+
+struct QueueClassConfig {
+  ServiceOrder order = {};
+  BufferShare buffer = {};
+  friend bool operator==(const QueueClassConfig&, const QueueClassConfig&) = default;
+};
+
+/// A link, the buffer in front of it, and the classes in which frames wait.
+struct SharedQueueConfig {
+  std::uint64_t rate_bps = 0;      // 1 kb/s .. 10^15 b/s
+  std::uint64_t buffer_bytes = 0;  // of all classes, reserves included; without FCS and overhead
+  LineCost cost = {};
+  std::uint32_t quantum_bytes = 1500;          // see ClassScheduler
+  std::vector<QueueClassConfig> classes = {};  // 1..kMostQueueClasses
+
+  /// The bytes that no class has for itself. Requires that the reserves fit into the buffer.
+  [[nodiscard]] std::uint64_t pool_bytes() const noexcept {
+    std::uint64_t left = buffer_bytes;
+    for (const QueueClassConfig& c : classes) left -= c.buffer.reserve_bytes;
+    return left;
+  }
+  friend bool operator==(const SharedQueueConfig&, const SharedQueueConfig&) = default;
+};
+
+/// The queue in front of one link, in which the frames of several classes wait. ClassScheduler
+/// chooses the class that sends next, when the link becomes free: a frame that arrives in that
+/// nanosecond or later is not considered. A frame is in the buffer until its last bit has left. A
+/// frame that finds no room is refused (tail drop). Frames are marked by bytes() when they arrive,
+/// or by SentFrame::behind_bytes when they leave (see Red).
+///
+/// The owner takes departures with depart() up to `now` before it calls anything else with this
+/// `now`; `now` never decreases. Handle is trivially copyable. One thread; nothing is allocated
+/// after construction. A call takes O(classes).
+template <class Handle>
+class SharedQueue {
+ public:
+  static constexpr Instant kNever{Duration{std::numeric_limits<Duration::rep>::max()}};
+
+  /// A frame that has left.
+  struct SentFrame {
+    Handle handle;
+    std::uint32_t bytes;           // in the buffer
+    std::uint32_t cls;             // its class
+    Instant starts, ends;          // its bits left from the one to the other, rounded down to ns
+    Instant departs;               // the first full nanosecond at which it has left
+    bool follows;                  // it started directly after another frame
+    std::uint64_t behind_bytes;    // that are still in its class,
+    std::uint64_t in_queue_bytes;  // and in all classes
+  };
+
+  /// The queue's buffer is its own, or, with `pool`, has the reserves for itself and the rest in
+  /// common with others: then config.buffer_bytes only bounds the number of frames. `pool` must
+  /// outlive the queue.
+  explicit SharedQueue(const SharedQueueConfig& config, BufferPool* pool = nullptr)
+      : pool_(config.pool_bytes()),
+        outside_(pool),
+        cost_(config.cost),
+        quantum_(config.quantum_bytes),
+        classes_(config.classes.size()),
+        all_classes_(classes_),
+        slots_(most_inside(config)),
+        free_slots_(slots_.size()),
+        state_(config.rate_bps) {
+    for (std::size_t c = 0; c < classes_; ++c) {
+      orders_[c] = config.classes[c].order;
+      shares_[c] = config.classes[c].buffer;
+    }
+    state_.scheduler.configure(std::span(orders_).first(classes_), quantum_);
+  }
+
+  /// Largest number of frames in the buffer.
+  static std::size_t most_inside(const SharedQueueConfig& config) noexcept {
+    return static_cast<std::size_t>(config.buffer_bytes / kSmallestOnLine + 1);
+  }
+  /// Returns the memory that a queue allocates besides its own object, in bytes.
+  static std::uint64_t bytes_needed(const SharedQueueConfig& config) noexcept {
+    return most_inside(config) * (sizeof(Frame) + sizeof(Slot));
+  }
+
+  /// Admits a frame of `bytes` to class `cls`. Returns false if the buffer has no room for it.
+  [[nodiscard]] bool enqueue(std::uint32_t cls, std::uint32_t bytes, const Handle& handle,
+                             Instant now) noexcept {
+    Backlog& backlog = state_.backlogs[cls];
+    const std::uint32_t held = on_the_line(bytes, 0);
+    if (state_.frames == slots_.size() || !pool().take(shares_[cls], backlog.bytes, held))
+      return false;
+    append(backlog, {handle, held, kNone});
+    backlog.bytes += held;
+    state_.bytes += held;
+    ++state_.frames;
+    if (!state_.sending) {
+      state_.line.idle_until(now);
+      choose(state_, false);
+    }
+    return true;
+  }
+
+  /// Removes the next frame that has left by `now`, and returns it; nothing if there is none.
+  [[nodiscard]] std::optional<SentFrame> depart(Instant now) noexcept {
+    const std::optional<Left> left = step(state_, now);
+    if (!left) return std::nullopt;
+    free_slots_[free_count_++] = left->slot;
+    const SentFrame& sent = left->sent;
+    pool().give_back(shares_[sent.cls], sent.behind_bytes + sent.bytes, sent.bytes);
+    return sent;
+  }
+  /// When depart() must be called next: a frame has left then, or a pause ends; kNever if
+  /// nothing waits.
+  [[nodiscard]] Instant next_event() const noexcept {
+    return state_.sending ? state_.line.ended() : first_resume(state_);
+  }
+
+  /// Calls visit(sent) for each frame inside, as it will leave if nothing changes.
+  template <class Visit>
+  void foresee(Visit visit) const noexcept {
+    State ahead = state_;
+    while (const auto left = step(ahead, kNever)) visit(left->sent);
+  }
+
+  /// Pauses a class: none of its frames begins to leave before `until`; a frame that has begun is
+  /// completed. An `until` in the past ends an earlier pause.
+  void pause(std::uint32_t cls, Instant now, Instant until) noexcept {
+    state_.backlogs[cls].paused_until = std::max(now, until);
+    if (!state_.sending) resume(state_, now);
+  }
+  [[nodiscard]] Instant paused_until(std::uint32_t cls) const noexcept {
+    return state_.backlogs[cls].paused_until;
+  }
+
+  /// Takes over the frames of the queue that this one replaces at `now`, with their pauses. None is
+  /// dropped, even if the buffer is now smaller. They leave at the new rate, also the rest of a
+  /// frame whose bits are leaving. Frames of a class that no longer exists stay in it, with its
+  /// priority and weight; they take their room from the pool. Turns and credits continue if
+  /// priorities, weights and quantum are the same.
+  void take_over(SharedQueue& old, Instant now) noexcept {
+    const std::uint64_t rate_bps = state_.line.rate_bps();
+    const std::size_t before = old.all_classes_;
+    const bool same_turns =
+        quantum_ == old.quantum_ && before == all_classes_ &&
+        std::equal(orders_.begin(), orders_.begin() + before, old.orders_.begin());
+    old.pool().subtract(old.taken_from_pool());
+    keep_removed_classes(old);
+    const ClassScheduler turns = state_.scheduler;
+    state_ = old.state_;
+    take_slots(old);
+    old.state_ = State(old.state_.line.rate_bps());
+    for (std::size_t c = all_classes_; c < kMostQueueClasses; ++c) state_.backlogs[c] = {};
+    if (all_classes_ > classes_) {
+      state_.scheduler.configure(std::span(orders_).first(all_classes_), quantum_);
+    } else if (!same_turns) {
+      state_.scheduler = turns;
+    }
+    state_.line.change_rate(now, rate_bps);
+    pool().add(taken_from_pool());
+  }
+
+  /// Bytes in a class, in all classes; frames in all classes.
+  [[nodiscard]] std::uint64_t bytes(std::uint32_t cls) const noexcept {
+    return state_.backlogs[cls].bytes;
+  }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return state_.bytes; }
+  [[nodiscard]] std::size_t size() const noexcept { return state_.frames; }
+
+ private:
+  using Slot = std::uint32_t;
+  static constexpr Slot kNone = std::numeric_limits<Slot>::max();
+
+  struct Frame {
+    Handle handle;
+    std::uint32_t bytes;
+    Slot next;  // of its class
+  };
+  /// The frames of one class, in order of arrival.
+  struct Backlog {
+    Slot first = kNone, last = kNone;
+    std::uint64_t bytes = 0;
+    Instant paused_until{Duration::min()};
+  };
+  /// All that changes when frames leave, so that foresee() can go ahead with a copy.
+  struct State {
+    explicit State(std::uint64_t rate_bps) noexcept : line(rate_bps) {}
+
+    std::array<Backlog, kMostQueueClasses> backlogs{};
+    std::uint64_t bytes = 0;
+    std::size_t frames = 0;
+    ClassScheduler scheduler{};
+    LineClock line;
+    bool sending = false, follows = false;
+    std::uint32_t cls = 0;  // that sends
+    Instant starts{};       // of the frame that is being sent
+  };
+  struct Left {
+    SentFrame sent;
+    Slot slot;
+  };
+
+  [[nodiscard]] BufferPool& pool() noexcept { return outside_ ? *outside_ : pool_; }
+
+  /// Removes the next frame from `s` that has left by `now`, and lets the next one start.
+  [[nodiscard]] std::optional<Left> step(State& s, Instant now) const noexcept {
+    if (!s.sending) resume(s, now);
+    if (!s.sending || s.line.ended() > now) return std::nullopt;
+    Backlog& backlog = s.backlogs[s.cls];
+    const Slot slot = backlog.first;
+    const Frame& frame = slots_[slot];
+    backlog.first = frame.next;
+    if (backlog.first == kNone) backlog.last = kNone;
+    backlog.bytes -= frame.bytes;
+    s.bytes -= frame.bytes;
+    --s.frames;
+    const Left left{{frame.handle, frame.bytes, s.cls, s.starts, s.line.end(), s.line.ended(),
+                     s.follows, backlog.bytes, s.bytes},
+                    slot};
+    choose(s, true);
+    return left;
+  }
+  /// Lets a frame start when the pause of its class has ended, while the link is idle.
+  void resume(State& s, Instant now) const noexcept {
+    if (s.frames == 0) return;
+    const Instant at = first_resume(s);
+    if (at > now) return;
+    s.line.idle_until(std::max(at, s.line.ended()));
+    choose(s, false);
+  }
+  /// When the first pause ends of the classes with frames; kNever without frames.
+  [[nodiscard]] static Instant first_resume(const State& s) noexcept {
+    Instant first = kNever;
+    for (const Backlog& backlog : s.backlogs)
+      if (backlog.first != kNone) first = std::min(first, backlog.paused_until);
+    return first;
+  }
+  /// Lets the next frame start when the line is free.
+  void choose(State& s, bool follows) const noexcept {
+    const Instant at = s.line.end();
+    const auto next = s.scheduler.next(
+        [&](std::uint32_t c) {
+          return s.backlogs[c].first != kNone && s.backlogs[c].paused_until <= at;
+        },
+        [&](std::uint32_t c) { return cost_.of(slots_[s.backlogs[c].first].bytes); });
+    s.sending = next.has_value();
+    if (!next) return;
+    s.cls = *next;
+    s.follows = follows;
+    s.starts = at;
+    s.line.send(cost_.of(slots_[s.backlogs[s.cls].first].bytes));
+  }
+
+  /// Bytes that the classes hold of the pool.
+  [[nodiscard]] std::uint64_t taken_from_pool() const noexcept {
+    std::uint64_t sum = 0;
+    for (std::size_t c = 0; c < all_classes_; ++c)
+      sum += shares_[c].of_pool(state_.backlogs[c].bytes);
+    return sum;
+  }
+  void keep_removed_classes(const SharedQueue& old) noexcept {
+    all_classes_ = classes_;
+    for (std::size_t c = classes_; c < old.all_classes_; ++c)
+      if (old.state_.backlogs[c].first != kNone) all_classes_ = c + 1;
+    for (std::size_t c = classes_; c < all_classes_; ++c) {
+      // An empty class between them must not change the weights of others.
+      orders_[c] = old.state_.backlogs[c].first != kNone ? old.orders_[c] : orders_[0];
+      shares_[c] = {};
+    }
+  }
+  /// Takes the frames of `old`, whose state is already this queue's: with their memory if it is not
+  /// smaller.
+  void take_slots(SharedQueue& old) noexcept {
+    if (old.slots_.size() >= slots_.size()) {
+      std::swap(slots_, old.slots_);
+      std::swap(free_slots_, old.free_slots_);
+      free_count_ = std::exchange(old.free_count_, 0);
+      used_slots_ = std::exchange(old.used_slots_, 0);
+      return;
+    }
+    for (Backlog& backlog : state_.backlogs) {
+      Slot from = std::exchange(backlog.first, kNone);
+      for (backlog.last = kNone; from != kNone; from = old.slots_[from].next)
+        append(backlog, old.slots_[from]);
+    }
+  }
+  void append(Backlog& backlog, const Frame& frame) noexcept {
+    const Slot slot = free_count_ > 0 ? free_slots_[--free_count_] : used_slots_++;
+    slots_[slot] = frame;
+    slots_[slot].next = kNone;
+    (backlog.last == kNone ? backlog.first : slots_[backlog.last].next) = slot;
+    backlog.last = slot;
+  }
+
+  BufferPool pool_;
+  BufferPool* outside_;
+  LineCost cost_;
+  std::uint32_t quantum_;
+  std::size_t classes_, all_classes_;  // of the configuration; and removed ones that have frames
+  std::array<ServiceOrder, kMostQueueClasses> orders_{};
+  std::array<BufferShare, kMostQueueClasses> shares_{};
+  HugeArray<Frame> slots_;
+  HugeArray<Slot> free_slots_;  // of those that have been used
+  std::size_t free_count_ = 0;
+  Slot used_slots_ = 0;  // slots that have been used, from the first on
+  State state_;
+};
+
+}  // namespace lw::emulator
