@@ -40,9 +40,9 @@ roce-gen receive --port memif:/tmp/lw.sock --pcap arrived.pcap --until-idle 2)",
       .commands = {run_command(), receive_command(), replay_command(), search_command(),
                    perf_command(), respond_command(), telemetry_command(), plan_command(),
                    experiment_command(), check_command(),
-                   lw::app::profiles_command("roce-gen",
-                                             {kFlowProfiles, kExperimentProfiles, kPathProfiles,
-                                              kImpairProfiles, kTelemetryProfiles}),
+                   lw::app::profiles_command(
+                       "roce-gen", {kFlowProfiles, kExperimentProfiles, kPathProfiles,
+                                    kImpairProfiles, kTelemetryProfiles, kNetworkProfiles}),
                    opcodes_command(), doctor_command()},
       .for_file = "check",
   };

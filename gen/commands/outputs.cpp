@@ -2,6 +2,7 @@
 #include "gen/commands/outputs.h"
 
 #include "app/profiles_command.h"
+#include "gen/network/network_report.h"
 #include "gen/perf/report/buffer_study.h"
 #include "gen/perf/report/perf_report.h"
 #include "gen/perf/report/plan.h"
@@ -21,6 +22,7 @@ std::span<const JsonOutput> outputs() {
                                         kFindingOutput,
                                         kFlowCheckOutput,
                                         kLiveOutput,
+                                        kNetworkOutput,
                                         kOpcodeOutput,
                                         output_of(PerfResult::bandwidth),
                                         output_of(PerfResult::latency),

@@ -14,6 +14,7 @@
 #include "core/names.h"
 #include "core/output.h"
 #include "gen/commands/commands.h"
+#include "gen/commands/network_perf.h"
 #include "gen/perf/cm/rping.h"
 #include "gen/perf/options/perf_options.h"
 #include "gen/perf/report/buffer_study.h"
@@ -29,6 +30,7 @@ constexpr const char* kPerfExamples =
     R"(roce-gen perf --sim --path apn-380km --op write -s 64KiB -q 4 -t 2048
 roce-gen perf --sim --path apn-380km --op read -a -q 16 --json
 roce-gen perf --sim --delay 1ms --pattern lat --op send -s 64
+roce-gen perf --sim --network long-haul-incast-100km --rate-control dcqcn --duration 200ms
 roce-gen perf --sim --delay 0us --pattern blast --op write --study out
 roce-gen perf --port memif:/tmp/lw.sock --peer 198.18.0.2 --pattern lat --op write -s 64
 roce-gen perf --port eth1 --address 192.0.2.1 --peer 192.0.2.2:18515 --token 3f... --op write
@@ -46,6 +48,7 @@ struct PerfCommand {
   PerfOptions options;
   EndpointOptions endpoint;
   PeerOptions peer;
+  NetworkOptions network;
   app::Expectations expectations;
   app::HtmlReport html;
   PerfPlots plots;
@@ -104,6 +107,7 @@ Result<void> refuse_simulated(const Given& given) {
   constexpr const char* kMachine = "over a port it is the machine's, and part of the measurement";
   constexpr const char* kReceives = "over a port the responder keeps a receive for each message";
   constexpr std::pair<const char*, const char*> kInstead[] = {
+      {"--network", "a network is simulated"},
       {"--path", kPath},
       {"--delay", kPath},
       {"--distance", kPath},
@@ -250,6 +254,7 @@ Result<void> check_usage(const Given& given, const PerfCommand& options) {
   if (options.forever && options.latency()) return refuse("--forever", "goes with --pattern bw");
   if (options.forever && (!options.pcap.empty() || !options.study.empty() || options.live))
     return refuse("--forever", "goes without --pcap, --study and --live");
+  if (const auto fits = check_network_usage(given); !fits) return fits;
   if (options.latency() && given.has("--duration"))
     return refuse("--duration", "goes with --pattern bw and blast: give -n");
   if (!options.points.empty() && options.pcap.empty())
@@ -559,6 +564,10 @@ app::Command perf_command() {
             options->endpoint.pcap = options->pcap;
             if (!options->study.empty()) return study(*options);
             const std::atomic<bool>& stop = stop_on_signals();
+            if (!options->network.network.empty())
+              return perf_on_network(
+                  options->network, options->options,
+                  {options->expectations, options->html, options->json, options->series}, stop);
             return perf(*options, stop);
           },
   };
@@ -566,6 +575,7 @@ app::Command perf_command() {
   list.add_flag("--sim", options->sim, "simulate both hosts and the path, in virtual time");
   add_port_options(list, *options);
   add_perf_options(list, options->options);
+  add_network_options(list, options->network);
   add_transport_option(list, options->options.config.qp);
   list.add_flag("--forever", options->forever,
                 "repeat the run until a signal, with a row for each --duration (5 s unless given)");

@@ -237,9 +237,10 @@ std::string comparison_summary(const ExperimentScenario& scenario,
         worst = &compared;
     }
     text += fmt::format("  {}: ", asked.published);
-    if (words != agreeing || !worst) text += fmt::format("{} of {} agree; ", agreeing, words);
+    if (words != agreeing || !worst) text += fmt::format("{} of {} agree", agreeing, words);
     if (worst)
-      text += fmt::format("furthest off {:+.2f} % at {}", *worst->difference * 100, worst->row);
+      text += fmt::format("{}furthest off {:+.2f} % at {}", words != agreeing ? "; " : "",
+                          *worst->difference * 100, worst->row);
     if (asked.within) text += fmt::format("; asked for: within {:g} %", *asked.within * 100);
     text += '\n';
   }

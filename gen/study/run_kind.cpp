@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
+#include "gen/network/network_options.h"
+#include "gen/network/network_report.h"
 #include "gen/perf/options/perf_options.h"
 #include "gen/perf/report/perf_report.h"
 #include "gen/perf/report/plan.h"
@@ -147,17 +149,51 @@ Result<Work> IncastKind::work() {
               }};
 }
 
+/// Kind "network": the workload of a network file. Its parameters are perf's, and `network`,
+/// `sample` and `warm_up`. Its series is the switches' ports over time.
+class NetworkKind : public RunKind {
+ public:
+  void add_options(app::Options& options) override;
+  Result<Work> work() override;
+
+ private:
+  PerfOptions options_;
+  NetworkOptions network_;
+};
+
+void NetworkKind::add_options(app::Options& options) {
+  add_perf_options(options, options_);
+  add_run_options(options, options_);
+  add_network_options(options, network_);
+}
+
+Result<Work> NetworkKind::work() {
+  auto run = network_run_of(network_, options_);
+  if (!run) return std::unexpected(run.error());
+  return Work{.by_chance = true,
+              .has_packets = false,
+              .run = [run = *run](std::uint64_t seed, const sim::PerfHook&) {
+                sim::NetworkRunConfig seeded = run.config;
+                seeded.perf.path.seed = seed;
+                const sim::NetworkResult result = sim::run_network(seeded);
+                report::Json json = network_values({run.file, seeded, result});
+                add_failure(json, result.failure);
+                return json;
+              }};
+}
+
 }  // namespace
 
 std::unique_ptr<RunKind> make_run_kind(std::string_view name) {
   if (name == "perf") return std::make_unique<PerfKind>();
   if (name == "incast") return std::make_unique<IncastKind>();
+  if (name == "network") return std::make_unique<NetworkKind>();
   if (name == "vm-migration") return make_vm_migration();
   return nullptr;
 }
 
 const std::vector<std::string_view>& run_kinds() {
-  static const std::vector<std::string_view> kKinds = {"perf", "incast", "vm-migration"};
+  static const std::vector<std::string_view> kKinds = {"perf", "incast", "network", "vm-migration"};
   return kKinds;
 }
 

@@ -45,6 +45,10 @@ void HtmlReport::add_plot(report::Plot plot) {
   if (wanted() && !plot.curves.empty()) page_.plots.push_back(std::move(plot));
 }
 
+void HtmlReport::add_drawing(std::string title, std::string svg) {
+  if (wanted()) page_.drawings.emplace_back(std::move(title), std::move(svg));
+}
+
 void HtmlReport::add_fact(std::string name, std::string text) {
   page_.machine.emplace_back(std::move(name), std::move(text));
 }

@@ -30,6 +30,8 @@ class HtmlReport {
   /// `output`: the table of its figures.
   void add_report(const std::string& line, const JsonOutput* output);
   void add_plot(report::Plot plot);
+  /// A picture that is SVG already.
+  void add_drawing(std::string title, std::string svg);
   /// A line about the machine: "Idle", "adaptive".
   void add_fact(std::string name, std::string text);
   /// A port that the run used: `name` is "--port". Empty ports are left out.

@@ -53,6 +53,15 @@ Json plot_json(const Plot& plot) {
   return json;
 }
 
+/// A picture without curves, such as a network.
+Json drawing_json(const NamedText& drawing) {
+  return {{"title", drawing.first},
+          {"x", ""},
+          {"y", ""},
+          {"curves", Json::array()},
+          {"svg", drawing.second}};
+}
+
 void append(Json& list, const Json& more) { list.insert(list.end(), more.begin(), more.end()); }
 
 /// The checks of all reports, and what was printed as an error.
@@ -80,6 +89,7 @@ std::string html_text(const RunPage& page) {
     data["figures"].push_back(figure_rows(report.json, kMostFigures, report.output));
     reports.push_back(report.json);
   }
+  for (const NamedText& each : page.drawings) data["plots"].push_back(drawing_json(each));
   for (const Plot& plot : page.plots) data["plots"].push_back(plot_json(plot));
   data["reports"] = std::move(reports);
   data["profiles"] = texts_json(page.profiles);

@@ -27,6 +27,7 @@ struct RunPage {
   ExitCode exit = ExitCode::done;        // how the process ends
   std::vector<std::string> errors = {};  // printed on standard error
   std::vector<RunReport> reports = {};   // in the order in which --json prints them
+  std::vector<NamedText> drawings = {};  // title and SVG, before the plots
   std::vector<Plot> plots = {};
   std::vector<NamedText> profiles = {};   // name and TOML of each file
   std::vector<std::string> changes = {};  // of --set

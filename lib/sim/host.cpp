@@ -86,6 +86,11 @@ void Host::hold(const Packet& packet, Instant now) {
   deliver(qp, packet, now, transmits);
 }
 
+void Host::pause(bool paused, Instant now) noexcept {
+  port_free_at_ = paused ? Instant::max() : not_before(port_free_ps_);
+  if (!paused) transmit(now);
+}
+
 /// Least time for which a packet of any length keeps the port.
 std::int64_t Host::busy_ps(std::uint8_t opcode) const noexcept {
   const bool begins = transport::meaning_of(opcode).begins;

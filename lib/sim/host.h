@@ -76,6 +76,9 @@ class Host final : public transport::QpScheduler<Host> {
     transmit(now);
   }
 
+  /// Priority flow control: a paused port sends nothing more, until it may go on.
+  void pause(bool paused, Instant now) noexcept;
+
   [[nodiscard]] SimLink& out() noexcept { return out_; }
   [[nodiscard]] const HostCounters& counters() const noexcept { return counters_; }
 
@@ -131,7 +134,7 @@ class Host final : public transport::QpScheduler<Host> {
   transport::Fifo<Repost> reposts_;
   std::int64_t stored_ps_ = 0;  // when the receive limit allows the next SEND packet
   std::int64_t port_free_ps_ = 0;
-  Instant port_free_at_;  // port_free_ps_, rounded up to ns
+  Instant port_free_at_;  // port_free_ps_, rounded up to ns; Instant::max() while it is paused
   HostCounters counters_;
 };
 

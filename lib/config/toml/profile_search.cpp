@@ -50,9 +50,10 @@ std::vector<fs::path> search_path() {
 /// Returns the kind to which a profile's keys belong; empty if none.
 std::string_view kind_of(Document& document) {
   constexpr std::pair<std::string_view, std::string_view> kKeys[] = {
-      {"flow", kFlowProfiles},      {"scenario", kExperimentProfiles}, {"rule", kImpairProfiles},
-      {"event", kImpairProfiles},   {"span", kPathProfiles},           {"equipment", kPathProfiles},
-      {"field", kTelemetryProfiles}};
+      {"flow", kFlowProfiles},       {"scenario", kExperimentProfiles},
+      {"rule", kImpairProfiles},     {"event", kImpairProfiles},
+      {"span", kPathProfiles},       {"equipment", kPathProfiles},
+      {"field", kTelemetryProfiles}, {"switch", kNetworkProfiles}};
   const std::vector<std::string_view> keys = document.root().keys();
   for (const auto& [key, kind] : kKeys)
     if (std::ranges::find(keys, key) != keys.end()) return kind;

@@ -14,7 +14,7 @@ namespace lw::config {
 /// Kinds of profiles: folders of profiles/.
 inline constexpr std::string_view kFlowProfiles = "flows", kImpairProfiles = "impair",
                                   kPathProfiles = "paths", kExperimentProfiles = "experiments",
-                                  kTelemetryProfiles = "telemetry";
+                                  kTelemetryProfiles = "telemetry", kNetworkProfiles = "networks";
 
 using ProfileKinds = std::span<const std::string_view>;
 

@@ -64,7 +64,7 @@
     const svg = document.importNode(parsed, true);
     const names = plot.curves.map((curve) => curve.name).join('; ');
     svg.setAttribute('role', 'img');
-    svg.setAttribute('aria-label', `${plot.title}. ${plot.y} over ${plot.x}. Curves: ${names}.`);
+    svg.setAttribute('aria-label', names ? `${plot.title}. ${plot.y} over ${plot.x}. Curves: ${names}.` : plot.title);
     return svg;
   }
   function valuesOf(plot, index) {
@@ -83,7 +83,7 @@
   }
   function showPlots() {
     data.plots.forEach((plot, index) => $('plots-place').append(element('figure', { class: 'plot', id: `plot-${index}` },
-      element('div', { class: 'chart' }, picture(plot)), element('figcaption', { class: 'no-print' }, valuesOf(plot, index)))));
+      element('div', { class: 'chart' }, picture(plot)), plot.curves.length > 0 ? element('figcaption', { class: 'no-print' }, valuesOf(plot, index)) : element('figcaption', {}, plot.title))));
     if (data.plots.length === 0) $('plots-place').append(element('p', { class: 'muted' }, 'This run has nothing to plot.'));
   }
 

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/commands/network_perf.h"
+
+#include <cstdio>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "core/output.h"
+#include "gen/network/network_drawing.h"
+#include "gen/network/network_report.h"
+#include "gen/perf/report/perf_report.h"
+
+namespace lw::gen {
+namespace {
+
+/// Shows on a terminal how much of the run is done.
+sim::NetworkProgress progress_on(bool shown) {
+  if (!shown) return {};
+  return [last = -1](double share) mutable {
+    const int percent = static_cast<int>(100 * share);
+    if (percent == last) return;
+    last = percent;
+    std::fputs(fmt::format("\r{} % of the virtual time", percent).c_str(), stderr);
+    if (percent == 100) std::fputs("\r\x1b[K", stderr);
+  };
+}
+
+}  // namespace
+
+Result<void> check_network_usage(const app::Given& given) {
+  if (!given.has("--network")) {
+    for (const char* name : {"--sample", "--warm-up"})
+      if (given.has(name)) return fail(std::string(name) + ": goes with --network");
+    return {};
+  }
+  for (const char* name : {"--all", "--forever", "--study", "--live", "--pcap", "--qps"}) {
+    if (!given.has(name)) continue;
+    const bool in_file = std::string_view(name) == "--qps";
+    return fail(std::string(name) + (in_file ? ": with --network, [workload] has `qps`"
+                                             : ": does not go with --network"));
+  }
+  return {};
+}
+
+ExitCode perf_on_network(const NetworkOptions& options, const PerfOptions& perf,
+                         NetworkOutputs outputs, const std::atomic<bool>& stop) {
+  auto setup = network_run_of(options, perf);
+  if (!setup) return print_error(setup.error());
+  if (const auto apart = check_outputs(
+          {{"--network", options.network}},
+          {{"--series", outputs.series}, outputs.expectations.junit(), outputs.html.file()});
+      !apart)
+    return print_error(apart.error());
+  setup->config.perf.stop = &stop;
+  const bool shows = !outputs.json && isatty(STDERR_FILENO) != 0;
+  const sim::NetworkResult result = sim::run_network(setup->config, {}, progress_on(shows));
+  const NetworkReport report{setup->file, setup->config, result};
+  const std::string json = outputs.expectations.judged(
+      outputs.json || outputs.html.wanted(),
+      [&] { return report::json_line(kNetworkOutput, report); }, setup->file.name, &kNetworkOutput);
+  outputs.html.add_report(json, &kNetworkOutput);
+  outputs.html.add_drawing("The network, links coloured by use", network_svg(report));
+  for (report::Plot& plot : network_plots(report)) outputs.html.add_plot(std::move(plot));
+  print_report(outputs.json ? json : network_text(report));
+  if (!outputs.series.empty())
+    if (const auto written = write_file(outputs.series, network_csv(report)); !written)
+      return print_error(written.error());
+  if (!outputs.json) print_report(outputs.expectations.text());
+  const ExitCode expected = outputs.expectations.finish("roce-gen perf");
+  if (result.stopped)
+    return print_error(Error{"stopped by a signal: the results are incomplete", ExitCode::failed});
+  if (result.failed > 0)
+    return std::max(expected, print_error(Error{failure_text(result.failed, result.failure),
+                                                ExitCode::failed}));
+  return expected;
+}
+
+}  // namespace lw::gen

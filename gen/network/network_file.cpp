@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/network/network_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fnmatch.h>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "config/toml/document.h"
+#include "config/toml/profile_search.h"
+#include "core/quantity.h"
+#include "emulator/path.h"
+
+namespace lw::gen {
+namespace {
+
+using namespace config;
+using emulator::Red;
+using sim::CableConfig, sim::Node, sim::Pattern, sim::SizeShare, sim::SwitchConfig, sim::Topology,
+    sim::WorkloadConfig;
+
+constexpr Duration kLongestCable = std::chrono::seconds(10);
+constexpr std::uint64_t kLargestBuffer = std::uint64_t{1} << 40;
+
+/// Reads one network. Nodes are numbered while they are read: hosts first.
+class Reader {
+ public:
+  Reader(const Table& root, const sim::PerfConfig& perf) : root_(root), perf_(perf) {}
+
+  NetworkFile read();
+
+ private:
+  void read_hosts();
+  void read_switches();
+  void read_links();
+  void read_workload();
+  void check();
+  void check_headroom() const;
+  void add_name(const Table& table, const std::string& name);
+  [[nodiscard]] std::vector<Node> matching(const Table& table, std::string_view key,
+                                           const std::string& pattern) const;
+  [[nodiscard]] std::vector<Node> hosts_of(const Table& table, std::string_view key) const;
+
+  const Table& root_;
+  const sim::PerfConfig& perf_;
+  NetworkFile file_;
+  std::map<std::string, Node> nodes_;
+  std::vector<Table> switch_at_;  // where each switch is described
+};
+
+void Reader::add_name(const Table& table, const std::string& name) {
+  const auto number = static_cast<Node>(nodes_.size());
+  if (!nodes_.try_emplace(name, number).second)
+    table.refuse("name", fmt::format("expected each name once, found \"{}\" again", name));
+}
+
+/// A [[host]] with `count` stands for hosts whose names end with 1 to count.
+void Reader::read_hosts() {
+  for (const Table& table : root_.tables("host")) {
+    const auto name = table.require("name", read_text, "a name such as \"a\"").value_or("");
+    const auto count = table.get("count", integer<std::uint32_t>(1, sim::kMostHosts));
+    for (std::uint32_t i = 1; i <= count.value_or(1); ++i) {
+      if (file_.topology.hosts.size() == sim::kMostHosts)
+        return table.refuse(fmt::format("expected at most {} hosts, found more", sim::kMostHosts));
+      file_.topology.hosts.push_back(count ? name + std::to_string(i) : name);
+      add_name(table, file_.topology.hosts.back());
+    }
+    table.finish();
+  }
+}
+
+std::optional<Red> read_marking(const Table& parent) {
+  static constexpr Choice<bool> kProfiles[] = {{"ramp", false}, {"step", true}};
+  static constexpr Choice<bool> kAt[] = {{"arrival", false}, {"departure", true}};
+  const auto table = parent.table("mark");
+  if (!table) return std::nullopt;
+  Red red;
+  red.kmin_bytes = table->require("kmin", parse_bytes, "bytes in the queue, \"150kB\"").value_or(0);
+  red.kmax_bytes =
+      table->require("kmax", parse_bytes, "bytes in the queue, \"1.5MB\"").value_or(red.kmin_bytes);
+  red.step = table->get_or("profile", choice(kProfiles), false);
+  red.on_leaving = table->get_or("at", choice(kAt), false);
+  red.share = red.step
+                  ? table->require("pmin", parse_probability, "the share from kmin to kmax, \"1%\"")
+                        .value_or(0)
+                  : table->get_or("pmax", parse_probability, 1.0);
+  if (red.kmin_bytes > red.kmax_bytes)
+    table->refuse("kmin", fmt::format("expected at most kmax, {} B, found {} B", red.kmax_bytes,
+                                      red.kmin_bytes));
+  table->finish();
+  return red;
+}
+
+SwitchConfig read_switch(const Table& table) {
+  static constexpr Choice<bool> kQueues[] = {{"per-output", false}, {"per-input", true}};
+  constexpr double kLargestAlpha = 1024;
+  SwitchConfig to;
+  to.buffer_bytes = table.get_or("buffer", parse_bytes, to.buffer_bytes);
+  if (to.buffer_bytes > kLargestBuffer)
+    table.refuse("buffer", fmt::format("expected at most {}", format_bytes(kLargestBuffer)));
+  to.alpha = table.get_or("alpha", number(1e-3, kLargestAlpha), to.alpha);
+  to.pause = table.get_or("pfc", read_boolean, false);
+  to.queue_per_input = table.get_or("queues", choice(kQueues), false);
+  to.latency = table.get_or("latency", parse_duration, Duration{});
+  to.marking = read_marking(table);
+  return to;
+}
+
+/// A [[switch]] with `count` stands for several, like a host. [switches] has defaults.
+void Reader::read_switches() {
+  const auto defaults = root_.table("switches");
+  for (const Table& own : root_.tables("switch")) {
+    const Table table = defaults ? own.with_defaults(*defaults) : own;
+    const auto name = table.require("name", read_text, "a name such as \"west\"").value_or("");
+    const auto count = table.get("count", integer<std::uint32_t>(1, sim::kMostSwitches));
+    SwitchConfig config = read_switch(table);
+    table.finish();
+    for (std::uint32_t i = 1; i <= count.value_or(1); ++i) {
+      if (file_.topology.switches.size() == sim::kMostSwitches)
+        return table.refuse(
+            fmt::format("expected at most {} switches, found more", sim::kMostSwitches));
+      config.name = count ? name + std::to_string(i) : name;
+      add_name(table, config.name);
+      switch_at_.push_back(table);
+      file_.topology.switches.push_back(config);
+    }
+  }
+  if (defaults) defaults->finish();
+}
+
+/// The nodes whose names match a pattern such as "sender*".
+std::vector<Node> Reader::matching(const Table& table, std::string_view key,
+                                   const std::string& pattern) const {
+  std::vector<Node> found;
+  for (const auto& [name, node] : nodes_)
+    if (fnmatch(pattern.c_str(), name.c_str(), 0) == 0) found.push_back(node);
+  std::ranges::sort(found);
+  if (found.empty())
+    table.refuse(key, fmt::format("expected the name of a host or switch, found \"{}\"", pattern));
+  return found;
+}
+
+/// A [[link]] is a cable from each node of one pattern to each of another.
+void Reader::read_links() {
+  for (const Table& table : root_.tables("link")) {
+    static_cast<void>(table.get("name", read_text));  // for files that include this one
+    const auto ends = table.require("between", list_of(read_text), "two names: [\"a\", \"west\"]")
+                          .value_or(std::vector<std::string>{});
+    CableConfig cable;
+    cable.rate_bps = table.get_or("rate", parse_bit_rate, cable.rate_bps);
+    if (cable.rate_bps <= 0) table.refuse("rate", "expected more than 0");
+    if (table.has("delay") == table.has("distance"))
+      table.refuse("expected a delay, \"1us\", or a distance, \"380km\"");
+    cable.delay = table.get_or("delay", parse_duration, Duration{});
+    if (const auto km = table.get("distance", parse_kilometres)) {
+      emulator::Path fibre;
+      fibre.spans.push_back({.km = *km});
+      cable.delay = emulator::fibre_delay(fibre, emulator::Direction::west_to_east);
+    }
+    if (cable.delay > kLongestCable)
+      table.refuse(fmt::format("expected a delay of at most {}", format_duration(kLongestCable)));
+    const auto count = table.get_or("count", integer<std::uint32_t>(1, sim::kMostPorts), 1);
+    table.finish();
+    if (ends.size() != 2) {
+      table.refuse("between", fmt::format("expected two names, found {}", ends.size()));
+      continue;
+    }
+    for (const Node a : matching(table, "between", ends[0])) {
+      for (const Node b : matching(table, "between", ends[1])) {
+        if (a == b) continue;
+        cable.a = a;
+        cable.b = b;
+        for (std::uint32_t i = 0; i < count; ++i) file_.topology.cables.push_back(cable);
+      }
+    }
+  }
+}
+
+std::vector<Node> Reader::hosts_of(const Table& table, std::string_view key) const {
+  std::vector<Node> hosts;
+  for (const std::string& pattern : table.get_or(key, list_of(read_text), {})) {
+    for (const Node node : matching(table, key, pattern)) {
+      if (!file_.topology.is_host(node))
+        table.refuse(key, fmt::format("expected a host, found the switch \"{}\"",
+                                      file_.topology.name(node)));
+      hosts.push_back(node);
+    }
+  }
+  return hosts;
+}
+
+void Reader::read_workload() {
+  static constexpr Choice<Pattern> kPatterns[] = {{"incast", Pattern::incast},
+                                                  {"permutation", Pattern::permutation},
+                                                  {"all-to-all", Pattern::all_to_all}};
+  constexpr double kMostLoad = 10;
+  WorkloadConfig& to = file_.workload;
+  const auto table = root_.table("workload");
+  if (!table) {
+    if (!root_.has("workload")) root_.refuse("expected a [workload], found none");
+    return;
+  }
+  to.pattern = table->require("pattern", choice(kPatterns), "incast, permutation or all-to-all")
+                   .value_or(Pattern::all_to_all);
+  to.senders = hosts_of(*table, "from");
+  const auto receivers = hosts_of(*table, "to");
+  if (to.pattern == Pattern::incast && receivers.size() != 1)
+    table->refuse("to", "expected the host that an incast goes to");
+  if (to.pattern != Pattern::incast && table->has("to"))
+    table->refuse("to", "expected pattern = \"incast\" beside it");
+  if (!receivers.empty()) to.receiver = receivers.front();
+  to.qps = table->get_or("qps", integer<std::uint32_t>(1, 4096), to.qps);
+  to.messages = table->get_or("messages", integer<std::uint64_t>(1, 1'000'000'000), 0);
+  to.load = table->get_or("load", number(0, kMostLoad), 0);
+  to.start_within = table->get_or("start_within", parse_duration, to.start_within);
+  for (const Table& size : table->tables("size")) {
+    SizeShare share;
+    share.bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+        size.require("bytes", parse_bytes, "a size").value_or(1), 1u << 31));
+    share.weight = size.get_or("weight", number(1e-9, 1e9), 1);
+    size.finish();
+    to.sizes.push_back(share);
+  }
+  if (to.load > 0 && to.sizes.empty())
+    table->refuse("load", "expected a [[workload.size]] beside it, found none");
+  if (to.load == 0 && !to.sizes.empty())
+    table->refuse("size", "expected a load beside it, found none");
+  if (to.load > 0 && (table->has("qps") || table->has("messages")))
+    table->refuse("load", "expected neither qps nor messages beside it: each flow is a message");
+  table->finish();
+}
+
+/// What PFC needs: each port's headroom, of which a long cable's is large.
+void Reader::check_headroom() const {
+  const Topology& t = file_.topology;
+  const auto ports = sim::ports_of(t);
+  for (std::size_t i = 0; i < t.switches.size(); ++i) {
+    const SwitchConfig& config = t.switches[i];
+    if (!config.pause) continue;
+    std::uint64_t sum = 0, most = 0;
+    Node far = 0;
+    for (const sim::PortEnd& port : ports[t.hosts.size() + i]) {
+      const auto node = static_cast<Node>(t.hosts.size() + i);
+      const Duration latency = sim::latency_into(t, port.to, node, perf_.nic.latency);
+      const std::uint64_t bytes = sim::headroom_of(t.cables[port.cable], latency, perf_.qp.mtu);
+      sum += bytes;
+      if (bytes > most) far = port.to;
+      most = std::max(most, bytes);
+    }
+    if (sum < config.buffer_bytes) continue;
+    switch_at_[i].refuse(
+        "buffer",
+        fmt::format("expected more than the headroom that PFC needs, {} in all ({} for the link to "
+                    "{}), found {}",
+                    format_bytes(static_cast<double>(sum)), format_bytes(static_cast<double>(most)),
+                    t.name(far), format_bytes(static_cast<double>(config.buffer_bytes))));
+  }
+}
+
+/// Hosts have one cable, switches not too many, and senders reach their receivers.
+void Reader::check() {
+  const Topology& t = file_.topology;
+  if (t.hosts.size() < 2) return root_.refuse("expected at least two [[host]]s");
+  const auto ports = sim::ports_of(t);
+  bool sound = true;
+  const auto refuse = [&](const std::string& message) {
+    root_.refuse(message);
+    sound = false;
+  };
+  for (Node node = 0; node < t.nodes(); ++node) {
+    const std::size_t cables = ports[node].size();
+    if (t.is_host(node) && cables != 1)
+      refuse(
+          fmt::format("expected one [[link]] of the host \"{}\", found {}", t.name(node), cables));
+    if (t.is_host(node)) continue;
+    const bool per_input = t.switches[node - t.hosts.size()].queue_per_input;
+    const std::size_t most = per_input ? sim::kMostInputs : sim::kMostPorts;
+    if (cables > most)
+      refuse(fmt::format("expected at most {} links of the switch \"{}\"{}, found {}", most,
+                         t.name(node), per_input ? " with a queue per input" : "", cables));
+  }
+  check_headroom();
+  if (!sound || (file_.workload.pattern == Pattern::incast && !file_.workload.receiver)) return;
+  const sim::Routes routes(t);
+  constexpr std::uint64_t kAnySeed = 1;
+  for (const auto& [from, to] : sim::pairs_of(file_.workload, t.hosts.size(), kAnySeed)) {
+    if (routes.reaches(from, to) && routes.reaches(to, from)) continue;
+    return root_.refuse(fmt::format("expected links from the host \"{}\" to \"{}\", found no way",
+                                    t.name(from), t.name(to)));
+  }
+}
+
+NetworkFile Reader::read() {
+  file_.title = root_.get_or("title", read_text, "");
+  constexpr double kAllowed = 100, kMost = 1000;  // ppm; IEEE 802.3
+  file_.topology.clock_ppm = root_.get_or("clock_ppm", number(0, kMost), kAllowed);
+  read_hosts();
+  read_switches();
+  read_links();
+  read_workload();
+  check();
+  root_.finish();
+  return std::move(file_);
+}
+
+Result<NetworkFile> read_network(Document document, const sim::PerfConfig& perf) {
+  const Table root = document.root();
+  NetworkFile file = Reader(root, perf).read();
+  if (const auto verdict = document.verdict(); !verdict) return std::unexpected(verdict.error());
+  file.name = std::filesystem::path(document.name()).stem().string();
+  if (file.title.empty()) file.title = file.name;
+  return file;
+}
+
+}  // namespace
+
+Result<NetworkFile> load_network(const std::string& name, const sim::PerfConfig& perf) {
+  const auto found = find_profile(name, {kNetworkProfiles});
+  if (!found) return std::unexpected(found.error());
+  auto document = Document::load(*found);
+  if (!document) return std::unexpected(document.error());
+  return read_network(std::move(*document), perf);
+}
+
+Result<NetworkFile> parse_network(std::string_view text, std::string name,
+                                  const sim::PerfConfig& perf) {
+  auto document = Document::parse(text, std::move(name));
+  if (!document) return std::unexpected(document.error());
+  return read_network(std::move(*document), perf);
+}
+
+}  // namespace lw::gen

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/error.h"
+#include "sim/network/workload.h"
+#include "sim/perf.h"
+
+namespace lw::gen {
+
+/// A network and what its hosts send.
+struct NetworkFile {
+  std::string name, title;
+  sim::Topology topology;
+  sim::WorkloadConfig workload;
+};
+
+/// Reads a network; docs/reference/roce-gen-network.md lists the keys. `name` is a path or the bare
+/// name of one of profiles/networks. `perf`: the QPs' MTU and the NICs' latency, for the headroom
+/// of PFC. Errors (usage): a line per error, with file, line and column, also for a host that
+/// another cannot reach, and for a link that needs more headroom than its switch's buffer has.
+Result<NetworkFile> load_network(const std::string& name, const sim::PerfConfig& perf);
+Result<NetworkFile> parse_network(std::string_view text, std::string name,
+                                  const sim::PerfConfig& perf);
+
+}  // namespace lw::gen

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/network/network_report.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/quantity.h"
+#include "report/table.h"
+
+namespace lw::gen {
+namespace {
+
+using sim::FlowResult, sim::NetworkResult, sim::PortResult, sim::SizeResult;
+
+constexpr std::string_view kPatterns[] = {"incast", "permutation", "all-to-all"};
+
+double us(Duration time) noexcept { return static_cast<double>(time.count()) / 1000; }
+
+/// A port with its name.
+struct Port {
+  std::string name;
+  const PortResult* result = nullptr;
+
+  static const FigureTable& figures();
+};
+
+const FigureTable& Port::figures() {
+  using Row = FigureOf<Port>;
+  static constexpr Figure kRows[] = {
+      Row::of<&Port::name>("port", "Switch and the node that the port leads to."),
+      Row::of<[](const Port& p) { return p.result->utilization; }>(
+          "utilization", "Share of the link's rate that was used after the warm-up."),
+      Row::of<[](const Port& p) { return p.result->late.most_bytes; }>(
+          "most_queued_bytes", "Largest queue after the warm-up.", Unit::bytes),
+      Row::of<[](const Port& p) { return p.result->mean_bytes; }>(
+          "mean_queued_bytes", "Mean queue after the warm-up, over time.", Unit::bytes),
+      Row::of<[](const Port& p) { return p.result->all.sent; }>("sent", "Packets sent.",
+                                                                Unit::frames),
+      Row::of<[](const Port& p) { return p.result->all.marked; }>(
+          "marked", "Packets marked with congestion experienced.", Unit::frames),
+      Row::of<[](const Port& p) { return p.result->all.dropped; }>(
+          "dropped", "Packets dropped, as the buffer had no room.", Unit::frames),
+      Row::of<[](const Port& p) { return p.result->late.dropped; }>(
+          "dropped_late", "Of these, after the warm-up.", Unit::frames),
+      Row::of<[](const Port& p) { return p.result->all.pauses_sent; }>(
+          "pauses_sent", "Times that the switch paused the node at this port."),
+      Row::of<[](const Port& p) { return us(p.result->all.paused); }>(
+          "paused_us", "Time for which that node paused the port.", Unit::us)};
+  static constexpr FigureTable kTable{"An output port of a switch.", kRows};
+  return kTable;
+}
+
+/// A flow with its names.
+struct Flow {
+  std::string from, to;
+  const FlowResult* result = nullptr;
+  std::optional<double> gbps;
+
+  static const FigureTable& figures();
+};
+
+const FigureTable& Flow::figures() {
+  using Row = FigureOf<Flow>;
+  static constexpr Figure kRows[] = {
+      Row::of<&Flow::from>("from", "Host that sends."),
+      Row::of<&Flow::to>("to", "Host that receives."),
+      Row::of<[](const Flow& f) { return f.result->bytes; }>("bytes", "Payload that was completed.",
+                                                             Unit::bytes),
+      Row::of<&Flow::gbps>("goodput_gbps", "Payload completed after the warm-up, over time.",
+                           Unit::gbps),
+      Row::of<[](const Flow& f) { return f.result->finished; }>(
+          "finished", "True if all its messages were completed."),
+      Row::of<[](const Flow& f) { return us(f.result->ended - f.result->started); }>(
+          "elapsed_us", "From its start to its last completion.", Unit::us)};
+  static constexpr FigureTable kTable{"What a QP sent.", kRows};
+  return kTable;
+}
+
+const FigureTable& size_figures() {
+  using Row = FigureOf<SizeResult>;
+  static constexpr Figure kRows[] = {
+      Row::of<&SizeResult::bytes>("bytes", "Size of the flows.", Unit::bytes),
+      Row::of<&SizeResult::flows>("flows", "Number of flows that ended."),
+      Row::of<&SizeResult::mean_us>("mean_us", "Mean completion time.", Unit::us),
+      Row::of<&SizeResult::p50_us>("p50_us", "Median completion time.", Unit::us),
+      Row::of<&SizeResult::p99_us>("p99_us", "99th percentile of the completion time.", Unit::us),
+      Row::of<&SizeResult::most_us>("most_us", "Longest completion time.", Unit::us),
+      Row::of<&SizeResult::mean_slowdown>(
+          "mean_slowdown", "Mean of completion time over the time alone in the network."),
+      Row::of<&SizeResult::p99_slowdown>("p99_slowdown", "99th percentile of that.")};
+  static constexpr FigureTable kTable{"Completion times of flows of one size.", kRows};
+  return kTable;
+}
+
+/// A size result, with its table.
+struct Size : SizeResult {
+  static const FigureTable& figures() { return size_figures(); }
+};
+
+std::vector<Port> ports_of(const NetworkReport& report) {
+  std::vector<Port> ports;
+  for (const PortResult& port : report.result.ports)
+    ports.push_back({report.port_name(port), &port});
+  return ports;
+}
+
+std::vector<Flow> flows_of(const NetworkReport& report) {
+  constexpr std::size_t kMost = 10'000;  // more are in `sizes` only
+  std::vector<Flow> flows;
+  const NetworkResult& result = report.result;
+  for (std::size_t i = 0; i < std::min(kMost, result.flows.size()); ++i) {
+    const FlowResult& flow = result.flows[i];
+    Flow& added = flows.emplace_back(
+        Flow{report.file.topology.name(flow.from), report.file.topology.name(flow.to), &flow, {}});
+    if (i < result.flow_bps.size()) added.gbps = result.flow_bps[i] / 1e9;
+  }
+  return flows;
+}
+
+std::vector<Size> sizes_of(const NetworkReport& report) {
+  std::vector<Size> sizes;
+  for (const SizeResult& size : report.result.sizes) sizes.push_back({size});
+  return sizes;
+}
+
+std::string_view failure_of(const NetworkReport& report) {
+  const auto& failure = report.result.failure;
+  return failure ? transport::name_of(failure->status) : std::string_view{};
+}
+
+double least_gbps(const NetworkReport& report) {
+  const auto& rates = report.result.flow_bps;
+  return rates.empty() ? 0 : *std::ranges::min_element(rates) / 1e9;
+}
+double most_gbps(const NetworkReport& report) {
+  const auto& rates = report.result.flow_bps;
+  return rates.empty() ? 0 : *std::ranges::max_element(rates) / 1e9;
+}
+
+double longest_us(const NetworkReport& report) {
+  double most = 0;
+  for (const SizeResult& size : report.result.sizes) most = std::max(most, size.most_us);
+  return most;
+}
+
+}  // namespace
+
+std::string NetworkReport::port_name(const PortResult& port) const {
+  return file.topology.name(port.node) + "->" + file.topology.name(port.to);
+}
+
+std::uint64_t NetworkReport::peak_queue() const noexcept {
+  std::uint64_t most = 0;
+  for (const PortResult& port : result.ports) most = std::max(most, port.late.most_bytes);
+  return most;
+}
+
+const FigureTable& NetworkReport::figures() {
+  using R = NetworkReport;
+  using Row = FigureOf<NetworkReport>;
+  static constexpr Figure kRows[] = {
+      Row::of<[](const R& r) -> const std::string& { return r.file.name; }>(
+          "network", "Name of the network's file."),
+      Row::of<[](const R& r) {
+        return kPatterns[static_cast<std::size_t>(r.config.workload.pattern)];
+      }>("pattern", "Who sends to whom.")
+          .among(kPatterns),
+      Row::of<[](const R& r) { return r.file.topology.hosts.size(); }>("hosts", "Number of hosts."),
+      Row::of<[](const R& r) { return r.file.topology.switches.size(); }>("switches",
+                                                                          "Number of switches."),
+      Row::of<[](const R& r) { return r.config.perf.path.seed; }>("seed", "Of all random numbers."),
+      Row::of<[](const R& r) { return us(r.result.elapsed); }>("elapsed_us", "Virtual time.",
+                                                               Unit::us),
+      Row::of<[](const R& r) { return r.result.flows.size(); }>("flow_count", "Number of flows."),
+      Row::of<[](const R& r) { return r.result.total_bps() / 1e9; }>(
+          "total_gbps", "Payload completed by all QPs after the warm-up; 0 with a load.",
+          Unit::gbps),
+      Row::of<[](const R& r) { return r.result.fairness(); }>(
+          "fairness", "Jain's index of the QPs' rates: 1 when all are equal."),
+      Row::of<&least_gbps>("slowest_flow_gbps", "Rate of the slowest QP.", Unit::gbps),
+      Row::of<&most_gbps>("fastest_flow_gbps", "Rate of the fastest QP.", Unit::gbps),
+      Row::of<&longest_us>("longest_flow_us", "Longest completion time of a flow that ended.",
+                           Unit::us),
+      Row::of<[](const R& r) { return r.result.packets; }>("packets", "Packets that hosts sent."),
+      Row::of<[](const R& r) { return r.result.retransmitted; }>("retransmitted",
+                                                                 "Of these, again."),
+      Row::of<[](const R& r) { return r.result.timeouts; }>("timeouts", "Expired timers."),
+      Row::of<[](const R& r) { return r.result.failed; }>("failed", "Failed work requests."),
+      Row::of<&failure_of>("failure", "Status of the first of them; absent without one.").if_any(),
+      Row::of<[](const R& r) { return r.result.cnps; }>("cnps", "CNPs that hosts sent."),
+      Row::of<[](const R& r) { return r.result.marked(); }>("marked",
+                                                            "Packets marked by switches."),
+      Row::of<[](const R& r) { return r.result.dropped(); }>("dropped",
+                                                             "Packets dropped by switches."),
+      Row::of<[](const R& r) { return r.result.late_dropped(); }>("dropped_late",
+                                                                  "Of these, after the warm-up."),
+      Row::of<&NetworkReport::peak_queue>(
+          "peak_queue_bytes", "Largest queue of all ports, after the warm-up.", Unit::bytes),
+      Row::of<[](const R& r) { return us(r.result.hosts_paused); }>(
+          "hosts_paused_us", "Time for which switches paused hosts, sum of all hosts.", Unit::us),
+      Row::of<[](const R& r) { return r.result.stopped; }>(
+          "incomplete", "True if a signal ended the run early; absent otherwise.")
+          .if_any(),
+      Row::of<&ports_of>("ports", "Output ports of switches."),
+      Row::of<&sizes_of>("sizes", "Completion times by size, of flows that ended."),
+      Row::of<&flows_of>("flows", "What each QP or flow did; the first 10,000.")};
+  static constexpr FigureTable kTable{"A simulated run on a network.", kRows};
+  return kTable;
+}
+
+const JsonOutput kNetworkOutput{.name = "perf_network",
+                                .title = "roce-gen perf --sim --network FILE --json",
+                                .figures = &NetworkReport::figures,
+                                .judged = true};
+
+namespace {
+
+std::string whole_text(const NetworkReport& r) {
+  const NetworkResult& result = r.result;
+  std::string text =
+      fmt::format("{}: {} hosts, {} switches, {} of virtual time, {} flows\n", r.file.title,
+                  r.file.topology.hosts.size(), r.file.topology.switches.size(),
+                  format_duration(result.elapsed), result.flows.size());
+  if (!result.flow_bps.empty())
+    text += fmt::format(
+        "  goodput      {:.2f} Gb/s after {}, {:.3f} to {:.3f} Gb/s a QP, fairness {:.4f}\n",
+        result.total_bps() / 1e9, format_duration(r.config.warm_up), least_gbps(r), most_gbps(r),
+        result.fairness());
+  text += fmt::format("  packets      {}, {} again, {} timeouts, {} CNPs\n", result.packets,
+                      result.retransmitted, result.timeouts, result.cnps);
+  text += fmt::format("  switches     {} marked, {} dropped ({} after {}), largest queue {}\n",
+                      result.marked(), result.dropped(), result.late_dropped(),
+                      format_duration(r.config.warm_up),
+                      format_bytes(static_cast<double>(r.peak_queue())));
+  if (result.hosts_paused > Duration{})
+    text += fmt::format("  hosts paused {} in all\n", format_duration(result.hosts_paused));
+  return text;
+}
+
+std::string ports_text(const NetworkReport& r) {
+  constexpr std::size_t kMost = 40;
+  using enum report::Align;
+  report::Table table({{"port", left},
+                       {"used[%]", right},
+                       {"queue mean", right},
+                       {"most", right},
+                       {"marked", right},
+                       {"dropped", right},
+                       {"pauses", right},
+                       {"paused[us]", right}});
+  std::vector<Port> ports = ports_of(r);
+  std::ranges::stable_sort(ports, std::greater{},
+                           [](const Port& p) { return p.result->utilization; });
+  for (std::size_t i = 0; i < std::min(kMost, ports.size()); ++i) {
+    const PortResult& p = *ports[i].result;
+    table.add_row({ports[i].name, fmt::format("{:.2f}", 100 * p.utilization),
+                   format_bytes(p.mean_bytes), format_bytes(static_cast<double>(p.late.most_bytes)),
+                   std::to_string(p.all.marked), std::to_string(p.all.dropped),
+                   std::to_string(p.all.pauses_sent), fmt::format("{:.1f}", us(p.all.paused))});
+  }
+  std::string text = table.to_string(2);
+  if (ports.size() > kMost)
+    text += fmt::format("  {} further ports, less used: --json has them\n", ports.size() - kMost);
+  return text;
+}
+
+std::string sizes_text(const NetworkReport& r) {
+  if (r.result.sizes.empty()) return {};
+  using enum report::Align;
+  report::Table table({{"#bytes", right},
+                       {"flows", right},
+                       {"mean[us]", right},
+                       {"p50[us]", right},
+                       {"p99[us]", right},
+                       {"most[us]", right},
+                       {"slowdown mean", right},
+                       {"p99", right}});
+  for (const SizeResult& s : r.result.sizes)
+    table.add_row({std::to_string(s.bytes), std::to_string(s.flows),
+                   fmt::format("{:.2f}", s.mean_us), fmt::format("{:.2f}", s.p50_us),
+                   fmt::format("{:.2f}", s.p99_us), fmt::format("{:.2f}", s.most_us),
+                   fmt::format("{:.2f}", s.mean_slowdown), fmt::format("{:.2f}", s.p99_slowdown)});
+  return table.to_string(2);
+}
+
+}  // namespace
+
+std::string network_text(const NetworkReport& r) {
+  std::string text = whole_text(r) + "\n" + ports_text(r);
+  if (const std::string sizes = sizes_text(r); !sizes.empty()) text += "\n" + sizes;
+  return text;
+}
+
+report::Json network_values(const NetworkReport& r) {
+  report::Json json = report::json_of(NetworkReport::figures(), &r);
+  report::Json samples = report::Json::array();
+  for (const sim::PortSample& s : r.result.samples)
+    samples.push_back({{"time_ms", static_cast<double>(to_ns(s.at)) / 1e6},
+                       {"port", r.port_name(r.result.ports[s.port])},
+                       {"utilization", s.utilization},
+                       {"queue_bytes", s.most_bytes},
+                       {"marked", s.marked},
+                       {"dropped", s.dropped},
+                       {"paused_us", us(s.paused)}});
+  json["ports_over_time"] = samples;
+  return json;
+}
+
+std::string network_csv(const NetworkReport& r) {
+  std::string text = "time_ms,port,utilization,queue_bytes,marked,dropped,paused_us\n";
+  for (const sim::PortSample& s : r.result.samples)
+    text += fmt::format("{:.3f},{},{:.5f},{},{},{},{:.3f}\n",
+                        static_cast<double>(to_ns(s.at)) / 1e6, r.port_name(r.result.ports[s.port]),
+                        s.utilization, s.most_bytes, s.marked, s.dropped, us(s.paused));
+  return text;
+}
+
+}  // namespace lw::gen

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+
+#include "core/figure.h"
+#include "gen/network/network_file.h"
+#include "report/figures/json.h"
+#include "sim/network/network_run.h"
+
+namespace lw::gen {
+
+/// A run on a network, with what was asked for. Valid as long as its parts.
+struct NetworkReport {
+  const NetworkFile& file;
+  const sim::NetworkRunConfig& config;
+  const sim::NetworkResult& result;
+
+  [[nodiscard]] std::string port_name(const sim::PortResult& port) const;
+  /// The largest queue of all ports after the warm-up, in bytes.
+  [[nodiscard]] std::uint64_t peak_queue() const noexcept;
+
+  static const FigureTable& figures();
+};
+
+extern const JsonOutput kNetworkOutput;
+
+/// The report that a person reads: the whole, the ports, the flows by size.
+std::string network_text(const NetworkReport& report);
+/// The figures, and the samples as `ports_over_time`, for experiments.
+report::Json network_values(const NetworkReport& report);
+/// Samples of all ports: time_ms, port, utilization, queue_bytes, marked, dropped, paused_us.
+std::string network_csv(const NetworkReport& report);
+
+}  // namespace lw::gen

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "sim/network/switch.h"
+#include "sim/network/topology.h"
+#include "transport/event_queue.h"
+
+namespace lw::sim {
+
+/// Hosts and switches in virtual time. One loop processes their events in order, those of one time
+/// by the number of their source, so the same configuration gives the same events. One thread.
+class Network {
+ public:
+  /// `topology` must be sound: each host has one cable, and every switch with PFC has room for its
+  /// headroom. `nic`: of each host; its rate is the cable's. `memory`: of each host. `mtu`: of the
+  /// QPs.
+  Network(const Topology& topology, const NicConfig& nic, const transport::Memory& memory,
+          std::uint32_t mtu, std::uint64_t seed);
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+  Network(Network&&) = delete;
+  Network& operator=(Network&&) = delete;
+  ~Network() = default;
+
+  [[nodiscard]] const Topology& topology() const noexcept { return topology_; }
+  [[nodiscard]] const Routes& routes() const noexcept { return routes_; }
+  [[nodiscard]] Host& host(Node number) noexcept { return *hosts_[number]; }
+  /// The switch that is this node.
+  [[nodiscard]] Switch& switch_at(Node node) noexcept { return switches_[node - hosts_.size()]; }
+  /// One direction of a cable: forward is from a to b.
+  [[nodiscard]] SimLink& link(std::uint32_t cable, bool forward) noexcept {
+    return *links_[2 * cable + (forward ? 0 : 1)].link;
+  }
+  /// The rate of a host's cable, in b/s.
+  [[nodiscard]] double host_rate_bps(Node host) const noexcept {
+    return topology_.cables[ports_[host].front().cable].rate_bps;
+  }
+  /// How long switches have paused a host, until now.
+  [[nodiscard]] Duration host_paused(Node host) const noexcept;
+  /// The cables of the first of the shortest ways between two hosts.
+  [[nodiscard]] std::vector<const CableConfig*> way(Node from, Node to) const;
+  /// What NICs and switches add to the delay of that way, in ns.
+  [[nodiscard]] double latency_ns(Node from, Node to) const;
+  [[nodiscard]] Instant now() const noexcept { return now_; }
+  [[nodiscard]] std::uint64_t events() const noexcept { return events_count_; }
+
+  /// Processes all events up to and including `until`, and sets the clock to `until`. Whoever posts
+  /// to a host does so between two calls, or from an application.
+  void run_until(Instant until);
+
+ private:
+  enum class Kind : std::uint8_t { arrival, host, port };
+  struct Source {
+    Kind kind{};
+    Node node = 0;           // where it happens
+    std::uint16_t port = 0;  // of that node
+    std::uint32_t link = 0;  // arrival: that arrives
+  };
+  struct Link {
+    std::unique_ptr<SimLink> link;
+    std::uint32_t source = 0;
+  };
+  struct Pause {  // on its way to a node
+    Instant at;
+    std::uint64_t number = 0;  // order among equal times
+    Node node = 0;
+    std::uint16_t port = 0;
+    bool paused = false;
+    friend bool operator<(const Pause& a, const Pause& b) noexcept {
+      return a.at != b.at ? a.at > b.at : a.number > b.number;
+    }
+  };
+
+  void add_links(const NicConfig& nic);
+  void add_hosts(const NicConfig& nic, const transport::Memory& memory, std::uint64_t seed);
+  void add_switches(std::uint32_t mtu, std::uint64_t seed);
+  std::uint32_t add_source(const Source& source);
+  [[nodiscard]] std::uint32_t link_out(Node node, std::uint16_t port) const noexcept {
+    const PortEnd& end = ports_[node][port];
+    return 2 * end.cable + (end.forward ? 0 : 1);
+  }
+  void refresh();
+  void process(const Source& source, std::uint32_t number, Instant now);
+  void arrive(const Source& source, std::uint32_t number, Instant now);
+  void host_changed(Node host);
+  void port_changed(Node node, std::uint16_t port);
+  void send_pauses(Node node, Instant now);
+  void take_pauses(Instant now);
+
+  Topology topology_;
+  Routes routes_;
+  std::vector<std::vector<PortEnd>> ports_;
+  transport::PayloadStore store_;
+  std::vector<Link> links_;  // two for each cable
+  std::vector<std::unique_ptr<Host>> hosts_;
+  struct HostPause {
+    Instant since = Instant::max();
+    Duration sum{};
+  };
+  std::vector<HostPause> host_pauses_;
+  Duration nic_latency_;
+  std::deque<Switch> switches_;
+  transport::EventQueue events_;
+  std::vector<Source> sources_;
+  std::vector<std::uint32_t> host_source_;               // by host
+  std::vector<std::vector<std::uint32_t>> port_source_;  // by switch and port
+  std::priority_queue<Pause> pauses_;
+  std::uint64_t pauses_sent_ = 0;
+  Instant now_;
+  std::uint64_t events_count_ = 0;
+};
+
+}  // namespace lw::sim

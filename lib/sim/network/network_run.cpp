@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sim/network/network_run.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "sim/perf_setup.h"
+
+namespace lw::sim {
+namespace {
+
+double seconds(Duration time) noexcept { return static_cast<double>(time.count()) * 1e-9; }
+
+PortCounters difference(const PortCounters& now, const PortCounters& before) noexcept {
+  return {.sent = now.sent - before.sent,
+          .sent_wire_bytes = now.sent_wire_bytes - before.sent_wire_bytes,
+          .marked = now.marked - before.marked,
+          .dropped = now.dropped - before.dropped,
+          .most_bytes = now.most_bytes,
+          .byte_seconds = now.byte_seconds - before.byte_seconds,
+          .pauses_sent = now.pauses_sent - before.pauses_sent,
+          .paused = now.paused - before.paused};
+}
+
+/// The memory of each host: as large as the largest message.
+transport::Memory memory_for(const NetworkRunConfig& config) {
+  PerfConfig largest = config.perf;
+  for (const SizeShare& size : config.workload.sizes)
+    largest.size = std::max(largest.size, size.bytes);
+  return memory_of(largest);
+}
+
+class NetworkRun {
+ public:
+  NetworkRun(const NetworkRunConfig& config, const NetworkHook& hook)
+      : config_(config),
+        network_(config.topology, config.perf.nic, memory_for(config), config.perf.qp.mtu,
+                 config.perf.path.seed),
+        workload_(config.workload, config.perf, network_) {
+    add_ports();
+    if (hook) hook(network_);
+  }
+  NetworkResult result(const NetworkProgress& progress);
+
+ private:
+  void add_ports();
+  void run_until(Instant until);
+  void sample(Instant at);
+  void end_warm_up();
+  void finish_ports();
+  void finish_flows();
+  [[nodiscard]] Switch& switch_of(const PortResult& port) { return network_.switch_at(port.node); }
+  [[nodiscard]] PortCounters counters(std::size_t port) {
+    return switch_of(result_.ports[port]).counters(numbers_[port], network_.now());
+  }
+
+  const NetworkRunConfig& config_;
+  Network network_;
+  Workload workload_;
+  NetworkResult result_;
+  std::vector<std::uint16_t> numbers_;  // of the results' ports at their switch
+  std::vector<PortCounters> sampled_, warm_;
+  std::vector<std::uint64_t> peaks_;  // after the warm-up
+  Instant warm_at_;
+  std::vector<std::uint64_t> warm_bytes_;
+};
+
+void NetworkRun::add_ports() {
+  const auto ports = ports_of(config_.topology);
+  for (std::size_t node = config_.topology.hosts.size(); node < config_.topology.nodes(); ++node) {
+    for (std::uint16_t i = 0; i < ports[node].size(); ++i) {
+      const PortEnd& end = ports[node][i];
+      result_.ports.push_back({.node = static_cast<Node>(node), .to = end.to, .cable = end.cable});
+      numbers_.push_back(i);
+    }
+  }
+  sampled_.resize(numbers_.size());
+  warm_.resize(numbers_.size());
+  peaks_.resize(numbers_.size());
+}
+
+void NetworkRun::run_until(Instant until) {
+  for (Instant at = workload_.next_start(); at <= until; at = workload_.next_start()) {
+    network_.run_until(at);
+    workload_.start(at);
+  }
+  network_.run_until(until);
+}
+
+void NetworkRun::sample(Instant at) {
+  for (std::size_t i = 0; i < numbers_.size(); ++i) {
+    const PortResult& port = result_.ports[i];
+    const PortCounters now = counters(i), part = difference(now, sampled_[i]);
+    const double rate = config_.topology.cables[port.cable].rate_bps;
+    result_.samples.push_back({.at = at,
+                               .port = static_cast<std::uint32_t>(i),
+                               .utilization = static_cast<double>(part.sent_wire_bytes) * 8 /
+                                              (rate * seconds(config_.sample)),
+                               .most_bytes = now.most_bytes,
+                               .marked = part.marked,
+                               .dropped = part.dropped,
+                               .paused = part.paused});
+    peaks_[i] = std::max(peaks_[i], now.most_bytes);
+    result_.ports[i].all.most_bytes = std::max(result_.ports[i].all.most_bytes, now.most_bytes);
+    sampled_[i] = now;
+    switch_of(port).clear_peak(numbers_[i]);
+  }
+}
+
+void NetworkRun::end_warm_up() {
+  warm_at_ = network_.now();
+  for (std::size_t i = 0; i < numbers_.size(); ++i) {
+    warm_[i] = counters(i);
+    peaks_[i] = switch_of(result_.ports[i]).queued_bytes(numbers_[i]);
+  }
+  for (const FlowResult& flow : workload_.flows()) warm_bytes_.push_back(flow.bytes);
+}
+
+NetworkResult NetworkRun::result(const NetworkProgress& progress) {
+  const Instant end = Instant{} + config_.perf.duration;
+  const Instant warm = Instant{} + config_.warm_up;
+  bool warmed = false;
+  for (Instant at = Instant{} + config_.sample; at <= end && !workload_.done();
+       at += config_.sample) {
+    if (!warmed && warm <= at) {
+      run_until(warm);
+      end_warm_up();
+      warmed = true;
+    }
+    run_until(at);
+    sample(at);
+    if (progress)
+      progress(static_cast<double>((at - Instant{}).count()) /
+               static_cast<double>(config_.perf.duration.count()));
+    if (config_.perf.stopped()) {
+      result_.stopped = true;
+      break;
+    }
+  }
+  if (!warmed) end_warm_up();
+  result_.elapsed = network_.now() - Instant{};
+  finish_ports();
+  finish_flows();
+  result_.events = network_.events();
+  return std::move(result_);
+}
+
+void NetworkRun::finish_ports() {
+  const double time = seconds(network_.now() - warm_at_);
+  for (std::size_t i = 0; i < numbers_.size(); ++i) {
+    PortResult& port = result_.ports[i];
+    const std::uint64_t most = port.all.most_bytes;
+    port.all = counters(i);
+    port.all.most_bytes = most;
+    port.late = difference(port.all, warm_[i]);
+    port.late.most_bytes = peaks_[i];
+    if (time <= 0) continue;
+    const double rate = config_.topology.cables[port.cable].rate_bps;
+    port.utilization = static_cast<double>(port.late.sent_wire_bytes) * 8 / (rate * time);
+    port.mean_bytes = port.late.byte_seconds / time;
+  }
+}
+
+void NetworkRun::finish_flows() {
+  const double time = seconds(network_.now() - warm_at_);
+  result_.flows = workload_.flows();
+  if (config_.workload.load == 0 && time > 0) {
+    for (std::size_t i = 0; i < result_.flows.size(); ++i) {
+      const std::uint64_t before = i < warm_bytes_.size() ? warm_bytes_[i] : 0;
+      result_.flow_bps.push_back(static_cast<double>(result_.flows[i].bytes - before) * 8 / time);
+    }
+  }
+  for (const auto& [host, qp] : workload_.sending_qps()) {
+    const auto& counters = network_.host(host).qp(qp).requester().counters();
+    result_.packets += counters.packets;
+    result_.retransmitted += counters.retransmitted;
+    result_.timeouts += counters.timeouts;
+  }
+  for (Node host = 0; host < config_.topology.hosts.size(); ++host) {
+    Host& at = network_.host(host);
+    for (std::uint32_t qp = 0; qp < at.qps(); ++qp) result_.cnps += at.qp(qp).cnps_sent();
+    result_.hosts_paused += network_.host_paused(host);
+  }
+  result_.failed = workload_.failed;
+  result_.failure = workload_.failure;
+  std::map<std::uint32_t, std::vector<std::pair<double, double>>> by_size;  // us, slowdown
+  for (const FlowResult& flow : result_.flows) {
+    if (!flow.finished) continue;
+    const double us = seconds(flow.ended - flow.started) * 1e6;
+    const Duration alone = alone_time(network_, config_.perf, flow.from, flow.to, flow.bytes);
+    by_size[static_cast<std::uint32_t>(flow.bytes)].emplace_back(us, us / (seconds(alone) * 1e6));
+  }
+  for (auto& [bytes, times] : by_size) {
+    std::ranges::sort(times);
+    std::vector<double> slow;
+    double sum = 0;
+    for (const auto& [us, slowdown] : times) {
+      sum += us;
+      slow.push_back(slowdown);
+    }
+    std::ranges::sort(slow);
+    const std::size_t n = times.size();
+    const auto at = [&](double share) {
+      return std::min(n - 1, static_cast<std::size_t>(share * static_cast<double>(n)));
+    };
+    const auto count = static_cast<double>(n);
+    result_.sizes.push_back(
+        {.bytes = bytes,
+         .flows = n,
+         .mean_us = sum / count,
+         .p50_us = times[at(0.5)].first,
+         .p99_us = times[at(0.99)].first,
+         .most_us = times.back().first,
+         .mean_slowdown = std::accumulate(slow.begin(), slow.end(), 0.0) / count,
+         .p99_slowdown = slow[at(0.99)]});
+  }
+}
+
+std::uint64_t sum_of(const std::vector<PortResult>& ports, auto member) noexcept {
+  std::uint64_t sum = 0;
+  for (const PortResult& port : ports) sum += member(port);
+  return sum;
+}
+
+}  // namespace
+
+double NetworkResult::total_bps() const noexcept {
+  return std::accumulate(flow_bps.begin(), flow_bps.end(), 0.0);
+}
+
+double NetworkResult::fairness() const noexcept {
+  double squares = 0;
+  for (const double rate : flow_bps) squares += rate * rate;
+  if (squares <= 0) return 0;
+  return total_bps() * total_bps() / (static_cast<double>(flow_bps.size()) * squares);
+}
+
+std::uint64_t NetworkResult::dropped() const noexcept {
+  return sum_of(ports, [](const PortResult& port) { return port.all.dropped; });
+}
+std::uint64_t NetworkResult::late_dropped() const noexcept {
+  return sum_of(ports, [](const PortResult& port) { return port.late.dropped; });
+}
+std::uint64_t NetworkResult::marked() const noexcept {
+  return sum_of(ports, [](const PortResult& port) { return port.all.marked; });
+}
+
+/// The last packet leaves the sender after all before it; at each further cable, it takes its own
+/// time again, or, at a slower one, waits for those before it. The ACK takes the same way back.
+Duration alone_time(const Network& network, const PerfConfig& perf, Node from, Node to,
+                    std::uint64_t bytes) {
+  const std::uint32_t packets = transport::packets_of(bytes, perf.qp.mtu);
+  transport::Packet data;
+  data.opcode = transport::OpcodeSet(perf.qp.transport).of(perf.operation, wire::Position::middle);
+  data.payload = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, perf.qp.mtu));
+  const double full = transport::wire_bytes(data) * 8.0;
+  constexpr double kAckBits = 84 * 8;
+  double ns = 0, slowest = 0;
+  for (const CableConfig* cable : network.way(from, to)) {
+    const double per_bit = 1e9 / cable->rate_bps;
+    ns += (full + kAckBits) * per_bit + 2 * static_cast<double>(cable->delay.count());
+    slowest = std::max(slowest, per_bit);
+  }
+  ns += full * slowest * (packets - 1) + 2 * network.latency_ns(from, to);
+  return Duration{static_cast<std::int64_t>(ns)};
+}
+
+NetworkResult run_network(const NetworkRunConfig& config, const NetworkHook& hook,
+                          const NetworkProgress& progress) {
+  return NetworkRun(config, hook).result(progress);
+}
+
+}  // namespace lw::sim

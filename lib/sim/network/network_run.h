@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "sim/network/workload.h"
+
+namespace lw::sim {
+
+/// A run of a workload on a network.
+struct NetworkRunConfig {
+  Topology topology;
+  WorkloadConfig workload;
+  PerfConfig perf;  // operation, size, QPs, NICs, seed, duration > 0, stop; the path is not used
+  Duration sample = std::chrono::milliseconds(1);
+  Duration warm_up{};  // figures of a steady state leave it out; below the duration
+};
+
+/// An output port of a switch: counts, and those after the warm-up.
+struct PortResult {
+  Node node = 0, to = 0;
+  std::uint32_t cable = 0;
+  PortCounters all{}, late{};
+  double utilization = 0;  // share of the cable's rate, after the warm-up
+  double mean_bytes = 0;   // in the queue, after the warm-up
+};
+
+/// A port in the interval that ends at `at`.
+struct PortSample {
+  Instant at;
+  std::uint32_t port = 0;  // index in ports
+  double utilization = 0;
+  std::uint64_t most_bytes = 0, marked = 0, dropped = 0;
+  Duration paused{};
+};
+
+/// Completion of flows that end, by size: times in us, and times the time alone in the network.
+struct SizeResult {
+  std::uint32_t bytes = 0;
+  std::uint64_t flows = 0;
+  double mean_us = 0, p50_us = 0, p99_us = 0, most_us = 0;
+  double mean_slowdown = 0, p99_slowdown = 0;
+};
+
+struct NetworkResult {
+  Duration elapsed{};  // the duration, or until the last flow ended
+  std::vector<FlowResult> flows;
+  std::vector<double> flow_bps;  // of each flow without a load, payload after the warm-up
+  std::vector<PortResult> ports;
+  std::vector<PortSample> samples;  // by time, then by port
+  std::vector<SizeResult> sizes;    // by size, of flows that ended
+  std::uint64_t packets = 0, retransmitted = 0, timeouts = 0, failed = 0, cnps = 0;
+  std::optional<Failure> failure;
+  Duration hosts_paused{};  // sum of all hosts
+  std::uint64_t events = 0;
+  bool stopped = false;
+
+  [[nodiscard]] double total_bps() const noexcept;
+  /// Jain's index of the flows' rates: 1 when all are equal, 1/n when one flow has all.
+  [[nodiscard]] double fairness() const noexcept;
+  [[nodiscard]] std::uint64_t dropped() const noexcept;
+  [[nodiscard]] std::uint64_t late_dropped() const noexcept;
+  [[nodiscard]] std::uint64_t marked() const noexcept;
+};
+
+/// The time that a flow of `bytes` takes alone in the network: from its post to its completion.
+Duration alone_time(const Network& network, const PerfConfig& perf, Node from, Node to,
+                    std::uint64_t bytes);
+
+/// Called once hosts, switches and links exist, before the run.
+using NetworkHook = std::function<void(Network&)>;
+/// Called after each sample with the share of the run that is done.
+using NetworkProgress = std::function<void(double)>;
+
+NetworkResult run_network(const NetworkRunConfig& config, const NetworkHook& hook = {},
+                          const NetworkProgress& progress = {});
+
+}  // namespace lw::sim

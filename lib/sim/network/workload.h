@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "sim/network/network.h"
+#include "sim/perf.h"
+
+namespace lw::sim {
+
+/// Who sends to whom.
+enum class Pattern : std::uint8_t {
+  incast,       // all senders to one receiver
+  permutation,  // each host to another, each from one
+  all_to_all,   // each host to each other
+};
+
+/// A size of flows, and how often it is drawn.
+struct SizeShare {
+  std::uint32_t bytes = 0;
+  double weight = 1;
+};
+
+/// What the hosts of a network send. Without a load, every pair of the pattern has QPs whose send
+/// queues stay full, for a number of messages or until the end. With one, flows of one message
+/// each arrive at random times.
+struct WorkloadConfig {
+  Pattern pattern = Pattern::incast;
+  std::vector<Node> senders;     // empty: all hosts but the receiver
+  std::optional<Node> receiver;  // of an incast
+  std::uint32_t qps = 1;         // of each pair, without a load
+  std::uint64_t messages = 0;    // that each QP sends; 0: until the end
+  /// Share of its link that each sender offers, in payload; 0: no random arrivals. Arrivals are
+  /// Poisson processes; a flow goes to one of the sender's receivers, each alike.
+  double load = 0;
+  std::vector<SizeShare> sizes;  // of the flows, with a load
+  /// Senders in lockstep are unrealistic: each starts at a random time before this.
+  Duration start_within = std::chrono::milliseconds(1);
+};
+
+/// The ordered pairs of hosts that send, from `topology.hosts.size()` hosts.
+std::vector<std::pair<Node, Node>> pairs_of(const WorkloadConfig& config, std::size_t hosts,
+                                            std::uint64_t seed);
+
+/// A QP that sends without a load, or one flow with one.
+struct FlowResult {
+  Node from = 0, to = 0;
+  std::uint64_t bytes = 0;  // completed
+  Instant started;
+  Instant ended{};        // the last completion
+  bool finished = false;  // all its messages completed
+};
+
+/// Applies a workload to a network and counts what completes.
+class Workload final : public transport::Application {
+ public:
+  /// `network` outlives it. `perf`: the operation, the size of a message, and the QPs.
+  Workload(const WorkloadConfig& config, const PerfConfig& perf, Network& network);
+
+  /// When start() has something to do; Instant::max(): never again.
+  [[nodiscard]] Instant next_start() const noexcept;
+  /// Starts what is due at `now`.
+  void start(Instant now);
+  void on_completion(transport::QpSet& qps, std::uint32_t qp, const transport::Completion& done,
+                     Instant now) override;
+
+  [[nodiscard]] const std::vector<FlowResult>& flows() const noexcept { return flows_; }
+  /// True if no flow will start any more and all have ended.
+  [[nodiscard]] bool done() const noexcept {
+    return starts_.empty() && config_.messages > 0 && ended_ == flows_.size();
+  }
+  /// Each QP by the host that sends on it, and its number there.
+  [[nodiscard]] const std::vector<std::pair<Node, std::uint32_t>>& sending_qps() const noexcept {
+    return sending_qps_;
+  }
+
+  std::uint64_t failed = 0;
+  std::optional<Failure> failure;
+
+ private:
+  static constexpr std::uint32_t kNoFlow = ~0u;
+  struct Pair {
+    Node from = 0, to = 0;
+    std::vector<std::uint32_t> idle;  // QPs of `from`, with a load
+  };
+  struct Start {
+    Instant at;
+    std::uint32_t sender = 0;  // index in senders_
+    std::uint64_t number = 0;  // of its arrivals
+    friend bool operator<(const Start& a, const Start& b) noexcept {
+      return a.at != b.at ? a.at > b.at : a.sender > b.sender;
+    }
+  };
+  struct Sender {
+    Node host = 0;
+    std::vector<std::uint32_t> pairs;
+  };
+
+  std::uint32_t add_qp(Node from, Node to);
+  void start_full(const Sender& sender, Instant now);
+  void start_flow(const Start& start, Instant now);
+  [[nodiscard]] Duration gap(std::uint32_t sender, std::uint64_t number) const noexcept;
+  [[nodiscard]] std::uint32_t draw_size(std::uint64_t draw_index, std::uint32_t sender) const;
+  bool post(Node host, std::uint32_t qp, std::uint32_t size, Instant now);
+
+  WorkloadConfig config_;
+  PerfConfig perf_;
+  Network& network_;
+  Chance chance_;
+  double mean_size_ = 0;
+  std::vector<Pair> pairs_;
+  std::vector<Sender> senders_;
+  std::priority_queue<Start> starts_;
+  std::vector<FlowResult> flows_;
+  std::vector<std::uint64_t> left_;                  // messages to post, by flow
+  std::vector<std::uint64_t> waiting_;               // posted and not completed, by flow
+  std::vector<std::vector<std::uint32_t>> flow_of_;  // by host and QP
+  std::vector<std::vector<std::uint32_t>> pair_of_;  // by host and QP
+  std::vector<std::pair<Node, std::uint32_t>> sending_qps_;
+  std::size_t ended_ = 0;
+};
+
+}  // namespace lw::sim

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""roce-gen perf --sim --network: what a network file may say, and what its reports are worth."""
+
+import csv
+import json
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import longwire_test
+import output_schemas
+
+GEN = longwire_test.program('roce-gen')
+NETWORKS = longwire_test.SOURCE / 'profiles' / 'networks'
+TIMEOUT = 120
+
+STAR = """[[host]]
+name = "h"
+count = 4
+[[host]]
+name = "r"
+[[switch]]
+name = "s"
+{switch}
+[[link]]
+name = "all"
+between = ["*", "s"]
+delay = "1us"
+{link}
+[workload]
+pattern = "incast"
+to = "r"
+{workload}
+"""
+# A change of that file, and the position and text of the error.
+WRONG = [
+    (('to = "r"', 'to = "x"'), ':16:', 'expected the name of a host or switch, found "x"'),
+    (('to = "r"', 'to = "s"'), ':16:', 'expected a host, found the switch "s"'),
+    (('to = "r"', ''), ':14:', 'expected the host that an incast goes to'),
+    (('between = ["*", "s"]', 'between = ["h*", "s"]'), ':1:1:', 'one [[link]] of the host "r", found 0'),
+    (('between = ["*", "s"]', 'between = ["*"]'), ':11:', 'expected two names, found 1'),
+    (('delay = "1us"', ''), ':9:', 'expected a delay, "1us", or a distance'),
+    (('delay = "1us"', 'delay = "11s"'), ':9:', 'a delay of at most 10 s'),
+    (('count = 4', 'count = 5000'), ':3:', '1 to 4096'),
+    (('name = "r"', 'name = "h1"'), ':5:', 'expected each name once, found "h1" again'),
+    (('pattern = "incast"', 'pattern = "incest"'), ':15:', '"incast"'),
+    (('{switch}', 'mark = { kmin = "2kB", kmax = "1kB" }'), ':8:', 'expected at most kmax'),
+    (('{switch}', 'bufer = "1MB"'), ':8:', '"buffer"'),
+    (('{workload}', 'load = 0.5'), ':17:', 'expected a [[workload.size]] beside it'),
+    (('{workload}', 'qps = 0'), ':17:', '1 to 4096'),
+    # 100 Gb/s over 1861 us twice, and two packets, for each of five links.
+    (('delay = "1us"', 'distance = "380km"'), ':6:', '46.54 MB for the link to'),
+]
+
+
+class Network(unittest.TestCase):
+
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def write(self, *changes, name='net.toml'):
+        text = STAR
+        for old, new in changes:
+            self.assertIn(old, text)
+            text = text.replace(old, new)
+        for place in ('{switch}', '{link}', '{workload}'):
+            text = text.replace(place, '')
+        (self.folder / name).write_text(text, encoding='utf-8')
+        return self.folder / name
+
+    def run_gen(self, *words, code=0):
+        done = subprocess.run([GEN, *map(str, words)], capture_output=True, text=True, timeout=TIMEOUT,
+                              check=False)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def network(self, file, *words, **options):
+        return self.run_gen('perf', '--sim', '--network', file, *words, **options)
+
+    def test_mistakes_have_their_places(self):
+        for change, place, text in WRONG:
+            changes = [change]
+            if '380km' in change[1]:
+                changes.append(('{switch}', 'pfc = true'))
+            with self.subTest(change=change):
+                file = self.write(*changes)
+                said = self.network(file, '--duration', '1ms', code=2).stderr
+                self.assertIn(f'{file}{place}', said)
+                self.assertIn(text, said)
+
+    def test_options_that_a_network_replaces_are_refused(self):
+        file = self.write()
+        for words, text in ((('--delay', '1ms'), '--delay does not go with --network'),
+                            (('--loss', '0.1'), '--loss does not go with --network'),
+                            (('-q', '4'), '[workload] has `qps`'),
+                            (('-n', '10'), '[workload] has `messages`'),
+                            (('--op', 'read'), 'goes with --op write and send'),
+                            (('--sample', '1ns'), '2 million samples'),
+                            (('--warm-up', '2ms'), 'less than the --duration')):
+            said = self.network(file, '--duration', '1ms', *words, code=2).stderr
+            self.assertIn(text, said)
+        self.assertIn('expected a --duration', self.network(file, code=2).stderr)
+        self.assertIn('goes with --network', self.run_gen('perf', '--sim', '--delay', '1us', '--sample', '1ms',
+                                                          code=2).stderr)
+
+    def test_report_series_and_page_have_the_same_figures(self):
+        file, series, page = self.write(('{workload}', 'qps = 2')), self.folder / 's.csv', self.folder / 'p.html'
+        words = (file, '--duration', '4ms', '--sample', '500us', '--size', '16KiB')
+        got = json.loads(self.network(*words, '--json', '--series', series, '--html', page).stdout)
+        output_schemas.validate(json.dumps(got))
+        self.assertEqual(len(got['flows']), 8)
+        self.assertAlmostEqual(sum(flow['goodput_gbps'] for flow in got['flows']), got['total_gbps'], 6)
+        with open(series, encoding='utf-8') as lines:
+            rows = list(csv.DictReader(lines))
+        ports = {port['port']: port for port in got['ports']}
+        self.assertEqual(len(rows), 8 * len(ports))
+        late = [row for row in rows if row['port'] == 's->r' and float(row['time_ms']) > 2]
+        mean = sum(float(row['utilization']) for row in late) / len(late)
+        self.assertAlmostEqual(mean, ports['s->r']['utilization'], 3)
+        self.assertEqual(max(int(row['queue_bytes']) for row in late), ports['s->r']['most_queued_bytes'])
+        self.assertEqual(sum(int(row['dropped']) for row in rows), got['dropped'])
+        text = self.network(*words).stdout
+        self.assertIn(f"{got['total_gbps']:.2f} Gb/s", text)
+        html = page.read_text(encoding='utf-8')
+        for text in ('links coloured by use', 'Queues of the fullest ports', '100.00 Gb/s, '):
+            self.assertTrue(text in html, text)  # the page is too long for a message
+
+    def test_messages_end_a_run_and_sizes_have_their_times(self):
+        file = self.write(('{workload}', 'messages = 3\nstart_within = "0s"'))
+        got = json.loads(self.network(file, '--duration', '1s', '--size', '64KiB', '-t', '1', '--json').stdout)
+        [size] = got['sizes']
+        self.assertEqual((size['bytes'], size['flows']), (3 * 65536, 4))
+        self.assertTrue(all(flow['finished'] for flow in got['flows']))
+        self.assertLess(got['elapsed_us'], 10_000)
+        # Twelve messages share one link: none is faster, the last not much slower.
+        wire = 12 * 16 * 4178 * 8 / 100e3
+        self.assertGreater(got['longest_flow_us'], wire)
+        self.assertLess(got['longest_flow_us'], wire + 40)
+
+    def test_shipped_networks_run(self):
+        for file in sorted(NETWORKS.glob('*.toml')):
+            with self.subTest(file=file.name):
+                got = json.loads(self.network(file.stem, '--duration', '12ms', '--sample', '1ms', '--json').stdout)
+                self.assertGreater(got['packets'], 0)
+                self.assertEqual(got['failed'], 0)
+
+    def test_expectations_are_judged(self):
+        file = self.write()
+        self.network(file, '--duration', '2ms', '--expect', 'failed == 0')
+        self.network(file, '--duration', '2ms', '--expect', 'fairness > 2', code=1)
+
+
+if __name__ == '__main__':
+    longwire_test.main()

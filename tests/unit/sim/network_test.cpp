@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "sim/network/network_run.h"
+
+namespace lw::sim {
+namespace {
+
+using std::chrono::microseconds, std::chrono::milliseconds, std::chrono::nanoseconds;
+
+constexpr double kGbps = 1e9;
+
+/// `senders` hosts and, as the last one, a receiver, at one switch.
+Topology star(std::uint16_t senders, const SwitchConfig& config, double rate_bps = 100 * kGbps,
+              Duration delay = microseconds(1)) {
+  Topology t;
+  for (Node host = 0; host <= senders; ++host) t.hosts.push_back("h" + std::to_string(host));
+  t.switches.push_back(config);
+  t.switches.back().name = "s";
+  const auto middle = static_cast<Node>(senders + 1);
+  for (Node host = 0; host <= senders; ++host)
+    t.cables.push_back({.a = host, .b = middle, .rate_bps = rate_bps, .delay = delay});
+  return t;
+}
+
+NetworkRunConfig incast(const Topology& topology, Duration duration) {
+  NetworkRunConfig config{.topology = topology, .workload = {}, .perf = {}};
+  config.workload.receiver = static_cast<Node>(topology.hosts.size() - 1);
+  config.perf.duration = duration;
+  config.warm_up = duration / 2;
+  return config;
+}
+
+PortResult port_to(const NetworkResult& result, Node node, Node to) {
+  for (const PortResult& port : result.ports)
+    if (port.node == node && port.to == to) return port;
+  ADD_FAILURE() << "no such port";
+  return {};
+}
+
+TEST(Network, one_message_takes_the_time_of_its_packets_and_cables) {
+  NetworkRunConfig config = incast(star(1, {}), milliseconds(1));
+  config.workload.messages = 1;
+  config.workload.start_within = {};
+  config.perf.size = 8192;  // two packets
+  config.warm_up = {};
+  const NetworkResult result = run_network(config);
+  ASSERT_EQ(result.flows.size(), 1u);
+  ASSERT_TRUE(result.flows[0].finished);
+  // By hand, 100 Gb/s: a first packet has 4194 B on the link (RETH included), a last 4178, an
+  // ACK 84. The second follows the first; both go over two links, the ACK back over two. Each link
+  // is 1 us, each NIC 0.5 us, in both directions.
+  constexpr double kNs = 8.0 / 100;
+  const double expected = (4194 + 4178) * kNs + 4178 * kNs + 2 * 84 * kNs + 4 * 1000 + 4 * 500;
+  EXPECT_NEAR(static_cast<double>((result.flows[0].ended - result.flows[0].started).count()),
+              expected, 4);
+}
+
+TEST(Network, a_shallow_buffer_drops_and_pfc_does_not) {
+  SwitchConfig shallow{.name = "s", .buffer_bytes = 600'000};
+  NetworkRunConfig config = incast(star(8, shallow), milliseconds(4));
+  config.topology.clock_ppm = 100;
+  config.workload.start_within = {};
+  config.perf.size = 1 << 20;
+  const NetworkResult lossy = run_network(config);
+  EXPECT_GT(lossy.dropped(), 0u);
+  EXPECT_GT(lossy.retransmitted, 0u);
+  EXPECT_EQ(lossy.hosts_paused, Duration{});
+
+  config.topology.switches[0].pause = true;
+  config.topology.switches[0].alpha = 1;
+  const NetworkResult lossless = run_network(config);
+  EXPECT_EQ(lossless.dropped(), 0u);
+  EXPECT_EQ(lossless.retransmitted, 0u);
+  EXPECT_EQ(lossless.timeouts, 0u);
+  // Eight senders share one link: each is paused for seven eighths of the time.
+  const double paused = std::chrono::duration<double>(lossless.hosts_paused).count();
+  EXPECT_NEAR(paused / (8 * 4e-3), 7.0 / 8, 0.08);
+  EXPECT_GT(port_to(lossless, 9, 8).utilization, 0.98);
+}
+
+TEST(Network, headroom_covers_what_a_long_cable_holds) {
+  // 380 km: 1861 us and 100 Gb/s are 23.26 MB, both ways.
+  const CableConfig cable{.a = 0, .b = 1, .rate_bps = 100 * kGbps, .delay = microseconds(1861)};
+  EXPECT_NEAR(static_cast<double>(headroom_of(cable, {}, 4096)), 2 * 23.2625e6, 20e3);
+
+  // The second switch pauses the first over the cable; only the headroom keeps it without loss.
+  Topology t;
+  t.hosts = {"a", "b"};
+  t.switches = {{.name = "west"}, {.name = "east"}};
+  t.cables = {{.a = 0, .b = 2, .rate_bps = 100 * kGbps, .delay = microseconds(1)},
+              cable,
+              {.a = 3, .b = 1, .rate_bps = 25 * kGbps, .delay = microseconds(1)}};
+  t.cables[1].a = 2;
+  t.cables[1].b = 3;
+  for (SwitchConfig& each : t.switches) {
+    each.pause = true;
+    each.buffer_bytes = 60'000'000;
+  }
+  NetworkRunConfig config = incast(t, milliseconds(60));
+  config.workload.senders = {0};
+  config.perf.size = 1 << 20;
+  config.perf.qp.tx_depth = config.perf.qp.max_outstanding_wqe = 512;
+  const NetworkResult result = run_network(config);
+  EXPECT_EQ(result.dropped(), 0u);
+  EXPECT_GT(port_to(result, 2, 3).all.paused, Duration{});
+  EXPECT_NEAR(result.total_bps() / kGbps, 25 * 4096.0 / 4178, 0.3);
+}
+
+TEST(Network, flows_spread_over_equal_ways_and_keep_to_theirs) {
+  constexpr std::uint16_t kWays = 4, kQps = 256;
+  Topology t;
+  t.hosts = {"a", "b"};
+  t.switches = {{.name = "west"}, {.name = "east"}};
+  for (int i = 0; i < kWays; ++i) t.switches.push_back({.name = "m" + std::to_string(i)});
+  t.cables = {{.a = 0, .b = 2, .rate_bps = 400 * kGbps, .delay = microseconds(1)},
+              {.a = 3, .b = 1, .rate_bps = 400 * kGbps, .delay = microseconds(1)}};
+  for (Node way = 4; way < 4 + kWays; ++way) {
+    // Ways of different length would reorder a flow that changed its way.
+    t.cables.push_back({.a = 2, .b = way, .rate_bps = 100 * kGbps, .delay = microseconds(way)});
+    t.cables.push_back({.a = way, .b = 3, .rate_bps = 100 * kGbps, .delay = microseconds(1)});
+  }
+  const Routes routes(t);
+  EXPECT_EQ(routes.next(2, 1).size(), std::size_t{kWays});
+  std::map<std::uint16_t, int> flows;
+  for (std::uint32_t qp = 0; qp < kQps; ++qp) {
+    transport::Packet packet;
+    packet.to_host = 1;
+    packet.source_qp = packet.dest_qp = Host::qpn_of(qp);
+    ++flows[routes.choose(2, packet)];
+  }
+  ASSERT_EQ(flows.size(), std::size_t{kWays});
+  for (const auto& [port, count] : flows) EXPECT_NEAR(count, kQps / kWays, 40) << port;
+
+  NetworkRunConfig config = incast(t, milliseconds(2));
+  config.workload.senders = {0};
+  config.workload.qps = kQps;
+  config.perf.qp.tx_depth = 1;
+  config.perf.size = 16384;
+  const NetworkResult result = run_network(config);
+  EXPECT_EQ(result.retransmitted, 0u);
+  std::uint64_t sent = 0;
+  for (Node way = 4; way < 4 + kWays; ++way) {
+    const PortResult port = port_to(result, 2, way);
+    EXPECT_GT(port.all.sent, 0u);
+    sent += port.all.sent;
+  }
+  EXPECT_LE(sent, result.packets);
+  EXPECT_GT(static_cast<double>(sent), 0.95 * static_cast<double>(result.packets));
+}
+
+TEST(Network, routes_know_what_cannot_be_reached) {
+  Topology t;
+  t.hosts = {"a", "b", "c"};
+  t.switches = {{.name = "s"}};
+  t.cables = {{.a = 0, .b = 3}, {.a = 1, .b = 3}};
+  const Routes routes(t);
+  EXPECT_TRUE(routes.reaches(0, 1));
+  EXPECT_FALSE(routes.reaches(0, 2));
+  EXPECT_FALSE(routes.reaches(2, 0));
+}
+
+/// Packets at a link with random arrivals and constant service: the mean number of packets is
+/// r + r^2 / (2 (1 - r)), by Pollaczek and Khinchine.
+TEST(Network, random_packets_wait_as_in_an_m_d_1_queue) {
+  constexpr std::uint16_t kSenders = 64;
+  for (const double load : {0.5, 0.7, 0.85}) {
+    NetworkRunConfig config =
+        incast(star(kSenders, {.name = "s", .buffer_bytes = 100'000'000}), milliseconds(120));
+    config.perf.size = 4096;
+    config.workload.load = load / kSenders * 4096 / 4194;  // of payload; r is that of the link
+    config.workload.sizes = {{.bytes = 4096}};
+    config.warm_up = milliseconds(10);
+    config.sample = milliseconds(10);
+    const NetworkResult result = run_network(config);
+    const PortResult port = port_to(result, kSenders + 1, kSenders);
+    const double r = port.utilization;
+    EXPECT_NEAR(r, load, 0.02);
+    const double packets = port.mean_bytes / (4194 - 24);
+    const double expected = r + r * r / (2 * (1 - r));
+    // 25,000 to 40,000 packets a run of strongly correlated waits; senders cannot overlap
+    // themselves.
+    EXPECT_NEAR(packets / expected, 1, load > 0.8 ? 0.12 : 0.05) << "at " << load;
+  }
+}
+
+/// The published micro-benchmark of DCQCN (Zhu et al., 2015): two flows through one 40 Gb/s port,
+/// the second of which starts later, converge to fair shares and full use of the link.
+TEST(Network, two_dcqcn_flows_converge_to_fair_shares) {
+  SwitchConfig config{.name = "s", .buffer_bytes = 12'000'000};
+  config.marking = emulator::Red{.kmin_bytes = 5'000, .kmax_bytes = 200'000, .share = 0.01};
+  for (const Duration round_trip : {microseconds(4), microseconds(85)}) {
+    NetworkRunConfig run = incast(star(2, config, 40 * kGbps, round_trip / 4), milliseconds(200));
+    run.workload.start_within = milliseconds(10);
+    run.warm_up = milliseconds(100);
+    run.perf.size = 1 << 20;
+    auto& qp = run.perf.qp;
+    qp.rate_control = transport::RateControl::dcqcn;
+    qp.dcqcn.rpg_time_reset_us = 55;
+    qp.dcqcn.rpg_byte_reset = 10e6;
+    qp.dcqcn.rpg_threshold = 5;
+    qp.dcqcn.rpg_ai_rate_mbps = 40;
+    qp.dcqcn.rpg_hai_rate_mbps = 40;
+    qp.dcqcn.dce_tcp_g = 1020;  // g = 1/256
+    qp.dcqcn.dce_tcp_rtt_us = 55;
+    qp.dcqcn.min_time_between_cnps_us = 50;
+    qp.dcqcn.alpha_before_cut = false;
+    qp.dcqcn.clamp_tgt_rate = true;
+    const NetworkResult result = run_network(run);
+    EXPECT_EQ(result.dropped(), 0u);
+    EXPECT_GT(result.fairness(), 0.97) << round_trip.count();
+    EXPECT_GT(result.total_bps(), 0.95 * 40 * kGbps * 4096 / 4178) << round_trip.count();
+    EXPECT_LT(port_to(result, 3, 2).late.most_bytes, 1'000'000u) << "the queue is not stable";
+  }
+}
+
+TEST(Network, a_permutation_has_each_host_once_and_none_for_itself) {
+  WorkloadConfig config;
+  config.pattern = Pattern::permutation;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    std::set<Node> receivers;
+    for (const auto& [from, to] : pairs_of(config, 17, seed)) {
+      EXPECT_NE(from, to);
+      receivers.insert(to);
+    }
+    EXPECT_EQ(receivers.size(), 17u);
+  }
+}
+
+TEST(Network, the_same_seed_gives_the_same_run_and_cnps_go_first) {
+  SwitchConfig config{.name = "s", .buffer_bytes = 2'000'000};
+  config.marking = emulator::Red{.kmin_bytes = 50'000, .kmax_bytes = 500'000, .share = 0.1};
+  NetworkRunConfig run = incast(star(4, config), milliseconds(5));
+  run.perf.qp.rate_control = transport::RateControl::dcqcn;
+  const NetworkResult once = run_network(run), again = run_network(run);
+  EXPECT_EQ(once.packets, again.packets);
+  EXPECT_EQ(once.events, again.events);
+  EXPECT_EQ(once.marked(), again.marked());
+  EXPECT_GT(once.cnps, 0u);
+  run.perf.path.seed = 2;
+  EXPECT_NE(run_network(run).events, once.events);
+}
+
+}  // namespace
+}  // namespace lw::sim
