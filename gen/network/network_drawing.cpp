@@ -33,14 +33,14 @@ std::vector<Point> positions_of(const Topology& t) {
     hosts[t.is_host(to) ? 0 : to - t.hosts.size()].push_back(host);
   }
   double parts = 0;
-  for (const auto& group : hosts) parts += 1 + static_cast<double>(group.size());
+  for (const auto& group : hosts) parts += 2 + static_cast<double>(group.size());
   const auto at = [](double angle, double radius) {
     return Point{kWidth / 2 + radius * kWidth / 2 * std::cos(angle),
                  kHeight / 2 + radius * kHeight / 2 * std::sin(angle)};
   };
   double begin = std::numbers::pi / 2;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
-    const double size = (1 + static_cast<double>(hosts[i].size())) / parts * 2 * std::numbers::pi;
+    const double size = (2 + static_cast<double>(hosts[i].size())) / parts * 2 * std::numbers::pi;
     positions[t.hosts.size() + i] = at(begin + size / 2, hosts.size() > 1 ? 0.4 : 0);
     for (std::size_t h = 0; h < hosts[i].size(); ++h) {
       const double share =

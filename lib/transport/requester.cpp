@@ -29,17 +29,26 @@ void Requester::next_lost(Instant now, Packet& packet) {
   ++counters_.retransmitted;
   make(packet, wqe, at);
   packet.ack_req = true;
+  if (!resends_oldest_ && !lost_again_.empty()) {
+    lost_again_.pop();  // it is the first of them: see find_lost()
+  } else {
+    lost_from_ = wqe.fetches ? wqe.end() : at + 1;
+  }
   resends_oldest_ = false;
-  lost_from_ = wqe.fetches ? wqe.end() : at + 1;
+  resent_.sent(at, high_);
   if (retry_at_ == kNever) retry_at_ = timer_.from(now);
   look_again();
 }
 
 /// Selective repeat: the next packet to send again, or kNone. After an expiry it is the oldest;
-/// otherwise it is a packet without a report, if a later packet has one. A READ request uses
-/// several PSNs: only the first is reported.
+/// otherwise it is one that was lost again, or a packet without a report, if a later packet has
+/// one. A READ request uses several PSNs: only the first is reported.
 Requester::Sequence Requester::find_lost() noexcept {
   if (resends_oldest_) return una_;
+  for (; !lost_again_.empty(); lost_again_.pop()) {
+    const Sequence s = lost_again_.front();
+    if (s >= una_ && !reported_.test(s)) return s;
+  }
   for (Sequence s = std::max(lost_from_, una_); s < reported_to_; ++s) {
     lost_from_ = s;
     if (reported_.test(s)) continue;
@@ -118,8 +127,15 @@ void Requester::take_credits(const Packet& packet) noexcept {
 /// Selective repeat: forgets the reports of packets that are acknowledged.
 void Requester::forget_reports() noexcept {
   reported_.slide(una_);
+  resent_.slide(una_);
   resends_oldest_ = false;
   look_again();
+}
+
+/// Selective repeat: no packet that was sent again is on its way any more.
+void Requester::forget_resent() noexcept {
+  resent_.clear(una_);
+  lost_again_.clear();
 }
 
 /// A response to a newer request shows that one was lost here. Handled once per position: responses
@@ -136,6 +152,7 @@ void Requester::go_back(Instant now) {
   cursor_wqe_ = 0;
   reported_to_ = lost_from_ = una_;
   reported_.clear(una_);
+  forget_resent();
   resends_oldest_ = false;
   look_again();
   timed_at_ = kNever;  // a packet sent twice can't be measured
@@ -172,6 +189,7 @@ void Requester::on_selective_nak(const Packet& packet, Sequence s, Instant now) 
   reported_.slide(una_);
   reported_.set(arrived);
   reported_to_ = std::max(reported_to_, arrived + 1);
+  resent_.arrived(arrived, [this](Sequence lost) { lost_again_.push(lost); });
   timed_at_ = kNever;
   look_again();
 }
@@ -236,6 +254,7 @@ void Requester::expire(Instant now) {
   timed_at_ = kNever;
   resends_oldest_ = true;
   lost_from_ = una_;
+  forget_resent();
   look_again();
   retry_at_ = timer_.from(now);
 }

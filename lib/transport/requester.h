@@ -9,6 +9,7 @@
 #include "transport/memory.h"
 #include "transport/packet.h"
 #include "transport/qp_config.h"
+#include "transport/retransmissions.h"
 #include "transport/work.h"
 
 namespace lw::transport {
@@ -72,9 +73,10 @@ class RetryTimer {
 ///
 /// Selective repeat is IRN's (R. Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM
 /// 2018, section 3): each NAK names the expected PSN and a packet after the gap that arrived. A
-/// packet without such a report counts as lost when a later one has it, and is sent again once,
-/// before new packets. If that is lost too, the timer expires: the oldest packet is sent again, and
-/// then all others that still count as lost.
+/// packet without such a report counts as lost when a later one has it, and is sent again before
+/// new packets; and once more for each report of a packet that was sent after that. If no such
+/// report comes, the timer expires: the oldest packet is sent again, and then all others that still
+/// count as lost.
 class Requester {
  public:
   /// `memory` and `store` outlive it; `memory` holds the work requests' local addresses.
@@ -176,6 +178,7 @@ class Requester {
   bool acknowledge(Sequence up_to, Instant now);
   void progressed(Instant now);
   [[gnu::noinline]] void forget_reports() noexcept;
+  void forget_resent() noexcept;
   void look_again() noexcept {
     lost_ = find_lost();
     usual_ = !broken_ && rnr_until_ == kNever && !resends_oldest_ && reported_to_ <= una_;
@@ -208,9 +211,11 @@ class Requester {
 
   // Selective repeat.
   static constexpr Sequence kNone = ~Sequence{0};
-  SlidingBits reported_;         // packets that NAKs report as arrived
-  Sequence reported_to_ = 0;     // after the newest of them
-  Sequence lost_from_ = 0;       // lost packets before it have been sent again
+  SlidingBits reported_;      // packets that NAKs report as arrived
+  Sequence reported_to_ = 0;  // after the newest of them
+  Sequence lost_from_ = 0;    // lost packets before it have been sent again
+  Retransmissions resent_;
+  Fifo<Sequence> lost_again_;    // of those
   Sequence lost_ = kNone;        // the next one to be sent again
   bool resends_oldest_ = false;  // after an expiry
 

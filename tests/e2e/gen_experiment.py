@@ -31,6 +31,7 @@ SHORT = {
     'apn-380km-minima': ['--repeats', '2', '--set', 'iterations=200'],
     'apn-380km-throughput': ['--repeats', '2', '--only', 'size=64KiB'],
     'apn-380km-dcqcn': ['--repeats', '2', '--set', 'duration=20ms'],
+    'selective-repeat': ['--only', 'loss=0.0001', '--repeats', '20'],
     'long-haul-incast': ['--only', 'network=long-haul-incast-50km', '--set', 'duration=2400ms'],
 }
 
