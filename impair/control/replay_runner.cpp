@@ -47,7 +47,7 @@ Result<void> ReplayRunner::check_link_type(const config::ImpairProfile& profile)
   const auto filters = [](const auto& rule) { return rule.match.expression.has_value(); };
   if (std::ranges::any_of(profile.rules, filters))
     return fail("the profile's filters are for Ethernet, which this capture's link type isn't");
-  const auto pauses = [](const auto& rule) { return rule.queue && rule.queue->pfc; };
+  const auto pauses = [](const auto& rule) { return rule.pauses() != nullptr; };
   if (forwarder_.both() && std::ranges::any_of(profile.rules, pauses))
     return fail(
         "the profile's pause frames (pfc) are Ethernet's, which this capture's link type "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "impair/report/explanation.h"
 
+#include <cmath>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -188,6 +189,33 @@ void words(Of<emulator::Queue> /*stage*/, const RuleConfig& rule, Statements& ou
                             "full. Each frame takes {} B of the link beside its own bytes{}.{}",
                             format_bit_rate(queue.rate_bps), amount(queue.buffer_bytes),
                             queue.overhead, cells, queue.pfc ? pause_words(*queue.pfc) : "")});
+}
+
+std::string share_words(const emulator::BufferShare& share) {
+  std::string text;
+  if (share.reserve_bytes > 0)
+    text += fmt::format(", {} of it reserved for the class", amount(share.reserve_bytes));
+  if (share.limit_bytes != emulator::BufferShare::kNoLimit)
+    text += fmt::format(", of which the class may fill {}", amount(share.limit_bytes));
+  if (std::isfinite(share.alpha))
+    text += fmt::format(", of which the class may fill {} times what is free", share.alpha);
+  return text;
+}
+
+void words(Of<emulator::QueueClass> /*stage*/, const RuleConfig& rule, Statements& out) {
+  const emulator::QueueUse& use = *rule.shared;
+  const emulator::QueueClassConfig& own = use.queue.classes[use.cls];
+  const emulator::PauseConfig* const pfc = use.pfc();
+  out.push_back(
+      {"queue",
+       fmt::format("Send through {} at {} with a buffer of {}{}; drop what finds no room. Its "
+                   "frames are in class {}: the highest priority is sent first (here {}), and "
+                   "classes of one priority share the link by their weights (here {}).{}",
+                   use.owner == rule.name ? std::string("a queue of several rules or classes")
+                                          : fmt::format("the queue of rule {}", use.owner),
+                   format_bit_rate(static_cast<double>(use.queue.rate_bps)),
+                   amount(use.queue.buffer_bytes), share_words(own.buffer), use.cls,
+                   own.order.priority, own.order.weight, pfc ? pause_words(*pfc) : "")});
 }
 
 void words(Of<emulator::Delay> /*stage*/, const RuleConfig& rule, Statements& out) {

@@ -67,7 +67,11 @@ void CheckSum::add(const Check& check) noexcept {
   distances_ += weight * distance;
   asked_ += weight * asked;
   seen_ += weight * term(check.seen, check);
-  squares_ += weight * distance * weight * distance;
+  if (check.enough()) {
+    squares_ += weight * distance * weight * distance;
+  } else {
+    unknown_ += weight * distance;
+  }
   frames_ += check.frames;
 }
 
@@ -82,7 +86,7 @@ Check CheckSum::sum() const noexcept {
   }
   const bool rounds = sum.unit == CheckUnit::bits_per_second;
   const double asked = asked_ / weight_;
-  const double distance = (rounds ? distances_ : std::sqrt(squares_)) / weight_;
+  const double distance = (rounds ? distances_ : std::sqrt(squares_) + unknown_) / weight_;
   sum.asked = term(asked, sum);
   sum.seen = term(seen_ / weight_, sum);
   const double one_end = term(asked - distance, sum), other = term(asked + distance, sum);

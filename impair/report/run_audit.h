@@ -27,10 +27,11 @@ struct RunAudit {
 /// Adds up the checks of one stage that compare the same, of several configurations.
 ///
 /// Shares and means are weighted with the frames that each was measured over. Their bounds add up
-/// like deviations: the square of the sum's distance is the sum of the squares. Rates are added as
-/// the times that their bits take, whose rounding errors add up. Chi-squares and their degrees of
-/// freedom add up. A check of a largest or smallest value has no sum, as each configuration has its
-/// own limit.
+/// like deviations: the square of the sum's distance is the sum of the squares. Distances of checks
+/// with too few frames to tell are added to that: what they check may well be at its bound. Rates
+/// are added as the times that their bits take, whose rounding errors add up. Chi-squares and their
+/// degrees of freedom add up. A check of a largest or smallest value has no sum, as each
+/// configuration has its own limit.
 class CheckSum {
  public:
   /// True if a check has a sum.
@@ -44,7 +45,8 @@ class CheckSum {
  private:
   emulator::Check first_;
   double weight_ = 0, asked_ = 0, seen_ = 0, distances_ = 0, squares_ = 0;
-  double wider_ = 1;  // of a chi-square's bound
+  double unknown_ = 0;  // distances of checks with too few frames
+  double wider_ = 1;    // of a chi-square's bound
   std::uint64_t frames_ = 0;
 };
 

@@ -186,6 +186,11 @@ class Link {
   }
   void depart_due(Instant now) noexcept;
   void depart_from(Rule& rule, Instant last, Instant now) noexcept;
+  void depart_from(RulesQueue& queue, Instant now) noexcept;
+  void depart_with(const RulesQueue::Frames::SentFrame& sent, Instant now) noexcept;
+  void depart_ahead(RulesQueue& queue, const Pipeline& next, Instant now) noexcept;
+  template <class Decide>
+  void go_on(Rule& rule, Ring<Entry>& waiting, Instant at, Decide decide) noexcept;
   void find_departure() noexcept;
   [[nodiscard]] std::uint64_t number_of(const Transit& transit) const noexcept;
   void receive(const Decision& decision, const Arrival& arrival) noexcept;

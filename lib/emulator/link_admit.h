@@ -65,6 +65,8 @@ inline void Link<Handle, Frames>::enter(Handle handle, const Arrival& arrival,
     waiting_[decision.rule].push(entry);
     ++waiting_frames_;
     next_departure_ = std::min(next_departure_, pipeline_.rule(decision.rule).next_departure());
+    for (const auto& queue : pipeline_.shared_queues())
+      next_departure_ = std::min(next_departure_, queue->frames.next_event());
     return;
   }
   delay_.add((decision.release - arrival.now).count());

@@ -17,33 +17,86 @@ template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::depart_due(Instant now) noexcept {
   for (const std::size_t place : pipeline_.queueing())
     depart_from(pipeline_.rules()[place], now, now);
+  for (const auto& queue : pipeline_.shared_queues()) depart_from(*queue, now);
   find_departure();
+}
+
+/// Lets the frames go on that have left a queue of several rules by `now`.
+template <class Handle, FrameAccess<Handle> Frames>
+void Link<Handle, Frames>::depart_from(RulesQueue& queue, Instant now) noexcept {
+  while (const auto sent = queue.depart(now)) depart_with(*sent, sent->departs);
+}
+
+/// Lets the frame of its rule that waits longest go on, which has left the rule's shared queue.
+template <class Handle, FrameAccess<Handle> Frames>
+void Link<Handle, Frames>::depart_with(const RulesQueue::Frames::SentFrame& sent,
+                                       Instant now) noexcept {
+  if (sent.handle.rule == kUntouched) return;  // only its place has waited
+  Rule& rule = pipeline_.rule(sent.handle.rule);
+  Ring<Entry>& waiting = waiting_[sent.handle.rule];
+  go_on(rule, waiting, now, [&](const Transit& transit, const roce::Envelope& envelope) {
+    return rule.depart(sent, number_of(transit), transit.copy, envelope);
+  });
+}
+
+/// Lets frames leave a queue of several rules, as they would have left it, whose rules do not use
+/// it in the `next` pipeline as they do now. Their places stay in the queue.
+template <class Handle, FrameAccess<Handle> Frames>
+void Link<Handle, Frames>::depart_ahead(RulesQueue& queue, const Pipeline& next,
+                                        Instant now) noexcept {
+  const auto leaves = [&](RuleIndex rule) {
+    if (rule == kUntouched) return false;
+    const RuleConfig* const config = next.config_of(rule);
+    const auto& use = pipeline_.config_of(rule)->shared;
+    return !config || !config->shared || config->shared->owner != use->owner ||
+           config->shared->cls != use->cls;
+  };
+  queue.frames.foresee([&](const auto& sent) {
+    if (leaves(sent.handle.rule)) depart_with(sent, now);
+  });
+  queue.frames.for_each([&](RulesQueue::Waiting& frame) {
+    if (leaves(frame.rule)) frame.rule = kUntouched;
+  });
 }
 
 /// Lets the frames go on that depart from the queue of `rule` by `last`, which may be after `now`.
 template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::depart_from(Rule& rule, Instant last, Instant now) noexcept {
   Ring<Entry>& waiting = waiting_[rule.index()];
-  const bool opens = rule.acts_on_leaving();
-  roce::Envelope envelope{};
-  for (; !waiting.empty() && rule.next_departure() <= last; waiting.pop(), --waiting_frames_) {
-    const Instant at = std::min(rule.next_departure(), now);
-    Entry entry = waiting.front();
-    Transit& transit = entry.transit();
-    if (opens) envelope = roce::open_envelope(frames_.writable(entry.handle), transit.byte_count());
-    const Decision decision = rule.depart(number_of(transit), transit.copy, transit.in(), envelope);
-    if (decision.mark) [[unlikely]]
-      roce::set_congestion_experienced(frames_.writable(entry.handle), envelope);
-    transit.acted |= decision.acted.bits();
-    if (transit.logged) ledger_.amend(slot_of(transit), decision.acted);
-    entry.due = decision.release;
-    if (decision.overtakes) [[unlikely]] {
-      place_overtaking(entry, decision, at);
-    } else {
-      delay_.add((decision.release - transit.in()).count());
-      queue_.push(decision.line, entry, at);
-    }
+  while (!waiting.empty() && rule.next_departure() <= last)
+    go_on(rule, waiting, std::min(rule.next_departure(), now),
+          [&](const Transit& transit, const roce::Envelope& envelope) {
+            return rule.depart(number_of(transit), transit.copy, transit.in(), envelope);
+          });
+}
+
+/// Lets the first frame of `waiting`, which has left its queue at `at`, go on as
+/// `decide(transit, envelope)` says.
+template <class Handle, FrameAccess<Handle> Frames>
+template <class Decide>
+void Link<Handle, Frames>::go_on(Rule& rule, Ring<Entry>& waiting, Instant at,
+                                 Decide decide) noexcept {
+  Entry entry = waiting.front();
+  Transit& transit = entry.transit();
+  const auto opened = [&] {
+    return roce::open_envelope(frames_.writable(entry.handle), transit.byte_count());
+  };
+  static constexpr roce::Envelope kUnopened{};
+  const Decision decision =
+      rule.acts_on_leaving() ? decide(transit, opened()) : decide(transit, kUnopened);
+  if (decision.mark) [[unlikely]]
+    roce::set_congestion_experienced(frames_.writable(entry.handle), opened());
+  transit.acted |= decision.acted.bits();
+  if (transit.logged) ledger_.amend(slot_of(transit), decision.acted);
+  entry.due = decision.release;
+  if (decision.overtakes) [[unlikely]] {
+    place_overtaking(entry, decision, at);
+  } else {
+    delay_.add((decision.release - transit.in()).count());
+    queue_.push(decision.line, entry, at);
   }
+  waiting.pop();
+  --waiting_frames_;
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
@@ -51,6 +104,8 @@ void Link<Handle, Frames>::find_departure() noexcept {
   next_departure_ = Queue::kNever;
   for (const std::size_t place : pipeline_.queueing())
     next_departure_ = std::min(next_departure_, pipeline_.rules()[place].next_departure());
+  for (const auto& queue : pipeline_.shared_queues())
+    next_departure_ = std::min(next_departure_, queue->frames.next_event());
 }
 
 }  // namespace lw::emulator

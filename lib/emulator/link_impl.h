@@ -91,14 +91,19 @@ template <class Handle, FrameAccess<Handle> Frames>
 Link<Handle, Frames>::PreparedPipeline::PreparedPipeline(Pipeline next)
     : pipeline(std::move(next)), held(held_of(pipeline)), waiting(waiting_of(pipeline)) {}
 
+/// Largest number of frames of a rule in its queue; `rule` may be null.
+inline std::size_t most_waiting(const RuleConfig* rule) noexcept {
+  if (rule && rule->shared) return RulesQueue::Frames::most_inside(rule->shared->queue);
+  return rule && rule->queue ? Bottleneck::most_inside(*rule->queue) : 0;
+}
+
 template <class Handle, FrameAccess<Handle> Frames>
 auto Link<Handle, Frames>::waiting_of(const Pipeline& pipeline) -> std::vector<Ring<Entry>> {
   std::vector<Ring<Entry>> waiting;
   const std::size_t names = pipeline.rule_names().size();
   waiting.reserve(names);
   for (std::size_t i = 0; i < names; ++i) {
-    const BottleneckConfig* const queue = pipeline.queue_of(static_cast<RuleIndex>(i));
-    waiting.emplace_back(queue ? Bottleneck::most_inside(*queue) : 0);
+    waiting.emplace_back(most_waiting(pipeline.config_of(static_cast<RuleIndex>(i))));
   }
   return waiting;
 }
@@ -108,8 +113,10 @@ void Link<Handle, Frames>::replace(PreparedPipeline& next, Instant now) noexcept
   depart(now);
   for (const std::size_t place : pipeline_.queueing()) {
     Rule& rule = pipeline_.rules()[place];
-    if (!next.pipeline.queue_of(rule.index())) depart_from(rule, Queue::kNever, now);
+    const RuleConfig* const after = next.pipeline.config_of(rule.index());
+    if (!after || !after->queue) depart_from(rule, Queue::kNever, now);
   }
+  for (const auto& queue : pipeline_.shared_queues()) depart_ahead(*queue, next.pipeline, now);
   next.pipeline.inherit(pipeline_, now);
   for (std::size_t i = 0; i < waiting_.size(); ++i) next.waiting[i].take_over(waiting_[i]);
   std::swap(waiting_, next.waiting);

@@ -115,6 +115,11 @@ void Link<Handle, Frames>::abandon(View view, Drop drop) noexcept {
       give_back(waiting.front().transit(), waiting.front().handle);
     }
   }
+  for (Ring<Entry>& waiting : waiting_)  // of rules that share a queue
+    for (; !waiting.empty(); waiting.pop(), --waiting_frames_)
+      give_back(waiting.front().transit(), waiting.front().handle);
+  for (const auto& queue : pipeline_.shared_queues())
+    queue->frames.for_each([](RulesQueue::Waiting& frame) { frame.rule = kUntouched; });
   find_departure();
   find_deadline();
 }

@@ -46,11 +46,13 @@ Pipeline::Pipeline(Direction direction, std::uint64_t seed, std::span<const Rule
     const RuleConfig& rule = configs()[i];
     const RuleIndex index = index_of(rule.name, indexes);
     places_[index] = i;
-    rules_.emplace_back(
-        rule, StageSetup{seed, direction, rule.delays() ? lines_for(rule) : RuleFifos{}}, index);
+    rules_.emplace_back(rule,
+                        StageSetup{seed, direction, rule.delays() ? lines_for(rule) : RuleFifos{},
+                                   index, shared_queue_of(rule)},
+                        index);
     edits_ |= rule.edits();
     if (rule.queue) queueing_.push_back(i);
-    if (rule.asks_for_pauses()) asking_.push_back(i);
+    if (rule.asks_for_pauses() && !asked_beside(i)) asking_.push_back(i);
     if (rule.hears_pauses()) listening_.push_back(i);
   }
   const Direction other = opposite(direction);
@@ -72,10 +74,30 @@ RuleIndex Pipeline::index_of(const std::string& name, Indexes& indexes) {
   return found->second;
 }
 
-const BottleneckConfig* Pipeline::queue_of(RuleIndex index) const noexcept {
+const RuleConfig* Pipeline::config_of(RuleIndex index) const noexcept {
   if (index >= places_.size() || places_[index] == kNowhere) return nullptr;
-  const auto& queue = configs()[places_[index]].queue;
-  return queue ? &*queue : nullptr;
+  return &configs()[places_[index]];
+}
+
+/// Returns the queue that the rule shares, made if it is the first of its rules; null if it shares
+/// none.
+RulesQueue* Pipeline::shared_queue_of(const RuleConfig& rule) {
+  if (!rule.shared) return nullptr;
+  const auto found = std::ranges::find(shared_queues_, rule.shared->owner,
+                                       [](const auto& queue) { return queue->owner; });
+  if (found != shared_queues_.end()) return found->get();
+  shared_queues_.push_back(std::make_unique<RulesQueue>(rule.shared->owner, rule.shared->queue));
+  return shared_queues_.back().get();
+}
+
+/// True if a rule before that of place `place` has the same class of the same queue, whose pauses
+/// it asks for.
+bool Pipeline::asked_beside(std::size_t place) const noexcept {
+  const auto& use = configs()[place].shared;
+  return use && std::ranges::any_of(asking_, [&](std::size_t other) {
+           const auto& theirs = configs()[other].shared;
+           return theirs && theirs->owner == use->owner && theirs->cls == use->cls;
+         });
 }
 
 void Pipeline::inherit(Pipeline& old, Instant now) noexcept {
@@ -88,6 +110,11 @@ void Pipeline::inherit(Pipeline& old, Instant now) noexcept {
     const bool continues = olds.size() <= event_configs_.size() &&
                            std::equal(olds.begin(), olds.end(), event_configs_.begin());
     events_.inherit(old.events_, continues);
+  }
+  for (const auto& queue : shared_queues_) {
+    const auto found = std::ranges::find(old.shared_queues_, queue->owner,
+                                         [](const auto& other) { return other->owner; });
+    if (found != old.shared_queues_.end()) queue->take_over(**found, now);
   }
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const RuleIndex index = rules_[i].index();

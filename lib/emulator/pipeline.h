@@ -28,8 +28,12 @@ class Pipeline {
   /// Takes over the state of the pipeline that is replaced at `now`, rule by rule: see
   /// Rule::inherit().
   void inherit(Pipeline& old, Instant now) noexcept;
-  /// Returns the queue of the rule with this index; null if it has none.
-  [[nodiscard]] const BottleneckConfig* queue_of(RuleIndex index) const noexcept;
+  /// Returns the configuration of the rule with this index; null if there is none.
+  [[nodiscard]] const RuleConfig* config_of(RuleIndex index) const noexcept;
+  /// The queues that rules share, or that have several classes.
+  [[nodiscard]] std::vector<std::unique_ptr<RulesQueue>>& shared_queues() noexcept {
+    return shared_queues_;
+  }
 
   // With more FIFOs, finding the next release would cost more than using the wheel.
   static constexpr std::size_t kMostFifos = 4;
@@ -96,8 +100,8 @@ class Pipeline {
   /// True if the other direction has a queue that listens to pause frames. Such frames come in here
   /// and are not forwarded.
   [[nodiscard]] bool takes_pauses() const noexcept { return takes_pauses_; }
-  /// Indexes in rules() of the rules with a queue; of those whose queues send pause frames; of
-  /// those whose queues listen to them.
+  /// Indexes in rules() of the rules with a queue of their own; of those whose queues send pause
+  /// frames; of those whose queues listen to them.
   [[nodiscard]] const std::vector<std::size_t>& queueing() const noexcept { return queueing_; }
   [[nodiscard]] const std::vector<std::size_t>& asking() const noexcept { return asking_; }
   [[nodiscard]] const std::vector<std::size_t>& listening() const noexcept { return listening_; }
@@ -122,12 +126,15 @@ class Pipeline {
   }
   using Indexes = std::unordered_map<std::string, RuleIndex>;  // by name
   RuleIndex index_of(const std::string& name, Indexes& indexes);
+  RulesQueue* shared_queue_of(const RuleConfig& rule);
+  [[nodiscard]] bool asked_beside(std::size_t place) const noexcept;
   RuleFifos lines_for(const RuleConfig& rule);
   FifoIndex shared_line(Duration delay);
   FifoIndex own_line();
 
   Direction direction_;
   std::shared_ptr<const std::vector<RuleConfig>> configs_;
+  std::vector<std::unique_ptr<RulesQueue>> shared_queues_;
   std::vector<Rule> rules_;
   Rule untouched_;
   Classifier classifier_;

@@ -105,6 +105,15 @@ Decision Rule::depart(std::uint64_t number, std::uint32_t copy, Instant came,
   return decision;
 }
 
+Decision Rule::depart(const RulesQueue::Frames::SentFrame& sent, std::uint64_t number,
+                      std::uint32_t copy, const roce::Envelope& envelope) noexcept {
+  Decision decision;
+  decision.rule = index_;
+  decide_behind_queue(decision, RulesQueue::times_of(sent), number, copy, sent.handle.came,
+                      envelope, sent.behind_bytes);
+  return decision;
+}
+
 void Rule::pass_queue(Decision& decision, const Arrival& arrival, std::uint32_t copy) noexcept {
   if (decision.action == Action::wait)
     decide_behind_queue(decision, stage<Queue>()->back(), arrival.number, copy, arrival.now,
@@ -113,7 +122,7 @@ void Rule::pass_queue(Decision& decision, const Arrival& arrival, std::uint32_t 
 
 /// Applies the stages that act on a frame that leaves the queue.
 void Rule::leave(Passage& passage, const roce::Envelope& envelope) noexcept {
-  stage<Queue>()->begin(passage, stats_);
+  if (stage<Queue>()) stage<Queue>()->begin(passage, stats_);
   Stages::for_each([&]<class S>() {
     if constexpr (requires(S& s) { s.leave(passage, stats_, envelope); })
       if (stage<S>() && !pauses<S>(passage)) stage<S>()->leave(passage, stats_, envelope);
@@ -123,14 +132,20 @@ void Rule::leave(Passage& passage, const roce::Envelope& envelope) noexcept {
 /// Applies the stages after the queue to a frame that has departed, and counts it.
 void Rule::decide_behind_queue(Decision& decision, const Bottleneck::Frame& frame,
                                std::uint64_t number, std::uint32_t copy, Instant came,
-                               const roce::Envelope& envelope) noexcept {
+                               const roce::Envelope& envelope,
+                               std::optional<std::uint64_t> class_bytes) noexcept {
   static constexpr EventActions kNone;
   const StageSet before = decision.acted;
   const Instant departs = frame.departs();
   decision.action = Action::pass;
   Passage passage{number, frame.bytes, copy, came, departs, kNone, decision};
   if (stage<Trace>()) stage<Trace>()->begin_again(passage, stats_, frame.row);
-  stage<Queue>()->count(frame, came, stats_, passage.row_stats);
+  passage.class_bytes = class_bytes;
+  if (stage<Queue>()) {
+    stage<Queue>()->count(frame, came, stats_, passage.row_stats);
+  } else {
+    stats_.service = stage<QueueClass>()->queue()->watch.stats();
+  }
   if (acts_on_leaving_) [[unlikely]]
     leave(passage, envelope);
   pass<Stages::index_of<Queue>() + 1>(passage, envelope);

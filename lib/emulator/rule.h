@@ -62,13 +62,19 @@ class Rule {
   /// which is the one that waits longest. Requires next_departure() < Bottleneck::kNever.
   [[nodiscard]] Decision depart(std::uint64_t number, std::uint32_t copy, Instant came,
                                 const roce::Envelope& envelope) noexcept;
+  /// Decides about a frame of the rule that has left the queue that it shares.
+  [[nodiscard]] Decision depart(const RulesQueue::Frames::SentFrame& sent, std::uint64_t number,
+                                std::uint32_t copy, const roce::Envelope& envelope) noexcept;
   /// True if a stage acts on frames that leave the queue: depart() then needs their envelopes, and
   /// may ask for a mark.
   [[nodiscard]] bool acts_on_leaving() const noexcept { return acts_on_leaving_; }
   /// Removes that frame without a decision.
   void leave_queue() noexcept { stage<Queue>()->pop(); }
   /// Removes the frame from the queue that decide() or decide_copy() has just let wait.
-  void withdraw() noexcept { stage<Queue>()->withdraw(); }
+  void withdraw() noexcept {
+    if (stage<QueueClass>()) return stage<QueueClass>()->withdraw();
+    stage<Queue>()->withdraw();
+  }
   /// For callers whose configuration never changes, and which don't pause queues: decides at once
   /// about a frame that decide() or decide_copy() let wait.
   void pass_queue(Decision& decision, const Arrival& arrival, std::uint32_t copy = 0) noexcept;
@@ -76,9 +82,11 @@ class Rule {
   /// Applies a pause frame for the rule's queue.
   void pause(const wire::PfcFields& asked, Instant now) noexcept {
     if (stage<Queue>()) stage<Queue>()->pause(asked, now, stats_);
+    if (stage<QueueClass>()) stage<QueueClass>()->pause(asked, now, stats_);
   }
   /// Returns the pause that the rule's queue requests now, in quanta; 0 ends an earlier request.
   [[nodiscard]] std::optional<std::uint16_t> asks_for(Instant now) noexcept {
+    if (stage<QueueClass>()) return stage<QueueClass>()->asks_for(now);
     return stage<Queue>() ? stage<Queue>()->asks_for(now) : std::nullopt;
   }
   /// Counts a pause that is sent for the rule's queue.
@@ -89,17 +97,21 @@ class Rule {
   }
   /// Whether the rule's queue has requested a pause and not ended it.
   [[nodiscard]] bool pausing() const noexcept {
+    if (stage<QueueClass>()) return stage<QueueClass>()->pausing();
     return stage<Queue>() && stage<Queue>()->pausing();
   }
   /// When asks_for() must be called again; Instant::max() while there is no pause.
   [[nodiscard]] Instant next_ask() const noexcept {
+    if (stage<QueueClass>()) return stage<QueueClass>()->next_ask();
     return stage<Queue>() ? stage<Queue>()->next_ask() : Instant::max();
   }
   /// Bytes in the rule's queue; nothing if it has none.
   [[nodiscard]] std::optional<std::uint64_t> queued_bytes(Instant now) const noexcept {
+    if (stage<QueueClass>()) return stage<QueueClass>()->bytes();
     return stage<Queue>() ? std::optional(stage<Queue>()->bytes_at(now)) : std::nullopt;
   }
   [[nodiscard]] std::uint8_t priority() const noexcept {
+    if (stage<QueueClass>()) return stage<QueueClass>()->priority();
     return stage<Queue>() ? stage<Queue>()->priority() : std::uint8_t{0};
   }
 
@@ -148,8 +160,8 @@ class Rule {
   void decide_in_full(Decision& decision, const Arrival& arrival,
                       const EventActions& aimed) noexcept;
   void decide_behind_queue(Decision& decision, const Bottleneck::Frame& frame, std::uint64_t number,
-                           std::uint32_t copy, Instant came,
-                           const roce::Envelope& envelope) noexcept;
+                           std::uint32_t copy, Instant came, const roce::Envelope& envelope,
+                           std::optional<std::uint64_t> class_bytes = {}) noexcept;
   static void put_off(Decision& decision, Instant from, Duration by) noexcept;
 
   RuleIndex index_;

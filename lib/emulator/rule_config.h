@@ -39,10 +39,17 @@ struct RuleConfig : Stages::Settings {
   [[nodiscard]] bool header_independent() const noexcept;
   /// True if the rule's queue obeys pause frames, or sends them.
   [[nodiscard]] bool hears_pauses() const noexcept {
-    return queue && queue->pfc && queue->pfc->honour;
+    const PauseConfig* const pfc = pauses();
+    return pfc && pfc->honour;
   }
   [[nodiscard]] bool asks_for_pauses() const noexcept {
-    return queue && queue->pfc && queue->pfc->emit;
+    const PauseConfig* const pfc = pauses();
+    return pfc && pfc->emit;
+  }
+  /// The pauses of the rule's queue, or of its class; null without.
+  [[nodiscard]] const PauseConfig* pauses() const noexcept {
+    if (shared) return shared->pfc();
+    return queue && queue->pfc ? &*queue->pfc : nullptr;
   }
   friend bool operator==(const RuleConfig&, const RuleConfig&) = default;
 };

@@ -22,6 +22,7 @@ struct FigureTable;
 namespace lw::emulator {
 
 class Bottleneck;
+struct RulesQueue;
 class StageKeys;
 struct Check;
 struct LossStats;
@@ -41,6 +42,8 @@ struct StageSetup {
   std::uint64_t seed = 0;
   Direction direction = Direction::west_to_east;
   RuleFifos lines = {};
+  RuleIndex index = kUntouched;  // of the rule
+  RulesQueue* queue = nullptr;   // the queue that the rule shares; it outlives the rule
 
   /// Returns the random draws of one stage of one rule in one direction. They depend only on the
   /// seed and the ingress frame number, so a change of one rule does not change the draws of
@@ -73,8 +76,9 @@ struct Passage {
   RowStats* row_stats = nullptr;  // counters of that row
   LossStats* traced = nullptr;    // counters of losses by the trace
   Bottleneck* queue = nullptr;
-  std::optional<std::uint8_t> ecn = {};  // the ECN field, if a stage has changed it
-  std::uint64_t inside = 0;              // frames of the rule that wait or are delayed
+  std::optional<std::uint64_t> class_bytes = {};  // in the rule's class of a shared queue
+  std::optional<std::uint8_t> ecn = {};           // the ECN field, if a stage has changed it
+  std::uint64_t inside = 0;                       // frames of the rule that wait or are delayed
 };
 
 /// Bounds of a rule's delay; each stage adds its part.

@@ -223,6 +223,11 @@ Result<void> can_be_simulated(const config::ImpairProfile& profile) {
           fmt::format("the rule `{}`: {}: simulated hosts don't have it: leave it out, or use "
                       "roce-impair",
                       rule.name, rule.limit ? "limit" : "accumulate"));
+    if (rule.shared)
+      return fail(
+          fmt::format("the rule `{}`: queue: simulated hosts share no queues and have no classes: "
+                      "give the rule a queue of its own, or use roce-impair",
+                      rule.name));
     if (rule.queue && rule.queue->pfc)
       return fail(
           fmt::format("the rule `{}`: queue.pfc: simulated hosts don't obey pause frames: "

@@ -12,6 +12,7 @@
 #include "config/impair/match.h"
 #include "config/impair/path.h"
 #include "config/impair/profile.h"
+#include "config/impair/shared_queues.h"
 #include "config/limits.h"
 #include "config/toml/document.h"
 #include "config/toml/expectations.h"
@@ -273,6 +274,9 @@ std::vector<RuleConfig> read_rules(const Table& root, const PathSettings& around
   std::vector<ReadRule> read;
   for (const Table& table : tables) read.push_back(read_rule(table, read.size(), around));
   check_names(tables, read);
+  std::vector<RuleConfig*> configs;
+  for (ReadRule& rule : read) configs.push_back(&rule.config);
+  share_queues(tables, configs);
   by_path = std::ranges::any_of(read, &ReadRule::of_path);
   if (around.outage && !by_path) root.refuse("outage", kNoRuleUsesPath);
   std::vector<RuleConfig> rules;

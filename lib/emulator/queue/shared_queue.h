@@ -70,11 +70,12 @@ class SharedQueue {
   };
 
   /// The queue's buffer is its own, or, with `pool`, has the reserves for itself and the rest in
-  /// common with others: then config.buffer_bytes only bounds the number of frames. `pool` must
+  /// common with others: then config.buffer_bytes only bounds what this queue holds. `pool` must
   /// outlive the queue.
   explicit SharedQueue(const SharedQueueConfig& config, BufferPool* pool = nullptr)
       : pool_(config.pool_bytes()),
         outside_(pool),
+        buffer_(config.buffer_bytes),
         cost_(config.cost),
         quantum_(config.quantum_bytes),
         classes_(config.classes.size()),
@@ -103,7 +104,7 @@ class SharedQueue {
                              Instant now) noexcept {
     Backlog& backlog = state_.backlogs[cls];
     const std::uint32_t held = on_the_line(bytes, 0);
-    if (state_.frames == slots_.size() || !pool().take(shares_[cls], backlog.bytes, held))
+    if (state_.bytes + held > buffer_ || !pool().take(shares_[cls], backlog.bytes, held))
       return false;
     append(backlog, {handle, held, kNone});
     backlog.bytes += held;
@@ -136,6 +137,18 @@ class SharedQueue {
   void foresee(Visit visit) const noexcept {
     State ahead = state_;
     while (const auto left = step(ahead, kNever)) visit(left->sent);
+  }
+
+  /// Calls visit(handle) for each frame inside, which may change the handle.
+  template <class Visit>
+  void for_each(Visit visit) noexcept {
+    for (const Backlog& backlog : state_.backlogs)
+      for (Slot slot = backlog.first; slot != kNone; slot = slots_[slot].next)
+        visit(slots_[slot].handle);
+  }
+  /// The handle of the frame that was admitted last to a class that is not empty.
+  [[nodiscard]] Handle& last(std::uint32_t cls) noexcept {
+    return slots_[state_.backlogs[cls].last].handle;
   }
 
   /// Pauses a class: none of its frames begins to leave before `until`; a frame that has begun is
@@ -309,6 +322,7 @@ class SharedQueue {
 
   BufferPool pool_;
   BufferPool* outside_;
+  std::uint64_t buffer_;
   LineCost cost_;
   std::uint32_t quantum_;
   std::size_t classes_, all_classes_;  // of the configuration; and removed ones that have frames

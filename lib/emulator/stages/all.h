@@ -5,6 +5,7 @@
 #include <optional>
 #include <tuple>
 
+#include "emulator/queue_class.h"
 #include "emulator/stage.h"
 #include "emulator/stages/accumulate.h"
 #include "emulator/stages/corrupt.h"
@@ -67,6 +68,7 @@ using Stages = StageList<Outage,          //
                          Limit,           //
                          Rewrite,         //
                          Mark,            //
+                         QueueClass,      // a rule has this or the next
                          Queue,           //
                          Slot,            //
                          Delay,           //

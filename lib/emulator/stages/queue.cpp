@@ -2,6 +2,7 @@
 #include "emulator/stages/queue.h"
 
 #include <bit>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -22,6 +23,17 @@ Parsed<double> read_link(std::string_view text) {
   if (rate && *rate > kFastestLink)
     return std::unexpected(fmt::format("expected at most 100 Tb/s, found \"{}\"", text));
   return rate;
+}
+
+constexpr double kSmallestAlpha = 1.0 / 1024, kLargestAlpha = 1024;
+
+Parsed<std::uint32_t> read_quantum(std::string_view text) {
+  constexpr std::uint64_t kLeast = 64, kMost = 65536;  // see ClassScheduler
+  const auto bytes = parse_bytes(text);
+  if (!bytes) return std::unexpected(bytes.error());
+  if (*bytes < kLeast || *bytes > kMost)
+    return std::unexpected(fmt::format("expected {}..{} B, found {} B", kLeast, kMost, *bytes));
+  return static_cast<std::uint32_t>(*bytes);
 }
 
 Parsed<std::uint32_t> read_cell(std::string_view text) {
@@ -64,15 +76,6 @@ std::optional<PauseConfig> read_pfc(const StageKeys& queue, std::uint64_t buffer
   return pfc;
 }
 
-std::string pause_text(const PauseConfig& pfc) {
-  std::string text = fmt::format(", pauses of priority {}", pfc.priority);
-  if (pfc.emit)
-    text += fmt::format(" sent from {} on down to {}", amount(pfc.emit->xoff_bytes),
-                        amount(pfc.emit->xon_bytes));
-  if (pfc.honour) text += pfc.emit ? " and honoured" : " honoured";
-  return text;
-}
-
 /// Returns the time in ns that the link needs for frames that left directly after another frame.
 double time_of_busy(const RuleConfig& rule, const RuleStats& stats) {
   const double rate_bps = rule.queue->rate_bps;
@@ -87,6 +90,15 @@ double time_of_busy(const RuleConfig& rule, const RuleStats& stats) {
 }
 
 }  // namespace
+
+std::string pause_text(const PauseConfig& pfc) {
+  std::string text = fmt::format(", pauses of priority {}", pfc.priority);
+  if (pfc.emit)
+    text += fmt::format(" sent from {} on down to {}", amount(pfc.emit->xoff_bytes),
+                        amount(pfc.emit->xon_bytes));
+  if (pfc.honour) text += pfc.emit ? " and honoured" : " honoured";
+  return text;
+}
 
 bool Queue::present(const RuleConfig& rule) noexcept { return rule.queue.has_value(); }
 
@@ -130,14 +142,68 @@ std::optional<std::uint16_t> Queue::asks_for(Instant now) noexcept {
   return watch_ ? watch_->look(bottleneck_.occupancy(now), now) : std::nullopt;
 }
 
-void Queue::read(const StageKeys& rule, Settings& settings) {
+namespace {
+
+QueueClassConfig read_class(const StageKeys& table, std::uint64_t buffer,
+                            std::optional<PauseConfig>& pfc) {
+  QueueClassConfig read;
+  read.order.priority =
+      table.integer<std::uint32_t>("priority", 0, kMostQueueClasses - 1).value_or(0);
+  read.order.weight = table.integer<std::uint32_t>("weight", 1, kLargestWeight).value_or(1);
+  read.buffer.reserve_bytes = table.get_or("reserve", read_buffer, std::uint64_t{0});
+  read.buffer.limit_bytes = table.get_or("limit", read_buffer, read.buffer.limit_bytes);
+  read.buffer.alpha =
+      table.number("alpha", kSmallestAlpha, kLargestAlpha).value_or(read.buffer.alpha);
+  if (read.buffer.limit_bytes < read.buffer.reserve_bytes)
+    table.refuse("limit", fmt::format("expected at least reserve, {} B, found {} B",
+                                      read.buffer.reserve_bytes, read.buffer.limit_bytes));
+  pfc = read_pfc(table, buffer);
+  table.finish();
+  return read;
+}
+
+/// Reads the tables `0`, `1` and so on.
+void read_classes(const StageKeys& queue, std::uint64_t buffer, QueueUse& use) {
+  const auto table = queue.table("classes");
+  if (!table) return;
+  std::uint64_t reserved = 0;
+  for (std::size_t number = 0; number < kMostQueueClasses; ++number) {
+    const auto one = table->table(std::to_string(number));
+    if (!one) continue;
+    if (number != use.queue.classes.size()) {
+      one->refuse(fmt::format("expected the classes from 0 on without gaps, found {} without {}",
+                              number, use.queue.classes.size()));
+      return;
+    }
+    use.queue.classes.push_back(read_class(*one, buffer, use.pauses.emplace_back()));
+    reserved += use.queue.classes.back().buffer.reserve_bytes;
+  }
+  if (reserved > buffer)
+    table->refuse(fmt::format("expected reserves of at most the buffer, {} B, in all, found {} B",
+                              buffer, reserved));
+  if (use.queue.classes.empty())
+    table->refuse("expected classes by their numbers, { 0 = { priority = 1 }, 1 = {} }");
+  table->finish();
+}
+
+/// Reads a rule's use of the queue of another rule.
+void read_use(const StageKeys& table, QueueUse& use) {
+  use.owner = table.text("shared").value_or("");
+  use.cls = table.integer<std::uint32_t>("class", 0, kMostQueueClasses - 1).value_or(0);
+  table.finish();
+}
+
+}  // namespace
+
+void Queue::read(const StageKeys& rule, RuleConfig& config) {
   if (rule.has(kName) && !rule.is_table(kName)) {
-    if (const auto rate = rule.get(kName, read_rate)) settings.queue = {.rate_bps = *rate};
+    if (const auto rate = rule.get(kName, read_rate)) config.queue = {.rate_bps = *rate};
     return;
   }
   const auto table = rule.table(kName);
   if (!table) return;
-  BottleneckConfig& queue = settings.queue.emplace();
+  if (table->has("shared")) return read_use(*table, config.shared.emplace());
+  BottleneckConfig& queue = config.queue.emplace();
   queue.rate_bps =
       table->require("rate", read_rate, "the link's rate, \"10Gb/s\"").value_or(kSlowestRate);
   queue.buffer_bytes =
@@ -148,6 +214,14 @@ void Queue::read(const StageKeys& rule, Settings& settings) {
   if (table->has("cell_overhead") && !table->has("cell"))
     table->refuse("cell_overhead", "expected beside cell = \"48B\"");
   queue.pfc = read_pfc(*table, queue.buffer_bytes);
+  if (table->has("classes")) {
+    QueueUse& use = config.shared.emplace();
+    read_classes(*table, queue.buffer_bytes, use);
+    use.queue.quantum_bytes = table->get_or("quantum", read_quantum, use.queue.quantum_bytes);
+    use.cls = table->integer<std::uint32_t>("class", 0, kMostQueueClasses - 1).value_or(0);
+    if (queue.pfc)
+      table->refuse("pfc", "expected pfc in the classes, beside classes, found it in the queue");
+  }
   table->finish();
 }
 
@@ -162,21 +236,23 @@ void Queue::describe(const RuleConfig& rule, StageTexts& texts) {
                                  queue.overhead, cells, queue.pfc ? pause_text(*queue.pfc) : ""));
 }
 
+void audit_busy(const QueueStats& seen, double asked_ns, std::vector<Check>& checks) {
+  // Departures are rounded to ns, so the length of each busy period has an error of at most 2 ns.
+  const double slack = 2 * static_cast<double>(seen.busy_periods);
+  const auto busy = static_cast<double>(seen.busy_ns);
+  const double bits = static_cast<double>(seen.busy_bytes) * 8e9;
+  if (seen.busy_ns > 0 && busy > slack)
+    checks.push_back({Queue::kNumber, "rate while busy", seen.busy_frames, bits / asked_ns,
+                      bits / busy, bits / (asked_ns + slack),
+                      bits / std::max(1.0, asked_ns - slack), CheckUnit::bits_per_second, bits});
+}
+
 /// Checks that frames directly after each other leave at the link's rate, and that the buffer never
 /// holds more than its size.
 void Queue::audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks) {
   const QueueStats& seen = stats.queue;
   if (seen.frames == 0) return;
-  // Departures are rounded to ns, so the length of each busy period has an error of at most 2 ns.
-  const double slack = 2 * static_cast<double>(seen.busy_periods);
-  const auto busy = static_cast<double>(seen.busy_ns);
-  const double bits = static_cast<double>(seen.busy_bytes) * 8e9;
-  if (seen.busy_ns > 0 && busy > slack) {
-    const double asked = time_of_busy(rule, stats);
-    checks.push_back({kNumber, "rate while busy", seen.busy_frames, bits / asked, bits / busy,
-                      bits / (asked + slack), bits / std::max(1.0, asked - slack),
-                      CheckUnit::bits_per_second, bits});
-  }
+  audit_busy(seen, time_of_busy(rule, stats), checks);
   const auto buffer = static_cast<double>(rule.queue->buffer_bytes);
   checks.push_back({kNumber, "fullest buffer", seen.frames, buffer,
                     static_cast<double>(stats.peak_queue_bytes), 0, buffer, CheckUnit::bytes});

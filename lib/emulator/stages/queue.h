@@ -9,36 +9,10 @@
 #include "emulator/queue/bottleneck.h"
 #include "emulator/stage.h"
 #include "emulator/stages/trace.h"
+#include "emulator/stats/queue_stats.h"
 #include "wire/pfc.h"
 
 namespace lw::emulator {
-
-/// Counters of the emulated queue's departures. Frames directly after each other have the spacing
-/// of the link's rate.
-struct QueueStats {
-  std::uint64_t frames = 0, busy_frames = 0, busy_bytes = 0, busy_ns = 0, busy_periods = 0;
-
-  /// Adds a frame that has departed, and came in at `came`. Returns true if it left directly after
-  /// another.
-  bool add(std::uint64_t line_bytes, Instant came, const Bottleneck::Frame& frame) noexcept {
-    const Instant departs = frame.departs();
-    const bool behind_another = frames++ > 0 && last_ > came && frame.starts == last_end_;
-    if (behind_another) {
-      if (!busy_) ++busy_periods;
-      ++busy_frames;
-      busy_bytes += line_bytes;
-      busy_ns += static_cast<std::uint64_t>((departs - last_).count());
-    }
-    busy_ = behind_another;
-    last_ = departs;
-    last_end_ = frame.ends;
-    return busy_;
-  }
-
- private:
-  Instant last_{}, last_end_{};
-  bool busy_ = false;
-};
 
 /// Counters of priority flow control at the emulated queue.
 struct PauseStats {
@@ -140,7 +114,8 @@ class Queue {
   }
   [[nodiscard]] std::uint8_t priority() const noexcept { return pfc_ ? pfc_->priority : 0; }
 
-  static void read(const StageKeys& rule, Settings& settings);
+  /// Reads the key `queue`, also where it is a use of a shared queue or has classes.
+  static void read(const StageKeys& rule, RuleConfig& config);
   static void describe(const RuleConfig& rule, StageTexts& texts);
   static void audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks);
   static const FigureTable& figures();
@@ -157,5 +132,11 @@ class Queue {
   std::optional<PauseConfig> pfc_;
   std::optional<PauseWatch> watch_;
 };
+
+/// ", pauses of priority 3 sent from 600 kB on down to 400 kB and honoured".
+std::string pause_text(const PauseConfig& pfc);
+/// Adds the check of a queue's rate while frames left directly after each other. `asked_ns`: the
+/// time that their bytes take.
+void audit_busy(const QueueStats& seen, double asked_ns, std::vector<Check>& checks);
 
 }  // namespace lw::emulator

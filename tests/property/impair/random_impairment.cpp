@@ -264,10 +264,34 @@ std::string draw_event(Draw& draw, std::size_t i) {
   return text + draw_direction(draw);
 }
 
+/// Lets the rules share the queue of the first one, in several classes.
+void share_queue(std::vector<Keys>& rules, Draw& draw) {
+  const std::uint64_t classes = draw.between(1, 3);
+  std::string listed;
+  for (std::uint64_t c = 0; c < classes; ++c)
+    listed += fmt::format("{}{} = {{ priority = {}, weight = {}, alpha = {} }}", c > 0 ? ", " : "",
+                          c, draw.below(2), draw.between(1, 5), draw.one_of({0.25, 1.0, 8.0}));
+  for (Keys& rule : rules) {
+    rule.erase("trace");  // its rates
+    const std::string queue =
+        &rule == rules.data()
+            ? fmt::format("rate = {}, buffer = \"{}B\"{}, classes = {{ {} }}", rate(draw),
+                          draw.between(4000, 60'000), overhead(draw), listed)
+            : "shared = \"r0\"";
+    if (&rule == rules.data() || draw.chance(70))
+      rule["queue"] = fmt::format("{{ {}, class = {} }}", queue, draw.below(classes));
+  }
+}
+
 /// A change while frames come, within `microseconds_long`.
 std::string draw_act(Draw& draw, std::size_t rules, std::uint64_t microseconds_long, bool waits,
-                     const std::filesystem::path& folder) {
+                     bool shares, const std::filesystem::path& folder) {
   const std::uint64_t at = draw.between(1, microseconds_long);
+  if (shares && draw.chance(30))
+    return fmt::format(
+        "[[at]]\ntime = \"{}us\"\nrule = \"r0\"\nset = {{ queue.rate = {}, "
+        "queue.classes.0.weight = {} }}\n",
+        at, rate(draw), draw.between(1, 5));
   if (draw.chance(25))
     return fmt::format("[[flap]]\nport = \"{}\"\ntime = \"{}us\"\ndown = \"{}us\"\n",
                        draw.one_of({"west", "east", "both"}), at, draw.between(5, 120));
@@ -275,7 +299,8 @@ std::string draw_act(Draw& draw, std::size_t rules, std::uint64_t microseconds_l
     return fmt::format("[[at]]\ntime = \"{}us\"\nset = {{ outage = {} }}\n", at, draw.chance(60));
   std::vector<std::string> sets;
   for (const auto& [key, value] : draw_stages(draw, 25, waits, folder))
-    sets.push_back(fmt::format("{} = {}", key, !waits && draw.chance(25) ? "\"\"" : value));
+    if (!shares || (key != "queue" && key != "trace"))
+      sets.push_back(fmt::format("{} = {}", key, !waits && draw.chance(25) ? "\"\"" : value));
   return fmt::format("[[at]]\ntime = \"{}us\"\nrule = \"r{}\"\nset = {{ {} }}\n", at,
                      draw.below(rules), fmt::join(sets, ", "));
 }
@@ -290,17 +315,22 @@ std::string draw_profile(Draw& draw, std::uint64_t microseconds_long, bool waits
       draw.below(1000), draw.chance(50), draw.between(500, 20'000));
   const std::size_t rules = draw.between(1, 4);
   const unsigned likely = draw.one_of({0U, 8U, 25U, 60U});
+  std::vector<Keys> all(rules);
+  for (Keys& keys : all) {
+    keys = draw_stages(draw, likely, waits, folder);
+    if (!waits && draw.chance(20)) keys["delay"] = "\"path\"";
+  }
+  const bool shares = !waits && draw.chance(25);
+  if (shares) share_queue(all, draw);
   for (std::size_t i = 0; i < rules; ++i) {
     text += fmt::format("[[rule]]\nname = \"r{}\"\n", i) + draw_match(draw) + draw_direction(draw);
-    Keys keys = draw_stages(draw, likely, waits, folder);
-    if (!waits && draw.chance(20)) keys["delay"] = "\"path\"";
-    for (const auto& [key, value] : keys) text += fmt::format("{} = {}\n", key, value);
+    for (const auto& [key, value] : all[i]) text += fmt::format("{} = {}\n", key, value);
   }
   if (draw.chance(50))
     for (std::size_t i = draw.between(1, 4); i > 0; --i) text += draw_event(draw, i);
   if (draw.chance(50))
     for (std::size_t i = draw.between(1, 4); i > 0; --i)
-      text += draw_act(draw, rules, microseconds_long, waits, folder);
+      text += draw_act(draw, rules, microseconds_long, waits, shares, folder);
   return text;
 }
 

@@ -35,9 +35,9 @@ std::string refusal(const std::string& keys) {
 TEST(ImpairStages, TheShippedProfileUsesEveryOne) {
   const auto profile = load_impair_profile(shipped("every-stage.toml"));
   ASSERT_TRUE(profile) << profile.error().message;
-  ASSERT_EQ(profile->rules.size(), 2U);
+  ASSERT_EQ(profile->rules.size(), 3U);
   const auto& there = profile->rules[0];
-  EXPECT_TRUE(there.police && there.corrupt && there.duplicate && there.mark && there.queue &&
+  EXPECT_TRUE(there.police && there.corrupt && there.duplicate && there.mark && there.shared &&
               there.delay && there.jitter && there.reorder && emulator::loses(there.loss));
   EXPECT_TRUE(there.keep_order);
   const auto& back = profile->rules[1];

@@ -116,6 +116,22 @@ struct Broken<Queue> : Queue {
       : Queue(changed(rule, [](auto& r) { r.queue->rate_bps *= 1.001; }), setup) {}
 };
 
+/// A link faster than asked for. The scheduler's own faults are below.
+template <>
+struct Broken<QueueClass> : QueueClass {
+  static RuleConfig asked() {
+    return changed(test::stage_rule(), [](auto& r) {
+      r.shared = QueueUse{
+          .owner = "r",
+          .queue = {.rate_bps = 5'000'000'000, .buffer_bytes = 200'000'000, .classes = {{}, {}}},
+          .pauses = {}};
+    });
+  }
+  static RuleConfig done(const RuleConfig& rule) {
+    return changed(rule, [](auto& r) { r.shared->queue.rate_bps += 5'000'000; });
+  }
+};
+
 template <>
 struct Broken<Slot> : Slot {
   static RuleConfig asked() {
@@ -240,6 +256,41 @@ void expect_the_audit_to_find_the_broken_stage() {
   EXPECT_NE(right.first, "");
   EXPECT_EQ(right.second, "");
   EXPECT_NE(broken.second, "");
+}
+
+/// The checks that do not hold of a queue that does `done` where `asked` is asked for. Frames of
+/// 1,000 B come to both classes faster than the link sends them.
+std::string judged_queue(const SharedQueueConfig& asked, const SharedQueueConfig& done) {
+  RulesQueue queue("r", done);
+  queue.watch = ServiceWatch(asked);
+  for (std::uint64_t i = 0; i < 2000; ++i) {
+    while (queue.depart(came(i))) continue;
+    for (const std::uint32_t cls : {0U, 1U})
+      if (queue.frames.enqueue(cls, 1000, {.came = came(i)}, came(i))) queue.watch.came(cls, 1000);
+  }
+  RuleConfig rule = test::stage_rule();
+  rule.shared = QueueUse{.owner = "r", .queue = asked, .pauses = {}};
+  RuleStats stats;
+  stats.service = queue.watch.stats();
+  return judged(rule, stats).second;
+}
+
+TEST(BrokenStages, TheAuditFindsAWrongScheduler) {
+  SharedQueueConfig asked{.rate_bps = 5'000'000'000, .buffer_bytes = 500'000};
+  asked.classes = {{.order = {0, 3}, .buffer = {.limit_bytes = 250'000}},
+                   {.order = {0, 1}, .buffer = {.limit_bytes = 250'000}}};
+  EXPECT_EQ(judged_queue(asked, asked), "");
+  SharedQueueConfig other = asked;
+  other.classes[0].order.weight = 2;
+  EXPECT_EQ(judged_queue(asked, other), "difference of shares, per weight; ");
+  other = asked;
+  other.classes[1].order.priority = 1;
+  EXPECT_EQ(judged_queue(asked, other), "difference of shares, per weight; ");
+  EXPECT_EQ(judged_queue(other, asked), "left before a higher priority; ");
+  other = asked;
+  other.buffer_bytes = 600'000;
+  other.classes[0].buffer.limit_bytes = 350'000;
+  EXPECT_EQ(judged_queue(asked, other), "fullest buffer; ");
 }
 
 TEST(BrokenStages, TheAuditSaysSo) {

@@ -53,6 +53,60 @@ std::vector<Exit> across_a_change(const RuleConfig& first, const RuleConfig& sec
   return run.exits();
 }
 
+/// A rule that shares the queue of rule "a": 1 B/ns, frames of `kRoce`'s length.
+RuleConfig sharing(std::string name, Match frames, std::uint32_t cls, std::int64_t delay_ns) {
+  RuleConfig config = rule(std::move(name), delay_ns);
+  config.match = frames;
+  config.shared = QueueUse{.owner = "a",
+                           .cls = cls,
+                           .queue = {.rate_bps = 8'000'000'000,
+                                     .buffer_bytes = 100'000,
+                                     .cost = {.overhead = 0},
+                                     .classes = {{}, {.order = {1, 1}}}},
+                           .pauses = {}};
+  return config;
+}
+
+/// Of two rules that share a queue, one is removed: its frames leave as they would have, and those
+/// of the other rule, of a lower priority, wait for them.
+TEST(LinkReplace, FramesOfARuleThatLeavesASharedQueueKeepTheirPlaces) {
+  const auto size = static_cast<std::int64_t>(kRoce.size());
+  const RuleConfig low = sharing("a", Match::rocev2, 0, 1000),
+                   high = sharing("b", Match::everything, 1, 5000);
+  for (const bool removed : {false, true}) {
+    Link<int> link(pipeline({low, high}), {});
+    test::VirtualRun run(link);
+    EXPECT_TRUE(run.admit(1, kRoce, at(0)));
+    EXPECT_TRUE(run.admit(2, kRoce, at(1)));
+    EXPECT_TRUE(run.admit(3, kOther, at(2)));
+    if (removed) replace(run, link, {low}, 10);
+    EXPECT_TRUE(run.admit(4, kRoce, at(20)));
+    run.finish();
+    const std::int64_t other = static_cast<std::int64_t>(std::max<std::size_t>(60, kOther.size()));
+    EXPECT_THAT(
+        run.exits(),
+        ElementsAre(Exit{1, at(size + 1000)}, Exit{2, at(2 * size + other + 1000)},
+                    Exit{4, at(3 * size + other + 1000)}, Exit{3, at(size + other + 5000)}));
+    EXPECT_TRUE(link.accounting().holds());
+  }
+}
+
+/// A faster link, from the change on, for all classes.
+TEST(LinkReplace, AChangedRateActsOnASharedQueue) {
+  const auto size = static_cast<std::int64_t>(kRoce.size());
+  RuleConfig low = sharing("a", Match::rocev2, 0, 1000);
+  Link<int> link(pipeline({low}), {});
+  test::VirtualRun run(link);
+  EXPECT_TRUE(run.admit(1, kRoce, at(0)));
+  EXPECT_TRUE(run.admit(2, kRoce, at(0)));
+  low.shared->queue.rate_bps *= 2;
+  replace(run, link, {low}, 10);
+  run.finish();
+  const std::int64_t first = 10 + (size - 10 + 1) / 2;
+  EXPECT_THAT(run.exits(), ElementsAre(Exit{1, at(first + 1000)},
+                                       Exit{2, at((20 + 2 * size - 10 + 1) / 2 + 1000)}));
+}
+
 TEST(LinkReplace, WhatIsInsideKeepsItsRelease) {
   Link<int> link(pipeline({rule("r", 1000)}), {});
   test::VirtualRun run(link);

@@ -85,7 +85,8 @@ class Model {
       it.alpha = asked.buffer.alpha;
       reserved += it.reserve;
     }
-    pool_ = static_cast<std::int64_t>(config.buffer_bytes) - reserved;
+    buffer_ = static_cast<std::int64_t>(config.buffer_bytes);
+    pool_ = buffer_ - reserved;
     rate_ = static_cast<std::int64_t>(config.rate_bps);
     overhead_ = config.cost.overhead;
     quantum_ = config.quantum_bytes;
@@ -120,7 +121,7 @@ class Model {
     const std::int64_t after = in(c) + bytes;
     const std::int64_t shared = std::max<std::int64_t>(0, after - classes_[c].reserve);
     const std::int64_t more = shared - std::max<std::int64_t>(0, in(c)-classes_[c].reserve);
-    if (after > classes_[c].limit) return false;
+    if (after > classes_[c].limit || in_queue() + bytes > buffer_) return false;
     const std::int64_t free = std::max<std::int64_t>(0, pool_ - used);
     if (more > 0 && (more > free ||
                      static_cast<double>(shared) > classes_[c].alpha * static_cast<double>(free)))
@@ -187,7 +188,7 @@ class Model {
 
   std::vector<Class> classes_;
   std::map<std::uint32_t, std::deque<std::size_t>> turns_;  // by priority; the front has its turn
-  std::int64_t pool_ = 0, rate_ = 1, overhead_ = 0, quantum_ = 0;
+  std::int64_t buffer_ = 0, pool_ = 0, rate_ = 1, overhead_ = 0, quantum_ = 0;
   Time now_ = 0;
   std::optional<std::size_t> sending_;
   std::int64_t left_ = 0;

@@ -379,6 +379,7 @@ std::string table_of_stages() {
   std::string table;
   int place = 0;
   Stages::for_each([&]<class S>() {
+    if (std::is_same_v<S, QueueClass>) return;  // has the row of Queue
     std::string number = "none";
     if constexpr (requires { S::kNumber; }) number = std::to_string(static_cast<int>(S::kNumber));
     table += "| " + std::to_string(++place) + " | " + std::string(S::kName) + " | " + number +

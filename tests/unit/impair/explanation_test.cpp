@@ -48,6 +48,9 @@ config::ImpairProfile all_stages() {
   emulator::RuleConfig& rule = profile.rules.front();
   rule.outage = true;
   rule.accumulate.emplace();
+  rule.shared = emulator::QueueUse{.owner = "all",
+                                   .queue = {.rate_bps = 1000, .buffer_bytes = 1, .classes = {{}}},
+                                   .pauses = {}};
   rule.trace = emulator::TraceConfig{.rows = {{Duration{5}, {}, {}, {}}}, .period = {}};
   return profile;
 }

@@ -61,6 +61,16 @@ TEST(RunAudit, FewFramesOfManyConfigurationsRaiseNoFalseAlarm) {
   EXPECT_TRUE(whole_run(spans)[0].holds());
 }
 
+/// A model that stays where it is for longer than the run: any share is right in the first span.
+TEST(RunAudit, ASpanThatCannotTellRaisesNoFalseAlarm) {
+  const Check all_or_nothing{Stage::loss, "lost", 800, 1.0, 0.0, 0.0, 1.0};
+  ASSERT_FALSE(all_or_nothing.enough());
+  const Check few = emulator::binomial(Stage::loss, "lost", 1000, 0, 0.001);
+  EXPECT_TRUE(whole_run({all_or_nothing, few})[0].holds());
+  const Check wrong = emulator::binomial(Stage::loss, "lost", 10'000, 900, 0.001);
+  EXPECT_FALSE(whole_run({few, wrong})[0].holds());
+}
+
 TEST(RunAudit, RatesAreAddedAsTimes) {
   // 1 Mb at 1 Gb/s take 1 ms, and 1 Mb at 4 Gb/s 0.25 ms, with an error of 1 us each.
   const auto rate = [](double asked, double seen) {

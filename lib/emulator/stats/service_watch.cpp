@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "emulator/stats/service_watch.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace lw::emulator {
+
+ServiceWatch::ServiceWatch(const SharedQueueConfig& config) noexcept : cost_(config.cost) {
+  paused_until_.fill(Instant{Duration::min()});
+  for (std::uint32_t c = 0; c < config.classes.size(); ++c) {
+    orders_[c] = config.classes[c].order;
+    for (std::uint32_t other = 0; other < config.classes.size(); ++other) {
+      const std::uint32_t priority = config.classes[other].order.priority;
+      if (priority > orders_[c].priority) higher_[c] |= bit(other);
+      if (priority == orders_[c].priority) equal_[c] |= bit(other);
+    }
+  }
+}
+
+void ServiceWatch::left(std::uint32_t cls, const Bottleneck::Frame& frame, Instant came,
+                        bool follows) noexcept {
+  const std::uint64_t on_link = cost_.of(frame.bytes);
+  stats_.link.add(on_link, came, frame);
+  stats_.largest = std::max(stats_.largest, on_link);
+  if (!follows) ready_ = 0;
+  if ((ready_ & higher_[cls]) != 0) ++stats_.overtook;
+  judge_share(cls, on_link);
+  --waiting_[cls];
+  bytes_ -= frame.bytes;
+  ready_ = 0;
+  for (std::uint32_t c = 0; c < kMostQueueClasses; ++c)
+    if (waiting_[c] > 0 && paused_until_[c] <= frame.ends) ready_ |= bit(c);
+}
+
+/// Compares the service of the classes of one priority since these classes can send.
+void ServiceWatch::judge_share(std::uint32_t cls, std::uint64_t on_link) noexcept {
+  const Classes rivals = ready_ & equal_[cls];
+  if (equal_[cls] == 0) return;  // a class that was removed
+  Classes& span = span_[static_cast<std::size_t>(std::countr_zero(equal_[cls]))];
+  if (span != rivals)
+    for (Classes left = equal_[cls]; left != 0; left &= left - 1)
+      service_[static_cast<std::size_t>(std::countr_zero(left))] = 0;
+  span = rivals;
+  if (std::popcount(rivals) < 2 || (rivals & bit(cls)) == 0) return;
+  service_[cls] += static_cast<double>(on_link) / orders_[cls].weight;
+  double least = service_[cls], most = least;
+  for (Classes left = rivals; left != 0; left &= left - 1) {
+    const double one = service_[static_cast<std::size_t>(std::countr_zero(left))];
+    least = std::min(least, one);
+    most = std::max(most, one);
+  }
+  ++stats_.shared;
+  stats_.widest = std::max(stats_.widest, most - least);
+}
+
+void ServiceWatch::take_over(const ServiceWatch& old) noexcept {
+  waiting_ = old.waiting_;
+  bytes_ = old.bytes_;
+  paused_until_ = old.paused_until_;
+}
+
+}  // namespace lw::emulator
