@@ -323,8 +323,8 @@ std::string action_words(const emulator::EventConfig& event) {
 // The structured binding names every member, so a new condition without an explanation doesn't
 // compile.
 std::vector<Statement> explain_match(const emulator::MatchConfig& match) {
-  const auto& [frames, source, destination, vlan, dscp, opcodes, kinds, dest_qp, psn, expression] =
-      match;
+  const auto& [frames, source, destination, vlan, dscp, opcodes, kinds, dest_qp, psn, expression,
+               tunnel] = match;
   Statements out = {{"frames", frames == emulator::Match::rocev2 ? "the frame is RoCEv2"
                                                                  : "any frame, RoCEv2 or not"}};
   const auto add = [&](std::string_view key, std::string_view what, const auto& texts) {
@@ -345,6 +345,8 @@ std::vector<Statement> explain_match(const emulator::MatchConfig& match) {
 
 std::vector<Statement> explain_stages(const RuleConfig& rule) {
   Statements out;
+  add("tunnel", "the packet is within a tunnel of kind", tunnels_of(match));
+  if (tunnel) add("vni", "the tunnel's VNI is", texts_of(tunnel->vni));
   emulator::Stages::for_each([&]<class S>() {
     if (S::present(rule)) words(Of<S>{}, rule, out);
     if (const auto& when = rule.when.stage<S>())

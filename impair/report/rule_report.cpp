@@ -58,6 +58,14 @@ Texts kinds_of(const MatchConfig& match) {
   return texts;
 }
 
+Texts tunnels_of(const MatchConfig& match) {
+  static constexpr std::string_view kNames[] = {"vxlan", "geneve", "srv6"};  // as emulator::Tunnel
+  Texts texts;
+  for (std::size_t i = 0; match.tunnel && i < emulator::kTunnels; ++i)
+    if (match.tunnel->kinds.test(i)) texts.emplace_back(kNames[i]);
+  return texts;
+}
+
 namespace {
 
 std::string psn_of(const EventConfig& event) {
@@ -89,6 +97,8 @@ std::string to_text(const MatchConfig& match) {
   add(parts, "kind", kinds_of(match));
   add(parts, "dst_qp", texts_of(match.dest_qp));
   add(parts, "psn", texts_of(match.psn));
+  add(parts, "tunnel", tunnels_of(match));
+  if (match.tunnel) add(parts, "vni", texts_of(match.tunnel->vni));
   if (match.expression) parts.push_back(fmt::format("filter \"{}\"", match.expression->text));
   return fmt::format("{}", fmt::join(parts, ", "));
 }

@@ -23,6 +23,7 @@ std::vector<std::string> texts_of(const std::vector<emulator::NumberRange>& rang
 std::vector<std::string> texts_of(const std::vector<emulator::AddressPrefix>& prefixes);
 std::vector<std::string> opcodes_of(const emulator::MatchConfig& match);
 std::vector<std::string> kinds_of(const emulator::MatchConfig& match);
+std::vector<std::string> tunnels_of(const emulator::MatchConfig& match);
 
 /// Formats an event: the packet that it waits for, and its action: "request 1 with psn 7 to qp 2:
 /// drop".

@@ -20,9 +20,17 @@ RuleConfig untouched_config() {
   return config;
 }
 
-Classifier classifier_of(std::span<const RuleConfig> rules) {
+std::vector<MatchConfig> matches_of(std::span<const RuleConfig> rules) {
   std::vector<MatchConfig> matches;
   for (const RuleConfig& rule : rules) matches.push_back(rule.match);
+  return matches;
+}
+
+/// The classifier of frames as they are on the wire; rules for packets within tunnels match none.
+Classifier classifier_of(std::span<const RuleConfig> rules) {
+  std::vector<MatchConfig> matches = matches_of(rules);
+  for (MatchConfig& match : matches)
+    if (match.tunnel) match.opcodes.emplace();
   return Classifier(matches);
 }
 
@@ -34,6 +42,7 @@ Pipeline::Pipeline(Direction direction, std::uint64_t seed, std::span<const Rule
       configs_(std::make_shared<const std::vector<RuleConfig>>(those_for(direction, rules))),
       untouched_(untouched_config(), {seed, direction}, kUntouched),
       classifier_(classifier_of(*configs_)),
+      tunnels_(matches_of(*configs_)),
       event_configs_(events.begin(), events.end()),
       events_(direction, events),
       names_(known.begin(), known.end()),

@@ -10,6 +10,7 @@
 
 #include "emulator/events/events.h"
 #include "emulator/match/classifier.h"
+#include "emulator/match/tunnel_rules.h"
 #include "emulator/rule.h"
 #include "wire/pfc.h"
 
@@ -46,6 +47,8 @@ class Pipeline {
   /// Matches a frame. Call it in order of arrival. `bth` is bth_of(envelope).
   [[nodiscard]] MatchResult match(const roce::Envelope& envelope, const wire::Bth* bth) noexcept {
     MatchResult found{classifier_.classify(envelope, bth)};
+    if (!bth && !tunnels_.empty()) [[unlikely]]
+      found.place = tunnels_.classify(envelope, found.place);
     if (bth && events_.listening() && events_.concerns(bth->dest_qp.get())) [[unlikely]]
       found.aimed = events_.on_packet(envelope, *bth);
     return found;
@@ -138,6 +141,7 @@ class Pipeline {
   std::vector<Rule> rules_;
   Rule untouched_;
   Classifier classifier_;
+  TunnelRules tunnels_;
   std::vector<EventConfig> event_configs_;
   Events events_;
   EventHits hits_;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "emulator/match/tunnel_rules.h"
+
 namespace lw::emulator {
 
 Rule::Rule(const RuleConfig& config, const StageSetup& setup, RuleIndex index)
@@ -13,6 +15,8 @@ Rule::Rule(const RuleConfig& config, const StageSetup& setup, RuleIndex index)
       acts_on_batch_(config.acts_on_batch()),
       header_independent_(config.header_independent()),
       acts_on_leaving_(config.acts_on_leaving()),
+      corrupts_inside_(config.match.tunnel && config.corrupt &&
+                       config.corrupt->part == CorruptConfig::Part::packet),
       when_(config.when),
       corrupter_(Corrupt::corrupter_of(config, setup)) {
   Stages::for_each([&]<class S>() {
@@ -20,6 +24,17 @@ Rule::Rule(const RuleConfig& config, const StageSetup& setup, RuleIndex index)
     stage<S>().emplace(config, setup);
     if constexpr (requires { S::prepare(config, stats_); }) S::prepare(config, stats_);
   });
+}
+
+/// Flips bits of the RoCEv2 packet within a tunnel. The tunnel's UDP checksum is made right again:
+/// otherwise the end of the tunnel would drop the frame.
+void Rule::corrupt_inside(wire::MutableBytes frame, const Arrival& arrival) const noexcept {
+  const auto inside = open_inside(arrival.envelope);
+  if (!inside || frame.size() < arrival.envelope.bytes.size())
+    return corrupter_.apply(frame, arrival.envelope, arrival.number);
+  const std::uint16_t before = udp_words(frame, arrival.envelope);
+  corrupter_.apply(frame.subspan(inside->offset), inside->envelope, arrival.number);
+  refit_udp_checksum(frame, arrival.envelope, before);
 }
 
 void Rule::begin(Passage& passage) noexcept {

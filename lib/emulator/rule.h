@@ -121,6 +121,7 @@ class Rule {
 
   /// Flips the bits of a frame whose Decision::corrupt is set.
   void corrupt(wire::MutableBytes frame, const Arrival& arrival) const noexcept {
+    if (corrupts_inside_) return corrupt_inside(frame, arrival);
     corrupter_.apply(frame, arrival.envelope, arrival.number);
   }
 
@@ -156,6 +157,7 @@ class Rule {
   template <class S>
   [[nodiscard]] bool pauses(const Passage& passage) const noexcept;
   void begin(Passage& passage) noexcept;
+  void corrupt_inside(wire::MutableBytes frame, const Arrival& arrival) const noexcept;
   void leave(Passage& passage, const roce::Envelope& envelope) noexcept;
   void decide_in_full(Decision& decision, const Arrival& arrival,
                       const EventActions& aimed) noexcept;
@@ -166,6 +168,7 @@ class Rule {
 
   RuleIndex index_;
   bool short_path_, loses_, acts_on_batch_, header_independent_, acts_on_leaving_;
+  bool corrupts_inside_;  // the packet within a tunnel
   Stages::Storage stages_;
   Schedules when_;
   std::optional<Instant> first_;  // arrival of the rule's first frame, if a schedule asks for it

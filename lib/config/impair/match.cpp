@@ -184,6 +184,29 @@ void read_opcodes(const Table& table, MatchConfig& match) {
         "such opcode");
 }
 
+constexpr Choice<emulator::Tunnel> kTunnelNames[] = {{"vxlan", emulator::Tunnel::vxlan},
+                                                     {"geneve", emulator::Tunnel::geneve},
+                                                     {"srv6", emulator::Tunnel::srv6}};
+
+void read_tunnel(const Table& table, MatchConfig& match) {
+  const auto kinds = table.get("tunnel", some_of(choice(kTunnelNames)));
+  const auto vni = table.get("vni", ranges(kMax24));
+  if (!table.has("tunnel")) {
+    if (vni) table.refuse("vni", "expected tunnel = \"vxlan\" or \"geneve\" beside it");
+    return;
+  }
+  emulator::TunnelMatch& tunnel = match.tunnel.emplace();
+  for (const emulator::Tunnel kind : kinds.value_or(std::vector<emulator::Tunnel>{}))
+    tunnel.kinds.set(static_cast<std::size_t>(kind));
+  tunnel.vni = vni.value_or(std::vector<NumberRange>{});
+  if (vni && tunnel.kinds.test(static_cast<std::size_t>(emulator::Tunnel::srv6)))
+    table.refuse("vni", "expected no vni beside the tunnel \"srv6\", which has none");
+  if (table.has("filter"))
+    table.refuse("filter", "expected no filter beside a tunnel: it would see the outer headers");
+  if (match.frames != Match::rocev2)
+    table.refuse("frames", "expected \"rocev2\" beside a tunnel, found \"all\"");
+}
+
 MatchConfig read_table(const Table& table) {
   MatchConfig match;
   match.source = table.get_or("source", some_of(read_prefix), {});
@@ -201,6 +224,7 @@ MatchConfig read_table(const Table& table) {
   // A filter alone may match any frame.
   match.frames = table.get_or("frames", choice(kFrames),
                               table.has("filter") ? Match::everything : Match::rocev2);
+  read_tunnel(table, match);
   table.finish();
   return match;
 }

@@ -190,6 +190,20 @@ std::uint64_t round_trip_buffer(double rate_bps, Duration round_trip) {
   return std::clamp(static_cast<std::uint64_t>(bytes), kLeastBuffer, emulator::kLargestBuffer);
 }
 
+/// Refuses what the stage corrupt does not do to packets within tunnels.
+void check_tunnelled(const Table& table, const RuleConfig& rule) {
+  if (!rule.match.tunnel || !rule.corrupt) return;
+  using enum emulator::CorruptConfig::Part;
+  if (rule.corrupt->offset && rule.corrupt->part == packet)
+    table.refuse("corrupt",
+                 "expected no offset beside a tunnel in match: bits of the packet within are "
+                 "flipped at random");
+  if (rule.corrupt->recompute_icrc && rule.corrupt->part == frame)
+    table.refuse("corrupt",
+                 "expected part = \"packet\" beside icrc = \"recomputed\" and a tunnel in match: "
+                 "outer headers have no ICRC");
+}
+
 ReadRule read_rule(const Table& table, std::size_t index, const PathSettings& around) {
   ReadRule read;
   RuleConfig& rule = read.config;
@@ -203,6 +217,7 @@ ReadRule read_rule(const Table& table, std::size_t index, const PathSettings& ar
   rule.west_to_east = ways != Ways::east_to_west;
   rule.east_to_west = ways != Ways::west_to_east;
   read_stages(table, around.folder, rule);
+  check_tunnelled(table, rule);
   if (const auto delay = table.get("delay", read_delay)) {
     if (delay->of_path && !around.path)
       table.refuse("delay", "expected a [path] or path = \"FILE\" in this profile, found none");

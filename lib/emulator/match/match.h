@@ -53,6 +53,17 @@ struct Expression {
   friend bool operator==(const Expression&, const Expression&) = default;
 };
 
+/// A tunnel around a RoCEv2 packet.
+enum class Tunnel : std::uint8_t { vxlan, geneve, srv6 };
+inline constexpr std::size_t kTunnels = 3;
+
+/// The tunnels of the packets that a rule matches: of one of these kinds, with one of these VNIs.
+struct TunnelMatch {
+  std::bitset<kTunnels> kinds;
+  std::vector<NumberRange> vni;  // empty: any; SRv6 has none
+  friend bool operator==(const TunnelMatch&, const TunnelMatch&) = default;
+};
+
 /// The match of a rule. All given conditions must hold; a list holds if one of its elements does. A
 /// condition on BTH fields, or on headers after the BTH, matches only RoCEv2 packets, whatever
 /// `frames` is.
@@ -65,6 +76,7 @@ struct MatchConfig {
   std::optional<std::bitset<kPacketKinds>> kinds;
   std::vector<NumberRange> dest_qp, psn;
   std::optional<Expression> expression;
+  std::optional<TunnelMatch> tunnel;  // the other conditions are of the packet within
 
   MatchConfig() = default;
   /// Converts Match::rocev2 or Match::everything to a match without further conditions.

@@ -93,7 +93,9 @@ TEST(Explanation, HasWordsForEveryMatchKey) {
       {"dst_qp = 17", "destination QP is 17"},
       {"psn = 7", "PSN is 7"},
       {"kind = \"nak\"", "of kind nak"},
-      {"filter = \"udp\"", "pcap filter \"udp\" holds"}};
+      {"filter = \"udp\"", "pcap filter \"udp\" holds"},
+      {"tunnel = \"srv6\"", "within a tunnel of kind srv6"},
+      {"tunnel = [\"vxlan\", \"geneve\"], vni = \"5-9\"", "the tunnel's VNI is 5-9"}};
   for (const auto& [key, words] : keys) EXPECT_THAT(match_of(key), HasSubstr(words)) << key;
 }
 
