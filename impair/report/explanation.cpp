@@ -67,8 +67,11 @@ std::string loss_words(const emulator::CorrelatedLosses& model) {
       percent(model.probability), percent(model.correlation), percent(expected_loss(model, 0)));
 }
 std::string loss_words(const emulator::Bursts& model) {
-  return fmt::format("Drop runs of {} to {} frames; a run begins at {} of the frames.",
-                     model.shortest, model.longest, percent(model.probability));
+  return fmt::format(
+      "Drop runs of {} to {} frames{}; a run begins at {} of the frames.", model.shortest,
+      model.longest,
+      model.lengths.empty() ? "" : fmt::format(", of {} measured lengths", model.lengths.size()),
+      percent(model.probability));
 }
 std::string loss_words(const emulator::EveryNth& model) {
   return fmt::format("Drop the last of every {} frames.", model.n);
@@ -259,6 +262,8 @@ void words(Of<emulator::Reorder> /*stage*/, const RuleConfig& rule, Statements& 
     if (reorder.gap > 1)
       text += fmt::format(", after at least {} that have it",
                           plural(reorder.gap - 1, "frame", "frames"));
+  } else if (reorder.times) {
+    text += "hold each back by a random time: " + emulator::describe(*reorder.times);
   } else if (reorder.frames == 0) {
     text += fmt::format("hold each back by {}", format_duration(reorder.by));
   } else {
@@ -340,13 +345,13 @@ std::vector<Statement> explain_match(const emulator::MatchConfig& match) {
   add("psn", "the PSN is", texts_of(psn));
   if (expression)
     out.push_back({"filter", fmt::format("the pcap filter \"{}\" holds", expression->text)});
+  add("tunnel", "the packet is within a tunnel of kind", tunnels_of(match));
+  if (tunnel) add("vni", "the tunnel's VNI is", texts_of(tunnel->vni));
   return out;
 }
 
 std::vector<Statement> explain_stages(const RuleConfig& rule) {
   Statements out;
-  add("tunnel", "the packet is within a tunnel of kind", tunnels_of(match));
-  if (tunnel) add("vni", "the tunnel's VNI is", texts_of(tunnel->vni));
   emulator::Stages::for_each([&]<class S>() {
     if (S::present(rule)) words(Of<S>{}, rule, out);
     if (const auto& when = rule.when.stage<S>())

@@ -51,6 +51,66 @@ def bursts(seed, count=20_000, rate=0.9):
     return frames
 
 
+class Values(Stages):
+    """Burst lengths and times of reordering from a file of 1,024 values."""
+
+    def setUp(self):
+        super().setUp()
+        draw = random.Random(5)
+        self.lengths = [draw.choice((2, 3, 7, 19)) for _ in range(1024)]
+        self.times = [draw.randrange(10_000, 90_000) for _ in range(1024)]
+        (self.folder / 'lengths.csv').write_text(''.join(f'{n}\n' for n in self.lengths))
+        (self.folder / 'times.csv').write_text(''.join(f'{n}ns\n' for n in self.times))
+
+    def test_bursts_have_the_lengths_of_the_file(self):
+        sent = [(START + i * 1000, roce_frame(i)) for i in range(40_000)]
+        report, out = self.replay(sent, 'loss = { model = "bursts", begin = "5%", file = "lengths.csv" }')
+        arrived = {int.from_bytes(frame[70:78], 'big') for _, frame in out}
+        runs, run = [], 0
+        for number in range(len(sent)):
+            if number not in arrived:
+                run += 1
+            elif run:
+                runs.append(run)
+                run = 0
+        # Bursts that follow each other directly, 5 %, have the sum of their lengths.
+        single = [n for n in runs if n in (2, 3, 7, 19)]
+        self.assertGreater(len(single), 0.92 * len(runs))
+        self.assertGreater(len(runs), 1200)
+        for length in (2, 3, 7, 19):
+            share = self.lengths.count(length) / 1024
+            deviation = math.sqrt(len(single) * share * (1 - share))
+            self.assertLess(abs(single.count(length) - len(single) * share), 5 * deviation)
+        what = {check['what'] for check in report['stages'][0]['checks']}
+        self.assertIn("bursts' lengths", what)
+
+    def test_frames_are_held_back_by_the_times_of_the_file(self):
+        sent = [(START + i * 1000, roce_frame(i)) for i in range(40_000)]
+        report, out = self.replay(sent, 'delay = "1ms"\nreorder = { fraction = "10%", '
+                                        'distribution = "values", file = "times.csv" }')
+        self.assertEqual(len(out), len(sent))
+        stamps = dict((frame, stamp) for stamp, frame in sent)
+        late = [left - stamps[frame] - 1_000_000 for left, frame in out]
+        held = [ns for ns in late if ns]
+        self.assertLessEqual(set(held), set(self.times))
+        self.assertGreater(len(held), 3600)
+        mean = sum(self.times) / 1024
+        deviation = math.sqrt(sum((t - mean) ** 2 for t in self.times) / 1024 / len(held))
+        self.assertLess(abs(sum(held) / len(held) - mean), 5 * deviation)
+        what = {check['what'] for check in report['stages'][0]['checks']}
+        self.assertIn('mean time held back', what)
+
+    def test_a_wrong_file_is_refused_at_its_line(self):
+        sent = [(START, roce_frame(0))]
+        for text, error in (('3\n0\n', 'line 2: expected a number from 1 to 1000000'),
+                            ('', 'expected lengths of bursts'), ('1,2\n', 'line 1: expected a number')):
+            (self.folder / 'lengths.csv').write_text(text)
+            with self.subTest(text):
+                self.assertRegex(self.replay(sent, 'loss = { model = "bursts", begin = "1%", '
+                                                   'file = "lengths.csv" }', expect=2),
+                                 rf'profile.toml:\d+:\d+: .*{error}')
+
+
 def queue_of(frames, rate, overhead=24):
     """[(bytes in the queue when the frame comes, when it leaves, bytes behind it then)]: each
     frame takes its bytes and `overhead` on the line, one after the other."""

@@ -101,6 +101,7 @@ def mark(draw):
 
 def reorder(draw):
     how = draw.choice([{'frames': draw.randint(1, 9)}, {'time': span}, {'swap': 'true'},
+                       {'distribution': '"exponential"', 'mean': '"9us"'},
                        {'ahead': 'true'}, {'ahead': 'true', 'gap': draw.randint(1, 9)}])
     return table(draw, {'fraction': share} | how)
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -40,7 +41,7 @@ double share(const FourState& m, std::uint32_t /*bytes*/) noexcept {
 /// A renewal process: on average 1/p - 1 frames arrive between bursts, then a burst is lost.
 double share(const Bursts& m, std::uint32_t /*bytes*/) noexcept {
   if (m.probability <= 0) return 0;
-  const double burst = (static_cast<double>(m.shortest) + m.longest) / 2;
+  const double burst = m.mean_length();
   return burst / (burst + 1 / m.probability - 1);
 }
 
@@ -71,7 +72,8 @@ std::string words(const FourState& m) {
                      words(m.p32), words(m.p23), words(m.p14));
 }
 std::string words(const Bursts& m) {
-  return fmt::format("bursts of {}..{}, begun with {}", m.shortest, m.longest,
+  const std::string_view measured = m.lengths.empty() ? "" : " (measured)";
+  return fmt::format("bursts of {}..{}{}, begun with {}", m.shortest, m.longest, measured,
                      words(m.probability));
 }
 std::string words(const EveryNth& m) { return fmt::format("every {}th", m.n); }
@@ -82,6 +84,19 @@ std::string words(const ListedFrames& m) {
 }
 
 }  // namespace
+
+double Bursts::share_of(std::size_t length) const noexcept {
+  if (length < shortest || length > longest) return 0;
+  if (lengths.empty()) return 1.0 / (longest - shortest + 1);
+  const auto equal = std::ranges::equal_range(lengths, length);
+  return static_cast<double>(equal.size()) / static_cast<double>(lengths.size());
+}
+
+double Bursts::mean_length() const noexcept {
+  if (lengths.empty()) return (static_cast<double>(shortest) + longest) / 2;
+  return static_cast<double>(std::accumulate(lengths.begin(), lengths.end(), std::uint64_t{0})) /
+         static_cast<double>(lengths.size());
+}
 
 bool loses(const LossConfig& loss) noexcept {
   if (const auto* listed = std::get_if<ListedFrames>(&loss)) return !listed->frames.empty();

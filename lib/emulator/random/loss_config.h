@@ -33,10 +33,15 @@ struct FourState {
 };
 
 /// A burst of losses begins at a frame with `probability`, unless a burst is in progress. Its
-/// length is `shortest` to `longest` frames, all equally likely.
+/// length is `shortest` to `longest` frames, all equally likely, or one of `lengths`.
 struct Bursts {
   double probability = 0;
   std::uint32_t shortest = 1, longest = 1;  // 1 <= shortest <= longest
+  std::vector<std::uint32_t> lengths = {};  // ascending, from shortest to longest; or empty
+
+  /// The probability that a burst has this length.
+  [[nodiscard]] double share_of(std::size_t length) const noexcept;
+  [[nodiscard]] double mean_length() const noexcept;
   friend bool operator==(const Bursts&, const Bursts&) = default;
 };
 

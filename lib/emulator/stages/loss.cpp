@@ -8,6 +8,7 @@
 
 #include "core/figure.h"
 #include "core/names.h"
+#include "emulator/limits.h"
 #include "emulator/rule_config.h"
 #include "emulator/stage_keys.h"
 #include "emulator/stats/loss_audit.h"
@@ -67,11 +68,41 @@ FourState read_four_state(const StageKeys& table) {
   return m;
 }
 
+constexpr std::uint32_t kLongestBurst = 1'000'000;
+
+/// A file of the lengths of bursts, a length a line.
+Parsed<std::vector<std::uint32_t>> parse_lengths(std::string_view csv) {
+  const auto rows = csv_rows(csv, kMostBins);
+  if (!rows) return std::unexpected(rows.error());
+  if (rows->empty()) return std::unexpected("expected lengths of bursts, found none");
+  std::vector<std::uint32_t> lengths;
+  for (const CsvRow& row : *rows) {
+    const std::string_view text = row.fields.front();
+    std::uint32_t length = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), length);
+    if (row.fields.size() != 1 || read.ec != std::errc() || read.ptr != text.data() + text.size() ||
+        length == 0 || length > kLongestBurst)
+      return at_line(row.line, fmt::format("expected a number from 1 to {}, found \"{}\"",
+                                           kLongestBurst, text));
+    lengths.push_back(length);
+  }
+  std::ranges::sort(lengths);
+  return lengths;
+}
+
 Bursts read_bursts(const StageKeys& table) {
   Bursts m;
   m.probability = required_share(table, "begin");
+  if (table.has("file")) {
+    if (table.has("length")) table.refuse("length", "expected either length or file, found both");
+    m.lengths = table.file<std::vector<std::uint32_t>>("file", parse_lengths)
+                    .value_or(std::vector<std::uint32_t>{1});
+    m.shortest = m.lengths.front();
+    m.longest = m.lengths.back();
+    return m;
+  }
   table.need("length", "frames of a burst: 5, or from to: [3, 8]");
-  const auto lengths = table.integers("length", 1, 1'000'000);
+  const auto lengths = table.integers("length", 1, kLongestBurst);
   if (lengths.empty()) return m;
   m.shortest = static_cast<std::uint32_t>(lengths.front());
   m.longest = static_cast<std::uint32_t>(lengths.back());

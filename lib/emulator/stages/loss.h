@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <optional>
 #include <span>
 #include <variant>
@@ -81,17 +82,27 @@ class FourStateLoss {
 class BurstLoss {
  public:
   explicit BurstLoss(const Bursts& m) noexcept
-      : begins_(m.probability), shortest_(m.shortest), lengths_(m.longest - m.shortest + 1) {}
+      : begins_(m.probability),
+        shortest_(m.shortest),
+        lengths_(m.longest - m.shortest + 1),
+        measured_(m.lengths.empty()
+                      ? nullptr
+                      : std::make_shared<const std::vector<std::uint32_t>>(m.lengths)) {}
   bool operator()(const LossInput& in, const Chance& chance) noexcept {
     if (left_ > 0) return left_--, true;
     if (!begins_.hit(chance.bits(in.number))) return false;
-    left_ = shortest_ + static_cast<std::uint32_t>(chance.uniform(in.number, 1) * lengths_) - 1;
+    const double drawn = chance.uniform(in.number, 1);
+    left_ = (measured_ ? (*measured_)[static_cast<std::size_t>(
+                             drawn * static_cast<double>(measured_->size()))]
+                       : shortest_ + static_cast<std::uint32_t>(drawn * lengths_)) -
+            1;
     return true;
   }
 
  private:
   Threshold begins_;
   std::uint32_t shortest_, lengths_;
+  std::shared_ptr<const std::vector<std::uint32_t>> measured_;  // null: even
   std::uint32_t left_ = 0;
 };
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "emulator/stages/reorder.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include <fmt/format.h>
 
+#include "emulator/random/jitter.h"
 #include "emulator/rule_config.h"
 #include "emulator/stage_keys.h"
 #include "emulator/stats/audit.h"
@@ -26,17 +30,48 @@ Check picked(const ReorderConfig& reorder, const RuleStats& stats) {
   return check;
 }
 
+/// Reads the times for which frames are held back.
+void read_times(const StageKeys& table, ReorderConfig& reorder) {
+  reorder.times = read_distribution(table);
+  if (!reorder.times) return;
+  reorder.by = whole_ns(quantile(*reorder.times, 0.999, 0.001));
+  if (reorder.by <= Duration{}) table.refuse("distribution", "expected times above 0");
+}
+
+/// Checks the mean of the times for which frames were held back; none below 0 may be likely.
+void audit_times(const Distribution& times, const RuleStats& stats, std::vector<Check>& checks) {
+  const auto n = static_cast<double>(stats.held_for_times);
+  if (stats.held_for_times < kFewestDraws || !std::isfinite(deviation_of(times)) ||
+      quantile(times, 1e-6, 1 - 1e-6) < 0)
+    return;
+  const double mean = mean_of(times);
+  const double bound = kDeviations * deviation_of(times) / std::sqrt(n) + 1;
+  checks.push_back({Reorder::kNumber, "mean time held back", stats.held_for_times, mean,
+                    stats.held_ns / n, mean - bound, mean + bound, CheckUnit::nanoseconds, n});
+}
+
 }  // namespace
 
 bool Reorder::present(const RuleConfig& rule) noexcept { return rule.reorder.has_value(); }
 
 Reorder::Reorder(const RuleConfig& rule, const StageSetup& setup) noexcept
     : config_(*rule.reorder),
+      times_(rule.reorder->times ? std::make_shared<const Sampler>(*rule.reorder->times) : nullptr),
       chance_(setup.chance(rule.name, kName)),
       draw_(rule.reorder->fraction, rule.reorder->correlation, chance_),
       line_(setup.lines.late),
       // As in netem, frames before the first one that is sent ahead count as well.
       spared_(rule.reorder->gap > 0 ? rule.reorder->gap - 1 : 0) {}
+
+/// Holds a frame back for a time of a distribution.
+void Reorder::hold_for_time(Passage& p, Stats& stats) const noexcept {
+  constexpr std::uint64_t kTimes = 256;  // draws of the times, after those of the copies
+  const double drawn = std::max(0.0, (*times_)(chance_.bits(p.number, kTimes + p.copy)));
+  p.decision.release += whole_ns(drawn);
+  p.decision.line = kWheel;
+  ++stats.held_for_times;
+  stats.held_ns += drawn;
+}
 
 void Reorder::inherit(Reorder& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept {
   if (rule.reorder == old_rule.reorder) draw_ = old.draw_;
@@ -53,19 +88,22 @@ void Reorder::read(const StageKeys& rule, Settings& settings) {
   reorder.frames =
       table->integer<std::uint32_t>("frames", 1, ReorderConfig::kMostOvertaking).value_or(0);
   reorder.by = table->get_or("time", read_positive_time, Duration{});
+  const bool drawn = table->has("distribution");
+  if (drawn) read_times(*table, reorder);
   const bool ahead = table->boolean("ahead").value_or(false);
-  const int ways =
-      int{reorder.swap} + int{ahead} + int{table->has("frames")} + int{table->has("time")};
+  const int ways = int{reorder.swap} + int{ahead} + int{table->has("frames")} +
+                   int{table->has("time")} + int{drawn};
   if (ways != 1)
     table->refuse(
-        "expected one of frames = 3, time = \"10us\", swap = true and ahead = true, found " +
+        "expected one of frames = 3, time = \"10us\", a distribution of times, swap = true and "
+        "ahead = true, found " +
         std::to_string(ways));
   if (reorder.swap) reorder.frames = 1;
   const auto gap = table->integer<std::uint32_t>("gap", 1, ReorderConfig::kMostGap);
   if (gap && !ahead) table->refuse("gap", "expected beside ahead = true");
   if (ahead) reorder.gap = gap.value_or(1);
   reorder.at_most = table->get_or("at_most", read_positive_time, reorder.at_most);
-  if (table->has("at_most") && (table->has("time") || ahead))
+  if (table->has("at_most") && (table->has("time") || ahead || drawn))
     table->refuse("at_most", "expected beside frames or swap");
   table->finish();
 }
@@ -77,6 +115,8 @@ void Reorder::describe(const RuleConfig& rule, StageTexts& texts) {
   if (reorder.gap > 0) {
     text += "sent ahead, without the delay";
     if (reorder.gap > 1) text += fmt::format(", at least {} frames apart", reorder.gap);
+  } else if (reorder.times) {
+    text += "held back by a time, " + emulator::describe(*reorder.times);
   } else if (reorder.frames == 0) {
     text += fmt::format("held back by {}", format_duration(reorder.by));
   } else {
@@ -89,6 +129,7 @@ void Reorder::describe(const RuleConfig& rule, StageTexts& texts) {
 
 void Reorder::audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks) {
   if (stats.reorderable > 0) checks.push_back(picked(*rule.reorder, stats));
+  if (rule.reorder->times) audit_times(*rule.reorder->times, stats, checks);
 }
 
 void Reorder::add_ample(const RuleConfig& rule, AmpleDelay& ample) noexcept {

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "core/time.h"
 #include "emulator/random/correlated_draw.h"
+#include "emulator/random/distribution.h"
+#include "emulator/random/sampler.h"
 #include "emulator/stage.h"
 
 namespace lw::emulator {
@@ -20,6 +23,7 @@ struct ReorderConfig {
   std::uint32_t gap = 0;
   std::uint32_t frames = 0;  // 1..kMostOvertaking; 0: by `by`
   Duration by{};
+  std::optional<Distribution> times = {};  // in place of `by`, which is then its largest
   /// Longest wait for overtaking frames, after the frame's own release.
   Duration at_most = std::chrono::milliseconds(10);
   /// A frame that overtakes another is not held back: with frames = 1, neighbours swap.
@@ -49,6 +53,8 @@ class Reorder {
   };
   struct Stats {
     std::uint64_t reorderable = 0;  // frames that reached the stage
+    std::uint64_t held_for_times = 0;
+    double held_ns = 0;  // their times in all
     void add(const Stats& other) noexcept { reorderable += other.reorderable; }
   };
 
@@ -66,6 +72,8 @@ class Reorder {
       p.decision.line = kWheel;
     } else if (config_.frames > 0) {
       p.decision.action = Action::hold;
+    } else if (times_) {
+      hold_for_time(p, stats);
     } else {
       p.decision.release += config_.by;
       p.decision.line = line_;
@@ -88,7 +96,10 @@ class Reorder {
     return true;
   }
 
+  void hold_for_time(Passage& p, Stats& stats) const noexcept;
+
   ReorderConfig config_;
+  std::shared_ptr<const Sampler> times_;  // null: a constant time
   Chance chance_;
   CorrelatedDraw draw_;
   FifoIndex line_;

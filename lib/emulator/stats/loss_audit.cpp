@@ -316,14 +316,13 @@ struct LossAudit {
   void burst_lengths(const Bursts& m) const {
     const std::uint64_t runs = runs_of(seen, 1);
     if (runs < kFewestDraws) return;
-    const double each = 1.0 / (m.longest - m.shortest + 1);
     std::array<double, LossStats::kRuns> shares{};
     double longer = 1;
     for (std::size_t length = 1; length < LossStats::kRuns; ++length) {
       double& share = shares[length - 1];
       for (std::size_t last = m.shortest; last <= std::min<std::size_t>(length, m.longest); ++last)
-        share +=
-            each * (last == length ? 1 - m.probability : m.probability * shares[length - last - 1]);
+        share += m.share_of(last) *
+                 (last == length ? 1 - m.probability : m.probability * shares[length - last - 1]);
       longer -= share;
     }
     shares.back() = std::max(0.0, longer);

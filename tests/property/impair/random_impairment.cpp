@@ -170,7 +170,10 @@ std::string reorder(Draw& draw) {
   const std::string fraction = fmt::format("{{ fraction = {}, ", some_percent(draw));
   const std::string at_most =
       draw.chance(50) ? fmt::format(", at_most = {}", microseconds(draw, 1, 90)) : "";
-  switch (draw.below(4)) {
+  switch (draw.below(5)) {
+    case 4:
+      return fmt::format(R"({}distribution = "exponential", mean = {} }})", fraction,
+                         microseconds(draw, 1, 60));
     case 0:
       return fmt::format("{}frames = {}{} }}", fraction, draw.between(1, 5), at_most);
     case 2:
