@@ -77,10 +77,16 @@ inline void Link<Handle, Frames>::enter(Handle handle, const Arrival& arrival,
 template <class Handle, FrameAccess<Handle> Frames>
 bool Link<Handle, Frames>::admit_with_copies(Handle handle, const Arrival& arrival,
                                              const Decision& decision) noexcept {
-  // The ledger logs the frame as it came in.
+  // The ledger logs the frame as it came in, and the copies' stages see its IP header: that of the
+  // frame itself may be marked by then.
   const wire::Bth came = arrival.bth ? *arrival.bth : wire::Bth{};
-  const Arrival as_it_came{arrival.envelope, arrival.bth ? &came : nullptr, arrival.number,
-                           arrival.bytes, arrival.now};
+  const wire::Ipv4 ipv4 = arrival.envelope.ipv4 ? *arrival.envelope.ipv4 : wire::Ipv4{};
+  const wire::Ipv6 ipv6 = arrival.envelope.ipv6 ? *arrival.envelope.ipv6 : wire::Ipv6{};
+  roce::Envelope envelope = arrival.envelope;
+  if (envelope.ipv4) envelope.ipv4 = &ipv4;
+  if (envelope.ipv6) envelope.ipv6 = &ipv6;
+  const Arrival as_it_came{envelope, arrival.bth ? &came : nullptr, arrival.number, arrival.bytes,
+                           arrival.now};
   Decision rest = decision;
   if (decision.corrupt) {
     pipeline_.rule(decision.rule).corrupt(frames_.writable(handle), arrival);
