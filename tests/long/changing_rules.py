@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""2,000 sequences of impair_changes.py (a few run in `./dev test`)."""
+"""2,000 sequences of impair_changes.py, of which `./dev test` runs a few."""
 
 import os
+import sys
+
+import longwire_test
 
 os.environ.setdefault('LONGWIRE_SEQUENCES', '2000')
+sys.path.append(str(longwire_test.SOURCE / 'tests' / 'e2e'))
 
-# pylint: disable=wrong-import-position,unused-import
-import longwire_test
-from impair_changes import Changes  # noqa: E402,F401
+from impair_changes import Changes  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
 
 if __name__ == '__main__':
     longwire_test.main()
