@@ -50,6 +50,12 @@ std::uint32_t point_of(const analysis::Analyst& analyst, const Session& session)
   return any_flow(analyst, session).key.point;
 }
 
+std::string at_point(const Evidence& evidence, std::uint32_t point) {
+  if (evidence.points.points().size() < 2) return {};
+  const std::string& name = evidence.points.name(point);
+  return name.empty() ? "Unnamed interface: " : fmt::format("At {}: ", name);
+}
+
 Duration sum_of(Duration a, Duration b) noexcept {
   return a > Duration::max() - b ? Duration::max() : a + b;
 }

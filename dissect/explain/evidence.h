@@ -63,6 +63,8 @@ struct AnomalyGroup {
 std::vector<AnomalyGroup> groups_of(const Evidence& evidence);
 /// The most frequent details: "FETCH ADD (3 times), ...".
 std::string details_of(const AnomalyGroup& group);
+/// "At eth0: ", the beginning of a sentence; empty for a capture of one point.
+std::string at_point(const Evidence& evidence, std::uint32_t point);
 /// Sum of times >= 0. Stamps are any numbers, so the sum may be too large: then the longest time.
 Duration sum_of(Duration a, Duration b) noexcept;
 

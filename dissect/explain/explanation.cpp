@@ -8,6 +8,8 @@
 
 #include "capture/link_names.h"
 #include "core/quantity.h"
+#include "dissect/explain/capture_statements.h"
+#include "dissect/explain/overview.h"
 #include "dissect/sessions/result_rows.h"
 
 namespace lw::dissect {
@@ -395,12 +397,6 @@ bool is_said_elsewhere(const Group& group, const std::vector<Group>& all) {
   });
 }
 
-std::string at_point(const Evidence& evidence, std::uint32_t point) {
-  if (evidence.points.points().size() < 2) return {};
-  const std::string& name = evidence.points.name(point);
-  return name.empty() ? "Unnamed interface: " : fmt::format("At {}: ", name);
-}
-
 Statement statement_of(const Evidence& evidence, const Group& group,
                        const std::vector<Group>& all) {
   return {.severity = severity_of(group),
@@ -492,165 +488,6 @@ Statement plateau_statement(const Evidence& evidence, const Anomaly& anomaly) {
           .show = "sessions --json"};
 }
 
-// The capture.
-
-/// `text`: what follows the number of frames.
-Statement not_followed(std::string topic, std::uint64_t frames, const std::string& text) {
-  return {.severity = Severity::capture,
-          .topic = std::move(topic),
-          .text = fmt::format("{} {}, and nothing is said of them.", frames, text),
-          .events = frames,
-          .show = "summary"};
-}
-
-void add_capture_statements(const Evidence& evidence, std::vector<Statement>& all) {
-  const CaptureTotals& totals = evidence.totals;
-  if (totals.cut > 0)
-    all.push_back({.severity = Severity::capture,
-                   .topic = "cut_frames",
-                   .text = fmt::format("The capture cut {} of {} RoCE frames: their ICRCs cannot "
-                                       "be checked, and bytes that it cut are not judged.",
-                                       totals.cut, totals.roce),
-                   .events = totals.cut,
-                   .show = "verify"});
-  if (totals.fragments > 0)
-    all.push_back({.severity = Severity::capture,
-                   .topic = "fragments",
-                   .text = fmt::format("{} came in IP fragments, which is legal: headers and "
-                                       "length are from the first one, ICRCs and data were not "
-                                       "checked.",
-                                       counted(totals.fragments, "packet")),
-                   .events = totals.fragments,
-                   .show = "summary"});
-  for (const auto& [link_type, frames] : totals.unopened)
-    all.push_back(not_followed("link_types", frames,
-                               fmt::format("of {} frames have the link type {}, which is not "
-                                           "supported: they were not read",
-                                           totals.frames, capture::link_type_text(link_type))));
-  for (const auto& [tunnel, frames] : totals.tunnels)
-    all.push_back(not_followed("tunnels", frames,
-                               fmt::format("of {} frames are in a tunnel that is not opened ({}): "
-                                           "what they carry was not read",
-                                           totals.frames, tunnel)));
-  for (const auto& [opcode, frames] : totals.opcodes)
-    all.push_back(not_followed("unknown_opcodes", frames,
-                               fmt::format("of {} RoCE frames have the opcode {:#04x}, which the "
-                                           "specification does not define: they were not followed",
-                                           totals.roce, opcode)));
-}
-
-bool is_one_sided(const Session& session) {
-  return session.directions[0].packets == 0 || session.directions[1].packets == 0;
-}
-
-void add_one_sided(const Evidence& evidence, std::vector<Statement>& all) {
-  Statement found{.severity = Severity::capture, .topic = "one_direction", .text = {}};
-  for (const Session& session : evidence.analyst.sessions()) {
-    const auto& stream = session.directions[session.directions[0].stream ? 0 : 1].stream;
-    if (!is_one_sided(session) || !stream || stream->setup().answered) continue;
-    if (any_flow(evidence.analyst, session).transport != wire::Transport::rc) continue;
-    found.sessions.push_back(session.number);
-    if (found.frames.size() < Group::kMostFrames) found.frames.push_back(session.first_frame);
-  }
-  if (found.sessions.empty()) return;
-  found.events = found.sessions.size();
-  found.text = fmt::format(
-      "The capture holds one direction only of {}: no round trip, and of a "
-      "missing packet nothing tells whether it was lost.",
-      counted(found.events, "connection"));
-  found.show = "sessions";
-  all.push_back(std::move(found));
-}
-
-// What the capture holds.
-
-struct PointTotals {
-  std::uint64_t connections = 0, payload = 0;
-  std::set<std::string> hosts, transports;
-  std::map<wire::Operation, std::uint64_t> messages;
-  std::uint32_t fastest = 0;  // session; 0: none has a rate
-  double rate = 0;            // b/s
-};
-
-void add_rate(PointTotals& totals, const Session& session, const StreamCounts& counts) {
-  totals.payload += counts.payload;
-  const Duration span = capture::stamp_difference(counts.last, counts.first);
-  if (span <= Duration{}) return;
-  const double rate = static_cast<double>(counts.payload) * 8e9 / static_cast<double>(span.count());
-  if (rate <= totals.rate) return;
-  totals.rate = rate;
-  totals.fastest = session.number;
-}
-
-std::string transport_of(const Evidence& evidence, const Session& session) {
-  return std::string(wire::name_of(any_flow(evidence.analyst, session).transport));
-}
-
-std::map<std::uint32_t, PointTotals> totals_by_point(const Evidence& evidence) {
-  std::map<std::uint32_t, PointTotals> all;
-  for (const Session& session : evidence.analyst.sessions()) {
-    PointTotals& totals = all[point_of(evidence.analyst, session)];
-    const Ends ends = ends_of(evidence.analyst, session, 0);
-    totals.hosts.insert({ends.from_address, ends.to_address});
-    if (!session.directions[0].stream && !session.directions[1].stream) continue;
-    ++totals.connections;
-    for (const auto& direction : session.directions) {
-      if (!direction.stream) continue;
-      add_rate(totals, session, direction.stream->counts());
-      totals.transports.insert(transport_of(evidence, session));
-    }
-  }
-  for (const auto& [key, count] : evidence.messages) {
-    const Session& session = evidence.analyst.sessions()[std::get<0>(key) - 1];
-    all[point_of(evidence.analyst, session)].messages[std::get<2>(key)] += count.messages;
-  }
-  return all;
-}
-
-std::string hosts_text(const std::set<std::string>& hosts) {
-  if (hosts.size() == 2) return fmt::format("between {} and {}", *hosts.begin(), *hosts.rbegin());
-  return fmt::format("of {}", counted(hosts.size(), "host"));
-}
-
-std::string overview_line(const Evidence& evidence, std::uint32_t point,
-                          const PointTotals& totals) {
-  std::uint64_t messages = 0;
-  std::vector<std::string> operations;
-  for (const auto& [operation, count] : totals.messages) {
-    messages += count;
-    operations.push_back(fmt::format("{} {}", count, wire::name_of(operation)));
-  }
-  std::string text =
-      fmt::format("{}{} ({}) {}: {} of payload in {} ({})", at_point(evidence, point),
-                  counted(totals.connections, "connection"), fmt::join(totals.transports, ", "),
-                  hosts_text(totals.hosts), format_bytes(static_cast<double>(totals.payload)),
-                  counted(messages, "message"),
-                  operations.empty() ? "requests not captured"
-                                     : fmt::format("{}", fmt::join(operations, ", ")));
-  if (totals.fastest != 0 && totals.connections > 1)
-    text += fmt::format("; the fastest is session {} with {}", totals.fastest,
-                        format_bit_rate(totals.rate));
-  else if (totals.fastest != 0)
-    text += fmt::format(", {}", format_bit_rate(totals.rate));
-  return text + ".";
-}
-
-std::vector<std::string> overview_of(const Evidence& evidence) {
-  const CaptureTotals& totals = evidence.totals;
-  std::vector<std::string> lines{
-      fmt::format("{}, {} of RoCE in {}.", counted(totals.frames, "frame"), totals.roce,
-                  format_duration(capture::stamp_difference(totals.last, totals.first)))};
-  for (const CapturePointInfo& point : evidence.points.points())
-    if (std::string sentence = point.sentence(); !sentence.empty())
-      lines.push_back(std::move(sentence));
-  if (totals.further_views > 0)
-    lines.push_back(fmt::format("{} were left out, as they were captured before.",
-                                counted(totals.further_views, "frame")));
-  for (const auto& [point, at] : totals_by_point(evidence))
-    if (at.connections > 0) lines.push_back(overview_line(evidence, point, at));
-  return lines;
-}
-
 }  // namespace
 
 std::string_view name_of(Severity severity) noexcept {
@@ -677,7 +514,6 @@ Explanation explain(const Evidence& evidence) {
   for (const Anomaly& anomaly : evidence.anomalies)
     if (anomaly.kind == AnomalyKind::window_plateau)
       found.statements.push_back(plateau_statement(evidence, anomaly));
-  add_one_sided(evidence, found.statements);
   add_capture_statements(evidence, found.statements);
   static constexpr std::string_view kRecovery = "retransmission";
   std::ranges::stable_sort(found.statements, [](const Statement& a, const Statement& b) {

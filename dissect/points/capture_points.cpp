@@ -279,7 +279,17 @@ Result<CapturePoints> CapturePoints::decide(FrameSource& source, const std::stri
   points.by_tap_.resize(taps.size());
   for (const TapGroup& group : *groups) points.add_point(group, taps, source);
   if (!each) points.add_views(seen.frames, taps);
+  points.add_order(seen.frames, taps);
   return points;
+}
+
+void CapturePoints::add_order(const TapFrames& frames, const std::vector<Tap>& taps) {
+  std::vector<std::uint32_t> point_of, file_of;
+  for (std::uint32_t tap = 0; tap < std::min(taps.size(), kMostTaps); ++tap) {
+    point_of.push_back(by_tap_[tap].value_or(0));
+    file_of.push_back(taps[tap].file);
+  }
+  order_ = StampOrder(frames, point_of, file_of);
 }
 
 void CapturePoints::add_views(const TapFrames& frames, const std::vector<Tap>& taps) {
@@ -314,6 +324,7 @@ std::vector<std::string> CapturePoints::sentences() const {
   std::vector<std::string> all;
   for (const CapturePointInfo& point : points_)
     if (std::string text = point.sentence(); !text.empty()) all.push_back(std::move(text));
+  if (std::string text = order_.sentence(); !text.empty()) all.push_back(std::move(text));
   return all;
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/figure.h"
 #include "dissect/fields/frame_source.h"
+#include "dissect/points/stamp_order.h"
 #include "dissect/points/tap_groups.h"
 #include "dissect/points/view_filter.h"
 
@@ -52,20 +53,25 @@ class CapturePoints {
   [[nodiscard]] bool has_repeated_views() const noexcept { return views_.is_needed(); }
   [[nodiscard]] std::uint64_t further_views() const noexcept { return views_.further_views(); }
 
+  /// The order in which the frames are analysed.
+  [[nodiscard]] const StampOrder& order() const noexcept { return order_; }
+
   /// The points, by number from 0.
   [[nodiscard]] const std::vector<CapturePointInfo>& points() const noexcept { return points_; }
   [[nodiscard]] const std::string& name(std::uint32_t point) const { return points_[point].name; }
-  /// What was decided, a sentence for each point that has one.
+  /// What was decided: a sentence for each point that has one, and one about the order.
   [[nodiscard]] std::vector<std::string> sentences() const;
 
  private:
   void add_point(const TapGroup& group, const std::vector<Tap>& taps, const FrameSource& source);
   void add_views(const TapFrames& frames, const std::vector<Tap>& taps);
+  void add_order(const TapFrames& frames, const std::vector<Tap>& taps);
 
   std::vector<CapturePointInfo> points_;
   std::vector<std::optional<std::uint32_t>> by_tap_;
   std::map<std::string, std::uint32_t> by_label_;  // the first point with a tap of this label
   ViewFilter views_;
+  StampOrder order_;
 };
 
 }  // namespace lw::dissect

@@ -146,7 +146,8 @@ void TapFrames::add(std::uint32_t tap, const roce::Frame& frame, const ViewForm&
                    .psn = frame.bth->psn().value(),
                    .form = form_index(form),
                    .back = back,
-                   .request = key.role == wire::Role::request});
+                   .role = key.role,
+                   .refuses = frame.aeth != nullptr && frame.aeth->kind() != wire::AethKind::ack});
 }
 
 /// The frames by identity, then by time.
@@ -171,7 +172,7 @@ std::map<PairKey, TapPairFacts> TapFrames::pair_facts(std::uint32_t taps) const 
     at.last = std::max(at.last, s.stamp);
     FlowAtTap& flow = by_flow[s.flow][s.tap];
     ++flow.frames;
-    if (s.request) flow.add(s.psn);
+    if (s.role == wire::Role::request) flow.add(s.psn);
   }
   std::map<PairKey, bool> not_opposite;
   for (const auto& [pair, at] : by_pair) compare_pair(at, facts, not_opposite);

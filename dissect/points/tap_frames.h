@@ -35,8 +35,25 @@ class TapFrames {
   /// Two views of a frame are at most so far apart: no sender sends again sooner by its timer.
   static constexpr Duration kMostApart = std::chrono::microseconds{500};
 
+  struct SeenAtTap {
+    ViewIdentity identity = 0;
+    std::int64_t stamp = 0;  // ns
+    std::uint32_t tap = 0, pair = 0, flow = 0, psn = 0;
+    std::uint32_t form = 0;  // index into forms_
+    bool back = false;       // from the higher address to the lower
+    wire::Role role{};
+    bool refuses = false;  // a NAK
+  };
+
   /// Adds a frame that a tap saw. `form`: that of its envelope.
   void add(std::uint32_t tap, const roce::Frame& frame, const ViewForm& form, Instant stamp);
+
+  /// The frames, in the order in which they were added.
+  [[nodiscard]] const std::vector<SeenAtTap>& seen() const noexcept { return seen_; }
+  /// The numbers of the address pairs.
+  [[nodiscard]] const std::map<AddressPair, std::uint32_t>& pairs() const noexcept {
+    return pairs_;
+  }
 
   /// What the frames say about two taps, each below `taps`, by (lower, higher).
   [[nodiscard]] std::map<std::pair<std::uint32_t, std::uint32_t>, TapPairFacts> pair_facts(
@@ -47,14 +64,6 @@ class TapFrames {
       const std::vector<std::uint32_t>& point_of) const;
 
  private:
-  struct SeenAtTap {
-    ViewIdentity identity = 0;
-    std::int64_t stamp = 0;  // ns
-    std::uint32_t tap = 0, pair = 0, flow = 0, psn = 0;
-    std::uint32_t form = 0;  // index into forms_
-    bool back = false;       // from the higher address to the lower
-    bool request = false;
-  };
   std::uint32_t form_index(const ViewForm& form);
   [[nodiscard]] std::vector<const SeenAtTap*> in_order() const;
   /// By point and address pair: how often the frames of each direction come `within` a time.

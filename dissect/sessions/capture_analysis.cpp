@@ -10,6 +10,7 @@
 
 #include "core/handoff.h"
 #include "core/output.h"
+#include "dissect/sessions/stamp_sorter.h"
 #include "roce/frame.h"
 #include "wire/address.h"
 #include "wire/pfc.h"
@@ -48,8 +49,13 @@ struct Batch {
   std::vector<Pause> pauses;
 };
 
-void take(const Batch& batch, analysis::Analyst& analyst) {
-  for (const analysis::KeyedPacket& packet : batch.packets) analyst.add(packet);
+void take(Batch& batch, analysis::Analyst& analyst, StampSorter& sorter) {
+  for (analysis::KeyedPacket& packet : batch.packets) {
+    if (sorter.is_needed())
+      sorter.add(std::move(packet), analyst);
+    else
+      analyst.add(packet);
+  }
   for (const Pause& pause : batch.pauses) {
     if (pause.of_link)
       analyst.add_link_pause(pause.number, pause.stamp, *pause.of_link);
@@ -139,17 +145,18 @@ class BatchReader {
 };
 
 /// Reads frames and follows them in turns, in one thread.
-void follow_in_turns(BatchReader& reader, analysis::Analyst& analyst, std::size_t most) {
+void follow_in_turns(BatchReader& reader, analysis::Analyst& analyst, StampSorter& sorter,
+                     std::size_t most) {
   Batch batch;
   for (bool more = true; more;) {
     more = reader.read(batch, most);
-    take(batch, analyst);
+    take(batch, analyst, sorter);
   }
 }
 
 /// Reads frames in a second thread, while this thread follows them. Batches are used again: the
 /// reading thread takes 110 ns for a 64-byte frame, instead of 132 with new ones.
-void follow_in_two_threads(BatchReader& reader, analysis::Analyst& analyst) {
+void follow_in_two_threads(BatchReader& reader, analysis::Analyst& analyst, StampSorter& sorter) {
   constexpr std::size_t kBatch = 1024, kBatches = 8;
   WaitingQueue<Batch> full(kBatches), empty(kBatches);
   for (std::size_t i = 0; i < kBatches; ++i) empty.push({});
@@ -162,7 +169,7 @@ void follow_in_two_threads(BatchReader& reader, analysis::Analyst& analyst) {
     full.close();
   });
   while (auto batch = full.pop()) {
-    take(*batch, analyst);
+    take(*batch, analyst, sorter);
     empty.push(std::move(*batch));
   }
 }
@@ -195,12 +202,15 @@ std::optional<Error> analyse(FrameSource& source, analysis::Analyst& analyst, Ca
   CaptureTotals counted;
   BatchReader reader(source, points, counted, each);
   // When the analysis gets a frame, `each` has seen it, but no later one.
+  // Data files do not depend on the order of frames of different flows.
+  StampSorter sorter(each ? StampOrder() : points.order());
   if (each)
-    follow_in_turns(reader, analyst, 1);
+    follow_in_turns(reader, analyst, sorter, 1);
   else if (jobs > 1)
-    follow_in_two_threads(reader, analyst);
+    follow_in_two_threads(reader, analyst, sorter);
   else
-    follow_in_turns(reader, analyst, 64);
+    follow_in_turns(reader, analyst, sorter, 64);
+  sorter.finish(analyst);
   analyst.finish();
   report_unfollowed(analyst);
   counted.unopened = source.unopened();

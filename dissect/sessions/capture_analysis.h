@@ -59,12 +59,13 @@ struct CaptureTotals {
 /// Called with a frame of a capture before the analysis gets it.
 using EachFrame = std::function<void(const CapturedFrame&, const roce::Frame&)>;
 
-/// Passes all RoCE frames of `source` to `analyst`, with the numbers of their capture points, which
-/// were decided from this source, and ends the analysis. Further views of a frame are left out.
-/// Prints a message on standard error if there were too many connections to follow. With two or
-/// more `jobs` a second thread reads the frames, and this one follows them, with the same results.
-/// Returns the damage that ended a file, if any: the frames before it count. `totals` may be null.
-/// `each`, if any, gets all RoCE frames; one thread then does all the work.
+/// Passes all RoCE frames of `source` to `analyst`, in the order of `points`, with the numbers of
+/// their capture points, which were decided from this source, and ends the analysis. Further views
+/// of a frame are left out. Prints a message on standard error if there were too many connections
+/// to follow. With two or more `jobs` a second thread reads the frames, and this one follows them,
+/// with the same results. Returns the damage that ended a file, if any: the frames before it count.
+/// `totals` may be null. `each`, if any, gets all RoCE frames; one thread then does all the work,
+/// in the capture's order.
 std::optional<Error> analyse(FrameSource& source, analysis::Analyst& analyst, CapturePoints& points,
                              unsigned jobs, CaptureTotals* totals = nullptr,
                              const EachFrame& each = {});

@@ -47,6 +47,16 @@ bool begins_unreliable_flow(const QpFlow& flow, const Packet& packet) noexcept {
          (flow.requests > kLate || stamp_difference(packet.stamp, flow.last) > kLateTime);
 }
 
+/// Whether a request without known responses begins its QP's next connection: it has the first PSN
+/// once more after a silence that no path lasts, and its sender counts IP packets anew.
+bool begins_unanswered_flow(const QpFlow& flow, const QpFlow* peer, const Packet& packet) noexcept {
+  constexpr Duration kLateTime = std::chrono::seconds{1};
+  return packet.is_request() && packet.is_reliable() && begins_message(packet) &&
+         (peer == nullptr || peer->responses == 0) && flow.requests > 0 &&
+         distance(flow.first_psn, packet.psn) <= 0 && flow.ip_numbers.restarts(packet) &&
+         stamp_difference(packet.stamp, flow.last) > kLateTime;
+}
+
 /// Whether the packet's transport and PSN continue the requests or responses of the flow.
 bool continues(const QpFlow& flow, const Packet& packet) noexcept {
   const bool known = flow.requests + flow.responses > 0 && packet.info != nullptr;
@@ -110,7 +120,8 @@ void vote(QpFlow& flow, std::uint32_t following) noexcept {
 
 std::string_view name_of(PairedBy paired) noexcept {
   constexpr std::string_view kNames[] = {"not paired", "connection manager", "queue pairs",
-                                         "responses",  "source port",        "order"};
+                                         "responses",  "source port",        "NAK",
+                                         "order"};
   return kNames[static_cast<std::size_t>(paired)];
 }
 
@@ -164,12 +175,16 @@ std::uint32_t QpFlows::current_of(const QpFlowKey& key, std::uint64_t hash) {
   return recent;
 }
 
+bool QpFlows::begins_flow(const QpFlow& flow, const Packet& packet) const noexcept {
+  const QpFlow* const peer = flow.peer == QpFlow::kNone ? nullptr : &flows_[flow.peer];
+  return begins_unreliable_flow(flow, packet) || begins_unanswered_flow(flow, peer, packet);
+}
+
 std::uint32_t QpFlows::find(const KeyedPacket& keyed) {
   const std::uint32_t known = current_of(keyed.key, keyed.hash);
   if (known == QpFlow::kNone) return begin(keyed.key);
   if (is_damaged(flows_[known], keyed.packet) ||
-      (continues(flows_[known], keyed.packet) &&
-       !begins_unreliable_flow(flows_[known], keyed.packet)))
+      (continues(flows_[known], keyed.packet) && !begins_flow(flows_[known], keyed.packet)))
     return known;
   const std::uint32_t peer = flows_[known].peer;
   end(known);
@@ -177,16 +192,24 @@ std::uint32_t QpFlows::find(const KeyedPacket& keyed) {
   return begin(keyed.key);
 }
 
+/// Notes a request that may be the first of the QP's next connection: it does not continue the
+/// others, and either all of these were answered, or nothing was sent for a time, or its sender
+/// counts IP packets anew.
 void QpFlows::note_restart(std::uint32_t index, const Packet& packet) {
   constexpr std::uint64_t kEnough = 16;  // to decide which responses answer them
-  if (!packet.is_reliable() || !begins_message(packet) || flows_[index].requests == 0 ||
-      distance(flows_[index].first_psn, packet.psn) > 0)
+  constexpr Duration kSilence = std::chrono::milliseconds{10};
+  if (packet.psn == flows_[index].end_psn || !packet.is_reliable() || !begins_message(packet) ||
+      flows_[index].requests == 0)
     return;
-  if (flows_[index].peer == QpFlow::kNone && flows_[index].requests >= kEnough)
+  const bool from_the_first = distance(flows_[index].first_psn, packet.psn) <= 0;
+  if (from_the_first && flows_[index].peer == QpFlow::kNone && flows_[index].requests >= kEnough)
     decide_peers_to(flows_[index].key);
   QpFlow& flow = flows_[index];
   const QpFlow* const peer = flow.peer == QpFlow::kNone ? nullptr : &flows_[flow.peer];
-  if (peer != nullptr && peer->responses > 0 && distance(flow.last_psn, peer->response_psn) >= 0)
+  if (peer == nullptr || peer->responses == 0) return;
+  if (flow.restart && distance(flow.restart->psn, packet.psn) > 0) return;
+  if (distance(flow.last_psn, peer->response_psn) >= 0 ||
+      stamp_difference(packet.stamp, flow.last) >= kSilence || flow.ip_numbers.restarts(packet))
     flow.restart = QpFlow::Restart{packet.number, packet.psn, 0};
 }
 
@@ -195,8 +218,9 @@ void QpFlows::note_restart(std::uint32_t index, const Packet& packet) {
 bool QpFlows::shows_restart(const QpFlow& responses, const Packet& packet) const noexcept {
   if (!packet.is_response() || packet.bad_icrc || !packet.has_aeth) return false;
   if (responses.peer == QpFlow::kNone || !flows_[responses.peer].restart) return false;
-  return distance(responses.msn, packet.msn) < 0 &&
-         packet.msn <= flows_[responses.peer].restart->requests;
+  const QpFlow::Restart& restart = *flows_[responses.peer].restart;
+  return distance(responses.msn, packet.msn) < 0 && packet.msn <= restart.requests &&
+         distance(restart.psn, packet.psn) >= 0;
 }
 
 /// Begins the flows of a QP pair's next connection, which the responses of `responses` show.
@@ -337,6 +361,8 @@ void QpFlows::learn_request(std::uint32_t index, const Packet& packet) {
   const std::uint32_t mtu = flow.request_mtu != 0 ? flow.request_mtu : kMtus[0];
   const wire::Psn end = wire::Psn{packet.psn} + (reads ? read_span(packet.dma_length, mtu) : 1);
   const bool begins = flow.requests++ == 0;
+  if (open_naks_ > 0 && is_free(flow) && sent_exactly(flow, packet.psn))
+    pair_by_nak(index, packet.psn);
   if (begins) {
     flow.first_psn = flow.end_psn = flow.highest_psn = packet.psn;
     flow.source_port = packet.source_port;
@@ -347,6 +373,7 @@ void QpFlows::learn_request(std::uint32_t index, const Packet& packet) {
   if (distance(flow.highest_psn, packet.psn) > 0) flow.highest_psn = packet.psn;
   flow.last_psn = packet.psn;
   flow.last = packet.stamp;
+  flow.ip_numbers.add(packet);
   if (!is_free(flow) || flow.key.source_qp != 0) return;
   if (flow.transport == wire::Transport::uc) {
     if (begins) groups_[group_key(flow.key, kUcBlock, 0)].push_back(index);
@@ -367,6 +394,28 @@ void QpFlows::learn_response(std::uint32_t index, const Packet& packet) {
   if (is_sequence_nak(packet) && flow.peer != QpFlow::kNone)
     recovery_of(flows_[flow.peer]).add_nak(packet.psn, packet.stamp);
   if (is_free(flow)) match(index, packet.psn);
+  if (is_sequence_nak(packet) && is_free(flow) && flow.candidates.size() > 1 && !flow.naked) {
+    flow.naked = packet.psn;
+    ++open_naks_;
+  }
+}
+
+/// A request of a free flow with a PSN that it has sent. If one undecided flow of responses has
+/// asked for this PSN, this is its answer: both are a pair.
+void QpFlows::pair_by_nak(std::uint32_t requests, std::uint32_t psn) {
+  std::uint32_t asking = QpFlow::kNone;
+  const QpFlowKey& key = flows_[requests].key;
+  for (const std::uint32_t index : undecided_) {
+    const QpFlow& flow = flows_[index];
+    if (!is_free(flow) || flow.naked != psn || flow.key.source != key.destination ||
+        flow.key.destination != key.source || flow.key.point != key.point)
+      continue;
+    if (asking != QpFlow::kNone) return;  // two ask for it
+    asking = index;
+  }
+  if (asking == QpFlow::kNone) return;
+  --open_naks_;
+  pair(requests, asking, PairedBy::nak);
 }
 
 /// Keeps the candidates with requests that the responses may answer. Pairs the flow if one is left.
@@ -379,10 +428,13 @@ void QpFlows::match(std::uint32_t index, std::uint32_t psn) {
     std::erase_if(candidates, [&](QpFlow::Candidate& candidate) {
       const QpFlow& flow = flows_[candidate.flow];
       candidate.misses += !sent_exactly(flow, psn);
+      flows_[index].guessed |= !is_free(flow) && flow.paired_by == PairedBy::order;
       return !is_free(flow) || !sent_about(flow, psn);
     });
   }
-  if (candidates.size() == 1) pair(index, candidates.front().flow, PairedBy::responses);
+  if (candidates.size() == 1)
+    pair(index, candidates.front().flow,
+         flows_[index].guessed ? PairedBy::order : PairedBy::responses);
 }
 
 void QpFlows::learn_connection(const QpFlowKey& key, const emulator::CmSighting& heard) {
@@ -424,7 +476,10 @@ void QpFlows::decide_peer(std::uint32_t index) {
   const auto has_port = [&](const auto& one) {
     return flows_[one.flow].source_port == flow.source_port;
   };
-  if (std::ranges::count_if(possible, has_port) == 1)
+  const bool guessed = flow.guessed || std::ranges::any_of(flow.candidates, [&](const auto& one) {
+                         return flows_[one.flow].paired_by == PairedBy::order;
+                       });
+  if (!guessed && std::ranges::count_if(possible, has_port) == 1)
     return pair(index, std::ranges::find_if(possible, has_port)->flow, PairedBy::source_port);
   if (flow.transport == wire::Transport::uc && possible.size() > 1) return;  // nothing shows which
   const auto best = std::ranges::min_element(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <map>
@@ -24,7 +25,8 @@ enum class PairedBy : std::uint8_t {
   queue_pairs,         // UD: both ends name both QPs
   responses,           // the PSNs of the responses fit the requests of this flow only
   source_port,         // of several that fit, the one with the same UDP source port
-  order,               // of several that fit, the first to appear
+  nak,                 // of several that fit, the only one that repeated what a NAK asked for
+  order,               // of several that fit, the first to appear: a guess
 };
 std::string_view name_of(PairedBy paired) noexcept;
 
@@ -40,12 +42,32 @@ struct QpFlow {
   struct PendingRead {
     std::uint32_t psn = 0, length = 0;
   };
-  /// A request with the first PSN once more, although all requests were answered: it belongs to the
-  /// QP's next connection, or its sender got no answer. The next response tells.
+  /// A request that does not continue the others: it belongs to the QP's next connection, or its
+  /// sender got no answer, or the capture misses requests. The next response tells.
   struct Restart {
     std::uint64_t frame = 0;
     std::uint32_t psn = 0;
     std::uint64_t requests = 0;  // packets since then, with this one
+  };
+  /// The IP identifications of the flow's requests.
+  struct IpCount {
+    std::uint16_t first = 0, last = 0;
+    std::uint8_t rises = 0;  // in a row, up to kEnough
+    static constexpr std::uint8_t kEnough = 8;
+
+    void add(const Packet& packet) noexcept {
+      const auto step = static_cast<std::int16_t>(packet.ip_id - last);
+      if (step <= 0) rises = 0;
+      if (rises == 0) first = packet.ip_id;
+      rises = static_cast<std::uint8_t>(std::min<int>(rises + 1, kEnough));
+      last = packet.ip_id;
+    }
+    /// Whether the sender counted its packets up, and begins anew with this one: at its first
+    /// number or before.
+    [[nodiscard]] bool restarts(const Packet& packet) const noexcept {
+      return rises == kEnough && static_cast<std::int16_t>(packet.ip_id - last) < 0 &&
+             static_cast<std::int16_t>(packet.ip_id - first) <= 0;
+    }
   };
 
   // What each packet touches comes first.
@@ -57,6 +79,7 @@ struct QpFlow {
   wire::Transport transport = wire::Transport::rc;
   wire::Encapsulation encapsulation = wire::Encapsulation::ipv4;
   bool ended = false;                         // its QP's next connection has begun
+  bool guessed = false;                       // a guess gave one of its candidates to another flow
   std::uint64_t requests = 0, responses = 0;  // packets
   std::uint32_t first_psn = 0, last_psn = 0;  // of requests
   Instant last = {};                          // of the last request
@@ -64,12 +87,14 @@ struct QpFlow {
   std::uint32_t end_psn = 0;                  // one past the last PSN that requests may use
   std::uint32_t response_psn = 0;             // of the last response
   std::uint32_t msn = 0;                      // of the last response that has one
+  IpCount ip_numbers = {};
   std::uint16_t source_port = 0;
 
   std::uint32_t request_mtu = 0, response_mtu = 0;  // payload of a FIRST or MIDDLE; 0: not seen
   std::uint32_t largest_payload = 0;                // of the other packets
   std::uint64_t good_icrcs = 0, bad_icrcs = 0;
   std::optional<PendingRead> read = {};      // the last request, if it is a READ
+  std::optional<std::uint32_t> naked = {};   // by its responses, while nobody has repeated it
   std::array<std::uint32_t, 5> mtu_votes{};  // votes of the PSNs after READs: 256, 512, ... 4096
   std::vector<Candidate> candidates = {};
   std::optional<Restart> restart = {};
@@ -97,8 +122,9 @@ constexpr std::uint32_t read_span(std::uint32_t length, std::uint32_t mtu) noexc
 /// of QPs.
 ///
 /// A new flow begins if the QP number is used again: with a connection manager's REP, another
-/// transport, a PSN more than kFar away from the last ones, or the first PSN once more if the MSNs
-/// of its responses begin anew as well.
+/// transport, a PSN more than kFar away from the last ones, a PSN that does not continue them if
+/// the MSNs of the responses begin anew as well, or, of requests whose responses were not captured,
+/// the first PSN once more after a second of silence if their sender counts IP packets anew.
 class QpFlows {
  public:
   static constexpr std::int32_t kFar = 65536;
@@ -145,12 +171,14 @@ class QpFlows {
   void count_icrc(QpFlow& flow, const Packet& packet) noexcept;
   std::uint32_t source_of(const QpFlowKey& key);
   std::uint32_t find(const KeyedPacket& keyed);
+  [[nodiscard]] bool begins_flow(const QpFlow& flow, const Packet& packet) const noexcept;
   void note_restart(std::uint32_t requests, const Packet& packet);
   [[nodiscard]] bool shows_restart(const QpFlow& responses, const Packet& packet) const noexcept;
   std::uint32_t begin_next_connection(std::uint32_t responses);
   std::uint32_t begin_next(std::uint32_t flow);
   void note_undecided(std::uint32_t responses);
   void decide_peers_to(const QpFlowKey& requests);
+  void pair_by_nak(std::uint32_t requests, std::uint32_t psn);
   std::uint32_t begin(const QpFlowKey& key);
   /// Returns the current flow of this key, which has this hash; kNone: none.
   std::uint32_t current_of(const QpFlowKey& key, std::uint64_t hash);
@@ -187,6 +215,7 @@ class QpFlows {
   std::unordered_map<QpFlowKey, Group, QpFlowKeyHash> groups_;
   std::optional<MovedPackets> moved_;
   std::vector<std::uint32_t> undecided_;  // some responses with several candidates, in order
+  std::uint32_t open_naks_ = 0;           // of undecided flows; those decided since count too
   std::map<std::uint32_t, emulator::CmLearner> learners_;  // by capture point
 };
 

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dissect/explain/overview.h"
+
+#include <set>
+
+#include <fmt/format.h>
+
+#include "core/quantity.h"
+#include "dissect/sessions/result_rows.h"
+
+namespace lw::dissect {
+namespace {
+
+using analysis::Session;
+using analysis::StreamCounts;
+
+struct PointTotals {
+  std::uint64_t connections = 0, payload = 0;
+  std::set<std::string> hosts, transports;
+  std::map<wire::Operation, std::uint64_t> messages;
+  std::uint32_t fastest = 0;  // session; 0: none has a rate
+  double rate = 0;            // b/s
+};
+
+void add_rate(PointTotals& totals, const Session& session, const StreamCounts& counts) {
+  totals.payload += counts.payload;
+  const Duration span = capture::stamp_difference(counts.last, counts.first);
+  if (span <= Duration{}) return;
+  const double rate = static_cast<double>(counts.payload) * 8e9 / static_cast<double>(span.count());
+  if (rate <= totals.rate) return;
+  totals.rate = rate;
+  totals.fastest = session.number;
+}
+
+std::string transport_of(const Evidence& evidence, const Session& session) {
+  return std::string(wire::name_of(any_flow(evidence.analyst, session).transport));
+}
+
+std::map<std::uint32_t, PointTotals> totals_by_point(const Evidence& evidence) {
+  std::map<std::uint32_t, PointTotals> all;
+  for (const Session& session : evidence.analyst.sessions()) {
+    PointTotals& totals = all[point_of(evidence.analyst, session)];
+    const Ends ends = ends_of(evidence.analyst, session, 0);
+    totals.hosts.insert({ends.from_address, ends.to_address});
+    if (!session.directions[0].stream && !session.directions[1].stream) continue;
+    ++totals.connections;
+    for (const auto& direction : session.directions) {
+      if (!direction.stream) continue;
+      add_rate(totals, session, direction.stream->counts());
+      totals.transports.insert(transport_of(evidence, session));
+    }
+  }
+  for (const auto& [key, count] : evidence.messages) {
+    const Session& session = evidence.analyst.sessions()[std::get<0>(key) - 1];
+    all[point_of(evidence.analyst, session)].messages[std::get<2>(key)] += count.messages;
+  }
+  return all;
+}
+
+std::string hosts_text(const std::set<std::string>& hosts) {
+  if (hosts.size() == 2) return fmt::format("between {} and {}", *hosts.begin(), *hosts.rbegin());
+  return fmt::format("of {}", counted(hosts.size(), "host"));
+}
+
+std::string overview_line(const Evidence& evidence, std::uint32_t point,
+                          const PointTotals& totals) {
+  std::uint64_t messages = 0;
+  std::vector<std::string> operations;
+  for (const auto& [operation, count] : totals.messages) {
+    messages += count;
+    operations.push_back(fmt::format("{} {}", count, wire::name_of(operation)));
+  }
+  std::string text =
+      fmt::format("{}{} ({}) {}: {} of payload in {} ({})", at_point(evidence, point),
+                  counted(totals.connections, "connection"), fmt::join(totals.transports, ", "),
+                  hosts_text(totals.hosts), format_bytes(static_cast<double>(totals.payload)),
+                  counted(messages, "message"),
+                  operations.empty() ? "requests not captured"
+                                     : fmt::format("{}", fmt::join(operations, ", ")));
+  if (totals.fastest != 0 && totals.connections > 1)
+    text += fmt::format("; the fastest is session {} with {}", totals.fastest,
+                        format_bit_rate(totals.rate));
+  else if (totals.fastest != 0)
+    text += fmt::format(", {}", format_bit_rate(totals.rate));
+  return text + ".";
+}
+
+}  // namespace
+
+std::vector<std::string> overview_of(const Evidence& evidence) {
+  const CaptureTotals& totals = evidence.totals;
+  std::vector<std::string> lines{
+      fmt::format("{}, {} of RoCE in {}.", counted(totals.frames, "frame"), totals.roce,
+                  format_duration(capture::stamp_difference(totals.last, totals.first)))};
+  for (std::string& sentence : evidence.points.sentences()) lines.push_back(std::move(sentence));
+  if (totals.further_views > 0)
+    lines.push_back(fmt::format("{} were left out, as they were captured before.",
+                                counted(totals.further_views, "frame")));
+  for (const auto& [point, at] : totals_by_point(evidence))
+    if (at.connections > 0) lines.push_back(overview_line(evidence, point, at));
+  return lines;
+}
+
+}  // namespace lw::dissect
