@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/quantity.h"
+#include "dissect/explain/rate_evidence.h"
 #include "dissect/sessions/result_rows.h"
 
 namespace lw::dissect {
@@ -130,7 +132,7 @@ std::string unmarked_loss_reason(const Evidence& evidence, const Signs& signs) {
 /// The priorities that were paused: "priority 3", "priorities 3, 4".
 std::string paused_priorities(const Evidence& evidence) {
   std::vector<std::size_t> paused;
-  const auto& pauses = evidence.analyst.pauses();
+  const auto& pauses = evidence.analyst.pauses().of_priority();
   for (std::size_t i = 0; i < pauses.size(); ++i)
     if (pauses[i] > 0) paused.push_back(i);
   return fmt::format("{} {}", paused.size() == 1 ? "priority" : "priorities",
@@ -143,14 +145,35 @@ std::string paused_priorities(const Evidence& evidence) {
 /// which priority they have.
 Answer pauses_concern(const Evidence& evidence) {
   const CaptureTotals& totals = evidence.totals;
-  if (evidence.analyst.link_pauses() > 0) return Answer::yes;
+  if (evidence.analyst.pauses().of_link() > 0) return Answer::yes;
   bool untagged = false;
   for (std::size_t i = 0; i < wire::kPriorities; ++i) {
     untagged = untagged || totals.untagged[i] > 0;
-    if (evidence.analyst.pauses()[i] > 0 && totals.tagged[i] + totals.untagged[i] > 0)
+    if (evidence.analyst.pauses().of_priority()[i] > 0 && totals.tagged[i] + totals.untagged[i] > 0)
       return Answer::yes;
   }
   return untagged ? Answer::cannot_tell : Answer::no;
+}
+
+/// The time for which packets of the connections were stopped, by the longest pause that concerns
+/// them.
+Duration paused_time(const Evidence& evidence) {
+  const analysis::PauseLog& pauses = evidence.analyst.pauses();
+  Duration time = pauses.link_paused();
+  for (std::size_t i = 0; i < wire::kPriorities; ++i)
+    if (evidence.totals.tagged[i] + evidence.totals.untagged[i] > 0)
+      time = std::max(time, pauses.paused(i));
+  return time;
+}
+
+/// ", and stopped it for 240 us, 24 % of the time"; empty where no pause was ended.
+std::string paused_time_text(const Evidence& evidence) {
+  const Duration paused = paused_time(evidence);
+  const Duration all = capture::stamp_difference(evidence.totals.last, evidence.totals.first);
+  if (paused <= Duration{} || all <= Duration{}) return {};
+  return fmt::format(", for {}, {:.3g} % of the time", format_duration(paused),
+                     std::min(100.0, 100 * static_cast<double>(paused.count()) /
+                                         static_cast<double>(all.count())));
 }
 
 std::string paused_reason(const Evidence& evidence, const Signs& signs, Answer concerns) {
@@ -164,23 +187,25 @@ std::string paused_reason(const Evidence& evidence, const Signs& signs, Answer c
         "{} stopped {}, and packets have no tag: which priority they have is set in the switches; "
         "{}.",
         frames, paused_priorities(evidence), lost);
-  if (evidence.analyst.link_pauses() > 0)
-    return fmt::format("{} of the whole link (802.3x) came from a port whose buffer was full; {}.",
-                       counted(evidence.analyst.link_pauses(), "pause frame"), lost);
-  return fmt::format("{} of {} came from a port whose buffer was full; {}.", frames,
-                     paused_priorities(evidence), lost);
+  if (evidence.analyst.pauses().of_link() > 0)
+    return fmt::format(
+        "{} of the whole link (802.3x) came from a port whose buffer was full{}; {}.",
+        counted(evidence.analyst.pauses().of_link(), "pause frame"), paused_time_text(evidence),
+        lost);
+  return fmt::format("{} of {} came from a port whose buffer was full{}; {}.", frames,
+                     paused_priorities(evidence), paused_time_text(evidence), lost);
 }
 
-std::string full_link_reason(const Signs& signs) {
+std::string full_link_reason(const Evidence& evidence, const Signs& signs) {
   return fmt::format(
-      "{} a link, or its receiver takes no more: the round trip grew and the rate did not, so "
-      "packets wait in a queue; {}.",
+      "{} a link, or its receiver takes no more: the round trip grew with the data in flight and "
+      "the rate did not, so packets wait in a queue{}; {}.",
       signs.full_links == 1 ? "1 connection fills"
                             : fmt::format("{} connections fill", signs.full_links),
-      signs.lost == 0 ? "nothing was lost" : were_lost(signs));
+      longest_queue_text(evidence), signs.lost == 0 ? "nothing was lost" : were_lost(signs));
 }
 
-std::string calm_reason(const Signs& signs) {
+std::string calm_reason(const Evidence& evidence, const Signs& signs) {
   if (signs.refused > 0)
     return "nothing was lost in the network: the receiver lacked buffers, which slows the sender, "
            "and is not congestion of the path.";
@@ -190,7 +215,7 @@ std::string calm_reason(const Signs& signs) {
         "they say nothing about the path; nothing was lost.",
         counted(signs.unmarkable, "CNP"));
   if (signs.late > 0) return "packets were late, and none was lost or marked.";
-  return "nothing was lost, no packet is marked, and no CNP came.";
+  return "nothing was lost, no packet is marked, and no CNP came" + idle_time_text(evidence) + ".";
 }
 
 }  // namespace
@@ -204,7 +229,8 @@ CongestionVerdict congestion_of(const Evidence& evidence, const std::vector<Grou
                             .notifications = signs.notifications + signs.unmarkable,
                             .lost = signs.lost,
                             .resent = signs.resent,
-                            .pauses = signs.pauses};
+                            .pauses = signs.pauses,
+                            .paused = paused_time(evidence)};
   if (signs.marked + signs.notifications > 0) {
     verdict.answer = Answer::yes;
     verdict.reason = marked_reason(signs);
@@ -213,7 +239,7 @@ CongestionVerdict congestion_of(const Evidence& evidence, const std::vector<Grou
     verdict.reason = paused_reason(evidence, signs, concerns);
   } else if (signs.full_links > 0) {
     verdict.answer = Answer::yes;
-    verdict.reason = full_link_reason(signs);
+    verdict.reason = full_link_reason(evidence, signs);
   } else if (signs.lost + signs.missing_acks > 0) {
     verdict.answer = Answer::cannot_tell;
     verdict.reason = unmarked_loss_reason(evidence, signs);
@@ -233,8 +259,12 @@ CongestionVerdict congestion_of(const Evidence& evidence, const std::vector<Grou
   } else if (evidence.totals.followed() == Followed::nothing) {
     verdict.answer = Answer::cannot_tell;
     verdict.reason = "no packet was followed.";
+  } else if (std::string even = even_rate_reason(evidence);
+             !even.empty() && signs.refused + signs.late == 0) {
+    verdict.answer = Answer::cannot_tell;
+    verdict.reason = std::move(even);
   } else {
-    verdict.reason = calm_reason(signs);
+    verdict.reason = calm_reason(evidence, signs);
   }
   return verdict;
 }
@@ -253,7 +283,9 @@ const FigureTable& CongestionVerdict::figures() {
       Row::of<&CongestionVerdict::notifications>("cnps", "Congestion notifications."),
       Row::of<&CongestionVerdict::lost>("lost", "Packets lost."),
       Row::of<&CongestionVerdict::resent>("resent", "Packets sent again."),
-      Row::of<&CongestionVerdict::pauses>("pause_frames", "Pause frames.")};
+      Row::of<&CongestionVerdict::pauses>("pause_frames", "Pause frames."),
+      Row::of<&CongestionVerdict::paused>(
+          "paused_ns", "Time from pauses of the connections' priorities to their ends.", Unit::ns)};
   static constexpr FigureTable kTable{"Was it congestion?", kRows};
   return kTable;
 }

@@ -16,6 +16,7 @@ struct CongestionVerdict {
   Answer answer{};
   std::string reason;  // a sentence
   std::uint64_t marked = 0, notifications = 0, lost = 0, resent = 0, pauses = 0;
+  Duration paused{};  // time in which pauses stopped packets, as far as their ends were captured
 
   static const FigureTable& figures();
 };

@@ -448,16 +448,17 @@ std::string read_limit_text(const Evidence& evidence, const Anomaly& anomaly,
 std::string full_link_text(const Anomaly& anomaly, const StreamCounts& counts) {
   const auto queue = counts.standing_queue();
   if (!queue) return {};
+  const double size = counts.bytes_of_packet();
+  const double waits = queue->rate * static_cast<double>(queue->time.count()) / 1e9;
   return fmt::format(
-      "Session {} fills a link of its path, or its receiver takes no more: {} of goodput. Its "
-      "round trip is {} (median) in place of {} (shortest), at the same rate: of {} outstanding, "
-      "{} wait in a queue, for {}. A deeper send queue makes that queue longer, not the rate "
-      "higher.",
-      anomaly.session, format_bit_rate(queue->rate),
-      format_duration(Duration{counts.rtt.quantile(0.5)}),
+      "Session {} fills a link of its path, or its receiver takes no more: {} (goodput {}). Its "
+      "round trip grew from {} (shortest) to {} (median) with the data in flight, at the same "
+      "rate: of {} in flight, {} wait in a queue, for {}. A deeper send queue makes that queue "
+      "longer, not the rate higher.",
+      anomaly.session, format_bit_rate(queue->rate * size * 8), format_bit_rate(counts.goodput()),
       format_duration(Duration{counts.rtt.minimum()}),
-      format_bytes(static_cast<double>(queue->outstanding)),
-      format_bytes(static_cast<double>(queue->bytes)), format_duration(queue->time));
+      format_duration(Duration{counts.rtt.quantile(0.5)}), format_bytes(queue->in_flight * size),
+      format_bytes(waits * size), format_duration(queue->time));
 }
 
 std::string window_text(const Anomaly& anomaly, const StreamCounts& counts) {

@@ -39,6 +39,7 @@ void count_roce(CaptureTotals& totals, const CapturedFrame& captured) {
 struct Pause {
   std::uint64_t number;
   Instant stamp;
+  wire::MacAddress port;
   wire::PfcFields fields = {};
   std::optional<std::uint16_t> of_link = {};  // quanta
 };
@@ -58,18 +59,19 @@ void take(Batch& batch, analysis::Analyst& analyst, StampSorter& sorter) {
   }
   for (const Pause& pause : batch.pauses) {
     if (pause.of_link)
-      analyst.add_link_pause(pause.number, pause.stamp, *pause.of_link);
+      analyst.pauses().add_link(pause.number, pause.stamp, pause.port, *pause.of_link);
     else
-      analyst.add_pause(pause.number, pause.stamp, pause.fields);
+      analyst.pauses().add(pause.number, pause.stamp, pause.port, pause.fields);
   }
 }
 
 void take_pause(const CapturedFrame& frame, Batch& batch) {
   if (frame.envelope.ethernet == nullptr) return;
+  const wire::MacAddress& port = frame.envelope.ethernet->source;
   const auto fields = wire::pfc_of(frame.record.bytes);
-  if (fields) batch.pauses.push_back({frame.number, frame.record.stamp, *fields});
+  if (fields) batch.pauses.push_back({frame.number, frame.record.stamp, port, *fields});
   const auto of_link = wire::link_pause_of(frame.record.bytes);
-  if (of_link) batch.pauses.push_back({frame.number, frame.record.stamp, {}, *of_link});
+  if (of_link) batch.pauses.push_back({frame.number, frame.record.stamp, port, {}, *of_link});
 }
 
 /// Reads the frames of a capture for the analysis.

@@ -79,7 +79,7 @@ void Analyst::finish() {
   }
   waiting_ = {};
   for (Session& session : sessions_) finish(session);
-  report_pauses();
+  if (const auto pauses = pauses_.summary()) log_.add(*pauses);
   report_findings();
 }
 
@@ -103,44 +103,6 @@ void Analyst::report_findings() {
     if (const auto anomaly = classify(fact, connection, capture)) results_.found(*anomaly);
   }
   if (log_.beyond() > 0) results_.beyond(log_.beyond());
-}
-
-void Analyst::add_pause(std::uint64_t number, Instant stamp, const wire::PfcFields& fields) {
-  bool stops = false;
-  for (std::size_t priority = 0; priority < wire::kPriorities; ++priority) {
-    if (fields.quanta[priority].value_or(0) == 0) continue;
-    ++pauses_[priority];
-    stops = true;
-  }
-  if (stops) note_pause(number, stamp);
-}
-
-void Analyst::add_link_pause(std::uint64_t number, Instant stamp, std::uint16_t quanta) {
-  if (quanta == 0) return;
-  ++link_pauses_;
-  note_pause(number, stamp);
-}
-
-void Analyst::note_pause(std::uint64_t number, Instant stamp) {
-  if (!first_pause_)
-    first_pause_ =
-        Anomaly{.kind = AnomalyKind::pause, .frame = number, .stamp = stamp, .packets = 0};
-  ++first_pause_->packets;
-  first_pause_->last_frame = number;
-  first_pause_->duration = stamp_difference(stamp, first_pause_->stamp);
-}
-
-void Analyst::report_pauses() {
-  if (!first_pause_) return;
-  if (link_pauses_ > 0)
-    first_pause_->detail = fmt::format("{} of the whole link (802.3x)", link_pauses_);
-  for (std::size_t priority = 0; priority < wire::kPriorities; ++priority) {
-    if (pauses_[priority] == 0) continue;
-    first_pause_->detail +=
-        fmt::format("{}{} of priority {}", first_pause_->detail.empty() ? "" : ", ",
-                    pauses_[priority], priority);
-  }
-  log_.add(*first_pause_);
 }
 
 Session* Analyst::session_of(const Packet& packet) {
@@ -305,7 +267,16 @@ void Analyst::judge_plateau(const Session& session, std::uint8_t direction) {
                 .frame = session.first_frame,
                 .last_frame = session.first_frame,
                 .stamp = session.first};
-  if (counts.held_by_reads()) {
+  if (const auto queue = counts.standing_queue()) {
+    found.cause = Cause::full_link;
+    found.packets = counts.most_outstanding;
+    found.detail = fmt::format(
+        "the round trip grew from {} to {} (median) with the data in flight, at the same rate, {}",
+        format_duration(Duration{counts.rtt.minimum()}),
+        format_duration(Duration{counts.rtt.quantile(0.5)}),
+        format_bit_rate(queue->rate * counts.bytes_of_packet() * 8));
+    log_.add(found);
+  } else if (counts.held_by_reads()) {
     if (!counts.reads_bound_the_rate()) return;
     found.packets = counts.reads_at_most;
     found.detail = fmt::format(
@@ -315,17 +286,6 @@ void Analyst::judge_plateau(const Session& session, std::uint8_t direction) {
     log_.add(found);
   } else if (counts.held_by_window()) {
     found.packets = counts.held;
-    if (const auto queue = counts.standing_queue()) {
-      found.cause = Cause::full_link;
-      found.detail = fmt::format(
-          "{} of SENDs and WRITEs outstanding; the round trip grew from {} to {} (median) at the "
-          "same rate, {}",
-          format_bytes(static_cast<double>(queue->outstanding)),
-          format_duration(Duration{counts.rtt.minimum()}),
-          format_duration(Duration{counts.rtt.quantile(0.5)}), format_bit_rate(queue->rate));
-      log_.add(found);
-      return;
-    }
     found.detail = fmt::format(
         "never more than {} packets of SENDs and WRITEs outstanding, and {:.0f} % of the time "
         "waited for their ACKs: the depth of the sender's queue, or its window",

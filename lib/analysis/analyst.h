@@ -10,9 +10,9 @@
 
 #include "analysis/anomaly.h"
 #include "analysis/findings/finding_log.h"
+#include "analysis/pause_log.h"
 #include "analysis/qp_flows.h"
 #include "analysis/requests/request_stream.h"
-#include "wire/pfc.h"
 
 namespace lw::analysis {
 
@@ -70,15 +70,9 @@ class Analyst {
   /// The next frame, in the order of the capture.
   void add(const SeenFrame& seen) { add(reader_.read(seen)); }
   void add(const KeyedPacket& keyed);
-  /// A frame of priority flow control, in the same order.
-  void add_pause(std::uint64_t number, Instant stamp, const wire::PfcFields& fields);
-  /// A frame that pauses the whole link (IEEE 802.3x) for `quanta`; 0 ends the pause.
-  void add_link_pause(std::uint64_t number, Instant stamp, std::uint16_t quanta);
-  /// Frames that asked for silence of each priority, and of the whole link.
-  [[nodiscard]] const std::array<std::uint64_t, wire::kPriorities>& pauses() const noexcept {
-    return pauses_;
-  }
-  [[nodiscard]] std::uint64_t link_pauses() const noexcept { return link_pauses_; }
+  /// Pause frames, which the caller adds.
+  [[nodiscard]] PauseLog& pauses() noexcept { return pauses_; }
+  [[nodiscard]] const PauseLog& pauses() const noexcept { return pauses_; }
   /// Follows the oldest packet that waits, with a shorter look-ahead. Returns false if none waits.
   bool follow_oldest();
   /// The capture has ended: judges all that waits.
@@ -97,8 +91,6 @@ class Analyst {
   Session* session_of(const Packet& packet);
   Session* begin_session(const Packet& packet);
   void share_memory();
-  void note_pause(std::uint64_t number, Instant stamp);
-  void report_pauses();
   void report_findings();
   RequestStream& stream_of(Session& session, std::uint8_t direction);
   void count(Session& session, Session::Direction& direction, std::uint8_t index,
@@ -120,10 +112,7 @@ class Analyst {
   StreamMemory memory_;  // of each stream
   Instant end_;
   std::uint64_t unfollowed_ = 0;
-  /// Frames that asked for silence of each priority, and the first of all.
-  std::array<std::uint64_t, wire::kPriorities> pauses_{};
-  std::uint64_t link_pauses_ = 0;
-  std::optional<Anomaly> first_pause_;
+  PauseLog pauses_;
 };
 
 }  // namespace lw::analysis

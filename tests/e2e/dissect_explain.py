@@ -385,7 +385,7 @@ class Congestion(InFolder):
         self.assertEqual(found['congestion']['answer'], 'yes')
         said, = said_about(found, 'window_plateau')
         self.assertIn('fills a link', said['text'])
-        self.assertIn('8.18 Gb/s of goodput', said['text'])
+        self.assertIn('8.19 Gb/s (goodput 8.18 Gb/s)', said['text'])
 
     def windowed(self, window, delay, rate):
         """WRITEs of 1 KiB through a link of `rate` us a packet, a window of them at once; round trip

@@ -120,8 +120,11 @@ void RequestStream::append(const Packet& packet, Sequence psn) {
   log_.push([&] { return sent_of(packet, psn, span_of(packet)); });
   const Sent& sent = log_.newest();
   next_ = psn + sent.span;
+  if (reliable_) {
+    limits_.add(sent, next_ - acked_);
+    flight_.sent(sent, next_ - acked_, last_progress_);
+  }
   last_progress_ = packet.stamp;
-  if (reliable_) limits_.add(sent, next_ - acked_);
   retire_beyond(reliable_ ? memory_.waiting : std::min(memory_.waiting, kLatePackets));
 }
 
@@ -950,6 +953,8 @@ void RequestStream::acknowledge(Sequence end, const Packet& packet) {
     if (sent.psn + sent.span <= end) mark_acknowledged(sent, packet);
   });
   acked_ = end;
+  if (recovery_) flight_.forget();
+  flight_.acknowledged(end, packet.stamp);
   last_progress_ = packet.stamp;
   if (!calm_ && held_ && acked_ > held_->next) judge_held(false);
   retire_done();

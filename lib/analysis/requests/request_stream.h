@@ -6,6 +6,7 @@
 
 #include "analysis/anomaly.h"
 #include "analysis/requests/fetch_responses.h"
+#include "analysis/requests/flight_probes.h"
 #include "analysis/requests/ip_numbers.h"
 #include "analysis/requests/late_packets.h"
 #include "analysis/requests/lone_responses.h"
@@ -53,6 +54,7 @@ class RequestStream {
         messages_(results, setup.session, setup.direction),
         report_(setup.session, setup.direction, counts_, log),
         limits_(counts_),
+        flight_(counts_.flight),
         fetched_(log_, counts_, report_),
         lone_(report_, counts_) {
     selective_ = setup.scheme == RecoveryScheme::selective;
@@ -226,6 +228,7 @@ class RequestStream {
   StreamCounts counts_;
   StreamReport report_;
   SenderLimits limits_;
+  FlightProbes flight_;
 
   Sequence first_ = 0;  // the lowest PSN seen
   Sequence begin_ = 0;  // the PSN that the capture began with

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
 
+#include "analysis/requests/flight_times.h"
 #include "core/compact_histogram.h"
 #include "core/time.h"
 
@@ -34,6 +36,7 @@ struct StreamCounts {
   Instant first, last;  // stamps of requests and responses
   /// Time in ns from a request to its ACK, its atomic's response or its first READ response.
   CompactHistogram rtt;
+  FlightTimes flight;
   std::uint32_t most_outstanding = 0;  // PSNs of SEND and WRITE
   // ACKs of a part of the outstanding PSNs that came when most_outstanding were: the sender may
   // have waited for them at its limit. Times since the packet before them, and until the next
@@ -48,11 +51,11 @@ struct StreamCounts {
     return most_reads > 1 && reads_at_most >= kOften && reads_at_most * 4 >= reads;
   }
   /// True if the sender was held by its limit of outstanding packets of SENDs and WRITEs: again and
-  /// again, and for a good part of the time, it was silent at the limit, and it sent soon after the
-  /// ACK. A sender with a fixed rate does not wait for ACKs; at the receiver's side nothing waits
-  /// long for them.
+  /// again, and for half of the time, it was silent at the limit, and it sent soon after the ACK. A
+  /// sender with a fixed rate does not wait for ACKs; at the receiver's side nothing waits long for
+  /// them.
   [[nodiscard]] bool held_by_window() const noexcept {
-    return reads == 0 && held >= kOften && held_share() >= 0.25 && held_after * 8 <= held_before;
+    return reads == 0 && held >= kOften && held_share() >= 0.5 && held_after * 8 <= held_before;
   }
   /// Rate of the payload, in b/s; 0 for one instant.
   [[nodiscard]] double goodput() const noexcept {
@@ -67,28 +70,19 @@ struct StreamCounts {
     const double size = static_cast<double>(payload) / static_cast<double>(reads);
     return most_reads * size * 8e9 / static_cast<double>(round_trip) <= 2 * goodput();
   }
-  /// A queue in front of a full link.
-  struct StandingQueue {
-    double rate = 0;                // of the link, in b/s of payload
-    std::uint64_t outstanding = 0;  // bytes at the sender's limit
-    std::uint64_t bytes = 0;        // that wait: what the shortest round trip does not hold
-    Duration time{};                // that a packet waits
-  };
-  /// The queue that the sender's limit of outstanding packets fills: with two thirds of it or less,
-  /// the same rate would be carried in the shortest round trip, and the median one is at least 1.5
-  /// times as long. A limit that bounds the rate has no such queue: its round trips stay as they
-  /// are. Nothing: no queue stands. Requires held_by_window().
+  /// The queue that the packets wait in; see FlightTimes. Nothing: none was seen.
   [[nodiscard]] std::optional<StandingQueue> standing_queue() const noexcept {
-    if (rtt.count() < kOften || packets == 0) return std::nullopt;
-    const std::int64_t least = rtt.minimum(), usual = rtt.quantile(0.5);
-    const double size = static_cast<double>(payload) / static_cast<double>(packets);
-    const double window = most_outstanding * size;
-    const double in_flight = goodput() / 8e9 * static_cast<double>(least);  // bytes
-    if (2 * usual < 3 * least || 2 * window < 3 * in_flight) return std::nullopt;
-    return StandingQueue{.rate = goodput(),
-                         .outstanding = static_cast<std::uint64_t>(window),
-                         .bytes = static_cast<std::uint64_t>(window - in_flight),
-                         .time = Duration{usual - least}};
+    return reads > 0 ? std::nullopt : flight.standing_queue(stamp_difference(last, first));
+  }
+  /// Bytes of payload of a PSN.
+  [[nodiscard]] double bytes_of_packet() const noexcept {
+    const std::uint64_t once = packets - std::min(packets, resent + duplicates);
+    return once == 0 ? 0 : static_cast<double>(payload) / static_cast<double>(once);
+  }
+  /// Share of the time in which nothing was in flight, 0 to 1.
+  [[nodiscard]] double idle_share() const noexcept {
+    const auto all = static_cast<double>(stamp_difference(last, first).count());
+    return all > 0 ? static_cast<double>(flight.idle) / all : 0;
   }
   /// Share of the time in which the sender was silent at that limit, 0 to 1.
   [[nodiscard]] double held_share() const noexcept {
