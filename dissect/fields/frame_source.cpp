@@ -229,7 +229,8 @@ void FrameSource::read_ahead(std::uint32_t index, const std::function<bool()>& e
 /// Reads the first records of each file. Of several files, the heads reach the time when all have
 /// begun: frames that several points have seen are then among them.
 void FrameSource::read_heads() {
-  const std::size_t most_bytes = kMostPreviewedBytes / inputs_.size();
+  const std::size_t most_bytes =
+      inputs_.size() == 1 ? kPreviewedAloneBytes : kMostPreviewedBytes / inputs_.size();
   Instant begun = Instant::min();
   for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
     const RecordBuffer& records = inputs_[i].previewed;

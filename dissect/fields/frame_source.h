@@ -94,12 +94,12 @@ class FrameSource {
 
   /// Passes the first frames of each file that pass the filter to `see`, file by file, before
   /// next() returns them; they have no number. Call it at most once, before next(). Reads
-  /// kPreviewed frames of a file, kPreviewedAlone of a single one; of up to kPreviewedTogether
-  /// files, those of each since the last one of them has begun. Holds at most kMostPreviewedBytes
-  /// and the records that reach it.
+  /// kPreviewed frames of a file, of a single one kPreviewedAlone, or kPreviewedAloneBytes; of up
+  /// to kPreviewedTogether files, those of each since the last one of them has begun. Holds at most
+  /// kMostPreviewedBytes and the records that reach it.
   void preview(const std::function<void(const CapturedFrame&)>& see);
   static constexpr std::size_t kPreviewed = 4096, kMostPreviewed = 65'536;  // frames of a file
-  static constexpr std::size_t kPreviewedAlone = 1024;
+  static constexpr std::size_t kPreviewedAlone = 1024, kPreviewedAloneBytes = std::size_t{1} << 20;
   static constexpr std::size_t kPreviewedTogether = 8;  // files
   static constexpr std::size_t kMostPreviewedBytes = std::size_t{64} << 20;
 
