@@ -19,7 +19,7 @@ namespace lw::dissect {
 namespace {
 
 struct CompareOptions {
-  std::string near, far, filter;
+  std::string near, far, filter, points;
   FrameReading reading;
   Asked asked;
   std::vector<MetricExpectation> expectations;
@@ -46,10 +46,16 @@ struct PointPair {
 
 Result<void> read_points(PointPair& points, const std::string& near, const std::string& far,
                          const CompareOptions& options) {
-  auto at_near = read_point(near, options.filter, points.names, points.rule, options.reading);
+  auto at_near =
+      read_point(near, options.filter, points.names, points.rule, options.reading, options.points);
   if (!at_near) return std::unexpected(at_near.error());
-  auto at_far = read_point(far, options.filter, points.names, points.rule, options.reading);
+  auto at_far =
+      read_point(far, options.filter, points.names, points.rule, options.reading, options.points);
   if (!at_far) return std::unexpected(at_far.error());
+  for (const std::string& name : at_near->unknown)
+    if (at_far->unknown.contains(name))
+      return fail(
+          fmt::format("--points: \"{}\" is no interface and no file of either capture", name));
   points.near = std::move(*at_near);
   points.far = std::move(*at_far);
   return {};
@@ -284,6 +290,8 @@ roce-dissect compare both.pcapng@eth1 both.pcapng@eth2)",
       .check = [](const app::Given& given) -> Result<void> {
         if (given.has("--two-clocks") && !given.has("FAR"))
           return fail("--two-clocks needs FAR: a recording of roce-impair has one clock");
+        if (given.has("--points") && !given.has("FAR"))
+          return fail("--points needs FAR: a recording of roce-impair says what its points are");
         if (given.has("--junit") && !given.has("--expect") && !given.has("--ledger"))
           return fail("--junit goes with --expect or --ledger: it has their results");
         return {};
@@ -328,6 +336,7 @@ roce-dissect compare both.pcapng@eth1 both.pcapng@eth2)",
            "only matching frames, in libpcap's (tcpdump's) syntax")
       .excludes("--ledger");
   add_port_option(list, options->reading.roce_ports);
+  add_points_option(list, options->points);
   return command;
 }
 

@@ -284,13 +284,15 @@ bool is_further_view(CapturePoints& taps, const CapturedFrame& captured,
 }  // namespace
 
 Result<CapturePoint> read_point(const std::string& place, const std::string& filter, Names& names,
-                                const IdentityRule& rule, const FrameReading& reading) {
+                                const IdentityRule& rule, const FrameReading& reading,
+                                const std::string& points) {
   auto source = FrameSource::open(place, filter, reading);
   if (!source) return std::unexpected(source.error());
-  auto taps = CapturePoints::decide(*source);
-  if (!taps) return std::unexpected(taps.error());
   CapturePoint point;
+  auto taps = CapturePoints::decide(*source, points, &point.unknown);
+  if (!taps) return std::unexpected(taps.error());
   point.file = place;
+  point.points = taps->points();
   for (;;) {
     const auto frame = source->next();
     if (!frame && frame.error().exit == ExitCode::usage) return std::unexpected(frame.error());

@@ -6,12 +6,14 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
 #include "dissect/fields/frame_source.h"
 #include "dissect/fields/recent_map.h"
+#include "dissect/points/capture_points.h"
 #include "roce/frame.h"
 
 namespace lw::dissect {
@@ -123,13 +125,17 @@ struct CapturePoint {
   /// Smallest captured payload of the frames with a cut payload, in bytes.
   std::size_t least_payload = IdentityRule::kWholePayload;
   std::vector<CaptureRecord> records;
-  std::optional<Error> damage;  // why reading stopped before the end of the file
+  std::vector<CapturePointInfo> points;  // that its interfaces are, and what decided it
+  std::set<std::string> unknown;         // names of --points that it lacks
+  std::optional<Error> damage;           // why reading stopped before the end of the file
 };
 
 /// Reads a whole capture, or the interfaces that `place` names (see place_of()). Errors: the file
-/// can't be opened, or lacks such an interface.
+/// can't be opened, or lacks such an interface. `points`: as of CapturePoints::decide(); names that
+/// the capture lacks are in CapturePoint::unknown.
 Result<CapturePoint> read_point(const std::string& place, const std::string& filter, Names& names,
-                                const IdentityRule& rule = {}, const FrameReading& reading = {});
+                                const IdentityRule& rule = {}, const FrameReading& reading = {},
+                                const std::string& points = {});
 
 /// Returns the rule that distinguishes the frames of both points: by content if a capture cut
 /// frames, or if most ICRCs of one are bad, because the frames were not captured as they were sent.

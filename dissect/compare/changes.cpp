@@ -73,6 +73,25 @@ void add_payload_changes(FrameChange& change, const std::vector<std::byte>& sent
   }
 }
 
+/// Whether a field says where a frame comes from or goes to: what NAT rewrites.
+bool is_address(std::string_view field) {
+  static constexpr std::string_view kNames[] = {"ip.src",   "ip.dst",      "ipv6.src",
+                                                "ipv6.dst", "udp.srcport", "udp.dstport"};
+  return std::ranges::find(kNames, field) != std::end(kNames);
+}
+
+/// Adds the addresses and ports that several changed frames have alike.
+void add_addresses(Changes& changes) {
+  std::map<std::tuple<std::string, std::string, std::string>, std::uint64_t> counts;
+  for (const FrameChange& frame : changes.frames)
+    for (const FieldChange& c : frame.fields)
+      if (is_address(c.field)) ++counts[{c.field, c.sent, c.received}];
+  for (const auto& [key, frames] : counts)
+    if (frames > 1)
+      changes.rewritten.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), frames});
+  std::ranges::stable_sort(changes.rewritten, std::greater<>(), &FieldChange::frames);
+}
+
 }  // namespace
 
 std::vector<FieldChange> rewritten_fields(const DirectionResult& result, const HeaderForms& forms) {
@@ -111,6 +130,7 @@ Result<Changes> find_changes(const DirectionResult& result, const HeaderForms& f
     add_payload_changes(change, before.payload, after.payload);
     changes.frames.push_back(std::move(change));
   }
+  add_addresses(changes);
   return changes;
 }
 

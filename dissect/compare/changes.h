@@ -26,7 +26,8 @@ inline constexpr std::size_t kMostOffsets = 64;
 
 /// The changes of one direction.
 struct Changes {
-  // fields that the ICRC doesn't cover; most frequent first
+  // fields that the ICRC doesn't cover, and addresses and ports that `frames` have alike; most
+  // frequent first
   std::vector<FieldChange> rewritten = {};
   std::vector<FrameChange> frames = {};  // the first changed frames
   bool examined = true;                  // false: standard input can't be read again

@@ -22,7 +22,8 @@ const FigureTable& point_figures() {
       Row::of<&CapturePoint::unidentified>(
           "unidentified", "Frames that cannot be recognised in the other capture.", Unit::frames),
       Row::of<&CapturePoint::further_views>(
-          "further_views", "Frames that the point had seen before: left out.", Unit::frames)};
+          "further_views", "Frames that the point had seen before: left out.", Unit::frames),
+      Row::of<&CapturePoint::points>("points", "Capture points, and what decided them.")};
   static constexpr FigureTable kTable{{}, kRows};
   return kTable;
 }

@@ -117,7 +117,8 @@ bool is_named(std::uint32_t interface, const std::string& word, const FrameSourc
 
 /// The groups that --points asks for.
 Result<std::vector<TapGroup>> groups_of_option(const std::string& option, const FrameSource& source,
-                                               std::vector<bool>& left_out) {
+                                               std::vector<bool>& left_out,
+                                               std::set<std::string>* unknown) {
   std::vector<TapGroup> groups;
   std::size_t at = 1;  // position of the word, from 1
   for (const auto& words : split_option(option)) {
@@ -134,7 +135,9 @@ Result<std::vector<TapGroup>> groups_of_option(const std::string& option, const 
         left_out[tap] = true;
         group.taps.push_back(tap);
       }
-      if (group.taps.size() == before) {
+      if (group.taps.size() == before && unknown != nullptr) {
+        unknown->insert(word);
+      } else if (group.taps.size() == before) {
         std::set<std::string> known;
         for (std::uint32_t tap = 0; tap < source.interfaces().size(); ++tap)
           known.insert(tap_name(tap, source));
@@ -145,7 +148,7 @@ Result<std::vector<TapGroup>> groups_of_option(const std::string& option, const 
       }
       at += word.size() + 1;
     }
-    groups.push_back(std::move(group));
+    if (!group.taps.empty()) groups.push_back(std::move(group));
   }
   return groups;
 }
@@ -189,10 +192,11 @@ Result<std::vector<TapGroup>> single_groups(const FirstFrames& seen) {
 
 /// The groups that --points asks for, if it is given; of the other taps those that the frames show.
 Result<std::vector<TapGroup>> groups_of(const FirstFrames& seen, const std::vector<Tap>& taps,
-                                        const std::string& option, const FrameSource& source) {
+                                        const std::string& option, const FrameSource& source,
+                                        std::set<std::string>* unknown) {
   std::vector<bool> named(taps.size());
   auto groups = option.empty() ? Result<std::vector<TapGroup>>(std::vector<TapGroup>())
-                               : groups_of_option(option, source, named);
+                               : groups_of_option(option, source, named, unknown);
   if (!groups) return groups;
   const TapPairs facts = seen.begins.size() > 1
                              ? seen.frames.pair_facts(static_cast<std::uint32_t>(taps.size()))
@@ -263,7 +267,8 @@ void CapturePoints::add_point(const TapGroup& group, const std::vector<Tap>& tap
   points_.push_back(std::move(info));
 }
 
-Result<CapturePoints> CapturePoints::decide(FrameSource& source, const std::string& option) {
+Result<CapturePoints> CapturePoints::decide(FrameSource& source, const std::string& option,
+                                            std::set<std::string>* unknown) {
   const FirstFrames seen = first_frames_of(source);
   std::vector<Tap> taps;
   for (std::uint32_t i = 0; i < source.interfaces().size(); ++i) {
@@ -271,7 +276,7 @@ Result<CapturePoints> CapturePoints::decide(FrameSource& source, const std::stri
     taps.back().is_seen = seen.begins.contains(i);
   }
   const bool each = option == "each";
-  auto groups = each ? single_groups(seen) : groups_of(seen, taps, option, source);
+  auto groups = each ? single_groups(seen) : groups_of(seen, taps, option, source, unknown);
   if (!groups) return std::unexpected(groups.error());
   std::ranges::stable_sort(*groups, {},
                            [&](const TapGroup& group) { return seen.begin_of(group); });

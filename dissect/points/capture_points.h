@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,8 +41,9 @@ class CapturePoints {
   /// FrameSource::preview(). `option`: the text of --points, "eth0+eth1,eth2": points, and the
   /// taps of each, by name, number or file; a tap that it does not name is decided as if there
   /// were no option. "each": each tap is a point, and no frame is a further view. Error: a tap that
-  /// is not known, or named twice.
-  static Result<CapturePoints> decide(FrameSource& source, const std::string& option = {});
+  /// is not known (unless `unknown` is given: then it is added there), or named twice.
+  static Result<CapturePoints> decide(FrameSource& source, const std::string& option = {},
+                                      std::set<std::string>* unknown = nullptr);
 
   /// Returns the point of the interface of `frame`, of the source that decide() got.
   std::uint32_t of(const CapturedFrame& frame, const FrameSource& source);

@@ -430,7 +430,8 @@ class Compare(InTemporaryFolder):
             key = row['field'], row['received']
             rewritten[key] = rewritten.get(key, 0) + row['frames']
         self.assertEqual(rewritten, {('eth.dst', '02:00:00:00:00:99'): 60, ('ip.ttl', '17'): 60,
-                                     ('ip.dsfield.dscp', '8'): 60, ('ip.dsfield.ecn', '3'): 60})
+                                     ('ip.dsfield.dscp', '8'): 60, ('ip.dsfield.ecn', '3'): 60,
+                                     ('ip.src', '10.9.9.9'): 60, ('udp.srcport', '50000'): 60})
         self.assertEqual(len(way['changed_frames']), 60)
         for frame in way['changed_frames']:
             self.assertEqual({field['field']: field['received'] for field in frame['fields']

@@ -195,5 +195,82 @@ class Random(Compared):
                 self.assertEqual(lost, pair.truth(spans))
 
 
+def with_checksum(frame):
+    """The frame with a right IPv4 header checksum."""
+    made = bytearray(frame)
+    made[24:26] = bytes(2)
+    words = sum(int.from_bytes(made[i:i + 2]) for i in range(14, 34, 2))
+    words = (words & 0xFFFF) + (words >> 16)
+    made[24:26] = (~((words & 0xFFFF) + (words >> 16)) & 0xFFFF).to_bytes(2)
+    return bytes(made)
+
+
+def with_bytes(at, data):
+    return lambda frame: with_checksum(frame[:at] + data + frame[at + len(data):])
+
+
+def translated(frame):
+    """Behind a NAT: 192.0.2.x is 203.0.113.x."""
+    net = bytes([203, 0, 113])
+    return with_checksum(frame[:26] + net + frame[29:30] + net + frame[33:])
+
+
+class Rewritten(Compared):
+    """What the path rewrites in all frames is a row of a table; loss and delay stay exact."""
+
+    CASES = (
+        ('DSCP', with_bytes(15, bytes([26 << 2])), {('ip.dsfield.dscp', '0', '26')}),
+        ('ECN', with_bytes(15, bytes([3])), {('ip.dsfield.ecn', '0', '3')}),
+        ('TTL', with_bytes(22, bytes([61])), {('ip.ttl', '64', '61')}),
+        ('VLAN', lambda frame: frame[:12] + bytes.fromhex('81006064') + frame[12:],
+         {('vlan.id', '', '100'), ('vlan.priority', '', '3')}),
+        ('MAC', with_bytes(0, bytes.fromhex('0200000000aa0200000000bb')),
+         {('eth.dst', '02:00:00:00:00:02', '02:00:00:00:00:aa'),
+          ('eth.src', '02:00:00:00:00:01', '02:00:00:00:00:bb')}),
+        ('NAT', translated, {('ip.src', '192.0.2.1', '203.0.113.1'),
+                             ('ip.dst', '192.0.2.2', '203.0.113.2')}),
+        ('UDP port', with_bytes(34, (60_001).to_bytes(2)), {('udp.srcport', '50001', '60001')}),
+    )
+
+    def test_each_field_has_a_row(self):
+        pair = Pair(3)
+        near = self.saved('near', pair.at(0))
+        for name, change, rows in self.CASES:
+            with self.subTest(name):
+                far = self.saved('far', [(time, change(frame)) for time, frame in pair.at(1)])
+                ways = self.ways(self.compared(near, far))
+                there = ways['near_to_far']
+                self.assertEqual({(row['field'], row['sent'] or '', row['received'] or '')
+                                  for row in there['rewritten']}, rows)
+                self.assertEqual({row['frames'] for row in there['rewritten']}, {there['received']})
+                self.assertEqual([ways[way]['lost'] for way in ('near_to_far', 'far_to_near')],
+                                 pair.truth([(0, 10**12)] * 2))
+                self.assertEqual(there['invented'], 0)
+
+
+class Points(Compared):
+    def test_they_say_which_frames_are_views(self):
+        pair = Pair(5, loss=0)
+        near = self.saved('near', pair.at(0))
+        far = self.saved('far', sorted(pair.at(1) + [(time + 900, next_hop(frame))
+                                                     for time, frame in pair.at(1)],
+                                       key=lambda entry: entry[0]))
+        for options, views, copies in (((), 800, 0), (('--points', 'far.pcap'), 800, 0),
+                                       (('--points', 'each'), 0, 400)):
+            with self.subTest(options):
+                found = self.compared(near, far, *options)
+                self.assertEqual(found['far']['further_views'], views)
+                self.assertEqual([point['repeated_views'] for point in found['far']['points']],
+                                 [views > 0])
+                self.assertEqual(self.ways(found)['near_to_far']['duplicated'], copies)
+
+    def test_a_name_that_neither_capture_has(self):
+        near = self.saved('near', Pair(5).at(0))
+        run = dissect('compare', near, near, '--points', 'near.pcap,eth7')
+        self.assertEqual(run.returncode, 2)
+        self.assertIn('--points: "eth7" is no interface and no file of either capture', run.stderr)
+        self.assertIn('--points needs FAR', dissect('compare', near, '--points', 'each').stderr)
+
+
 if __name__ == '__main__':
     longwire_test.main()
