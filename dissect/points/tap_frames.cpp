@@ -76,15 +76,21 @@ void compare_flow(const std::map<std::uint32_t, FlowAtTap>& taps,
 
 /// How often the frames of a direction come, and how far their views are apart.
 struct Repetitions {
-  std::array<std::uint64_t, TapFrames::kMostViews + 1> clusters{};  // by views; 0: more
+  std::array<std::uint64_t, TapFrames::kMostViews + 1> clusters{};   // by views; 0: more
+  std::array<std::uint64_t, TapFrames::kMostViews + 1> multiples{};  // frames in so many views, or
+                                                                     // in a multiple
   std::uint64_t frames = 0;
   std::array<Duration, TapFrames::kMostViews + 1> apart{};
   std::map<std::string_view, std::uint64_t> differences;
 
-  /// The number of views that four in five frames have; 0: none.
+  /// The number of views that four in five frames have; or half of them, and the others a multiple,
+  /// as packets that are sent again soon have, but for one in twenty. 0: none.
   [[nodiscard]] std::uint32_t usual() const noexcept {
-    for (std::uint32_t views = 2; views < clusters.size(); ++views)
-      if (5 * clusters[views] * views >= 4 * frames) return views;
+    for (std::uint32_t views = 2; views < clusters.size(); ++views) {
+      const std::uint64_t with = clusters[views] * views;
+      if (5 * with >= 4 * frames) return views;
+      if (2 * with >= frames && 20 * multiples[views] >= 19 * frames) return views;
+    }
     return 0;
   }
 };
@@ -216,6 +222,8 @@ TapFrames::repetitions(const std::vector<const SeenAtTap*>& order,
     way.frames += views;
     const std::size_t slot = views <= kMostViews ? views : 0;
     ++way.clusters[slot];
+    for (std::size_t number = 2; number <= kMostViews; ++number)
+      if (views % number == 0) way.multiples[number] += views;
     if (slot < 2) continue;
     way.apart[slot] = std::max(way.apart[slot], Duration{order[end - 1]->stamp - first.stamp});
     const auto words = difference_of(forms_[first.form], forms_[order[i + 1]->form]);

@@ -10,7 +10,7 @@ from conversation import Conversation
 from dissect_analysis import InFolder, dissect, rows
 from dissect_cases import CASES
 from dissect_explain import explained
-from longwire_test import SOURCE
+from longwire_test import SHARED, SOURCE
 from pcap_file import write_pcap
 from pcapng_file import write_pcapng
 
@@ -190,10 +190,37 @@ class Views(Points):
         path = talk.save(self.folder / 'copies.pcap')
         self.assertEqual(self.decided(path), [('', 'one tap', False)])
 
-    def test_no_view_is_found_in_captures_of_one_point(self):
-        for path in sorted((SOURCE / 'pcaps' / 'rxe').glob('*.pcap')):
+    def test_what_is_sent_again_soon_has_a_multiple_of_views(self):
+        """A third of the packets comes again within 20 us, and is answered again; each frame twice."""
+        talk = Conversation(counted=False)
+        for psn in range(60):
+            for _ in range(2 if psn % 3 == 0 else 1):
+                talk.request(psn, wait=10)
+                talk.answer(psn, wait=5)
+        once = talk.save(self.folder / 'once.pcap')
+        path = self.folder / 'twice.pcap'
+        write_pcap(path, sorted(talk.frames + later(talk.frames, 900), key=lambda entry: entry[0]))
+        self.assertEqual(self.decided(path), [('', 'one tap', True)])
+        self.check_equal(path, once)
+
+
+class Captures(Points):
+    """All captures of the project: what is not halves, parts or views is called so nowhere."""
+
+    SEVERAL = ('halves_two_interfaces', 'span_mirror_far', 'spray_two_interfaces', 'views_any_sll2',
+               'views_captured_twice', 'views_mirror', 'views_vlan')
+
+    def test_no_halves_parts_or_views_are_found_where_there_are_none(self):
+        paths = sorted((SOURCE / 'pcaps').glob('*/*.pcap*')) + sorted(SHARED.glob('*.pcap') if SHARED else ())
+        self.assertGreater(len(paths), 60)
+        for path in paths:
             with self.subTest(path.name):
-                self.assertEqual(explained(path)['further_views'], 0)
+                explanation = explained(path)
+                said = [point['sentence'] for point in explanation['points'] if point['sentence']]
+                several = path.name.split('.')[0] in self.SEVERAL
+                self.assertEqual(len(said), 1 if several else 0, said)
+                self.assertLessEqual(len(explanation['points']), 1)
+                self.assertFalse([line for line in explanation['overview'] if 'two clocks' in line])
 
 
 class OwnPoints(Points):
