@@ -119,8 +119,8 @@ std::string network_svg(const NetworkReport& r) {
                      "<title>{}</title></circle>",
                      p.x, p.y, name)
                : fmt::format(
-                     "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"22\" height=\"16\" rx=\"3\" "
-                     "fill=\"#374151\"><title>{}</title></rect>",
+                     "<g><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"22\" height=\"16\" rx=\"3\" "
+                     "fill=\"#6b7280\"><title>{}</title></rect></g>",
                      p.x - 11, p.y - 8, name);
     if (t.nodes() <= kNamed)
       svg += fmt::format(
