@@ -139,7 +139,10 @@ bool Link<Handle, Frames>::finalize(Handle handle, const Arrival& arrival, const
   }
   const bool queued = decision.action != Action::pass;
   const auto refuse_it = [&](ResourceDrop want, Disposition disposition) {
-    if (decision.action == Action::wait) pipeline_.rule(decision.rule).withdraw();
+    if (decision.action == Action::wait) {
+      pipeline_.rule(decision.rule).withdraw();
+      find_departure();  // its place in a shared queue is still to depart
+    }
     return refuse(want, disposition, arrival, decision, copy);
   };
   if (queued && queue_room() == 0) [[unlikely]]

@@ -91,6 +91,20 @@ TEST(LinkReplace, FramesOfARuleThatLeavesASharedQueueKeepTheirPlaces) {
   }
 }
 
+/// A frame for which the link has no room keeps its place in a shared queue: a later frame leaves
+/// after it, not before it came.
+TEST(LinkReplace, AFrameWithoutRoomKeepsItsPlaceInASharedQueue) {
+  const auto size = static_cast<std::int64_t>(kRoce.size());
+  Link<int> link(pipeline({sharing("a", Match::rocev2, 0, 0)}), {.capacity = 1});
+  test::VirtualRun run(link);
+  EXPECT_TRUE(run.admit(1, kRoce, at(0)));
+  EXPECT_FALSE(run.admit(2, kRoce, at(0)));
+  EXPECT_TRUE(run.admit(3, kRoce, at(3 * size)));
+  run.finish();
+  EXPECT_THAT(run.exits(), ElementsAre(Exit{1, at(size)}, Exit{3, at(4 * size)}));
+  EXPECT_TRUE(link.accounting().holds());
+}
+
 /// A faster link, from the change on, for all classes.
 TEST(LinkReplace, AChangedRateActsOnASharedQueue) {
   const auto size = static_cast<std::int64_t>(kRoce.size());
