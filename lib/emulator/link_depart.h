@@ -78,14 +78,13 @@ void Link<Handle, Frames>::go_on(Rule& rule, Ring<Entry>& waiting, Instant at,
                                  Decide decide) noexcept {
   Entry entry = waiting.front();
   Transit& transit = entry.transit();
-  const auto opened = [&] {
-    return roce::open_envelope(frames_.writable(entry.handle), transit.byte_count());
-  };
   static constexpr roce::Envelope kUnopened{};
-  const Decision decision =
-      rule.acts_on_leaving() ? decide(transit, opened()) : decide(transit, kUnopened);
+  std::optional<roce::Envelope> opened;
+  if (rule.acts_on_leaving()) [[unlikely]]
+    opened = roce::open_envelope(frames_.writable(entry.handle), transit.byte_count());
+  const Decision decision = decide(transit, opened ? std::as_const(*opened) : kUnopened);
   if (decision.mark) [[unlikely]]
-    roce::set_congestion_experienced(frames_.writable(entry.handle), opened());
+    roce::set_congestion_experienced(frames_.writable(entry.handle), *opened);
   transit.acted |= decision.acted.bits();
   if (transit.logged) ledger_.amend(slot_of(transit), decision.acted);
   entry.due = decision.release;
