@@ -25,12 +25,13 @@ bool is_wanted(const AnomaliesOptions& options, const analysis::Anomaly& anomaly
 }
 
 void print_anomalies(const AnomaliesOptions& options,
-                     const std::vector<analysis::Anomaly>& anomalies) {
+                     const std::vector<analysis::Anomaly>& anomalies,
+                     const analysis::Analyst& analyst, const CapturePoints& points) {
   report::RowFormat format(options.csv ? report::RowStyle::csv : report::RowStyle::json,
                            "longwire.anomaly", 2);
   for (const analysis::Anomaly& anomaly : anomalies) {
     if (!is_wanted(options, anomaly)) continue;
-    print_out(options.json || options.csv ? format.line(anomaly_row(anomaly))
+    print_out(options.json || options.csv ? format.line(anomaly_row(anomaly, analyst, points))
                                           : anomaly_text(anomaly));
   }
 }
@@ -44,7 +45,7 @@ ExitCode run_anomalies(const AnomaliesOptions& options) {
   analysis::Analyst analyst(results);
   const auto damage = analyse(*source, analyst, *points, options.jobs);
   const auto& anomalies = results.in_order();
-  print_anomalies(options, anomalies);
+  print_anomalies(options, anomalies, analyst, *points);
   if (anomalies.empty() && !options.json && !options.csv) print_out("no anomaly\n");
   if (results.beyond() > 0)
     print_report(fmt::format("{} further anomalies are not listed: at most {} are kept\n",

@@ -167,9 +167,7 @@ ExitCode run_extract(const ExtractOptions& options) {
   const Extraction done = extract(options, *source, std::move(*points), extractor);
   const auto written = files.finish();
   if (const auto result = folder->result(); !result) return print_error(result.error());
-  std::vector<std::string> names;
-  for (const CapturePointInfo& point : done.points.points()) names.push_back(point.name);
-  const ExtractReport report(extractor, written, std::move(names));
+  const ExtractReport report(extractor, written, done.points.points());
   report_at_end(write_map(options.out + "/map.jsonl", report));
   report_at_end(index->close());
   print_extracted(options, report);

@@ -63,12 +63,12 @@ ExitCode run_messages(const MessagesOptions& options) {
   MessageGroups groups;
   report::RowFormat format(options.csv ? report::RowStyle::csv : report::RowStyle::json,
                            "longwire.message");
+  analysis::Analyst analyst(results);
   results.on_message = [&](const analysis::Message& message) {
     if (options.by != Grouping::none) return add_to(groups, options.by, message);
-    print_out(options.json || options.csv ? format.line(message_row(message))
+    print_out(options.json || options.csv ? format.line(message_row(message, analyst, *points))
                                           : message_text(message));
   };
-  analysis::Analyst analyst(results);
   const auto damage = analyse(*source, analyst, *points, options.jobs);
   if (options.by != Grouping::none) print_groups(options, groups);
   return damage ? print_error(*damage) : ExitCode::done;

@@ -54,7 +54,7 @@ std::string frames_text(std::uint64_t first, std::uint64_t last) {
 
 ExtractReport::ExtractReport(const analysis::Extractor& extractor,
                              const std::vector<DataFile>& files,
-                             const std::vector<std::string>& points)
+                             const std::vector<CapturePointInfo>& points)
     : extractor_(extractor), files_(files), points_(points) {
   const auto& images = extractor.images();
   for (std::uint32_t image = 0; image < images.size(); ++image)
@@ -91,21 +91,23 @@ void ExtractReport::files(const std::function<void(const Json&)>& take) const {
                       written.bytes += last - first + 1;
                       ++written.ranges;
                     });
-    ExtractedFile row{.file = file.name,
-                      .kind = image.kind,
-                      .point = image.point < points_.size() ? points_[image.point] : "",
-                      .session = image.session,
-                      .direction = image.direction,
-                      .sessions = {image.session},
-                      .place = place_at(image, file.first),
-                      .length = file.last - file.first + 1,
-                      .written_bytes = written.bytes,
-                      .ranges = written.ranges,
-                      .missing_bytes = missing[&file].bytes,
-                      .gaps = missing[&file].ranges,
-                      .messages = image.messages,
-                      .packets = image.packets,
-                      .repeated_packets = image.repeated};
+    ExtractedFile row{
+        .file = file.name,
+        .kind = image.kind,
+        .point = image.point < points_.size() ? points_[image.point].name : "",
+        .decided_by = image.point < points_.size() ? points_[image.point].by : PointBy::one_tap,
+        .session = image.session,
+        .direction = image.direction,
+        .sessions = {image.session},
+        .place = place_at(image, file.first),
+        .length = file.last - file.first + 1,
+        .written_bytes = written.bytes,
+        .ranges = written.ranges,
+        .missing_bytes = missing[&file].bytes,
+        .gaps = missing[&file].ranges,
+        .messages = image.messages,
+        .packets = image.packets,
+        .repeated_packets = image.repeated};
     if (image.kind == DataKind::memory)
       row.sessions.assign(image.sessions.begin(), image.sessions.end());
     take(report::json_of(row));

@@ -7,6 +7,7 @@
 
 #include "analysis/extraction/extractor.h"
 #include "dissect/extract/data_files.h"
+#include "dissect/points/capture_points.h"
 #include "report/json_line.h"
 
 namespace lw::dissect {
@@ -14,9 +15,9 @@ namespace lw::dissect {
 /// Result of an extraction: its files, and the bytes that are missing in them.
 class ExtractReport {
  public:
-  /// All of them outlive this. `points`: names of the capture points.
+  /// All of them outlive this. `points`: the capture points, by number.
   ExtractReport(const analysis::Extractor& extractor, const std::vector<DataFile>& files,
-                const std::vector<std::string>& points);
+                const std::vector<CapturePointInfo>& points);
 
   /// Reports a row "longwire.extracted_file" for each file.
   void files(const std::function<void(const report::Json&)>& take) const;
@@ -43,7 +44,7 @@ class ExtractReport {
 
   const analysis::Extractor& extractor_;
   const std::vector<DataFile>& files_;
-  const std::vector<std::string>& points_;
+  const std::vector<CapturePointInfo>& points_;
   std::vector<Gap> gaps_;
 };
 

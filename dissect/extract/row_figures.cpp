@@ -31,6 +31,8 @@ const FigureTable& ExtractedFile::figures() {
       Row::of<&ExtractedFile::file>("file", "Name of the file."),
       Row::of<&ExtractedFile::kind>("kind", kKind),
       Row::of<&ExtractedFile::point>("point", "Capture point."),
+      Row::of<&ExtractedFile::decided_by>("point_decided_by",
+                                          "What decided which interfaces the point has."),
       Row::of<&ExtractedFile::session>("session", kSession),
       Row::of<&ExtractedFile::direction>("direction", kDirection),
       Row::of<&ExtractedFile::sessions>("sessions", "Numbers of all sessions that wrote it."),

@@ -8,6 +8,7 @@
 
 #include "analysis/extraction/data_image.h"
 #include "core/figure.h"
+#include "dissect/points/tap_groups.h"
 
 namespace lw::dissect {
 
@@ -23,6 +24,7 @@ struct ExtractedFile {
   std::string file = {};
   analysis::DataKind kind{};
   std::string point = {};
+  PointBy decided_by = PointBy::one_tap;
   std::uint32_t session = 0;
   std::uint8_t direction = 0;
   std::vector<std::uint32_t> sessions = {};  // all that wrote it

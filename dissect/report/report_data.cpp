@@ -199,7 +199,9 @@ Json anomalies_json(const ReportContents& contents) {
   for (const Anomaly& anomaly : contents.evidence.anomalies) {
     if (places[anomaly.kind] == 0) continue;
     --places[anomaly.kind];
-    Json row = anomaly_row(anomaly);
+    Json row = anomaly_row(anomaly, contents.evidence.analyst, contents.evidence.points);
+    row.erase("point");  // the table of sessions has both
+    row.erase("point_decided_by");
     const std::int64_t time = contents.plots.time_of(anomaly.stamp);
     row["time_ns"] = time;
     row["place"] = Json();

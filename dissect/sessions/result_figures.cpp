@@ -320,6 +320,46 @@ constexpr Figure kAnomalyRows[] = {
         .or_null(),
     AnomalyFigure::of<&Anomaly::detail>("detail", "More about it.")};
 
+/// A message or an anomaly, and the capture point of its session; null: that of no session.
+template <class Found>
+struct AtPoint {
+  const Found& found;
+  const CapturePointInfo* point;
+
+  AtPoint(const Found& what, const analysis::Analyst& analyst, const CapturePoints& points)
+      : found(what), point(nullptr) {
+    if (what.session == 0) return;
+    const auto& [one, other] = analyst.sessions()[what.session - 1].directions;
+    const std::uint32_t flow = one.flow != analysis::QpFlow::kNone ? one.flow : other.flow;
+    point = &points.points()[analyst.flows()[flow].key.point];
+  }
+  [[nodiscard]] std::optional<std::string> name() const {
+    return point == nullptr ? std::nullopt : std::optional(point->name);
+  }
+  [[nodiscard]] std::optional<std::string> decided_by() const {
+    return point == nullptr ? std::nullopt : std::optional(std::string(name_of(point->by)));
+  }
+};
+
+template <class Found>
+constexpr Figure kPointRows[] = {
+    FigureOf<AtPoint<Found>>::template of<&AtPoint<Found>::name>(
+        "point", "Capture point; null for the whole capture.")
+        .or_null(),
+    FigureOf<AtPoint<Found>>::template of<&AtPoint<Found>::decided_by>(
+        "point_decided_by", "What decided which interfaces the point has.")
+        .or_null()};
+
+const FigureTable& plain_message_figures() {
+  static constexpr FigureTable kTable{{}, kMessageRows};
+  return kTable;
+}
+
+const FigureTable& plain_anomaly_figures() {
+  static constexpr FigureTable kTable{{}, kAnomalyRows};
+  return kTable;
+}
+
 }  // namespace
 
 const FigureTable& session_figures() {
@@ -328,7 +368,12 @@ const FigureTable& session_figures() {
 }
 
 const FigureTable& message_figures() {
-  static constexpr FigureTable kTable{"A message; a line each.", kMessageRows};
+  using Row = FigureOf<AtPoint<Message>>;
+  static constexpr Figure kRows[] = {
+      Row::with_table<[](const AtPoint<Message>& m) -> const auto& { return m.found; },
+                      plain_message_figures>(),
+      kPointRows<Message>[0], kPointRows<Message>[1]};
+  static constexpr FigureTable kTable{"A message; a line each.", kRows};
   return kTable;
 }
 
@@ -339,7 +384,12 @@ const FigureTable& group_figures() {
 }
 
 const FigureTable& anomaly_figures() {
-  static constexpr FigureTable kTable{"An anomaly; a line each.", kAnomalyRows};
+  using Row = FigureOf<AtPoint<Anomaly>>;
+  static constexpr Figure kRows[] = {
+      Row::with_table<[](const AtPoint<Anomaly>& a) -> const auto& { return a.found; },
+                      plain_anomaly_figures>(),
+      kPointRows<Anomaly>[0], kPointRows<Anomaly>[1]};
+  static constexpr FigureTable kTable{"An anomaly; a line each.", kRows};
   return kTable;
 }
 
@@ -361,8 +411,10 @@ report::Json session_row(const analysis::Analyst& analyst, const CapturePoints& 
   return report::json_of(session_figures(), &row);
 }
 
-report::Json message_row(const Message& message) {
-  return report::json_of(message_figures(), &message);
+report::Json message_row(const Message& message, const analysis::Analyst& analyst,
+                         const CapturePoints& points) {
+  const AtPoint<Message> row(message, analyst, points);
+  return report::json_of(message_figures(), &row);
 }
 
 report::Json group_row(Grouping by, const MessageGroups::value_type& entry) {
@@ -370,8 +422,10 @@ report::Json group_row(Grouping by, const MessageGroups::value_type& entry) {
   return report::json_of(group_figures(), &row);
 }
 
-report::Json anomaly_row(const Anomaly& anomaly) {
-  return report::json_of(anomaly_figures(), &anomaly);
+report::Json anomaly_row(const Anomaly& anomaly, const analysis::Analyst& analyst,
+                         const CapturePoints& points) {
+  const AtPoint<Anomaly> row(anomaly, analyst, points);
+  return report::json_of(anomaly_figures(), &row);
 }
 
 }  // namespace lw::dissect

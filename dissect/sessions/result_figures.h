@@ -10,10 +10,12 @@ namespace lw::dissect {
 /// A row of `sessions`: one for each direction with requests or with responses to them.
 report::Json session_row(const analysis::Analyst& analyst, const CapturePoints& points,
                          const analysis::Session& session, std::uint8_t direction);
-/// A row of `messages`, of `messages --by`, and of `anomalies`.
-report::Json message_row(const analysis::Message& message);
+/// A row of `messages`, of `messages --by`, and of `anomalies`. `points`: those of the sessions.
+report::Json message_row(const analysis::Message& message, const analysis::Analyst& analyst,
+                         const CapturePoints& points);
 report::Json group_row(Grouping by, const MessageGroups::value_type& entry);
-report::Json anomaly_row(const analysis::Anomaly& anomaly);
+report::Json anomaly_row(const analysis::Anomaly& anomaly, const analysis::Analyst& analyst,
+                         const CapturePoints& points);
 
 /// The tables of these rows.
 const FigureTable& session_figures();

@@ -204,6 +204,20 @@ class Views(Points):
         self.check_equal(path, once)
 
 
+class Outputs(Points):
+    def test_each_command_names_the_point_and_what_decided_it(self):
+        path = self.case('halves_two_interfaces')
+        found = {command: rows(command, path)[0] for command in ('sessions', 'messages')}
+        found['extract'] = rows('extract', path, '--out', self.folder / 'data')[0]
+        for command in ('sessions', 'messages', 'extract'):
+            self.assertEqual((found[command]['point'], found[command]['point_decided_by']),
+                             ('enp1s0f0+enp1s0f1', 'halves'), command)
+        self.assertEqual([row['point_decided_by'] for row in rows('anomalies', self.case('views_mirror'),
+                                                                  '--points', 'each')][0], 'option')
+        pause, = rows('anomalies', self.case('pause_802_3x'))
+        self.assertEqual((pause['point'], pause['point_decided_by']), (None, None))
+
+
 class Captures(Points):
     """All captures of the project: what is not halves, parts or views is called so nowhere."""
 
