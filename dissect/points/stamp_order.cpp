@@ -27,6 +27,7 @@ class AnswerTimes {
   /// the longest one, unless less than one in fifty is so long. Nothing: they come behind them.
   [[nodiscard]] std::optional<std::int64_t> early() const {
     constexpr std::size_t kEnough = 8;
+    constexpr Duration kMostBack = StampOrder::kMostBack;
     std::vector<std::int64_t> times;
     for (const auto& [psn, ways] : by_psn_)
       if (ways[0].frames == 1 && ways[1].frames == 1)
@@ -36,8 +37,9 @@ class AnswerTimes {
     if (times.size() < kEnough) return std::nullopt;
     std::ranges::sort(times);
     if (times[times.size() / 2] >= 0) return std::nullopt;
-    const std::int64_t usual = -times[times.size() / 50], most = -times.front();
-    return most <= 2 * usual ? most : usual;
+    if (times[times.size() / 50] < -kMostBack.count()) return std::nullopt;
+    const std::int64_t usual = -times[times.size() / 50];
+    return times.front() >= -2 * usual ? -times.front() : usual;
   }
 
  private:
@@ -97,7 +99,7 @@ void StampOrder::find_skews(const TapFrames& frames, const std::vector<std::uint
   for (const auto& [key, times] : all) {
     const auto [point, pair, requests_back] = key;
     const auto early = times.early();
-    if (!early || *early > kMostBack.count()) continue;
+    if (!early) continue;
     if (skews_.size() == kMostSkews) return;
     skews_.push_back({.point = point,
                       .addresses = addresses[pair],

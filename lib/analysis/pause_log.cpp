@@ -41,7 +41,7 @@ void PauseLog::set(std::size_t what, Instant stamp, const wire::MacAddress& port
   if (ports_.size() >= kMostPorts && !ports_.contains(port.bytes)) return;
   Pause& pause = ports_[port.bytes][what];
   if (pause.since && stamp_difference(stamp, *pause.renewed) > kLongest) {
-    pause.before += stamp_difference(*pause.renewed, *pause.since);
+    pause.before += std::max(Duration{}, stamp_difference(*pause.renewed, *pause.since));
     pause.since = std::nullopt;
   }
   Duration now{};

@@ -8,7 +8,7 @@ namespace lw::analysis {
 /// Nothing was in flight before this request.
 void FlightProbes::begin_busy(const Sent& sent, Instant progressed) noexcept {
   if (last_sent_ != Instant::min() && sent.stamp > progressed)
-    times_.idle += stamp_difference(sent.stamp, progressed).count();
+    add_time(times_.idle, stamp_difference(sent.stamp, progressed).count());
   since_ = sent.stamp;
   counted_ = sent.psn;
 }
@@ -34,12 +34,13 @@ void FlightProbes::add(const Probe& probe, Instant now) noexcept {
   const std::int64_t took = stamp_difference(now, probe.sent).count();
   if (took <= 0) return;
   times_.shortest = times_.shortest == 0 ? took : std::min(times_.shortest, took);
-  FlightTimes::Seen& seen = 4 * took >= 5 * times_.shortest ? times_.high : times_.low;
+  FlightTimes::Seen& seen =
+      took - times_.shortest >= times_.shortest / 4 ? times_.high : times_.low;
   ++seen.round_trips;
-  seen.waited += took;
+  add_time(seen.waited, took);
   seen.in_flight += probe.in_flight;
   if (now <= since_ || probe.psn < counted_) return;
-  seen.time += stamp_difference(now, since_).count();
+  add_time(seen.time, stamp_difference(now, since_).count());
   seen.acknowledged += probe.psn + 1 - counted_;
   since_ = now;
   counted_ = probe.psn + 1;

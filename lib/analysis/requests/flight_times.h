@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "core/time.h"
@@ -16,6 +18,12 @@ struct StandingQueue {
   double in_flight = 0;  // PSNs, while it stands
   Duration time{};       // that a packet waits
 };
+
+/// Adds a time >= 0 in ns. Stamps are any numbers, so sums end at a most, of which 64 can be added.
+inline void add_time(std::int64_t& to, std::int64_t ns) noexcept {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 64;
+  to = std::min(to, kMost) > kMost - std::min(ns, kMost) ? kMost : to + ns;
+}
 
 /// How long SENDs and WRITEs took to their ACKs, and how much was in flight when they were sent.
 struct FlightTimes {
@@ -52,7 +60,7 @@ struct FlightTimes {
     const auto bits = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(ns)));
     Gaps& slot = gaps[std::min(bits, gaps.size() - 1)];
     ++slot.count;
-    slot.time += ns;
+    add_time(slot.time, ns);
   }
   /// Whether requests came at an even rate: four in five, and nine tenths of the time, are gaps of
   /// two neighbouring numbers of bits; of 64 or more.

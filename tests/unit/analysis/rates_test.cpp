@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What round trips, gaps and pauses say about a rate.
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "analysis/pause_log.h"
@@ -44,6 +46,13 @@ TEST(FlightTimes, AnEvenRateHasGapsOfOneSize) {
   EXPECT_FALSE(even.is_even()) << "it was silent for a time";
 }
 
+TEST(FlightTimes, TimesThatSomebodyMadeUpAddUpToAMost) {
+  FlightTimes times;
+  for (int i = 0; i < 1000; ++i) times.add_gap(std::numeric_limits<std::int64_t>::max() - i);
+  EXPECT_GT(times.gaps.back().time, 0);
+  EXPECT_TRUE(times.is_even());
+}
+
 class Pauses : public testing::Test {
  protected:
   void link(Duration at, std::uint16_t quanta, std::uint8_t port = 1) {
@@ -78,6 +87,14 @@ TEST_F(Pauses, RunOutIfNobodyEndsThem) {
   link(microseconds{130}, 0xFFFF);
   link(milliseconds{500}, 0);
   EXPECT_EQ(log_.link_paused(), microseconds{30});
+}
+
+TEST_F(Pauses, OfAClockThatGoesBackAreNotNegative) {
+  for (int i = 0; i < 4; ++i) {
+    link(i % 2 == 0 ? Duration::max() : Duration::min(), 0xFFFF);
+    link(microseconds{100 + 10 * i}, 0xFFFF);
+  }
+  EXPECT_GE(log_.link_paused(), Duration{});
 }
 
 TEST_F(Pauses, OfAPriorityHaveItsNumber) {
