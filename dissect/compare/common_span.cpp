@@ -16,6 +16,9 @@ std::int64_t difference(std::int64_t a, std::int64_t b) noexcept {
   return stamp_difference(instant_from_ns(a), instant_from_ns(b)).count();
 }
 
+constexpr std::int64_t kFirst = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
+
 // Spans are computed up to this, 73 years: stamps that somebody made up may be further apart.
 constexpr Duration kLongest{std::int64_t{1} << 61};
 
@@ -40,8 +43,12 @@ CommonSpan::Ends CommonSpan::ends_of(Records records) noexcept {
 CommonSpan::CommonSpan(Records near, Records far, const Matching& matching)
     : near_(ends_of(near)), far_(ends_of(far)) {
   std::array<std::vector<std::pair<std::uint32_t, std::int64_t>>, 2> matches;  // near order
-  for (const Match& m : matching.matches)
-    matches[m.goes_far ? 1 : 0].emplace_back(m.near, far_minus_near(near[m.near], far[m.far]));
+  matched_.fill({Ends{kLast, kFirst}, Ends{kLast, kFirst}});
+  for (const Match& m : matching.matches) {
+    const std::size_t way = m.goes_far ? 1 : 0;
+    matches[way].emplace_back(m.near, far_minus_near(near[m.near], far[m.far]));
+    note_matched(way, near[m.near].stamp_ns, far[m.far].stamp_ns);
+  }
   for (const std::size_t way : {0U, 1U}) {
     std::ranges::sort(matches[way]);
     const std::size_t count = std::min(matches[way].size(), kAtEnd);
@@ -72,8 +79,16 @@ CommonSpan::CommonSpan(Records near, Records far, const Matching& matching)
   ends_later_ = limited(sum(difference(near_.last, far_.last), offset(1)));
 }
 
+void CommonSpan::note_matched(std::size_t way, std::int64_t near_ns, std::int64_t far_ns) noexcept {
+  auto& [near, far] = matched_[way];
+  near = {std::min(near.first, near_ns), std::max(near.last, near_ns)};
+  far = {std::min(far.first, far_ns), std::max(far.last, far_ns)};
+}
+
 bool CommonSpan::is_outside(const CaptureRecord& frame, bool at_far, bool goes_far) const noexcept {
   if (!known_) return false;
+  const Ends& matched = matched_[goes_far ? 1 : 0][at_far ? 1 : 0];
+  if (matched.first <= frame.stamp_ns && frame.stamp_ns <= matched.last) return false;
   const auto& [begin, end] = differences_[goes_far ? 1 : 0];
   if (at_far) {
     return difference(frame.stamp_ns, begin.most) < near_.first ||

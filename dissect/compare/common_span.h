@@ -12,8 +12,9 @@ namespace lw::dissect {
 /// path only if the other capture was taken when the frame passed there; frames outside of the
 /// common span say something about the captures.
 ///
-/// When a frame passed the other point follows from the matched frames of its direction: the
-/// least and the largest difference of stamps among the first, and among the last, kAtEnd matches.
+/// A frame between two matched ones of its direction passed the other point while that was
+/// captured. When others passed it follows from the matched frames: the least and the largest
+/// difference of stamps among the first, and among the last, kAtEnd matches.
 class CommonSpan {
  public:
   static constexpr std::size_t kAtEnd = 64;
@@ -44,9 +45,11 @@ class CommonSpan {
     std::int64_t first = 0, last = 0;  // stamps
   };
   static Ends ends_of(Records records) noexcept;
+  void note_matched(std::size_t way, std::int64_t near_ns, std::int64_t far_ns) noexcept;
 
   bool known_ = false;
   Ends near_, far_;
+  std::array<std::array<Ends, 2>, 2> matched_{};       // by direction, and at near or far
   std::array<std::array<Range, 2>, 2> differences_{};  // by direction (1: to far); begin, end
   Duration begins_later_{}, ends_later_{};
 };

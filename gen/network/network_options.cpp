@@ -7,7 +7,7 @@
 namespace lw::gen {
 
 void add_network_options(app::Options& options, NetworkOptions& network) {
-  options.add("--network", app::profile(network.network, {config::kNetworkProfiles}), "FILE",
+  options.add("--network", app::profile(network.network, {config::kNetworkProfiles}), "PROFILE",
               "hosts, switches and links, and what the hosts send; in place of a path");
   options
       .add("--sample", app::parsed(parse_duration, network.sample), "TIME",

@@ -119,6 +119,18 @@ class Spans(Compared):
         self.assertEqual([ways['near_to_far']['lost'], ways['far_to_near']['lost']], pair.truth(spans))
         self.assertEqual(ways['near_to_far']['invented'] + ways['far_to_near']['invented'], 0)
 
+    def test_a_frame_lost_before_the_last_one_that_came_is_lost_however_slow_the_path_was(self):
+        pair = Pair(7, loss=0)
+        numbers = [number for number, frame in enumerate(pair.frames) if frame[2]]
+        for number in numbers[-40:-20]:  # a moment of 30 ms
+            sent, arrived, goes_far, frame = pair.frames[number]
+            pair.frames[number] = (sent, arrived + 30_000_000, goes_far, frame)
+        for number in (numbers[1], numbers[-2]):
+            sent, _, goes_far, frame = pair.frames[number]
+            pair.frames[number] = (sent, None, goes_far, frame)
+        ways = self.ways(self.compared(self.saved('near', pair.at(0)), self.saved('far', pair.at(1))))
+        self.assertEqual(ways['near_to_far']['lost'], 2)
+
     def test_a_direction_that_is_lost_completely_is_lost(self):
         pair = Pair(6, loss=0)
         far = [entry for entry in pair.at(1) if entry[1][6:12] != FIRST_HOST]
