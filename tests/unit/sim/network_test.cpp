@@ -246,5 +246,31 @@ TEST(Network, the_same_seed_gives_the_same_run_and_cnps_go_first) {
   EXPECT_NE(run_network(run).events, once.events);
 }
 
+/// Two senders of eight QPs each, marked all the time: a notification point sends one CNP in 50 us
+/// for each QP, for each host that it goes to, or in all.
+TEST(Network, cnps_are_spaced_out_by_their_scope) {
+  using transport::CnpScope;
+  SwitchConfig config{.name = "s", .buffer_bytes = 20'000'000};
+  config.marking = emulator::Red{.kmin_bytes = 0, .kmax_bytes = 0};
+  std::map<CnpScope, std::uint64_t> cnps;
+  for (const CnpScope scope : {CnpScope::qp, CnpScope::destination, CnpScope::port}) {
+    NetworkRunConfig run = incast(star(2, config), milliseconds(10));
+    run.workload.qps = 8;
+    run.workload.start_within = {};
+    run.perf.qp.rate_control = transport::RateControl::dcqcn;
+    run.perf.qp.dcqcn.min_time_between_cnps_us = 50;
+    run.perf.qp.dcqcn.cnp_scope = scope;
+    run.perf.qp.dcqcn.rpg_min_rate_mbps = 6500;  // more than the link in all
+    cnps[scope] = run_network(run).cnps;
+  }
+  constexpr std::uint64_t kMost = 10'000 / 50 + 1;  // of one notification point
+  EXPECT_LE(cnps[CnpScope::port], kMost);
+  EXPECT_GT(cnps[CnpScope::port], kMost * 3 / 4);
+  EXPECT_LE(cnps[CnpScope::destination], 2 * kMost);
+  EXPECT_GT(cnps[CnpScope::destination], 4 * kMost / 3);
+  EXPECT_LE(cnps[CnpScope::qp], 16 * kMost);
+  EXPECT_GT(cnps[CnpScope::qp], 8 * kMost);
+}
+
 }  // namespace
 }  // namespace lw::sim

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "transport/queue_pair.h"
 #include "unit/transport/dcqcn_trace.h"
 
 namespace lw::transport {
@@ -180,6 +181,67 @@ TEST(NotificationPoint, one_cnp_per_gap) {
   EXPECT_TRUE(point.on_marked(at_us(10)));
   EXPECT_FALSE(point.on_marked(at_us(13.999)));
   EXPECT_TRUE(point.on_marked(at_us(14)));
+}
+
+/// A QP with DCQCN that gets marked packets.
+struct Marked {
+  explicit Marked(const DcqcnConfig& dcqcn) : pair(config_of(dcqcn), memory, store) {
+    packet = headers_of(pair.config());
+    packet.opcode = 0x0a;  // RC WRITE ONLY
+    packet.payload = 64;
+    packet.congestion_experienced = true;
+  }
+  static QpConfig config_of(const DcqcnConfig& dcqcn) {
+    QpConfig config;
+    config.rate_control = RateControl::dcqcn;
+    config.rate_bps = kLine;
+    config.dcqcn = dcqcn;
+    return config;
+  }
+  /// Whether the packet causes a CNP, which is then sent.
+  bool notifies(Instant now) {
+    pair.receive(packet, now);
+    Packet sent;
+    bool notified = false;
+    while (pair.has_control()) {
+      pair.next_control(sent);
+      notified = notified || sent.opcode == kCnpOpcode;
+    }
+    return notified;
+  }
+
+  Memory memory{Memory::Kind::virtual_only, 0x1000, 4096, 1};
+  PayloadStore store;
+  QueuePair pair;
+  Packet packet;
+};
+
+TEST(QueuePair, a_cnp_that_takes_time_is_ready_at_its_deadline) {
+  DcqcnConfig dcqcn;
+  dcqcn.cnp_delay_us = 55;
+  Marked marked(dcqcn);
+  EXPECT_FALSE(marked.notifies(at_us(10)));
+  EXPECT_EQ(marked.pair.deadline(), at_us(65));
+  marked.pair.expire(at_us(65));
+  ASSERT_TRUE(marked.pair.has_control());
+  Packet cnp;
+  marked.pair.next_control(cnp);
+  EXPECT_EQ(cnp.opcode, kCnpOpcode);
+  EXPECT_EQ(marked.pair.deadline(), kNever);
+}
+
+TEST(QueuePair, qps_that_share_a_notification_point_share_its_time) {
+  DcqcnConfig dcqcn;
+  dcqcn.min_time_between_cnps_us = 50;
+  Marked one(dcqcn), other(dcqcn);
+  EXPECT_TRUE(one.notifies(at_us(10)));
+  EXPECT_TRUE(other.notifies(at_us(20)));  // each has its own time
+  NotificationPoint shared(dcqcn);
+  one.pair.share_notifications(shared);
+  other.pair.share_notifications(shared);
+  EXPECT_TRUE(one.notifies(at_us(100)));
+  EXPECT_FALSE(other.notifies(at_us(149)));
+  EXPECT_TRUE(other.notifies(at_us(150)));
 }
 
 }  // namespace
