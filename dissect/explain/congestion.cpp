@@ -166,7 +166,7 @@ Duration paused_time(const Evidence& evidence) {
   return time;
 }
 
-/// ", and stopped it for 240 us, 24 % of the time"; empty where no pause was ended.
+/// ", for 240 us, 24 % of the time"; empty where no pause was ended.
 std::string paused_time_text(const Evidence& evidence) {
   const Duration paused = paused_time(evidence);
   const Duration all = capture::stamp_difference(evidence.totals.last, evidence.totals.first);

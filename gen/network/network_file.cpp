@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "config/limits.h"
 #include "config/toml/document.h"
 #include "config/toml/profile_search.h"
 #include "core/quantity.h"
@@ -24,6 +25,7 @@ using sim::CableConfig, sim::Node, sim::Pattern, sim::SizeShare, sim::SwitchConf
 
 constexpr Duration kLongestCable = std::chrono::seconds(10);
 constexpr std::uint64_t kLargestBuffer = std::uint64_t{1} << 40;
+constexpr std::uint64_t kLargestMessage = std::uint64_t{1} << 30;
 
 /// Reads one network. Nodes are numbered while they are read: hosts first.
 class Reader {
@@ -38,6 +40,7 @@ class Reader {
   void read_links();
   void read_workload();
   void check();
+  void check_pairs() const;
   void check_headroom() const;
   void add_name(const Table& table, const std::string& name);
   [[nodiscard]] std::vector<Node> matching(const Table& table, std::string_view key,
@@ -218,8 +221,10 @@ void Reader::read_workload() {
   to.start_within = table->get_or("start_within", parse_duration, to.start_within);
   for (const Table& size : table->tables("size")) {
     SizeShare share;
-    share.bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(
-        size.require("bytes", parse_bytes, "a size").value_or(1), 1u << 31));
+    const auto bytes = size.require("bytes", parse_bytes, "a size").value_or(1);
+    if (bytes == 0 || bytes > kLargestMessage)
+      size.refuse("bytes", fmt::format("expected 1 B to 1 GiB, found {} B", bytes));
+    share.bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, kLargestMessage));
     share.weight = size.get_or("weight", number(1e-9, 1e9), 1);
     size.finish();
     to.sizes.push_back(share);
@@ -284,9 +289,24 @@ void Reader::check() {
   }
   check_headroom();
   if (!sound || (file_.workload.pattern == Pattern::incast && !file_.workload.receiver)) return;
+  check_pairs();
+}
+
+/// Senders reach their receivers, and have not too many QPs. With a permutation, each host may get
+/// each other one, by the seed.
+void Reader::check_pairs() const {
+  const Topology& t = file_.topology;
   const sim::Routes routes(t);
+  WorkloadConfig any = file_.workload;
+  if (any.pattern == Pattern::permutation) any.pattern = Pattern::all_to_all;
   constexpr std::uint64_t kAnySeed = 1;
-  for (const auto& [from, to] : sim::pairs_of(file_.workload, t.hosts.size(), kAnySeed)) {
+  const auto pairs = sim::pairs_of(any, t.hosts.size(), kAnySeed);
+  const std::size_t used =
+      file_.workload.pattern == Pattern::permutation ? t.hosts.size() : pairs.size();
+  if (file_.workload.load == 0 && used * file_.workload.qps > kMostQps)
+    return root_.refuse(fmt::format("expected at most {} QPs in all, found {} pairs of {} QPs",
+                                    kMostQps, used, file_.workload.qps));
+  for (const auto& [from, to] : pairs) {
     if (routes.reaches(from, to) && routes.reaches(to, from)) continue;
     return root_.refuse(fmt::format("expected links from the host \"{}\" to \"{}\", found no way",
                                     t.name(from), t.name(to)));

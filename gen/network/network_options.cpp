@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/network/network_options.h"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
 #include "config/toml/profile_search.h"
 #include "core/quantity.h"
 
@@ -37,6 +41,28 @@ Result<void> check_options(const PerfOptions& options) {
   return {};
 }
 
+/// Refuses more random flows than a run holds in memory: each needs about 100 bytes.
+Result<void> check_flows(const NetworkFile& file, const sim::PerfConfig& perf) {
+  constexpr double kMostFlows = 20e6;
+  if (file.workload.load == 0) return {};
+  double weights = 0, bytes = 0, rate_bps = 0;
+  for (const sim::SizeShare& size : file.workload.sizes) {
+    weights += size.weight;
+    bytes += size.weight * size.bytes;
+  }
+  const std::size_t hosts = file.topology.hosts.size();
+  const std::size_t senders = file.workload.senders.empty() ? hosts : file.workload.senders.size();
+  for (const sim::CableConfig& cable : file.topology.cables)
+    rate_bps = std::max(rate_bps, cable.rate_bps);
+  const double flows = static_cast<double>(senders) * file.workload.load * rate_bps / 8 * weights /
+                       bytes * static_cast<double>(perf.duration.count()) * 1e-9;
+  if (flows <= kMostFlows) return {};
+  return fail(
+      fmt::format("--duration: expected a time with at most {:.0f} million flows, found "
+                  "about {:.0f} million",
+                  kMostFlows / 1e6, flows / 1e6));
+}
+
 }  // namespace
 
 Result<NetworkSetup> network_run_of(const NetworkOptions& options,
@@ -62,6 +88,8 @@ Result<NetworkSetup> network_run_of(const NetworkOptions& options,
     return fail("--sample: expected a time that gives at most 2 million samples of ports");
   if (perf.duration < options.sample) return fail("--duration: expected one --sample at least");
   if (options.warm_up >= perf.duration) return fail("--warm-up: expected less than the --duration");
+  if (const auto checked = check_flows(*file, perf); !checked)
+    return std::unexpected(checked.error());
   sim::NetworkRunConfig config{.topology = file->topology,
                                .workload = file->workload,
                                .perf = perf,

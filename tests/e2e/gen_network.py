@@ -42,13 +42,14 @@ WRONG = [
     (('between = ["*", "s"]', 'between = ["*"]'), ':11:', 'expected two names, found 1'),
     (('delay = "1us"', ''), ':9:', 'expected a delay, "1us", or a distance'),
     (('delay = "1us"', 'delay = "11s"'), ':9:', 'a delay of at most 10 s'),
-    (('count = 4', 'count = 5000'), ':3:', '1 to 4096'),
+    (('count = 4', 'count = 5000'), ':3:', '1 to 2048'),
     (('name = "r"', 'name = "h1"'), ':5:', 'expected each name once, found "h1" again'),
     (('pattern = "incast"', 'pattern = "incest"'), ':15:', '"incast"'),
     (('{switch}', 'mark = { kmin = "2kB", kmax = "1kB" }'), ':8:', 'expected at most kmax'),
     (('{switch}', 'bufer = "1MB"'), ':8:', '"buffer"'),
     (('{workload}', 'load = 0.5'), ':17:', 'expected a [[workload.size]] beside it'),
     (('{workload}', 'qps = 0'), ':17:', '1 to 4096'),
+    (('{workload}', 'load = 0.5\n[[workload.size]]\nbytes = 0'), ':19:', '1 B to 1 GiB'),
     # 100 Gb/s over 1861 us twice, and two packets, for each of five links.
     (('delay = "1us"', 'distance = "380km"'), ':6:', '46.54 MB for the link to'),
 ]
@@ -103,6 +104,26 @@ class Network(unittest.TestCase):
         self.assertIn('expected a --duration', self.network(file, code=2).stderr)
         self.assertIn('goes with --network', self.run_gen('perf', '--sim', '--delay', '1us', '--sample', '1ms',
                                                           code=2).stderr)
+
+    def test_a_permutation_reaches_every_host_whatever_the_seed(self):
+        """Two networks that no link joins: with some seeds, a sender's receiver is in its own."""
+        text = ''.join(f'[[host]]\nname = "{side}"\ncount = 2\n[[switch]]\nname = "s-{side}"\n'
+                       f'[[link]]\nbetween = ["{side}?", "s-{side}"]\ndelay = "1us"\n' for side in 'ab')
+        file = self.folder / 'islands.toml'
+        file.write_text(text + '[workload]\npattern = "permutation"\nfrom = "a1"\n', encoding='utf-8')
+        for seed in range(1, 9):
+            said = self.network(file, '--duration', '1ms', '--seed', seed, code=2).stderr
+            self.assertIn('found no way', said)
+
+    def test_what_would_not_fit_into_memory_is_refused(self):
+        file = self.write(('{workload}', 'load = 0.9\n[[workload.size]]\nbytes = 1'))
+        self.assertIn('20 million flows', self.network(file, '--duration', '10s', '--sample', '1ms', code=2).stderr)
+        file = self.write(('count = 4', 'count = 2000'), ('{workload}', 'qps = 4096'))
+        self.assertIn('at most 1048576 QPs', self.network(file, '--duration', '1ms', code=2).stderr)
+
+    def test_a_run_lasts_as_long_as_it_was_asked_to(self):
+        got = json.loads(self.network(self.write(), '--duration', '2500us', '--sample', '1ms', '--json').stdout)
+        self.assertEqual(got['elapsed_us'], 2500)
 
     def test_report_series_and_page_have_the_same_figures(self):
         file, series, page = self.write(('{workload}', 'qps = 2')), self.folder / 's.csv', self.folder / 'p.html'

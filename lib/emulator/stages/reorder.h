@@ -55,7 +55,11 @@ class Reorder {
     std::uint64_t reorderable = 0;  // frames that reached the stage
     std::uint64_t held_for_times = 0;
     double held_ns = 0;  // their times in all
-    void add(const Stats& other) noexcept { reorderable += other.reorderable; }
+    void add(const Stats& other) noexcept {
+      reorderable += other.reorderable;
+      held_for_times += other.held_for_times;
+      held_ns += other.held_ns;
+    }
   };
 
   static bool present(const RuleConfig& rule) noexcept;

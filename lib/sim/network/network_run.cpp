@@ -46,6 +46,7 @@ class NetworkRun {
  private:
   void add_ports();
   void run_until(Instant until);
+  void run_past_warm_up(Instant until);
   void sample(Instant at);
   void end_warm_up();
   void finish_ports();
@@ -61,7 +62,9 @@ class NetworkRun {
   NetworkResult result_;
   std::vector<std::uint16_t> numbers_;  // of the results' ports at their switch
   std::vector<PortCounters> sampled_, warm_;
-  std::vector<std::uint64_t> peaks_;  // after the warm-up
+  std::vector<std::uint64_t> peaks_;         // after the warm-up
+  std::vector<std::uint64_t> peaks_before_;  // in the part of an interval before its end
+  bool warmed_ = false;
   Instant warm_at_;
   std::vector<std::uint64_t> warm_bytes_;
 };
@@ -78,6 +81,7 @@ void NetworkRun::add_ports() {
   sampled_.resize(numbers_.size());
   warm_.resize(numbers_.size());
   peaks_.resize(numbers_.size());
+  peaks_before_.resize(numbers_.size());
 }
 
 void NetworkRun::run_until(Instant until) {
@@ -86,6 +90,16 @@ void NetworkRun::run_until(Instant until) {
     workload_.start(at);
   }
   network_.run_until(until);
+}
+
+void NetworkRun::run_past_warm_up(Instant until) {
+  const Instant warm = Instant{} + config_.warm_up;
+  if (!warmed_ && warm <= until) {
+    run_until(warm);
+    end_warm_up();
+    warmed_ = true;
+  }
+  run_until(until);
 }
 
 void NetworkRun::sample(Instant at) {
@@ -97,12 +111,14 @@ void NetworkRun::sample(Instant at) {
                                .port = static_cast<std::uint32_t>(i),
                                .utilization = static_cast<double>(part.sent_wire_bytes) * 8 /
                                               (rate * seconds(config_.sample)),
-                               .most_bytes = now.most_bytes,
+                               .most_bytes = std::max(now.most_bytes, peaks_before_[i]),
                                .marked = part.marked,
                                .dropped = part.dropped,
                                .paused = part.paused});
     peaks_[i] = std::max(peaks_[i], now.most_bytes);
-    result_.ports[i].all.most_bytes = std::max(result_.ports[i].all.most_bytes, now.most_bytes);
+    std::uint64_t& most = result_.ports[i].all.most_bytes;
+    most = std::max({most, now.most_bytes, peaks_before_[i]});
+    peaks_before_[i] = 0;
     sampled_[i] = now;
     switch_of(port).clear_peak(numbers_[i]);
   }
@@ -112,6 +128,8 @@ void NetworkRun::end_warm_up() {
   warm_at_ = network_.now();
   for (std::size_t i = 0; i < numbers_.size(); ++i) {
     warm_[i] = counters(i);
+    peaks_before_[i] = warm_[i].most_bytes;
+    switch_of(result_.ports[i]).clear_peak(numbers_[i]);
     peaks_[i] = switch_of(result_.ports[i]).queued_bytes(numbers_[i]);
   }
   for (const FlowResult& flow : workload_.flows()) warm_bytes_.push_back(flow.bytes);
@@ -119,16 +137,9 @@ void NetworkRun::end_warm_up() {
 
 NetworkResult NetworkRun::result(const NetworkProgress& progress) {
   const Instant end = Instant{} + config_.perf.duration;
-  const Instant warm = Instant{} + config_.warm_up;
-  bool warmed = false;
   for (Instant at = Instant{} + config_.sample; at <= end && !workload_.done();
        at += config_.sample) {
-    if (!warmed && warm <= at) {
-      run_until(warm);
-      end_warm_up();
-      warmed = true;
-    }
-    run_until(at);
+    run_past_warm_up(at);
     sample(at);
     if (progress)
       progress(static_cast<double>((at - Instant{}).count()) /
@@ -138,7 +149,9 @@ NetworkResult NetworkRun::result(const NetworkProgress& progress) {
       break;
     }
   }
-  if (!warmed) end_warm_up();
+  // What is left when the duration is no multiple of the interval.
+  if (!result_.stopped && !workload_.done()) run_past_warm_up(end);
+  if (!warmed_) end_warm_up();
   result_.elapsed = network_.now() - Instant{};
   finish_ports();
   finish_flows();
@@ -152,9 +165,9 @@ void NetworkRun::finish_ports() {
     PortResult& port = result_.ports[i];
     const std::uint64_t most = port.all.most_bytes;
     port.all = counters(i);
-    port.all.most_bytes = most;
     port.late = difference(port.all, warm_[i]);
-    port.late.most_bytes = peaks_[i];
+    port.late.most_bytes = std::max(peaks_[i], port.all.most_bytes);  // the rest of an interval
+    port.all.most_bytes = std::max(most, port.all.most_bytes);
     if (time <= 0) continue;
     const double rate = config_.topology.cables[port.cable].rate_bps;
     port.utilization = static_cast<double>(port.late.sent_wire_bytes) * 8 / (rate * time);
@@ -184,12 +197,12 @@ void NetworkRun::finish_flows() {
   }
   result_.failed = workload_.failed;
   result_.failure = workload_.failure;
-  std::map<std::uint32_t, std::vector<std::pair<double, double>>> by_size;  // us, slowdown
+  std::map<std::uint64_t, std::vector<std::pair<double, double>>> by_size;  // us, slowdown
   for (const FlowResult& flow : result_.flows) {
     if (!flow.finished) continue;
     const double us = seconds(flow.ended - flow.started) * 1e6;
     const Duration alone = alone_time(network_, config_.perf, flow.from, flow.to, flow.bytes);
-    by_size[static_cast<std::uint32_t>(flow.bytes)].emplace_back(us, us / (seconds(alone) * 1e6));
+    by_size[flow.bytes].emplace_back(us, us / (seconds(alone) * 1e6));
   }
   for (auto& [bytes, times] : by_size) {
     std::ranges::sort(times);

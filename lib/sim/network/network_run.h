@@ -37,7 +37,7 @@ struct PortSample {
 
 /// Completion of flows that end, by size: times in us, and times the time alone in the network.
 struct SizeResult {
-  std::uint32_t bytes = 0;
+  std::uint64_t bytes = 0;
   std::uint64_t flows = 0;
   double mean_us = 0, p50_us = 0, p99_us = 0, most_us = 0;
   double mean_slowdown = 0, p99_slowdown = 0;

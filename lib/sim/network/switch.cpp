@@ -62,16 +62,17 @@ std::uint16_t Switch::receive(std::uint16_t input, const Packet& packet, Instant
   send(output, now);
   const std::uint32_t bytes = frame_bytes(packet), cls = class_of(packet, input);
   Waiting waiting{packet, input};
-  if (config_.marking && cls > 0 && !config_.marking->on_leaving && marks(port.queue.bytes(cls)) &&
-      !packet.congestion_experienced) {
-    waiting.packet.congestion_experienced = true;
-    ++port.counters.marked;
-  }
+  const bool marked = config_.marking && cls > 0 && !config_.marking->on_leaving &&
+                      marks(port.queue.bytes(cls)) && !packet.congestion_experienced;
+  if (marked) waiting.packet.congestion_experienced = true;
   measure(port, port.queue.bytes(), now);
-  if ((config_.pause && !came_in(input, bytes)) || !port.queue.enqueue(cls, bytes, waiting, now)) {
+  const bool counted = config_.pause && came_in(input, bytes);
+  if ((config_.pause && !counted) || !port.queue.enqueue(cls, bytes, waiting, now)) {
+    if (counted) went_out(input, bytes);
     drop(port, packet);
     return output;
   }
+  if (marked) ++port.counters.marked;
   port.counters.most_bytes = std::max(port.counters.most_bytes, port.queue.bytes());
   return output;
 }

@@ -29,7 +29,7 @@ struct PortCounters {
 class Switch {
  public:
   /// `outs`: the link that each port sends to; `rates`: their rates in b/s; `headroom`: of each
-  /// port, in bytes, with PFC. `mtu`: of the largest packet.
+  /// port, in bytes, with PFC, less than the buffer in all; otherwise empty.
   Switch(const SwitchConfig& config, Node node, const Routes& routes, std::vector<SimLink*> outs,
          std::span<const double> rates, std::vector<std::uint64_t> headroom, std::uint64_t seed,
          transport::PayloadStore& store);

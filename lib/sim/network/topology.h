@@ -18,7 +18,7 @@ namespace lw::sim {
 using Node = std::uint16_t;
 
 /// Limits of what a file may describe.
-inline constexpr std::size_t kMostHosts = 4096, kMostSwitches = 1024, kMostPorts = 4096;
+inline constexpr std::size_t kMostHosts = 2048, kMostSwitches = 512, kMostPorts = 2048;
 /// Most ports of a switch with a queue per input: each needs a class of the queue, and CNPs one.
 inline constexpr std::size_t kMostInputs = emulator::kMostQueueClasses - 1;
 

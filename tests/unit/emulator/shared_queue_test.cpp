@@ -135,7 +135,7 @@ class Model {
     if (!sending_) choose(now_, now_);
   }
 
-  /// Advances to `to`; what happens at `to` by itself has happened then.
+  /// Advances to `to`; what is due at `to` has happened then.
   void advance(Time to, std::vector<Event>& events) {
     while (now_ < to) {
       if (in_queue() == 0) return void(now_ = to);
