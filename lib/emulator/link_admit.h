@@ -199,7 +199,7 @@ void Link<Handle, Frames>::place_overtaking(const Entry& entry, const Decision& 
     const bool is_late = held.deadline() <= now;
     if (!is_late && !held.overtaken()) break;
     Entry next = held.front();
-    next.due = is_late ? now : std::max(next.due, decision.release);
+    next.due = is_late ? now : std::min(held.deadline(), std::max(next.due, decision.release));
     queue_.push(decision.line, next, now);
   }
   find_deadline();

@@ -44,13 +44,15 @@ void Rule::begin(Passage& passage) noexcept {
   });
 }
 
-/// True if the stage's schedule lets the frame pass.
+/// True if the stage's schedule lets the frame pass. A frame that came before the first frame of
+/// the schedules, and still waits in the queue, counts as one at that time.
 template <class S>
 bool Rule::pauses(const Passage& passage) const noexcept {
   const std::optional<When>& when = when_.stage<S>();
   if (!when) return false;
-  return !when->is_on(when->by_frames ? static_cast<std::int64_t>(passage.number)
-                                      : (passage.now - first_.value_or(passage.now)).count());
+  return !when->is_on(
+      when->by_frames ? static_cast<std::int64_t>(passage.number)
+                      : std::max(Duration{}, passage.now - first_.value_or(passage.now)).count());
 }
 
 /// Applies one stage. Returns false if the frame is dropped, or waits in the queue.
@@ -212,6 +214,9 @@ void Rule::inherit(Rule& old, const RuleConfig& config, const RuleConfig& old_co
     earlier_.add(old.stats_);
   }
   if (when_ == old.when_) first_ = old.first_;
+  if (old.stage<Trace>() && old.stage<Queue>())
+    if (const auto row = old.stage<Trace>()->row_at(now))
+      old.stage<Queue>()->meet(*row, old_config.trace->rows[*row]);
   Stages::for_each([&]<class S>() {
     if (!stage<S>() || !old.stage<S>()) return;
     if constexpr (requires(S& s) { s.inherit(s, config, old_config, now); }) {

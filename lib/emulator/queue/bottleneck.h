@@ -154,16 +154,16 @@ class Bottleneck {
   }
 
   /// Lets all frames leave at another rate from `now` on, also the rest of a frame whose bits are
-  /// leaving, and sets their row to `row`. O(frames in the buffer).
-  void change_rate(Instant now, double rate_bps, std::uint32_t row) noexcept {
+  /// leaving, and sets their row to `row`. `leaving_bps`: the rate at which the bits of that frame,
+  /// front(), left before. O(frames in the buffer).
+  void change_rate(Instant now, double rate_bps, std::uint32_t row, double leaving_bps) noexcept {
     static_cast<void>(occupancy(now));
-    const double former = ns_per_byte_;
     set_rate(rate_bps);
     free_ = now;
     fraction_ = 0;
     std::size_t first = 0;
     if (is_sending(now)) {
-      rescale(inside_[0], now, ns_per_byte_ / former);
+      rescale(inside_[0], now, leaving_bps / rate_bps);
       inside_[0].row = row;
       free_ = inside_[0].ends;
       fraction_ = inside_[0].fraction;

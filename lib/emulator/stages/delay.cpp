@@ -80,6 +80,9 @@ void audit_jitter(const JitterConfig& jitter, const RuleStats& stats, std::vecto
 }
 
 bool Delay::varies(const RuleConfig& rule) noexcept { return rule.jitter.has_value(); }
+bool Delay::fits_short_path(const RuleConfig& rule) noexcept {
+  return !varies(rule) && rule.keep_order;
+}
 bool Delay::waits(const RuleConfig& rule) noexcept { return rule.delay.has_value(); }
 
 Delay::Delay(const RuleConfig& rule, const StageSetup& setup)
@@ -108,7 +111,7 @@ bool Delay::releases(std::uint64_t first, Instant now, std::span<Instant> out,
   const Instant nominal = now + delay_.value_or(Duration{});
   if (!jitter_) {
     last_release_ = std::max(nominal, last_release_);
-    std::ranges::fill(out, last_release_);
+    std::ranges::fill(out, keep_order_ ? last_release_ : nominal);
     return false;
   }
   if (jitter_->is_correlated()) {
@@ -169,7 +172,6 @@ void Delay::put_in_order(std::span<Instant> releases, Stats& stats) noexcept {
 
 void Delay::inherit(Delay& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept {
   if (rule.jitter == old_rule.jitter) std::swap(jitter_, old.jitter_);
-  if (!keep_order_) return;
   if (rule.overtakes && rule.delay != old_rule.delay) return;
   // One nanosecond later than frames that may wait in another FIFO: the order of two FIFOs at one
   // instant is undefined.

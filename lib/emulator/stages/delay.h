@@ -47,20 +47,20 @@ class Delay {
   static bool present(const RuleConfig& /*rule*/) noexcept { return true; }
   static bool varies(const RuleConfig& rule) noexcept;
   static bool waits(const RuleConfig& rule) noexcept;
-  static bool fits_short_path(const RuleConfig& rule) noexcept { return !varies(rule); }
+  static bool fits_short_path(const RuleConfig& rule) noexcept;
   Delay(const RuleConfig& rule, const StageSetup& setup);
   static void prepare(const RuleConfig& rule, Stats& stats);
 
   void apply(Passage& p, Stats& stats) noexcept {
     if (delays_) {
       wait(p, stats);
-    } else if (last_release_ > p.at) [[unlikely]] {
+    } else if (keep_order_ && last_release_ > p.at) [[unlikely]] {
       follow(p.decision);
     }
   }
   /// Instead of apply() while the stage pauses: no delay, but in order.
   void skip(Passage& p) noexcept {
-    if (keep_order_) last_release_ = std::max(last_release_, p.at);
+    last_release_ = std::max(last_release_, p.at);
     p.decision.action = Action::queue;
     p.decision.line = kWheel;
     p.decision.release = keep_order_ ? last_release_ : p.at;
@@ -146,7 +146,7 @@ class Delay {
   bool delays_, keep_order_;
   FifoIndex line_;
   std::optional<Duration> delay_;
-  // Release of the last frame: no frame that keeps its order leaves earlier.
+  // Latest release of a frame so far: no frame that keeps its order leaves earlier.
   Instant last_release_{Duration::min()};
   std::optional<Jitter> jitter_;
   std::optional<FitBins> fit_;

@@ -76,17 +76,21 @@ std::optional<PauseConfig> read_pfc(const StageKeys& queue, std::uint64_t buffer
   return pfc;
 }
 
+/// Returns the rate of the queue for frames under a row of the trace, in bit/s.
+double rate_of(const RuleConfig& rule, std::uint32_t row) {
+  const double rate_bps = rule.queue->rate_bps;
+  return row == kNoRow ? rate_bps : rule.trace->rows[row].rate_bps.value_or(rate_bps);
+}
+
 /// Returns the time in ns that the link needs for frames that left directly after another frame.
 double time_of_busy(const RuleConfig& rule, const RuleStats& stats) {
-  const double rate_bps = rule.queue->rate_bps;
   double time = 0;
   std::uint64_t others = stats.queue.busy_bytes;  // of frames that came in under no row
-  for (std::size_t i = 0; i < stats.rows.size(); ++i) {
+  for (std::uint32_t i = 0; i < stats.rows.size(); ++i) {
     others -= stats.rows[i].busy_bytes;
-    time += static_cast<double>(stats.rows[i].busy_bytes) * 8e9 /
-            rule.trace->rows[i].rate_bps.value_or(rate_bps);
+    time += static_cast<double>(stats.rows[i].busy_bytes) * 8e9 / rate_of(rule, i);
   }
-  return time + static_cast<double>(others) * 8e9 / rate_bps;
+  return time + static_cast<double>(others) * 8e9 / rate_of(rule, kNoRow);
 }
 
 }  // namespace
@@ -122,8 +126,10 @@ void Queue::inherit(Queue& old, const RuleConfig& rule, const RuleConfig& old_ru
     row_bps_ = old.row_bps_;
   }
   bottleneck_.take_over(old.bottleneck_, now);
-  if (!same_trace || rate_bps_ != old.rate_bps_ || cost_ != old.cost_)
-    bottleneck_.change_rate(now, row_bps_.value_or(rate_bps_), row_);
+  if (!same_trace || rate_bps_ != old.rate_bps_ || cost_ != old.cost_) {
+    const std::uint32_t leaving = bottleneck_.empty() ? kNoRow : bottleneck_.front().row;
+    bottleneck_.change_rate(now, row_bps_.value_or(rate_bps_), row_, rate_of(old_rule, leaving));
+  }
   const PauseConfig *after = obeys(rule), *before = obeys(old_rule);
   if (before && (!after || after->priority != before->priority)) bottleneck_.pause(now, now);
   if (pfc_ == old.pfc_) std::swap(watch_, old.watch_);

@@ -61,11 +61,7 @@ class Queue {
   void begin(Passage& p, Stats& /*stats*/) noexcept { p.queue = &bottleneck_; }
   /// The frame waits here: see Action::wait.
   void apply(Passage& p, Stats& stats) noexcept {
-    if (p.row) {
-      row_ = p.row_index;
-      row_bps_ = p.row->rate_bps;
-      bottleneck_.set_rate(row_bps_.value_or(rate_bps_));
-    }
+    if (p.row) meet(p.row_index, *p.row);
     const auto departs = bottleneck_.enqueue(p.bytes, p.now, p.row_index, p.aimed.delay);
     if (!departs) {
       ++stats.tail_dropped;
@@ -75,6 +71,12 @@ class Queue {
     p.decision.act(kNumber);
     p.decision.action = Action::wait;
     p.decision.release = *departs;
+  }
+  /// From now on this row of the rule's trace is in force.
+  void meet(std::uint32_t index, const TraceRow& row) noexcept {
+    row_ = index;
+    row_bps_ = row.rate_bps;
+    bottleneck_.set_rate(row_bps_.value_or(rate_bps_));
   }
   /// The frame that departs next: the caller removes it with pop(). The frame that came last.
   /// Require next_departure() < Bottleneck::kNever.

@@ -84,6 +84,9 @@ class Reorder {
     }
   }
 
+  /// Instead of apply() while the stage pauses: the frame still overtakes those that are held.
+  void skip(Passage& p) const noexcept { p.decision.overtakes = config_.frames > 0; }
+
   void inherit(Reorder& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept;
 
   static void read(const StageKeys& rule, Settings& settings);

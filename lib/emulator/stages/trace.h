@@ -68,6 +68,12 @@ class Trace {
     p.row_stats = &stats.rows[row_];
     p.traced = &stats.traced;
   }
+  /// The index of the row in force at `now`; none before the rule's first frame.
+  std::optional<std::uint32_t> row_at(Instant now) noexcept {
+    if (!begin_) return std::nullopt;
+    static_cast<void>(at(now));
+    return static_cast<std::uint32_t>(row_);
+  }
   /// Like begin(), for a frame that came in while the row with this index was in force.
   void begin_again(Passage& p, Stats& stats, std::uint32_t row) const noexcept {
     if (row == kNoRow) return;

@@ -100,7 +100,7 @@ Bottleneck replaced(const BottleneckConfig& after, std::int64_t at_ns = 12'000) 
   Bottleneck old({.rate_bps = 1e9, .buffer_bytes = 10'000}), queue(after);
   for (int i = 0; i < 3; ++i) (void)old.enqueue(976, at(0));
   queue.take_over(old, at(at_ns));
-  queue.change_rate(at(at_ns), after.rate_bps, 0);
+  queue.change_rate(at(at_ns), after.rate_bps, 0, 1e9);
   return queue;
 }
 
