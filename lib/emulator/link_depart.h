@@ -95,6 +95,7 @@ void Link<Handle, Frames>::go_on(Rule& rule, Ring<Entry>& waiting, Instant at,
     queue_.push(decision.line, entry, at);
   }
   waiting.pop();
+  waiting.rewind();
   --waiting_frames_;
 }
 

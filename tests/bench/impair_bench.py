@@ -27,6 +27,11 @@ CONSTANT = f'[[rule]]\n{DELAY}{CAPACITY}'
 # A link that is idle between two bursts, and has room for many.
 QUEUE = f'[[rule]]\n{DELAY}queue = {{ rate = "400Gb/s", buffer = "10MB" }}\n{CAPACITY}'
 
+# The same link with two classes: the frames are in one of them, as all are the last rule's.
+CLASSES = (f'[[rule]]\nname = "other"\nmatch = {{ dst_qp = "0x800000-0x800001" }}\n'
+           'queue = { rate = "400Gb/s", buffer = "10MB", classes = { 0 = {}, 1 = { weight = 3 } } }\n'
+           f'[[rule]]\n{DELAY}queue = {{ shared = "other", class = 1 }}\n{CAPACITY}')
+
 
 def jitter(order, half_life=''):
     varying = f', half_life = "{half_life}"' if half_life else ''
@@ -196,6 +201,7 @@ def runs(settings, stack):
         (('bare 1.9 ms',), lambda: bench.bare(CONSTANT)),
         (('1.9 ms', 'query'), lambda: bench.queried(CONSTANT)),
         (('queue',), lambda: bench.loop(QUEUE)),
+        (('shared queue',), lambda: bench.loop(CLASSES)),
         (('bare queue',), lambda: bench.bare(QUEUE)),
         (('ledger', 'ledger written'), lambda: bench.writing(ledger, 'all.lwl')),
         (('capture', 'capture written'), lambda: bench.writing(CONSTANT, 'all.pcapng')),

@@ -97,6 +97,7 @@ class Bottleneck {
   void pop() noexcept {
     occupied_ -= inside_.front().bytes;
     inside_.pop();
+    inside_.rewind();
   }
 
   /// Removes the frame that was admitted last, as if it had never come.

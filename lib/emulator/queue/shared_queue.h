@@ -257,9 +257,10 @@ class SharedQueue {
     choose(s, false);
   }
   /// When the first pause ends of the classes with frames; kNever without frames.
-  [[nodiscard]] static Instant first_resume(const State& s) noexcept {
+  [[nodiscard]] Instant first_resume(const State& s) const noexcept {
     Instant first = kNever;
-    for (const Backlog& backlog : s.backlogs)
+    if (s.frames == 0) return first;
+    for (const Backlog& backlog : std::span(s.backlogs).first(all_classes_))
       if (backlog.first != kNone) first = std::min(first, backlog.paused_until);
     return first;
   }

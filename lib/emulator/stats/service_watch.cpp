@@ -26,11 +26,13 @@ void ServiceWatch::left(std::uint32_t cls, const Bottleneck::Frame& frame, Insta
   if (!follows) ready_ = 0;
   if ((ready_ & higher_[cls]) != 0) ++stats_.overtook;
   judge_share(cls, on_link);
-  --waiting_[cls];
+  if (--waiting_[cls] == 0) not_empty_ &= ~bit(cls);
   bytes_ -= frame.bytes;
   ready_ = 0;
-  for (std::uint32_t c = 0; c < kMostQueueClasses; ++c)
-    if (waiting_[c] > 0 && paused_until_[c] <= frame.ends) ready_ |= bit(c);
+  for (Classes left = not_empty_; left != 0; left &= left - 1) {
+    const auto c = static_cast<std::uint32_t>(std::countr_zero(left));
+    if (paused_until_[c] <= frame.ends) ready_ |= bit(c);
+  }
 }
 
 /// Compares the service of the classes of one priority since these classes can send.
@@ -56,6 +58,7 @@ void ServiceWatch::judge_share(std::uint32_t cls, std::uint64_t on_link) noexcep
 
 void ServiceWatch::take_over(const ServiceWatch& old) noexcept {
   waiting_ = old.waiting_;
+  not_empty_ = old.not_empty_;
   bytes_ = old.bytes_;
   paused_until_ = old.paused_until_;
 }

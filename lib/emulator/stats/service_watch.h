@@ -29,6 +29,7 @@ class ServiceWatch {
 
   void came(std::uint32_t cls, std::uint32_t bytes) noexcept {
     ++waiting_[cls];
+    not_empty_ |= bit(cls);
     bytes_ += bytes;
     stats_.peak_bytes = std::max(stats_.peak_bytes, bytes_);
   }
@@ -52,6 +53,7 @@ class ServiceWatch {
   std::array<Instant, kMostQueueClasses> paused_until_{};
   std::array<double, kMostQueueClasses> service_{};  // bytes per unit of weight in this span
   std::array<Classes, kMostQueueClasses> span_{};    // classes of a span, by their first class
+  Classes not_empty_ = 0;                            // classes with frames
   Classes ready_ = 0;  // classes that could send when the last frame had left
   std::uint64_t bytes_ = 0;
   ServiceStats stats_;
