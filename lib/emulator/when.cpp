@@ -33,8 +33,8 @@ Parsed<Place> parse_place(std::string_view text) {
   return Place{false, time->count()};
 }
 
-/// True for the stages that a frame can pass as if they were absent. A policer and a queue depend
-/// on the frames before; a trace has a period of its own.
+/// True for the stages that a frame can pass as if they were absent. Past a queue, or a group that
+/// accumulates, it would overtake those that wait there; a trace has a period of its own.
 template <class S>
 constexpr bool kMayPause = requires { S::kMayPause; };
 
@@ -72,8 +72,9 @@ void read_schedules(const StageKeys& rule, RuleConfig& config) {
     if constexpr (!kMayPause<S>) {
       table->refuse(
           S::kName,
-          "expected loss, corrupt, duplicate, rewrite, mark, delay or reorder: what this "
-          "one does to a frame depends on the frames before; [[at]] changes it at a time");
+          "expected police, loss, corrupt, duplicate, limit, rewrite, mark, slot, delay or "
+          "reorder: past this one a frame would overtake those that wait in it, or it has times "
+          "of its own; [[at]] changes it at a time");
     } else {
       const auto keys = table->table(S::kName);
       if (!keys) return;

@@ -57,7 +57,8 @@ def draw_accumulate(draw):
     return {'frames': draw.choice((4096, draw.randrange(2, 20))), 'time': draw.randrange(1000, 90_000)}
 
 
-SCHEDULED = ('loss', 'corrupt', 'duplicate', 'rewrite', 'mark', 'delay', 'reorder')
+SCHEDULED = ('police', 'loss', 'corrupt', 'duplicate', 'limit', 'rewrite', 'mark', 'slot', 'delay',
+             'reorder')
 
 
 def draw_when(draw):
@@ -269,7 +270,8 @@ class Model:
             # One that came before a change may be marked already.
             self.marked[name] = (sum(frame.size for frame in self.waiting) > mark['above']
                                  or self.marked.get(name, False))
-        at = self.into_slot(at)
+        if self.acts('slot', name, came):
+            at = self.into_slot(at)
         release = self.delayed(name, came, row, at)
         self.behind(name, came, at, release)
 
@@ -354,9 +356,9 @@ class Model:
             name, due, _ = self.held.popleft()
             self.release[name] = max(due, int(self.now))
 
-    def policed(self, size, dropped):
+    def policed(self, name, size, dropped):
         police = self.set['police']
-        if not police:
+        if not police or not self.acts('police', name, self.now):
             return False
         if self.tokens is None:
             self.tokens, self.filled = Fraction(police['burst']), self.now
@@ -385,7 +387,7 @@ class Model:
         followed where rounding decides."""
         size = max(60, size)
         limit = self.set['limit']
-        if limit is not None:
+        if limit is not None and self.acts('limit', name, self.now):
             held = [name for name, _, _ in self.held]
             inside = len(self.waiting) + len(held)
             inside += sum(time > self.now for other, time in self.release.items() if other not in held)
@@ -514,7 +516,7 @@ class Changes(unittest.TestCase):
         record = model.records[i, 0]
         dropped_by = record['stage'] if record['action'] == 'drop' else None
         model.come()
-        if model.policed(size, dropped_by == 'police'):
+        if model.policed((i, 0), size, dropped_by == 'police'):
             fates[i, 0] = 'police'
             return
         for stage in {'loss', 'corrupt', 'duplicate', 'rewrite'} & set(model.stages((i, 0))):

@@ -146,7 +146,8 @@ EVENT = {
 def keys_of(draw, keys, likely):
     chosen = [key for key in keys if draw.random() < likely]
     text = ''.join(f'{key} = {keys[key](draw)}\n' for key in chosen)
-    scheduled = [key for key in chosen if key in ('loss', 'corrupt', 'mark', 'delay', 'reorder')
+    scheduled = [key for key in chosen if key in ('police', 'loss', 'corrupt', 'duplicate', 'limit', 'rewrite', 'mark',
+                                                     'slot', 'delay', 'reorder')
                  and keys is STAGES and draw.random() < likely / 4]
     return text + ''.join(f'when.{key} = {when(draw)}\n' for key in scheduled)
 

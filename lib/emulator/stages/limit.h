@@ -16,6 +16,7 @@ class Limit {
   static constexpr Stage kNumber = Stage{14};
   static constexpr std::string_view kName = "limit";
   static constexpr bool kActsOnBatch = false;
+  static constexpr bool kMayPause = true;
   static constexpr std::uint32_t kMostFrames = 1'000'000'000;
 
   struct Settings {

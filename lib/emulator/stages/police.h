@@ -98,6 +98,7 @@ class Police {
   static constexpr Stage kNumber = Stage::police;
   static constexpr std::string_view kName = "police";
   static constexpr bool kActsOnBatch = false;
+  static constexpr bool kMayPause = true;
 
   struct Settings {
     std::optional<PoliceConfig> police = {};

@@ -51,6 +51,7 @@ class Slot {
   static constexpr Stage kNumber = Stage{13};
   static constexpr std::string_view kName = "slot";
   static constexpr bool kActsOnBatch = false;
+  static constexpr bool kMayPause = true;
 
   struct Settings {
     std::optional<SlotConfig> slot = {};
