@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/output.h"
+#include "gen/network/network_capture.h"
 #include "gen/network/network_drawing.h"
 #include "gen/network/network_report.h"
 #include "gen/perf/report/perf_report.h"
@@ -26,6 +27,15 @@ sim::NetworkProgress progress_on(bool shown) {
   };
 }
 
+/// The capture that is asked for; null: none.
+Result<std::optional<NetworkCapture>> capture_of(const NetworkOutputs& outputs,
+                                                 const sim::Topology& topology) {
+  if (outputs.pcap.empty()) return std::nullopt;
+  auto capture = NetworkCapture::create(outputs.pcap, outputs.points, topology);
+  if (!capture) return std::unexpected(capture.error());
+  return std::move(*capture);
+}
+
 }  // namespace
 
 Result<void> check_network_usage(const app::Given& given) {
@@ -34,7 +44,7 @@ Result<void> check_network_usage(const app::Given& given) {
       if (given.has(name)) return fail(std::string(name) + ": goes with --network");
     return {};
   }
-  for (const char* name : {"--all", "--forever", "--study", "--live", "--pcap", "--qps"}) {
+  for (const char* name : {"--all", "--forever", "--study", "--live", "--qps"}) {
     if (!given.has(name)) continue;
     const bool in_file = std::string_view(name) == "--qps";
     return fail(std::string(name) + (in_file ? ": with --network, [workload] has `qps`"
@@ -47,14 +57,21 @@ ExitCode perf_on_network(const NetworkOptions& options, const PerfOptions& perf,
                          NetworkOutputs outputs, const std::atomic<bool>& stop) {
   auto setup = network_run_of(options, perf);
   if (!setup) return print_error(setup.error());
-  if (const auto apart = check_outputs(
-          {{"--network", options.network}},
-          {{"--series", outputs.series}, outputs.expectations.junit(), outputs.html.file()});
+  if (const auto apart =
+          check_outputs({{"--network", options.network}}, {{"--series", outputs.series},
+                                                           {"--pcap", outputs.pcap},
+                                                           outputs.expectations.junit(),
+                                                           outputs.html.file()});
       !apart)
     return print_error(apart.error());
   setup->config.perf.stop = &stop;
   const bool shows = !outputs.json && isatty(STDERR_FILENO) != 0;
-  const sim::NetworkResult result = sim::run_network(setup->config, {}, progress_on(shows));
+  auto capture = capture_of(outputs, setup->file.topology);
+  if (!capture) return print_error(capture.error());
+  const sim::NetworkHook hook = [&](sim::Network& network) {
+    if (*capture) (*capture)->attach(network);
+  };
+  const sim::NetworkResult result = sim::run_network(setup->config, hook, progress_on(shows));
   const NetworkReport report{setup->file, setup->config, result};
   const std::string json = outputs.expectations.judged(
       outputs.json || outputs.html.wanted(),
@@ -66,6 +83,13 @@ ExitCode perf_on_network(const NetworkOptions& options, const PerfOptions& perf,
   if (!outputs.series.empty())
     if (const auto written = write_file(outputs.series, network_csv(report)); !written)
       return print_error(written.error());
+  if (*capture) {
+    if (const auto closed = (*capture)->close(); !closed) return print_error(closed.error());
+    if (const std::uint64_t further = (*capture)->further(); further > 0)
+      fmt::print(stderr,
+                 "--pcap: the file has the first {} frames; {} further ones are not in it\n",
+                 NetworkCapture::kMostFrames, further);
+  }
   if (!outputs.json) print_report(outputs.expectations.text());
   const ExitCode expected = outputs.expectations.finish("roce-gen perf");
   if (result.stopped)

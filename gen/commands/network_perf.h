@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <string>
+#include <vector>
 
 #include "app/expectations.h"
 #include "app/html_report.h"
@@ -15,7 +16,9 @@ struct NetworkOutputs {
   app::Expectations& expectations;
   app::HtmlReport& html;
   bool json = false;
-  std::string series;  // CSV of the ports over time; empty: none
+  std::string series;                    // CSV of the ports over time; empty: none
+  std::string pcap;                      // capture; empty: none
+  std::vector<std::string> points = {};  // that it captures at, "FROM:TO"
 };
 
 /// Checks the options that are given beside --network.

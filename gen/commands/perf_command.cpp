@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "app/expectations.h"
 #include "app/html_report.h"
@@ -157,14 +158,26 @@ Result<void> check_transport(const PerfOptions& options, bool answered) {
   return {};
 }
 
+/// Checks names of points of a path.
+Result<void> check_points(const std::vector<std::string>& points) {
+  for (const std::string& point : points)
+    if (std::ranges::find(kCapturePoints, point) == kCapturePoints.end())
+      return refuse("--pcap-at", fmt::format("expected {}, found \"{}\"",
+                                             fmt::join(kCapturePoints, ", "), point));
+  return {};
+}
+
 Result<void> check_simulated(const Given& given, const PerfCommand& options) {
   for (const char* name :
        {"--peer", "--verify", "--token", "--data", "--cm", "--peer-mac", "--address", "--mac",
         "--encapsulation", "--service", "--wait", "--idle", "--verbose", "--transport"})
     if (given.has(name)) return refuse(name, "goes with --port only");
   const bool endless = options.options.config.iterations == 0 || options.all_sizes;
-  if (!options.pcap.empty() && endless)
-    return refuse("--pcap", "goes with -n and one size: every frame is kept in memory");
+  if (options.network.network.empty()) {
+    if (const auto checked = check_points(options.points); !checked) return checked;
+    if (!options.pcap.empty() && endless)
+      return refuse("--pcap", "goes with -n and one size: every frame is kept in memory");
+  }
   return {};
 }
 
@@ -529,9 +542,10 @@ void add_port_options(app::Options& list, PerfCommand& options) {
 void add_output_options(app::Options& list, PerfCommand& options) {
   list.add("--pcap", app::text(options.pcap), "FILE",
            "capture of what leaves both simulated ports (with -n), or passes the real port");
-  list.add("--pcap-at",
-           app::choices(options.points, {kCapturePoints.begin(), kCapturePoints.end()}), "POINT",
-           "simulated point to capture at; may be repeated")
+  list.add(
+          "--pcap-at", app::texts(options.points), "POINT",
+          fmt::format("simulated point to capture at: {}, or FROM:TO of a network; may be repeated",
+                      fmt::join(kCapturePoints, ", ")))
       .defaults_to("client-out, server-out");
   list.add("--series", app::text(options.series), "FILE.csv",
            "time series of rate, alpha, outstanding, retransmitted and RTT of each QP");
@@ -565,9 +579,10 @@ app::Command perf_command() {
             if (!options->study.empty()) return study(*options);
             const std::atomic<bool>& stop = stop_on_signals();
             if (!options->network.network.empty())
-              return perf_on_network(
-                  options->network, options->options,
-                  {options->expectations, options->html, options->json, options->series}, stop);
+              return perf_on_network(options->network, options->options,
+                                     {options->expectations, options->html, options->json,
+                                      options->series, options->pcap, options->points},
+                                     stop);
             return perf(*options, stop);
           },
   };

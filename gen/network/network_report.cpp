@@ -56,9 +56,16 @@ struct Flow {
   std::string from, to;
   const FlowResult* result = nullptr;
   std::optional<double> gbps;
+  std::optional<sim::MessageTimes> latency;
 
   static const FigureTable& figures();
 };
+
+template <auto kMember>
+std::optional<double> latency_us(const Flow& flow) {
+  if (!flow.latency || flow.latency->messages == 0) return std::nullopt;
+  return (*flow.latency).*kMember;
+}
 
 const FigureTable& Flow::figures() {
   using Row = FigureOf<Flow>;
@@ -72,7 +79,19 @@ const FigureTable& Flow::figures() {
       Row::of<[](const Flow& f) { return f.result->finished; }>(
           "finished", "True if all its messages were completed."),
       Row::of<[](const Flow& f) { return us(f.result->ended - f.result->started); }>(
-          "elapsed_us", "From its start to its last completion.", Unit::us)};
+          "elapsed_us", "From its start to its last completion.", Unit::us),
+      Row::of<&latency_us<&sim::MessageTimes::p50_us>>(
+          "latency_p50_us",
+          "Median time from post to completion of a message, after the warm-up; absent with a "
+          "load.",
+          Unit::us)
+          .if_any(),
+      Row::of<&latency_us<&sim::MessageTimes::p99_us>>("latency_p99_us", "99th percentile of that.",
+                                                       Unit::us)
+          .if_any(),
+      Row::of<&latency_us<&sim::MessageTimes::most_us>>("latency_most_us", "Longest of these.",
+                                                        Unit::us)
+          .if_any()};
   static constexpr FigureTable kTable{"What a QP sent.", kRows};
   return kTable;
 }
@@ -111,9 +130,10 @@ std::vector<Flow> flows_of(const NetworkReport& report) {
   const NetworkResult& result = report.result;
   for (std::size_t i = 0; i < std::min(kMost, result.flows.size()); ++i) {
     const FlowResult& flow = result.flows[i];
-    Flow& added = flows.emplace_back(
-        Flow{report.file.topology.name(flow.from), report.file.topology.name(flow.to), &flow, {}});
+    Flow& added = flows.emplace_back(Flow{
+        report.file.topology.name(flow.from), report.file.topology.name(flow.to), &flow, {}, {}});
     if (i < result.flow_bps.size()) added.gbps = result.flow_bps[i] / 1e9;
+    if (i < result.flow_latency.size()) added.latency = result.flow_latency[i];
   }
   return flows;
 }
@@ -216,6 +236,13 @@ const JsonOutput kNetworkOutput{.name = "perf_network",
 
 namespace {
 
+/// That of the QP whose 99th percentile is the longest; nothing if no message was completed.
+std::optional<sim::MessageTimes> worst_latency(const NetworkResult& result) {
+  const auto worst = std::ranges::max_element(result.flow_latency, {}, &sim::MessageTimes::p99_us);
+  if (worst == result.flow_latency.end() || worst->messages == 0) return std::nullopt;
+  return *worst;
+}
+
 std::string whole_text(const NetworkReport& r) {
   const NetworkResult& result = r.result;
   std::string text =
@@ -227,6 +254,11 @@ std::string whole_text(const NetworkReport& r) {
         "  goodput      {:.2f} Gb/s after {}, {:.3f} to {:.3f} Gb/s a QP, fairness {:.4f}\n",
         result.total_bps() / 1e9, format_duration(r.config.warm_up), least_gbps(r), most_gbps(r),
         result.fairness());
+  if (const auto latency = worst_latency(result))
+    text += fmt::format(
+        "  latency      of a message {:.1f} us p50, {:.1f} us p99, {:.1f} us at most, "
+        "of the QP with the longest\n",
+        latency->p50_us, latency->p99_us, latency->most_us);
   text += fmt::format("  packets      {}, {} again, {} timeouts, {} CNPs\n", result.packets,
                       result.retransmitted, result.timeouts, result.cnps);
   text += fmt::format("  switches     {} marked, {} dropped ({} after {}), largest queue {}\n",

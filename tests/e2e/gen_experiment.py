@@ -32,6 +32,7 @@ SHORT = {
     'apn-380km-throughput': ['--repeats', '2', '--only', 'size=64KiB'],
     'apn-380km-dcqcn': ['--repeats', '2', '--set', 'duration=20ms'],
     'selective-repeat': ['--only', 'loss=0.0001', '--repeats', '20'],
+    'long-haul-variants': ['--scenario', 'early marks', '--set', 'duration=2400ms'],
     'long-haul-incast': ['--only', 'network=long-haul-incast-50km', '--set', 'duration=2400ms'],
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """roce-gen perf --sim --network: what a network file may say, and what its reports are worth."""
 
+import collections
 import csv
 import json
 import pathlib
@@ -12,6 +13,7 @@ import longwire_test
 import output_schemas
 
 GEN = longwire_test.program('roce-gen')
+DISSECT = longwire_test.program('roce-dissect')
 NETWORKS = longwire_test.SOURCE / 'profiles' / 'networks'
 TIMEOUT = 120
 
@@ -146,6 +148,42 @@ class Network(unittest.TestCase):
         html = page.read_text(encoding='utf-8')
         for text in ('links coloured by use', 'Queues of the fullest ports', '100.00 Gb/s, '):
             self.assertTrue(text in html, text)  # the page is too long for a message
+
+    def test_captures_have_what_the_ports_sent(self):
+        """By tshark: the frames of each port, in the order of time; what came in and did not leave was
+        dropped. By roce-dissect: their ICRCs."""
+        file = self.write(('{switch}', 'buffer = "100kB"'), ('{workload}', 'messages = 20'))
+        path = self.folder / 'n.pcapng'
+        points = [word for point in ('h1:s', 'h2:s', 'h3:s', 'h4:s', 's:r', 'r:s') for word in ('--pcap-at', point)]
+        got = json.loads(self.network(file, '--duration', '100ms', '--size', '64KiB', '--pcap', path, *points,
+                                      '--json').stdout)
+        rows = subprocess.run(['tshark', '-r', path, '-T', 'fields', '-e', 'frame.interface_name',
+                               '-e', 'frame.time_epoch', '-e', 'infiniband.bth.opcode'],
+                              capture_output=True, text=True, check=True).stdout.splitlines()
+        frames = [row.split('\t') for row in rows]
+        self.assertEqual([float(at) for _, at, _ in frames], sorted(float(at) for _, at, _ in frames))
+        at = collections.Counter(name for name, _, _ in frames)
+        port = next(port for port in got['ports'] if port['port'] == 's->r')
+        self.assertGreater(port['dropped'], 0)
+        self.assertEqual(at['s:r'], port['sent'])
+        self.assertEqual(sum(at[f'h{i}:s'] for i in range(1, 5)), port['sent'] + port['dropped'])
+        self.assertEqual({opcode for name, _, opcode in frames if name == 'r:s'}, {'17'})
+        subprocess.run([DISSECT, 'verify', path], capture_output=True, check=True)
+        for point, text in (('h1:h2', 'expected a neighbour of h1 (s)'), ('h1:x', 'a host or switch, found "x"'),
+                            ('h1', 'expected FROM:TO')):
+            said = self.network(file, '--duration', '1ms', '--pcap', path, '--pcap-at', point, code=2).stderr
+            self.assertIn(text, said)
+        self.assertIn('--pcap-at FROM:TO', self.network(file, '--duration', '1ms', '--pcap', path, code=2).stderr)
+
+    def test_a_message_takes_as_long_as_queue_and_rate_say(self):
+        """By Little: 32 messages of 64 KiB in flight at the rate of the QP, without loss."""
+        file = self.write(('count = 4', 'count = 1'))
+        got = json.loads(self.network(file, '--duration', '20ms', '--size', '64KiB', '--tx-depth', '32', '--outstanding',
+                                      '32', '--json').stdout)
+        flow = got['flows'][0]
+        expected = 32 * 65536 * 8 / flow['goodput_gbps'] / 1000
+        for key in ('latency_p50_us', 'latency_p99_us', 'latency_most_us'):
+            self.assertAlmostEqual(flow[key] / expected, 1, delta=0.04, msg=key)
 
     def test_messages_end_a_run_and_sizes_have_their_times(self):
         file = self.write(('{workload}', 'messages = 3\nstart_within = "0s"'))

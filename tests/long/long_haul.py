@@ -14,7 +14,7 @@ TIMEOUT = 900
 
 class Published(unittest.TestCase):
     def test_networks_give_the_published_figures(self):
-        for name in ('long-haul-incast', 'fat-tree-16', 'selective-repeat', 'fifty-km-400g'):
+        for name in ('long-haul-incast', 'long-haul-variants', 'fat-tree-16', 'selective-repeat', 'fifty-km-400g'):
             with self.subTest(name), tempfile.TemporaryDirectory() as folder:
                 done = subprocess.run([GEN, 'experiment', name, '--out', folder], capture_output=True,
                                       text=True, timeout=TIMEOUT, check=False)

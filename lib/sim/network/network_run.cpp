@@ -31,6 +31,14 @@ transport::Memory memory_for(const NetworkRunConfig& config) {
   return memory_of(largest);
 }
 
+MessageTimes latency_of(const CompactHistogram& times) {
+  const auto us = [](std::int64_t ns) { return static_cast<double>(ns) / 1000; };
+  return {.messages = times.count(),
+          .p50_us = us(times.quantile(0.5)),
+          .p99_us = us(times.quantile(0.99)),
+          .most_us = us(times.maximum())};
+}
+
 class NetworkRun {
  public:
   NetworkRun(const NetworkRunConfig& config, const NetworkHook& hook)
@@ -133,6 +141,7 @@ void NetworkRun::end_warm_up() {
     peaks_[i] = switch_of(result_.ports[i]).queued_bytes(numbers_[i]);
   }
   for (const FlowResult& flow : workload_.flows()) warm_bytes_.push_back(flow.bytes);
+  workload_.forget_latencies();
 }
 
 NetworkResult NetworkRun::result(const NetworkProgress& progress) {
@@ -184,6 +193,8 @@ void NetworkRun::finish_flows() {
       result_.flow_bps.push_back(static_cast<double>(result_.flows[i].bytes - before) * 8 / time);
     }
   }
+  for (std::size_t i = 0; workload_.latencies(i); ++i)
+    result_.flow_latency.push_back(latency_of(*workload_.latencies(i)));
   for (const auto& [host, qp] : workload_.sending_qps()) {
     const auto& counters = network_.host(host).qp(qp).requester().counters();
     result_.packets += counters.packets;

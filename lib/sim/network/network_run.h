@@ -43,10 +43,18 @@ struct SizeResult {
   double mean_slowdown = 0, p99_slowdown = 0;
 };
 
+/// Times from post to completion of a QP's messages after the warm-up, in us. A send queue that is
+/// always full adds its own wait.
+struct MessageTimes {
+  std::uint64_t messages = 0;
+  double p50_us = 0, p99_us = 0, most_us = 0;
+};
+
 struct NetworkResult {
   Duration elapsed{};  // the duration, or until the last flow ended
   std::vector<FlowResult> flows;
-  std::vector<double> flow_bps;  // of each flow without a load, payload after the warm-up
+  std::vector<double> flow_bps;            // of each flow without a load, payload after the warm-up
+  std::vector<MessageTimes> flow_latency;  // of the first Workload::kMostLatencies of them
   std::vector<PortResult> ports;
   std::vector<PortSample> samples;  // by time, then by port
   std::vector<SizeResult> sizes;    // by size, of flows that ended

@@ -136,6 +136,7 @@ void Workload::start_full(const Sender& sender, Instant now) {
       left_.push_back(config_.messages > 0 ? config_.messages : kEndless);
       waiting_.push_back(0);
       flow_of_[pair.from][qp] = flow;
+      if (latencies_.size() < kMostLatencies) latencies_.emplace_back();
     }
   }
   for (std::uint32_t qp = 0; qp < flow_of_[sender.host].size(); ++qp) {
@@ -195,6 +196,7 @@ void Workload::on_completion(transport::QpSet& host, std::uint32_t qp, const Com
   flow.bytes += done.length;
   flow.ended = now;
   --waiting_[number];
+  if (number < latencies_.size()) latencies_[number].add((now - done.posted).count());
   if (left_[number] > 0) {
     if (post(from, qp, perf_.size, now)) {
       --left_[number];

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/compact_histogram.h"
 #include "sim/network/network.h"
 #include "sim/perf.h"
 
@@ -72,6 +73,15 @@ class Workload final : public transport::Application {
   [[nodiscard]] bool done() const noexcept {
     return starts_.empty() && config_.messages > 0 && ended_ == flows_.size();
   }
+  /// Times from post to completion, of the messages of one of the first kMostLatencies QPs without
+  /// a load that completed since forget_latencies(), in ns; null: of another flow.
+  [[nodiscard]] const CompactHistogram* latencies(std::size_t flow) const noexcept {
+    return flow < latencies_.size() ? &latencies_[flow] : nullptr;
+  }
+  static constexpr std::size_t kMostLatencies = 10'000;
+  void forget_latencies() noexcept {
+    for (CompactHistogram& each : latencies_) each = {};
+  }
   /// Each QP by the host that sends on it, and its number there.
   [[nodiscard]] const std::vector<std::pair<Node, std::uint32_t>>& sending_qps() const noexcept {
     return sending_qps_;
@@ -115,6 +125,7 @@ class Workload final : public transport::Application {
   std::vector<Sender> senders_;
   std::priority_queue<Start> starts_;
   std::vector<FlowResult> flows_;
+  std::vector<CompactHistogram> latencies_;          // by flow
   std::vector<std::uint64_t> left_;                  // messages to post, by flow
   std::vector<std::uint64_t> waiting_;               // posted and not completed, by flow
   std::vector<std::vector<std::uint32_t>> flow_of_;  // by host and QP
