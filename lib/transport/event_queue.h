@@ -11,21 +11,18 @@
 
 namespace lw::transport {
 
-/// Finds the source with the next event. Scans up to four sources; more are kept in a binary heap,
-/// with the position of each source. (tests/bench/sim_bench: two sources in a heap cost a simulated
-/// packet 40 ns of swaps.) Sources with equal times are ordered by number, so the order is
-/// deterministic.
+/// Finds the source with the next event. Scans up to four sources; more are the leaves of a
+/// tournament: each inner node has the source that is next of those below it, so set() compares
+/// once per level, and only up to the first node that stays. Sources with equal times are ordered
+/// by number, so the order is deterministic. (tests/bench/sim_bench: two sources in a heap cost a
+/// simulated packet 40 ns of swaps. A network of 5 hosts and 2 switches has 26 sources: a heap took
+/// 22 % of its time, 10 % more than this.)
 class EventQueue {
  public:
   /// Adds a source without an event.
   std::uint32_t add() {
     const std::uint32_t source = sources_++;
-    times_.resize(std::max<std::size_t>(sources_, kScanned), Instant::max());
-    place_.push_back(source);
-    heap_.push_back(source);
-    // In the heap, a source without an event belongs at the end.
-    if (sources_ == kScanned + 1)
-      for (std::size_t i = heap_.size(); i-- > 0;) sift_down(i);
+    if (sources_ > times_.size()) grow();
     return source;
   }
   [[nodiscard]] std::uint32_t sources() const noexcept { return sources_; }
@@ -33,7 +30,8 @@ class EventQueue {
   void set(std::uint32_t source, Instant at) noexcept {
     Instant& time = times_[source];
     if (!scanned() && at != time) {
-      sift(source, at);
+      time = at;
+      play_again(source);
     } else {
       time = at;
     }
@@ -43,7 +41,7 @@ class EventQueue {
     const Instant* at = times_.data();
     const std::uint32_t low = at[1] < at[0] ? 1 : 0;
     if (sources_ <= 2) return low;
-    if (!scanned()) return heap_.front();
+    if (!scanned()) return winners_[1];
     const std::uint32_t high = at[3] < at[2] ? 3 : 2;
     return at[high] < at[low] ? high : low;
   }
@@ -54,40 +52,30 @@ class EventQueue {
   static constexpr std::size_t kScanned = 4;
   [[nodiscard]] bool scanned() const noexcept { return sources_ <= kScanned; }
 
-  [[nodiscard]] bool before(std::uint32_t a, std::uint32_t b) const noexcept {
-    return times_[a] != times_[b] ? times_[a] < times_[b] : a < b;
+  /// Of two nodes' winners the next one; the left subtree has the lower numbers.
+  [[nodiscard]] std::uint32_t winner_of(std::size_t node) const noexcept {
+    const std::uint32_t left = winners_[2 * node], right = winners_[2 * node + 1];
+    return times_[right] < times_[left] ? right : left;
   }
-  void sift(std::uint32_t source, Instant at) noexcept {
-    const bool sooner = at < times_[source];
-    times_[source] = at;
-    sooner ? sift_up(place_[source]) : sift_down(place_[source]);
-  }
-  void sift_up(std::size_t i) noexcept {
-    while (i > 0 && before(heap_[i], heap_[(i - 1) / 2])) {
-      exchange(i, (i - 1) / 2);
-      i = (i - 1) / 2;
+  void play_again(std::uint32_t source) noexcept {
+    for (std::size_t node = (times_.size() + source) / 2; node > 0; node /= 2) {
+      const std::uint32_t before = winners_[node], now = winner_of(node);
+      winners_[node] = now;
+      if (before == now && now != source) return;
     }
   }
-  void sift_down(std::size_t i) noexcept {
-    for (;;) {
-      std::size_t least = 2 * i + 1;
-      if (least >= heap_.size()) return;
-      if (least + 1 < heap_.size() && before(heap_[least + 1], heap_[least])) ++least;
-      if (!before(heap_[least], heap_[i])) return;
-      exchange(i, least);
-      i = least;
-    }
-  }
-  void exchange(std::size_t a, std::size_t b) noexcept {
-    std::swap(heap_[a], heap_[b]);
-    place_[heap_[a]] = static_cast<std::uint32_t>(a);
-    place_[heap_[b]] = static_cast<std::uint32_t>(b);
+  /// Doubles the leaves.
+  void grow() {
+    times_.resize(std::max(kScanned, 2 * times_.size()), Instant::max());
+    winners_.resize(2 * times_.size());
+    for (std::size_t i = 0; i < times_.size(); ++i)
+      winners_[times_.size() + i] = static_cast<std::uint32_t>(i);
+    for (std::size_t node = times_.size(); --node > 0;) winners_[node] = winner_of(node);
   }
 
   std::uint32_t sources_ = 0;
-  std::vector<Instant> times_;        // by source; unused ones have no event
-  std::vector<std::uint32_t> heap_;   // sources
-  std::vector<std::uint32_t> place_;  // by source: its index in heap_
+  std::vector<Instant> times_;          // by source, a power of two; unused ones have no event
+  std::vector<std::uint32_t> winners_;  // by node, from 1; then the leaves
 };
 
 }  // namespace lw::transport
