@@ -41,6 +41,7 @@ class Reader {
   void read_workload();
   void check();
   void check_pairs() const;
+  void check_classes() const;
   void check_headroom() const;
   void add_name(const Table& table, const std::string& name);
   [[nodiscard]] std::vector<Node> matching(const Table& table, std::string_view key,
@@ -65,10 +66,12 @@ void Reader::read_hosts() {
   for (const Table& table : root_.tables("host")) {
     const auto name = table.require("name", read_text, "a name such as \"a\"").value_or("");
     const auto count = table.get("count", integer<std::uint32_t>(1, sim::kMostHosts));
+    const auto cls = table.get_or("class", integer<std::uint8_t>(0, sim::kMostInputs - 1), 0);
     for (std::uint32_t i = 1; i <= count.value_or(1); ++i) {
       if (file_.topology.hosts.size() == sim::kMostHosts)
         return table.refuse(fmt::format("expected at most {} hosts, found more", sim::kMostHosts));
       file_.topology.hosts.push_back(count ? name + std::to_string(i) : name);
+      file_.topology.host_class.push_back(cls);
       add_name(table, file_.topology.hosts.back());
     }
     table.finish();
@@ -109,6 +112,12 @@ SwitchConfig read_switch(const Table& table) {
   to.queue_per_input = table.get_or("queues", choice(kQueues), false);
   to.latency = table.get_or("latency", parse_duration, Duration{});
   to.marking = read_marking(table);
+  for (const Table& each : table.tables("classes")) {
+    auto& order = to.classes.emplace_back();
+    order.priority = each.get_or("priority", integer<std::uint32_t>(0, sim::kCnpPriority - 1), 0);
+    order.weight = each.get_or("weight", integer<std::uint32_t>(1, emulator::kLargestWeight), 1);
+    each.finish();
+  }
   return to;
 }
 
@@ -238,6 +247,22 @@ void Reader::read_workload() {
   table->finish();
 }
 
+/// A switch with classes has one for each number that hosts have.
+void Reader::check_classes() const {
+  const Topology& t = file_.topology;
+  const std::uint8_t most = t.host_class.empty() ? 0 : *std::ranges::max_element(t.host_class);
+  for (std::size_t i = 0; i < t.switches.size(); ++i) {
+    const std::size_t classes = t.switches[i].classes.size();
+    if (classes > sim::kMostInputs)
+      switch_at_[i].refuse("classes",
+                           fmt::format("expected at most {}, found {}", sim::kMostInputs, classes));
+    if (classes > 0 && classes <= most)
+      switch_at_[i].refuse(
+          "classes",
+          fmt::format("expected one for each class of hosts, 0 to {}, found {}", most, classes));
+  }
+}
+
 /// What PFC needs: each port's headroom, of which a long cable's is large.
 void Reader::check_headroom() const {
   const Topology& t = file_.topology;
@@ -281,12 +306,15 @@ void Reader::check() {
       refuse(
           fmt::format("expected one [[link]] of the host \"{}\", found {}", t.name(node), cables));
     if (t.is_host(node)) continue;
-    const bool per_input = t.switches[node - t.hosts.size()].queue_per_input;
-    const std::size_t most = per_input ? sim::kMostInputs : sim::kMostPorts;
+    const SwitchConfig& config = t.switches[node - t.hosts.size()];
+    const std::size_t queues = std::max<std::size_t>(1, config.classes.size());
+    const std::size_t most = config.queue_per_input ? sim::kMostInputs / queues : sim::kMostPorts;
     if (cables > most)
-      refuse(fmt::format("expected at most {} links of the switch \"{}\"{}, found {}", most,
-                         t.name(node), per_input ? " with a queue per input" : "", cables));
+      refuse(fmt::format(
+          "expected at most {} links of the switch \"{}\"{}, found {}", most, t.name(node),
+          config.queue_per_input ? " with a queue per input and class" : "", cables));
   }
+  check_classes();
   check_headroom();
   if (!sound || (file_.workload.pattern == Pattern::incast && !file_.workload.receiver)) return;
   check_pairs();

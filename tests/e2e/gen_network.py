@@ -52,6 +52,9 @@ WRONG = [
     (('{workload}', 'load = 0.5'), ':17:', 'expected a [[workload.size]] beside it'),
     (('{workload}', 'qps = 0'), ':17:', '1 to 4096'),
     (('{workload}', 'load = 0.5\n[[workload.size]]\nbytes = 0'), ':19:', '1 B to 1 GiB'),
+    (('{switch}', 'classes = [{ weight = 2000 }]'), ':8:', '1 to 1000'),
+    (('count = 4', 'count = 4\nclass = 2\n[[switch]]\nname = "t"\nclasses = [{}, {}]'), ':7:',
+     'one for each class of hosts, 0 to 2, found 2'),
     # 100 Gb/s over 1861 us twice, and two packets, for each of five links.
     (('delay = "1us"', 'distance = "380km"'), ':6:', '46.54 MB for the link to'),
 ]
@@ -174,6 +177,21 @@ class Network(unittest.TestCase):
             said = self.network(file, '--duration', '1ms', '--pcap', path, '--pcap-at', point, code=2).stderr
             self.assertIn(text, said)
         self.assertIn('--pcap-at FROM:TO', self.network(file, '--duration', '1ms', '--pcap', path, code=2).stderr)
+
+    def test_classes_share_a_port_as_weights_and_priorities_say(self):
+        """Two hosts whose queues at the port never run empty: by weight, or all for the higher priority."""
+        for classes, shares in (('{ weight = 3 }, { weight = 1 }', (0.75, 0.25)),
+                                ('{ priority = 1 }, { priority = 2 }', (0, 1)),
+                                ('{ priority = 1, weight = 9 }, { priority = 1, weight = 1 }', (0.9, 0.1))):
+            for queues in ('per-output', 'per-input'):
+                file = self.write(('count = 4', 'class = 0\n[[host]]\nname = "g"\nclass = 1'),
+                                  ('{switch}', f'classes = [{classes}]\nqueues = "{queues}"'))
+                got = json.loads(self.network(file, '--duration', '20ms', '--size', '64KiB', '--tx-depth', '32',
+                                              '--outstanding', '32', '--json').stdout)
+                self.assertEqual(got['dropped'], 0)
+                for flow in got['flows']:
+                    share = flow['goodput_gbps'] / got['total_gbps']
+                    self.assertAlmostEqual(share, shares['hg'.index(flow['from'])], delta=0.01)
 
     def test_a_message_takes_as_long_as_queue_and_rate_say(self):
         """By Little: 32 messages of 64 KiB in flight at the rate of the QP, without loss."""

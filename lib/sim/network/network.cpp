@@ -71,8 +71,8 @@ void Network::add_switches(std::uint32_t mtu, std::uint64_t seed) {
             headroom_of(cable, latency_into(topology_, from, node, nic_latency_), mtu));
       sources.push_back(add_source({Kind::port, node, port}));
     }
-    switches_.emplace_back(config, node, routes_, std::move(outs), rates, std::move(headroom), seed,
-                           store_);
+    switches_.emplace_back(config, node, routes_, topology_.host_class, std::move(outs), rates,
+                           std::move(headroom), seed, store_);
     port_source_.push_back(std::move(sources));
   }
 }

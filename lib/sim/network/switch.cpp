@@ -24,10 +24,12 @@ constexpr std::uint64_t kHysteresis = 2 * 4200;
 }  // namespace
 
 Switch::Switch(const SwitchConfig& config, Node node, const Routes& routes,
-               std::vector<SimLink*> outs, std::span<const double> rates,
-               std::vector<std::uint64_t> headroom, std::uint64_t seed,
-               transport::PayloadStore& store)
+               std::span<const std::uint8_t> host_class, std::vector<SimLink*> outs,
+               std::span<const double> rates, std::vector<std::uint64_t> headroom,
+               std::uint64_t seed, transport::PayloadStore& store)
     : config_(config),
+      host_class_(host_class),
+      data_classes_(static_cast<std::uint32_t>(std::max<std::size_t>(1, config.classes.size()))),
       node_(node),
       routes_(routes),
       store_(store),
@@ -42,14 +44,17 @@ Switch::Switch(const SwitchConfig& config, Node node, const Routes& routes,
   }
 }
 
-/// CNPs are served before data. Queues of several inputs take turns.
+/// CNPs are served before data, data as its classes say. Queues of several inputs take turns.
 SharedQueueConfig Switch::queue_config(double rate_bps, std::size_t ports) const {
   constexpr std::uint32_t kQuantum = 4200;  // a large packet
   SharedQueueConfig queue{.rate_bps = static_cast<std::uint64_t>(rate_bps),
                           .buffer_bytes = config_.buffer_bytes,
                           .quantum_bytes = kQuantum};
-  queue.classes.resize(config_.queue_per_input ? 1 + ports : 2);
-  queue.classes[0].order.priority = 1;
+  queue.classes.resize(1 + data_classes_ * (config_.queue_per_input ? ports : 1));
+  queue.classes[0].order.priority = kCnpPriority;
+  if (!config_.classes.empty())
+    for (std::size_t c = 1; c < queue.classes.size(); ++c)
+      queue.classes[c].order = config_.classes[(c - 1) % data_classes_];
   // With PFC, what came in at a port is limited, not what leaves at another.
   if (!config_.pause)
     for (auto& c : queue.classes) c.buffer.alpha = config_.alpha;
@@ -155,7 +160,7 @@ void Switch::went_out(std::uint16_t number, std::uint32_t bytes) {
 void Switch::pause(std::uint16_t number, bool paused, Instant now) {
   send(number, now);
   Port& port = ports_[number];
-  const std::size_t classes = config_.queue_per_input ? ports_.size() : 1;
+  const std::size_t classes = data_classes_ * (config_.queue_per_input ? ports_.size() : 1);
   for (std::uint32_t c = 1; c <= classes; ++c)
     port.queue.pause(c, now, paused ? Queue::kNever : now);
   if (paused) {

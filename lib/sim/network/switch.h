@@ -29,8 +29,10 @@ struct PortCounters {
 class Switch {
  public:
   /// `outs`: the link that each port sends to; `rates`: their rates in b/s; `headroom`: of each
-  /// port, in bytes, with PFC, less than the buffer in all; otherwise empty.
-  Switch(const SwitchConfig& config, Node node, const Routes& routes, std::vector<SimLink*> outs,
+  /// port, in bytes, with PFC, less than the buffer in all; otherwise empty. `host_class`: see
+  /// Topology; it outlives the switch.
+  Switch(const SwitchConfig& config, Node node, const Routes& routes,
+         std::span<const std::uint8_t> host_class, std::vector<SimLink*> outs,
          std::span<const double> rates, std::vector<std::uint64_t> headroom, std::uint64_t seed,
          transport::PayloadStore& store);
 
@@ -90,7 +92,8 @@ class Switch {
   [[nodiscard]] std::uint32_t class_of(const transport::Packet& packet,
                                        std::uint16_t input) const noexcept {
     if (packet.opcode == transport::kCnpOpcode) return 0;
-    return config_.queue_per_input ? 1U + input : 1U;
+    const std::uint32_t of_host = data_classes_ > 1 ? host_class_[packet.from_host] : 0;
+    return 1 + (config_.queue_per_input ? input * data_classes_ : 0) + of_host;
   }
   [[nodiscard]] bool marks(std::uint64_t queued) noexcept;
   static void measure(Port& port, std::uint64_t bytes, Instant now) noexcept;
@@ -100,6 +103,8 @@ class Switch {
   void went_out(std::uint16_t input, std::uint32_t bytes);
 
   SwitchConfig config_;
+  std::span<const std::uint8_t> host_class_;
+  std::uint32_t data_classes_;  // of data; at each port, or at each input and output port
   Node node_;
   const Routes& routes_;
   transport::PayloadStore& store_;

@@ -22,6 +22,9 @@ inline constexpr std::size_t kMostHosts = 2048, kMostSwitches = 512, kMostPorts 
 /// Most ports of a switch with a queue per input: each needs a class of the queue, and CNPs one.
 inline constexpr std::size_t kMostInputs = emulator::kMostQueueClasses - 1;
 
+/// Priority of CNPs at switches, above all data.
+inline constexpr std::uint32_t kCnpPriority = 63;
+
 /// A switch: output queues in one shared buffer.
 struct SwitchConfig {
   std::string name;
@@ -35,7 +38,10 @@ struct SwitchConfig {
   /// the way: see headroom_of().
   bool pause = false;
   bool queue_per_input = false;  // one queue per input and output port, in place of one per output
-  Duration latency{};            // from a packet's last bit to its place in the queue
+  /// When the data of each class is served, by the class of the host that sent it; empty: all
+  /// alike. Priorities below kCnpPriority. Each class has queues of its own.
+  std::vector<emulator::ServiceOrder> classes = {};
+  Duration latency{};  // from a packet's last bit to its place in the queue
 };
 
 /// A cable between two nodes.
@@ -48,6 +54,7 @@ struct CableConfig {
 /// Hosts and switches, and the cables between them.
 struct Topology {
   std::vector<std::string> hosts;
+  std::vector<std::uint8_t> host_class;  // of the packets of each host; below the switches' classes
   std::vector<SwitchConfig> switches;
   std::vector<CableConfig> cables;
   /// Hosts in lockstep are unrealistic: of two packets that always meet at a full queue, the same
