@@ -237,12 +237,26 @@ std::string short_ports(const Ports& ports, std::uint32_t largest_frame) {
   return text;
 }
 
+/// Returns a line about the rules that lose every frame, which somebody may not have meant.
+std::string lost_rules(const config::ImpairProfile& profile) {
+  const auto loses_all = [](const emulator::RuleConfig& rule) {
+    const auto* loss = std::get_if<double>(&rule.loss);
+    return loss && *loss == 1;
+  };
+  const auto first = std::ranges::find_if(profile.rules, loses_all);
+  if (first == profile.rules.end()) return {};
+  const auto count = std::ranges::count_if(profile.rules, loses_all);
+  return fmt::format("rule {}{} loses every frame: loss = 1 is 100 %, \"1%\" one in a hundred\n",
+                     first->name, count > 1 ? fmt::format(" (and {} others)", count - 1) : "");
+}
+
 Result<void> Run::open() {
   auto ports = open_ports(version_.profile, config_);
   if (!ports) return std::unexpected(ports.error());
   ports_.emplace(std::move(*ports));
-  fmt::print(stderr, "{}\n{}", ports_->eal.notice(),
-             short_ports(*ports_, version_.profile.capacity.largest_frame));
+  fmt::print(stderr, "{}\n{}{}", ports_->eal.notice(),
+             short_ports(*ports_, version_.profile.capacity.largest_frame),
+             lost_rules(version_.profile));
   offset_ns_ = nic::wall_clock_ns() - to_ns(nic::now());
   if (auto opened = open_files(); !opened) return opened;
   make_loop();

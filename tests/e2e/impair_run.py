@@ -113,6 +113,7 @@ class Run(unittest.TestCase):
             out, err = process.communicate(timeout=TIMEOUT)
             self.assertEqual(process.returncode, 3, err)
             self.assertIn('No space left on device', err)
+            self.assertIn('loses every frame: loss = 1 is 100 %', err)
             report = json.loads(out)
             east = report['directions'][0]
             self.assertTrue(report['identity_holds'])

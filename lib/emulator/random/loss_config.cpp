@@ -108,6 +108,8 @@ double expected_loss(const LossConfig& loss, std::uint32_t bytes) noexcept {
 }
 
 std::string describe(const LossConfig& loss) {
+  if (const auto* share = std::get_if<double>(&loss); share && *share == 1)
+    return "100 %, every frame";
   return std::visit([](const auto& model) { return words(model); }, loss);
 }
 
