@@ -58,14 +58,6 @@ Result<std::vector<std::pair<std::string, std::string>>> pairs_of(
   return pairs;
 }
 
-Result<void> make_folder(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error)
-    return fail(fmt::format("{}: {}", folder.string(), error.message()), ExitCode::environment);
-  return {};
-}
-
 /// A result file in the folder of --out.
 struct ResultFile {
   std::string name;

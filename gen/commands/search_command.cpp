@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
@@ -138,11 +137,7 @@ void add_to_page(SearchOptions& options, const std::vector<SizeSearch>& searches
 
 Result<void> write_files(const std::vector<SizeSearch>& searches, const SearchOptions& options,
                          const std::string& name) {
-  std::error_code error;
-  std::filesystem::create_directories(options.out, error);
-  if (error) {
-    return fail(fmt::format("{}: {}", options.out, error.message()), ExitCode::environment);
-  }
+  if (auto made = make_folder(options.out); !made) return made;
   const std::string svg = report::to_svg(rate_plot(searches, title_of(options, name)));
   if (auto csv = write_file(csv_of(options), to_csv(searches)); !csv) return csv;
   return write_file(svg_of(options), svg);

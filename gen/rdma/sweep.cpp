@@ -120,9 +120,7 @@ std::vector<std::string> sweep_files(const Sweep& sweep, const std::string& fold
 
 Result<void> run_sweep(const Sweep& sweep, const std::string& folder, const std::atomic<bool>& stop,
                        app::HtmlReport& page) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return fail(fmt::format("{}: {}", folder, error.message()), ExitCode::environment);
+  if (auto made = make_folder(folder); !made) return made;
   const ExperimentProfile profile = profile_of(sweep);
   Outcome outcome{.results = Results(profile, {}, cells_of(sweep)), .compared = {{}}};
   auto ran = run_all(sweep, outcome.results, stop);

@@ -342,6 +342,13 @@ Result<void> write_file(const std::string& path, std::string_view text) {
   return file->close();
 }
 
+Result<void> make_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (!error) return {};
+  return fail(path + ": the folder cannot be made: " + error.message(), ExitCode::environment);
+}
+
 OutputFile& standard_output() {
   static OutputFile output = [] {
     auto state = std::make_unique<OutputFile::State>();

@@ -71,6 +71,10 @@ class OutputFile {
 /// Writes `text` as a whole file. Errors: those of OutputFile.
 Result<void> write_file(const std::string& path, std::string_view text);
 
+/// Makes a folder, and those above it; does nothing if it exists. Error (environment): it cannot be
+/// made.
+Result<void> make_folder(const std::string& path);
+
 /// The program's standard output, for everything except captures and ledgers.
 OutputFile& standard_output();
 /// Writes to standard output; flushes at once if it is a terminal.

@@ -596,7 +596,7 @@ class Outputs(unittest.TestCase):
             with self.subTest(name):
                 done = self.run_it([*words, f'{self.rules}/folder'])
                 self.assertEqual(done.returncode, 3, done.stderr)
-                self.assertIn(f'{self.rules}/folder: Not a directory', done.stderr)
+                self.assertIn(f'{self.rules}/folder: the folder cannot be made: Not a directory', done.stderr)
 
     def test_equal_ports_are_refused_before_anything_is_opened(self):
         ledger = self.file('kept.jsonl', 'kept')

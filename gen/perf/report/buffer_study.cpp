@@ -111,11 +111,7 @@ std::array<std::string, 2> study_files(const std::string& folder) {
 }
 
 Result<void> study_buffers(const sim::PerfConfig& config, const std::string& folder, bool json) {
-  std::error_code trouble;
-  std::filesystem::create_directories(folder, trouble);
-  if (trouble) {
-    return fail(fmt::format("{}: {}", folder, trouble.message()), ExitCode::environment);
-  }
+  if (auto made = make_folder(folder); !made) return made;
   if (!json) {
     print_report(fmt::format("{:>8} {:>9} {:>9} {:>9} {:>12}\n", "km", "#bytes", "#buffers",
                              "formula", "BW[Gb/s]"));
