@@ -172,9 +172,21 @@ class MainCore {
         background_(background),
         sent_{.flows = std::vector<FlowCounters>(run.profile.flows.size())} {}
 
+  /// Works in the background until the start.
+  Result<void> wait_for(Instant start) {
+    for (Instant now = nic::now(); now < start; now = nic::now()) {
+      if (run_.limits.stopped() || background_.interrupted()) break;
+      if (auto stepped = background_.step(
+              now, [this]() -> auto& { return counted(); }, std::nullopt);
+          !stepped)
+        return stepped;
+      nic::wait_towards(std::min<Duration>(start - now, kPoll), !background_.listens());
+    }
+    return {};
+  }
+
   Result<void> go(Instant start) {
     own_.loop().start(start);
-    background_.start(start);
     for (Instant now = start; !run_.limits.stopped() && !background_.interrupted();) {
       own_.follow_clock(now);
       const bool ended = own_.loop().ended(now);
@@ -238,12 +250,17 @@ Result<RunReport> run_through_ports(const PortRun& run, BackgroundTasks& backgro
   MainCore main(run, budget, others, background);
   std::vector<nic::PortStats> before;
   for (const nic::Port& port : run.ports) before.push_back(port.stats());
-  const Instant start = nic::now();
+  const Instant start = run.start.value_or(nic::now());
+  background.start(start);
+  if (auto waited = main.wait_for(start); !waited) return std::unexpected(waited.error());
+  const Duration late = nic::now() - start;
   others.start(start);
+  background.begun();
   if (auto gone = main.go(start); !gone) return std::unexpected(gone.error());
   others.join();
   RunReport report;
-  report.elapsed = nic::now() - start;
+  report.elapsed = std::max(nic::now() - start, Duration{0});
+  if (run.start) report.started_late = late;
   report.flows.resize(run.profile.flows.size());
   for (const nic::Port& port : run.ports) report.ports.push_back({port.name(), {}, {}});
   report.catch_up = run.limits.catch_up;

@@ -19,6 +19,7 @@ struct PortRun {
   std::optional<std::uint64_t> seed;  // replaces the profile's
   std::uint16_t cores = 1;  // lcores, and send queues per port; flow i: core i modulo cores
   const nic::StampClock* clock = nullptr;  // of signatures; null: the machine's steady clock
+  std::optional<Instant> start = {};       // when due times begin; none: at once
 };
 
 /// Sends a profile's frames through ports in real time. Each frame is sent when it is due, or as

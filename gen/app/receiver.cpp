@@ -8,6 +8,7 @@
 #include <rte_mbuf.h>
 
 #include "capture/reader.h"
+#include "gen/app/companions.h"
 #include "gen/arp/neighbor_table.h"
 #include "nic/clock.h"
 #include "nic/idle.h"
@@ -247,6 +248,7 @@ BackgroundTasks::BackgroundTasks(NeighborTable& neighbors, std::span<nic::Port* 
 void BackgroundTasks::poll_neighbors(Instant now) {
   next_neighbors_ = now + std::chrono::milliseconds(1);
   neighbors_.poll();
+  if (companions_ != nullptr) companions_->poll();
   if (now < next_watch_) return;
   next_watch_ = now + kWatchEvery;
   if (!interrupted_) interrupted_ = missing_port(watched_);
@@ -268,10 +270,20 @@ Result<void> BackgroundTasks::show(Instant now, const SentSoFar& sent,
   return {};
 }
 
+void BackgroundTasks::begun() {
+  if (companions_ != nullptr) companions_->begun();
+}
+
+/// False while another process of a common run sends.
+bool BackgroundTasks::all_sent() const {
+  return companions_ == nullptr || companions_->all_sent().has_value();
+}
+
 /// True if no sent frame is missing: then the wait ends when the port is empty.
 bool BackgroundTasks::all_arrived(const std::vector<FlowCounters>& sent) const {
   std::uint64_t left = 0, arrived = 0;
   for (const FlowCounters& flow : sent) left += flow.frames;
+  if (companions_ != nullptr) left = *companions_->all_sent();
   for (const ReceiveFlow& flow : measurement_->flows()) {
     arrived += flow.frames + flow.bad_icrc - std::min(flow.frames, flow.order.duplicated);
   }
@@ -286,7 +298,7 @@ Result<void> BackgroundTasks::finish(const SentSoFar& sent, Duration timeout,
     const Instant now = nic::now();
     if (auto stepped = step(now, [&]() -> auto& { return sent; }, Duration{0}); !stepped)
       return stepped;
-    if (listener_->frames() != before) {
+    if (listener_->frames() != before || !all_sent()) {
       quiet_since = now;
     } else if (all_arrived(sent.flows) || now - quiet_since >= timeout) {
       break;

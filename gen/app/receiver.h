@@ -21,6 +21,7 @@ class StampClock;
 
 namespace lw::gen {
 
+class Companions;
 class NeighborTable;
 class ResponderPort;
 
@@ -113,6 +114,13 @@ class BackgroundTasks {
     return display_.due(now) ? show(now, sent(), left) : Result<void>{};
   }
 
+  /// Sets the other processes of a common run, whose messages step() takes. finish() waits for the
+  /// frames of all. `companions` must outlive this object.
+  void join(Companions& companions) noexcept { companions_ = &companions; }
+
+  /// Call it when the run begins to send.
+  void begun();
+
   /// Receives until all signed frames have arrived, or none has for `timeout`, or `stop` is set.
   Result<void> finish(const SentSoFar& sent, Duration timeout, const std::atomic<bool>& stop);
 
@@ -120,8 +128,10 @@ class BackgroundTasks {
   Result<void> poll();
   void poll_neighbors(Instant now);
   Result<void> show(Instant now, const SentSoFar& sent, std::optional<Duration> left);
+  [[nodiscard]] bool all_sent() const;
   [[nodiscard]] bool all_arrived(const std::vector<FlowCounters>& sent) const;
 
+  Companions* companions_ = nullptr;  // null: none
   NeighborTable& neighbors_;
   Instant next_neighbors_{}, next_watch_{};
   std::span<const nic::Port> watched_;

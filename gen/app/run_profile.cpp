@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
-#include <random>
 
 #include <fmt/format.h>
 
 #include "config/flow/profile.h"
 #include "core/quantity.h"
+#include "gen/app/companions.h"
 #include "gen/app/port_run.h"
 #include "gen/app/receiver.h"
 #include "gen/app/report_link.h"
@@ -72,12 +72,6 @@ Result<void> wait_links(Ports& ports, const RunOptions& options) {
   return options.limits.stopped() ? Result<void>{} : up;
 }
 
-/// Returns a random run number for signatures, which other runs are unlikely to have; not 0.
-std::uint16_t new_run() {
-  std::random_device random;
-  return static_cast<std::uint16_t>(1 + random() % 0xffff);
-}
-
 /// Error: the flows need more than the link rate of a port.
 Result<void> check_links(const config::FlowProfile& profile, std::span<const nic::Port> senders) {
   for (std::size_t i = 0; i < senders.size(); ++i) {
@@ -113,6 +107,7 @@ Result<void> check_files(const RunOptions& options) {
                                     {"--series", options.choices.progress.series},
                                     {"--histogram", options.choices.histogram},
                                     {"--report-to", report_file(options.report_to)},
+                                    {"--rank-reports", options.rank_reports},
                                     options.expectations.junit(),
                                     options.html.file()};
   for (const std::string& name : all_names(options)) nic::add_files(name, inputs, outputs);
@@ -156,15 +151,11 @@ Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOpti
   if (auto fits = check_mtus(profile, senders); !fits) return std::unexpected(fits.error());
   if (auto up = wait_links(*ports, options); !up) return std::unexpected(up.error());
   if (auto fits = check_links(profile, senders); !fits) return std::unexpected(fits.error());
-  const auto clock = nic::StampClock::open(options.clock, &senders.front());
+  auto clock = nic::StampClock::open(options.clock, &ports->all().front());
   if (!clock) return std::unexpected(clock.error());
-  if (measurement != nullptr) measurement->set_clock(clock->id());
   config::FlowProfile resolved = profile;
-  const config::Origin origin{.run = new_run(), .clock = clock->id()};
-  for (config::Flow& flow : resolved.flows) {
-    flow.origin = origin;
-    if (!options.peer.empty()) flow.resolve_mac = true;
-  }
+  if (!options.peer.empty())
+    for (config::Flow& flow : resolved.flows) flow.resolve_mac = true;
   NeighborTable neighbors(resolved, senders, ports->pool());
   const auto answer_arp = [&neighbors] { neighbors.poll(); };
   std::optional<DeviceFlows> flows;
@@ -178,24 +169,39 @@ Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOpti
   if (auto found = neighbors.resolve(resolved, options.limits); !found) {
     return std::unexpected(found.error());
   }
+  Companions::Start start{.at = {}, .run = new_run()};
+  if (options.companions != nullptr) {
+    auto agreed = options.companions->start(*clock, answer_arp);
+    if (!agreed) return std::unexpected(agreed.error());
+    start = *agreed;
+  }
+  const config::Origin origin{.run = start.run, .clock = clock->id()};
+  for (config::Flow& flow : resolved.flows) flow.origin = origin;
+  if (measurement != nullptr) measurement->set_clock(clock->id());
   BackgroundTasks background(neighbors, receivers_of(*ports, options), measurement, *display,
                              names_in(resolved), ports->all(), &*clock);
-  auto report = run_through_ports({.profile = resolved,
-                                   .ports = senders,
-                                   .buffers = ports->send_buffers(),
-                                   .limits = options.limits,
-                                   .copy = copy ? &*copy : nullptr,
-                                   .seed = options.seed,
-                                   .cores = options.cores,
-                                   .clock = &*clock},
-                                  background);
+  if (options.companions != nullptr) background.join(*options.companions);
+  auto report = run_through_ports(
+      {.profile = resolved,
+       .ports = senders,
+       .buffers = ports->send_buffers(),
+       .limits = options.limits,
+       .copy = copy ? &*copy : nullptr,
+       .seed = options.seed,
+       .cores = options.cores,
+       .clock = &*clock,
+       .start = options.companions != nullptr ? std::optional(start.at) : std::nullopt},
+      background);
   if (!report) return report;
+  if (options.companions != nullptr)
+    options.companions->sent(report->total().frames, report->interrupted);
   report->run = origin.run;
   report->clock = clock->name();
   const SentSoFar sent{report->flows, PacingSoFar(report->audit.pacing_error)};
   auto finished = background.finish(sent, options.timeout.value_or(kMissingFramesTimeout),
                                     *options.limits.stop);
   if (!finished) return std::unexpected(finished.error());
+  if (options.companions != nullptr) options.companions->end(answer_arp);
   if (!background.listens()) ports->drain();
   if (copy) report_at_end(copy->close());
   if (flows) {

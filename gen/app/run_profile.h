@@ -14,6 +14,8 @@
 
 namespace lw::gen {
 
+class Companions;
+
 /// The options of `roce-gen run`.
 struct RunOptions {
   std::string profile;               // a path, "-" for standard input
@@ -34,7 +36,11 @@ struct RunOptions {
   std::string peer, token;            // HOST:PORT of roce-endpoint, and its token; empty: none
   std::string report_to;              // a file or socket for the JSON report; empty: none
   bool json = false, verbose = false;
-  bool dry_run = false;  // only print what the run would send
+  bool dry_run = false;              // only print what the run would send
+  Companions* companions = nullptr;  // the other processes of a common run; null: none
+  Duration most_skew = kUsualSkew;   // of the starts in a common run
+  std::string rank_reports;          // folder, then file, of this process's report; empty: none
+  static constexpr Duration kUsualSkew = std::chrono::milliseconds(1);
 };
 
 /// Writes the frames of a profile into a file, in virtual time.

@@ -10,6 +10,7 @@
 #include "gen/report/flow_report.h"
 #include "gen/report/live_page.h"
 #include "gen/report/preview.h"
+#include "gen/report/ranks_report.h"
 #include "gen/report/run_report.h"
 #include "gen/study/rate_search.h"
 #include "gen/study/result_files.h"
@@ -29,6 +30,8 @@ std::span<const JsonOutput> outputs() {
                                         output_of(PerfResult::blast),
                                         kPlanOutput,
                                         app::kProfileOutput,
+                                        kRankOutput,
+                                        kRanksOutput,
                                         kReceiveOutput,
                                         kReplayOutput,
                                         kRespondOutput,

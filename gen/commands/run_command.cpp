@@ -13,6 +13,7 @@
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
 #include "gen/commands/outputs.h"
+#include "gen/commands/run_ranks.h"
 #include "gen/report/preview.h"
 #include "gen/report/run_plots.h"
 #include "gen/report/run_report.h"
@@ -27,6 +28,7 @@ roce-gen run demo --port memif:/tmp/lw.sock,server --pcap sent.pcapng
 roce-gen run ipv6-ud-send --port eth1 --duration 10s --json
 roce-gen run demo --port eth1 --receive eth2 --series run.csv
 roce-gen run writes.toml --port eth1 --peer 192.0.2.2:18515 --token 3f...
+mpirun -n 9 --hostfile hosts roce-gen run incast.toml
 echo '[[flow]]' | roce-gen run - --pcap - | roce-dissect list -)";
 
 constexpr const char* kRunNotes =
@@ -136,9 +138,19 @@ void add_to_page(RunOptions& options, const config::FlowProfile& profile, const 
   for (const std::string& port : options.receive) html.add_port("--receive", port);
 }
 
-ExitCode run(RunOptions& options) {
+/// Error: a profile for several processes, started as one.
+Result<void> check_alone(const config::FlowProfile& profile, const RunOptions& options) {
+  if (profile.hosts.empty() || !options.pcap.empty() || options.dry_run) return {};
+  return fail(
+      fmt::format("{}: [[host]]: expected a run of several processes, found one: "
+                  "mpirun -n {} roce-gen run {}",
+                  profile.hosts.front().at, profile.hosts.size(), options.profile));
+}
+
+ExitCode run_alone(RunOptions& options) {
   const auto profile = config::load_flow_profile(options.profile, options.changes);
   if (!profile) return print_error(profile.error());
+  if (auto alone = check_alone(*profile, options); !alone) return print_error(alone.error());
   options.expectations.add(profile->expect_figures);
   if (auto checked = options.expectations.check(!profile->expect.empty()); !checked)
     return print_error(checked.error());
@@ -175,10 +187,17 @@ ExitCode run(RunOptions& options) {
   return std::max(expected, summary.good() ? received : ExitCode::failed);
 }
 
+ExitCode run(RunOptions& options) {
+  auto ranks = Ranks::join();
+  if (!ranks) return print_error(ranks.error());
+  return ranks->size() > 1 ? run_as_rank(options, *ranks) : run_alone(options);
+}
+
 Result<void> check_run_usage(const RunOptions& options) {
-  if (options.pcap.empty() && options.ports.empty())
+  const bool common = Ranks::expected();  // then [[host]] may name the ports
+  if (options.pcap.empty() && options.ports.empty() && !common)
     return fail("--pcap OUT or --port PORT is required");
-  if (!options.receive.empty() && options.ports.empty())
+  if (!options.receive.empty() && options.ports.empty() && !common)
     return fail("--port PORT beside --receive is required");
   if (options.peer.empty() != options.token.empty())
     return fail("--peer and --token: `roce-endpoint serve` prints both");
@@ -225,6 +244,12 @@ void add_run_options(app::Options& list, RunOptions& options) {
   list.add("--token", app::text(options.token), "T", "token of that roce-endpoint");
   list.add("--report-to", app::text(options.report_to), "FILE|unix:PATH|tcp:HOST:PORT",
            "also give the JSON report to a receiver, which reads it with receive --sent");
+  list.add("--start-skew", app::parsed(app::read_time, options.most_skew), "TIME",
+           "under mpirun: largest time between the starts of the ranks, with the error of their "
+           "clocks")
+      .defaults_to("1ms");
+  list.add("--rank-reports", app::text(options.rank_reports), "DIR",
+           "under mpirun: folder in which each rank writes its own report, RANK.json");
   options.expectations.add_options(list);
   options.html.add_option(list);
   add_report_options(list, options.json, options.verbose);

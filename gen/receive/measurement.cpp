@@ -332,6 +332,16 @@ std::string clock_name(std::uint8_t clock) {
   }
 }
 
+void Measurement::adopt(const MeasureTotals& totals) noexcept {
+  totals_.frames += totals.frames;
+  totals_.bytes += totals.bytes;
+  totals_.roce += totals.roce;
+  totals_.malformed += totals.malformed;
+  totals_.icrc_checked += totals.icrc_checked;
+  totals_.bad_icrc += totals.bad_icrc;
+  totals_.crowded_out += totals.crowded_out;
+}
+
 std::string Measurement::latency_doubt(const ReceiveFlow& flow) const {
   if (!flow.signature || flow.signature->latency.count() == 0) return {};
   const std::uint8_t sender = flow.signature->clock, own = options_.clock;
@@ -347,7 +357,8 @@ std::string Measurement::latency_doubt(const ReceiveFlow& flow) const {
   constexpr Duration kLongest = std::chrono::minutes(1);
   const Duration least{flow.signature->latency.minimum()};
   const bool steady = both && own >= wire::ClockId::kSteady;
-  if (least >= Duration{} && !(steady && least > kLongest)) return {};
+  const Duration bound = flow.signature->clock_bound;
+  if (least >= -bound && !(steady && least > kLongest)) return {};
   return fmt::format("the smallest latency is {}: the clocks of the two ends differ",
                      format_duration(least));
 }

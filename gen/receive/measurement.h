@@ -45,6 +45,9 @@ const wire::Signature* signature_of(const roce::Envelope& envelope, const wire::
 /// Interarrival jitter in ns. (RFC 3550, 6.4.1)
 class Jitter {
  public:
+  Jitter() = default;
+  /// A jitter that another process has measured.
+  explicit Jitter(double ns) noexcept : jitter_(ns) {}
   /// Adds a frame. `transit_ns` is its arrival time minus its send time; a constant offset between
   /// the two clocks has no effect.
   void add(std::int64_t transit_ns) noexcept {
@@ -93,6 +96,7 @@ struct SignedPart {
   Histogram latency;  // ns; negative values (clocks differ) count as 0, minimum() shows them
   std::uint8_t clock = wire::ClockId::kUnknown;  // of the newest frame
   std::uint8_t version = 0;                      // of the signatures
+  Duration clock_bound{0};  // by which the clocks of the two ends may differ; 0: not known to
   struct EarlierRun {
     std::uint16_t run;
     analysis::SequenceTracker tracker;
@@ -109,6 +113,7 @@ struct alignas(64) ReceiveFlow {
   StreamKey stream;
   std::uint8_t opcode = 0;                // of the first frame; 0 if only payloads are known
   std::uint16_t run = 0;                  // of the signatures: the tracker's
+  std::uint16_t rank = 0;                 // of the process that received it, in a common run
   std::unique_ptr<SignedPart> signature;  // null for unsigned frames
   std::uint64_t frames = 0;
   WaitingTransits waiting;            // not yet counted in `signature`
@@ -280,6 +285,14 @@ class Measurement {
   /// count_latencies().
   [[nodiscard]] const std::pmr::deque<ReceiveFlow>& flows() const noexcept { return flows_; }
   [[nodiscard]] const MeasureTotals& totals() const noexcept { return totals_; }
+  /// Adds a flow, or the totals, of another process that measured for this run. No frame of these
+  /// flows may follow. `rank`: see ReceiveFlow.
+  void adopt(ReceiveFlow flow) { flows_.push_back(std::move(flow)); }
+  void adopt(const MeasureTotals& totals) noexcept;
+  /// Sets by how much the clocks of a flow's two ends may differ.
+  void set_clock_bound(std::size_t flow, Duration bound) noexcept {
+    if (flows_[flow].signature) flows_[flow].signature->clock_bound = bound;
+  }
   /// Sets the clock of the arrival times, before the first frame.
   void set_clock(std::uint8_t clock) noexcept { options_.clock = clock; }
   /// Returns the reason why a flow's latencies are not valid: its send times are of another clock

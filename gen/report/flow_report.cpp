@@ -322,6 +322,12 @@ std::optional<std::string> sender_clock(const FlowRow& row) {
   return clock_name(row.flow->signature->clock);
 }
 
+std::optional<Duration> delay_bound(const FlowRow& row) {
+  if (latency_of(*row.flow) == nullptr || row.flow->signature->clock_bound == Duration{0})
+    return std::nullopt;
+  return row.flow->signature->clock_bound;
+}
+
 std::optional<std::uint8_t> signature_version(const FlowRow& row) {
   if (!row.flow->signature) return std::nullopt;
   return row.flow->signature->version;
@@ -416,6 +422,14 @@ const FigureTable& FlowRow::figures() {
       Row::of<counter<&ReceiveFlow::other_naks>>("other_naks", "Other NAKs."),
       Row::of<&FlowRow::sent>("sent", "Frames that the sender sent; only when the sender measures.",
                               Unit::frames),
+      Row::of<&FlowRow::sender>("sender", "Host that sent it; only in a run of several.").if_any(),
+      Row::of<&FlowRow::receiver>("receiver", "Host that received it; only in a run of several.")
+          .if_any(),
+      Row::of<delay_bound>("latency_bound_ns",
+                           "Largest error of the latencies, as the clocks of the two hosts differ; "
+                           "only in a run of several.",
+                           Unit::ns)
+          .if_any(),
       Row::of<&FlowRow::never_came>(
           "never_came", "Frames that were sent and did not come; only when the sender measures.",
           Unit::frames)};

@@ -53,6 +53,7 @@ struct FlowRow {
   std::string name;
   std::optional<std::uint64_t> sent = {}, never_came = {};  // where the sender measures
   bool valid_latency = true;                                // false: its latencies mean nothing
+  std::string sender = {}, receiver = {};                   // hosts of a common run
 
   /// The figures that payloads alone show.
   static const FigureTable& arrivals();

@@ -222,6 +222,11 @@ std::string flow_name(const config::Flow& flow) {
   return flow.qps == 1 ? flow.name : fmt::format("{} ({} QPs)", flow.name, flow.qps);
 }
 
+/// Host that sent a flow; empty in a run of one process.
+std::string sender_of(const RunReport& run, std::size_t flow) {
+  return run.hosts.empty() ? "" : run.hosts.at(run.rank_of_flow.at(flow));
+}
+
 constexpr std::size_t kMostFlows = 100;
 
 std::string ns_text(std::int64_t ns) { return format_duration(Duration{ns}); }
@@ -305,21 +310,25 @@ std::string to_text(const PortLosses& port) {
 
 std::string to_text(const RunReport& run, const config::FlowProfile& profile) {
   using report::Align;
-  report::Table table({{"flow", Align::left},
-                       {"frames", Align::right},
-                       {"bytes", Align::right},
-                       {"messages", Align::right},
-                       {"rate asked", Align::right},
-                       {"rate achieved", Align::right},
-                       {"not sent", Align::right}});
+  std::vector<report::Table::Column> columns = {{"flow", Align::left}};
+  if (!run.hosts.empty()) columns.push_back({"host", Align::left});
+  for (const char* title :
+       {"frames", "bytes", "messages", "rate asked", "rate achieved", "not sent"})
+    columns.push_back({title, Align::right});
+  report::Table table(std::move(columns));
   for (std::size_t i = 0; i < run.flows.size(); i += profile.flows[i].qps) {
     const config::Flow& flow = profile.flows[i];
     const FlowCounters counters = run.total(i, flow.qps);
     const Rate rate = whole_rate(flow);
-    table.add_row({flow_name(flow), fmt::to_string(counters.frames), fmt::to_string(counters.bytes),
-                   fmt::to_string(counters.messages), rate_text(rate.unit, rate.value),
-                   rate_text(rate.unit, achieved(run, i, flow.qps, rate.unit)),
-                   fmt::to_string(counters.not_sent)});
+    std::vector<std::string> row = {flow_name(flow)};
+    if (!run.hosts.empty()) row.push_back(sender_of(run, i));
+    for (std::string& text : std::vector<std::string>{
+             fmt::to_string(counters.frames), fmt::to_string(counters.bytes),
+             fmt::to_string(counters.messages), rate_text(rate.unit, rate.value),
+             rate_text(rate.unit, achieved(run, i, flow.qps, rate.unit)),
+             fmt::to_string(counters.not_sent)})
+      row.push_back(std::move(text));
+    table.add_row(std::move(row));
   }
   std::string text = table.to_string();
   const FlowCounters sum = run.total();
@@ -365,57 +374,37 @@ std::string RunSummary::text() const {
   return text + to_text(verdict_, profile_);
 }
 
-namespace {
+const FigureTable& RateFigures::figures() {
+  using Row = FigureOf<RateFigures>;
+  static constexpr Figure kRows[] = {
+      Row::of<through<&RateFigures::rate, &Rate::unit>>("unit", "Unit of the value."),
+      Row::of<through<&RateFigures::rate, &Rate::value>>("value", "The rate, in that unit.")};
+  static constexpr FigureTable kTable{"A rate and its unit.", kRows};
+  return kTable;
+}
 
-/// A rate and its unit.
-struct RateFigures {
-  Rate rate;
+const FigureTable& SentQp::figures() {
+  using Row = FigureOf<SentQp>;
+  static constexpr Figure kRows[] = {
+      Row::of<&SentQp::qp>("qp", "QP number."),
+      Row::of<&SentQp::id>("id", "Number of the flow in the profile, of which each QP is one."),
+      Row::rows_of<&SentQp::counters>()};
+  static constexpr FigureTable kTable{"What one QP of a flow sent.", kRows};
+  return kTable;
+}
 
-  static const FigureTable& figures() {
-    using Row = FigureOf<RateFigures>;
-    static constexpr Figure kRows[] = {
-        Row::of<through<&RateFigures::rate, &Rate::unit>>("unit", "Unit of the value."),
-        Row::of<through<&RateFigures::rate, &Rate::value>>("value", "The rate, in that unit.")};
-    static constexpr FigureTable kTable{"A rate and its unit.", kRows};
-    return kTable;
-  }
-};
-
-/// What one QP of a flow sent.
-struct SentQp {
-  std::uint32_t qp = 0;
-  std::size_t id = 0;
-  FlowCounters counters;
-
-  static const FigureTable& figures() {
-    using Row = FigureOf<SentQp>;
-    static constexpr Figure kRows[] = {
-        Row::of<&SentQp::qp>("qp", "QP number."),
-        Row::of<&SentQp::id>("id", "Number of the flow in the profile, of which each QP is one."),
-        Row::rows_of<&SentQp::counters>()};
-    static constexpr FigureTable kTable{"What one QP of a flow sent.", kRows};
-    return kTable;
-  }
-};
-
-/// What one flow sent.
-struct SentFlow {
-  std::string name;
-  FlowCounters counters;
-  RateFigures asked, achieved;
-  std::vector<SentQp> qps;
-
-  static const FigureTable& figures() {
-    using Row = FigureOf<SentFlow>;
-    static constexpr Figure kRows[] = {
-        Row::of<&SentFlow::name>("name", "Name of the flow."), Row::rows_of<&SentFlow::counters>(),
-        Row::of<&SentFlow::asked>("rate_asked", "Rate of the profile."),
-        Row::of<&SentFlow::achieved>("rate_achieved", "Rate that was sent."),
-        Row::of<&SentFlow::qps>("qps", "Its QPs, if there are several.").if_any()};
-    static constexpr FigureTable kTable{"What one flow sent.", kRows};
-    return kTable;
-  }
-};
+const FigureTable& SentFlow::figures() {
+  using Row = FigureOf<SentFlow>;
+  static constexpr Figure kRows[] = {
+      Row::of<&SentFlow::name>("name", "Name of the flow."),
+      Row::of<&SentFlow::host>("host", "Host that sent it; only in a run of several.").if_any(),
+      Row::rows_of<&SentFlow::counters>(),
+      Row::of<&SentFlow::asked>("rate_asked", "Rate of the profile."),
+      Row::of<&SentFlow::achieved>("rate_achieved", "Rate that was sent."),
+      Row::of<&SentFlow::qps>("qps", "Its QPs, if there are several.").if_any()};
+  static constexpr FigureTable kTable{"What one flow sent.", kRows};
+  return kTable;
+}
 
 std::vector<SentFlow> sent_flows(const RunReport& run, const config::FlowProfile& profile) {
   std::vector<SentFlow> flows;
@@ -423,13 +412,25 @@ std::vector<SentFlow> sent_flows(const RunReport& run, const config::FlowProfile
     const config::Flow& first = profile.flows[i];
     const Rate rate = whole_rate(first);
     SentFlow& flow = flows.emplace_back(
-        first.name, run.total(i, first.qps), RateFigures{rate},
+        first.name, sender_of(run, i), run.total(i, first.qps), RateFigures{rate},
         RateFigures{{rate.unit, achieved(run, i, first.qps, rate.unit)}}, std::vector<SentQp>{});
     for (std::size_t qp = i; first.qps > 1 && qp < i + first.qps; ++qp)
-      flow.qps.push_back({profile.flows[qp].frame.bth.dest_qp, qp, run.flows[qp]});
+      flow.qps.push_back(
+          {profile.flows[qp].frame.bth.dest_qp, profile.flows[qp].id, run.flows[qp]});
   }
   return flows;
 }
+
+const FigureTable& ReturnedFrames::figures() {
+  using Row = FigureOf<ReturnedFrames>;
+  static constexpr Figure kRows[] = {
+      Row::rows_of<[](const ReturnedFrames& r) -> const auto& { return r.totals; }>(),
+      Row::of<&ReturnedFrames::flows>("flows", "What came, by flow.")};
+  static constexpr FigureTable kTable{"What came back.", kRows};
+  return kTable;
+}
+
+namespace {
 
 /// How late bursts left.
 struct PacingError {
@@ -495,21 +496,6 @@ const FigureTable& port_run_figures() {
   return kTable;
 }
 
-/// What came back.
-struct ReturnedFrames {
-  const MeasureTotals& totals;
-  std::vector<FlowRow> flows;
-
-  static const FigureTable& figures() {
-    using Row = FigureOf<ReturnedFrames>;
-    static constexpr Figure kRows[] = {
-        Row::rows_of<[](const ReturnedFrames& r) -> const auto& { return r.totals; }>(),
-        Row::of<&ReturnedFrames::flows>("flows", "What came, by flow.")};
-    static constexpr FigureTable kTable{"What came back.", kRows};
-    return kTable;
-  }
-};
-
 std::vector<FlowRow> returned_flows(const config::FlowProfile& profile, const RunReport& sent,
                                     const Measurement& received,
                                     std::span<const AbsentFlow> absent) {
@@ -518,7 +504,9 @@ std::vector<FlowRow> returned_flows(const config::FlowProfile& profile, const Ru
     const bool came = i < received.flows().size();
     const ReceiveFlow& flow = *rows[i].flow;
     const std::size_t id = came ? flow.stream.key.dest_qp : absent[i - received.flows().size()].id;
+    if (came && !sent.hosts.empty()) rows[i].receiver = sent.hosts.at(flow.rank);
     if (came && (!flow.stream.is_signed || id >= sent.flows.size())) continue;
+    if (!sent.hosts.empty()) rows[i].sender = sender_of(sent, id);
     rows[i].sent = sent.flows[id].frames;
     rows[i].never_came = came ? lost_of(flow, sent.flows[id]) : sent.flows[id].frames;
   }

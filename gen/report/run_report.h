@@ -70,6 +70,43 @@ std::string to_text(const PortLosses& port);
 /// Formats a table: a row per [[flow]] with its QPs together, and the sum.
 std::string to_text(const RunReport& run, const config::FlowProfile& profile);
 
+/// A rate and its unit.
+struct RateFigures {
+  config::Rate rate;
+
+  static const FigureTable& figures();
+};
+
+/// What one QP of a flow sent.
+struct SentQp {
+  std::uint32_t qp = 0;
+  std::size_t id = 0;
+  FlowCounters counters;
+
+  static const FigureTable& figures();
+};
+
+/// What one flow sent.
+struct SentFlow {
+  std::string name;
+  std::string host;  // of a common run; otherwise empty
+  FlowCounters counters;
+  RateFigures asked, achieved;
+  std::vector<SentQp> qps;
+
+  static const FigureTable& figures();
+};
+/// A row for each [[flow]].
+std::vector<SentFlow> sent_flows(const RunReport& run, const config::FlowProfile& profile);
+
+/// What came back.
+struct ReturnedFrames {
+  const MeasureTotals& totals;
+  std::vector<FlowRow> flows;
+
+  static const FigureTable& figures();
+};
+
 /// Summary of a run: frames sent, frames received, and the profile's expectations.
 class RunSummary {
  public:
@@ -82,6 +119,8 @@ class RunSummary {
   [[nodiscard]] bool good() const;
 
   [[nodiscard]] const Verdict& verdict() const noexcept { return verdict_; }
+  /// Adds a failure of the whole run.
+  void add_broken(const std::string& what) { verdict_.add_broken("", what); }
   /// Formats the summary as text.
   [[nodiscard]] std::string text() const;
   /// A [[flow]] of several QPs lists them under `qps`.

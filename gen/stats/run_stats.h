@@ -158,9 +158,13 @@ struct RunReport {
   std::vector<PortLosses> ports;     // empty for a capture
   std::optional<Duration> catch_up;  // the limit
   CatchUp caught_up;
-  std::uint16_t run = 0;    // number of the run, in the signatures; 0 for a capture
-  std::string clock;        // of the signatures' send times
-  std::string interrupted;  // reason for an early end; empty: none
+  std::uint16_t run = 0;     // number of the run, in the signatures; 0 for a capture
+  std::string clock;         // of the signatures' send times
+  std::string interrupted;   // reason for an early end; empty: none
+  Duration started_late{0};  // after the instant that a common run had agreed on
+  // Of a common run of several processes; empty otherwise:
+  std::vector<std::string> hosts;           // by rank
+  std::vector<std::uint16_t> rank_of_flow;  // which sent it
 
   [[nodiscard]] FlowCounters total() const noexcept;
   /// Sum of `count` flows from index `first`: the QPs of one [[flow]].

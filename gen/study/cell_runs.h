@@ -4,7 +4,7 @@
 #include <atomic>
 #include <functional>
 
-#include "gen/study/ranks.h"
+#include "gen/ranks/ranks.h"
 #include "gen/study/results.h"
 
 namespace lw::gen::experiment {

@@ -37,6 +37,17 @@ void Histogram::add(std::span<const Sample> samples) noexcept {
   sum_ += static_cast<double>(sum);
 }
 
+Histogram Histogram::restored(std::span<const Sample> buckets, std::int64_t minimum,
+                              std::int64_t maximum, double sum) {
+  Histogram histogram;
+  histogram.add(buckets);
+  if (histogram.count_ == 0) return histogram;
+  histogram.minimum_ = minimum;
+  histogram.maximum_ = maximum;
+  histogram.sum_ = sum;
+  return histogram;
+}
+
 void Histogram::merge(const Histogram& other) noexcept {
   if (other.count_ == 0) return;
   minimum_ = count_ ? std::min(minimum_, other.minimum_) : other.minimum_;

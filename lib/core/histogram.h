@@ -34,6 +34,10 @@ class Histogram {
   /// Adds many samples at once. Requires that no `times` is 0 and that the sum of value x times
   /// fits into 63 bits.
   void add(std::span<const Sample> samples) noexcept;
+  /// Returns the histogram that another process has counted. `buckets`: the first value of each of
+  /// its occupied() buckets, and the count.
+  static Histogram restored(std::span<const Sample> buckets, std::int64_t minimum,
+                            std::int64_t maximum, double sum);
   /// Adds all values of `other`.
   void merge(const Histogram& other) noexcept;
 

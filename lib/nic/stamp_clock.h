@@ -31,6 +31,12 @@ class StampClock {
   /// Errors (environment): the port has no PTP hardware clock.
   static Result<StampClock> open(ClockKind kind, const Port* port);
 
+  /// Makes the steady clock show that of another machine: `ahead` is to be added, `id` and `name`
+  /// are those of the other clock.
+  void follow(Duration ahead, std::uint8_t id, const std::string& name);
+  /// True for a steady clock, which no other machine shares.
+  [[nodiscard]] bool machines_own() const noexcept { return kind_ == ClockKind::steady; }
+
   /// Difference to add to now(). It changes as the clocks are adjusted: read it every millisecond.
   [[nodiscard]] Duration offset() const noexcept;
   /// Number of the clock in signatures: kTai, kPtp, or a number from kSteady on that most other
@@ -42,6 +48,7 @@ class StampClock {
  private:
   ClockKind kind_ = ClockKind::steady;
   std::uint8_t id_ = 0;
+  Duration ahead_{0};         // see follow()
   int clock_ = 0;             // a clockid_t
   std::uint16_t device_ = 0;  // DPDK's number of the port whose PTP clock it reads
   bool through_dpdk_ = false;

@@ -86,7 +86,7 @@ class Installation(unittest.TestCase):
                    (SOURCE / 'README.md', *(file for file in (SOURCE / 'docs').rglob('*') if file.is_file()),
                     *(file for top in ('gen', 'impair', 'dissect')
                       for file in (SOURCE / top).rglob('README.md')))}
-        if (BUILD / 'gen/study/longwire-mpi.so').exists():  # where Open MPI is installed
+        if (BUILD / 'gen/ranks/longwire-mpi.so').exists():  # where Open MPI is installed
             wanted.add('lib/longwire/longwire-mpi.so')
         found = {str(file.relative_to(self.prefix)) for file in self.prefix.rglob('*')
                  if file.is_file() and there not in file.parents}

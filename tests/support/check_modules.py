@@ -45,7 +45,7 @@ LIBRARIES = {
     r'infiniband/|rdma/': {'gen'},
 }
 # Libraries that a single file may include.
-SINGLE_USERS = {r'mpi\.h': 'gen/study/mpi_module.cpp'}
+SINGLE_USERS = {r'mpi\.h': 'gen/ranks/mpi_module.cpp'}
 # Modules without a clock: their callers pass the time.
 TIMELESS = {'lib/core', 'lib/wire', 'lib/roce', 'lib/emulator', 'lib/transport', 'lib/sim',
             'lib/analysis'}

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "config/flow/headers.h"
+#include "config/flow/hosts.h"
 #include "config/flow/network.h"
 #include "config/flow/qp_range.h"
 #include "config/toml/document.h"
@@ -102,11 +103,12 @@ void read_expect(const Table& table, FlowProfile& profile) {
 }
 
 /// Reads [[flow]] number `number` and adds its QPs to `flows`.
-void read_flow(const Table& table, const FlowContext& context, std::size_t number,
-               std::vector<Flow>& flows) {
+void read_flow(const Table& table, const FlowContext& context, const std::vector<Host>& hosts,
+               std::size_t number, std::vector<Flow>& flows) {
   Flow flow;
   flow.id = static_cast<std::uint32_t>(flows.size());
   flow.name = table.get_or("name", read_text, fmt::format("flow{}", number));
+  read_host_of_flow(table, hosts, flow);
   const bool valid = read_message(table, context, flow);
   read_network(table, flow);
   read_next_hop(table, flow);
@@ -124,7 +126,8 @@ void read_flow(const Table& table, const FlowContext& context, std::size_t numbe
   table.finish();
 }
 
-std::vector<Flow> read_flows(const Table& root, const FlowContext& context) {
+std::vector<Flow> read_flows(const Table& root, const FlowContext& context,
+                             const std::vector<Host>& hosts) {
   const auto defaults = root.table("defaults");
   std::vector<Table> tables = root.tables("flow");
   if (tables.empty() && !root.has("flow"))
@@ -135,7 +138,7 @@ std::vector<Flow> read_flows(const Table& root, const FlowContext& context) {
   if (!check_qp_count(tables)) return flows;
   std::set<std::string> names;
   for (std::size_t i = 0; i < tables.size(); ++i) {
-    read_flow(tables[i], context, i, flows);
+    read_flow(tables[i], context, hosts, i, flows);
     const std::string& name = flows.back().name;
     if (!names.insert(name).second) {
       tables[i].refuse("name", fmt::format("expected a unique name, found \"{}\" again", name));
@@ -161,7 +164,8 @@ Result<FlowProfile> read_flow_profile(Document document) {
   profile.name = root.get_or("name", read_text, document.name());
   profile.seed = root.get_or("seed", integer<std::uint64_t>(), 1);
   profile.link_bps = root.get("link", parse_bit_rate);
-  profile.flows = read_flows(root, {document.name(), profile.link_bps});
+  profile.hosts = read_hosts(root);
+  profile.flows = read_flows(root, {document.name(), profile.link_bps}, profile.hosts);
   if (const auto expect = root.table("expect")) read_expect(*expect, profile);
   profile.presence = read_arp_config(root);
   root.finish();

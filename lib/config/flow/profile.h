@@ -33,6 +33,14 @@ struct Origin {
   std::uint8_t clock = 0;
 };
 
+/// A process of a run of several, which mpirun started: a `[[host]]`.
+struct Host {
+  std::string name;                                   // of a machine, unless `rank` is given
+  std::optional<std::uint16_t> rank = {};             // number of the process
+  std::vector<std::string> ports = {}, receive = {};  // to send to, to measure at
+  std::string at = {};                                // "x.toml:3:1", for errors
+};
+
 /// Traffic of one QP: `messages` messages, `repeat` times. A [[flow]] of several QPs becomes as
 /// many consecutive Flows.
 struct Flow {
@@ -69,7 +77,10 @@ struct Flow {
   Origin origin;           // set by the program that sends, not by the profile
   std::shared_ptr<const std::vector<Fault>> faults;  // of all QPs of the [[flow]]; null: none
 
+  std::uint32_t host = kAnyHost;  // index in FlowProfile::hosts
+
   static constexpr std::uint32_t kWholeMessage = 0;
+  static constexpr std::uint32_t kAnyHost = UINT32_MAX;  // of a run of several: any that sends
 };
 
 /// "web", or "web[17]" for a flow of several QPs.
@@ -135,6 +146,7 @@ struct FlowProfile {
   std::vector<Bound> expect;                // bounds for every flow
   std::vector<Expectation> expect_figures;  // conditions on figures of the report
   ArpConfig presence;
+  std::vector<Host> hosts;  // of a run of several processes
 };
 
 /// Reads a profile of flows from a file; "-" is standard input. docs/reference/flow-profile.md

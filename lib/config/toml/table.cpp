@@ -136,6 +136,11 @@ void Diagnostics::add(Position at, std::string message) {
   }
 }
 
+std::string Table::place() const {
+  const Position at = position();
+  return fmt::format("{}:{}:{}", diagnostics_->files()[at.file], at.line, at.column);
+}
+
 Result<void> Diagnostics::verdict() const {
   if (errors_.empty()) return {};
   std::string text;

@@ -134,6 +134,8 @@ class Table {
   void finish() const;
 
   [[nodiscard]] Position position() const { return value_->at; }
+  /// The position for a later error: "profiles/x.toml:12:8".
+  [[nodiscard]] std::string place() const;
 
  private:
   struct Known;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "emulator/stage.h"
+#include "roce/envelope.h"
 
 namespace lw::emulator {
 

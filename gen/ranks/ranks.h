@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-namespace lw::gen::experiment {
+namespace lw::gen {
 
 struct MpiModule;
 
@@ -23,7 +23,9 @@ class Ranks {
   /// Joins the other ranks if mpirun started this process. Errors (environment): mpirun started it,
   /// but the module for Open MPI is not installed.
   static Result<Ranks> join();
-  /// Waits until all ranks have reached this point.
+  /// True if mpirun started this process.
+  static bool expected() noexcept;
+  /// Waits until all ranks have reached this point, unless they were abandoned.
   ~Ranks();
   Ranks(Ranks&& other) noexcept;
   Ranks& operator=(Ranks&&) = delete;
@@ -35,6 +37,9 @@ class Ranks {
   void send(int to, int kind, const std::string& text);
   /// Returns the next message if one has arrived.
   std::optional<Message> poll();
+  /// Stops using the other ranks, without waiting for them at the end: one is dead. mpirun then
+  /// ends those that still run.
+  void abandon() noexcept { module_ = nullptr; }
 
  private:
   Ranks(const MpiModule* module, int rank, int size) : module_(module), rank_(rank), size_(size) {}
@@ -42,4 +47,4 @@ class Ranks {
   int rank_, size_;
 };
 
-}  // namespace lw::gen::experiment
+}  // namespace lw::gen

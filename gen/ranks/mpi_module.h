@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace lw::gen::experiment {
+namespace lw::gen {
 
 /// What ranks need of Open MPI. It is a module of its own, so that the programs do not depend on
 /// Open MPI: ranks.cpp loads it where mpirun started the process. Main thread only. Errors end all
@@ -22,4 +22,4 @@ extern "C" const MpiModule* longwire_mpi_module();
 inline constexpr const char* kMpiModuleSymbol = "longwire_mpi_module";
 inline constexpr const char* kMpiModuleFile = "longwire-mpi.so";
 
-}  // namespace lw::gen::experiment
+}  // namespace lw::gen

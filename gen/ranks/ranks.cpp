@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/study/ranks.h"
+#include "gen/ranks/ranks.h"
 
 #include <cstdlib>
 #include <dlfcn.h>
@@ -7,23 +7,17 @@
 #include <system_error>
 #include <utility>
 
-#include "gen/study/mpi_module.h"
+#include "gen/ranks/mpi_module.h"
 
-namespace lw::gen::experiment {
+namespace lw::gen {
 namespace {
-
-/// Returns true if mpirun started this process: Open MPI and MPICH set these variables to the
-/// number of ranks.
-bool started_by_mpirun() noexcept {
-  return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMI_SIZE") != nullptr;
-}
 
 /// Loads the module from the folder of the build or of the installation. It stays loaded. Errors
 /// (environment): it is in neither, or can't be loaded.
 Result<const MpiModule*> load_module() {
   std::error_code unknown;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path();
-  for (const char* folder : {"study", "../lib/longwire"}) {
+  for (const char* folder : {"ranks", "../lib/longwire"}) {
     const auto file = program / folder / kMpiModuleFile;
     if (!std::filesystem::exists(file, unknown)) continue;
     // MPI's own modules look for its symbols among the global ones.
@@ -41,8 +35,15 @@ Result<const MpiModule*> load_module() {
 
 }  // namespace
 
+/// Open MPI and MPICH set these variables to the number of ranks; Slurm's srun --mpi=pmix sets
+/// the rank.
+bool Ranks::expected() noexcept {
+  return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMI_SIZE") != nullptr ||
+         std::getenv("PMIX_RANK") != nullptr;
+}
+
 Result<Ranks> Ranks::join() {
-  if (!started_by_mpirun()) return Ranks(nullptr, 0, 1);
+  if (!expected()) return Ranks(nullptr, 0, 1);
   const auto module = load_module();
   if (!module) return std::unexpected(module.error());
   int rank = 0, size = 1;
@@ -57,7 +58,9 @@ Ranks::~Ranks() {
   if (module_ != nullptr) module_->leave();
 }
 
-void Ranks::send(int to, int kind, const std::string& text) { module_->send(to, kind, text); }
+void Ranks::send(int to, int kind, const std::string& text) {
+  if (module_ != nullptr) module_->send(to, kind, text);
+}
 
 std::optional<Ranks::Message> Ranks::poll() {
   Message message;
@@ -66,4 +69,4 @@ std::optional<Ranks::Message> Ranks::poll() {
   return message;
 }
 
-}  // namespace lw::gen::experiment
+}  // namespace lw::gen

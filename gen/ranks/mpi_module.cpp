@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/study/mpi_module.h"
+#include "gen/ranks/mpi_module.h"
 
 #include <cstddef>
 #include <mpi.h>
 
-namespace lw::gen::experiment {
+namespace lw::gen {
 namespace {
 
 void join(int& rank, int& size) {
@@ -40,4 +40,4 @@ extern "C" const MpiModule* longwire_mpi_module() {
   return &kModule;
 }
 
-}  // namespace lw::gen::experiment
+}  // namespace lw::gen

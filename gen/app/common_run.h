@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/flow/profile.h"
+#include "core/error.h"
+#include "gen/app/companions.h"
+#include "gen/ranks/assignment.h"
+#include "gen/ranks/clock_comparison.h"
+#include "gen/ranks/ranks.h"
+#include "report/json_line.h"
+
+namespace lw::gen {
+
+/// How the clock of a rank stood to that of rank 0.
+struct RankClock {
+  ClockDifference before, after;  // the run; `after` has no round trips if the run was stopped
+  bool corrected = false;         // the rank's clock was corrected by `before`
+};
+
+/// One run of all ranks that mpirun started: its steps, in their order. Every rank calls the same
+/// functions; rank 0 leads. An error of any rank ends all of them: the functions then return an
+/// error without a message, which fail_all() replaces by what to print. Main thread only.
+class CommonRun final : public Companions {
+ public:
+  /// `signal`: set by SIGINT and SIGTERM; ends the run on all ranks. `quiet`: rank 0 does not say
+  /// on standard error that the run has begun.
+  CommonRun(Ranks& ranks, const std::atomic<bool>& signal, bool quiet);
+
+  /// Tells the others what this rank is, and that it has loaded the profile, or why not. Returns
+  /// the shares of all ranks. Errors: of any rank; the profiles or programs differ.
+  Result<std::vector<RankShare>> introduce(const RankSelf& self,
+                                           const Result<config::FlowProfile>& profile,
+                                           const std::string& identity);
+
+  Result<Start> start(nic::StampClock& clock, const Meanwhile& meanwhile) override;
+  void begun() override;
+  void poll() override;
+  void sent(std::uint64_t frames, const std::string& failure) override;
+  [[nodiscard]] std::optional<std::uint64_t> all_sent() const override { return all_sent_; }
+  void end(const Meanwhile& meanwhile) override;
+
+  /// True once a signal, or another rank, has stopped the run.
+  [[nodiscard]] const std::atomic<bool>& stop() const noexcept { return stop_; }
+  /// Why the run ended early; empty: it did not. Rank 0 knows the reasons of all.
+  [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
+
+  /// Rank 0: the results of each rank, its own among them; empty for a rank that sent none. Waits
+  /// for them. Other ranks: sends `part` to rank 0.
+  std::vector<std::string> collect(const std::string& part);
+  /// What the ranks said of themselves, by rank.
+  [[nodiscard]] const std::vector<RankSelf>& selves() const noexcept { return selves_; }
+  /// Rank 0: clocks of the ranks.
+  [[nodiscard]] const std::vector<RankClock>& clocks() const noexcept { return clocks_; }
+
+  /// Ends the run of all ranks because of an error: this rank's own, or that of a function above.
+  /// Returns what to print: on rank 0 the errors of all ranks, with their hosts; on the others
+  /// nothing, as rank 0 does it. Call leave() next.
+  Error fail_all(const Error& error);
+  /// Rank 0: the errors of all ranks after a run that ended early; nothing if there were none.
+  [[nodiscard]] std::optional<Error> failure() const;
+  /// Ends all ranks with an exit code: rank 0's. Returns it.
+  ExitCode leave(ExitCode code);
+
+ private:
+  enum Kind : int;
+  struct Peer {
+    std::optional<std::string> self;  // the text of its introduction
+    bool ready = false, failed = false, sent = false, ended = false, gone = false;
+    std::uint64_t frames = 0;
+    std::optional<std::string> part;
+  };
+  struct Failure {
+    std::string text;
+    ExitCode exit;
+    std::vector<std::size_t> ranks;
+  };
+
+  void send(std::size_t to, Kind kind, const report::Json& json);
+  void send_all(Kind kind, const report::Json& json);
+  void take(const Ranks::Message& message);
+  void take_all();
+  void take_as_leader(std::size_t from, int kind, const report::Json& json);
+  void take_as_follower(int kind, const report::Json& json);
+  void follow_signal();
+  void note_failure(std::size_t rank, const Error& error);
+  void stop_all(const std::string& reason);
+  template <class Done>
+  bool wait(Done done, const Meanwhile& meanwhile = {}, std::optional<Duration> longest = {});
+  void nap() const;
+  template <class Of>
+  [[nodiscard]] bool every(Of of) const;
+  std::unexpected<Error> fail_each(const std::string& what, ExitCode exit);
+  [[nodiscard]] std::string name_of(std::size_t rank) const;
+  void read_introductions(const std::string& identity);
+  ExitCode follow_out();
+  [[nodiscard]] Instant clock_now() const noexcept;
+  ClockDifference compare_with(std::size_t rank, const Meanwhile& meanwhile);
+  void announce_sent();
+
+  Ranks& ranks_;
+  const std::atomic<bool>& signal_;
+  bool quiet_;
+  std::atomic<bool> stop_{false};
+  std::optional<Instant> stopped_at_, signalled_at_;
+  std::string reason_;
+  std::vector<Peer> peers_;           // rank 0: by rank
+  std::vector<RankSelf> selves_;      // by rank, once introduced
+  std::vector<RankShare> shares_;     // by rank
+  std::vector<Failure> failures_;     // rank 0
+  std::vector<RankClock> clocks_;     // rank 0: by rank
+  nic::StampClock* clock_ = nullptr;  // of this rank; null before start()
+  std::optional<Instant> pong_;       // rank 0: the last answer to a ping
+  Instant last_ping_{};               // others: when it came
+  std::optional<report::Json> plan_, start_;
+  std::optional<std::uint64_t> all_sent_;
+  bool closed_ = false;
+  std::optional<ExitCode> code_;  // others: rank 0 has ended the run
+};
+
+}  // namespace lw::gen

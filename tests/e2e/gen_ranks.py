@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One run of several ranks under mpirun: each sends its flows, all start together, one report has
+the sums; an error or the end of any rank ends all."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+import longwire_test
+import mpi_runs
+import output_schemas
+
+GEN = longwire_test.program('roce-gen')
+# Ranks of a busy machine start late: the skew is not what these tests are about.
+PATIENT = ('--start-skew', '60s')
+
+
+def profile_of(hosts, flows, messages=2000, rate='20 kframes/s', more=''):
+    """Hosts: (name, keys). Flows: (name, keys)."""
+    text = f'[defaults]\nmessages = {messages}\nrate = "{rate}"\nsignature = true\n'
+    for kind, entries in (('host', hosts), ('flow', flows)):
+        for name, keys in entries:
+            text += f'[[{kind}]]\nname = "{name}"\n{keys}\n'
+    return text + more
+
+
+TWO = profile_of([('west', 'rank = 0\nports = ["null"]'), ('1', 'ports = ["null"]')],
+                 [('a', 'host = "west"'), ('b', 'qps = 3'), ('c', '')])
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix='longwire-')
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def write(self, text, name='run.toml'):
+        path = self.folder / name
+        path.write_text(text, encoding='utf-8')
+        return path
+
+    def run_ranks(self, text, *words, ranks=2, before=()):
+        return mpi_runs.mpirun(self, [GEN, 'run', self.write(text), *PATIENT, *words], ranks, before)
+
+    def report(self, text, *words, ranks=2, before=(), code=0):
+        """The report, whose sums are those of the ranks' own reports."""
+        parts = self.folder / 'ranks'
+        done = self.run_ranks(text, '--json', '--rank-reports', parts, *words, ranks=ranks,
+                              before=before)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertEqual(done.stdout.count('\n'), 1, done.stdout)
+        self.assertEqual(output_schemas.validate(done.stdout), 'ranks')
+        whole = json.loads(done.stdout)
+        own = [json.loads((parts / f'{rank}.json').read_text()) for rank in range(ranks)]
+        for part in own:
+            self.assertEqual(output_schemas.validate(part), 'rank')
+        self.check_sums(whole, own)
+        return whole
+
+    def check_sums(self, whole, own):
+        sums = ('frames', 'bytes', 'payload_bytes', 'messages', 'not_sent')
+        for key in sums:
+            self.assertEqual(whole[key], sum(part[key] for part in own), key)
+            self.assertEqual(whole[key], sum(flow[key] for flow in whole['flows']), key)
+        self.assertEqual([flow for part in own for flow in part['flows']],
+                         [{key: value for key, value in flow.items() if key != 'host'}
+                          for part in own for flow in whole['flows'] if flow['host'] == part['host']])
+        for row, part in zip(whole['ranks'], own, strict=True):
+            self.assertEqual((row['rank'], row['host']), (part['rank'], part['host']))
+            self.assertEqual({key: row['sent'][key] for key in sums}, {key: part[key] for key in sums})
+            self.assertEqual(row['late_ns'], part['late_ns'])
+        self.assertEqual({part['run'] for part in own}, {whole['run']})
+        received = [part['received'] for part in own if 'received' in part]
+        if not received:
+            return
+        for key in ('frames', 'roce', 'bytes', 'bad_icrc'):
+            self.assertEqual(whole['received'][key], sum(part[key] for part in received), key)
+        rows = {(flow['flow'], flow['receiver']): flow for flow in whole['received']['flows']
+                if flow['frames'] > 0}
+        parts = {(flow['flow'], part['host']): flow for part in own if 'received' in part
+                 for flow in part['received']['flows']}
+        self.assertEqual(set(rows), set(parts))
+        for key, flow in parts.items():
+            self.assertEqual({name: rows[key][name] for name in flow}, flow)
+
+
+class Sending(InFolder):
+    def test_two_ranks_share_the_flows_and_one_report_has_the_sums(self):
+        whole = self.report(TWO)
+        self.assertEqual([(flow['name'], flow['host']) for flow in whole['flows']],
+                         [('a', 'west'), ('b', 'west'), ('c', '1')])
+        self.assertEqual([flow['frames'] for flow in whole['flows']], [2000, 6000, 2000])
+        self.assertEqual([row['sent']['frames'] for row in whole['ranks']], [8000, 2000])
+        self.assertTrue(all(row['reported'] for row in whole['ranks']))
+        self.assertEqual(whole['ranks'][0]['clock_bound_ns'], 0)
+        # One machine has one steady clock: the difference is 0, within its bound.
+        far = whole['ranks'][1]
+        self.assertLessEqual(abs(far['clock_ahead_ns']), far['clock_bound_ns'])
+        self.assertGreater(far['clock_bound_ns'], 0)
+        late = [row['late_ns'] for row in whole['ranks']]
+        self.assertEqual(whole['start']['skew_ns'], max(late) - min(late))
+        self.assertGreaterEqual(min(late), 0)
+
+    def test_the_text_has_hosts_flows_and_sums(self):
+        done = self.run_ranks(TWO)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for pattern in (r'   0  west ', r'   1  1 ', r'the ranks started within \S+ \S+, wrong by at most',
+                        r'b \(3 QPs\)  west', r'10000 frames, .* 0 not sent'):
+            self.assertRegex(done.stdout, pattern)
+
+    def test_sixteen_ranks(self):
+        hosts = [(str(rank), 'ports = ["null"]') for rank in range(16)]
+        whole = self.report(profile_of(hosts, [(f'f{i}', '') for i in range(32)], messages=200), ranks=16)
+        self.assertEqual([flow['host'] for flow in whole['flows']], [str(i % 16) for i in range(32)])
+        self.assertEqual(whole['frames'], 32 * 200)
+
+    def test_ports_of_the_command_line_and_expectations_of_the_whole(self):
+        flows = [('a', ''), ('b', '')]
+        junit, page = self.folder / 'run.xml', self.folder / 'run.html'
+        whole = self.report(profile_of([], flows), '--port', 'null', '--expect', 'frames == 4000', '--expect',
+                            'start.skew_ns >= 0', '--junit', junit, '--html', page)
+        self.assertEqual([flow['host'] for flow in whole['flows']],
+                         [f'{os.uname().nodename}/{rank}' for rank in (0, 1)])
+        cases = [case.get('name') for case in xml.etree.ElementTree.parse(junit).iter('testcase')]
+        self.assertEqual(cases, ['frames == 4000', 'start.skew_ns >= 0'])
+        self.assertIn('longwire.ranks', page.read_text(encoding='utf-8'))
+        done = self.run_ranks(profile_of([], flows), '--port', 'null', '--expect', 'frames == 2000')
+        self.assertEqual(done.returncode, 1)
+
+    def test_a_skew_above_the_limit_fails_the_run(self):
+        done = mpi_runs.mpirun(self, [GEN, 'run', self.write(TWO), '--start-skew', '0'], 2)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertRegex(done.stdout, r'expectation broken: the ranks started within .*: --start-skew allows 0')
+
+    def test_a_common_clock_is_not_corrected(self):
+        whole = self.report(TWO, '--clock', 'tai')
+        self.assertTrue(whole['clock'].startswith('CLOCK_TAI'))
+        far = whole['ranks'][1]
+        self.assertFalse(far['clock_corrected'])
+        self.assertLessEqual(abs(far['clock_ahead_ns']), far['clock_bound_ns'])
+        self.assertGreaterEqual(far['stamp_bound_ns'], far['clock_bound_ns'])
+
+
+class Mistakes(InFolder):
+    def refused(self, done, code, *texts):
+        self.assertEqual(done.returncode, code, done.stderr)
+        said = [line for line in done.stderr.splitlines()
+                if line and not line.startswith(('memory:', 'waiting for'))]
+        self.assertEqual(len(said), len(texts), done.stderr)
+        for line, text in zip(said, texts):
+            self.assertIn(text, line)
+        self.assertEqual(done.stdout, '')
+
+    def both(self, one, other):
+        return mpi_runs.mpirun(self, [GEN, 'run', self.write(one), ':', '-n', 1, GEN, 'run',
+                                      self.write(other, 'other.toml')], 1)
+
+    def test_a_bad_profile_on_one_rank(self):
+        bad = TWO.replace('20 kframes/s', '-1 frames/s')
+        self.refused(self.both(TWO, bad), 2, 'other.toml:3:8: rate: expected a rate above 0')
+        self.assertIn('rank 1 (', self.both(TWO, bad).stderr)
+        done = self.run_ranks(bad)
+        self.refused(done, 2, 'run.toml:3:8: rate: expected a rate above 0')
+        self.assertNotIn('rank ', done.stderr.splitlines()[-1].split('run.toml')[0])
+
+    def test_another_profile_on_one_rank(self):
+        self.refused(self.both(TWO, TWO.replace('2000', '2001')), 2,
+                     'it has another profile or another program than rank 0')
+
+    def test_hosts_that_are_no_ranks(self):
+        for keys, text in (('rank = 2', 'host "x": expected a rank below 2, the number of ranks'),
+                           ('', 'host "x": expected a machine that runs a rank'),
+                           ('rank = 1', 'host "x": expected another rank than that of host "1", found 1')):
+            done = self.run_ranks(TWO + f'[[host]]\nname = "x"\n{keys}\n')
+            self.refused(done, 2, text)
+            self.assertIn('run.toml:21:1', done.stderr)
+        machine = os.uname().nodename
+        self.refused(self.run_ranks(TWO + f'[[host]]\nname = "{machine}"\n'), 2,
+                     'expected one rank, found ranks 0, 1 on that machine: add rank = N')
+
+    def test_a_rank_without_work(self):
+        done = self.run_ranks(TWO, ranks=3)
+        self.refused(done, 2, 'expected flows to send or a port to receive at, found neither')
+        self.assertIn('rank 2 (', done.stderr)
+        self.refused(self.run_ranks(TWO.replace('name = "1"\nports = ["null"]', 'name = "1"').replace(
+            'name = "c"\n', 'name = "c"\nhost = "1"\n')), 2, 'expected ports, or --port, to send flow "c"')
+
+    def test_a_port_that_is_not_there(self):
+        done = self.run_ranks(TWO.replace('name = "1"\nports = ["null"]', 'name = "1"\nports = ["lwnone0"]'))
+        self.refused(done, 3, 'no interface `lwnone0` here')
+        self.assertIn('rank 1 (1): ', done.stderr)
+
+    def test_options_that_several_ranks_cannot_serve(self):
+        self.refused(self.run_ranks(TWO, '--pcap', 'x.pcap'), 2, '--pcap: not in a run of several ranks')
+
+    def test_hosts_need_several_processes(self):
+        done = subprocess.run([GEN, 'run', self.write(TWO), '--port', 'null'], capture_output=True, text=True,
+                              timeout=mpi_runs.TIMEOUT, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, r'run.toml:5:1: \[\[host\]\]: expected a run of several processes, found '
+                                      r'one: mpirun -n 2 roce-gen run ')
+
+    def test_without_the_module_the_message_names_the_package(self):
+        alone = self.folder / 'roce-gen'
+        shutil.copy(GEN, alone)
+        done = subprocess.run([alone, 'run', self.write(TWO)], capture_output=True, text=True,
+                              timeout=mpi_runs.TIMEOUT, check=False,
+                              env=dict(os.environ, OMPI_COMM_WORLD_SIZE='2'))
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn('`apt install longwire-mpi`', done.stderr)
+
+
+class Ends(InFolder):
+    LONG = TWO.replace('2000', '2000000')
+
+    def start(self, *words):
+        """A long run that has begun."""
+        run = mpi_runs.Started(self, [GEN, 'run', self.write(self.LONG), *PATIENT, *words], 2)
+        said = ''
+        while '2 ranks have started' not in said:
+            line = run.process.stderr.readline()
+            self.assertTrue(line, f'it ended early: {said}')
+            said += line
+        return run, run.ranks()
+
+    def test_ctrl_c_ends_all_with_the_results_so_far(self):
+        run, _ = self.start('--json')
+        run.process.send_signal(signal.SIGINT)
+        done = run.end()
+        self.assertEqual(done.returncode, 1, done.stderr)
+        whole = json.loads(done.stdout)
+        self.assertEqual(whole['interrupted'], 'stopped by a signal')
+        self.assertTrue(all(row['reported'] for row in whole['ranks']))
+        self.assertEqual(whole['frames'], sum(row['sent']['frames'] for row in whole['ranks']))
+
+    def test_a_killed_rank_ends_all(self):
+        run, pids = self.start('--json')
+        os.kill(pids[1], signal.SIGKILL)
+        done = run.end()
+        self.assertNotEqual(done.returncode, 0)
+        whole = json.loads(done.stdout)
+        self.assertEqual([row['reported'] for row in whole['ranks']], [True, False])
+        self.assertEqual(whole['expect']['broken'],
+                         ['rank 1 (1) sent no results: it was killed, or its machine failed'])
+
+    def test_rank_0_killed(self):
+        run, pids = self.start()
+        os.kill(pids[0], signal.SIGKILL)
+        done = run.end()
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.stdout, '')
+
+
+if __name__ == '__main__':
+    longwire_test.main()
