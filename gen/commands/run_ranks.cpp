@@ -85,7 +85,10 @@ std::vector<RankRow> rank_rows(const CommonRun& common, const std::vector<RankSh
     row.clock_ahead = clock.before.ahead;
     row.clock_bound = clock.before.bound;
     row.corrected = clock.corrected;
-    if (clock.after.round_trips > 0) row.clock_change = clock.after.ahead - clock.before.ahead;
+    if (clock.after.round_trips > 0) {
+      row.end_ahead = clock.after.ahead;
+      row.end_bound = clock.after.bound;
+    }
     for (const std::uint32_t flow : shares[rank].flows) row.sent += whole.sent.flows[flow];
     if (!part) continue;
     row.late = part->started_late;

@@ -56,8 +56,9 @@ Duration delay_bound(const std::vector<RankRow>& ranks) {
 }  // namespace
 
 Duration RankRow::stamp_bound() const noexcept {
-  const Duration drift = magnitude(clock_change.value_or(Duration{0}));
-  return clock_bound + drift + (corrected ? Duration{0} : magnitude(clock_ahead));
+  const Duration at_start = clock_bound + (corrected ? Duration{0} : magnitude(clock_ahead));
+  if (!end_ahead || !end_bound) return at_start;
+  return std::max(at_start, magnitude(*end_ahead) + *end_bound);
 }
 
 CommonStart start_of(const std::vector<RankRow>& ranks, Duration most, const std::string& clock) {
@@ -96,8 +97,10 @@ const FigureTable& RankRow::figures() {
                                      Unit::ns),
       Row::of<&RankRow::corrected>("clock_corrected",
                                    "True if the difference was taken off its time stamps."),
-      Row::of<&RankRow::clock_change>(
-          "clock_change_ns", "Change of the difference until the end of the run.", Unit::ns)
+      Row::of<&RankRow::end_ahead>(
+          "end_ahead_ns", "Its clock, as corrected, minus that of rank 0, after the run.", Unit::ns)
+          .or_null(),
+      Row::of<&RankRow::end_bound>("end_bound_ns", "Largest error of this difference.", Unit::ns)
           .or_null(),
       Row::of<&RankRow::stamp_bound>(
           "stamp_bound_ns", "Largest error of its time stamps, compared with rank 0's.", Unit::ns),

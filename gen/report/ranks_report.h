@@ -20,7 +20,8 @@ struct RankRow {
   bool reported = false;                    // false: its results are missing, and it is dead
   Duration clock_ahead{0}, clock_bound{0};  // of its clock to that of rank 0, before the start
   bool corrected = false;                   // the difference was taken off its time stamps
-  std::optional<Duration> clock_change;     // of the difference, until the end
+  // At the end of the run, after the correction:
+  std::optional<Duration> end_ahead, end_bound;
   Duration late{0};                         // of its start, after the agreed instant, by its clock
   FlowCounters sent;
   std::optional<MeasureTotals> received;

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 import unittest
 import xml.etree.ElementTree
 
@@ -255,6 +256,107 @@ class Ends(InFolder):
         done = run.end()
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(done.stdout, '')
+
+
+@unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root for interfaces')
+class Received(InFolder):
+    """What ranks send, and another one receives."""
+
+    def test_frames_of_a_rank_with_another_clock(self):
+        """Rank 1 runs in a namespace whose steady clock is 1000 s ahead."""
+        wire = f'memif:{self.folder}/wire'
+        text = profile_of([('0', f'receive = ["{wire},server"]'), ('1', f'ports = ["{wire}"]')],
+                          [('w', 'host = "1"')], more='[expect]\nlatency_max = "10s"\nloss = 0\n')
+        path = self.write(text)
+        words = [GEN, 'run', path, *PATIENT, '--json']
+        ahead = ['unshare', '--time', '--monotonic', '1000']
+        if subprocess.run([*ahead, 'true'], capture_output=True, check=False).returncode != 0:
+            self.skipTest('no time namespaces here')
+        done = mpi_runs.mpirun(self, [*words, ':', '-n', 1, *ahead, *words], 1)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        whole = json.loads(done.stdout)
+        far = whole['ranks'][1]
+        self.assertTrue(far['clock_corrected'])
+        self.assertLess(abs(far['clock_ahead_ns'] - 1000_000_000_000), 1_000_000_000)
+        row, = whole['received']['flows']
+        self.assertEqual((row['frames'], row['sent'], row['never_came']), (2000, 2000, 0))
+        self.assertEqual((row['sender'], row['receiver']), ('1', '0'))
+        self.assertEqual(row['latency_bound_ns'], far['stamp_bound_ns'])
+        # Without the correction the latencies would be -1000 s.
+        self.assertGreaterEqual(row['latency_ns']['min'], -row['latency_bound_ns'])
+        self.assertLess(row['latency_ns']['p50'], 10_000_000_000)
+
+    def test_four_ranks_with_a_veth_each_send_through_a_box_to_a_fifth(self):
+        space = Namespace(self)
+        impair = space.box(self.folder)
+        hosts = [(str(rank), f'ports = ["s{rank}"]') for rank in range(4)] + [('4', 'receive = ["sink"]')]
+        flows = [(f'f{i}', f'host = "{i % 4}"\nsource = "192.0.2.{i + 1}"\ndestination = "192.0.2.99"\n'
+                           f'source_mac = "02:00:00:00:01:0{i}"\ndestination_mac = "02:00:00:00:00:99"')
+                 for i in range(8)]
+        whole = self.report(profile_of(hosts, flows, messages=1000, rate='1 kframes/s',
+                                       more='[expect]\nbad_icrc = 0\n'),
+                            '--wait', '5s', ranks=5, before=space.inside)
+        rows = whole['received']['flows']
+        self.assertEqual([row['flow'] for row in sorted(rows, key=lambda row: row['flow'])], list(range(8)))
+        for row in rows:
+            self.assertEqual((row['sender'], row['receiver']), (str(row['flow'] % 4), '4'))
+            self.assertEqual(row['sent'], 1000)
+            self.assertEqual(row['frames'] + row['never_came'], 1000)
+            self.assertEqual(row['duplicated'], 0)
+            self.assertGreaterEqual(row['latency_ns']['min'], 1_000_000 - row['latency_bound_ns'])
+        impair.terminate()
+        out, error = impair.communicate(timeout=mpi_runs.TIMEOUT)
+        box = json.loads(out)
+        self.assertEqual(impair.returncode, 0, error)
+        self.assertEqual(whole['received']['roce'], sum(row['frames'] for row in rows))
+        self.assertGreaterEqual(box['directions'][0]['sent']['frames'], whole['received']['roce'])
+
+
+class Namespace:
+    """A network namespace: s0 to s3 in a bridge, and `box`, whose far side is `sink`."""
+
+    def __init__(self, test):
+        self.name = f'lwr{os.getpid()}'
+        self.test = test
+        self.ip('netns', 'add', self.name)
+        test.addCleanup(self.ip, 'netns', 'del', self.name)
+        self.inside = ['ip', 'netns', 'exec', self.name]
+        self.ip('-n', self.name, 'link', 'set', 'lo', 'up')  # for mpirun
+        self.add('hub', 'type', 'bridge')
+        for rank in range(4):
+            self.pair(f's{rank}', f'p{rank}', bridged=f'p{rank}')
+        self.pair('west', 'pw', bridged='pw')
+        self.pair('east', 'sink')
+
+    def ip(self, *words):
+        subprocess.run(['ip', *words], check=True, capture_output=True, text=True)
+
+    def add(self, name, *words):
+        self.ip('-n', self.name, 'link', 'add', name, *words)
+        self.up(name)
+
+    def up(self, name):
+        self.test.assertEqual(subprocess.run(
+            [*self.inside, 'sysctl', '-qw', f'net.ipv6.conf.{name}.disable_ipv6=1'],
+            check=False).returncode, 0)
+        self.ip('-n', self.name, 'link', 'set', name, 'up')
+
+    def pair(self, one, other, bridged=None):
+        self.add(one, 'type', 'veth', 'peer', 'name', other)
+        self.up(other)
+        if bridged:
+            self.ip('-n', self.name, 'link', 'set', bridged, 'master', 'hub')
+
+    def box(self, folder):
+        """A roce-impair that delays all by 1 ms."""
+        ready = folder / 'ready'
+        process = longwire_test.begin(self.test, [
+            *self.inside, longwire_test.program('roce-impair'), 'run', '--delay', '1ms', '--west', 'west',
+            '--east', 'east', '--ready-file', ready, '--json'])
+        while not ready.exists():
+            self.test.assertIsNone(process.poll(), 'the box has ended')
+            time.sleep(0.02)
+        return process
 
 
 if __name__ == '__main__':
