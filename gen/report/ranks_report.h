@@ -22,7 +22,7 @@ struct RankRow {
   bool corrected = false;                   // the difference was taken off its time stamps
   // At the end of the run, after the correction:
   std::optional<Duration> end_ahead, end_bound;
-  Duration late{0};                         // of its start, after the agreed instant, by its clock
+  Duration late{0};  // of its start, after the agreed instant, by its clock
   FlowCounters sent;
   std::optional<MeasureTotals> received;
   std::uint64_t lost = 0;  // by sequence numbers, of what it received

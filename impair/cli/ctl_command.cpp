@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -76,26 +77,35 @@ void print(const Json& answer, const RequestOptions& options) {
 
 constexpr timeval kAnswerTimeout{.tv_sec = 30, .tv_usec = 0};
 
-std::string exchange(const net::Socket& server, std::string_view text) {
-  std::string answer;
-  std::array<char, 4096> piece;
-  // If the server stops reading the request, it still sends an answer.
+/// Sends a request. If the server stops reading it, it still sends an answer.
+void send_request(const net::Socket& server, std::string_view text) {
   while (!text.empty()) {
     const auto sent = send(server.descriptor(), text.data(), text.size(), MSG_NOSIGNAL);
     if (sent <= 0) break;
     text.remove_prefix(static_cast<std::size_t>(sent));
   }
+}
+
+/// Returns all that comes back before the server closes.
+std::string read_answer(const net::Socket& server) {
+  std::string answer;
+  std::array<char, 4096> piece;
   for (ssize_t count; (count = recv(server.descriptor(), piece.data(), piece.size(), 0)) > 0;)
     answer.append(piece.data(), static_cast<std::size_t>(count));
   return answer;
 }
 
-/// Sends `text` to the Unix socket at `path` and returns all that comes back before it closes.
-/// Waits at most 30 s for it. Errors: environment.
-Result<std::string> request(const std::string& path, std::string_view text) {
+/// A run that is asked.
+struct AskedRun {
+  std::string path;
+  net::Socket socket;
+};
+
+/// Connects to the Unix socket at `path`. Later operations wait at most 30 s. Errors: environment.
+Result<AskedRun> connect_to_run(const std::string& path) {
   const auto address = net::SocketAddress::unix_path(path);
   if (!address) return std::unexpected(address.error());
-  const net::Socket server(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  net::Socket server(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   // The timeout also limits connect(), which waits while the server's queue of connections is full.
   for (const int timeout : {SO_SNDTIMEO, SO_RCVTIMEO})
     setsockopt(server.descriptor(), SOL_SOCKET, timeout, &kAnswerTimeout, sizeof kAnswerTimeout);
@@ -103,22 +113,86 @@ Result<std::string> request(const std::string& path, std::string_view text) {
     return fail(fmt::format("{}: {}; is a `roce-impair run --control {}` running?", path,
                             std::strerror(errno), path),
                 ExitCode::environment);
-  std::string answer = exchange(server, text);
-  if (answer.empty()) return fail(path + ": no answer", ExitCode::environment);
-  return answer;
+  return AskedRun{path, std::move(server)};
+}
+
+/// Returns the sockets of a list, "a.sock,b.sock". A file whose name has a comma is one socket.
+std::vector<std::string> sockets_of(const std::string& list) {
+  std::error_code unknown;
+  std::vector<std::string> paths;
+  std::string_view rest = list;
+  while (!std::filesystem::exists(rest, unknown) && rest.contains(',')) {
+    paths.emplace_back(rest.substr(0, rest.find(',')));
+    rest.remove_prefix(rest.find(',') + 1);
+  }
+  paths.emplace_back(rest);
+  return paths;
+}
+
+Result<Json> answer_of(const AskedRun& server) {
+  const std::string text = read_answer(server.socket);
+  if (text.empty()) return fail(server.path + ": no answer", ExitCode::environment);
+  const Json answer = parse_json(text);
+  if (answer.is_object() && answer.contains("ok")) return answer;
+  return fail(fmt::format("{}: not a roce-impair's socket", server.path), ExitCode::environment);
+}
+
+/// The answer of one run, or why there is none.
+struct RunAnswer {
+  std::string path;
+  Result<Json> json;
+};
+
+/// Asks all runs. They are all connected before the first one gets the request. Error: one of them
+/// cannot be reached; then none is asked.
+Result<std::vector<RunAnswer>> ask_all(const std::vector<std::string>& paths, const Json& request) {
+  std::vector<AskedRun> servers;
+  for (const std::string& path : paths) {
+    auto server = connect_to_run(path);
+    if (!server) return std::unexpected(server.error());
+    servers.push_back(std::move(*server));
+  }
+  const std::string text = request.dump() + "\n";
+  for (const AskedRun& server : servers) send_request(server.socket, text);
+  std::vector<RunAnswer> answers;
+  for (const AskedRun& server : servers) answers.push_back({server.path, answer_of(server)});
+  return answers;
+}
+
+/// Prints the refusals, with the sockets' names if there are several. Returns the exit code.
+ExitCode print_refusals(const std::vector<RunAnswer>& answers) {
+  ExitCode code = ExitCode::done;
+  for (const auto& [path, json] : answers) {
+    if (json && (*json)["ok"].get<bool>()) continue;
+    Error error =
+        json ? Error{json->value("error", ""), ExitCode{json->value("exit", 1)}} : json.error();
+    if (json && answers.size() > 1) error.message = fmt::format("{}: {}", path, error.message);
+    code = std::max(code, print_error(error));
+  }
+  return code;
+}
+
+/// With several runs, a `set` that one of them would refuse changes none: all are asked for a
+/// preview first.
+ExitCode check_set(const std::vector<std::string>& paths, Json request) {
+  if (paths.size() == 1 || request["do"] != "set") return ExitCode::done;
+  request["do"] = "preview";
+  const auto answers = ask_all(paths, request);
+  return answers ? print_refusals(*answers) : print_error(answers.error());
 }
 
 ExitCode ask(const RequestOptions& options) {
-  const auto text = request(options.socket, options.request.dump() + "\n");
-  if (!text) return print_error(text.error());
-  const Json answer = parse_json(*text);
-  if (!answer.is_object() || !answer.contains("ok"))
-    return print_error(
-        {fmt::format("{}: not a roce-impair's socket", options.socket), ExitCode::environment});
-  if (!answer["ok"].get<bool>())
-    return print_error({answer.value("error", ""), ExitCode{answer.value("exit", 1)}});
-  print(answer, options);
-  return ExitCode::done;
+  const auto paths = sockets_of(options.socket);
+  if (const ExitCode refused = check_set(paths, options.request); refused != ExitCode::done)
+    return refused;
+  const auto answers = ask_all(paths, options.request);
+  if (!answers) return print_error(answers.error());
+  for (const auto& [path, json] : *answers) {
+    if (!json || !(*json)["ok"].get<bool>()) continue;
+    if (answers->size() > 1 && !options.json) print_out(path + ":\n");
+    print(*json, options);
+  }
+  return print_refusals(*answers);
 }
 
 /// Makes a subcommand. `prepare` makes its request from the options.
@@ -217,6 +291,7 @@ app::Command ctl_command() {
       .help = "Query or change a run that has --control",
       .examples = R"(roce-impair ctl /tmp/impair.sock show
 roce-impair ctl /tmp/impair.sock set "long haul" delay=1ms loss=0.5%
+roce-impair ctl a.sock,b.sock load apn-380km
 roce-impair ctl /tmp/impair.sock event "cut again")",
       .commands = {plain("show", "print the rules in force and the report so far",
                          "roce-impair ctl /tmp/impair.sock show --json"),
@@ -238,9 +313,11 @@ roce-impair ctl /tmp/impair.sock event "cut again")",
                          "roce-impair ctl /tmp/impair.sock undo")},
   };
   command.options
-      .add("SOCKET", app::text(options->socket), "", "socket that `run --control` was given")
+      .add("SOCKET", app::text(options->socket), "",
+           "socket that `run --control` was given; several with commas between them")
       .required();
-  command.options.add_flag("--json", options->json, "print the answer as one JSON object");
+  command.options.add_flag("--json", options->json,
+                           "print the answer as one JSON object; of several sockets, one a line");
   return command;
 }
 

@@ -97,6 +97,38 @@ class Control(unittest.TestCase):
         self.assertEqual(done.returncode, expect, done.stderr + done.stdout)
         return json.loads(done.stdout) if expect == 0 else done.stderr
 
+    def test_several_runs_are_asked_together(self):
+        one, ready = self.impair('net_ring0', 'net_ring1')
+        self.wait_for(one, ready)
+        ready.unlink()
+        first, self.socket = self.socket, self.folder / 'other'
+        other = self.quiet_impair()
+        self.socket = f'{first},{self.socket}'
+
+        def ask(*words):
+            return subprocess.run([program('roce-impair'), 'ctl', self.socket, '--json', *words],
+                                  capture_output=True, text=True, timeout=60, check=False)
+
+        def delays():
+            return [json.loads(line)['rules'][0]['delay_ns'] for line in ask('show').stdout.splitlines()]
+
+        self.assertEqual(delays(), [2_000_000] * 2)
+        self.assertEqual(ask('set', 'long haul', 'delay=1ms').returncode, 0)
+        self.assertEqual(delays(), [1_000_000] * 2)
+        # What one run refuses changes none.
+        self.write('short.toml', '[[rule]]\nname = "short"\ndelay = "1us"\n')
+        subprocess.run([program('roce-impair'), 'ctl', str(first), 'load', self.folder / 'short.toml'],
+                       capture_output=True, timeout=60, check=True)
+        refused = ask('set', 'long haul', 'delay=500us')
+        self.assertEqual((refused.returncode, refused.stdout), (2, ''))
+        self.assertEqual(refused.stderr.count('\n'), 1)
+        self.assertIn(f'{first}: ', refused.stderr)
+        self.assertEqual(delays(), [1000, 1_000_000])
+        self.assertEqual(self.stop(one)['directions'][0]['received']['frames'], 0)
+        gone = ask('show')  # one of them is not there: none is asked
+        self.assertEqual((gone.returncode, gone.stdout), (3, ''))
+        self.stop(other)
+
     def test_it_is_shown_set_loaded_and_reset(self):
         process = self.quiet_impair()
         self.assertEqual(stat.S_IMODE(os.stat(self.socket).st_mode), 0o600)
