@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <random>
 #include <sched.h>
 #include <thread>
 
@@ -24,7 +23,8 @@ using std::chrono::milliseconds;
 constexpr Duration kUntilStart = std::chrono::seconds(1);
 /// mpirun kills what still runs 1 s after a signal. This part of it is for what other ranks send,
 /// the rest for the report.
-constexpr Duration kAfterSignal = milliseconds(350), kLeaveAfterSignal = milliseconds(800);
+constexpr Duration kAfterSignal = milliseconds(350), kCollectAfterSignal = milliseconds(550),
+                   kLeaveAfterSignal = milliseconds(800);
 /// Longest wait for the other ranks after a stop for another reason.
 constexpr Duration kAfterStop = std::chrono::seconds(5);
 /// Time in which ranks report their errors together with the first one.
@@ -38,11 +38,6 @@ constexpr Duration kLongestComparison = milliseconds(50);
 constexpr Duration kAttentive = milliseconds(5);
 
 }  // namespace
-
-std::uint16_t new_run() {
-  std::random_device random;
-  return static_cast<std::uint16_t>(1 + random() % 0xffff);
-}
 
 /// Messages. "to 0": from any rank to rank 0.
 enum CommonRun::Kind : int {
@@ -67,6 +62,7 @@ CommonRun::CommonRun(Ranks& ranks, const std::atomic<bool>& signal, bool quiet)
     : ranks_(ranks),
       signal_(signal),
       quiet_(quiet),
+      patience_(kAfterSignal),
       peers_(static_cast<std::size_t>(ranks.size())),
       clocks_(static_cast<std::size_t>(ranks.size())) {}
 
@@ -199,7 +195,7 @@ bool CommonRun::wait(Done done, const Meanwhile& meanwhile, std::optional<Durati
     poll();
     if (done()) return true;
     const Instant now = nic::now();
-    if (!longest && signalled_at_ && now - *signalled_at_ > kAfterSignal) return false;
+    if (!longest && signalled_at_ && now - *signalled_at_ > patience_) return false;
     if (!longest && stopped_at_ && now - *stopped_at_ > kAfterStop) return false;
     if (longest && now - begin > *longest) return false;
     if (meanwhile) meanwhile();
@@ -215,6 +211,7 @@ bool CommonRun::every(Of of) const {
 
 std::string CommonRun::name_of(std::size_t rank) const {
   if (rank < shares_.size()) return rank_name(rank, shares_[rank].host);
+  if (rank < selves_.size()) return rank_name(rank, usual_name(selves_, rank));
   const auto& self = peers_[rank].self;
   return rank_name(rank, self ? parse_json(*self).value("machine", "?") : "?");
 }
@@ -290,6 +287,7 @@ namespace {
 
 Json self_json(const RankSelf& self, const std::string& identity = {}) {
   return {{"machine", self.machine},
+          {"address", self.address},
           {"ports", self.ports},
           {"receive", self.receive},
           {"identity", identity}};
@@ -297,6 +295,7 @@ Json self_json(const RankSelf& self, const std::string& identity = {}) {
 
 RankSelf self_in(const Json& json) {
   return {.machine = json.at("machine").get<std::string>(),
+          .address = json.at("address").get<std::string>(),
           .ports = json.at("ports").get<std::vector<std::string>>(),
           .receive = json.at("receive").get<std::vector<std::string>>()};
 }
@@ -316,32 +315,44 @@ void CommonRun::read_introductions(const std::string& identity) {
   }
 }
 
-Result<std::vector<RankShare>> CommonRun::introduce(const RankSelf& self,
-                                                    const Result<config::FlowProfile>& profile,
-                                                    const std::string& identity) {
+Result<void> CommonRun::meet(const RankSelf& self, const Result<void>& fit,
+                             const std::string& identity) {
   Json own = self_json(self, identity);
-  if (!profile) {
-    own["error"] = profile.error().message;
-    own["exit"] = to_int(profile.error().exit);
+  if (!fit) {
+    own["error"] = fit.error().message;
+    own["exit"] = to_int(fit.error().exit);
   }
   send(0, kSelf, own);
   if (!ranks_.leads()) {
     if (!wait([this] { return plan_ || code_; }) || !plan_) return fail("", ExitCode::failed);
     for (const Json& each : *plan_) selves_.push_back(self_in(each));
-    auto shares = shares_of(*profile, selves_);
-    if (shares) shares_ = *shares;
-    return shares;
+    return {};
   }
   if (!wait([this] { return every([](const Peer& peer) { return peer.self.has_value(); }); }))
     return fail_each("stopped by a signal before the start", ExitCode::failed);
-  read_introductions(profile ? identity : "");
+  read_introductions(fit ? identity : "");
   if (!failures_.empty()) return fail("", failures_.front().exit);
-  auto shares = shares_of(*profile, selves_);
-  if (!shares) return fail_each(shares.error().message, shares.error().exit);
-  shares_ = *shares;
   Json plan = Json::array();
   for (const RankSelf& each : selves_) plan.push_back(self_json(each));
   send_all(kPlan, plan);
+  return {};
+}
+
+Result<void> CommonRun::agreed(const Result<void>& result) {
+  if (result) return {};
+  if (!ranks_.leads()) return fail("", result.error().exit);
+  return fail_each(result.error().message, result.error().exit);
+}
+
+Result<std::vector<RankShare>> CommonRun::introduce(const RankSelf& self,
+                                                    const Result<config::FlowProfile>& profile,
+                                                    const std::string& identity) {
+  const Result<void> fit = profile ? Result<void>{} : std::unexpected(profile.error());
+  if (auto met = meet(self, fit, identity); !met) return std::unexpected(met.error());
+  auto shares = shares_of(*profile, selves_);
+  if (auto same = agreed(shares ? Result<void>{} : std::unexpected(shares.error())); !same)
+    return std::unexpected(same.error());
+  shares_ = *shares;
   return shares;
 }
 
@@ -430,7 +441,8 @@ void CommonRun::sent(std::uint64_t frames, const std::string& failure) {
 void CommonRun::end(const Meanwhile& meanwhile) {
   send(0, kEnded, nullptr);
   if (!ranks_.leads()) {
-    wait([this] { return closed_ || code_; }, meanwhile);
+    // After a stop the results are due at once: rank 0 may be waiting for a dead rank.
+    wait([this] { return closed_ || code_ || stop_; }, meanwhile);
     return;
   }
   wait([this] { return every([](const Peer& peer) { return peer.ended || peer.failed; }); },
@@ -443,6 +455,7 @@ void CommonRun::end(const Meanwhile& meanwhile) {
 std::vector<std::string> CommonRun::collect(const std::string& part) {
   send(0, kPart, part);
   if (!ranks_.leads()) return {};
+  patience_ = kCollectAfterSignal;
   wait([this] {
     // A rank that did not say that it has ended is dead or late: its results are not waited for.
     return every([](const Peer& peer) { return peer.part || !peer.ended; });
@@ -450,6 +463,13 @@ std::vector<std::string> CommonRun::collect(const std::string& part) {
   std::vector<std::string> parts;
   for (const Peer& peer : peers_) parts.push_back(peer.part.value_or(""));
   return parts;
+}
+
+std::vector<RankTiming> CommonRun::timings(const std::vector<std::string>& parts) const {
+  std::vector<RankTiming> timings;
+  for (std::size_t rank = 0; rank < peers_.size(); ++rank)
+    timings.push_back({.clock = clocks_[rank], .reported = !parts[rank].empty(), .late = {}});
+  return timings;
 }
 
 }  // namespace lw::gen

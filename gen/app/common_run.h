@@ -8,19 +8,13 @@
 
 #include "config/flow/profile.h"
 #include "core/error.h"
-#include "gen/app/companions.h"
 #include "gen/ranks/assignment.h"
-#include "gen/ranks/clock_comparison.h"
+#include "gen/ranks/companions.h"
+#include "gen/ranks/rank_timing.h"
 #include "gen/ranks/ranks.h"
 #include "report/json_line.h"
 
 namespace lw::gen {
-
-/// How the clock of a rank stood to that of rank 0.
-struct RankClock {
-  ClockDifference before, after;  // the run; `after` has no round trips if the run was stopped
-  bool corrected = false;         // the rank's clock was corrected by `before`
-};
 
 /// One run of all ranks that mpirun started: its steps, in their order. Every rank calls the same
 /// functions; rank 0 leads. An error of any rank ends all of them: the functions then return an
@@ -31,8 +25,13 @@ class CommonRun final : public Companions {
   /// on standard error that the run has begun.
   CommonRun(Ranks& ranks, const std::atomic<bool>& signal, bool quiet);
 
-  /// Tells the others what this rank is, and that it has loaded the profile, or why not. Returns
-  /// the shares of all ranks. Errors: of any rank; the profiles or programs differ.
+  /// Tells the others what this rank is, and whether its options fit. Then selves() has all.
+  /// Errors: of any rank; the programs or options differ.
+  Result<void> meet(const RankSelf& self, const Result<void>& fit, const std::string& identity);
+  /// A result that all ranks have computed from equal data: rank 0 reports its error for all.
+  Result<void> agreed(const Result<void>& result);
+  /// meet() with a profile, and the division of its flows. Returns the shares of all ranks. Errors:
+  /// of any rank; the profiles or programs differ.
   Result<std::vector<RankShare>> introduce(const RankSelf& self,
                                            const Result<config::FlowProfile>& profile,
                                            const std::string& identity);
@@ -54,8 +53,8 @@ class CommonRun final : public Companions {
   std::vector<std::string> collect(const std::string& part);
   /// What the ranks said of themselves, by rank.
   [[nodiscard]] const std::vector<RankSelf>& selves() const noexcept { return selves_; }
-  /// Rank 0: clocks of the ranks.
-  [[nodiscard]] const std::vector<RankClock>& clocks() const noexcept { return clocks_; }
+  /// Rank 0: clock and start of each rank, without its lateness. `parts`: of collect().
+  [[nodiscard]] std::vector<RankTiming> timings(const std::vector<std::string>& parts) const;
 
   /// Ends the run of all ranks because of an error: this rank's own, or that of a function above.
   /// Returns what to print: on rank 0 the errors of all ranks, with their hosts; on the others
@@ -105,6 +104,7 @@ class CommonRun final : public Companions {
   Ranks& ranks_;
   const std::atomic<bool>& signal_;
   bool quiet_;
+  Duration patience_;  // longest wait for the others after a signal
   std::atomic<bool> stop_{false};
   std::optional<Instant> stopped_at_, signalled_at_;
   std::string reason_;

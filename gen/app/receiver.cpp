@@ -8,8 +8,8 @@
 #include <rte_mbuf.h>
 
 #include "capture/reader.h"
-#include "gen/app/companions.h"
 #include "gen/arp/neighbor_table.h"
+#include "gen/ranks/companions.h"
 #include "nic/clock.h"
 #include "nic/idle.h"
 #include "nic/stamp_clock.h"

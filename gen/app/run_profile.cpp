@@ -9,11 +9,11 @@
 
 #include "config/flow/profile.h"
 #include "core/quantity.h"
-#include "gen/app/companions.h"
 #include "gen/app/port_run.h"
 #include "gen/app/receiver.h"
 #include "gen/app/report_link.h"
 #include "gen/arp/neighbor_table.h"
+#include "gen/ranks/companions.h"
 #include "gen/report/run_report.h"
 #include "gen/tx/capture_run.h"
 #include "wire/signature.h"

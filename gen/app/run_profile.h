@@ -8,6 +8,7 @@
 #include "app/html_report.h"
 #include "core/error.h"
 #include "gen/app/device_flows.h"
+#include "gen/ranks/rank_timing.h"
 #include "gen/report/progress_display.h"
 #include "gen/stats/run_stats.h"
 #include "nic/stamp_clock.h"
@@ -40,7 +41,6 @@ struct RunOptions {
   Companions* companions = nullptr;  // the other processes of a common run; null: none
   Duration most_skew = kUsualSkew;   // of the starts in a common run
   std::string rank_reports;          // folder, then file, of this process's report; empty: none
-  static constexpr Duration kUsualSkew = std::chrono::milliseconds(1);
 };
 
 /// Writes the frames of a profile into a file, in virtual time.

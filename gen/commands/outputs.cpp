@@ -4,6 +4,7 @@
 #include "app/profiles_command.h"
 #include "gen/network/network_report.h"
 #include "gen/perf/report/buffer_study.h"
+#include "gen/perf/report/perf_ranks.h"
 #include "gen/perf/report/perf_report.h"
 #include "gen/perf/report/plan.h"
 #include "gen/replay/replay.h"
@@ -28,6 +29,7 @@ std::span<const JsonOutput> outputs() {
                                         output_of(PerfResult::bandwidth),
                                         output_of(PerfResult::latency),
                                         output_of(PerfResult::blast),
+                                        kPerfRanksOutput,
                                         kPlanOutput,
                                         app::kProfileOutput,
                                         kRankOutput,

@@ -16,6 +16,7 @@
 #include "core/output.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/network_perf.h"
+#include "gen/commands/perf_ranks.h"
 #include "gen/perf/cm/rping.h"
 #include "gen/perf/options/perf_options.h"
 #include "gen/perf/report/buffer_study.h"
@@ -35,6 +36,7 @@ roce-gen perf --sim --network long-haul-incast-100km --rate-control dcqcn --dura
 roce-gen perf --sim --delay 0us --pattern blast --op write --study out
 roce-gen perf --port memif:/tmp/lw.sock --peer 198.18.0.2 --pattern lat --op write -s 64
 roce-gen perf --port eth1 --address 192.0.2.1 --peer 192.0.2.2:18515 --token 3f... --op write
+mpirun -n 9 --hostfile hosts roce-gen perf --pattern incast --port eth1 --op write -q 4
 roce-gen perf --port eth1 --address 192.0.2.1 --cm 192.0.2.2:7174 -n 100 -s 64
 roce-gen perf --sim --path apn-380km -- ib_write_bw -d mlx5_2 -R -t 2048 -q 4 -F --report_gbits)";
 
@@ -67,6 +69,7 @@ struct PerfCommand {
   std::string data;   // file that the messages carry
   std::string study;  // folder for the study of buffers
   std::string series;
+  Duration most_skew = kUsualSkew;  // of the starts in a common run
 
   [[nodiscard]] bool ping() const noexcept { return options.pattern == "ping"; }
   [[nodiscard]] bool latency() const noexcept {
@@ -252,10 +255,27 @@ Result<void> check_port(const Given& given, const PerfCommand& options) {
   return refuse_simulated(given);
 }
 
+/// Checks the options of a run of several ranks.
+Result<void> check_common(const Given& given, const PerfCommand& options) {
+  const std::string pattern = "--pattern " + options.options.pattern;
+  if (options.endpoint.port.empty())
+    return refuse("--port", fmt::format("expected a port: {} is measured in real time", pattern));
+  for (const char* name : {"--peer", "--token", "--cm", "--data", "--peer-mac", "--bidirectional",
+                           "--forever", "--all", "--pcap", "--series", "--study", "--margin"})
+    if (given.has(name)) return refuse(name, "does not go with " + pattern);
+  if (options.options.config.qp.transport != wire::Transport::rc)
+    return refuse("--transport", pattern + " goes with rc");
+  if (const auto checked = options.expectations.check(); !checked) return checked;
+  return refuse_simulated(given);
+}
+
 /// Checks that the given options may be combined. Errors name the remedy.
 Result<void> check_usage(const Given& given, const PerfCommand& options) {
   if (options.sim == !options.endpoint.port.empty())
     return refuse("perf", "expected --sim, or --port and --peer");
+  if (options.options.common()) return check_common(given, options);
+  if (given.has("--start-skew"))
+    return refuse("--start-skew", "goes with --pattern incast and all-to-all");
   if (!options.study.empty() && options.options.pattern != "blast")
     return refuse("--study", "goes with --pattern blast");
   if (!options.study.empty() &&
@@ -445,6 +465,11 @@ std::string verified_line(Verify verify) {
                      verify == Verify::sampled ? "one message in 16" : "no message");
 }
 
+Verify verify_of(const PerfCommand& command) {
+  return static_cast<Verify>(std::ranges::find(kVerifyNames, command.verify) -
+                             kVerifyNames.begin());
+}
+
 Result<void> run_live(PerfCommand& command, const sim::PerfConfig& config,
                       const std::atomic<bool>& stop) {
   auto series = PerfSeries::open(command.series);
@@ -452,8 +477,7 @@ Result<void> run_live(PerfCommand& command, const sim::PerfConfig& config,
   const auto run = [&](const PerfMeasure& measure) {
     return run_repeatedly(command, config, measure, stop);
   };
-  command.peer.verify =
-      static_cast<Verify>(std::ranges::find(kVerifyNames, command.verify) - kVerifyNames.begin());
+  command.peer.verify = verify_of(command);
   auto ran =
       run_in_real_time(command.endpoint, command.peer, command.latency(), *series, stop, run);
   report_at_end(series->close());
@@ -499,6 +523,15 @@ ExitCode perf(PerfCommand& command, const std::atomic<bool>& stop) {
   if (const auto apart = check_perf_files(command); !apart) return print_error(apart.error());
   if (const auto read = read_data(command, *config); !read) return print_error(read.error());
   if (command.sim) config->stop = &stop;
+  if (command.options.common())
+    return perf_as_rank({.perf = command.options,
+                         .endpoint = command.endpoint,
+                         .verify = verify_of(command),
+                         .most_skew = command.most_skew,
+                         .expectations = command.expectations,
+                         .html = command.html,
+                         .json = command.json},
+                        *config, stop);
   const auto ran = command.sim ? run_simulated(command, *config) : run_live(command, *config, stop);
   if (!command.json) print_report(command.expectations.text());
   for (report::Plot& plot : command.plots.plots()) command.html.add_plot(std::move(plot));
@@ -536,6 +569,10 @@ void add_port_options(app::Options& list, PerfCommand& options) {
   list.add("--peer-mac", app::text(options.peer.mac), "MAC",
            "MAC address of the responder, or of the gateway to it")
       .defaults_to("resolved");
+  list.add("--start-skew", app::parsed(app::read_time, options.most_skew), "TIME",
+           "under mpirun: largest time between the starts of the ranks, with the error of their "
+           "clocks")
+      .defaults_to("1ms");
   add_endpoint_options(list, options.endpoint);
 }
 

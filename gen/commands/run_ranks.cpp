@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/commands/run_ranks.h"
 
-#include <array>
 #include <filesystem>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -36,14 +34,8 @@ Result<void> check_common_usage(const RunOptions& options) {
   return {};
 }
 
-std::string machine_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
-
 /// What must be equal on all ranks: the program, and all that makes the frames.
-std::string identity_of(const RunOptions& options) {
+std::string run_identity(const RunOptions& options) {
   std::string text(app::program_version());
   for (const auto& [name, content] : config::profile_texts()) text += content;
   for (const std::string& change : options.changes) text += "\n" + change;
@@ -70,10 +62,9 @@ void become_rank(RunOptions& options, const RankShare& share, CommonRun& common,
 }
 
 std::vector<RankRow> rank_rows(const CommonRun& common, const std::vector<RankShare>& shares,
-                               const WholeRun& whole) {
+                               std::vector<RankTiming> timings, const WholeRun& whole) {
   std::vector<RankRow> rows;
   for (std::size_t rank = 0; rank < shares.size(); ++rank) {
-    const RankClock& clock = common.clocks()[rank];
     const auto& part = whole.parts[rank];
     RankRow& row = rows.emplace_back();
     row.rank = rank;
@@ -81,17 +72,11 @@ std::vector<RankRow> rank_rows(const CommonRun& common, const std::vector<RankSh
     row.machine = common.selves()[rank].machine;
     row.ports = shares[rank].ports;
     row.receive = shares[rank].receive;
-    row.reported = part.has_value();
-    row.clock_ahead = clock.before.ahead;
-    row.clock_bound = clock.before.bound;
-    row.corrected = clock.corrected;
-    if (clock.after.round_trips > 0) {
-      row.end_ahead = clock.after.ahead;
-      row.end_bound = clock.after.bound;
-    }
+    row.timing = timings[rank];
+    row.timing.reported = part.has_value();
     for (const std::uint32_t flow : shares[rank].flows) row.sent += whole.sent.flows[flow];
     if (!part) continue;
-    row.late = part->started_late;
+    row.timing.late = part->started_late;
     row.received = part->received;
     for (const ReceiveFlow& flow : whole.received.flows())
       if (flow.rank == rank) row.lost += flow.order.lost;
@@ -107,7 +92,8 @@ void set_clock_bounds(WholeRun& whole, const std::vector<RankRow>& ranks) {
     if (!flow.stream.is_signed || id >= whole.sent.rank_of_flow.size()) continue;
     const std::size_t sender = whole.sent.rank_of_flow[id];
     if (sender == flow.rank) continue;
-    whole.received.set_clock_bound(i, ranks[sender].stamp_bound() + ranks[flow.rank].stamp_bound());
+    whole.received.set_clock_bound(
+        i, ranks[sender].timing.stamp_bound() + ranks[flow.rank].timing.stamp_bound());
   }
 }
 
@@ -175,17 +161,15 @@ ExitCode report_on_all(const config::FlowProfile& profile, RunOptions& options,
   whole.sent.run = own.run;
   whole.sent.clock = own.clock;
   whole.sent.interrupted = common.reason();
-  const std::vector<RankRow> rows = rank_rows(common, shares, whole);
+  const std::vector<RankRow> rows = rank_rows(common, shares, common.timings(parts), whole);
   set_clock_bounds(whole, rows);
   RunSummary summary(profile, whole.sent, whole.receives ? &whole.received : nullptr);
-  const CommonStart start = start_of(rows, options.most_skew, own.clock);
-  if (!start.holds())
-    broken.push_back(fmt::format(
-        "the ranks started within {}, and their clocks may differ by {} more: --start-skew allows "
-        "{}",
-        format_duration(start.skew), format_duration(start.bound), format_duration(start.most)));
+  std::vector<RankTiming> timings;
+  for (const RankRow& row : rows) timings.push_back(row.timing);
+  const CommonStart start = start_of(timings, options.most_skew);
+  if (!start.holds()) broken.push_back(start.refusal());
   for (const std::string& what : broken) summary.add_broken(what);
-  const RanksSummary all{summary, start, rows};
+  const RanksSummary all{summary, start, rows, own.clock};
   const std::string json = options.expectations.judged(
       options.json || options.html.wanted() || !options.report_to.empty(),
       [&] { return report::json_line(kRanksOutput, all); }, "roce-gen run", &kRanksOutput);
@@ -214,7 +198,7 @@ Result<ExitCode> run_part(RunOptions& options, Ranks& ranks, CommonRun& common) 
   }
   const auto shares = common.introduce(
       {.machine = machine_name(), .ports = options.ports, .receive = options.receive}, profile,
-      identity_of(options));
+      run_identity(options));
   if (!shares) return std::unexpected(shares.error());
   const RankShare& share = (*shares)[static_cast<std::size_t>(ranks.rank())];
   become_rank(options, share, common, ranks);

@@ -2,8 +2,10 @@
 #include "gen/ranks/assignment.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
+#include <unistd.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -50,14 +52,6 @@ Result<std::size_t> rank_of(const config::Host& host, const std::vector<RankSelf
   return fail_at(host,
                  fmt::format("expected one rank, found ranks {} on that machine: add rank = N",
                              fmt::join(found, ", ")));
-}
-
-/// The name of a rank without a [[host]]: that of its machine, with its number if the machine runs
-/// several.
-std::string usual_name(const std::vector<RankSelf>& ranks, std::size_t rank) {
-  const std::string& machine = ranks[rank].machine;
-  const bool alone = std::ranges::count(ranks, machine, &RankSelf::machine) == 1;
-  return alone ? machine : fmt::format("{}/{}", machine, rank);
 }
 
 /// Finds the rank of each host: by index in profile.hosts.
@@ -110,6 +104,18 @@ Result<void> give_flows(const config::FlowProfile& profile, const std::vector<st
 
 std::string rank_name(std::size_t rank, const std::string& host) {
   return fmt::format("rank {} ({})", rank, host);
+}
+
+std::string usual_name(const std::vector<RankSelf>& ranks, std::size_t rank) {
+  const std::string& machine = ranks[rank].machine;
+  const bool alone = std::ranges::count(ranks, machine, &RankSelf::machine) == 1;
+  return alone ? machine : fmt::format("{}/{}", machine, rank);
+}
+
+std::string machine_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
 }
 
 Result<std::vector<RankShare>> shares_of(const config::FlowProfile& profile,

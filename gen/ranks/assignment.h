@@ -12,7 +12,8 @@ namespace lw::gen {
 
 /// What a rank says of itself before a common run.
 struct RankSelf {
-  std::string machine;                      // gethostname()
+  std::string machine;                      // machine_name()
+  std::string address = {};                 // of perf's endpoint
   std::vector<std::string> ports, receive;  // --port and --receive of its own command line
 };
 
@@ -25,6 +26,12 @@ struct RankShare {
 
 /// "rank 2 (node17)".
 std::string rank_name(std::size_t rank, const std::string& host);
+
+/// The name of this machine.
+std::string machine_name();
+/// The name of a rank without a [[host]]: that of its machine, with its number if the machine runs
+/// several.
+std::string usual_name(const std::vector<RankSelf>& ranks, std::size_t rank);
 
 /// Divides a profile among the ranks. A [[host]] is the rank of its number, or the only rank on the
 /// machine of its name; its ports replace those of the command line. A flow with a host goes to it;

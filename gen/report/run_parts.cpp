@@ -13,7 +13,7 @@ namespace {
 
 using report::Json;
 
-Json buckets_of(const Histogram& histogram) {
+Json histogram_json(const Histogram& histogram) {
   Json buckets = Json::array();
   for (const auto& [first, last, count] : histogram.occupied()) buckets.push_back({first, count});
   return {{"min", histogram.minimum()},
@@ -121,7 +121,7 @@ Json sent_json(const RunReport& sent) {
             {"started_late", sent.started_late.count()},
             {"flows", std::move(flows)},
             {"ports", std::move(ports)},
-            {"pacing", buckets_of(sent.audit.pacing_error)},
+            {"pacing", histogram_json(sent.audit.pacing_error)},
             {"icrc_checked", sent.audit.icrc_checked},
             {"icrc_bad", sent.audit.icrc_bad},
             {"skipped", sent.caught_up.skipped.count()},
@@ -157,9 +157,9 @@ Json flow_json(const ReceiveFlow& flow) {
             {"first", to_ns(flow.first)},
             {"last", to_ns(flow.last)}};
   each_count(flow, Put{json});
-  if (flow.order.extents) json["extents"] = buckets_of(*flow.order.extents);
+  if (flow.order.extents) json["extents"] = histogram_json(*flow.order.extents);
   if (flow.signature)
-    json["signature"] = {{"latency", buckets_of(flow.signature->latency)},
+    json["signature"] = {{"latency", histogram_json(flow.signature->latency)},
                          {"jitter", flow.signature->jitter.ns()},
                          {"clock", flow.signature->clock},
                          {"version", flow.signature->version}};

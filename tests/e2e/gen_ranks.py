@@ -220,11 +220,11 @@ class Mistakes(InFolder):
 class Ends(InFolder):
     LONG = TWO.replace('2000', '2000000')
 
-    def start(self, *words):
+    def start(self, *words, text=LONG, ranks=2):
         """A long run that has begun."""
-        run = mpi_runs.Started(self, [GEN, 'run', self.write(self.LONG), *PATIENT, *words], 2)
+        run = mpi_runs.Started(self, [GEN, 'run', self.write(text), *PATIENT, *words], ranks)
         said = ''
-        while '2 ranks have started' not in said:
+        while f'{ranks} ranks have started' not in said:
             line = run.process.stderr.readline()
             self.assertTrue(line, f'it ended early: {said}')
             said += line
@@ -249,6 +249,15 @@ class Ends(InFolder):
         self.assertEqual([row['reported'] for row in whole['ranks']], [True, False])
         self.assertEqual(whole['expect']['broken'],
                          ['rank 1 (1) sent no results: it was killed, or its machine failed'])
+
+    def test_a_killed_rank_among_three(self):
+        """The others' results are there."""
+        text = self.LONG + '[[host]]\nname = "2"\nports = ["null"]\n[[flow]]\nname = "d"\nhost = "2"\n'
+        run, pids = self.start('--json', text=text, ranks=3)
+        os.kill(pids[1], signal.SIGKILL)
+        done = run.end()
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual([row['reported'] for row in json.loads(done.stdout)['ranks']], [True, False, True])
 
     def test_rank_0_killed(self):
         run, pids = self.start()
@@ -310,6 +319,81 @@ class Received(InFolder):
         self.assertEqual(impair.returncode, 0, error)
         self.assertEqual(whole['received']['roce'], sum(row['frames'] for row in rows))
         self.assertGreaterEqual(box['directions'][0]['sent']['frames'], whole['received']['roce'])
+
+
+class Perf(InFolder):
+    """perf over ranks: who sends to whom, and the sums."""
+
+    def perf(self, pattern, ports, *words, before=(), code=0):
+        command = [GEN, 'perf', '--pattern', pattern, '-s', 4096, '-m', 1024, '--json', *PATIENT, *words]
+        parts = [[*command, '--port', port] for port in ports]
+        joined = parts[0]
+        for part in parts[1:]:
+            joined += [':', '-n', 1, *part]
+        done = mpi_runs.mpirun(self, joined, 1, before)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        if code > 1:
+            return done
+        self.assertEqual(output_schemas.validate(done.stdout), 'perf_ranks')
+        whole = json.loads(done.stdout)
+        rows = whole['ranks']
+        self.assertEqual(whole['broken'], [])
+        for key in ('messages', 'bytes'):
+            self.assertEqual(whole[key], sum(row[key] for row in rows))
+        self.assertEqual(whole['bytes'], sum(row['received_bytes'] for row in rows))
+        self.assertEqual(whole['messages'], sum(row['checked'] for row in rows))
+        self.assertEqual(len({row['address'] for row in rows}), len(ports))
+        return whole
+
+    def wires(self):
+        return [f'memif:{self.folder}/wire,server', f'memif:{self.folder}/wire']
+
+    def test_incast_and_all_to_all_of_two_ranks(self):
+        rows = self.perf('incast', self.wires(), '-n', 500, '-q', 3)['ranks']
+        self.assertEqual([row['messages'] for row in rows], [0, 1500])
+        self.assertEqual([row['connections'] for row in rows], [3, 0])
+        rows = self.perf('all-to-all', self.wires(), '-n', 500, '--op', 'send')['ranks']
+        self.assertEqual([row['messages'] for row in rows], [500, 500])
+        self.assertEqual([row['connections'] for row in rows], [1, 1])
+
+    @unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root for interfaces')
+    def test_four_ranks_over_a_bridge(self):
+        space = Namespace(self)
+        ports = [f's{rank}' for rank in range(4)]
+        rows = self.perf('incast', ports, '-n', 200, before=space.inside)['ranks']
+        self.assertEqual([row['messages'] for row in rows], [0, 200, 200, 200])
+        self.assertEqual(rows[0]['connections'], 3)
+        whole = self.perf('all-to-all', ports, '-n', 200, '-q', 2, before=space.inside)
+        self.assertEqual([row['messages'] for row in whole['ranks']], [3 * 2 * 200] * 4)
+        self.assertEqual([row['connections'] for row in whole['ranks']], [6] * 4)
+        self.assertGreater(whole['fairness'], 0.25)
+
+    def test_mistakes_of_perf(self):
+        done = self.perf('incast', ['null', 'null'], '--address', '192.0.2.1', code=2)
+        self.assertIn('--address: expected another address than that of rank 0 (', done.stderr)
+        done = subprocess.run([GEN, 'perf', '--pattern', 'incast', '--port', 'null'], capture_output=True,
+                              text=True, timeout=mpi_runs.TIMEOUT, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('--pattern incast: expected several processes, found one: mpirun -n 3', done.stderr)
+        done = subprocess.run([GEN, 'perf', '--pattern', 'incast', '--port', 'null', '--peer', '192.0.2.1'],
+                              capture_output=True, text=True, timeout=mpi_runs.TIMEOUT, check=False)
+        self.assertIn('--peer: does not go with --pattern incast', done.stderr)
+
+    def test_ctrl_c_ends_perf_with_the_results_so_far(self):
+        one, other = self.wires()
+        words = [GEN, 'perf', '--pattern', 'incast', '--duration', '100s', '--json', *PATIENT, '--port']
+        run = mpi_runs.Started(self, [*words, one, ':', '-n', 1, *words, other], 1)
+        said = ''
+        while '2 ranks have started' not in said:
+            line = run.process.stderr.readline()
+            self.assertTrue(line, f'it ended early: {said}')
+            said += line
+        run.process.send_signal(signal.SIGINT)
+        done = run.end()
+        self.assertEqual(done.returncode, 1, done.stderr)
+        whole = json.loads(done.stdout)
+        self.assertEqual(whole['broken'], ['ended early: stopped by a signal'])
+        self.assertTrue(all(row['reported'] for row in whole['ranks']))
 
 
 class Namespace:

@@ -31,7 +31,7 @@ DEVICE_COMMANDS = {'endpoint serve', 'endpoint bw', 'endpoint lat', 'endpoint bl
                    'gen telemetry'}
 DEVICE_SCHEMAS = {'serve_session', 'send_device', 'telemetry'}
 # Of runs under mpirun, which gen_ranks.py checks.
-RANKS_SCHEMAS = {'rank', 'ranks'}
+RANKS_SCHEMAS = {'rank', 'ranks', 'perf_ranks'}
 
 SENDER = '''[[flow]]
 source = "198.18.0.1"

@@ -312,9 +312,12 @@ void add_perf_options(app::Options& list, PerfOptions& options) {
 
 void add_run_options(app::Options& list, PerfOptions& options) {
   list.add(
-      "--pattern", app::choice(options.pattern, {"bw", "lat", "ping", "blast"}), "PATTERN",
+      "--pattern",
+      app::choice(options.pattern, {"bw", "lat", "ping", "blast", "incast", "all-to-all"}),
+      "PATTERN",
       "bw: messages one way; lat: one message at a time, there and back (READ: one READ); blast, "
-      "ping: like bw and lat, counted as in the RDMA programming study");
+      "ping: like bw and lat, counted as in the RDMA programming study; under mpirun incast: like "
+      "bw, from all other ranks to rank 0, and all-to-all: from each rank to each other one");
   list.add("--buffers", app::number(options.buffers, 1u, 1u << 20), "N",
            "messages in flight at once, of a blast");
   list.add("-n,--iterations", app::number(options.config.iterations), "N",
@@ -396,7 +399,7 @@ Result<void> check_combination(const PerfOptions& options, const sim::PerfConfig
 /// Applies the patterns of the study: their operations, and the number of buffers.
 Result<void> apply_pattern(const PerfOptions& options, sim::PerfConfig& config) {
   constexpr std::uint64_t kIterations = 1000;  // perftest's, of a latency
-  if (options.pattern == "bw") return {};
+  if (options.pattern == "bw" || options.common()) return {};
   if (config.iterations == 0) config.iterations = kIterations;
   const bool write = config.operation == Operation::write;
   if (options.pattern == "ping" && !write && config.operation != Operation::send)

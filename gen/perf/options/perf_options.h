@@ -39,7 +39,7 @@ struct PerfOptions {
   std::string path;  // path or impair profile
   std::optional<Duration> delay;
   std::optional<double> km;
-  std::string pattern = "bw";  // bw, lat, ping or blast
+  std::string pattern = "bw";  // bw, lat, ping, blast, incast or all-to-all
   std::uint32_t buffers = 8;   // number of buffers of a blast
   std::optional<double> loss, mark;
   std::optional<std::uint64_t> path_buffer;
@@ -47,6 +47,11 @@ struct PerfOptions {
   unsigned retries = 7;
   bool selective = false;
   sim::PerfConfig config;
+
+  /// True for a pattern of several processes.
+  [[nodiscard]] bool common() const noexcept {
+    return pattern == "incast" || pattern == "all-to-all";
+  }
 };
 
 /// Adds the options that a plan has too. perf_config() evaluates them.

@@ -9,6 +9,7 @@
 #include "gen/perf/cm/connection_manager.h"
 #include "gen/perf/cm/device_connector.h"
 #include "gen/perf/traffic/client_traffic.h"
+#include "gen/ranks/companions.h"
 #include "nic/clock.h"
 
 namespace lw::gen {
@@ -17,6 +18,94 @@ using wire::Operation;
 
 namespace {
 
+/// A process of a common run: what it does for and with the others while it measures.
+class CommonPerf {
+ public:
+  /// `passive` may be null: it doesn't respond. All must outlive this object.
+  CommonPerf(Companions& companions, Endpoint& endpoint, PassiveSide* passive,
+             const std::atomic<bool>& stop)
+      : companions_(companions), endpoint_(endpoint), passive_(passive), stop_(stop) {}
+
+  /// Waits for the common start.
+  Result<void> start() {
+    const auto agreed = companions_.start(clock_, [this] { work(); });
+    if (!agreed) return std::unexpected(agreed.error());
+    while (nic::now() < agreed->at && !stop_.load(std::memory_order_relaxed)) work();
+    late_ = nic::now() - agreed->at;
+    companions_.begun();
+    return error_;
+  }
+  /// Takes the others' messages, once a millisecond.
+  void poll(Instant now) {
+    if (now < next_poll_) return;
+    next_poll_ = now + std::chrono::milliseconds(1);
+    companions_.poll();
+    if (passive_ != nullptr) passive_->sweep(now);
+  }
+  /// Answers the others until all have sent their messages.
+  Result<void> sent(std::uint64_t messages) {
+    companions_.sent(messages, {});
+    while (!companions_.all_sent() && !stop_.load(std::memory_order_relaxed)) work();
+    return error_;
+  }
+  /// Answers the others until all have closed their connections.
+  void end() {
+    companions_.end([this] { work(); });
+  }
+  [[nodiscard]] Duration late() const noexcept { return late_; }
+
+ private:
+  void work() {
+    if (auto polled = endpoint_.poll(); !polled && error_) error_ = std::unexpected(polled.error());
+    poll(nic::now());
+  }
+
+  Companions& companions_;
+  Endpoint& endpoint_;
+  PassiveSide* passive_;
+  const std::atomic<bool>& stop_;
+  nic::StampClock clock_;
+  Result<void> error_;
+  Instant next_poll_{};
+  Duration late_{0};
+};
+
+/// Connections to several responders, each with the same number.
+class PeersConnector final : public Connector {
+ public:
+  void add(std::unique_ptr<ActiveSide> peer) { peers_.push_back(std::move(peer)); }
+
+  Result<std::vector<Connected>> connect(const SessionParams& params, const transport::QpConfig& qp,
+                                         std::uint32_t count) override {
+    std::vector<Connected> all;
+    each_ = count;
+    for (const auto& peer : peers_) {
+      auto connected = peer->connect(params, qp, count);
+      if (!connected) return connected;
+      std::ranges::move(*connected, std::back_inserter(all));
+    }
+    return all;
+  }
+  Result<void> check() override {
+    for (const auto& peer : peers_)
+      if (auto there = peer->check(); !there) return there;
+    return {};
+  }
+  Result<void> disconnect(std::vector<Connected>& connected) override {
+    for (std::size_t i = 0; i < peers_.size(); ++i) {
+      const auto first = connected.begin() + static_cast<std::ptrdiff_t>(i * each_);
+      std::vector<Connected> own(first, first + static_cast<std::ptrdiff_t>(each_));
+      if (auto closed = peers_[i]->disconnect(own); !closed) return closed;
+      std::ranges::move(own, first);
+    }
+    return {};
+  }
+
+ private:
+  std::vector<std::unique_ptr<ActiveSide>> peers_;
+  std::size_t each_ = 0;  // connections of a peer
+};
+
 /// A client like perftest's in real time: connects, moves `iterations` messages on each QP, and
 /// disconnects.
 class PerfClient {
@@ -24,8 +113,10 @@ class PerfClient {
   /// `endpoint`, `connector`, `stop` (ends a run early), `series` and `data` (see Connected) must
   /// outlive it.
   PerfClient(Endpoint& endpoint, Connector& connector, const std::atomic<bool>& stop,
-             PerfSeries& series, std::span<const std::byte> data, Verify verify)
-      : endpoint_(endpoint),
+             PerfSeries& series, std::span<const std::byte> data, Verify verify,
+             CommonPerf* common = nullptr)
+      : common_(common),
+        endpoint_(endpoint),
         connector_(connector),
         stop_(stop),
         series_(series),
@@ -47,6 +138,7 @@ class PerfClient {
   template <class Kind>
   Result<ClientResult> run(const sim::PerfConfig& config, const SessionParams& params);
 
+  CommonPerf* common_;  // of a run of several processes; null: this one alone
   Endpoint& endpoint_;
   Connector& connector_;
   const std::atomic<bool>& stop_;
@@ -91,6 +183,7 @@ Result<void> PerfClient::move(Kind& traffic) {
     const auto polled = endpoint_.poll();
     if (!polled) return std::unexpected(polled.error());
     traffic.sample(series_);
+    if (common_ != nullptr) common_->poll(nic::now());
     if (*polled) continue;
     const Instant now = nic::now();
     if (now - checked > kBetweenChecks) {
@@ -121,9 +214,13 @@ Result<ClientResult> PerfClient::run(const sim::PerfConfig& config, const Sessio
   if (!connected) return std::unexpected(connected.error());
   connected->front().data = data_;
   Kind traffic(config, *connected);
+  if (common_ != nullptr)
+    if (auto started = common_->start(); !started) return std::unexpected(started.error());
   traffic.start();
   if (auto moved = move(traffic); !moved) return std::unexpected(moved.error());
   traffic.finish();
+  if (common_ != nullptr)
+    if (auto sent = common_->sent(traffic.completed()); !sent) return std::unexpected(sent.error());
   traffic.tell_posted(*connected);
   if (auto disconnected = connector_.disconnect(*connected); !disconnected)
     return std::unexpected(disconnected.error());
@@ -318,6 +415,89 @@ Result<void> run_in_real_time(const EndpointOptions& options, const PeerOptions&
   auto ran = run(measure);
   auto closed = (*context)->close();
   return ran ? closed : ran;
+}
+
+namespace {
+
+/// All sessions of a responder as one.
+SessionReport sum_of(const std::deque<SessionReport>& sessions) {
+  SessionReport sum;
+  for (const SessionReport& session : sessions) {
+    sum.connections += session.connections;
+    sum.bytes += session.bytes;
+    sum.stats += session.stats;
+    sum.compared += session.compared;
+    sum.broken += session.broken;
+    sum.gone += session.gone;
+  }
+  return sum;
+}
+
+using OnManagement = std::function<void(const roce::Frame&)>;
+
+/// Lets both sides of connection management see each datagram: each takes its own messages.
+void share_management(Endpoint& endpoint, std::vector<OnManagement> sides) {
+  endpoint.on_management = [sides = std::move(sides)](const roce::Frame& frame) {
+    for (const OnManagement& side : sides) side(frame);
+  };
+}
+
+}  // namespace
+
+Result<RankOutcome> run_among_ranks(const EndpointOptions& options, const RankPart& part,
+                                    Verify verify, const sim::PerfConfig& asked,
+                                    Companions& companions, const std::atomic<bool>& stop) {
+  auto context = EndpointContext::open(options, part.own);
+  if (!context) return std::unexpected(context.error());
+  Endpoint& endpoint = (*context)->endpoint();
+  if (auto up = (*context)->wait_link(options.wait, stop); !up) return std::unexpected(up.error());
+  const auto config = with_rate(asked, **context, options.port);
+  if (!config) return std::unexpected(config.error());
+  const std::size_t longest = longest_client_frame(*config, (*context)->port().fields_to(part.own));
+  if (auto fits = (*context)->check_frame(longest); !fits) return std::unexpected(fits.error());
+  constexpr std::uint64_t kMemory = 1u << 30;  // as that of `respond`
+  std::vector<OnManagement> sides;
+  std::optional<PassiveSide> passive;
+  if (part.responds) {
+    passive.emplace(endpoint, PassiveSide::Config{.port = options.service, .memory = kMemory});
+    sides.push_back(endpoint.on_management);
+  }
+  PeersConnector connector;
+  for (const wire::IpAddress& peer : part.peers) {
+    const auto mac = (*context)->port().resolve(peer, options.wait, stop);
+    if (!mac) return std::unexpected(mac.error());
+    connector.add(std::make_unique<ActiveSide>(
+        endpoint,
+        ActiveSide::Config{.peer = {*mac, peer}, .port = options.service, .timeout = options.wait},
+        stop));
+    sides.push_back(endpoint.on_management);
+    share_management(endpoint, sides);
+  }
+  CommonPerf common(companions, endpoint, passive ? &*passive : nullptr, stop);
+  RankOutcome outcome;
+  if (part.peers.empty()) {
+    if (auto started = common.start(); !started) return std::unexpected(started.error());
+    if (auto sent = common.sent(0); !sent) return std::unexpected(sent.error());
+  } else {
+    auto no_series = PerfSeries::open({});
+    if (!no_series) return std::unexpected(no_series.error());
+    PerfClient client(endpoint, connector, stop, *no_series, {}, verify, &common);
+    auto result = client.bandwidth(*config);
+    if (!result) return std::unexpected(result.error());
+    PeerOptions peers;
+    peers.ip = fmt::format("{} peers", part.peers.size());
+    peers.verify = verify;
+    outcome.sent = outcome_of(std::move(*result), options, peers, (*context)->port().counters());
+  }
+  common.end();
+  if (passive) {
+    passive->finish();
+    outcome.served = sum_of(passive->sessions);
+  }
+  outcome.port = (*context)->port().counters();
+  outcome.started_late = common.late();
+  if (auto closed = (*context)->close(); !closed) return std::unexpected(closed.error());
+  return outcome;
 }
 
 }  // namespace lw::gen

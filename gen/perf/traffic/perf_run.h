@@ -5,11 +5,15 @@
 #include <functional>
 #include <vector>
 
+#include "gen/perf/cm/connection_manager.h"
 #include "gen/perf/options/perf_options.h"
 #include "gen/perf/report/perf_files.h"
 #include "gen/perf/report/perf_report.h"
+#include "gen/perf/session/frame_port.h"
 
 namespace lw::gen {
+
+class Companions;
 
 /// The responder of a real-time run.
 struct PeerOptions {
@@ -36,5 +40,27 @@ using PerfMeasure = std::function<Result<PerfOutcome>(const sim::PerfConfig&)>;
 Result<void> run_in_real_time(const EndpointOptions& options, const PeerOptions& peer, bool latency,
                               PerfSeries& series, const std::atomic<bool>& stop,
                               const std::function<Result<void>(const PerfMeasure&)>& run);
+
+/// What one process of a common run does.
+struct RankPart {
+  OwnAddress own;
+  std::vector<wire::IpAddress> peers;  // responders to send to; may be empty
+  bool responds = false;               // to the others
+};
+
+/// What it has measured.
+struct RankOutcome {
+  std::optional<PerfOutcome> sent;  // none: it had no peers
+  SessionReport served;             // all connections together; 0 unless it responds
+  FramePortCounters port;
+  Duration started_late{0};  // after the instant that all had agreed on
+};
+
+/// Runs one process's part of a common run over a port: connects to each of the peers with
+/// config.qps connections, starts with the others, and answers them until all have finished. The
+/// peers' addresses are resolved. Errors: those of run_in_real_time(), and of the others.
+Result<RankOutcome> run_among_ranks(const EndpointOptions& options, const RankPart& part,
+                                    Verify verify, const sim::PerfConfig& config,
+                                    Companions& companions, const std::atomic<bool>& stop);
 
 }  // namespace lw::gen

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/commands/perf_ranks.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "app/command_line.h"
+#include "core/chance.h"
+#include "core/output.h"
+#include "gen/app/common_run.h"
+#include "gen/perf/report/perf_ranks.h"
+#include "gen/perf/traffic/perf_run.h"
+#include "report/figures/json.h"
+
+namespace lw::gen {
+namespace {
+
+/// Hosts of the network 198.18.0.0/24 of which a rank without --address takes its own.
+constexpr int kMostHosts = 254;
+
+/// What must be equal on all ranks: the program, and all that determines the messages.
+std::string perf_identity(const PerfRanksOptions& options, const sim::PerfConfig& config) {
+  return fmt::format(
+      "{:016x}",
+      hash_name(fmt::format("{} {} {} {} {} {} {} {}", app::program_version(), options.perf.pattern,
+                            options.perf.operation, config.size, config.qps, config.iterations,
+                            config.duration.count(), options.endpoint.service)));
+}
+
+/// Error: two ranks have one address, or addresses of two families.
+Result<void> check_addresses(const std::vector<RankSelf>& ranks) {
+  for (std::size_t rank = 1; rank < ranks.size(); ++rank) {
+    const auto same = std::ranges::find(ranks, ranks[rank].address, &RankSelf::address);
+    const auto first = static_cast<std::size_t>(same - ranks.begin());
+    if (first < rank)
+      return fail(fmt::format("--address: expected another address than that of {}, found {} on {}",
+                              rank_name(first, usual_name(ranks, first)), ranks[rank].address,
+                              rank_name(rank, usual_name(ranks, rank))));
+    if (wire::parse_ip(ranks[rank].address)->index() != wire::parse_ip(ranks[0].address)->index())
+      return fail(fmt::format("--address: expected addresses of one family, found {} and {}",
+                              ranks[0].address, ranks[rank].address));
+  }
+  return {};
+}
+
+/// The part of a rank: incast's rank 0 only responds, its others only send; of all-to-all each rank
+/// does both.
+RankPart part_of_rank(const PerfRanksOptions& options, const std::vector<RankSelf>& ranks,
+                      std::size_t own, const OwnAddress& address) {
+  const bool incast = options.perf.pattern == "incast";
+  RankPart part{.own = address, .peers = {}, .responds = !incast || own == 0};
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    const bool peer = rank != own && (!incast || rank == 0);
+    if (peer) part.peers.push_back(*wire::parse_ip(ranks[rank].address));
+  }
+  return part;
+}
+
+/// The figures of one rank's own measurement.
+PerfRankRow rank_row_of(const RankOutcome& outcome) {
+  PerfRankRow row;
+  row.timing.late = outcome.started_late;
+  if (outcome.sent) {
+    const sim::BandwidthResult& sent = outcome.sent->bandwidth;
+    row.messages = sent.messages;
+    row.bytes = sent.bytes;
+    row.elapsed = sent.elapsed;
+    row.average_bps = sent.average_bps;
+    row.packets = sent.packets;
+    row.retransmitted = sent.retransmitted;
+    row.timeouts = sent.timeouts;
+    row.failed = sent.failed;
+    row.wrong = outcome.sent->wrong;
+    row.stopped = sent.stopped;
+  }
+  row.connections = outcome.served.connections;
+  row.received_bytes = outcome.served.bytes;
+  row.checked = outcome.served.stats.checked;
+  row.received_wrong = outcome.served.stats.wrong;
+  row.broken = outcome.served.broken + outcome.served.gone;
+  row.bad_icrc = outcome.port.bad_icrc;
+  row.frames_not_sent = outcome.port.not_sent;
+  return row;
+}
+
+/// Rank 0: the report of all ranks.
+PerfRanksSummary summary_of(const PerfRanksOptions& options, const sim::PerfConfig& config,
+                            const CommonRun& common, const std::vector<std::string>& parts) {
+  PerfRanksSummary summary{.pattern = options.perf.pattern,
+                           .operation = options.perf.operation,
+                           .size = config.size,
+                           .qps = config.qps,
+                           .start = {},
+                           .ranks = {},
+                           .broken = {}};
+  std::vector<RankTiming> timings = common.timings(parts);
+  for (std::size_t rank = 0; rank < parts.size(); ++rank) {
+    const RankSelf& self = common.selves()[rank];
+    const std::string host = usual_name(common.selves(), rank);
+    PerfRankRow row{.rank = rank, .host = host, .machine = self.machine, .address = self.address};
+    row.timing.clock = timings[rank].clock;
+    const auto read = parts[rank].empty()
+                          ? fail("it sent no results: it was killed, or its machine failed")
+                          : row.read(parts[rank]);
+    const std::string name = rank_name(rank, host);
+    if (!read) summary.broken.push_back(fmt::format("{}: {}", name, read.error().message));
+    if (row.failed > 0)
+      summary.broken.push_back(fmt::format("{}: {} work requests failed", name, row.failed));
+    if (row.wrong + row.received_wrong > 0)
+      summary.broken.push_back(
+          fmt::format("{}: {} messages arrived with other bytes than were sent", name,
+                      row.wrong + row.received_wrong));
+    if (row.broken > 0 && common.reason().empty())  // a stopped requester says no good-bye
+      summary.broken.push_back(fmt::format("{}: {} connections failed", name, row.broken));
+    timings[rank] = row.timing;
+    summary.ranks.push_back(std::move(row));
+  }
+  summary.start = start_of(timings, options.most_skew);
+  if (!summary.start.holds()) summary.broken.push_back(summary.start.refusal());
+  if (!common.reason().empty()) summary.broken.push_back("ended early: " + common.reason());
+  return summary;
+}
+
+ExitCode print_summary(const PerfRanksOptions& options, const PerfRanksSummary& summary) {
+  const std::string json = options.expectations.judged(
+      options.json || options.html.wanted(),
+      [&] { return report::json_line(kPerfRanksOutput, summary); }, "roce-gen perf",
+      &kPerfRanksOutput);
+  options.html.add_report(json, &kPerfRanksOutput);
+  for (const PerfRankRow& row : summary.ranks)
+    options.html.add_fact(rank_name(row.rank, row.host), row.address);
+  print_report(options.json ? json : summary.text() + options.expectations.text());
+  const ExitCode expected = options.expectations.finish("roce-gen perf");
+  return std::max(expected, summary.broken.empty() ? ExitCode::done : ExitCode::failed);
+}
+
+/// Runs this rank's part. Returns the exit code of rank 0's report; on other ranks done.
+Result<ExitCode> run_rank(const PerfRanksOptions& options, const sim::PerfConfig& config,
+                          Ranks& ranks, CommonRun& common) {
+  const auto own = static_cast<std::size_t>(ranks.rank());
+  auto address = address_of(options.endpoint, static_cast<unsigned>(own) + 1);
+  Result<void> fit;
+  if (!address) fit = std::unexpected(address.error());
+  if (options.endpoint.address.empty() && ranks.size() > kMostHosts)
+    fit = fail(fmt::format("--address: expected one for each rank: there are defaults for {}",
+                           kMostHosts));
+  if (auto met = common.meet({.machine = machine_name(),
+                              .address = address ? wire::to_string(address->ip) : "",
+                              .ports = {options.endpoint.port},
+                              .receive = {}},
+                             fit, perf_identity(options, config));
+      !met)
+    return std::unexpected(met.error());
+  if (auto fits = common.agreed(check_addresses(common.selves())); !fits)
+    return std::unexpected(fits.error());
+  const auto outcome =
+      run_among_ranks(options.endpoint, part_of_rank(options, common.selves(), own, *address),
+                      options.verify, config, common, common.stop());
+  if (!outcome) return std::unexpected(outcome.error());
+  const auto parts = common.collect(rank_row_of(*outcome).part());
+  if (!ranks.leads()) return ExitCode::done;
+  return print_summary(options, summary_of(options, config, common, parts));
+}
+
+}  // namespace
+
+ExitCode perf_as_rank(const PerfRanksOptions& options, const sim::PerfConfig& config,
+                      const std::atomic<bool>& stop) {
+  auto ranks = Ranks::join();
+  if (!ranks) return print_error(ranks.error());
+  if (ranks->size() < 2)
+    return print_error(
+        {fmt::format("--pattern {}: expected several processes, found one: mpirun -n "
+                     "3 roce-gen perf --pattern {} ...",
+                     options.perf.pattern, options.perf.pattern)});
+  CommonRun common(*ranks, stop, false);
+  const auto ran = run_rank(options, config, *ranks, common);
+  ExitCode code = ran.value_or(ExitCode::failed);
+  const auto error = ran ? common.failure() : std::optional(common.fail_all(ran.error()));
+  if (error) code = error->message.empty() ? error->exit : print_error(*error);
+  return common.leave(code);
+}
+
+}  // namespace lw::gen
