@@ -29,14 +29,13 @@ std::string rows_text(const std::vector<RankRow>& ranks) {
       table.add_row({fmt::to_string(row.rank), row.host, "no results", "", "", "", "", "", ""});
       continue;
     }
-    table.add_row({fmt::to_string(row.rank), row.host,
-                   format_duration(row.timing.clock.before.ahead),
-                   format_duration(row.timing.clock.before.bound), format_duration(row.timing.late),
-                   fmt::to_string(row.sent.frames),
-                   format_bit_rate(row.sent.achieved(config::Rate::Unit::wire_bits)),
-                   fmt::to_string(row.sent.not_sent),
-                   row.received ? fmt::to_string(row.received->frames) : "-",
-                   row.received ? fmt::to_string(row.lost) : "-"});
+    table.add_row(
+        {fmt::to_string(row.rank), row.host, format_duration(row.timing.clock.before.ahead),
+         format_duration(row.timing.clock.before.bound), format_duration(row.timing.late),
+         fmt::to_string(row.sent.frames),
+         format_bit_rate(row.sent.achieved(config::Rate::Unit::wire_bits)),
+         fmt::to_string(row.sent.not_sent), row.received ? fmt::to_string(row.received->roce) : "-",
+         row.received ? fmt::to_string(row.lost) : "-"});
   }
   return table.to_string();
 }

@@ -277,6 +277,14 @@ std::string missing_text(const RunReport& sent, const Measurement& received,
   return text;
 }
 
+/// Formats the largest error of latencies between two clocks; empty if all are of one clock.
+std::string clock_bound_text(const Measurement& received) {
+  Duration bound{0};
+  for (const ReceiveFlow& flow : received.flows())
+    if (flow.signature) bound = std::max(bound, flow.signature->clock_bound);
+  return bound == Duration{0} ? "" : fmt::format(", wrong by at most {}", format_duration(bound));
+}
+
 /// Returns the flows that were sent and did not come.
 std::vector<AbsentFlow> absent_of(const config::FlowProfile& profile, const RunReport& sent,
                                   const Measurement* received) {
@@ -368,7 +376,7 @@ std::string RunSummary::text() const {
     const FlowNames names = names_in(profile_);
     text += "received:\n" + flow_table(*received_, names, kMostFlows, Measured::frames, absent_);
     text += missing_text(sent_, *received_, absent_, names);
-    text += fmt::format("latencies by {}\n", sent_.clock);
+    text += fmt::format("latencies by {}{}\n", sent_.clock, clock_bound_text(*received_));
   }
   if (!sent_.interrupted.empty()) text += fmt::format("ended early: {}\n", sent_.interrupted);
   return text + to_text(verdict_, profile_);
