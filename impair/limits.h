@@ -13,6 +13,10 @@ inline constexpr std::chrono::seconds kLongestPreparation = std::chrono::seconds
 /// Most steps of commands that wait to take effect, beside those of the scenario.
 inline constexpr std::size_t kMostCommandSteps = 10'000;
 
+/// Longest time ahead of which a client's event or scenario may begin, in hours: it has its place
+/// among the steps that wait until then.
+inline constexpr std::chrono::hours kLongestAhead = std::chrono::hours(24);
+
 /// A step that is due has taken effect at most this time later, or the run fails, in milliseconds:
 /// a busy machine may stop a thread for a part of it.
 inline constexpr std::chrono::milliseconds kLatestStep = std::chrono::milliseconds(100);

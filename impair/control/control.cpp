@@ -4,12 +4,15 @@
 #include <filesystem>
 #include <limits>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "core/json.h"
 #include "impair/datapath/configuration.h"
+#include "impair/limits.h"
+#include "nic/clock.h"
 #include "report/figures/json.h"
 
 namespace lw::impair {
@@ -169,13 +172,32 @@ Result<Answer> Control::change(const std::string& what, const Request& request) 
   return Answer{.rules = rule_rows(profile), .text = rules_text(profile)};
 }
 
+namespace {
+
+/// Returns when a load's scenario or an event begins: "begin_ns", by the machine's steady clock,
+/// which all runs on a machine share; without it, or if it is past, at once.
+Result<Instant> begin_of(const Json& json) {
+  const auto begin = json.find("begin_ns");
+  if (begin == json.end()) return Instant{};
+  const std::int64_t latest = to_ns(nic::now() + kLongestAhead);
+  if (begin->is_number_unsigned() && std::cmp_less_equal(begin->get<std::uint64_t>(), latest))
+    return instant_from_ns(begin->get<std::int64_t>());
+  return fail(fmt::format(
+      "begin_ns: expected a time of CLOCK_MONOTONIC in ns, at most {} h ahead, found {}",
+      kLongestAhead.count(), begin->dump()));
+}
+
+}  // namespace
+
 Result<void> Control::act(const std::string& what, const Request& request) {
+  const auto begin = begin_of(request.json);
+  if (!begin) return std::unexpected(begin.error());
   if (what == "reset") return run_.reset(request.by);
   if (what == "undo") return run_.undo(request.by);
   if (what == "load") {
     const auto file = request.json.find("file");
     if (file == request.json.end() || !file->is_string()) return fail("load: expected a \"file\"");
-    return run_.load({file->get<std::string>(), request.only}, request.by);
+    return run_.load({file->get<std::string>(), request.only}, request.by, *begin);
   }
   if (what == "set") {
     const auto edits = edits_of(request.json, request.only);
@@ -185,7 +207,7 @@ Result<void> Control::act(const std::string& what, const Request& request) {
   if (what == "event") {
     const auto command = read_command(request);
     if (!command) return std::unexpected(command.error());
-    return run_.command(*command, request.by);
+    return run_.command(*command, request.by, *begin);
   }
   return fail(fmt::format(
       "expected \"do\": show, records, preview, set, load, reset, undo, event, record or "

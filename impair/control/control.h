@@ -31,6 +31,7 @@ namespace lw::impair {
 ///   {"do":"event","name":N}                           fires the item N of the profile
 ///   {"do":"event","flap":{...}}                       fires the item given here: an at, a
 ///                                                     protection, a flap or an event
+///   load and event: "begin_ns": when the scenario or the event begins, by CLOCK_MONOTONIC
 ///   {"do":"record","file":F,"bytes":N}                records both sides to F from now on, at most
 ///                                                     N bytes of each frame; without N, all
 ///   {"do":"stop-recording"}                           ends the recording and closes its file
@@ -45,10 +46,10 @@ class Control {
   struct Run {
     using By = const std::string&;
     std::function<Result<void>(std::span<const config::Edit>, By by)> set;
-    std::function<Result<void>(const config::FileName& file, By by)> load;
+    std::function<Result<void>(const config::FileName& file, By by, Instant begin)> load;
     std::function<Result<void>(By by)> reset;
     std::function<Result<void>(By by)> undo;
-    std::function<Result<void>(const config::Command&, By by)> command;
+    std::function<Result<void>(const config::Command&, By by, Instant begin)> command;
     std::function<Result<config::ImpairProfile>(std::span<const config::Edit>)> preview;
     std::function<config::ImpairProfile()> profile;  // the profile in force
     std::function<Report()> snapshot;

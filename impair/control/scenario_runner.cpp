@@ -348,7 +348,7 @@ Result<void> ScenarioRunner::undo(const std::string& by) {
       by,
       [this, &by](const LiveProfile::Point& before, const auto& /*scenario*/) {
         undo_.pop_back();
-        if (before.source != live_.now().source) begin_scenario({}, by);
+        if (before.source != live_.now().source) begin_scenario({}, by, {});
       });
 }
 
@@ -384,29 +384,32 @@ Result<void> ScenarioRunner::reset(const std::string& by) {
 
 /// Rules are identified by their index among the names of all rules, so another change may make
 /// this one begin anew, but a step that adds no rule does not.
-Result<void> ScenarioRunner::load(const config::FileName& file, const std::string& by) {
+Result<void> ScenarioRunner::load(const config::FileName& file, const std::string& by,
+                                  Instant begin) {
   return change(
       From::names,
       [file](const Base& base, const std::stop_token& given_up) {
         return base.live.loaded(file, given_up);
       },
       by,
-      [this, &by](LiveProfile::Point before, const std::vector<config::ScenarioStep>& scenario) {
+      [this, &by, begin](LiveProfile::Point before,
+                         const std::vector<config::ScenarioStep>& scenario) {
         remember(std::move(before));
-        begin_scenario(scenario, by);
+        begin_scenario(scenario, by, begin);
       });
 }
 
-/// Replaces the scenario by that of another profile, which begins now.
+/// Replaces the scenario by that of another profile, which begins at `begin`, or now.
 void ScenarioRunner::begin_scenario(std::span<const config::ScenarioStep> steps,
-                                    const std::string& by) {
+                                    const std::string& by, Instant begin) {
   // The old scenario's steps that would set a link up are gone.
   if (schedule_.changes_links()) schedule_.add(kAllLinksUp, nic::now(), by);
-  schedule_.begin(steps, nic::now());
+  schedule_.begin(steps, std::max(begin, nic::now()));
   report_.all = report_.done + report_.failed + schedule_.size();
 }
 
-Result<void> ScenarioRunner::command(const config::Command& command, const std::string& by) {
+Result<void> ScenarioRunner::command(const config::Command& command, const std::string& by,
+                                     Instant begin) {
   using Steps = std::vector<config::ScenarioStep>;
   const auto make = [command](const Base& base, const std::stop_token& given_up) {
     return base.live.on_command(command, given_up);
@@ -417,7 +420,7 @@ Result<void> ScenarioRunner::command(const config::Command& command, const std::
                               "wait until some are done",
                               kMostCommandSteps, schedule_.of_commands() + steps.size()),
                   ExitCode::failed);
-    schedule_.add(steps, nic::now(), by);
+    schedule_.add(steps, std::max(begin, nic::now()), by);
     report_.all += steps.size();
     return {};
   });

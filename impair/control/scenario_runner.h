@@ -54,8 +54,8 @@ class ScenarioRunner {
   Result<void> set(std::span<const config::Edit> edits, const std::string& by);
   /// Returns the profile that set() would put in force. Changes nothing.
   [[nodiscard]] Result<config::ImpairProfile> preview(std::span<const config::Edit> edits);
-  /// Replaces the profile by another file. Its scenario begins now.
-  Result<void> load(const config::FileName& file, const std::string& by);
+  /// Replaces the profile by another file. Its scenario begins at `begin`, or now if that is past.
+  Result<void> load(const config::FileName& file, const std::string& by, Instant begin = {});
   /// Removes the edits on request since the profile was loaded.
   Result<void> reset(const std::string& by);
   /// Undoes the last set, load or reset that is not undone yet, of the last kMostUndo. If a load is
@@ -63,8 +63,9 @@ class ScenarioRunner {
   /// undo.
   Result<void> undo(const std::string& by);
   static constexpr std::size_t kMostUndo = 32;
-  /// Schedules the steps of a command that begins now. Error also: too many steps wait.
-  Result<void> command(const config::Command& command, const std::string& by);
+  /// Schedules the steps of a command that begins at `begin`, or now if that is past. Error also:
+  /// too many steps wait.
+  Result<void> command(const config::Command& command, const std::string& by, Instant begin = {});
   /// Ends changes that are being prepared: they change nothing. For the end of a run.
   void refuse_changes() { preparing_.close(); }
 
@@ -128,7 +129,8 @@ class ScenarioRunner {
   void note_links(const config::LinkChange& change, const Effect& effect, const std::string& by);
   void remember(LiveProfile::Point before);
   Result<Effect> apply(ForwardingLoop::Configuration& configuration);
-  void begin_scenario(std::span<const config::ScenarioStep> steps, const std::string& by);
+  void begin_scenario(std::span<const config::ScenarioStep> steps, const std::string& by,
+                      Instant begin);
   [[nodiscard]] std::optional<ScenarioReport> results(Instant by) const;
   void set_links(const config::LinkChange& change);
   void plan_links(const config::LinkChange& change);

@@ -36,28 +36,28 @@ Control::Run requests_of(const Controlled& controlled) {
   ScenarioRunner& runner = controlled.runner;
   ForwardingLoop& loop = controlled.loop;
   Recordings& recordings = controlled.recordings;
-  return {
-      .set = [&](auto edits, const auto& by) { return runner.set(edits, by); },
-      .load =
-          [&](const auto& file, const auto& by) {
-            notify_reloading();
-            auto loaded = runner.load(file, by);
-            notify_supervisor("READY=1");
-            return loaded;
+  return {.set = [&](auto edits, const auto& by) { return runner.set(edits, by); },
+          .load =
+              [&](const auto& file, const auto& by, Instant begin) {
+                notify_reloading();
+                auto loaded = runner.load(file, by, begin);
+                notify_supervisor("READY=1");
+                return loaded;
+              },
+          .reset = [&](const auto& by) { return runner.reset(by); },
+          .undo = [&](const auto& by) { return runner.undo(by); },
+          .command = [&](const auto& command, const auto& by,
+                         Instant begin) { return runner.command(command, by, begin); },
+          .preview = [&](auto edits) { return runner.preview(edits); },
+          .profile = [&] { return runner.profile(); },
+          .snapshot = [&] { return runner.snapshot(); },
+          .records = [ledger = controlled.ledger]() -> Result<std::vector<std::string>> {
+            if (!ledger) return fail("records: the run has no ledger: start it with --ledger FILE");
+            return ledger->newest();
           },
-      .reset = [&](const auto& by) { return runner.reset(by); },
-      .undo = [&](const auto& by) { return runner.undo(by); },
-      .command = [&](const auto& command, const auto& by) { return runner.command(command, by); },
-      .preview = [&](auto edits) { return runner.preview(edits); },
-      .profile = [&] { return runner.profile(); },
-      .snapshot = [&] { return runner.snapshot(); },
-      .records = [ledger = controlled.ledger]() -> Result<std::vector<std::string>> {
-        if (!ledger) return fail("records: the run has no ledger: start it with --ledger FILE");
-        return ledger->newest();
-      },
-      .record = [&](const auto& file,
-                    auto bytes) { return begin_recording(loop, recordings, file, bytes); },
-      .stop_recording = [&] { return end_recording(loop, recordings); }};
+          .record = [&](const auto& file,
+                        auto bytes) { return begin_recording(loop, recordings, file, bytes); },
+          .stop_recording = [&] { return end_recording(loop, recordings); }};
 }
 
 }  // namespace

@@ -115,6 +115,13 @@ class Control(unittest.TestCase):
         self.assertEqual(delays(), [2_000_000] * 2)
         self.assertEqual(ask('set', 'long haul', 'delay=1ms').returncode, 0)
         self.assertEqual(delays(), [1_000_000] * 2)
+        # An event begins on both at one instant, a second after it was asked for.
+        asked = time.time_ns()
+        self.assertEqual(ask('event', '{"at": {"rule": "long haul", "set": {"loss": "1%"}}}').returncode, 0)
+        self.assertEqual(ask('show').stdout.count('"loss":0.01'), 0)
+        end = time.monotonic() + 60
+        while ask('show').stdout.count('"loss":0.01') < 2:
+            self.assertLess(time.monotonic(), end, 'the event never came')
         # What one run refuses changes none.
         self.write('short.toml', '[[rule]]\nname = "short"\ndelay = "1us"\n')
         subprocess.run([program('roce-impair'), 'ctl', str(first), 'load', self.folder / 'short.toml'],
@@ -124,10 +131,13 @@ class Control(unittest.TestCase):
         self.assertEqual(refused.stderr.count('\n'), 1)
         self.assertIn(f'{first}: ', refused.stderr)
         self.assertEqual(delays(), [1000, 1_000_000])
-        self.assertEqual(self.stop(one)['directions'][0]['received']['frames'], 0)
+        reports = [self.stop(one)]
         gone = ask('show')  # one of them is not there: none is asked
         self.assertEqual((gone.returncode, gone.stdout), (3, ''))
-        self.stop(other)
+        reports.append(self.stop(other))
+        for report in reports:
+            event, = [change for change in report['changes'] if '"command' in change['by']]
+            self.assertGreaterEqual(event['time_ns'], asked + 1_000_000_000)
 
     def test_it_is_shown_set_loaded_and_reset(self):
         process = self.quiet_impair()

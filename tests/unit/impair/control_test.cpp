@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "impair/control/live_profile.h"
+#include "impair/limits.h"
+#include "nic/clock.h"
 #include "unit/impair/sound_report.h"
 
 namespace lw::impair {
@@ -39,6 +41,7 @@ class ControlTest : public testing::Test {
   }
 
   bool running_ = true;
+  Instant begin_{};
   std::vector<config::ImpairProfile> applied_;
   std::vector<config::Command> commands_;
   std::pair<std::string, std::uint32_t> recorded_;
@@ -46,10 +49,17 @@ class ControlTest : public testing::Test {
   LiveProfile live_{LiveProfile::parse(kProfile, {"p.toml"}).value()};
   Control control_{
       {.set = [this](auto edits, const auto& /*by*/) { return change(live_.with(edits)); },
-       .load = [this](const auto& file, const auto& /*by*/) { return change(live_.loaded(file)); },
+       .load =
+           [this](const auto& file, const auto& /*by*/, Instant begin) {
+             begin_ = begin;
+             return change(live_.loaded(file));
+           },
        .reset = [this](const auto& /*by*/) { return change(live_.unedited()); },
        .undo = [this](const auto& /*by*/) { return change(live_.back_to(before_)); },
-       .command = [this](const config::Command& command, const auto& /*by*/) -> Result<void> {
+       .command = [this](const config::Command& command, const auto& /*by*/,
+                         Instant begin) -> Result<void> {
+         begin_ = begin;
+
          if (auto steps = live_.on_command(command); !steps) return std::unexpected(steps.error());
          commands_.push_back(command);
          return {};
@@ -84,6 +94,22 @@ TEST_F(ControlTest, ACommandIsByNameOrSaysAllItself) {
   EXPECT_EQ(ask({{"do", "event"}, {"at", {{"rule", "long haul"}, {"set", {{"loss", 1}}}}}})["ok"],
             true);
   EXPECT_EQ(commands_.size(), 3U);
+}
+
+TEST_F(ControlTest, AnEventBeginsWhenItIsToldTo) {
+  Json request = {{"do", "event"}, {"flap", {{"port", "west"}, {"down", "1s"}}}};
+  EXPECT_EQ(ask(request)["ok"], true);
+  EXPECT_EQ(begin_, Instant{});  // at once
+  const Instant soon = nic::now() + std::chrono::hours(1);
+  request["begin_ns"] = to_ns(soon);
+  EXPECT_EQ(ask(request)["ok"], true);
+  EXPECT_EQ(begin_, soon);
+  const std::int64_t late = to_ns(nic::now() + kLongestAhead + std::chrono::hours(1));
+  for (const Json& wrong : {Json(late), Json(-1), Json("soon"), Json(UINT64_MAX), Json(1.5)}) {
+    request["begin_ns"] = wrong;
+    EXPECT_THAT(ask(request)["error"], HasSubstr("begin_ns: expected a time of CLOCK_MONOTONIC"));
+  }
+  EXPECT_EQ(begin_, soon);
 }
 
 TEST_F(ControlTest, ShowsTheReportAndTheRules) {
