@@ -173,6 +173,7 @@ ExitCode report_on_all(const config::FlowProfile& profile, RunOptions& options,
   const std::string json = options.expectations.judged(
       options.json || options.html.wanted() || !options.report_to.empty(),
       [&] { return report::json_line(kRanksOutput, all); }, "roce-gen run", &kRanksOutput);
+  options.expectations.add_cases(rank_cases(rows));
   options.expectations.add_cases(summary.verdict().cases);
   add_whole_to_page(options, profile, whole, shares, json);
   print_report(options.json ? json : all.text() + options.expectations.text(), false);

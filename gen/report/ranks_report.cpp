@@ -42,6 +42,22 @@ std::string rows_text(const std::vector<RankRow>& ranks) {
 
 }  // namespace
 
+std::vector<report::TestCase> rank_cases(const std::vector<RankRow>& ranks) {
+  std::vector<report::TestCase> cases;
+  for (const RankRow& row : ranks) {
+    const std::string measured =
+        row.timing.reported
+            ? fmt::format("{} frames sent, {} not sent", row.sent.frames, row.sent.not_sent)
+            : "no results";
+    cases.push_back({.suite = fmt::format("rank {} ({})", row.rank, row.host),
+                     .name = "results are there, all frames were sent",
+                     .measured = measured,
+                     .expected = "0 not sent",
+                     .passed = row.timing.reported && row.sent.not_sent == 0});
+  }
+  return cases;
+}
+
 std::string RanksSummary::text() const {
   std::string text = rows_text(ranks);
   text += fmt::format("{}, by {}\n", start.text(), clock);

@@ -25,6 +25,9 @@ struct RankRow {
   static const FigureTable& figures();
 };
 
+/// A case of JUnit for each rank: whether its results are there and all its frames were sent.
+std::vector<report::TestCase> rank_cases(const std::vector<RankRow>& ranks);
+
 /// Report of a common run: the sums, as for a run of one process, and each rank.
 struct RanksSummary {
   const RunSummary& whole;

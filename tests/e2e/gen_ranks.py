@@ -129,7 +129,8 @@ class Sending(InFolder):
         self.assertEqual([flow['host'] for flow in whole['flows']],
                          [f'{os.uname().nodename}/{rank}' for rank in (0, 1)])
         cases = [case.get('name') for case in xml.etree.ElementTree.parse(junit).iter('testcase')]
-        self.assertEqual(cases, ['frames == 4000', 'start.skew_ns >= 0'])
+        self.assertEqual(sorted(cases), ['frames == 4000', *['results are there, all frames were sent'] * 2,
+                                         'start.skew_ns >= 0'])
         self.assertIn('longwire.ranks', page.read_text(encoding='utf-8'))
         done = self.run_ranks(profile_of([], flows), '--port', 'null', '--expect', 'frames == 2000')
         self.assertEqual(done.returncode, 1)
@@ -319,6 +320,26 @@ class Received(InFolder):
         self.assertEqual(impair.returncode, 0, error)
         self.assertEqual(whole['received']['roce'], sum(row['frames'] for row in rows))
         self.assertGreaterEqual(box['directions'][0]['sent']['frames'], whole['received']['roce'])
+
+
+@unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root for interfaces')
+class Stopped(InFolder):
+    def test_a_rank_whose_interface_disappears_stops_all(self):
+        space = Namespace(self)
+        text = profile_of([('0', 'ports = ["null"]'), ('1', 'ports = ["s1"]')], [('a', 'host = "0"'), ('b', 'host = "1"')],
+                          messages=2_000_000, rate='1 kframes/s')
+        run = mpi_runs.Started(self, [GEN, 'run', self.write(text), *PATIENT, '--json'], 2, space.inside)
+        said = ''
+        while '2 ranks have started' not in said:
+            line = run.process.stderr.readline()
+            self.assertTrue(line, f'it ended early: {said}')
+            said += line
+        space.ip('-n', space.name, 'link', 'del', 's1')
+        done = run.end()
+        self.assertEqual(done.returncode, 1, done.stderr)
+        whole = json.loads(done.stdout)
+        self.assertEqual(whole['interrupted'], 'rank 1 (1): port `s1`: the interface has disappeared')
+        self.assertTrue(all(row['reported'] for row in whole['ranks']))
 
 
 class Perf(InFolder):

@@ -45,9 +45,9 @@ def runs(process):
 class Started:
     """A program under mpirun that a test will end."""
 
-    def __init__(self, test, words, ranks):
+    def __init__(self, test, words, ranks, before=()):
         needed(test)
-        self.process = subprocess.Popen([*MPIRUN, '-n', str(ranks), *map(str, words)],
+        self.process = subprocess.Popen([*before, *MPIRUN, '-n', str(ranks), *map(str, words)],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         env=ENVIRONMENT)
         test.addCleanup(self.kill)
