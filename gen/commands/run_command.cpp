@@ -190,7 +190,10 @@ ExitCode run_alone(RunOptions& options) {
 ExitCode run(RunOptions& options) {
   auto ranks = Ranks::join();
   if (!ranks) return print_error(ranks.error());
-  return ranks->size() > 1 ? run_as_rank(options, *ranks) : run_alone(options);
+  if (ranks->size() > 1) return run_as_rank(options, *ranks);
+  if (options.pcap.empty() && options.ports.empty())
+    return print_error({"--pcap OUT or --port PORT is required in a run of one rank"});
+  return run_alone(options);
 }
 
 Result<void> check_run_usage(const RunOptions& options) {

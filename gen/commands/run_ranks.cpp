@@ -24,6 +24,7 @@ Result<void> check_common_usage(const RunOptions& options) {
   const std::pair<const char*, bool> refused[] = {
       {"--pcap", !options.pcap.empty()},
       {"--peer", !options.peer.empty()},
+      {"--count", options.limits.count != Limits::kAll},
       {"--series", !options.choices.progress.series.empty()},
       {"--live", options.choices.progress.live},
       {"--web", options.choices.progress.web.address.has_value()},
@@ -39,7 +40,8 @@ std::string run_identity(const RunOptions& options) {
   std::string text(app::program_version());
   for (const auto& [name, content] : config::profile_texts()) text += content;
   for (const std::string& change : options.changes) text += "\n" + change;
-  text += fmt::format("\n{}", options.seed.value_or(0));
+  text += fmt::format("\n{} {} {}", options.seed.value_or(0), static_cast<int>(options.clock),
+                      options.limits.duration.value_or(Duration{0}).count());
   return fmt::format("{:016x}", hash_name(text));
 }
 

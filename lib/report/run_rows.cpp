@@ -246,6 +246,45 @@ Json sender_accounts(const Json& report) {
           {"rows", std::move(rows)}};
 }
 
+/// Ranks of a common run: clock, start, and what each sent.
+Json rank_accounts(const Json& report) {
+  Json rows = Json::array();
+  std::uint64_t frames = 0;
+  for (const Json& rank : report["ranks"]) {
+    const Json received = rank.value("received", Json());
+    rows.push_back({rank["rank"], rank["host"], rank["clock_ahead_ns"], rank["clock_bound_ns"],
+                    rank["late_ns"], rank["sent"]["frames"], rank["sent"]["not_sent"],
+                    received.is_null() ? Json() : received["roce"], nullptr});
+    frames += rank["sent"]["frames"].get<std::uint64_t>();
+  }
+  rows.push_back({nullptr, "all ranks", nullptr, nullptr, nullptr, report["frames"],
+                  report["not_sent"], nullptr, report["frames"] == frames});
+  return {{"identity", "frames of all ranks = frames of the run"},
+          {"columns",
+           {"Rank", "Host", "Clock ahead of rank 0's, ns", "Its largest error, ns",
+            "Started late, ns", "Sent", "Not taken by the port", "Received", "Adds up"}},
+          {"rows", std::move(rows)}};
+}
+
+/// Ranks of perf: what each sent and received.
+Json perf_rank_accounts(const Json& report) {
+  Json rows = Json::array();
+  std::uint64_t sent = 0, received = 0;
+  for (const Json& rank : report["ranks"]) {
+    rows.push_back({rank["rank"], rank["host"], rank["address"], rank["late_ns"], rank["bytes"],
+                    rank["average_bps"], rank["retransmitted"], rank["received_bytes"]});
+    sent += rank["bytes"].get<std::uint64_t>();
+    received += rank["received_bytes"].get<std::uint64_t>();
+  }
+  rows.push_back(
+      {nullptr, "all ranks", nullptr, nullptr, sent, report["total_bps"], nullptr, received});
+  return {{"identity", ""},
+          {"columns",
+           {"Rank", "Host", "Address", "Started late, ns", "Bytes sent", "Rate, b/s",
+            "Packets sent again", "Bytes received"}},
+          {"rows", std::move(rows)}};
+}
+
 Json receiver_accounts(const Json& report) {
   Json rows = Json::array();
   for (const Json& flow : report["flows"])
@@ -321,8 +360,11 @@ Json account_tables(const Json& report) {
   const std::string name = schema_name(report);
   Json tables = Json::array();
   if (name == "impair_run") tables.push_back(impairer_accounts(report));
-  if (name == "send") tables.push_back(sender_accounts(report));
-  if (name == "send" && report.contains("received"))
+  if (name == "ranks") tables.push_back(rank_accounts(report));
+  if (name == "perf_ranks") tables.push_back(perf_rank_accounts(report));
+  const bool sends = name == "send" || name == "ranks";
+  if (sends) tables.push_back(sender_accounts(report));
+  if (sends && report.contains("received"))
     tables.push_back(returned_accounts(report["received"], report["unsigned_frames"] == 0));
   if (name == "receive") tables.push_back(receiver_accounts(report));
   if (name == "rate_search") tables.push_back(trial_accounts(report));
@@ -354,6 +396,10 @@ Json check_rows(const Json& report, const JsonOutput* output) {
       add_check(rows, help.empty() ? key : fmt::format("{} ({})", help, key), value);
     }
   if (report.contains("expect")) add_verdict(rows, report["expect"]);
+  for (const Json& line : report.value("broken", Json::array())) add_check(rows, line, false);
+  if (report.contains("start"))
+    add_check(rows, "The ranks started within --start-skew, with the error of their clocks.",
+              report["start"]["holds"]);
   for (const Json& row : requested_rows(report))
     if (row["holds"] == false)
       add_check(rows,
