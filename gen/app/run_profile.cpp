@@ -201,6 +201,8 @@ Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOpti
   auto finished = background.finish(sent, options.timeout.value_or(kMissingFramesTimeout),
                                     *options.limits.stop);
   if (!finished) return std::unexpected(finished.error());
+  for (const nic::Port* port : receivers_of(*ports, options))
+    report->missed += port->stats().unseen();
   if (options.companions != nullptr) options.companions->end(answer_arp);
   if (!background.listens()) ports->drain();
   if (copy) report_at_end(copy->close());

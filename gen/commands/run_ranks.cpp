@@ -80,6 +80,7 @@ std::vector<RankRow> rank_rows(const CommonRun& common, const std::vector<RankSh
     if (!part) continue;
     row.timing.late = part->started_late;
     row.received = part->received;
+    row.missed = part->missed;
     for (const ReceiveFlow& flow : whole.received.flows())
       if (flow.rank == rank) row.lost += flow.order.lost;
   }

@@ -61,6 +61,13 @@ std::vector<report::TestCase> rank_cases(const std::vector<RankRow>& ranks) {
 std::string RanksSummary::text() const {
   std::string text = rows_text(ranks);
   text += fmt::format("{}, by {}\n", start.text(), clock);
+  for (const RankRow& row : ranks)
+    if (row.missed > 0)
+      text += fmt::format(
+          "rank {} ({}): {} frames came and were lost before they were read: flows seem to have "
+          "lost "
+          "them\n",
+          row.rank, row.host, row.missed);
   return text + whole.text();
 }
 
@@ -75,6 +82,8 @@ const FigureTable& RankRow::figures() {
       Row::rows_of<&RankRow::timing>(),
       Row::of<&RankRow::sent>("sent", "What it sent."),
       Row::of<&RankRow::received>("received", "What came to it, if it measures.").if_any(),
+      Row::of<&RankRow::missed>("missed", "Frames that its ports dropped before they were read.",
+                                Unit::frames),
       Row::of<&RankRow::lost>("lost", "Frames missing in what it received, by sequence numbers.",
                               Unit::frames)};
   static constexpr FigureTable kTable{"One rank of a common run.", kRows};
@@ -107,6 +116,8 @@ const FigureTable& RankReport::figures() {
       Row::rows_of<[](const Report& r) { return r.sent.total(); }>(),
       Row::of<[](const Report& r) { return sent_flows(r.sent, r.profile); }>(
           "flows", "What it sent, by flow."),
+      Row::of<[](const Report& r) { return r.sent.missed; }>(
+          "missed", "Frames that its ports dropped before they were read.", Unit::frames),
       Row::of<[](const Report& r) -> std::optional<ReturnedFrames> {
         if (r.received == nullptr) return std::nullopt;
         return ReturnedFrames{r.received->totals(), flow_rows(*r.received, r.names, {})};

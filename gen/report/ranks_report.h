@@ -20,7 +20,8 @@ struct RankRow {
   RankTiming timing = {};
   FlowCounters sent;
   std::optional<MeasureTotals> received;
-  std::uint64_t lost = 0;  // by sequence numbers, of what it received
+  std::uint64_t missed = 0;  // frames that its ports lost before they were read
+  std::uint64_t lost = 0;    // by sequence numbers, of what it received
 
   static const FigureTable& figures();
 };

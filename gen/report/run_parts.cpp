@@ -119,6 +119,7 @@ Json sent_json(const RunReport& sent) {
                      {"lost", reasons_of(port.lost)}});
   Json json{{"elapsed", sent.elapsed.count()},
             {"started_late", sent.started_late.count()},
+            {"missed", sent.missed},
             {"flows", std::move(flows)},
             {"ports", std::move(ports)},
             {"pacing", histogram_json(sent.audit.pacing_error)},
@@ -252,8 +253,9 @@ Result<void> WholeRun::add(std::size_t rank, std::string_view text,
   try {
     const Json json = parse_json(text);
     add_sent(sent, rank, json, ids);
-    PartSums& sums = parts.at(rank).emplace(Duration{json.at("started_late").get<Duration::rep>()},
-                                            std::nullopt);
+    PartSums& sums = parts.at(rank).emplace();
+    sums.started_late = Duration{json.at("started_late").get<Duration::rep>()};
+    sums.missed = json.at("missed").get<std::uint64_t>();
     if (!json.contains("received")) return {};
     receives = true;
     sums.received = add_received(received, rank, json["received"]);

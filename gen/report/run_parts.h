@@ -21,6 +21,7 @@ std::string part_text(const RunReport& sent, const Measurement* received);
 /// What one process says of itself, besides its flows.
 struct PartSums {
   Duration started_late{0};
+  std::uint64_t missed = 0;               // frames that its ports lost before they were read
   std::optional<MeasureTotals> received;  // none: it receives nothing
 };
 

@@ -161,6 +161,7 @@ struct RunReport {
   std::uint16_t run = 0;     // number of the run, in the signatures; 0 for a capture
   std::string clock;         // of the signatures' send times
   std::string interrupted;   // reason for an early end; empty: none
+  std::uint64_t missed = 0;  // frames that its receiving ports lost before they were read
   Duration started_late{0};  // after the instant that a common run had agreed on
   // Of a common run of several processes; empty otherwise:
   std::vector<std::string> hosts;           // by rank

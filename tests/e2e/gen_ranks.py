@@ -74,7 +74,7 @@ class InFolder(unittest.TestCase):
         for row, part in zip(whole['ranks'], own, strict=True):
             self.assertEqual((row['rank'], row['host']), (part['rank'], part['host']))
             self.assertEqual({key: row['sent'][key] for key in sums}, {key: part[key] for key in sums})
-            self.assertEqual(row['late_ns'], part['late_ns'])
+            self.assertEqual((row['late_ns'], row['missed']), (part['late_ns'], part['missed']))
         self.assertEqual({part['run'] for part in own}, {whole['run']})
         received = [part['received'] for part in own if 'received' in part]
         if not received:

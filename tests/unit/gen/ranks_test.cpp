@@ -189,6 +189,7 @@ TEST(RunParts, TheWholeIsTheSumOfItsParts) {
   first.elapsed = nanoseconds(5);
   second.elapsed = nanoseconds(8);
   second.started_late = nanoseconds(77);
+  second.missed = 4;
   first.audit.pacing_error.add(1'000'003, 4);
   second.audit.pacing_error.add(12);
   second.audit.icrc_checked = 6;
@@ -211,6 +212,7 @@ TEST(RunParts, TheWholeIsTheSumOfItsParts) {
   EXPECT_THAT(whole.sent.rank_of_flow, ElementsAre(1, 0, 1));
   EXPECT_EQ(whole.sent.elapsed, nanoseconds(8));
   EXPECT_EQ(whole.parts[1]->started_late, nanoseconds(77));
+  EXPECT_EQ(whole.parts[1]->missed, 4u);
   EXPECT_EQ(whole.sent.audit.pacing_error.count(), 5u);
   EXPECT_EQ(whole.sent.audit.pacing_error.maximum(), 1'000'003);  // not its bucket's first value
   EXPECT_EQ(whole.sent.audit.icrc_checked, 6u);
