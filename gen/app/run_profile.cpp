@@ -103,7 +103,7 @@ Result<void> check_files(const RunOptions& options) {
   std::vector<NamedFile> inputs = {
       {"PROFILE", options.profile},
       {"--web-token-file", options.choices.progress.web.token_file.value_or("")}};
-  std::vector<NamedFile> outputs = {{"--pcap", options.pcap},
+  std::vector<NamedFile> outputs = {{"--pcap", options.pcap, true},
                                     {"--series", options.choices.progress.series},
                                     {"--histogram", options.choices.histogram},
                                     {"--report-to", report_file(options.report_to)},
@@ -122,8 +122,9 @@ Result<RunReport> run_to_file(const config::FlowProfile& profile, const RunOptio
     return std::unexpected(ends.error());
   }
   if (const auto known = check_next_hops(profile); !known) return std::unexpected(known.error());
-  auto writer = capture::Writer::create(options.pcap, capture::format_for(options.pcap), {{}},
-                                        OutputFile::Mode::whole);
+  auto writer = capture::Writer::create(options.pcap, {.format = capture::format_for(options.pcap),
+                                                       .mode = OutputFile::Mode::whole,
+                                                       .rotation = options.rotation});
   if (!writer) return std::unexpected(writer.error());
   config::FlowProfile marked = profile;
   for (config::Flow& flow : marked.flows) flow.origin.clock = wire::ClockId::kVirtual;
@@ -138,7 +139,8 @@ Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOpti
   if (const auto apart = check_files(options); !apart) return std::unexpected(apart.error());
   std::optional<capture::Writer> copy;
   if (!options.pcap.empty()) {
-    auto writer = capture::Writer::create(options.pcap, capture::format_for(options.pcap));
+    auto writer = capture::Writer::create(
+        options.pcap, {.format = capture::format_for(options.pcap), .rotation = options.rotation});
     if (!writer) return std::unexpected(writer.error());
     copy = std::move(*writer);
   }

@@ -7,6 +7,7 @@
 #include "app/expectations.h"
 #include "app/html_report.h"
 #include "core/error.h"
+#include "core/output.h"
 #include "gen/app/device_flows.h"
 #include "gen/ranks/rank_timing.h"
 #include "gen/report/progress_display.h"
@@ -22,6 +23,7 @@ struct RunOptions {
   std::string profile;               // a path, "-" for standard input
   std::vector<std::string> changes;  // values of --set
   std::string pcap;                  // a path, "-" for standard output; empty: none
+  Rotation rotation = {};            // of `pcap`
   std::vector<std::string> ports;
   std::vector<std::string> receive;               // ports to measure at; may be among `ports`
   std::optional<Duration> timeout;                // longest wait for missing frames; 500 ms

@@ -292,7 +292,7 @@ Result<void> check_usage(const Given& given, const PerfCommand& options) {
     return refuse("--duration", "goes with --pattern bw and blast: give -n");
   if (!options.points.empty() && options.pcap.empty())
     return refuse("--pcap-at", "goes with --pcap FILE");
-  if (const auto plain = check_plain_name(options.pcap); !plain)
+  if (const auto plain = check_file_name(options.pcap, true); !plain)
     return refuse("--pcap", plain.error().message);
   if (auto fits = check_congestion(given, options); !fits) return fits;
   return options.sim ? check_simulated(given, options) : check_port(given, options);
@@ -488,7 +488,7 @@ Result<void> run_live(PerfCommand& command, const sim::PerfConfig& config,
 /// Error: an output is also an input or another output.
 Result<void> check_perf_files(const PerfCommand& command) {
   std::vector<NamedFile> inputs = {{"--path", command.options.path}, {"--data", command.data}};
-  std::vector<NamedFile> outputs = {{"--pcap", command.pcap},
+  std::vector<NamedFile> outputs = {{"--pcap", command.pcap, true},
                                     {"--series", command.series},
                                     command.expectations.junit(),
                                     command.html.file()};

@@ -8,6 +8,7 @@
 
 #include "app/expectations.h"
 #include "app/html_report.h"
+#include "app/rotation_options.h"
 #include "app/stop_signal.h"
 #include "config/toml/profile_search.h"
 #include "core/output.h"
@@ -45,7 +46,9 @@ constexpr Duration kReportTimeout = std::chrono::seconds(10);
 struct ReceiveOptions {
   std::vector<std::string> ports;
   std::string pcap, profile;
-  std::string sent;  // file or socket of the sender's report; empty: none
+  std::uint32_t capture_bytes = 0;  // of each frame in `pcap`; 0: all
+  Rotation rotation = {};           // of `pcap`
+  std::string sent;                 // file or socket of the sender's report; empty: none
   std::vector<wire::IpAddress> senders;
   std::vector<wire::IpAddress> answers;
   std::optional<wire::MacAddress> mac;
@@ -59,9 +62,15 @@ struct ReceiveOptions {
   bool json = false, verbose = false;
 };
 
-Result<std::optional<capture::Writer>> open_copy(const std::string& path) {
-  if (path.empty()) return std::nullopt;
-  auto writer = capture::Writer::create(path, capture::format_for(path));
+Result<std::optional<capture::Writer>> open_copy(const ReceiveOptions& options) {
+  if (options.pcap.empty()) return std::nullopt;
+  capture::Interface interface;
+  if (options.capture_bytes > 0) interface.snap_length = options.capture_bytes;
+  auto writer = capture::Writer::create(options.pcap, {.format = capture::format_for(options.pcap),
+                                                       .interfaces = {interface},
+                                                       .rotation = options.rotation,
+                                                       .most_bytes = options.capture_bytes,
+                                                       .statistics = true});
   if (!writer) return std::unexpected(writer.error());
   return std::optional(std::move(*writer));
 }
@@ -91,7 +100,7 @@ Result<void> check_files(const ReceiveOptions& options) {
       {"--profile", options.profile},
       {"--sent", report_file(options.sent)},
       {"--web-token-file", options.choices.progress.web.token_file.value_or("")}};
-  std::vector<NamedFile> outputs = {{"--pcap", options.pcap},
+  std::vector<NamedFile> outputs = {{"--pcap", options.pcap, true},
                                     {"--series", options.choices.progress.series},
                                     {"--histogram", options.choices.histogram},
                                     options.expectations.junit(),
@@ -117,7 +126,7 @@ std::vector<std::unique_ptr<ResponderPort>> responders_for(const ReceiveOptions&
 
 Result<ReceiveReport> receive(const ReceiveOptions& options, Measurement& measurement,
                               const FlowNames& names) {
-  auto copy = open_copy(options.pcap);
+  auto copy = open_copy(options);
   if (!copy) return std::unexpected(copy.error());
   auto display = ProgressDisplay::open(
       options.choices.progress,
@@ -141,7 +150,10 @@ Result<ReceiveReport> receive(const ReceiveOptions& options, Measurement& measur
   const auto responders = responders_for(options, *ports);
   auto report = receive_all({ports->all(), responders}, measurement, *copy ? &**copy : nullptr,
                             *display, names, options.limits, options.until_idle, *clock);
-  if (*copy) report_at_end((*copy)->close());
+  if (*copy) {
+    if (report) (*copy)->count_dropped(0, report->missed);
+    report_at_end((*copy)->close());
+  }
   return report;
 }
 
@@ -245,8 +257,13 @@ ExitCode receive_and_report(ReceiveOptions& options) {
 
 void add_receive_options(app::Options& list, ReceiveOptions& options) {
   list.add("--port", app::texts(options.ports), "PORT", "port to receive from").required();
-  list.add("--pcap", app::text(options.pcap), "OUT",
-           "capture file of everything received, with wall clock times");
+  list.add("--capture,--pcap", app::text(options.pcap), "OUT",
+           "capture file of everything received, with wall clock times; OUT.pcapng.zst is "
+           "compressed");
+  list.add("--capture-bytes", app::parsed(parse_bytes, options.capture_bytes), "SIZE",
+           "bytes of each frame in the capture: 128, 1KiB")
+      .defaults_to("all");
+  app::add_rotation_options(list, options.rotation, "--capture");
   add_limit_options(list, options.limits);
   list.add("--until-idle", app::parsed(app::read_time, options.until_idle), "TIME",
            "stop when frames were received and then none for this time");
@@ -287,6 +304,10 @@ app::Command receive_command() {
       .examples = kReceiveExamples,
       .notes = kReceiveNotes,
       .check = [options](const app::Given&) -> Result<void> {
+        if (auto sound =
+                app::check_rotation(options->rotation, !options->pcap.empty(), "--capture");
+            !sound)
+          return sound;
         if (options->sent.empty() || !options->profile.empty()) return {};
         return fail("--sent: --profile PROFILE is needed too: its flows are compared");
       },

@@ -74,7 +74,7 @@ Result<ReplayReport> replay_to_port(const ReplayOptions& options) {
 
 ExitCode replay(const ReplayOptions& options, app::HtmlReport& html) {
   std::vector<NamedFile> inputs = {{"CAPTURE", options.capture}};
-  std::vector<NamedFile> outputs = {{"--pcap", options.pcap}, html.file()};
+  std::vector<NamedFile> outputs = {{"--pcap", options.pcap, true}, html.file()};
   nic::add_files(options.port, inputs, outputs);
   if (const auto apart = check_outputs(inputs, outputs); !apart) return print_error(apart.error());
   const auto report = options.port.empty() ? replay_to_file(options) : replay_to_port(options);

@@ -102,7 +102,7 @@ Result<std::uint64_t> serve(const RespondOptions& options, EndpointContext& cont
 }
 
 ExitCode respond(const RespondOptions& options, const std::atomic<bool>& stop) {
-  std::vector<NamedFile> inputs, outputs = {{"--pcap", options.endpoint.pcap}};
+  std::vector<NamedFile> inputs, outputs = {{"--pcap", options.endpoint.pcap, true}};
   nic::add_files(options.endpoint.port, inputs, outputs);
   if (const auto apart = check_outputs(inputs, outputs); !apart) return print_error(apart.error());
   const auto own = address_of(options.endpoint, 2);

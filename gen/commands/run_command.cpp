@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "app/rotation_options.h"
 #include "app/stop_signal.h"
 #include "config/toml/profile_search.h"
 #include "core/output.h"
@@ -212,7 +213,7 @@ Result<void> check_run_usage(const RunOptions& options) {
     return fail("--cores: more than 1 needs --port PORT and no --pcap");
   if (options.limits.catch_up && options.ports.empty())
     return fail("--catch-up: --port PORT is needed too: a file has no stalls");
-  return {};
+  return app::check_rotation(options.rotation, !options.pcap.empty(), "--pcap");
 }
 
 void add_run_options(app::Options& list, RunOptions& options) {
@@ -224,6 +225,7 @@ void add_run_options(app::Options& list, RunOptions& options) {
                 "read and check the profile, print what would be sent, and end: no port or file is "
                 "opened");
   add_pcap_option(list, options.pcap);
+  app::add_rotation_options(list, options.rotation, "--pcap");
   list.add("--port", app::texts(options.ports), "PORT", "port to send to, in real time");
   list.add("--receive", app::texts(options.receive), "PORT",
            "port to measure what arrives; may also be a --port");

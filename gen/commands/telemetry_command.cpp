@@ -214,7 +214,7 @@ ExitCode telemetry(const TelemetryOptions& options, const std::atomic<bool>& sto
   if (!layout) return print_error(layout.error());
   const bool captured = is_capture(options.from);
   std::vector<NamedFile> inputs = {{"--layout", options.layout}},
-                         outputs = {{"--pcap", options.endpoint.pcap}};
+                         outputs = {{"--pcap", options.endpoint.pcap, true}};
   if (captured) inputs.push_back({"--from", options.from});
   nic::add_files(options.endpoint.port, inputs, outputs);
   if (const auto apart = check_outputs(inputs, outputs); !apart) return print_error(apart.error());

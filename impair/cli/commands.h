@@ -12,6 +12,7 @@
 #include "app/html_report.h"
 #include "config/impair/profile.h"
 #include "core/figure.h"
+#include "core/output.h"
 
 namespace lw::impair {
 
@@ -27,6 +28,7 @@ app::Command run_command();
 struct OutputOptions {
   std::optional<std::string> ledger;   // JSON Lines; binary if the name ends in .lwl
   std::optional<std::string> capture;  // pcapng file of frames in and out
+  Rotation rotation = {};              // of the capture
   bool json = false;                   // print the report as JSON
   bool live = false;                   // show the live view
   app::Expectations expectations = {};
@@ -34,9 +36,11 @@ struct OutputOptions {
 };
 
 /// Adds the options that `run` and `replay` share: --seed, --ledger, --capture, --json, --live,
-/// --expect, --junit and --html.
+/// --rotate, --ring, --expect, --junit and --html.
 void add_output_options(app::Options& list, std::optional<std::uint64_t>& seed,
                         OutputOptions& output);
+/// Error (usage): options that need another one.
+Result<void> check_output_options(const OutputOptions& output);
 
 /// Adds --dry-run.
 void add_dry_run(app::Options& list, bool& dry_run);

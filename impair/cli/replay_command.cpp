@@ -34,6 +34,7 @@ struct ReplayConfig {
   std::string out;                         // output capture; "-" is standard output
   std::optional<std::string> ledger;       // ledger file
   std::optional<std::string> capture;      // pcapng file of frames in and out
+  Rotation rotation = {};                  // of the capture
   std::string live;                        // title of the live view; empty: none
   report::RateHistory* history = nullptr;  // of rate_history(), to be filled; null: none
 };
@@ -122,9 +123,9 @@ Result<void> check_files(const ReplayConfig& config, const std::string& profile,
     if (auto named = RecordingFile::check_name(*config.capture); !named) return named;
   return check_outputs(
       {{"PROFILE", profile}, {"IN", config.input.in}, {"--back", config.input.back.value_or("")}},
-      {{"OUT", config.out},
+      {{"OUT", config.out, true},
        {"--ledger", config.ledger.value_or("")},
-       {"--capture", config.capture.value_or("")},
+       {"--capture", config.capture.value_or(""), true},
        junit,
        page});
 }
@@ -170,7 +171,8 @@ Result<std::unique_ptr<RecordingFile>> open_recording(
   if (std::ranges::any_of(interfaces, other))
     return fail(
         fmt::format("{}: frames of several link types don't go into --capture", config.input.in));
-  return RecordingFile::create(*config.capture, rule_names_of(profile), 0, type);
+  return RecordingFile::create(*config.capture, rule_names_of(profile), 0,
+                               {.rotation = config.rotation}, type);
 }
 
 /// Passes a capture, or one capture per direction, through a profile in virtual time. Each frame
@@ -209,9 +211,8 @@ Result<ReplayOutcome> replay(const LiveProfile::Version& version, const ReplayCo
         LedgerReport{*config.ledger, (*ledger)->records(), 0, (*ledger)->lost()};
   }
   if (*recording) {
-    report_at_end((*recording)->close({}));
-    outcome.report.captures.push_back(
-        {*config.capture, (*recording)->frames(), 0, (*recording)->lost()});
+    report_at_end((*recording)->close());
+    outcome.report.captures.push_back((*recording)->report(*config.capture));
   }
   view.finish(*runner, outcome.report);
   return outcome;
@@ -267,6 +268,7 @@ ExitCode run(ReplayOptions& options) {
   ReplayConfig config = options.replay;
   config.ledger = options.output.ledger;
   config.capture = options.output.capture;
+  config.rotation = options.output.rotation;
   if (options.output.live) config.live = "roce-impair replay " + options.source.profile;
   if (options.direction == "east-to-west")
     config.input.direction = emulator::Direction::east_to_west;
@@ -300,6 +302,7 @@ app::Command replay_command() {
           R"(roce-impair replay apn-380km in.pcap out.pcap --seed 7
 roce-impair replay apn-380km west.pcap out.pcapng --back east.pcap
 roce-impair replay apn-380km recorded.pcapng out.pcapng --both)",
+      .check = [options](const app::Given&) { return check_output_options(options->output); },
       .run = [options] { return run(*options); },
   };
   app::Options& list = command.options;

@@ -269,7 +269,8 @@ Result<void> Run::open_files() {
   if (!ledger) return std::unexpected(ledger.error());
   ledger_ = std::move(*ledger);
   recordings_.emplace(rule_names_of(version_.profile), offset_ns_);
-  return config_.capture ? recordings_->open(*config_.capture, config_.capture_bytes)
+  return config_.capture ? recordings_->open(*config_.capture, {.most_bytes = config_.capture_bytes,
+                                                                .rotation = config_.rotation})
                          : Result<void>{};
 }
 

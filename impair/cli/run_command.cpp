@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "app/rotation_options.h"
 #include "core/output.h"
 #include "core/quantity.h"
 #include "impair/cli/commands.h"
@@ -93,6 +94,7 @@ Result<RunConfig> run_config(const RunOptions& options) {
   }
   config.ledger = options.output.ledger;
   config.capture = options.output.capture;
+  config.rotation = options.output.rotation;
   config.duration = options.duration;
   config.until_idle = options.until_idle;
   config.wait = options.wait;
@@ -105,7 +107,7 @@ Result<void> check_ends(const RunOptions& options, const RunConfig& config) {
   std::vector<NamedFile> inputs = {{"PROFILE", options.source.profile},
                                    {"--web-token-file", config.web.token_file.value_or("")}};
   std::vector<NamedFile> outputs = {{"--ledger", config.ledger.value_or("")},
-                                    {"--capture", config.capture.value_or("")},
+                                    {"--capture", config.capture.value_or(""), true},
                                     {"--ready-file", config.ready_file.value_or("")},
                                     {"--save", options.source.saved.value_or("")},
                                     options.output.expectations.junit(),
@@ -326,11 +328,17 @@ void add_output_options(app::Options& list, std::optional<std::uint64_t>& seed,
   list.add("--ledger", app::text(output.ledger), "FILE",
            "ledger of what happened to each frame: JSON Lines, or FILE.lwl, compact (see ledger)");
   list.add("--capture", app::text(output.capture), "FILE.pcapng",
-           "recording of ingress and egress frames, with the stages that acted on them");
+           "recording of ingress and egress frames, with the stages that acted on them; "
+           "FILE.pcapng.zst is compressed");
+  app::add_rotation_options(list, output.rotation, "--capture");
   list.add_flag("--json", output.json, "report as one JSON object");
   list.add_flag("--live", output.live, report::kLiveHelp);
   output.expectations.add_options(list);
   output.html.add_option(list);
+}
+
+Result<void> check_output_options(const OutputOptions& output) {
+  return app::check_rotation(output.rotation, output.capture.has_value(), "--capture");
 }
 
 app::Command run_command() {
@@ -342,7 +350,10 @@ app::Command run_command() {
 roce-impair run --distance 380km --loss 0.1% --west eth1 --east eth2
 roce-impair run apn-380km --west memif:/tmp/w.sock,server \
     --east memif:/tmp/e.sock,server --duration 60 --ledger ledger.jsonl --json)",
-      .check = [options](const app::Given& given) { return check_input(options->source, given); },
+      .check = [options](const app::Given& given) -> Result<void> {
+        if (auto sound = check_output_options(options->output); !sound) return sound;
+        return check_input(options->source, given);
+      },
       .run = [options] { return execute(*options); },
   };
   add_ports(command.options, *options);

@@ -19,7 +19,7 @@ namespace {
 /// Begins a recording while the run forwards.
 Result<void> begin_recording(ForwardingLoop& loop, Recordings& recordings, const std::string& file,
                              std::uint32_t bytes) {
-  if (auto opened = recordings.open(file, bytes); !opened) return opened;
+  if (auto opened = recordings.open(file, {.most_bytes = bytes}); !opened) return opened;
   if (loop.record(recordings.recorders())) return {};
   static_cast<void>(recordings.close());
   return fail("record: the run does not forward any longer", ExitCode::failed);

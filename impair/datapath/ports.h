@@ -10,6 +10,7 @@
 #include "config/impair/profile.h"
 #include "config/toml/client_files.h"
 #include "core/error.h"
+#include "core/output.h"
 #include "impair/datapath/direction_report.h"
 #include "nic/eal.h"
 #include "nic/frame_arena.h"
@@ -30,6 +31,7 @@ struct RunConfig {
   std::optional<std::string> ledger;         // ledger file
   std::optional<std::string> capture;        // pcapng file of frames in and out
   std::uint32_t capture_bytes = 0;           // bytes kept of each frame; 0: all
+  Rotation rotation = {};                    // of the capture
   std::optional<std::string> ready_file;     // created once both links are up
   std::optional<config::OnLinkLoss> on_link_loss;  // replaces the profile's
   IdleMode idle = IdleMode::adaptive;

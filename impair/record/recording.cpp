@@ -11,19 +11,26 @@ Result<void> RecordingFile::check_name(const std::string& path) {
   if (capture::format_for(path) == capture::Format::pcapng) return {};
   return fail(
       fmt::format("{}: a capture with four interfaces and comments is a pcapng file: "
-                  "name it FILE.pcapng",
+                  "name it FILE.pcapng or FILE.pcapng.zst",
                   path));
 }
 
 Result<std::unique_ptr<RecordingFile>> RecordingFile::create(const std::string& path,
                                                              RuleNames rules,
                                                              std::int64_t clock_offset_ns,
+                                                             const RecordingShape& shape,
                                                              int link_type) {
   if (auto named = check_name(path); !named) return std::unexpected(named.error());
-  std::vector<capture::Interface> interfaces;
-  for (const std::string_view name : kInterfaceNames)
-    interfaces.push_back({.link_type = link_type, .name = std::string(name)});
-  auto writer = capture::Writer::create(path, capture::Format::pcapng, std::move(interfaces));
+  capture::Writing writing{.format = capture::Format::pcapng,
+                           .interfaces = {},
+                           .rotation = shape.rotation,
+                           .statistics = true};
+  for (const std::string_view name : kInterfaceNames) {
+    capture::Interface interface{.link_type = link_type, .name = std::string(name)};
+    if (shape.most_bytes > 0) interface.snap_length = shape.most_bytes;
+    writing.interfaces.push_back(std::move(interface));
+  }
+  auto writer = capture::Writer::create(path, std::move(writing));
   if (!writer) return std::unexpected(writer.error());
   return std::unique_ptr<RecordingFile>(
       new RecordingFile(std::move(*writer), std::move(rules), clock_offset_ns));
@@ -31,7 +38,8 @@ Result<std::unique_ptr<RecordingFile>> RecordingFile::create(const std::string& 
 
 void RecordingFile::learn(RuleNames rules) {
   const std::lock_guard lock(mutex_);
-  rules_ = std::move(rules);
+  learned_ = std::move(rules);
+  news_.store(true, std::memory_order_release);
 }
 
 void RecordingFile::note(const Change& change) {
@@ -44,15 +52,28 @@ void RecordingFile::note(const Change& change) {
   } else {
     ++further_changes_;
   }
+  news_.store(true, std::memory_order_release);
+}
+
+/// Takes the new rule names over, and moves the changes to `changes`.
+void RecordingFile::hear_news(std::string& changes) {
+  const std::lock_guard lock(mutex_);
+  news_.store(false, std::memory_order_relaxed);
+  if (learned_) comments_.learn(std::move(*learned_));
+  learned_.reset();
+  changes = std::exchange(changes_, {});
+  if (const auto further = std::exchange(further_changes_, 0); further > 0)
+    changes += fmt::format("; {} further changes", further);
 }
 
 /// What was done to the frame, and what has changed since the frame before it.
-std::string RecordingFile::comment_for(const emulator::LedgerRecord& record) {
-  const std::lock_guard lock(mutex_);
-  std::string comment = comment_of(record, rules_) + std::exchange(changes_, {});
-  if (const auto further = std::exchange(further_changes_, 0); further > 0)
-    comment += fmt::format("; {} further changes", further);
-  return comment;
+std::string_view RecordingFile::comment_for(const emulator::LedgerRecord& record) {
+  if (!news_.load(std::memory_order_acquire)) [[likely]]
+    return comments_.of(record);
+  std::string changes;
+  hear_news(changes);
+  comment_ = std::string(comments_.of(record)) + changes;
+  return comment_;
 }
 
 /// True for a sent frame that was received before the recording began. The emulator's own pause
@@ -64,34 +85,72 @@ bool RecordingFile::came_before(const CaptureRecord& record) noexcept {
          (!first || record.ledger.number < *first);
 }
 
-void RecordingFile::write(const CaptureRecord& record, std::span<const std::byte> bytes) {
+void RecordingFile::add(const CaptureRecord& record, const capture::Writer::Parts& bytes,
+                        bool copies) {
   if (came_before(record)) return left_out_.add();
-  if (failure_) return lost_.add();
-  const std::string comment = comment_for(record.ledger);
   const std::uint32_t interface = interface_of(record.ledger.direction, record.out);
-  last_ = record.at + Duration{clock_offset_ns_};
-  const auto written = writer_.write(last_, bytes, record.wire_length, interface, comment);
-  if (!written) failure_ = written.error();
-  ++written_[interface];
-  if (++waiting_ >= kMostWaiting || failure_) flush();
+  if (failure_) {
+    writer_.count_dropped(interface, 1);
+  } else {
+    const Instant at = record.at + Duration{clock_offset_ns_};
+    const std::string_view comment = comment_for(record.ledger);
+    const auto written = copies
+                             ? writer_.write(at, bytes[0], record.wire_length, interface, comment)
+                             : writer_.refer({at, bytes, record.wire_length, interface, comment});
+    if (!written) failure_ = written.error();
+  }
+  if (++waiting_ >= kMostWaiting) pass_on();
 }
 
-void RecordingFile::flush() {
-  if (!failure_)
-    if (!writer_.flush()) failure_ = Error{writer_.failure(), ExitCode::environment};
-  (failure_ ? lost_ : frames_).add(waiting_);
+void RecordingFile::set_skipped(std::uint32_t interface, std::uint64_t frames) {
+  Counter& skipped = counts_[interface].skipped;
+  const std::uint64_t more = frames - skipped.get();
+  if (more == 0) return;
+  writer_.count_dropped(interface, more);
+  skipped.add(more);
+}
+
+void RecordingFile::pass_on() {
   waiting_ = 0;
+  if (!writer_.pass_on() && !failure_) failure_ = Error{writer_.failure(), ExitCode::environment};
+  publish_counts();
 }
 
-Result<void> RecordingFile::close(const std::array<std::uint64_t, kRecordedInterfaces>& skipped) {
-  flush();
-  if (failure_)
-    return fail(fmt::format("{}: its first {} frames are valid, and {} are missing",
-                            failure_->message, frames(), lost()),
-                failure_->exit);
-  for (std::uint32_t i = 0; i < kRecordedInterfaces; ++i)
-    writer_.write_statistics(i, last_, written_[i] + skipped[i], skipped[i]);
-  return writer_.close();
+/// Brings what other threads see to what the writer has counted. A compressed file's frames may
+/// turn out as lost later: they then stay counted as written until close() has given the error.
+void RecordingFile::publish_counts() {
+  for (std::uint32_t i = 0; i < kRecordedInterfaces; ++i) {
+    const capture::InterfaceCount count = writer_.count(i);
+    counts_[i].frames.set(count.written);
+    counts_[i].lost.set(count.lost - counts_[i].skipped.get());
+  }
+  files_.set(writer_.files());
+  removed_.set(writer_.frames_removed());
+}
+
+CaptureReport RecordingFile::report(const std::string& name) const {
+  CaptureReport report{
+      .file = name, .left_out = left_out_.get(), .files = files_.get(), .removed = removed_.get()};
+  for (std::size_t i = 0; i < kRecordedInterfaces; ++i) {
+    const RecordedInterface& added =
+        report.interfaces.emplace_back(kInterfaceNames[i], counts_[i].frames.get(),
+                                       counts_[i].skipped.get(), counts_[i].lost.get());
+    report.frames += added.frames;
+    report.skipped += added.skipped;
+    report.lost += added.lost;
+  }
+  return report;
+}
+
+Result<void> RecordingFile::close() {
+  pass_on();
+  auto closed = writer_.close();
+  publish_counts();
+  if (!failure_) return closed;
+  const CaptureReport written = report({});
+  return fail(fmt::format("{}: its first {} frames are valid, and {} are missing",
+                          failure_->message, written.frames, written.lost),
+              failure_->exit);
 }
 
 void FileRecorder::stage(std::span<const std::byte> bytes, std::uint32_t wire_length) {
@@ -120,32 +179,35 @@ Recording::Recording(std::unique_ptr<RecordingFile> file, std::uint32_t most_byt
       westward_(Direction::east_to_west, most_bytes),
       thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
-/// Writes the earlier of the next frames of both directions. So frames in the file are in order of
-/// time, as far as both directions have passed theirs by now.
-bool Recording::write_next() {
+/// Refers to the earlier of the next frames of both directions. So frames in the file are in order
+/// of time, as far as both directions have passed theirs by now.
+bool Recording::refer_next() {
   const auto east = eastward_.front(), west = westward_.front();
   if (!east && !west) return false;
   Recorder& first = east && (!west || *east <= *west) ? eastward_ : westward_;
-  const CaptureRecord record = first.take(bytes_);
-  file_->write(record, bytes_);
+  const Recorder::Sight sight = first.next();
+  file_->refer(sight.record, sight.bytes);
   return true;
+}
+
+/// Writes frames that wait, and returns their number.
+std::size_t Recording::write_some() {
+  std::size_t frames = 0;
+  while (frames < kMostTogether && refer_next()) ++frames;
+  for (Recorder* recorder : {&eastward_, &westward_})
+    for (const bool out : {false, true})
+      file_->set_skipped(interface_of(recorder->direction(), out), recorder->skipped(out));
+  file_->pass_on();
+  eastward_.give_back();
+  westward_.give_back();
+  return frames;
 }
 
 void Recording::work(const std::stop_token& stop) {
   while (!stop.stop_requested())
-    if (!write_next()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  while (write_next()) {
+    if (write_some() < kFew) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (write_some() > 0) {
   }
-}
-
-CaptureReport Recording::report(const std::string& name) const {
-  CaptureReport report{.file = name,
-                       .frames = file_->frames(),
-                       .lost = file_->lost(),
-                       .left_out = file_->left_out()};
-  for (const Recorder* recorder : {&eastward_, &westward_})
-    report.skipped += recorder->skipped(false) + recorder->skipped(true);
-  return report;
 }
 
 Result<void> Recording::finish() {
@@ -153,11 +215,7 @@ Result<void> Recording::finish() {
     thread_.request_stop();
     thread_.join();
   }
-  std::array<std::uint64_t, kRecordedInterfaces> skipped{};
-  for (const Recorder* recorder : {&eastward_, &westward_})
-    for (const bool out : {false, true})
-      skipped[interface_of(recorder->direction(), out)] = recorder->skipped(out);
-  return file_->close(skipped);
+  return file_->close();
 }
 
 }  // namespace lw::impair

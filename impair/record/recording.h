@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,9 +15,16 @@
 #include "core/counter.h"
 #include "core/error.h"
 #include "impair/record/change_log.h"
+#include "impair/record/comments.h"
 #include "impair/record/recorder.h"
 
 namespace lw::impair {
+
+/// How a recording is made.
+struct RecordingShape {
+  std::uint32_t most_bytes = 0;  // of each frame; 0: all
+  Rotation rotation = {};
+};
 
 /// Writes received and sent frames to a pcapng file: two interfaces per direction. Frames that were
 /// received before the recording began are left out where they are sent, so each sent frame has its
@@ -24,12 +32,13 @@ namespace lw::impair {
 /// function says otherwise.
 class RecordingFile {
  public:
-  /// Error (usage): the name does not end in .pcapng.
+  /// Error (usage): the name ends neither in .pcapng nor in .pcapng.zst.
   static Result<void> check_name(const std::string& path);
   /// Errors: as check_name(); the file can't be written (environment). `clock_offset_ns` is added
   /// to every time stamp.
   static Result<std::unique_ptr<RecordingFile>> create(const std::string& path, RuleNames rules,
                                                        std::int64_t clock_offset_ns,
+                                                       const RecordingShape& shape = {},
                                                        int link_type = capture::kLinkTypeEthernet);
 
   /// Replaces the rule names after a live change. Any thread.
@@ -38,42 +47,60 @@ class RecordingFile {
   /// Adds a change to the comment of the next frame. Any thread.
   void note(const Change& change);
 
-  /// Writes a frame. `bytes` has record.length bytes.
-  void write(const CaptureRecord& record, std::span<const std::byte> bytes);
-  /// Frames in the file, and frames lost because a write failed. After the first failed write
-  /// nothing more is written. Any thread.
-  [[nodiscard]] std::uint64_t frames() const noexcept { return frames_.get(); }
-  [[nodiscard]] std::uint64_t lost() const noexcept { return lost_.get(); }
-  /// Sent frames that were received before the recording began. Any thread.
-  [[nodiscard]] std::uint64_t left_out() const noexcept { return left_out_.get(); }
+  /// Writes a frame, whose bytes are copied.
+  void write(const CaptureRecord& record, std::span<const std::byte> bytes) {
+    add(record, {bytes, {}}, true);
+  }
+  /// Writes a frame, whose bytes must stay as they are until pass_on().
+  void refer(const CaptureRecord& record, const capture::Writer::Parts& bytes) {
+    add(record, bytes, false);
+  }
+  /// Sets how many frames an interface has missed so far, because the writer was behind.
+  void set_skipped(std::uint32_t interface, std::uint64_t frames);
+  /// Writes the frames so far. After the first failed write nothing more is written.
+  void pass_on();
 
-  /// Writes the statistics of the interfaces, and closes the file. `skipped`: frames that each
-  /// interface missed. Error (environment): a write failed.
-  Result<void> close(const std::array<std::uint64_t, kRecordedInterfaces>& skipped);
+  /// Returns the state of the recording. Any thread. Frames that wait for pass_on() are not in it.
+  [[nodiscard]] CaptureReport report(const std::string& name) const;
+
+  /// Writes the statistics of the interfaces, and closes the file. Error (environment): a write
+  /// failed.
+  Result<void> close();
 
  private:
   RecordingFile(capture::Writer writer, RuleNames rules, std::int64_t clock_offset_ns)
-      : writer_(std::move(writer)), rules_(std::move(rules)), clock_offset_ns_(clock_offset_ns) {}
+      : writer_(std::move(writer)),
+        comments_(std::move(rules)),
+        clock_offset_ns_(clock_offset_ns) {}
+
+  void add(const CaptureRecord& record, const capture::Writer::Parts& bytes, bool copies);
+  [[nodiscard]] bool came_before(const CaptureRecord& record) noexcept;
+  [[nodiscard]] std::string_view comment_for(const emulator::LedgerRecord& record);
+  void hear_news(std::string& changes);
+  void publish_counts();
+
+  struct Counts {
+    Counter frames, lost, skipped;
+  };
 
   capture::Writer writer_;
-  [[nodiscard]] bool came_before(const CaptureRecord& record) noexcept;
-  [[nodiscard]] std::string comment_for(const emulator::LedgerRecord& record);
-
-  std::mutex mutex_;  // guards the next three
-  RuleNames rules_;
-  std::string changes_;  // for the next comment, at most kMostNoted characters
-  std::uint64_t further_changes_ = 0;
-  static constexpr std::size_t kMostNoted = 4096;
+  Comments comments_;
+  std::string comment_;
   std::int64_t clock_offset_ns_;
-  void flush();
 
-  // Largest number of frames in the writer's buffer.
+  std::mutex mutex_;                  // guards the next three
+  std::optional<RuleNames> learned_;  // names that comments_ has not got yet
+  std::string changes_;               // for the next comment, at most kMostNoted characters
+  std::uint64_t further_changes_ = 0;
+  std::atomic<bool> news_{false};  // one of them is there
+  static constexpr std::size_t kMostNoted = 4096;
+
+  // Largest number of frames that write() keeps.
   static constexpr std::uint64_t kMostWaiting = 1024;
   std::uint64_t waiting_ = 0;
-  Counter frames_, lost_, left_out_;
+  std::array<Counts, kRecordedInterfaces> counts_;
+  Counter left_out_, files_, removed_;
   std::array<std::optional<std::uint64_t>, 2> first_{};  // number of the first received frame
-  std::array<std::uint64_t, kRecordedInterfaces> written_{};
-  Instant last_{};
   std::optional<Error> failure_;
 };
 
@@ -115,18 +142,24 @@ class Recording {
   void note(const Change& change) { file_->note(change); }
 
   /// Returns the state of the recording so far. Any thread.
-  [[nodiscard]] CaptureReport report(const std::string& name) const;
+  [[nodiscard]] CaptureReport report(const std::string& name) const { return file_->report(name); }
   /// Waits until all frames that are not skipped are written, and closes the file. No frame may be
   /// recorded afterwards.
   Result<void> finish();
 
  private:
+  // Frames that are written at once: their bytes and what is around each are pieces of one
+  // writev(), which takes 1024.
+  static constexpr std::size_t kMostTogether = 512;
+  // With fewer than these it waits for more, as every write has a cost of its own.
+  static constexpr std::size_t kFew = 64;
+
   void work(const std::stop_token& stop);
-  bool write_next();
+  bool refer_next();
+  std::size_t write_some();
 
   std::unique_ptr<RecordingFile> file_;
   Recorder eastward_, westward_;
-  std::vector<std::byte> bytes_;
   std::jthread thread_;
 };
 

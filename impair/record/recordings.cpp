@@ -7,14 +7,14 @@
 
 namespace lw::impair {
 
-Result<void> Recordings::open(const std::string& path, std::uint32_t most_bytes) {
+Result<void> Recordings::open(const std::string& path, const RecordingShape& shape) {
   const std::lock_guard lock(mutex_);
   if (open_)
     return fail(fmt::format("record: {} is being recorded: end it first (stop-recording)", path_));
-  auto file = RecordingFile::create(path, rules_, clock_offset_ns_);
+  auto file = RecordingFile::create(path, rules_, clock_offset_ns_, shape);
   if (!file) return std::unexpected(file.error());
   try {
-    open_ = std::make_shared<Recording>(std::move(*file), most_bytes);
+    open_ = std::make_shared<Recording>(std::move(*file), shape.most_bytes);
   } catch (const std::system_error&) {
     return fail("record: the system starts no further thread", ExitCode::environment);
   }

@@ -24,9 +24,8 @@ class Recordings {
   Recordings(RuleNames rules, std::int64_t clock_offset_ns)
       : rules_(std::move(rules)), clock_offset_ns_(clock_offset_ns) {}
 
-  /// Opens a recording. Frames are cut to `most_bytes`; 0: not cut. Errors: the name does not end
-  /// in .pcapng, or a recording is open (usage); the file can't be written (environment).
-  Result<void> open(const std::string& path, std::uint32_t most_bytes);
+  /// Opens a recording. Errors: those of RecordingFile::create(); a recording is open (usage).
+  Result<void> open(const std::string& path, const RecordingShape& shape);
   [[nodiscard]] bool is_open() const noexcept;
   /// Recorders of the open recording; null if none is open.
   [[nodiscard]] Recorders recorders() noexcept;

@@ -297,8 +297,12 @@ void add_changes(Report& report, const ChangeLog& log, const EndedAudits& ended,
 }
 
 std::string capture_text(const CaptureReport& capture) {
-  return fmt::format("capture {}: {} frames, {} skipped{}\n", capture.file, capture.frames,
-                     capture.skipped, lost_text(capture.lost));
+  std::string text = fmt::format("capture {}: {} frames, {} skipped{}", capture.file,
+                                 capture.frames, capture.skipped, lost_text(capture.lost));
+  if (capture.files > 1) text += fmt::format(", in {} files", capture.files);
+  if (capture.removed > 0)
+    text += fmt::format("; {} frames were in files removed", capture.removed);
+  return text + "\n";
 }
 
 std::string to_text(const Report& report) {

@@ -232,6 +232,17 @@ bool Option::has_name(std::string_view name) const {
 
 std::string Option::name() const { return names.substr(names.rfind(',') + 1); }
 
+std::vector<std::string> Option::long_names() const {
+  std::vector<std::string> found;
+  for (std::string_view rest = names; !rest.empty();) {
+    const std::string_view each = rest.substr(0, rest.find(','));
+    if (each.starts_with("--")) found.emplace_back(each);
+    rest.remove_prefix(std::min(rest.size(), each.size() + 1));
+  }
+  if (found.empty()) found.push_back(name());
+  return found;
+}
+
 Parsed<void> Option::read(std::string_view text) const {
   if (!value.choices.empty() && std::ranges::find(value.choices, text) == value.choices.end())
     return std::unexpected(fmt::format("expected {}, found \"{}\"{}", alternatives(value.choices),

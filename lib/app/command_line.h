@@ -152,6 +152,8 @@ struct Option {
   [[nodiscard]] bool has_name(std::string_view name) const;
   /// The last of the names: "--qps".
   [[nodiscard]] std::string name() const;
+  /// The names of more than one letter; the last name if it has none.
+  [[nodiscard]] std::vector<std::string> long_names() const;
   /// Reads one text; checks the choices first. Errors: those of Value::Read.
   [[nodiscard]] Parsed<void> read(std::string_view text) const;
 };

@@ -82,7 +82,7 @@ Completions options_of(const CommandPath& path, std::span<const std::string_view
   for (const Command* command : path.commands())
     for (const Option& option : command->options)
       if (!option.is_positional() && (option.value.repeats || !was_given(option, before)))
-        to.add(option.name(), option.help);
+        for (const std::string& name : option.long_names()) to.add(name, option.help);
   to.add("--help", "print what the command takes");
   if (path.commands().size() == 1) to.add("--version", "print the version");
   return std::move(to.found);

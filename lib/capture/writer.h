@@ -1,67 +1,101 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "capture/file_names.h"
 #include "capture/record.h"
 #include "core/error.h"
 #include "core/output.h"
 
 namespace lw::capture {
 
-enum class Format : std::uint8_t {
-  pcap,     // nanosecond stamps
-  pcap_us,  // microsecond stamps, for old readers
-  pcapng,   // nanosecond stamps, several interfaces, comments
+/// How a capture is written. Its name says whether it is compressed: see is_packed().
+struct Writing {
+  Format format = Format::pcap;
+  std::vector<Interface> interfaces = {Interface{}};
+  OutputFile::Mode mode = OutputFile::Mode::growing;
+  Rotation rotation = {};
+  std::uint32_t most_bytes = 0;  // of each frame that write() gets; 0: all
+  /// pcapng: each file ends with how many frames each interface received and lost.
+  bool statistics = false;
 };
 
-/// Returns pcapng for a name that ends in .pcapng, otherwise pcap.
-Format format_for(std::string_view path) noexcept;
+/// Frames of one interface, over all files.
+struct InterfaceCount {
+  std::uint64_t written = 0;
+  std::uint64_t lost = 0;  // not written because of a failure, or counted by count_dropped()
+};
 
-/// Writes a capture in this machine's byte order, in blocks of one megabyte. After a failure frames
-/// are dropped, and close() returns the error: see OutputFile. One thread.
+/// Writes a capture in this machine's byte order, in blocks of a megabyte, into one file or, with a
+/// rotation, several in turn; each can be read without the others. After a failure frames are lost
+/// and counted, and close() returns the error: see OutputFile. One thread.
 class Writer {
  public:
-  /// "-" is standard output. A pcap file requires that all `interfaces` have the same link type.
-  /// Errors: they differ; those of OutputFile::open().
+  /// "-" is standard output. Errors: a pcap file's interfaces have different link types; a rotation
+  /// of standard output; those of OutputFile::open().
+  static Result<Writer> create(const std::string& path, Writing writing);
   static Result<Writer> create(const std::string& path, Format format,
                                std::vector<Interface> interfaces = {Interface{}},
                                OutputFile::Mode mode = OutputFile::Mode::growing);
+  Writer(Writer&&) noexcept;
+  Writer& operator=(Writer&&) noexcept;
+  /// Without close(), what was written so far goes into the file, and errors are ignored.
+  ~Writer();
 
-  /// Writes a frame. `interface` is an index in the list given to create(). If wire_length is less
-  /// than bytes.size(), that size is used. pcap ignores interface and comment. Errors: no such
+  /// Writes a frame. `interface` is an index in the interfaces given to create(). If wire_length is
+  /// less than bytes.size(), that size is used. pcap ignores interface and comment. Errors: no such
   /// interface; a stamp outside 1970..2106 in a pcap file.
   Result<void> write(Instant stamp, Bytes bytes, std::uint32_t wire_length,
                      std::uint32_t interface = 0, std::string_view comment = {});
-  /// Writes how many frames an interface received and dropped until `stamp`. Does nothing for a
-  /// pcap file.
-  void write_statistics(std::uint32_t interface, Instant stamp, std::uint64_t received,
-                        std::uint64_t dropped);
-  /// Passes all data to the operating system, so that other processes can read it. Returns false if
-  /// this write or an earlier one failed.
-  bool flush() { return file_.flush(); }
-  [[nodiscard]] bool failed() const noexcept { return file_.failed(); }
+
+  /// A frame's bytes in two parts, as they lie in a ring.
+  using Parts = std::array<Bytes, 2>;
+  /// The arguments of write().
+  struct Frame {
+    Instant stamp;
+    Parts bytes;
+    std::uint32_t wire_length = 0, interface = 0;
+    std::string_view comment = {};
+  };
+  /// Like write(), but does not copy the bytes: they must stay as they are until pass_on() or
+  /// flush().
+  Result<void> refer(const Frame& frame);
+
+  /// Counts frames of an interface that never came here.
+  void count_dropped(std::uint32_t interface, std::uint64_t frames);
+
+  /// Passes on all frames so far: to the operating system, or to the compressor, which may keep
+  /// them. Returns false if this write or an earlier one failed.
+  bool pass_on();
+  /// Passes all frames to the operating system, so that other processes can read them. Returns
+  /// false if this write or an earlier one failed.
+  bool flush();
+  [[nodiscard]] bool failed() const noexcept;
   /// See OutputFile::failure().
-  [[nodiscard]] std::string failure() const { return file_.failure(); }
+  [[nodiscard]] std::string failure() const;
+
+  /// Frames that were passed on or lost.
+  [[nodiscard]] InterfaceCount count(std::uint32_t interface) const noexcept;
+  /// Files so far, those that were removed included; and the frames of the removed ones.
+  [[nodiscard]] std::uint64_t files() const noexcept;
+  [[nodiscard]] std::uint64_t frames_removed() const noexcept;
+
   /// Errors: those of OutputFile::close().
-  Result<void> close() { return file_.close(); }
+  Result<void> close();
 
  private:
-  Writer(std::string name, OutputFile file, Format format, std::size_t interfaces)
-      : name_(std::move(name)), file_(std::move(file)), format_(format), interfaces_(interfaces) {}
-  void append_pcap(std::int64_t ns, Bytes bytes, std::uint32_t wire_length);
-  void append_pcapng(std::int64_t ns, Bytes bytes, std::uint32_t wire_length,
-                     std::uint32_t interface, std::string_view comment);
-  void append_file_header(const std::vector<Interface>& interfaces);
+  struct State;
+  explicit Writer(std::unique_ptr<State> state) noexcept;
+  template <bool kCopies>
+  Result<void> add(const Frame& frame);
 
-  std::string name_;
-  OutputFile file_;
-  Format format_;
-  std::size_t interfaces_;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace lw::capture

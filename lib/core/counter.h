@@ -13,6 +13,7 @@ class Counter {
   void add(std::uint64_t n = 1) noexcept {
     value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
+  void set(std::uint64_t value) noexcept { value_.store(value, std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t get() const noexcept {
     return value_.load(std::memory_order_relaxed);
   }

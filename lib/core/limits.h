@@ -24,6 +24,11 @@ inline constexpr std::uint64_t kLongestFibre = 1'000'000;
 /// Longest wait for the next bytes of a profile that is a pipe or a device; standard input has no
 /// limit.
 inline constexpr auto kLongestInputWait = std::chrono::seconds(10);
+/// Smallest size of a capture's files in turn (--rotate), in bytes: a smaller one would mostly make
+/// files.
+inline constexpr std::uint64_t kSmallestFileInTurn = 64'000;
+/// Most files in turn that are kept (--ring): a folder with more is slow to list.
+inline constexpr std::uint64_t kMostFilesInTurn = 100'000;
 /// Longest text of a name or value that an error message repeats, in bytes.
 inline constexpr std::size_t kLongestQuote = 80;
 /// Deepest nesting of arrays and objects in JSON that is read: the reports have five levels.

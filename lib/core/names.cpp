@@ -82,6 +82,11 @@ std::string excerpt(std::string_view text) {
   return cut ? start + "..." : start;
 }
 
+Result<void> check_file_name(std::string_view path, bool packs) {
+  return packs && path.ends_with(".zst") ? check_plain_name(path.substr(0, path.size() - 4))
+                                         : check_plain_name(path);
+}
+
 Result<void> check_plain_name(std::string_view path) {
   if (const auto nul = path.find('\0'); nul != std::string_view::npos)
     return fail(std::string(path.substr(0, nul)) +

@@ -22,9 +22,11 @@ std::string first_character(std::string_view text);
 /// "?".
 std::string excerpt(std::string_view text);
 
-/// Checks that the name of an output file doesn't promise compression, since all files are written
-/// uncompressed, and has no NUL, at which the system would end it. Error (usage), with the remedy:
-/// `path` ends in .gz, .zst, .xz, .bz2 or .lz4, or has a NUL.
+/// Checks that the name of an output file doesn't promise compression, since such files are
+/// written uncompressed, and has no NUL, at which the system would end it. Error (usage), with the
+/// remedy: `path` ends in .gz, .zst, .xz, .bz2 or .lz4, or has a NUL.
 Result<void> check_plain_name(std::string_view path);
+/// The same, but where the program `packs` the file itself, the name may end in .zst.
+Result<void> check_file_name(std::string_view path, bool packs);
 
 }  // namespace lw

@@ -16,6 +16,8 @@
 #include <unistd.h>
 #include <utility>
 
+#include <climits>
+
 #include "core/names.h"
 
 namespace lw {
@@ -36,7 +38,9 @@ struct OutputFile::State {
   std::size_t limit = 0;
   // bytes and records in the file; records not written
   std::uint64_t valid = 0, records = 0, lost = 0;
-  int error = 0;  // errno of the first failure
+  std::uint64_t step = 0;      // blocks are reserved so many bytes at once; 0: none are
+  std::uint64_t reserved = 0;  // end of the reserved blocks, counted in the file
+  int error = 0;               // errno of the first failure
 
   State() = default;
   State(const State&) = delete;
@@ -50,7 +54,13 @@ struct OutputFile::State {
   /// Keeps the existing bytes: new ones are appended.
   void keep_former();
   void write_buffer();
-  void keep_whole_records(std::size_t written);
+  /// Writes `size` bytes of records with these ends. Changes `pieces`.
+  void write_out(std::span<iovec> pieces, std::size_t size,
+                 std::span<const std::size_t> record_ends);
+  /// Reserves blocks for `size` further bytes. Returns 0, or errno if the disk is full.
+  int reserve(std::size_t size) noexcept;
+  std::size_t reserve_some(std::span<const std::size_t> record_ends) noexcept;
+  void keep_whole_records(std::size_t written, std::span<const std::size_t> record_ends);
   void close();
   void publish();
   [[nodiscard]] std::string failure() const;
@@ -117,32 +127,107 @@ void note_input(const std::string& path) {
 OutputFile::State::~State() {
   // Bytes before the first record, such as a file's header, don't overwrite an existing file.
   if (fd >= 0 && target.empty() && (begun || !ends.empty())) write_buffer();
+  if (fd >= 0 && reserved > valid && ::ftruncate(fd, static_cast<off_t>(valid)) != 0) reserved = 0;
   if (in_place && created && !begun) ::unlink(path.c_str());
   if (!temporary.empty()) ::unlink(temporary.c_str());
   if (fd >= 0 && !is_stdout()) ::close(fd);
   if (lock >= 0) ::close(lock);
 }
 
-void OutputFile::State::keep_whole_records(std::size_t written) {
-  const auto whole = std::ranges::upper_bound(ends, written);
-  const auto count = static_cast<std::size_t>(whole - ends.begin());
-  if (count > 0) valid += ends[count - 1];
+void OutputFile::State::keep_whole_records(std::size_t written,
+                                           std::span<const std::size_t> record_ends) {
+  const auto whole = std::ranges::upper_bound(record_ends, written);
+  const auto count = static_cast<std::size_t>(whole - record_ends.begin());
+  const std::size_t end = count > 0 ? record_ends[count - 1] : 0;
+  valid += end;
   records += count;
-  lost += ends.size() - count;
-  if (is_stdout() && count < ends.size()) valid += written - (count > 0 ? ends[count - 1] : 0);
+  lost += record_ends.size() - count;
+  if (is_stdout() && count < record_ends.size()) valid += written - end;
   // Removes an incomplete record. Where that fails, the error message says how many bytes are
   // valid.
-  if (in_place && ::ftruncate(fd, static_cast<off_t>(valid)) != 0) return;
+  if (in_place && written > end && ::ftruncate(fd, static_cast<off_t>(valid)) != 0) return;
 }
 
-void OutputFile::State::write_buffer() {
+namespace {
+
+/// The pieces without their first `count` bytes.
+std::span<iovec> without_first(std::span<iovec> pieces, std::size_t count) noexcept {
+  while (!pieces.empty() && count >= pieces.front().iov_len) {
+    count -= pieces.front().iov_len;
+    pieces = pieces.subspan(1);
+  }
+  if (count > 0) {
+    pieces.front().iov_base = static_cast<char*>(pieces.front().iov_base) + count;
+    pieces.front().iov_len -= count;
+  }
+  return pieces;
+}
+
+/// The pieces up to `count` bytes.
+std::span<iovec> first_of(std::span<iovec> pieces, std::size_t count) noexcept {
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (count < pieces[i].iov_len) {
+      pieces[i].iov_len = count;
+      return pieces.first(count > 0 ? i + 1 : i);
+    }
+    count -= pieces[i].iov_len;
+  }
+  return pieces;
+}
+
+/// Returns 0, or errno. The length of the file stays as it is, as others may read the file.
+int reserve_blocks(int fd, std::uint64_t from, std::uint64_t count) noexcept {
+  for (;;) {
+    if (::fallocate(fd, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(from), static_cast<off_t>(count)) ==
+        0)
+      return 0;
+    if (errno != EINTR) return errno;
+  }
+}
+
+}  // namespace
+
+int OutputFile::State::reserve(std::size_t size) noexcept {
+  const std::uint64_t needed = valid + size + kLastRoom;
+  if (step == 0 || needed <= reserved) return 0;
+  int refused = 0;
+  for (const std::uint64_t end : {std::max(needed, reserved + step), needed}) {
+    refused = reserve_blocks(fd, reserved, end - reserved);
+    if (refused != 0) continue;
+    reserved = end;
+    return 0;
+  }
+  if (refused == ENOSPC || refused == EDQUOT) return refused;
+  step = 0;  // this file system reserves nothing
+  return 0;
+}
+
+/// Reserves blocks for as many of the records as the disk takes. Returns their bytes.
+std::size_t OutputFile::State::reserve_some(std::span<const std::size_t> record_ends) noexcept {
+  std::size_t fit = 0, rest = record_ends.size();  // whole records
+  while (rest > 0) {
+    const std::size_t half = (rest + 1) / 2;
+    const bool room = reserve(record_ends[fit + half - 1]) == 0;
+    if (room) fit += half;
+    rest = room ? rest - half : half - 1;
+  }
+  return fit > 0 ? record_ends[fit - 1] : 0;
+}
+
+void OutputFile::State::write_out(std::span<iovec> pieces, std::size_t size,
+                                  std::span<const std::size_t> record_ends) {
   if (error == 0 && in_place && !begun && ::ftruncate(fd, 0) != 0) error = errno;
   begun = true;
+  const int full = error == 0 ? reserve(size) : 0;
+  if (full != 0) size = reserve_some(record_ends);
+  pieces = first_of(pieces, size);
   std::size_t done = 0;
-  while (error == 0 && done < buffer.size()) {
-    const ssize_t wrote = ::write(fd, buffer.data() + done, buffer.size() - done);
+  while (error == 0 && done < size) {
+    const auto count = static_cast<int>(std::min<std::size_t>(pieces.size(), IOV_MAX));
+    const ssize_t wrote = ::writev(fd, pieces.data(), count);
     if (wrote >= 0) {
       done += static_cast<std::size_t>(wrote);
+      pieces = without_first(pieces, static_cast<std::size_t>(wrote));
     } else if (errno == EAGAIN) {
       pollfd ready{fd, POLLOUT, 0};
       ::poll(&ready, 1, -1);
@@ -150,12 +235,15 @@ void OutputFile::State::write_buffer() {
       error = errno;
     }
   }
-  if (error != 0) {
-    keep_whole_records(done);
-  } else {
-    valid += done;
-    records += ends.size();
-  }
+  if (error == 0) error = full;
+  if (error != 0) return keep_whole_records(done, record_ends);
+  valid += done;
+  records += record_ends.size();
+}
+
+void OutputFile::State::write_buffer() {
+  iovec piece{buffer.data(), buffer.size()};
+  write_out(std::span(&piece, 1), buffer.size(), ends);
   buffer.clear();
   ends.clear();
 }
@@ -179,6 +267,8 @@ void OutputFile::State::publish() {
 
 void OutputFile::State::close() {
   if (error == 0) write_buffer();
+  // Gives back the blocks behind the end. Where that fails, the file is valid all the same.
+  if (reserved > valid && ::ftruncate(fd, static_cast<off_t>(valid)) != 0) reserved = 0;
   if (is_stdout()) {
     // Standard output stays open for the rest of the process; closing a copy reports the same
     // errors.
@@ -282,8 +372,10 @@ void OutputFile::State::keep_former() {
   begun = end > 0;
 }
 
-Result<OutputFile> OutputFile::open(const std::string& path, Mode mode, std::size_t buffer) {
-  if (auto plain = check_plain_name(path); !plain) return std::unexpected(plain.error());
+Result<OutputFile> OutputFile::open(const std::string& path, Mode mode, std::size_t buffer,
+                                    Encoding encoding) {
+  if (auto named = check_file_name(path, encoding == Encoding::packed); !named)
+    return std::unexpected(named.error());
   auto state = std::make_unique<State>();
   state->path = path;
   state->limit = buffer;
@@ -322,9 +414,49 @@ bool OutputFile::flush() {
   return state_->error == 0;
 }
 
+bool OutputFile::write_pieces(std::span<iovec> pieces, std::span<const std::size_t> ends) {
+  State& s = *state_;
+  flush();
+  if (s.error != 0) {
+    s.lost += ends.size();
+    return false;
+  }
+  std::size_t size = 0;
+  for (const iovec& piece : pieces) size += piece.iov_len;
+  s.write_out(pieces, size, ends);
+  return s.error == 0;
+}
+
+void OutputFile::reserve_ahead(std::uint64_t step) noexcept {
+  if (state_->in_place || !state_->target.empty()) state_->step = step;
+}
+
+bool OutputFile::write_last(std::string_view bytes) {
+  State& s = *state_;
+  flush();
+  s.step = 0;  // these bytes may take the last reserved blocks
+  if (s.error == 0) {
+    s.buffer.append(bytes);
+    s.write_buffer();
+    return s.error == 0;
+  }
+  if (!s.in_place || s.valid == 0) return false;
+  const auto end = static_cast<off_t>(s.valid);
+  if (::pwrite(s.fd, bytes.data(), bytes.size(), end) == static_cast<ssize_t>(bytes.size())) {
+    s.valid += bytes.size();
+    return true;
+  }
+  if (::ftruncate(s.fd, end) != 0) return false;  // the message says which bytes are valid
+  return false;
+}
+
 bool OutputFile::failed() const noexcept { return state_ && state_->error != 0; }
 std::string OutputFile::failure() const { return failed() ? state_->failure() : std::string(); }
+std::uint64_t OutputFile::records() const noexcept { return state_ ? state_->records : 0; }
 std::uint64_t OutputFile::lost() const noexcept { return state_ ? state_->lost : 0; }
+std::uint64_t OutputFile::size() const noexcept {
+  return state_ ? state_->valid + state_->buffer.size() : 0;
+}
 
 Result<void> OutputFile::close() {
   if (!state_) return {};
@@ -408,7 +540,7 @@ Result<void> check_outputs(const std::vector<NamedFile>& inputs,
   std::vector<NamedFile> others = inputs;
   for (const NamedFile& output : outputs) {
     if (!is_named(output)) continue;
-    if (auto plain = check_plain_name(output.path); !plain) return plain;
+    if (auto named = check_file_name(output.path, output.packs); !named) return named;
     for (const NamedFile& other : others)
       if (is_named(other) && is_same(output.path, other.path))
         return refuse_shared(output, other.option);

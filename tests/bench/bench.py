@@ -5,9 +5,10 @@
            [--build DIR] [--json FILE] [--from FILE]
 
 NAME is a benchmark: gen, impair, sim, ... (all without one). Each is measured in rounds; a line
-shows the median of its rounds, and a ratio is of figures of the same round. All figures are written
-into FILE (build/bench.json); --from takes them from such a file and measures nothing. --only measures
-only the lines whose text has WORD.
+shows the median of its rounds and the smallest and largest of them, and a ratio is of figures of the
+same round. A line whose rounds differ by more than 30 % is marked as unsteady. All figures are
+written into FILE (build/bench.json); --from takes them from such a file and measures nothing. --only
+measures only the lines whose text has WORD.
 
 --strict: exit 1 when a goal is missed or was not measured; the lines are listed at the end.
 --manual: rewrites the tables of the manuals, between <!-- bench: TABLE --> and <!-- end -->, with the
@@ -31,6 +32,9 @@ import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
+# Rounds that differ by more than this share of their median are marked: what they measured depended on
+# something else, such as another process.
+MOST_APART = 0.3
 MARK = re.compile(r'(<!-- bench: ([^>]+?) -->\n).*?(<!-- end -->)', re.DOTALL)
 
 
@@ -111,11 +115,24 @@ def load_lines(path=HERE / 'goals.toml'):
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """A line and what was measured; value is None where a figure is missing."""
+    """A line and what was measured; value is None where a figure is missing. `low` and `high` are
+    the rounds' smallest and largest value."""
     line: Line
     value: float = None
     figure: float = None
     peer: float = None
+    low: float = None
+    high: float = None
+
+    @property
+    def unsteady(self):
+        """Whether the rounds differ by more than MOST_APART of the median: judge it with care."""
+        return self.high - self.low > MOST_APART * abs(self.value)
+
+    def spread(self):
+        """"0.81 to 0.93"; empty where all rounds have shown the same."""
+        low, high = self.line.show(self.low), self.line.show(self.high)
+        return '' if low == high else f'{low} to {high}'
 
     @property
     def missed(self):
@@ -142,7 +159,7 @@ def judge(line, figures):
               [a / b if b else math.inf for a, b in zip(ours, peer)] if line.over else
               [a - b for a, b in zip(ours, peer)])
     return Verdict(line, statistics.median(values), statistics.median(ours),
-                   None if peer is None else statistics.median(peer))
+                   None if peer is None else statistics.median(peer), min(values), max(values))
 
 
 def text_of(verdict):
@@ -151,8 +168,13 @@ def text_of(verdict):
     if verdict.value is None:
         return f'{line.text}: not measured'
     text = f'{line.text}: {line.show(verdict.value)}'
+    notes = [f'rounds {verdict.spread()}'] if verdict.spread() else []
     if verdict.peer is not None:
-        text += f' ({show(verdict.figure, line.unit)}, {show(verdict.peer, line.unit)})'
+        notes.append(f'{show(verdict.figure, line.unit)}, {show(verdict.peer, line.unit)}')
+    if notes:
+        text += f' ({"; ".join(notes)})'
+    if verdict.unsteady:
+        text += f', unsteady: the rounds differ by more than {MOST_APART:.0%}'
     return text + (f', goal {line.bound()}: {verdict.state()}' if line.goal else '')
 
 
@@ -164,12 +186,13 @@ def table_text(verdicts, recorded):
         if verdict.peer is not None:
             peer = show(verdict.peer, line.unit)
         value = line.show(verdict.value) if verdict.peer is not None else ''
+        rounds = verdict.spread() + (' (unsteady)' if verdict.unsteady else '')
         goal = line.bound() + (' (missed)' if verdict.missed else '') if line.goal else ''
-        return f'| {line.text} | {ours} | {peer} | {value} | {goal} |\n'
+        return f'| {line.text} | {ours} | {peer} | {value} | {rounds} | {goal} |\n'
 
     return (f'{recorded["cpu"]}, {recorded["date"]}, medians of {recorded["rounds"]} rounds:\n\n'
-            '| ours : peer | ours | peer | ratio or difference | goal |\n|---|---|---|---|---|\n' +
-            ''.join(map(cells, verdicts)))
+            '| ours : peer | ours | peer | ratio or difference | rounds | goal |\n'
+            '|---|---|---|---|---|---|\n' + ''.join(map(cells, verdicts)))
 
 
 def rewrite(text, verdicts, recorded):

@@ -128,6 +128,44 @@ class Bench:
         written = result['written'] / max(result['written'] + result['skipped'], 1)
         return result['frames_per_core_s'], written
 
+    def bytes_written(self, from_file, size, piece):
+        """B/s of a program that only writes the bytes of a capture, by the clock and by its core's
+        time; see writev_bare.cpp."""
+        out = self.folder / 'bare'
+        other = max(os.sched_getaffinity(0) - {self.core}, default=self.core)
+        run = subprocess.run(['taskset', '-c', str(other), self.bench_program('writev_bare'),
+                              str(from_file), str(out), str(size), str(piece)],
+                             check=True, capture_output=True, text=True)
+        out.unlink()
+        result = json.loads(run.stdout)
+        return result['bytes_per_s'], result['bytes_per_core_s']
+
+    def recorded(self, frames_per_s, seconds):
+        """A recording into a real file while frames come in at this rate."""
+        path = self.folder / 'recorded.pcapng'
+        path.unlink(missing_ok=True)
+        run = subprocess.run([self.bench_program('impair_capture'), self.profile(CONSTANT),
+                              str(seconds), str(FRAME), str(self.core), str(frames_per_s), path],
+                             check=True, capture_output=True, text=True)
+        result = json.loads(run.stdout)
+        assert result['holds'] and result['lost'] == 0, result
+        return path, result
+
+    def recording(self):
+        """B/s of core time of the thread that writes a recording, and of the bare program on the
+        same file system; and the share that is written of the frames offered at 0.8 of what the
+        bare program did by the clock."""
+        path, probe = self.recorded(100_000, 1)
+        sample = path.rename(self.folder / 'sample')
+        size = 300_000_000 * self.seconds
+        rate, core_rate = self.bytes_written(sample, size, probe['bytes'] // probe['written'])
+        offered = 0.8 * rate * probe['received'] / probe['bytes']
+        path, result = self.recorded(round(offered), self.seconds)
+        for file in sample, path:
+            file.unlink()
+        return (result['bytes_per_core_s'], core_rate,
+                result['written'] / (result['written'] + result['skipped']))
+
     def ring(self):
         """b/s of frames through one impairer core, every byte written before and read behind it."""
         others = os.sched_getaffinity(0) - {self.core}
@@ -205,6 +243,7 @@ def runs(settings, stack):
         (('bare queue',), lambda: bench.bare(QUEUE)),
         (('ledger', 'ledger written'), lambda: bench.writing(ledger, 'all.lwl')),
         (('capture', 'capture written'), lambda: bench.writing(CONSTANT, 'all.pcapng')),
+        (('recording', 'bare writev', 'recorded'), bench.recording),
         (('jitter in order',), lambda: bench.loop(jitter('kept'))),
         (('bare jitter in order',), lambda: bench.bare(jitter('kept'))),
         (('jitter reordering',), lambda: bench.loop(jitter('free'))),

@@ -7,6 +7,7 @@
 #include <ctime>
 #include <sched.h>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include <fmt/core.h>
@@ -33,6 +34,26 @@ inline void pin(int core) {
   CPU_SET(static_cast<std::size_t>(core), &set);
   sched_setaffinity(0, sizeof set, &set);
 }
+
+/// During its lifetime, threads start on the other cores, if there are any: EAL has pinned the
+/// calling thread, and what it starts would share its core.
+class OffTheCore {
+ public:
+  explicit OffTheCore(int core) {
+    sched_getaffinity(0, sizeof before_, &before_);
+    cpu_set_t others;
+    CPU_ZERO(&others);
+    for (int each = 0; each < static_cast<int>(std::thread::hardware_concurrency()); ++each)
+      if (each != core) CPU_SET(static_cast<std::size_t>(each), &others);
+    if (CPU_COUNT(&others) > 0) sched_setaffinity(0, sizeof others, &others);
+  }
+  OffTheCore(const OffTheCore&) = delete;
+  OffTheCore& operator=(const OffTheCore&) = delete;
+  ~OffTheCore() { sched_setaffinity(0, sizeof before_, &before_); }
+
+ private:
+  cpu_set_t before_;
+};
 
 /// What the calling thread has had of its core so far: what others took meanwhile doesn't count.
 inline double core_seconds() {

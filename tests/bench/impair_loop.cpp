@@ -39,6 +39,7 @@ struct Writing {
 };
 
 Result<Writing> open_writing(const config::ImpairProfile& profile, const Options& options) {
+  const bench::OffTheCore off_the_core(options.core);
   Writing writing;
   if (options.written.ends_with(".lwl")) {
     auto file =

@@ -182,10 +182,9 @@ TEST_F(ForwarderTest, FramesOfABatchKeepTheirNumbersInARecordingThatBeginsLater)
   one_way.record(kEast, &recorder);
   test_time += Duration{10'000};
   one_way.poll(kEast, true);
-  std::vector<std::byte> bytes;
   for (std::uint64_t i = 0; i < kFrames; ++i) {
     ASSERT_TRUE(recorder.front()) << i;
-    const CaptureRecord record = recorder.take(bytes);
+    const CaptureRecord record = recorder.next().record;
     EXPECT_EQ(record.ledger.number, i);
     EXPECT_EQ(record.ledger.in, instant_from_ns(5'000'000));
     EXPECT_TRUE(record.out);
