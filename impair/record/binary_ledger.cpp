@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <limits>
 
 #include <fmt/format.h>
@@ -37,24 +38,40 @@ T get(std::span<const std::byte> bytes, std::size_t offset) {
   return static_cast<T>(value);
 }
 
-void put_record(std::string& out, const emulator::LedgerRecord& record, std::int64_t offset_ns) {
-  put(out, record.number);
-  put(out, to_ns(record.in) + offset_ns);
-  put(out, record.went_out() ? to_ns(record.out) + offset_ns : kNeverLeft);
-  put(out, static_cast<std::uint32_t>(record.qpn | std::uint32_t{record.opcode} << 24));
+/// Puts little-endian numbers side by side.
+class Packed {
+ public:
+  explicit Packed(char* at) noexcept : at_(at) {}
+  template <class T>
+  void put(T value) noexcept {
+    if constexpr (std::endian::native == std::endian::big) value = std::byteswap(value);
+    std::memcpy(at_, &value, sizeof value);
+    at_ += sizeof value;
+  }
+
+ private:
+  char* at_;
+};
+
+void put_record(char* at, const emulator::LedgerRecord& record, std::int64_t offset_ns) {
+  Packed out(at);
+  out.put(record.number);
+  out.put(to_ns(record.in) + offset_ns);
+  out.put(record.went_out() ? to_ns(record.out) + offset_ns : kNeverLeft);
+  out.put(static_cast<std::uint32_t>(record.qpn | std::uint32_t{record.opcode} << 24));
   const std::uint32_t acted = record.acted.bits();
-  put(out, record.psn | (record.roce ? kRoce : 0) << 24 | (acted >> 16 & kMask7) << 25);
+  out.put(record.psn | (record.roce ? kRoce : 0) << 24 | (acted >> 16 & kMask7) << 25);
   const std::uint32_t rule = record.rule == emulator::kUntouched ? kNoRule : record.rule;
-  put(out, static_cast<std::uint16_t>(rule));
-  put(out, static_cast<std::uint16_t>(acted));
-  put(out, static_cast<std::uint8_t>(static_cast<unsigned>(record.direction) |
-                                     (acted >> 23 & kMask7) << 1));
-  put(out, static_cast<std::uint8_t>(static_cast<unsigned>(record.stage) | acted >> 30 << 5));
-  put(out, static_cast<std::uint8_t>(static_cast<unsigned>(record.disposition) |
-                                     static_cast<unsigned>(record.aimed) << 4));
-  put(out, record.copy);
-  put(out, static_cast<std::uint16_t>(rule >> 16));
-  put(out, std::uint16_t{0});
+  out.put(static_cast<std::uint16_t>(rule));
+  out.put(static_cast<std::uint16_t>(acted));
+  out.put(static_cast<std::uint8_t>(static_cast<unsigned>(record.direction) | (acted >> 23 & kMask7)
+                                                                                  << 1));
+  out.put(static_cast<std::uint8_t>(static_cast<unsigned>(record.stage) | acted >> 30 << 5));
+  out.put(static_cast<std::uint8_t>(static_cast<unsigned>(record.disposition) |
+                                    static_cast<unsigned>(record.aimed) << 4));
+  out.put(record.copy);
+  out.put(static_cast<std::uint16_t>(rule >> 16));
+  out.put(std::uint16_t{0});
 }
 
 /// Reads the set of stages. Its bits lie where a record has room for them: 0-15 at byte 34, 16-22
@@ -158,7 +175,12 @@ void put_names(std::string& out, const RuleNames& names) {
 void put_records(std::string& out, std::span<const emulator::LedgerRecord> records,
                  std::int64_t clock_offset_ns) {
   put_block(out, kRecords, records.size() * kRecordSize);
-  for (const auto& record : records) put_record(out, record, clock_offset_ns);
+  std::size_t at = out.size();
+  out.resize(at + records.size() * kRecordSize);
+  for (const auto& record : records) {
+    put_record(out.data() + at, record, clock_offset_ns);
+    at += kRecordSize;
+  }
 }
 
 void put_change(std::string& out, std::string_view json) {

@@ -217,6 +217,19 @@ void LedgerThread::write(std::span<const emulator::LedgerRecord> records) {
   if (count < records.size()) link.skipped.add(records.size() - count);
 }
 
+std::span<emulator::LedgerRecord> LedgerThread::places(emulator::Direction direction) noexcept {
+  Link& link = links_[static_cast<std::size_t>(direction)];
+  const std::size_t written = link.written.load(std::memory_order_relaxed);
+  const std::size_t room = kRoom - (written - link.taken.load(std::memory_order_acquire));
+  const std::size_t start = written % kRoom;
+  return std::span(link.ring).subspan(start, std::min(room, kRoom - start));
+}
+
+void LedgerThread::commit(emulator::Direction direction, std::size_t count) noexcept {
+  std::atomic<std::size_t>& written = links_[static_cast<std::size_t>(direction)].written;
+  written.store(written.load(std::memory_order_relaxed) + count, std::memory_order_release);
+}
+
 bool LedgerThread::write_some_of(Link& link) {
   const std::size_t taken = link.taken.load(std::memory_order_relaxed);
   const std::size_t waiting = link.written.load(std::memory_order_acquire) - taken;

@@ -101,8 +101,10 @@ class LedgerThread : public emulator::LedgerSink {
   explicit LedgerThread(emulator::LedgerSink& sink);
   ~LedgerThread() override { finish(); }
 
-  /// Records of one direction. Call it in the thread of that direction.
+  /// Records of one direction. Call these three in the thread of that direction.
   void write(std::span<const emulator::LedgerRecord> records) override;
+  std::span<emulator::LedgerRecord> places(emulator::Direction direction) noexcept override;
+  void commit(emulator::Direction direction, std::size_t count) noexcept override;
   /// Waits until all records that are not skipped are written. No write() may follow.
   void finish();
   [[nodiscard]] std::uint64_t skipped() const noexcept {

@@ -11,24 +11,6 @@
 
 namespace lw::impair {
 
-emulator::LedgerRecord record_of(const emulator::Transit& transit, std::uint64_t number,
-                                 emulator::Direction direction) noexcept {
-  emulator::LedgerRecord record;
-  record.number = number;
-  record.in = transit.in();
-  record.rule = transit.rule_index();
-  record.direction = direction;
-  record.acted = emulator::StageSet::of(transit.acted);
-  record.stage = record.acted.last();
-  if (record.stage == emulator::Stage::none && transit.queued)
-    record.stage = emulator::Stage::delay;
-  record.copy = static_cast<std::uint8_t>(transit.copy);
-  record.disposition =
-      transit.queued ? emulator::Disposition::delayed : emulator::Disposition::passed;
-  record.aimed = static_cast<emulator::EventAction>(transit.aimed);
-  return record;
-}
-
 static_assert(std::is_trivially_copyable_v<CaptureRecord>);
 
 Recorder::Recorder(emulator::Direction direction, std::uint32_t most_bytes, std::size_t room)

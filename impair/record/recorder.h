@@ -59,10 +59,6 @@ struct CaptureReport {
   static const FigureTable& figures();
 };
 
-/// Returns the ledger record of a frame that leaves. `number`: its ingress frame number.
-emulator::LedgerRecord record_of(const emulator::Transit& transit, std::uint64_t number,
-                                 emulator::Direction direction) noexcept;
-
 /// Rings with one direction's frames for a recording: the data path copies frames in, and another
 /// thread takes them out. If a ring has no room, a frame is skipped and counted; the data path
 /// never waits. Records and bytes have a ring each: records side by side are prefetched by the

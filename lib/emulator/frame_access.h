@@ -51,6 +51,14 @@ concept StoresFrames =
       { frames.stores() } -> std::same_as<bool>;
       frames.store(handles, stored);
     };
+/// Frames whose bytes a link may look at: `Frames::bytes(handle)` and `Frames::open(handle)`. Only
+/// such frames are admitted in batches.
+template <class Frames, class Handle>
+concept OpensFrames = requires(Handle handle) {
+  Frames::bytes(handle);
+  Frames::open(handle);
+};
+
 /// Frames that wait for less than this time are not copied.
 inline constexpr Duration kStoredFrom = std::chrono::microseconds(10);
 

@@ -14,8 +14,8 @@ std::string_view LedgerRecord::action() const noexcept {
 
 Ledger::Ledger(LedgerSink* sink, bool all, Direction direction, std::size_t inside)
     : sink_(sink), all_(all), direction_(direction) {
-  batch_.reserve(kBatch);
   if (!sink_) return;
+  batch_.resize(kBatch);
   inside_.resize(inside);
   free_slots_.resize(inside);
   std::iota(free_slots_.rbegin(), free_slots_.rend(), 0U);
@@ -33,12 +33,22 @@ LedgerRecord Ledger::open(const Arrival& arrival, const Decision& decision,
   record.aimed = decision.aimed;
   record.copy = copy;
   record.disposition = decision.action == Action::pass ? Disposition::passed : Disposition::delayed;
-  const wire::Bth* bth = arrival.bth;
-  if (!bth) return record;
-  record.roce = true;
-  record.opcode = bth->opcode.get();
-  record.qpn = bth->dest_qp.get();
-  record.psn = bth->psn_bytes.get();
+  LoggedBth(arrival.bth).put_into(record);
+  return record;
+}
+
+LedgerRecord record_of(const Transit& transit, std::uint64_t number, Direction direction) noexcept {
+  LedgerRecord record;
+  record.number = number;
+  record.in = transit.in();
+  record.rule = transit.rule_index();
+  record.direction = direction;
+  record.acted = StageSet::of(transit.acted);
+  record.stage = record.acted.last();
+  if (record.stage == Stage::none && transit.queued) record.stage = Stage::delay;
+  record.copy = static_cast<std::uint8_t>(transit.copy);
+  record.disposition = transit.queued ? Disposition::delayed : Disposition::passed;
+  record.aimed = static_cast<EventAction>(transit.aimed);
   return record;
 }
 
@@ -56,32 +66,41 @@ void Ledger::amend(std::uint32_t slot, StageSet acted) noexcept {
 }
 
 void Ledger::close(std::uint32_t slot, Instant out) noexcept {
-  inside_[slot].out = out;
-  append(inside_[slot]);
+  LedgerRecord& record = next();
+  record = inside_[slot];
+  record.out = out;
   free_slots_.push_back(slot);
 }
 
 void Ledger::close(std::uint32_t slot, Disposition disposition) noexcept {
-  inside_[slot].disposition = disposition;
-  append(inside_[slot]);
+  LedgerRecord& record = next();
+  record = inside_[slot];
+  record.disposition = disposition;
   free_slots_.push_back(slot);
 }
 
 void Ledger::log(LedgerRecord record, Disposition disposition) noexcept {
   if (!sink_) return;
   record.disposition = disposition;
-  append(record);
+  next() = record;
 }
 
-void Ledger::append(const LedgerRecord& record) noexcept {
-  batch_.push_back(record);
-  if (batch_.size() == kBatch) flush();
+void Ledger::find_places() noexcept {
+  flush();
+  places_ = sink_->places(direction_);
+  if (places_.empty()) places_ = batch_;
 }
 
 void Ledger::flush() noexcept {
-  if (batch_.empty()) return;
-  sink_->write(batch_);
-  batch_.clear();
+  if (used_ == 0) return;
+  if (places_.data() == batch_.data()) {
+    sink_->write(places_.first(used_));
+    places_ = {};  // the sink may have memory again
+  } else {
+    sink_->commit(direction_, used_);
+    places_ = places_.subspan(used_);
+  }
+  used_ = 0;
 }
 
 }  // namespace lw::emulator

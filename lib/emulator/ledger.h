@@ -10,6 +10,7 @@
 #include "emulator/decision.h"
 #include "emulator/direction.h"
 #include "emulator/match/match.h"
+#include "emulator/transit.h"
 #include "wire/bth.h"
 
 namespace lw::emulator {
@@ -55,11 +56,43 @@ struct LedgerRecord {
   [[nodiscard]] std::string_view action() const noexcept;
 };
 
+/// A frame's BTH as the ledger has it.
+struct LoggedBth {
+  bool roce = false;  // whether the others are there
+  std::uint8_t opcode = 0;
+  std::uint32_t qpn = 0, psn = 0;
+
+  LoggedBth() = default;
+  explicit LoggedBth(const wire::Bth* bth) noexcept {
+    if (!bth) return;
+    roce = true;
+    opcode = bth->opcode.get();
+    qpn = bth->dest_qp.get();
+    psn = bth->psn_bytes.get();
+  }
+  void put_into(LedgerRecord& record) const noexcept {
+    record.roce = roce;
+    record.opcode = opcode;
+    record.qpn = qpn;
+    record.psn = psn;
+  }
+};
+
+/// Returns the record of a frame that leaves, without its BTH and the time. `number`: its ingress
+/// frame number.
+LedgerRecord record_of(const Transit& transit, std::uint64_t number, Direction direction) noexcept;
+
 /// Where records go, some at a time. It must not wait: what it can't take it counts itself.
 class LedgerSink {
  public:
   virtual ~LedgerSink() = default;
   virtual void write(std::span<const LedgerRecord> records) = 0;
+
+  /// A sink with memory of its own lets a ledger write into it, which saves a copy. places()
+  /// returns room for the next records of a direction; empty: write() must be used. commit() says
+  /// that the first `count` of the places that were not committed yet are written.
+  virtual std::span<LedgerRecord> places(Direction /*direction*/) noexcept { return {}; }
+  virtual void commit(Direction /*direction*/, std::size_t /*count*/) noexcept {}
 };
 
 /// One direction's ledger: which frames are in it, and records of frames that are still inside.
@@ -70,6 +103,8 @@ class Ledger {
   /// No sink: nothing is logged. `inside`: how many frames can be inside at once.
   Ledger(LedgerSink* sink, bool all, Direction direction, std::size_t inside);
 
+  /// Whether there is a ledger.
+  [[nodiscard]] bool active() const noexcept { return sink_ != nullptr; }
   /// Whether a frame is in the ledger even if it goes out.
   [[nodiscard]] bool wants(const Decision& decision) const noexcept {
     return sink_ && (all_ || !decision.acted.empty());
@@ -93,20 +128,35 @@ class Ledger {
 
   /// A frame that doesn't stay.
   void log(LedgerRecord record, Disposition disposition) noexcept;
+  /// A frame of a batch that goes out.
+  void log(const LedgerRecord& record, const LoggedBth& bth) noexcept {
+    LedgerRecord& place = next();
+    place = record;
+    bth.put_into(place);
+  }
 
   /// Hands what has gathered to the sink: once a burst.
   void flush() noexcept;
 
  private:
   static constexpr std::size_t kBatch = 256;
-  void append(const LedgerRecord& record) noexcept;
+  /// The place of the next record, which the caller fills. Requires active().
+  LedgerRecord& next() noexcept {
+    if (used_ == places_.size()) [[unlikely]]
+      find_places();
+    return places_[used_++];
+  }
+  void find_places() noexcept;
 
   LedgerSink* sink_;
   bool all_;
   Direction direction_;
   std::vector<LedgerRecord> inside_;
   std::vector<std::uint32_t> free_slots_;
+  // Where records are written: memory of the sink, or batch_ where it has none to give.
   std::vector<LedgerRecord> batch_;
+  std::span<LedgerRecord> places_;
+  std::size_t used_ = 0;  // records in places_ that the sink doesn't know of
 };
 
 }  // namespace lw::emulator

@@ -229,7 +229,8 @@ class Link {
   std::size_t let_out_singles(std::span<const Entry> entries, std::size_t begin) noexcept;
   static Transit cut_after(Transit& train, std::span<const Entry> frames) noexcept;
   Transit cut_before(Transit& train, std::size_t begin, std::size_t end) noexcept;
-  std::size_t close_accounts(std::size_t first, std::size_t end, Instant now) noexcept;
+  std::size_t close_accounts(std::size_t first, std::size_t end, std::size_t frame,
+                             Instant now) noexcept;
   static std::uint32_t length_of(Handle handle) noexcept;
   static Transit single(const Transit& train, std::size_t i, Handle handle) noexcept;
   void part_trains() noexcept;
@@ -247,8 +248,10 @@ class Link {
   void move_out(std::span<Entry> entries, Entry* next) noexcept;
   void find_deadline() noexcept;
   [[nodiscard]] Accounting outside_accounting() const;
+  void log_sent(std::size_t first, std::size_t end, std::size_t frame, Instant now) noexcept;
   void log_lost(const Transit& transit, const roce::Envelope& envelope,
                 Disposition disposition) noexcept;
+  void note_leaving(std::size_t count) noexcept;
 
   Pipeline pipeline_;
   Frames frames_;
@@ -263,6 +266,9 @@ class Link {
   std::vector<wire::PfcFields> pauses_;  // of the last asks_for()
   Ring<Handle> egress_;
   Ring<Leaving> leaving_;  // the trains of egress_
+  // With a ledger: the BTH of each frame in the storage of egress_, once frames are logged late.
+  std::vector<LoggedBth> leaving_bth_;
+  bool logs_late_ = false;
   Ledger ledger_;
   std::uint64_t received_ = 0;                 // the next ingress frame number
   Disposition refusal_ = Disposition::passed;  // why the last dropped frame was dropped

@@ -30,7 +30,7 @@ std::uint64_t Link<Handle, Frames>::find_targeted(std::span<const Handle> frames
 /// Returns true if frames of this rule can be admitted as a batch.
 template <class Handle, FrameAccess<Handle> Frames>
 bool Link<Handle, Frames>::batches(const Rule& rule) const noexcept {
-  return rule.acts_on_batch() && !ledger_.wants(rule.batch_decision());
+  return rule.acts_on_batch();
 }
 
 /// Returns the number of frames, from the first, that are plain RoCEv2 packets that no event
@@ -155,11 +155,18 @@ void Link<Handle, Frames>::enter_batch(Rule& rule, std::span<const Handle> frame
   static constexpr roce::Envelope kUnopened{};
   const auto releases = std::span(releases_).first(frames.size());
   rule.releases(received_, now, releases);
-  const Instant sample = releases[batches_++ % releases.size()];  // samples each position in turn
-  delay_.add((sample - now).count(), frames.size());
   const Decision decision = rule.batch_decision();
+  const bool logged = ledger_.wants(decision);
+  if (logged) [[unlikely]] {
+    for (const Instant at : releases) delay_.add((at - now).count());
+  } else {
+    const Instant sample = releases[batches_++ % releases.size()];  // samples each position in turn
+    delay_.add((sample - now).count(), frames.size());
+  }
   Transit transit;
   fill(transit, {kUnopened, nullptr, received_, 0, now}, decision, 0, kNotLogged);
+  if (logged) [[unlikely]]
+    transit.logged_late = logs_late_ = true;
   Amount all{frames.size(), 0};
   const auto waiting = stored(frames, std::max(releases.front(), releases.back()) - now);
   all.bytes = queue_.keeps(decision.line, releases.front()) ? enter_in_trains(waiting, transit)

@@ -23,6 +23,7 @@ inline void fill(Transit& transit, const Arrival& arrival, const Decision& decis
   transit.in_ns = to_ns(arrival.now);
   transit.number_or_slot = logged ? ledger_slot : static_cast<std::uint32_t>(arrival.number);
   transit.logged = logged;
+  transit.logged_late = false;  // a buffer's Transit has what its last frame left there
   transit.copy = copy;
   transit.set_frames(1);
   transit.set_bytes(arrival.bytes);
@@ -40,6 +41,7 @@ Link<Handle, Frames>::Link(Pipeline pipeline, const LinkConfig& config, LedgerSi
       queue_(Pipeline::kMostFifos, pipeline_.lines(), config.capacity),
       egress_(config.egress_capacity),
       leaving_(config.egress_capacity),
+      leaving_bth_(sink ? egress_.capacity() : 0),
       ledger_(sink, config.log_all, pipeline_.direction(),
               config.capacity + std::bit_ceil(config.egress_capacity)),
       rules_(std::max(config.most_rules, pipeline_.rule_names().size()) + 1),

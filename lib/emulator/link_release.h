@@ -6,6 +6,7 @@
 
 #include "emulator/link.h"
 #include "emulator/link_impl.h"
+#include "roce/plain_rocev2.h"
 
 namespace lw::emulator {
 
@@ -27,6 +28,8 @@ void Link<Handle, Frames>::move_out(std::span<Entry> entries, Entry* next) noexc
     const std::span<Handle> handles = egress_.places(entries.size() - i);
     for (Handle& handle : handles) handle = entries[i++].handle;
   }
+  if (logs_late_) [[unlikely]]
+    note_leaving(entries.size());
   std::size_t start = 0, end = 0;  // bounds of the last train
   while (end < entries.size()) {
     end = let_out_singles(entries, end);
@@ -111,7 +114,11 @@ void Link<Handle, Frames>::sent(std::size_t count, Instant now) noexcept {
   std::optional<Transit> rest;
   if (frames > count) [[unlikely]]
     rest = cut_before(leaving_[trains - 1].transit, count, frames);
-  for (std::size_t i = 0; i < trains;) i += close_accounts(i, trains, now);
+  std::size_t frame = 0;
+  for (std::size_t i = 0; i < trains;) {
+    const std::size_t closed = close_accounts(i, trains, frame, now);
+    for (const std::size_t end = i + closed; i < end; ++i) frame += leaving_[i].transit.frames();
+  }
   if (rest) [[unlikely]]
     leaving_[--trains].transit = *rest;
   egress_.pop(count);
@@ -131,10 +138,11 @@ Transit Link<Handle, Frames>::cut_before(Transit& train, std::size_t begin,
 }
 
 /// Counts trains that were sent at `now`, from index `first` on, together, as long as they belong
-/// to the same rule. Returns their number; stops before index `end`.
+/// to the same rule. `frame` is the index of their first frame in egress(). Returns their number;
+/// stops before index `end`.
 template <class Handle, FrameAccess<Handle> Frames>
 std::size_t Link<Handle, Frames>::close_accounts(std::size_t first, std::size_t end,
-                                                 Instant now) noexcept {
+                                                 std::size_t frame, Instant now) noexcept {
   const Transit kind = leaving_[first].transit;
   std::array<Histogram::Sample, kCountedTogether> late;
   std::size_t trains = 0;
@@ -146,16 +154,47 @@ std::size_t Link<Handle, Frames>::close_accounts(std::size_t first, std::size_t 
     if (transit.rule != kind.rule || transit.queued != kind.queued) break;
     late[trains] = {(now - due).count(), transit.frames()};
     amount += {transit.frames(), transit.bytes};
-    logged |= transit.logged;
+    logged |= transit.logged || transit.logged_late;
   }
   (kind.queued ? release_error_ : pass_latency_).add(std::span(late).first(trains));
   add(counters_of(kind.rule_index()).sent, amount);
   add(direction_.sent, amount);
   if (logged) [[unlikely]]
-    for (std::size_t i = first; i < first + trains; ++i)
-      if (const Transit& transit = leaving_[i].transit; transit.logged)
-        ledger_.close(slot_of(transit), now);
+    log_sent(first, first + trains, frame, now);
   return trains;
+}
+
+/// Logs the trains of these indexes that are in the ledger. `frame`: see close_accounts().
+template <class Handle, FrameAccess<Handle> Frames>
+void Link<Handle, Frames>::log_sent(std::size_t first, std::size_t end, std::size_t frame,
+                                    Instant now) noexcept {
+  for (std::size_t i = first; i < end; ++i) {
+    const Transit& transit = leaving_[i].transit;
+    if (transit.logged) {
+      ledger_.close(slot_of(transit), now);
+    } else if (transit.logged_late) {
+      LedgerRecord record = record_of(transit, number_of(transit), pipeline_.direction());
+      record.out = now;
+      for (std::size_t k = 0; k < transit.frames(); ++k, ++record.number)
+        ledger_.log(record, leaving_bth_[egress_.slot(frame + k)]);
+    }
+    frame += transit.frames();
+  }
+}
+
+/// Keeps the BTH of the last `count` frames of the egress buffer, which the device may have taken
+/// before they are logged.
+template <class Handle, FrameAccess<Handle> Frames>
+void Link<Handle, Frames>::note_leaving(std::size_t count) noexcept {
+  if constexpr (OpensFrames<Frames, Handle>) {
+    const std::size_t all = egress_.size();
+    for (std::size_t i = all - count; i < all; ++i) {
+      const Handle handle = egress_[i];
+      const wire::Bytes bytes = Frames::bytes(handle);
+      leaving_bth_[egress_.slot(i)] = LoggedBth(
+          roce::is_plain_rocev2(bytes) ? &roce::plain_bth(bytes) : bth_of(Frames::open(handle)));
+    }
+  }
 }
 
 }  // namespace lw::emulator

@@ -171,6 +171,11 @@ template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::log_lost(const Transit& transit, const roce::Envelope& envelope,
                                     Disposition disposition) noexcept {
   if (transit.logged) return ledger_.close(slot_of(transit), disposition);
+  if (transit.logged_late) {
+    LedgerRecord record = record_of(transit, number_of(transit), pipeline_.direction());
+    LoggedBth(bth_of(envelope)).put_into(record);
+    return ledger_.log(record, disposition);
+  }
   Decision decision;
   decision.rule = transit.rule_index();
   const Arrival arrival = arrival_of(envelope, transit.full_number(received_), transit.in());

@@ -26,6 +26,9 @@ struct Transit {
   std::uint64_t followers : kFollowerBits = 0;  // frames of the train after its first
   std::uint64_t aimed : 3 = 0;                  // EventAction
   std::uint64_t logged : 1 = 0;
+  /// In the ledger, with what this and the frame itself say when the frame leaves: for frames of a
+  /// batch, which nothing changes.
+  std::uint64_t logged_late : 1 = 0;
   std::uint64_t queued : 1 = 0;  // waited in the release queue
   std::int64_t in_ns = 0;        // time of arrival
   /// The low 32 bits of the ingress frame number; full_number() adds the others. For a `logged`

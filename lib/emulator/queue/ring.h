@@ -61,6 +61,8 @@ class Ring {
     if (empty()) head_ = tail_ = 0;
   }
 
+  /// Index in the storage of the i-th item from the front, for data beside it.
+  [[nodiscard]] std::size_t slot(std::size_t i) const noexcept { return (head_ + i) & mask_; }
   /// The i-th item from the front, i < size().
   [[nodiscard]] const Item& operator[](std::size_t i) const noexcept {
     return items_[(head_ + i) & mask_];

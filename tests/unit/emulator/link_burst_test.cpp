@@ -60,13 +60,28 @@ struct Outcome {
   RuleStats stats;
   EventHits hits;
   std::vector<std::uint64_t> happened;
+  std::vector<std::string> ledger;  // of every frame
 };
+
+/// All of a record.
+std::string text_of(const LedgerRecord& r) {
+  std::string text;
+  for (const std::uint64_t value :
+       {r.number, std::uint64_t(to_ns(r.in)), std::uint64_t(to_ns(r.out)), std::uint64_t{r.rule},
+        std::uint64_t(r.direction), std::uint64_t(r.stage), std::uint64_t{r.acted.bits()},
+        std::uint64_t{r.copy}, std::uint64_t(r.disposition), std::uint64_t(r.aimed),
+        std::uint64_t{r.roce}, std::uint64_t{r.opcode}, std::uint64_t{r.qpn}, std::uint64_t{r.psn}})
+    text += std::to_string(value) + " ";
+  return text;
+}
 
 template <class Link>
 Outcome run(const std::vector<Frame>& frames, std::span<const RuleConfig> rules, bool together,
             std::size_t capacity, std::span<const RuleConfig> later = {},
             std::span<const EventConfig> events = {}) {
-  Link link(Pipeline(Direction::west_to_east, 1, rules, events), {.capacity = capacity});
+  test::Recorder ledger;
+  Link link(Pipeline(Direction::west_to_east, 1, rules, events),
+            {.capacity = capacity, .log_all = true}, &ledger);
   Outcome outcome;
   Instant now = instant_from_ns(1'000'000);
   const auto drain = [&] {
@@ -96,7 +111,11 @@ Outcome run(const std::vector<Frame>& frames, std::span<const RuleConfig> rules,
   outcome.hits = link.pipeline().event_hits();
   for (const EventOutcome& event : link.pipeline().events().outcomes())
     outcome.happened.push_back(event.happened);
-  for (; link.inside() > 0; now += Duration{500}) drain();
+  for (; link.inside() > 40; now += Duration{500}) drain();
+  // The rest stays until the end of the run.
+  link.abandon([](const Frame* frame) { return roce::open_envelope(*frame); }, [](const Frame*) {});
+  link.flush_ledger();
+  for (const LedgerRecord& record : ledger.records()) outcome.ledger.push_back(text_of(record));
   return outcome;
 }
 
@@ -118,6 +137,8 @@ void expect_the_same(const Outcome& apart, const Outcome& together) {
         << "rule " << i;
   EXPECT_EQ(apart.accounting.fragments, together.accounting.fragments);
   EXPECT_EQ(apart.accounting.truncated, together.accounting.truncated);
+  EXPECT_EQ(apart.ledger, together.ledger);
+  EXPECT_GE(apart.ledger.size(), 2000U);
   EXPECT_GT(together.accounting.rules[0].received.frames, 1000U);
   // What its audit goes by.
   EXPECT_EQ(apart.stats.acted, together.stats.acted);
