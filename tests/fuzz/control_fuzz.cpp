@@ -56,10 +56,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   LiveProfile live(kStarted);
   lw::impair::Control control(
       {.set = [&](auto edits, const auto&) { return keep(live, live.with(edits)); },
-       .load = [](const auto&, const auto&) -> Result<void> { return lw::fail("no files here"); },
+       .load = [](const auto&, const auto&, auto) -> Result<void> {
+         return lw::fail("no files here");
+       },
        .reset = [&](const auto&) { return keep(live, live.unedited()); },
        .undo = [&](const auto&) { return keep(live, live.back_to(live.point())); },
-       .command = [&](const auto& command, const auto&) -> Result<void> {
+       .command = [&](const auto& command, const auto&, auto) -> Result<void> {
          const auto steps = live.on_command(command);
          return steps ? Result<void>{} : std::unexpected(steps.error());
        },
