@@ -226,7 +226,7 @@ TEST(ImpairStages, AScheduleHasTimesOrFrames) {
   EXPECT_THAT(wrong("for = \"soon\""), HasSubstr("expected a time such as"));
   EXPECT_THAT(refusal("when.loss = { for = 1 }"), HasSubstr("expected loss in the rule too"));
   EXPECT_THAT(refusal("queue = { rate = \"1Gb/s\", buffer = \"1MB\" }\nwhen.queue = { for = 1 }"),
-              HasSubstr("the frames before"));
+              HasSubstr("overtake those that wait in it"));
   EXPECT_THAT(refusal("when.dealy = { for = 1 }"), HasSubstr("dealy"));
 }
 
