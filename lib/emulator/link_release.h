@@ -114,10 +114,12 @@ void Link<Handle, Frames>::sent(std::size_t count, Instant now) noexcept {
   std::optional<Transit> rest;
   if (frames > count) [[unlikely]]
     rest = cut_before(leaving_[trains - 1].transit, count, frames);
-  std::size_t frame = 0;
+  std::size_t frame = 0;  // counted where it is needed: see log_sent()
   for (std::size_t i = 0; i < trains;) {
-    const std::size_t closed = close_accounts(i, trains, frame, now);
-    for (const std::size_t end = i + closed; i < end; ++i) frame += leaving_[i].transit.frames();
+    const std::size_t end = i + close_accounts(i, trains, frame, now);
+    if (!logs_late_) [[likely]]
+      i = end;
+    for (; i < end; ++i) frame += leaving_[i].transit.frames();
   }
   if (rest) [[unlikely]]
     leaving_[--trains].transit = *rest;
