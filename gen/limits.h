@@ -79,4 +79,10 @@ inline constexpr std::size_t kMostReportOfFlow = std::size_t{2} << 10;
 /// Connections at the place of the sender's report at a time: one sender is expected.
 inline constexpr std::size_t kMostSenders = 8;
 
+/// Ranks of a run that mpirun started: each has a row in the report.
+inline constexpr int kMostRanks = 4096;
+
+/// Results of a rank as text, in bytes: MPI counts to 2 GiB, and as JSON the text may double.
+inline constexpr std::size_t kMostResults = std::size_t{512} << 20;
+
 }  // namespace lw::gen

@@ -11,6 +11,7 @@
 
 #include "core/json.h"
 #include "core/quantity.h"
+#include "gen/limits.h"
 #include "nic/clock.h"
 
 namespace lw::gen {
@@ -318,7 +319,11 @@ void CommonRun::read_introductions(const std::string& identity) {
 Result<void> CommonRun::meet(const RankSelf& self, const Result<void>& fit,
                              const std::string& identity) {
   Json own = self_json(self, identity);
-  if (!fit) {
+  if (ranks_.size() > kMostRanks) {
+    own["error"] = fmt::format("mpirun -n: expected at most {} ranks of one run, found {}",
+                               kMostRanks, ranks_.size());
+    own["exit"] = to_int(ExitCode::usage);
+  } else if (!fit) {
     own["error"] = fit.error().message;
     own["exit"] = to_int(fit.error().exit);
   }
@@ -453,7 +458,17 @@ void CommonRun::end(const Meanwhile& meanwhile) {
 }
 
 std::vector<std::string> CommonRun::collect(const std::string& part) {
-  send(0, kPart, part);
+  if (part.size() <= kMostResults) {
+    send(0, kPart, part);
+  } else {
+    send(0, kFailed,
+         {{"message",
+           fmt::format("its results have {}: expected at most {}; give the rank fewer QPs",
+                       format_bytes(static_cast<double>(part.size())),
+                       format_bytes(static_cast<double>(kMostResults)))},
+          {"exit", to_int(ExitCode::failed)}});
+    send(0, kPart, "");
+  }
   if (!ranks_.leads()) return {};
   patience_ = kCollectAfterSignal;
   wait([this] {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <optional>
 
 #include <fmt/format.h>
@@ -134,25 +135,58 @@ Result<RunReport> run_to_file(const config::FlowProfile& profile, const RunOptio
   return report;
 }
 
+namespace {
+
+/// The capture of what is sent; none unless it is asked for.
+Result<std::optional<capture::Writer>> open_copy(const RunOptions& options) {
+  if (options.pcap.empty()) return std::nullopt;
+  auto writer = capture::Writer::create(
+      options.pcap, {.format = capture::format_for(options.pcap), .rotation = options.rotation});
+  if (!writer) return std::unexpected(writer.error());
+  return std::optional(std::move(*writer));
+}
+
+/// Waits for the links. Error: a port does not take the profile's frames or rates.
+Result<void> check_ports(const config::FlowProfile& profile, Ports& ports,
+                         std::span<const nic::Port> senders, const RunOptions& options) {
+  if (auto fits = check_mtus(profile, senders); !fits) return fits;
+  if (auto up = wait_links(ports, options); !up) return up;
+  return check_links(profile, senders);
+}
+
+/// The device that the flows of --peer go to; none without --peer. It sets their QPs.
+Result<std::optional<DeviceFlows>> open_device(const RunOptions& options,
+                                               config::FlowProfile& flows, std::uint64_t seed,
+                                               const std::function<void()>& meanwhile) {
+  if (options.peer.empty()) return std::nullopt;
+  auto opened =
+      DeviceFlows::open(options.peer, options.token, flows, seed, *options.limits.stop, meanwhile);
+  if (!opened) return std::unexpected(opened.error());
+  return std::optional(std::move(*opened));
+}
+
+/// What a run agrees on with its companions before the first frame; alone, its number.
+Result<Companions::Start> agree(const RunOptions& options, nic::StampClock& clock,
+                                const std::function<void()>& meanwhile) {
+  if (options.companions != nullptr) return options.companions->start(clock, meanwhile);
+  return Companions::Start{.at = {}, .run = new_run()};
+}
+
+}  // namespace
+
 Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOptions& options,
                                Measurement* measurement, std::optional<handover::Report>& device) {
   if (const auto apart = check_files(options); !apart) return std::unexpected(apart.error());
-  std::optional<capture::Writer> copy;
-  if (!options.pcap.empty()) {
-    auto writer = capture::Writer::create(
-        options.pcap, {.format = capture::format_for(options.pcap), .rotation = options.rotation});
-    if (!writer) return std::unexpected(writer.error());
-    copy = std::move(*writer);
-  }
+  auto copy = open_copy(options);
+  if (!copy) return std::unexpected(copy.error());
   auto display = ProgressDisplay::open(options.choices.progress, live_subject(profile, options));
   if (!display) return std::unexpected(display.error());
   auto ports = Ports::open(all_names(options), options.verbose,
                            {.port = {}, .sends_flows = true, .cores = options.cores});
   if (!ports) return std::unexpected(ports.error());
   const std::span<nic::Port> senders = std::span(ports->all()).first(options.ports.size());
-  if (auto fits = check_mtus(profile, senders); !fits) return std::unexpected(fits.error());
-  if (auto up = wait_links(*ports, options); !up) return std::unexpected(up.error());
-  if (auto fits = check_links(profile, senders); !fits) return std::unexpected(fits.error());
+  if (auto fits = check_ports(profile, *ports, senders, options); !fits)
+    return std::unexpected(fits.error());
   auto clock = nic::StampClock::open(options.clock, &ports->all().front());
   if (!clock) return std::unexpected(clock.error());
   config::FlowProfile resolved = profile;
@@ -160,24 +194,13 @@ Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOpti
     for (config::Flow& flow : resolved.flows) flow.resolve_mac = true;
   NeighborTable neighbors(resolved, senders, ports->pool());
   const auto answer_arp = [&neighbors] { neighbors.poll(); };
-  std::optional<DeviceFlows> flows;
-  if (!options.peer.empty()) {
-    auto opened =
-        DeviceFlows::open(options.peer, options.token, resolved,
-                          options.seed.value_or(profile.seed), *options.limits.stop, answer_arp);
-    if (!opened) return std::unexpected(opened.error());
-    flows.emplace(std::move(*opened));
-  }
-  if (auto found = neighbors.resolve(resolved, options.limits); !found) {
+  auto flows = open_device(options, resolved, options.seed.value_or(profile.seed), answer_arp);
+  if (!flows) return std::unexpected(flows.error());
+  if (auto found = neighbors.resolve(resolved, options.limits); !found)
     return std::unexpected(found.error());
-  }
-  Companions::Start start{.at = {}, .run = new_run()};
-  if (options.companions != nullptr) {
-    auto agreed = options.companions->start(*clock, answer_arp);
-    if (!agreed) return std::unexpected(agreed.error());
-    start = *agreed;
-  }
-  const config::Origin origin{.run = start.run, .clock = clock->id()};
+  const auto start = agree(options, *clock, answer_arp);
+  if (!start) return std::unexpected(start.error());
+  const config::Origin origin{.run = start->run, .clock = clock->id()};
   for (config::Flow& flow : resolved.flows) flow.origin = origin;
   if (measurement != nullptr) measurement->set_clock(clock->id());
   BackgroundTasks background(neighbors, receivers_of(*ports, options), measurement, *display,
@@ -188,11 +211,11 @@ Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOpti
        .ports = senders,
        .buffers = ports->send_buffers(),
        .limits = options.limits,
-       .copy = copy ? &*copy : nullptr,
+       .copy = *copy ? &**copy : nullptr,
        .seed = options.seed,
        .cores = options.cores,
        .clock = &*clock,
-       .start = options.companions != nullptr ? std::optional(start.at) : std::nullopt},
+       .start = options.companions != nullptr ? std::optional(start->at) : std::nullopt},
       background);
   if (!report) return report;
   if (options.companions != nullptr)
@@ -207,9 +230,9 @@ Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOpti
     report->missed += port->stats().unseen();
   if (options.companions != nullptr) options.companions->end(answer_arp);
   if (!background.listens()) ports->drain();
-  if (copy) report_at_end(copy->close());
-  if (flows) {
-    auto received = flows->finish(*report, *options.limits.stop, answer_arp);
+  if (*copy) report_at_end((*copy)->close());
+  if (*flows) {
+    auto received = (*flows)->finish(*report, *options.limits.stop, answer_arp);
     if (!received) return std::unexpected(received.error());
     device = std::move(*received);
   }

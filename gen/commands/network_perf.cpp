@@ -59,7 +59,7 @@ ExitCode perf_on_network(const NetworkOptions& options, const PerfOptions& perf,
   if (!setup) return print_error(setup.error());
   if (const auto apart =
           check_outputs({{"--network", options.network}}, {{"--series", outputs.series},
-                                                           {"--pcap", outputs.pcap},
+                                                           {"--pcap", outputs.pcap, true},
                                                            outputs.expectations.junit(),
                                                            outputs.html.file()});
       !apart)

@@ -128,12 +128,8 @@ WholeRun whole_of(const config::FlowProfile& profile, const RunOptions& options,
 /// Writes the report of this rank into the folder of --rank-reports.
 Result<void> write_rank_report(const RunOptions& options, const RankReport& report) {
   if (options.rank_reports.empty()) return {};
-  std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(options.rank_reports).parent_path(),
-                                      error);
-  if (error)
-    return fail(fmt::format("{}: {}", options.rank_reports, error.message()),
-                ExitCode::environment);
+  if (auto made = make_folder(std::filesystem::path(options.rank_reports).parent_path()); !made)
+    return made;
   return write_file(options.rank_reports, report::json_line(kRankOutput, report));
 }
 

@@ -256,8 +256,8 @@ std::string whole_text(const NetworkReport& r) {
         result.fairness());
   if (const auto latency = worst_latency(result))
     text += fmt::format(
-        "  latency      of a message {:.1f} us p50, {:.1f} us p99, {:.1f} us at most, "
-        "of the QP with the longest\n",
+        "  latency      messages of the slowest QP: p50 {:.1f} us, p99 {:.1f} us, at most {:.1f} "
+        "us\n",
         latency->p50_us, latency->p99_us, latency->most_us);
   text += fmt::format("  packets      {}, {} again, {} timeouts, {} CNPs\n", result.packets,
                       result.retransmitted, result.timeouts, result.cnps);

@@ -33,7 +33,7 @@ class Ranks {
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
   [[nodiscard]] bool leads() const noexcept { return rank_ == 0; }
-  /// Sends a message to another rank. May wait until the receiver polls.
+  /// Sends a message, of less than 2 GiB, to another rank. May wait until the receiver polls.
   void send(int to, int kind, const std::string& text);
   /// Returns the next message if one has arrived.
   std::optional<Message> poll();

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/json.h"
+#include "gen/ranks/part_json.h"
 #include "report/json_line.h"
 
 namespace lw::gen {
@@ -80,30 +81,6 @@ void each_total(Totals& totals, Use use) {
   use("crowded_out", totals.crowded_out);
 }
 
-/// Puts numbers, times and arrays of numbers into an object.
-struct Put {
-  Json& json;
-  template <class T>
-  void operator()(const char* key, const T& value) const {
-    if constexpr (requires { value.count(); })
-      json[key] = value.count();
-    else
-      json[key] = value;
-  }
-};
-
-/// Gets them back.
-struct Get {
-  const Json& json;
-  template <class T>
-  void operator()(const char* key, T& value) const {
-    if constexpr (requires { value.count(); })
-      value = T{json.at(key).get<typename T::rep>()};
-    else
-      value = json.at(key).get<T>();
-  }
-};
-
 Json reasons_of(const NotSent& frames) { return frames.frames; }
 NotSent reasons_in(const Json& json) {
   return {json.get<std::array<std::uint64_t, kNotSentReasons>>()};
@@ -112,7 +89,7 @@ NotSent reasons_in(const Json& json) {
 Json sent_json(const RunReport& sent) {
   Json flows = Json::array(), ports = Json::array();
   for (const FlowCounters& counters : sent.flows)
-    each_counter(counters, Put{flows.emplace_back(Json::object())});
+    each_counter(counters, PutNumbers{flows.emplace_back(Json::object())});
   for (const PortLosses& port : sent.ports)
     ports.push_back({{"port", port.port},
                      {"refused", reasons_of(port.refused)},
@@ -157,7 +134,7 @@ Json flow_json(const ReceiveFlow& flow) {
             {"next", flow.tracker.next()},
             {"first", to_ns(flow.first)},
             {"last", to_ns(flow.last)}};
-  each_count(flow, Put{json});
+  each_count(flow, PutNumbers{json});
   if (flow.order.extents) json["extents"] = histogram_json(*flow.order.extents);
   if (flow.signature)
     json["signature"] = {{"latency", histogram_json(flow.signature->latency)},
@@ -178,7 +155,7 @@ ReceiveFlow flow_in(const Json& json) {
   flow.tracker = analysis::SequenceTracker(json.at("next").get<std::uint64_t>());
   flow.first = instant_from_ns(json.at("first").get<std::int64_t>());
   flow.last = instant_from_ns(json.at("last").get<std::int64_t>());
-  each_count(flow, Get{json});
+  each_count(flow, GetNumbers{json});
   if (json.contains("extents"))
     flow.order.extents = std::make_unique<Histogram>(histogram_of(json["extents"]));
   if (!json.contains("signature")) return flow;
@@ -193,7 +170,7 @@ ReceiveFlow flow_in(const Json& json) {
 
 Json received_json(const Measurement& received) {
   Json totals, flows = Json::array();
-  each_total(received.totals(), Put{totals});
+  each_total(received.totals(), PutNumbers{totals});
   for (const ReceiveFlow& flow : received.flows()) flows.push_back(flow_json(flow));
   return {{"totals", std::move(totals)}, {"flows", std::move(flows)}};
 }
@@ -202,7 +179,7 @@ void add_sent(RunReport& whole, std::size_t rank, const Json& json,
               const std::vector<std::uint32_t>& ids) {
   const Json& flows = json.at("flows");
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    each_counter(whole.flows.at(ids[i]), Get{flows.at(i)});
+    each_counter(whole.flows.at(ids[i]), GetNumbers{flows.at(i)});
     whole.rank_of_flow.at(ids[i]) = static_cast<std::uint16_t>(rank);
   }
   for (const Json& port : json.at("ports"))
@@ -223,7 +200,7 @@ void add_sent(RunReport& whole, std::size_t rank, const Json& json,
 
 MeasureTotals add_received(Measurement& whole, std::size_t rank, const Json& json) {
   MeasureTotals totals;
-  each_total(totals, Get{json.at("totals")});
+  each_total(totals, GetNumbers{json.at("totals")});
   whole.adopt(totals);
   for (const Json& each : json.at("flows")) {
     ReceiveFlow flow = flow_in(each);

@@ -182,9 +182,9 @@ ExitCode check_set(const std::vector<std::string>& paths, Json request) {
   return answers ? print_refusals(*answers) : print_error(answers.error());
 }
 
-/// Lets the events and scenarios of several runs begin at one instant, by the steady clock that
-/// they share: when each has prepared what it was asked for.
-Json together(const std::vector<std::string>& paths, Json request) {
+/// The request with the instant at which the events and scenarios of several runs begin, by the
+/// steady clock that they share: each has prepared its own by then.
+Json with_common_begin(const std::vector<std::string>& paths, Json request) {
   constexpr Duration kToPrepare = std::chrono::seconds(1);
   if (paths.size() > 1 && (request["do"] == "event" || request["do"] == "load"))
     request["begin_ns"] = to_ns(nic::now() + kToPrepare);
@@ -195,7 +195,7 @@ ExitCode ask(const RequestOptions& options) {
   const auto paths = sockets_of(options.socket);
   if (const ExitCode refused = check_set(paths, options.request); refused != ExitCode::done)
     return refused;
-  const auto answers = ask_all(paths, together(paths, options.request));
+  const auto answers = ask_all(paths, with_common_begin(paths, options.request));
   if (!answers) return print_error(answers.error());
   for (const auto& [path, json] : *answers) {
     if (!json || !(*json)["ok"].get<bool>()) continue;

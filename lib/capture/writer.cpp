@@ -255,7 +255,7 @@ Result<void> Writer::State::finish_file() {
   auto closed = file->close();
   file.reset();
   // A compressed file's records are not frames, so this is said here.
-  if (packed && lost_some && !closed.error().message.empty())
+  if (packed && lost_some && !closed && !closed.error().message.empty())
     return fail(fmt::format("{}: its first {} frames can be unpacked, and {} are missing", why,
                             frames_of(all) - frames_of(before), lost_of(all) - lost_of(before)),
                 ExitCode::environment);

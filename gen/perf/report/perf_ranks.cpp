@@ -7,6 +7,7 @@
 
 #include "core/json.h"
 #include "core/quantity.h"
+#include "gen/ranks/part_json.h"
 #include "report/json_line.h"
 #include "report/table.h"
 
@@ -42,24 +43,14 @@ std::string size_text(std::uint64_t bytes) { return format_bytes(static_cast<dou
 
 std::string PerfRankRow::part() const {
   report::Json json;
-  each_sum(*this, [&](const char* key, const auto& value) {
-    if constexpr (requires { value.count(); })
-      json[key] = value.count();
-    else
-      json[key] = value;
-  });
+  each_sum(*this, PutNumbers{json});
   return report::json_line(json);
 }
 
 Result<void> PerfRankRow::read(std::string_view part) {
   try {
     const report::Json json = parse_json(part);
-    each_sum(*this, [&]<class T>(const char* key, T& value) {
-      if constexpr (requires { value.count(); })
-        value = T{json.at(key).template get<typename T::rep>()};
-      else
-        value = json.at(key).template get<T>();
-    });
+    each_sum(*this, GetNumbers{json});
     timing.reported = true;
     return {};
   } catch (const std::exception& error) {  // of nlohmann-json: a missing key, another type
