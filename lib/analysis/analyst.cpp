@@ -149,6 +149,8 @@ RequestStream& Analyst::stream_of(Session& session, std::uint8_t direction) {
   const std::uint32_t responses = session.directions[1 - direction].flow;
   if (requests != QpFlow::kNone) {
     setup.mtu = flows_.mtu_of(requests);
+    setup.ip_numbers_count = flows_[requests].ip_numbers.counts;
+    setup.round_trip = flows_.round_trip_to_source(requests);
     if (const auto& recovery = flows_[requests].recovery) {
       setup.scheme = recovery->scheme();
       setup.least_reaction = recovery->least_reaction();

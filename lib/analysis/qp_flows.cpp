@@ -32,6 +32,10 @@ RecoveryVotes& recovery_of(QpFlow& flow) {
   return *flow.recovery;
 }
 
+bool is_fetch(const Packet& packet) noexcept {
+  return is_read(packet.info->opcode) || is_atomic(packet.info->opcode);
+}
+
 bool begins_message(const Packet& packet) noexcept {
   return packet.info->position == wire::Position::first ||
          packet.info->position == wire::Position::only;
@@ -145,12 +149,12 @@ std::uint32_t QpFlows::enter(const KeyedPacket& keyed) {
 /// Counts an ICRC. The first good one of a source shows that the frames before it were damaged:
 /// what was learned from them is forgotten.
 void QpFlows::count_icrc(QpFlow& flow, const Packet& packet) noexcept {
-  SourceIcrcs& icrcs = icrcs_[flow.source];
+  Host& host = hosts_[flow.source];
   flow.bad_icrcs += packet.bad_icrc;
-  icrcs.bad += packet.bad_icrc;
+  host.bad += packet.bad_icrc;
   if (!packet.good_icrc) return;
   if (flow.good_icrcs++ > 0) return;
-  ++icrcs.good_flows;
+  ++host.good_flows;
   if (flow.bad_icrcs > 0 && is_free(flow)) {
     flow.requests = flow.responses = 0;
     flow.candidates.clear();
@@ -161,8 +165,8 @@ void QpFlows::count_icrc(QpFlow& flow, const Packet& packet) noexcept {
 std::uint32_t QpFlows::source_of(const QpFlowKey& key) {
   const QpFlowKey source{.source = key.source, .point = key.point};
   const auto [known, is_new] =
-      sources_.try_emplace(source, static_cast<std::uint32_t>(icrcs_.size()));
-  if (is_new) icrcs_.emplace_back();
+      sources_.try_emplace(source, static_cast<std::uint32_t>(hosts_.size()));
+  if (is_new) hosts_.emplace_back();
   return known->second;
 }
 
@@ -354,7 +358,7 @@ void QpFlows::learn_request(std::uint32_t index, const Packet& packet) {
   if (flow.restart) ++flow.restart->requests;
   if (flow.recovery && flow.recovery->is_open())
     flow.recovery->add(packet.psn, flow.last_psn, flow.highest_psn + 1, packet.stamp,
-                       is_read(packet.info->opcode) || is_atomic(packet.info->opcode));
+                       is_fetch(packet), hosts_[flow.source].round_trip.value_or(Duration{}) / 2);
   if (flow.read) vote(flow, packet.psn);
   const bool reads = packet.info->operation == wire::Operation::read_request && packet.has_reth;
   if (reads) flow.read = QpFlow::PendingRead{packet.psn, packet.dma_length};
@@ -363,6 +367,7 @@ void QpFlows::learn_request(std::uint32_t index, const Packet& packet) {
   const bool begins = flow.requests++ == 0;
   if (open_naks_ > 0 && is_free(flow) && sent_exactly(flow, packet.psn))
     pair_by_nak(index, packet.psn);
+  probe(flow, packet, begins || distance(flow.highest_psn, packet.psn) > 0);
   if (begins) {
     flow.first_psn = flow.end_psn = flow.highest_psn = packet.psn;
     flow.source_port = packet.source_port;
@@ -384,6 +389,24 @@ void QpFlows::learn_request(std::uint32_t index, const Packet& packet) {
   enter_groups(index, next_block((old_end - 1) & wire::Psn::kMask), flow.end_psn);
 }
 
+/// Measures a round trip from one request at a time. One that comes again has two answers.
+void QpFlows::probe(QpFlow& flow, const Packet& packet, bool is_new) noexcept {
+  if (flow.probe && distance(packet.psn, flow.probe->psn) >= 0) flow.probe.reset();
+  if (!flow.probe && is_new && packet.is_reliable() && (packet.ack_req || is_fetch(packet)))
+    flow.probe = QpFlow::Probe{packet.psn, packet.stamp};
+}
+
+void QpFlows::take_probe(const QpFlow& responses, const Packet& packet) noexcept {
+  if (responses.peer == QpFlow::kNone) return;
+  std::optional<QpFlow::Probe>& probe = flows_[responses.peer].probe;
+  if (!probe || distance(probe->psn, packet.psn) < 0) return;
+  auto& round_trip = hosts_[responses.source].round_trip;
+  const Duration after = stamp_difference(packet.stamp, probe->stamp);
+  if (packet.psn == probe->psn && after > Duration{})
+    round_trip = std::min(round_trip.value_or(after), after);
+  probe.reset();
+}
+
 void QpFlows::learn_response(std::uint32_t index, const Packet& packet) {
   QpFlow& flow = flows_[index];
   if (flow.requests == 0) flow.source_port = packet.source_port;
@@ -391,6 +414,7 @@ void QpFlows::learn_response(std::uint32_t index, const Packet& packet) {
   flow.response_psn = packet.psn;
   if (packet.has_aeth) flow.msn = packet.msn;
   if (packet.has_aeth && flow.peer != QpFlow::kNone) flows_[flow.peer].restart.reset();
+  take_probe(flow, packet);
   if (is_sequence_nak(packet) && flow.peer != QpFlow::kNone)
     recovery_of(flows_[flow.peer]).add_nak(packet.psn, packet.stamp);
   if (is_free(flow)) match(index, packet.psn);

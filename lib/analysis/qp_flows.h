@@ -42,6 +42,11 @@ struct QpFlow {
   struct PendingRead {
     std::uint32_t psn = 0, length = 0;
   };
+  /// A request that waits for the answer to just its PSN.
+  struct Probe {
+    std::uint32_t psn = 0;
+    Instant stamp = {};
+  };
   /// A request that does not continue the others: it belongs to the QP's next connection, or its
   /// sender got no answer, or the capture misses requests. The next response tells.
   struct Restart {
@@ -52,13 +57,19 @@ struct QpFlow {
   /// The IP identifications of the flow's requests.
   struct IpCount {
     std::uint16_t first = 0, last = 0;
-    std::uint8_t rises = 0;  // in a row, up to kEnough
+    std::uint8_t rises = 0;       // in a row, up to kEnough
+    std::uint8_t near_rises = 0;  // of less than kLargestStep
+    bool counts = false;          // kEnough of these were seen in a row
     static constexpr std::uint8_t kEnough = 8;
 
     void add(const Packet& packet) noexcept {
+      constexpr int kLargestStep = 4096;  // packets of other flows may come in between
       const auto step = static_cast<std::int16_t>(packet.ip_id - last);
       if (step <= 0) rises = 0;
       if (rises == 0) first = packet.ip_id;
+      const bool near = step > 0 && step < kLargestStep;
+      near_rises = near ? static_cast<std::uint8_t>(std::min<int>(near_rises + 1, kEnough)) : 0;
+      counts = counts || near_rises == kEnough;
       rises = static_cast<std::uint8_t>(std::min<int>(rises + 1, kEnough));
       last = packet.ip_id;
     }
@@ -74,7 +85,7 @@ struct QpFlow {
   QpFlowKey key;
   std::uint32_t peer = kNone;     // the other direction
   std::uint32_t session = kNone;  // set by the owner of the flows
-  std::uint32_t source = 0;       // index of its source's ICRCs
+  std::uint32_t source = 0;       // index of its source's host
   PairedBy paired_by = PairedBy::none;
   wire::Transport transport = wire::Transport::rc;
   wire::Encapsulation encapsulation = wire::Encapsulation::ipv4;
@@ -93,7 +104,8 @@ struct QpFlow {
   std::uint32_t request_mtu = 0, response_mtu = 0;  // payload of a FIRST or MIDDLE; 0: not seen
   std::uint32_t largest_payload = 0;                // of the other packets
   std::uint64_t good_icrcs = 0, bad_icrcs = 0;
-  std::optional<PendingRead> read = {};      // the last request, if it is a READ
+  std::optional<PendingRead> read = {};  // the last request, if it is a READ
+  std::optional<Probe> probe = {};
   std::optional<std::uint32_t> naked = {};   // by its responses, while nobody has repeated it
   std::array<std::uint32_t, 5> mtu_votes{};  // votes of the PSNs after READs: 256, 512, ... 4096
   std::vector<Candidate> candidates = {};
@@ -136,8 +148,13 @@ class QpFlows {
   /// Whether the capture has no ICRCs of a flow's source: all of them are wrong, and it has sent
   /// enough frames so that this is no chance.
   [[nodiscard]] bool lacks_icrcs(std::uint32_t flow) const noexcept {
-    const SourceIcrcs& icrcs = icrcs_[flows_[flow].source];
-    return icrcs.good_flows == 0 && icrcs.bad >= kEnoughBad;
+    const Host& host = hosts_[flows_[flow].source];
+    return host.good_flows == 0 && host.bad >= kEnoughBad;
+  }
+  /// Shortest time in which the flow's source, or its network, has answered a request of any
+  /// connection at the flow's point: it answers a NAK hardly sooner. Nothing: not seen.
+  [[nodiscard]] std::optional<Duration> round_trip_to_source(std::uint32_t flow) const noexcept {
+    return hosts_[flows_[flow].source].round_trip;
   }
   /// Returns, once, which packets that enter() has assigned belong to other flows, as its last
   /// packet showed; nothing: none.
@@ -157,16 +174,17 @@ class QpFlows {
   [[nodiscard]] std::size_t size() const noexcept { return flows_.size(); }
 
  private:
-  /// ICRCs of the packets from one address at one point.
-  struct SourceIcrcs {
-    std::uint32_t good_flows = 0;  // flows with a good ICRC
-    std::uint64_t bad = 0;
+  /// What is known about the host with one address, at one capture point.
+  struct Host {
+    std::uint32_t good_flows = 0;             // flows from it with a good ICRC
+    std::uint64_t bad = 0;                    // of its packets: with a bad ICRC
+    std::optional<Duration> round_trip = {};  // the shortest from a request to its answer
   };
   static constexpr std::uint64_t kEnoughBad = 3;
 
   /// Whether a bad ICRC shows damage: other frames of the source have good ones.
   [[nodiscard]] bool is_damaged(const QpFlow& flow, const Packet& packet) const noexcept {
-    return packet.bad_icrc && icrcs_[flow.source].good_flows > 0;
+    return packet.bad_icrc && hosts_[flow.source].good_flows > 0;
   }
   void count_icrc(QpFlow& flow, const Packet& packet) noexcept;
   std::uint32_t source_of(const QpFlowKey& key);
@@ -186,6 +204,8 @@ class QpFlows {
   void learn(QpFlow& flow, const Packet& packet);
   void learn_request(std::uint32_t index, const Packet& packet);
   void learn_response(std::uint32_t index, const Packet& packet);
+  static void probe(QpFlow& flow, const Packet& packet, bool is_new) noexcept;
+  void take_probe(const QpFlow& responses, const Packet& packet) noexcept;
   void learn_connection(const QpFlowKey& key, const emulator::CmSighting& heard);
   void match(std::uint32_t index, std::uint32_t psn);
   void pair(std::uint32_t a, std::uint32_t b, PairedBy by);
@@ -202,8 +222,8 @@ class QpFlows {
   [[nodiscard]] std::vector<QpFlow::Candidate> possible_peers(const QpFlow& flow);
 
   std::vector<QpFlow> flows_;
-  std::vector<SourceIcrcs> icrcs_;
-  std::unordered_map<QpFlowKey, std::uint32_t, QpFlowKeyHash> sources_;  // index into icrcs_
+  std::vector<Host> hosts_;
+  std::unordered_map<QpFlowKey, std::uint32_t, QpFlowKeyHash> sources_;  // index into hosts_
   std::unordered_map<QpFlowKey, std::uint32_t, QpFlowKeyHash> current_;
   /// The flow used last, by the low bits of its key's hash: 19 ns to find one, instead of 40 with
   /// current_.

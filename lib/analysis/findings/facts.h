@@ -25,11 +25,19 @@ struct Fact {
   bool fetches = false;  // a retransmission: it begins with a READ or atomic
   bool late = false;     // a retransmission: the response that it asks for was late, not lost
   bool filled = false;   // a gap: its packets came late, or again
+  bool asked = false;    // a gap that was sent again: the receiver asked for just these packets
+  bool inside = false;   // a gap: behind the first packet of the capture
   bool early = false;    // before the stream's first round trip, as far as the capture shows it
 };
 
 /// How a sender repeats packets after a NAK.
 enum class RecoveryScheme : std::uint8_t { unknown, go_back_n, selective };
+
+/// Gaps of one kind that were sent again, and the packets of which each would have made such a gap
+/// if the capture had missed it.
+struct Resemblance {
+  std::uint64_t gaps = 0, packets = 0;
+};
 
 /// What the whole capture shows about the requests of one direction and their answers.
 struct ConnectionFacts {
@@ -40,13 +48,17 @@ struct ConnectionFacts {
   /// longer.
   std::optional<Duration> least_answer = {};
   std::optional<Duration> least_reaction = {};  // from a NAK to the recovery that it caused
-  bool selective = false;           // the sender repeats single packets, not all from a lost one on
-  bool repeats = true;              // the transport repeats requests
-  bool ip_numbers_vary = false;     // IP identifications tell a copy from a repetition
+  bool selective = false;        // the sender repeats single packets, not all from a lost one on
+  bool goes_back = false;        // it repeats all from a lost one on, as its answers to NAKs show
+  bool repeats = true;           // the transport repeats requests
+  bool ip_numbers_vary = false;  // IP identifications tell a copy from a repetition
   bool ip_numbers_ordered = false;  // they tell which was sent first
   bool all_answered = false;        // each request that asks for an answer has one, repetitions too
   bool all_repeated = false;        // of three requests, two were sent again
   std::optional<Instant> stopped = {};  // the last answer, if the sender gave up after it
+  Resemblance asked = {};      // gaps that a NAK names: packets that were lost behind this point
+  Resemblance resent = {};     // other gaps of requests: packets that came again
+  Resemblance responses = {};  // gaps that a repeated READ begins with: repeated READs
 };
 
 /// Whether nothing tells a late packet from one that was sent again.
@@ -66,6 +78,11 @@ struct CaptureFacts {
   [[nodiscard]] bool is_incomplete() const noexcept {
     constexpr std::uint64_t kFew = 2, kShare = 1000;
     return missing > kFew && missing * kShare > packets;
+  }
+  /// Whether the frames that the capture lacks may be one in kRare of these gaps or more.
+  [[nodiscard]] bool may_make(const Resemblance& alike) const noexcept {
+    constexpr std::uint64_t kRare = 16;
+    return is_incomplete() && alike.packets * missing * kRare > alike.gaps * packets;
   }
   /// Whether the capture may lack NAKs, as it lacks other frames, for some of the recoveries before
   /// which it has none.

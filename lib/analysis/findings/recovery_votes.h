@@ -35,12 +35,14 @@ class RecoveryVotes {
   /// effect.
   [[nodiscard]] bool is_open() const noexcept { return named_ || run_ || selective_.count > 0; }
   /// Adds a request with `psn`. `before`: PSN of the request before it. `end`: one past the highest
-  /// PSN sent before it. `fetches`: a READ or atomic.
+  /// PSN sent before it. `fetches`: a READ or atomic. `soonest`: a packet that comes sooner after a
+  /// NAK is no answer to it.
   void add(std::uint32_t psn, std::uint32_t before, std::uint32_t end, Instant stamp,
-           bool fetches = false) noexcept {
+           bool fetches = false, Duration soonest = {}) noexcept {
     note_again(psn, before, end, stamp);
     if (run_) follow(psn, stamp);
     if (!named_ || wire::Psn{before} + 1 == wire::Psn{psn}) return;  // a recovery before the NAK
+    if (stamp_difference(stamp, stamp_) < soonest) return;           // it was late
     const auto below = wire::Psn::distance(wire::Psn{psn}, wire::Psn{*named_});
     if (below < 0 || below > kFar || wire::Psn::distance(wire::Psn{psn}, wire::Psn{end}) <= 1)
       return;

@@ -8,6 +8,8 @@
 namespace lw::analysis {
 namespace {
 
+constexpr auto kAnyNumber = std::numeric_limits<std::uint8_t>::max();  // of answers that are due
+
 /// Whether MSN `one` is lower than `other`; both have 24 bits.
 bool is_lower_msn(std::uint32_t one, std::uint32_t other) noexcept {
   return wire::Psn::distance(wire::Psn{one}, wire::Psn{other}) > 0;
@@ -134,6 +136,8 @@ void FetchResponses::skip_again(Sequence first, Sequence end, const Packet& pack
 
 void FetchResponses::take_again(const Packet& packet, Sequence psn, Sent& request) {
   if (const auto gap = gaps_.covering(psn)) return take_missing(packet, psn, *gap, request);
+  if (request.copies == 0 && request.answers_due == kAnyNumber)
+    return report_.response_copy(packet, psn, request.response_frame, Cause::none);
   if (!request.asked_again || (request.answers_due > 0 && !continues_again(packet, psn, request)))
     return report_.response_copy(packet, psn, request.response_frame, Cause::path_copy);
   again_next_ = psn + 1;
@@ -147,7 +151,11 @@ void FetchResponses::take_missing(const Packet& packet, Sequence psn, const Resp
   if (!old.came_before) counts_.payload += packet.payload;
   const bool late = is_late(packet, request) || (old.came_before && !is_newer(request, old));
   if (!late) {
-    report_.response_gap({psn, 1, old.frame, old.stamp}, Cause::lost_before_capture);
+    ResponseGap lost = old;
+    lost.first = psn;
+    lost.packets = 1;
+    lost.named = old.named && psn == old.first;
+    report_.response_gap(lost, Cause::lost_before_capture);
     if (psn != again_next_ || psn == request.psn) begin_again(packet, psn);
     again_next_ = psn + 1;
   } else if (psn < first_end_) {  // not only behind an ACK
@@ -161,6 +169,7 @@ void FetchResponses::take_missing(const Packet& packet, Sequence psn, const Resp
   rest.packets = psn - old.first;
   if (rest.packets > 0) add_gap(rest);
   rest.first = psn + 1;
+  rest.named = false;
   rest.packets = old.first + old.packets - rest.first;
   if (rest.packets > 0) add_gap(rest);
   request.response_frame = packet.number;
@@ -169,16 +178,21 @@ void FetchResponses::take_missing(const Packet& packet, Sequence psn, const Resp
       request.responses == request.span && !gaps_.in(request.psn, request.psn + request.span);
 }
 
-void FetchResponses::ask_again(Sent& request, Sequence from, bool any) {
+void FetchResponses::ask_again(Sent& request, Sequence from) {
   gaps_.ask_again(from, request.psn + request.span);
   request.answered = false;  // the requester has not taken the answer
+  ++counts_.fetches_repeated;
   note_copy(request);
-  if (any) request.answers_due = std::numeric_limits<std::uint8_t>::max();
+}
+
+void FetchResponses::note_sent_before(Sent& request) noexcept {
+  request.asked_again = true;
+  request.answers_due = kAnyNumber;
 }
 
 void FetchResponses::note_copy(Sent& request) noexcept {
   request.asked_again = true;
-  request.answers_due += request.answers_due < std::numeric_limits<std::uint8_t>::max();
+  if (request.answers_due < kAnyNumber) ++request.answers_due;
 }
 
 void FetchResponses::skip_rest(Sent& request, const Packet& packet) {

@@ -33,10 +33,11 @@ class FetchResponses {
   void take_again(const Packet& packet, Sequence psn, Sent& request);
 
   /// Processes a repeated READ, which requests its response from `from` on, or a repeated atomic.
-  /// `any`: it may have been repeated before the capture began, any number of times.
-  void ask_again(Sent& request, Sequence from, bool any);
+  void ask_again(Sent& request, Sequence from);
   /// Notes that the path copied a READ or atomic: the responder answers the copy, too.
   static void note_copy(Sent& request) noexcept;
+  /// Notes that a READ or atomic may have been sent before the capture began, any number of times.
+  static void note_sent_before(Sent& request) noexcept;
   /// `packet` answers a later request. The rest of the response to this READ or atomic must have
   /// come before: it was lost, or the capture lacks it.
   void skip_rest(Sent& request, const Packet& packet);

@@ -11,6 +11,8 @@ namespace lw::analysis {
 /// they show in which order packets were sent, and distinguish a packet from its copy.
 class IpNumbers {
  public:
+  /// Takes the numbers as counted up, from those that were added on.
+  void expect_order() noexcept { rises_ = kEnough; }
   /// Adds a packet with the next PSN.
   void add_new(std::uint16_t id) noexcept {
     if (last_) {

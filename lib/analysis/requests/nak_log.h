@@ -46,6 +46,13 @@ class NakLog {
     return nak == naks_.end() ? nullptr : &*nak;
   }
 
+  /// Returns the oldest unused NAK, not RNR, of this PSN; null: none.
+  [[nodiscard]] Nak* of_psn(Sequence psn) noexcept {
+    const auto nak = std::ranges::find_if(
+        naks_, [psn](const Nak& one) { return !one.rnr && !one.used && one.psn == psn; });
+    return nak == naks_.end() ? nullptr : &*nak;
+  }
+
   /// Whether a NAK, not RNR, names a lower PSN and no recovery has followed it: its packet came
   /// late, and the receiver has discarded those after it.
   [[nodiscard]] bool has_open_before(Sequence psn) const noexcept {

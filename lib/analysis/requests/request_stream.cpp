@@ -71,6 +71,7 @@ void RequestStream::request(const Packet& packet) {
     begin_ = first_ = next_ = acked_ = psn;
     counts_.first_psn = packet.psn;
   }
+  end_first_round_trip();
   if (psn < next_ && ip_numbers_.is_late(packet.ip_id) && take_late(packet, psn)) return;
   judge_doubt(psn);
   judge_jump(psn);
@@ -82,7 +83,16 @@ void RequestStream::request(const Packet& packet) {
   else
     behind(packet, sent_of(packet, psn, span_of(packet)));
   ip_numbers_.add(packet.ip_id);
-  calm_ = !recovery_ && !fill_ && !held_ && !asked_for_ && !early_ack_ && !doubt_ && !ended_;
+  calm_ = in_order_ == kSettled && !recovery_ && !fill_ && !held_ && !asked_for_ && !early_ack_ &&
+          !doubt_ && !ended_;
+}
+
+/// Notes that the first round trip is over, if it is.
+void RequestStream::end_first_round_trip() {
+  if (settled_ || in_order_ < kSettled || counts_.rtt.count() == 0) return;
+  settled_ = true;
+  if (setup_.ip_numbers_count) ip_numbers_.expect_order();
+  report_.shows_from(next_);
 }
 
 /// The newest request takes all PSNs up to `end`, if it is a READ whose RETH was cut off. Returns
@@ -103,10 +113,6 @@ void RequestStream::advance(const Packet& packet, Sequence psn) {
   skip_to_end(packet);
   end_recovery();
   in_order_ += in_order_ < kSettled;
-  if (!settled_ && in_order_ == kSettled && counts_.rtt.count() > 0) {
-    settled_ = true;
-    report_.shows_from(psn);
-  }
   if (ended_ && is_final(*ended_, packet)) report_ended();
   if (early_ack_ && early_ack_->psn >= psn) report_.ack_of_unsent(*early_ack_, packet);
   early_ack_.reset();
@@ -131,7 +137,7 @@ void RequestStream::append(const Packet& packet, Sequence psn) {
 /// A new packet follows a recovery. A sender that goes back has repeated all packets before: those
 /// that did not come were lost once more, or come late.
 void RequestStream::skip_to_end(const Packet& packet) {
-  if (!recovery_ || setup_.scheme != RecoveryScheme::go_back_n) return;
+  if (!recovery_ || !goes_back()) return;
   if (recovery_->next >= next_ || recovery_->next < acked_ || acks_cut_) return;
   const Sent* const first = log_.find(recovery_->next);
   if (first == nullptr || !first->span_known) return;
@@ -263,10 +269,11 @@ bool RequestStream::goes_on(const Recovery& recovery, const Packet& packet, cons
   return recovery.includes(packet, sent.psn, known, may_begin_recovery(sent));
 }
 
-/// If the recovery begins later than it may, its first packets were lost once more.
+/// If the recovery begins later than it may, its first packets were lost once more. In the first
+/// round trip of a capture, the sender may know an ACK that came before.
 void RequestStream::note_lost_beginning(const Sent& first) {
   constexpr Sequence kMost = 64;
-  if (may_begin_recovery(first)) return;
+  if (may_begin_recovery(first) || (joined() && !settled_)) return;
   const Sequence packets = first.psn - acked_;
   if (ip_numbers_.ordered() ? ip_numbers_.skipped_before(first.last_ip_id) < packets
                             : packets > kMost)
@@ -370,10 +377,15 @@ bool RequestStream::was_skipped(const Packet& packet, Sequence psn, const Sent* 
   return nak == nullptr || is_too_soon(packet, *nak);
 }
 
-/// Whether a packet comes sooner after a NAK than any answer to one does.
+/// What comes sooner after a NAK is no answer to it.
+Duration RequestStream::soonest() const noexcept {
+  return std::max(setup_.least_reaction.value_or(Duration{}),
+                  setup_.round_trip.value_or(Duration{})) /
+         2;
+}
+
 bool RequestStream::is_too_soon(const Packet& packet, const Nak& nak) const noexcept {
-  return setup_.least_reaction &&
-         stamp_difference(packet.stamp, nak.stamp) < *setup_.least_reaction / 2;
+  return stamp_difference(packet.stamp, nak.stamp) < soonest();
 }
 
 /// Processes a packet that the recovery has skipped, and that comes late.
@@ -421,8 +433,9 @@ void RequestStream::repeat(const Packet& packet, const Sent& sent, Sent* known) 
     related = nak->frame;
     cause = Cause::sequence_nak;
   }
-  const bool without_nak = cause == Cause::timeout ||
-                           (cause == Cause::response_lost && !sent.fetches && sent.psn > acked_);
+  const bool without_nak =
+      cause == Cause::timeout ||
+      (cause == Cause::response_lost && !sent.fetches && sent.psn + goes_back() > acked_);
   if (Nak* const nak = without_nak ? nak_in_place_of_timer(packet, sent) : nullptr) {
     nak->used = true;
     related = nak->frame;
@@ -540,6 +553,13 @@ std::optional<Cause> RequestStream::cause_of(const Packet& packet, Sequence psn,
     return silent && !is_answer(packet, gap->stamp) ? Cause::timeout : Cause::response_lost;
   }
   const bool of_rest = known != nullptr && known->psn + known->last_at != psn;
+  // A NAK asks for a READ that was late, and the begin of its response has come since.
+  if (Nak* const late = of_rest && goes_back() ? naks_.of_psn(known->psn) : nullptr;
+      late != nullptr) {
+    late->used = true;
+    related = late->frame;
+    return Cause::sequence_nak;
+  }
   if (copied && !(fetches && of_rest)) return std::nullopt;
   if (fetches && known != nullptr) {
     // After silence it was the timer. Otherwise the response to a later request has just shown the
@@ -647,7 +667,7 @@ void RequestStream::continue_recovery(const Packet& packet, Sent* known, const S
   known->last_ip_id = packet.ip_id;
   known->ack_req = packet.ack_req;
   if (packet.ack_req) repeated_.add(packet.stamp);
-  if (known->fetches) fetched_.ask_again(*known, sent.psn, joined() && !settled_);
+  if (known->fetches) fetched_.ask_again(*known, sent.psn);
   constexpr std::uint32_t kStorm = 3;
   if (known->copies == kStorm && sent.psn == recovery_->start)
     report_.retry_storm(packet, sent.psn, *known);
@@ -700,13 +720,13 @@ bool RequestStream::was_late(const Fill& fill, Sequence psn) {
 /// request is new. Nothing: the capture shows no such answer, or nothing asked for them.
 std::optional<bool> RequestStream::was_asked_for(const Fill& fill, bool new_follows) {
   const Nak* const nak = naks_.of_frame(fill.nak_frame);
-  const bool known = selective_ || setup_.scheme == RecoveryScheme::go_back_n;
+  if (nak != nullptr && stamp_difference(fill.first_stamp, nak->stamp) < soonest()) return false;
+  const bool known = selective_ || goes_back();
   if (!known || nak == nullptr || nak->psn != fill.first) return std::nullopt;
   if (!selective_ && new_follows && fill.next < next_) return false;
   if (!setup_.least_reaction) return std::nullopt;
   const Duration after = stamp_difference(fill.first_stamp, nak->stamp);
   if (selective_) return after >= *setup_.least_reaction;
-  if (after < *setup_.least_reaction / 2) return false;
   return std::nullopt;  // what follows tells
 }
 
@@ -863,7 +883,7 @@ bool RequestStream::is_outdated(const Packet& nak, Sequence psn) {
 
 void RequestStream::report_asked_for() {
   if (!asked_for_) return;
-  report_.add(*asked_for_);
+  report_.lost_behind(*asked_for_);
   asked_for_.reset();
 }
 
@@ -899,12 +919,18 @@ bool RequestStream::passed_here(Sequence psn) {
   return recovery_start_ == 0 || psn < recovery_start_ || sent->last_stamp >= recovery_stamp_;
 }
 
+/// A request of the first round trip of a capture may have been sent before, too.
+void RequestStream::note_early(Sent& request) const noexcept {
+  if (joined() && report_.is_early(request.psn)) FetchResponses::note_sent_before(request);
+}
+
 void RequestStream::take_read_response(const Packet& packet, Sequence psn) {
   counts_.fetches_answered += packet.info->position == wire::Position::last ||
                               packet.info->position == wire::Position::only;
   if (psn >= next_) extend_cut_read(psn + 1);
   Sent* const read = log_.find(psn);
   if (read == nullptr || !read->seen || !is_read(read->opcode)) return;
+  note_early(*read);
   if (fetched_.take_behind(packet, psn, *read)) return retire_done();
   acknowledge(read->psn, packet);
   if (psn == read->psn) sample_rtt(*read, packet.stamp);
@@ -920,6 +946,7 @@ void RequestStream::take_atomic_ack(const Packet& packet, Sequence psn) {
   ++counts_.fetches_answered;
   Sent* const atomic = log_.find(psn);
   if (atomic == nullptr || !atomic->seen || !is_atomic(atomic->opcode)) return;
+  note_early(*atomic);
   if (atomic->responses > 0) {
     fetched_.take_again(packet, psn, *atomic);
     return retire_done();
@@ -1025,6 +1052,10 @@ ConnectionFacts RequestStream::facts() const noexcept {
   if (counts_.rtt.count() > 0) facts.least_rtt = Duration{counts_.rtt.minimum()};
   facts.least_reaction = setup_.least_reaction;
   facts.selective = selective_;
+  facts.goes_back = goes_back();
+  facts.asked = {counts_.gaps_asked, counts_.lost_behind};
+  facts.resent = {counts_.gaps_resent, counts_.resent};
+  facts.responses = {counts_.responses_asked, counts_.fetches_repeated};
   facts.repeats = reliable_;
   facts.ip_numbers_ordered = ip_numbers_.ordered();
   std::uint64_t fetches = 0;

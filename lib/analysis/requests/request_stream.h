@@ -30,6 +30,8 @@ struct StreamSetup {
   bool answered = true;                // the other direction was captured, and answers
   RecoveryScheme scheme = RecoveryScheme::unknown;
   std::optional<Duration> least_reaction = {};  // from a NAK to the packet that it names
+  bool ip_numbers_count = false;  // the sender counts up the identifications of its IP packets
+  std::optional<Duration> round_trip = {};  // from here to the sender and back
 };
 
 /// Number of requests that a stream remembers, 112 bytes each.
@@ -100,6 +102,11 @@ class RequestStream {
   /// Whether requests were sent before the first one that was captured.
   [[nodiscard]] bool joined() const noexcept { return oldest_ < first_; }
 
+  /// Whether the sender's answers to NAKs show that it repeats all from a lost packet on.
+  [[nodiscard]] bool goes_back() const noexcept {
+    return setup_.scheme == RecoveryScheme::go_back_n;
+  }
+
   /// A repeated READ or atomic, or a packet that a recovery had skipped. It is a copy or late,
   /// unless the next request is repeated as well.
   struct Doubt {
@@ -125,6 +132,7 @@ class RequestStream {
   [[nodiscard]] std::uint32_t span_of(const Packet& packet) const noexcept;
   void count_request(const Packet& packet);
   void check_silence(const Packet& packet);
+  void end_first_round_trip();
   void advance(const Packet& packet, Sequence psn);
   void append(const Packet& packet, Sequence psn);
   bool extend_cut_read(Sequence end);
@@ -148,6 +156,7 @@ class RequestStream {
   bool take_late_replacement(const Packet& packet, Sequence psn, const Sent& gap);
   void take_late_repetition(const Packet& packet, Sequence psn, Sent& known);
   [[nodiscard]] bool was_skipped(const Packet& packet, Sequence psn, const Sent* known);
+  [[nodiscard]] Duration soonest() const noexcept;
   [[nodiscard]] bool is_too_soon(const Packet& packet, const Nak& nak) const noexcept;
   void fill_in_recovery(const Packet& packet, Sequence psn, Sent& known);
   void check_form(const Packet& packet);
@@ -194,6 +203,7 @@ class RequestStream {
   void report_asked_for();
   void report_overtaken();
   [[nodiscard]] bool passed_here(Sequence psn);
+  void note_early(Sent& request) const noexcept;
   void take_read_response(const Packet& packet, Sequence psn);
   void take_atomic_ack(const Packet& packet, Sequence psn);
   void note_answer(const Sent& sent, Instant answered);

@@ -17,6 +17,7 @@ struct ResponseGap {
   std::uint64_t frame = 0;  // the frame that showed it
   Instant stamp = {};
   bool asked_again = false;  // the requester asked for them again
+  bool named = false;        // with its first PSN
   bool came_before =
       false;  // they came before, and are missing in the answer to a repeated request
 
@@ -62,7 +63,10 @@ class ResponseGaps {
 
   /// Marks the gaps that begin in [first, end) as asked for again.
   void ask_again(Sequence first, Sequence end) {
-    for (ResponseGap& gap : gaps_) gap.asked_again |= gap.first >= first && gap.first < end;
+    for (ResponseGap& gap : gaps_) {
+      gap.asked_again |= gap.first >= first && gap.first < end;
+      gap.named |= gap.first == first;
+    }
   }
 
   /// Removes all gaps, and calls take(gap) for each.

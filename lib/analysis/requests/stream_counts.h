@@ -22,12 +22,17 @@ struct StreamCounts {
   std::uint64_t resent = 0;               // request packets that were seen before, or fill a gap
   std::uint64_t duplicates = 0;           // requests that the path copied
   std::uint64_t responses_duplicated = 0;
-  std::uint64_t out_of_order = 0;    // PSNs of requests that came late
-  std::uint64_t responses_late = 0;  // of responses
-  std::uint64_t lost = 0;            // PSNs of requests that were skipped, and did not come late
-  std::uint64_t responses_lost = 0;  // PSNs of READ responses
-  std::uint64_t missing = 0;         // of both: only the capture lacks them
-  std::uint64_t lost_again = 0;      // packets that were missing in a recovery
+  std::uint64_t out_of_order = 0;      // PSNs of requests that came late
+  std::uint64_t responses_late = 0;    // of responses
+  std::uint64_t lost = 0;              // PSNs of requests that were skipped, and did not come late
+  std::uint64_t responses_lost = 0;    // PSNs of READ responses
+  std::uint64_t missing = 0;           // of both: only the capture lacks them
+  std::uint64_t lost_again = 0;        // packets that were missing in a recovery
+  std::uint64_t lost_behind = 0;       // packets that were lost behind the capture point
+  std::uint64_t gaps_asked = 0;        // packets of lost that a NAK named, and that were sent again
+  std::uint64_t gaps_resent = 0;       // others of lost that were sent again
+  std::uint64_t responses_asked = 0;   // of responses_lost: with them a repeated READ begins
+  std::uint64_t fetches_repeated = 0;  // READs and atomics that came again
   std::uint64_t recoveries = 0;
   std::map<std::uint8_t, std::uint64_t> naks;  // by code, without RNR NAKs
   std::uint64_t rnr_naks = 0;

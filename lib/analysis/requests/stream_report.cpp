@@ -14,7 +14,7 @@ using wire::Role;
 
 // Losses
 
-void StreamReport::missing(Role role, const Filled& gap, Cause cause, bool again) {
+Fact StreamReport::missing(Role role, const Filled& gap, Cause cause) {
   if (cause == Cause::missing_in_capture) counts_.missing += gap.packets;
   Anomaly seen{.kind = AnomalyKind::psn_gap,
                .cause = cause,
@@ -26,23 +26,40 @@ void StreamReport::missing(Role role, const Filled& gap, Cause cause, bool again
                .stamp = gap.stamp,
                .psn = psn_of(gap.first),
                .packets = gap.packets};
-  log_.add(Fact{.seen = std::move(seen), .again = again, .early = is_early(gap.first)});
+  return {.seen = std::move(seen), .early = is_early(gap.first)};
 }
 
 void StreamReport::gap(const Sent& gap, Cause cause) {
   counts_.lost += gap.span;
-  missing(Role::request, {gap.psn, gap.span, gap.frame, gap.stamp}, cause);
+  log_.add(missing(Role::request, {gap.psn, gap.span, gap.frame, gap.stamp}, cause));
 }
 
 void StreamReport::unseen_before(const EarlyAck& ack, Sequence next) {
   const std::uint64_t packets = ack.psn + 1 - next;
   counts_.lost += packets;
-  missing(Role::request, {next, packets, ack.frame, ack.stamp}, Cause::missing_in_capture);
+  log_.add(
+      missing(Role::request, {next, packets, ack.frame, ack.stamp}, Cause::missing_in_capture));
 }
 
 void StreamReport::response_gap(const ResponseGap& gap, Cause cause) {
   counts_.responses_lost += gap.packets;
-  missing(Role::response, {gap.first, gap.packets, gap.frame, gap.stamp}, cause);
+  Fact fact = missing(Role::response, {gap.first, gap.packets, gap.frame, gap.stamp}, cause);
+  fact.asked = gap.named && gap.packets == 1;
+  counts_.responses_asked += fact.asked;
+  log_.add(std::move(fact));
+}
+
+void StreamReport::sent_again(Filled gap, const Recovery& recovery, Sequence begin) {
+  const bool asked = recovery.cause == Cause::sequence_nak && gap.first == recovery.start;
+  const bool inside = gap.first >= begin;
+  if (!inside && !asked) return;
+  if (!inside && !gap.one_packet) gap.packets = 1;  // the others may have come before
+  counts_.lost += gap.packets;
+  Fact fact = missing(Role::request, gap, Cause::lost_before_capture);
+  fact.asked = asked;
+  fact.inside = inside;
+  (asked ? counts_.gaps_asked : counts_.gaps_resent) += gap.one_packet ? 1 : gap.packets;
+  log_.add(std::move(fact));
 }
 
 // Packets that came late or again
@@ -126,16 +143,13 @@ void StreamReport::response_again(const Packet& packet, Sequence psn, std::uint6
 void StreamReport::recovery(const Recovery& recovery, Sequence begin, bool goes_back) {
   if (recovery.others == recovery.packets) return;  // nothing was sent again
   ++counts_.recoveries;
-  for (const Filled& gap : recovery.filled) {
-    const bool named = recovery.cause == Cause::sequence_nak && gap.first == recovery.start;
-    if (gap.first < begin && !named) continue;
-    counts_.lost += gap.packets;
-    missing(Role::request, gap, Cause::lost_before_capture);
-  }
+  for (const Filled& gap : recovery.filled) sent_again(gap, recovery, begin);
   for (const Filled& gap : recovery.skipped) {
     if (!goes_back) break;
     counts_.lost_again += gap.packets;
-    missing(Role::request, gap, Cause::lost_before_capture, true);
+    Fact fact = missing(Role::request, gap, Cause::lost_before_capture);
+    fact.again = fact.inside = true;
+    log_.add(std::move(fact));
   }
   Anomaly seen{.kind = AnomalyKind::retransmission,
                .cause = recovery.cause,

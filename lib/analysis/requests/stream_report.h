@@ -30,6 +30,7 @@ class StreamReport {
   /// From this PSN on, the capture shows the stream from its first transmission on. Before it,
   /// packets may have been sent before the capture began, and be sent again in it.
   void shows_from(Sequence psn) noexcept { settled_ = psn; }
+  [[nodiscard]] bool is_early(Sequence psn) const noexcept { return psn < settled_; }
 
   // Losses.
 
@@ -67,7 +68,10 @@ class StreamReport {
   Anomaly nak(const Packet& packet, Sequence psn, const Sent* refused);
   /// The packet that `nak` asks for passed the capture point and was lost after it.
   static Anomaly lost_after_capture(Anomaly nak);
-  void add(const Anomaly& seen) { log_.add(seen); }
+  void lost_behind(const Anomaly& lost) {
+    ++counts_.lost_behind;
+    log_.add(lost);
+  }
   /// A packet that `lost`, of lost_after_capture(), was taken for, and that came. `again`: it may
   /// be one that was sent before the NAK.
   void overtaken(Anomaly lost, bool again);
@@ -91,9 +95,11 @@ class StreamReport {
   [[nodiscard]] Anomaly anomaly(AnomalyKind kind, const Packet& packet, Sequence psn) const;
   [[nodiscard]] Anomaly response_anomaly(AnomalyKind kind, const Packet& packet,
                                          Sequence psn) const;
-  /// `again`: the PSNs came before.
-  void missing(wire::Role role, const Filled& gap, Cause cause, bool again = false);
-  [[nodiscard]] bool is_early(Sequence psn) const noexcept { return psn < settled_; }
+  /// What the capture skips, as a fact to complete.
+  [[nodiscard]] Fact missing(wire::Role role, const Filled& gap, Cause cause);
+  /// PSNs of requests that came first in a recovery, so they were lost, if the capture began
+  /// before them, at `begin`.
+  void sent_again(Filled gap, const Recovery& recovery, Sequence begin);
 
   std::uint32_t session_;
   std::uint8_t direction_;

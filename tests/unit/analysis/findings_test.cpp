@@ -58,10 +58,44 @@ TEST(GapFinding, NothingThatAcknowledgesLeavesTwo) {
 
 TEST(GapFinding, AnIncompleteCaptureLeavesTwo) {
   const CaptureFacts capture{.packets = 10'000, .missing = 11};
-  expect_either(judged(fact_of(kGap, Cause::lost_before_capture), answered(), capture),
+  ConnectionFacts connection = answered();
+  connection.resent = {.gaps = 10, .packets = 1000};  // 1.1 of these 10 may be missing
+  expect_either(judged(fact_of(kGap, Cause::lost_before_capture), connection, capture),
                 kLostOrMissing);
-  expect_certain(judged(fact_of(kGap, Cause::missing_in_capture), answered(), capture),
+  expect_certain(judged(fact_of(kGap, Cause::missing_in_capture), connection, capture),
                  Cause::missing_in_capture);
+}
+
+TEST(GapFinding, MoreGapsThanTheCaptureMissesAreLosses) {
+  const CaptureFacts capture{.packets = 10'000, .missing = 100};
+  ConnectionFacts connection = answered();
+  connection.resent = {.gaps = 20, .packets = 100};  // 1 of these 20 may be missing
+  expect_certain(judged(fact_of(kGap, Cause::lost_before_capture), connection, capture),
+                 Cause::lost_before_capture);
+}
+
+TEST(GapFinding, TheReceiverMissesWhatItAsksFor) {
+  const CaptureFacts capture{.packets = 10'000, .missing = 100};
+  ConnectionFacts connection = answered();
+  connection.resent = {.gaps = 1, .packets = 1000};
+  Fact fact = fact_of(kGap, Cause::lost_before_capture);
+  fact.asked = true;
+  // The path loses packets behind this point: the capture may have missed one of them.
+  connection.asked = {.gaps = 1, .packets = 10};
+  expect_either(judged(fact, connection, capture), kLostOrMissing);
+  connection.asked = {.gaps = 10, .packets = 10};
+  expect_certain(judged(fact, connection, capture), Cause::lost_before_capture);
+}
+
+TEST(GapFinding, OfResponsesOnlyTheFirstIsAskedFor) {
+  const CaptureFacts capture{.packets = 10'000, .missing = 100};
+  ConnectionFacts connection = answered();
+  connection.responses = {.gaps = 10, .packets = 10};
+  Fact fact = fact_of(kGap, Cause::lost_before_capture);
+  fact.seen.role = wire::Role::response;
+  expect_either(judged(fact, connection, capture), kLostOrMissing);
+  fact.asked = true;
+  expect_certain(judged(fact, connection, capture), Cause::lost_before_capture);
 }
 
 TEST(GapFinding, WithoutAnswersASkippedRepetitionMayNotHaveBeenSent) {
@@ -95,6 +129,16 @@ TEST(GapFinding, AtTheBeginItMayHaveBeenSentBefore) {
   expect_certain(judged(fact), Cause::missing_in_capture);  // the connection begins here
   expect_certain(judged(fact_of(kGap, Cause::missing_in_capture), joined()),
                  Cause::missing_in_capture);
+}
+
+TEST(GapFinding, ASenderThatGoesBackRepeatsAll) {
+  Fact fact = early(kGap, Cause::lost_before_capture);
+  fact.inside = true;
+  ConnectionFacts connection = joined();
+  expect_either(judged(fact, connection),
+                {{kGap, Cause::lost_before_capture}, {kGap, Cause::not_sent}});
+  connection.goes_back = true;
+  expect_certain(judged(fact, connection), Cause::lost_before_capture);
 }
 
 TEST(LateFinding, AtTheBeginItMayBeSentAgain) {
@@ -338,6 +382,18 @@ TEST(RecoveryVotes, ALatePacketIsNoRepetition) {
   votes.add_nak(10, Instant{});
   votes.add(10, 19, 20, Instant{microseconds{1}});  // late
   add_run(votes, 10, 21, 10, 20, 50);
+  EXPECT_EQ(votes.scheme(), RecoveryScheme::go_back_n);
+  EXPECT_EQ(votes.least_reaction(), microseconds{50});
+}
+
+TEST(RecoveryVotes, WhatComesSoonerThanAnAnswerIsLate) {
+  constexpr auto kSoonest = microseconds{20};
+  RecoveryVotes votes;
+  votes.add_nak(10, Instant{});
+  votes.add(10, 19, 20, Instant{microseconds{19}}, false, kSoonest);  // late
+  votes.add(20, 10, 20, Instant{microseconds{30}}, false, kSoonest);
+  EXPECT_EQ(votes.scheme(), RecoveryScheme::unknown);
+  add_run(votes, 10, 22, 20, 21, 50);
   EXPECT_EQ(votes.scheme(), RecoveryScheme::go_back_n);
   EXPECT_EQ(votes.least_reaction(), microseconds{50});
 }
