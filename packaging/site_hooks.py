@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What mkdocs does with the manual's Markdown before it becomes the web site."""
+"""What mkdocs does with the manual's Markdown before it becomes the web site, and with the pages after."""
 
 import re
 
@@ -7,6 +7,23 @@ import re
 FENCE = re.compile(r'^( *```\w+) [^\n`]+$', re.MULTILINE)
 # The site has the manual only: a link to another file of the project keeps its text.
 ELSEWHERE = re.compile(r'\[([^\]\n]+)\]\((?:\.\./)+(?!reference/)[^)\s]+\)')
+
+
+# Parts of the theme's pages that a keyboard or a screen reader misses: code that scrolls takes the focus, and
+# what has no text has a name.
+NAMED = ((re.compile(r'<pre>'), '<pre tabindex="0">'),
+         (re.compile(r'(id="__search")'), r'\1 aria-label="Search is open"'),
+         (re.compile(r'(id="__drawer")'), r'\1 aria-label="Navigation is open"'),
+         (re.compile(r'(data-md-component="search" role="dialog")'), r'\1 aria-label="Search"'))
+
+
+def on_post_page(output, **_):
+    for part, named in NAMED:
+        output = part.sub(named, output)
+    return output
+
+
+on_post_template = on_post_page
 
 
 def on_page_markdown(markdown, page, **_):

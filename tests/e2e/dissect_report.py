@@ -19,7 +19,8 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from html_pages import page_data
+import accessibility
+from html_pages import page_data, pixels
 from longwire_test import SHARED, SOURCE, program
 from pcap_file import read_pcap
 from pcapng_file import write_pcapng
@@ -158,22 +159,7 @@ class Page(InFolder):
                 shown.get_attribute('data-session'))
 
     def pixels(self, plot, colour):
-        """How many pixels of a plot have about a colour of the theme."""
-        return self.js('''const [id, name] = arguments;
-            const canvas = document.querySelector(`#${id} canvas`);
-            const probe = document.createElement('canvas').getContext('2d');
-            probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue(name);
-            probe.fillRect(0, 0, 1, 1);
-            const wanted = probe.getImageData(0, 0, 1, 1).data;
-            const copy = new OffscreenCanvas(canvas.width, canvas.height)
-                .getContext('2d', {willReadFrequently: true});
-            copy.drawImage(canvas, 0, 0);
-            const all = copy.getImageData(0, 0, canvas.width, canvas.height).data;
-            let found = 0;
-            for (let at = 0; at < all.length; at += 4)
-              if ([0, 1, 2].every((i) => Math.abs(all[at + i] - wanted[i]) < 12) && all[at + 3] > 200)
-                ++found;
-            return found;''', plot, colour)
+        return pixels(self.browser, plot, colour)
 
     def test_values_are_those_of_sessions_and_anomalies(self):
         self.open(self.report(LOSS))
@@ -329,6 +315,15 @@ class Page(InFolder):
         self.assertEqual(self.js('''return ['.bar', '#controls', '.readout'].map((selector) =>
             getComputedStyle(document.querySelector(selector)).display)'''), ['none'] * 3)
         self.assertEqual(self.background(), 'rgb(255, 255, 255)')
+
+    def test_no_barriers_in_both_themes(self):
+        for path in LOSS, CLEAN:
+            self.open(self.report(path))
+            for theme in 'light', 'dark':
+                with self.subTest(path.stem, theme=theme):
+                    self.assertEqual(accessibility.findings(self.browser), [])
+                    self.assertEqual(self.js('return document.documentElement.dataset.theme'), theme)
+                self.click(self.find('#theme'))
 
     def test_nothing_is_wrong_with_a_clean_capture(self):
         self.open(self.report(CLEAN))

@@ -250,7 +250,7 @@ class Page(live_page.InBrowser):
         self.browser.set_window_size(500, 900)
         self.open()
         self.wait_for(lambda: self.drawn('rate') and self.drawn('latency'))
-        self.check_labels_and_width()
+        self.check_access()
         self.assertTrue(self.js("""return [...document.querySelectorAll('.rows, .canvas')].every((one) => one.tabIndex === 0)"""))
         self.find('theme').click()
         self.assertEqual(self.js('return document.documentElement.dataset.theme'), 'dark')

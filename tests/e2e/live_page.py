@@ -11,6 +11,7 @@ import unittest
 
 from selenium.webdriver.common.by import By
 
+import accessibility
 from dissect_report import start_browser
 
 WAIT = 60  # s: Chromium on a busy machine
@@ -88,8 +89,15 @@ class InBrowser(Served):
         self.browser.get(f'{self.url}#token={self.token}')
         self.wait_for(lambda: self.js('return document.documentElement.dataset.ready') == 'true')
 
+    def check_access(self):
+        """In both themes: axe-core finds no barrier, every control and plot has a name for a screen reader,
+        and nothing is wider than the page."""
+        for _ in range(2):
+            self.assertEqual(accessibility.findings(self.browser), [])
+            self.check_labels_and_width()
+            self.find('theme').click()
+
     def check_labels_and_width(self):
-        """Every control and plot has a name for a screen reader, and nothing is wider than the page."""
         self.assertEqual(self.js("""return [...document.querySelectorAll('input, select, button, .canvas')]
             .filter((one) => !(one.labels?.length || one.textContent.trim() || one.ariaLabel))
             .map((one) => one.id)"""), [])
