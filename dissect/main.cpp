@@ -8,7 +8,7 @@ int main(int argc, char** argv) {
       .help = "Explain captures of RoCE traffic: pcap and pcapng, RoCEv2 and RoCEv1.",
       .examples = R"(roce-dissect list capture.pcapng | less
 roce-dissect list capture.pcap --filter "udp port 4791 and host 10.0.0.1"
-tcpdump -i eth1 -w - udp port 4791 | roce-dissect list -
+tcpdump -c 1000 -i eth1 -w - udp port 4791 | roce-dissect list -
 roce-dissect verify *.pcap
 roce-dissect summary capture.pcap --json
 roce-dissect explain capture.pcapng

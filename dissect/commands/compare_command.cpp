@@ -282,10 +282,10 @@ app::Command compare_command() {
       .name = "compare",
       .help = "Compare two capture points of a path: loss, order, one-way delay",
       .examples = R"(roce-dissect compare near.pcapng far.pcapng --delay 1903.5us --loss 0.1%
-roce-dissect compare recording.pcapng    (of roce-impair run --capture: west end and east end)
-roce-dissect compare near.pcapng far.pcapng --expect 'loss<=0.1%' --expect 'p99<=1.91ms' --junit r.xml
+roce-dissect compare recording.pcapng  # of roce-impair run --capture: both ends
+roce-dissect compare near.pcapng far.pcapng --expect 'loss<=0.2%' --expect 'p99<=1.91ms' --junit r.xml
 roce-dissect compare near.pcapng far.pcapng --two-clocks
-roce-dissect compare rec.pcapng --ledger ledger.jsonl    (does the ledger explain what happened?)
+roce-dissect compare rec.pcapng --ledger ledger.jsonl  # does the ledger explain what happened?
 roce-dissect compare both.pcapng@eth1 both.pcapng@eth2)",
       .check = [](const app::Given& given) -> Result<void> {
         if (given.has("--two-clocks") && !given.has("FAR"))

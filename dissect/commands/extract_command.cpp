@@ -239,7 +239,7 @@ app::Command extract_command() {
       .help = "Write the data to files: memory as WRITEs left it, READ responses, SENDs",
       .examples = R"(roce-dissect extract capture.pcapng -o data
 roce-dissect extract capture.pcapng -o data --what sends --session 3
-tcpdump -i eth1 -w - udp port 4791 | roce-dissect extract - -o data)",
+tcpdump -c 1000 -i eth1 -w - udp port 4791 | roce-dissect extract - -o data)",
       .notes = R"(The folder's map.jsonl has the files, what is where in them, and the gaps;
 messages.jsonl has each message.)",
       .run = [options] { return run_extract(*options); },

@@ -35,7 +35,7 @@ roce-gen perf --sim --delay 1ms --pattern lat --op send -s 64
 roce-gen perf --sim --network long-haul-incast-100km --rate-control dcqcn --duration 200ms
 roce-gen perf --sim --delay 0us --pattern blast --op write --study out
 roce-gen perf --port memif:/tmp/lw.sock --peer 198.18.0.2 --pattern lat --op write -s 64
-roce-gen perf --port eth1 --address 192.0.2.1 --peer 192.0.2.2:18515 --token 3f... --op write
+roce-gen perf --port eth1 --address 192.0.2.1 --peer 192.0.2.2:18515 --token TOKEN --op write
 mpirun -n 9 --hostfile hosts roce-gen perf --pattern incast --port eth1 --op write -q 4
 roce-gen perf --port eth1 --address 192.0.2.1 --cm 192.0.2.2:7174 -n 100 -s 64
 roce-gen perf --sim --path apn-380km -- ib_write_bw -d mlx5_2 -R -t 2048 -q 4 -F --report_gbits)";

@@ -31,7 +31,7 @@ constexpr const char* kReceiveExamples =
 roce-gen receive --port eth1 --port eth2 --duration 10s --check-icrc 64 --json
 roce-gen receive --port eth1 --profile demo --histogram latency.csv
 roce-gen receive --port eth1 --until-idle 2s --profile p.toml --sent tcp:0.0.0.0:7000
-roce-gen receive --port pcap:pcaps/rxe/netem_reorder.pcap --expect 'flows.*.lost == 0')";
+roce-gen receive --port pcap:arrived.pcap --expect 'flows.*.lost == 0')";
 
 constexpr const char* kReceiveNotes =
     R"(Prints "ready" on stderr once the links of all ports are up: the moment to start the sender.

@@ -19,7 +19,7 @@ namespace {
 constexpr const char* kRespondExamples = R"(roce-gen respond --port memif:/tmp/lw.sock,server
 roce-gen respond --port eth1 --address 192.0.2.2 --mac 02:00:00:00:00:02 --sessions 1 --json
 roce-gen respond --port eth1 --address 192.0.2.2 -- ib_write_bw -d mlx5_0 -p 18515
-roce-gen respond --port eth1 --address 192.0.2.2 --cm 7174    (there: rping -c -a 192.0.2.2))";
+roce-gen respond --port eth1 --address 192.0.2.2 --cm 7174  # there: rping -c -a 192.0.2.2)";
 
 constexpr const char* kRespondNotes =
     R"(Prints "ready" on stderr once the port's link is up. The other side is `roce-gen perf --port`.

@@ -28,7 +28,7 @@ constexpr const char* kRunExamples =
 roce-gen run demo --port memif:/tmp/lw.sock,server --pcap sent.pcapng
 roce-gen run ipv6-ud-send --port eth1 --duration 10s --json
 roce-gen run demo --port eth1 --receive eth2 --series run.csv
-roce-gen run writes.toml --port eth1 --peer 192.0.2.2:18515 --token 3f...
+roce-gen run writes.toml --port eth1 --peer 192.0.2.2:18515 --token TOKEN
 mpirun -n 9 --hostfile hosts roce-gen run incast.toml
 echo '[[flow]]' | roce-gen run - --pcap - | roce-dissect list -)";
 

@@ -22,7 +22,7 @@ namespace lw::gen {
 namespace {
 
 constexpr const char* kSearchExamples =
-    R"(roce-gen search ipv4-rc-send --port eth1 --receive eth2 --max-rate 10Gb/s
+    R"(roce-gen search ipv4-rc-send --port eth1 --receive eth2 --max-rate 10Gb/s --live
 roce-gen search profile.toml --port eth1 --receive eth2 --sizes 64,1024,4096 --out results
 roce-gen search profile.toml --port net_ring0 --receive net_ring0 --duration 200ms --json)";
 

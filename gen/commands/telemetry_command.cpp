@@ -26,9 +26,9 @@ namespace {
 
 constexpr const char* kTelemetryExamples =
     R"(roce-gen telemetry --from packets.pcap --layout flow48 --port eth1 --address 192.0.2.1 \
-      --peer 192.0.2.2:18515 --token 3f...    (there: roce-endpoint serve --telemetry flow48 ...)
+      --peer 192.0.2.2:18515 --token TOKEN  # there: roce-endpoint serve --telemetry flow48 ...
 roce-gen telemetry --from eth2 --layout roce32 --imm-every 64 --port eth1 --address 192.0.2.1 \
-      --peer 192.0.2.2:18515 --token 3f...)";
+      --peer 192.0.2.2:18515 --token TOKEN)";
 
 constexpr const char* kTelemetryNotes =
     R"(LAYOUT: a TOML file, or flow48 or roce32. --from is a capture if such a file exists, else a port.)";

@@ -438,7 +438,7 @@ app::Command ping_command() {
   return measure_command(Pattern::ping, "ping", "Send there and back, counted as in the study",
                          R"(roce-endpoint ping --connect 192.0.2.1 --token TOKEN --op send --inline
 roce-endpoint ping --connect 192.0.2.1 --token TOKEN --op write --imm --poll event
-roce-endpoint ping --connect 192.0.2.1 --token TOKEN --op write   (a WRITE, then a READ))");
+roce-endpoint ping --connect 192.0.2.1 --token TOKEN --op write  # a WRITE, then a READ)");
 }
 
 }  // namespace lw::gen::rdma
