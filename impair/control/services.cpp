@@ -9,6 +9,7 @@
 #include "impair/datapath/forwarding_loop.h"
 #include "impair/datapath/ports.h"
 #include "report/html_page.h"
+#include "wire/opcode.h"
 
 namespace lw::impair {
 
@@ -114,6 +115,18 @@ Result<void> Services::serve_metrics(const std::string& address, ScenarioRunner&
   return {};
 }
 
+namespace {
+
+/// Names of the opcodes by their numbers, for the records of the ledger.
+report::Json opcode_names() {
+  report::Json names = report::Json::object();
+  for (const wire::OpcodeInfo& info : wire::all_opcodes())
+    names[std::to_string(info.opcode)] = info.name;
+  return names;
+}
+
+}  // namespace
+
 Result<void> Services::serve_page(const RunConfig& config) {
   auto site = web::open_site(config.web);
   if (!site) return std::unexpected(site.error());
@@ -122,7 +135,8 @@ Result<void> Services::serve_page(const RunConfig& config) {
   web_server_.emplace(
       std::move(*site),
       web::routes_of({.page = report::html_text(kLivePage, {{"program", "roce-impair"},
-                                                            {"read_only", config.web_read_only}}),
+                                                            {"read_only", config.web_read_only},
+                                                            {"opcodes", opcode_names()}}),
                       .state = [this] { return control_.answer(R"({"do":"show"})"); },
                       .answer =
                           [this, access](std::string_view request, const std::string& peer) {

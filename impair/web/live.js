@@ -8,6 +8,8 @@ const { $, settings, ask, share } = Live;
 
 // Bits per second between two states.
 const perSecond = (now, before, seconds, field) => Live.perSecond(now[field].bytes * 8, before?.[field].bytes * 8, seconds);
+const clock = (ns) => new Date(ns / 1e6).toLocaleTimeString();
+const plain = (toml) => toml.replace(/^"(.*)"$/, '$1');
 const arrow = (direction) => (direction.name === 'west-to-east' ? 'west → east' : 'east → west');
 let last = null;
 function showDirections(report, before, seconds) {
@@ -36,6 +38,33 @@ function showRules(report, before, seconds) {
   }));
   $('rules').tBodies[0].replaceChildren(...rows);
 }
+// A figure of a check, in its unit.
+const FIGURES = { share: (value) => Live.percent(100 * value), frames: (value) => `${Number(value.toPrecision(4))} frames`, ns: time,
+  'bits/s': (value) => rate(Math.max(value, 0)), bytes: (value) => bytes(Math.max(value, 0)), 'chi-square': (value) => `chi-square ${Number(value.toPrecision(4))}` };
+// What was achieved beside what was asked, since the start or the last change: cells of a row a figure.
+function achievedBy(direction) {
+  const whole_run = (name, asked, seen) => [name, asked, seen, '', ''];
+  const { delay_ns: delay, release_error_ns: error } = direction;
+  const rows = delay.count === 0 ? [] : [
+    whole_run('delay, median', time(delay.p50), `half left at most ${time(error.p50)} late`),
+    whole_run('delay, 99 %', time(delay.p99), `99 % left at most ${time(error.p99)} late`)];
+  const named = rows.map((row) => ['all rules', ...row]);
+  for (const stages of direction.stages) {
+    for (const { what, unit, asked, seen, low, high, holds, enough } of stages.checks ?? []) {
+      const of = FIGURES[unit];
+      named.push([stages.rule, what, of(asked), of(seen), `${of(low)} to ${of(high)}`, !holds ? 'no' : enough ? 'yes' : 'too few frames to tell']);
+    }
+    if (stages.queued_bytes !== undefined) named.push([stages.rule, 'in the queue now', '', bytes(stages.queued_bytes), '', '']);
+    if (stages.pauses) named.push([stages.rule, 'pauses', '', `${whole(stages.pauses.asked)} sent, ${whole(stages.pauses.heard)} heard, paused for ${time(stages.pauses.silent_ns)}`, '', '']);
+  }
+  return named;
+}
+function showAchieved(report) {
+  const rows = report.directions.flatMap((direction) => achievedBy(direction).map(([rule, ...cells]) => [rule, arrow(direction), ...cells]));
+  $('achieved').hidden = rows.length === 0;
+  $('no-achieved').hidden = rows.length > 0;
+  $('achieved').tBodies[0].replaceChildren(...rows.map((row) => element('tr', {}, ...row.map((cell, at) => element('td', { class: at === 0 ? 'keep' : '' }, cell)))));
+}
 const marked = (direction) => direction.stages.reduce((sum, rule) => sum + (rule.acted.mark ?? 0), 0);
 
 // What a plot shows of one direction, west to east first.
@@ -48,6 +77,16 @@ const delayOf = (share) => (now, before) => Live.quantileOf(now.delays_ns, befor
 const ofReceived = (count) => (now, before) =>
   100 * (count(now) - count(before)) / Math.max(now.received.frames - before.received.frames, 1);
 const isAnywhere = (test) => (report) => report.directions.some(test);
+// Changes of the run that the plots mark: each where the state before it was.
+const changeMoments = [];
+let changesSeen = null;
+function markChanges(report, before) {
+  const changes = report.changes ?? [], all = changes.length + (report.further_changes ?? 0);
+  const fresh = changesSeen === null ? [] : changes.slice(Math.max(changes.length - (all - changesSeen), 0));
+  changesSeen = all;
+  for (const one of fresh) changeMoments.push({ t: before.seconds, text: `${clock(one.time_ns)}  ${one.by}: ${one.name} ${one.key} = ${plain(one.after) || 'removed'}` });
+  if (changeMoments.length > 0) $('marks').hidden = false;
+}
 const addToHistory = Live.history([
   { id: 'rate', title: 'Rate', format: rate,
     series: [['in, west → east', 'blue', of(EASTWARD, rateOf('received'))],
@@ -68,7 +107,7 @@ const addToHistory = Live.history([
     series: both((one) => one.stages.reduce((sum, rule) => sum + (rule.queued_bytes ?? 0), 0)) },
   { id: 'ce', title: 'Marked CE, of the frames received in each half second',
     format: Live.percent, present: isAnywhere((one) => marked(one) > 0), series: both(ofReceived(marked)) },
-]);
+], changeMoments);
 
 function rulesText(rules) {
   return rules.map((rule) => `${rule.name}\n` + Object.entries(rule.stages ?? {})
@@ -77,7 +116,6 @@ function rulesText(rules) {
 // The fields of a rule's form: id, label, placeholder.
 const FIELDS = [['delay', 'Delay', '2ms'], ['jitter', 'Jitter', '10us'], ['loss', 'Loss', '0.1%'],
   ['rate', 'Rate', '10Gbit'], ['buffer', 'Buffer', '1MB']];
-const plain = (toml) => toml.replace(/^"(.*)"$/, '$1');
 // What a field shows of a rule's keys: a value, or a table as TOML.
 function valueOf(keys, name) {
   if (name === 'rate') return plain(keys['queue.rate'] ?? keys.queue ?? '');
@@ -164,9 +202,8 @@ function showChanges(changes) {
   if ($('changes').dataset.count === String(changes.length)) return;
   $('changes').dataset.count = String(changes.length);
   $('changes').hidden = changes.length === 0;
-  const at = (one) => new Date(one.time_ns / 1e6).toLocaleTimeString();
   $('changes').tBodies[0].replaceChildren(...changes.slice(-MOST_CHANGES).reverse().map((one) => element('tr', {},
-    ...[at(one), one.by, one.name, one.key, plain(one.before), plain(one.after)].map((cell) => element('td', {}, cell)))));
+    ...[clock(one.time_ns), one.by, one.name, one.key, plain(one.before), plain(one.after)].map((cell) => element('td', {}, cell)))));
 }
 
 // Events and acts of the profile, with a button that starts each now.
@@ -210,11 +247,23 @@ async function showRecords(report) {
   recordsAt = performance.now();
   const { records } = await ask({ do: 'records' }, true);
   if (!records?.length) return;
-  const columns = [...new Set(records.flatMap((record) => Object.keys(record)))];
   $('records').hidden = false;
-  $('records').tHead.replaceChildren(element('tr', {}, ...columns.map((name) => element('th', { scope: 'col' }, name))));
   $('records').tBodies[0].replaceChildren(...records.reverse().map((record) =>
-    element('tr', {}, ...columns.map((name) => element('td', {}, text(record[name]))))));
+    element('tr', {}, ...inWords(record).map((cell) => element('td', {}, cell)))));
+}
+const DONE = { drop: 'dropped', no_room: 'lost: more in flight than there is room for', egress_full: 'lost: the sending port is blocked',
+  no_buffer: 'lost: no free buffer', stopped: 'lost when the run ended', link_down: 'lost: the port was down', consumed: 'ended in the box',
+  corrupt: 'corrupted', duplicate: 'duplicated', rewrite: 'rewritten', mark: 'marked CE', slot: 'held for a slot', delay: 'delayed',
+  reorder: 'reordered', queue: 'queued', police: 'policed', accumulate: 'held and sent with others', pass: 'passed' };
+// A record of the ledger: time of day, direction, packet, what was done, and the time in the box.
+function inWords(record) {
+  const opcode = record['infiniband.bth.opcode'];
+  const packet = opcode === undefined ? `frame ${whole(record.frame)}`
+    : `${settings.opcodes[opcode] ?? `opcode ${opcode}`}, PSN ${record['infiniband.bth.psn']}, QP 0x${record['infiniband.bth.destqp'].toString(16)}`;
+  const by = record.stage === 'none' ? '' : ` by ${record.stage}`;
+  const done = [...(record.stages ?? []).slice(0, -1).map((stage) => DONE[stage] ?? stage), `${DONE[record.action] ?? record.action}${by}`].join(', ');
+  return [clock(record.time_in_ns), arrow({ name: record.direction }), `${packet}: ${done}${record.copy ? ` (copy ${record.copy})` : ''}`,
+    record.rule ?? '', record.time_out_ns === null ? '' : time(record.time_out_ns - record.time_in_ns)];
 }
 // The newest recording, and the button that is of use.
 function showRecording({ capture }) {
@@ -224,8 +273,6 @@ function showRecording({ capture }) {
   $('start-recording').disabled = settings.read_only || Boolean(capture?.active);
   $('stop-recording').disabled = settings.read_only || !capture?.active;
 }
-const text = (value) => (value === undefined || value === null ? ''
-  : typeof value === 'object' ? JSON.stringify(value) : String(value));
 
 function show(state) {
   const { report, rules } = state;
@@ -240,6 +287,8 @@ function show(state) {
   showRules(report, before, seconds);
   showForms(rules);
   showChanges(report.changes ?? []);
+  showAchieved(report);
+  if (before) markChanges(report, before);
   if (before?.directions.length) addToHistory(report, before, seconds);  // before the ports are open there are none
   showEvents(state);
   showRecords(report);

@@ -57,9 +57,10 @@ const Live = (() => {
 
   // Plots of the last five minutes, a point per state and series. A plot: {id, title, format(y),
   // present(report), series: [[name, colour, value(report, before, seconds)]]}; it is drawn into the
-  // figure ID-figure once something is present. The result adds the points of a state.
+  // figure ID-figure once something is present. The result adds the points of a state. `moments` is a list
+  // of {t, text}, to which the caller adds: all plots mark them.
   const MOST_POINTS = 600;
-  function historyOf(plots) {
+  function historyOf(plots, moments = []) {
     const all = plots.map((plot) => ({ ...plot, drawn: null,
       kept: plot.series.map(([name, colour]) => ({ name, colour, t: [], y: [], of: 0 })) }));
     function addPoints(plot, report, before, seconds) {
@@ -76,7 +77,7 @@ const Live = (() => {
         addPoints(plot, report, before, seconds);
         if (plot.drawn) { plot.drawn.setData(Page.columnsOf(plot.kept)); continue; }
         plot.drawn = Page.plot($(`${plot.id}-figure`), { id: `${plot.id}-plot`, title: plot.title, label: `${plot.title}, last 5 minutes`,
-          series: plot.kept, format: plot.format, axisSize: 86, height: 150, fromZero: true, nothing: '' });
+          series: plot.kept, format: plot.format, axisSize: 86, height: 150, fromZero: true, moments, nothing: '' });
         $(`${plot.id}-plot`).uplot = plot.drawn;
       }
     };

@@ -7,12 +7,14 @@ import os
 import re
 import signal
 import socket
+import statistics
 import subprocess
 import time
 
 from selenium.webdriver.common.by import By
 
 import live_page
+from html_pages import pixels
 from longwire_test import begin, free_port, program
 from pcapng_file import read_pcapng
 
@@ -121,6 +123,8 @@ class Requests(Box):
         self.assertRegex(first['by'], r'^page, 127\.0\.0\.1:\d+$')
         self.assertEqual((first['key'], first['after'], second['before'], second['by']),
                          ('loss', '"5%"', '"5%"', f'control, user {os.getuid()}'))
+        answer = subprocess.run(ctl + ['preview', 'long haul', 'loss=1'], capture_output=True, text=True, check=True)
+        self.assertIn('rule long haul loses every frame: loss = 1 is 100 %; did you mean "1%"', answer.stdout)
         answer = subprocess.run(ctl + ['preview', 'long haul', 'delay=3ms'], capture_output=True, text=True, check=True)
         self.assertIn('in flight each way: 100.00 Gb/s x 3 ms = 37.50 MB', answer.stdout)
         self.assertEqual(self.do({'do': 'show'})[1]['rules'][0]['delay_ns'], 1_000_000)
@@ -371,6 +375,9 @@ class Page(live_page.InBrowser, Box):
         self.assertNotIn(self.token, self.browser.current_url)
         self.wait_for(lambda: self.lost()[1] > 2000)
         self.assertEqual(self.lost()[0], 0)
+        plots = ('rate', 'dropped', 'inside', 'delay')
+        self.wait_for(lambda: all(self.drawn(plot) for plot in plots))
+        marks = [pixels(self.browser, f'{plot}-plot', '--bad') for plot in plots]
         self.find('loss-0').send_keys('1%')
         self.find('preview-0').click()
         self.wait_for(lambda: 'Would be in force' in self.find('effect-0').text)
@@ -391,7 +398,8 @@ class Page(live_page.InBrowser, Box):
             self.browser.save_screenshot(os.environ['LONGWIRE_LIVE_SCREENSHOT'])
         drawn = self.js("""return ['rate', 'dropped', 'inside'].map((name) =>
             document.getElementById(`${name}-plot`).uplot.data.map((column) => column.filter((y) => y !== null)))""")
-        self.assertAlmostEqual(max(drawn[0][1]), 34e6, delta=20e6)  # b/s of 4000 frames/s
+        # b/s of 4000 frames/s; a sender that waited for a core catches up.
+        self.assertAlmostEqual(statistics.median(drawn[0][1]), 34e6, delta=20e6)
         self.assertGreater(max(drawn[1][1]), 0)  # % dropped
         self.assertEqual(set(drawn[1][2]), {0})  # nothing comes from the east
         self.find('file').send_keys('../elsewhere.pcapng')
@@ -405,6 +413,10 @@ class Page(live_page.InBrowser, Box):
         self.find('stop-recording').click()
         self.wait_for(lambda: 'Recorded episode.pcapng' in self.find('recording').text)
         self.assertGreater(len(read_pcapng(self.folder / 'episode.pcapng')[1]), 0)
+        self.wait_for(lambda: self.achieved().get('lost', [''])[-1] == 'yes')
+        self.assertEqual(self.achieved()['lost'][0], '1 %')
+        self.assertEqual(marks, [0] * len(plots))
+        self.wait_for(lambda: all(pixels(self.browser, f'{plot}-plot', '--bad') > 20 for plot in plots))
         self.find('undo').click()
         self.wait_for(lambda: self.field('loss') == '')
         before = self.lost()
@@ -442,7 +454,10 @@ class Page(live_page.InBrowser, Box):
         shown = self.js("return [...document.querySelectorAll('#records tbody tr')].map((one) => one.textContent)")
         self.assertEqual(len(shown), 20)
         self.assertTrue(all('busy' in one for one in shown), shown)  # the queue acts on each
-        self.assertIn('mark', ''.join(shown))
+        words = r'\d+:\d\d:\d\d.*west → eastRC WRITE ONLY, PSN \d+, QP 0x[0-9a-f]+: marked CE, delayed by queuebusy2.* ms'
+        self.assertTrue(any(re.fullmatch(words, one) for one in shown), shown)
+        self.check_achieved()
+        self.check_access()
         self.browser.find_element(By.CSS_SELECTOR, '[aria-label="Start lost packet now"]').click()
         self.wait_for(lambda: self.dropped_by_events() == 1)
         self.wait_for(lambda: '1 of 1' in self.find('events').text)
@@ -456,11 +471,29 @@ class Page(live_page.InBrowser, Box):
         box.send_signal(signal.SIGTERM)
         box.communicate(timeout=30)
 
+    def achieved(self):
+        """Asked, achieved, interval and whether it holds, of west to east, by what it is."""
+        rows = self.js("""return [...document.querySelectorAll('#achieved tbody tr')]
+            .map((row) => [...row.cells].map((cell) => cell.textContent))""")
+        return {what: rest for _, way, what, *rest in rows if way == 'west → east'}
+
+    def check_achieved(self):
+        found = self.achieved()
+        self.assertRegex(found['delay, median'][0], r'^2(\.\d+)? ms$')
+        self.assertRegex(found['delay, median'][1], r'^half left at most [\d.]+ (ns|us|ms) late$')
+        self.assertRegex(found['delay, 99 %'][1], r'^99 % left at most [\d.]+ (ns|us|ms) late$')
+        asked, seen, interval, holds = found['chosen to mark']
+        self.assertEqual((asked, holds), ('50 %', 'yes'))
+        low, high = (float(end.strip(' %')) for end in interval.split(' to '))
+        self.assertTrue(low <= float(seen.strip(' %')) <= high, found['chosen to mark'])
+        self.assertEqual(found['fullest buffer'][0], '100 kB')
+        self.assertRegex(found['in the queue now'][1], r'^[\d.]+ k?B$')
+
     def test_every_control_has_a_label_and_the_page_fits_a_phone(self):
         box = self.run_box()
         self.browser.set_window_size(500, 900)
         self.open()
-        self.check_labels_and_width()
+        self.check_access()
         self.find('theme').click()
         self.assertEqual(self.js('return document.documentElement.dataset.theme'), 'dark')
         self.stop(box)
@@ -481,8 +514,7 @@ class Page(live_page.InBrowser, Box):
         self.wait_for(lambda: self.field('delay') == '1ms')
         for width in (1280, 800, 400):
             self.browser.set_window_size(width, 900)
-            self.check_labels_and_width()
-            self.find('theme').click()
+            self.check_access()
         for name in ('delay', 'jitter', 'loss', 'rate', 'buffer'):
             with self.subTest(name):
                 placeholder = self.find(f'{name}-0').get_attribute('placeholder')

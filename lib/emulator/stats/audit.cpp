@@ -11,19 +11,28 @@
 
 namespace lw::emulator {
 
+std::string_view name_of(CheckUnit unit) noexcept {
+  static constexpr std::string_view kNames[] = {"share",  "frames", "ns",
+                                                "bits/s", "bytes",  "chi-square"};
+  return kNames[static_cast<std::size_t>(unit)];
+}
+
 const FigureTable& Check::figures() {
   using Row = FigureOf<Check>;
   static constexpr Figure kRows[] = {
       Row::of<&Check::stage>("stage", "Name of the stage."),
       Row::of<&Check::what>("what", "What is compared."),
       Row::of<&Check::frames>("frames", "Frames that it saw.", Unit::frames),
-      Row::of<&Check::asked>("asked", "Share that the profile asks for, 0 to 1."),
-      Row::of<&Check::seen>("seen", "Share that was seen, 0 to 1."),
-      Row::of<&Check::low>("low", "Lower end of the interval for the asked share."),
+      Row::of<&Check::asked>("asked", "What the profile asks for."),
+      Row::of<&Check::seen>("seen", "What was seen."),
+      Row::of<&Check::low>("low", "Lower end of the interval in which a right stage stays."),
       Row::of<&Check::high>("high", "Upper end of that interval."),
-      Row::of<&Check::holds>("holds", "True if the seen share lies within."),
-      Row::of<&Check::enough>("enough", "False if any share would be within: too few frames.")};
-  static constexpr FigureTable kTable{"A random stage: asked and seen shares.", kRows};
+      Row::of<&Check::holds>("holds", "True if what was seen lies within."),
+      Row::of<&Check::enough>("enough", "False if any share would be within: too few frames."),
+      Row::of<&Check::unit>("unit",
+                            "Unit of the four: share (0 to 1), frames, ns, bits/s, bytes or "
+                            "chi-square.")};
+  static constexpr FigureTable kTable{"A stage: what was asked and what was seen.", kRows};
   return kTable;
 }
 namespace {

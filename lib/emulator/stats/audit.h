@@ -20,6 +20,8 @@ enum class CheckUnit : std::uint8_t {
   bytes,
   chi_square,  // of a distribution's bins; `asked` is the degrees of freedom
 };
+/// "share", "frames", "ns", "bits/s", "bytes" or "chi-square".
+std::string_view name_of(CheckUnit unit) noexcept;
 
 /// One comparison of what a stage did with its parameters.
 struct Check {

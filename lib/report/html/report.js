@@ -284,6 +284,27 @@ const Page = (() => {
     ctx.restore();
   }
 
+  // Moments that belong to no series, such as changes of a run: {t, text}; dashed lines.
+  function drawMoments(plot, moments) {
+    const { ctx, bbox } = plot, ratio = devicePixelRatio;
+    ctx.save();
+    ctx.strokeStyle = colour('bad');
+    ctx.lineWidth = 1.4 * ratio;
+    ctx.setLineDash([5 * ratio, 4 * ratio]);
+    for (const { t } of moments) {
+      if (t < plot.scales.x.min || t > plot.scales.x.max) continue;
+      const x = Math.floor(plot.valToPos(t, 'x', true)) + 0.5;  // covers a whole pixel
+      ctx.beginPath();
+      ctx.moveTo(x, bbox.top);
+      ctx.lineTo(x, bbox.top + bbox.height);
+      ctx.stroke();
+    }
+    ctx.restore();
+  }
+  // The texts of the moments near the cursor.
+  const momentsAt = (plot, moments) => moments
+    .filter(({ t }) => Math.abs(plot.valToPos(t, 'x') - plot.cursor.left) < 8).map(({ text }) => text).join('; ');
+
   // What is nearest to the cursor, in words.
   function nearest(plot, series, words) {
     const { left, top } = plot.cursor;
@@ -309,7 +330,7 @@ const Page = (() => {
     ticks: { stroke: () => colour('line'), width: 1 }, font: '12px system-ui, sans-serif', ...more,
   });
 
-  // A plot: {id, title, label, series, group, height, format(y), axisFormat(y), hasPlace, nothing}.
+  // A plot: {id, title, label, series, group, height, format(y), axisFormat(y), hasPlace, nothing, moments}.
   // A series: {name, t (s, rising), y, of, colour, shape or line or steps, hidden}.
   function plot(place, settings) {
     const series = settings.series.filter((one) => one.t.length > 0);
@@ -322,7 +343,7 @@ const Page = (() => {
       return null;
     }
     const words = settings.words ?? ((one, t, y) => `${seconds(t)}  ${one.name}: ${settings.format(y)}`);
-    const group = settings.group;
+    const group = settings.group, moments = settings.moments ?? [];
     place.append(canvas, readout);
     if (thinnedText(series)) place.append(element('p', { class: 'thinned' }, thinnedText(series)));
     const made = new uPlot({
@@ -354,10 +375,11 @@ const Page = (() => {
         setScale: [(u, key) => {
           if (key === 'x' && group && !group.busy && u.status === 1) group.show(u.scales.x.min, u.scales.x.max);
         }],
-        setCursor: [(u) => { readout.textContent = nearest(u, series, words); }],
+        setCursor: [(u) => { readout.textContent = momentsAt(u, moments) || nearest(u, series, words); }],
         draw: [(u) => {
           if (group?.focus) drawFocus(u, group.focus, settings.hasPlace);
           drawMarks(u, series);
+          drawMoments(u, moments);
         }],
       },
     }, columnsOf(series), canvas);
