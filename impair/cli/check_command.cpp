@@ -73,8 +73,8 @@ ExitCode check(const CheckOptions& options) {
     print_out(report::json_line(kCheckOutput, ProfileCheck{*profile, size_for(*profile)}));
   } else {
     if (profile->path) print_path(*profile->path);
-    print_out(fmt::format("{}{}{}", rules_text(*profile), events_text(*profile),
-                          scenario_text(*profile)));
+    print_out(fmt::format("{}{}{}{}", rules_text(*profile), lost_rules(*profile),
+                          events_text(*profile), scenario_text(*profile)));
     print_flight(*profile);
     const auto rings = nic::PacketPort::ring_bytes(profile->capacity.largest_frame);
     print_out(fmt::format("memory: {}\n  and {} of the kernel's for each Linux interface\n",

@@ -26,6 +26,7 @@
 #include "impair/record/recordings.h"
 #include "impair/report/live_report.h"
 #include "impair/report/report_plots.h"
+#include "impair/report/rule_report.h"
 #include "report/live_view.h"
 #include "wire/ethernet.h"
 
@@ -235,19 +236,6 @@ std::string short_ports(const Ports& ports, std::uint32_t largest_frame) {
           "allows {} B\n",
           port->name(), *mtu, largest_frame - kHeader);
   return text;
-}
-
-/// Returns a line about the rules that lose every frame, which somebody may not have meant.
-std::string lost_rules(const config::ImpairProfile& profile) {
-  const auto loses_all = [](const emulator::RuleConfig& rule) {
-    const auto* loss = std::get_if<double>(&rule.loss);
-    return loss && *loss == 1;
-  };
-  const auto first = std::ranges::find_if(profile.rules, loses_all);
-  if (first == profile.rules.end()) return {};
-  const auto count = std::ranges::count_if(profile.rules, loses_all);
-  return fmt::format("rule {}{} loses every frame: loss = 1 is 100 %, \"1%\" one in a hundred\n",
-                     first->name, count > 1 ? fmt::format(" (and {} others)", count - 1) : "");
 }
 
 Result<void> Run::open() {

@@ -123,9 +123,9 @@ Result<Answer> Control::preview(const Request& request) const {
   if (!edits) return std::unexpected(edits.error());
   const auto profile = run_.preview(*edits);
   if (!profile) return std::unexpected(profile.error());
-  return Answer{
-      .rules = rule_rows(*profile),
-      .text = rules_text(*profile) + "in flight each way: " + arithmetic(*profile) + "\n"};
+  return Answer{.rules = rule_rows(*profile),
+                .text = rules_text(*profile) + lost_rules(*profile) +
+                        "in flight each way: " + arithmetic(*profile) + "\n"};
 }
 
 Result<Answer> Control::records() const {
@@ -169,7 +169,7 @@ Result<Answer> Control::change(const std::string& what, const Request& request) 
   if (what == "stop-recording") return stop_recording();
   if (auto done = act(what, request); !done) return std::unexpected(done.error());
   const config::ImpairProfile profile = run_.profile();
-  return Answer{.rules = rule_rows(profile), .text = rules_text(profile)};
+  return Answer{.rules = rule_rows(profile), .text = rules_text(profile) + lost_rules(profile)};
 }
 
 namespace {

@@ -133,6 +133,19 @@ std::string rules_text(const config::ImpairProfile& profile) {
   return text;
 }
 
+std::string lost_rules(const config::ImpairProfile& profile) {
+  const auto loses_all = [](const emulator::RuleConfig& rule) {
+    const auto* loss = std::get_if<double>(&rule.loss);
+    return loss && *loss == 1;
+  };
+  const auto first = std::ranges::find_if(profile.rules, loses_all);
+  if (first == profile.rules.end()) return {};
+  const auto count = std::ranges::count_if(profile.rules, loses_all);
+  return fmt::format(
+      "rule {}{} loses every frame: loss = 1 is 100 %; did you mean \"1%\", one in a hundred?\n",
+      first->name, count > 1 ? fmt::format(" (and {} others)", count - 1) : "");
+}
+
 std::string events_text(const config::ImpairProfile& profile) {
   std::string text;
   for (const auto& event : profile.events)

@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "core/socket_holder.h"
+
 namespace lw::net {
 namespace {
 
@@ -49,8 +51,8 @@ void remove_stale(const SocketAddress& address) {
 
 std::unexpected<Error> refused(const SocketAddress& address) {
   if (errno == EADDRINUSE && address.path().empty())
-    return fail(fmt::format("{}: another program listens there: `ss -ltnp 'sport = :{}'` names it",
-                            address.text(), address.port()),
+    return fail(fmt::format("{}: {} listens there: end it, or choose another port", address.text(),
+                            listener_at(address.port())),
                 ExitCode::environment);
   return fail(fmt::format("{} can't be listened at: {}", address.text(), std::strerror(errno)),
               ExitCode::environment);

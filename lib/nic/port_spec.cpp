@@ -21,6 +21,7 @@
 #include <fmt/ranges.h>
 
 #include "core/names.h"
+#include "core/socket_holder.h"
 #include "nic/pool.h"
 
 namespace lw::nic {
@@ -203,7 +204,7 @@ Result<void> remove_stale_socket(const std::string& port, const std::string& pat
     std::filesystem::remove(path, ignored);
     return {};
   }
-  return missing(fmt::format("port `{}`: another process serves {}", port, path));
+  return missing(fmt::format("port `{}`: {} serves {}", port, holder_of_unix_socket(path), path));
 }
 
 /// Checks that bytes can be written to a file, by a write of no bytes: DPDK ignores write errors.
@@ -431,7 +432,8 @@ Result<PortClaims> PortClaims::take(std::span<const PortSpec> specs) {
     if (claim < 0) continue;
     claims.sockets_.push_back(claim);
     if (bind(claim, reinterpret_cast<const sockaddr*>(&address), size) != 0 && errno == EADDRINUSE)
-      return missing(fmt::format("port `{}`: another process uses {}", spec.text, identity));
+      return missing(fmt::format("port `{}`: {} uses {}", spec.text,
+                                 holder_of_unix_socket("@" + name), identity));
   }
   return claims;
 }

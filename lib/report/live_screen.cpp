@@ -68,14 +68,47 @@ void add_section(std::vector<ScreenLine>& lines, const LiveSection& section, std
   if (hidden > 0) lines.push_back({LineKind::plain, fmt::format("{} more", hidden)});
 }
 
+void add_column(LiveSection& part, const LiveSection& section, std::size_t place) {
+  part.columns.push_back(section.columns[place]);
+  part.rows.resize(section.rows.size());
+  for (std::size_t i = 0; i < section.rows.size(); ++i)
+    part.rows[i].push_back(section.rows[i][place]);
+}
+
+/// Adds a section in parts that fit into `width`, each with the first column; no part has fewer
+/// than two columns.
+void add_fitting(std::vector<LiveSection>& parts, const LiveSection& section, std::size_t width) {
+  const auto width_at = [&](std::size_t place) {
+    std::size_t most = width_of(section.columns[place].title);
+    for (const auto& row : section.rows) most = std::max(most, width_of(row[place]));
+    return most;
+  };
+  LiveSection part{.title = section.title};
+  std::size_t used = 0;
+  for (std::size_t place = 0; place < section.columns.size(); ++place) {
+    const std::size_t more = width_at(place) + 2;
+    if (part.columns.size() > 1 && used + more > width + 2) {
+      parts.push_back(std::exchange(part, {}));
+      add_column(part, section, 0);
+      used = width_at(0) + 2;
+    }
+    add_column(part, section, place);
+    used += more;
+  }
+  part.more = section.more;
+  parts.push_back(std::move(part));
+}
+
 std::vector<ScreenLine> lines_of(const LiveModel& model, ScreenSize size) {
   std::vector<ScreenLine> lines;
   lines.push_back(
       {LineKind::title, model.status.empty() ? model.title : model.title + "  " + model.status});
   if (!model.verdict_text.empty()) lines.push_back({LineKind::verdict, model.verdict_text});
   const std::size_t left = size.rows > lines.size() ? size.rows - lines.size() : 0;
-  const auto shown = rows_shown(model.sections, left);
-  for (std::size_t i = 0; i < shown.size(); ++i) add_section(lines, model.sections[i], shown[i]);
+  std::vector<LiveSection> sections;
+  for (const LiveSection& section : model.sections) add_fitting(sections, section, size.columns);
+  const auto shown = rows_shown(sections, left);
+  for (std::size_t i = 0; i < shown.size(); ++i) add_section(lines, sections[i], shown[i]);
   if (lines.size() > size.rows) lines.resize(size.rows);
   for (ScreenLine& line : lines) line.text = clipped(line.text, size.columns);
   return lines;

@@ -8,12 +8,6 @@
 namespace lw::report {
 namespace {
 
-/// Returns the number of UTF-8 characters: doesn't count continuation bytes.
-std::size_t width_of(const std::string& text) noexcept {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
-}
-
 void append_cell(std::string& line, const std::string& cell, std::size_t width, Align align) {
   const std::size_t fill = width - std::min(width, width_of(cell));
   if (align == Align::right) line.append(fill, ' ');
@@ -22,6 +16,12 @@ void append_cell(std::string& line, const std::string& cell, std::size_t width, 
 }
 
 }  // namespace
+
+std::size_t width_of(std::string_view text) noexcept {
+  // Continuation bytes are not counted.
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
+}
 
 std::string csv_field(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);

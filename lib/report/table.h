@@ -10,6 +10,9 @@ namespace lw::report {
 /// Returns `text` as one field of a CSV line, quoted where needed (RFC 4180).
 std::string csv_field(std::string_view text);
 
+/// Returns the number of characters of a UTF-8 text.
+std::size_t width_of(std::string_view text) noexcept;
+
 /// Alignment of a column's cells.
 enum class Align : unsigned char { left, right };
 

@@ -349,11 +349,12 @@ class Installation(unittest.TestCase):
         self.assertIn('needs root, or CAP_NET_RAW: `sudo setcap ', done.stderr)
         with socket.create_server(('127.0.0.1', 0)) as taken:
             port = taken.getsockname()[1]
+            name = pathlib.Path('/proc/self/comm').read_text(encoding='utf-8').strip()
             done = run(self.bin / 'roce-impair', 'run', 'apn-89km', '--west', 'null', '--east',
                        'null', '--duration', '1s', '--metrics', f'127.0.0.1:{port}')
             self.assertEqual(done.returncode, 3)
-            self.assertIn(f"127.0.0.1:{port}: another program listens there: `ss -ltnp 'sport = "
-                          f":{port}'` names it", done.stderr)
+            self.assertIn(f'127.0.0.1:{port}: {name} (process {os.getpid()}) listens there: end it, or '
+                          'choose another port', done.stderr)
 
     def test_readiness_goes_to_a_named_socket_too(self):
         profile = self.root / 'named.toml'

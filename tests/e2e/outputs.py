@@ -636,7 +636,7 @@ class Outputs(unittest.TestCase):
         for name in 'lo', 'af_packet:lo', 'net_af_packet7,iface=lo':
             done = self.run_it([GEN, 'receive', '--port', name, '--duration', '1s'])
             self.assertEqual(done.returncode, 3, (name, done.stderr))
-            self.assertIn('another process uses interface', done.stderr)
+            self.assertIn(f'roce-gen (process {first.pid}) uses interface', done.stderr)
         first.terminate()
         self.assertEqual(first.wait(TIMEOUT), 0)
         done = self.run_it([GEN, 'receive', '--port', 'lo', '--duration', '100ms', '--quiet'])

@@ -16,6 +16,7 @@ import unittest
 import pcap_file
 from selenium.webdriver.common.by import By
 
+import accessibility
 from dissect_report import start_browser
 from html_pages import page_data
 from longwire_test import SOURCE, begin, program
@@ -357,6 +358,27 @@ class Browser(InFolder):
         self.assertTrue((SOURCE / 'docs/run-report.png').exists())
         if 'LONGWIRE_SCREENSHOT_RUN' in os.environ:
             shutil.copy(made, os.environ['LONGWIRE_SCREENSHOT_RUN'])
+
+    def test_no_barriers_in_both_themes(self):
+        """On a page of each command."""
+        for name, words in self.commands().items():
+            self.run_it(*words)
+            self.open()
+            for theme in 'light', 'dark':
+                with self.subTest(name, theme=theme):
+                    self.assertEqual(accessibility.findings(self.browser), [])
+                    self.assertEqual(self.js('return document.documentElement.dataset.theme'), theme)
+                self.browser.find_element(By.ID, 'theme').click()
+
+    def test_the_sizes_of_perf_are_rows_of_one_table(self):
+        self.run_it(*self.commands()['gen perf'])
+        self.open()
+        sizes = [str(2**i) for i in range(1, 24)]
+        self.assertEqual([row[0].replace(',', '') for row in self.rows('account-0')], sizes)
+        self.browser.find_element(By.ID, 'figures-0-filter').send_keys('bw_average_gbps')
+        self.assertEqual([row[0] for row in self.rows('figures-0')], [f'{size} B' for size in sizes])
+        self.assertEqual(self.js("""return ['accounts', 'figures'].map((name) =>
+            document.querySelectorAll(`#${name}-place table`).length)"""), [1, 1])
 
     def test_keyboard_dark_and_print(self):
         self.impaired()

@@ -10,6 +10,7 @@ import pathlib
 import re
 import sys
 import tempfile
+import time
 import unittest
 import urllib.request
 
@@ -35,7 +36,11 @@ class Start(unittest.TestCase):
             commands = runner(self, folder)
             blocks = blocks_of(GUIDE.read_text(encoding='utf-8'))
             end = next(i for i, block in enumerate(blocks) if block.commands[0][0] == '^C')
+            began = time.monotonic()
             commands.run(blocks[:end])
+            measured = next(ended for ended, (command, _) in zip(commands.ended, commands.shown)
+                            if '--pattern lat' in command)
+            print(f'# first measured round trip after {measured - began:.1f} s', flush=True)
             measurements = [(command, text) for command, text in commands.shown if '--pattern lat' in command]
             first, second = (fewest_us(text) for _, text in measurements)
             self.assertGreaterEqual(first, PATH_US)

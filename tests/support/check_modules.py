@@ -66,7 +66,7 @@ TYPE = re.compile(r'^ *(?:class|struct|enum(?: class)?) (?:alignas\(.*\) )?\w+(?
                   re.M)
 MOST_FILES_IN_A_FOLDER = collections.defaultdict(lambda: 30, {
     'lib/wire': 60,
-    'lib/core': 36,
+    'lib/core': 37,
 })
 # A command's .cpp is reached through the command list and has no header of its own.
 COMMAND_FOLDERS = ('gen/commands', 'impair/cli', 'dissect/commands')

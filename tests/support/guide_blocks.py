@@ -93,6 +93,7 @@ class Runner:
         self.test, self.folder, self.environment, self.prefix = test, folder, environment, prefix
         self.terminals = {}
         self.shown = []  # [(command, what it printed)], without those of terminals
+        self.ended = []  # when each of these had ended, by time.monotonic()
 
     def run(self, blocks):
         for block in blocks:
@@ -117,6 +118,7 @@ class Runner:
                                   stderr=subprocess.STDOUT, timeout=TIMEOUT, check=False)
             shown = done.stdout
             self.shown.append((command, shown))
+            self.ended.append(time.monotonic())
             if not block.compared:
                 self.test.assertEqual(done.returncode, 0, shown)
         if block.compared:

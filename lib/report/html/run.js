@@ -87,28 +87,35 @@
     if (data.plots.length === 0) $('plots-place').append(element('p', { class: 'muted' }, 'This run has nothing to plot.'));
   }
 
+  // The accounts of equal columns, as those of each message size, are one table.
   function showAccounts() {
-    data.accounts.forEach((account, index) => {
+    const tables = [];
+    for (const account of data.accounts) {
+      const last = tables.at(-1), kind = JSON.stringify([account.identity, account.columns]);
+      if (last?.kind === kind) last.rows.push(...account.rows);
+      else tables.push({ ...account, kind, rows: [...account.rows] });
+    }
+    tables.forEach((account, index) => {
       if (account.identity) $('accounts-place').append(element('p', { id: `identity-${index}` }, 'Must hold in each row: ', element('strong', {}, account.identity), '.'));
       const textColumns = account.columns.map((_, at) => account.rows.every((row) => typeof row[at] === 'string'));
       $('accounts-place').append(plainTable(`account-${index}`, 'Accounting, in frames', account.columns, account.rows, (at) => !textColumns[at]));
     });
-    if (data.accounts.length === 0) $('accounts-place').append(element('p', { class: 'muted' }, 'This run counts no frames.'));
+    if (tables.length === 0) $('accounts-place').append(element('p', { class: 'muted' }, 'This run counts no frames.'));
   }
 
+  // The figures of all reports, one of each message size, in one table.
   function showFigures() {
-    data.figures.forEach((figures, index) => {
-      const place = element('div');
-      const name = data.reports.length > 1 ? `Report ${index + 1} of ${data.reports.length}` : 'All figures';
-      if (data.reports.length > 1) $('figures-place').append(element('h3', { class: 'part' }, name));
-      $('figures-place').append(place);
-      Page.table(place, {
-        id: `figures-${index}`, title: name, rows: figures.rows, of: figures.of,
-        columns: [{ key: 'path', title: 'Figure' },
-          { key: 'value', title: 'Value', number: true, text: valueText },
-          { key: 'raw', title: 'In --json', number: true, text: (row) => (typeof row.value === 'string' ? row.value : JSON.stringify(row.value)), value: (row) => row.value },
-          { key: 'help', title: 'Meaning' }],
-      });
+    const name = (report, index) => (report.bytes === undefined ? `${index + 1}` : `${report.bytes} B`);
+    const rows = data.figures.flatMap((figures, index) => figures.rows.map((row) => ({ ...row, report: name(data.reports[index], index) })));
+    if (data.figures.length === 0) return;
+    const place = element('div');
+    $('figures-place').append(place);
+    Page.table(place, {
+      id: 'figures-0', title: 'All figures', rows, of: data.figures.reduce((sum, figures) => sum + figures.of, 0),
+      columns: [...(data.reports.length > 1 ? [{ key: 'report', title: 'Report', keep: true }] : []), { key: 'path', title: 'Figure' },
+        { key: 'value', title: 'Value', number: true, text: valueText },
+        { key: 'raw', title: 'In --json', number: true, text: (row) => (typeof row.value === 'string' ? row.value : JSON.stringify(row.value)), value: (row) => row.value },
+        { key: 'help', title: 'Meaning' }],
     });
   }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rte_mbuf.h>
@@ -228,7 +229,7 @@ TEST_F(PortTest, MemifServerLeavesWhatOthersUse) {
   const int server = serve(path("served"));
   const auto served = open_error("memif:" + path("served") + ",server");
   EXPECT_EQ(served.exit, ExitCode::environment);
-  EXPECT_THAT(served.message, HasSubstr("another process serves"));
+  EXPECT_THAT(served.message, HasSubstr(fmt::format("(process {}) serves", getpid())));
   EXPECT_TRUE(std::filesystem::is_socket(path("served")));
   close(server);
   std::ofstream(path("file")) << "text";
@@ -250,7 +251,8 @@ TEST_F(PortTest, VhostServesItsSocketAndWaitsForAGuest) {
   }
   EXPECT_FALSE(std::filesystem::exists(path("stale")));
   const int server = serve(path("served"), SOCK_STREAM);
-  EXPECT_THAT(open_error("vhost:" + path("served")).message, HasSubstr("another process serves"));
+  EXPECT_THAT(open_error("vhost:" + path("served")).message,
+              HasSubstr(fmt::format("(process {}) serves", getpid())));
   close(server);
   EXPECT_THAT(open_error("vhost:" + path("none/sock")).message, HasSubstr("no folder"));
 }

@@ -58,6 +58,22 @@ TEST(Screen, ALowOneCountsTheRowsThatDoNotFit) {
   EXPECT_EQ(screen_lines(with_more, {40, 10}).back(), "1002 more");
 }
 
+TEST(Screen, ColumnsThatDoNotFitFollowBelowWithTheFirstOne) {
+  const LiveModel model{
+      .title = "t",
+      .sections = {{.title = "links",
+                    .columns = {{"direction"}, {"in", Align::right}, {"out", Align::right}},
+                    .rows = {{"west", "1 Gb/s", "22 Gb/s"}, {"east", "3 Gb/s", "4 Gb/s"}},
+                    .more = 5}}};
+  EXPECT_THAT(screen_lines(model, {26, 20}),
+              ElementsAre("t", "", "links", "direction      in      out",
+                          "west       1 Gb/s  22 Gb/s", "east       3 Gb/s   4 Gb/s", "5 more"));
+  EXPECT_THAT(
+      screen_lines(model, {25, 20}),
+      ElementsAre("t", "", "links", "direction      in", "west       1 Gb/s", "east       3 Gb/s",
+                  "", "direction      out", "west       22 Gb/s", "east        4 Gb/s", "5 more"));
+}
+
 TEST(Screen, ATinyOneIsCut) {
   EXPECT_THAT(screen_lines(two_sections(), {8, 3}), ElementsAre("roce-gen", "2 lost", ""));
   EXPECT_THAT(screen_lines(two_sections(), {1, 1}), ElementsAre("r"));
