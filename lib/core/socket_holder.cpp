@@ -23,11 +23,14 @@ std::vector<std::string> words_of(const std::string& line) {
 }
 
 /// Returns word `place`, the inode, of the first line of a table in /proc/net that `fits`.
+/// Connections that nobody has accepted yet have the listener's name, and no inode.
 template <class Fits>
 std::string inode_in(const std::string& table, std::size_t place, const Fits& fits) {
   std::ifstream file("/proc/net/" + table);
   for (std::string line; std::getline(file, line);)
-    if (const auto words = words_of(line); words.size() > place && fits(words)) return words[place];
+    if (const auto words = words_of(line);
+        words.size() > place && words[place] != "0" && fits(words))
+      return words[place];
   return {};
 }
 
