@@ -231,10 +231,6 @@ Result<void> check_both(const PerfCommand& options) {
     return refuse("--bidirectional", "goes with --peer IP: roce-endpoint only answers");
   if (options.options.config.qp.transport != wire::Transport::rc)
     return refuse("--bidirectional", "goes with --transport rc");
-  if (options.options.operation != "write" && options.options.operation != "send")
-    return refuse("--bidirectional",
-                  "over a port goes with --op write and send: a side does not learn when the "
-                  "other has its last answer");
   return {};
 }
 

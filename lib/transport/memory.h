@@ -133,10 +133,10 @@ class MessageSink {
   [[nodiscard]] bool open() const noexcept { return open_; }
 
   Fifo<Completion>& arrivals() noexcept { return arrivals_; }
-  /// Reports a READ, if the configuration asks for it.
-  void tell_read(std::uint32_t length) {
-    if (!config_.report_reads) return;
-    arrivals_.push({.length = length, .operation = wire::Operation::read_request, .arrival = true});
+  /// Reports a READ or an atomic, if the configuration asks for it.
+  void tell_fetch(wire::Operation operation, std::uint32_t length) {
+    if (!config_.report_fetches) return;
+    arrivals_.push({.length = length, .operation = operation, .arrival = true});
   }
   /// Complete messages received.
   [[nodiscard]] std::uint64_t messages() const noexcept { return messages_; }

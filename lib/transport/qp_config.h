@@ -102,9 +102,9 @@ struct QpConfig {
   bool endless_receives = false;
   /// Reports a WRITE's arrival as a completion, for applications that poll memory.
   bool report_writes = false;
-  /// Reports a READ's arrival as a completion, before its data is read, for applications that
-  /// produce the data then.
-  bool report_reads = false;
+  /// Reports the arrival of a READ or an atomic as a completion; of a READ before its data is read,
+  /// for applications that produce the data then.
+  bool report_fetches = false;
   std::uint32_t q_key = 0x11111111;  // UD
 };
 

@@ -54,7 +54,7 @@ Refusal Responder::execute_read(const Packet& packet) {
   expected_ += packets_of(packet.length, config_.mtu);
   ++msn_;
   responses_.read(first, packet.va, packet.length, msn_, ResponseQueue::Request::fresh);
-  sink_.tell_read(packet.length);
+  sink_.tell_fetch(Operation::read_request, packet.length);
   return Refusal::none;
 }
 
@@ -72,6 +72,7 @@ Refusal Responder::execute_atomic(const Packet& packet, Operation operation) {
   done_atomics_.push({expected_, original});
   ++msn_;
   responses_.atomic(psn_of(expected_++), original, msn_, ResponseQueue::Request::fresh);
+  sink_.tell_fetch(operation, kOperand);
   return Refusal::none;
 }
 

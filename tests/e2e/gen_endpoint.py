@@ -65,6 +65,18 @@ class ThroughARoughPath(Endpoints):
             self.assertEqual(said['checked'], 300)
             self.assertEqual(ran['bw_there_gbps'], ran['bw_back_gbps'])
 
+    def test_both_ways_each_side_fetches_what_the_other_has(self):
+        """The client answers the responder's last READ or atomic, however often that is lost: 300
+        messages of each side are complete and checked, of the READs by the side that fetches."""
+        for options in (('--op', 'read', '-s', '20000'), ('--op', 'read', '-s', '64', '--reads', '1'),
+                        ('--op', 'atomic'), ('--op', 'compare-swap', '--verify', 'none')):
+            ran, said = self.check('-b', *options, '-q', '2', '-n', '150', '-t', '8', messages=600,
+                                   timeout=14)
+            self.assertEqual(said['checked'], 300, options)
+            self.assertEqual(ran['bw_there_gbps'], ran['bw_back_gbps'])
+            size = int(options[3]) if options[1] == 'read' else 0
+            self.assertEqual(said['bytes'], 300 * size)
+
     def test_reads_bring_what_is_there(self):
         # 67 ms, and eight of them: a busy machine may keep each process waiting for some 50 ms.
         ran, _ = self.check('--op', 'read', '-s', '20000', '-q', '2', '-n', '200', messages=400,

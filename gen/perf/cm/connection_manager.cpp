@@ -19,7 +19,8 @@ using wire::CmMessage;
 constexpr Duration kBetween = std::chrono::milliseconds(250);
 
 SessionParams session_params_of(SessionParams params, std::uint32_t qpn) noexcept {
-  params.va = MemoryLayout(qpn, params).inbox();
+  const MemoryLayout layout(qpn, params);
+  params.va = params.fetches() ? layout.outbox() : layout.inbox();
   params.r_key = MemoryLayout::r_key_of(qpn);
   return params;
 }
@@ -78,6 +79,8 @@ Connected ActiveSide::connect(const Call& call, const SessionParams& params,
   qp.dest_qpn = call.reply.qp.qpn;
   qp.send_psn = call.reply.qp.first_psn;
   qp.report_writes = true;
+  qp.report_fetches = params.both;
+  qp.max_dest_rd_atomic = 0;  // the responder has no more than were agreed on
   const CmIds ids{.local = call.comm_id, .remote = call.reply.ids.local};
   ids_[call.qpn] = ids;
   Connected connected{.params = session_params_of(params, call.qpn)};
@@ -119,10 +122,19 @@ Result<void> ActiveSide::check() {
 
 bool ActiveSide::all_done() const noexcept { return std::ranges::all_of(calls_, &Call::done); }
 
+Instant ActiveSide::last_heard() const noexcept {
+  Instant last{};
+  for (const Call& call : calls_)
+    if (const Connection* open = endpoint_.find(call.qpn))
+      last = std::max(last, open->last_heard());
+  return last;
+}
+
 Result<void> ActiveSide::run() {
-  const Instant give_up = nic::now() + config_.timeout;
+  Instant give_up = nic::now() + config_.timeout;
   while (!all_done() && !stop_.load(std::memory_order_relaxed)) {
     const Instant now = nic::now();
+    if (now >= give_up) give_up = last_heard() + config_.timeout;
     if (now >= give_up) break;
     for (Call& call : calls_) {
       if (call.done || call.next > now) continue;
@@ -187,7 +199,7 @@ transport::QpConfig qp_of(const ConnectRequest& request, const SessionParams& pa
   qp.rate_bps = static_cast<double>(params.rate_bps);
   qp.dcqcn = dcqcn;
   qp.report_writes = true;
-  qp.report_reads = true;
+  qp.report_fetches = true;
   return qp;
 }
 
@@ -335,12 +347,16 @@ void PassiveSide::open(const HalfOpen& confirmed) {
   ++report_.connections;
 }
 
-/// Repeats the DREP of a closed connection, because the first may have been lost.
+/// Closes a connection. One that still has READs or atomics of its own is held: the client answers
+/// them until it has the DREP. Repeats the DREP of a closed one, because the first may have been
+/// lost.
 void PassiveSide::end(const CmHeading& heading, const OwnAddress& peer) {
   const PeerId id{peer.ip, heading.ids.local};
   const CmIds ids{.local = heading.ids.remote, .remote = heading.ids.local};
   const auto served = connections_.find(id);
   if (served != connections_.end() && served->second.qpn == ids.local) {
+    if (heading.message == CmMessage::dreq && !served->second.service->settled())
+      return hold(served->second, heading);
     remember_end(id, to_mad(CmMessage::drep, heading.transaction, ids,
                             to_private_data(served->second.service->stats())));
     close(served, false);
@@ -353,6 +369,19 @@ void PassiveSide::end(const CmHeading& heading, const OwnAddress& peer) {
   const auto drep = dreps_.find(id);
   if (heading.message == CmMessage::dreq && drep != dreps_.end())
     endpoint_.send_management(drep->second, peer);
+}
+
+void PassiveSide::hold(Served& served, const CmHeading& dreq) noexcept {
+  if (!served.dreq) ++held_;
+  served.dreq = dreq;
+}
+
+void PassiveSide::end_held() {
+  for (auto served = connections_.begin(); held_ > 0 && served != connections_.end();) {
+    const Served& each = (served++)->second;
+    if (each.dreq && each.service->settled())
+      end(CmHeading(*each.dreq), OwnAddress(endpoint_.find(each.qpn)->peer()));
+  }
 }
 
 void PassiveSide::remember_end(const PeerId& id, const MadBytes& drep) {
@@ -373,12 +402,14 @@ void PassiveSide::close(std::map<PeerId, Served>::iterator served, bool gone) {
   report_.broken += connection.pair().broken() ? 1 : 0;
   report_.gone += gone ? 1 : 0;
   memory_ -= served->second.memory;
+  held_ -= served->second.dreq ? 1 : 0;
   endpoint_.remove(served->second.qpn);
   connections_.erase(served);
   if (connections_.empty()) sessions.push_back(std::exchange(report_, {}));
 }
 
 void PassiveSide::sweep(Instant now) {
+  end_held();
   if (now - swept_ < kBetweenSweeps) return;
   swept_ = now;
   half_open_.expire(now - kConfirmWithin);

@@ -29,7 +29,8 @@ class ActiveSide final : public Connector {
                                          std::uint32_t count) override;
   /// Errors (failed): the responder has refused a connection since, with its reason.
   Result<void> check() override;
-  /// Gives up at the timeout if there is no reply.
+  /// Answers the responder's own READs and atomics until it replies. Gives up if nothing comes for
+  /// the timeout.
   Result<void> disconnect(std::vector<Connected>& connected) override;
 
  private:
@@ -44,8 +45,10 @@ class ActiveSide final : public Connector {
   };
   void on_management(const roce::Frame& frame);
   void take(Call& call, const CmHeading& heading, wire::Bytes mad);
-  /// Runs until all calls are done, the timeout expires, or one is rejected.
+  /// Runs until all calls are done, one is rejected, or neither an answer nor a packet of their
+  /// connections has come for the timeout.
   Result<void> run();
+  [[nodiscard]] Instant last_heard() const noexcept;
   [[nodiscard]] bool all_done() const noexcept;
   Call request(const SessionParams& params, const transport::QpConfig& qp);
   Connected connect(const Call& call, const SessionParams& params, transport::QpConfig qp);
@@ -93,8 +96,8 @@ class PassiveSide {
   PassiveSide& operator=(const PassiveSide&) = delete;
   ~PassiveSide() { endpoint_.on_management = endpoint_.on_unknown_qp = nullptr; }
 
-  /// Closes connections without packets, and forgets requests that were not confirmed. At most once
-  /// a second.
+  /// Closes the connections whose client waits for the end of the own requests. At most once a
+  /// second, closes connections without packets, and forgets requests that were not confirmed.
   void sweep(Instant now);
   [[nodiscard]] std::size_t open() const noexcept { return connections_.size(); }
   [[nodiscard]] std::size_t half_open() const noexcept { return half_open_.size(); }
@@ -109,8 +112,9 @@ class PassiveSide {
   struct Served {
     std::unique_ptr<Service> service;
     std::uint32_t qpn = 0;
-    std::uint64_t memory = 0;  // bytes
-    MadBytes reply{};          // the ConnectReply that was sent
+    std::uint64_t memory = 0;            // bytes
+    MadBytes reply{};                    // the ConnectReply that was sent
+    std::optional<CmHeading> dreq = {};  // its client's, while own requests are outstanding
   };
 
   void on_management(const roce::Frame& frame);
@@ -133,6 +137,8 @@ class PassiveSide {
   static Connection::Region region_of(const HalfOpen& opened);
   void open(const HalfOpen& confirmed);
   void end(const CmHeading& heading, const OwnAddress& peer);
+  void hold(Served& served, const CmHeading& dreq) noexcept;
+  void end_held();
   void remember_end(const PeerId& id, const MadBytes& drep);
   void close(std::map<PeerId, Served>::iterator served, bool gone);
 
@@ -143,6 +149,7 @@ class PassiveSide {
   std::map<PeerId, MadBytes> dreps_;  // of closed connections
   std::deque<PeerId> ended_;          // oldest first: it is forgotten first
   std::uint64_t memory_ = 0;
+  std::size_t held_ = 0;  // connections with a DREQ
   SessionReport report_;
   Instant swept_;
 };

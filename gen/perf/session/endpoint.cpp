@@ -272,23 +272,48 @@ void PerfService::post_receive(std::uint64_t number) { connection_.post(layout_.
 
 void PerfService::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/,
                                 const Completion& done, Instant now) {
-  if (!done.arrival) return send_due(now);  // of an own message, which the client checks
-  if (done.operation == Operation::read_request) {
-    // The READ's slot is free: the client has its message.
-    if (params_.operation != Operation::read_request) return;
-    if (auto* pattern = connection_.pattern()) {
-      pattern->fill();
-    } else {
-      sent_pattern_.write(connection_.memory().bytes(layout_.outbox(read_), params_.size), read_);
-    }
-    ++read_;
-    return;
+  if (!done.arrival) {
+    take_own(done);
+    return send_due(now);
+  }
+  if (done.operation != Operation::send && done.operation != Operation::write) {
+    if (done.operation == params_.operation) serve_fetch(done);
+    return send_due(now);
   }
   check(done);
   if (done.operation == Operation::send || done.immediate) post_receive(done.id + params_.depth);
   if (params_.echo) echo(now);
   ++arrived_;
   send_due(now);
+}
+
+/// A READ's slot is free: the client has the message that was there.
+void PerfService::serve_fetch(const Completion& arrival) {
+  if (arrival.operation == Operation::read_request) {
+    if (auto* pattern = connection_.pattern()) {
+      pattern->fill();
+    } else {
+      const auto slot = connection_.memory().bytes(layout_.outbox(fetched_), params_.size);
+      sent_pattern_.write(slot, fetched_);
+    }
+  }
+  ++fetched_;
+}
+
+/// Both ways: the client checks what it was sent; what was fetched from it is checked here.
+void PerfService::take_own(const Completion& done) {
+  if (!params_.fetches() || done.status != transport::Status::success) return;
+  if (done.operation != Operation::read_request) {
+    wrong_ += done.original == done.id ? 0 : 1;
+    return;
+  }
+  check(done);
+  ++arrived_;
+}
+
+bool PerfService::settled() const noexcept {
+  const transport::QueuePair& pair = connection_.pair();
+  return !params_.both || !params_.fetches() || pair.broken() || pair.requester().posted() == 0;
 }
 
 void PerfService::check(const Completion& arrival) {
@@ -332,13 +357,32 @@ void PerfService::echo(Instant now) {
   post(arrived_, now);
 }
 
-/// Both ways: sends a message for each that arrived, as far as slots are free.
+/// Both ways: makes a request for each that arrived, as far as slots are free.
 void PerfService::send_due(Instant now) {
   if (!params_.both) return;
-  while (sent_ < arrived_ && connection_.pair().requester().posted() < params_.depth) {
+  const std::uint64_t due = params_.fetches() ? fetched_ : arrived_;
+  while (sent_ < due && connection_.pair().requester().posted() < params_.depth) {
+    if (params_.fetches()) {
+      post_fetch(sent_++, now);
+      continue;
+    }
     if (auto* pattern = connection_.pattern()) pattern->fill();
     post(sent_++, now);
   }
+}
+
+/// The result of an atomic goes to the outbox: the inbox has the word that the client changes.
+void PerfService::post_fetch(std::uint64_t number, Instant now) {
+  const bool read = params_.operation == Operation::read_request;
+  connection_.post({.id = number,
+                    .operation = params_.operation,
+                    .length = params_.size,
+                    .local_va = read ? layout_.inbox(number) : layout_.outbox(),
+                    .remote_va = params_.va + (read ? layout_.inbox(number) - layout_.inbox() : 0),
+                    .r_key = params_.r_key,
+                    .swap_add = swap_add_of(params_.operation, number),
+                    .compare = number},
+                   now);
 }
 
 void PerfService::post(std::uint64_t number, Instant now) {
@@ -370,7 +414,7 @@ ServerStats PerfService::stats() const noexcept {
   // Atomics are executed exactly once: each adds one to an initial 0, or replaces the value by one
   // more.
   stats.checked = counters.packets;
-  stats.wrong = connection_.memory().load(layout_.inbox()) == counters.packets ? 0 : 1;
+  stats.wrong += connection_.memory().load(layout_.inbox()) == counters.packets ? 0 : 1;
   return stats;
 }
 

@@ -180,12 +180,15 @@ class Service : public transport::Application {
   [[nodiscard]] virtual ServerStats stats() const noexcept = 0;
   /// Payload bytes of the received messages.
   [[nodiscard]] virtual std::uint64_t bytes() const noexcept = 0;
+  /// Returns true if the service has no READ or atomic of its own that the peer must still answer.
+  [[nodiscard]] virtual bool settled() const noexcept { return true; }
   /// Received messages of which each byte was compared.
   [[nodiscard]] virtual std::uint64_t compared() const noexcept { return stats().checked; }
 };
 
 /// The responder of perf: fills memory for READs, posts receives for SENDs, checks every byte of
-/// each message, and echoes it, or sends one of its own for it, if the parameters request that.
+/// each message, and echoes it, or makes a request of its own for it, if the parameters ask for
+/// that.
 class PerfService final : public Service {
  public:
   /// `connection` is new, has MemoryLayout::region(params) of memory, and outlives the service.
@@ -197,8 +200,11 @@ class PerfService final : public Service {
   [[nodiscard]] ServerStats stats() const noexcept override;
   [[nodiscard]] std::uint64_t bytes() const noexcept override { return bytes_; }
   [[nodiscard]] std::uint64_t compared() const noexcept override;
+  [[nodiscard]] bool settled() const noexcept override;
 
  private:
+  void serve_fetch(const transport::Completion& arrival);
+  void take_own(const transport::Completion& done);
   void post_receive(std::uint64_t number);
   void check(const transport::Completion& arrival);
   [[nodiscard]] bool is_whole(const transport::Completion& arrival);
@@ -207,6 +213,7 @@ class PerfService final : public Service {
   void echo(Instant now);
   void send_due(Instant now);
   void post(std::uint64_t number, Instant now);
+  void post_fetch(std::uint64_t number, Instant now);
 
   Connection& connection_;
   SessionParams params_;
@@ -214,9 +221,9 @@ class PerfService final : public Service {
   PayloadPattern received_pattern_, sent_pattern_;
   analysis::SequenceTracker numbers_;  // of received messages, if lossy()
   std::uint64_t copies_ = 0;           // duplicates among them
-  std::uint64_t read_ = 0;             // READs that arrived
+  std::uint64_t fetched_ = 0;          // READs and atomics that arrived
   std::uint64_t arrived_ = 0, wrong_ = 0, bytes_ = 0;
-  std::uint64_t sent_ = 0;  // own messages of a session both ways
+  std::uint64_t sent_ = 0;  // own requests of a session both ways
 };
 
 }  // namespace lw::gen

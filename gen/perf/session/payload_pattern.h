@@ -4,9 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "wire/opcode.h"
 #include "wire/view.h"
 
 namespace lw::gen {
+
+/// The operand of atomic `number`: FETCH ADD adds one; COMPARE SWAP replaces `number` by one more.
+constexpr std::uint64_t swap_add_of(wire::Operation operation, std::uint64_t number) noexcept {
+  return operation == wire::Operation::cmp_swap ? number + 1 : 1;
+}
 
 /// The side that filled a message.
 enum class Side : std::uint8_t { client, responder };

@@ -116,9 +116,8 @@ Parsed<void> check(const SessionParams& params) {
   }
   if (!is_ours(params.operation) || !is_carried(params))
     return std::unexpected("this transport has no such operation, size or echo");
-  const bool carries = params.operation == Operation::send || params.operation == Operation::write;
-  if (params.both && (params.lossy() || params.echo || !carries))
-    return std::unexpected("both ways goes with WRITEs and SENDs of RC");
+  if (params.both && (params.lossy() || params.echo))
+    return std::unexpected("both ways goes with RC");
   if (params.verify > Verify::none) return std::unexpected("an unknown way to verify");
   if (!is_sound_rate(params)) return std::unexpected("a rate control without a rate");
   return {};

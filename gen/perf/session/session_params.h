@@ -53,7 +53,7 @@ struct SessionParams {
   // messages in a region, 1 to kMostSlots; message `slots` uses the first slot again
   std::uint32_t slots = 1;
   std::uint32_t depth = 1;  // messages that may be outstanding, 1 to kMostDepth
-  std::uint64_t va = 0;     // address of the client's memory, for echoes of WRITEs
+  std::uint64_t va = 0;     // address of the client's memory, for the responder's requests
   std::uint32_t r_key = 0;
   // Applies to both directions.
   transport::RateControl rate_control = transport::RateControl::none;
@@ -67,6 +67,10 @@ struct SessionParams {
     return !echo && !read_back &&
            (operation == wire::Operation::send || operation == wire::Operation::write ||
             operation == wire::Operation::read_request);
+  }
+  /// Returns true if a requester gets data back: READs and atomics.
+  [[nodiscard]] bool fetches() const noexcept {
+    return operation != wire::Operation::send && operation != wire::Operation::write;
   }
   /// Returns true if messages may be lost. Then each message has a number and at least eight bytes.
   [[nodiscard]] bool lossy() const noexcept { return transport != wire::Transport::rc; }

@@ -42,7 +42,7 @@ bool ClientConnection::post(Instant now) {
                                        .local_va = carries() ? layout_.outbox(n) : layout_.inbox(n),
                                        .remote_va = remote_.va + (atomic ? 0 : remote_offset(n)),
                                        .r_key = remote_.r_key,
-                                       .swap_add = swap_add_of(n),
+                                       .swap_add = swap_add_of(params_.operation, n),
                                        .compare = n},
                                       now);
   if (taken) ++posted_;
@@ -76,9 +76,18 @@ void ClientConnection::post_receives() {
 
 bool ClientConnection::take_arrival(const Completion& arrival) {
   if (takes_receive()) connection_.post(layout_.receive(arrival.id + params_.depth));
+  if (fetches_word()) return ++atomics_, arrival.operation == params_.operation;
   auto* pattern = connection_.pattern();
+  if (!carries() && pattern != nullptr) {
+    pattern->fill();
+    return arrival.length == params_.size && arrival.operation == params_.operation;
+  }
   const bool right = pattern != nullptr && pattern->take().right;
   return right && arrival.length == params_.size && arrival.operation == params_.operation;
+}
+
+bool ClientConnection::counted_right() const noexcept {
+  return !fetches_word() || connection_.memory().load(layout_.outbox()) == atomics_;
 }
 
 bool ClientConnection::right(const Completion& done) {
@@ -163,6 +172,7 @@ void BandwidthTraffic::finish() {
     result.bandwidth.peak_bps =
         std::max(result.bandwidth.steady_bps, static_cast<double>(half_bytes_) * 8e9 / first_half);
   for (const auto& client : connections_) {
+    if (!client->counted_right()) ++result.wrong;
     const auto& counters = client->connection().pair().requester().counters();
     result.bandwidth.packets += counters.packets;
     result.bandwidth.retransmitted += counters.retransmitted;

@@ -29,8 +29,11 @@ class ClientConnection {
   void post_receive();
   /// Both ways: posts a receive for each message that may be outstanding.
   void post_receives();
-  /// Takes a message of a responder that sends too. Returns true if it is correct.
+  /// Both ways: takes a message of the responder, or a request for one. Returns true if it is
+  /// correct.
   [[nodiscard]] bool take_arrival(const transport::Completion& arrival);
+  /// Both ways, at the end: returns true if each atomic of the responder was done once.
+  [[nodiscard]] bool counted_right() const noexcept;
 
   /// Returns true if a READ or an atomic returned the expected data.
   [[nodiscard]] bool right(const transport::Completion& done);
@@ -68,10 +71,6 @@ class ClientConnection {
     return static_cast<std::uint32_t>(
         std::min<std::uint64_t>(params_.size, data_.size() - n * params_.size));
   }
-  /// FETCH ADD adds one; COMPARE SWAP replaces n by n + 1.
-  [[nodiscard]] std::uint64_t swap_add_of(std::uint64_t n) const noexcept {
-    return params_.operation == wire::Operation::cmp_swap ? n + 1 : 1;
-  }
   std::span<std::byte> memory(std::uint64_t va) {
     return connection_.memory().bytes(va, params_.size);
   }
@@ -84,6 +83,7 @@ class ClientConnection {
   MemoryLayout layout_;
   PayloadPattern sent_pattern_, received_pattern_;
   std::uint64_t posted_ = 0;
+  std::uint64_t atomics_ = 0;  // of the responder
 };
 
 /// Result of a run: the client's counters and the responder's stats.
