@@ -11,6 +11,7 @@
 #include "core/quantity.h"
 #include "transport/fifo.h"
 #include "transport/packet.h"
+#include "transport/response_queue.h"
 
 namespace lw::gen {
 namespace {
@@ -21,13 +22,22 @@ bool fetches(const sim::PerfConfig& config) noexcept {
   return config.operation != Operation::send && config.operation != Operation::write;
 }
 
+bool limits_sends(const sim::PerfConfig& config) noexcept {
+  return config.operation == Operation::send && config.nic.receive_send_bps > 0;
+}
+
+bool is_selective(const sim::PerfConfig& config) noexcept {
+  return config.qp.recovery == transport::Recovery::selective_repeat && !fetches(config);
+}
+
 /// The inputs of the formulas: times in ns, windows of one QP.
 struct Quantities {
-  double round_trip = 0;  // from a packet's last byte until its answer has arrived
-  double message = 0;     // on the link, or in the NIC if that is longer
-  double packet = 0;      // mean time of a packet there
-  double rest = 0;        // time that the NIC still takes when a message has left
-  double packets = 1;     // of a message
+  double round_trip = 0;    // from a packet's last byte until its answer has arrived
+  double line_message = 0;  // on the link, or in the NIC if that is longer
+  double message = 0;       // in the receiver if that is longer still
+  double packet = 0;        // mean time of a packet there
+  double rest = 0;          // time that the NIC still takes when a message has left
+  double packets = 1;       // of a message
   double qps = 1;
   double depth = 1;      // messages outstanding
   double psns = 0;       // packets outstanding, SEND and WRITE; 0: more than depth x packets
@@ -86,8 +96,11 @@ Quantities quantities_of(const sim::PerfConfig& config) noexcept {
   Quantities given;
   const double answer_ns = answer_bytes(config) * 8e9 / config.nic.rate_bps;
   given.round_trip = static_cast<double>(round_trip_of(config).count()) + answer_ns;
-  given.message = sim::link_ns_of_message(config);
-  if (fetches(config)) given.message = std::max(given.message, answer_ns);
+  given.line_message = sim::link_ns_of_message(config);
+  if (fetches(config)) given.line_message = std::max(given.line_message, answer_ns);
+  given.message = given.line_message;
+  if (limits_sends(config))
+    given.message = std::max(given.message, 8e9 * config.size / config.nic.receive_send_bps);
   const bool one = fetches(config) && config.operation != Operation::read_request;
   given.packets = one ? 1 : transport::packets_of(config.size, config.qp.mtu);
   given.packet = given.message / given.packets;
@@ -237,16 +250,20 @@ double lossless_rate(const Quantities& given, const sim::PerfConfig& config) {
 struct Losses {
   double p = 0;
   double recoveries = 0;  // mean number per packet: its own loss, or that of its request
+  double waits = 0;       // mean number of waits for the timer per packet
   double timer = 0;       // ns
   double timeout = 0;     // mean wait for the timer per packet, in ns
 };
 
 /// Probability that a recovery must wait for the timer.
 double timer_share(const Quantities& given, const sim::PerfConfig& config, double p) noexcept {
-  const bool selective =
-      config.qp.recovery == transport::Recovery::selective_repeat && !fetches(config);
-  // Go-back-N: one NAK and one retransmission per gap. IRN repeats its NAKs.
-  double share = selective ? p : 1 - (1 - p) * (1 - p);
+  // Go-back-N: one NAK and one retransmission per gap. IRN repeats its NAKs, so that a lost request
+  // of a READ waits only if it is lost again, and a lost response if either is.
+  const bool fetched =
+      fetches(config) && config.qp.recovery == transport::Recovery::selective_repeat;
+  double share = fetched                ? p * (2 + 1 / given.packets) / (1 + 1 / given.packets)
+                 : is_selective(config) ? p
+                                        : 1 - (1 - p) * (1 - p);
   if (given.window() < 2 * given.packets || given.depth < 2) {
     // No packet follows the last one of the window (READ: the request, and the last response).
     share +=
@@ -269,15 +286,25 @@ Losses losses_of(const Quantities& given, const sim::PerfConfig& config, double 
   const double messages = std::max(1.0, std::min(given.depth, given.window() / given.packets));
   const double answers = fetches(config) ? 0 : std::pow(p, messages) / given.packets;
   const double waits = losses.recoveries * timer_share(given, config, p) + answers;
+  losses.waits = waits;
   losses.timer = timer;
   losses.timeout = waits > 0 ? waits * timer / (1 - p) : 0;
   return losses;
 }
 
+/// Returns the share of the READs or atomics of a window that wait at the responder, because
+/// requests come faster than the responses to them leave.
+double queued_share(const sim::PerfConfig& config, const Quantities& given) noexcept {
+  if (!fetches(config)) return 0;
+  const auto nic = static_cast<double>((config.nic.per_packet + config.nic.per_message).count());
+  const double request = std::max(answer_bytes(config) * 8e9 / config.nic.rate_bps, nic);
+  return std::max(0.0, 1 - request / given.message);
+}
+
 /// Returns the number of packets that a QP sends in vain between a loss and its NAK: its share of
 /// what the port sends in a round trip, or the rest of its burst.
 double wasted_packets(const Quantities& given, const sim::PerfConfig& config) noexcept {
-  if (fetches(config))  // the responder first sends everything requested before
+  if (queued_share(config, given) > 0)  // the responder first sends everything requested before
     return given.window() - given.packets / 2;
   const double trip = given.round_trip / given.packet;
   double wasted = trip / given.qps;
@@ -339,7 +366,8 @@ double selective_rate(const Quantities& given, const Losses& losses, double loss
   // While the timer runs, the QP sends until its window is full.
   const double full = window * given.packet * given.qps;
   const double idle = std::max(0.0, 1 - std::max(0.0, full - given.round_trip) / losses.timer);
-  const double waits = losses.timeout > 0 ? losses.timeout * idle * idle_link_share(given) : 0;
+  const double share = by_window ? 1 : idle_link_share(given);  // a window waits alone
+  const double waits = losses.timeout > 0 ? losses.timeout * idle * share : 0;
   return std::min(lossless, given.qps / (1 / rate + waits));
 }
 
@@ -350,14 +378,10 @@ double throughput_of(const sim::PerfConfig& config, const Quantities& given, dou
   if (p >= 1) return 0;
   if (p > 0) {
     const Losses losses = losses_of(given, config, p);
-    const bool selective =
-        config.qp.recovery == transport::Recovery::selective_repeat && !fetches(config);
-    rate = selective ? selective_rate(given, losses, lossless)
-                     : go_back_n_rate(given, config, losses, lossless);
+    rate = is_selective(config) ? selective_rate(given, losses, lossless)
+                                : go_back_n_rate(given, config, losses, lossless);
   }
-  const double bps = rate * 8e9 * config.size / given.packets;
-  const bool limited = config.operation == Operation::send && config.nic.receive_send_bps > 0;
-  return limited ? std::min(bps, config.nic.receive_send_bps) : bps;
+  return rate * 8e9 * config.size / given.packets;
 }
 
 /// Returns the loss that reduces the throughput by a tenth, by bisection of its logarithm.
@@ -371,53 +395,178 @@ double loss_for_a_tenth(const sim::PerfConfig& config, const Quantities& given, 
   return std::exp(low);
 }
 
-/// Returns the longest time in ns from a packet until its QP gets an answer, without losses.
-double longest_wait(const sim::PerfConfig& config, const Quantities& given) noexcept {
-  if (fetches(config)) return given.round_trip + given.depth * given.qps * given.message;
-  const double asked = config.qp.ack_every > 0
-                           ? std::min<double>(given.packets, config.qp.ack_every)
-                           : given.packets;
-  const double burst = config.nic.arbitration_burst;
-  const double others = given.packets > burst ? (given.qps - 1) * burst : 0;
-  return given.round_trip + (asked + others) * given.packet;
+/// Whether packets wait behind the sender's port, with the timer running: for a slower wavelength,
+/// or for a receiver that is slower than the link.
+bool queues_behind_port(const sim::PerfConfig& config) noexcept {
+  const double line = config.path.rate_bps > 0 ? config.path.rate_bps : config.nic.rate_bps;
+  return line < config.nic.rate_bps ||
+         (limits_sends(config) && config.nic.receive_send_bps < config.nic.rate_bps);
 }
 
-/// Whether the timer may expire although nothing is lost.
-bool expires_early(const sim::PerfConfig& config, const Quantities& given) noexcept {
-  if (config.qp.timeout == 0) return false;
-  const Duration timer = transport::transport_timeout(config.qp.timeout);
-  return static_cast<double>(timer.count()) < longest_wait(config, given);
+/// The estimate of the READs that wait is this exact.
+constexpr double kFewFetches = 2;
+
+/// How many READs or atomics of a QP wait at the responder: of the first window, and later those
+/// that are not on the path.
+double waiting_fetches(const sim::PerfConfig& config, const Quantities& given) noexcept {
+  const double share = queued_share(config, given);
+  if (share == 0) return 0;
+  return std::max(given.depth * share,
+                  given.depth - given.round_trip / (given.qps * given.message));
+}
+
+/// How many of them are beyond those that the responder takes.
+double refused_fetches(const sim::PerfConfig& config, const Quantities& given) noexcept {
+  if (!fetches(config) || config.qp.max_dest_rd_atomic == 0) return -given.depth;
+  return waiting_fetches(config, given) - config.qp.max_dest_rd_atomic;
+}
+
+/// Packets of a SEND or WRITE up to the next that requests an ACK.
+double asked_packets(const sim::PerfConfig& config, const Quantities& given) noexcept {
+  const double most = std::min(given.packets, given.window());
+  return config.qp.ack_every > 0 ? std::min<double>(most, config.qp.ack_every) : most;
+}
+
+/// Returns the longest time in ns from a packet, or an answer, until the QP's next answer, without
+/// losses.
+double longest_wait(const sim::PerfConfig& config, const Quantities& given) noexcept {
+  const double burst = config.nic.arbitration_burst;
+  const double others = given.qps - 1;
+  const double queue = queues_behind_port(config) ? given.qps * given.window() : 0;
+  if (fetches(config)) {  // one burst of each other QP comes before the next of this one
+    const double turn =
+        queued_share(config, given) > 0 ? others * std::min(burst, given.packets) : 0;
+    return given.round_trip + (queue + 1 + turn) * given.packet;
+  }
+  const double asked = asked_packets(config, given);
+  const double turns = given.packets > burst ? std::ceil(asked / burst) * others * burst : 0;
+  return given.round_trip + (queue + asked + turns) * given.packet;
+}
+
+/// Whether losses cost so little that they change nothing else.
+bool loses_little(const sim::PerfConfig& config, const Quantities& given, double lossless) {
+  constexpr double kLittle = 0.03;
+  return throughput_of(config, given, lossless, config.path.loss) >=
+         (1 - kLittle) * throughput_of(config, given, lossless, 0);
+}
+
+/// What a timer does that may expire although nothing is lost.
+enum class EarlyExpiry : std::uint8_t {
+  none,      // it does not
+  harmless,  // what is sent again is little, or fits into the time in which nothing else is sent
+  breaks,    // the retries are used up before the first answer can come
+  matters    // it costs throughput
+};
+
+/// An adaptive timer is at least 1.5 measured round trips long, and doubles at each expiry
+/// (RetryTimer). It measures until all of a READ has come, or until an ACK of a packet or more.
+double adaptive_expiries(const sim::PerfConfig& config, const Quantities& given, double longest,
+                         double configured) noexcept {
+  const double behind = fetches(config) ? given.packets : 1;
+  const double first = std::min(configured, 1.5 * (given.round_trip + behind * given.packet));
+  double expiries = 0;
+  for (double at = first; at <= longest && expiries < 8; ++expiries)
+    at += std::min(configured, first * std::exp2(expiries + 1));
+  return expiries;
+}
+
+EarlyExpiry early_expiry(const sim::PerfConfig& config, const Quantities& given, double lossless) {
+  if (config.qp.timeout == 0) return EarlyExpiry::none;
+  const auto timer = static_cast<double>(transport::transport_timeout(config.qp.timeout).count());
+  const double longest = longest_wait(config, given), tries = config.qp.retry_count + 1.0;
+  if (tries * timer < given.round_trip) return EarlyExpiry::breaks;
+  const double expiries = config.qp.adaptive_retransmission
+                              ? adaptive_expiries(config, given, longest, timer)
+                              : std::floor(longest / timer);
+  if (expiries < 1) return EarlyExpiry::none;
+  if (expiries >= tries || !loses_little(config, given, lossless)) return EarlyExpiry::matters;
+  constexpr double kLittle = 0.01;
+  const double each = is_selective(config) ? expiries : given.window();
+  const double again = given.qps * each * given.packet;  // ns of the port in a cycle
+  const double cycle = given.qps * given.window() / lossless;
+  // The answers of a window come up to its length before the end of the longest wait.
+  const bool fits = !is_selective(config) && expiries * timer <= given.round_trip - 2 * again;
+  return again <= kLittle * cycle || fits ? EarlyExpiry::harmless : EarlyExpiry::matters;
+}
+
+/// Returns why every QP breaks without losses; empty if none does.
+std::string_view breaks_because(const sim::PerfConfig& config, const Quantities& given,
+                                EarlyExpiry early) noexcept {
+  const bool kept = config.qp.max_dest_rd_atomic < transport::ResponseQueue::kMost;
+  if (kept && refused_fetches(config, given) > kFewFetches)
+    return "the responder refuses READs, as more wait there than --responder-reads allows";
+  if (early == EarlyExpiry::breaks)
+    return "the timer expires more often than --retries allows before the first answer can come: "
+           "raise --timeout";
+  return {};
+}
+
+/// Whether the windows together fill the buffer before a slower wavelength, which drops the rest.
+bool overflows(const sim::PerfConfig& config, const Quantities& given) noexcept {
+  const double rate = config.path.rate_bps;
+  if (rate <= 0 || rate >= config.nic.rate_bps || config.path.rules) return false;
+  const double outstanding = given.qps * given.window() * given.packet * rate / 8e9;
+  return outstanding > static_cast<double>(config.path.buffer_bytes);
+}
+
+/// Returns the share of the throughput that the waits for the timer cost.
+double share_of_waits(const sim::PerfConfig& config, const Quantities& given, double lossless) {
+  sim::PerfConfig quick = config;
+  quick.qp.timeout = 1;
+  const double without = throughput_of(quick, given, lossless, config.path.loss);
+  return 1 - throughput_of(config, given, lossless, config.path.loss) / without;
 }
 
 /// Returns why no formula holds with losses; empty if one does.
-std::string_view unknown_with_loss(const sim::PerfConfig& config,
-                                   const Quantities& given) noexcept {
-  constexpr double kMostLoss = 0.01, kMostGaps = 0.1;
+std::string_view unknown_with_loss(const sim::PerfConfig& config, const Quantities& given,
+                                   double lossless) {
+  constexpr double kMostLoss = 0.01, kMostGaps = 0.1, kMostBroken = 1e-9, kMostInVain = 0.5;
+  constexpr double kMuchWait = 0.12;                          // of the throughput
+  const double few_waits = std::max(4e-5, 3e-6 * given.qps);  // a packet
   if (config.qp.timeout == 0) return "a lost packet may never be found with --timeout 0";
   if (config.path.loss > kMostLoss) return "losses above 1 % follow each other closely";
-  const bool selective =
-      config.qp.recovery == transport::Recovery::selective_repeat && !fetches(config);
-  if (selective && given.window() * config.path.loss > kMostGaps)
+  const Losses losses = losses_of(given, config, config.path.loss);
+  // Each retry without progress has lost a packet or its answer. A NAK of selective repeat is none.
+  const bool selective = config.qp.recovery == transport::Recovery::selective_repeat;
+  const double first = selective ? losses.waits : 2 * config.path.loss;
+  if (first * std::pow(2 * config.path.loss, config.qp.retry_count) > kMostBroken)
+    return "a QP may use up its --retries at this loss";
+  if (losses.waits < few_waits && share_of_waits(config, given, lossless) > kMuchWait)
+    return "the waits for --timeout are too long and too rare for a mean";
+  if (fetches(config) && config.path.loss * wasted_packets(given, config) > kMostInVain)
+    return "at this loss most of the READs or atomics are repeated";
+  const bool turns = given.qps > 1 && given.packets > config.nic.arbitration_burst;
+  if (config.qp.adaptive_retransmission && turns)
+    return "an adaptive timer follows how QPs with long messages take turns";
+  if (queues_behind_port(config)) return "losses change the queue behind the sender's port";
+  if (is_selective(config) && given.window() * config.path.loss > kMostGaps)
     return "with selective repeat, a window may have several gaps at this loss";
   return {};
 }
 
 /// Returns why no formula holds for a configuration; empty if one does.
 std::string_view unknown_because(const sim::PerfConfig& config, const Quantities& given,
-                                 double lossless) noexcept {
+                                 double lossless, EarlyExpiry early) {
   constexpr double kFew = 3;  // messages of a QP
   const bool fills = lossless * given.packet > 0.999;
   const bool turns = given.qps > 1 && given.packets > config.nic.arbitration_burst;
-  if (turns && given.depth <= kFew && (!fills || config.path.loss > 0))
+  if (turns && given.depth <= kFew && (!fills || !loses_little(config, given, lossless)))
     return "QPs with few long messages outstanding take turns at the port";
   if (given.psns > 0 && given.rest > 0 && !fills)
     return "a PSN window and the NIC's time for a packet limit together";
-  if (expires_early(config, given))
+  if (early == EarlyExpiry::matters)
     return "the timer may expire without a loss, as --timeout is short for this path";
-  const std::uint32_t taken = config.qp.max_dest_rd_atomic;
-  if (fetches(config) && taken > 0 && config.qp.max_rd_atomic > taken)
+  if (overflows(config, given)) return "the windows may overflow --path-buffer";
+  if (waiting_fetches(config, given) > transport::ResponseQueue::kMost)
+    return "more READs wait than a responder keeps";
+  const bool many = fetches(config) && given.depth > config.qp.max_dest_rd_atomic;
+  // Selective repeat executes all READs behind a gap at once.
+  const bool at_once =
+      config.path.loss > 0 && config.qp.recovery == transport::Recovery::selective_repeat;
+  const double most = at_once ? -given.depth : -std::min(kFewFetches, given.depth - 1);
+  if (many && config.qp.max_dest_rd_atomic > 0 && refused_fetches(config, given) > most)
     return "the responder may refuse READs, as --reads is above --responder-reads";
-  return config.path.loss > 0 ? unknown_with_loss(config, given) : std::string_view{};
+  return config.path.loss > 0 ? unknown_with_loss(config, given, lossless) : std::string_view{};
 }
 
 }  // namespace
@@ -436,6 +585,8 @@ std::string_view name_of(Limit limit) noexcept {
       return "outstanding READs";
     case Limit::psn_window:
       return "PSN window";
+    case Limit::none:
+      return "every QP breaks";
   }
   return "";
 }
@@ -447,7 +598,7 @@ Plan plan(const sim::PerfConfig& config) {
   plan.round_trip = round_trip_of(config);
   const auto round_trip_ns = static_cast<double>(plan.round_trip.count());
   plan.bdp_bytes = round_trip_ns * line / 8e9;
-  plan.goodput_bps = 8e9 * config.size / given.message;
+  plan.goodput_bps = 8e9 * config.size / given.line_message;
   const double cycle = given.round_trip + given.message;
   plan.needed = static_cast<std::uint64_t>(std::ceil(cycle / given.message));
   const double messages = std::max(1.0, std::floor(given.window() / given.packets));
@@ -458,11 +609,21 @@ Plan plan(const sim::PerfConfig& config) {
   plan.throughput_bps = throughput_of(config, given, lossless, config.path.loss);
   const bool fills = lossless * given.packet > 0.999;
   plan.limit = fills ? Limit::line : given.limit;
-  const double by_rate = lossless * 8e9 * config.size / given.packets;
-  if (plan.lossless_bps < by_rate) plan.limit = Limit::receiver;
+  if (fills && given.message > given.line_message) plan.limit = Limit::receiver;
   plan.window_packets = plan.lossless_bps / 8e9 / config.size * given.packets * round_trip_ns;
   plan.loss_for_90_percent = loss_for_a_tenth(config, given, lossless);
-  plan.unknown = unknown_because(config, given, lossless);
+  const EarlyExpiry early = early_expiry(config, given, lossless);
+  plan.breaks = breaks_because(config, given, early);
+  if (!plan.breaks.empty()) plan.lossless_bps = 0;
+  if (plan.breaks.empty() && config.path.loss > 0 && config.qp.retry_count == 0 &&
+      config.qp.recovery == transport::Recovery::go_back_n)
+    plan.breaks = "with --retries 0 a QP ends at its first lost packet";
+  if (plan.breaks.empty()) {
+    plan.unknown = unknown_because(config, given, lossless, early);
+  } else {
+    plan.limit = Limit::none;
+    plan.throughput_bps = plan.loss_for_90_percent = 0;
+  }
   return plan;
 }
 
@@ -473,6 +634,7 @@ std::string_view name_of(transport::Recovery recovery) noexcept {
 }
 
 std::string loss_text(const sim::PerfConfig& config, const Plan& plan) {
+  if (!plan.breaks.empty()) return fmt::format("breaks          every QP: {}\n", plan.breaks);
   std::string text = fmt::format("loss            {:.1e} costs {} a tenth of that\n",
                                  plan.loss_for_90_percent, name_of(config.qp.recovery));
   if (config.path.loss > 0)
@@ -544,7 +706,9 @@ const FigureTable& PlanReport::figures() {
       Row::of<[](const PlanReport& r) { return !r.plan.unknown.empty(); }>(
           "simulate", "True if no formula holds: perf --sim gives the figure."),
       Row::of<[](const PlanReport& r) { return r.plan.unknown; }>(
-          "simulate_because", "Why no formula holds; empty if one does.")};
+          "simulate_because", "Why no formula holds; empty if one does."),
+      Row::of<[](const PlanReport& r) { return r.plan.breaks; }>(
+          "breaks_because", "Why every QP breaks and carries nothing; empty if none does.")};
   static constexpr FigureTable kTable{"What fills a path, and what limits the throughput.", kRows};
   return kTable;
 }

@@ -11,7 +11,15 @@
 namespace lw::gen {
 
 /// The limit of a transfer.
-enum class Limit : std::uint8_t { line, receiver, tx_depth, outstanding_wqes, reads, psn_window };
+enum class Limit : std::uint8_t {
+  line,
+  receiver,
+  tx_depth,
+  outstanding_wqes,
+  reads,
+  psn_window,
+  none  // every QP breaks
+};
 
 std::string_view name_of(Limit limit) noexcept;  // "tx depth"
 
@@ -30,6 +38,7 @@ struct Plan {
   double window_packets = 0;       // sent in a round trip at lossless_bps
   double loss_for_90_percent = 0;  // the loss that costs a tenth of lossless_bps
   std::string_view unknown;        // why no formula holds: simulate; empty: one does
+  std::string_view breaks;         // why every QP breaks, at 0 b/s; empty: none does
 };
 
 /// What `plan` prints as JSON.
