@@ -17,6 +17,7 @@ import scapy.utils
 
 import longwire_test
 import output_schemas
+import steady_rates
 
 GEN = longwire_test.program('roce-gen')
 DISSECT = longwire_test.program('roce-dissect')
@@ -470,6 +471,16 @@ class Perf(unittest.TestCase):
                 self.assertRegex(done.stderr, f'{waiting} QPs wait for ever: .*--timeout 0')
         ran = gen('perf', '--sim', '--delay', '1us', '--timeout', '0', '-n', '1000')
         self.assertEqual(ran.returncode, 0, ran.stderr)
+
+    def test_a_send_queue_that_takes_long_to_drain_waits_for_nothing(self):
+        """25 s of messages are posted when the run ends, and nothing is lost."""
+        done = gen('perf', '--sim', '-s', '1MiB', '-t', '30000', '--rate', '10Gb/s', '--delay', '1us',
+                   '--timeout', '0', '-J')
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_nine_of_ten_intervals_hold_the_long_run_mean(self):
+        """tests/long has more configurations and seeds."""
+        self.assertGreaterEqual(steady_rates.held(steady_rates.CONFIGURATIONS[-1], seeds=40), 36)
 
     def test_a_rate_that_cannot_be_measured_is_not_given(self):
         for count in ('2', '10', '50', '100', '1000', '20000'):
