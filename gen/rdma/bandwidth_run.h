@@ -38,6 +38,8 @@ class BandwidthRun {
   std::vector<ibv_sge> pieces_;
   std::uint64_t every_ = 1;  // every n-th request is signalled
   std::uint64_t completed_ = 0, half_bytes_ = 0;
+  // Bytes that were complete when the first margin ended, and when the last one began.
+  std::uint64_t early_bytes_ = 0, within_bytes_ = 0;
   Instant start_, half_at_;
   std::optional<Instant> until_;
 };

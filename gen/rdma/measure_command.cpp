@@ -35,6 +35,7 @@ struct MeasureCommand {
   MeasureOptions options;
   sim::PerfConfig config;
   bool all_sizes = false, no_check = false, json = false;
+  bool forever = false;  // repeat the run until a signal
   std::vector<SweepParameter> sweep;
   std::string out;                // output folder of a sweep
   std::uint32_t repeats = 1;      // repeats of each cell of a sweep
@@ -87,6 +88,10 @@ Result<void> check_measure(const app::Given& given, const MeasureCommand& comman
   } else if (command.all_sizes || command.json) {
     return fail("--sweep: goes without -a and --json: it writes a JSON file");
   }
+  if (command.forever && (command.all_sizes || !command.sweep.empty()))
+    return fail("--forever: goes without -a and --sweep");
+  if (config.margin > Duration{} && 2 * config.margin >= config.duration)
+    return fail("--margin: expected less than half of --duration");
   if (given.has("--duration") && given.has("--iterations"))
     return fail("--duration: replaces -n: pass one of them");
   if (config.size == 0 || config.size > 1u << 31) return fail("--size: expected 1 B to 2 GiB");
@@ -127,6 +132,9 @@ std::string text_of(const MeasureCommand& command, const sim::PerfConfig& config
 sim::PerfConfig config_of(const MeasureCommand& command, const Device& device, std::uint32_t size) {
   sim::PerfConfig config = command.config;
   config.size = size;
+  constexpr Duration kPeriod = std::chrono::seconds(5);
+  if (command.forever && config.duration == Duration{} && config.iterations == 0)
+    config.duration = kPeriod;
   if (config.iterations == 0) config.iterations = command.pattern == Pattern::bw ? 5000 : 1000;
   if (config.qp.mtu == 0) config.qp.mtu = device.mtu();
   config.qp.max_outstanding_wqe = config.qp.tx_depth;
@@ -136,6 +144,13 @@ sim::PerfConfig config_of(const MeasureCommand& command, const Device& device, s
   return config;
 }
 
+/// Returns the sizes of a run once or, with --forever, again and again.
+std::optional<std::uint32_t> next_size(const MeasureCommand& command, std::size_t done) {
+  const std::vector<std::uint32_t> sizes = sizes_of(command);
+  if (!command.forever && done >= sizes.size()) return std::nullopt;
+  return sizes[done % sizes.size()];
+}
+
 Result<void> measure_all(const MeasureCommand& command, const std::atomic<bool>& stop,
                          app::HtmlReport& page) {
   PerfPlots plots;
@@ -143,17 +158,23 @@ Result<void> measure_all(const MeasureCommand& command, const std::atomic<bool>&
   if (!measurement) return std::unexpected(measurement.error());
   std::uint64_t wrong = 0;
   bool has_header = command.json;
-  for (const std::uint32_t size : sizes_of(command)) {
-    if (stop.load(std::memory_order_relaxed)) break;
-    const sim::PerfConfig config = config_of(command, measurement->device(), size);
+  for (std::size_t done = 0; !stop.load(std::memory_order_relaxed); ++done) {
+    const auto size = next_size(command, done);
+    if (!size) break;
+    const sim::PerfConfig config = config_of(command, measurement->device(), *size);
     const auto outcome = measurement->run(config, command.latency());
+    if (!outcome && command.forever && stop.load(std::memory_order_relaxed)) break;
     if (!outcome) return std::unexpected(outcome.error());
     if (!std::exchange(has_header, true)) print_report(header_of(command));
     const PerfReport report = report_of(command, config, *outcome);
     print_report(command.json ? perf_json(report)
                               : text_of(command, config, *outcome) + arrivals_line(*outcome));
-    page.add_report(perf_json(report), &output_of(report.result));
-    plots.add(size, *outcome, 0);
+    if (command.forever) {
+      standard_output().flush();
+    } else {
+      page.add_report(perf_json(report), &output_of(report.result));
+      plots.add(*size, *outcome, 0);
+    }
     wrong += outcome->wrong;
   }
   for (report::Plot& plot : plots.plots()) page.add_plot(std::move(plot));
@@ -304,6 +325,12 @@ void add_message_options(app::Options& list, MeasureCommand& command) {
   list.add("--duration", app::parsed(read_run_length, config.duration), "TIME",
            "length of the run, in place of -n; a number is in seconds")
       .defaults_to("none");
+  list.add("--margin", app::parsed(app::read_time, config.margin), "TIME",
+           "time at the start and at the end of --duration that BW average leaves out")
+      .defaults_to("0s");
+  if (command.pattern == Pattern::bw)
+    list.add_flag("--forever", command.forever,
+                  "repeat the run until a signal, a row for each --duration (5 s unless given)");
   list.add("-q,--qps", app::number(config.qps, 1u, std::uint32_t{handover::kMostQps}), "N",
            "number of queue pairs");
   list.add("-t,--buffers", app::number(config.qp.tx_depth, 1u, 1u << 20), "N",

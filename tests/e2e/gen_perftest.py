@@ -17,6 +17,61 @@ TIMEOUT = 120
 PROGRAMS = [f'ib_{operation}_{kind}' for operation in ('write', 'send', 'read', 'atomic')
             for kind in ('bw', 'lat')]
 
+# Command lines as perftest's README, its man pages and vendors' guides have them: client's lines,
+# with the reason where a line is refused.
+LINES = (
+    'ib_write_bw',
+    'ib_write_bw 192.0.2.1',
+    'ib_write_bw -a -d mlx5_0 192.0.2.1',
+    'ib_write_bw -d mlx5_2 -R -t 2048 -q 4 -a --report_gbits -F',
+    'ib_write_bw --report_gbits -d mlx5_0 -x 3 -F 192.0.2.1',
+    'ib_write_bw -d mlx5_1 -i 1 -s 65536 -q 8 -D 2 --report_gbits 192.0.2.1',
+    'ib_write_bw -b -d mlx5_0 -F --report_gbits 192.0.2.1',
+    'ib_write_bw -b --report-both -s 1M -q 2 192.0.2.1',
+    'ib_write_bw --size=1048576 --qp=4 --tx-depth=128 --CPU-freq --ib-dev=mlx5_0',
+    'ib_write_bw -d rocep1s0f0 -x 3 -m 4096 -s 8388608 --cq-mod 1 192.0.2.1',
+    'ib_write_bw -d mlx5_0 -p 18520 -Q 100 -l 8 -I 64 192.0.2.1',
+    'ib_write_bw --rate_limit 10 --rate_units g -s 64k 192.0.2.1',
+    'ib_write_bw --rate_limit=1000 --rate_units=M -q 2 192.0.2.1',
+    'ib_write_bw -w 0.001 -y 0.001 --report_gbits 192.0.2.1',
+    'ib_write_bw -u 18 --retry_count 6 -q 16 192.0.2.1',
+    'ib_write_bw -c RC -s 4096 -t 64 -N 192.0.2.1',
+    'ib_write_bw -D 4 -f 1 --cpu_util 192.0.2.1',
+    'ib_write_bw --use_hugepages --mr_per_qp -q 4 192.0.2.1',
+    'ib_write_bw --out_json --out_json_file=out.json -a 192.0.2.1',
+    'ib_write_bw -z -R --ipv6 2001:db8::1',
+    'ib_write_lat',
+    'ib_write_lat -a -F 192.0.2.1',
+    'ib_write_lat -d mlx5_0 -s 2 -n 1000 192.0.2.1',
+    'ib_write_lat -H -U -C 192.0.2.1',
+    'ib_write_lat -d mlx5_0 -x 3 -I 220 -R 192.0.2.1',
+    'ib_send_bw',
+    'ib_send_bw -d mlx5_0 -i 1 -F --report_gbits 192.0.2.1',
+    'ib_send_bw -a -c RC -r 512 -t 128 192.0.2.1',
+    'ib_send_bw -d mlx4_0 -x 0 -e -m 1024 192.0.2.1',
+    'ib_send_bw -b -s 4096 -q 16 -F 192.0.2.1',
+    'ib_send_bw --connection=RC --rx-depth=600 --events 192.0.2.1',
+    'ib_send_lat -d mlx5_0 -F -a 192.0.2.1',
+    'ib_send_lat -s 8 -I 0 -p 20000 192.0.2.1',
+    'ib_read_bw -d mlx5_2 -R -t 2048 -q 16 -a --report_gbits -F',
+    'ib_read_bw -d mlx5_0 -o 16 -u 20 -s 1M 192.0.2.1',
+    'ib_read_bw -b -D 2 --report_gbits 192.0.2.1',
+    'ib_read_lat -d mlx5_0 -o 1 -s 4096 -F 192.0.2.1',
+    'ib_atomic_bw -A FETCH_AND_ADD -d mlx5_0 192.0.2.1',
+    'ib_atomic_bw -A CMP_AND_SWAP -o 8 -q 2 192.0.2.1',
+    'ib_atomic_lat -d mlx5_0 -F 192.0.2.1',
+    'ib_write_bw -d mlx5_0 --tclass=106 -S 3 192.0.2.1  # --tclass',
+    'ib_write_bw -d mlx5_0 -S 3 192.0.2.1  # -S, --sl: frames have no priority',
+    'ib_write_bw -d mlx5_0 --use_cuda=0 192.0.2.1  # --use_cuda',
+    'ib_write_bw -d mlx5_0 -O 192.0.2.1  # -O, --dualport: a run has one port',
+    'ib_send_bw -g -c UD 192.0.2.1  # -g, --mcg: multicast groups are not there',
+    'ib_send_bw -c UD -s 1024 192.0.2.1  # a simulation has RC only',
+    'ib_write_bw -c DC 192.0.2.1  # expected RC, UC or UD',
+    'ib_send_bw --use-srq -q 8 192.0.2.1  # --use-srq: each QP has its own receives',
+    'ib_write_bw --rate_limit 1000 --rate_units p 192.0.2.1  # a QP\'s rate is in bits',
+    'ib_write_bw -T 96 192.0.2.1  # -T, --tos',
+)
+
 
 def perf(*line, before=('--sim', '--delay', '10us')):
     return subprocess.run([GEN, 'perf', *before, '--', *line], capture_output=True, text=True,
@@ -48,6 +103,18 @@ class Perftest(unittest.TestCase):
                     done = perf(program, '-n', '5', option)
                     self.assertNotIn('has no such option', done.stderr, f'{program} {option}')
                     self.assertIn(done.returncode, (0, 2), f'{program} {option}: {done.stderr}')
+
+    def test_lines_as_guides_have_them(self):
+        """Each is run, but for its length, or refused with the reason."""
+        self.assertGreaterEqual(len(LINES), 46)
+        for line in LINES:
+            words, _, why = line.partition('  # ')
+            code = 2 if why else 0
+            shorter = [] if ' -D' in words or ' -n' in words else ['-n', '5']
+            done = perf(*words.split(), *shorter)
+            self.assertEqual(done.returncode, code, f'{line}: {done.stderr}')
+            self.assertIn(why, done.stderr, line)
+            self.assertEqual(bool(done.stdout), code == 0, line)
 
     def test_a_line_is_what_its_own_options_are(self):
         line = 'ib_write_bw -d mlx5_2 -R -t 2048 -q 4 -s 64k -n 1000 --report_gbits -F --out_json'

@@ -24,7 +24,7 @@ constexpr auto kOptions = std::to_array<Option>({
     {"a", "all", false, Treatment::same, "--all", "2 B to 8 MiB"},
     {"A", "atomic_type", true, Treatment::same, "--op", "FETCH_AND_ADD or CMP_AND_SWAP"},
     {"b", "bidirectional", false, Treatment::same, "--bidirectional",
-     "of a _bw; through a port WRITEs and SENDs of RC"},
+     "of a _bw; through a port of RC"},
     {"c", "connection", true, Treatment::same, "--transport",
      "RC; through a port also UC and UD. XRC, DC and SRD are refused"},
     {"C", "report-cycles", false, Treatment::ignored, "", "times are in microseconds"},
@@ -277,8 +277,6 @@ constexpr auto kOfDevice = std::to_array<DeviceOption>({
     {"tx-depth", "--buffers", "", ""},
     {"events", "--poll", "event", ""},
     {"bidirectional", "", "", kPassive},
-    {"margin", "", "", "roce-endpoint averages the whole run"},
-    {"run_infinitely", "", "", "roce-endpoint measures once: give a long -D"},
     {"limit_bw", "", "", kJudge},
     {"limit_msgrate", "", "", kJudge},
     {"rate_limit", "", "", kUnpaced},
@@ -362,6 +360,8 @@ class Writer {
     if (name == "atomic_type" || name == "rate_limit" || name == "rate_units") return {};
     if (name == "bidirectional" && line_.program->latency)
       return ignore(given, "each message of a latency run goes there and back");
+    if (name == "margin" && line_.program->latency)
+      return ignore(given, "a latency run leaves nothing out");
     if (name == "run_infinitely" && line_.program->latency)
       return fail("--run_infinitely: goes with a _bw");
     if (name == "limit_bw" || name == "limit_msgrate") return take_limit(given);
@@ -440,9 +440,7 @@ class Writer {
   /// The margin that perftest leaves out of a run with -D: a quarter, in whole seconds.
   void add_margin() {
     const std::string* duration = line_.value("duration");
-    if (device_ || duration == nullptr || line_.program->latency ||
-        line_.value("margin") != nullptr)
-      return;
+    if (duration == nullptr || line_.program->latency || line_.value("margin") != nullptr) return;
     unsigned seconds = 0;
     std::from_chars(duration->data(), duration->data() + duration->size(), seconds);
     if (seconds < 4) return;
