@@ -177,6 +177,24 @@ class Endpoint(unittest.TestCase):
         self.assertEqual(session['peer'], guests.ADDRESSES['b'][1])
         self.assertGreater(found['elapsed_ns'], 400e6)
 
+    def test_it_runs_until_a_signal_and_leaves_margins_out(self):
+        server = self.serve()
+        command = f'roce-endpoint bw --connect {SERVER} --token {TOKEN} --json -s 4KiB --forever'
+        code, output = self.lab.b.run(
+            f'{command} --duration 600ms --margin 200ms > /tmp/rows & run=$!; '
+            'until [ "$(wc -l < /tmp/rows)" -ge 3 ]; do kill -0 $run || break; sleep 0.2; done; '
+            'kill -INT $run; wait $run; echo "exit code $?"; cat /tmp/rows', 90)
+        self.assertEqual(code, 0, self.what_the_server_said(output))
+        self.assertIn('exit code 0', output)
+        rows = words_of(output)
+        self.assertGreaterEqual(len(rows), 3)
+        sessions = self.sessions(server)
+        for row, session in zip(rows, sessions):
+            self.assertEqual((session['messages'], session['wrong']), (row['iterations'], 0))
+        # Between the margins of 200 ms of each run, messages complete as at all other times.
+        whole = 8 * rows[0]['iterations'] * 4096 / rows[0]['elapsed_ns']
+        self.assertNotEqual(rows[0]['bw_average_gbps'], whole)
+
     def test_what_is_written_is_in_the_file(self):
         server = self.serve(region='64KiB,file=/tmp/region', options='--sessions 1')
         self.measure('bw --op write -s 4KiB -t 16 -n 100')
