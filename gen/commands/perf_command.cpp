@@ -170,12 +170,26 @@ Result<void> check_points(const std::vector<std::string>& points) {
   return {};
 }
 
+/// Checks the number of requests that are posted at once. One takes 101 bytes.
+Result<void> check_posted(const sim::PerfConfig& config) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 26;
+  const std::uint64_t depth = config.qp.tx_depth;
+  const std::uint64_t each =
+      config.iterations == 0 ? depth : std::min<std::uint64_t>(depth, config.iterations);
+  if (each * config.qps <= kMost) return {};
+  return refuse("--tx-depth", fmt::format("{} QPs with {} requests each: expected up to {} "
+                                          "requests at once, which take 7 GB of memory",
+                                          config.qps, each, kMost));
+}
+
 Result<void> check_simulated(const Given& given, const PerfCommand& options) {
   for (const char* name :
        {"--peer", "--verify", "--token", "--data", "--cm", "--peer-mac", "--address", "--mac",
         "--encapsulation", "--service", "--wait", "--idle", "--verbose", "--transport"})
     if (given.has(name)) return refuse(name, "goes with --port only");
-  const bool endless = options.options.config.iterations == 0 || options.all_sizes;
+  const sim::PerfConfig& config = options.options.config;
+  if (const auto fits = check_posted(config); !fits) return fits;
+  const bool endless = config.iterations == 0 || options.all_sizes;
   if (options.network.network.empty()) {
     if (const auto checked = check_points(options.points); !checked) return checked;
     if (!options.pcap.empty() && endless)

@@ -525,6 +525,13 @@ class Perf(unittest.TestCase):
                 self.assertEqual(ran.returncode, 0 if done else 1, ran.stderr)
                 self.assertEqual('remote invalid request' in ran.stderr, not done)
 
+    def test_requests_that_no_memory_holds_are_refused(self):
+        posted = ('perf', '--sim', '--delay', '1us', '-q', '468', '-t', '699436')
+        refused = gen(*posted)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn('468 QPs with 699436 requests each: expected up to 67108864', refused.stderr)
+        self.assertEqual(gen(*posted, '-n', '2').returncode, 0)  # no more are posted
+
     def test_a_length_is_above_zero_and_may_lack_a_unit(self):
         for length in ('0s', '0', '-1s', 'soon'):
             refused = gen('perf', '--sim', '--delay', '1us', '--duration', length)

@@ -2,12 +2,14 @@
 """The Debian packages of ./dev package in a clean root, which mmdebstrap makes: installed, used and
 purged. Needs root and Debian's mirror; ./dev package --test runs it."""
 
+import contextlib
 import json
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import longwire_test
@@ -17,6 +19,14 @@ TIMEOUT = 900
 # What apt, dpkg, ldconfig and systemd's tools write themselves, whatever package comes or goes.
 NOT_OURS = ('dev/', 'proc/', 'run/', 'sys/', 'tmp/', 'var/cache/', 'var/lib/apt/', 'var/lib/dpkg/',
             'var/log/', 'etc/ld.so.cache')
+
+
+@contextlib.contextmanager
+def said(what):
+    """Prints how long it took, for the manual: a machine's load decides, so no test judges it."""
+    began = time.monotonic()
+    yield
+    print(f'# {what} within {time.monotonic() - began:.1f} s', flush=True)
 
 
 class Packages(unittest.TestCase):
@@ -60,8 +70,9 @@ class Packages(unittest.TestCase):
         for package in (programs, manuals):
             self.run_it('cp', package, self.root / 'tmp')
         self.inside('apt-get', 'update', '-q')
-        self.inside('apt-get', 'install', '-q', '-y', '--no-install-recommends',
-                    *(f'/tmp/{package.name}' for package in (programs, manuals)))
+        with said('installed'):
+            self.inside('apt-get', 'install', '-q', '-y', '--no-install-recommends',
+                        *(f'/tmp/{package.name}' for package in (programs, manuals)))
         self.assertTrue((self.root / 'etc/longwire').is_dir())
         self.check_programs()
         self.follow_the_guides()
@@ -78,9 +89,16 @@ class Packages(unittest.TestCase):
         """Their commands verbatim, as a new user, in empty folders. Programs find what is installed by
         /proc/self/exe."""
         for name in 'start_guide.py', 'guides.py':
-            self.run_it('unshare', '--mount', 'sh', '-c', 'mount -t proc proc "$0/proc" && exec "$@"',
-                        self.root, sys.executable, SOURCE / 'tests' / 'e2e' / name,
-                        env={**os.environ, 'LONGWIRE_START_ROOT': str(self.root)})
+            done = self.run_it('unshare', '--mount', 'sh', '-c', 'mount -t proc proc "$0/proc" && exec "$@"',
+                               self.root, sys.executable, SOURCE / 'tests' / 'e2e' / name,
+                               env={**os.environ, 'LONGWIRE_START_ROOT': str(self.root)})
+            for line in done.stdout.splitlines():
+                if line.startswith('# '):
+                    print(line, flush=True)
+        with said('a lossy capture is explained'):
+            explained = self.inside('roce-dissect', 'explain',
+                                    '/usr/share/longwire/captures/loss_write_sender_side.pcap')
+        self.assertIn('lost', explained.stdout)
 
     def check_programs(self):
         version = (SOURCE / 'meson.build').read_text(encoding='utf-8').split("version: '")[1]

@@ -409,7 +409,11 @@ void PassiveSide::close(std::map<PeerId, Served>::iterator served, bool gone) {
 }
 
 void PassiveSide::sweep(Instant now) {
-  end_held();
+  constexpr Duration kBetweenHeld = std::chrono::milliseconds(1);  // all connections are looked at
+  if (held_ > 0 && now - held_checked_ >= kBetweenHeld) {
+    held_checked_ = now;
+    end_held();
+  }
   if (now - swept_ < kBetweenSweeps) return;
   swept_ = now;
   half_open_.expire(now - kConfirmWithin);

@@ -96,8 +96,9 @@ class PassiveSide {
   PassiveSide& operator=(const PassiveSide&) = delete;
   ~PassiveSide() { endpoint_.on_management = endpoint_.on_unknown_qp = nullptr; }
 
-  /// Closes the connections whose client waits for the end of the own requests. At most once a
-  /// second, closes connections without packets, and forgets requests that were not confirmed.
+  /// At most once a millisecond, closes the connections whose client waits for the end of the own
+  /// requests. At most once a second, closes connections without packets, and forgets requests that
+  /// were not confirmed.
   void sweep(Instant now);
   [[nodiscard]] std::size_t open() const noexcept { return connections_.size(); }
   [[nodiscard]] std::size_t half_open() const noexcept { return half_open_.size(); }
@@ -150,6 +151,7 @@ class PassiveSide {
   std::deque<PeerId> ended_;          // oldest first: it is forgotten first
   std::uint64_t memory_ = 0;
   std::size_t held_ = 0;  // connections with a DREQ
+  Instant held_checked_;
   SessionReport report_;
   Instant swept_;
 };

@@ -720,13 +720,11 @@ bool RequestStream::was_late(const Fill& fill, Sequence psn) {
 /// request is new. Nothing: the capture shows no such answer, or nothing asked for them.
 std::optional<bool> RequestStream::was_asked_for(const Fill& fill, bool new_follows) {
   const Nak* const nak = naks_.of_frame(fill.nak_frame);
-  if (nak != nullptr && stamp_difference(fill.first_stamp, nak->stamp) < soonest()) return false;
-  const bool known = selective_ || goes_back();
-  if (!known || nak == nullptr || nak->psn != fill.first) return std::nullopt;
-  if (!selective_ && new_follows && fill.next < next_) return false;
-  if (!setup_.least_reaction) return std::nullopt;
+  if (nak == nullptr || nak->psn != fill.first) return std::nullopt;
   const Duration after = stamp_difference(fill.first_stamp, nak->stamp);
-  if (selective_) return after >= *setup_.least_reaction;
+  if (after < soonest()) return false;
+  if (goes_back() && !selective_ && new_follows && fill.next < next_) return false;
+  if (selective_ && setup_.least_reaction) return after >= *setup_.least_reaction;
   return std::nullopt;  // what follows tells
 }
 
