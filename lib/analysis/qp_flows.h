@@ -104,8 +104,8 @@ struct QpFlow {
   std::uint32_t request_mtu = 0, response_mtu = 0;  // payload of a FIRST or MIDDLE; 0: not seen
   std::uint32_t largest_payload = 0;                // of the other packets
   std::uint64_t good_icrcs = 0, bad_icrcs = 0;
-  std::optional<PendingRead> read = {};  // the last request, if it is a READ
-  std::optional<Probe> probe = {};
+  std::optional<PendingRead> read = {};      // the last request, if it is a READ
+  std::optional<Probe> probe = {};           // by which round trips are measured
   std::optional<std::uint32_t> naked = {};   // by its responses, while nobody has repeated it
   std::array<std::uint32_t, 5> mtu_votes{};  // votes of the PSNs after READs: 256, 512, ... 4096
   std::vector<Candidate> candidates = {};
@@ -151,8 +151,8 @@ class QpFlows {
     const Host& host = hosts_[flows_[flow].source];
     return host.good_flows == 0 && host.bad >= kEnoughBad;
   }
-  /// Shortest time in which the flow's source, or its network, has answered a request of any
-  /// connection at the flow's point: it answers a NAK hardly sooner. Nothing: not seen.
+  /// Shortest time from a request, of any connection, to the answer of the flow's source, as seen
+  /// at the flow's point: it answers a NAK hardly sooner. Nothing: not seen.
   [[nodiscard]] std::optional<Duration> round_trip_to_source(std::uint32_t flow) const noexcept {
     return hosts_[flows_[flow].source].round_trip;
   }

@@ -22,16 +22,20 @@ std::vector<std::string> words_of(const std::string& line) {
   return words;
 }
 
-/// Returns word `place`, the inode, of the first line of a table in /proc/net that `fits`.
-/// Connections that nobody has accepted yet have the listener's name, and no inode.
+/// Returns word `place`, the inode, of the line of a table in /proc/net that `fits`; empty: there
+/// are none, or several. Connections that nobody has accepted yet have the listener's name, and no
+/// inode.
 template <class Fits>
 std::string inode_in(const std::string& table, std::size_t place, const Fits& fits) {
   std::ifstream file("/proc/net/" + table);
-  for (std::string line; std::getline(file, line);)
-    if (const auto words = words_of(line);
-        words.size() > place && words[place] != "0" && fits(words))
-      return words[place];
-  return {};
+  std::string inode;
+  for (std::string line; std::getline(file, line);) {
+    const auto words = words_of(line);
+    if (words.size() <= place || words[place] == "0" || !fits(words)) continue;
+    if (!inode.empty()) return {};
+    inode = words[place];
+  }
+  return inode;
 }
 
 bool has_socket(const fs::path& process, const std::string& link) {

@@ -16,6 +16,7 @@ import time
 import unittest
 
 import pcap_file
+from example_files import EXPERIMENT
 from longwire_test import SOURCE, begin, program
 
 GEN, ENDPOINT, IMPAIR, DISSECT = (
@@ -39,19 +40,6 @@ message_size = 1024
 rate = "100000 frames/s"
 messages = 400
 signature = true
-'''
-
-EXPERIMENT = '''[common]
-delay = "10us"
-iterations = 20
-[[scenario]]
-name = "a"
-[scenario.set]
-size = ["64", "1KiB"]
-[[plot]]
-name = "rates"
-x = "size"
-y = "bw_average_gbps"
 '''
 
 # What --help says of an option's value. A value that may name a file is an input below, or an output

@@ -18,6 +18,7 @@ from selenium.webdriver.common.by import By
 
 import accessibility
 from dissect_report import start_browser
+from example_files import EXPERIMENT
 from html_pages import page_data
 from longwire_test import SOURCE, begin, program
 
@@ -40,18 +41,6 @@ message_size = 1024
 rate = "100000 frames/s"
 messages = 400
 signature = true
-'''
-EXPERIMENT = '''[common]
-delay = "10us"
-iterations = 20
-[[scenario]]
-name = "a"
-[scenario.set]
-size = ["64", "1KiB"]
-[[plot]]
-name = "rates"
-x = "size"
-y = "bw_average_gbps"
 '''
 BIT_RATES = {'Tb/s': 1e12, 'Gb/s': 1e9, 'Mb/s': 1e6, 'kb/s': 1e3, 'b/s': 1}
 RING = ('--port', 'net_ring0', '--receive', 'net_ring0')

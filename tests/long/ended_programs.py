@@ -16,24 +16,14 @@ import time
 import unittest
 
 import longwire_test
+from example_files import EXPERIMENT
 from pcap_file import other_frame, roce_frame, write_pcap
 
 SEED = int(os.environ.get('LONGWIRE_SEED', time.time_ns() % 2**32))
 INSTANTS = int(os.environ.get('LONGWIRE_INSTANTS', 50))
 FLOWS = '[[flow]]\nqps = 4\nrepeat = "forever"\nrate = "20 kframes/s"\n'
 RULES = '[[rule]]\nmatch = "all"\ndelay = "1ms"\nloss = "1%"\n[capacity]\nrate = "1Gb/s"\n'
-EXPERIMENT = '''[common]
-delay = "10us"
-iterations = 2000
-[[scenario]]
-name = "a"
-[scenario.set]
-size = ["64", "1KiB"]
-[[plot]]
-name = "rates"
-x = "size"
-y = "bw_average_gbps"
-'''
+LONG_EXPERIMENT = EXPERIMENT.replace('iterations = 20', 'iterations = 2000')
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGKILL)
 
 
@@ -235,7 +225,7 @@ class EndedPrograms(unittest.TestCase):
             lambda folder: self.respond(folder, '--pcap', folder / 'far.pcap'), self.perf, 2)
 
     def test_studies(self):
-        (self.folder / 'e.toml').write_text(EXPERIMENT)
+        (self.folder / 'e.toml').write_text(LONG_EXPERIMENT)
         self.end_at_random(lambda folder: self.gen('experiment', self.folder / 'e.toml', '--out',
                                                    folder / 'out'))
         self.end_at_random(lambda folder: self.gen(

@@ -17,7 +17,7 @@ struct ResponseGap {
   std::uint64_t frame = 0;  // the frame that showed it
   Instant stamp = {};
   bool asked_again = false;  // the requester asked for them again
-  bool named = false;        // with its first PSN
+  bool named = false;        // from its first PSN on: just these were missing
   bool came_before =
       false;  // they came before, and are missing in the answer to a repeated request
 
