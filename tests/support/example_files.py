@@ -26,7 +26,7 @@ iterations = 20
 [[scenario]]
 name = "a"
 [scenario.set]
-size = ["64", "1KiB"]
+size = ["64", "64KiB"]
 [[plot]]
 name = "rates"
 x = "size"
