@@ -142,7 +142,7 @@ std::string report_of(SummaryOptions& options, const Overview& overview) {
 }
 
 Result<void> check_summary(const SummaryOptions& options) {
-  if (auto checked = options.expectations.check(); !checked) return checked;
+  if (auto checked = options.expectations.check(kSummaryOutput); !checked) return checked;
   std::vector<NamedFile> inputs;
   for (const std::string& file : options.input.files)
     inputs.push_back({"FILE", place_of(file).file});

@@ -49,7 +49,7 @@ report::RowStyle style_of(const VerifyOptions& options) {
 
 Result<void> check_verify(const VerifyOptions& options) {
   if (auto one = check_follow(options.follow, options.files); !one) return one;
-  if (auto checked = options.expectations.check(); !checked) return checked;
+  if (auto checked = options.expectations.check(kVerdictOutput); !checked) return checked;
   std::vector<NamedFile> inputs;
   for (const std::string& file : options.files) inputs.push_back({"FILE", place_of(file).file});
   return check_outputs(inputs, {options.expectations.junit()});

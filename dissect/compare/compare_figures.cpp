@@ -118,7 +118,7 @@ struct DelayFigures {
         Row::of<&DelayFigures::mean>("mean", "Mean.", Unit::ns),
         Row::of<&DelayFigures::quantile<500>>("p50", "Median.", Unit::ns),
         Row::of<&DelayFigures::quantile<990>>("p99", "99th percentile.", Unit::ns),
-        Row::of<&DelayFigures::quantile<999>>("p999", "99.9th percentile.", Unit::ns),
+        Row::of<&DelayFigures::quantile<999>>("p99_9", "99.9th percentile.", Unit::ns),
         Row::of<&DelayFigures::quantile<1000>>("max", "Largest.", Unit::ns)};
     static constexpr FigureTable kTable{{}, kRows};
     return kTable;
@@ -310,11 +310,6 @@ std::vector<DirectionRow> seen_directions(const CompareReport& report) {
   return rows;
 }
 
-std::optional<std::string_view> way_of(const Judgement& judgement) {
-  if (judgement.direction.empty()) return std::nullopt;
-  return kWays[judgement.direction == "near > far" ? 0 : 1];
-}
-
 const FigureTable& ledger_figures() {
   using Row = FigureOf<LedgerFindings>;
   static constexpr Figure kRows[] = {
@@ -360,27 +355,6 @@ const FigureTable& ClockStep::figures() {
   return kTable;
 }
 
-const FigureTable& Judgement::figures() {
-  using Row = FigureOf<Judgement>;
-  static constexpr Figure kRows[] = {
-      Row::of<way_of>("direction", "Direction, of a metric; absent where none was seen.")
-          .among(kWays),
-      Row::of<[](const Judgement& j) -> const auto& { return j.expectation->limit.text; }>(
-          "expected", "The expectation."),
-      Row::of<[](const Judgement& j) { return std::optional(j.expectation->metric->name); }>(
-          "metric", "Its metric."),
-      Row::of<&Judgement::value>("measured", "Measured value; null without one.").or_null(),
-      Row::of<&Judgement::holds>("holds", "True if it holds."),
-      // app::Expectations adds those that name a figure.
-      Row::of<[](const Judgement&) { return std::string_view(); }>("figure", "Path of its figure.")
-          .if_any(),
-      Row::of<[](const Judgement&) { return std::string_view(); }>("error",
-                                                                   "Why it cannot be judged.")
-          .if_any()};
-  static constexpr FigureTable kTable{"An expectation, judged.", kRows};
-  return kTable;
-}
-
 const FigureTable& CompareReport::figures() {
   using Row = FigureOf<CompareReport>;
   static constexpr Figure kRows[] = {
@@ -403,7 +377,6 @@ const FigureTable& CompareReport::figures() {
       Row::of<[](const CompareReport& r) { return r.comparison.forgotten_flows; }>(
           "forgotten_flows", "Flows beyond --max-flows.")
           .if_any(),
-      Row::of<&CompareReport::judgements>("expectations", "Judgement of --expect.").if_any(),
       Row::with_table<[](const CompareReport& r) {
         return r.ledger_there || r.ledger_back ? &r : nullptr;
       },

@@ -6,7 +6,7 @@
 
 #include "core/time.h"
 #include "dissect/compare/changes.h"
-#include "dissect/compare/expectation.h"
+#include "dissect/compare/comparison.h"
 #include "dissect/compare/ledger_check.h"
 
 namespace lw::dissect {
@@ -24,13 +24,14 @@ struct CompareReport {
   Comparison comparison = {};
   Changes there = {}, back = {};  // from near to far, and back
   Asked asked = {};
-  std::vector<Judgement> judgements = {};
   std::optional<LedgerFindings> ledger_there = {}, ledger_back = {};
 
   static const FigureTable& figures();
 };
 inline constexpr JsonOutput kComparisonOutput{.name = "comparison",
                                               .title = "roce-dissect compare --json",
-                                              .figures = &CompareReport::figures};
+                                              .figures = &CompareReport::figures,
+                                              .judged = true,
+                                              .version = 2};
 
 }  // namespace lw::dissect

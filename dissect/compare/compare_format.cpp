@@ -38,7 +38,7 @@ std::array<Statistic, 6> statistics_of(const Delays& delays) {
            {"mean", "mean", delays.mean()},
            {"p50", "p50", quantile(0.5)},
            {"p99", "p99", quantile(0.99)},
-           {"p99.9", "p999", quantile(0.999)},
+           {"p99.9", "p99_9", quantile(0.999)},
            {"max", "max", quantile(1)}}};
 }
 
@@ -209,7 +209,7 @@ Json row_of(const char* name, const DirectionResult& d) {
   row["marked"] = d.marked;
   row["ambiguous"] = d.ambiguous;
   row["delay_count"] = d.delays.count();
-  for (const char* key : {"min", "mean", "p50", "p90", "p99", "p999", "max", "jitter"})
+  for (const char* key : {"min", "mean", "p50", "p90", "p99", "p99_9", "max", "jitter"})
     row[fmt::format("delay_{}_ns", key)] = nullptr;
   if (d.delays.count() == 0) return row;
   for (const Statistic& s : statistics_of(d.delays))
@@ -217,15 +217,6 @@ Json row_of(const char* name, const DirectionResult& d) {
   row["delay_p90_ns"] = d.delays.quantile(0.9);
   row["delay_jitter_ns"] = d.delays.jitter();
   return row;
-}
-
-std::string judgements_text(const CompareReport& report) {
-  if (report.judgements.empty()) return {};
-  report::Table table({{"direction"}, {"expected"}, {"measured", report::Align::right}, {""}});
-  for (const Judgement& j : report.judgements)
-    table.add_row({j.direction.empty() ? "none seen" : j.direction, j.expectation->limit.text,
-                   measured_text(j), j.holds ? "holds" : "DOES NOT HOLD"});
-  return "\n" + table.to_string(0);
 }
 
 std::string clocks_text(const std::vector<ClockFit>& fits) {
@@ -291,7 +282,6 @@ std::string comparison_text(const CompareReport& report) {
         comparison.forgotten_flows);
   text += ledger_text("near > far", report.ledger_there);
   text += ledger_text("far > near", report.ledger_back);
-  text += judgements_text(report);
   if (comparison.matching.one_way) text += std::string("\n") + kOneWay;
   return text + "\n" + kCaptureLoss;
 }

@@ -265,6 +265,17 @@ Result<void> check_port(const Given& given, const PerfCommand& options) {
   return refuse_simulated(given);
 }
 
+PerfResult result_of(const PerfCommand& command) {
+  if (command.ping()) return PerfResult::ping;
+  if (command.study_pattern()) return PerfResult::blast;
+  return command.latency() ? PerfResult::latency : PerfResult::bandwidth;
+}
+
+/// The report whose figures --expect names.
+const JsonOutput& judged_output(const PerfCommand& command) {
+  return command.network.network.empty() ? output_of(result_of(command)) : kNetworkOutput;
+}
+
 /// Checks the options of a run of several ranks.
 Result<void> check_common(const Given& given, const PerfCommand& options) {
   const std::string pattern = "--pattern " + options.options.pattern;
@@ -275,7 +286,7 @@ Result<void> check_common(const Given& given, const PerfCommand& options) {
     if (given.has(name)) return refuse(name, "does not go with " + pattern);
   if (options.options.config.qp.transport != wire::Transport::rc)
     return refuse("--transport", pattern + " goes with rc");
-  if (const auto checked = options.expectations.check(); !checked) return checked;
+  if (const auto checked = options.expectations.check(kPerfRanksOutput); !checked) return checked;
   return refuse_simulated(given);
 }
 
@@ -293,7 +304,8 @@ Result<void> check_usage(const Given& given, const PerfCommand& options) {
     return refuse("--study",
                   "goes without --expect, --junit and --html: its rows are no final figures");
   if (!options.study.empty() && options.live) return refuse("--live", "goes without --study");
-  if (const auto checked = options.expectations.check(); !checked) return checked;
+  if (const auto checked = options.expectations.check(judged_output(options)); !checked)
+    return checked;
   if (options.forever && options.latency()) return refuse("--forever", "goes with --pattern bw");
   if (options.forever && (!options.pcap.empty() || !options.study.empty() || options.live))
     return refuse("--forever", "goes without --pcap, --study and --live");
@@ -342,10 +354,7 @@ Result<PerfOutcome> simulate(const PerfCommand& command, const sim::PerfConfig& 
 
 PerfReport report_of(const PerfCommand& command, const sim::PerfConfig& config,
                      const PerfOutcome& outcome) {
-  PerfResult result = command.ping() ? PerfResult::ping : PerfResult::blast;
-  if (!command.study_pattern())
-    result = command.latency() ? PerfResult::latency : PerfResult::bandwidth;
-  return {config, outcome, result};
+  return {config, outcome, result_of(command)};
 }
 
 std::string header_of(const PerfCommand& command) {

@@ -38,7 +38,7 @@ ExitCode print_plan(PlanOptions& options) {
   const auto config = perf_config(options.perf);
   if (!config) return print_error(config.error());
   app::Expectations& expectations = options.expectations;
-  if (auto checked = expectations.check(); !checked) return print_error(checked.error());
+  if (auto checked = expectations.check(kPlanOutput); !checked) return print_error(checked.error());
   if (auto apart = check_outputs({{"--path", options.perf.path}}, {expectations.junit()}); !apart)
     return print_error(apart.error());
   const Plan result = plan(*config);

@@ -201,6 +201,7 @@ void print(ReceiveOptions& options, const ReceiveReport& report, const Measureme
   const Verdict* judged = expected != nullptr ? &verdict : nullptr;
   std::vector<AbsentFlow> absent;
   if (expected != nullptr) absent = absent_flows(*expected, measurement);
+  options.expectations.add_judgements(verdict.judgements, "roce-gen receive");
   const std::string json = options.expectations.judged(
       options.json || options.html.wanted(),
       [&] {
@@ -209,7 +210,7 @@ void print(ReceiveOptions& options, const ReceiveReport& report, const Measureme
             ReceiveSummary{report, measurement, flow_rows(measurement, names, absent), judged});
       },
       "roce-gen receive", &kReceiveOutput);
-  options.expectations.add_cases(verdict.cases);
+  options.expectations.add_cases(cases_of(verdict));
   options.html.add_report(json, &kReceiveOutput);
   if (options.html.wanted())
     for (report::Plot& plot : received_plots(measurement, names))
@@ -218,7 +219,7 @@ void print(ReceiveOptions& options, const ReceiveReport& report, const Measureme
     for (report::Plot& plot : options.history->plots()) options.html.add_plot(std::move(plot));
   for (const std::string& port : options.ports) options.html.add_port("--port", port);
   std::string text = to_text(report, measurement, names, absent);
-  if (judged != nullptr) text += to_text(verdict, *expected);
+  if (judged != nullptr) text += to_text(verdict);
   print_report(options.json ? json : text + options.expectations.text(), options.pcap == "-");
 }
 
@@ -226,7 +227,8 @@ ExitCode receive_and_report(ReceiveOptions& options) {
   const auto expected = load_expected(options.profile);
   if (!expected) return print_error(expected.error());
   if (*expected) options.expectations.add((*expected)->expect_figures);
-  if (auto checked = options.expectations.check(*expected && !(*expected)->expect.empty());
+  if (auto checked =
+          options.expectations.check(kReceiveOutput, *expected && !(*expected)->expect.empty());
       !checked)
     return print_error(checked.error());
   if (const auto apart = check_files(options); !apart) return print_error(apart.error());

@@ -153,7 +153,7 @@ ExitCode run_alone(RunOptions& options) {
   if (!profile) return print_error(profile.error());
   if (auto alone = check_alone(*profile, options); !alone) return print_error(alone.error());
   options.expectations.add(profile->expect_figures);
-  if (auto checked = options.expectations.check(!profile->expect.empty()); !checked)
+  if (auto checked = options.expectations.check(kSendOutput, !profile->expect.empty()); !checked)
     return print_error(checked.error());
   if (options.dry_run) return print_plan(*profile, options);
   std::optional<handover::Report> device;
@@ -169,10 +169,11 @@ ExitCode run_alone(RunOptions& options) {
   report->profile = profile->name;
   report->seed = options.seed.value_or(profile->seed);
   const RunSummary summary(*profile, *report, receives);
+  options.expectations.add_judgements(summary.verdict().judgements, "roce-gen run");
   const std::string json = options.expectations.judged(
       options.json || options.html.wanted() || !options.report_to.empty(),
       [&] { return report::json_line(kSendOutput, summary); }, "roce-gen run", &kSendOutput);
-  options.expectations.add_cases(summary.verdict().cases);
+  options.expectations.add_cases(cases_of(summary.verdict()));
   add_to_page(options, *profile, *report, receives, json);
   print_report(options.json ? json : summary.text() + options.expectations.text(),
                options.pcap == "-");

@@ -167,13 +167,14 @@ ExitCode report_on_all(const config::FlowProfile& profile, RunOptions& options,
   for (const RankRow& row : rows) timings.push_back(row.timing);
   const CommonStart start = start_of(timings, options.most_skew);
   if (!start.holds()) broken.push_back(start.refusal());
-  for (const std::string& what : broken) summary.add_broken(what);
+  for (const std::string& what : broken) summary.add_failure(what);
   const RanksSummary all{summary, start, rows, own.clock};
+  options.expectations.add_judgements(summary.verdict().judgements, "roce-gen run");
   const std::string json = options.expectations.judged(
       options.json || options.html.wanted() || !options.report_to.empty(),
       [&] { return report::json_line(kRanksOutput, all); }, "roce-gen run", &kRanksOutput);
   options.expectations.add_cases(rank_cases(rows));
-  options.expectations.add_cases(summary.verdict().cases);
+  options.expectations.add_cases(cases_of(summary.verdict()));
   add_whole_to_page(options, profile, whole, shares, json);
   print_report(options.json ? json : all.text() + options.expectations.text(), false);
   const ExitCode expected = options.expectations.finish("roce-gen run");
@@ -193,7 +194,7 @@ Result<ExitCode> run_part(RunOptions& options, Ranks& ranks, CommonRun& common) 
                        : Result<config::FlowProfile>(std::unexpected(usage.error()));
   if (profile) {
     options.expectations.add(profile->expect_figures);
-    if (auto checked = options.expectations.check(!profile->expect.empty()); !checked)
+    if (auto checked = options.expectations.check(kRanksOutput, !profile->expect.empty()); !checked)
       profile = std::unexpected(checked.error());
   }
   const auto shares = common.introduce(

@@ -159,7 +159,8 @@ Result<void> check_search_files(const SearchOptions& options) {
 ExitCode search_and_report(SearchOptions& options) {
   auto profile = config::load_flow_profile(options.profile);
   if (!profile) return print_error(profile.error());
-  if (auto checked = options.expectations.check(); !checked) return print_error(checked.error());
+  if (auto checked = options.expectations.check(kSearchOutput); !checked)
+    return print_error(checked.error());
   if (const auto apart = check_search_files(options); !apart) return print_error(apart.error());
   const auto searches = search(*profile, options);
   if (!searches) return print_error(searches.error());

@@ -8,29 +8,25 @@
 
 #include "core/quantity.h"
 #include "gen/report/flow_report.h"
+#include "report/judgement.h"
 #include "report/table.h"
 
 namespace lw::gen {
 namespace {
 
-using config::Bound;
 using config::Metric;
 
 bool is_of_sender(Metric metric) {
   return metric == Metric::not_sent || metric == Metric::rate_error || metric >= Metric::pacing_p50;
 }
 
-void hold(Verdict& verdict, const std::string& name, const Bound& bound, double value) {
-  const std::string_view key = config::key_of(bound.metric);
-  const std::string measured = config::value_text(bound.metric, value);
-  verdict.cases.push_back({.suite = name,
-                           .name = fmt::format("{} {}", key, bound.text),
-                           .measured = measured,
-                           .expected = bound.text,
-                           .passed = bound.holds(value)});
-  if (bound.holds(value)) return;
-  verdict.broken.push_back(
-      fmt::format("{}: {} is {}, expected {}", name, key, measured, bound.text));
+/// The metric of an expectation of the profile, which names one.
+Metric metric_of(const Expectation& bound) { return config::metric_of(bound.name).value(); }
+
+void hold(Verdict& verdict, const std::string& name, const Expectation& bound, double value) {
+  const auto unit =
+      config::is_time(metric_of(bound)) ? Expectation::Unit::time : Expectation::Unit::share;
+  verdict.judgements.push_back(report::judge_value(bound, name, unit, value));
 }
 
 /// Returns the value of the metric. Loss is a share of the sent frames, if their number is known.
@@ -51,13 +47,13 @@ void judge_clocks(Verdict& verdict, const Measurement& measurement, const FlowNa
   for (const ReceiveFlow& flow : measurement.flows()) {
     const std::string doubt = measurement.latency_doubt(flow);
     if (!doubt.empty())
-      verdict.add_broken(name_of(flow, names), "the latency can't be judged: " + doubt);
+      verdict.failures.push_back({name_of(flow, names), "the latency can't be judged: " + doubt});
   }
 }
 
 bool bounds_loss(const config::FlowProfile& profile) {
-  return std::ranges::any_of(profile.expect,
-                             [](const Bound& bound) { return bound.metric == Metric::loss; });
+  return std::ranges::any_of(
+      profile.expect, [](const Expectation& bound) { return metric_of(bound) == Metric::loss; });
 }
 
 double quantile_of(const Histogram& histogram, Metric metric) {
@@ -72,15 +68,32 @@ double sent_figure(const FlowCounters& counters, const config::Rate& rate, Metri
   return static_cast<double>(counters.not_sent) / all;
 }
 
+std::string sentence_of(const Verdict::Failure& failure) {
+  return failure.of.empty() ? failure.what : failure.of + ": " + failure.what;
+}
+
 }  // namespace
 
-void Verdict::add_broken(const std::string& flow, const std::string& what) {
-  broken.push_back(flow.empty() ? what : flow + ": " + what);
-  cases.push_back({.suite = flow.empty() ? "all flows" : flow,
-                   .name = what,
-                   .measured = "broken",
-                   .expected = {},
-                   .passed = false});
+bool Verdict::holds() const {
+  return failures.empty() && std::ranges::all_of(judgements, &report::Judgement::holds);
+}
+
+std::vector<std::string> Verdict::broken() const {
+  std::vector<std::string> sentences;
+  for (const report::Judgement& each : judgements)
+    if (!each.holds) sentences.push_back(each.sentence());
+  for (const Failure& each : failures) sentences.push_back(sentence_of(each));
+  return sentences;
+}
+
+std::vector<report::TestCase> cases_of(const Verdict& verdict) {
+  std::vector<report::TestCase> cases;
+  for (const auto& [of, what] : verdict.failures)
+    cases.push_back({.suite = of.empty() ? "all flows" : of,
+                     .name = what,
+                     .measured = "broken",
+                     .expected = {}});
+  return cases;
 }
 
 std::uint64_t lost_of(const ReceiveFlow& flow, const FlowCounters& sent) {
@@ -92,30 +105,31 @@ std::uint64_t lost_of(const ReceiveFlow& flow, const FlowCounters& sent) {
 void judge_received(Verdict& verdict, const config::FlowProfile& profile,
                     const Measurement& measurement, const RunReport* sent) {
   const FlowNames names = names_in(profile);
-  const auto bounds_latency = [](const Bound& bound) {
-    return compares_clocks(bound.metric) && !is_of_sender(bound.metric);
+  const auto bounds_latency = [](const Expectation& bound) {
+    return compares_clocks(metric_of(bound)) && !is_of_sender(metric_of(bound));
   };
   if (std::ranges::any_of(profile.expect, bounds_latency))
     judge_clocks(verdict, measurement, names);
-  for (const Bound& bound : profile.expect) {
-    if (is_of_sender(bound.metric)) continue;
+  for (const Expectation& bound : profile.expect) {
+    if (is_of_sender(metric_of(bound))) continue;
     for (const ReceiveFlow& flow : measurement.flows()) {
       if (bounds_latency(bound) && !measurement.latency_doubt(flow).empty()) continue;
-      const auto value = figure(flow, bound.metric, sent);
+      const auto value = figure(flow, metric_of(bound), sent);
       if (value) hold(verdict, name_of(flow, names), bound, *value);
     }
   }
   if (!bounds_loss(profile)) return;
   for (const AbsentFlow& flow : absent_flows(profile, measurement))
     if (flow.expected.stream.is_signed)
-      verdict.add_broken(config::full_name(profile.flows[flow.id]), "no signed frame of it came");
+      verdict.failures.push_back(
+          {config::full_name(profile.flows[flow.id]), "no signed frame of it came"});
 }
 
 bool allows_loss(const config::FlowProfile& profile, double share) {
   bool bounded = false;
-  for (const Bound& bound : profile.expect) {
-    if (bound.metric != Metric::loss) continue;
-    if (!bound.holds(share)) return false;
+  for (const Expectation& bound : profile.expect) {
+    if (metric_of(bound) != Metric::loss) continue;
+    if (!bound.compares(share, bound.value)) return false;
     bounded = true;
   }
   return bounded;
@@ -127,48 +141,47 @@ void judge_absent(Verdict& verdict, const config::FlowProfile& profile,
   for (const AbsentFlow& flow : absent) {
     const bool judged = loss_is_bounded && flow.expected.stream.is_signed;
     if (!judged)
-      verdict.add_broken(config::full_name(profile.flows[flow.id]), "no frame of it came");
+      verdict.failures.push_back(
+          {config::full_name(profile.flows[flow.id]), "no frame of it came"});
   }
 }
 
 void judge_missed(Verdict& verdict, std::uint64_t missed) {
   if (missed == 0) return;
-  verdict.add_broken(
-      "", fmt::format("{} frames missed: they came, and were lost before they were read, so flows "
-                      "seem to have lost frames that the path has not",
-                      missed));
+  verdict.failures.push_back(
+      {"", fmt::format("{} frames missed: they came, and were lost before they were read, so flows "
+                       "seem to have lost frames that the path has not",
+                       missed)});
 }
 
 void judge_sent(Verdict& verdict, const config::FlowProfile& profile, const RunReport& sent) {
-  for (const Bound& bound : profile.expect) {
-    if (!is_of_sender(bound.metric)) continue;
-    if (config::is_time(bound.metric)) {
-      hold(verdict, "all flows", bound, quantile_of(sent.audit.pacing_error, bound.metric));
+  for (const Expectation& bound : profile.expect) {
+    if (!is_of_sender(metric_of(bound))) continue;
+    if (config::is_time(metric_of(bound))) {
+      hold(verdict, "all flows", bound, quantile_of(sent.audit.pacing_error, metric_of(bound)));
       continue;
     }
     for (std::size_t i = 0; i < sent.flows.size(); ++i) {
       const config::Flow& flow = profile.flows[i];
-      hold(verdict, flow.name, bound, sent_figure(sent.flows[i], flow.rate, bound.metric));
+      hold(verdict, flow.name, bound, sent_figure(sent.flows[i], flow.rate, metric_of(bound)));
     }
   }
 }
 
 void note_unchecked(Verdict& verdict, const config::FlowProfile& profile, bool sent,
                     bool received) {
-  for (const Bound& bound : profile.expect) {
-    if (is_of_sender(bound.metric) ? sent : received) continue;
-    verdict.unchecked.emplace_back(config::key_of(bound.metric));
+  for (const Expectation& bound : profile.expect) {
+    if (is_of_sender(metric_of(bound)) ? sent : received) continue;
+    verdict.unchecked.push_back(bound.name);
   }
 }
 
-std::string to_text(const Verdict& verdict, const config::FlowProfile& profile) {
-  if (profile.expect.empty() && verdict.holds() && verdict.not_judged.empty()) return {};
+std::string to_text(const Verdict& verdict) {
   std::string text;
-  for (const std::string& line : verdict.broken) text += "expectation broken: " + line + "\n";
-  if (verdict.holds()) text += "all that was checked is as expected\n";
-  if (!verdict.unchecked.empty()) {
+  for (const Verdict::Failure& each : verdict.failures)
+    text += "not as expected: " + sentence_of(each) + "\n";
+  if (!verdict.unchecked.empty())
     text += fmt::format("not checked here: {}\n", fmt::join(verdict.unchecked, ", "));
-  }
   for (const std::string& line : verdict.not_judged) text += "cannot be judged: " + line + "\n";
   return text;
 }
@@ -379,7 +392,7 @@ std::string RunSummary::text() const {
     text += fmt::format("latencies by {}{}\n", sent_.clock, clock_bound_text(*received_));
   }
   if (!sent_.interrupted.empty()) text += fmt::format("ended early: {}\n", sent_.interrupted);
-  return text + to_text(verdict_, profile_);
+  return text + to_text(verdict_);
 }
 
 const FigureTable& RateFigures::figures() {

@@ -11,22 +11,30 @@
 #include "gen/receive/measurement.h"
 #include "gen/report/flow_report.h"
 #include "gen/stats/run_stats.h"
-#include "report/junit.h"
+#include "report/judgement.h"
 
 namespace lw::gen {
 
 /// Result of checking a run against the profile's [expect].
 struct Verdict {
-  std::vector<std::string> broken;      // "write-ipv4: p99 is 2.1 ms, expected <= 2 ms"
+  /// What is wrong and no expectation is about. `of`: name of the flow; empty: all flows.
+  struct Failure {
+    std::string of, what;
+  };
+
+  std::vector<report::Judgement> judgements;  // one for each expectation of a metric, and flow
+  std::vector<Failure> failures;
   std::vector<std::string> unchecked;   // keys for which this run has no values
   std::vector<std::string> not_judged;  // what this run can't check, with the reason
-  std::vector<report::TestCase> cases;  // a case per bound and flow, and per failure
 
-  [[nodiscard]] bool holds() const noexcept { return broken.empty(); }
-  /// Adds a failure that belongs to no bound. `flow`: name of the flow; empty: all flows.
-  void add_broken(const std::string& flow, const std::string& what);
+  [[nodiscard]] bool holds() const;
+  /// A sentence for each judgement that does not hold, and for each failure.
+  [[nodiscard]] std::vector<std::string> broken() const;
   static const FigureTable& figures();
 };
+
+/// The failures as cases for JUnit.
+std::vector<report::TestCase> cases_of(const Verdict& verdict);
 
 /// Checks every received flow against the bounds that a receiver can check. A bound on loss also
 /// requires every signed flow of the profile to arrive. `sent` may be null; it gives the number of
@@ -50,8 +58,8 @@ void judge_sent(Verdict& verdict, const config::FlowProfile& profile, const RunR
 /// Adds to `unchecked` the bounds that were not checked, because the run did not send or receive.
 void note_unchecked(Verdict& verdict, const config::FlowProfile& profile, bool sent, bool received);
 
-/// Formats the verdict as text; empty if the profile has no [expect] and nothing failed.
-std::string to_text(const Verdict& verdict, const config::FlowProfile& profile);
+/// Formats as text what the judgements do not say.
+std::string to_text(const Verdict& verdict);
 
 /// Number of the flow's signed frames that were sent and not received, in any order.
 std::uint64_t lost_of(const ReceiveFlow& flow, const FlowCounters& sent);
@@ -120,7 +128,7 @@ class RunSummary {
 
   [[nodiscard]] const Verdict& verdict() const noexcept { return verdict_; }
   /// Adds a failure of the whole run.
-  void add_broken(const std::string& what) { verdict_.add_broken("", what); }
+  void add_failure(std::string what) { verdict_.failures.push_back({"", std::move(what)}); }
   /// Formats the summary as text.
   [[nodiscard]] std::string text() const;
   /// A [[flow]] of several QPs lists them under `qps`.

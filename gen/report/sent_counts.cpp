@@ -119,9 +119,9 @@ void judge_end(Verdict& verdict, const config::FlowProfile& profile, const confi
   const std::uint64_t missing = missing_at_end(sent, flow.id, measurement);
   if (missing == 0) return;
   if (allows_loss(profile, static_cast<double>(missing) / static_cast<double>(sent.frames))) return;
-  verdict.add_broken(config::full_name(flow),
-                     fmt::format("the last {} of {} frames never came", missing,
-                                 sent.frames - sent.unsigned_frames));
+  verdict.failures.push_back(
+      {config::full_name(flow), fmt::format("the last {} of {} frames never came", missing,
+                                            sent.frames - sent.unsigned_frames)});
 }
 
 /// Returns the absent flows whose end judge_end() cannot judge.

@@ -264,7 +264,7 @@ ExitCode run(ReplayOptions& options) {
   if (!profile) return print_error(profile.error());
   app::Expectations& expectations = options.output.expectations;
   expectations.add(profile->profile.expect);
-  if (auto checked = expectations.check(); !checked) return print_error(checked.error());
+  if (auto checked = expectations.check(kRunOutput); !checked) return print_error(checked.error());
   ReplayConfig config = options.replay;
   config.ledger = options.output.ledger;
   config.capture = options.output.capture;

@@ -166,7 +166,7 @@ ExitCode execute(RunOptions& options) {
   if (!version) return print_error(version.error());
   app::Expectations& expectations = options.output.expectations;
   expectations.add(version->profile.expect);
-  if (auto checked = expectations.check(); !checked) return print_error(checked.error());
+  if (auto checked = expectations.check(kRunOutput); !checked) return print_error(checked.error());
   auto config = run_config(options);
   if (!config) return print_error(config.error());
   if (const auto apart = check_ends(options, *config); !apart) return print_error(apart.error());

@@ -27,8 +27,10 @@ struct Answer {
   static const FigureTable& figures();
 };
 
-inline constexpr JsonOutput kControlOutput{
-    .name = "control", .title = "roce-impair ctl --json", .figures = &Answer::figures};
+inline constexpr JsonOutput kControlOutput{.name = "control",
+                                           .title = "roce-impair ctl --json",
+                                           .figures = &Answer::figures,
+                                           .version = 2};
 
 /// The answer that a request is refused.
 Answer refusal(const Error& error);

@@ -122,7 +122,7 @@ const FigureTable& Spread::figures() {
       Row::of<&Spread::minimum>("min", "Smallest value.", Unit::ns),
       Row::of<&Spread::p50>("p50", "Median.", Unit::ns),
       Row::of<&Spread::p99>("p99", "99th percentile.", Unit::ns),
-      Row::of<&Spread::p999>("p99.9", "99.9th percentile.", Unit::ns),
+      Row::of<&Spread::p999>("p99_9", "99.9th percentile.", Unit::ns),
       Row::of<&Spread::maximum>("max", "Largest value.", Unit::ns)};
   static constexpr FigureTable kTable{"Distribution of a time, in nanoseconds.", kRows};
   return kTable;

@@ -95,7 +95,8 @@ struct Report {
 inline constexpr JsonOutput kRunOutput{.name = "impair_run",
                                        .title = "roce-impair run --json, replay --json",
                                        .figures = &Report::figures,
-                                       .judged = true};
+                                       .judged = true,
+                                       .version = 2};
 
 /// Adds the changes so far, and the audits of what they ended, to a report: the newest `most` of
 /// each, and the number of the others; and the audits of the whole run. The report has its

@@ -4,10 +4,17 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "report/figure_paths.h"
 #include "report/figures/json.h"
-#include "report/table.h"
 
 namespace lw::app {
+namespace {
+
+constexpr std::size_t kMostMet = 20;  // sentences of what is as expected
+
+}  // namespace
 
 void Expectations::add_options(Options& list) {
   list.add("--expect",
@@ -27,21 +34,29 @@ void Expectations::add(std::span<const Expectation> more) {
   expectations_.insert(expectations_.end(), more.begin(), more.end());
 }
 
-Result<void> Expectations::check(bool others) const {
+Result<void> Expectations::check(const JsonOutput& output, bool others) const {
+  for (const Expectation& each : expectations_)
+    if (const auto fits = report::check_figure(each, output); !fits)
+      return fail(fmt::format("{}: {}: {}", each.place, each.text, fits.error()));
   if (junit_.empty() || !expectations_.empty() || others) return {};
   return fail("--junit goes with --expect, or a profile with [expect]: it has their results");
 }
 
+void Expectations::add_judgements(std::span<const report::Judgement> judgements,
+                                  const std::string& suite) {
+  for (const report::Judgement& judgement : judgements) {
+    cases_.push_back(report::test_case_of(judgement, suite));
+    judged_.push_back({suite, judgement});
+  }
+}
+
 void Expectations::judge(std::string& line, const std::string& suite, const JsonOutput* output) {
-  if (expectations_.empty()) return;
-  report::Json report = report::Json::parse(line), list = report::Json::array();
+  if (expectations_.empty() && reported_ == judged_.size()) return;
+  report::Json report = report::Json::parse(line);
   for (const Expectation& expectation : expectations_)
-    for (report::Judgement& judgement : report::judge(expectation, report, output)) {
-      list.push_back(report::json_of(judgement));
-      cases_.push_back(report::test_case_of(judgement, suite));
-      judged_.push_back({suite, std::move(judgement)});
-    }
-  for (report::Json& each : list) report["expectations"].push_back(std::move(each));
+    add_judgements(report::judge(expectation, report, output), suite);
+  for (; reported_ < judged_.size(); ++reported_)
+    report["expectations"].push_back(report::json_of(judged_[reported_].judgement));
   line = report::json_line(report);
 }
 
@@ -50,15 +65,19 @@ void Expectations::add_cases(std::span<const report::TestCase> cases) {
 }
 
 std::string Expectations::text() const {
-  if (judged_.empty()) return {};
   const bool several = std::ranges::any_of(
       judged_, [&](const Judged& each) { return each.suite != judged_.front().suite; });
-  report::Table table({{"expected"}, {"measured", report::Align::right}, {""}});
-  for (const auto& [suite, each] : judged_)
-    table.add_row({(several ? suite + ": " : "") + each.figure + " " + each.limit,
-                   each.measured.is_null() ? "none" : each.measured.dump(),
-                   each.holds ? "holds" : "DOES NOT HOLD"});
-  return table.to_string();
+  std::string text;
+  std::size_t met = 0, left_out = 0;
+  for (const auto& [suite, each] : judged_) {
+    if (each.holds && ++met > kMostMet) {
+      ++left_out;
+      continue;
+    }
+    text += (several ? suite + ": " : "") + each.sentence() + "\n";
+  }
+  if (left_out > 0) text += fmt::format("{} further expectations: met\n", left_out);
+  return text;
 }
 
 ExitCode Expectations::finish(std::string_view program) const {
@@ -67,7 +86,7 @@ ExitCode Expectations::finish(std::string_view program) const {
   for (const auto& [suite, each] : judged_) {
     if (!each.holds) code = std::max(code, ExitCode::failed);
     if (!each.error.empty())
-      code = std::max(code, print_error({"--expect: " + each.expected + ": " + each.error}));
+      code = std::max(code, print_error({each.place + ": " + each.expected + ": " + each.error}));
   }
   return code;
 }

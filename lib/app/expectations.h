@@ -22,12 +22,17 @@ class Expectations {
   void add_options(Options& list);
   /// Adds --junit to a command whose --expect accepts more than paths of figures.
   void add_junit(Options& list);
-  /// Adds a profile's expectations.
+  /// Adds expectations of figures: a profile's.
   void add(std::span<const Expectation> more);
   /// The file of --junit, for check_outputs().
   [[nodiscard]] NamedFile junit() const { return {"--junit", junit_}; }
-  /// Error (usage): --junit without an expectation. `others`: the command has other checks.
-  [[nodiscard]] Result<void> check(bool others = false) const;
+  /// Before the run. Errors (usage): an expectation names no figure that a report of `output` can
+  /// have, or compares it with a value of another kind; --junit without an expectation. `others`:
+  /// the command has other checks.
+  [[nodiscard]] Result<void> check(const JsonOutput& output, bool others = false) const;
+
+  /// Adds judgements of what has a short name in the command: they are in the next report.
+  void add_judgements(std::span<const report::Judgement> judgements, const std::string& suite);
 
   /// Judges a report and returns it with "expectations" added. `make` returns the report as a line
   /// of JSON, as for --json. Doesn't call `make`, and returns an empty text, if the report is
@@ -44,7 +49,7 @@ class Expectations {
   /// Adds the results of other checks to the JUnit file.
   void add_cases(std::span<const report::TestCase> cases);
 
-  /// Returns the table of judgements for the end of a text report; empty without expectations.
+  /// Returns a sentence for each judgement, for the end of a text report; empty without any.
   [[nodiscard]] std::string text() const;
   /// Writes the --junit file, whose errors are reported at the end of the program, and prints why
   /// expectations could not be judged. Returns done; failed if an expectation does not hold; usage
@@ -61,6 +66,7 @@ class Expectations {
     report::Judgement judgement;
   };
   std::vector<Judged> judged_;
+  std::size_t reported_ = 0;  // of judged_, those that are in a report
   std::vector<report::TestCase> cases_;
 };
 

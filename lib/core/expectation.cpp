@@ -62,6 +62,11 @@ Parsed<Amount> parse_amount(std::string_view text) {
       std::string(text) + "\"");
 }
 
+Parsed<void> wrong_limit(const Expectation& expectation, std::string_view expected) {
+  return std::unexpected("expected " + std::string(expected) + ", found \"" + expectation.limit +
+                         "\"");
+}
+
 }  // namespace
 
 bool Expectation::compares(double measured, double to) const noexcept {
@@ -99,6 +104,22 @@ Parsed<Expectation> parse_expectation(std::string_view text) {
                      .relation = relation->relation,
                      .unit = amount->unit,
                      .value = amount->value};
+}
+
+Parsed<void> check_limit(const Expectation& expectation, ValueUnit unit) {
+  const double value = expectation.value;
+  const bool is_number = expectation.unit == ValueUnit::none;
+  const bool is_share =
+      (is_number || expectation.unit == ValueUnit::share) && value >= 0 && value <= 1;
+  const bool is_count = is_number && value >= 0 && value == std::floor(value);
+  if (unit == ValueUnit::time && expectation.unit != ValueUnit::time)
+    return wrong_limit(expectation, "a time (1.9ms)");
+  if (unit == ValueUnit::share && !is_share) return wrong_limit(expectation, "a share (0.1%)");
+  if (unit == ValueUnit::none && !is_count && (is_number || !is_share))
+    return wrong_limit(expectation, "a number of frames or a share (12, 0.1%)");
+  if (expectation.relation == Relation::below && value <= 0)
+    return wrong_limit(expectation, "a bound above 0 after <");
+  return {};
 }
 
 std::string_view unit_text(ValueUnit unit) noexcept {

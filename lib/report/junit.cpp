@@ -57,10 +57,10 @@ std::string properties_xml(const TestCase& test) {
 std::string result_xml(const TestCase& test) {
   if (!test.error.empty())
     return fmt::format(R"(<error type="expectation" message="{}"/>)", xml_text(test.error));
-  if (!test.passed)
-    return fmt::format(R"(<failure type="expectation" message="measured: {}"/>)",
-                       xml_text(test.measured));
-  return fmt::format("<system-out>measured: {}</system-out>", xml_text(test.measured));
+  const std::string said =
+      xml_text(test.sentence.empty() ? "measured: " + test.measured : test.sentence);
+  if (!test.passed) return fmt::format(R"(<failure type="expectation" message="{}"/>)", said);
+  return fmt::format("<system-out>{}</system-out>", said);
 }
 
 std::string case_xml(const TestCase& test) {

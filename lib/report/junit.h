@@ -12,7 +12,8 @@ struct TestCase {
   std::string suite, name;
   std::string measured, expected;  // `expected` may be empty if the name includes it
   bool passed = false;
-  std::string error = {};  // why the check could not be made; empty if it was made
+  std::string error = {};     // why the check could not be made; empty if it was made
+  std::string sentence = {};  // the result in words; empty: what was measured
 };
 
 /// Returns a JUnit XML file, as CI systems read it, for one run of `program`: a test suite per

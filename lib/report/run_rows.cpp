@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
+#include "report/figure_paths.h"
 #include "report/figures/schema.h"
-#include "report/judgement.h"
 
 namespace lw::report {
 namespace {
@@ -82,11 +82,13 @@ void add_row(Json& rows, std::string what, std::string requested, std::string me
 }
 
 void add_expectations(Json& rows, const Json& report) {
-  for (const Json& each : report.value("expectations", Json::array()))
+  for (const Json& each : report.value("expectations", Json::array())) {
+    const std::string of = each.value("of", ""), figure = each["figure"];
     add_row(
-        rows, each["figure"], each["expected"],
+        rows, of.empty() ? figure : of + ": " + figure, each["expected"],
         each["measured"].is_null() ? each.value("error", "none") : number_text(each["measured"]),
         each["holds"]);
+  }
 }
 
 /// Flows of a sender: the rates.

@@ -139,7 +139,7 @@ class Sending(InFolder):
     def test_a_skew_above_the_limit_fails_the_run(self):
         done = mpi_runs.mpirun(self, [GEN, 'run', self.write(TWO), '--start-skew', '0'], 2)
         self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertRegex(done.stdout, r'expectation broken: the ranks started within .*: --start-skew allows 0')
+        self.assertRegex(done.stdout, r'not as expected: the ranks started within .*: --start-skew allows 0')
 
     def test_a_common_clock_is_not_corrected(self):
         whole = self.report(TWO, '--clock', 'tai')

@@ -317,7 +317,7 @@ class Outputs(unittest.TestCase):
                                        self.file('results'), '--html'], 'o.html'),
             'impair run --html': ([*run, '--html'], 'o.html'),
             'impair replay --html': ([*replay, out, '--html'], 'o.html'),
-            'gen plan --junit': ([GEN, 'plan', '--delay', '1ms', '--expect', 'qps>0', '--junit'], 'o.xml'),
+            'gen plan --junit': ([GEN, 'plan', '--delay', '1ms', '--expect', 'goodput_gbps>0', '--junit'], 'o.xml'),
             'impair run --junit': ([*run, '--expect', 'seconds>=0', '--junit'], 'o.xml'),
             'impair replay --junit': ([*replay, out, '--expect', 'seconds>=0', '--junit'],
                                       'o.xml'),

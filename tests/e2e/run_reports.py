@@ -168,7 +168,7 @@ class Pages(InFolder):
         points = {curve['name']: curve['points'][0][1] for curve in data['plots'][0]['curves']}
         self.assertEqual(data['plots'][0]['y'], 'latency, us')
         for name, key in (('least', 't_min_usec'), ('50 %', 't_typical_usec'),
-                          ('99.9 %', 't_999_usec'), ('most', 't_max_usec')):
+                          ('99.9 %', 't_99_9_usec'), ('most', 't_max_usec')):
             self.assertAlmostEqual(points[name], data['reports'][0][key], places=9)
 
     def totals_over_time(self, title, per_second):

@@ -529,7 +529,7 @@ const FigureTable& latency_figures() {
       Row::of<[](const PerfReport& r) { return quantile_us(r.outcome.latency, 0.99); }>(
           "t_99_usec", "99th percentile.", Unit::us),
       Row::of<[](const PerfReport& r) { return quantile_us(r.outcome.latency, 0.999); }>(
-          "t_999_usec", "99.9th percentile.", Unit::us),
+          "t_99_9_usec", "99.9th percentile.", Unit::us),
       Row::of<[](const PerfReport& r) { return r.outcome.latency.failed; }>("failed",
                                                                             "QPs that failed."),
       Row::with_table<std::identity{}, limits>()};
@@ -565,7 +565,8 @@ const JsonOutput& output_of(PerfResult result) noexcept {
       .name = "perf_latency",
       .title = "roce-gen perf --pattern lat --json, roce-endpoint lat --json",
       .figures = &latency_figures,
-      .judged = true};
+      .judged = true,
+      .version = 2};
   static constexpr JsonOutput kStudy{
       .name = "perf_study",
       .title = "roce-gen perf --pattern blast|ping --json, roce-endpoint blast|ping --json",

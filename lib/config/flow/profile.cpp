@@ -49,36 +49,6 @@ constexpr Row kRows[] = {
     {"pacing_max", Metric::pacing_max, true},
 };
 
-const Row& row_of(Metric metric) noexcept { return kRows[static_cast<std::size_t>(metric)]; }
-
-bool take_prefix(std::string_view& text, std::string_view prefix) {
-  if (!text.starts_with(prefix)) return false;
-  text.remove_prefix(prefix.size());
-  return true;
-}
-
-Parsed<double> parse_limit(std::string_view text, bool time) {
-  if (!time) return parse_probability(text);
-  const auto duration = parse_duration(text);
-  if (!duration) return std::unexpected(duration.error());
-  return static_cast<double>(duration->count());
-}
-
-/// Parses a limit with an optional < or <=.
-Parsed<Bound> parse_bound(std::string_view text, const Row& row) {
-  Bound bound{.metric = row.metric, .limit = 0, .strict = false, .text = {}};
-  if (!take_prefix(text, "<=")) bound.strict = take_prefix(text, "<");
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  const auto limit = parse_limit(text, row.is_time);
-  if (!limit) return std::unexpected(limit.error());
-  bound.limit = *limit;
-  bound.text = fmt::format("{} {}", bound.strict ? "<" : "<=", value_text(row.metric, *limit));
-  if (bound.strict && *limit <= 0) {
-    return std::unexpected("expected a bound above 0 after <, found \"< 0\"");
-  }
-  return bound;
-}
-
 /// Reads keys of [expect] that are not metrics as paths of figures. Refuses a key with a spelling
 /// similar to a metric's.
 std::vector<Expectation> read_figures(const Table& table) {
@@ -94,10 +64,10 @@ std::vector<Expectation> read_figures(const Table& table) {
 }
 
 void read_expect(const Table& table, FlowProfile& profile) {
-  for (const Row& row : kRows) {
-    const auto read = [&row](std::string_view text) { return parse_bound(text, row); };
-    if (auto bound = table.get(row.key, read)) profile.expect.push_back(std::move(*bound));
-  }
+  for (const Row& row : kRows)
+    std::ranges::copy(read_limits(table, row.key,
+                                  row.is_time ? Expectation::Unit::time : Expectation::Unit::share),
+                      std::back_inserter(profile.expect));
   profile.expect_figures = read_figures(table);
   table.finish();
 }
@@ -229,13 +199,11 @@ Result<FlowProfile> parse_flow_profile(std::string_view text, std::string name) 
   return read_flow_profile(std::move(*document));
 }
 
-std::string_view key_of(Metric metric) noexcept { return row_of(metric).key; }
-bool is_time(Metric metric) noexcept { return row_of(metric).is_time; }
-
-std::string value_text(Metric metric, double value) {
-  if (is_time(metric)) return format_duration(Duration{std::llround(value)});
-  return fmt::format("{:.6g} %", value * 100);
+std::optional<Metric> metric_of(std::string_view key) noexcept {
+  const auto row = std::ranges::find(kRows, key, &Row::key);
+  return row == std::end(kRows) ? std::nullopt : std::optional(row->metric);
 }
+bool is_time(Metric metric) noexcept { return kRows[static_cast<std::size_t>(metric)].is_time; }
 
 MessageMeans means_of(const Flow& flow) {
   roce::FrameFields fields = flow.frame;

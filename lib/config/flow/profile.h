@@ -118,33 +118,18 @@ enum class Metric : std::uint8_t {
   pacing_max,
 };
 
-/// The profile's key, such as "p99_9".
-std::string_view key_of(Metric metric) noexcept;
+/// The metric of a key of [expect], such as "p99_9"; nothing for another key.
+std::optional<Metric> metric_of(std::string_view key) noexcept;
 /// True for times, false for shares.
 bool is_time(Metric metric) noexcept;
-
-/// An upper bound: `loss = 0`, `loss = "0.1%"`, `p99 = "2ms"` (<=), `p99 = "< 2ms"`.
-struct Bound {
-  Metric metric{};
-  double limit = 0;     // a share, or ns
-  bool strict = false;  // < instead of <=
-  std::string text;     // for messages: "< 2 ms", "<= 0.1 %"
-
-  [[nodiscard]] bool holds(double value) const noexcept {
-    return strict ? value < limit : value <= limit;
-  }
-};
-
-/// "2.1 ms" or "0.13 %".
-std::string value_text(Metric metric, double value);
 
 struct FlowProfile {
   std::string name;
   std::uint64_t seed = 0;
   std::optional<double> link_bps;           // rate of the link that all flows share
   std::vector<Flow> flows;                  // not empty
-  std::vector<Bound> expect;                // bounds for every flow
-  std::vector<Expectation> expect_figures;  // conditions on figures of the report
+  std::vector<Expectation> expect;          // of metrics, for every flow
+  std::vector<Expectation> expect_figures;  // of figures of the report
   ArpConfig presence;
   std::vector<Host> hosts;  // of a run of several processes
 };

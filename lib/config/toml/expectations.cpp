@@ -37,6 +37,16 @@ Parsed<std::vector<Expectation>> expectations_of(const std::string& path, const 
   return found;
 }
 
+/// Adds the expectations of a key, for the figure `name`.
+void add_limits(const Table& table, std::string_view key, const std::string& name,
+                std::vector<Expectation>& all) {
+  auto found = table.get(key, [&](const Value& value) { return expectations_of(name, value); });
+  for (Expectation& each : found.value_or(std::vector<Expectation>())) {
+    each.place = table.place(key);
+    all.push_back(std::move(each));
+  }
+}
+
 void read_table(const Table& table, const std::string& path,
                 const std::vector<std::string_view>& others, std::vector<Expectation>& all) {
   for (const std::string_view key : table.keys()) {
@@ -49,9 +59,7 @@ void read_table(const Table& table, const std::string& path,
       if (inner) read_table(*inner, name, {}, all);
       continue;
     }
-    const auto found =
-        table.get(key, [&](const Value& value) { return expectations_of(name, value); });
-    if (found) all.insert(all.end(), found->begin(), found->end());
+    add_limits(table, key, name, all);
   }
 }
 
@@ -61,6 +69,15 @@ std::vector<Expectation> read_expectations(const Table& table,
                                            const std::vector<std::string_view>& others) {
   std::vector<Expectation> all;
   read_table(table, {}, others, all);
+  return all;
+}
+
+std::vector<Expectation> read_limits(const Table& table, std::string_view key,
+                                     Expectation::Unit unit) {
+  std::vector<Expectation> all;
+  add_limits(table, key, std::string(key), all);
+  for (const Expectation& each : all)
+    if (const auto fits = check_limit(each, unit); !fits) table.refuse(key, fits.error());
   return all;
 }
 

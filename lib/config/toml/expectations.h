@@ -14,4 +14,9 @@ namespace lw::config {
 std::vector<Expectation> read_expectations(const Table& table,
                                            const std::vector<std::string_view>& others = {});
 
+/// Reads the limits of one key, which stands for a figure of a unit: check_limit(). None if the key
+/// is absent.
+std::vector<Expectation> read_limits(const Table& table, std::string_view key,
+                                     Expectation::Unit unit);
+
 }  // namespace lw::config

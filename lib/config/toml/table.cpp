@@ -136,8 +136,14 @@ void Diagnostics::add(Position at, std::string message) {
   }
 }
 
-std::string Table::place() const {
-  const Position at = position();
+std::string Table::place() const { return place_of(position()); }
+
+std::string Table::place(std::string_view key) const {
+  const Value* value = find(key);
+  return place_of(value == nullptr ? position() : value->at);
+}
+
+std::string Table::place_of(Position at) const {
   return fmt::format("{}:{}:{}", diagnostics_->files()[at.file], at.line, at.column);
 }
 

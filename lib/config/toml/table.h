@@ -136,9 +136,13 @@ class Table {
   [[nodiscard]] Position position() const { return value_->at; }
   /// The position for a later error: "profiles/x.toml:12:8".
   [[nodiscard]] std::string place() const;
+  /// That of a key's value; of the table when the key is absent.
+  [[nodiscard]] std::string place(std::string_view key) const;
 
  private:
   struct Known;
+
+  [[nodiscard]] std::string place_of(Position at) const;
 
   template <class Read>
   static auto read_value(const Value& value, Read& read) -> Parsed<ReadResult<Read>> {

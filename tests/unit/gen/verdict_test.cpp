@@ -45,23 +45,24 @@ TEST(Verdict, ABoundHoldsAtItsLimitUnlessItIsStrict) {
   const Measurement all = received();
   for (const char* holds : {"p99 = \"2ms\"", "p99 = \"<= 2ms\"", "p50 = \"<2.1ms\"", "loss = 0",
                             "latency_max = \"< 3 ms\"", "jitter = \"0ns\"", "bad_icrc = \"0%\""}) {
-    EXPECT_THAT(judge(holds, all).broken, IsEmpty()) << holds;
+    EXPECT_THAT(judge(holds, all).broken(), IsEmpty()) << holds;
   }
-  EXPECT_THAT(judge("p99 = \"< 2ms\"", all).broken, ElementsAre("f: p99 is 2 ms, expected < 2 ms"));
-  EXPECT_THAT(judge("p50 = \"1.5ms\"", all).broken,
-              ElementsAre("f: p50 is 2 ms, expected <= 1.5 ms"));
+  EXPECT_THAT(judge("p99 = \"< 2ms\"", all).broken(),
+              ElementsAre("f: p99 2 ms, expected < 2ms: not met"));
+  EXPECT_THAT(judge("p50 = \"1.5ms\"", all).broken(),
+              ElementsAre("f: p50 2 ms, expected <= 1.5ms: not met"));
 }
 
 /// Frames that are missing at a flow's end leave no gap: only the sender knows of them.
 TEST(Verdict, LossAtTheEndIsKnownWhereTheSenderIs) {
   const Measurement short_of_five = received(5);
-  EXPECT_THAT(judge("loss = 0", short_of_five).broken, IsEmpty());
+  EXPECT_THAT(judge("loss = 0", short_of_five).broken(), IsEmpty());
   RunReport sent;
   sent.flows.resize(1);
   sent.flows[0].frames = 100;
-  EXPECT_THAT(judge("loss = 0", short_of_five, &sent).broken,
-              ElementsAre("f: loss is 5 %, expected <= 0 %"));
-  EXPECT_THAT(judge("loss = \"5%\"", short_of_five, &sent).broken, IsEmpty());
+  EXPECT_THAT(judge("loss = 0", short_of_five, &sent).broken(),
+              ElementsAre("f: loss 5 %, expected <= 0: not met"));
+  EXPECT_THAT(judge("loss = \"5%\"", short_of_five, &sent).broken(), IsEmpty());
 }
 
 Verdict judge_whole(const std::string& text, const Measurement& measurement) {
@@ -77,12 +78,12 @@ TEST(Verdict, AFiniteProfileSaysHowManyFramesMustCome) {
   EXPECT_TRUE(judge_whole(flow + "[expect]\nloss = 0", received()).holds());
   const Measurement short_of_five = received(5);
   EXPECT_THAT(
-      judge_whole(flow + "[expect]\nloss = 0", short_of_five).broken,
-      ElementsAre("f: loss is 5 %, expected <= 0 %", "f: the last 5 of 100 frames never came"));
+      judge_whole(flow + "[expect]\nloss = 0", short_of_five).broken(),
+      ElementsAre("f: loss 5 %, expected <= 0: not met", "f: the last 5 of 100 frames never came"));
   EXPECT_TRUE(judge_whole(flow + "[expect]\nloss = \"5%\"", short_of_five).holds());
-  EXPECT_THAT(judge_whole(flow + "[expect]\np99 = \"1s\"", short_of_five).broken,
+  EXPECT_THAT(judge_whole(flow + "[expect]\np99 = \"1s\"", short_of_five).broken(),
               ElementsAre("f: the last 5 of 100 frames never came"));
-  EXPECT_THAT(judge_whole(flow, Measurement({})).broken,
+  EXPECT_THAT(judge_whole(flow, Measurement({})).broken(),
               ElementsAre("f: the last 100 of 100 frames never came"));
 }
 
@@ -98,10 +99,10 @@ TEST(Verdict, DamageBeforeTheEndDoesNotExcuseTheEnd) {
     }
     return measurement;
   };
-  EXPECT_THAT(judge_whole(kFlow, damaged(10, 5)).broken,
+  EXPECT_THAT(judge_whole(kFlow, damaged(10, 5)).broken(),
               ElementsAre("f: the last 5 of 100 frames never came"));
   EXPECT_TRUE(judge_whole(kFlow, damaged(95, 0)).holds());
-  EXPECT_THAT(judge_whole(kFlow, damaged(90, 5)).broken,
+  EXPECT_THAT(judge_whole(kFlow, damaged(90, 5)).broken(),
               ElementsAre("f: the last 5 of 100 frames never came"));
 }
 
@@ -163,8 +164,8 @@ TEST(SentCounts, AreReadFromTheSendersReport) {
 
 TEST(Verdict, AFlowThatNeverCameBreaksABoundOnLoss) {
   const Measurement nothing({});
-  EXPECT_THAT(judge("loss = 1", nothing).broken, ElementsAre("f: no signed frame of it came"));
-  EXPECT_THAT(judge("p99 = \"1ms\"", nothing).broken, IsEmpty());
+  EXPECT_THAT(judge("loss = 1", nothing).broken(), ElementsAre("f: no signed frame of it came"));
+  EXPECT_THAT(judge("p99 = \"1ms\"", nothing).broken(), IsEmpty());
 }
 
 TEST(Verdict, ASenderIsHeldToItsRateAndItsFrames) {
@@ -178,11 +179,11 @@ TEST(Verdict, ASenderIsHeldToItsRateAndItsFrames) {
   sent.flows[0].span = std::chrono::milliseconds(1005);
   Verdict verdict;
   judge_sent(verdict, profile, sent);
-  EXPECT_THAT(verdict.broken, ElementsAre("f: not_sent is 1 %, expected <= 0 %"));
+  EXPECT_THAT(verdict.broken(), ElementsAre("f: not_sent 1 %, expected <= 0: not met"));
   sent.flows[0].span = std::chrono::milliseconds(1050);
   sent.audit.pacing_error.add(5000);
   judge_sent(verdict, profile, sent);
-  EXPECT_EQ(verdict.broken.size(), 4u);
+  EXPECT_EQ(verdict.broken().size(), 4u);
   note_unchecked(verdict, profile, true, false);
   EXPECT_THAT(verdict.unchecked, ElementsAre("loss"));
 }
@@ -198,27 +199,27 @@ Measurement timed(std::uint8_t sender, std::uint8_t receiver, Duration ago) {
 TEST(Verdict, LatenciesNeedOneClock) {
   using std::chrono::milliseconds;
   const std::string bound = "p99 = \"1s\"\np50 = \"1s\"\njitter = \"1s\"\nloss = 0";
-  EXPECT_THAT(judge(bound, timed(2, 2, milliseconds(1))).broken, IsEmpty());
-  EXPECT_THAT(judge(bound, timed(0, 70, milliseconds(1))).broken, IsEmpty());  // an old sender
+  EXPECT_THAT(judge(bound, timed(2, 2, milliseconds(1))).broken(), IsEmpty());
+  EXPECT_THAT(judge(bound, timed(0, 70, milliseconds(1))).broken(), IsEmpty());  // an old sender
   EXPECT_THAT(
-      judge(bound, timed(2, 70, milliseconds(1))).broken,
+      judge(bound, timed(2, 70, milliseconds(1))).broken(),
       ElementsAre("f: the latency can't be judged: its frames are stamped by CLOCK_TAI, and "
                   "their arrival is timed by the steady clock of machine 70: give --clock "
                   "tai or --clock ptp at both ends"));
-  EXPECT_EQ(judge(bound, timed(70, 71, milliseconds(1))).broken.size(), 1u);
+  EXPECT_EQ(judge(bound, timed(70, 71, milliseconds(1))).broken().size(), 1u);
   EXPECT_THAT(
-      judge(bound, timed(2, 2, milliseconds(-1))).broken,
+      judge(bound, timed(2, 2, milliseconds(-1))).broken(),
       ElementsAre("f: the latency can't be judged: the smallest latency is -1 ms: the clocks "
                   "of the two ends differ"));
   // Two machines with the same number: one booted two hours before the other.
-  EXPECT_EQ(judge(bound, timed(70, 70, std::chrono::hours(2))).broken.size(), 1u);
-  EXPECT_THAT(judge(bound, timed(70, 70, milliseconds(1))).broken, IsEmpty());
-  EXPECT_THAT(judge("loss = 0", timed(2, 70, milliseconds(1))).broken, IsEmpty());
+  EXPECT_EQ(judge(bound, timed(70, 70, std::chrono::hours(2))).broken().size(), 1u);
+  EXPECT_THAT(judge(bound, timed(70, 70, milliseconds(1))).broken(), IsEmpty());
+  EXPECT_THAT(judge("loss = 0", timed(2, 70, milliseconds(1))).broken(), IsEmpty());
 }
 
 TEST(Expect, MistakesHaveTheirPlaces) {
-  for (const char* wrong : {"loss = 1.5", "loss = \"< 0\"", "p99 = 5", "p99 = \"> 5ms\"",
-                            "p999 = \"1ms\"", "rate_error = \"x\""}) {
+  for (const char* wrong :
+       {"loss = 1.5", "loss = \"< 0\"", "p99 = 5", "p999 = \"1ms\"", "rate_error = \"x\""}) {
     const auto profile =
         config::parse_flow_profile(std::string("[[flow]]\n[expect]\n") + wrong, "test");
     ASSERT_FALSE(profile) << wrong;

@@ -21,7 +21,7 @@ TEST(Report, JsonHoldsTheBooksAndTheVerdict) {
   EXPECT_EQ(east["received"]["frames"], 10);
   EXPECT_EQ(east["dropped_for_resource"]["link_down"]["bytes"], 100);
   EXPECT_EQ(east["in_flight"]["frames"], 2);
-  EXPECT_EQ(east["release_error_ns"]["p99.9"], 4);
+  EXPECT_EQ(east["release_error_ns"]["p99_9"], 4);
   EXPECT_EQ(east["rules"][0]["name"], "haul");
 }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "report/figure_paths.h"
 #include "report/figures/json.h"
 
 namespace lw::report {
@@ -29,7 +30,7 @@ std::vector<Judgement> judged(const std::string& text) {
 std::vector<std::string> paths(const std::string& name) {
   const Json all = report();
   std::vector<std::string> paths;
-  for (const auto& [path, figure] : figures_named(all, name)) paths.push_back(path);
+  for (const FoundFigure& found : figures_named(all, name)) paths.push_back(found.path);
   return paths;
 }
 
@@ -66,22 +67,33 @@ TEST(Judgement, is_one_for_each_figure) {
   const auto each = judged("flows.*.lost<5");
   ASSERT_EQ(each.size(), 2);
   EXPECT_TRUE(each[0].holds);
-  EXPECT_EQ(each[0].measured, 3);
+  EXPECT_EQ(each[0].measured, FigureValue(std::uint64_t{3}));
   EXPECT_FALSE(each[1].holds);
   EXPECT_EQ(json_of(each[1]),
             Json::parse(R"({"expected": "flows.*.lost<5", "figure": "flows.bulk.1.lost",
                             "measured": 7, "holds": false})"));
 }
 
-struct Timed {
+struct Part {
   double wait = 1.5;
   std::uint64_t count = 3;
-  std::vector<Timed> parts = {};
+
+  static const FigureTable& figures() {
+    using Row = FigureOf<Part>;
+    static constexpr Figure kRows[] = {Row::of<&Part::wait>("wait", "Time.", Unit::us),
+                                       Row::of<&Part::count>("count_ns", "Number of times.")};
+    static constexpr FigureTable kTable{{}, kRows};
+    return kTable;
+  }
+};
+
+struct Timed {
+  Part whole = {};
+  std::vector<Part> parts = {};
 
   static const FigureTable& figures() {
     using Row = FigureOf<Timed>;
-    static constexpr Figure kRows[] = {Row::of<&Timed::wait>("wait", "Time.", Unit::us),
-                                       Row::of<&Timed::count>("count_ns", "Number of times."),
+    static constexpr Figure kRows[] = {Row::rows_of<&Timed::whole>(),
                                        Row::of<&Timed::parts>("parts", "Parts.").if_any()};
     static constexpr FigureTable kTable{{}, kRows};
     return kTable;
@@ -90,7 +102,7 @@ struct Timed {
 
 TEST(Judgement, takes_the_unit_from_the_table) {
   constexpr JsonOutput kOutput{.name = "timed", .title = "a test", .figures = &Timed::figures};
-  const Json report = json_of(Timed{.parts = {Timed{}}});
+  const Json report = json_of(Timed{.parts = {Part{}}});
   const auto one = [&](const char* text) {
     return judge(*parse_expectation(text), report, &kOutput).front();
   };
@@ -99,6 +111,38 @@ TEST(Judgement, takes_the_unit_from_the_table) {
   EXPECT_TRUE(one("parts.0.wait<=1.5us").holds);
   EXPECT_THAT(one("count_ns<5us").error, HasSubstr("count_ns is a number"));  // not by its name
   EXPECT_TRUE(one("count_ns<5").holds);
+}
+
+TEST(Judgement, is_a_sentence_in_the_unit_of_the_limit) {
+  const auto said = [](const char* text) { return judged(text).front().sentence(); };
+  EXPECT_EQ(said("loss < 1%"), "loss 1 %, expected < 1%: not met");
+  EXPECT_EQ(said("loss < 0.1"), "loss 0.01, expected < 0.1: met");
+  EXPECT_EQ(said("flows.web.latency_ns.p50<2us"),
+            "flows.web.latency_ns.p50 1 us, expected < 2us: met");
+  EXPECT_EQ(said("goodput_gbps>=9Gb/s"), "goodput_gbps 9.5 Gb/s, expected >= 9Gb/s: met");
+  EXPECT_EQ(said("bytes=2KiB"), "bytes 2048 B, expected = 2KiB: met");
+  EXPECT_EQ(said("holds==true"), "holds true, expected == true: met");
+  EXPECT_EQ(said("none==0"), "none none, expected == 0: not met");
+  EXPECT_EQ(said("framse<1"), "framse < 1: cannot be judged");
+  EXPECT_EQ(judge_value(*parse_expectation("lost<=1%"), "web", Expectation::Unit::none, 12, 1000)
+                .sentence(),
+            "web: lost 12, expected <= 1%: not met");
+}
+
+TEST(Judgement, is_checked_by_the_table_before_there_is_a_report) {
+  constexpr JsonOutput kOutput{.name = "timed", .title = "a test", .figures = &Timed::figures};
+  const auto error = [&](const char* text) {
+    const auto checked = check_figure(*parse_expectation(text), kOutput);
+    return checked ? "" : checked.error();
+  };
+  for (const char* text : {"wait<1us", "wait<1", "parts.0.wait<1us", "parts.any.name.wait<1us",
+                           "parts.*.count_ns<5", "count_ns>=0"})
+    EXPECT_EQ(error(text), "") << text;
+  EXPECT_THAT(error("wiat<1us"), HasSubstr("no figure \"wiat\": did you mean \"wait\"?"));
+  EXPECT_THAT(error("parts.0.wiat<1us"), HasSubstr("did you mean \"parts.*.wait\""));
+  EXPECT_THAT(error("parts<1"), HasSubstr("no figure \"parts\""));
+  EXPECT_THAT(error("parts.x.count_ns<1us"), HasSubstr("parts.x.count_ns is a number"));
+  EXPECT_THAT(error("wait<1Gb/s"), HasSubstr("wait is a time"));
 }
 
 TEST(Judgement, names_the_figures_that_are_near) {
