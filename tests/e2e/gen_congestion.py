@@ -2,6 +2,7 @@
 """Congestion control of perf and respond in real time: what is marked on the way makes CNPs, CNPs
 slow who sends, and a fixed rate is kept, whoever sends the data."""
 
+import collections
 import csv
 import subprocess
 
@@ -82,6 +83,46 @@ class Dcqcn(Endpoints):
                                     respond=(*SLOW, '--pcap', pcap))
         self.assertEqual(said['cnps'], 0)
         self.check(ran, pcap, None, '198.18.0.2', '198.18.0.1', (13, 14, 15))
+
+    def notified(self, name, options, size=65536, messages=60, depth=60):
+        """Times of the first packet and of the CNPs, with their QPs, where the packets of four QPs are
+        marked throughout: by the responder's own recording."""
+        pcap = self.folder / f'{name}.pcapng'
+        with self.box(name, '[[rule]]\nname = "line"\ndirection = "west-to-east"\n'
+                      'delay = "100us"\nmark = "100%"\n') as (west, east):
+            [ran], said = self.perf(west, east, '--op', 'write', '-s', str(size), '-n', str(messages),
+                                    '-t', str(depth), '-q', '4', '--rate-control', 'dcqcn', '--qp-rate',
+                                    '100Mb/s', *SLOW, '--rpg-min-rate', '50', respond=(*options, '--pcap', pcap))
+        self.assertEqual((ran['failed'], ran['wrong']), (0, 0))
+        cnps = [(float(t), qp) for t, qp in fields(
+            pcap, 'infiniband.bth.opcode == 129', 'frame.time_epoch', 'infiniband.bth.destqp')]
+        self.assertEqual((len(cnps), ran['cnps']), (said['cnps'], said['cnps']))
+        self.assertGreater(len(cnps), 3)
+        marked = fields(pcap, 'ip.dsfield.ecn == 3', 'frame.time_epoch')
+        return float(marked[0][0]), cnps
+
+    def test_the_time_between_cnps_is_of_a_qp_a_destination_or_the_port(self):
+        """A CNP may leave later than it was due, so what is bounded is their number."""
+        least = 0.02
+        for scope in 'qp', 'destination', 'port':
+            with self.subTest(scope):
+                begin, cnps = self.notified(scope, ('--min-time-between-cnps', f'{least * 1e6:.0f}',
+                                                    '--cnp-scope', scope))
+                most = 1 + int((cnps[-1][0] - begin) / least)  # of one QP, destination or port
+                each = collections.Counter(qp for _, qp in cnps)
+                print(f'# {scope}: {len(cnps)} CNPs, {dict(each)} by QP, at most {most}')
+                self.assertLessEqual(max(each.values()), most)
+                if scope == 'qp':
+                    self.assertEqual(len(each), 4)
+                    self.assertGreater(len(cnps), most)
+                else:
+                    self.assertLessEqual(len(cnps), most)
+
+    def test_a_cnp_is_ready_its_delay_after_the_mark(self):
+        """One message at a time of each QP, over 100 us: the run is longer than 40 ms."""
+        begin, cnps = self.notified('late', ('--cnp-delay', '10000'), 4096, 400, 1)
+        print(f'# the first CNP after {1e3 * (cnps[0][0] - begin):.3f} ms')
+        self.assertGreater(cnps[0][0] - begin, 0.8 * 0.01)
 
     def test_without_it_nobody_answers_marks(self):
         with self.box('there', CONGESTED.format(direction='west-to-east')) as (west, east):
