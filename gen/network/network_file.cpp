@@ -9,11 +9,13 @@
 
 #include <fmt/format.h>
 
+#include "config/impair/table_keys.h"
 #include "config/limits.h"
 #include "config/toml/document.h"
 #include "config/toml/profile_search.h"
 #include "core/quantity.h"
 #include "emulator/path.h"
+#include "emulator/stages/mark.h"
 
 namespace lw::gen {
 namespace {
@@ -79,23 +81,10 @@ void Reader::read_hosts() {
 }
 
 std::optional<Red> read_marking(const Table& parent) {
-  static constexpr Choice<bool> kProfiles[] = {{"ramp", false}, {"step", true}};
-  static constexpr Choice<bool> kAt[] = {{"arrival", false}, {"departure", true}};
   const auto table = parent.table("mark");
   if (!table) return std::nullopt;
-  Red red;
-  red.kmin_bytes = table->require("kmin", parse_bytes, "bytes in the queue, \"150kB\"").value_or(0);
-  red.kmax_bytes =
-      table->require("kmax", parse_bytes, "bytes in the queue, \"1.5MB\"").value_or(red.kmin_bytes);
-  red.step = table->get_or("profile", choice(kProfiles), false);
-  red.on_leaving = table->get_or("at", choice(kAt), false);
-  red.share = red.step
-                  ? table->require("pmin", parse_probability, "the share from kmin to kmax, \"1%\"")
-                        .value_or(0)
-                  : table->get_or("pmax", parse_probability, 1.0);
-  if (red.kmin_bytes > red.kmax_bytes)
-    table->refuse("kmin", fmt::format("expected at most kmax, {} B, found {} B", red.kmax_bytes,
-                                      red.kmin_bytes));
+  const auto red = emulator::read_red(*config::keys_of(*table, {}));
+  if (!red) table->refuse("expected kmin and kmax, found neither");
   table->finish();
   return red;
 }

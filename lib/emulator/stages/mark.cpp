@@ -15,35 +15,6 @@
 namespace lw::emulator {
 namespace {
 
-// Keys that ask for RED.
-constexpr std::string_view kRedKeys[] = {"kmin", "kmax", "pmax", "profile", "pmin", "at"};
-
-std::optional<Red> read_red(const StageKeys& table, bool has_queue) {
-  static constexpr std::string_view kProfiles[] = {"ramp", "step"},
-                                    kAt[] = {"arrival", "departure"};
-  if (std::ranges::none_of(kRedKeys, [&](auto key) { return table.has(key); })) return std::nullopt;
-  if (!has_queue) table.refuse("expected a queue in this rule, by which to mark; found none");
-  Red red;
-  red.kmin_bytes = table.require("kmin", parse_bytes, "bytes in the queue, \"150kB\"").value_or(0);
-  red.kmax_bytes =
-      table.require("kmax", parse_bytes, "bytes in the queue, \"1.5MB\"").value_or(red.kmin_bytes);
-  red.step = table.choice("profile", kProfiles).value_or(0) == 1;
-  red.on_leaving = table.choice("at", kAt).value_or(0) == 1;
-  if (red.step) {
-    red.share =
-        table.require("pmin", parse_probability, "the share from kmin to kmax, \"1%\"").value_or(0);
-    if (table.has("pmax"))
-      table.refuse("pmax", "expected pmin beside profile = \"step\": all above kmax are marked");
-  } else {
-    red.share = table.get_or("pmax", parse_probability, 1.0);
-    if (table.has("pmin")) table.refuse("pmin", "expected profile = \"step\" beside it");
-  }
-  if (red.kmin_bytes > red.kmax_bytes)
-    table.refuse("kmin", fmt::format("expected at most kmax, {} B, found {} B", red.kmax_bytes,
-                                     red.kmin_bytes));
-  return red;
-}
-
 void count(const Red& red, std::uint64_t queued, RedStats& stats) noexcept {
   if (queued > red.kmax_bytes) {
     ++stats.above;
@@ -64,6 +35,32 @@ std::string text_of(const Red& red) {
 }
 
 }  // namespace
+
+std::optional<Red> read_red(const StageKeys& table) {
+  static constexpr std::string_view kKeys[] = {"kmin", "kmax", "pmax", "profile", "pmin", "at"};
+  static constexpr std::string_view kProfiles[] = {"ramp", "step"},
+                                    kAt[] = {"arrival", "departure"};
+  if (std::ranges::none_of(kKeys, [&](auto key) { return table.has(key); })) return std::nullopt;
+  Red red;
+  red.kmin_bytes = table.require("kmin", parse_bytes, "bytes in the queue, \"150kB\"").value_or(0);
+  red.kmax_bytes =
+      table.require("kmax", parse_bytes, "bytes in the queue, \"1.5MB\"").value_or(red.kmin_bytes);
+  red.step = table.choice("profile", kProfiles).value_or(0) == 1;
+  red.on_leaving = table.choice("at", kAt).value_or(0) == 1;
+  if (red.step) {
+    red.share =
+        table.require("pmin", parse_probability, "the share from kmin to kmax, \"1%\"").value_or(0);
+    if (table.has("pmax"))
+      table.refuse("pmax", "expected pmin beside profile = \"step\": all above kmax are marked");
+  } else {
+    red.share = table.get_or("pmax", parse_probability, 1.0);
+    if (table.has("pmin")) table.refuse("pmin", "expected profile = \"step\" beside it");
+  }
+  if (red.kmin_bytes > red.kmax_bytes)
+    table.refuse("kmin", fmt::format("expected at most kmax, {} B, found {} B", red.kmax_bytes,
+                                     red.kmin_bytes));
+  return red;
+}
 
 bool Mark::present(const RuleConfig& rule) noexcept { return rule.mark.has_value(); }
 
@@ -132,7 +129,9 @@ void Mark::read(const StageKeys& rule, Settings& settings) {
   }
   const auto table = rule.table(kName);
   mark.probability = table->get_or("probability", parse_probability, 0.0);
-  mark.red = read_red(*table, rule.has("queue"));
+  mark.red = read_red(*table);
+  if (mark.red && !rule.has("queue"))
+    table->refuse("expected a queue in this rule, by which to mark; found none");
   if (!table->has("probability") && !mark.red)
     table->refuse("expected a probability, or kmin and kmax; found neither");
   if (const auto not_ect = table->choice("not_ect", kNotEct))

@@ -29,6 +29,9 @@ enum class MarkVerdict : std::uint8_t {
   drop,     // selected by RED, not ECN-capable, and therefore dropped
 };
 
+/// Reads the keys of RED: kmin, kmax, pmax, profile, pmin and at. Nothing if none is there.
+std::optional<Red> read_red(const StageKeys& table);
+
 /// What RED measured: frames that it judged while the buffer was between the thresholds, with the
 /// bytes in it, and while it was fuller.
 struct RedStats {
