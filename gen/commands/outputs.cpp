@@ -3,10 +3,10 @@
 
 #include "app/profiles_command.h"
 #include "gen/network/network_report.h"
+#include "gen/perf/plan/plan.h"
 #include "gen/perf/report/buffer_study.h"
 #include "gen/perf/report/perf_ranks.h"
 #include "gen/perf/report/perf_report.h"
-#include "gen/perf/report/plan.h"
 #include "gen/replay/replay.h"
 #include "gen/report/flow_report.h"
 #include "gen/report/live_page.h"

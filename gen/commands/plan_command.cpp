@@ -10,7 +10,7 @@
 #include "core/output.h"
 #include "gen/commands/commands.h"
 #include "gen/perf/options/perf_options.h"
-#include "gen/perf/report/plan.h"
+#include "gen/perf/plan/plan.h"
 #include "report/figures/json.h"
 
 namespace lw::gen {

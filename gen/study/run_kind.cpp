@@ -9,8 +9,8 @@
 #include "gen/network/network_options.h"
 #include "gen/network/network_report.h"
 #include "gen/perf/options/perf_options.h"
+#include "gen/perf/plan/plan.h"
 #include "gen/perf/report/perf_report.h"
-#include "gen/perf/report/plan.h"
 #include "gen/study/vm_migration.h"
 #include "sim/incast.h"
 

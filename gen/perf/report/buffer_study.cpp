@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/output.h"
-#include "gen/perf/report/plan.h"
+#include "gen/perf/plan/plan.h"
 #include "report/figures/json.h"
 #include "report/plot.h"
 

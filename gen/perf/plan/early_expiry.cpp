@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/perf/plan/early_expiry.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gen/perf/plan/losses.h"
+
+namespace lw::gen::planning {
+namespace {
+
+/// Packets of a SEND or WRITE up to the next that requests an ACK.
+double asked_packets(const sim::PerfConfig& config, const Quantities& given) noexcept {
+  const double most = std::min(given.packets, given.window());
+  return config.qp.ack_every > 0 ? std::min<double>(most, config.qp.ack_every) : most;
+}
+
+/// Returns the longest time in ns from a packet, or an answer, until the QP's next answer, without
+/// losses.
+double longest_wait(const sim::PerfConfig& config, const Quantities& given) noexcept {
+  const double burst = config.nic.arbitration_burst;
+  const double others = given.qps - 1;
+  const double queue = queues_behind_port(config) ? given.qps * given.window() : 0;
+  if (fetches(config)) {  // one burst of each other QP comes before the next of this one
+    const double turn =
+        queued_share(config, given) > 0 ? others * std::min(burst, given.packets) : 0;
+    return given.round_trip + (queue + 1 + turn) * given.packet;
+  }
+  const double asked = asked_packets(config, given);
+  const double turns = given.packets > burst ? std::ceil(asked / burst) * others * burst : 0;
+  return given.round_trip + (queue + asked + turns) * given.packet;
+}
+
+/// An adaptive timer is at least 1.5 measured round trips long, and doubles at each expiry
+/// (RetryTimer). It measures until all of a READ has come, or until an ACK of a packet or more.
+double adaptive_expiries(const sim::PerfConfig& config, const Quantities& given, double longest,
+                         double configured) noexcept {
+  const double behind = fetches(config) ? given.packets : 1;
+  const double first = std::min(configured, 1.5 * (given.round_trip + behind * given.packet));
+  double expiries = 0;
+  for (double at = first; at <= longest && expiries < 8; ++expiries)
+    at += std::min(configured, first * std::exp2(expiries + 1));
+  return expiries;
+}
+
+}  // namespace
+
+EarlyExpiry early_expiry(const sim::PerfConfig& config, const Quantities& given, double lossless) {
+  if (config.qp.timeout == 0) return EarlyExpiry::none;
+  const auto timer = static_cast<double>(transport::transport_timeout(config.qp.timeout).count());
+  const double longest = longest_wait(config, given), tries = config.qp.retry_count + 1.0;
+  if (tries * timer < given.round_trip) return EarlyExpiry::breaks;
+  const double expiries = config.qp.adaptive_retransmission
+                              ? adaptive_expiries(config, given, longest, timer)
+                              : std::floor(longest / timer);
+  if (expiries < 1) return EarlyExpiry::none;
+  if (expiries >= tries || !loses_little(config, given, lossless)) return EarlyExpiry::matters;
+  constexpr double kLittle = 0.01;
+  const double each = is_selective(config) ? expiries : given.window();
+  const double again = given.qps * each * given.packet;  // ns of the port in a cycle
+  const double cycle = given.qps * given.window() / lossless;
+  // The answers of a window come up to its length before the end of the longest wait.
+  const bool fits = !is_selective(config) && expiries * timer <= given.round_trip - 2 * again;
+  return again <= kLittle * cycle || fits ? EarlyExpiry::harmless : EarlyExpiry::matters;
+}
+
+}  // namespace lw::gen::planning

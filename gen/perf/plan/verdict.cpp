@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/perf/plan/verdict.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gen/perf/plan/losses.h"
+#include "transport/response_queue.h"
+
+namespace lw::gen::planning {
+namespace {
+
+/// The estimate of the READs that wait is this exact.
+constexpr double kFewFetches = 2;
+
+/// How many of them are beyond those that the responder takes.
+double refused_fetches(const sim::PerfConfig& config, const Quantities& given) noexcept {
+  if (!fetches(config) || config.qp.max_dest_rd_atomic == 0) return -given.depth;
+  return waiting_fetches(config, given) - config.qp.max_dest_rd_atomic;
+}
+
+/// Whether the windows together fill the buffer before a slower wavelength, which drops the rest.
+bool overflows(const sim::PerfConfig& config, const Quantities& given) noexcept {
+  const double rate = config.path.rate_bps;
+  if (rate <= 0 || rate >= config.nic.rate_bps || config.path.rules) return false;
+  const double outstanding = given.qps * given.window() * given.packet * rate / 8e9;
+  return outstanding > static_cast<double>(config.path.buffer_bytes);
+}
+
+/// Returns why no formula holds with losses; empty if one does.
+std::string_view unknown_with_loss(const sim::PerfConfig& config, const Quantities& given,
+                                   double lossless) {
+  constexpr double kMostLoss = 0.01, kMostGaps = 0.1, kMostBroken = 1e-9, kMostInVain = 0.5;
+  constexpr double kMuchWait = 0.12;                          // of the throughput
+  const double few_waits = std::max(4e-5, 3e-6 * given.qps);  // a packet
+  if (config.qp.timeout == 0) return "a lost packet may never be found with --timeout 0";
+  if (config.path.loss > kMostLoss) return "losses above 1 % follow each other closely";
+  const Losses losses = losses_of(given, config, config.path.loss);
+  // Each retry without progress has lost a packet or its answer. A NAK of selective repeat is none.
+  const bool selective = config.qp.recovery == transport::Recovery::selective_repeat;
+  const double first = selective ? losses.waits : 2 * config.path.loss;
+  if (first * std::pow(2 * config.path.loss, config.qp.retry_count) > kMostBroken)
+    return "a QP may use up its --retries at this loss";
+  if (losses.waits < few_waits && share_of_waits(config, given, lossless) > kMuchWait)
+    return "the waits for --timeout are too long and too rare for a mean";
+  if (fetches(config) && config.path.loss * wasted_packets(given, config) > kMostInVain)
+    return "at this loss most of the READs or atomics are repeated";
+  const bool turns = given.qps > 1 && given.packets > config.nic.arbitration_burst;
+  if (config.qp.adaptive_retransmission && turns)
+    return "an adaptive timer follows how QPs with long messages take turns";
+  if (queues_behind_port(config)) return "losses change the queue behind the sender's port";
+  if (is_selective(config) && given.window() * config.path.loss > kMostGaps)
+    return "with selective repeat, a window may have several gaps at this loss";
+  return {};
+}
+
+}  // namespace
+
+std::string_view breaks_because(const sim::PerfConfig& config, const Quantities& given,
+                                EarlyExpiry early) noexcept {
+  const bool kept = config.qp.max_dest_rd_atomic < transport::ResponseQueue::kMost;
+  if (kept && refused_fetches(config, given) > kFewFetches)
+    return "the responder refuses READs, as more wait there than --responder-reads allows";
+  if (early == EarlyExpiry::breaks)
+    return "the timer expires more often than --retries allows before the first answer can come: "
+           "raise --timeout";
+  return {};
+}
+
+std::string_view unknown_because(const sim::PerfConfig& config, const Quantities& given,
+                                 double lossless, EarlyExpiry early) {
+  constexpr double kFew = 3;  // messages of a QP
+  const bool fills = lossless * given.packet > 0.999;
+  const bool turns = given.qps > 1 && given.packets > config.nic.arbitration_burst;
+  if (turns && given.depth <= kFew && (!fills || !loses_little(config, given, lossless)))
+    return "QPs with few long messages outstanding take turns at the port";
+  if (given.psns > 0 && given.rest > 0 && !fills)
+    return "a PSN window and the NIC's time for a packet limit together";
+  if (early == EarlyExpiry::matters)
+    return "the timer may expire without a loss, as --timeout is short for this path";
+  if (overflows(config, given)) return "the windows may overflow --path-buffer";
+  if (waiting_fetches(config, given) > transport::ResponseQueue::kMost)
+    return "more READs wait than a responder keeps";
+  const bool many = fetches(config) && given.depth > config.qp.max_dest_rd_atomic;
+  // Selective repeat executes all READs behind a gap at once.
+  const bool at_once =
+      config.path.loss > 0 && config.qp.recovery == transport::Recovery::selective_repeat;
+  const double most = at_once ? -given.depth : -std::min(kFewFetches, given.depth - 1);
+  if (many && config.qp.max_dest_rd_atomic > 0 && refused_fetches(config, given) > most)
+    return "the responder may refuse READs, as --reads is above --responder-reads";
+  return config.path.loss > 0 ? unknown_with_loss(config, given, lossless) : std::string_view{};
+}
+
+}  // namespace lw::gen::planning
