@@ -67,8 +67,7 @@ Result<void> BandwidthRun::take(const ibv_wc& done) {
   }
   session_.note_progress(now);
   result.elapsed = now - start_;
-  if (result.elapsed <= config_.margin) early_bytes_ = result.bytes;
-  if (result.elapsed <= config_.duration - config_.margin) within_bytes_ = result.bytes;
+  margins_.note(result.elapsed, result.bytes);
   const bool half = until_ ? now - start_ >= config_.duration / 2
                            : completed_ >= (config_.iterations * session_.flows().size() + 1) / 2;
   if (half && half_at_ == Instant{}) {
@@ -104,10 +103,7 @@ void BandwidthRun::finish() {
   result.messages = completed_;
   const auto ns = static_cast<double>(result.elapsed.count());
   if (ns > 0) result.average_bps = static_cast<double>(result.bytes) * 8e9 / ns;
-  const Duration between = config_.duration - 2 * config_.margin;
-  if (config_.margin > Duration{} && !session_.stopped())
-    result.average_bps = static_cast<double>(within_bytes_ - early_bytes_) * 8e9 /
-                         static_cast<double>(between.count());
+  if (margins_.any() && !session_.stopped()) result.average_bps = margins_.average_bps();
   const auto first = static_cast<double>((half_at_ - start_).count());
   const auto second = static_cast<double>((start_ + result.elapsed - half_at_).count());
   // Half of a run of less than four windows is mostly one burst of completions.

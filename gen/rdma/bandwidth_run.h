@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gen/rdma/client_session.h"
+#include "sim/margins.h"
 
 namespace lw::gen::rdma {
 
@@ -15,7 +16,10 @@ class BandwidthRun {
  public:
   /// The arguments must outlive the object. Results are added to `outcome`.
   BandwidthRun(ClientSession& session, PerfOutcome& outcome)
-      : session_(session), config_(session.config()), outcome_(outcome) {}
+      : session_(session),
+        config_(session.config()),
+        outcome_(outcome),
+        margins_(config_.duration, config_.margin) {}
 
   /// Runs until all messages or the time are over. Errors (failed): a request that completed in
   /// error, and those of ClientSession::idle().
@@ -38,8 +42,7 @@ class BandwidthRun {
   std::vector<ibv_sge> pieces_;
   std::uint64_t every_ = 1;  // every n-th request is signalled
   std::uint64_t completed_ = 0, half_bytes_ = 0;
-  // Bytes that were complete when the first margin ended, and when the last one began.
-  std::uint64_t early_bytes_ = 0, within_bytes_ = 0;
+  sim::Margins margins_;
   Instant start_, half_at_;
   std::optional<Instant> until_;
 };

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from endpoints import GEN, TIMEOUT, Endpoints
+from endpoints import GEN, IMPAIR, TIMEOUT, Endpoints
 from longwire_test import SOURCE, main, program
 
 DISSECT = program('roce-dissect')
@@ -310,16 +310,32 @@ class OverOneWire(Endpoints):
 
     def test_a_signal_ends_the_wait_for_a_connection(self):
         """The responder answers pings, and expects RoCEv1."""
-        west, east = self.wire()
-        there = self.start(GEN, 'respond', '--port', east, '--encapsulation', 'rocev1')
-        client = self.start(GEN, 'perf', '--port', west, '--peer', '198.18.0.2', '--wait', '30s')
-        time.sleep(2)
-        client.send_signal(signal.SIGTERM)
-        _, err = client.communicate(timeout=TIMEOUT)
-        self.assertEqual(client.returncode, 1, err)
-        self.assertIn('stopped by a signal before there was a connection', err)
-        there.send_signal(signal.SIGTERM)
-        self.finish(there)
+        control = self.folder / 'control'
+        with self.box('between', NO_PATH, '--control', control) as (west, east):
+            there = self.start(GEN, 'respond', '--port', east, '--encapsulation', 'rocev1')
+            client = self.start(GEN, 'perf', '--port', west, '--peer', '198.18.0.2', '--wait',
+                                '300s')
+            self.wait_for_requests(control, client)
+            client.send_signal(signal.SIGTERM)
+            _, err = client.communicate(timeout=TIMEOUT)
+            self.assertEqual(client.returncode, 1, err)
+            self.assertIn('stopped by a signal before there was a connection', err)
+            there.send_signal(signal.SIGTERM)
+            self.finish(there)
+
+    def wait_for_requests(self, control, client):
+        """Until a request to connect, which is no answer to a ping, has passed the box."""
+        end = time.monotonic() + TIMEOUT
+        while True:
+            shown = subprocess.run([IMPAIR, 'ctl', control, '--json', 'show'], capture_output=True,
+                                   text=True, timeout=TIMEOUT, check=False)
+            if shown.returncode == 0:  # the rule takes RoCEv2 alone
+                there = json.loads(shown.stdout)['report']['directions'][0]
+                if there['rules'][0]['received']['frames'] > 0:
+                    return
+            self.assertIsNone(client.poll(), 'the client ended')
+            self.assertLess(time.monotonic(), end, f'no request came: {shown.stderr}')
+            time.sleep(0.05)
 
     def test_nobody_there(self):
         done = subprocess.run([GEN, 'perf', '--port', 'null', '--peer', '198.18.0.2', '--wait',

@@ -147,17 +147,14 @@ void BandwidthTraffic::count(const Completion& done, Instant now) noexcept {
   result.bandwidth.bytes += done.length;
   if (done.arrival) result.bandwidth.back_bytes += done.length;
   result.bandwidth.elapsed = now - start_;
-  if (now <= start_ + margin_) early_bytes_ = result.bandwidth.bytes;
-  if (now <= start_ + duration_ - margin_) within_bytes_ = result.bandwidth.bytes;
+  margins_.note(result.bandwidth.elapsed, result.bandwidth.bytes);
   note_half(now);
 }
 
 void BandwidthTraffic::finish() {
   result.bandwidth.messages = completed();
   result.bandwidth.average_bps = result.bandwidth.bps_of(result.bandwidth.bytes);
-  if (margin_ > Duration{})
-    result.bandwidth.average_bps = static_cast<double>(within_bytes_ - early_bytes_) * 8e9 /
-                                   static_cast<double>((duration_ - 2 * margin_).count());
+  if (margins_.any()) result.bandwidth.average_bps = margins_.average_bps();
   const auto second_half =
       static_cast<double>((start_ + result.bandwidth.elapsed - half_at_).count());
   const bool measurable =

@@ -11,6 +11,7 @@
 #include "gen/perf/cm/rping.h"
 #include "gen/perf/report/perf_files.h"
 #include "nic/clock.h"
+#include "sim/margins.h"
 #include "sim/perf.h"
 
 namespace lw::gen {
@@ -163,7 +164,9 @@ class ClientTraffic : public transport::Application {
 class BandwidthTraffic : public ClientTraffic {
  public:
   BandwidthTraffic(const sim::PerfConfig& config, const std::vector<Connected>& connected)
-      : ClientTraffic(config, connected), duration_(config.duration), margin_(config.margin) {}
+      : ClientTraffic(config, connected),
+        duration_(config.duration),
+        margins_(config.duration, config.margin) {}
 
   /// Posts the first messages; completions post the next ones.
   void start();
@@ -182,9 +185,7 @@ class BandwidthTraffic : public ClientTraffic {
   void note_half(Instant now) noexcept;
 
   Duration duration_;  // 0: no limit
-  Duration margin_;    // at its start and its end
-  // Bytes that were complete when the first margin ended, and when the last one began.
-  std::uint64_t early_bytes_ = 0, within_bytes_ = 0;
+  sim::Margins margins_;
   Instant start_, half_at_;
   std::uint64_t half_bytes_ = 0;
 };
