@@ -9,7 +9,7 @@ import plan_grid
 
 class Grid(unittest.TestCase):
     def test_plan_agrees_with_the_simulation(self):
-        self.assertEqual(plan_grid.differences(200, 100, 60_000, seed=1), [])
+        self.assertEqual(plan_grid.differences(650, 350, 60_000, seed=1), [])
 
 
 if __name__ == '__main__':

@@ -43,6 +43,35 @@ double adaptive_expiries(const sim::PerfConfig& config, const Quantities& given,
   return expiries;
 }
 
+/// Whether an adaptive timer follows the waits of this configuration: found by simulation. It
+/// measures the wait for the others' turns, too, unless these vary.
+bool follows_waits(const sim::PerfConfig& config, const Quantities& given, double lossless,
+                   double longest) noexcept {
+  constexpr std::uint8_t kManyRetries = 7, kSomeRetries = 3;  // not used up before it has measured
+  constexpr double kShort = 3.5;                              // round trips
+  const bool turns = take_turns(config, given), full = fills_link(given, lossless);
+  const std::uint8_t retries = config.qp.retry_count;
+  if (fetches(config))
+    return retries >= kManyRetries && ((turns && full) || longest < kShort * given.round_trip);
+  if (retries < kSomeRetries) return false;
+  if (queues_behind_port(config)) return given.packets == 1;
+  return !turns || (full && given.depth < 2);
+}
+
+/// Returns the share of a cycle that early expiries take from the messages. `expiries` of a cycle
+/// of `cycle` ns come `timer` ns after each other.
+double cost_of(const sim::PerfConfig& config, const Quantities& given, double expiries,
+               double timer, double cycle) noexcept {
+  const double window = given.qps * given.window() * given.packet;  // ns of the port
+  if (is_selective(config)) {  // sends one packet again for each expiry
+    const double again = expiries * given.qps * given.packet;
+    return std::clamp(window + again - cycle, 0.0, again) / cycle;
+  }
+  // What is sent again delays the answers that come within two windows after the last expiry.
+  if ((expiries + 1) * window > given.round_trip) return window / cycle;
+  return std::clamp(expiries * timer + 2 * window - given.round_trip, 0.0, window) / cycle;
+}
+
 }  // namespace
 
 EarlyExpiry early_expiry(const sim::PerfConfig& config, const Quantities& given, double lossless) {
@@ -54,14 +83,15 @@ EarlyExpiry early_expiry(const sim::PerfConfig& config, const Quantities& given,
                               ? adaptive_expiries(config, given, longest, timer)
                               : std::floor(longest / timer);
   if (expiries < 1) return EarlyExpiry::none;
+  if (fetches(config) && longest >= tries * timer) return EarlyExpiry::breaks;
   if (expiries >= tries || !loses_little(config, given, lossless)) return EarlyExpiry::matters;
+  if (config.qp.adaptive_retransmission && longest < timer &&
+      follows_waits(config, given, lossless, longest))
+    return EarlyExpiry::harmless;
   constexpr double kLittle = 0.01;
-  const double each = is_selective(config) ? expiries : given.window();
-  const double again = given.qps * each * given.packet;  // ns of the port in a cycle
   const double cycle = given.qps * given.window() / lossless;
-  // The answers of a window come up to its length before the end of the longest wait.
-  const bool fits = !is_selective(config) && expiries * timer <= given.round_trip - 2 * again;
-  return again <= kLittle * cycle || fits ? EarlyExpiry::harmless : EarlyExpiry::matters;
+  return cost_of(config, given, expiries, timer, cycle) <= kLittle ? EarlyExpiry::harmless
+                                                                   : EarlyExpiry::matters;
 }
 
 }  // namespace lw::gen::planning

@@ -19,8 +19,10 @@ double timer_share(const Quantities& given, const sim::PerfConfig& config, doubl
                                         : 1 - (1 - p) * (1 - p);
   if (given.window() < 2 * given.packets || given.depth < 2) {
     // No packet follows the last one of the window (READ: the request, and the last response).
+    // Selective repeat then sends the oldest packet again, and waits a second time for the last.
+    const double times = is_selective(config) && given.packets > 1 ? 2 : 1;
     share +=
-        fetches(config) ? 2 / (given.packets + 1) : 1 / std::min(given.packets, given.window());
+        fetches(config) ? 2 / (given.packets + 1) : times / std::min(given.packets, given.window());
   } else {
     share += std::pow(p, std::max(1.0, given.window() - given.packets));
   }
@@ -87,7 +89,9 @@ Losses losses_of(const Quantities& given, const sim::PerfConfig& config, double 
   double timer = static_cast<double>(transport::transport_timeout(config.qp.timeout).count());
   if (config.qp.adaptive_retransmission) {
     constexpr double kLeast = 1.5;  // see RetryTimer
-    timer = std::min(timer, kLeast * (given.round_trip + given.message));
+    const double queue =
+        queued_share(config, given) > 0 ? given.qps * given.window() * given.packet : 0;
+    timer = std::min(timer, kLeast * std::max(given.round_trip + given.message, queue));
   }
   if (config.qp.timeout == 0) timer = std::numeric_limits<double>::infinity();
   // All answers of a window may also be lost.

@@ -52,7 +52,7 @@ Plan plan(const sim::PerfConfig& config) {
   const double lossless = lossless_rate(given, config);
   plan.lossless_bps = throughput_of(config, given, lossless, 0);
   plan.throughput_bps = throughput_of(config, given, lossless, config.path.loss);
-  const bool fills = lossless * given.packet > 0.999;
+  const bool fills = fills_link(given, lossless);
   plan.limit = fills ? Limit::line : given.limit;
   if (fills && given.message > given.line_message) plan.limit = Limit::receiver;
   plan.window_packets = plan.lossless_bps / 8e9 / config.size * given.packets * round_trip_ns;

@@ -33,6 +33,11 @@ struct Quantities {
   double window() const noexcept { return psns > 0 ? psns : depth * packets; }
 };
 
+/// Whether the windows fill the link. `lossless`: packets per ns of all QPs.
+inline bool fills_link(const Quantities& given, double lossless) noexcept {
+  constexpr double kFull = 0.999;
+  return lossless * given.packet > kFull;
+}
 Quantities quantities_of(const sim::PerfConfig& config) noexcept;
 
 /// Whether several QPs have messages longer than a burst of the arbitration.

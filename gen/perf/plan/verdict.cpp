@@ -27,11 +27,30 @@ bool overflows(const sim::PerfConfig& config, const Quantities& given) noexcept 
   return outstanding > static_cast<double>(config.path.buffer_bytes);
 }
 
+/// Whether the QPs' turns at the port vary, so that the recurrence doesn't hold: found by
+/// simulation.
+bool turns_vary(const sim::PerfConfig& config, const Quantities& given, double lossless) {
+  constexpr double kFew = 3;                      // messages of a QP
+  constexpr double kFewQps = 4, kLongBurst = 64;  // QPs; packets
+  constexpr double kNearlyFull = 0.97;            // share of the link
+  if (!take_turns(config, given) || given.depth > kFew) return false;
+  if (config.path.loss > 0)
+    return !fills_link(given, lossless) || !loses_little(config, given, lossless);
+  const double burst = config.nic.arbitration_burst;
+  const bool few = given.qps <= 2 ? burst > 1 : given.qps <= kFewQps && burst >= kLongBurst;
+  return lossless * given.packet <= kNearlyFull && !(few && given.depth < 2);
+}
+
+double configured_timer(const sim::PerfConfig& config) noexcept {  // ns
+  return static_cast<double>(transport::transport_timeout(config.qp.timeout).count());
+}
+
 /// Returns why no formula holds with losses; empty if one does.
 std::string_view unknown_with_loss(const sim::PerfConfig& config, const Quantities& given,
                                    double lossless) {
-  constexpr double kMostLoss = 0.01, kMostGaps = 0.1, kMostBroken = 1e-9, kMostInVain = 0.5;
+  constexpr double kMostLoss = 0.01, kMostGaps = 0.1, kMostBroken = 5e-7, kMostInVain = 0.5;
   constexpr double kMuchWait = 0.12;                          // of the throughput
+  constexpr double kMostly = 0.95;                            // of a QP's time
   const double few_waits = std::max(4e-5, 3e-6 * given.qps);  // a packet
   if (config.qp.timeout == 0) return "a lost packet may never be found with --timeout 0";
   if (config.path.loss > kMostLoss) return "losses above 1 % follow each other closely";
@@ -41,15 +60,22 @@ std::string_view unknown_with_loss(const sim::PerfConfig& config, const Quantiti
   const double first = selective ? losses.waits : 2 * config.path.loss;
   if (first * std::pow(2 * config.path.loss, config.qp.retry_count) > kMostBroken)
     return "a QP may use up its --retries at this loss";
-  if (losses.waits < few_waits && share_of_waits(config, given, lossless) > kMuchWait)
+  // The formula lets the other QPs send while one waits; of QPs that mostly wait, none sends.
+  const double mostly = losses.timeout / (losses.timeout + given.qps / lossless);
+  const bool much = share_of_waits(config, given, lossless) > kMuchWait || mostly > kMostly;
+  if (losses.waits < few_waits && much)
     return "the waits for --timeout are too long and too rare for a mean";
   if (fetches(config) && config.path.loss * wasted_packets(given, config) > kMostInVain)
     return "at this loss most of the READs or atomics are repeated";
-  const bool turns = given.qps > 1 && given.packets > config.nic.arbitration_burst;
-  if (config.qp.adaptive_retransmission && turns)
+  if (config.qp.adaptive_retransmission && take_turns(config, given))
     return "an adaptive timer follows how QPs with long messages take turns";
+  const double waiting = given.qps * given.window() * given.packet;  // ns, of a READ behind others
+  if (config.qp.adaptive_retransmission && fetches(config) && waiting > configured_timer(config))
+    return "an adaptive timer follows how READs wait for each other";
   if (queues_behind_port(config)) return "losses change the queue behind the sender's port";
-  if (is_selective(config) && given.window() * config.path.loss > kMostGaps)
+  // A window that fills the link without waiting for single ACKs goes on behind any gaps.
+  const bool waits = !fills_link(given, lossless) || given.psns > 0 || take_turns(config, given);
+  if (is_selective(config) && waits && given.window() * config.path.loss > kMostGaps)
     return "with selective repeat, a window may have several gaps at this loss";
   return {};
 }
@@ -69,12 +95,9 @@ std::string_view breaks_because(const sim::PerfConfig& config, const Quantities&
 
 std::string_view unknown_because(const sim::PerfConfig& config, const Quantities& given,
                                  double lossless, EarlyExpiry early) {
-  constexpr double kFew = 3;  // messages of a QP
-  const bool fills = lossless * given.packet > 0.999;
-  const bool turns = given.qps > 1 && given.packets > config.nic.arbitration_burst;
-  if (turns && given.depth <= kFew && (!fills || !loses_little(config, given, lossless)))
+  if (turns_vary(config, given, lossless))
     return "QPs with few long messages outstanding take turns at the port";
-  if (given.psns > 0 && given.rest > 0 && !fills)
+  if (given.psns > 0 && given.rest > 0 && !fills_link(given, lossless))
     return "a PSN window and the NIC's time for a packet limit together";
   if (early == EarlyExpiry::matters)
     return "the timer may expire without a loss, as --timeout is short for this path";
