@@ -62,6 +62,9 @@ inline constexpr std::size_t kMostClosed = std::size_t{4} << 10;
 /// Time without a sign of its client after which roce-endpoint serve ends a session by default.
 inline constexpr Duration kIdleSession = std::chrono::seconds(60);
 
+/// Time of the longest run both ways that a client asks roce-endpoint serve for.
+inline constexpr Duration kMostRun = std::chrono::hours(24 * 365);
+
 /// Time for the messages that arrive after a client of roce-endpoint serve has reported its end.
 inline constexpr Duration kMostDraining = std::chrono::seconds(10);
 

@@ -78,24 +78,37 @@ Result<void> BandwidthRun::take(const ibv_wc& done) {
 }
 
 Result<void> BandwidthRun::run() {
+  if (auto begun = begin(); !begun) return begun;
+  while (busy())
+    if (auto stepped = step(); !stepped) return std::unexpected(stepped.error());
+  finish();
+  return {};
+}
+
+Result<void> BandwidthRun::begin() {
   if (session_.verbs().periodic) every_ = std::max(1u, session_.params().depth / 2);
   start_ = time_now();
   if (config_.duration > Duration{}) until_ = start_ + config_.duration;
   for (Flow& flow : session_.flows())
     if (auto posted = post_more(flow); !posted) return posted;
-  const auto busy = [](const Flow& flow) { return flow.in_flight() > 0; };
-  while (std::ranges::any_of(session_.flows(), busy)) {
-    const auto completed = session_.poll();
-    for (const ibv_wc& each : completed)
-      if (auto taken = take(each); !taken) return taken;
-    if (!completed.empty()) continue;
-    if (auto waited = session_.idle(); !waited) return waited;
-    if (until_ || session_.stopped())
-      for (Flow& flow : session_.flows())
-        if (auto posted = post_more(flow); !posted) return posted;
-  }
-  finish();
   return {};
+}
+
+Result<bool> BandwidthRun::step() {
+  const auto completed = session_.poll();
+  for (const ibv_wc& each : completed)
+    if (auto taken = take(each); !taken) return std::unexpected(taken.error());
+  if (!completed.empty()) return true;
+  if (auto waited = session_.idle(); !waited) return std::unexpected(waited.error());
+  if (until_ || session_.stopped())
+    for (Flow& flow : session_.flows())
+      if (auto posted = post_more(flow); !posted) return std::unexpected(posted.error());
+  return false;
+}
+
+bool BandwidthRun::busy() const noexcept {
+  return std::ranges::any_of(session_.flows(),
+                             [](const Flow& flow) { return flow.in_flight() > 0; });
 }
 
 void BandwidthRun::finish() {

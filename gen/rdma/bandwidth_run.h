@@ -25,6 +25,17 @@ class BandwidthRun {
   /// error, and those of ClientSession::idle().
   Result<void> run();
 
+  // The steps of run(), for a side that receives, too.
+
+  /// Posts the first messages.
+  Result<void> begin();
+  /// Takes completions and posts more. Returns true if there was anything to do.
+  Result<bool> step();
+  /// Returns true while requests are open.
+  [[nodiscard]] bool busy() const noexcept;
+  /// Computes the result. Call it once, when it is no longer busy.
+  void finish();
+
  private:
   using Flow = ClientSession::Flow;
 
@@ -33,7 +44,6 @@ class BandwidthRun {
   Result<void> post_more(Flow& flow);
   Result<void> post_signalled(Flow& flow);
   Result<void> take(const ibv_wc& done);
-  void finish();
 
   ClientSession& session_;
   const sim::PerfConfig& config_;

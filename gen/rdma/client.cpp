@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "gen/rdma/bandwidth_run.h"
+#include "gen/rdma/both_ways.h"
 #include "gen/rdma/latency_run.h"
 
 namespace lw::gen::rdma {
@@ -33,11 +34,14 @@ Result<PerfOutcome> run_session(const Device& device, const MeasureOptions& opti
   if (auto opened = session.open(); !opened) return std::unexpected(opened.error());
   const double cpu = cpu_seconds();
   const Instant start = time_now();
-  auto ran = latency ? LatencyRun(session, outcome).run() : BandwidthRun(session, outcome).run();
+  auto ran = latency       ? LatencyRun(session, outcome).run()
+             : config.both ? run_both_ways(device, session, outcome)
+                           : BandwidthRun(session, outcome).run();
   if (!ran) return std::unexpected(ran.error());
   const double seconds = static_cast<double>((time_now() - start).count()) * 1e-9;
   outcome.cpu_share = (cpu_seconds() - cpu) / seconds;
-  if (auto ended = session.end(outcome); !ended) return std::unexpected(ended.error());
+  auto ended = config.both ? session.end_both(outcome) : session.end(outcome);
+  if (!ended) return std::unexpected(ended.error());
   return outcome;
 }
 

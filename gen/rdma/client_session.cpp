@@ -5,7 +5,6 @@
 #include <arpa/inet.h>
 #include <chrono>
 #include <cstring>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -15,8 +14,6 @@ namespace {
 using handover::Done;
 using wire::Operation;
 
-// longest wait for an Offer, a Report or a message
-constexpr Duration kAnswerWithin = std::chrono::seconds(60);
 constexpr Duration kCheckEvery = std::chrono::milliseconds(50);
 
 bool fetches_word(Operation operation) noexcept {
@@ -34,6 +31,7 @@ SessionParams params_of(const sim::PerfConfig& config, bool latency, std::uint32
                        .operation = config.operation,
                        .immediate = config.immediate,
                        .echo = latency && carries(config.operation) && !config.read_back,
+                       .both = config.both,
                        .read_back = config.read_back,
                        .size = fetches_word(config.operation) ? 8 : config.size,
                        .depth = latency ? 1 : config.qp.tx_depth};
@@ -61,8 +59,7 @@ ClientSession::Flow& ClientSession::flow_of(std::uint32_t qpn) noexcept {
 Result<void> ClientSession::open() {
   // Slow preparations come first: a server waits only a few seconds for the first line of a
   // connection.
-  if (auto made = make_memory(); !made) return made;
-  if (auto made = make_qps(); !made) return made;
+  if (auto prepared = prepare(); !prepared) return prepared;
   auto link = handover::Client::connect(options_.connect, options_.wait);
   if (!link) return std::unexpected(link.error());
   link_.emplace(std::move(*link));
@@ -70,10 +67,19 @@ Result<void> ClientSession::open() {
   if (!gid) return std::unexpected(gid.error());
   auto offer = link_->open(hello(*gid), kAnswerWithin, stop_);
   if (!offer) return std::unexpected(offer.error());
-  if (auto same = handover::check_encapsulation(*offer, !gid->rocev2); !same) return same;
-  offer_ = std::move(*offer);
+  return connect(std::move(*offer), *gid);
+}
+
+Result<void> ClientSession::prepare() {
+  if (auto made = make_memory(); !made) return made;
+  return make_qps();
+}
+
+Result<void> ClientSession::connect(handover::Offer offer, const PortGid& gid) {
+  if (auto same = handover::check_encapsulation(offer, !gid.rocev2); !same) return same;
+  offer_ = std::move(offer);
   progressed_ = time_now();
-  return connect_qps(*gid);
+  return connect_qps(gid);
 }
 
 Result<void> ClientSession::make_memory() {
@@ -135,6 +141,8 @@ handover::Hello ClientSession::hello(const PortGid& gid) const {
   handover::Hello hello{.token = options_.token,
                         .params = params_,
                         .count = config_.duration > Duration{} ? 0 : config_.iterations,
+                        .duration = config_.both ? config_.duration : Duration{},
+                        .margin = config_.both ? config_.margin : Duration{},
                         .checked = options_.verbs.checked,
                         .mtu = config_.qp.mtu,
                         .timeout = config_.qp.timeout,
@@ -255,11 +263,12 @@ Result<void> ClientSession::idle() {
   const Instant now = time_now();
   if (now < check_at_) return {};
   check_at_ = now + kCheckEvery;
-  if (stopped() && !stopped_at_) stopped_at_ = now;
+  if (link_ && stopped() && !stopped_at_) stopped_at_ = now;
   if (stopped_at_ && now - *stopped_at_ > kWaitAfterStop)
     return fail("stopped by a signal; what was sent before is not acknowledged", ExitCode::failed);
   if (!gone_) {
-    if (auto there = link_->check(); !there) {
+    const auto there = link_ ? link_->check() : Result<void>();
+    if (!there) {
       gone_ = there.error();
       gone_at_ = now;
     }
@@ -273,27 +282,46 @@ Result<void> ClientSession::idle() {
   return {};
 }
 
-Result<void> ClientSession::end(PerfOutcome& outcome) {
+Done ClientSession::done() const {
   Done done;
   for (const Flow& flow : flows_) {
     done.messages.push_back(flow.posted);
     done.bytes += flow.posted * params_.size;
   }
+  done.stopped = stopped();
+  return done;
+}
+
+Result<void> ClientSession::end(PerfOutcome& outcome) {
   // After a signal the report is still wanted, but not for long.
   static const std::atomic<bool> kGoOn{false};
-  const auto report = stopped() ? link_->finish(done, kWaitAfterStop, kGoOn)
-                                : link_->finish(done, kAnswerWithin, stop_);
+  const auto report = stopped() ? link_->finish(done(), kWaitAfterStop, kGoOn)
+                                : link_->finish(done(), kAnswerWithin, stop_);
   if (!report) return std::unexpected(report.error());
-  if (!report->failure.empty())
-    return fail(fmt::format("the server: {}", report->failure), ExitCode::failed);
-  outcome.wrong += report->stats.wrong;
-  const std::uint64_t sent =
-      std::accumulate(done.messages.begin(), done.messages.end(), std::uint64_t{0});
-  if (params_.lossy() && report->counted)
-    outcome.lost_messages = sent - std::min(sent, report->messages);
-  outcome.arrivals_unknown = params_.lossy() && !report->counted;
-  outcome.device->server = {report->stats, report->counted, report->messages, report->bytes,
-                            report->counters};
+  return take_report(*report, outcome);
+}
+
+Result<void> ClientSession::end_both(PerfOutcome& outcome) {
+  static const std::atomic<bool> kGoOn{false};
+  const auto line = link_->link().receive(stopped() ? kWaitAfterStop : kAnswerWithin, kGoOn);
+  if (!line) return std::unexpected(line.error());
+  const auto report = handover::read_report(*line);
+  if (!report) return std::unexpected(report.error());
+  return take_report(*report, outcome);
+}
+
+Result<void> ClientSession::take_report(const handover::Report& report,
+                                        PerfOutcome& outcome) const {
+  if (!report.failure.empty())
+    return fail(fmt::format("the server: {}", report.failure), ExitCode::failed);
+  outcome.wrong += report.stats.wrong;
+  std::uint64_t sent = 0;
+  for (const Flow& flow : flows_) sent += flow.posted;
+  if (params_.lossy() && report.counted)
+    outcome.lost_messages = sent - std::min(sent, report.messages);
+  outcome.arrivals_unknown = params_.lossy() && !report.counted;
+  outcome.device->server = {report.stats, report.counted, report.messages, report.bytes,
+                            report.counters};
   return {};
 }
 

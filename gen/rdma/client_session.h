@@ -41,6 +41,9 @@ struct MeasureOptions {
   VerbsOptions verbs;
 };
 
+// longest wait for an Offer, a Report or a message
+inline constexpr Duration kAnswerWithin = std::chrono::seconds(60);
+
 /// A client's session with a server: memory, QPs and their requests, from the connection to the
 /// server's report. One thread; the constructor's arguments must outlive it.
 class ClientSession {
@@ -66,6 +69,20 @@ class ClientSession {
   /// Gets the server's report and adds it to `outcome`. Errors (failed): no report, or a failure
   /// in it.
   Result<void> end(PerfOutcome& outcome);
+  /// The same after a run both ways, whose Done was sent.
+  Result<void> end_both(PerfOutcome& outcome);
+
+  // The steps of open() and end(), for a side that has a connection already.
+
+  /// Makes memory and QPs.
+  Result<void> prepare();
+  [[nodiscard]] handover::Hello hello(const PortGid& gid) const;
+  /// Connects the QPs to those of the offer.
+  Result<void> connect(handover::Offer offer, const PortGid& gid);
+  [[nodiscard]] handover::Done done() const;
+  Result<void> take_report(const handover::Report& report, PerfOutcome& outcome) const;
+  /// The connection to the server. Requires open().
+  [[nodiscard]] handover::Client& link() noexcept { return *link_; }
 
   [[nodiscard]] const sim::PerfConfig& config() const noexcept { return config_; }
   [[nodiscard]] const VerbsOptions& verbs() const noexcept { return options_.verbs; }
@@ -115,7 +132,6 @@ class ClientSession {
   Result<void> make_box(Box& box, unsigned access);
   Result<void> make_qps();
   Result<void> connect_qps(const PortGid& gid);
-  [[nodiscard]] handover::Hello hello(const PortGid& gid) const;
   [[nodiscard]] std::span<std::byte> slot(const Box& box, const Flow& flow,
                                           std::uint64_t number) const noexcept {
     return box.region.bytes(layout_.at(flow.index, number), params_.size);

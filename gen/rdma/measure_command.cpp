@@ -82,6 +82,8 @@ Result<void> check_measure(const app::Given& given, const MeasureCommand& comman
   if (command.pattern == Pattern::lat && command.options.verbs.events &&
       config.operation == Operation::write && !config.immediate)
     return fail("--poll event: the echo of a WRITE raises no event: add --imm, or poll busily");
+  if (config.both && (config.qp.transport != Transport::rc || command.options.verbs.events))
+    return fail("--bidirectional goes with --transport rc and --poll busy");
   if (command.sweep.empty()) {
     for (const char* name : {"--out", "--repeats", "--delay", "--rate"})
       if (given.has(name)) return fail(fmt::format("{} goes with --sweep", name));
@@ -123,9 +125,10 @@ PerfReport report_of(const MeasureCommand& command, const sim::PerfConfig& confi
 std::string text_of(const MeasureCommand& command, const sim::PerfConfig& config,
                     const PerfOutcome& outcome) {
   if (command.study()) return study_line(report_of(command, config, outcome));
-  return command.latency() ? latency_line(config.size, outcome.latency)
-                           : bandwidth_line(config.size, outcome.bandwidth) +
-                                 steady_line(config, outcome.bandwidth);
+  return command.latency()
+             ? latency_line(config.size, outcome.latency)
+             : bandwidth_line(config.size, outcome.bandwidth) +
+                   steady_line(config, outcome.bandwidth) + ways_line(config, outcome);
 }
 
 /// Returns the run of one message size, with the defaults of the pattern.
@@ -331,6 +334,10 @@ void add_message_options(app::Options& list, MeasureCommand& command) {
   if (command.pattern == Pattern::bw)
     list.add_flag("--forever", command.forever,
                   "repeat the run until a signal, a row for each --duration (5 s unless given)");
+  if (command.pattern == Pattern::bw)
+    list.add_flag("-b,--bidirectional", config.both,
+                  "both ways: the server sends as many messages as the client, on QPs of its own; "
+                  "the row is of both together");
   list.add("-q,--qps", app::number(config.qps, 1u, std::uint32_t{handover::kMostQps}), "N",
            "number of queue pairs");
   list.add("-t,--buffers", app::number(config.qp.tx_depth, 1u, 1u << 20), "N",

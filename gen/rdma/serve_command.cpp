@@ -86,6 +86,9 @@ std::string text_of(const SessionEnd& end) {
       format_bytes(static_cast<double>(report.bytes)), report.stats.checked, report.stats.wrong,
       report.stats.duplicates, report.stats.out_of_sequence, end.seconds, gbps_of(end),
       100 * end.cpu_share);
+  if (end.sent_messages)
+    text += fmt::format("  both ways: {} messages, {} of this side\n", *end.sent_messages,
+                        format_bytes(static_cast<double>(*end.sent_bytes)));
   if (!report.counters.empty()) text += fmt::format("  device: {}\n", counters_text(report));
   if (end.ring)
     text += fmt::format("  ring: {} records taken, {} lapped in {} laps, {} lost\n",
@@ -225,6 +228,11 @@ const FigureTable& session_figures() {
       Row::rows_of<through<&SessionEnd::report, &Report::stats>>(),
       Row::of<through<&SessionEnd::report, &Report::bytes>>(
           "bytes", "Bytes of payload that arrived.", Unit::bytes),
+      Row::of<&SessionEnd::sent_messages>(
+          "sent_messages", "Messages that this side has sent or fetched, in a run both ways.")
+          .if_any(),
+      Row::of<&SessionEnd::sent_bytes>("sent_bytes", "Bytes of payload of these.", Unit::bytes)
+          .if_any(),
       Row::of<through<&SessionEnd::report, &Report::errors>>("errors",
                                                              "Completions with an error."),
       Row::of<through<&SessionEnd::report, &Report::failure>>(

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
+#include "gen/rdma/both_ways.h"
 #include "gen/rdma/clock.h"
 #include "gen/rdma/idle_watch.h"
 
@@ -35,8 +36,12 @@ class Server {
   Result<void> open();
   /// Returns false if the client was refused.
   bool run_session(Admitted& client);
-  /// Runs until the client reports that it is done. Errors: the reason why the session failed.
-  Result<Done> exchange(ServerSession& session, Admitted& client);
+  /// Runs until the client reports that it is done. In a run both ways, `back` is what this side
+  /// sends. Errors: the reason why the session failed.
+  Result<Done> exchange(ServerSession& session, Admitted& client, std::unique_ptr<BackRun>& back);
+  /// Takes a line of the client, of which Done comes first.
+  static Result<void> take_line(std::string_view line, const Admitted& client, BackRun* back,
+                                std::optional<Done>& done);
   Result<void> drain(ServerSession& session, const Done& done);
   /// Clears what a client has left in plain memory, unless the next one may read it.
   void clear_region(std::uint64_t size) noexcept {
@@ -86,14 +91,16 @@ void Server::show_refusals() {
 bool Server::run_session(Admitted& client) {
   const auto begin = SteadyClock::now();
   const std::clock_t cpu = std::clock();
-  auto session = ServerSession::start(*device_, region_, options_, client);
+  auto session = ServerSession::start(*device_, region_, options_, client.hello, client.local);
   if (!session) {
     (void)client.link.send(handover::refusal_line(session.error().message));
     events_.refused(fmt::format("{}: {}", wire::to_string(client.peer), session.error().message));
     return false;
   }
-  const auto done = exchange(**session, client);
+  std::unique_ptr<BackRun> back;
+  const auto done = exchange(**session, client, back);
   Report report = (*session)->report(done ? &*done : nullptr);
+  if (back) report.stats.wrong += back->wrong();
   if (!done) report.failure = done.error().message;
   std::optional<RingCounts> ring;
   if (const RingCounts* counts = (*session)->ring(); counts != nullptr) ring = *counts;
@@ -110,13 +117,22 @@ bool Server::run_session(Admitted& client) {
        .seconds = elapsed.count(),
        .cpu_share = static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC / elapsed.count(),
        .ring = ring,
+       .sent_messages = back ? std::optional(back->messages()) : std::nullopt,
+       .sent_bytes = back ? std::optional(back->bytes()) : std::nullopt,
        .signatures = std::move(signatures)});
   return true;
 }
 
-Result<Done> Server::exchange(ServerSession& session, Admitted& client) {
+Result<Done> Server::exchange(ServerSession& session, Admitted& client,
+                              std::unique_ptr<BackRun>& back) {
   if (auto sent = client.link.send(line_of(session.offer())); !sent)
     return std::unexpected(sent.error());
+  if (client.hello.params.both) {
+    auto begun = BackRun::begin(*device_, client.hello, client.local, client.link, stop_);
+    if (!begun) return std::unexpected(begun.error());
+    back = std::move(*begun);
+  }
+  std::optional<Done> done;
   const std::string busy =
       fmt::format("a session of {} runs: try again later", wire::to_string(client.peer));
   IdleWatch idle(
@@ -127,8 +143,10 @@ Result<Done> Server::exchange(ServerSession& session, Admitted& client) {
   while (!stop_.load(std::memory_order_relaxed)) {
     const auto polled = session.poll();
     if (!polled) return std::unexpected(polled.error());
-    active = active || *polled;
-    if (!*polled) session.wait(kLook, client.link.descriptor());
+    const auto stepped = back ? back->step() : Result<bool>(false);
+    if (!stepped) return std::unexpected(stepped.error());
+    active = active || *polled || *stepped;
+    if (!*polled && !back) session.wait(kLook, client.link.descriptor());
     const Instant now = time_now();
     if (now < look_at) continue;
     look_at = now + kLook;
@@ -142,16 +160,27 @@ Result<Done> Server::exchange(ServerSession& session, Admitted& client) {
     const auto line = client.link.poll();
     if (!line) return std::unexpected(line.error());
     if (!*line) continue;
-    auto done = handover::read_done(**line);
-    if (!done) return done;
-    if (done->messages.size() != client.hello.qps.size())
-      return fail(fmt::format("done: expected the messages of {} QPs, found {}",
-                              client.hello.qps.size(), done->messages.size()),
-                  ExitCode::failed);
+    if (auto taken = take_line(**line, client, back.get(), done); !taken)
+      return std::unexpected(taken.error());
+    if (back && !back->reported()) continue;
     if (auto drained = drain(session, *done); !drained) return std::unexpected(drained.error());
-    return done;
+    return *done;
   }
   return fail("the server was stopped", ExitCode::failed);
+}
+
+Result<void> Server::take_line(std::string_view line, const Admitted& client, BackRun* back,
+                               std::optional<Done>& done) {
+  if (done) return back->take_report(line);
+  auto read = handover::read_done(line);
+  if (!read) return std::unexpected(read.error());
+  if (read->messages.size() != client.hello.qps.size())
+    return fail(fmt::format("done: expected the messages of {} QPs, found {}",
+                            client.hello.qps.size(), read->messages.size()),
+                ExitCode::failed);
+  if (back != nullptr && read->stopped) back->end();
+  done = std::move(*read);
+  return {};
 }
 
 /// Takes the last messages, which may arrive after the client's last line. On UC and UD some never

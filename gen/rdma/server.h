@@ -18,6 +18,8 @@ struct SessionEnd {
   handover::Report report;
   double seconds = 0, cpu_share = 0;  // cpu_share: of one core
   std::optional<RingCounts> ring = {};
+  // In a run both ways: the messages that this side has sent, or fetched.
+  std::optional<std::uint64_t> sent_messages = {}, sent_bytes = {};
   std::unique_ptr<SignedMessages> signatures = {};  // null if they were not read
 };
 

@@ -13,7 +13,7 @@
 namespace lw::gen::rdma {
 namespace {
 
-using handover::Admitted, handover::Done, handover::Hello, handover::Report;
+using handover::Done, handover::Hello, handover::Report;
 using wire::Operation;
 
 constexpr std::uint32_t kSpareCompletions = 16;
@@ -76,17 +76,18 @@ ServerSession::ServerSession(const Device& device, const Region& region, const H
 Result<std::unique_ptr<ServerSession>> ServerSession::start(const Device& device,
                                                             const Region& region,
                                                             const ServeOptions& options,
-                                                            const Admitted& client) {
-  std::unique_ptr<ServerSession> session(new ServerSession(device, region, client.hello));
+                                                            const Hello& hello,
+                                                            const wire::IpAddress& own) {
+  std::unique_ptr<ServerSession> session(new ServerSession(device, region, hello));
   if (const std::string why = session->unfit_for(options); !why.empty())
     return fail(why, ExitCode::failed);
   if (options.records) session->hello_.checked = false;  // the messages are records
-  auto gid = device.gid_for(client.local);
+  auto gid = device.gid_for(own);
   if (!gid) return std::unexpected(gid.error());
   if (auto made = session->register_all(); !made) return std::unexpected(made.error());
   if (auto made = session->make_qps(options, *gid); !made) return std::unexpected(made.error());
-  if (client.hello.signatures && session->takes_receives() && !options.records)
-    session->signatures_ = std::make_unique<SignedMessages>(client.hello, gid->gid);
+  if (hello.signatures && session->takes_receives() && !options.records)
+    session->signatures_ = std::make_unique<SignedMessages>(hello, gid->gid);
   session->prepare_memory();
   if (options.records) {
     session->take_ = options.take;

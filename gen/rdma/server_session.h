@@ -9,10 +9,10 @@
 #include "analysis/sequence_tracker.h"
 #include "gen/perf/session/handover_link.h"
 #include "gen/perf/session/payload_pattern.h"
+#include "gen/rdma/arrivals/record_ring.h"
+#include "gen/rdma/arrivals/signed_messages.h"
 #include "gen/rdma/device.h"
-#include "gen/rdma/record_ring.h"
 #include "gen/rdma/region.h"
-#include "gen/rdma/signed_messages.h"
 #include "gen/rdma/verbs_qp.h"
 
 namespace lw::gen::rdma {
@@ -36,11 +36,12 @@ struct ServeOptions {
 /// destructor ends both. One thread; device and region must outlive it.
 class ServerSession {
  public:
-  /// Makes the QPs ready to receive. Errors: the run needs a larger region or another transport
-  /// (failed); those of the device (environment).
+  /// Makes the QPs ready to receive. `own`: the address of this side. Errors: the run needs a
+  /// larger region or another transport (failed); those of the device (environment).
   static Result<std::unique_ptr<ServerSession>> start(const Device& device, const Region& region,
                                                       const ServeOptions& options,
-                                                      const handover::Admitted& client);
+                                                      const handover::Hello& hello,
+                                                      const wire::IpAddress& own);
 
   [[nodiscard]] const handover::Offer& offer() const noexcept { return offer_; }
 

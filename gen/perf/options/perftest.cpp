@@ -268,7 +268,6 @@ std::string lower(std::string text) {
 struct DeviceOption {
   std::string_view name, ours, value, remark;
 };
-constexpr std::string_view kPassive = "the server of roce-endpoint sends no messages of its own";
 constexpr std::string_view kJudge = "roce-endpoint judges no figure: take them from --json";
 constexpr std::string_view kUnpaced = "roce-endpoint does not limit the rate of a device";
 constexpr auto kOfDevice = std::to_array<DeviceOption>({
@@ -276,7 +275,6 @@ constexpr auto kOfDevice = std::to_array<DeviceOption>({
     {"gid-index", "--gid", "", ""},
     {"tx-depth", "--buffers", "", ""},
     {"events", "--poll", "event", ""},
-    {"bidirectional", "", "", kPassive},
     {"limit_bw", "", "", kJudge},
     {"limit_msgrate", "", "", kJudge},
     {"rate_limit", "", "", kUnpaced},

@@ -78,6 +78,14 @@ class FieldReader {
   void number(const char* name, T& target, std::uint64_t low, std::uint64_t high) {
     target = static_cast<T>(number(name, low, high));
   }
+  /// Keeps the default if the field is not there.
+  template <class T>
+  void number_if_any(const char* name, T& target, std::uint64_t low, std::uint64_t high) {
+    if (json_.is_object() && json_.contains(name)) number(name, target, low, high);
+  }
+  void flag_if_any(const char* name, bool& target) {
+    if (json_.is_object() && json_.contains(name)) flag(name, target);
+  }
   void flag(const char* name, bool& target) {
     const Json* field = find(name);
     if (field == nullptr) return;
@@ -231,25 +239,30 @@ Result<FieldReader> open_line(std::string_view line, const char* kind) {
 
 std::string line_of(const Hello& hello) {
   const SessionParams& params = hello.params;
-  return line_with("hello", {{"token", hello.token},
-                             {"transport", word_of(kTransports, params.transport)},
-                             {"operation", word_of(kOperations, params.operation)},
-                             {"immediate", params.immediate},
-                             {"echo", params.echo},
-                             {"read_back", params.read_back},
-                             {"bytes", params.size},
-                             {"slots", params.slots},
-                             {"depth", params.depth},
-                             {"count", hello.count},
-                             {"checked", hello.checked},
-                             {"signatures", hello.signatures},
-                             {"payload_crcs", hello.payload_crcs},
-                             {"mtu", hello.mtu},
-                             {"timeout", hello.timeout},
-                             {"retries", hello.retries},
-                             {"rnr_retries", hello.rnr_retries},
-                             {"gid", wire::to_string(hello.gid)},
-                             {"qps", json_of(hello.qps)}});
+  Json fields = {{"token", hello.token},
+                 {"transport", word_of(kTransports, params.transport)},
+                 {"operation", word_of(kOperations, params.operation)},
+                 {"immediate", params.immediate},
+                 {"echo", params.echo},
+                 {"read_back", params.read_back},
+                 {"bytes", params.size},
+                 {"slots", params.slots},
+                 {"depth", params.depth},
+                 {"count", hello.count},
+                 {"checked", hello.checked},
+                 {"signatures", hello.signatures},
+                 {"payload_crcs", hello.payload_crcs},
+                 {"mtu", hello.mtu},
+                 {"timeout", hello.timeout},
+                 {"retries", hello.retries},
+                 {"rnr_retries", hello.rnr_retries},
+                 {"gid", wire::to_string(hello.gid)},
+                 {"qps", json_of(hello.qps)}};
+  if (params.both)
+    fields.update({{"both", true},
+                   {"duration_ns", hello.duration.count()},
+                   {"margin_ns", hello.margin.count()}});
+  return line_with("hello", fields);
 }
 
 std::string line_of(const Offer& offer) {
@@ -265,9 +278,14 @@ std::string line_of(const Offer& offer) {
 }
 
 std::string line_of(const Done& done) {
-  return line_with(
-      "done",
-      {{"messages", done.messages}, {"bytes", done.bytes}, {"signed_frames", done.signed_frames}});
+  return line_with("done", {{"messages", done.messages},
+                            {"bytes", done.bytes},
+                            {"signed_frames", done.signed_frames},
+                            {"stopped", done.stopped},
+                            {"elapsed_ns", done.elapsed_ns},
+                            {"average_bps", done.average_bps},
+                            {"steady_bps", done.steady_bps},
+                            {"peak_bps", done.peak_bps}});
 }
 
 std::string line_of(const Report& report) {
@@ -318,11 +336,18 @@ Result<Hello> read_hello(std::string_view line) {
   fields->word("operation", kOperations, params.operation);
   fields->flag("immediate", params.immediate);
   fields->flag("echo", params.echo);
+  fields->flag_if_any("both", params.both);
   fields->flag("read_back", params.read_back);
   fields->number("bytes", params.size, 1, kMostMessage);
   fields->number("slots", params.slots, 1, kMostSlots);
   fields->number("depth", params.depth, 1, kMostDepth);
   fields->number("count", hello.count, 0, kAll);
+  const auto most = static_cast<std::uint64_t>(kMostRun.count());
+  std::uint64_t duration = 0, margin = 0;
+  fields->number_if_any("duration_ns", duration, 0, most);
+  fields->number_if_any("margin_ns", margin, 0, duration / 2);
+  hello.duration = Duration(duration);
+  hello.margin = Duration(margin);
   fields->flag("checked", hello.checked);
   fields->flag("signatures", hello.signatures);
   fields->numbers("payload_crcs", hello.payload_crcs, 0);
@@ -366,6 +391,11 @@ Result<Done> read_done(std::string_view line) {
   fields->numbers("messages", done.messages, 1);
   fields->number("bytes", done.bytes, 0, kAll);
   fields->numbers("signed_frames", done.signed_frames, 0);
+  fields->flag_if_any("stopped", done.stopped);
+  fields->number_if_any("average_bps", done.average_bps, 0, kAll);
+  fields->number_if_any("elapsed_ns", done.elapsed_ns, 0, kAll);
+  fields->number_if_any("steady_bps", done.steady_bps, 0, kAll);
+  fields->number_if_any("peak_bps", done.peak_bps, 0, kAll);
   return fields->result(std::move(done));
 }
 

@@ -15,7 +15,9 @@
 
 /// The messages that two RDMA peers exchange over TCP before and after a run, one JSON object per
 /// line: the client's Hello, the server's Offer or a Refusal, the client's Done and the server's
-/// Report. handover_link.h has the connection. Every line contains the schema and its version.
+/// Report. In a run both ways the server sends a Hello of its own after its Offer, and its Done
+/// before its Report; the client answers as a server does. handover_link.h has the connection.
+/// Every line contains the schema and its version.
 namespace lw::gen::handover {
 
 inline constexpr std::uint64_t kVersion = 1;
@@ -40,8 +42,9 @@ struct Qp {
 struct Hello {
   std::string token;
   SessionParams params;
-  std::uint64_t count = 0;  // messages of each QP; 0: unknown until Done
-  bool checked = true;      // the messages have the PayloadPattern, which the server checks
+  std::uint64_t count = 0;        // messages of each QP; 0: unknown until Done
+  Duration duration{}, margin{};  // in a run both ways: of the server's messages, too; 0: none
+  bool checked = true;            // the messages have the PayloadPattern, which the server checks
   // the packets have signatures (wire/signature.h), which the server reads instead
   bool signatures = false;
   /// CRC-32 (wire/icrc.h) of the bytes after the signature: in all packets of a message except the
@@ -68,11 +71,14 @@ struct Offer {
   friend bool operator==(const Offer&, const Offer&) = default;
 };
 
-/// The client's last line: all its requests are completed.
+/// The last line of a side that sends: all its requests are completed.
 struct Done {
   std::vector<std::uint64_t> messages;       // of each QP
   std::uint64_t bytes = 0;                   // of all
   std::vector<std::uint64_t> signed_frames;  // of each QP; empty: no signatures
+  bool stopped = false;                      // a signal ended the run early
+  // What a server measured that sends, too; rates in bit/s, 0: not measured.
+  std::uint64_t elapsed_ns = 0, average_bps = 0, steady_bps = 0, peak_bps = 0;
   friend bool operator==(const Done&, const Done&) = default;
 };
 

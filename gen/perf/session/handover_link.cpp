@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -66,9 +67,19 @@ Result<void> Client::check() {
   const auto line = link_.poll();
   if (!line) return std::unexpected(line.error());
   if (!*line) return {};
+  if (auto done = read_done(**line)) {
+    done_ = std::move(*done);
+    return {};
+  }
   const auto report = read_report(**line);
   if (!report) return std::unexpected(report.error());
   return fail(fmt::format("the server ended the session: {}", report->failure), ExitCode::failed);
+}
+
+Result<std::optional<Done>> Client::take_done() {
+  if (!done_)
+    if (auto checked = check(); !checked) return std::unexpected(checked.error());
+  return std::exchange(done_, std::nullopt);
 }
 
 Result<Report> Client::finish(const Done& done, Duration timeout, const std::atomic<bool>& stop,

@@ -38,8 +38,13 @@ class Client {
   Result<Offer> open(const Hello& hello, Duration timeout, const std::atomic<bool>& stop,
                      const Meanwhile& meanwhile = {});
   /// Checks that the server is still connected; does not wait. Call it at intervals during a run.
-  /// Errors (failed): the server is gone or ended the session, with its reason.
+  /// The Done of a server that sends is kept for take_done(). Errors (failed): the server is gone
+  /// or ended the session, with its reason.
   Result<void> check();
+  /// Returns the server's Done, once, if it has come. Errors: those of check().
+  Result<std::optional<Done>> take_done();
+  /// The connection, for the lines of the other direction.
+  [[nodiscard]] Link& link() noexcept { return link_; }
   /// Reports that everything is sent, and waits for the server's report.
   Result<Report> finish(const Done& done, Duration timeout, const std::atomic<bool>& stop,
                         const Meanwhile& meanwhile = {});
@@ -51,6 +56,7 @@ class Client {
  private:
   explicit Client(Link link) : link_(std::move(link)) {}
   Link link_;
+  std::optional<Done> done_;  // of the server
 };
 
 /// An admitted client, from its Hello on.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/rdma/record_ring.h"
+#include "gen/rdma/arrivals/record_ring.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/rdma/signed_messages.h"
+#include "gen/rdma/arrivals/signed_messages.h"
 
 #include <algorithm>
 

@@ -146,6 +146,39 @@ class Endpoint(unittest.TestCase):
                              name)
             self.assertGreaterEqual(found['counters']['rcvd_pkts'], messages, name)
 
+    def test_both_ways_each_side_sends_and_checks(self):
+        """As many messages of each side, on QPs of its own."""
+        cases = {  # messages of each side; of them checked at the side that gets them
+            'WRITE': (300, 48, '--op write -s 32KiB -n 100 -q 3 -t 16'),
+            'WRITE imm': (200, 200, '--op write --imm -s 9000 -n 200'),
+            'SEND': (400, 400, '--op send -s 4KiB -n 200 -q 2'),
+            'READ REQUEST': (100, 0, '--op read -s 16KiB -n 100 --reads 4'),
+            'FETCH ADD': (200, 0, '--op atomic -n 200'),
+            'CMP SWAP': (200, 0, '--op compare-swap -n 100 -q 2'),
+        }
+        server = self.serve('--qps 4')
+        for messages, _, words in cases.values():
+            found = self.measure('bw -b ' + words)
+            self.assertEqual(found['iterations'], 2 * messages, words)
+            self.assertGreater(found['bw_there_gbps'], 0, words)
+            self.assertGreater(found['bw_back_gbps'], 0, words)
+            self.assertAlmostEqual(found['bw_there_gbps'] + found['bw_back_gbps'],
+                                   found['bw_average_gbps'], places=6)
+        timed = self.measure('bw -b --op write -s 4KiB --duration 600ms --margin 100ms')
+        sessions = self.sessions(server)
+        for (name, (messages, checked, words)), found in zip(cases.items(), sessions):
+            self.assertTrue(name.startswith(found['operation']), found)
+            size = 8 if 'atomic' in words or 'compare' in words else found['size']
+            self.assertEqual((found['messages'], found['checked'], found['wrong'],
+                              found['failure'], found['errors'], found['sent_messages'],
+                              found['sent_bytes']),
+                             (messages, checked, 0, '', 0, messages, messages * size), name)
+            # Packets of the client's messages, and acknowledgements of this side's.
+            self.assertGreaterEqual(found['counters']['rcvd_pkts'], 2 * messages, name)
+        self.assertEqual(sessions[-1]['messages'] + sessions[-1]['sent_messages'],
+                         timed['iterations'])
+        self.assertGreater(sessions[-1]['sent_messages'], 0)
+
     def test_latency_and_the_studys_patterns(self):
         server = self.serve()
         for words in ('--op write', '--op write --imm --poll event', '--op send -s 8KiB',

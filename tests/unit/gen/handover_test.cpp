@@ -68,11 +68,31 @@ TEST(HandoverOffer, of_another_encapsulation_is_an_error) {
   EXPECT_NE(other.error().message.find("2001:db8::2 is of rocev1"), std::string::npos);
 }
 
+TEST(HandoverLines, of_one_way_have_nothing_of_the_other) {
+  const Json hello = Json::parse(line_of(example_hello()));
+  for (const char* field : {"both", "duration_ns", "margin_ns"})
+    EXPECT_FALSE(hello.contains(field));
+  Json wrong = hello;
+  wrong["margin_ns"] = 1;  // of a run without a duration
+  EXPECT_FALSE(read_hello(wrong.dump()));
+}
+
 TEST(HandoverLines, are_read_as_they_were_written) {
   EXPECT_EQ(read_hello(line_of(example_hello())).value(), example_hello());
   EXPECT_EQ(read_offer(line_of(example_offer())).value(), example_offer());
   EXPECT_EQ(read_report(line_of(example_report())).value(), example_report());
-  for (const Done& done : {Done{.messages = {3, 4}, .bytes = 7, .signed_frames = {}},
+  Hello both = example_hello();
+  both.params.both = true;
+  both.duration = std::chrono::seconds(3);
+  both.margin = std::chrono::seconds(1);
+  EXPECT_EQ(read_hello(line_of(both)).value(), both);
+  Done of_server{.messages = {3, 4}, .bytes = 7, .signed_frames = {}};
+  of_server.stopped = true;
+  of_server.elapsed_ns = 1;
+  of_server.average_bps = 2;
+  of_server.steady_bps = 3;
+  of_server.peak_bps = 4;
+  for (const Done& done : {of_server, Done{.messages = {3, 4}, .bytes = 7, .signed_frames = {}},
                            Done{.messages = {3, 4}, .bytes = 7, .signed_frames = {12, 16}}})
     EXPECT_EQ(read_done(line_of(done)).value(), done);
   Hello hello = example_hello();

@@ -10,11 +10,11 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include "gen/rdma/arrivals/record_ring.h"
+#include "gen/rdma/arrivals/signed_messages.h"
 #include "gen/rdma/device.h"
 #include "gen/rdma/idle_watch.h"
-#include "gen/rdma/record_ring.h"
 #include "gen/rdma/region.h"
-#include "gen/rdma/signed_messages.h"
 #include "report/figures/json.h"
 #include "wire/icrc.h"
 
