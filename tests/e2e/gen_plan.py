@@ -21,6 +21,16 @@ class Plan(unittest.TestCase):
     def test_it_agrees_with_the_simulation(self):
         self.assertEqual(plan_grid.differences(60, 16, 40_000, seed=1), [])
 
+    def test_a_pair_of_long_reads_is_not_taken_for_one_that_takes_turns(self):
+        """Two READs of 16,384 packets do not share the responder's port as two WRITEs do."""
+        options = ('--op', 'read', '-s', '4194304', '--mtu', '256', '--rate', '200Gb/s', '--delay',
+                   '2ms', '-q', '2', '-t', '2048', '--reads', '1')
+        planned = json.loads(self.planned(*options, '--json'))
+        if not planned['simulate']:
+            ran = plan_grid.run('perf', '--sim', *options)
+            self.assertAlmostEqual(planned['throughput_gbps'] / ran['bw_steady_gbps'], 1,
+                                   delta=plan_grid.LOSSLESS)
+
     def test_losses_are_part_of_it(self):
         options = ('--path', PATH, '-s', '64KiB', '-q', '4', '-t', '2048')
         self.assertNotIn('with losses', self.planned(*options))

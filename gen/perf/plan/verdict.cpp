@@ -38,7 +38,7 @@ bool turns_vary(const sim::PerfConfig& config, const Quantities& given, double l
     return !fills_link(given, lossless) || !loses_little(config, given, lossless);
   const double burst = config.nic.arbitration_burst;
   const bool few = given.qps <= 2 ? burst > 1 : given.qps <= kFewQps && burst >= kLongBurst;
-  return lossless * given.packet <= kNearlyFull && !(few && given.depth < 2);
+  return lossless * given.packet <= kNearlyFull && (fetches(config) || !few || given.depth >= 2);
 }
 
 double configured_timer(const sim::PerfConfig& config) noexcept {  // ns
