@@ -66,6 +66,7 @@ Result<Receiver> Receiver::open(const Device& device, ClientSession& session) {
       hello->qps.size() != session.flows().size())
     return fail("the server sends other messages than the client does", ExitCode::failed);
   const auto size = SlotLayout(asked, hello->qps.size()).size();
+  if (!size) return fail("the server's messages need more than all memory", ExitCode::failed);
   auto region = Region::map({.size = *size, .file = "", .huge_pages = false});
   if (!region) return std::unexpected(region.error());
   Receiver receiver(std::move(*region));
