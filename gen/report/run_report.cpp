@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -68,21 +69,23 @@ double sent_figure(const FlowCounters& counters, const config::Rate& rate, Metri
   return static_cast<double>(counters.not_sent) / all;
 }
 
-std::string sentence_of(const Verdict::Failure& failure) {
-  return failure.of.empty() ? failure.what : failure.of + ": " + failure.what;
-}
-
 }  // namespace
 
 bool Verdict::holds() const {
   return failures.empty() && std::ranges::all_of(judgements, &report::Judgement::holds);
 }
 
+std::vector<std::string> Verdict::failed() const {
+  std::vector<std::string> sentences;
+  for (const auto& [of, what] : failures) sentences.push_back(of.empty() ? what : of + ": " + what);
+  return sentences;
+}
+
 std::vector<std::string> Verdict::broken() const {
   std::vector<std::string> sentences;
   for (const report::Judgement& each : judgements)
     if (!each.holds) sentences.push_back(each.sentence());
-  for (const Failure& each : failures) sentences.push_back(sentence_of(each));
+  std::ranges::copy(failed(), std::back_inserter(sentences));
   return sentences;
 }
 
@@ -178,8 +181,7 @@ void note_unchecked(Verdict& verdict, const config::FlowProfile& profile, bool s
 
 std::string to_text(const Verdict& verdict) {
   std::string text;
-  for (const Verdict::Failure& each : verdict.failures)
-    text += "not as expected: " + sentence_of(each) + "\n";
+  for (const std::string& line : verdict.failed()) text += "not as expected: " + line + "\n";
   if (!verdict.unchecked.empty())
     text += fmt::format("not checked here: {}\n", fmt::join(verdict.unchecked, ", "));
   for (const std::string& line : verdict.not_judged) text += "cannot be judged: " + line + "\n";
@@ -190,7 +192,9 @@ const FigureTable& Verdict::figures() {
   using Row = FigureOf<Verdict>;
   static constexpr Figure kRows[] = {
       Row::of<&Verdict::holds>("holds", "True if all that was checked is as expected."),
-      Row::of<&Verdict::broken>("broken", "One sentence for each expectation that failed."),
+      Row::of<&Verdict::broken>(
+          "broken", "One sentence for each expectation that is not met, and each failure."),
+      Row::of<&Verdict::failed>("failures", "Those of them that no expectation is about.").if_any(),
       Row::of<&Verdict::unchecked>("unchecked",
                                    "Keys of expectations that this side cannot check."),
       Row::of<&Verdict::not_judged>("not_judged", "Reasons why some cannot be judged.").if_any()};

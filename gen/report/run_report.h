@@ -28,6 +28,8 @@ struct Verdict {
   std::vector<std::string> not_judged;  // what this run can't check, with the reason
 
   [[nodiscard]] bool holds() const;
+  /// A sentence for each failure.
+  [[nodiscard]] std::vector<std::string> failed() const;
   /// A sentence for each judgement that does not hold, and for each failure.
   [[nodiscard]] std::vector<std::string> broken() const;
   static const FigureTable& figures();

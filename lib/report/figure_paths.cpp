@@ -98,8 +98,8 @@ std::string_view last_key(std::string_view path) {
   return dot == std::string_view::npos ? path : path.substr(dot + 1);
 }
 
-/// Up to three of the paths: those that end as `name` does, otherwise the one that is spelt nearly
-/// so.
+/// Up to three of the paths: those that end as `name` does, otherwise those with the nearest
+/// spelling.
 std::vector<std::string> near_names(const std::vector<std::string>& paths, std::string_view name) {
   constexpr std::size_t kMost = 3;
   std::vector<std::string> near;

@@ -326,6 +326,18 @@ Result<void> check_encapsulation(const Offer& offer, bool rocev1) {
       ExitCode::environment);
 }
 
+namespace {
+
+/// Whether a side may send as the other does: it then has memory for `depth` messages of each QP,
+/// twice as many where they take receives, and the slots, which have a limit, are no fewer.
+bool fits_both_ways(const SessionParams& params) noexcept {
+  const bool receives = params.operation == Operation::send || params.immediate;
+  const std::uint64_t in_flight = (receives ? 2 : 1) * std::uint64_t{params.depth};
+  return !params.lossy() && !params.echo && !params.read_back && in_flight <= params.slots;
+}
+
+}  // namespace
+
 Result<Hello> read_hello(std::string_view line) {
   auto fields = open_line(line, "hello");
   if (!fields) return std::unexpected(fields.error());
@@ -345,7 +357,7 @@ Result<Hello> read_hello(std::string_view line) {
   const auto most = static_cast<std::uint64_t>(kMostRun.count());
   std::uint64_t duration = 0, margin = 0;
   fields->number_if_any("duration_ns", duration, 0, most);
-  fields->number_if_any("margin_ns", margin, 0, duration / 2);
+  fields->number_if_any("margin_ns", margin, 0, duration == 0 ? 0 : (duration - 1) / 2);
   hello.duration = Duration(duration);
   hello.margin = Duration(margin);
   fields->flag("checked", hello.checked);
@@ -361,6 +373,11 @@ Result<Hello> read_hello(std::string_view line) {
     fields->refuse(fmt::format("\"payload_crcs\": expected none or 2, found {}", crcs));
   if (hello.checked && hello.signatures)
     fields->refuse("\"signatures\": messages with signatures are not \"checked\"");
+  if (params.both && !fits_both_ways(params))
+    fields->refuse(
+        "\"both\": expected rc without an echo, and a slot for each message in flight, two where "
+        "it "
+        "takes a receive");
   if (!check(params))
     fields->refuse(fmt::format(
         "{} of {} bytes{} is not possible with {}", word_of(kOperations, params.operation),
@@ -393,7 +410,8 @@ Result<Done> read_done(std::string_view line) {
   fields->numbers("signed_frames", done.signed_frames, 0);
   fields->flag_if_any("stopped", done.stopped);
   fields->number_if_any("average_bps", done.average_bps, 0, kAll);
-  fields->number_if_any("elapsed_ns", done.elapsed_ns, 0, kAll);
+  fields->number_if_any("elapsed_ns", done.elapsed_ns, 0,
+                        static_cast<std::uint64_t>(kMostRun.count()));
   fields->number_if_any("steady_bps", done.steady_bps, 0, kAll);
   fields->number_if_any("peak_bps", done.peak_bps, 0, kAll);
   return fields->result(std::move(done));

@@ -77,6 +77,23 @@ TEST(HandoverLines, of_one_way_have_nothing_of_the_other) {
   EXPECT_FALSE(read_hello(wrong.dump()));
 }
 
+TEST(HandoverLines, both_ways_ask_for_no_more_memory_than_the_slots) {
+  Hello hello = example_hello();
+  hello.params.both = true;
+  hello.duration = std::chrono::nanoseconds(10);
+  hello.margin = std::chrono::nanoseconds(4);
+  ASSERT_TRUE(read_hello(line_of(hello)));
+  const auto refused = [](Hello changed, auto change) {
+    change(changed);
+    return !read_hello(line_of(changed));
+  };
+  EXPECT_TRUE(refused(hello, [](Hello& h) { h.params.slots = 2 * h.params.depth - 1; }));
+  EXPECT_TRUE(refused(hello, [](Hello& h) { h.params.depth = 1 << 20; }));
+  EXPECT_TRUE(refused(hello, [](Hello& h) { h.params.echo = true; }));
+  EXPECT_TRUE(refused(hello, [](Hello& h) { h.params.transport = wire::Transport::uc; }));
+  EXPECT_TRUE(refused(hello, [](Hello& h) { h.margin = h.duration / 2; }));  // nothing is left
+}
+
 TEST(HandoverLines, are_read_as_they_were_written) {
   EXPECT_EQ(read_hello(line_of(example_hello())).value(), example_hello());
   EXPECT_EQ(read_offer(line_of(example_offer())).value(), example_offer());
