@@ -2,7 +2,6 @@
 #include "gen/tx/tx_burst.h"
 
 #include <algorithm>
-#include <sched.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -52,6 +51,7 @@ TxBurst::TxBurst(TxBurst&& other) noexcept
     : port_(other.port_),
       pool_(other.pool_),
       queue_(other.queue_),
+      idle_(other.idle_),
       stuck_(other.stuck_),
       size_(std::exchange(other.size_, 0)),
       have_(std::exchange(other.have_, 0)),
@@ -94,9 +94,10 @@ std::size_t TxBurst::send(Instant now) noexcept {
 }
 
 std::size_t TxBurst::retry(std::size_t sent, Instant deadline) noexcept {
+  constexpr Duration kNap = std::chrono::microseconds(100);  // a ring holds more than that
   const auto burst = std::span(buffers_).first(size_);
   while (sent < size_ && nic::now() < deadline) {
-    sched_yield();  // on a small machine the reader may need this core
+    idle_.nap(kNap);  // on a small machine the reader may need this core
     sent += port_->send(burst.subspan(sent), queue_);
   }
   return sent;

@@ -49,6 +49,10 @@ bool Idle::nap(Duration length) noexcept {
   return true;
 }
 
+void Idle::yield() const noexcept {
+  if (mode_ != IdleMode::spin) sched_yield();
+}
+
 /// Follows an increase at once and a decrease slowly, so the result is about the maximum of the
 /// last hundred values.
 void Idle::learn(Duration late) noexcept {

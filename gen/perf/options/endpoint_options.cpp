@@ -33,13 +33,14 @@ void add_endpoint_options(app::Options& options, EndpointOptions& endpoint) {
       .add("--wait", app::parsed(parse_duration, endpoint.wait), "TIME",
            "longest wait for the link and the other side")
       .defaults_to("10s");
-  options.add("--idle",
-              app::choice<IdleMode>(endpoint.idle, {{"adaptive", IdleMode::adaptive},
-                                                    {"yield", IdleMode::yield},
-                                                    {"spin", IdleMode::spin}}),
-              "HOW",
-              "with nothing to do: adaptive (sleep 10 us), yield (the core, between two polls) or "
-              "spin");
+  options.add(
+      "--idle",
+      app::choice<IdleMode>(
+          endpoint.idle,
+          {{"adaptive", IdleMode::adaptive}, {"yield", IdleMode::yield}, {"spin", IdleMode::spin}}),
+      "HOW",
+      "with nothing to do: adaptive (sleep 50 to 200 us), yield (the core, between two polls) "
+      "or spin");
   options.add_flag("--verbose", endpoint.verbose, "show DPDK's log");
 }
 

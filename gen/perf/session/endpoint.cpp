@@ -124,6 +124,7 @@ void Endpoint::send_management(wire::Bytes mad, const OwnAddress& peer) {
   fields.bth.psn = wire::Psn{mad_psn_++ & wire::Psn::kMask};
   fields.deth = {.q_key = wire::kQKeyGeneralServices, .src_qp = wire::kGeneralServicesQp};
   channel_.send(fields, mad);
+  quiet_.asked(now_);
 }
 
 Result<bool> Endpoint::poll(Instant now) {
@@ -139,13 +140,14 @@ Result<bool> Endpoint::poll(Instant now) {
     idle(now);
     return false;
   }
-  last_active_ = now;
+  quiet_.worked(now, *received);
   idle_.busy();
   return true;
 }
 
 void Endpoint::receive(const roce::Frame& frame, Instant now) {
   if (is_management(frame)) {
+    quiet_.answered(now);
     if (on_management) on_management(frame);
     return;
   }
@@ -201,9 +203,8 @@ void Endpoint::put_on_link(std::uint32_t qp, Draft& draft, Instant /*now*/) {
 /// once if the others yield too, and otherwise after a whole time slice (measured: 2 ms on either
 /// side).
 void Endpoint::idle(Instant now) noexcept {
-  constexpr Duration kAwake = std::chrono::milliseconds(500);
-  constexpr Duration kNap = std::chrono::microseconds(10), kSleep = std::chrono::microseconds(200);
-  idle_.nap(now - last_active_ < kAwake ? kNap : kSleep);
+  const Duration pause = quiet_.rest(now);
+  pause > Duration{} ? void(idle_.nap(pause)) : idle_.yield();
 }
 
 EndpointContext::EndpointContext(Ports ports) : ports_(std::make_unique<Ports>(std::move(ports))) {}
@@ -227,7 +228,7 @@ Result<std::unique_ptr<EndpointContext>> EndpointContext::open(const EndpointOpt
   }
   capture::Writer* copy = context->copy_ ? &*context->copy_ : nullptr;
   context->port_.emplace(context->ports_->all().front(), context->ports_->pool(), own,
-                         options.rocev1, copy);
+                         options.rocev1, options.idle, copy);
   context->endpoint_.emplace(*context->port_, options.idle);
   return context;
 }

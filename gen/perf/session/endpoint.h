@@ -11,6 +11,7 @@
 #include "analysis/sequence_tracker.h"
 #include "gen/perf/session/frame_port.h"
 #include "gen/perf/session/pattern_memory.h"
+#include "gen/perf/session/quiet.h"
 #include "gen/perf/session/session_params.h"
 #include "nic/clock.h"
 #include "nic/idle.h"
@@ -135,7 +136,7 @@ class Endpoint final : public transport::QpScheduler<Endpoint> {
   std::size_t may_send_ = 0;  // packets that this poll() may still send
   Draft draft_;
   nic::Idle idle_;
-  Instant last_active_;
+  Quiet quiet_;
 };
 
 /// An endpoint with its port and capture file. Opens and closes them in order.

@@ -18,8 +18,12 @@ bool FramePort::is_ours(const roce::Envelope& envelope) const noexcept {
 }
 
 FramePort::FramePort(nic::Port& port, const nic::Pool& pool, const OwnAddress& own, bool rocev1,
-                     capture::Writer* copy)
-    : FrameChannel(own, rocev1), port_(port), presence_({own}), sender_(port, pool), copy_(copy) {}
+                     IdleMode idle, capture::Writer* copy)
+    : FrameChannel(own, rocev1),
+      port_(port),
+      presence_({own}),
+      sender_(port, pool, 0, idle),
+      copy_(copy) {}
 
 Result<std::size_t> FramePort::receive(const std::function<void(const roce::Frame&)>& take) {
   const std::size_t count = port_.receive(buffers_);

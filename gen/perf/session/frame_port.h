@@ -24,8 +24,9 @@ struct FramePortCounters {
 /// `copy` (the capture file; may be null) must outlive it. Errors: those of the capture file.
 class FramePort final : public FrameChannel {
  public:
+  /// `idle`: what flush() does while the port takes no frame.
   FramePort(nic::Port& port, const nic::Pool& pool, const OwnAddress& own, bool rocev1,
-            capture::Writer* copy);
+            IdleMode idle, capture::Writer* copy);
 
   Result<std::size_t> receive(const std::function<void(const roce::Frame&)>& take) override;
   void send(const roce::FrameFields& fields, const transport::PayloadView& payload) override;
