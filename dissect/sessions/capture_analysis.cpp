@@ -2,6 +2,7 @@
 #include "dissect/sessions/capture_analysis.h"
 
 #include <algorithm>
+#include <sched.h>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -156,13 +157,24 @@ void follow_in_turns(BatchReader& reader, analysis::Analyst& analyst, StampSorte
   }
 }
 
-/// Reads frames in a second thread, while this thread follows them. Batches are used again: the
-/// reading thread takes 110 ns for a 64-byte frame, instead of 132 with new ones.
+/// Keeps the calling thread away from a core, if it may run on another one.
+void avoid_core(int core) noexcept {
+  cpu_set_t cores;
+  if (core < 0 || sched_getaffinity(0, sizeof cores, &cores) != 0) return;
+  CPU_CLR(static_cast<std::size_t>(core), &cores);
+  if (CPU_COUNT(&cores) > 0) sched_setaffinity(0, sizeof cores, &cores);
+}
+
+/// Reads frames in a second thread, while this thread follows them. The kernel may leave two threads
+/// that wake each other on one core for as long as a capture takes, so the second avoids the core of
+/// the first. Batches are used again: the reading thread takes 110 ns for a 64-byte frame, instead
+/// of 132 with new ones.
 void follow_in_two_threads(BatchReader& reader, analysis::Analyst& analyst, StampSorter& sorter) {
   constexpr std::size_t kBatch = 1024, kBatches = 8;
   WaitingQueue<Batch> full(kBatches), empty(kBatches);
   for (std::size_t i = 0; i < kBatches; ++i) empty.push({});
-  std::jthread reading([&] {
+  std::jthread reading([&, core = sched_getcpu()] {
+    avoid_core(core);
     for (bool more = true; more;) {
       Batch batch = std::move(*empty.pop());
       more = reader.read(batch, kBatch);

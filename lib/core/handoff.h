@@ -46,8 +46,10 @@ class SpscQueue {
   alignas(64) std::atomic<std::uint32_t> read_{0};
 };
 
-/// Queue between two threads that may wait for each other. For large items, up to a few hundred a
-/// second.
+/// Queue between two threads that may wait for each other. For large items. A thread that waits
+/// yields its core for some tens of microseconds before it sleeps: a sleeping thread wakes as late as
+/// that in a guest, and the kernel may wake it on the other one's core (two jobs of the analysis
+/// were 0.8 to 1.8 times as fast as one when both only slept).
 template <class Item>
 class WaitingQueue {
  public:
@@ -55,9 +57,11 @@ class WaitingQueue {
 
   /// Waits while the queue is full.
   void push(Item item) {
+    yield_while([this] { return size_ >= capacity_; });
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return items_.size() < capacity_; });
     items_.push_back(std::move(item));
+    size_ = items_.size();
     changed_.notify_all();
   }
   /// Ends the queue: no push() may follow.
@@ -69,21 +73,29 @@ class WaitingQueue {
   /// Returns the oldest item; waits while the queue is empty. Returns nothing once the queue is
   /// closed and empty.
   [[nodiscard]] std::optional<Item> pop() {
+    yield_while([this] { return size_ == 0 && !closed_; });
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !items_.empty() || closed_; });
     if (items_.empty()) return std::nullopt;
     std::optional<Item> item(std::move(items_.front()));
     items_.pop_front();
+    size_ = items_.size();
     changed_.notify_all();
     return item;
   }
 
  private:
+  static void yield_while(const auto& condition) {
+    constexpr int kRounds = 200;
+    for (int round = 0; round < kRounds && condition(); ++round) std::this_thread::yield();
+  }
+
   std::size_t capacity_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Item> items_;
-  bool closed_ = false;
+  std::atomic<std::size_t> size_{0};  // of items_, to look at without the lock
+  std::atomic<bool> closed_{false};
 };
 
 /// Lends one object of a control thread to a polling thread. The polling thread uses the object

@@ -10,6 +10,7 @@ same round. A line whose rounds differ by more than 30 % is marked as unsteady. 
 written into FILE (build/bench.json); --from takes them from such a file and measures nothing. --only
 measures only the lines whose text has WORD.
 
+A line's `aim` is what its goal shall become: it is shown beside the goal, which is then today's floor.
 --strict: exit 1 when a goal is missed or was not measured; the lines are listed at the end.
 --manual: rewrites the tables of the manuals, between <!-- bench: TABLE --> and <!-- end -->, with the
 machine and the date. A table whose figures were not all measured stays as it is.
@@ -53,6 +54,7 @@ class Line:
     minus: str = None
     at_least: float = None
     at_most: float = None
+    aim: float = None  # what the bound shall become; it can't be missed
     table: str = None
 
     @property
@@ -74,7 +76,7 @@ class Line:
     def bound(self):
         bounds = [f'{sign} {self.show(value)}' for sign, value in
                   (('≥', self.at_least), ('≤', self.at_most)) if value is not None]
-        return ', '.join(bounds)
+        return ', '.join(bounds + ([f'aim {self.show(self.aim)}'] if self.aim is not None else []))
 
 
 def show(value, unit):
@@ -103,7 +105,9 @@ def load_lines(path=HERE / 'goals.toml'):
             raise WrongGoals(f'{where}: expected {sorted(missing)[0]}, found none')
         if 'over' in entry and 'minus' in entry:
             raise WrongGoals(f'{where}: expected one of over and minus, found both')
-        for bound in ('at_least', 'at_most'):
+        if 'aim' in entry and not {'at_least', 'at_most'} & set(entry):
+            raise WrongGoals(f'{where}: expected at_least or at_most beside aim, found none')
+        for bound in ('at_least', 'at_most', 'aim'):
             if bound in entry and not isinstance(entry[bound], (int, float)):
                 raise WrongGoals(f'{where}: {bound}: expected a number, found {entry[bound]!r}')
         lines.append(Line(**entry))

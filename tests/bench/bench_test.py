@@ -123,6 +123,10 @@ class Bench(unittest.TestCase):
         self.write(GOALS.replace('at_most = 5000', 'at_most = 4999.9'), RECORDED)
         self.assertIn('missed: a delay', self.run_bench('--strict', code=1))
 
+    def test_an_aim_is_shown_and_never_missed(self):
+        self.write(GOALS.replace('at_least = 0.9', 'at_least = 0.9\naim = 1.2'), RECORDED)
+        self.assertIn('goal ≥ 0.90, aim 1.20: held', self.run_bench('--strict'))
+
     def test_what_was_not_measured_is_missed(self):
         figures = {'gen': RECORDED['figures']['gen'], 'impair': {'delayed': [1]}}
         self.write(GOALS, {**RECORDED, 'figures': figures})
@@ -181,6 +185,7 @@ class Bench(unittest.TestCase):
                 ('unit = "frames/s"\n', '', 'expected unit, found none'),
                 ('over = "peer"', 'over = "peer"\nminus = "x"', 'expected one of over and minus'),
                 ('at_least = 0.9', 'at_least = "0.9"', 'at_least: expected a number'),
+                ('at_least = 0.9', 'aim = 0.9', 'expected at_least or at_most beside aim'),
                 ('text = "without a goal"', 'text = "ours : peer"', 'ours : peer again')):
             with self.subTest(what):
                 self.write(GOALS.replace(old, new, 1), RECORDED)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """roce-dissect over captures of a million frames, whole processes on one core with the file in the
-page cache: beside tshark, and beside a loop on libpcap that only counts (dissect_bare.cpp). The
-captures are simulated RC WRITEs of 64 QPs with their ACKs. bench.py runs it.
+page cache: beside tshark, and beside a loop on libpcap that checks ICRCs and counts (dissect_bare.cpp).
+The captures are simulated RC WRITEs of 64 QPs with their ACKs. bench.py runs it.
 
 Figures, for SIZE 64 B and 1 KiB of payload:
   list SIZE, tshark SIZE     frames/s of ten fields as CSV
@@ -10,13 +10,13 @@ Figures, for SIZE 64 B and 1 KiB of payload:
   two jobs SIZE              frames/s of the same with --jobs 2
   compare SIZE, passes SIZE  seconds of comparing the client's frames with the server's; of two passes
                              of the analysis over them
+  sessions N                 frames/s of the analysis of 1,000,000 frames of N connections
   memory                     bytes that the analysis of 1,000 QPs takes
   memory of KIND             of the same by captures of many_qps: `one-way`, 1,000 QPs whose ACKs were
                              not captured; `flows`, 500,000 QPs, so a million flows
 """
 
 import functools
-import os
 import pathlib
 import subprocess
 import sys
@@ -31,11 +31,21 @@ SIZES = {'64 B': 64, '1 KiB': 1024}
 QPS = 64
 MANY_QPS = {'one-way': {'qps': 1000, 'messages': 1500, 'answered': False},
             'flows': {'qps': 500_000}}
+SESSIONS = (1, 100, 20_000)
 MESSAGES = {'frames': 8000, 'memory': 500}  # a QP
 FIELDS = ('frame.number', 'frame.time_epoch', 'ip.src', 'ip.dst', 'udp.srcport',
           'infiniband.bth.opcode', 'infiniband.bth.destqp', 'infiniband.bth.psn',
           'infiniband.bth.a', 'frame.len')
 TSHARK_FRAMES = 50_000
+# Prints the most memory of a command in KiB. The peak of a process begins with that of the process
+# that made it, so a small one makes it.
+PEAK = """import os, subprocess, sys
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, usage = os.wait4(process.pid, 0)
+process.returncode = os.waitstatus_to_exitcode(status)
+print(usage.ru_maxrss)
+sys.exit(process.returncode)
+"""
 
 
 class Bench:
@@ -104,6 +114,12 @@ class Bench:
         passes = sum(self._seconds(self._dissect, 'anomalies', path) for path in (near, far))
         return self._seconds(self._dissect, 'compare', near, far), passes
 
+    def sessions(self, qps):
+        path = self._in_folder(f'sessions-{qps}.pcap')
+        if not path.exists():
+            write_pcap(path, many_qps.capture(qps, 500_000 // qps))
+        return (1_000_000 / self._seconds(self._dissect, 'anomalies', path),)
+
     def memory(self):
         path, _ = self._capture(64, 1000, MESSAGES['memory'])
         return self._memory(path)
@@ -115,19 +131,9 @@ class Bench:
         return self._memory(path)
 
     def _memory(self, path):
-        command = [self._dissect, 'anomalies', path]
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-            _, status, usage = _wait(process)
-        if status != 0:
-            raise RuntimeError(f'roce-dissect anomalies: {status}')
-        return (usage.ru_maxrss * 1024,)
-
-
-def _wait(process):
-    """os.wait4() of a child, which Popen then no longer waits for."""
-    pid, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return pid, process.returncode, usage
+        run = subprocess.run([sys.executable, '-c', PEAK, self._dissect, 'anomalies', path],
+                             check=True, capture_output=True, text=True)
+        return (int(run.stdout) * 1024,)
 
 
 def runs(settings, stack):
@@ -140,6 +146,8 @@ def runs(settings, stack):
         measured.append(((f'two jobs {size}',), functools.partial(bench.two_jobs, size)))
         measured.append(((f'compare {size}', f'passes {size}'),
                          functools.partial(bench.compare, size)))
+    for qps in SESSIONS:
+        measured.append(((f'sessions {qps:,}',), functools.partial(bench.sessions, qps)))
     measured.append((('memory',), bench.memory))
     for kind in MANY_QPS:
         measured.append(((f'memory of {kind}',), functools.partial(bench.memory_of, kind)))

@@ -29,6 +29,11 @@ def profile(size, flows=1, signature=False):
     return ''.join(flow(size, 0x100 + i, flows, signature) for i in range(flows))
 
 
+def qps(count, signature=False):
+    """A range of QPs, each with its share of the rate."""
+    return flow(1024, 0x100, 1, signature) + f'qps = {count}\n'
+
+
 def frame_size(size):
     """RC WRITE ONLY over IPv4: Ethernet, IPv4, UDP, BTH, RETH, ICRC."""
     return 14 + 20 + 8 + 12 + 16 + size + 4
@@ -154,6 +159,9 @@ def runs(settings, stack):
         (('1,024 signed QPs',), lambda: bench.gen(profile(1024, 1024, True))),
         (('testpmd packed',), lambda: bench.testpmd(*packed)),
         (('10,000 QPs',), lambda: bench.gen(profile(1024, 10000))),
+        (('1,000,000 QPs',), lambda: bench.gen(qps(1_000_000))),
+        (('one signed QP',), lambda: bench.gen(qps(1, True))),
+        (('10,000 signed QPs',), lambda: bench.gen(qps(10_000, True))),
         (('4096 B',), lambda: bench.gen(profile(4096))),
         (('256 B',), lambda: bench.gen(profile(256))),
         (('ring, signatures: wrong',), lambda: bench.into_a_ring(True)),

@@ -114,6 +114,11 @@ class Bench:
         """Frames per second of roce-impair's loop."""
         return self.queried(text, qps)[0]
 
+    def cores(self, *cores):
+        """Frames per second of roce-impair's loop on these cores, against the clock."""
+        text = CONSTANT.replace('250Gb/s', '600Gb/s')  # room for the frames of both cores
+        return self.run_loop('impair_loop', text, 64, ','.join(map(str, cores)))['frames_per_s']
+
     def bare(self, text):
         """Frames per second of a loop that does nothing but delay, see impair_bare.cpp."""
         return self.run_loop('impair_bare', text, 64, self.core)['frames_per_core_s']
@@ -233,7 +238,10 @@ def runs(settings, stack):
     """(names of figures, what measures them) in the order of a round: peers beside each other."""
     bench = Bench(settings, stack.enter_context(tempfile.TemporaryDirectory(prefix='longwire-')))
     ledger = f'{CONSTANT}[ledger]\nall = true\n'
+    both = sorted(os.sched_getaffinity(0))[:2]
     return [
+        (('1.9 ms, one core',), lambda: bench.cores(both[0])),
+        (('1.9 ms, two cores',), lambda: bench.cores(*both)),
         (('testpmd packed',), lambda: bench.testpmd('--mbuf-size=1600')),
         (('testpmd',), bench.testpmd),
         (('bare 1.9 ms',), lambda: bench.bare(CONSTANT)),

@@ -3,13 +3,17 @@
 // RoCE frames: net_null hands a buffer out with its length set and its bytes as they were, so
 // every buffer of the pool is filled once, before the start, and is a frame for ever after.
 //
-//   impair_loop PROFILE SECONDS FRAME_BYTES QPS CORE [LEDGER.lwl | CAPTURE.pcapng]
+//   impair_loop PROFILE SECONDS FRAME_BYTES QPS CORE[,CORE] [LEDGER.lwl | CAPTURE.pcapng]
+//
+// With two cores each direction has one, as with roce-impair run --cores 2.
 //
 // One JSON object on standard output: the rate over both directions, and what shows that it was
 // the engine that ran: frames that a rule matched, and the frames in flight against rate x delay.
 // With a ledger or a capture also how many records, or sights of a frame, went into it and how many
 // were skipped because its thread couldn't keep up.
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <thread>
 
 #include "bench/null_feed.h"
@@ -28,6 +32,7 @@ struct Options {
   std::string profile;
   unsigned seconds = 1, frame_bytes = 64, qps = 1;
   int core = 0;
+  std::optional<int> second_core;
   std::string written;  // a ledger or a capture; empty: neither
 };
 
@@ -154,6 +159,8 @@ int run(const Options& options) {
   config.duration = std::chrono::seconds(options.seconds);
   config.idle = IdleMode::spin;
   config.core = options.core;
+  config.second_core = options.second_core;
+  config.cores = options.second_core ? 2 : 1;
   const std::atomic<bool> stop{false};
   auto ports = bench::null_feed(*profile, config, options.frame_bytes, options.qps);
   if (!ports) return fmt::print(stderr, "{}\n", ports.error().message), 3;
@@ -188,12 +195,18 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
   using namespace lw::impair;
   if (argc != 6 && argc != 7) {
-    fmt::print(stderr,
-               "usage: {} PROFILE SECONDS FRAME_BYTES QPS CORE [LEDGER.lwl | CAPTURE.pcapng]\n",
-               argv[0]);
+    fmt::print(
+        stderr,
+        "usage: {} PROFILE SECONDS FRAME_BYTES QPS CORE[,CORE] [LEDGER.lwl | CAPTURE.pcapng]\n",
+        argv[0]);
     return 2;
   }
   using lw::bench::number;
+  const std::string cores = argv[5];
+  const std::size_t comma = cores.find(',');
+  const auto core = [](const std::string& text) { return static_cast<int>(number(text.c_str())); };
+  std::optional<int> second;
+  if (comma != std::string::npos) second = core(cores.substr(comma + 1));
   return run({argv[1], number(argv[2]), number(argv[3]), number(argv[4]),
-              static_cast<int>(number(argv[5])), argc == 7 ? argv[6] : ""});
+              core(cores.substr(0, comma)), second, argc == 7 ? argv[6] : ""});
 }

@@ -92,7 +92,7 @@ void receive(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kBuffers));
 }
 
-BENCHMARK(receive<true>)->Name("signed")->ArgsProduct({{1, 64, 1024, 10000}, {64}});
+BENCHMARK(receive<true>)->Name("signed")->ArgsProduct({{1, 64, 1024, 10000, 1000000}, {64}});
 BENCHMARK(receive<true>)->Name("signed")->ArgsProduct({{64}, {0, 1}});
 BENCHMARK(receive<false>)->Name("psn")->ArgsProduct({{1, 64, 1024}, {64}});
 

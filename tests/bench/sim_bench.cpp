@@ -27,6 +27,19 @@ void transport_over_380_km(benchmark::State& state) {
   state.SetItemsProcessed(static_cast<std::int64_t>(packets));
 }
 
+/// Argument: QPs, of which each sends its share of the same packets of 4 KiB, in turn.
+void qps_over_380_km(benchmark::State& state) {
+  const auto qps = static_cast<std::uint32_t>(state.range(0));
+  PerfConfig config = long_path(4096);
+  config.qps = qps;
+  config.iterations /= qps;
+  config.qp.tx_depth = config.qp.max_outstanding_wqe =
+      std::max(1u, config.qp.max_outstanding_wqe / qps);
+  std::uint64_t packets = 0;
+  for (auto _ : state) packets += run_bandwidth(config).packets;
+  state.SetItemsProcessed(static_cast<std::int64_t>(packets));
+}
+
 /// Packets enter a link and leave it, an ACK comes back for each: no QP, no NIC.
 void bare_events_over_380_km(benchmark::State& state) {
   constexpr std::int64_t kPacketPs = 335'520;
@@ -59,12 +72,13 @@ void bare_events_over_380_km(benchmark::State& state) {
   state.SetItemsProcessed(packets);
 }
 
-/// 1,000 QPs on ten hosts send to one through a queue that RED marks, under DCQCN: lib/emulator
-/// decides on each packet.
+/// 1,000 QPs on a number of hosts, the argument, send to one through a queue that RED marks, under
+/// DCQCN: lib/emulator decides on each packet.
 void incast_of_1000_qps(benchmark::State& state) {
-  IncastConfig config{.senders = 10, .perf = long_path(16384)};
+  const auto hosts = static_cast<std::uint32_t>(state.range(0));
+  IncastConfig config{.senders = hosts, .perf = long_path(16384)};
   config.perf.iterations = 0;
-  config.perf.qps = 100;
+  config.perf.qps = 1000 / hosts;
   config.perf.qp.tx_depth = 4;
   config.perf.qp.rate_control = transport::RateControl::dcqcn;
   config.perf.duration = std::chrono::milliseconds(200);
@@ -83,7 +97,8 @@ void incast_of_1000_qps(benchmark::State& state) {
 
 BENCHMARK(bare_events_over_380_km)->Unit(benchmark::kMillisecond);
 BENCHMARK(transport_over_380_km)->Arg(4096)->Arg(65536)->Unit(benchmark::kMillisecond);
-BENCHMARK(incast_of_1000_qps)->Unit(benchmark::kMillisecond);
+BENCHMARK(qps_over_380_km)->Arg(1)->Arg(100)->Arg(10000)->Unit(benchmark::kMillisecond);
+BENCHMARK(incast_of_1000_qps)->Arg(10)->Arg(1000)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace lw::sim

@@ -60,6 +60,38 @@ class Layers(unittest.TestCase):
                       found[0])
 
 
+class PathOfAFrame(unittest.TestCase):
+    """How much of the tree one includes who reads the path of a frame."""
+
+    FILES = {'ARCHITECTURE.md': '# A\n## The path of one frame\n\n**roce-gen, in short**:\n'
+                                '1. `run()` in `gen/run.cpp`; `lib/wire/bth.h`\n',
+             'gen/run.cpp': '#include <vector>\n#include "gen/run.h"\nvoid run() {}\n',
+             'gen/run.h': '#include "core/time.h"\nstruct Run {\n};\n',
+             'lib/core/time.h': 'class Clock final {\n};\nenum class Unit : char {\n};\n',
+             'lib/core/other.h': 'struct Other {\n};\n',
+             'lib/wire/bth.h': 'struct Bth {\n};\n'}
+
+    def test_what_is_included_counts_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for name, text in self.FILES.items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(text)
+            [(program, files)] = check_modules.closures(root)
+            self.assertEqual(program, 'roce-gen')
+            self.assertEqual({path.relative_to(root).as_posix() for path in files},
+                             {'gen/run.cpp', 'gen/run.h', 'lib/core/time.h', 'lib/wire/bth.h'})
+            self.assertEqual(check_modules.types_in(files), 4)
+            self.assertIn('path of a frame, roce-gen: includes 4 files, 4 types',
+                          list(check_modules.sizes(root)))
+            (root / 'lib' / 'wire' / 'bth.h').write_text('struct Bth {\n};\n' * 400)
+            [violation] = check_modules.closure_violations(root)
+            self.assertIn('roce-gen: the path of a frame includes 403 types', violation)
+
+    def test_the_tree_has_not_grown(self):
+        self.assertEqual(list(check_modules.closure_violations(SOURCE)), [])
+
+
 class Compiler(unittest.TestCase):
     """A stray DPDK include outside nic/ and the programs doesn't compile."""
 
