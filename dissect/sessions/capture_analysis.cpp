@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <sched.h>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -52,11 +53,13 @@ struct Batch {
 };
 
 void take(Batch& batch, analysis::Analyst& analyst, StampSorter& sorter) {
-  for (analysis::KeyedPacket& packet : batch.packets) {
-    if (sorter.is_needed())
-      sorter.add(std::move(packet), analyst);
-    else
-      analyst.add(packet);
+  for (std::size_t i = 0; i < batch.packets.size(); ++i) {
+    if (sorter.is_needed()) {
+      sorter.add(std::move(batch.packets[i]), analyst);
+    } else {
+      analyst.fetch(std::span(batch.packets).subspan(i));
+      analyst.add(batch.packets[i]);
+    }
   }
   for (const Pause& pause : batch.pauses) {
     if (pause.of_link)

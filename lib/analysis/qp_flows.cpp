@@ -171,7 +171,7 @@ std::uint32_t QpFlows::source_of(const QpFlowKey& key) {
 }
 
 std::uint32_t QpFlows::current_of(const QpFlowKey& key, std::uint64_t hash) {
-  std::uint32_t& recent = recent_[hash % recent_.size()];
+  std::uint32_t& recent = recent_[recent_place(hash)];
   if (recent != QpFlow::kNone && !flows_[recent].ended && flows_[recent].key == key) return recent;
   const auto known = current_.find(key);
   if (known == current_.end()) return QpFlow::kNone;
@@ -268,7 +268,10 @@ std::uint32_t QpFlows::begin(const QpFlowKey& key) {
   const auto index = static_cast<std::uint32_t>(flows_.size());
   flows_.push_back({.key = key, .source = source_of(key)});
   current_[key] = index;
-  recent_[QpFlowKeyHash{}(key) % recent_.size()] = index;
+  if (constexpr std::size_t kMost = 1U << 18;
+      2 * flows_.size() > recent_.size() && recent_.size() < kMost)
+    recent_.assign(8 * recent_.size(), QpFlow::kNone);
+  recent_[recent_place(QpFlowKeyHash{}(key))] = index;
   if (key.source_qp > 1) {
     const auto other = current_.find(reversed(key));
     if (other != current_.end()) pair(index, other->second, PairedBy::queue_pairs);

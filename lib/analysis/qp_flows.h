@@ -14,6 +14,7 @@
 
 #include "analysis/findings/recovery_votes.h"
 #include "analysis/packet.h"
+#include "core/prefetch.h"
 #include "emulator/events/cm_learner.h"
 
 namespace lw::analysis {
@@ -156,6 +157,16 @@ class QpFlows {
   [[nodiscard]] std::optional<Duration> round_trip_to_source(std::uint32_t flow) const noexcept {
     return hosts_[flows_[flow].source].round_trip;
   }
+  /// Bring what enter() needs of a later packet into the cache: the place of its flow, by the hash
+  /// of its key, and then the flow.
+  void fetch_place(std::uint64_t hash) const noexcept {
+    __builtin_prefetch(&recent_[recent_place(hash)]);
+  }
+  void fetch_recent(std::uint64_t hash) const noexcept { fetch(recent_[recent_place(hash)]); }
+  /// Brings a flow into the cache; kNone: nothing.
+  void fetch(std::uint32_t flow) const noexcept {
+    if (flow != QpFlow::kNone) prefetch(&flows_[flow]);
+  }
   /// Returns, once, which packets that enter() has assigned belong to other flows, as its last
   /// packet showed; nothing: none.
   [[nodiscard]] std::optional<MovedPackets> take_moved() noexcept {
@@ -198,6 +209,9 @@ class QpFlows {
   void decide_peers_to(const QpFlowKey& requests);
   void pair_by_nak(std::uint32_t requests, std::uint32_t psn);
   std::uint32_t begin(const QpFlowKey& key);
+  [[nodiscard]] std::size_t recent_place(std::uint64_t hash) const noexcept {
+    return hash & (recent_.size() - 1);
+  }
   /// Returns the current flow of this key, which has this hash; kNone: none.
   std::uint32_t current_of(const QpFlowKey& key, std::uint64_t hash);
   void end(std::uint32_t flow);
@@ -226,12 +240,8 @@ class QpFlows {
   std::unordered_map<QpFlowKey, std::uint32_t, QpFlowKeyHash> sources_;  // index into hosts_
   std::unordered_map<QpFlowKey, std::uint32_t, QpFlowKeyHash> current_;
   /// The flow used last, by the low bits of its key's hash: 19 ns to find one, instead of 40 with
-  /// current_.
-  std::array<std::uint32_t, 1024> recent_ = [] {
-    std::array<std::uint32_t, 1024> none;
-    none.fill(QpFlow::kNone);
-    return none;
-  }();
+  /// current_. Grows with flows_; its size is a power of two.
+  std::vector<std::uint32_t> recent_ = std::vector<std::uint32_t>(1024, QpFlow::kNone);
   std::unordered_map<QpFlowKey, Group, QpFlowKeyHash> groups_;
   std::optional<MovedPackets> moved_;
   std::vector<std::uint32_t> undecided_;  // some responses with several candidates, in order

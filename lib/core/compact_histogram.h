@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "core/histogram.h"
 
 namespace lw {
 
-/// A Histogram for one of very many connections, most of which have few values. It stores the first
-/// kFew values directly, in 192 bytes, and allocates buckets (8 KiB and more) only when there are
-/// more. Gives the same results as Histogram. Not thread safe.
+/// A Histogram for one of very many connections, most of which have few values. It stores up to
+/// kFew values as they are, and allocates buckets (8 KiB and more) only when there are more. Gives
+/// the same results as Histogram. Not thread safe.
 class CompactHistogram {
  public:
-  static constexpr std::size_t kFew = 24;
+  static constexpr std::size_t kFew = 512;
 
   void add(std::int64_t value) {
-    if (!histogram_ && count_ < kFew) {
-      few_[count_++] = value;
-      return;
-    }
-    if (!histogram_) histogram_ = std::make_unique<Histogram>(of_few());
-    histogram_->add(value);
+    if (histogram_) return histogram_->add(value);
+    few_.push_back(value);
+    if (few_.size() <= kFew) return;
+    histogram_ = std::make_unique<Histogram>(of_few());
+    few_ = {};
   }
 
   [[nodiscard]] std::uint64_t count() const noexcept {
-    return histogram_ ? histogram_->count() : count_;
+    return histogram_ ? histogram_->count() : few_.size();
   }
   [[nodiscard]] std::int64_t minimum() const noexcept {
     if (histogram_) return histogram_->minimum();
-    return count_ ? *std::min_element(few_.begin(), few_.begin() + count_) : 0;
+    return few_.empty() ? 0 : std::ranges::min(few_);
   }
   [[nodiscard]] std::int64_t maximum() const noexcept {
     if (histogram_) return histogram_->maximum();
-    return count_ ? *std::max_element(few_.begin(), few_.begin() + count_) : 0;
+    return few_.empty() ? 0 : std::ranges::max(few_);
   }
   /// As Histogram::quantile().
   [[nodiscard]] std::int64_t quantile(double q) const {
@@ -45,12 +45,11 @@ class CompactHistogram {
  private:
   [[nodiscard]] Histogram of_few() const {
     Histogram histogram;
-    for (std::size_t i = 0; i < count_; ++i) histogram.add(few_[i]);
+    for (const std::int64_t value : few_) histogram.add(value);
     return histogram;
   }
 
-  std::array<std::int64_t, kFew> few_{};
-  std::uint8_t count_ = 0;                // number of values in few_
+  std::vector<std::int64_t> few_;
   std::unique_ptr<Histogram> histogram_;  // null while all values are in few_
 };
 

@@ -37,15 +37,18 @@ class QpSet {
   /// free one. Not to be called from on_completion().
   /// `destination` names the host that the QP's packets go to, for CnpScope.
   std::uint32_t attach(QueuePair& pair, std::uint64_t destination) {
-    const auto free = std::ranges::find(slots_, nullptr, &Slot::pair);
-    const auto index = static_cast<std::uint32_t>(free - slots_.begin());
-    if (free == slots_.end()) slots_.emplace_back();
+    while (first_free_ < slots_.size() && slots_[first_free_].pair != nullptr) ++first_free_;
+    const std::uint32_t index = first_free_++;
+    if (index == slots_.size()) slots_.emplace_back();
     slots_[index] = {.pair = &pair, .application = application_};
     share_notifications(pair, destination);
     return index;
   }
   /// Removes a QP. Not to be called from on_completion().
-  virtual void detach(std::uint32_t qp) { slots_[qp] = {}; }
+  virtual void detach(std::uint32_t qp) {
+    slots_[qp] = {};
+    first_free_ = std::min(first_free_, qp);
+  }
 
   [[nodiscard]] QueuePair& qp(std::uint32_t index) noexcept { return *slots_[index].pair; }
   [[nodiscard]] std::size_t qps() const noexcept { return slots_.size(); }
@@ -84,6 +87,7 @@ class QpSet {
   }
 
   Application* application_ = nullptr;
+  std::uint32_t first_free_ = 0;                              // no slot before it is free
   std::map<std::uint64_t, NotificationPoint> notifications_;  // by destination; 0: of the port
 };
 
