@@ -52,18 +52,11 @@ void Analyst::add(const KeyedPacket& keyed) {
   waiting_[place].flow = flow;
 }
 
-void Analyst::fetch(std::span<const KeyedPacket> next) const noexcept {
-  constexpr std::size_t kPlace = 16, kFlow = 8;
-  if (!has_many_flows()) return;
-  if (next.size() > kPlace) flows_.fetch_place(next[kPlace].hash);
-  if (next.size() > kFlow) flows_.fetch_recent(next[kFlow].hash);
-}
-
 /// Brings into the cache what follow() needs for the packets that wait behind the oldest one: each
 /// step reads what an earlier step has fetched.
 void Analyst::fetch_waiting() const noexcept {
   constexpr std::size_t kFlow = 24, kSession = 16, kStream = 8;
-  if (waiting_count_ <= kFlow || !has_many_flows()) return;
+  if (waiting_count_ <= kFlow) return;
   const auto flow_of = [this](std::size_t ahead) {
     return waiting_[(oldest_ + ahead) % kLookAhead].flow;
   };
@@ -97,7 +90,8 @@ bool Analyst::follow_oldest() {
   if (waiting_count_ == 0) return false;
   const std::size_t place = std::exchange(oldest_, (oldest_ + 1) % kLookAhead);
   --waiting_count_;
-  fetch_waiting();
+  if (has_many_flows()) [[unlikely]]
+    fetch_waiting();
   follow(waiting_[place]);
   return true;
 }

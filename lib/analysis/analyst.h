@@ -73,7 +73,13 @@ class Analyst {
   void add(const KeyedPacket& keyed);
   /// Brings into the cache what add() needs for the next packets, of which the first come first.
   /// Worth it with many flows: the data of 20,000 connections fits into no cache.
-  void fetch(std::span<const KeyedPacket> next) const noexcept;
+  void fetch(std::span<const KeyedPacket> next) const noexcept {
+    constexpr std::size_t kPlace = 16, kFlow = 8;
+    if (!has_many_flows()) [[likely]]
+      return;
+    if (next.size() > kPlace) flows_.fetch_place(next[kPlace].hash);
+    if (next.size() > kFlow) flows_.fetch_recent(next[kFlow].hash);
+  }
   /// Pause frames, which the caller adds.
   [[nodiscard]] PauseLog& pauses() noexcept { return pauses_; }
   [[nodiscard]] const PauseLog& pauses() const noexcept { return pauses_; }
