@@ -48,8 +48,8 @@ class SpscQueue {
 
 /// Queue between two threads that may wait for each other. For large items. A thread that waits
 /// yields its core for some tens of microseconds before it sleeps: a sleeping thread wakes as late
-/// as that in a guest, and the kernel may wake it on the other one's core (two jobs of the analysis
-/// were 0.8 to 1.8 times as fast as one when both only slept).
+/// as that in a guest. (Two jobs of the analysis of a million frames took 0.10 to 0.15 s when both
+/// only slept, and take 0.10 to 0.11 s in most runs.)
 template <class Item>
 class WaitingQueue {
  public:

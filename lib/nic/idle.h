@@ -30,7 +30,7 @@ namespace lw::nic {
 /// The sleep of a thread that may get work at any time. A shorter one does not give the core away:
 /// to set the timer takes a guest 10 us, so a timer of 10 us expires before the kernel has switched
 /// to another thread, which then waits for a whole time slice (measured: 2.8 ms; the median of a
-/// WRITE over 380 km through three processes on two cores was 2.32 ms, and is 2.01 ms).
+/// WRITE over 380 km through three processes on two cores was 2.32 ms, and is 2.02 ms).
 inline constexpr Duration kShortestNap = std::chrono::microseconds(50);
 
 /// The idle strategy of one polling thread. The loop calls busy() after a round with work, and

@@ -10,7 +10,7 @@ same round. A line whose rounds differ by more than 30 % is marked as unsteady. 
 written into FILE (build/bench.json); --from takes them from such a file and measures nothing. --only
 measures only the lines whose text has WORD.
 
-A line's `aim` is what its goal shall become: it is shown beside the goal, which is then today's floor.
+A line's `aim` is what its goal shall become: it is shown beside the goal, which is then a floor.
 --strict: exit 1 when a goal is missed or was not measured; the lines are listed at the end.
 --manual: rewrites the tables of the manuals, between <!-- bench: TABLE --> and <!-- end -->, with the
 machine and the date. A table whose figures were not all measured stays as it is.

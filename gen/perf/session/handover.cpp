@@ -375,8 +375,7 @@ Result<Hello> read_hello(std::string_view line) {
     fields->refuse("\"signatures\": messages with signatures are not \"checked\"");
   if (params.both && !fits_both_ways(params))
     fields->refuse(
-        "\"both\": expected rc without an echo, and a slot for each message in flight, two where "
-        "it "
+        "\"both\": expected rc without an echo, and a slot for each message in flight, two if it "
         "takes a receive");
   if (!check(params))
     fields->refuse(fmt::format(
