@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "app/rotation_options.h"
 #include "config/toml/document.h"
 #include "config/toml/profile_search.h"
 #include "core/json.h"
@@ -28,6 +29,7 @@ using Json = nlohmann::ordered_json;
 struct RequestOptions {
   std::string socket, rule, file, event;
   std::uint32_t bytes = 0;
+  Rotation rotation = {};
   std::vector<std::string> changes;
   bool json = false;
   Json request;
@@ -264,6 +266,8 @@ app::Command record_command(const std::shared_ptr<RequestOptions>& options) {
         // The run may have another working directory.
         Json asked = {{"do", "record"}, {"file", std::filesystem::absolute(typed.file).string()}};
         if (typed.bytes > 0) asked["bytes"] = typed.bytes;
+        if (typed.rotation.size > 0) asked["rotate"] = typed.rotation.size;
+        if (typed.rotation.files > 0) asked["ring"] = typed.rotation.files;
         return asked;
       });
   command.options
@@ -273,6 +277,7 @@ app::Command record_command(const std::shared_ptr<RequestOptions>& options) {
       .add("--bytes", app::parsed(parse_bytes, options->bytes), "SIZE",
            "bytes of each frame in the recording: 128, 1KiB")
       .defaults_to("all");
+  app::add_rotation_options(command.options, options->rotation, "FILE");
   return command;
 }
 

@@ -9,7 +9,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "capture/file_names.h"
 #include "core/json.h"
+#include "core/limits.h"
 #include "impair/datapath/configuration.h"
 #include "impair/limits.h"
 #include "nic/clock.h"
@@ -43,15 +45,29 @@ Result<std::vector<config::Edit>> edits_of(const Json& request, const config::Cl
   return edits;
 }
 
-/// Returns the bytes to record of each frame; 0: all.
-Result<std::uint32_t> bytes_of(const Json& request) {
-  const auto bytes = request.find("bytes");
-  if (bytes == request.end()) return 0;
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
-  if (bytes->is_number_unsigned() && bytes->get<std::uint64_t>() > 0 &&
-      bytes->get<std::uint64_t>() <= kMost)
-    return bytes->get<std::uint32_t>();
-  return fail(fmt::format("record: expected \"bytes\" of 1 to {}", kMost));
+/// Returns a number of a request to record, within `least` and `most`; 0 if it is not there.
+Result<std::uint64_t> number_of(const Json& request, const char* name, std::uint64_t least,
+                                std::uint64_t most) {
+  const auto number = request.find(name);
+  if (number == request.end()) return 0;
+  if (number->is_number_unsigned() && number->get<std::uint64_t>() >= least &&
+      number->get<std::uint64_t>() <= most)
+    return number->get<std::uint64_t>();
+  return fail(fmt::format("record: expected \"{}\" of {} to {}", name, least, most));
+}
+
+/// Returns how a request asks to record.
+Result<RecordingShape> shape_of(const Json& request) {
+  const auto bytes = number_of(request, "bytes", 1, std::numeric_limits<std::uint32_t>::max());
+  if (!bytes) return std::unexpected(bytes.error());
+  const auto size = number_of(request, "rotate", kSmallestFileInTurn, kLargestSize);
+  if (!size) return std::unexpected(size.error());
+  const auto files = number_of(request, "ring", 1, kMostFilesInTurn);
+  if (!files) return std::unexpected(files.error());
+  if (*files > 0 && *size == 0)
+    return fail("record: \"ring\" needs \"rotate\": the ring is of its files");
+  return RecordingShape{.most_bytes = static_cast<std::uint32_t>(*bytes),
+                        .rotation = {.size = *size, .files = static_cast<std::uint32_t>(*files)}};
 }
 
 /// Converts JSON to a value of a profile, without a position. Returns nothing if it is nested
@@ -147,14 +163,16 @@ Result<Answer> Control::record(const Request& request) {
   if (request.only && name.find('/') != std::string::npos)
     return fail(fmt::format(
         "record: expected the name of a file in the run's folder, without /, found {}", name));
+  const auto shape = shape_of(request.json);
+  if (!shape) return std::unexpected(shape.error());
+  const std::string first = shape->rotation.size > 0 ? capture::numbered_name(name, 1) : name;
   std::error_code unknown;
-  if (std::filesystem::exists(std::filesystem::symlink_status(name, unknown)))
-    return fail(fmt::format("record: {} exists: choose another name, or remove it", name));
-  const auto bytes = bytes_of(request.json);
-  if (!bytes) return std::unexpected(bytes.error());
+  if (std::filesystem::exists(std::filesystem::symlink_status(first, unknown)))
+    return fail(fmt::format("record: {} exists: choose another name, or remove it", first));
   const std::lock_guard lock(recording_);
-  if (auto begun = run_.record(name, *bytes); !begun) return std::unexpected(begun.error());
-  return Answer{.text = fmt::format("recording to {}\n", name)};
+  if (auto begun = run_.record(name, *shape); !begun) return std::unexpected(begun.error());
+  return Answer{.text = fmt::format("recording to {}{}\n", first,
+                                    shape->rotation.size > 0 ? " and further files" : "")};
 }
 
 Result<Answer> Control::stop_recording() {

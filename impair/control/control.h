@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "impair/control/answer.h"
 #include "impair/control/recent_text.h"
+#include "impair/record/recording.h"
 
 namespace lw::impair {
 
@@ -32,8 +33,10 @@ namespace lw::impair {
 ///   {"do":"event","flap":{...}}                       fires the item given here: an at, a
 ///                                                     protection, a flap or an event
 ///   load and event: "begin_ns": when the scenario or the event begins, by CLOCK_MONOTONIC
-///   {"do":"record","file":F,"bytes":N}                records both sides to F from now on, at most
-///                                                     N bytes of each frame; without N, all
+///   {"do":"record","file":F}                          records both sides to F from now on. With
+///                                                     "bytes", at most so many of each frame; with
+///                                                     "rotate", into several files of at most so
+///                                                     many bytes; with "ring", the last so many
 ///   {"do":"stop-recording"}                           ends the recording and closes its file
 ///
 /// The answer has `ok`. If it is false, the answer also has `error` and `exit`. Any thread. No
@@ -54,8 +57,7 @@ class Control {
     std::function<config::ImpairProfile()> profile;  // the profile in force
     std::function<Report()> snapshot;
     std::function<Result<std::vector<std::string>>()> records;  // JSON, as in the ledger
-    /// 0 bytes: all of each frame.
-    std::function<Result<void>(const std::string& file, std::uint32_t bytes)> record;
+    std::function<Result<void>(const std::string& file, const RecordingShape&)> record;
     std::function<Result<CaptureReport>()> stop_recording;
   };
 

@@ -19,8 +19,8 @@ namespace {
 
 /// Begins a recording while the run forwards.
 Result<void> begin_recording(ForwardingLoop& loop, Recordings& recordings, const std::string& file,
-                             std::uint32_t bytes) {
-  if (auto opened = recordings.open(file, {.most_bytes = bytes}); !opened) return opened;
+                             const RecordingShape& shape) {
+  if (auto opened = recordings.open(file, shape); !opened) return opened;
   if (loop.record(recordings.recorders())) return {};
   static_cast<void>(recordings.close());
   return fail("record: the run does not forward any longer", ExitCode::failed);
@@ -37,28 +37,29 @@ Control::Run requests_of(const Controlled& controlled) {
   ScenarioRunner& runner = controlled.runner;
   ForwardingLoop& loop = controlled.loop;
   Recordings& recordings = controlled.recordings;
-  return {.set = [&](auto edits, const auto& by) { return runner.set(edits, by); },
-          .load =
-              [&](const auto& file, const auto& by, Instant begin) {
-                notify_reloading();
-                auto loaded = runner.load(file, by, begin);
-                notify_supervisor("READY=1");
-                return loaded;
-              },
-          .reset = [&](const auto& by) { return runner.reset(by); },
-          .undo = [&](const auto& by) { return runner.undo(by); },
-          .command = [&](const auto& command, const auto& by,
-                         Instant begin) { return runner.command(command, by, begin); },
-          .preview = [&](auto edits) { return runner.preview(edits); },
-          .profile = [&] { return runner.profile(); },
-          .snapshot = [&] { return runner.snapshot(); },
-          .records = [ledger = controlled.ledger]() -> Result<std::vector<std::string>> {
-            if (!ledger) return fail("records: the run has no ledger: start it with --ledger FILE");
-            return ledger->newest();
+  return {
+      .set = [&](auto edits, const auto& by) { return runner.set(edits, by); },
+      .load =
+          [&](const auto& file, const auto& by, Instant begin) {
+            notify_reloading();
+            auto loaded = runner.load(file, by, begin);
+            notify_supervisor("READY=1");
+            return loaded;
           },
-          .record = [&](const auto& file,
-                        auto bytes) { return begin_recording(loop, recordings, file, bytes); },
-          .stop_recording = [&] { return end_recording(loop, recordings); }};
+      .reset = [&](const auto& by) { return runner.reset(by); },
+      .undo = [&](const auto& by) { return runner.undo(by); },
+      .command = [&](const auto& command, const auto& by,
+                     Instant begin) { return runner.command(command, by, begin); },
+      .preview = [&](auto edits) { return runner.preview(edits); },
+      .profile = [&] { return runner.profile(); },
+      .snapshot = [&] { return runner.snapshot(); },
+      .records = [ledger = controlled.ledger]() -> Result<std::vector<std::string>> {
+        if (!ledger) return fail("records: the run has no ledger: start it with --ledger FILE");
+        return ledger->newest();
+      },
+      .record = [&](const auto& file,
+                    const auto& shape) { return begin_recording(loop, recordings, file, shape); },
+      .stop_recording = [&] { return end_recording(loop, recordings); }};
 }
 
 }  // namespace

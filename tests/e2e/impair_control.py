@@ -225,6 +225,26 @@ class Control(unittest.TestCase):
             self.assert_continuous(names[0], frames)
         self.assertTrue(report['records_hold'] and report['identity_holds'])
 
+    def test_a_recording_goes_into_files_in_turn(self):
+        west, east = (f'memif:{self.folder}/{side}' for side in 'we')
+        process, ready = self.impair(west + ',server', east + ',server')
+        self.start(program('roce-gen'), 'receive', '--port', east)
+        self.start(program('roce-gen'), 'run', self.write('flow.toml', LONG_FLOW), '--port', west)
+        self.wait_for(process, ready)
+        asked = self.folder / 'turn.pcapng'
+        self.assertIn('"ring" needs "rotate"', self.ctl('record', asked, '--ring', '2', expect=2))
+        self.ctl('record', asked, '--rotate', '64000', '--ring', '2')
+        self.await_frames(asked, 1000)
+        ended = self.ctl('stop-recording')['capture']
+        self.stop(process)
+        self.assertGreater(ended['files'], 2)
+        files = sorted(self.folder.glob('turn-*.pcapng'))
+        self.assertEqual([path.name for path in files],
+                         [f'turn-{number:05}.pcapng' for number in (ended['files'] - 1, ended['files'])])
+        self.assertEqual(sum(len(read_pcapng(path)[1]) for path in files),
+                         ended['frames'] - ended['removed'])
+        self.assertLessEqual(max(path.stat().st_size for path in files), 64_000)
+
     def await_frames(self, path, count):
         end = time.monotonic() + 60
         while (shown := self.ctl('show')['report']['capture'])['frames'] < count:

@@ -44,7 +44,7 @@ class ControlTest : public testing::Test {
   Instant begin_{};
   std::vector<config::ImpairProfile> applied_;
   std::vector<config::Command> commands_;
-  std::pair<std::string, std::uint32_t> recorded_;
+  std::pair<std::string, RecordingShape> recorded_;
   LiveProfile::Point before_;
   LiveProfile live_{LiveProfile::parse(kProfile, {"p.toml"}).value()};
   Control control_{
@@ -74,8 +74,8 @@ class ControlTest : public testing::Test {
        .records = []() -> Result<std::vector<std::string>> {
          return std::vector<std::string>{R"({"frame":1})", R"({"frame":2})"};
        },
-       .record = [this](const std::string& file, std::uint32_t bytes) -> Result<void> {
-         recorded_ = {file, bytes};
+       .record = [this](const std::string& file, const RecordingShape& shape) -> Result<void> {
+         recorded_ = {file, shape};
          return {};
        },
        .stop_recording = []() -> Result<CaptureReport> {
@@ -200,9 +200,11 @@ TEST_F(ControlTest, RecordsAreThoseOfTheLedger) {
 
 TEST_F(ControlTest, ARecordingHasANewFileAndABound) {
   EXPECT_EQ(ask({{"do", "record"}, {"file", "/nowhere/one.pcapng"}, {"bytes", 128}})["ok"], true);
-  EXPECT_EQ(recorded_, (std::pair<std::string, std::uint32_t>{"/nowhere/one.pcapng", 128}));
+  EXPECT_EQ(recorded_.first, "/nowhere/one.pcapng");
+  EXPECT_EQ(recorded_.second.most_bytes, 128U);
   EXPECT_EQ(ask({{"do", "record"}, {"file", "one.pcapng"}})["ok"], true);
-  EXPECT_EQ(recorded_.second, 0U) << "all of each frame";
+  EXPECT_EQ(recorded_.second.most_bytes, 0U) << "all of each frame";
+  EXPECT_EQ(recorded_.second.rotation.size, 0U) << "one file";
   EXPECT_THAT(ask({{"do", "record"}, {"file", "/dev/null"}})["error"], HasSubstr("exists"));
   for (const Json& bytes : {Json(0), Json(-1), Json("128"), Json(1ULL << 32)})
     EXPECT_THAT(ask({{"do", "record"}, {"file", "x.pcapng"}, {"bytes", bytes}})["error"],
@@ -210,6 +212,27 @@ TEST_F(ControlTest, ARecordingHasANewFileAndABound) {
   const Json ended = ask({{"do", "stop-recording"}});
   EXPECT_EQ(ended["capture"]["frames"], 7);
   EXPECT_EQ(ended["capture"]["missing"], 2);
+}
+
+TEST_F(ControlTest, ARecordingMayHaveSeveralFiles) {
+  const auto folder = std::filesystem::path(testing::TempDir());
+  const auto first = folder / "control_test-00001.pcapng";
+  std::filesystem::remove(first);
+  const auto record = [&](const Json& more) {
+    Json request = {{"do", "record"}, {"file", (folder / "control_test.pcapng").string()}};
+    request.update(more);
+    return ask(request);
+  };
+  EXPECT_EQ(record({{"rotate", 64'000}, {"ring", 3}})["ok"], true);
+  EXPECT_EQ(recorded_.second.rotation.size, 64'000U);
+  EXPECT_EQ(recorded_.second.rotation.files, 3U);
+  for (const Json& size : {Json(63'999), Json("1GB"), Json((1ULL << 50) + 1)})
+    EXPECT_THAT(record({{"rotate", size}})["error"], HasSubstr("\"rotate\" of 64000 to"));
+  EXPECT_THAT(record({{"rotate", 64'000}, {"ring", 0}})["error"], HasSubstr("\"ring\" of 1 to"));
+  EXPECT_THAT(record({{"ring", 3}})["error"], HasSubstr("needs \"rotate\""));
+  std::ofstream(first).put('x');
+  EXPECT_THAT(record({{"rotate", 64'000}})["error"], HasSubstr("-00001.pcapng exists"));
+  std::filesystem::remove(first);
 }
 
 TEST_F(ControlTest, APageRecordsIntoTheRunsFolderOnly) {
