@@ -77,8 +77,7 @@ std::vector<CaptureRecord> without_steps(Records far, const std::vector<ClockSte
   for (CaptureRecord& record : records)
     for (const ClockStep& step : steps)
       if (step.far_order <= record.order)
-        record.stamp_ns =
-            stamp_difference(instant_from_ns(record.stamp_ns), instant_from_ns(step.by_ns)).count();
+        record.stamp_ns = stamp_difference(record.stamp_ns, step.by_ns);
   return records;
 }
 

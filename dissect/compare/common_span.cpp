@@ -12,10 +12,6 @@
 namespace lw::dissect {
 namespace {
 
-std::int64_t difference(std::int64_t a, std::int64_t b) noexcept {
-  return stamp_difference(instant_from_ns(a), instant_from_ns(b)).count();
-}
-
 constexpr std::int64_t kFirst = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
 
@@ -67,7 +63,7 @@ CommonSpan::CommonSpan(Records near, Records far, const Matching& matching)
     if (matches[way].empty())
       for (const std::size_t end : {0U, 1U}) {
         const Range& other = differences_[1 - way][end];
-        const std::int64_t negated = difference(0, other.most);
+        const std::int64_t negated = stamp_difference(0, other.most);
         differences_[way][end] = {std::min(other.least, negated), std::max(other.most, negated)};
       }
   const auto offset = [&](std::size_t end) {
@@ -75,8 +71,8 @@ CommonSpan::CommonSpan(Records near, Records far, const Matching& matching)
     if (matches[1].empty()) return differences_[0][end].most;
     return differences_[1][end].least / 2 + differences_[0][end].most / 2;
   };
-  begins_later_ = limited(sum(difference(near_.first, far_.first), offset(0)));
-  ends_later_ = limited(sum(difference(near_.last, far_.last), offset(1)));
+  begins_later_ = limited(sum(stamp_difference(near_.first, far_.first), offset(0)));
+  ends_later_ = limited(sum(stamp_difference(near_.last, far_.last), offset(1)));
 }
 
 void CommonSpan::note_matched(std::size_t way, std::int64_t near_ns, std::int64_t far_ns) noexcept {
@@ -91,14 +87,14 @@ bool CommonSpan::is_outside(const CaptureRecord& frame, bool at_far, bool goes_f
   if (matched.first <= frame.stamp_ns && frame.stamp_ns <= matched.last) return false;
   const auto& [begin, end] = differences_[goes_far ? 1 : 0];
   if (at_far) {
-    return difference(frame.stamp_ns, begin.most) < near_.first ||
-           difference(frame.stamp_ns, end.least) > near_.last;
+    return stamp_difference(frame.stamp_ns, begin.most) < near_.first ||
+           stamp_difference(frame.stamp_ns, end.least) > near_.last;
   }
   return sum(frame.stamp_ns, begin.least) < far_.first || sum(frame.stamp_ns, end.most) > far_.last;
 }
 
 Duration CommonSpan::length() const noexcept {
-  const Duration whole = limited(difference(near_.last, near_.first));
+  const Duration whole = limited(stamp_difference(near_.last, near_.first));
   const Duration cut = std::max(-begins_later_, Duration{}) + std::max(ends_later_, Duration{});
   return std::max(whole - cut, Duration{});
 }

@@ -18,8 +18,7 @@ bool has_role(const CaptureRecord& frame, wire::Role role) noexcept {
 }  // namespace
 
 std::int64_t far_minus_near(const CaptureRecord& near, const CaptureRecord& far) noexcept {
-  return capture::stamp_difference(instant_from_ns(far.stamp_ns), instant_from_ns(near.stamp_ns))
-      .count();
+  return stamp_difference(far.stamp_ns, near.stamp_ns);
 }
 
 Directions::Directions(const FlowNames& flows, Senders senders)

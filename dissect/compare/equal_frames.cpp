@@ -15,8 +15,7 @@ DelayRange DelayRange::widened() const {
 }
 
 std::int64_t EqualFrames::delay(std::uint32_t sent, std::uint32_t came) const {
-  return capture::stamp_difference(instant_from_ns(came_[came]), instant_from_ns(sent_[sent]))
-      .count();
+  return stamp_difference(came_[came], sent_[sent]);
 }
 
 /// Delays have one range, so the first frame that fits is always the best choice.

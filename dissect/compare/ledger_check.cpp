@@ -29,10 +29,6 @@ std::uint64_t key_of(std::uint32_t dest_qp, std::uint32_t psn, std::uint8_t opco
 std::uint64_t key_of(const CaptureRecord& r) { return key_of(r.dest_qp, r.psn, r.opcode); }
 std::uint64_t key_of(const LedgerEntry& e) { return key_of(e.dest_qp, e.psn, e.opcode); }
 
-std::int64_t difference(std::int64_t a, std::int64_t b) {
-  return capture::stamp_difference(instant_from_ns(a), instant_from_ns(b)).count();
-}
-
 /// A sent frame, its arrivals, and its ledger entries.
 struct SentFrame {
   std::uint32_t received = kNone;  // order of its match
@@ -120,7 +116,8 @@ class LedgerCheck {
       const CaptureRecord& copy = received_[frame.order];
       const auto& candidates = originals[copy.identity];
       const auto nearest = std::ranges::min_element(candidates, {}, [&](std::uint32_t order) {
-        return std::abs(difference(received_[frames_[order].received].stamp_ns, copy.stamp_ns));
+        return std::abs(
+            stamp_difference(received_[frames_[order].received].stamp_ns, copy.stamp_ns));
       });
       if (nearest != candidates.end()) frames_[*nearest].copies.push_back(frame.order);
     }
@@ -147,7 +144,7 @@ class LedgerCheck {
       if (!entry.roce) continue;
       const auto [begin, end] = range_of(by_key, key_of(entry));
       if (end - begin == 1)
-        differences.push_back(difference(sent_[*begin].stamp_ns, to_ns(entry.in)));
+        differences.push_back(stamp_difference(sent_[*begin].stamp_ns, to_ns(entry.in)));
     }
     if (differences.empty()) return 0;
     const auto middle = differences.begin() + static_cast<long>(differences.size() / 2);
@@ -189,7 +186,8 @@ class LedgerCheck {
     }
   }
   std::int64_t distance(std::uint32_t order, const LedgerEntry& entry, std::int64_t clocks) const {
-    return std::abs(difference(difference(sent_[order].stamp_ns, to_ns(entry.in)), clocks));
+    return std::abs(
+        stamp_difference(stamp_difference(sent_[order].stamp_ns, to_ns(entry.in)), clocks));
   }
 
   void check_frame(std::uint32_t order) {
@@ -234,7 +232,7 @@ class LedgerCheck {
   }
   bool arrived_at(const SentFrame& frame, std::int64_t stamp_ns) const {
     const auto fits = [&](std::uint32_t order) {
-      return std::abs(difference(received_[order].stamp_ns, stamp_ns)) <= kToleranceNs;
+      return std::abs(stamp_difference(received_[order].stamp_ns, stamp_ns)) <= kToleranceNs;
     };
     return (frame.received != kNone && fits(frame.received)) ||
            std::ranges::any_of(frame.copies, fits);

@@ -13,7 +13,7 @@ namespace {
 
 using sim::FlowResult, sim::NetworkResult, sim::PortResult, sim::SizeResult;
 
-constexpr std::string_view kPatterns[] = {"incast", "permutation", "all-to-all"};
+constexpr std::string_view kPatternNames[] = {"incast", "permutation", "all-to-all"};
 
 double us(Duration time) noexcept { return static_cast<double>(time.count()) / 1000; }
 
@@ -52,7 +52,7 @@ const FigureTable& Port::figures() {
 }
 
 /// A flow with its names.
-struct Flow {
+struct NamedFlow {
   std::string from, to;
   const FlowResult* result = nullptr;
   std::optional<double> gbps;
@@ -62,23 +62,23 @@ struct Flow {
 };
 
 template <auto kMember>
-std::optional<double> latency_us(const Flow& flow) {
+std::optional<double> latency_us(const NamedFlow& flow) {
   if (!flow.latency || flow.latency->messages == 0) return std::nullopt;
   return (*flow.latency).*kMember;
 }
 
-const FigureTable& Flow::figures() {
-  using Row = FigureOf<Flow>;
+const FigureTable& NamedFlow::figures() {
+  using Row = FigureOf<NamedFlow>;
   static constexpr Figure kRows[] = {
-      Row::of<&Flow::from>("from", "Host that sends."),
-      Row::of<&Flow::to>("to", "Host that receives."),
-      Row::of<[](const Flow& f) { return f.result->bytes; }>("bytes", "Payload that was completed.",
-                                                             Unit::bytes),
-      Row::of<&Flow::gbps>("goodput_gbps", "Payload completed after the warm-up, over time.",
-                           Unit::gbps),
-      Row::of<[](const Flow& f) { return f.result->finished; }>(
+      Row::of<&NamedFlow::from>("from", "Host that sends."),
+      Row::of<&NamedFlow::to>("to", "Host that receives."),
+      Row::of<[](const NamedFlow& f) { return f.result->bytes; }>(
+          "bytes", "Payload that was completed.", Unit::bytes),
+      Row::of<&NamedFlow::gbps>("goodput_gbps", "Payload completed after the warm-up, over time.",
+                                Unit::gbps),
+      Row::of<[](const NamedFlow& f) { return f.result->finished; }>(
           "finished", "True if all its messages were completed."),
-      Row::of<[](const Flow& f) { return us(f.result->ended - f.result->started); }>(
+      Row::of<[](const NamedFlow& f) { return us(f.result->ended - f.result->started); }>(
           "elapsed_us", "From its start to its last completion.", Unit::us),
       Row::of<&latency_us<&sim::MessageTimes::p50_us>>(
           "latency_p50_us",
@@ -124,13 +124,13 @@ std::vector<Port> ports_of(const NetworkReport& report) {
   return ports;
 }
 
-std::vector<Flow> flows_of(const NetworkReport& report) {
+std::vector<NamedFlow> flows_of(const NetworkReport& report) {
   constexpr std::size_t kMost = 10'000;  // more are in `sizes` only
-  std::vector<Flow> flows;
+  std::vector<NamedFlow> flows;
   const NetworkResult& result = report.result;
   for (std::size_t i = 0; i < std::min(kMost, result.flows.size()); ++i) {
     const FlowResult& flow = result.flows[i];
-    Flow& added = flows.emplace_back(Flow{
+    NamedFlow& added = flows.emplace_back(NamedFlow{
         report.file.topology.name(flow.from), report.file.topology.name(flow.to), &flow, {}, {}});
     if (i < result.flow_bps.size()) added.gbps = result.flow_bps[i] / 1e9;
     if (i < result.flow_latency.size()) added.latency = result.flow_latency[i];
@@ -183,9 +183,9 @@ const FigureTable& NetworkReport::figures() {
       Row::of<[](const R& r) -> const std::string& { return r.file.name; }>(
           "network", "Name of the network's file."),
       Row::of<[](const R& r) {
-        return kPatterns[static_cast<std::size_t>(r.config.workload.pattern)];
+        return kPatternNames[static_cast<std::size_t>(r.config.workload.pattern)];
       }>("pattern", "Who sends to whom.")
-          .among(kPatterns),
+          .among(kPatternNames),
       Row::of<[](const R& r) { return r.file.topology.hosts.size(); }>("hosts", "Number of hosts."),
       Row::of<[](const R& r) { return r.file.topology.switches.size(); }>("switches",
                                                                           "Number of switches."),

@@ -68,12 +68,19 @@ struct Packet {
   [[nodiscard]] bool is_response() const noexcept {
     return info != nullptr && info->role == wire::Role::response;
   }
+  /// Whether it is the first or only packet of a message. Requires `info`.
+  [[nodiscard]] bool begins_message() const noexcept {
+    return info->position == wire::Position::first || info->position == wire::Position::only;
+  }
   /// Whether its transport answers requests.
   [[nodiscard]] bool is_reliable() const noexcept {
     return info != nullptr && info->transport != wire::Transport::uc &&
            info->transport != wire::Transport::ud;
   }
 };
+
+/// The path MTUs of RoCE, in bytes.
+inline constexpr std::array<std::uint32_t, 5> kMtus = {256, 512, 1024, 2048, 4096};
 
 /// Whether the packet is a datagram of management, from or to QP 0 or 1, which many peers share; or
 /// one whose DETH the capture cut off.

@@ -8,8 +8,6 @@
 namespace lw::analysis {
 namespace {
 
-constexpr std::array<std::uint32_t, 5> kMtus = {256, 512, 1024, 2048, 4096};
-
 std::int32_t distance(std::uint32_t from, std::uint32_t to) noexcept {
   return wire::Psn::distance(wire::Psn{from}, wire::Psn{to});
 }
@@ -36,17 +34,12 @@ bool is_fetch(const Packet& packet) noexcept {
   return is_read(packet.info->opcode) || is_atomic(packet.info->opcode);
 }
 
-bool begins_message(const Packet& packet) noexcept {
-  return packet.info->position == wire::Position::first ||
-         packet.info->position == wire::Position::only;
-}
-
 /// Whether a UC or UD request with the first PSN begins a new flow. Nobody repeats these, but the
 /// path may copy the first one.
 bool begins_unreliable_flow(const QpFlow& flow, const Packet& packet) noexcept {
   constexpr std::uint64_t kLate = 1024;  // packets, or a time, after which no copy comes
   constexpr Duration kLateTime = std::chrono::seconds{1};
-  return packet.is_request() && !packet.is_reliable() && begins_message(packet) &&
+  return packet.is_request() && !packet.is_reliable() && packet.begins_message() &&
          packet.psn == flow.first_psn &&
          (flow.requests > kLate || stamp_difference(packet.stamp, flow.last) > kLateTime);
 }
@@ -55,7 +48,7 @@ bool begins_unreliable_flow(const QpFlow& flow, const Packet& packet) noexcept {
 /// once more after a silence that no path lasts, and its sender counts IP packets anew.
 bool begins_unanswered_flow(const QpFlow& flow, const QpFlow* peer, const Packet& packet) noexcept {
   constexpr Duration kLateTime = std::chrono::seconds{1};
-  return packet.is_request() && packet.is_reliable() && begins_message(packet) &&
+  return packet.is_request() && packet.is_reliable() && packet.begins_message() &&
          (peer == nullptr || peer->responses == 0) && flow.requests > 0 &&
          distance(flow.first_psn, packet.psn) <= 0 && flow.ip_numbers.restarts(packet) &&
          stamp_difference(packet.stamp, flow.last) > kLateTime;
@@ -202,7 +195,7 @@ std::uint32_t QpFlows::find(const KeyedPacket& keyed) {
 void QpFlows::note_restart(std::uint32_t index, const Packet& packet) {
   constexpr std::uint64_t kEnough = 16;  // to decide which responses answer them
   constexpr Duration kSilence = std::chrono::milliseconds{10};
-  if (packet.psn == flows_[index].end_psn || !packet.is_reliable() || !begins_message(packet) ||
+  if (packet.psn == flows_[index].end_psn || !packet.is_reliable() || !packet.begins_message() ||
       flows_[index].requests == 0)
     return;
   const bool from_the_first = distance(flows_[index].first_psn, packet.psn) <= 0;

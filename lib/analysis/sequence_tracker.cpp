@@ -115,7 +115,6 @@ namespace {
 using wire::Operation;
 using wire::Position;
 
-constexpr std::uint32_t kMtus[] = {256, 512, 1024, 2048, 4096};
 /// 64-bit number of the first PSN; leaves space for smaller ones that arrive later.
 constexpr std::uint64_t kOrigin = std::uint64_t{1} << 32;
 

@@ -34,6 +34,10 @@ constexpr Duration stamp_difference(Instant later, Instant earlier) noexcept {
     return later < earlier ? -Duration::max() : Duration::max();
   return std::max(Duration{ns}, -Duration::max());
 }
+/// Of two stamps in ns, the same difference in ns.
+constexpr std::int64_t stamp_difference(std::int64_t later, std::int64_t earlier) noexcept {
+  return stamp_difference(instant_from_ns(later), instant_from_ns(earlier)).count();
+}
 
 /// Returns an identifier of the machine's current boot, at which its steady clock started; empty if
 /// unknown.

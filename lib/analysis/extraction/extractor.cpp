@@ -15,10 +15,6 @@ using Bytes = std::span<const std::byte>;
 constexpr std::uint32_t kLargestMtu = 4096;
 constexpr std::uint32_t kMostPsns = 1 << 23;  // of one message
 
-bool begins_message(const Packet& packet) noexcept {
-  return packet.info->position == Position::first || packet.info->position == Position::only;
-}
-
 bool is_write(const Packet& packet) noexcept {
   return packet.info->operation == Operation::write ||
          packet.info->operation == Operation::atomic_write;
@@ -121,10 +117,10 @@ void Extractor::take_request(Requests& requests, const DataPacket& data) {
 void Extractor::take_write(Requests& requests, const DataPacket& data, Sequence psn) {
   const Packet& packet = data.packet;
   Transfer* transfer =
-      begins_message(packet) ? begin_write(requests, data, psn) : requests.transfers.find(psn);
+      packet.begins_message() ? begin_write(requests, data, psn) : requests.transfers.find(psn);
   const bool is_known = transfer != nullptr && !transfer->is_read() && !transfer->is_atomic();
   if (is_known) return place_write(requests, *transfer, packet, psn, data.bytes);
-  if (begins_message(packet)) return;  // begin_write() has counted the reason
+  if (packet.begins_message()) return;  // begin_write() has counted the reason
   requests.headless.push_back({packet, psn, {data.bytes.begin(), data.bytes.end()}});
   if (requests.headless.size() <= kMostHeadless) return;
   const Headless& oldest = requests.headless.front();
@@ -374,7 +370,7 @@ void Extractor::take_answer(Requests& requests, const DataPacket& data, Sequence
 void Extractor::take_unasked(Requests& requests, const DataPacket& data, Sequence psn) {
   const Packet& packet = data.packet;
   auto& open = requests.unasked;
-  const bool continues = open && !begins_message(packet) && open->mtu != 0 && psn > open->psn &&
+  const bool continues = open && !packet.begins_message() && open->mtu != 0 && psn > open->psn &&
                          psn - open->psn < kMostPsns;
   if (!continues) begin_unasked(requests, data, psn);
   Transfer& transfer = *open;
@@ -405,7 +401,7 @@ void Extractor::begin_unasked(Requests& requests, const DataPacket& data, Sequen
   const bool full = data.packet.info->position == Position::first ||
                     data.packet.info->position == Position::middle;
   if (full) transfer.mtu = data.packet.payload;
-  transfer.ended = begins_message(data.packet);
+  transfer.ended = data.packet.begins_message();
   requests.unasked = std::move(transfer);
 }
 

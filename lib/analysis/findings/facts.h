@@ -9,6 +9,9 @@
 
 namespace lw::analysis {
 
+/// A sender's timer is never shorter than this.
+inline constexpr Duration kShortestTimer = std::chrono::microseconds{500};
+
 /// Times before a packet that comes again; nothing: what they are measured from was not seen.
 struct Waits {
   std::optional<Duration> sent = {};      // since it was sent last

@@ -15,9 +15,6 @@ constexpr Finding kAnyForRequest = Finding::either(
 constexpr Finding kTimerOrNak =
     Finding::either({{kKind, Cause::timeout}, {kKind, Cause::sequence_nak}});
 
-/// A sender's timer is never shorter than this.
-constexpr Duration kShortestTimer = std::chrono::microseconds{500};
-
 /// A sender in software, in a busy guest, may need as long to answer a NAK.
 constexpr Duration kPause = std::chrono::milliseconds{16};
 

@@ -11,9 +11,6 @@
 
 namespace lw::analysis {
 
-/// A sender's timer is never shorter than this.
-inline constexpr Duration kShortestTimer = std::chrono::microseconds{500};
-
 /// PSNs of requests that were skipped and came later, or that a recovery skipped.
 struct Filled {
   Sequence first = 0;
