@@ -10,6 +10,10 @@ same round. A line whose rounds differ by more than 30 % is marked as unsteady. 
 written into FILE (build/bench.json); --from takes them from such a file and measures nothing. --only
 measures only the lines whose text has WORD.
 
+Before each measurement the time of a cache line from one core to another and back is taken
+(core_distance.cpp): virtual cores that share no cache for a while make everything on two threads
+slower. Each round has it beside its figures, and a table the median of all.
+
 A line's `aim` is what its goal shall become: it is shown beside the goal, which is then a floor.
 --strict: exit 1 when a goal is missed or was not measured; the lines are listed at the end.
 --manual: rewrites the tables of the manuals, between <!-- bench: TABLE --> and <!-- end -->, with the
@@ -194,7 +198,11 @@ def table_text(verdicts, recorded):
         goal = line.bound() + (' (missed)' if verdict.missed else '') if line.goal else ''
         return f'| {line.text} | {ours} | {peer} | {value} | {rounds} | {goal} |\n'
 
-    return (f'{recorded["cpu"]}, {recorded["date"]}, medians of {recorded["rounds"]} rounds:\n\n'
+    apart = [ns for line in sorted({verdict.line.bench for verdict in verdicts})
+             for ns in recorded.get('cores_apart_ns', {}).get(line, [])]
+    cores = (f', a cache line to another core and back in {statistics.median(apart):.0f} ns '
+             f'({min(apart):.0f} to {max(apart):.0f})') if apart else ''
+    return (f'{recorded["cpu"]}, {recorded["date"]}, medians of {recorded["rounds"]} rounds{cores}:\n\n'
             '| ours : peer | ours | peer | ratio or difference | rounds | goal |\n'
             '|---|---|---|---|---|---|\n' + ''.join(map(cells, verdicts)))
 
@@ -252,6 +260,15 @@ class Settings:
         """All figures of a benchmark that lines need."""
         return sorted(figure for of, figure in self._wanted if of == bench)
 
+    def cores_apart(self):
+        """ns of a cache line from this core to another and back; nothing if there is only this one."""
+        others = os.sched_getaffinity(0) - {self.core}
+        if not others:
+            return None
+        run = subprocess.run([self.program('tests', 'bench', 'core_distance'), str(self.core),
+                              str(max(others))], capture_output=True, text=True, check=True)
+        return float(run.stdout)
+
     def program(self, *parts):
         return str(self.build.joinpath(*parts))
 
@@ -278,8 +295,9 @@ def google_round(settings, bench):
 
 
 def figures_of(settings, bench):
-    """{figure: [a value per round]} of one benchmark."""
-    figures = {}
+    """{figure: [a value per round]} of one benchmark, and how far the cores were apart before each
+    of its measurements."""
+    figures, apart = {}, []
 
     def add(found):
         for name, value in found.items():
@@ -288,7 +306,7 @@ def figures_of(settings, bench):
     if not (HERE / f'{bench}_bench.py').exists():
         for _ in range(settings.rounds):
             add(google_round(settings, bench))
-        return figures
+        return figures, apart
     module = importlib.import_module(f'{bench}_bench')
     with contextlib.ExitStack() as stack:
         runs = module.runs(settings, stack)
@@ -296,6 +314,7 @@ def figures_of(settings, bench):
             for names, run in runs:
                 if not any(settings.wants(bench, name) for name in names):
                     continue
+                distance = settings.cores_apart()
                 try:
                     found = run()
                 except (Exception, SystemExit) as why:  # pylint: disable=broad-except
@@ -304,8 +323,11 @@ def figures_of(settings, bench):
                     continue
                 add(dict(zip(names, found if isinstance(found, tuple) else (found,))))
                 shown = ', '.join(f'{name} {figures[name][-1]:.6g}' for name in names)
+                if distance:
+                    apart.append(distance)
+                    shown += f'; cores {distance:.0f} ns apart'
                 print(f'# {bench}, round {number + 1}: {shown}', file=sys.stderr, flush=True)
-    return figures
+    return figures, apart
 
 
 def known_benches():
@@ -331,9 +353,9 @@ def measure(settings, benches):
     recorded = {'cpu': cpu_model(), 'date': datetime.date.today().isoformat(),
                 'rounds': settings.rounds, 'seconds': settings.seconds,
                 'optimization': optimization_of(settings.build),
-                'load_before': os.getloadavg(), 'figures': {}}
+                'load_before': os.getloadavg(), 'figures': {}, 'cores_apart_ns': {}}
     for bench in benches:
-        recorded['figures'][bench] = figures_of(settings, bench)
+        recorded['figures'][bench], recorded['cores_apart_ns'][bench] = figures_of(settings, bench)
     return recorded
 
 

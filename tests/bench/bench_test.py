@@ -168,6 +168,12 @@ class Bench(unittest.TestCase):
         self.assertIn('docs/figures.md: table delay stays as it is', out)
         self.assertIn('docs/figures.md: rewritten', out)
 
+    def test_a_table_says_how_far_the_cores_were_apart(self):
+        self.write(GOALS, {**RECORDED, 'cores_apart_ns': {'gen': [50, 331, 51], 'impair': [52]}})
+        self.run_bench('--manual')
+        self.assertIn('medians of 3 rounds, a cache line to another core and back in ', self.manual())
+        self.assertRegex(self.manual(), r'back in 5[12] ns \(50 to 331\):')
+
     def test_figures_of_a_debug_build_are_for_no_manual(self):
         self.write(GOALS, {**RECORDED, 'optimization': '0'})
         self.run_bench()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How long a client of a forwarding roce-impair waits for its answer: alone, and while hostile
 clients (tests/support/hostile_clients.py) are at work at the same listener, which run in a process
-of their own. bench.py runs it."""
+of their own; and how many changes take effect in a second while steps of a scenario wait. bench.py
+runs it."""
 
 import contextlib
 import multiprocessing
@@ -63,6 +64,24 @@ def waited(listener, seconds):
     return statistics.quantiles(times, n=100)[98]
 
 
+def changes_per_second(steps, seconds):
+    """1 / the median time of a `set`, while so many steps of the scenario wait."""
+    scenario = ''.join(f'[[at]]\ntime = "{3600 + i}s"\nrule = "path"\nset = {{ loss = "1%" }}\n'
+                       for i in range(steps))
+    with Owner() as owner:
+        box = hostile.Box(owner, hostile.PROFILE + scenario, FRAMES_PER_SECOND)
+        times, end = [], time.monotonic() + seconds
+        while time.monotonic() < end:
+            loss = len(times) % 2 + 1
+            request = f'{{"do":"set","rule":"path","keys":{{"loss":"{loss}%"}}}}\n'.encode()
+            change = hostile.Listener(box.control, request, request, b'"ok":true', b'"ok":false')
+            begin = time.monotonic()
+            if not change.answers_regular():
+                raise SystemExit('a change was refused')
+            times.append(time.monotonic() - begin)
+        return 1 / statistics.median(times)
+
+
 def runs(settings, stack):
     """(names of figures, what measures them) in the order of a round."""
     box = hostile.Box(stack.enter_context(Owner()), hostile.PROFILE, FRAMES_PER_SECOND)
@@ -74,7 +93,9 @@ def runs(settings, stack):
         with under_attack(listener, kind):
             return waited(listener, settings.seconds)
 
-    found = []
+    found = [((f'changes, {steps} steps wait',),
+              lambda steps=steps: changes_per_second(steps, settings.seconds))
+             for steps in (0, 10_000)]
     for name in LISTENERS:
         listener = box.listener(name)
         found.append(((f'{name} alone',), lambda listener=listener: alone(listener)))
