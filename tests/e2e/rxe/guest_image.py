@@ -171,7 +171,11 @@ def unpack_kernel():
             deb = download_kernel(folder)
         run('dpkg', '-x', deb, f'{folder}/unpacked')
         place = KEPT / deb.stem
-        os.rename(f'{folder}/unpacked', place)
+        try:
+            os.rename(f'{folder}/unpacked', place)
+        except OSError:
+            if not place.exists():  # another process was not faster
+                raise
     return place
 
 
