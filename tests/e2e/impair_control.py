@@ -190,6 +190,8 @@ class Control(unittest.TestCase):
         self.assertIn('stopped while waiting for a link', process.communicate(timeout=30)[1])
 
     def test_recordings_begin_and_end_while_frames_pass(self):
+        # So long that frames are inside also where the sender gets no core for a while.
+        self.write('impair.toml', PROFILE.replace('2ms', '500ms') + '[capacity]\nrate = "100Mb/s"\n')
         west, east = (f'memif:{self.folder}/{side}' for side in 'we')
         process, ready = self.impair(west + ',server', east + ',server')
         self.start(program('roce-gen'), 'receive', '--port', east)
@@ -199,6 +201,7 @@ class Control(unittest.TestCase):
         self.assertIn('nothing is being recorded', self.ctl('stop-recording', expect=2))
         self.assertIn('.pcapng', self.ctl('record', self.folder / 'x.pcap', expect=2))
         first, second = self.folder / 'first.pcapng', self.folder / 'second.pcapng'
+        self.await_received(100)
         self.ctl('record', first)
         self.assertIn(f'{first} is being recorded', self.ctl('record', second, expect=2))
         self.await_frames(first, 500)
@@ -244,6 +247,11 @@ class Control(unittest.TestCase):
         self.assertEqual(sum(len(read_pcapng(path)[1]) for path in files),
                          ended['frames'] - ended['removed'])
         self.assertLessEqual(max(path.stat().st_size for path in files), 64_000)
+
+    def await_received(self, count):
+        end = time.monotonic() + 60
+        while self.ctl('show')['report']['directions'][0]['received']['frames'] < count:
+            self.assertLess(time.monotonic(), end)
 
     def await_frames(self, path, count):
         end = time.monotonic() + 60
