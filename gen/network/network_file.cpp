@@ -32,7 +32,7 @@ constexpr std::uint64_t kLargestMessage = std::uint64_t{1} << 30;
 /// Reads one network. Nodes are numbered while they are read: hosts first.
 class Reader {
  public:
-  Reader(const Table& root, const sim::PerfConfig& perf) : root_(root), perf_(perf) {}
+  Reader(const Table& root, const perf::PerfConfig& perf) : root_(root), perf_(perf) {}
 
   NetworkFile read();
 
@@ -51,7 +51,7 @@ class Reader {
   [[nodiscard]] std::vector<Node> hosts_of(const Table& table, std::string_view key) const;
 
   const Table& root_;
-  const sim::PerfConfig& perf_;
+  const perf::PerfConfig& perf_;
   NetworkFile file_;
   std::map<std::string, Node> nodes_;
   std::vector<Table> switch_at_;  // where each switch is described
@@ -343,7 +343,7 @@ NetworkFile Reader::read() {
   return std::move(file_);
 }
 
-Result<NetworkFile> read_network(Document document, const sim::PerfConfig& perf) {
+Result<NetworkFile> read_network(Document document, const perf::PerfConfig& perf) {
   const Table root = document.root();
   NetworkFile file = Reader(root, perf).read();
   if (const auto verdict = document.verdict(); !verdict) return std::unexpected(verdict.error());
@@ -354,7 +354,7 @@ Result<NetworkFile> read_network(Document document, const sim::PerfConfig& perf)
 
 }  // namespace
 
-Result<NetworkFile> load_network(const std::string& name, const sim::PerfConfig& perf) {
+Result<NetworkFile> load_network(const std::string& name, const perf::PerfConfig& perf) {
   const auto found = find_profile(name, {kNetworkProfiles});
   if (!found) return std::unexpected(found.error());
   auto document = Document::load(*found);
@@ -363,7 +363,7 @@ Result<NetworkFile> load_network(const std::string& name, const sim::PerfConfig&
 }
 
 Result<NetworkFile> parse_network(std::string_view text, std::string name,
-                                  const sim::PerfConfig& perf) {
+                                  const perf::PerfConfig& perf) {
   auto document = Document::parse(text, std::move(name));
   if (!document) return std::unexpected(document.error());
   return read_network(std::move(*document), perf);

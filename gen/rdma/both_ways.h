@@ -42,7 +42,7 @@ class BackRun {
   handover::Link& link_;
   std::atomic<bool> ended_{false};
   MeasureOptions options_;
-  sim::PerfConfig config_;
+  perf::PerfConfig config_;
   PerfOutcome outcome_;
   ClientSession session_;
   std::optional<BandwidthRun> run_;

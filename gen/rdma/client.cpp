@@ -26,7 +26,7 @@ MeasuredDevice description(const Device& device, const MeasureOptions& options) 
 }
 
 Result<PerfOutcome> run_session(const Device& device, const MeasureOptions& options,
-                                const sim::PerfConfig& config, bool latency,
+                                const perf::PerfConfig& config, bool latency,
                                 const std::atomic<bool>& stop) {
   PerfOutcome outcome;
   outcome.device = description(device, options);
@@ -56,8 +56,8 @@ Result<Measurement> Measurement::open(const MeasureOptions& options,
   return Measurement(std::move(*device), options, stop);
 }
 
-Result<PerfOutcome> Measurement::run(const sim::PerfConfig& config, bool latency) {
-  sim::PerfConfig own = config;
+Result<PerfOutcome> Measurement::run(const perf::PerfConfig& config, bool latency) {
+  perf::PerfConfig own = config;
   if (own.qp.mtu == 0) own.qp.mtu = device_.mtu();
   if (auto fits = device_.check_mtu(own.qp.mtu); !fits) return std::unexpected(fits.error());
   return run_session(device_, options_, own, latency, stop_);

@@ -6,7 +6,7 @@
 #include "gen/perf/report/perf_report.h"
 #include "gen/rdma/client_session.h"
 #include "gen/rdma/device.h"
-#include "sim/perf.h"
+#include "perf/config.h"
 
 namespace lw::gen::rdma {
 
@@ -20,7 +20,7 @@ class Measurement {
   /// Runs one configuration in its own session. `latency`: one message at a time, there and back;
   /// otherwise as many as tx_depth allows, on all QPs. Errors: a refusal, a request that completed
   /// in error, a server that is gone, a limit of the device.
-  Result<PerfOutcome> run(const sim::PerfConfig& config, bool latency);
+  Result<PerfOutcome> run(const perf::PerfConfig& config, bool latency);
 
   [[nodiscard]] const Device& device() const noexcept { return device_; }
 

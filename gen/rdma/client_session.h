@@ -17,11 +17,11 @@
 #include "gen/rdma/device.h"
 #include "gen/rdma/region.h"
 #include "gen/rdma/verbs_qp.h"
-#include "sim/perf.h"
+#include "perf/config.h"
 
 namespace lw::gen::rdma {
 
-/// Verbs settings of a run, in addition to sim::PerfConfig, of which it uses operation, size, QPs,
+/// Verbs settings of a run, in addition to perf::PerfConfig, of which it uses operation, size, QPs,
 /// iterations, duration and read_back, and of qp: transport, mtu, tx_depth, max_rd_atomic, timeout,
 /// retries.
 struct VerbsOptions {
@@ -60,7 +60,7 @@ class ClientSession {
   };
 
   /// `latency`: one message at a time, there and back. `stop` ends waits early.
-  ClientSession(const Device& device, const MeasureOptions& options, const sim::PerfConfig& config,
+  ClientSession(const Device& device, const MeasureOptions& options, const perf::PerfConfig& config,
                 bool latency, const std::atomic<bool>& stop);
 
   /// Makes memory and QPs and connects them to the server's. Errors: a limit of the device, a
@@ -84,7 +84,7 @@ class ClientSession {
   /// The connection to the server. Requires open().
   [[nodiscard]] handover::Client& link() noexcept { return *link_; }
 
-  [[nodiscard]] const sim::PerfConfig& config() const noexcept { return config_; }
+  [[nodiscard]] const perf::PerfConfig& config() const noexcept { return config_; }
   [[nodiscard]] const VerbsOptions& verbs() const noexcept { return options_.verbs; }
   [[nodiscard]] const SessionParams& params() const noexcept { return params_; }
   [[nodiscard]] bool stopped() const noexcept { return stop_.load(std::memory_order_relaxed); }
@@ -149,7 +149,7 @@ class ClientSession {
 
   const Device& device_;
   const MeasureOptions& options_;
-  const sim::PerfConfig& config_;
+  const perf::PerfConfig& config_;
   SessionParams params_;
   const std::atomic<bool>& stop_;
   std::optional<handover::Client> link_;

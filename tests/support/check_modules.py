@@ -20,7 +20,9 @@ MODULES = {
     'transport': {'core', 'wire', 'roce'},
     'emulator': {'core', 'wire', 'roce'},
     'analysis': {'core', 'wire', 'roce', 'emulator'},
-    'sim': {'core', 'wire', 'roce', 'transport', 'emulator'},
+    # The runs of perf, whoever moves their messages: a simulator, a port, a device.
+    'perf': {'core', 'wire', 'roce', 'transport', 'emulator'},
+    'sim': {'core', 'wire', 'roce', 'transport', 'emulator', 'perf'},
     'capture': {'core'},
     'nic': {'core'},
     'net': {'core'},
@@ -48,7 +50,8 @@ LIBRARIES = {
 # Libraries that a single file may include.
 SINGLE_USERS = {r'mpi\.h': 'gen/ranks/mpi_module.cpp'}
 # Modules without a clock: their callers pass the time.
-TIMELESS = {'lib/core', 'lib/wire', 'lib/roce', 'lib/emulator', 'lib/transport', 'lib/sim',
+TIMELESS = {'lib/core', 'lib/wire', 'lib/roce', 'lib/emulator', 'lib/transport', 'lib/perf',
+            'lib/sim',
             'lib/analysis'}
 CLOCKS = re.compile(r'\b(steady_clock|system_clock|clock_gettime|gettimeofday|rte_rdtsc)\b')
 # What writes files and standard output without checking: lib/core/output.cpp does it for all.

@@ -36,7 +36,7 @@ std::string_view name_of(Limit limit) noexcept {
   return "";
 }
 
-Plan plan(const sim::PerfConfig& config) {
+Plan plan(const perf::PerfConfig& config) {
   Plan plan;
   const Quantities given = quantities_of(config);
   const double line = config.path.rate_bps > 0 ? config.path.rate_bps : config.nic.rate_bps;
@@ -78,7 +78,7 @@ std::string_view name_of(transport::Recovery recovery) noexcept {
   return recovery == transport::Recovery::go_back_n ? "go-back-N" : "selective repeat";
 }
 
-std::string loss_text(const sim::PerfConfig& config, const Plan& plan) {
+std::string loss_text(const perf::PerfConfig& config, const Plan& plan) {
   if (!plan.breaks.empty()) return fmt::format("breaks          every QP: {}\n", plan.breaks);
   std::string text = fmt::format("loss            {:.1e} costs {} a tenth of that\n",
                                  plan.loss_for_90_percent, name_of(config.qp.recovery));
@@ -91,7 +91,8 @@ std::string loss_text(const sim::PerfConfig& config, const Plan& plan) {
 
 }  // namespace
 
-std::string plan_text(const sim::PerfConfig& config, const Plan& plan, const std::string& command) {
+std::string plan_text(const perf::PerfConfig& config, const Plan& plan,
+                      const std::string& command) {
   std::string text = fmt::format(
       "round trip      {} ({} there, {} back, {} in each host and NIC, each way)\n"
       "in flight       {} fill a round trip of {}\n"
@@ -106,7 +107,7 @@ std::string plan_text(const sim::PerfConfig& config, const Plan& plan, const std
       "configured      {} QPs, {} messages outstanding in all: {}\n"
       "what binds      {}\n",
       plan.needed, plan.qps_needed, plan.configured / config.qps,
-      fetches(config) ? " and READs" : " and window", plan.needed, config.qps, plan.configured,
+      config.fetches() ? " and READs" : " and window", plan.needed, config.qps, plan.configured,
       format_bit_rate(plan.lossless_bps), name_of(plan.limit));
   text += loss_text(config, plan);
   if (!plan.unknown.empty())

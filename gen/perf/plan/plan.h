@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/figure.h"
-#include "sim/perf.h"
+#include "perf/config.h"
 
 namespace lw::gen {
 
@@ -43,7 +43,7 @@ struct Plan {
 
 /// What `plan` prints as JSON.
 struct PlanReport {
-  const sim::PerfConfig& config;
+  const perf::PerfConfig& config;
   const Plan& plan;
 
   static const FigureTable& figures();
@@ -54,8 +54,8 @@ inline constexpr JsonOutput kPlanOutput{.name = "plan",
                                         .judged = true};
 
 /// Computes a plan. Assumes that losses are independent, and equally likely in both directions.
-Plan plan(const sim::PerfConfig& config);
+Plan plan(const perf::PerfConfig& config);
 /// `command`: the simulation with the same options.
-std::string plan_text(const sim::PerfConfig& config, const Plan& plan, const std::string& command);
+std::string plan_text(const perf::PerfConfig& config, const Plan& plan, const std::string& command);
 
 }  // namespace lw::gen

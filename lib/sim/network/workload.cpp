@@ -51,7 +51,7 @@ std::vector<std::pair<Node, Node>> pairs_of(const WorkloadConfig& config, std::s
   return pairs;
 }
 
-Workload::Workload(const WorkloadConfig& config, const PerfConfig& perf, Network& network)
+Workload::Workload(const WorkloadConfig& config, const perf::PerfConfig& perf, Network& network)
     : config_(config),
       perf_(perf),
       network_(network),

@@ -59,7 +59,7 @@ struct FlowResult {
 class Workload final : public transport::Application {
  public:
   /// `network` outlives it. `perf`: the operation, the size of a message, and the QPs.
-  Workload(const WorkloadConfig& config, const PerfConfig& perf, Network& network);
+  Workload(const WorkloadConfig& config, const perf::PerfConfig& perf, Network& network);
 
   /// When start() has something to do; Instant::max(): never again.
   [[nodiscard]] Instant next_start() const noexcept;
@@ -88,7 +88,7 @@ class Workload final : public transport::Application {
   }
 
   std::uint64_t failed = 0;
-  std::optional<Failure> failure;
+  std::optional<perf::Failure> failure;
 
  private:
   static constexpr std::uint32_t kNoFlow = ~0u;
@@ -117,7 +117,7 @@ class Workload final : public transport::Application {
   bool post(Node host, std::uint32_t qp, std::uint32_t size, Instant now);
 
   WorkloadConfig config_;
-  PerfConfig perf_;
+  perf::PerfConfig perf_;
   Network& network_;
   Chance chance_;
   double mean_size_ = 0;
