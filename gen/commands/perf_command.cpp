@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "gen/commands/perf_command.h"
+
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -9,21 +11,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "app/expectations.h"
-#include "app/html_report.h"
 #include "app/stop_signal.h"
 #include "core/names.h"
 #include "core/output.h"
 #include "gen/commands/commands.h"
-#include "gen/commands/network_perf.h"
 #include "gen/commands/perf_ranks.h"
 #include "gen/perf/cm/rping.h"
-#include "gen/perf/options/perf_options.h"
 #include "gen/perf/report/buffer_study.h"
 #include "gen/perf/report/perf_files.h"
-#include "gen/perf/report/perf_plots.h"
 #include "gen/perf/report/perf_view.h"
-#include "gen/perf/traffic/perf_run.h"
 #include "sim/perf.h"
 
 namespace lw::gen {
@@ -45,255 +41,7 @@ constexpr const char* kPerfNotes =
     R"(A line of perftest may follow --, from its program's name on. Its options keep their meaning and
 their defaults, are ignored with a note on stderr, or are refused with the reason.)";
 
-using perf::PerfPattern;
-using wire::Operation, wire::Transport;
-
 constexpr std::uint32_t kRpingSize = 64;  // rping's default, in bytes
-
-/// The options of `roce-gen perf`.
-struct PerfCommand {
-  PerfOptions options;
-  EndpointOptions endpoint;
-  PeerOptions peer;
-  NetworkOptions network;
-  app::Expectations expectations;
-  app::HtmlReport html;
-  PerfPlots plots;
-  std::string pcap;
-  std::vector<std::string> points;  // capture points for `pcap`
-  bool sim = false, all_sizes = false, json = false;
-  bool forever = false;  // repeat the run until a signal
-  bool headed = false;   // the header of the report is printed
-
-  bool live = false;    // show the live view
-  bool waits = false;   // hold the report back until the live view ends
-  std::string waiting;  // the report that is held back
-
-  std::string verify = kVerifyNames.front();
-  std::string data;   // file that the messages carry
-  std::string study;  // folder for the study of buffers
-  std::string series;
-  Duration most_skew = kUsualSkew;  // of the starts in a common run
-
-  /// What is measured; with rping a latency.
-  [[nodiscard]] PerfPattern pattern() const noexcept {
-    return peer.cm.empty() ? options.pattern : PerfPattern::lat;
-  }
-  [[nodiscard]] bool latency() const noexcept { return is_latency(pattern()); }
-  [[nodiscard]] const perf::PerfConfig& config() const noexcept { return options.config; }
-};
-
-using app::Given;
-
-std::unexpected<Error> refuse(const std::string& option, const std::string& why) {
-  return fail(option + ": " + why);
-}
-
-/// Checks the options of congestion control. Each side has only those of its own NIC.
-Result<void> check_congestion(const Given& given, const PerfCommand& options) {
-  if (given.has("--qp-rate") && options.config().qp.rate_control == transport::RateControl::none)
-    return refuse("--qp-rate", "goes with --rate-control fixed or dcqcn");
-  if (options.sim) return {};
-  if (options.endpoint.rocev1 && options.config().qp.rate_control == transport::RateControl::dcqcn)
-    return refuse("--rate-control",
-                  "dcqcn goes with --encapsulation rocev2: RoCEv1 has no marks and no CNPs");
-  const bool read = options.config().operation == Operation::read_request;
-  const std::string elsewhere = given.first_of(read ? kReactionPoint : kNotificationPoint);
-  if (elsewhere.empty()) return {};
-  return refuse(elsewhere,
-                read ? "the responder sends the data of READs: give it to `roce-gen respond`"
-                     : "the responder receives the data and sends the CNPs: give it to "
-                       "`roce-gen respond`");
-}
-
-/// Error: an option of the simulated path or hosts is given without --sim.
-Result<void> refuse_simulated(const Given& given) {
-  if (given.has("--live")) return refuse("--live", "goes with --sim");
-  constexpr const char* kPath = "put a roce-impair with such a profile between the two sides";
-  constexpr const char* kMachine = "over a port it is the machine's, and part of the measurement";
-  constexpr const char* kReceives = "over a port the responder keeps a receive for each message";
-  constexpr std::pair<const char*, const char*> kInstead[] = {
-      {"--network", "a network is simulated"},
-      {"--path", kPath},
-      {"--delay", kPath},
-      {"--distance", kPath},
-      {"--path-buffer", kPath},
-      {"--round-trips", "over a port give -n or --duration"},
-      {"--loss", kPath},
-      {"--mark", kPath},
-      {"--seed", kPath},
-      {"--rate", "a port has a fixed rate; --rate-control fixed with --qp-rate sends slower"},
-      {"--nic-latency", kMachine},
-      {"--receive-limit", kMachine},
-      {"--nic-per-packet", kMachine},
-      {"--nic-per-message", kMachine},
-      {"--arbitration", kMachine},
-      {"--receives", kReceives},
-      {"--repost", kReceives},
-      {"--responder-reads", "over a port both sides agree on --reads"},
-      {"--credits", kReceives},
-      {"--rnr-timer", kReceives},
-      {"--reorder-packets", "over a port both sides keep 65536"},
-      {"--study", "over a port give --buffers for one row of it"},
-      {"--pcap-at", "over a port --pcap captures what passes it"}};
-  for (const auto& [name, instead] : kInstead)
-    if (given.has(name)) return refuse(name, fmt::format("goes with --sim only; {}", instead));
-  return {};
-}
-
-/// Checks names of points of a path.
-Result<void> check_points(const std::vector<std::string>& points) {
-  for (const std::string& point : points)
-    if (std::ranges::find(kCapturePoints, point) == kCapturePoints.end())
-      return refuse("--pcap-at", fmt::format("expected {}, found \"{}\"",
-                                             fmt::join(kCapturePoints, ", "), point));
-  return {};
-}
-
-/// Checks the number of requests that are posted at once. One takes 101 bytes.
-Result<void> check_posted(const perf::PerfConfig& config) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 26;
-  const std::uint64_t depth = config.qp.tx_depth;
-  const std::uint64_t each =
-      config.iterations == 0 ? depth : std::min<std::uint64_t>(depth, config.iterations);
-  if (each * config.qps <= kMost) return {};
-  return refuse("--tx-depth", fmt::format("{} QPs with {} requests each: expected up to {} "
-                                          "requests at once, which take 7 GB of memory",
-                                          config.qps, each, kMost));
-}
-
-Result<void> check_simulated(const Given& given, const PerfCommand& options) {
-  for (const char* name :
-       {"--peer", "--verify", "--token", "--data", "--cm", "--peer-mac", "--address", "--mac",
-        "--encapsulation", "--service", "--wait", "--idle", "--verbose", "--transport"})
-    if (given.has(name)) return refuse(name, "goes with --port only");
-  const perf::PerfConfig& config = options.config();
-  if (const auto fits = check_posted(config); !fits) return fits;
-  const bool endless = config.iterations == 0 || options.all_sizes;
-  if (options.network.network.empty()) {
-    if (const auto checked = check_points(options.points); !checked) return checked;
-    if (!options.pcap.empty() && endless)
-      return refuse("--pcap", "goes with -n and one size: every frame is kept in memory");
-  }
-  return {};
-}
-
-/// Checks the options with --cm. The peer runs rping, which determines the operations.
-Result<void> check_cm(const Given& given, const PerfCommand& options) {
-  for (const char* name :
-       {"--op", "--pattern", "--transport", "--qps", "--imm", "--duration", "--series", "--all",
-        "--service", "--selective-repeat", "--peer", "--verify"})
-    if (given.has(name)) return refuse(name, "does not go with --cm, whose peer is `rping -s`");
-  const std::uint32_t size = options.config().size;
-  constexpr std::uint32_t kShortest = 17;  // rping's own limit: its text with a number
-  if (size < kShortest || size > PingServer::kLongest)
-    return refuse("--size", fmt::format("rping's messages have {} to {} B: as `rping -S`",
-                                        kShortest, PingServer::kLongest));
-  return {};
-}
-
-/// Checks the options with --data: messages carry the bytes of a file, on one QP, each message
-/// once.
-Result<void> check_data(const Given& given, const PerfCommand& options) {
-  if (options.data.empty()) return {};
-  if (!options.peer.device())
-    return refuse("--data", "goes with --peer HOST:PORT of `roce-endpoint serve`");
-  if (!options.config().sends_data()) return refuse("--data", "goes with --op write and send");
-  for (const char* name : {"--qps", "--iterations", "--duration", "--all", "--pattern"})
-    if (given.has(name)) return refuse(name, "does not go with --data: each byte is sent once");
-  return {};
-}
-
-/// Checks the options for a peer that is a device, which roce-endpoint hands over.
-Result<void> check_device(const Given& given, const PerfCommand& options) {
-  if (options.peer.token.empty())
-    return refuse("--token", "expected the token that `roce-endpoint serve` prints");
-  if (options.endpoint.address.empty())
-    return refuse("--address", "expected this port's address in the network of the device");
-  for (const char* name : {"--selective-repeat", "--service", "--verify"})
-    if (given.has(name)) return refuse(name, "goes with --peer IP, not with a device");
-  if (options.config().qp.rate_control == transport::RateControl::dcqcn)
-    return refuse("--rate-control", "the device's own CNPs and rates apply there: fixed only");
-  return {};
-}
-
-/// Checks a run both ways over a port.
-Result<void> check_both(const PerfCommand& options) {
-  if (!options.config().both) return {};
-  if (options.peer.device())
-    return refuse("--bidirectional", "goes with --peer IP: roce-endpoint only answers");
-  if (options.config().qp.transport != wire::Transport::rc)
-    return refuse("--bidirectional", "goes with --transport rc");
-  return {};
-}
-
-Result<void> check_port(const Given& given, const PerfCommand& options) {
-  if (!options.peer.cm.empty()) {
-    if (auto fits = check_cm(given, options); !fits) return fits;
-    return refuse_simulated(given);
-  }
-  if (auto fits = check_both(options); !fits) return fits;
-  const bool answered = options.latency() || options.all_sizes;
-  if (options.options.selective && options.config().qp.transport != Transport::rc)
-    return refuse("--selective-repeat", "goes with --transport rc: others do not retransmit");
-  if (auto fits = check_transport(options.config(), answered); !fits) return fits;
-  if (options.peer.ip.empty()) return refuse("--peer", "expected the responder's address");
-  if (auto fits = check_data(given, options); !fits) return fits;
-  if (!options.peer.device() && !options.peer.token.empty())
-    return refuse("--token", "goes with --peer HOST:PORT of `roce-endpoint serve`");
-  if (options.peer.device())
-    if (auto fits = check_device(given, options); !fits) return fits;
-  return refuse_simulated(given);
-}
-
-/// The report whose figures --expect names.
-const JsonOutput& judged_output(const PerfCommand& command) {
-  return command.network.network.empty() ? output_of(command.pattern()) : kNetworkOutput;
-}
-
-/// Checks the options of a run of several ranks.
-Result<void> check_common(const Given& given, const PerfCommand& options) {
-  const std::string pattern = fmt::format("--pattern {}", name_of(options.options.pattern));
-  if (options.endpoint.port.empty())
-    return refuse("--port", fmt::format("expected a port: {} is measured in real time", pattern));
-  for (const char* name : {"--peer", "--token", "--cm", "--data", "--peer-mac", "--bidirectional",
-                           "--forever", "--all", "--pcap", "--series", "--study", "--margin"})
-    if (given.has(name)) return refuse(name, "does not go with " + pattern);
-  if (options.config().qp.transport != wire::Transport::rc)
-    return refuse("--transport", pattern + " goes with rc");
-  if (const auto checked = options.expectations.check(kPerfRanksOutput); !checked) return checked;
-  return refuse_simulated(given);
-}
-
-/// Checks that the given options may be combined. Errors name the remedy.
-Result<void> check_usage(const Given& given, const PerfCommand& options) {
-  if (options.sim == !options.endpoint.port.empty())
-    return refuse("perf", "expected --sim, or --port and --peer");
-  if (options.options.common()) return check_common(given, options);
-  if (given.has("--start-skew"))
-    return refuse("--start-skew", "goes with --pattern incast and all-to-all");
-  if (!options.study.empty() && options.options.pattern != PerfPattern::blast)
-    return refuse("--study", "goes with --pattern blast");
-  if (!options.study.empty() &&
-      (given.has("--expect") || given.has("--junit") || given.has("--html")))
-    return refuse("--study",
-                  "goes without --expect, --junit and --html: its rows are no final figures");
-  if (!options.study.empty() && options.live) return refuse("--live", "goes without --study");
-  if (const auto checked = options.expectations.check(judged_output(options)); !checked)
-    return checked;
-  if (options.forever && options.latency()) return refuse("--forever", "goes with --pattern bw");
-  if (options.forever && (!options.pcap.empty() || !options.study.empty() || options.live))
-    return refuse("--forever", "goes without --pcap, --study and --live");
-  if (const auto fits = check_network_usage(given); !fits) return fits;
-  if (options.latency() && given.has("--duration"))
-    return refuse("--duration", "goes with --pattern bw and blast: give -n");
-  if (!options.points.empty() && options.pcap.empty())
-    return refuse("--pcap-at", "goes with --pcap FILE");
-  if (const auto plain = check_file_name(options.pcap, true); !plain)
-    return refuse("--pcap", plain.error().message);
-  if (auto fits = check_congestion(given, options); !fits) return fits;
-  return options.sim ? check_simulated(given, options) : check_port(given, options);
-}
 
 Result<perf::PerfConfig> config_of(const PerfCommand& command) {
   auto config = perf_config(command.options, command.sim);
