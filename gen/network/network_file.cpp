@@ -22,8 +22,8 @@ namespace {
 
 using namespace config;
 using emulator::Red;
-using sim::CableConfig, sim::Node, sim::Pattern, sim::SizeShare, sim::SwitchConfig, sim::Topology,
-    sim::WorkloadConfig;
+using sim::CableConfig, sim::Node, sim::SendPattern, sim::SizeShare, sim::SwitchConfig,
+    sim::Topology, sim::WorkloadConfig;
 
 constexpr Duration kLongestCable = std::chrono::seconds(10);
 constexpr std::uint64_t kLargestBuffer = std::uint64_t{1} << 40;
@@ -194,9 +194,9 @@ std::vector<Node> Reader::hosts_of(const Table& table, std::string_view key) con
 }
 
 void Reader::read_workload() {
-  static constexpr Choice<Pattern> kPatterns[] = {{"incast", Pattern::incast},
-                                                  {"permutation", Pattern::permutation},
-                                                  {"all-to-all", Pattern::all_to_all}};
+  static constexpr Choice<SendPattern> kPatterns[] = {{"incast", SendPattern::incast},
+                                                      {"permutation", SendPattern::permutation},
+                                                      {"all-to-all", SendPattern::all_to_all}};
   constexpr double kMostLoad = 10;
   WorkloadConfig& to = file_.workload;
   const auto table = root_.table("workload");
@@ -205,12 +205,12 @@ void Reader::read_workload() {
     return;
   }
   to.pattern = table->require("pattern", choice(kPatterns), "incast, permutation or all-to-all")
-                   .value_or(Pattern::all_to_all);
+                   .value_or(SendPattern::all_to_all);
   to.senders = hosts_of(*table, "from");
   const auto receivers = hosts_of(*table, "to");
-  if (to.pattern == Pattern::incast && receivers.size() != 1)
+  if (to.pattern == SendPattern::incast && receivers.size() != 1)
     table->refuse("to", "expected the host that an incast goes to");
-  if (to.pattern != Pattern::incast && table->has("to"))
+  if (to.pattern != SendPattern::incast && table->has("to"))
     table->refuse("to", "expected pattern = \"incast\" beside it");
   if (!receivers.empty()) to.receiver = receivers.front();
   to.qps = table->get_or("qps", integer<std::uint32_t>(1, 4096), to.qps);
@@ -305,7 +305,7 @@ void Reader::check() {
   }
   check_classes();
   check_headroom();
-  if (!sound || (file_.workload.pattern == Pattern::incast && !file_.workload.receiver)) return;
+  if (!sound || (file_.workload.pattern == SendPattern::incast && !file_.workload.receiver)) return;
   check_pairs();
 }
 
@@ -315,11 +315,11 @@ void Reader::check_pairs() const {
   const Topology& t = file_.topology;
   const sim::Routes routes(t);
   WorkloadConfig any = file_.workload;
-  if (any.pattern == Pattern::permutation) any.pattern = Pattern::all_to_all;
+  if (any.pattern == SendPattern::permutation) any.pattern = SendPattern::all_to_all;
   constexpr std::uint64_t kAnySeed = 1;
   const auto pairs = sim::pairs_of(any, t.hosts.size(), kAnySeed);
   const std::size_t used =
-      file_.workload.pattern == Pattern::permutation ? t.hosts.size() : pairs.size();
+      file_.workload.pattern == SendPattern::permutation ? t.hosts.size() : pairs.size();
   if (file_.workload.load == 0 && used * file_.workload.qps > kMostQps)
     return root_.refuse(fmt::format("expected at most {} QPs in all, found {} pairs of {} QPs",
                                     kMostQps, used, file_.workload.qps));

@@ -41,7 +41,7 @@ class BackRun {
 
   handover::Link& link_;
   std::atomic<bool> ended_{false};
-  MeasureOptions options_;
+  VerbsClientOptions options_;
   perf::PerfConfig config_;
   PerfOutcome outcome_;
   ClientSession session_;

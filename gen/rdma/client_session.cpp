@@ -34,7 +34,7 @@ SessionParams params_of(const perf::PerfConfig& config, bool latency,
 
 }  // namespace
 
-ClientSession::ClientSession(const Device& device, const MeasureOptions& options,
+ClientSession::ClientSession(const Device& device, const VerbsClientOptions& options,
                              const perf::PerfConfig& config, bool latency,
                              const std::atomic<bool>& stop)
     : device_(device),
@@ -104,8 +104,8 @@ Result<void> ClientSession::make_box(Box& box, unsigned access) {
 Result<void> ClientSession::make_qps() {
   const std::uint32_t sends = params_.depth + (params_.read_back ? 2 : 1);
   const std::uint32_t receives = params_.echo ? 2 : 1;
-  auto completions =
-      Completions::create(device_, config_.qps * (sends + receives) + 16, options_.verbs.events);
+  auto completions = VerbsCompletions::create(device_, config_.qps * (sends + receives) + 16,
+                                              options_.verbs.events);
   if (!completions) return std::unexpected(completions.error());
   completions_ = std::move(*completions);
   const unsigned access = params_.echo && params_.operation == Operation::write

@@ -34,7 +34,7 @@ struct VerbsOptions {
 };
 
 /// The server of a run, and the local device.
-struct MeasureOptions {
+struct VerbsClientOptions {
   std::string connect, token;
   DeviceOptions device;
   Duration wait = std::chrono::seconds(10);  // longest wait for the TCP connection
@@ -60,8 +60,8 @@ class ClientSession {
   };
 
   /// `latency`: one message at a time, there and back. `stop` ends waits early.
-  ClientSession(const Device& device, const MeasureOptions& options, const perf::PerfConfig& config,
-                bool latency, const std::atomic<bool>& stop);
+  ClientSession(const Device& device, const VerbsClientOptions& options,
+                const perf::PerfConfig& config, bool latency, const std::atomic<bool>& stop);
 
   /// Makes memory and QPs and connects them to the server's. Errors: a limit of the device, a
   /// server that is not reached or refuses.
@@ -110,7 +110,7 @@ class ClientSession {
     return piece_of(inbox_, flow, number);
   }
 
-  /// Takes completions; see Completions::poll().
+  /// Takes completions; see VerbsCompletions::poll().
   [[nodiscard]] std::span<const ibv_wc> poll() { return completions_->poll(); }
   /// Returns the error of a completion that isn't a success.
   [[nodiscard]] Error failure_of(const ibv_wc& done) const;
@@ -148,7 +148,7 @@ class ClientSession {
   [[nodiscard]] Duration longest_retry() const noexcept;
 
   const Device& device_;
-  const MeasureOptions& options_;
+  const VerbsClientOptions& options_;
   const perf::PerfConfig& config_;
   SessionParams params_;
   const std::atomic<bool>& stop_;
@@ -156,7 +156,7 @@ class ClientSession {
   SlotLayout layout_;
   ProtectionDomain domain_;
   Box inbox_, outbox_;  // for data from the server; for messages to the server
-  std::optional<Completions> completions_;
+  std::optional<VerbsCompletions> completions_;
   std::vector<Flow> flows_;
   handover::Offer offer_;
   Instant progressed_, check_at_;

@@ -33,7 +33,7 @@ without that. A request that fails ends the run with the status of its completio
 
 struct MeasureCommand {
   Pattern pattern = Pattern::bw;
-  MeasureOptions options;
+  VerbsClientOptions options;
   perf::PerfConfig config;
   bool all_sizes = false, no_check = false, json = false;
   bool forever = false;  // repeat the run until a signal
@@ -96,7 +96,7 @@ std::optional<std::uint32_t> next_size(const MeasureCommand& command, std::size_
 Result<void> measure_all(const MeasureCommand& command, const std::atomic<bool>& stop,
                          app::HtmlReport& page) {
   PerfPlots plots;
-  auto measurement = Measurement::open(command.options, stop);
+  auto measurement = VerbsClient::open(command.options, stop);
   if (!measurement) return std::unexpected(measurement.error());
   std::uint64_t wrong = 0;
   bool has_header = command.json;
@@ -208,7 +208,7 @@ Result<void> measure_sweep(const MeasureCommand& command, const std::atomic<bool
   sweep.run = [&](const SweepPoint& point) -> Result<report::Json> {
     const auto at = command_at(command, point);
     if (!at) return std::unexpected(at.error());
-    auto measurement = Measurement::open(at->options, stop);
+    auto measurement = VerbsClient::open(at->options, stop);
     if (!measurement) return std::unexpected(measurement.error());
     const perf::PerfConfig config =
         config_of(*at, measurement->device(), sizes_of(at->config, false).front());
@@ -226,7 +226,7 @@ Result<void> measure_sweep(const MeasureCommand& command, const std::atomic<bool
 }
 
 void add_connection_options(app::Options& list, MeasureCommand& command) {
-  MeasureOptions& options = command.options;
+  VerbsClientOptions& options = command.options;
   list.add("--connect", app::text(options.connect), "HOST:PORT",
            "server; the port may be left out: 18515")
       .required();

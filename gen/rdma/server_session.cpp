@@ -151,8 +151,8 @@ Result<void> ServerSession::make_qps(const ServeOptions& options, const PortGid&
                               static_cast<std::uint32_t>(device_.limits().max_qp_wr)})
                   : 1;
   auto completions =
-      Completions::create(device_, qps * (receives_ + echoes) + kSpareCompletions,
-                          options.events && !(params.echo && is_plain_write(params)));
+      VerbsCompletions::create(device_, qps * (receives_ + echoes) + kSpareCompletions,
+                               options.events && !(params.echo && is_plain_write(params)));
   if (!completions) return std::unexpected(completions.error());
   completions_ = std::move(*completions);
   offer_ = {.qps = {},

@@ -19,8 +19,8 @@ MODULES = {
     'roce': {'core', 'wire'},
     'transport': {'core', 'wire', 'roce'},
     'emulator': {'core', 'wire', 'roce'},
-    'analysis': {'core', 'wire', 'roce', 'emulator'},
-    # The runs of perf, whoever moves their messages: a simulator, a port, a device.
+    'analysis': {'core', 'wire', 'roce'},
+    # The runs of perf through a simulator, a port or a device.
     'perf': {'core', 'wire', 'roce', 'transport', 'emulator'},
     'sim': {'core', 'wire', 'roce', 'transport', 'emulator', 'perf'},
     'capture': {'core'},
@@ -71,6 +71,8 @@ MOST_TYPES_ON_THE_WAY = {'roce-gen': 50, 'roce-impair': 60, 'roce-dissect': 30}
 MOST_TYPES_INCLUDED = {'roce-gen': 290, 'roce-impair': 388, 'roce-dissect': 182}
 TYPE = re.compile(r'^ *(?:class|struct|enum(?: class)?) (?:alignas\(.*\) )?\w+(?: final)?(?: : .*)? *\{',
                   re.M)
+FILE_TYPE = re.compile(r'^(?:class|struct|enum(?: class)?) (?:alignas\(.*\) )?(\w+)(?: final)?(?: : .*)? *\{',
+                       re.M)
 # A command's .cpp is reached through the command list and has no header of its own.
 COMMAND_FOLDERS = ('gen/commands', 'impair/cli', 'dissect/commands')
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
@@ -289,6 +291,20 @@ def sizes(root):
         yield f'{top}: {len(files)} files, {lines} lines, {types_in(files)} types'
     for program, files in closures(root):
         yield f'path of a frame, {program}: includes {len(files)} files, {types_in(files)} types'
+    repeated = repeated_names(root)
+    yield f'names of types in two places: {len(repeated)}: {" ".join(repeated)}'
+
+
+def repeated_names(root):
+    """Names of types that two headers of lib, of lib and a program, or of one program define: two
+    programs never meet."""
+    headers = collections.defaultdict(lambda: collections.defaultdict(int))
+    for path in sources(root):
+        if path.suffix == '.h':
+            for name in FILE_TYPE.findall(path.read_text(encoding='utf-8')):
+                headers[name][path.relative_to(root).parts[0]] += 1
+    return sorted(name for name, tops in headers.items()
+                  if max(tops.values()) > 1 or ('lib' in tops and len(tops) > 1))
 
 
 def violations(root):

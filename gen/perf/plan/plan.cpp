@@ -16,21 +16,21 @@ namespace lw::gen {
 
 using namespace planning;
 
-std::string_view name_of(Limit limit) noexcept {
+std::string_view name_of(PlanLimit limit) noexcept {
   switch (limit) {
-    case Limit::line:
+    case PlanLimit::line:
       return "line";
-    case Limit::receiver:
+    case PlanLimit::receiver:
       return "receiver";
-    case Limit::tx_depth:
+    case PlanLimit::tx_depth:
       return "tx depth";
-    case Limit::outstanding_wqes:
+    case PlanLimit::outstanding_wqes:
       return "outstanding work requests";
-    case Limit::reads:
+    case PlanLimit::reads:
       return "outstanding READs";
-    case Limit::psn_window:
+    case PlanLimit::psn_window:
       return "PSN window";
-    case Limit::none:
+    case PlanLimit::none:
       return "every QP breaks";
   }
   return "";
@@ -53,8 +53,8 @@ Plan plan(const perf::PerfConfig& config) {
   plan.lossless_bps = throughput_of(config, given, lossless, 0);
   plan.throughput_bps = throughput_of(config, given, lossless, config.path.loss);
   const bool fills = fills_link(given, lossless);
-  plan.limit = fills ? Limit::line : given.limit;
-  if (fills && given.message > given.line_message) plan.limit = Limit::receiver;
+  plan.limit = fills ? PlanLimit::line : given.limit;
+  if (fills && given.message > given.line_message) plan.limit = PlanLimit::receiver;
   plan.window_packets = plan.lossless_bps / 8e9 / config.size * given.packets * round_trip_ns;
   plan.loss_for_90_percent = loss_for_a_tenth(config, given, lossless);
   const EarlyExpiry early = early_expiry(config, given, lossless);
@@ -66,7 +66,7 @@ Plan plan(const perf::PerfConfig& config) {
   if (plan.breaks.empty()) {
     plan.unknown = unknown_because(config, given, lossless, early);
   } else {
-    plan.limit = Limit::none;
+    plan.limit = PlanLimit::none;
     plan.throughput_bps = plan.loss_for_90_percent = 0;
   }
   return plan;

@@ -22,25 +22,25 @@ double answer_bytes(const perf::PerfConfig& config) noexcept {
 
 /// Reduces the windows to the smallest one.
 void tighten(Quantities& given, const perf::PerfConfig& config) noexcept {
-  const auto narrow = [&](double messages, Limit limit) {
+  const auto narrow = [&](double messages, PlanLimit limit) {
     if (messages >= given.depth) return;
     given.depth = messages;
     given.limit = limit;
   };
   given.depth = config.qp.tx_depth;
-  given.limit = Limit::tx_depth;
-  narrow(config.qp.max_outstanding_wqe, Limit::outstanding_wqes);
-  if (config.fetches()) narrow(config.qp.max_rd_atomic, Limit::reads);
+  given.limit = PlanLimit::tx_depth;
+  narrow(config.qp.max_outstanding_wqe, PlanLimit::outstanding_wqes);
+  if (config.fetches()) narrow(config.qp.max_rd_atomic, PlanLimit::reads);
   const bool bitmap = config.qp.recovery == transport::Recovery::selective_repeat;
   const double psns =
       bitmap ? std::min(config.qp.psn_window, config.qp.reorder_packets) : config.qp.psn_window;
   // a READ is posted only if it fits into the window as a whole, or is alone
   if (config.fetches()) {
     if (psns < given.depth * given.packets) given.read_psns = psns;
-    narrow(std::max(1.0, std::floor(psns / given.packets)), Limit::psn_window);
+    narrow(std::max(1.0, std::floor(psns / given.packets)), PlanLimit::psn_window);
   } else if (psns < given.depth * given.packets) {
     given.psns = psns;
-    given.limit = Limit::psn_window;
+    given.limit = PlanLimit::psn_window;
   }
 }
 

@@ -27,7 +27,7 @@ struct Quantities {
   double depth = 1;      // messages outstanding
   double psns = 0;       // packets outstanding, SEND and WRITE; 0: more than depth x packets
   double read_psns = 0;  // packets outstanding, READ; also included in `depth`
-  Limit limit{};         // the smallest window
+  PlanLimit limit{};     // the smallest window
   double window() const noexcept { return psns > 0 ? psns : depth * packets; }
 };
 

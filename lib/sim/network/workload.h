@@ -13,7 +13,7 @@
 namespace lw::sim {
 
 /// Who sends to whom.
-enum class Pattern : std::uint8_t {
+enum class SendPattern : std::uint8_t {
   incast,       // all senders to one receiver
   permutation,  // each host to another, each from one
   all_to_all,   // each host to each other
@@ -29,7 +29,7 @@ struct SizeShare {
 /// queues stay full, for a number of messages or until the end. With one, flows of one message
 /// each arrive at random times.
 struct WorkloadConfig {
-  Pattern pattern = Pattern::incast;
+  SendPattern pattern = SendPattern::incast;
   std::vector<Node> senders;     // empty: all hosts but the receiver
   std::optional<Node> receiver;  // of an incast
   std::uint32_t qps = 1;         // of each pair, without a load
