@@ -18,8 +18,6 @@
 namespace lw::dissect {
 namespace {
 
-using analysis::LedgerEntry;
-
 constexpr std::int64_t kToleranceNs = 1000;
 constexpr std::uint32_t kNone = 0xffffffff;
 
@@ -277,7 +275,7 @@ Result<LedgerEntries> read_ledger(const std::string& path) {
     return fail(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
   in.clear();
   LedgerEntries ledger;
-  analysis::LedgerReader reader;
+  LedgerReader reader;
   std::string line;
   for (std::uint64_t number = 1; std::getline(in, line); ++number) {
     if (number == 1 && line.starts_with("LWLEDGER"))

@@ -5,15 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "analysis/ledger_reader.h"
 #include "dissect/compare/comparison.h"
+#include "dissect/compare/ledger_reader.h"
 #include "report/junit.h"
 
 namespace lw::dissect {
 
 /// The entries of a ledger by direction (emulator::Direction), and the names of its rules.
 struct LedgerEntries {
-  std::vector<analysis::LedgerEntry> entries[2];
+  std::vector<LedgerEntry> entries[2];
   std::vector<std::string> rules;
 };
 

@@ -33,8 +33,7 @@ std::uint32_t slots_of(const Flow& flow) noexcept {
 
 SessionParams params_of(const Flow& flow) noexcept {
   constexpr std::uint32_t kDepth = 128, kWord = 8;
-  const bool atomic = flow.message.operation == wire::Operation::fetch_add ||
-                      flow.message.operation == wire::Operation::cmp_swap;
+  const bool atomic = wire::is_atomic(flow.message.operation);
   return {.transport = flow.message.transport,
           .operation = flow.message.operation,
           .immediate = flow.message.immediate,

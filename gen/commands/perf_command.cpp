@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "gen/commands/perf_command.h"
+
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -9,21 +11,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "app/expectations.h"
-#include "app/html_report.h"
 #include "app/stop_signal.h"
 #include "core/names.h"
 #include "core/output.h"
 #include "gen/commands/commands.h"
-#include "gen/commands/network_perf.h"
 #include "gen/commands/perf_ranks.h"
 #include "gen/perf/cm/rping.h"
-#include "gen/perf/options/perf_options.h"
 #include "gen/perf/report/buffer_study.h"
 #include "gen/perf/report/perf_files.h"
-#include "gen/perf/report/perf_plots.h"
 #include "gen/perf/report/perf_view.h"
-#include "gen/perf/traffic/perf_run.h"
+#include "sim/perf.h"
 
 namespace lw::gen {
 namespace {
@@ -46,290 +43,7 @@ their defaults, are ignored with a note on stderr, or are refused with the reaso
 
 constexpr std::uint32_t kRpingSize = 64;  // rping's default, in bytes
 
-/// The options of `roce-gen perf`.
-struct PerfCommand {
-  PerfOptions options;
-  EndpointOptions endpoint;
-  PeerOptions peer;
-  NetworkOptions network;
-  app::Expectations expectations;
-  app::HtmlReport html;
-  PerfPlots plots;
-  std::string pcap;
-  std::vector<std::string> points;  // capture points for `pcap`
-  bool sim = false, all_sizes = false, json = false;
-  bool forever = false;  // repeat the run until a signal
-  bool headed = false;   // the header of the report is printed
-
-  bool live = false;    // show the live view
-  bool waits = false;   // hold the report back until the live view ends
-  std::string waiting;  // the report that is held back
-
-  std::string verify = kVerifyNames.front();
-  std::string data;   // file that the messages carry
-  std::string study;  // folder for the study of buffers
-  std::string series;
-  Duration most_skew = kUsualSkew;  // of the starts in a common run
-
-  [[nodiscard]] bool ping() const noexcept { return options.pattern == "ping"; }
-  [[nodiscard]] bool latency() const noexcept {
-    return options.pattern == "lat" || ping() || !peer.cm.empty();
-  }
-  /// True if messages are counted as in the RDMA programming study, not as in perftest.
-  [[nodiscard]] bool study_pattern() const noexcept { return ping() || options.pattern == "blast"; }
-};
-
-using app::Given;
-
-std::unexpected<Error> refuse(const std::string& option, const std::string& why) {
-  return fail(option + ": " + why);
-}
-
-/// Checks the options of congestion control. Each side has only those of its own NIC.
-Result<void> check_congestion(const Given& given, const PerfCommand& options) {
-  if (given.has("--qp-rate") &&
-      options.options.config.qp.rate_control == transport::RateControl::none)
-    return refuse("--qp-rate", "goes with --rate-control fixed or dcqcn");
-  if (options.sim) return {};
-  if (options.endpoint.rocev1 &&
-      options.options.config.qp.rate_control == transport::RateControl::dcqcn)
-    return refuse("--rate-control",
-                  "dcqcn goes with --encapsulation rocev2: RoCEv1 has no marks and no CNPs");
-  const bool read = options.options.operation == "read";
-  const std::string elsewhere = given.first_of(read ? kReactionPoint : kNotificationPoint);
-  if (elsewhere.empty()) return {};
-  return refuse(elsewhere,
-                read ? "the responder sends the data of READs: give it to `roce-gen respond`"
-                     : "the responder receives the data and sends the CNPs: give it to "
-                       "`roce-gen respond`");
-}
-
-/// Error: an option of the simulated path or hosts is given without --sim.
-Result<void> refuse_simulated(const Given& given) {
-  if (given.has("--live")) return refuse("--live", "goes with --sim");
-  constexpr const char* kPath = "put a roce-impair with such a profile between the two sides";
-  constexpr const char* kMachine = "over a port it is the machine's, and part of the measurement";
-  constexpr const char* kReceives = "over a port the responder keeps a receive for each message";
-  constexpr std::pair<const char*, const char*> kInstead[] = {
-      {"--network", "a network is simulated"},
-      {"--path", kPath},
-      {"--delay", kPath},
-      {"--distance", kPath},
-      {"--path-buffer", kPath},
-      {"--round-trips", "over a port give -n or --duration"},
-      {"--loss", kPath},
-      {"--mark", kPath},
-      {"--seed", kPath},
-      {"--rate", "a port has a fixed rate; --rate-control fixed with --qp-rate sends slower"},
-      {"--nic-latency", kMachine},
-      {"--receive-limit", kMachine},
-      {"--nic-per-packet", kMachine},
-      {"--nic-per-message", kMachine},
-      {"--arbitration", kMachine},
-      {"--receives", kReceives},
-      {"--repost", kReceives},
-      {"--responder-reads", "over a port both sides agree on --reads"},
-      {"--credits", kReceives},
-      {"--rnr-timer", kReceives},
-      {"--reorder-packets", "over a port both sides keep 65536"},
-      {"--study", "over a port give --buffers for one row of it"},
-      {"--pcap-at", "over a port --pcap captures what passes it"}};
-  for (const auto& [name, instead] : kInstead)
-    if (given.has(name)) return refuse(name, fmt::format("goes with --sim only; {}", instead));
-  return {};
-}
-
-/// Checks operation and options against the transport: UC and UD lack some operations and recovery.
-/// `answered`: each message needs an answer.
-Result<void> check_transport(const PerfOptions& options, bool answered) {
-  const wire::Transport transport = options.config.qp.transport;
-  if (transport == wire::Transport::rc) return {};
-  const bool ud = transport == wire::Transport::ud;
-  const auto refused = [ud](const std::string& why) {
-    return refuse("--transport", (ud ? "ud: " : "uc: ") + why);
-  };
-  if (answered) return refused("lost messages are not detected: --pattern bw or blast, one size");
-  if (options.operation != "send" && options.operation != "write")
-    return refused("has no responses: --op send" + std::string(ud ? "" : " or write"));
-  if (ud && options.operation == "write") return refused("carries SENDs only: --op send");
-  if (options.selective) return refused("does not retransmit: leave --selective-repeat out");
-  if (options.config.size < sizeof(std::uint64_t))
-    return refused("each message carries its number: -s 8 at least");
-  if (ud && options.config.size > options.config.qp.mtu)
-    return refused(
-        fmt::format("a message is one packet: -s up to the MTU, {}", options.config.qp.mtu));
-  return {};
-}
-
-/// Checks names of points of a path.
-Result<void> check_points(const std::vector<std::string>& points) {
-  for (const std::string& point : points)
-    if (std::ranges::find(kCapturePoints, point) == kCapturePoints.end())
-      return refuse("--pcap-at", fmt::format("expected {}, found \"{}\"",
-                                             fmt::join(kCapturePoints, ", "), point));
-  return {};
-}
-
-/// Checks the number of requests that are posted at once. One takes 101 bytes.
-Result<void> check_posted(const sim::PerfConfig& config) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 26;
-  const std::uint64_t depth = config.qp.tx_depth;
-  const std::uint64_t each =
-      config.iterations == 0 ? depth : std::min<std::uint64_t>(depth, config.iterations);
-  if (each * config.qps <= kMost) return {};
-  return refuse("--tx-depth", fmt::format("{} QPs with {} requests each: expected up to {} "
-                                          "requests at once, which take 7 GB of memory",
-                                          config.qps, each, kMost));
-}
-
-Result<void> check_simulated(const Given& given, const PerfCommand& options) {
-  for (const char* name :
-       {"--peer", "--verify", "--token", "--data", "--cm", "--peer-mac", "--address", "--mac",
-        "--encapsulation", "--service", "--wait", "--idle", "--verbose", "--transport"})
-    if (given.has(name)) return refuse(name, "goes with --port only");
-  const sim::PerfConfig& config = options.options.config;
-  if (const auto fits = check_posted(config); !fits) return fits;
-  const bool endless = config.iterations == 0 || options.all_sizes;
-  if (options.network.network.empty()) {
-    if (const auto checked = check_points(options.points); !checked) return checked;
-    if (!options.pcap.empty() && endless)
-      return refuse("--pcap", "goes with -n and one size: every frame is kept in memory");
-  }
-  return {};
-}
-
-/// Checks the options with --cm. The peer runs rping, which determines the operations.
-Result<void> check_cm(const Given& given, const PerfCommand& options) {
-  for (const char* name :
-       {"--op", "--pattern", "--transport", "--qps", "--imm", "--duration", "--series", "--all",
-        "--service", "--selective-repeat", "--peer", "--verify"})
-    if (given.has(name)) return refuse(name, "does not go with --cm, whose peer is `rping -s`");
-  const std::uint32_t size = options.options.config.size;
-  constexpr std::uint32_t kShortest = 17;  // rping's own limit: its text with a number
-  if (size < kShortest || size > PingServer::kLongest)
-    return refuse("--size", fmt::format("rping's messages have {} to {} B: as `rping -S`",
-                                        kShortest, PingServer::kLongest));
-  return {};
-}
-
-/// Checks the options with --data: messages carry the bytes of a file, on one QP, each message
-/// once.
-Result<void> check_data(const Given& given, const PerfCommand& options) {
-  if (options.data.empty()) return {};
-  if (!options.peer.device())
-    return refuse("--data", "goes with --peer HOST:PORT of `roce-endpoint serve`");
-  if (options.options.operation != "write" && options.options.operation != "send")
-    return refuse("--data", "goes with --op write and send");
-  for (const char* name : {"--qps", "--iterations", "--duration", "--all", "--pattern"})
-    if (given.has(name)) return refuse(name, "does not go with --data: each byte is sent once");
-  return {};
-}
-
-/// Checks the options for a peer that is a device, which roce-endpoint hands over.
-Result<void> check_device(const Given& given, const PerfCommand& options) {
-  if (options.peer.token.empty())
-    return refuse("--token", "expected the token that `roce-endpoint serve` prints");
-  if (options.endpoint.address.empty())
-    return refuse("--address", "expected this port's address in the network of the device");
-  for (const char* name : {"--selective-repeat", "--service", "--verify"})
-    if (given.has(name)) return refuse(name, "goes with --peer IP, not with a device");
-  if (options.options.config.qp.rate_control == transport::RateControl::dcqcn)
-    return refuse("--rate-control", "the device's own CNPs and rates apply there: fixed only");
-  return {};
-}
-
-/// Checks a run both ways over a port.
-Result<void> check_both(const PerfCommand& options) {
-  if (!options.options.config.both) return {};
-  if (options.peer.device())
-    return refuse("--bidirectional", "goes with --peer IP: roce-endpoint only answers");
-  if (options.options.config.qp.transport != wire::Transport::rc)
-    return refuse("--bidirectional", "goes with --transport rc");
-  return {};
-}
-
-Result<void> check_port(const Given& given, const PerfCommand& options) {
-  if (!options.peer.cm.empty()) {
-    if (auto fits = check_cm(given, options); !fits) return fits;
-    return refuse_simulated(given);
-  }
-  if (auto fits = check_both(options); !fits) return fits;
-  const bool answered = options.latency() || options.all_sizes;
-  if (auto fits = check_transport(options.options, answered); !fits) return fits;
-  if (options.peer.ip.empty()) return refuse("--peer", "expected the responder's address");
-  if (auto fits = check_data(given, options); !fits) return fits;
-  if (!options.peer.device() && !options.peer.token.empty())
-    return refuse("--token", "goes with --peer HOST:PORT of `roce-endpoint serve`");
-  if (options.peer.device())
-    if (auto fits = check_device(given, options); !fits) return fits;
-  return refuse_simulated(given);
-}
-
-PerfResult result_of(const PerfCommand& command) {
-  if (command.ping()) return PerfResult::ping;
-  if (command.study_pattern()) return PerfResult::blast;
-  return command.latency() ? PerfResult::latency : PerfResult::bandwidth;
-}
-
-/// The report whose figures --expect names.
-const JsonOutput& judged_output(const PerfCommand& command) {
-  return command.network.network.empty() ? output_of(result_of(command)) : kNetworkOutput;
-}
-
-/// Checks the options of a run of several ranks.
-Result<void> check_common(const Given& given, const PerfCommand& options) {
-  const std::string pattern = "--pattern " + options.options.pattern;
-  if (options.endpoint.port.empty())
-    return refuse("--port", fmt::format("expected a port: {} is measured in real time", pattern));
-  for (const char* name : {"--peer", "--token", "--cm", "--data", "--peer-mac", "--bidirectional",
-                           "--forever", "--all", "--pcap", "--series", "--study", "--margin"})
-    if (given.has(name)) return refuse(name, "does not go with " + pattern);
-  if (options.options.config.qp.transport != wire::Transport::rc)
-    return refuse("--transport", pattern + " goes with rc");
-  if (const auto checked = options.expectations.check(kPerfRanksOutput); !checked) return checked;
-  return refuse_simulated(given);
-}
-
-/// Checks that the given options may be combined. Errors name the remedy.
-Result<void> check_usage(const Given& given, const PerfCommand& options) {
-  if (options.sim == !options.endpoint.port.empty())
-    return refuse("perf", "expected --sim, or --port and --peer");
-  if (options.options.common()) return check_common(given, options);
-  if (given.has("--start-skew"))
-    return refuse("--start-skew", "goes with --pattern incast and all-to-all");
-  if (!options.study.empty() && options.options.pattern != "blast")
-    return refuse("--study", "goes with --pattern blast");
-  if (!options.study.empty() &&
-      (given.has("--expect") || given.has("--junit") || given.has("--html")))
-    return refuse("--study",
-                  "goes without --expect, --junit and --html: its rows are no final figures");
-  if (!options.study.empty() && options.live) return refuse("--live", "goes without --study");
-  if (const auto checked = options.expectations.check(judged_output(options)); !checked)
-    return checked;
-  if (options.forever && options.latency()) return refuse("--forever", "goes with --pattern bw");
-  if (options.forever && (!options.pcap.empty() || !options.study.empty() || options.live))
-    return refuse("--forever", "goes without --pcap, --study and --live");
-  if (const auto fits = check_network_usage(given); !fits) return fits;
-  if (options.latency() && given.has("--duration"))
-    return refuse("--duration", "goes with --pattern bw and blast: give -n");
-  if (!options.points.empty() && options.pcap.empty())
-    return refuse("--pcap-at", "goes with --pcap FILE");
-  if (const auto plain = check_file_name(options.pcap, true); !plain)
-    return refuse("--pcap", plain.error().message);
-  if (auto fits = check_congestion(given, options); !fits) return fits;
-  return options.sim ? check_simulated(given, options) : check_port(given, options);
-}
-
-std::vector<std::uint32_t> sizes_of(const PerfCommand& command, const sim::PerfConfig& config) {
-  const bool atomic = config.operation == wire::Operation::fetch_add ||
-                      config.operation == wire::Operation::cmp_swap;
-  if (!command.all_sizes || atomic) return {config.size};
-  std::vector<std::uint32_t> sizes;
-  for (std::uint32_t size = 2; size <= 8u << 20; size *= 2) sizes.push_back(size);
-  return sizes;
-}
-
-Result<sim::PerfConfig> config_of(const PerfCommand& command) {
+Result<perf::PerfConfig> config_of(const PerfCommand& command) {
   auto config = perf_config(command.options, command.sim);
   if (!config) return config;
   constexpr Duration kPeriod = std::chrono::seconds(5);
@@ -341,7 +55,7 @@ Result<sim::PerfConfig> config_of(const PerfCommand& command) {
   return config;
 }
 
-Result<PerfOutcome> simulate(const PerfCommand& command, const sim::PerfConfig& config,
+Result<PerfOutcome> simulate(const PerfCommand& command, const perf::PerfConfig& config,
                              const sim::PerfHook& hook) {
   PerfOutcome outcome;
   if (command.latency()) {
@@ -350,30 +64,6 @@ Result<PerfOutcome> simulate(const PerfCommand& command, const sim::PerfConfig& 
     outcome.bandwidth = sim::run_bandwidth(config, hook);
   }
   return outcome;
-}
-
-PerfReport report_of(const PerfCommand& command, const sim::PerfConfig& config,
-                     const PerfOutcome& outcome) {
-  return {config, outcome, result_of(command)};
-}
-
-std::string header_of(const PerfCommand& command) {
-  if (command.study_pattern()) return study_header();
-  return command.latency() ? latency_header() : bandwidth_header();
-}
-
-std::string row_of(const PerfCommand& command, const sim::PerfConfig& config,
-                   const PerfOutcome& outcome) {
-  if (command.study_pattern()) return study_line(report_of(command, config, outcome));
-  return command.latency() ? latency_line(config.size, outcome.latency)
-                           : bandwidth_line(config.size, outcome.bandwidth);
-}
-
-/// Returns the line about the steady rate, where the row has one.
-std::string note_of(const PerfCommand& command, const sim::PerfConfig& config,
-                    const PerfOutcome& outcome) {
-  if (command.study_pattern() || command.latency()) return {};
-  return steady_line(config, outcome.bandwidth);
 }
 
 /// Prints a part of the report; while the live view is shown, holds it back.
@@ -386,29 +76,26 @@ void print_part(PerfCommand& command, const std::string& text) {
 }
 
 /// Evaluates and prints the result of one size.
-void print_outcome(PerfCommand& command, const sim::PerfConfig& config,
+void print_outcome(PerfCommand& command, const perf::PerfConfig& config,
                    const PerfOutcome& outcome) {
-  const PerfReport report = report_of(command, config, outcome);
-  const JsonOutput& output = output_of(report.result);
+  const PerfReport report{config, outcome, command.pattern()};
+  const JsonOutput& output = output_of(report.pattern);
   const std::string json = command.expectations.judged(
       command.json || command.html.wanted(), [&] { return perf_json(report); },
       fmt::format("{} B", config.size), &output);
   command.html.add_report(json, &output);
   command.plots.add(config.size, outcome, command.sim ? config.nic.rate_bps : 0);
-  print_part(command, command.json ? json
-                                   : row_of(command, config, outcome) + ways_line(config, outcome) +
-                                         arrivals_line(outcome) + incomplete_line(outcome) +
-                                         note_of(command, config, outcome));
+  print_part(command, command.json ? json : perf_row(report));
 }
 
 /// Measures and prints each size. Errors: of a measurement; failed work requests.
-Result<void> run_sizes(PerfCommand& command, sim::PerfConfig config, const PerfMeasure& measure) {
+Result<void> run_sizes(PerfCommand& command, perf::PerfConfig config, const PerfMeasure& measure) {
   if (!command.json && !std::exchange(command.headed, true))
-    print_part(command, header_of(command));
+    print_part(command, perf_heading(command.pattern()));
   std::uint64_t failed = 0, wrong = 0;
   std::uint32_t stuck = 0;
-  std::optional<sim::Failure> first;
-  for (const std::uint32_t size : sizes_of(command, config)) {
+  std::optional<perf::Failure> first;
+  for (const std::uint32_t size : sizes_of(config, command.all_sizes)) {
     config.size = size;
     const auto outcome = measure(config);
     if (!outcome) return std::unexpected(outcome.error());
@@ -426,16 +113,13 @@ Result<void> run_sizes(PerfCommand& command, sim::PerfConfig config, const PerfM
                             "and --timeout 0 sets no timer",
                             stuck, command.latency() ? 1 : config.qps),
                 ExitCode::failed);
-  if (wrong > 0) {
-    return fail(fmt::format("{} messages arrived with other bytes than were sent", wrong),
-                ExitCode::failed);
-  }
+  if (wrong > 0) return fail(wrong_text(wrong), ExitCode::failed);
   return {};
 }
 
 /// Measures each size once or, with --forever, again and again until a signal; in a simulation each
 /// time with the next seed.
-Result<void> run_repeatedly(PerfCommand& command, sim::PerfConfig config,
+Result<void> run_repeatedly(PerfCommand& command, perf::PerfConfig config,
                             const PerfMeasure& measure, const std::atomic<bool>& stop) {
   for (;; ++config.path.seed) {
     auto ran = run_sizes(command, config, measure);
@@ -454,13 +138,13 @@ std::vector<CapturePoint> points_of(const std::vector<std::string>& names) {
   return points;
 }
 
-Result<void> run_simulated(PerfCommand& command, const sim::PerfConfig& config) {
+Result<void> run_simulated(PerfCommand& command, const perf::PerfConfig& config) {
   PerfCapture capture(points_of(command.points));
   auto series = PerfSeries::open(command.series);
   if (!series) return std::unexpected(series.error());
-  PerfView view("roce-gen perf --sim", command.live, sizes_of(command, config).size());
+  PerfView view("roce-gen perf --sim", command.live, sizes_of(config, command.all_sizes).size());
   command.waits = view.on_screen();
-  const auto run = [&](const sim::PerfConfig& each) -> Result<PerfOutcome> {
+  const auto run = [&](const perf::PerfConfig& each) -> Result<PerfOutcome> {
     auto outcome = simulate(command, each, [&](sim::Simulation& simulation) {
       if (!command.pcap.empty()) capture.attach(simulation);
       series->attach(simulation, config.qps);
@@ -489,7 +173,7 @@ Verify verify_of(const PerfCommand& command) {
                              kVerifyNames.begin());
 }
 
-Result<void> run_live(PerfCommand& command, const sim::PerfConfig& config,
+Result<void> run_live(PerfCommand& command, const perf::PerfConfig& config,
                       const std::atomic<bool>& stop) {
   auto series = PerfSeries::open(command.series);
   if (!series) return std::unexpected(series.error());
@@ -518,7 +202,7 @@ Result<void> check_perf_files(const PerfCommand& command) {
 }
 
 /// Reads the file that the messages carry, and sets their number.
-Result<void> read_data(PerfCommand& command, sim::PerfConfig& config) {
+Result<void> read_data(PerfCommand& command, perf::PerfConfig& config) {
   if (command.data.empty()) return {};
   constexpr std::uint64_t kMost = 1u << 30;  // the data is in memory three times
   note_input(command.data);

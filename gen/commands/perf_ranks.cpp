@@ -20,12 +20,12 @@ namespace {
 constexpr int kMostHosts = 254;
 
 /// What must be equal on all ranks: the program, and all that determines the messages.
-std::string perf_identity(const PerfRanksOptions& options, const sim::PerfConfig& config) {
-  return fmt::format(
-      "{:016x}",
-      hash_name(fmt::format("{} {} {} {} {} {} {} {}", app::program_version(), options.perf.pattern,
-                            options.perf.operation, config.size, config.qps, config.iterations,
-                            config.duration.count(), options.endpoint.service)));
+std::string perf_identity(const PerfRanksOptions& options, const perf::PerfConfig& config) {
+  return fmt::format("{:016x}", hash_name(fmt::format(
+                                    "{} {} {} {} {} {} {} {}", app::program_version(),
+                                    name_of(options.perf.pattern), operation_word(config.operation),
+                                    config.size, config.qps, config.iterations,
+                                    config.duration.count(), options.endpoint.service)));
 }
 
 /// Error: two ranks have one address, or addresses of two families.
@@ -48,7 +48,7 @@ Result<void> check_addresses(const std::vector<RankSelf>& ranks) {
 /// does both.
 RankPart part_of_rank(const PerfRanksOptions& options, const std::vector<RankSelf>& ranks,
                       std::size_t own, const OwnAddress& address) {
-  const bool incast = options.perf.pattern == "incast";
+  const bool incast = options.perf.pattern == perf::PerfPattern::incast;
   RankPart part{.own = address, .peers = {}, .responds = !incast || own == 0};
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     const bool peer = rank != own && (!incast || rank == 0);
@@ -62,7 +62,7 @@ PerfRankRow rank_row_of(const RankOutcome& outcome) {
   PerfRankRow row;
   row.timing.late = outcome.started_late;
   if (outcome.sent) {
-    const sim::BandwidthResult& sent = outcome.sent->bandwidth;
+    const perf::BandwidthResult& sent = outcome.sent->bandwidth;
     row.messages = sent.messages;
     row.bytes = sent.bytes;
     row.elapsed = sent.elapsed;
@@ -85,10 +85,10 @@ PerfRankRow rank_row_of(const RankOutcome& outcome) {
 }
 
 /// Rank 0: the report of all ranks.
-PerfRanksSummary summary_of(const PerfRanksOptions& options, const sim::PerfConfig& config,
+PerfRanksSummary summary_of(const PerfRanksOptions& options, const perf::PerfConfig& config,
                             const CommonRun& common, const std::vector<std::string>& parts) {
-  PerfRanksSummary summary{.pattern = options.perf.pattern,
-                           .operation = options.perf.operation,
+  PerfRanksSummary summary{.pattern = name_of(options.perf.pattern),
+                           .operation = operation_word(config.operation),
                            .size = config.size,
                            .qps = config.qps,
                            .start = {},
@@ -109,8 +109,7 @@ PerfRanksSummary summary_of(const PerfRanksOptions& options, const sim::PerfConf
       summary.broken.push_back(fmt::format("{}: {} work requests failed", name, row.failed));
     if (row.wrong + row.received_wrong > 0)
       summary.broken.push_back(
-          fmt::format("{}: {} messages arrived with other bytes than were sent", name,
-                      row.wrong + row.received_wrong));
+          fmt::format("{}: {}", name, wrong_text(row.wrong + row.received_wrong)));
     if (row.broken > 0 && common.reason().empty())  // a stopped requester says no good-bye
       summary.broken.push_back(fmt::format("{}: {} connections failed", name, row.broken));
     timings[rank] = row.timing;
@@ -136,7 +135,7 @@ ExitCode print_summary(const PerfRanksOptions& options, const PerfRanksSummary& 
 }
 
 /// Runs this rank's part. Returns the exit code of rank 0's report; on other ranks done.
-Result<ExitCode> run_rank(const PerfRanksOptions& options, const sim::PerfConfig& config,
+Result<ExitCode> run_rank(const PerfRanksOptions& options, const perf::PerfConfig& config,
                           Ranks& ranks, CommonRun& common) {
   const auto own = static_cast<std::size_t>(ranks.rank());
   auto address = address_of(options.endpoint, static_cast<unsigned>(own) + 1);
@@ -165,7 +164,7 @@ Result<ExitCode> run_rank(const PerfRanksOptions& options, const sim::PerfConfig
 
 }  // namespace
 
-ExitCode perf_as_rank(const PerfRanksOptions& options, const sim::PerfConfig& config,
+ExitCode perf_as_rank(const PerfRanksOptions& options, const perf::PerfConfig& config,
                       const std::atomic<bool>& stop) {
   auto ranks = Ranks::join();
   if (!ranks) return print_error(ranks.error());
@@ -173,7 +172,7 @@ ExitCode perf_as_rank(const PerfRanksOptions& options, const sim::PerfConfig& co
     return print_error(
         {fmt::format("--pattern {}: expected several processes, found one: mpirun -n "
                      "3 roce-gen perf --pattern {} ...",
-                     options.perf.pattern, options.perf.pattern)});
+                     name_of(options.perf.pattern), name_of(options.perf.pattern))});
   CommonRun common(*ranks, stop, false);
   const auto ran = run_rank(options, config, *ranks, common);
   ExitCode code = ran.value_or(ExitCode::failed);

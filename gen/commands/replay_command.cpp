@@ -90,7 +90,7 @@ ExitCode replay(const ReplayOptions& options, app::HtmlReport& html) {
 
 Parsed<wire::MacAddress> mac_of(std::string_view text) { return read_mac(text); }
 
-void add_rewrite_options(app::Options& list, roce::Rewrite& what) {
+void add_rewrite_options(app::Options& list, roce::FrameChanges& what) {
   const auto qps = [](std::string_view text) { return parse_mapping(text, kMostQpn); };
   const auto r_keys = [](std::string_view text) { return parse_mapping(text, kMostRkey); };
   list.add("--src-mac", app::parsed(mac_of, what.source_mac), "MAC",

@@ -22,8 +22,8 @@ namespace {
 
 using namespace config;
 using emulator::Red;
-using sim::CableConfig, sim::Node, sim::Pattern, sim::SizeShare, sim::SwitchConfig, sim::Topology,
-    sim::WorkloadConfig;
+using sim::CableConfig, sim::Node, sim::SendPattern, sim::SizeShare, sim::SwitchConfig,
+    sim::Topology, sim::WorkloadConfig;
 
 constexpr Duration kLongestCable = std::chrono::seconds(10);
 constexpr std::uint64_t kLargestBuffer = std::uint64_t{1} << 40;
@@ -32,7 +32,7 @@ constexpr std::uint64_t kLargestMessage = std::uint64_t{1} << 30;
 /// Reads one network. Nodes are numbered while they are read: hosts first.
 class Reader {
  public:
-  Reader(const Table& root, const sim::PerfConfig& perf) : root_(root), perf_(perf) {}
+  Reader(const Table& root, const perf::PerfConfig& perf) : root_(root), perf_(perf) {}
 
   NetworkFile read();
 
@@ -51,7 +51,7 @@ class Reader {
   [[nodiscard]] std::vector<Node> hosts_of(const Table& table, std::string_view key) const;
 
   const Table& root_;
-  const sim::PerfConfig& perf_;
+  const perf::PerfConfig& perf_;
   NetworkFile file_;
   std::map<std::string, Node> nodes_;
   std::vector<Table> switch_at_;  // where each switch is described
@@ -194,9 +194,9 @@ std::vector<Node> Reader::hosts_of(const Table& table, std::string_view key) con
 }
 
 void Reader::read_workload() {
-  static constexpr Choice<Pattern> kPatterns[] = {{"incast", Pattern::incast},
-                                                  {"permutation", Pattern::permutation},
-                                                  {"all-to-all", Pattern::all_to_all}};
+  static constexpr Choice<SendPattern> kPatterns[] = {{"incast", SendPattern::incast},
+                                                      {"permutation", SendPattern::permutation},
+                                                      {"all-to-all", SendPattern::all_to_all}};
   constexpr double kMostLoad = 10;
   WorkloadConfig& to = file_.workload;
   const auto table = root_.table("workload");
@@ -205,12 +205,12 @@ void Reader::read_workload() {
     return;
   }
   to.pattern = table->require("pattern", choice(kPatterns), "incast, permutation or all-to-all")
-                   .value_or(Pattern::all_to_all);
+                   .value_or(SendPattern::all_to_all);
   to.senders = hosts_of(*table, "from");
   const auto receivers = hosts_of(*table, "to");
-  if (to.pattern == Pattern::incast && receivers.size() != 1)
+  if (to.pattern == SendPattern::incast && receivers.size() != 1)
     table->refuse("to", "expected the host that an incast goes to");
-  if (to.pattern != Pattern::incast && table->has("to"))
+  if (to.pattern != SendPattern::incast && table->has("to"))
     table->refuse("to", "expected pattern = \"incast\" beside it");
   if (!receivers.empty()) to.receiver = receivers.front();
   to.qps = table->get_or("qps", integer<std::uint32_t>(1, 4096), to.qps);
@@ -305,7 +305,7 @@ void Reader::check() {
   }
   check_classes();
   check_headroom();
-  if (!sound || (file_.workload.pattern == Pattern::incast && !file_.workload.receiver)) return;
+  if (!sound || (file_.workload.pattern == SendPattern::incast && !file_.workload.receiver)) return;
   check_pairs();
 }
 
@@ -315,11 +315,11 @@ void Reader::check_pairs() const {
   const Topology& t = file_.topology;
   const sim::Routes routes(t);
   WorkloadConfig any = file_.workload;
-  if (any.pattern == Pattern::permutation) any.pattern = Pattern::all_to_all;
+  if (any.pattern == SendPattern::permutation) any.pattern = SendPattern::all_to_all;
   constexpr std::uint64_t kAnySeed = 1;
   const auto pairs = sim::pairs_of(any, t.hosts.size(), kAnySeed);
   const std::size_t used =
-      file_.workload.pattern == Pattern::permutation ? t.hosts.size() : pairs.size();
+      file_.workload.pattern == SendPattern::permutation ? t.hosts.size() : pairs.size();
   if (file_.workload.load == 0 && used * file_.workload.qps > kMostQps)
     return root_.refuse(fmt::format("expected at most {} QPs in all, found {} pairs of {} QPs",
                                     kMostQps, used, file_.workload.qps));
@@ -343,7 +343,7 @@ NetworkFile Reader::read() {
   return std::move(file_);
 }
 
-Result<NetworkFile> read_network(Document document, const sim::PerfConfig& perf) {
+Result<NetworkFile> read_network(Document document, const perf::PerfConfig& perf) {
   const Table root = document.root();
   NetworkFile file = Reader(root, perf).read();
   if (const auto verdict = document.verdict(); !verdict) return std::unexpected(verdict.error());
@@ -354,7 +354,7 @@ Result<NetworkFile> read_network(Document document, const sim::PerfConfig& perf)
 
 }  // namespace
 
-Result<NetworkFile> load_network(const std::string& name, const sim::PerfConfig& perf) {
+Result<NetworkFile> load_network(const std::string& name, const perf::PerfConfig& perf) {
   const auto found = find_profile(name, {kNetworkProfiles});
   if (!found) return std::unexpected(found.error());
   auto document = Document::load(*found);
@@ -363,7 +363,7 @@ Result<NetworkFile> load_network(const std::string& name, const sim::PerfConfig&
 }
 
 Result<NetworkFile> parse_network(std::string_view text, std::string name,
-                                  const sim::PerfConfig& perf) {
+                                  const perf::PerfConfig& perf) {
   auto document = Document::parse(text, std::move(name));
   if (!document) return std::unexpected(document.error());
   return read_network(std::move(*document), perf);

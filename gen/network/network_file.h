@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "perf/config.h"
 #include "sim/network/workload.h"
-#include "sim/perf.h"
 
 namespace lw::gen {
 
@@ -21,8 +21,8 @@ struct NetworkFile {
 /// name of one of profiles/networks. `perf`: the QPs' MTU and the NICs' latency, for the headroom
 /// of PFC. Errors (usage): a line per error, with file, line and column, also for a host that
 /// another cannot reach, and for a link that needs more headroom than its switch's buffer has.
-Result<NetworkFile> load_network(const std::string& name, const sim::PerfConfig& perf);
+Result<NetworkFile> load_network(const std::string& name, const perf::PerfConfig& perf);
 Result<NetworkFile> parse_network(std::string_view text, std::string name,
-                                  const sim::PerfConfig& perf);
+                                  const perf::PerfConfig& perf);
 
 }  // namespace lw::gen

@@ -34,7 +34,7 @@ Result<void> check_options(const PerfOptions& options) {
   for (const auto& [given, name] : refused)
     if (given)
       return fail(std::string(name) + " does not go with --network, which says what lies between");
-  if (options.pattern != "bw")
+  if (options.pattern != perf::PerfPattern::bw)
     return fail("--network goes with --pattern bw: [workload] says who sends");
   if (options.config.iterations > 0)
     return fail("--network goes with --duration: [workload] has `messages`");
@@ -42,7 +42,7 @@ Result<void> check_options(const PerfOptions& options) {
 }
 
 /// Refuses more random flows than a run holds in memory: each needs about 100 bytes.
-Result<void> check_flows(const NetworkFile& file, const sim::PerfConfig& perf) {
+Result<void> check_flows(const NetworkFile& file, const perf::PerfConfig& perf) {
   constexpr double kMostFlows = 20e6;
   if (file.workload.load == 0) return {};
   double weights = 0, bytes = 0, rate_bps = 0;
@@ -73,11 +73,10 @@ Result<NetworkSetup> network_run_of(const NetworkOptions& options,
   constexpr bool kWithPath = false;
   const auto config_or = perf_config(perf_options, kWithPath);
   if (!config_or) return std::unexpected(config_or.error());
-  const sim::PerfConfig& perf = *config_or;
+  const perf::PerfConfig& perf = *config_or;
   auto file = load_network(options.network, perf);
   if (!file) return std::unexpected(file.error());
-  if (perf.operation != wire::Operation::send && perf.operation != wire::Operation::write)
-    return fail("--network goes with --op write and send");
+  if (!perf.sends_data()) return fail("--network goes with --op write and send");
   if (perf.both) return fail("--network goes without --bidirectional");
   if (perf.duration <= Duration{}) return fail("--network: expected a --duration");
   constexpr double kMostSamples = 2e6;

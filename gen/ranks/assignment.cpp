@@ -18,7 +18,7 @@ bool is_named(const std::string& machine, const std::string& name) {
   return machine == name || machine.substr(0, machine.find('.')) == name;
 }
 
-std::unexpected<Error> fail_at(const config::Host& host, const std::string& what) {
+std::unexpected<Error> fail_at(const config::RankHost& host, const std::string& what) {
   return fail(fmt::format("{}: host \"{}\": {}", host.at, host.name, what));
 }
 
@@ -30,7 +30,7 @@ std::optional<std::size_t> number_in(const std::string& name) {
   return digits ? std::optional<std::size_t>(std::stoul(name)) : std::nullopt;
 }
 
-Result<std::size_t> rank_of(const config::Host& host, const std::vector<RankSelf>& ranks) {
+Result<std::size_t> rank_of(const config::RankHost& host, const std::vector<RankSelf>& ranks) {
   const auto number = host.rank ? std::optional<std::size_t>(*host.rank) : number_in(host.name);
   if (number) {
     if (*number < ranks.size()) return *number;
@@ -59,7 +59,7 @@ Result<std::vector<std::size_t>> place_hosts(const config::FlowProfile& profile,
                                              const std::vector<RankSelf>& ranks,
                                              std::vector<RankShare>& shares) {
   std::vector<std::size_t> placed;
-  for (const config::Host& host : profile.hosts) {
+  for (const config::RankHost& host : profile.hosts) {
     const auto rank = rank_of(host, ranks);
     if (!rank) return std::unexpected(rank.error());
     if (const auto taken = std::ranges::find(placed, *rank); taken != placed.end())

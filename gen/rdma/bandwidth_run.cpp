@@ -59,21 +59,14 @@ Result<void> BandwidthRun::post_signalled(Flow& flow) {
 Result<void> BandwidthRun::take(const ibv_wc& done) {
   if (done.status != IBV_WC_SUCCESS) return std::unexpected(session_.failure_of(done));
   Flow& flow = session_.flow_of(done.qp_num);
-  sim::BandwidthResult& result = outcome_.bandwidth;
+  perf::BandwidthResult& result = outcome_.bandwidth;
   const Instant now = time_now();
-  for (; flow.completed <= done.wr_id; ++flow.completed, ++completed_) {
+  for (; flow.completed <= done.wr_id; ++flow.completed, ++result.messages) {
     if (!session_.right(flow, flow.completed)) ++outcome_.wrong;
     result.bytes += session_.params().size;
   }
   session_.note_progress(now);
-  result.elapsed = now - start_;
-  margins_.note(result.elapsed, result.bytes);
-  const bool half = until_ ? now - start_ >= config_.duration / 2
-                           : completed_ >= (config_.iterations * session_.flows().size() + 1) / 2;
-  if (half && half_at_ == Instant{}) {
-    half_at_ = now;
-    half_bytes_ = result.bytes;
-  }
+  meter_.note(now - start_, result);
   return post_more(flow);
 }
 
@@ -112,19 +105,8 @@ bool BandwidthRun::busy() const noexcept {
 }
 
 void BandwidthRun::finish() {
-  sim::BandwidthResult& result = outcome_.bandwidth;
-  result.messages = completed_;
-  const auto ns = static_cast<double>(result.elapsed.count());
-  if (ns > 0) result.average_bps = static_cast<double>(result.bytes) * 8e9 / ns;
-  if (margins_.any() && !session_.stopped()) result.average_bps = margins_.average_bps();
-  const auto first = static_cast<double>((half_at_ - start_).count());
-  const auto second = static_cast<double>((start_ + result.elapsed - half_at_).count());
-  // Half of a run of less than four windows is mostly one burst of completions.
-  const bool is_short =
-      completed_ < std::uint64_t{4} * session_.params().depth * session_.flows().size();
-  if (half_at_ == Instant{} || second <= 0 || first <= 0 || is_short) return;
-  result.steady_bps = static_cast<double>(result.bytes - half_bytes_) * 8e9 / second;
-  result.peak_bps = std::max(result.steady_bps, static_cast<double>(half_bytes_) * 8e9 / first);
+  const std::uint64_t window = std::uint64_t{session_.params().depth} * session_.flows().size();
+  meter_.finish(outcome_.bandwidth, window, !session_.stopped());
 }
 
 }  // namespace lw::gen::rdma

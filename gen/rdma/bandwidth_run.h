@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gen/rdma/client_session.h"
-#include "sim/margins.h"
+#include "perf/rate_meter.h"
 
 namespace lw::gen::rdma {
 
@@ -19,7 +19,7 @@ class BandwidthRun {
       : session_(session),
         config_(session.config()),
         outcome_(outcome),
-        margins_(config_.duration, config_.margin) {}
+        meter_(config_, config_.iterations * config_.qps) {}
 
   /// Runs until all messages or the time are over. Errors (failed): a request that completed in
   /// error, and those of ClientSession::idle().
@@ -46,14 +46,13 @@ class BandwidthRun {
   Result<void> take(const ibv_wc& done);
 
   ClientSession& session_;
-  const sim::PerfConfig& config_;
+  const perf::PerfConfig& config_;
   PerfOutcome& outcome_;
   std::vector<ibv_send_wr> list_;
   std::vector<ibv_sge> pieces_;
   std::uint64_t every_ = 1;  // every n-th request is signalled
-  std::uint64_t completed_ = 0, half_bytes_ = 0;
-  sim::Margins margins_;
-  Instant start_, half_at_;
+  perf::RateMeter meter_;
+  Instant start_;
   std::optional<Instant> until_;
 };
 

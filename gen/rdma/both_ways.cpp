@@ -15,8 +15,8 @@ using handover::Done, handover::Hello, handover::Report;
 // without an arrival, the wait for messages that were sent ends
 constexpr Duration kArriveWithin = std::chrono::seconds(2);
 
-sim::PerfConfig config_of(const Hello& client) {
-  sim::PerfConfig config;
+perf::PerfConfig config_of(const Hello& client) {
+  perf::PerfConfig config;
   config.operation = client.params.operation;
   config.immediate = client.params.immediate;
   config.size = client.params.size;
@@ -98,9 +98,9 @@ Result<Report> Receiver::finish(const Done& done, handover::Link& link) {
 }
 
 /// Adds the server's direction to the client's.
-void add_back(const Done& done, const Report& report, const sim::PerfConfig& config,
+void add_back(const Done& done, const Report& report, const perf::PerfConfig& config,
               PerfOutcome& outcome) {
-  sim::BandwidthResult& result = outcome.bandwidth;
+  perf::BandwidthResult& result = outcome.bandwidth;
   result.messages += std::accumulate(done.messages.begin(), done.messages.end(), std::uint64_t{0});
   result.bytes += done.bytes;
   result.back_bytes = done.bytes;
@@ -151,7 +151,7 @@ Result<bool> BackRun::step() {
   if (run_->busy()) return run_->step();
   run_->finish();
   done_ = true;
-  const sim::BandwidthResult& result = outcome_.bandwidth;
+  const perf::BandwidthResult& result = outcome_.bandwidth;
   Done done = session_.done();
   done.elapsed_ns = static_cast<std::uint64_t>(result.elapsed.count());
   done.average_bps = whole(result.average_bps);

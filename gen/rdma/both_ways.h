@@ -41,8 +41,8 @@ class BackRun {
 
   handover::Link& link_;
   std::atomic<bool> ended_{false};
-  MeasureOptions options_;
-  sim::PerfConfig config_;
+  VerbsClientOptions options_;
+  perf::PerfConfig config_;
   PerfOutcome outcome_;
   ClientSession session_;
   std::optional<BandwidthRun> run_;

@@ -13,7 +13,7 @@ namespace {
 /// Returns the CPU time of this process, user and system.
 double cpu_seconds() noexcept { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-MeasuredDevice description(const Device& device, const MeasureOptions& options) {
+MeasuredDevice description(const Device& device, const VerbsClientOptions& options) {
   const VerbsOptions& verbs = options.verbs;
   return {.port = device.name(),
           .peer = options.connect,
@@ -25,8 +25,8 @@ MeasuredDevice description(const Device& device, const MeasureOptions& options) 
           .server = {}};
 }
 
-Result<PerfOutcome> run_session(const Device& device, const MeasureOptions& options,
-                                const sim::PerfConfig& config, bool latency,
+Result<PerfOutcome> run_session(const Device& device, const VerbsClientOptions& options,
+                                const perf::PerfConfig& config, bool latency,
                                 const std::atomic<bool>& stop) {
   PerfOutcome outcome;
   outcome.device = description(device, options);
@@ -47,17 +47,17 @@ Result<PerfOutcome> run_session(const Device& device, const MeasureOptions& opti
 
 }  // namespace
 
-Result<Measurement> Measurement::open(const MeasureOptions& options,
+Result<VerbsClient> VerbsClient::open(const VerbsClientOptions& options,
                                       const std::atomic<bool>& stop) {
   DeviceOptions wanted = options.device;
   if (wanted.name.empty()) wanted.name = device_towards(handover::host_of(options.connect));
   auto device = Device::open(wanted);
   if (!device) return std::unexpected(device.error());
-  return Measurement(std::move(*device), options, stop);
+  return VerbsClient(std::move(*device), options, stop);
 }
 
-Result<PerfOutcome> Measurement::run(const sim::PerfConfig& config, bool latency) {
-  sim::PerfConfig own = config;
+Result<PerfOutcome> VerbsClient::run(const perf::PerfConfig& config, bool latency) {
+  perf::PerfConfig own = config;
   if (own.qp.mtu == 0) own.qp.mtu = device_.mtu();
   if (auto fits = device_.check_mtu(own.qp.mtu); !fits) return std::unexpected(fits.error());
   return run_session(device_, options_, own, latency, stop_);

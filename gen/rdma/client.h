@@ -6,30 +6,30 @@
 #include "gen/perf/report/perf_report.h"
 #include "gen/rdma/client_session.h"
 #include "gen/rdma/device.h"
-#include "sim/perf.h"
+#include "perf/config.h"
 
 namespace lw::gen::rdma {
 
 /// Measures between this host and a server, like perftest. One thread.
-class Measurement {
+class VerbsClient {
  public:
   /// Opens the device; without a name, the device on the route to the server. `options` and `stop`
   /// must outlive the object; `stop` ends a run early. Errors: those of the device.
-  static Result<Measurement> open(const MeasureOptions& options, const std::atomic<bool>& stop);
+  static Result<VerbsClient> open(const VerbsClientOptions& options, const std::atomic<bool>& stop);
 
   /// Runs one configuration in its own session. `latency`: one message at a time, there and back;
   /// otherwise as many as tx_depth allows, on all QPs. Errors: a refusal, a request that completed
   /// in error, a server that is gone, a limit of the device.
-  Result<PerfOutcome> run(const sim::PerfConfig& config, bool latency);
+  Result<PerfOutcome> run(const perf::PerfConfig& config, bool latency);
 
   [[nodiscard]] const Device& device() const noexcept { return device_; }
 
  private:
-  Measurement(Device device, const MeasureOptions& options, const std::atomic<bool>& stop)
+  VerbsClient(Device device, const VerbsClientOptions& options, const std::atomic<bool>& stop)
       : device_(std::move(device)), options_(options), stop_(stop) {}
 
   Device device_;
-  const MeasureOptions& options_;
+  const VerbsClientOptions& options_;
   const std::atomic<bool>& stop_;
 };
 

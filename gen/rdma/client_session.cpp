@@ -16,34 +16,26 @@ using wire::Operation;
 
 constexpr Duration kCheckEvery = std::chrono::milliseconds(50);
 
-bool fetches_word(Operation operation) noexcept {
-  return operation == Operation::fetch_add || operation == Operation::cmp_swap;
-}
-
-bool carries(Operation operation) noexcept {
-  return operation == Operation::send || operation == Operation::write;
-}
-
 /// Session parameters. A QP has as many slots as messages in flight, and twice as many if receives
 /// are used, so that the server has receives while it checks what arrived.
-SessionParams params_of(const sim::PerfConfig& config, bool latency, std::uint32_t slots) noexcept {
+SessionParams params_of(const perf::PerfConfig& config, bool latency,
+                        std::uint32_t slots) noexcept {
   SessionParams params{.transport = config.qp.transport,
                        .operation = config.operation,
                        .immediate = config.immediate,
-                       .echo = latency && carries(config.operation) && !config.read_back,
+                       .echo = latency && config.sends_data() && !config.read_back,
                        .both = config.both,
                        .read_back = config.read_back,
-                       .size = fetches_word(config.operation) ? 8 : config.size,
+                       .size = config.message_bytes(),
                        .depth = latency ? 1 : config.qp.tx_depth};
-  const bool receives = params.operation == Operation::send || params.immediate;
-  params.slots = std::max(slots, receives ? 2 * params.depth : params.depth);
+  params.slots = std::max(slots, params.takes_receive() ? 2 * params.depth : params.depth);
   return params;
 }
 
 }  // namespace
 
-ClientSession::ClientSession(const Device& device, const MeasureOptions& options,
-                             const sim::PerfConfig& config, bool latency,
+ClientSession::ClientSession(const Device& device, const VerbsClientOptions& options,
+                             const perf::PerfConfig& config, bool latency,
                              const std::atomic<bool>& stop)
     : device_(device),
       options_(options),
@@ -87,9 +79,9 @@ Result<void> ClientSession::make_memory() {
   if (!domain_)
     return fail(fmt::format("{}: no protection domain: {}", device_.name(), last_error()),
                 ExitCode::environment);
-  if (carries(params_.operation))
+  if (!params_.fetches())
     if (auto made = make_box(outbox_, 0); !made) return made;
-  if (carries(params_.operation) && !params_.echo && !params_.read_back) return {};
+  if (!params_.fetches() && !params_.echo && !params_.read_back) return {};
   // Only the echo of a WRITE arrives by a request of the server; all other requests are local.
   const bool written = params_.echo && params_.operation == Operation::write;
   return make_box(inbox_,
@@ -112,8 +104,8 @@ Result<void> ClientSession::make_box(Box& box, unsigned access) {
 Result<void> ClientSession::make_qps() {
   const std::uint32_t sends = params_.depth + (params_.read_back ? 2 : 1);
   const std::uint32_t receives = params_.echo ? 2 : 1;
-  auto completions =
-      Completions::create(device_, config_.qps * (sends + receives) + 16, options_.verbs.events);
+  auto completions = VerbsCompletions::create(device_, config_.qps * (sends + receives) + 16,
+                                              options_.verbs.events);
   if (!completions) return std::unexpected(completions.error());
   completions_ = std::move(*completions);
   const unsigned access = params_.echo && params_.operation == Operation::write
@@ -181,8 +173,8 @@ Result<void> ClientSession::connect_qps(const PortGid& gid) {
 }
 
 void ClientSession::fill(Flow& flow, std::uint64_t number) {
-  if (fetches_word(params_.operation)) return;
-  if (carries(params_.operation) && (options_.verbs.checked || params_.lossy()))
+  if (wire::is_atomic(params_.operation)) return;
+  if (!params_.fetches() && (options_.verbs.checked || params_.lossy()))
     flow.sent.write(slot(outbox_, flow, number), number);
   if (options_.verbs.checked && (params_.operation == Operation::read_request || params_.read_back))
     PayloadPattern::clear(slot(inbox_, flow, number));
@@ -190,7 +182,7 @@ void ClientSession::fill(Flow& flow, std::uint64_t number) {
 
 ibv_send_wr ClientSession::request_of(const Flow& flow, std::uint64_t number, ibv_sge& piece,
                                       bool signalled) const {
-  const bool out = carries(params_.operation);
+  const bool out = !params_.fetches();
   piece = piece_of(out ? outbox_ : inbox_, flow, number);
   ibv_send_wr request{};
   request.wr_id = number;
@@ -236,7 +228,7 @@ ibv_send_wr ClientSession::read_back_of(const Flow& flow, std::uint64_t number,
 bool ClientSession::right(const Flow& flow, std::uint64_t number) const {
   if (!options_.verbs.checked || !inbox_.registered) return true;
   const auto got = slot(inbox_, flow, number);
-  if (fetches_word(params_.operation)) {
+  if (wire::is_atomic(params_.operation)) {
     std::uint64_t original = 0;
     std::memcpy(&original, got.data(), sizeof original);
     return original == number;

@@ -17,11 +17,11 @@
 #include "gen/rdma/device.h"
 #include "gen/rdma/region.h"
 #include "gen/rdma/verbs_qp.h"
-#include "sim/perf.h"
+#include "perf/config.h"
 
 namespace lw::gen::rdma {
 
-/// Verbs settings of a run, in addition to sim::PerfConfig, of which it uses operation, size, QPs,
+/// Verbs settings of a run, in addition to perf::PerfConfig, of which it uses operation, size, QPs,
 /// iterations, duration and read_back, and of qp: transport, mtu, tx_depth, max_rd_atomic, timeout,
 /// retries.
 struct VerbsOptions {
@@ -34,7 +34,7 @@ struct VerbsOptions {
 };
 
 /// The server of a run, and the local device.
-struct MeasureOptions {
+struct VerbsClientOptions {
   std::string connect, token;
   DeviceOptions device;
   Duration wait = std::chrono::seconds(10);  // longest wait for the TCP connection
@@ -60,8 +60,8 @@ class ClientSession {
   };
 
   /// `latency`: one message at a time, there and back. `stop` ends waits early.
-  ClientSession(const Device& device, const MeasureOptions& options, const sim::PerfConfig& config,
-                bool latency, const std::atomic<bool>& stop);
+  ClientSession(const Device& device, const VerbsClientOptions& options,
+                const perf::PerfConfig& config, bool latency, const std::atomic<bool>& stop);
 
   /// Makes memory and QPs and connects them to the server's. Errors: a limit of the device, a
   /// server that is not reached or refuses.
@@ -84,7 +84,7 @@ class ClientSession {
   /// The connection to the server. Requires open().
   [[nodiscard]] handover::Client& link() noexcept { return *link_; }
 
-  [[nodiscard]] const sim::PerfConfig& config() const noexcept { return config_; }
+  [[nodiscard]] const perf::PerfConfig& config() const noexcept { return config_; }
   [[nodiscard]] const VerbsOptions& verbs() const noexcept { return options_.verbs; }
   [[nodiscard]] const SessionParams& params() const noexcept { return params_; }
   [[nodiscard]] bool stopped() const noexcept { return stop_.load(std::memory_order_relaxed); }
@@ -110,7 +110,7 @@ class ClientSession {
     return piece_of(inbox_, flow, number);
   }
 
-  /// Takes completions; see Completions::poll().
+  /// Takes completions; see VerbsCompletions::poll().
   [[nodiscard]] std::span<const ibv_wc> poll() { return completions_->poll(); }
   /// Returns the error of a completion that isn't a success.
   [[nodiscard]] Error failure_of(const ibv_wc& done) const;
@@ -148,15 +148,15 @@ class ClientSession {
   [[nodiscard]] Duration longest_retry() const noexcept;
 
   const Device& device_;
-  const MeasureOptions& options_;
-  const sim::PerfConfig& config_;
+  const VerbsClientOptions& options_;
+  const perf::PerfConfig& config_;
   SessionParams params_;
   const std::atomic<bool>& stop_;
   std::optional<handover::Client> link_;
   SlotLayout layout_;
   ProtectionDomain domain_;
   Box inbox_, outbox_;  // for data from the server; for messages to the server
-  std::optional<Completions> completions_;
+  std::optional<VerbsCompletions> completions_;
   std::vector<Flow> flows_;
   handover::Offer offer_;
   Instant progressed_, check_at_;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/rdma/latency_run.h"
 
-#include <algorithm>
 #include <atomic>
-#include <cmath>
 
 namespace lw::gen::rdma {
 
@@ -16,7 +14,6 @@ Result<void> LatencyRun::run() {
     if (!answered) return std::unexpected(answered.error());
     if (!*answered) break;  // interrupted
   }
-  finish();
   return {};
 }
 
@@ -32,7 +29,7 @@ std::byte LatencyRun::await_echo(const Flow& flow, std::uint64_t number) {
 
 /// Posts the receive for the echo of message `number`, if it needs one.
 Result<void> LatencyRun::post_receive(Flow& flow, std::uint64_t number) {
-  if (!params_.echo || (params_.operation != Operation::send && !params_.immediate)) return {};
+  if (!params_.echo || !params_.takes_receive()) return {};
   const ibv_sge into = session_.answer_piece(flow, number);
   return flow.qp.post_receive(number, into.addr, into.length, into.lkey);
 }
@@ -62,7 +59,7 @@ Result<bool> LatencyRun::ping(Flow& flow) {
   const Instant now = time_now();
   session_.note_progress(now);
   if (!is_right(flow, number)) ++outcome_.wrong;
-  add((now - posted_at).count() / (params_.echo || params_.read_back ? 2 : 1));
+  outcome_.latency.add((now - posted_at) / (params_.echo || params_.read_back ? 2 : 1));
   return true;
 }
 
@@ -104,19 +101,6 @@ Result<bool> LatencyRun::wait_for_completion(Flow& flow, std::uint64_t number) {
       if (auto waited = session_.idle(); !waited) return std::unexpected(waited.error());
   }
   return true;
-}
-
-void LatencyRun::add(std::int64_t ns) {
-  outcome_.latency.ns.add(ns);
-  sum_ += static_cast<double>(ns);
-  squares_ += static_cast<double>(ns) * static_cast<double>(ns);
-}
-
-void LatencyRun::finish() {
-  const auto n = static_cast<double>(outcome_.latency.ns.count());
-  if (n == 0) return;
-  const double mean = sum_ / n;
-  outcome_.latency.deviation_ns = std::sqrt(std::max(0.0, squares_ / n - mean * mean));
 }
 
 }  // namespace lw::gen::rdma

@@ -30,14 +30,11 @@ class LatencyRun {
   std::byte await_echo(const Flow& flow, std::uint64_t number);
   Result<bool> wait_for_echo(Flow& flow, std::uint64_t number, std::byte last);
   Result<bool> wait_for_completion(Flow& flow, std::uint64_t number);
-  void add(std::int64_t ns);
-  void finish();
 
   ClientSession& session_;
   const SessionParams& params_;
   PerfOutcome& outcome_;
   std::uint64_t echoes_ = 0;
-  double sum_ = 0, squares_ = 0;  // of latencies in ns
 };
 
 }  // namespace lw::gen::rdma

@@ -17,13 +17,14 @@
 #include "gen/rdma/client.h"
 #include "gen/rdma/commands.h"
 #include "gen/rdma/sweep.h"
+#include "sim/perf.h"
 
 namespace lw::gen::rdma {
 namespace {
 
 using wire::Operation, wire::Transport;
 
-enum class Pattern : std::uint8_t { bw, lat, blast, ping };
+using Pattern = perf::PerfPattern;
 
 constexpr const char* kMeasureNotes =
     R"(The server is `roce-endpoint serve`, which prints the command line. Each size is a session of its
@@ -32,8 +33,8 @@ without that. A request that fails ends the run with the status of its completio
 
 struct MeasureCommand {
   Pattern pattern = Pattern::bw;
-  MeasureOptions options;
-  sim::PerfConfig config;
+  VerbsClientOptions options;
+  perf::PerfConfig config;
   bool all_sizes = false, no_check = false, json = false;
   bool forever = false;  // repeat the run until a signal
   std::vector<SweepParameter> sweep;
@@ -42,43 +43,14 @@ struct MeasureCommand {
   std::optional<Duration> delay;  // one-way delay of the path
   std::optional<double> rate;     // link rate in bit/s
 
-  [[nodiscard]] bool latency() const noexcept {
-    return pattern == Pattern::lat || pattern == Pattern::ping;
-  }
-  [[nodiscard]] bool study() const noexcept {
-    return pattern == Pattern::blast || pattern == Pattern::ping;
-  }
-  [[nodiscard]] bool carries() const noexcept {
-    return config.operation == Operation::send || config.operation == Operation::write;
-  }
+  [[nodiscard]] bool latency() const noexcept { return is_latency(pattern); }
 };
 
-Result<void> check_transport(const MeasureCommand& command) {
-  const sim::PerfConfig& config = command.config;
-  const Transport transport = config.qp.transport;
-  if (transport == Transport::rc) return {};
-  const auto refused = [&](const std::string& why) {
-    return fail(fmt::format("--transport {}: {}", transport == Transport::ud ? "ud" : "uc", why));
-  };
-  if (command.latency()) return refused("lost messages have no answer: use bw or blast");
-  if (!command.carries()) return refused("has no responses: --op send or write");
-  if (transport == Transport::ud && config.operation == Operation::write)
-    return refused("carries SENDs only: --op send");
-  if (config.size < sizeof(std::uint64_t) || command.all_sizes)
-    return refused("each message carries its number: -s 8 at least, and no -a");
-  return {};
-}
-
 Result<void> check_measure(const app::Given& given, const MeasureCommand& command) {
-  const sim::PerfConfig& config = command.config;
-  if (config.immediate && !command.carries()) return fail("--imm goes with --op send and write");
-  if (command.options.verbs.inlined && !command.carries())
+  const perf::PerfConfig& config = command.config;
+  if (auto fits = check(config, command.pattern); !fits) return fits;
+  if (command.options.verbs.inlined && !config.sends_data())
     return fail("--inline goes with --op send and write");
-  if (command.pattern == Pattern::ping && !command.carries())
-    return fail("ping goes with --op send and write");
-  if (command.pattern == Pattern::blast &&
-      (config.operation == Operation::fetch_add || config.operation == Operation::cmp_swap))
-    return fail("blast goes with --op send, write and read");
   if (command.pattern == Pattern::lat && command.options.verbs.events &&
       config.operation == Operation::write && !config.immediate)
     return fail("--poll event: the echo of a WRITE raises no event: add --imm, or poll busily");
@@ -92,48 +64,16 @@ Result<void> check_measure(const app::Given& given, const MeasureCommand& comman
   }
   if (command.forever && (command.all_sizes || !command.sweep.empty()))
     return fail("--forever: goes without -a and --sweep");
-  if (config.margin > Duration{} && 2 * config.margin >= config.duration)
-    return fail("--margin: expected less than half of --duration");
   if (given.has("--duration") && given.has("--iterations"))
     return fail("--duration: replaces -n: pass one of them");
   if (config.size == 0 || config.size > 1u << 31) return fail("--size: expected 1 B to 2 GiB");
-  return check_transport(command);
-}
-
-std::vector<std::uint32_t> sizes_of(const MeasureCommand& command) {
-  const bool atomic = command.config.operation == Operation::fetch_add ||
-                      command.config.operation == Operation::cmp_swap;
-  if (atomic) return {8};
-  if (!command.all_sizes) return {command.config.size};
-  std::vector<std::uint32_t> sizes;
-  for (std::uint32_t size = 2; size <= 8u << 20; size *= 2) sizes.push_back(size);
-  return sizes;
-}
-
-std::string header_of(const MeasureCommand& command) {
-  if (command.study()) return study_header();
-  return command.latency() ? latency_header() : bandwidth_header();
-}
-
-PerfReport report_of(const MeasureCommand& command, const sim::PerfConfig& config,
-                     const PerfOutcome& outcome) {
-  constexpr PerfResult kResults[] = {PerfResult::bandwidth, PerfResult::latency, PerfResult::blast,
-                                     PerfResult::ping};  // by pattern
-  return {config, outcome, kResults[static_cast<std::size_t>(command.pattern)]};
-}
-
-std::string text_of(const MeasureCommand& command, const sim::PerfConfig& config,
-                    const PerfOutcome& outcome) {
-  if (command.study()) return study_line(report_of(command, config, outcome));
-  return command.latency()
-             ? latency_line(config.size, outcome.latency)
-             : bandwidth_line(config.size, outcome.bandwidth) +
-                   steady_line(config, outcome.bandwidth) + ways_line(config, outcome);
+  return check_transport(config, command.latency() || command.all_sizes);
 }
 
 /// Returns the run of one message size, with the defaults of the pattern.
-sim::PerfConfig config_of(const MeasureCommand& command, const Device& device, std::uint32_t size) {
-  sim::PerfConfig config = command.config;
+perf::PerfConfig config_of(const MeasureCommand& command, const Device& device,
+                           std::uint32_t size) {
+  perf::PerfConfig config = command.config;
   config.size = size;
   constexpr Duration kPeriod = std::chrono::seconds(5);
   if (command.forever && config.duration == Duration{} && config.iterations == 0)
@@ -142,14 +82,13 @@ sim::PerfConfig config_of(const MeasureCommand& command, const Device& device, s
   if (config.qp.mtu == 0) config.qp.mtu = device.mtu();
   config.qp.max_outstanding_wqe = config.qp.tx_depth;
   // The third ping of the study: a WRITE to a passive peer, and a READ that fetches it back.
-  config.read_back =
-      command.pattern == Pattern::ping && config.operation == Operation::write && !config.immediate;
+  config.read_back = reads_back(config, command.pattern);
   return config;
 }
 
 /// Returns the sizes of a run once or, with --forever, again and again.
 std::optional<std::uint32_t> next_size(const MeasureCommand& command, std::size_t done) {
-  const std::vector<std::uint32_t> sizes = sizes_of(command);
+  const std::vector<std::uint32_t> sizes = sizes_of(command.config, command.all_sizes);
   if (!command.forever && done >= sizes.size()) return std::nullopt;
   return sizes[done % sizes.size()];
 }
@@ -157,39 +96,31 @@ std::optional<std::uint32_t> next_size(const MeasureCommand& command, std::size_
 Result<void> measure_all(const MeasureCommand& command, const std::atomic<bool>& stop,
                          app::HtmlReport& page) {
   PerfPlots plots;
-  auto measurement = Measurement::open(command.options, stop);
+  auto measurement = VerbsClient::open(command.options, stop);
   if (!measurement) return std::unexpected(measurement.error());
   std::uint64_t wrong = 0;
   bool has_header = command.json;
   for (std::size_t done = 0; !stop.load(std::memory_order_relaxed); ++done) {
     const auto size = next_size(command, done);
     if (!size) break;
-    const sim::PerfConfig config = config_of(command, measurement->device(), *size);
+    const perf::PerfConfig config = config_of(command, measurement->device(), *size);
     const auto outcome = measurement->run(config, command.latency());
     if (!outcome && command.forever && stop.load(std::memory_order_relaxed)) break;
     if (!outcome) return std::unexpected(outcome.error());
-    if (!std::exchange(has_header, true)) print_report(header_of(command));
-    const PerfReport report = report_of(command, config, *outcome);
-    print_report(command.json ? perf_json(report)
-                              : text_of(command, config, *outcome) + arrivals_line(*outcome));
+    if (!std::exchange(has_header, true)) print_report(perf_heading(command.pattern));
+    const PerfReport report{config, *outcome, command.pattern};
+    print_report(command.json ? perf_json(report) : perf_row(report));
     if (command.forever) {
       standard_output().flush();
     } else {
-      page.add_report(perf_json(report), &output_of(report.result));
+      page.add_report(perf_json(report), &output_of(report.pattern));
       plots.add(*size, *outcome, 0);
     }
     wrong += outcome->wrong;
   }
   for (report::Plot& plot : plots.plots()) page.add_plot(std::move(plot));
   if (wrong == 0) return {};
-  return fail(fmt::format("{} messages arrived with other bytes than were sent", wrong),
-              ExitCode::failed);
-}
-
-const char* word_of(Pattern pattern) noexcept {
-  if (pattern == Pattern::bw) return "bw";
-  if (pattern == Pattern::lat) return "lat";
-  return pattern == Pattern::blast ? "blast" : "ping";
+  return fail(wrong_text(wrong), ExitCode::failed);
 }
 
 /// Returns the figure that a pattern's prediction is compared with.
@@ -200,15 +131,15 @@ const char* figure_of(Pattern pattern) noexcept {
 }
 
 /// Adds the results of plan and of the simulator for the path that --delay and --rate describe.
-void add_predictions(const MeasureCommand& command, const Device& device, sim::PerfConfig config,
+void add_predictions(const MeasureCommand& command, const Device& device, perf::PerfConfig config,
                      report::Json& values) {
   if (!command.delay) return;
   config.path.one_way = *command.delay;
   config.nic.rate_bps = command.rate.value_or(device.link_bps());
   if (command.latency()) {
     const double way = static_cast<double>((config.path.one_way + 2 * config.nic.latency).count());
-    const bool echoed = command.carries() || config.read_back;
-    values["plan_usec"] = (way * (echoed ? 1 : 2) + sim::link_ns_of_message(config)) / 1000;
+    const bool echoed = config.sends_data();
+    values["plan_usec"] = (way * (echoed ? 1 : 2) + perf::link_ns_of_message(config)) / 1000;
     config.iterations = std::min<std::uint64_t>(config.iterations, 100);
     values["sim_usec"] = sim::run_latency(config).ns.mean() / 1000;
     return;
@@ -242,8 +173,8 @@ Result<MeasureCommand> command_at(const MeasureCommand& command, const SweepPoin
 }
 
 Sweep sweep_of(const MeasureCommand& command) {
-  Sweep sweep{.name = fmt::format("endpoint-{}", word_of(command.pattern)),
-              .title = fmt::format("roce-endpoint {} with {}", word_of(command.pattern),
+  Sweep sweep{.name = fmt::format("endpoint-{}", name_of(command.pattern)),
+              .title = fmt::format("roce-endpoint {} with {}", name_of(command.pattern),
                                    command.options.connect),
               .parameters = command.sweep,
               .repeats = command.repeats,
@@ -277,12 +208,13 @@ Result<void> measure_sweep(const MeasureCommand& command, const std::atomic<bool
   sweep.run = [&](const SweepPoint& point) -> Result<report::Json> {
     const auto at = command_at(command, point);
     if (!at) return std::unexpected(at.error());
-    auto measurement = Measurement::open(at->options, stop);
+    auto measurement = VerbsClient::open(at->options, stop);
     if (!measurement) return std::unexpected(measurement.error());
-    const sim::PerfConfig config = config_of(*at, measurement->device(), sizes_of(*at).front());
+    const perf::PerfConfig config =
+        config_of(*at, measurement->device(), sizes_of(at->config, false).front());
     const auto outcome = measurement->run(config, at->latency());
     if (!outcome) return std::unexpected(outcome.error());
-    report::Json values = perf_values(report_of(*at, config, *outcome));
+    report::Json values = perf_values({config, *outcome, at->pattern});
     values.erase("server");
     values["wrong"] = outcome->wrong;
     add_predictions(*at, measurement->device(), config, values);
@@ -294,7 +226,7 @@ Result<void> measure_sweep(const MeasureCommand& command, const std::atomic<bool
 }
 
 void add_connection_options(app::Options& list, MeasureCommand& command) {
-  MeasureOptions& options = command.options;
+  VerbsClientOptions& options = command.options;
   list.add("--connect", app::text(options.connect), "HOST:PORT",
            "server; the port may be left out: 18515")
       .required();
@@ -310,15 +242,8 @@ void add_connection_options(app::Options& list, MeasureCommand& command) {
 }
 
 void add_message_options(app::Options& list, MeasureCommand& command) {
-  sim::PerfConfig& config = command.config;
-  list.add("--op",
-           app::choice<Operation>(config.operation, {{"write", Operation::write},
-                                                     {"send", Operation::send},
-                                                     {"read", Operation::read_request},
-                                                     {"atomic", Operation::fetch_add},
-                                                     {"compare-swap", Operation::cmp_swap}}),
-           "OP", "operation: write, send, read, atomic (FETCH ADD) or compare-swap");
-  list.add_flag("--imm", config.immediate, "WRITE or SEND with an immediate");
+  perf::PerfConfig& config = command.config;
+  add_operation_options(list, config);
   list.add("-s,--size", app::parsed(parse_bytes, config.size), "SIZE", "message size, in bytes")
       .defaults_to(command.latency() ? "64" : "64KiB");
   list.add_flag("-a,--all", command.all_sizes, "measure every power of two, 2 B to 8 MiB");
@@ -328,9 +253,7 @@ void add_message_options(app::Options& list, MeasureCommand& command) {
   list.add("--duration", app::parsed(read_run_length, config.duration), "TIME",
            "length of the run, in place of -n; a number is in seconds")
       .defaults_to("none");
-  list.add("--margin", app::parsed(app::read_time, config.margin), "TIME",
-           "time at the start and at the end of --duration that BW average leaves out")
-      .defaults_to("0s");
+  add_margin_option(list, config);
   if (command.pattern == Pattern::bw)
     list.add_flag("--forever", command.forever,
                   "repeat the run until a signal, a row for each --duration (5 s unless given)");

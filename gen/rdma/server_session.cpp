@@ -18,24 +18,20 @@ using wire::Operation;
 
 constexpr std::uint32_t kSpareCompletions = 16;
 
-bool is_atomic(Operation operation) noexcept {
-  return operation == Operation::fetch_add || operation == Operation::cmp_swap;
-}
-
 /// Returns the access to the server's memory that the client's requests need.
 unsigned access_of(const SessionParams& params) noexcept {
   unsigned access = IBV_ACCESS_LOCAL_WRITE;
   if (params.operation == Operation::write) access |= IBV_ACCESS_REMOTE_WRITE;
   if (params.operation == Operation::read_request || params.read_back)
     access |= IBV_ACCESS_REMOTE_READ;
-  if (is_atomic(params.operation)) access |= IBV_ACCESS_REMOTE_ATOMIC;
+  if (wire::is_atomic(params.operation)) access |= IBV_ACCESS_REMOTE_ATOMIC;
   return access;
 }
 
 /// Returns the parameters of a session's slots: all atomics of a QP use one word of 8 bytes.
 SessionParams in_region(SessionParams params) noexcept {
-  if (is_atomic(params.operation)) params.size = 8;
-  if (is_atomic(params.operation)) params.slots = 1;
+  if (wire::is_atomic(params.operation)) params.size = 8;
+  if (wire::is_atomic(params.operation)) params.slots = 1;
   return params;
 }
 
@@ -155,8 +151,8 @@ Result<void> ServerSession::make_qps(const ServeOptions& options, const PortGid&
                               static_cast<std::uint32_t>(device_.limits().max_qp_wr)})
                   : 1;
   auto completions =
-      Completions::create(device_, qps * (receives_ + echoes) + kSpareCompletions,
-                          options.events && !(params.echo && is_plain_write(params)));
+      VerbsCompletions::create(device_, qps * (receives_ + echoes) + kSpareCompletions,
+                               options.events && !(params.echo && is_plain_write(params)));
   if (!completions) return std::unexpected(completions.error());
   completions_ = std::move(*completions);
   offer_ = {.qps = {},
@@ -207,7 +203,7 @@ Result<void> ServerSession::make_qps(const ServeOptions& options, const PortGid&
 void ServerSession::prepare_memory() {
   const SessionParams& params = hello_.params;
   const std::uint64_t size = *layout_.size();
-  if (is_atomic(params.operation) || signatures_) {
+  if (wire::is_atomic(params.operation) || signatures_) {
     std::memset(region_.data(), 0, size);
   } else if (hello_.checked && params.operation != Operation::read_request) {
     PayloadPattern::clear(region_.bytes(0, size));
@@ -233,9 +229,7 @@ std::span<std::byte> ServerSession::message(std::size_t flow, std::uint64_t numb
   return region_.bytes(layout_.at(flow, number), layout_.stride() - layout_.grh());
 }
 
-bool ServerSession::takes_receives() const noexcept {
-  return hello_.params.operation == Operation::send || hello_.params.immediate;
-}
+bool ServerSession::takes_receives() const noexcept { return hello_.params.takes_receive(); }
 
 std::size_t ServerSession::index_of(std::uint32_t qpn) const noexcept {
   const auto at = std::ranges::find(flows_, qpn, [](const Flow& flow) { return flow.qp.qpn(); });

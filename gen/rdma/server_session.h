@@ -113,7 +113,7 @@ class ServerSession {
   Region echoes_;  // separate memory, which the client can't access
   ProtectionDomain domain_;
   MemoryRegion memory_, echo_memory_;
-  std::optional<Completions> completions_;
+  std::optional<VerbsCompletions> completions_;
   std::vector<Flow> flows_;
   handover::Offer offer_;
   handover::Report report_;

@@ -41,14 +41,15 @@ ibv_ah_attr address_to(const RemoteEnd& remote) noexcept {
 
 }  // namespace
 
-Result<Completions> Completions::create(const Device& device, std::uint32_t depth, bool events) {
+Result<VerbsCompletions> VerbsCompletions::create(const Device& device, std::uint32_t depth,
+                                                  bool events) {
   const auto most = static_cast<std::uint32_t>(device.limits().max_cqe);
   if (depth > most)
     return fail(
         fmt::format("{} holds {} completions, the run needs {}: use fewer --buffers or --qps",
                     device.name(), most, depth),
         ExitCode::environment);
-  Completions made;
+  VerbsCompletions made;
   if (events) made.channel_.reset(ibv_create_comp_channel(device.context()));
   made.queue_.reset(
       ibv_create_cq(device.context(), static_cast<int>(depth), nullptr, made.channel_.get(), 0));
@@ -59,12 +60,12 @@ Result<Completions> Completions::create(const Device& device, std::uint32_t dept
   return made;
 }
 
-std::span<const ibv_wc> Completions::poll() {
+std::span<const ibv_wc> VerbsCompletions::poll() {
   const int count = ibv_poll_cq(queue_.get(), static_cast<int>(taken_.size()), taken_.data());
   return {taken_.data(), static_cast<std::size_t>(std::max(count, 0))};
 }
 
-void Completions::wait(Duration timeout, int other) {
+void VerbsCompletions::wait(Duration timeout, int other) {
   if (!channel_) return;
   // Poll once more after requesting the event: earlier completions raise none.
   if (!asked_) {
@@ -82,7 +83,7 @@ void Completions::wait(Duration timeout, int other) {
 }
 
 Result<VerbsQp> VerbsQp::create(const Device& device, ibv_pd* domain,
-                                const Completions& completions, const QpSpec& spec) {
+                                const VerbsCompletions& completions, const QpSpec& spec) {
   const auto most = static_cast<std::uint32_t>(device.limits().max_qp_wr);
   if (spec.sends > most || spec.receives > most)
     return fail(

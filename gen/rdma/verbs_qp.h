@@ -13,11 +13,11 @@
 namespace lw::gen::rdma {
 
 /// A completion queue, polled or with events.
-class Completions {
+class VerbsCompletions {
  public:
   /// `depth`: most completions that wait at the same time. Errors (environment): the device's
   /// limit.
-  static Result<Completions> create(const Device& device, std::uint32_t depth, bool events);
+  static Result<VerbsCompletions> create(const Device& device, std::uint32_t depth, bool events);
 
   /// Takes up to 64 completions. Empty if there are none; valid until the next call.
   std::span<const ibv_wc> poll();
@@ -60,7 +60,7 @@ class VerbsQp {
  public:
   /// Errors (environment): a limit of the device; the message states it.
   static Result<VerbsQp> create(const Device& device, ibv_pd* domain,
-                                const Completions& completions, const QpSpec& spec);
+                                const VerbsCompletions& completions, const QpSpec& spec);
   /// Moves the QP to RTR and RTS. Errors (environment): the device refuses the parameters.
   Result<void> connect(const RemoteEnd& remote);
 

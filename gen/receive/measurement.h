@@ -43,11 +43,11 @@ const wire::Signature* signature_of(const roce::Envelope& envelope, const wire::
                                     const wire::OpcodeInfo& info) noexcept;
 
 /// Interarrival jitter in ns. (RFC 3550, 6.4.1)
-class Jitter {
+class JitterEstimate {
  public:
-  Jitter() = default;
+  JitterEstimate() = default;
   /// A jitter that another process has measured.
-  explicit Jitter(double ns) noexcept : jitter_(ns) {}
+  explicit JitterEstimate(double ns) noexcept : jitter_(ns) {}
   /// Adds a frame. `transit_ns` is its arrival time minus its send time; a constant offset between
   /// the two clocks has no effect.
   void add(std::int64_t transit_ns) noexcept {
@@ -92,7 +92,7 @@ class alignas(64) WaitingTransits {
 /// Data of a stream of signed frames, besides its order. Each run of the sender has its own
 /// sequence numbers.
 struct SignedPart {
-  Jitter jitter;
+  JitterEstimate jitter;
   Histogram latency;  // ns; negative values (clocks differ) count as 0, minimum() shows them
   std::uint8_t clock = wire::ClockId::kUnknown;  // of the newest frame
   std::uint8_t version = 0;                      // of the signatures

@@ -129,7 +129,7 @@ Result<void> check_directions(const ReplayOptions& options) {
 
 }  // namespace
 
-DirectionCheck::DirectionCheck(const roce::Rewrite& rewrite) {
+DirectionCheck::DirectionCheck(const roce::FrameChanges& rewrite) {
   const auto* source = change_of_all(rewrite.sources);
   const auto* change = source != nullptr ? source : change_of_all(rewrite.destinations);
   if (change == nullptr) return;

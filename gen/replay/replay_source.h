@@ -33,7 +33,7 @@ struct ReplayOptions {
   std::string pcap;     // a path, "-" for standard output; empty: none
   Pace pace;
   std::uint64_t loop = 1;  // passes over the capture; 0: until stopped
-  roce::Rewrite rewrite;
+  roce::FrameChanges rewrite;
   bool roce_only = false;
   Limits limits;
   bool json = false, verbose = false, live = false;
@@ -80,7 +80,7 @@ struct ReplayCounters {
 /// in both directions between two addresses that change.
 class DirectionCheck {
  public:
-  explicit DirectionCheck(const roce::Rewrite& rewrite);
+  explicit DirectionCheck(const roce::FrameChanges& rewrite);
 
   /// Adds a frame. Error (usage): the frame goes back to the source of an earlier one; the message
   /// shows the OLD=NEW form to use instead.

@@ -29,7 +29,7 @@ Duration seconds(double value) {
 /// True if the number of frames and their time can be computed from one message.
 bool is_simple(const Flow& flow, const FlowCursor& stream) {
   return stream.is_regular() && !flow.stop_after && flow.qps == 1 &&
-         flow.arrival == config::Arrival::constant && flow.start_after == Duration{0};
+         flow.arrival == config::ArrivalProcess::constant && flow.start_after == Duration{0};
 }
 
 double expected_frames(const Flow& flow) {
@@ -122,8 +122,8 @@ std::string arrival_words(const Flow& flow) {
   std::string text;
   if (flow.burst == Flow::kWholeMessage) text += ", a message at once";
   if (flow.burst > 1) text += fmt::format(" in bursts of {}", flow.burst);
-  if (flow.arrival == config::Arrival::poisson) text += ", Poisson";
-  if (flow.arrival == config::Arrival::on_off) {
+  if (flow.arrival == config::ArrivalProcess::poisson) text += ", Poisson";
+  if (flow.arrival == config::ArrivalProcess::on_off) {
     text += fmt::format(", {} on and {} off", format_duration(flow.on), format_duration(flow.off));
   }
   if (flow.start_after > Duration{0}) {
@@ -260,7 +260,8 @@ const FigureTable& FlowPreview::figures() {
       Row::of<&FlowPreview::bits_per_second>("bits_per_second", "Rate on the wire.",
                                              Unit::bits_per_second),
       Row::of<&FlowPreview::frames_per_second>("frames_per_second", "Rate, in frames per second."),
-      Row::of<&FlowPreview::time>("duration_ns", "Duration; null if endless.", Unit::ns).or_null()};
+      Row::of<&FlowPreview::time>("duration_ns", "Duration; null if endless.", Unit::ns)
+          .or_null()};  // namespace lw::gen
   static constexpr FigureTable kTable{{}, kRows};
   return kTable;
 }

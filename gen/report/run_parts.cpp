@@ -162,7 +162,7 @@ ReceiveFlow flow_in(const Json& json) {
   const Json& part = json["signature"];
   flow.signature = std::make_unique<SignedPart>();
   flow.signature->latency = histogram_of(part.at("latency"));
-  flow.signature->jitter = Jitter(part.at("jitter").get<double>());
+  flow.signature->jitter = JitterEstimate(part.at("jitter").get<double>());
   flow.signature->clock = part.at("clock").get<std::uint8_t>();
   flow.signature->version = part.at("version").get<std::uint8_t>();
   return flow;

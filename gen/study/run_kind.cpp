@@ -19,13 +19,13 @@ namespace {
 
 /// Returns the efficiency of go-back-N by the closed formula (1 - p) / (1 - p + p W), for
 /// comparison with the simulation. W is the number of packets sent in a round trip.
-report::Json law_of(const sim::PerfConfig& config) {
+report::Json law_of(const perf::PerfConfig& config) {
   const double p = config.path.loss, w = plan(config).window_packets;
   return {{"losses_a_round_trip", p * w}, {"law_efficiency", (1 - p) / (1 - p + p * w)}};
 }
 
 /// Adds the failure of a run: "retry exceeded, QP 0 of host 0, 4.3 s after the start".
-void add_failure(report::Json& json, const std::optional<sim::Failure>& failure) {
+void add_failure(report::Json& json, const std::optional<perf::Failure>& failure) {
   if (!failure) return;
   json["failure"] =
       fmt::format("{}, QP {} of host {}, {} after the start", transport::name_of(failure->status),
@@ -33,16 +33,16 @@ void add_failure(report::Json& json, const std::optional<sim::Failure>& failure)
   json["failed_at_ns"] = to_ns(failure->at);
 }
 
-report::Json run(const sim::PerfConfig& config, bool latency, const sim::PerfHook& hook) {
+report::Json run(const perf::PerfConfig& config, bool latency, const sim::PerfHook& hook) {
   PerfOutcome outcome;
   if (latency) {
     outcome.latency = sim::run_latency(config, hook);
-    report::Json json = perf_values({config, outcome, PerfResult::latency});
+    report::Json json = perf_values({config, outcome, perf::PerfPattern::lat});
     add_failure(json, outcome.latency.failure);
     return json;
   }
   outcome.bandwidth = sim::run_bandwidth(config, hook);
-  report::Json json = perf_values({config, outcome, PerfResult::bandwidth});
+  report::Json json = perf_values({config, outcome, perf::PerfPattern::bw});
   json["efficiency"] = outcome.bandwidth.efficiency();
   if (config.path.loss > 0) json.update(law_of(config));
   add_failure(json, outcome.bandwidth.failure);
@@ -68,10 +68,10 @@ void PerfKind::add_options(app::Options& options) {
 Result<Work> PerfKind::work() {
   const auto config = perf_config(options_);
   if (!config) return std::unexpected(config.error());
-  const bool latency = options_.pattern == "lat" || options_.pattern == "ping";
+  const bool latency = is_latency(options_.pattern);
   return Work{.by_chance = by_chance(*config),
               .run = [config = *config, latency](std::uint64_t seed, const sim::PerfHook& hook) {
-                sim::PerfConfig seeded = config;
+                perf::PerfConfig seeded = config;
                 seeded.path.seed = seed;
                 return run(seeded, latency, hook);
               }};
@@ -133,9 +133,7 @@ void IncastKind::add_options(app::Options& options) {
 Result<Work> IncastKind::work() {
   auto config = perf_config(options_);
   if (!config) return std::unexpected(config.error());
-  const bool carries =
-      config->operation == wire::Operation::send || config->operation == wire::Operation::write;
-  if (!carries) return fail("an incast is of op = write or send");
+  if (!config->sends_data()) return fail("an incast is of op = write or send");
   incast_.perf = *config;
   if (incast_.sample <= Duration{}) return fail("--sample: expected more than 0");
   if (config->duration < 2 * incast_.sample)

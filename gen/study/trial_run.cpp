@@ -134,7 +134,7 @@ Duration bound_messages(config::FlowProfile& profile, Duration duration) {
     const double fitting = std::min(seconds_of(duration) * rate, kMostMessages);
     flow.messages = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(fitting));
     flow.repeat = 1;
-    const bool regular = flow.arrival == config::Arrival::constant;
+    const bool regular = flow.arrival == config::ArrivalProcess::constant;
     const double messages = static_cast<double>(flow.messages) + (regular ? 0 : kVariation);
     longest = std::max(longest, messages / rate + seconds_of(flow.start_after + flow.off));
   }

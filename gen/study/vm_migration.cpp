@@ -36,7 +36,7 @@ Parsed<double> seconds(std::string_view text) {
 /// Returns the rate in b/s that one QP of 1 MiB WRITEs, 128 outstanding, reaches over the path:
 /// QEMU sends memory in such chunks.
 double wire_bps(const emulator::Path& path) {
-  sim::PerfConfig config;
+  perf::PerfConfig config;
   config.size = 1U << 20;
   config.qp.timeout = 18;
   config.path.one_way = one_way_delay(path, emulator::Direction::west_to_east);

@@ -6,7 +6,7 @@
 namespace lw::gen {
 namespace {
 
-using config::Arrival;
+using config::ArrivalProcess;
 using Unit = config::Rate::Unit;
 
 /// Mean burst in units of the rate; 0 if the means are unknown.
@@ -52,13 +52,13 @@ Pacer::Pacer(const config::Flow& flow, std::uint64_t seed)
   const long double phase = static_cast<long double>(flow.qp) / flow.qps;
   start_ = flow.start_after;
   if (flow.stop_after) stop_ = *flow.stop_after;
-  if (arrival_ == Arrival::poisson) {
+  if (arrival_ == ArrivalProcess::poisson) {
     mean_gap_ns_ = gap_ns;
     due_ = next_arrival();
     return;
   }
   double rate = flow.rate.value;
-  if (arrival_ == Arrival::on_off) {
+  if (arrival_ == ArrivalProcess::on_off) {
     const auto on = static_cast<double>(on_.count());
     rate *= (on + static_cast<double>(off_.count())) / on;
   }
@@ -70,7 +70,7 @@ Pacer::Pacer(const config::Flow& flow, std::uint64_t seed)
 Pacer::EvenPace Pacer::even_pace(const FrameWork& work, std::uint32_t most) const noexcept {
   EvenPace pace{.due = due_, .end = fine(span())};
   const bool counts_packets = unit_ == Unit::messages && work.packets > 1;
-  if (arrival_ != Arrival::constant || counts_packets) return pace;
+  if (arrival_ != ArrivalProcess::constant || counts_packets) return pace;
   pace.end = fine(start_) + done_;
   pace.step = pacing_time(step_, units_of(work));
   const bool whole_message = burst_ == config::Flow::kWholeMessage;

@@ -104,7 +104,7 @@ class Pacer {
     const bool whole = burst_ == config::Flow::kWholeMessage;
     if (whole ? !work.ends_message : ++in_burst_ < burst_) return;
     in_burst_ = 0;
-    due_ = arrival_ == config::Arrival::poisson ? next_arrival() : span();
+    due_ = arrival_ == config::ArrivalProcess::poisson ? next_arrival() : span();
   }
   /// Like advance() above, for a frame that is a whole message.
   void advance(std::uint64_t wire_bytes) noexcept { advance(FrameWork{.wire_bytes = wire_bytes}); }
@@ -125,9 +125,10 @@ class Pacer {
   /// End of the last frame's slot: the time that all frames so far take at the configured rate, at
   /// most 200 years; for Poisson arrivals, the due time of the next frame.
   [[nodiscard]] Duration span() const noexcept {
-    if (arrival_ == config::Arrival::poisson) return due_;
+    if (arrival_ == config::ArrivalProcess::poisson) return due_;
     const Duration worked{whole_ns(unfinished_ == 0 ? done_ : with_unfinished())};
-    return arrival_ == config::Arrival::constant ? start_ + worked : start_ + stretched(worked);
+    return arrival_ == config::ArrivalProcess::constant ? start_ + worked
+                                                        : start_ + stretched(worked);
   }
 
  private:
@@ -171,7 +172,7 @@ class Pacer {
   FineTime done_ = 0;  // time that all work so far takes
   FineTime step_;      // per bit, frame or message; for an on/off flow: while it is on
   config::Rate::Unit unit_;
-  config::Arrival arrival_ = config::Arrival::constant;
+  config::ArrivalProcess arrival_ = config::ArrivalProcess::constant;
   std::uint32_t burst_;
   std::uint32_t in_burst_ = 0;
   std::uint32_t unfinished_ = 0, packets_ = 1;  // of the current message, for a rate in messages

@@ -73,7 +73,7 @@ Result<RecordingShape> shape_of(const Json& request) {
 /// Converts JSON to a value of a profile, without a position. Returns nothing if it is nested
 /// deeper than `depth`.
 std::optional<config::Value> value_of(const Json& json, int depth = 8) {
-  constexpr config::Position kNowhere{};
+  constexpr config::FilePosition kNowhere{};
   if (depth == 0) return std::nullopt;
   if (json.is_boolean()) return config::Value{kNowhere, json.get<bool>()};
   if (json.is_number_integer()) return config::Value{kNowhere, json.get<std::int64_t>()};
@@ -233,10 +233,10 @@ Result<void> Control::act(const std::string& what, const Request& request) {
       what));
 }
 
-Result<config::Command> Control::read_command(const Request& request) {
+Result<config::ControlCommand> Control::read_command(const Request& request) {
   const Json& json = request.json;
   if (const auto name = json.find("name"); name != json.end() && name->is_string())
-    return config::Command{.name = name->get<std::string>()};
+    return config::ControlCommand{.name = name->get<std::string>()};
   for (const std::string kind : {"event", "at", "protection", "flap"}) {
     const auto table = json.find(kind);
     if (table == json.end() || !table->is_object()) continue;
@@ -245,7 +245,7 @@ Result<config::Command> Control::read_command(const Request& request) {
     config::restrict_files(*value, request.only);
     const auto name = table->find("name");
     const bool named = name != table->end() && name->is_string();
-    return config::Command{
+    return config::ControlCommand{
         .name = named ? name->get<std::string>() : fmt::format("command {}", ++commands_),
         .kind = kind,
         .table = std::move(value)};

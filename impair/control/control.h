@@ -52,7 +52,7 @@ class Control {
     std::function<Result<void>(const config::FileName& file, By by, Instant begin)> load;
     std::function<Result<void>(By by)> reset;
     std::function<Result<void>(By by)> undo;
-    std::function<Result<void>(const config::Command&, By by, Instant begin)> command;
+    std::function<Result<void>(const config::ControlCommand&, By by, Instant begin)> command;
     std::function<Result<config::ImpairProfile>(std::span<const config::Edit>)> preview;
     std::function<config::ImpairProfile()> profile;  // the profile in force
     std::function<Report()> snapshot;
@@ -92,7 +92,7 @@ class Control {
   Result<void> act(const std::string& what, const Request& request);
   Result<Answer> record(const Request& request);
   Result<Answer> stop_recording();
-  Result<config::Command> read_command(const Request& request);
+  Result<config::ControlCommand> read_command(const Request& request);
   [[nodiscard]] Answer shown() const;
 
   Run run_;

@@ -62,7 +62,7 @@ Result<LiveProfile::Version> LiveProfile::with(std::span<const config::Edit> edi
 }
 
 Result<std::vector<config::ScenarioStep>> LiveProfile::on_command(
-    const config::Command& command, const std::stop_token& stop) const {
+    const config::ControlCommand& command, const std::stop_token& stop) const {
   auto steps = now_->source->steps_on_command(now_->edits, command, stop);
   if (!steps) return steps;
   LiveProfile ahead = *this;

@@ -65,7 +65,7 @@ class LiveProfile {
   }
   /// Returns the steps of a command that begins now; `stop` ends this with an error.
   [[nodiscard]] Result<std::vector<config::ScenarioStep>> on_command(
-      const config::Command& command, const std::stop_token& stop = {}) const;
+      const config::ControlCommand& command, const std::stop_token& stop = {}) const;
   /// Returns what differs between the present version and `next`; first the file's name.
   [[nodiscard]] std::vector<config::KeyChange> differences(const Version& next) const;
   /// Makes `version` the present one.

@@ -408,7 +408,7 @@ void ScenarioRunner::begin_scenario(std::span<const config::ScenarioStep> steps,
   report_.all = report_.done + report_.failed + schedule_.size();
 }
 
-Result<void> ScenarioRunner::command(const config::Command& command, const std::string& by,
+Result<void> ScenarioRunner::command(const config::ControlCommand& command, const std::string& by,
                                      Instant begin) {
   using Steps = std::vector<config::ScenarioStep>;
   const auto make = [command](const Base& base, const std::stop_token& given_up) {

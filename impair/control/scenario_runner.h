@@ -65,7 +65,8 @@ class ScenarioRunner {
   static constexpr std::size_t kMostUndo = 32;
   /// Schedules the steps of a command that begins at `begin`, or now if that is past. Error also:
   /// too many steps wait.
-  Result<void> command(const config::Command& command, const std::string& by, Instant begin = {});
+  Result<void> command(const config::ControlCommand& command, const std::string& by,
+                       Instant begin = {});
   /// Ends changes that are being prepared: they change nothing. For the end of a run.
   void refuse_changes() { preparing_.close(); }
 

@@ -10,7 +10,7 @@
 
 #include "config/impair/profile.h"
 #include "core/error.h"
-#include "emulator/events/cm_learner.h"
+#include "emulator/events/cm_exchange.h"
 #include "emulator/link.h"
 #include "emulator/pipeline.h"
 #include "impair/record/binary_ledger.h"

@@ -177,7 +177,7 @@ KeyedPacket PacketReader::read(const SeenFrame& seen) {
     ++explained_;
   }
   if (!taken.packet.bad_icrc && is_cm(seen.frame))
-    rare.connection = emulator::cm_sighting(seen.frame.envelope, *seen.frame.bth);
+    rare.connection = roce::cm_sighting(seen.frame.envelope, *seen.frame.bth);
   if (rare.connection || !rare.bad_icrc.empty())
     taken.rare = std::make_unique<KeyedPacket::Rare>(std::move(rare));
   return taken;

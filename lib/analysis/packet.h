@@ -9,7 +9,7 @@
 #include <string>
 
 #include "core/time.h"
-#include "emulator/events/cm_learner.h"
+#include "roce/cm_learner.h"
 #include "roce/frame.h"
 
 namespace lw::analysis {
@@ -94,8 +94,8 @@ constexpr bool is_management(const Packet& packet, const QpFlowKey& key) noexcep
 struct KeyedPacket {
   /// Data that few packets have.
   struct Rare {
-    std::optional<emulator::CmSighting> connection;  // a connection manager's datagram
-    std::string bad_icrc;  // explanation of a bad ICRC; empty: not computed
+    std::optional<roce::CmSighting> connection;  // a connection manager's datagram
+    std::string bad_icrc;                        // explanation of a bad ICRC; empty: not computed
   };
 
   Packet packet;

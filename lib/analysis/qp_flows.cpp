@@ -457,7 +457,7 @@ void QpFlows::match(std::uint32_t index, std::uint32_t psn) {
          flows_[index].guessed ? PairedBy::order : PairedBy::responses);
 }
 
-void QpFlows::learn_connection(const QpFlowKey& key, const emulator::CmSighting& heard) {
+void QpFlows::learn_connection(const QpFlowKey& key, const roce::CmSighting& heard) {
   const auto connection = learners_[key.point].hear(heard);
   if (!connection) return;
   // A REP comes from the replier.

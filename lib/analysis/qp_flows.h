@@ -15,7 +15,7 @@
 #include "analysis/findings/recovery_votes.h"
 #include "analysis/packet.h"
 #include "core/prefetch.h"
-#include "emulator/events/cm_learner.h"
+#include "roce/cm_learner.h"
 
 namespace lw::analysis {
 
@@ -220,7 +220,7 @@ class QpFlows {
   void learn_response(std::uint32_t index, const Packet& packet);
   static void probe(QpFlow& flow, const Packet& packet, bool is_new) noexcept;
   void take_probe(const QpFlow& responses, const Packet& packet) noexcept;
-  void learn_connection(const QpFlowKey& key, const emulator::CmSighting& heard);
+  void learn_connection(const QpFlowKey& key, const roce::CmSighting& heard);
   void match(std::uint32_t index, std::uint32_t psn);
   void pair(std::uint32_t a, std::uint32_t b, PairedBy by);
   [[nodiscard]] bool is_free(const QpFlow& flow) const noexcept {
@@ -246,7 +246,7 @@ class QpFlows {
   std::optional<MovedPackets> moved_;
   std::vector<std::uint32_t> undecided_;  // some responses with several candidates, in order
   std::uint32_t open_naks_ = 0;           // of undecided flows; those decided since count too
-  std::map<std::uint32_t, emulator::CmLearner> learners_;  // by capture point
+  std::map<std::uint32_t, roce::CmLearner> learners_;  // by capture point
 };
 
 }  // namespace lw::analysis

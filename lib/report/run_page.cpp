@@ -68,7 +68,8 @@ void append(Json& list, const Json& more) { list.insert(list.end(), more.begin()
 Json checks_of(const RunPage& page) {
   Json rows = Json::array();
   for (const std::string& error : page.errors) rows.push_back({{"text", error}, {"holds", false}});
-  for (const RunReport& report : page.reports) append(rows, check_rows(report.json, report.output));
+  for (const PageReport& report : page.reports)
+    append(rows, check_rows(report.json, report.output));
   return rows;
 }
 
@@ -83,7 +84,7 @@ std::string html_text(const RunPage& page) {
                {"checks", checks_of(page)}};
   for (const char* key : {"requested", "accounts", "figures", "plots"}) data[key] = Json::array();
   Json reports = Json::array();
-  for (const RunReport& report : page.reports) {
+  for (const PageReport& report : page.reports) {
     append(data["requested"], requested_rows(report.json));
     append(data["accounts"], account_tables(report.json));
     data["figures"].push_back(figure_rows(report.json, kMostFigures, report.output));

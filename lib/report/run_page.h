@@ -15,7 +15,7 @@ namespace lw::report {
 using NamedText = std::pair<std::string, std::string>;
 
 /// A report as --json prints it, and the table of its figures; null: they have no descriptions.
-struct RunReport {
+struct PageReport {
   Json json;
   const JsonOutput* output = nullptr;
 };
@@ -26,7 +26,7 @@ struct RunPage {
   std::string command_line;              // as typed
   ExitCode exit = ExitCode::done;        // how the process ends
   std::vector<std::string> errors = {};  // printed on standard error
-  std::vector<RunReport> reports = {};   // in the order in which --json prints them
+  std::vector<PageReport> reports = {};  // in the order in which --json prints them
   std::vector<NamedText> drawings = {};  // title and SVG, before the plots
   std::vector<Plot> plots = {};
   std::vector<NamedText> profiles = {};   // name and TOML of each file

@@ -244,7 +244,7 @@ void map_field(Patcher& patcher, const std::map<std::uint32_t, std::uint32_t>& m
   }
 }
 
-void set_psn(Patcher& patcher, const Rewrite& what, const wire::Bth& bth) noexcept {
+void set_psn(Patcher& patcher, const FrameChanges& what, const wire::Bth& bth) noexcept {
   const wire::OpcodeInfo* info = wire::find_opcode(bth.opcode.get());
   if (info && info->transport == wire::Transport::cnp) return;
   const auto own = what.psn_offset_of_qp.find(bth.dest_qp.get());
@@ -252,7 +252,7 @@ void set_psn(Patcher& patcher, const Rewrite& what, const wire::Bth& bth) noexce
   patcher.set(&bth.psn_bytes, wire::Be24{(bth.psn() + offset).value()});
 }
 
-void set_transport(Patcher& patcher, const Rewrite& what, const Frame& frame) noexcept {
+void set_transport(Patcher& patcher, const FrameChanges& what, const Frame& frame) noexcept {
   set_psn(patcher, what, *frame.bth);  // before the QP changes
   map_field(patcher, what.qps, &frame.bth->dest_qp);
   if (frame.deth) map_field(patcher, what.qps, &frame.deth->src_qp);
@@ -263,12 +263,12 @@ void set_transport(Patcher& patcher, const Rewrite& what, const Frame& frame) no
 
 }  // namespace
 
-bool Rewrite::empty() const noexcept {
+bool FrameChanges::empty() const noexcept {
   return !source_mac && !destination_mac && sources.empty() && destinations.empty() &&
          qps.empty() && psn_offset == 0 && psn_offset_of_qp.empty() && r_keys.empty();
 }
 
-Rewritten rewrite(const Rewrite& what, wire::MutableBytes bytes) noexcept {
+Rewritten rewrite(const FrameChanges& what, wire::MutableBytes bytes) noexcept {
   const Envelope envelope = open_envelope(bytes);
   if (!envelope.is_roce()) return Rewritten::not_roce;
   const auto icrc = icrc_offset(envelope);

@@ -49,7 +49,7 @@ struct AddressChange {
 };
 
 /// Changes to the frames of a capture. Empty members change nothing.
-struct Rewrite {
+struct FrameChanges {
   std::optional<wire::MacAddress> source_mac, destination_mac;
   /// Change frames of the same address family; a RoCEv1 GRH takes both, IPv4 as ::ffff:a.b.c.d. The
   /// first change that fits the captured address counts.
@@ -67,7 +67,7 @@ struct Rewrite {
 
 enum class Rewritten : std::uint8_t {
   not_roce,  // unchanged
-  yes,       // changed: the fields of the Rewrite that the frame has, possibly none
+  yes,       // changed: the fields of the FrameChanges that the frame has, possibly none
   /// RoCE, unchanged because the ICRC's position is unknown: a fragment of an IP packet, cut by the
   /// capture, contradicting lengths.
   no_icrc,
@@ -77,6 +77,6 @@ enum class Rewritten : std::uint8_t {
 /// checksum and UDP checksum (if not 0) are patched, not computed: a wrong one stays wrong by the
 /// same difference, so deliberate errors survive. The payload doesn't change, nor do QPs and PSNs
 /// in a connection manager's MAD. Cost: a few table look-ups per changed byte.
-Rewritten rewrite(const Rewrite& what, wire::MutableBytes frame) noexcept;
+Rewritten rewrite(const FrameChanges& what, wire::MutableBytes frame) noexcept;
 
 }  // namespace lw::roce

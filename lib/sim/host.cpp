@@ -21,7 +21,7 @@ constexpr Instant not_before(std::int64_t ps) noexcept {
 
 }  // namespace
 
-Host::Host(std::uint16_t number, const NicConfig& nic, transport::Memory memory,
+Host::Host(std::uint16_t number, const perf::NicConfig& nic, transport::Memory memory,
            transport::PayloadStore& store, SimLink& out)
     : QpScheduler(nic.arbitration_burst),
       number_(number),

@@ -5,23 +5,11 @@
 #include <memory>
 #include <vector>
 
+#include "perf/config.h"
 #include "sim/sim_link.h"
 #include "transport/qp_scheduler.h"
 
 namespace lw::sim {
-
-/// Limits of a NIC. A limit of 0 is none: only the link limits.
-struct NicConfig {
-  double rate_bps = 100e9;
-  Duration latency{500};  // of host and NIC, in each direction
-  /// A QP keeps the port until its message ends, or for so many packets; 1: QPs alternate packet by
-  /// packet. ACKs and CNPs of other QPs go in between.
-  std::uint32_t arbitration_burst = 256;
-  Duration per_message{};  // between the first packets of two messages
-  Duration per_packet{};   // between two packets
-  // Rate at which the host can store the payload of received SENDs, in bit/s; 0: the link rate.
-  double receive_send_bps = 0;
-};
 
 struct HostCounters {
   std::uint64_t sent = 0, received = 0;
@@ -35,7 +23,7 @@ struct HostCounters {
 class Host final : public transport::QpScheduler<Host> {
  public:
   /// `out` and `store` outlive it.
-  Host(std::uint16_t number, const NicConfig& nic, transport::Memory memory,
+  Host(std::uint16_t number, const perf::NicConfig& nic, transport::Memory memory,
        transport::PayloadStore& store, SimLink& out);
 
   static constexpr std::uint32_t kFirstQpn = 0x11;
@@ -118,7 +106,7 @@ class Host final : public transport::QpScheduler<Host> {
   [[nodiscard]] std::int64_t busy_ps(std::uint8_t opcode) const noexcept;
 
   std::uint16_t number_;
-  NicConfig nic_;
+  perf::NicConfig nic_;
   double ps_per_byte_;
   bool limits_sends_, costs_;  // limits other than the rate
   bool unusual_;               // something may wait in held_ or reposts_

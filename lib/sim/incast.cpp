@@ -46,7 +46,7 @@ class Senders : public transport::Application {
   }
 
   std::uint64_t failed = 0;
-  std::optional<Failure> failure;
+  std::optional<perf::Failure> failure;
 
  private:
   // Host 0 is the receiver.
@@ -60,10 +60,6 @@ class Senders : public transport::Application {
 };
 
 enum Draw : std::uint64_t { kStart, kClock };  // of a sender
-
-double bps(std::uint64_t bytes, Duration time) noexcept {
-  return static_cast<double>(bytes) * 8e9 / static_cast<double>(time.count());
-}
 
 class IncastRun {
  public:
@@ -109,7 +105,7 @@ IncastRun::IncastRun(const IncastConfig& config, const PerfHook& hook)
 }
 
 void IncastRun::join(std::uint32_t number) {
-  NicConfig nic = config_.perf.nic;
+  perf::NicConfig nic = config_.perf.nic;
   nic.rate_bps *= 1 + config_.clock_ppm * 1e-6 * (2 * chance_.uniform(number, kClock) - 1);
   Host& host = simulation_.add_host(nic, memory_of(config_.perf), *shared_);
   host.run(senders_);
@@ -143,7 +139,8 @@ double IncastRun::allowed_bps(std::uint32_t number) noexcept {
 void IncastRun::sample(Instant at) {
   for (std::uint32_t i = 0; i < config_.senders; ++i) {
     const std::uint64_t bytes = senders_.of_sender(i);
-    result_.samples.push_back({at, i, bps(bytes - before_[i], config_.sample), allowed_bps(i)});
+    result_.samples.push_back(
+        {at, i, perf::rate_bps(bytes - before_[i], config_.sample), allowed_bps(i)});
     before_[i] = bytes;
   }
 }
@@ -159,7 +156,7 @@ IncastResult IncastRun::result() {
   }
   const Duration half = simulation_.now() - middle;
   for (std::size_t i = 0; i < at_middle.size(); ++i)
-    result_.flow_bps.push_back(bps(senders_.bytes()[i] - at_middle[i], half));
+    result_.flow_bps.push_back(perf::rate_bps(senders_.bytes()[i] - at_middle[i], half));
   for (std::uint32_t s = 0; s < config_.senders; ++s) {
     for (std::uint32_t i = 0; i < config_.perf.qps; ++i) {
       const auto& counters = sender(s).qp(i).requester().counters();

@@ -11,7 +11,7 @@ namespace lw::sim {
 /// Several hosts send to one host, through one link that they share.
 struct IncastConfig {
   std::uint32_t senders = 2;  // hosts, each with perf.qps QPs
-  PerfConfig perf;            // SEND or WRITE; its duration > 0
+  lw::perf::PerfConfig perf;  // SEND or WRITE; its duration > 0
   Duration sample = std::chrono::milliseconds(1);
   /// Senders in lockstep are unrealistic: of two packets that always meet at a full queue, the same
   /// one always gets in. So each sender starts at a random time in [0, start_within), and its
@@ -32,9 +32,9 @@ struct IncastResult {
   std::vector<IncastSample> samples;  // by time, then by sender
   std::vector<double> flow_bps;       // of each QP, payload completed in the run's second half
   std::uint64_t packets = 0, retransmitted = 0, timeouts = 0, failed = 0;
-  std::optional<Failure> failure;  // the first of `failed`; host 1 is the first sender
+  std::optional<perf::Failure> failure;  // the first of `failed`; host 1 is the first sender
   std::uint64_t cnps = 0;
-  SimLinkCounters link;  // the shared one
+  perf::PathCounters link;  // the shared one
 
   [[nodiscard]] double total_bps() const noexcept;
   /// Jain's fairness index of the flows: 1 when all rates are equal, 1/n when one flow has all.

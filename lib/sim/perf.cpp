@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "perf/margins.h"
 #include "sim/perf_setup.h"
 
 namespace lw::sim {
@@ -13,7 +14,8 @@ namespace lw::sim {
 using transport::Completion;
 using transport::Status;
 
-Failure failure_of(transport::QpSet& host, std::uint32_t qp, const Completion& done, Instant now) {
+perf::Failure failure_of(transport::QpSet& host, std::uint32_t qp, const Completion& done,
+                         Instant now) {
   return {done.status, host.qp(qp).config().host, qp, now};
 }
 
@@ -43,40 +45,36 @@ class Samples {
   }
   /// Strides between two samples.
   [[nodiscard]] std::int64_t every() const noexcept { return static_cast<std::int64_t>(every_); }
-  [[nodiscard]] std::span<const Delivered> all() const noexcept { return samples_; }
+  [[nodiscard]] std::span<const perf::Delivered> all() const noexcept { return samples_; }
   void drop_after(Instant last) noexcept {
     while (!samples_.empty() && samples_.back().at > last) samples_.pop_back();
   }
   [[nodiscard]] Steady steady() const noexcept {
     if (samples_.size() < 3) return {};
     const std::size_t half = (samples_.size() - 1) / 2;
-    const Delivered &first = samples_[0], &middle = samples_[half], &last = samples_[2 * half];
-    return {.bps = rate(first, last),
-            .first_half_bps = rate(first, middle),
-            .second_half_bps = rate(middle, last),
+    const perf::Delivered &first = samples_[0], &middle = samples_[half],
+                          &last = samples_[2 * half];
+    return {.bps = perf::rate_between(first, last),
+            .first_half_bps = perf::rate_between(first, middle),
+            .second_half_bps = perf::rate_between(middle, last),
             .window = last.at - first.at};
   }
 
  private:
   static constexpr std::size_t kMost = 1024;
-  static double rate(const Delivered& from, const Delivered& to) noexcept {
-    const auto ns = static_cast<double>((to.at - from.at).count());
-    return ns > 0 ? static_cast<double>(to.bytes - from.bytes) * 8e9 / ns : 0;
-  }
-  std::vector<Delivered> samples_;
+  std::vector<perf::Delivered> samples_;
   std::uint64_t offered_ = 0, every_ = 1;
 };
 
 /// Keeps each QP's send queue full until its messages are all posted.
 class Blast : public transport::Application {
  public:
-  Blast(const PerfConfig& config, SteadySpan span, std::uint64_t a_qp)
-      : request_(request_of(config)),
+  Blast(const perf::PerfConfig& config, SteadySpan span, std::uint64_t a_qp)
+      : margins(config.duration, config.margin),
+        request_(request_of(config)),
         span_(span),
         next_sample_(span.begin),
-        left_(config.qps, a_qp),
-        margin_end_(Instant{} + config.margin),
-        margin_start_(Instant{} + (config.duration - config.margin)) {
+        left_(config.qps, a_qp) {
     // While the last windows are on their way, some QPs have nothing left to send.
     if (config.iterations > 0) {
       const std::uint64_t all = config.iterations * config.qps;
@@ -97,8 +95,7 @@ class Blast : public transport::Application {
       return;
     }
     last = now;
-    if (now <= margin_end_) early = completed + 1;
-    if (now <= margin_start_) within = completed + 1;
+    margins.note(now - Instant{}, (completed + 1) * request_.length);
     if (++completed == next_sample_ && span_.by_count()) [[unlikely]]
       note(now);
     if (left_[qp] > 0 && host.post(qp, request_, now)) --left_[qp];
@@ -109,11 +106,10 @@ class Blast : public transport::Application {
   void end() noexcept { std::ranges::fill(left_, 0); }
 
   std::uint64_t completed = 0, failed = 0;
-  // Messages that were complete when the first margin ended, and when the last one began.
-  std::uint64_t early = 0, within = 0;
-  std::optional<Failure> failure;
+  std::optional<perf::Failure> failure;
   Instant last;
   Samples samples;
+  perf::Margins margins;
 
  private:
   [[gnu::noinline]] void note(Instant now) {
@@ -127,17 +123,12 @@ class Blast : public transport::Application {
   std::uint64_t next_sample_, last_sample_ = ~std::uint64_t{0};
   std::vector<std::uint64_t> left_;
   const Blast* other_ = nullptr;
-  Instant margin_end_, margin_start_;
 };
 
-bool fetches(wire::Operation operation) noexcept {
-  return operation != wire::Operation::send && operation != wire::Operation::write;
-}
-
 /// Messages that all QPs together may have outstanding.
-std::uint64_t window_of(const PerfConfig& config) noexcept {
+std::uint64_t window_of(const perf::PerfConfig& config) noexcept {
   std::uint64_t window = std::min(config.qp.tx_depth, config.qp.max_outstanding_wqe);
-  if (fetches(config.operation)) window = std::min<std::uint64_t>(window, config.qp.max_rd_atomic);
+  if (config.fetches()) window = std::min<std::uint64_t>(window, config.qp.max_rd_atomic);
   return window * config.qps;
 }
 
@@ -149,35 +140,7 @@ double limited(double strides, double packets_a_stride) noexcept {
 
 }  // namespace
 
-bool by_chance(const PerfConfig& config) noexcept {
-  return config.path.loss > 0 || config.path.marking > 0 ||
-         (config.path.rules && config.path.rules->by_chance());
-}
-
-double link_ns_of_message(const PerfConfig& config) noexcept {
-  const transport::OpcodeSet opcodes(wire::Transport::rc);
-  const std::uint32_t packets = transport::packets_of(config.size, config.qp.mtu);
-  const bool read = config.operation == wire::Operation::read_request;
-  const wire::Operation operation = read ? wire::Operation::read_response : config.operation;
-  const bool atomic = fetches(config.operation) && !read;
-  const double slowest = config.path.rate_bps > 0 ? config.path.rate_bps : config.nic.rate_bps;
-  const auto ns_at = [&](std::uint32_t index) {
-    const auto position = transport::position_of(index, packets);
-    const bool ends = transport::ends_message(position);
-    transport::Packet packet;
-    packet.opcode = opcodes.of(operation, position, config.immediate && ends);
-    packet.payload = ends ? config.size - index * config.qp.mtu : config.qp.mtu;
-    if (atomic) packet.payload = 0;
-    const Duration nic = config.nic.per_packet + (index == 0 ? config.nic.per_message : Duration{});
-    return std::max(transport::wire_bytes(packet) * 8e9 / std::min(slowest, config.nic.rate_bps),
-                    static_cast<double>(nic.count()));
-  };
-  if (packets == 1) return ns_at(0);
-  // All packets between the first and the last are alike; these two may carry extension headers.
-  return ns_at(0) + (packets > 2 ? (packets - 2.0) * ns_at(1) : 0) + ns_at(packets - 1);
-}
-
-SteadySpan steady_span(const PerfConfig& config) noexcept {
+SteadySpan steady_span(const perf::PerfConfig& config) noexcept {
   constexpr double kSettled = 10'000;  // packets: the ends of the window are an error of 1e-4
   const double message_ns = link_ns_of_message(config);
   const double packets = transport::packets_of(config.size, config.qp.mtu);
@@ -209,22 +172,12 @@ SteadySpan steady_span(const PerfConfig& config) noexcept {
   return {.from = from, .to = from + static_cast<std::int64_t>(steps) * step, .step = step};
 }
 
-namespace {}  // namespace
-
-void keep_measurable(BandwidthResult& result, double link_bps) noexcept {
-  constexpr double kRounding = 1e-3;
-  result.peak_bps = std::min(result.peak_bps, std::max(link_bps, result.steady_bps));
-  if (result.steady_bps <= link_bps * (1 + kRounding)) return;
-  result.steady_bps = result.peak_bps = 0;
-  result.steady_interval = std::nullopt;
-}
-
 namespace {
 
 /// One bandwidth run.
 class BandwidthRun {
  public:
-  BandwidthRun(const PerfConfig& config, const PerfHook& hook)
+  BandwidthRun(const perf::PerfConfig& config, const PerfHook& hook)
       : config_(config),
         pair_(connect(simulation_, config)),
         receives_(config, *pair_.server),
@@ -239,20 +192,19 @@ class BandwidthRun {
     pair_.server->run(back_);
     back_.start(simulation_, *pair_.server);
   }
-  BandwidthResult result();
+  perf::BandwidthResult result();
 
  private:
   static constexpr std::uint64_t kEndless = std::uint64_t{1} << 40;
-  static std::uint64_t posts_of_a_qp(const PerfConfig& config) noexcept {
+  static std::uint64_t posts_of_a_qp(const perf::PerfConfig& config) noexcept {
     return config.iterations > 0 ? config.iterations : kEndless;
   }
   [[nodiscard]] bool length_given() const noexcept {
     return config_.iterations > 0 || config_.duration > Duration{};
   }
   [[nodiscard]] std::uint64_t all_messages() const noexcept {
-    return config_.iterations > 0 ? config_.iterations * config_.qps * ways() : kEndless;
+    return config_.iterations > 0 ? config_.all_messages() : kEndless;
   }
-  [[nodiscard]] std::uint64_t ways() const noexcept { return config_.both ? 2 : 1; }
   /// Messages that are done, both ways.
   [[nodiscard]] std::uint64_t done() const noexcept {
     return blast_.completed + blast_.failed + back_.completed + back_.failed;
@@ -269,7 +221,7 @@ class BandwidthRun {
   bool run_until(Instant until, std::uint64_t messages);
   /// Whether the steady rate is known at the end of the run's usual length.
   [[nodiscard]] bool is_known(Instant at);
-  [[nodiscard]] std::optional<RateInterval> interval() const noexcept;
+  [[nodiscard]] std::optional<perf::RateInterval> interval() const noexcept;
   /// Requests of a QP that are not complete, both ways.
   [[nodiscard]] std::size_t posted(std::uint32_t qp) const {
     return pair_.client->qp(qp).requester().posted() + pair_.server->qp(qp).requester().posted();
@@ -278,15 +230,15 @@ class BandwidthRun {
   [[nodiscard]] std::uint32_t stuck_qps();
   void run_in_steps(Instant end);
   void run();
-  void count_qps(BandwidthResult& result) noexcept;
+  void count_qps(perf::BandwidthResult& result) noexcept;
   /// The average of the run, or of the time between its margins.
-  [[nodiscard]] double average_bps(const BandwidthResult& result) const noexcept;
+  [[nodiscard]] double average_bps(const perf::BandwidthResult& result) const noexcept;
   /// Goodput of the slowest link.
   [[nodiscard]] double link_bps() const noexcept {
     return 8e9 * request_of(config_).length / link_ns_of_message(config_);
   }
 
-  const PerfConfig& config_;
+  const perf::PerfConfig& config_;
   Simulation simulation_;
   PerfPair pair_;
   ReceivePool receives_;
@@ -313,8 +265,7 @@ bool BandwidthRun::run_until(Instant until, std::uint64_t messages) {
 
 /// Payload delivered in order, including that of incomplete messages.
 std::uint64_t BandwidthRun::goodput_bytes() const noexcept {
-  if (fetches(config_.operation) && config_.operation != wire::Operation::read_request)
-    return (blast_.completed + back_.completed) * request_of(config_).length;
+  if (config_.is_atomic()) return (blast_.completed + back_.completed) * request_of(config_).length;
   std::uint64_t bytes = 0;
   for (std::uint32_t i = 0; i < config_.qps; ++i)
     for (Host* host : {pair_.client, pair_.server})
@@ -335,9 +286,9 @@ void BandwidthRun::run_in_steps(Instant end) {
   if (config_.iterations > 0) blast_.samples.drop_after(last - span_.step);
 }
 
-std::optional<RateInterval> BandwidthRun::interval() const noexcept {
+std::optional<perf::RateInterval> BandwidthRun::interval() const noexcept {
   if (!by_chance(config_)) return std::nullopt;
-  TimerWaits waits;
+  perf::TimerWaits waits;
   for (std::uint32_t i = 0; i < config_.qps; ++i)
     for (Host* host : {pair_.client, pair_.server})
       waits.count += host->qp(i).requester().counters().timeouts;
@@ -353,7 +304,7 @@ bool BandwidthRun::is_known(Instant at) {
   if (at < next_look_) return false;
   next_look_ = at + (at - span_.from) / 4;
   const auto found = interval();
-  const bool narrow = found && found->within(kSteadyShare, blast_.samples.steady().bps);
+  const bool narrow = found && found->within(perf::kSteadyShare, blast_.samples.steady().bps);
   return std::exchange(was_narrow_, narrow) && narrow;
 }
 
@@ -374,10 +325,10 @@ std::uint32_t BandwidthRun::stuck_qps() {
 void BandwidthRun::run() {
   const Instant end = config_.duration > Duration{} ? Instant{} + config_.duration : Instant::max();
   if (!span_.by_count()) return run_in_steps(end);
-  run_until(end, length_given() ? all_messages() : span_.end * ways());
+  run_until(end, length_given() ? all_messages() : span_.end * config_.ways());
 }
 
-void BandwidthRun::count_qps(BandwidthResult& result) noexcept {
+void BandwidthRun::count_qps(perf::BandwidthResult& result) noexcept {
   for (std::uint32_t i = 0; i < config_.qps; ++i)
     for (Host* host : {pair_.client, pair_.server}) {
       const auto& requester = host->qp(i).requester();
@@ -389,48 +340,42 @@ void BandwidthRun::count_qps(BandwidthResult& result) noexcept {
     }
 }
 
-double BandwidthRun::average_bps(const BandwidthResult& result) const noexcept {
-  if (config_.margin == Duration{} || stopped_) return result.bps_of(result.bytes);
-  const std::uint64_t messages = blast_.within - blast_.early + back_.within - back_.early;
-  const Duration between = config_.duration - 2 * config_.margin;
-  return static_cast<double>(messages * request_of(config_).length) * 8e9 /
-         static_cast<double>(between.count());
+double BandwidthRun::average_bps(const perf::BandwidthResult& result) const noexcept {
+  if (!blast_.margins.any() || stopped_) return result.bps_of(result.bytes);
+  return perf::rate_bps(blast_.margins.bytes() + back_.margins.bytes(), blast_.margins.time());
 }
 
-BandwidthResult BandwidthRun::result() {
+perf::BandwidthResult BandwidthRun::result() {
   run();
   const bool by_time = config_.duration > Duration{} && done() < all_messages() && !stopped_;
   const Steady steady = blast_.samples.steady();
   const std::uint64_t length = request_of(config_).length;
   const Instant last = std::max(blast_.last, back_.last);
-  BandwidthResult result{.messages = blast_.completed + back_.completed,
-                         .bytes = (blast_.completed + back_.completed) * length,
-                         .back_bytes = back_.completed * length,
-                         .elapsed = by_time ? config_.duration : last - Instant{},
-                         .steady_bps = steady.bps,
-                         .peak_bps = std::max(steady.first_half_bps, steady.second_half_bps),
-                         .steady_window = steady.window,
-                         .failed = blast_.failed + back_.failed,
-                         .failure = blast_.failure ? blast_.failure : back_.failure,
-                         .stopped = stopped_,
-                         .events = simulation_.events(),
-                         .client = pair_.client->counters(),
-                         .server = pair_.server->counters(),
-                         .there = simulation_.link(0).counters(),
-                         .back = simulation_.link(1).counters()};
+  perf::BandwidthResult result{.messages = blast_.completed + back_.completed,
+                               .bytes = (blast_.completed + back_.completed) * length,
+                               .back_bytes = back_.completed * length,
+                               .elapsed = by_time ? config_.duration : last - Instant{},
+                               .steady_bps = steady.bps,
+                               .peak_bps = std::max(steady.first_half_bps, steady.second_half_bps),
+                               .steady_window = steady.window,
+                               .failed = blast_.failed + back_.failed,
+                               .failure = blast_.failure ? blast_.failure : back_.failure,
+                               .stopped = stopped_,
+                               .there = simulation_.link(0).counters(),
+                               .back = simulation_.link(1).counters()};
   if (steady.bps > 0)
     result.steady_change = (steady.second_half_bps - steady.first_half_bps) / steady.bps;
   result.average_bps = average_bps(result);
   count_qps(result);
   result.steady_interval = interval();
   result.stuck_qps = stuck_qps();
-  keep_measurable(result, link_bps() * static_cast<double>(ways()));
+  keep_measurable(result, link_bps() * static_cast<double>(config_.ways()));
   return result;
 }
 
 }  // namespace
 
-BandwidthResult run_bandwidth(const PerfConfig& config, const PerfHook& hook) {
+perf::BandwidthResult run_bandwidth(const perf::PerfConfig& config, const PerfHook& hook) {
   return BandwidthRun(config, hook).result();
 }
 
@@ -439,7 +384,7 @@ namespace {
 /// Each side answers a message with an equal message; the client measures round trips.
 class PingPong : public transport::Application {
  public:
-  PingPong(const PerfConfig& config, const Host& client)
+  PingPong(const perf::PerfConfig& config, const Host& client)
       : request_(request_of(config)), client_(client.number()), left_(config.iterations) {}
 
   void on_completion(transport::QpSet& host, std::uint32_t qp, const Completion& done,
@@ -450,7 +395,7 @@ class PingPong : public transport::Application {
       host.post(qp, request_, now);
       return;
     }
-    add((now - sent_at_).count() / 2);
+    result.add((now - sent_at_) / 2);
     if (left_ > 0) ping(host, now);
   }
   virtual void ping(transport::QpSet& client, Instant now) {
@@ -461,26 +406,14 @@ class PingPong : public transport::Application {
   void note_failure(transport::QpSet& host, std::uint32_t qp, const Completion& done, Instant now) {
     if (result.failed++ == 0) result.failure = failure_of(host, qp, done, now);
   }
-  void add(std::int64_t ns) {
-    result.ns.add(ns);
-    sum_ += static_cast<double>(ns);
-    squares_ += static_cast<double>(ns) * static_cast<double>(ns);
-  }
-  void close() {
-    const auto n = static_cast<double>(result.ns.count());
-    if (n > 0) result.deviation_ns = std::sqrt(std::max(0.0, squares_ / n - sum_ / n * sum_ / n));
-  }
 
-  LatencyResult result;
+  perf::LatencyResult result;
 
  protected:
   transport::WorkRequest request_;
   std::uint16_t client_;
   std::uint64_t left_;
   Instant sent_at_;
-
- private:
-  double sum_ = 0, squares_ = 0;
 };
 
 /// The client posts the next request when it has the response.
@@ -493,7 +426,7 @@ class Fetching : public PingPong {
       note_failure(host, qp, done, now);
       return;
     }
-    add((now - done.posted).count());
+    result.add(now - done.posted);
     if (left_ > 0) ping(host, now);
   }
 };
@@ -507,7 +440,7 @@ class ReadBack : public PingPong {
                      Instant now) override {
     if (done.status != Status::success) note_failure(host, qp, done, now);
     if (done.operation != wire::Operation::read_request || result.failed > 0) return;
-    add((now - sent_at_).count() / 2);
+    result.add((now - sent_at_) / 2);
     if (left_ > 0) ping(host, now);
   }
   void ping(transport::QpSet& client, Instant now) override {
@@ -519,7 +452,7 @@ class ReadBack : public PingPong {
 };
 
 template <class Run>
-LatencyResult run(const PerfConfig& config, const PerfHook& hook) {
+perf::LatencyResult run(const perf::PerfConfig& config, const PerfHook& hook) {
   Simulation simulation;
   const PerfPair pair = connect(simulation, config);
   if (hook) hook(simulation);
@@ -527,30 +460,27 @@ LatencyResult run(const PerfConfig& config, const PerfHook& hook) {
   pair.client->run(application);
   pair.server->run(application);
   application.ping(*pair.client, simulation.now());
-  LatencyResult& result = application.result;
+  perf::LatencyResult& result = application.result;
   while (result.ns.count() < config.iterations && result.failed == 0 && !config.stopped() &&
          simulation.advance()) {
   }
   const bool complete = result.ns.count() >= config.iterations || result.failed > 0;
   result.stopped = !complete && config.stopped();
   result.stuck = !complete && !result.stopped;
-  application.close();
   return std::move(application.result);
 }
 
 }  // namespace
 
-LatencyResult run_latency(const PerfConfig& config, const PerfHook& hook) {
-  PerfConfig one = config;
+perf::LatencyResult run_latency(const perf::PerfConfig& config, const PerfHook& hook) {
+  perf::PerfConfig one = config;
   one.qps = 1;
   using transport::kSpareRequests;
   one.qp.tx_depth = std::max(one.qp.tx_depth, kSpareRequests);
   one.qp.max_outstanding_wqe = std::max(one.qp.max_outstanding_wqe, kSpareRequests);
   one.qp.report_writes = !config.read_back;
   if (config.read_back) return run<ReadBack>(one, hook);
-  const bool ping_pong =
-      config.operation == wire::Operation::send || config.operation == wire::Operation::write;
-  return ping_pong ? run<PingPong>(one, hook) : run<Fetching>(one, hook);
+  return config.sends_data() ? run<PingPong>(one, hook) : run<Fetching>(one, hook);
 }
 
 }  // namespace lw::sim

@@ -13,8 +13,8 @@ using emulator::Direction;
 
 /// Rules for a path that has none: a delay and, if its wavelength is slower than the NICs, a switch
 /// whose buffer drops what it can't hold.
-PathRules basic_rules(const PerfPath& path) {
-  PathRules rules;
+perf::PathRules basic_rules(const perf::PerfPath& path) {
+  perf::PathRules rules;
   for (const auto direction : {Direction::west_to_east, Direction::east_to_west}) {
     const bool there = direction == Direction::west_to_east;
     emulator::RuleConfig rule;
@@ -33,17 +33,17 @@ PathRules basic_rules(const PerfPath& path) {
 }
 
 /// The path's rules, its loss and marking included; null when it only delays.
-std::shared_ptr<const PathRules> rules_of(const PerfPath& path) {
+std::shared_ptr<const perf::PathRules> rules_of(const perf::PerfPath& path) {
   const bool faults = path.loss > 0 || path.marking > 0;
   if (!faults && path.rules) return path.rules;
   if (!faults && path.rate_bps <= 0) return nullptr;
-  auto rules = std::make_shared<PathRules>(path.rules ? *path.rules : basic_rules(path));
+  auto rules = std::make_shared<perf::PathRules>(path.rules ? *path.rules : basic_rules(path));
   if (faults) rules->add_faults(path.loss, path.marking);
   return rules;
 }
 
-SimLinkConfig link_of(const PerfConfig& config, Direction direction,
-                      const std::shared_ptr<const PathRules>& rules) {
+SimLinkConfig link_of(const perf::PerfConfig& config, Direction direction,
+                      const std::shared_ptr<const perf::PathRules>& rules) {
   const bool there = direction == Direction::west_to_east;
   const Duration constant =
       there ? config.path.one_way : config.path.way_back.value_or(config.path.one_way);
@@ -55,11 +55,11 @@ SimLinkConfig link_of(const PerfConfig& config, Direction direction,
 
 }  // namespace
 
-Memory memory_of(const PerfConfig& config) {
+Memory memory_of(const perf::PerfConfig& config) {
   return {Memory::Kind::virtual_only, kPerfVa, std::max<std::uint64_t>(config.size, 8), kPerfKey};
 }
 
-PerfLinks add_links(Simulation& simulation, const PerfConfig& config) {
+PerfLinks add_links(Simulation& simulation, const perf::PerfConfig& config) {
   const auto rules = rules_of(config.path);
   const auto add = [&](Direction direction) {
     return &simulation.add_link(direction, link_of(config, direction, rules));
@@ -67,7 +67,7 @@ PerfLinks add_links(Simulation& simulation, const PerfConfig& config) {
   return {.there = add(Direction::west_to_east), .back = add(Direction::east_to_west)};
 }
 
-PerfPair connect(Simulation& simulation, const PerfConfig& config) {
+PerfPair connect(Simulation& simulation, const perf::PerfConfig& config) {
   const auto [there, back] = add_links(simulation, config);
   PerfPair pair;
   pair.client = &simulation.add_host(config.nic, memory_of(config), *there);
@@ -84,7 +84,8 @@ PerfPair connect(Simulation& simulation, const PerfConfig& config) {
   return pair;
 }
 
-ReceivePool::ReceivePool(const PerfConfig& config, Host& host) : config_(config), host_(host) {
+ReceivePool::ReceivePool(const perf::PerfConfig& config, Host& host)
+    : config_(config), host_(host) {
   if (config.receives == 0) return;
   host.run(*this);
   for (std::uint32_t qp = 0; qp < host.qps(); ++qp)
@@ -100,12 +101,10 @@ void ReceivePool::on_completion(transport::QpSet& /*qps*/, std::uint32_t qp,
                               : void(host_.post(qp, receive));
 }
 
-transport::WorkRequest request_of(const PerfConfig& config) noexcept {
-  const bool atomic = config.operation == wire::Operation::cmp_swap ||
-                      config.operation == wire::Operation::fetch_add;
+transport::WorkRequest request_of(const perf::PerfConfig& config) noexcept {
   return {.operation = config.operation,
           .immediate = config.immediate,
-          .length = atomic ? 8 : config.size,
+          .length = config.message_bytes(),
           .local_va = kPerfVa,
           .remote_va = kPerfVa,
           .r_key = kPerfKey,

@@ -59,8 +59,8 @@ void SimLink::release_from_rules(Instant now) {
   }
 }
 
-SimLinkCounters SimLink::counters() const noexcept {
-  SimLinkCounters all = counters_;
+perf::PathCounters SimLink::counters() const noexcept {
+  perf::PathCounters all = counters_;
   if (!emulation_) return all;
   const RuleCounters& rules = emulation_->counters();
   all.lost = rules.lost;

@@ -6,15 +6,16 @@
 #include <memory>
 #include <queue>
 
-#include "sim/path_rules.h"
+#include "perf/result.h"
+#include "sim/path_emulation.h"
 #include "transport/fifo.h"
 #include "transport/memory.h"
 
 namespace lw::sim {
 
 struct SimLinkConfig {
-  Duration delay{};                        // constant; with rules, only that of NICs and hosts
-  std::shared_ptr<const PathRules> rules;  // the path in between; null: only the delay
+  Duration delay{};  // constant; with rules, only that of NICs and hosts
+  std::shared_ptr<const perf::PathRules> rules;  // the path in between; null: only the delay
   emulator::Direction direction = emulator::Direction::west_to_east;  // of the rules
   std::uint64_t seed = 1;  // repeats of a run differ by it; 1: the rules' own seed
 
@@ -22,11 +23,6 @@ struct SimLinkConfig {
   [[nodiscard]] Duration least_delay() const noexcept {
     return delay + (rules ? rules->least_delay(direction) : Duration{});
   }
-};
-
-struct SimLinkCounters {
-  std::uint64_t entered = 0, delivered = 0, duplicated = 0;
-  std::uint64_t lost = 0, tail_dropped = 0, corrupted = 0, marked = 0, delayed = 0;
 };
 
 /// One direction of a simulated path. A packet enters when its last byte has left a NIC, passes
@@ -84,7 +80,7 @@ class SimLink {
   [[nodiscard]] std::size_t in_flight() const noexcept {
     return fifo_.size() + late_.size() + (emulation_ ? emulation_->held() : 0);
   }
-  [[nodiscard]] SimLinkCounters counters() const noexcept;
+  [[nodiscard]] perf::PathCounters counters() const noexcept;
   [[nodiscard]] const SimLinkConfig& config() const noexcept { return config_; }
 
   /// Called with each packet that enters, before the rules, or is delivered, and the time.
@@ -123,7 +119,7 @@ class SimLink {
   Instant last_;
   Instant last_in_;           // when the last packet entered the rules
   std::uint64_t placed_ = 0;  // packets that were put into late_
-  SimLinkCounters counters_;
+  perf::PathCounters counters_;
 };
 
 }  // namespace lw::sim

@@ -20,7 +20,7 @@ SimLink& Simulation::add_link(emulator::Direction direction, const SimLinkConfig
   return *links_.back().link;
 }
 
-Host& Simulation::add_host(const NicConfig& nic, transport::Memory memory, SimLink& out) {
+Host& Simulation::add_host(const perf::NicConfig& nic, transport::Memory memory, SimLink& out) {
   const auto number = static_cast<std::uint16_t>(hosts_.size());
   const auto placed =
       std::ranges::find_if(links_, [&](const auto& l) { return l.link.get() == &out; });

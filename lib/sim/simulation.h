@@ -32,7 +32,7 @@ class Simulation {
   /// longer its least delay, the faster the simulation. References stay valid.
   SimLink& add_link(emulator::Direction direction, const SimLinkConfig& config);
   /// Adds a host on the side where `out` begins. Hosts are numbered from 0 in this order.
-  Host& add_host(const NicConfig& nic, transport::Memory memory, SimLink& out);
+  Host& add_host(const perf::NicConfig& nic, transport::Memory memory, SimLink& out);
 
   /// Virtual time: all events up to it are processed, and none after it.
   [[nodiscard]] Instant now() const noexcept { return now_; }

@@ -15,10 +15,6 @@ constexpr std::uint8_t syndrome_of(wire::AethKind kind, std::uint8_t value) noex
   return static_cast<std::uint8_t>((static_cast<unsigned>(kind) << wire::Aeth::kKindShift) | value);
 }
 
-bool is_atomic(Operation operation) noexcept {
-  return operation == Operation::cmp_swap || operation == Operation::fetch_add;
-}
-
 }  // namespace
 
 Responder::Responder(const QpConfig& config, Memory& memory, PayloadStore& store)

@@ -29,6 +29,14 @@ enum class Operation : std::uint8_t {
   cnp,
 };
 
+/// True for SEND and WRITE, whose data the requester sends; of READs and atomics it gets data back.
+constexpr bool sends_data(Operation operation) noexcept {
+  return operation == Operation::send || operation == Operation::write;
+}
+constexpr bool is_atomic(Operation operation) noexcept {
+  return operation == Operation::cmp_swap || operation == Operation::fetch_add;
+}
+
 /// Position of a packet in its message.
 enum class Position : std::uint8_t { first, middle, last, only };
 

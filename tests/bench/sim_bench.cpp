@@ -10,8 +10,8 @@ namespace {
 
 constexpr Duration kOneWay{1'903'500};  // 380 km of fibre and its equipment
 
-PerfConfig long_path(std::uint32_t size) {
-  PerfConfig config;
+perf::PerfConfig long_path(std::uint32_t size) {
+  perf::PerfConfig config;
   config.size = size;
   config.qp.tx_depth = config.qp.max_outstanding_wqe = 16384;
   config.path.one_way = kOneWay;
@@ -21,7 +21,7 @@ PerfConfig long_path(std::uint32_t size) {
 
 /// Argument: bytes of a message. 4096: a packet and an ACK each.
 void transport_over_380_km(benchmark::State& state) {
-  const PerfConfig config = long_path(static_cast<std::uint32_t>(state.range(0)));
+  const perf::PerfConfig config = long_path(static_cast<std::uint32_t>(state.range(0)));
   std::uint64_t packets = 0;
   for (auto _ : state) packets += run_bandwidth(config).packets;
   state.SetItemsProcessed(static_cast<std::int64_t>(packets));
@@ -30,7 +30,7 @@ void transport_over_380_km(benchmark::State& state) {
 /// Argument: QPs, of which each sends its share of the same packets of 4 KiB, in turn.
 void qps_over_380_km(benchmark::State& state) {
   const auto qps = static_cast<std::uint32_t>(state.range(0));
-  PerfConfig config = long_path(4096);
+  perf::PerfConfig config = long_path(4096);
   config.qps = qps;
   config.iterations /= qps;
   config.qp.tx_depth = config.qp.max_outstanding_wqe =
@@ -82,7 +82,7 @@ void incast_of_1000_qps(benchmark::State& state) {
   config.perf.qp.tx_depth = 4;
   config.perf.qp.rate_control = transport::RateControl::dcqcn;
   config.perf.duration = std::chrono::milliseconds(200);
-  auto rules = std::make_shared<PathRules>();
+  auto rules = std::make_shared<perf::PathRules>();
   emulator::RuleConfig rule;
   rule.name = "both";
   rule.mark = emulator::MarkConfig{.red = emulator::Red{400'000, 1'600'000, 0.01}};

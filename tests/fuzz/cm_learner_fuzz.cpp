@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "emulator/events/cm_learner.h"
+#include "roce/cm_learner.h"
 #include "roce/compose.h"
 #include "wire/mad.h"
 
@@ -29,7 +29,7 @@ std::vector<std::byte> datagram(bool there, wire::Bytes mad) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  emulator::CmLearner learner;
+  roce::CmLearner learner;
   std::size_t requests = 0, learnt = 0;
   auto rest = std::as_bytes(std::span(data, size));
   while (rest.size() >= 2) {
@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!envelope.is_roce()) continue;
     const auto* bth = wire::view_at<wire::Bth>(envelope.bytes, envelope.bth_offset());
     if (bth == nullptr) continue;
-    const auto sighting = emulator::cm_sighting(envelope, *bth);
+    const auto sighting = roce::cm_sighting(envelope, *bth);
     if (!sighting) continue;
     if (!sighting->reply) ++requests;
     if (learner.hear(*sighting)) ++learnt;

@@ -2,12 +2,12 @@
 // Any bytes as lines of a ledger.
 #include <cstdlib>
 
-#include "analysis/ledger_reader.h"
+#include "dissect/compare/ledger_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lw;
   std::string_view text{reinterpret_cast<const char*>(data), size};
-  analysis::LedgerReader reader;
+  dissect::LedgerReader reader;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const auto entry = reader.read(text.substr(0, end));

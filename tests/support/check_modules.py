@@ -19,8 +19,10 @@ MODULES = {
     'roce': {'core', 'wire'},
     'transport': {'core', 'wire', 'roce'},
     'emulator': {'core', 'wire', 'roce'},
-    'analysis': {'core', 'wire', 'roce', 'emulator'},
-    'sim': {'core', 'wire', 'roce', 'transport', 'emulator'},
+    'analysis': {'core', 'wire', 'roce'},
+    # The runs of perf through a simulator, a port or a device.
+    'perf': {'core', 'wire', 'roce', 'transport', 'emulator'},
+    'sim': {'core', 'wire', 'roce', 'transport', 'emulator', 'perf'},
     'capture': {'core'},
     'nic': {'core'},
     'net': {'core'},
@@ -48,7 +50,8 @@ LIBRARIES = {
 # Libraries that a single file may include.
 SINGLE_USERS = {r'mpi\.h': 'gen/ranks/mpi_module.cpp'}
 # Modules without a clock: their callers pass the time.
-TIMELESS = {'lib/core', 'lib/wire', 'lib/roce', 'lib/emulator', 'lib/transport', 'lib/sim',
+TIMELESS = {'lib/core', 'lib/wire', 'lib/roce', 'lib/emulator', 'lib/transport', 'lib/perf',
+            'lib/sim',
             'lib/analysis'}
 CLOCKS = re.compile(r'\b(steady_clock|system_clock|clock_gettime|gettimeofday|rte_rdtsc)\b')
 # What writes files and standard output without checking: lib/core/output.cpp does it for all.
@@ -68,6 +71,8 @@ MOST_TYPES_ON_THE_WAY = {'roce-gen': 50, 'roce-impair': 60, 'roce-dissect': 30}
 MOST_TYPES_INCLUDED = {'roce-gen': 290, 'roce-impair': 388, 'roce-dissect': 182}
 TYPE = re.compile(r'^ *(?:class|struct|enum(?: class)?) (?:alignas\(.*\) )?\w+(?: final)?(?: : .*)? *\{',
                   re.M)
+FILE_TYPE = re.compile(r'^(?:class|struct|enum(?: class)?) (?:alignas\(.*\) )?(\w+)(?: final)?(?: : .*)? *\{',
+                       re.M)
 # A command's .cpp is reached through the command list and has no header of its own.
 COMMAND_FOLDERS = ('gen/commands', 'impair/cli', 'dissect/commands')
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
@@ -286,6 +291,20 @@ def sizes(root):
         yield f'{top}: {len(files)} files, {lines} lines, {types_in(files)} types'
     for program, files in closures(root):
         yield f'path of a frame, {program}: includes {len(files)} files, {types_in(files)} types'
+    repeated = repeated_names(root)
+    yield f'names of types in two places: {len(repeated)}: {" ".join(repeated)}'
+
+
+def repeated_names(root):
+    """Names of types that two headers of lib, of lib and a program, or of one program define: two
+    programs never meet."""
+    headers = collections.defaultdict(lambda: collections.defaultdict(int))
+    for path in sources(root):
+        if path.suffix == '.h':
+            for name in FILE_TYPE.findall(path.read_text(encoding='utf-8')):
+                headers[name][path.relative_to(root).parts[0]] += 1
+    return sorted(name for name, tops in headers.items()
+                  if max(tops.values()) > 1 or ('lib' in tops and len(tops) > 1))
 
 
 def violations(root):

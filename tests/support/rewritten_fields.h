@@ -40,7 +40,7 @@ inline void rewrite_address(const std::vector<roce::AddressChange>& changes,
 }
 
 /// Applies a rewrite to fields: a frame composed of the result must equal the rewritten frame.
-inline roce::FrameFields rewritten(const roce::Rewrite& what, roce::FrameFields f) {
+inline roce::FrameFields rewritten(const roce::FrameChanges& what, roce::FrameFields f) {
   f.source_mac = what.source_mac.value_or(f.source_mac);
   f.destination_mac = what.destination_mac.value_or(f.destination_mac);
   rewrite_address(what.sources, f.encapsulation, f.ipv4.source, f.ipv6.source);

@@ -24,7 +24,7 @@ struct Faults {
   std::vector<emulator::EventConfig> events = {};
 
   /// Returns the emulator's rules for these faults; null if there are none.
-  [[nodiscard]] std::shared_ptr<const sim::PathRules> rules(const char* name) const {
+  [[nodiscard]] std::shared_ptr<const perf::PathRules> rules(const char* name) const {
     if (loss + corruption + duplication + reordering == 0 && events.empty()) return nullptr;
     emulator::RuleConfig rule;
     rule.name = name;
@@ -33,8 +33,8 @@ struct Faults {
     if (corruption > 0) rule.corrupt = {.probability = corruption};
     if (duplication > 0) rule.duplicate = {.probability = duplication};
     if (reordering > 0) rule.reorder = {.fraction = reordering, .by = reorder_delay};
-    return std::make_shared<sim::PathRules>(
-        sim::PathRules{.seed = 1, .rules = {rule}, .events = events});
+    return std::make_shared<perf::PathRules>(
+        perf::PathRules{.seed = 1, .rules = {rule}, .events = events});
   }
 };
 
@@ -56,7 +56,7 @@ inline emulator::EventConfig packet_event(std::uint32_t dest_qpn, std::uint32_t 
 /// A client and a server with real memory and a short path between them, and a log of all packets.
 struct LabConfig {
   transport::QpConfig qp;
-  sim::NicConfig nic = {.rate_bps = 10e9, .latency = Duration{0}};
+  perf::NicConfig nic = {.rate_bps = 10e9, .latency = Duration{0}};
   Faults there, back;
   Duration delay{10'000};
   std::uint64_t memory = 1 << 16;

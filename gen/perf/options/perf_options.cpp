@@ -2,6 +2,7 @@
 #include "gen/perf/options/perf_options.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
 #include <fmt/format.h>
@@ -14,8 +15,25 @@
 namespace lw::gen {
 namespace {
 
+using perf::PerfPattern;
 using transport::DcqcnConfig;
 using transport::RateControl;
+using wire::Operation;
+
+template <class T>
+using Word = std::pair<const char*, T>;
+constexpr std::array<Word<Operation>, 5> kOperations = {{{"write", Operation::write},
+                                                         {"send", Operation::send},
+                                                         {"read", Operation::read_request},
+                                                         {"atomic", Operation::fetch_add},
+                                                         {"compare-swap", Operation::cmp_swap}}};
+
+std::vector<std::pair<std::string, PerfPattern>> patterns() {
+  std::vector<std::pair<std::string, PerfPattern>> words;
+  for (std::size_t i = 0; i < perf::kPatternNames.size(); ++i)
+    words.emplace_back(perf::kPatternNames[i], static_cast<PerfPattern>(i));
+  return words;
+}
 
 constexpr double kMost = 1e9;  // no NIC's register holds more
 
@@ -79,6 +97,24 @@ void add_notification_options(app::Options& options, DcqcnConfig& dcqcn) {
 
 }  // namespace
 
+std::string_view operation_word(Operation operation) noexcept {
+  return std::ranges::find(kOperations, operation, &Word<Operation>::second)->first;
+}
+
+void add_operation_options(app::Options& options, perf::PerfConfig& config) {
+  options.add("--op",
+              app::choice<Operation>(config.operation, {kOperations.begin(), kOperations.end()}),
+              "OP", "operation: write, send, read, atomic (FETCH ADD) or compare-swap");
+  options.add_flag("--imm", config.immediate, "WRITE or SEND with an immediate");
+}
+
+void add_margin_option(app::Options& options, perf::PerfConfig& config) {
+  options
+      .add("--margin", app::parsed(app::read_time, config.margin), "TIME",
+           "time at the start and at the end of --duration that BW average leaves out")
+      .defaults_to("0s");
+}
+
 void add_transport_option(app::Options& options, transport::QpConfig& config) {
   using wire::Transport;
   options.add(
@@ -113,9 +149,7 @@ void add_dcqcn_options(app::Options& options, DcqcnConfig& dcqcn) {
 
 namespace {
 
-using wire::Operation;
-
-void add_windows(app::Options& list, sim::PerfConfig& config) {
+void add_windows(app::Options& list, perf::PerfConfig& config) {
   list.add("-q,--qps", app::number(config.qps, 1u, 65536u), "N", "number of queue pairs");
   list.add("-t,--tx-depth", app::number(config.qp.tx_depth, 1u, 1u << 20), "N",
            "work requests posted at once, per QP");
@@ -141,7 +175,7 @@ void add_windows(app::Options& list, sim::PerfConfig& config) {
 }
 
 void add_nic_options(app::Options& list, PerfOptions& options) {
-  sim::PerfConfig& config = options.config;
+  perf::PerfConfig& config = options.config;
   list.add("--rate", app::parsed(parse_bit_rate, config.nic.rate_bps), "RATE",
            "link rate of the NICs, 1 kb/s to 100 Tb/s")
       .defaults_to("100Gb/s");
@@ -179,7 +213,7 @@ void add_recovery_options(app::Options& list, PerfOptions& options) {
            "selective repeat: bits of the receiver's bitmap, and so PSNs not acknowledged, per QP");
 }
 
-void add_receive_options(app::Options& list, sim::PerfConfig& config) {
+void add_receive_options(app::Options& list, perf::PerfConfig& config) {
   list.add("--receives", app::number(config.receives, 0u, 1u << 16), "N",
            "receives that a responder's QP keeps posted; 0: it never lacks one");
   list.add("--repost", app::parsed(parse_duration, config.repost), "TIME",
@@ -238,7 +272,7 @@ Result<void> can_be_simulated(const config::ImpairProfile& profile) {
 }
 
 /// Returns the rate of the slowest link of the path; 0 if none is slower than the NICs.
-double slowest_link(const config::ImpairProfile& profile, const sim::PathRules& rules,
+double slowest_link(const config::ImpairProfile& profile, const perf::PathRules& rules,
                     double nic_bps) {
   double rate = nic_bps;
   // As in roce-impair, the wavelength's rate applies only if there are no other rules.
@@ -249,7 +283,7 @@ double slowest_link(const config::ImpairProfile& profile, const sim::PathRules& 
 }
 
 /// Applies --path-buffer, which requires a path with a slower link.
-Result<void> take_buffer(const PerfOptions& options, sim::PerfConfig& config) {
+Result<void> take_buffer(const PerfOptions& options, perf::PerfConfig& config) {
   if (!options.path_buffer) return {};
   if (*options.path_buffer == 0) return fail("--path-buffer: expected more than 0");
   if (config.path.rules || config.path.rate_bps <= 0)
@@ -261,14 +295,14 @@ Result<void> take_buffer(const PerfOptions& options, sim::PerfConfig& config) {
 }
 
 /// Loads a path profile, or an impair profile with all its rules.
-Result<void> take_profile(const std::string& file, sim::PerfConfig& config) {
+Result<void> take_profile(const std::string& file, perf::PerfConfig& config) {
   const auto found = config::find_profile(file, {config::kPathProfiles, config::kImpairProfiles});
   if (!found) return std::unexpected(found.error());
   const auto profile = config::load_impair_profile(*found);
   if (!profile) return std::unexpected(profile.error());
   if (const auto can = can_be_simulated(*profile); !can)
     return fail(file + ": " + can.error().message);
-  auto rules = std::make_shared<sim::PathRules>();
+  auto rules = std::make_shared<perf::PathRules>();
   *rules = {.seed = profile->seed, .rules = profile->rules, .events = profile->events};
   config.path.one_way = nominal_delay(*profile, emulator::Direction::west_to_east);
   config.path.way_back = nominal_delay(*profile, emulator::Direction::east_to_west);
@@ -292,11 +326,8 @@ Parsed<Duration> read_run_length(std::string_view text) {
 }
 
 void add_perf_options(app::Options& list, PerfOptions& options) {
-  sim::PerfConfig& config = options.config;
-  list.add("--op",
-           app::choice(options.operation, {"write", "send", "read", "atomic", "compare-swap"}),
-           "OP", "operation: write, send, read, atomic (FETCH ADD) or compare-swap");
-  list.add_flag("--imm", options.immediate, "WRITE or SEND with an immediate");
+  perf::PerfConfig& config = options.config;
+  add_operation_options(list, config);
   list.add("-s,--size", app::parsed(parse_bytes, config.size), "SIZE", "message size, in bytes")
       .defaults_to("64KiB");
   add_windows(list, config);
@@ -312,9 +343,7 @@ void add_perf_options(app::Options& list, PerfOptions& options) {
 
 void add_run_options(app::Options& list, PerfOptions& options) {
   list.add(
-      "--pattern",
-      app::choice(options.pattern, {"bw", "lat", "ping", "blast", "incast", "all-to-all"}),
-      "PATTERN",
+      "--pattern", app::choice<PerfPattern>(options.pattern, patterns()), "PATTERN",
       "bw: messages one way; lat: one message at a time, there and back (READ: one READ); blast, "
       "ping: like bw and lat, counted as in the RDMA programming study; under mpirun incast: like "
       "bw, from all other ranks to rank 0, and all-to-all: from each rank to each other one");
@@ -328,9 +357,7 @@ void add_run_options(app::Options& list, PerfOptions& options) {
            "known");
   list.add("--duration", app::parsed(read_run_length, options.config.duration), "TIME",
            "length of a bw run, in place of -n: 500ms, 10s; a number is in seconds");
-  list.add("--margin", app::parsed(app::read_time, options.config.margin), "TIME",
-           "time at the start and at the end of --duration that BW average leaves out")
-      .defaults_to("0s");
+  add_margin_option(list, options.config);
   list.add_flag(
       "-b,--bidirectional", options.config.both,
       "of a bw run: the responder sends as many messages as the client; rates are those of "
@@ -346,13 +373,9 @@ void add_run_options(app::Options& list, PerfOptions& options) {
 
 namespace {
 
-bool is_atomic(Operation operation) noexcept {
-  return operation == Operation::fetch_add || operation == Operation::cmp_swap;
-}
-
 /// Refuses rates and times with which a packet, or the whole run, would take less or more time than
 /// a simulation counts: it has 64 bits of picoseconds, 106 days.
-Result<void> check_times(const sim::PerfConfig& config) {
+Result<void> check_times(const perf::PerfConfig& config) {
   constexpr double kMostBps = 100e12;  // the smallest packet takes 6.7 ps
   constexpr double kLeastBps = 1e3;    // the largest takes 34 s
   constexpr double kMostDays = 100;
@@ -378,11 +401,10 @@ Result<void> check_times(const sim::PerfConfig& config) {
 }
 
 /// Refuses options that only a simulation with certain other options uses.
-Result<void> check_combination(const PerfOptions& options, const sim::PerfConfig& config) {
+Result<void> check_combination(const PerfOptions& options, const perf::PerfConfig& config) {
   using transport::RateControl;
   if (config.path.marking > 0 && config.qp.rate_control != RateControl::dcqcn)
     return fail("--mark goes with --rate-control dcqcn: nothing else reacts to a mark");
-  const bool receives = config.operation == Operation::send || config.immediate;
   if (config.both && config.receives > 0)
     return fail("--bidirectional goes without --receives: neither side lacks a receive");
   if (config.receives == 0) {
@@ -390,63 +412,36 @@ Result<void> check_combination(const PerfOptions& options, const sim::PerfConfig
     if (config.qp.end_to_end_credits) return fail("--credits goes with --receives");
     return {};
   }
-  if (!receives) return fail("--receives goes with --op send and with --imm");
-  if (options.pattern != "bw" && options.pattern != "blast")
+  if (!config.takes_receive()) return fail("--receives goes with --op send and with --imm");
+  if (options.pattern != PerfPattern::bw && options.pattern != PerfPattern::blast)
     return fail("--receives goes with --pattern bw and blast");
   return {};
 }
 
 /// Applies the patterns of the study: their operations, and the number of buffers.
-Result<void> apply_pattern(const PerfOptions& options, sim::PerfConfig& config) {
+void apply_pattern(const PerfOptions& options, perf::PerfConfig& config) {
   constexpr std::uint64_t kIterations = 1000;  // perftest's, of a latency
-  if (options.pattern == "bw" || options.common()) return {};
+  if (options.pattern == PerfPattern::bw || options.common()) return;
   if (config.iterations == 0) config.iterations = kIterations;
-  const bool write = config.operation == Operation::write;
-  if (options.pattern == "ping" && !write && config.operation != Operation::send)
-    return fail("--pattern ping goes with --op send and write");
-  config.read_back = options.pattern == "ping" && write && !config.immediate;
-  if (options.pattern != "blast") return {};
-  if (is_atomic(config.operation)) {
-    return fail("--pattern blast goes with --op send, write and read");
-  }
+  config.read_back = reads_back(config, options.pattern);
+  if (options.pattern != PerfPattern::blast) return;
   config.qp.tx_depth = options.buffers;
   config.qp.max_outstanding_wqe = std::max(config.qp.max_outstanding_wqe, options.buffers);
-  return {};
 }
 
 }  // namespace
 
-namespace {
-
-Operation operation_of(const std::string& name) noexcept {
-  if (name == "send") return Operation::send;
-  if (name == "read") return Operation::read_request;
-  if (name == "atomic") return Operation::fetch_add;
-  return name == "compare-swap" ? Operation::cmp_swap : Operation::write;
-}
-
-}  // namespace
-
-Result<sim::PerfConfig> perf_config(const PerfOptions& options, bool simulated) {
-  sim::PerfConfig config = options.config;
-  config.immediate = options.immediate;
+Result<perf::PerfConfig> perf_config(const PerfOptions& options, bool simulated) {
+  perf::PerfConfig config = options.config;
   config.path.loss = options.loss.value_or(0);
   config.path.marking = options.mark.value_or(0);
   config.qp.timeout = static_cast<std::uint8_t>(options.timeout);
   config.qp.retry_count = static_cast<std::uint8_t>(options.retries);
   if (options.selective) config.qp.recovery = transport::Recovery::selective_repeat;
-  config.operation = operation_of(options.operation);
-  if (is_atomic(config.operation)) config.size = 8;
-  const bool carries = config.operation == Operation::send || config.operation == Operation::write;
-  if (config.immediate && !carries) return fail("--imm goes with --op write and send only");
-  if (config.size > 1u << 30) return fail("--size: expected at most 1 GiB");
-  if (config.size == 0) return fail("--size: expected at least 1 B");
-  if (auto applied = apply_pattern(options, config); !applied) {
-    return std::unexpected(applied.error());
-  }
-  if (config.margin > Duration{} && config.duration <= 2 * config.margin)
-    return fail("--margin goes with a --duration of more than twice the margin");
-  if (config.both && options.pattern != "bw") return fail("--bidirectional goes with --pattern bw");
+  config.size = config.message_bytes();
+  if (config.size == 0 || config.size > 1u << 30) return fail("--size: expected 1 B to 1 GiB");
+  if (auto fits = perf::check(config, options.pattern); !fits) return std::unexpected(fits.error());
+  apply_pattern(options, config);
   if (!simulated) return config;
   if (auto fits = check_combination(options, config); !fits) return std::unexpected(fits.error());
   const int given = (options.delay ? 1 : 0) + (options.km ? 1 : 0) + (options.path.empty() ? 0 : 1);

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/time.h"
 #include "gen/perf/options/endpoint_options.h"
-#include "sim/perf.h"
+#include "perf/config.h"
 #include "transport/qp_config.h"
 
 namespace lw::gen {
@@ -22,6 +22,15 @@ inline constexpr const char* kNotificationPoint = "DCQCN notification point (the
 /// perftest's.
 Parsed<Duration> read_run_length(std::string_view text);
 
+/// The word of --op: "compare-swap".
+std::string_view operation_word(wire::Operation operation) noexcept;
+
+/// Adds --op and --imm.
+void add_operation_options(app::Options& options, perf::PerfConfig& config);
+
+/// Adds --margin.
+void add_margin_option(app::Options& options, perf::PerfConfig& config);
+
 /// Adds --transport: the service of a QP.
 void add_transport_option(app::Options& options, transport::QpConfig& config);
 
@@ -34,23 +43,21 @@ void add_dcqcn_options(app::Options& options, transport::DcqcnConfig& dcqcn);
 /// The options that perf, plan and experiment share (operation, windows, NIC, path, recovery), and
 /// those of a run (pattern, length, receives, congestion control).
 struct PerfOptions {
-  std::string operation = "write";
-  bool immediate = false;
   std::string path;  // path or impair profile
   std::optional<Duration> delay;
   std::optional<double> km;
-  std::string pattern = "bw";  // bw, lat, ping, blast, incast or all-to-all
-  std::uint32_t buffers = 8;   // number of buffers of a blast
+  perf::PerfPattern pattern{};
+  std::uint32_t buffers = 8;  // number of buffers of a blast
   std::optional<double> loss, mark;
   std::optional<std::uint64_t> path_buffer;
   unsigned timeout = 18;  // 1.07 s, perftest's value for long paths: doesn't expire without a loss
   unsigned retries = 7;
   bool selective = false;
-  sim::PerfConfig config;
+  perf::PerfConfig config;
 
   /// True for a pattern of several processes.
   [[nodiscard]] bool common() const noexcept {
-    return pattern == "incast" || pattern == "all-to-all";
+    return pattern == perf::PerfPattern::incast || pattern == perf::PerfPattern::all_to_all;
   }
 };
 
@@ -61,6 +68,6 @@ void add_run_options(app::Options& list, PerfOptions& options);
 
 /// Returns the run that the options describe, with its path loaded; only `simulated` runs have a
 /// path. Errors: those of the path profile, a size out of range, options that exclude each other.
-Result<sim::PerfConfig> perf_config(const PerfOptions& options, bool simulated = true);
+Result<perf::PerfConfig> perf_config(const PerfOptions& options, bool simulated = true);
 
 }  // namespace lw::gen

@@ -20,7 +20,7 @@ constexpr std::string_view kCrypto = "no packet is encrypted here";
 constexpr std::string_view kPosting = "how requests reach the NIC is not part of a run here";
 constexpr std::string_view kOneWay = "data goes from the client to the server, or both ways";
 
-constexpr auto kOptions = std::to_array<Option>({
+constexpr auto kOptions = std::to_array<PerftestOption>({
     {"a", "all", false, Treatment::same, "--all", "2 B to 8 MiB"},
     {"A", "atomic_type", true, Treatment::same, "--op", "FETCH_AND_ADD or CMP_AND_SWAP"},
     {"b", "bidirectional", false, Treatment::same, "--bidirectional",
@@ -149,25 +149,26 @@ constexpr std::string_view kExpectedLine =
 constexpr Program kAnyProgram{"roce-gen perf", "send", false, "", ""};
 constexpr std::string_view kTimeout = "14", kReads = "16";
 
-const Option* by_letter(char letter) noexcept {
-  const auto found = std::ranges::find_if(
-      kOptions, [letter](const Option& o) { return o.letter == std::string_view(&letter, 1); });
+const PerftestOption* by_letter(char letter) noexcept {
+  const auto found = std::ranges::find_if(kOptions, [letter](const PerftestOption& o) {
+    return o.letter == std::string_view(&letter, 1);
+  });
   return found == kOptions.end() ? nullptr : &*found;
 }
 
-const Option* by_name(std::string_view name) noexcept {
-  const auto found = std::ranges::find(kOptions, name, &Option::name);
+const PerftestOption* by_name(std::string_view name) noexcept {
+  const auto found = std::ranges::find(kOptions, name, &PerftestOption::name);
   return found == kOptions.end() ? nullptr : &*found;
 }
 
-std::string written(const Option& option) {
+std::string written(const PerftestOption& option) {
   return option.letter.empty() ? fmt::format("--{}", option.name)
                                : fmt::format("-{}, --{}", option.letter, option.name);
 }
 
 /// An option of a line with its value.
 struct Given {
-  const Option* option;
+  const PerftestOption* option;
   std::string value;
 };
 
@@ -218,7 +219,7 @@ class Reader {
   Result<void> take_long(std::string_view text) {
     const std::size_t equals = text.find('=');
     const std::string_view name = text.substr(0, equals);
-    const Option* option = by_name(name);
+    const PerftestOption* option = by_name(name);
     if (option == nullptr) return unknown(fmt::format("--{}", name));
     if (equals == std::string_view::npos) return add(*option, {});
     if (!option->takes_value) return fail(fmt::format("--{} takes no value", name));
@@ -228,7 +229,7 @@ class Reader {
 
   Result<void> take_letters(std::string_view word) {
     for (std::size_t i = 1; i < word.size(); ++i) {
-      const Option* option = by_letter(word[i]);
+      const PerftestOption* option = by_letter(word[i]);
       if (option == nullptr) return unknown(fmt::format("-{}", word[i]));
       if (option->takes_value) return add(*option, word.substr(i + 1));
       line_.given.push_back({option, {}});
@@ -237,7 +238,7 @@ class Reader {
   }
 
   /// Adds an option, whose value is `attached` or the next word.
-  Result<void> add(const Option& option, std::string_view attached) {
+  Result<void> add(const PerftestOption& option, std::string_view attached) {
     std::string value(attached);
     if (option.takes_value && value.empty()) {
       if (at_ + 1 == words_.size())
@@ -329,7 +330,7 @@ class Writer {
   void note(std::string text) { result_.notes.push_back(std::move(text)); }
 
   Result<void> take(const Given& given) {
-    const Option& option = *given.option;
+    const PerftestOption& option = *given.option;
     if (device_) {
       const auto own = std::ranges::find(kOfDevice, option.name, &DeviceOption::name);
       if (own != kOfDevice.end()) return take_of_device(given, *own);
@@ -508,7 +509,7 @@ std::string_view word_of(Treatment treatment) noexcept {
 
 }  // namespace
 
-std::span<const Option> options() noexcept { return kOptions; }
+std::span<const PerftestOption> options() noexcept { return kOptions; }
 
 Result<Translation> translate(std::span<const std::string> line, Run run) {
   if (line.empty()) return fail(std::string(kExpectedLine));
@@ -520,7 +521,7 @@ Result<Translation> translate(std::span<const std::string> line, Run run) {
 namespace {
 
 /// Returns perftest's option of a word, if it is none of ours: "--iters=5", "-R".
-const Option* foreign(std::string_view word, const app::Options& own) {
+const PerftestOption* foreign(std::string_view word, const app::Options& own) {
   if (word.size() < 2 || !word.starts_with('-')) return nullptr;
   const bool is_long = word.starts_with("--");
   const std::string_view name = is_long ? word.substr(0, word.find('=')) : word.substr(0, 2);
@@ -535,7 +536,7 @@ const Option* foreign(std::string_view word, const app::Options& own) {
 std::vector<std::string> take_foreign(std::vector<std::string>& words, const app::Options& own) {
   std::vector<std::string> line = {words.front()}, kept;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const Option* option = foreign(words[i], own);
+    const PerftestOption* option = foreign(words[i], own);
     (option == nullptr ? kept : line).push_back(words[i]);
     if (option == nullptr || !option->takes_value || i + 1 == words.size()) continue;
     const bool attached = words[i].starts_with("--") ? words[i].contains('=') : words[i].size() > 2;
@@ -609,7 +610,7 @@ Result<std::vector<std::string>> expand(std::span<const std::string> words,
 
 std::string manual_table() {
   std::string text = "| perftest | here | |\n|---|---|---|\n";
-  for (const Option& option : kOptions) {
+  for (const PerftestOption& option : kOptions) {
     const std::string option_text = option.letter.empty()
                                         ? fmt::format("`--{}`", option.name)
                                         : fmt::format("`-{}`, `--{}`", option.letter, option.name);

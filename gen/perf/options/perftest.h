@@ -20,7 +20,7 @@ enum class Treatment : std::uint8_t {
 };
 
 /// An option of ib_{write,send,read,atomic}_{bw,lat}.
-struct Option {
+struct PerftestOption {
   std::string_view letter;  // "m"; empty: none
   std::string_view name;    // "mtu"
   bool takes_value = false;
@@ -30,7 +30,7 @@ struct Option {
 };
 
 /// All options of perftest 4.5, and those that 6 has in addition.
-std::span<const Option> options() noexcept;
+std::span<const PerftestOption> options() noexcept;
 
 /// Options of `roce-gen perf` that a line of perftest stands for.
 struct Translation {

@@ -15,6 +15,6 @@ enum class EarlyExpiry : std::uint8_t {
   matters    // it costs throughput
 };
 
-EarlyExpiry early_expiry(const sim::PerfConfig& config, const Quantities& given, double lossless);
+EarlyExpiry early_expiry(const perf::PerfConfig& config, const Quantities& given, double lossless);
 
 }  // namespace lw::gen::planning

@@ -9,11 +9,11 @@ namespace lw::gen::planning {
 namespace {
 
 /// Probability that a recovery must wait for the timer.
-double timer_share(const Quantities& given, const sim::PerfConfig& config, double p) noexcept {
+double timer_share(const Quantities& given, const perf::PerfConfig& config, double p) noexcept {
   // Go-back-N: one NAK and one retransmission per gap. IRN repeats its NAKs, so that a lost request
   // of a READ waits only if it is lost again, and a lost response if either is.
   const bool fetched =
-      fetches(config) && config.qp.recovery == transport::Recovery::selective_repeat;
+      config.fetches() && config.qp.recovery == transport::Recovery::selective_repeat;
   double share = fetched                ? p * (2 + 1 / given.packets) / (1 + 1 / given.packets)
                  : is_selective(config) ? p
                                         : 1 - (1 - p) * (1 - p);
@@ -21,8 +21,8 @@ double timer_share(const Quantities& given, const sim::PerfConfig& config, doubl
     // No packet follows the last one of the window (READ: the request, and the last response).
     // Selective repeat then sends the oldest packet again, and waits a second time for the last.
     const double times = is_selective(config) && given.packets > 1 ? 2 : 1;
-    share +=
-        fetches(config) ? 2 / (given.packets + 1) : times / std::min(given.packets, given.window());
+    share += config.fetches() ? 2 / (given.packets + 1)
+                              : times / std::min(given.packets, given.window());
   } else {
     share += std::pow(p, std::max(1.0, given.window() - given.packets));
   }
@@ -38,7 +38,7 @@ double idle_link_share(const Quantities& given) noexcept {
 
 /// Returns packets per ns of all QPs with go-back-N: the smaller of the windows' and the link's
 /// limit.
-double go_back_n_rate(const Quantities& given, const sim::PerfConfig& config, const Losses& losses,
+double go_back_n_rate(const Quantities& given, const perf::PerfConfig& config, const Losses& losses,
                       double lossless) noexcept {
   const double p = losses.recoveries, window = given.window();
   const double cycle = given.qps * window / lossless;
@@ -56,7 +56,7 @@ double go_back_n_rate(const Quantities& given, const sim::PerfConfig& config, co
   }
   const double by_window = given.qps / (a_packet + losses.timeout);
   // A lost request costs the link of the responses nothing.
-  const double in_vain = (fetches(config) ? losses.p : p) * wasted_packets(given, config);
+  const double in_vain = (config.fetches() ? losses.p : p) * wasted_packets(given, config);
   const double waits = losses.timeout / given.qps * idle_link_share(given);
   const double by_line = 1 / (given.packet * (1 + in_vain) / (1 - p) + waits);
   return std::min({lossless, by_window, by_line});
@@ -84,8 +84,8 @@ double selective_rate(const Quantities& given, const Losses& losses, double loss
 
 }  // namespace
 
-Losses losses_of(const Quantities& given, const sim::PerfConfig& config, double p) noexcept {
-  Losses losses{.p = p, .recoveries = fetches(config) ? p + p / given.packets : p};
+Losses losses_of(const Quantities& given, const perf::PerfConfig& config, double p) noexcept {
+  Losses losses{.p = p, .recoveries = config.fetches() ? p + p / given.packets : p};
   double timer = static_cast<double>(transport::transport_timeout(config.qp.timeout).count());
   if (config.qp.adaptive_retransmission) {
     constexpr double kLeast = 1.5;  // see RetryTimer
@@ -96,7 +96,7 @@ Losses losses_of(const Quantities& given, const sim::PerfConfig& config, double 
   if (config.qp.timeout == 0) timer = std::numeric_limits<double>::infinity();
   // All answers of a window may also be lost.
   const double messages = std::max(1.0, std::min(given.depth, given.window() / given.packets));
-  const double answers = fetches(config) ? 0 : std::pow(p, messages) / given.packets;
+  const double answers = config.fetches() ? 0 : std::pow(p, messages) / given.packets;
   const double waits = losses.recoveries * timer_share(given, config, p) + answers;
   losses.waits = waits;
   losses.timer = timer;
@@ -104,7 +104,7 @@ Losses losses_of(const Quantities& given, const sim::PerfConfig& config, double 
   return losses;
 }
 
-double wasted_packets(const Quantities& given, const sim::PerfConfig& config) noexcept {
+double wasted_packets(const Quantities& given, const perf::PerfConfig& config) noexcept {
   if (queued_share(config, given) > 0)  // the responder first sends everything requested before
     return given.window() - given.packets / 2;
   const double trip = given.round_trip / given.packet;
@@ -119,7 +119,7 @@ double wasted_packets(const Quantities& given, const sim::PerfConfig& config) no
   return std::min(wasted, given.window());
 }
 
-double throughput_of(const sim::PerfConfig& config, const Quantities& given, double lossless,
+double throughput_of(const perf::PerfConfig& config, const Quantities& given, double lossless,
                      double p) {
   double rate = lossless;
   if (p >= 1) return 0;
@@ -131,7 +131,7 @@ double throughput_of(const sim::PerfConfig& config, const Quantities& given, dou
   return rate * 8e9 * config.size / given.packets;
 }
 
-double loss_for_a_tenth(const sim::PerfConfig& config, const Quantities& given, double lossless) {
+double loss_for_a_tenth(const perf::PerfConfig& config, const Quantities& given, double lossless) {
   const double goal = 0.9 * throughput_of(config, given, lossless, 0);
   double low = std::log(1e-12), high = 0;
   for (int i = 0; i < 60; ++i) {
@@ -141,14 +141,14 @@ double loss_for_a_tenth(const sim::PerfConfig& config, const Quantities& given, 
   return std::exp(low);
 }
 
-double share_of_waits(const sim::PerfConfig& config, const Quantities& given, double lossless) {
-  sim::PerfConfig quick = config;
+double share_of_waits(const perf::PerfConfig& config, const Quantities& given, double lossless) {
+  perf::PerfConfig quick = config;
   quick.qp.timeout = 1;
   const double without = throughput_of(quick, given, lossless, config.path.loss);
   return 1 - throughput_of(config, given, lossless, config.path.loss) / without;
 }
 
-bool loses_little(const sim::PerfConfig& config, const Quantities& given, double lossless) {
+bool loses_little(const perf::PerfConfig& config, const Quantities& given, double lossless) {
   constexpr double kLittle = 0.03;
   return throughput_of(config, given, lossless, config.path.loss) >=
          (1 - kLittle) * throughput_of(config, given, lossless, 0);

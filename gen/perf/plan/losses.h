@@ -15,21 +15,21 @@ struct Losses {
   double timeout = 0;     // mean wait for the timer per packet, in ns
 };
 
-Losses losses_of(const Quantities& given, const sim::PerfConfig& config, double p) noexcept;
+Losses losses_of(const Quantities& given, const perf::PerfConfig& config, double p) noexcept;
 
 /// Returns the number of packets that a QP sends in vain between a loss and its NAK: its share of
 /// what the port sends in a round trip, or the rest of its burst.
-double wasted_packets(const Quantities& given, const sim::PerfConfig& config) noexcept;
+double wasted_packets(const Quantities& given, const perf::PerfConfig& config) noexcept;
 
 /// Returns the throughput in bit/s with independent losses of probability `p`. `lossless`: packets
 /// per ns without losses.
-double throughput_of(const sim::PerfConfig& config, const Quantities& given, double lossless,
+double throughput_of(const perf::PerfConfig& config, const Quantities& given, double lossless,
                      double p);
 /// Returns the loss that reduces the throughput by a tenth, by bisection of its logarithm.
-double loss_for_a_tenth(const sim::PerfConfig& config, const Quantities& given, double lossless);
+double loss_for_a_tenth(const perf::PerfConfig& config, const Quantities& given, double lossless);
 /// Returns the share of the throughput that the waits for the timer cost.
-double share_of_waits(const sim::PerfConfig& config, const Quantities& given, double lossless);
+double share_of_waits(const perf::PerfConfig& config, const Quantities& given, double lossless);
 /// Whether losses cost so little that they change nothing else.
-bool loses_little(const sim::PerfConfig& config, const Quantities& given, double lossless);
+bool loses_little(const perf::PerfConfig& config, const Quantities& given, double lossless);
 
 }  // namespace lw::gen::planning

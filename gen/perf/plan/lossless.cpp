@@ -14,7 +14,7 @@ namespace {
 /// been answered; an answer arrives one round trip after the next packet that requests one.
 class Recurrence {
  public:
-  Recurrence(const Quantities& given, const sim::PerfConfig& config)
+  Recurrence(const Quantities& given, const perf::PerfConfig& config)
       : given_(given),
         packets_(static_cast<std::uint64_t>(given.packets)),
         whole_(given.read_psns > 0),
@@ -22,9 +22,9 @@ class Recurrence {
         window_(static_cast<std::uint64_t>(whole_           ? given.read_psns
                                            : given.psns > 0 ? given.psns
                                                             : given.packets * given.depth)),
-        ack_every_(whole_            ? 1
-                   : fetches(config) ? 0
-                                     : config.qp.ack_every),
+        ack_every_(whole_             ? 1
+                   : config.fetches() ? 0
+                                      : config.qp.ack_every),
         burst_(config.nic.arbitration_burst),
         qps_(config.qps) {}
 
@@ -131,7 +131,7 @@ class Recurrence {
 
 }  // namespace
 
-double lossless_rate(const Quantities& given, const sim::PerfConfig& config) {
+double lossless_rate(const Quantities& given, const perf::PerfConfig& config) {
   const double line = 1 / given.packet;
   const double cycle = given.round_trip + given.message;
   const double by_window = given.qps * given.window() / cycle;

@@ -6,6 +6,6 @@
 namespace lw::gen::planning {
 
 /// Returns packets per ns of all QPs without losses.
-double lossless_rate(const Quantities& given, const sim::PerfConfig& config);
+double lossless_rate(const Quantities& given, const perf::PerfConfig& config);
 
 }  // namespace lw::gen::planning

@@ -16,27 +16,27 @@ namespace lw::gen {
 
 using namespace planning;
 
-std::string_view name_of(Limit limit) noexcept {
+std::string_view name_of(PlanLimit limit) noexcept {
   switch (limit) {
-    case Limit::line:
+    case PlanLimit::line:
       return "line";
-    case Limit::receiver:
+    case PlanLimit::receiver:
       return "receiver";
-    case Limit::tx_depth:
+    case PlanLimit::tx_depth:
       return "tx depth";
-    case Limit::outstanding_wqes:
+    case PlanLimit::outstanding_wqes:
       return "outstanding work requests";
-    case Limit::reads:
+    case PlanLimit::reads:
       return "outstanding READs";
-    case Limit::psn_window:
+    case PlanLimit::psn_window:
       return "PSN window";
-    case Limit::none:
+    case PlanLimit::none:
       return "every QP breaks";
   }
   return "";
 }
 
-Plan plan(const sim::PerfConfig& config) {
+Plan plan(const perf::PerfConfig& config) {
   Plan plan;
   const Quantities given = quantities_of(config);
   const double line = config.path.rate_bps > 0 ? config.path.rate_bps : config.nic.rate_bps;
@@ -53,8 +53,8 @@ Plan plan(const sim::PerfConfig& config) {
   plan.lossless_bps = throughput_of(config, given, lossless, 0);
   plan.throughput_bps = throughput_of(config, given, lossless, config.path.loss);
   const bool fills = fills_link(given, lossless);
-  plan.limit = fills ? Limit::line : given.limit;
-  if (fills && given.message > given.line_message) plan.limit = Limit::receiver;
+  plan.limit = fills ? PlanLimit::line : given.limit;
+  if (fills && given.message > given.line_message) plan.limit = PlanLimit::receiver;
   plan.window_packets = plan.lossless_bps / 8e9 / config.size * given.packets * round_trip_ns;
   plan.loss_for_90_percent = loss_for_a_tenth(config, given, lossless);
   const EarlyExpiry early = early_expiry(config, given, lossless);
@@ -66,7 +66,7 @@ Plan plan(const sim::PerfConfig& config) {
   if (plan.breaks.empty()) {
     plan.unknown = unknown_because(config, given, lossless, early);
   } else {
-    plan.limit = Limit::none;
+    plan.limit = PlanLimit::none;
     plan.throughput_bps = plan.loss_for_90_percent = 0;
   }
   return plan;
@@ -78,7 +78,7 @@ std::string_view name_of(transport::Recovery recovery) noexcept {
   return recovery == transport::Recovery::go_back_n ? "go-back-N" : "selective repeat";
 }
 
-std::string loss_text(const sim::PerfConfig& config, const Plan& plan) {
+std::string loss_text(const perf::PerfConfig& config, const Plan& plan) {
   if (!plan.breaks.empty()) return fmt::format("breaks          every QP: {}\n", plan.breaks);
   std::string text = fmt::format("loss            {:.1e} costs {} a tenth of that\n",
                                  plan.loss_for_90_percent, name_of(config.qp.recovery));
@@ -91,7 +91,8 @@ std::string loss_text(const sim::PerfConfig& config, const Plan& plan) {
 
 }  // namespace
 
-std::string plan_text(const sim::PerfConfig& config, const Plan& plan, const std::string& command) {
+std::string plan_text(const perf::PerfConfig& config, const Plan& plan,
+                      const std::string& command) {
   std::string text = fmt::format(
       "round trip      {} ({} there, {} back, {} in each host and NIC, each way)\n"
       "in flight       {} fill a round trip of {}\n"
@@ -106,7 +107,7 @@ std::string plan_text(const sim::PerfConfig& config, const Plan& plan, const std
       "configured      {} QPs, {} messages outstanding in all: {}\n"
       "what binds      {}\n",
       plan.needed, plan.qps_needed, plan.configured / config.qps,
-      fetches(config) ? " and READs" : " and window", plan.needed, config.qps, plan.configured,
+      config.fetches() ? " and READs" : " and window", plan.needed, config.qps, plan.configured,
       format_bit_rate(plan.lossless_bps), name_of(plan.limit));
   text += loss_text(config, plan);
   if (!plan.unknown.empty())

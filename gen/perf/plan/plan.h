@@ -6,12 +6,12 @@
 #include <string_view>
 
 #include "core/figure.h"
-#include "sim/perf.h"
+#include "perf/config.h"
 
 namespace lw::gen {
 
 /// The limit of a transfer.
-enum class Limit : std::uint8_t {
+enum class PlanLimit : std::uint8_t {
   line,
   receiver,
   tx_depth,
@@ -21,7 +21,7 @@ enum class Limit : std::uint8_t {
   none  // every QP breaks
 };
 
-std::string_view name_of(Limit limit) noexcept;  // "tx depth"
+std::string_view name_of(PlanLimit limit) noexcept;  // "tx depth"
 
 /// The requirements of a path on its endpoints, computed without a simulation.
 /// docs/reference/roce-gen-plan.md states the formulas.
@@ -34,7 +34,7 @@ struct Plan {
   std::uint64_t qps_needed = 0;    // number of QPs with the configured window of a QP
   double lossless_bps = 0;         // of this configuration without losses
   double throughput_bps = 0;       // with the losses of config.path.loss
-  Limit limit{};                   // without losses
+  PlanLimit limit{};               // without losses
   double window_packets = 0;       // sent in a round trip at lossless_bps
   double loss_for_90_percent = 0;  // the loss that costs a tenth of lossless_bps
   std::string_view unknown;        // why no formula holds: simulate; empty: one does
@@ -43,7 +43,7 @@ struct Plan {
 
 /// What `plan` prints as JSON.
 struct PlanReport {
-  const sim::PerfConfig& config;
+  const perf::PerfConfig& config;
   const Plan& plan;
 
   static const FigureTable& figures();
@@ -54,8 +54,8 @@ inline constexpr JsonOutput kPlanOutput{.name = "plan",
                                         .judged = true};
 
 /// Computes a plan. Assumes that losses are independent, and equally likely in both directions.
-Plan plan(const sim::PerfConfig& config);
+Plan plan(const perf::PerfConfig& config);
 /// `command`: the simulation with the same options.
-std::string plan_text(const sim::PerfConfig& config, const Plan& plan, const std::string& command);
+std::string plan_text(const perf::PerfConfig& config, const Plan& plan, const std::string& command);
 
 }  // namespace lw::gen

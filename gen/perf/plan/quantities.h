@@ -2,20 +2,18 @@
 #pragma once
 
 #include "gen/perf/plan/plan.h"
-#include "sim/perf.h"
+#include "perf/config.h"
 
 /// The model behind plan(): each file has one part of it.
 namespace lw::gen::planning {
 
-/// Whether the responder returns the data: READs and atomics.
-bool fetches(const sim::PerfConfig& config) noexcept;
 /// Whether the receiver takes SENDs at a limited rate.
-bool limits_sends(const sim::PerfConfig& config) noexcept;
+bool limits_sends(const perf::PerfConfig& config) noexcept;
 /// Whether requests are repeated selectively; those of READs and atomics never are.
-bool is_selective(const sim::PerfConfig& config) noexcept;
+bool is_selective(const perf::PerfConfig& config) noexcept;
 /// Whether packets wait behind the sender's port, with the timer running: for a slower wavelength,
 /// or for a receiver that is slower than the link.
-bool queues_behind_port(const sim::PerfConfig& config) noexcept;
+bool queues_behind_port(const perf::PerfConfig& config) noexcept;
 
 /// The inputs of the formulas: times in ns, windows of one QP.
 struct Quantities {
@@ -29,7 +27,7 @@ struct Quantities {
   double depth = 1;      // messages outstanding
   double psns = 0;       // packets outstanding, SEND and WRITE; 0: more than depth x packets
   double read_psns = 0;  // packets outstanding, READ; also included in `depth`
-  Limit limit{};         // the smallest window
+  PlanLimit limit{};     // the smallest window
   double window() const noexcept { return psns > 0 ? psns : depth * packets; }
 };
 
@@ -38,15 +36,15 @@ inline bool fills_link(const Quantities& given, double lossless) noexcept {
   constexpr double kFull = 0.999;
   return lossless * given.packet > kFull;
 }
-Quantities quantities_of(const sim::PerfConfig& config) noexcept;
+Quantities quantities_of(const perf::PerfConfig& config) noexcept;
 
 /// Whether several QPs have messages longer than a burst of the arbitration.
-bool take_turns(const sim::PerfConfig& config, const Quantities& given) noexcept;
+bool take_turns(const perf::PerfConfig& config, const Quantities& given) noexcept;
 /// Returns the share of the READs or atomics of a window that wait at the responder, because
 /// requests come faster than the responses to them leave.
-double queued_share(const sim::PerfConfig& config, const Quantities& given) noexcept;
+double queued_share(const perf::PerfConfig& config, const Quantities& given) noexcept;
 /// How many READs or atomics of a QP wait at the responder: of the first window, and later those
 /// that are not on the path.
-double waiting_fetches(const sim::PerfConfig& config, const Quantities& given) noexcept;
+double waiting_fetches(const perf::PerfConfig& config, const Quantities& given) noexcept;
 
 }  // namespace lw::gen::planning

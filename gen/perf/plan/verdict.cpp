@@ -14,13 +14,13 @@ namespace {
 constexpr double kFewFetches = 2;
 
 /// How many of them are beyond those that the responder takes.
-double refused_fetches(const sim::PerfConfig& config, const Quantities& given) noexcept {
-  if (!fetches(config) || config.qp.max_dest_rd_atomic == 0) return -given.depth;
+double refused_fetches(const perf::PerfConfig& config, const Quantities& given) noexcept {
+  if (!config.fetches() || config.qp.max_dest_rd_atomic == 0) return -given.depth;
   return waiting_fetches(config, given) - config.qp.max_dest_rd_atomic;
 }
 
 /// Whether the windows together fill the buffer before a slower wavelength, which drops the rest.
-bool overflows(const sim::PerfConfig& config, const Quantities& given) noexcept {
+bool overflows(const perf::PerfConfig& config, const Quantities& given) noexcept {
   const double rate = config.path.rate_bps;
   if (rate <= 0 || rate >= config.nic.rate_bps || config.path.rules) return false;
   const double outstanding = given.qps * given.window() * given.packet * rate / 8e9;
@@ -29,7 +29,7 @@ bool overflows(const sim::PerfConfig& config, const Quantities& given) noexcept 
 
 /// Whether the QPs' turns at the port vary, so that the recurrence doesn't hold: found by
 /// simulation.
-bool turns_vary(const sim::PerfConfig& config, const Quantities& given, double lossless) {
+bool turns_vary(const perf::PerfConfig& config, const Quantities& given, double lossless) {
   constexpr double kFew = 3;                      // messages of a QP
   constexpr double kFewQps = 4, kLongBurst = 64;  // QPs; packets
   constexpr double kNearlyFull = 0.97;            // share of the link
@@ -38,15 +38,15 @@ bool turns_vary(const sim::PerfConfig& config, const Quantities& given, double l
     return !fills_link(given, lossless) || !loses_little(config, given, lossless);
   const double burst = config.nic.arbitration_burst;
   const bool few = given.qps <= 2 ? burst > 1 : given.qps <= kFewQps && burst >= kLongBurst;
-  return lossless * given.packet <= kNearlyFull && (fetches(config) || !few || given.depth >= 2);
+  return lossless * given.packet <= kNearlyFull && (config.fetches() || !few || given.depth >= 2);
 }
 
-double configured_timer(const sim::PerfConfig& config) noexcept {  // ns
+double configured_timer(const perf::PerfConfig& config) noexcept {  // ns
   return static_cast<double>(transport::transport_timeout(config.qp.timeout).count());
 }
 
 /// Returns why no formula holds with losses; empty if one does.
-std::string_view unknown_with_loss(const sim::PerfConfig& config, const Quantities& given,
+std::string_view unknown_with_loss(const perf::PerfConfig& config, const Quantities& given,
                                    double lossless) {
   constexpr double kMostLoss = 0.01, kMostGaps = 0.1, kMostBroken = 5e-7, kMostInVain = 0.5;
   constexpr double kMuchWait = 0.12;                          // of the throughput
@@ -65,12 +65,12 @@ std::string_view unknown_with_loss(const sim::PerfConfig& config, const Quantiti
   const bool much = share_of_waits(config, given, lossless) > kMuchWait || mostly > kMostly;
   if (losses.waits < few_waits && much)
     return "the waits for --timeout are too long and too rare for a mean";
-  if (fetches(config) && config.path.loss * wasted_packets(given, config) > kMostInVain)
+  if (config.fetches() && config.path.loss * wasted_packets(given, config) > kMostInVain)
     return "at this loss most of the READs or atomics are repeated";
   if (config.qp.adaptive_retransmission && take_turns(config, given))
     return "an adaptive timer follows how QPs with long messages take turns";
   const double waiting = given.qps * given.window() * given.packet;  // ns, of a READ behind others
-  if (config.qp.adaptive_retransmission && fetches(config) && waiting > configured_timer(config))
+  if (config.qp.adaptive_retransmission && config.fetches() && waiting > configured_timer(config))
     return "an adaptive timer follows how READs wait for each other";
   if (queues_behind_port(config)) return "losses change the queue behind the sender's port";
   // A window that fills the link without waiting for single ACKs goes on behind any gaps.
@@ -82,7 +82,7 @@ std::string_view unknown_with_loss(const sim::PerfConfig& config, const Quantiti
 
 }  // namespace
 
-std::string_view breaks_because(const sim::PerfConfig& config, const Quantities& given,
+std::string_view breaks_because(const perf::PerfConfig& config, const Quantities& given,
                                 EarlyExpiry early) noexcept {
   const bool kept = config.qp.max_dest_rd_atomic < transport::ResponseQueue::kMost;
   if (kept && refused_fetches(config, given) > kFewFetches)
@@ -93,7 +93,7 @@ std::string_view breaks_because(const sim::PerfConfig& config, const Quantities&
   return {};
 }
 
-std::string_view unknown_because(const sim::PerfConfig& config, const Quantities& given,
+std::string_view unknown_because(const perf::PerfConfig& config, const Quantities& given,
                                  double lossless, EarlyExpiry early) {
   if (turns_vary(config, given, lossless))
     return "QPs with few long messages outstanding take turns at the port";
@@ -104,7 +104,7 @@ std::string_view unknown_because(const sim::PerfConfig& config, const Quantities
   if (overflows(config, given)) return "the windows may overflow --path-buffer";
   if (waiting_fetches(config, given) > transport::ResponseQueue::kMost)
     return "more READs wait than a responder keeps";
-  const bool many = fetches(config) && given.depth > config.qp.max_dest_rd_atomic;
+  const bool many = config.fetches() && given.depth > config.qp.max_dest_rd_atomic;
   // Selective repeat executes all READs behind a gap at once.
   const bool at_once =
       config.path.loss > 0 && config.qp.recovery == transport::Recovery::selective_repeat;

@@ -12,14 +12,16 @@
 #include "gen/perf/plan/plan.h"
 #include "report/figures/json.h"
 #include "report/plot.h"
+#include "sim/perf.h"
 
 namespace lw::gen {
 namespace {
 
 constexpr double kGroupIndex = 1.4682, kLightKmPerS = 299'792.458;
 
-sim::PerfConfig config_over(const sim::PerfConfig& config, double kilometres, std::uint32_t size) {
-  sim::PerfConfig there = config;
+perf::PerfConfig config_over(const perf::PerfConfig& config, double kilometres,
+                             std::uint32_t size) {
+  perf::PerfConfig there = config;
   there.size = size;
   there.qps = 1;
   there.iterations = 0;
@@ -29,14 +31,14 @@ sim::PerfConfig config_over(const sim::PerfConfig& config, double kilometres, st
   return there;
 }
 
-double rate_with(sim::PerfConfig config, std::uint32_t buffers) {
+double rate_with(perf::PerfConfig config, std::uint32_t buffers) {
   config.qp.tx_depth = config.qp.max_outstanding_wqe = config.qp.max_rd_atomic = buffers;
   config.qp.max_dest_rd_atomic = 0;
   return sim::run_bandwidth(config).steady_bps;
 }
 
 /// Searches around the formula's value by bisection, to a precision of 1 %.
-BufferNeed need_of(const sim::PerfConfig& config, double kilometres) {
+BufferNeed need_of(const perf::PerfConfig& config, double kilometres) {
   const Plan by_formula = plan(config);
   const double full = kFull * by_formula.goodput_bps;
   const auto guess = std::max(1.0, std::ceil(kFull * static_cast<double>(by_formula.needed)));
@@ -110,7 +112,7 @@ std::array<std::string, 2> study_files(const std::string& folder) {
   return {into / "buffers.csv", into / "buffers.svg"};
 }
 
-Result<void> study_buffers(const sim::PerfConfig& config, const std::string& folder, bool json) {
+Result<void> study_buffers(const perf::PerfConfig& config, const std::string& folder, bool json) {
   if (auto made = make_folder(folder); !made) return made;
   if (!json) {
     print_report(fmt::format("{:>8} {:>9} {:>9} {:>9} {:>12}\n", "km", "#bytes", "#buffers",

@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "core/figure.h"
-#include "sim/perf.h"
+#include "perf/config.h"
 
 namespace lw::gen {
 
@@ -35,6 +35,6 @@ std::array<std::string, 2> study_files(const std::string& folder);
 /// configured path, with messages of 4 KiB, 64 KiB and 1 MiB. Prints a table (or a line of JSON per
 /// row) as it goes, and writes buffers.csv and buffers.svg into `folder`, which it creates.
 /// Errors (environment): the folder or a file can't be written.
-Result<void> study_buffers(const sim::PerfConfig& config, const std::string& folder, bool json);
+Result<void> study_buffers(const perf::PerfConfig& config, const std::string& folder, bool json);
 
 }  // namespace lw::gen

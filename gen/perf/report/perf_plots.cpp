@@ -46,7 +46,7 @@ void PerfPlots::add(std::uint32_t size, const PerfOutcome& outcome, double link_
                                                      : ns.quantile(each.share));
     latency_.push_back(std::move(row));
   }
-  if (const sim::BandwidthResult& result = outcome.bandwidth; result.messages > 0)
+  if (const perf::BandwidthResult& result = outcome.bandwidth; result.messages > 0)
     bandwidth_.push_back({size, result.average_bps, result.steady_bps, result.peak_bps, link_bps});
 }
 

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/figure.h"
 #include "gen/ranks/rank_timing.h"
-#include "sim/perf.h"
+#include "perf/config.h"
 
 namespace lw::gen {
 
@@ -38,7 +38,7 @@ struct PerfRankRow {
 
 /// Report of a perf run of several ranks.
 struct PerfRanksSummary {
-  std::string pattern, operation;
+  std::string_view pattern, operation;
   std::uint64_t size = 0, qps = 0;  // of each pair of ranks
   CommonStart start;
   std::vector<PerfRankRow> ranks;

@@ -10,7 +10,7 @@ namespace {
 
 double us(double ns) { return ns / 1000; }
 
-double quantile_us(const sim::LatencyResult& result, double share) {
+double quantile_us(const perf::LatencyResult& result, double share) {
   return us(static_cast<double>(result.ns.quantile(share)));
 }
 
@@ -32,8 +32,8 @@ struct StudyFigures {
 };
 
 StudyFigures study_of(const PerfReport& report) {
-  const auto& [config, outcome, result] = report;
-  const bool ping = result == PerfResult::ping;
+  const auto& [config, outcome, pattern] = report;
+  const bool ping = pattern == perf::PerfPattern::ping;
   StudyFigures figures;
   if (ping) {
     const Histogram& halves = outcome.latency.ns;
@@ -67,7 +67,7 @@ std::optional<double> of_both(const PerfReport& r, double bps) {
   return bps / 1e9;
 }
 
-template <double sim::RateInterval::* end>
+template <double perf::RateInterval::* end>
 std::optional<double> steady_end(const PerfReport& r) {
   const auto& interval = r.outcome.bandwidth.steady_interval;
   return interval ? measured((*interval).*end) : std::nullopt;
@@ -78,12 +78,10 @@ std::optional<bool> is_steady(const PerfReport& r) {
   return r.outcome.bandwidth.is_steady();
 }
 
-double messages_per_us(const sim::BandwidthResult& result) {
+double messages_per_us(const perf::BandwidthResult& result) {
   const auto ns = static_cast<double>(result.elapsed.count());
   return ns > 0 ? static_cast<double>(result.messages) * 1000 / ns : 0;
 }
-
-}  // namespace
 
 std::string incomplete_line(const PerfOutcome& outcome) {
   return outcome.incomplete() ? "incomplete: a signal ended this run early\n" : "";
@@ -100,29 +98,17 @@ std::string arrivals_line(const PerfOutcome& outcome) {
   return fmt::format("{} of {} messages didn't arrive\n", *outcome.lost_messages, sent);
 }
 
-std::string ways_line(const sim::PerfConfig& config, const PerfOutcome& outcome) {
+std::string ways_line(const perf::PerfConfig& config, const PerfOutcome& outcome) {
   if (!config.both) return "";
   return fmt::format("both ways: {:.2f} Gb/s there, {:.2f} Gb/s back, on average\n",
                      outcome.bandwidth.there_bps() / 1e9, outcome.bandwidth.back_bps() / 1e9);
 }
 
-std::string bandwidth_header() {
-  return " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]"
-         "   BW steady[Gb/sec]\n";
-}
-
-std::string bandwidth_line(std::uint32_t size, const sim::BandwidthResult& result) {
-  return fmt::format(" {:<7}    {:<10}       {:<7}            {:<7.2f}\t\t   {:<7.6f}\t   {}\n",
-                     size, result.messages, measured_text(result.peak_bps),
-                     result.average_bps / 1e9, messages_per_us(result),
-                     measured_text(result.steady_bps));
-}
-
-std::string steady_line(const sim::PerfConfig& config, const sim::BandwidthResult& result) {
+std::string steady_line(const perf::PerfConfig& config, const perf::BandwidthResult& result) {
   if (result.messages == 0) return {};
   if (result.steady_bps == 0)
     return "-: the run is too short to measure this rate; give a larger -n, or --duration\n";
-  if (!sim::by_chance(config)) return {};
+  if (!perf::by_chance(config)) return {};
   if (!result.steady_interval) return "the run is too short for an interval of the steady rate\n";
   const auto& [low, high] = *result.steady_interval;
   if (result.is_steady())
@@ -133,36 +119,24 @@ std::string steady_line(const sim::PerfConfig& config, const sim::BandwidthResul
       result.packets, low / 1e9, high / 1e9);
 }
 
-std::string failure_text(std::uint64_t failed, const std::optional<sim::Failure>& first) {
-  std::string text = fmt::format("{} work requests failed", failed);
-  if (first)
-    text += fmt::format("; the first at {} on QP {} of the {}: {}",
-                        format_duration(first->at - Instant{}), first->qp,
-                        first->host == 0 ? "client" : "responder", name_of(first->status));
-  return text;
+std::string bandwidth_line(std::uint32_t size, const perf::BandwidthResult& result) {
+  return fmt::format(" {:<7}    {:<10}       {:<7}            {:<7.2f}\t\t   {:<7.6f}\t   {}\n",
+                     size, result.messages, measured_text(result.peak_bps),
+                     result.average_bps / 1e9, messages_per_us(result),
+                     measured_text(result.steady_bps));
 }
 
-std::string latency_header() {
-  return " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    "
-         "t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec] \n";
-}
-
-std::string latency_line(std::uint32_t size, const sim::LatencyResult& result) {
+std::string latency_line(std::uint32_t size, const perf::LatencyResult& result) {
   return fmt::format(
       " {:<7} {:<7}        {:<7.2f}        {:<7.2f}      {:<7.2f}  \t       {:<7.2f}     \t"
       "{:<7.2f}\t\t{:<7.2f} \t\t{:<7.2f}\n",
       size, result.ns.count(), us(static_cast<double>(result.ns.minimum())),
       us(static_cast<double>(result.ns.maximum())), quantile_us(result, 0.5), us(result.ns.mean()),
-      us(result.deviation_ns), quantile_us(result, 0.99), quantile_us(result, 0.999));
-}
-
-std::string study_header() {
-  return fmt::format("{:>10} {:>8} {:>10} {:>15} {:>14} {:>17} {:>8}\n", "#bytes", "#buffers",
-                     "#messages", "elapsed[us]", "one-way[us]", "throughput[Gb/s]", "CPU[%]");
+      us(result.deviation_ns()), quantile_us(result, 0.99), quantile_us(result, 0.999));
 }
 
 std::string study_line(const PerfReport& report) {
-  const auto& [config, outcome, result] = report;
+  const auto& [config, outcome, pattern] = report;
   const StudyFigures figures = study_of(report);
   const std::string cpu =
       outcome.cpu_share > 0 ? fmt::format("{:.1f}", 100 * outcome.cpu_share) : "-";
@@ -171,9 +145,46 @@ std::string study_line(const PerfReport& report) {
                      figures.gbps, cpu);
 }
 
+}  // namespace
+
+std::string perf_heading(perf::PerfPattern pattern) {
+  if (is_of_study(pattern))
+    return fmt::format("{:>10} {:>8} {:>10} {:>15} {:>14} {:>17} {:>8}\n", "#bytes", "#buffers",
+                       "#messages", "elapsed[us]", "one-way[us]", "throughput[Gb/s]", "CPU[%]");
+  if (is_latency(pattern))
+    return " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    "
+           "t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec] \n";
+  return " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]"
+         "   BW steady[Gb/sec]\n";
+}
+
+std::string perf_row(const PerfReport& report) {
+  const auto& [config, outcome, pattern] = report;
+  std::string notes =
+      ways_line(config, outcome) + arrivals_line(outcome) + incomplete_line(outcome);
+  if (is_of_study(pattern)) return study_line(report) + notes;
+  if (is_latency(pattern)) return latency_line(config.size, outcome.latency) + notes;
+  return bandwidth_line(config.size, outcome.bandwidth) + notes +
+         steady_line(config, outcome.bandwidth);
+}
+
+std::string failure_text(std::uint64_t failed, const std::optional<perf::Failure>& first) {
+  std::string text = fmt::format("{} work requests failed", failed);
+  if (first)
+    text += fmt::format("; the first at {} on QP {} of the {}: {}",
+                        format_duration(first->at - Instant{}), first->qp,
+                        first->host == 0 ? "client" : "responder", name_of(first->status));
+  return text;
+}
+
+std::string wrong_text(std::uint64_t wrong) {
+  return fmt::format("{} messages arrived with other bytes than were sent", wrong);
+}
+
 namespace {
 
-using sim::NicConfig, sim::PerfConfig, sim::PerfPath, transport::DcqcnConfig, transport::QpConfig;
+using perf::NicConfig, perf::PerfConfig, perf::PerfPath, transport::DcqcnConfig,
+    transport::QpConfig;
 
 constexpr std::string_view kRecoveries[] = {"go-back-N", "selective-repeat"};
 constexpr std::string_view kControls[] = {"none", "fixed", "dcqcn"};
@@ -488,13 +499,13 @@ const FigureTable& bandwidth_figures() {
           "steady_window_ns", "Window of the steady state.", Unit::ns),
       Row::of<[](const PerfReport& r) { return r.outcome.bandwidth.steady_change; }>(
           "steady_change", "Change of the rate between its halves, as a fraction."),
-      Row::of<steady_end<&sim::RateInterval::low>>(
+      Row::of<steady_end<&perf::RateInterval::low>>(
           "bw_steady_low_gbps",
           "Lower end of the 95 % interval of bw_steady_gbps; null without random losses, or in a "
           "short run.",
           Unit::gbps)
           .or_null(),
-      Row::of<steady_end<&sim::RateInterval::high>>(
+      Row::of<steady_end<&perf::RateInterval::high>>(
           "bw_steady_high_gbps",
           "Upper end of the 95 % interval of bw_steady_gbps; null as bw_steady_low_gbps.",
           Unit::gbps)
@@ -524,7 +535,7 @@ const FigureTable& latency_figures() {
           "t_typical_usec", "Median.", Unit::us),
       Row::of<[](const PerfReport& r) { return us(r.outcome.latency.ns.mean()); }>(
           "t_avg_usec", "Mean.", Unit::us),
-      Row::of<[](const PerfReport& r) { return us(r.outcome.latency.deviation_ns); }>(
+      Row::of<[](const PerfReport& r) { return us(r.outcome.latency.deviation_ns()); }>(
           "t_stdev_usec", "Standard deviation.", Unit::us),
       Row::of<[](const PerfReport& r) { return quantile_us(r.outcome.latency, 0.99); }>(
           "t_99_usec", "99th percentile.", Unit::us),
@@ -542,8 +553,9 @@ const FigureTable& study_figures() {
   static constexpr std::string_view kPatterns[] = {"blast", "ping"};
   static constexpr Figure kRows[] = {
       Row::with_table<std::identity{}, PerfReport::figures>(),
-      Row::of<[](const PerfReport& r) { return kPatterns[r.result == PerfResult::ping ? 1 : 0]; }>(
-          "pattern", "Traffic pattern.")
+      Row::of<[](const PerfReport& r) {
+        return kPatterns[r.pattern == perf::PerfPattern::ping ? 1 : 0];
+      }>("pattern", "Traffic pattern.")
           .among(kPatterns),
       Row::rows_of<study_of>(),
       Row::of<[](const PerfReport& r) { return 100 * r.outcome.cpu_share; }>(
@@ -556,7 +568,7 @@ const FigureTable& study_figures() {
 
 }  // namespace
 
-const JsonOutput& output_of(PerfResult result) noexcept {
+const JsonOutput& output_of(perf::PerfPattern pattern) noexcept {
   static constexpr JsonOutput kBandwidth{.name = "perf_bandwidth",
                                          .title = "roce-gen perf --json, roce-endpoint bw --json",
                                          .figures = &bandwidth_figures,
@@ -572,14 +584,14 @@ const JsonOutput& output_of(PerfResult result) noexcept {
       .title = "roce-gen perf --pattern blast|ping --json, roce-endpoint blast|ping --json",
       .figures = &study_figures,
       .judged = true};
-  if (result == PerfResult::bandwidth) return kBandwidth;
-  return result == PerfResult::latency ? kLatency : kStudy;
+  if (is_of_study(pattern)) return kStudy;
+  return is_latency(pattern) ? kLatency : kBandwidth;
 }
 
 report::Json perf_values(const PerfReport& r) {
-  return report::json_of(output_of(r.result).figures(), &r);
+  return report::json_of(output_of(r.pattern).figures(), &r);
 }
 
-std::string perf_json(const PerfReport& r) { return report::json_line(output_of(r.result), r); }
+std::string perf_json(const PerfReport& r) { return report::json_line(output_of(r.pattern), r); }
 
 }  // namespace lw::gen

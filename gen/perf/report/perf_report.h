@@ -10,8 +10,9 @@
 
 #include "core/figure.h"
 #include "gen/perf/session/session_params.h"
+#include "perf/config.h"
+#include "perf/result.h"
 #include "report/figures/json.h"
-#include "sim/perf.h"
 
 namespace lw::gen {
 
@@ -60,8 +61,8 @@ struct MeasuredDevice {
 
 /// Result of a run with one message size, simulated or real.
 struct PerfOutcome {
-  sim::BandwidthResult bandwidth;  // of a bandwidth run
-  sim::LatencyResult latency;
+  perf::BandwidthResult bandwidth;  // of a bandwidth run
+  perf::LatencyResult latency;
   std::uint64_t wrong = 0;  // messages received with wrong bytes
   /// UC and UD: messages that were sent but didn't arrive completely.
   std::optional<std::uint64_t> lost_messages = {};
@@ -78,7 +79,7 @@ struct PerfOutcome {
     return std::max(bandwidth.failed, latency.failed);
   }
   /// The first completion in error.
-  [[nodiscard]] const std::optional<sim::Failure>& failure() const noexcept {
+  [[nodiscard]] const std::optional<perf::Failure>& failure() const noexcept {
     return bandwidth.failure ? bandwidth.failure : latency.failure;
   }
   /// QPs that wait for ever.
@@ -87,54 +88,32 @@ struct PerfOutcome {
   }
 };
 
-/// The figures that a run has.
-enum class PerfResult : std::uint8_t { bandwidth, latency, blast, ping };
-
 /// Settings and figures of a run, as JSON has them.
 struct PerfReport {
-  const sim::PerfConfig& config;
+  const perf::PerfConfig& config;
   const PerfOutcome& outcome;
-  PerfResult result{};
+  perf::PerfPattern pattern{};
 
-  /// The settings; the figures depend on `result`.
+  /// The settings; the figures depend on `pattern`.
   static const FigureTable& figures();
 };
-const JsonOutput& output_of(PerfResult result) noexcept;
+const JsonOutput& output_of(perf::PerfPattern pattern) noexcept;
 /// Returns settings and figures by name.
 report::Json perf_values(const PerfReport& report);
 /// The line of JSON.
 std::string perf_json(const PerfReport& report);
 
-// perftest's columns come first, so that its users and scripts can read them.
-
-/// Returns a line that states that the run is incomplete; empty for complete runs.
-std::string incomplete_line(const PerfOutcome& outcome);
-/// Returns a line about messages that didn't arrive, or were not counted; empty if all arrived,
-/// which is certain for a reliable transport.
-std::string arrivals_line(const PerfOutcome& outcome);
-
-/// Returns the rates of both directions of a run both ways; empty for other runs.
-std::string ways_line(const sim::PerfConfig& config, const PerfOutcome& outcome);
-
-std::string bandwidth_header();
-/// Returns a row of results. `size` is in bytes; all rates are goodput. The last column, which
-/// perftest doesn't have, is the steady rate, without the start of the run; "BW peak" is the rate
-/// of the better half. Both are "-" if the run was too short.
-std::string bandwidth_line(std::uint32_t size, const sim::BandwidthResult& result);
-/// Returns a line about the steady rate: that it was not measured, or with random losses its 95 %
-/// interval; may be empty.
-std::string steady_line(const sim::PerfConfig& config, const sim::BandwidthResult& result);
+/// Returns the heading of the rows. perftest's columns come first, so that its users and scripts
+/// can read them. The last column of bandwidths, which perftest doesn't have, is the steady rate,
+/// without the start of the run; "BW peak" is the rate of the better half. Both are "-" if the run
+/// was too short.
+std::string perf_heading(perf::PerfPattern pattern);
+/// Returns a row of figures, and lines that say what it leaves open: messages that didn't arrive,
+/// an early end, an unknown steady rate.
+std::string perf_row(const PerfReport& report);
 /// "12 work requests failed; the first at 1.2 ms on QP 3 of the client: retry exceeded".
-std::string failure_text(std::uint64_t failed, const std::optional<sim::Failure>& first);
-
-std::string latency_header();
-std::string latency_line(std::uint32_t size, const sim::LatencyResult& result);
-
-// Results of ping and blast, as defined by the RDMA programming study. Throughput is messages x
-// size / elapsed, from the first post to the last completion. One-way time is elapsed / messages,
-// and half of that for ping.
-
-std::string study_header();
-std::string study_line(const PerfReport& report);
+std::string failure_text(std::uint64_t failed, const std::optional<perf::Failure>& first);
+/// "3 messages arrived with other bytes than were sent".
+std::string wrong_text(std::uint64_t wrong);
 
 }  // namespace lw::gen

@@ -14,11 +14,6 @@ using report::Align;
 /// Simulated packets between two looks at the clock: a packet takes about 0.1 us.
 constexpr std::uint64_t kPacketsBetweenLooks = 256;
 
-double goodput(std::uint64_t bytes, Duration time) {
-  return time.count() > 0 ? 8e9 * static_cast<double>(bytes) / static_cast<double>(time.count())
-                          : 0;
-}
-
 std::string typical_text(const Histogram& ns) {
   return ns.count() > 0 ? format_duration(Duration{ns.quantile(0.5)}) : "-";
 }
@@ -32,7 +27,7 @@ PerfView::PerfView(std::string title, bool live, std::size_t sizes)
   view_.start(nic::now());
 }
 
-void PerfView::attach(sim::Simulation& simulation, const sim::PerfConfig& config) {
+void PerfView::attach(sim::Simulation& simulation, const perf::PerfConfig& config) {
   if (!view_.shows()) return;
   before_ = {};
   for (const std::size_t link : {0, 1}) {
@@ -45,7 +40,7 @@ void PerfView::attach(sim::Simulation& simulation, const sim::PerfConfig& config
   }
 }
 
-void PerfView::look(sim::Simulation& simulation, const sim::PerfConfig& config, Instant at) {
+void PerfView::look(sim::Simulation& simulation, const perf::PerfConfig& config, Instant at) {
   const Instant now = nic::now();
   if (!view_.due(now)) return;
   const Counts counts = counts_of(simulation, config, at);
@@ -53,7 +48,7 @@ void PerfView::look(sim::Simulation& simulation, const sim::PerfConfig& config, 
   before_ = counts;
 }
 
-PerfView::Counts PerfView::counts_of(sim::Simulation& simulation, const sim::PerfConfig& config,
+PerfView::Counts PerfView::counts_of(sim::Simulation& simulation, const perf::PerfConfig& config,
                                      Instant at) {
   Counts counts{.at = at};
   for (std::uint32_t i = 0; i < config.qps; ++i) {
@@ -68,11 +63,11 @@ PerfView::Counts PerfView::counts_of(sim::Simulation& simulation, const sim::Per
   return counts;
 }
 
-report::LiveModel PerfView::model(const sim::PerfConfig& config, const Counts& now) {
-  const double bps = goodput(now.bytes - before_.bytes, now.at - before_.at);
+report::LiveModel PerfView::model(const perf::PerfConfig& config, const Counts& now) {
+  const double bps = perf::rate_bps(now.bytes - before_.bytes, now.at - before_.at);
   const Duration time = now.at - Instant{};
   trend_.add(bps);
-  const std::string average = format_bit_rate(goodput(now.bytes, time));
+  const std::string average = format_bit_rate(perf::rate_bps(now.bytes, time));
   const std::string again =
       fmt::format("{} of {} packets, {} timeouts", now.retransmitted, now.packets, now.timeouts);
   return {.title = title_,
@@ -90,9 +85,9 @@ report::LiveModel PerfView::model(const sim::PerfConfig& config, const Counts& n
                               now.messages, format_bit_rate(bps), again)};
 }
 
-void PerfView::add(const sim::PerfConfig& config, const PerfOutcome& outcome) {
+void PerfView::add(const perf::PerfConfig& config, const PerfOutcome& outcome) {
   if (!view_.shows()) return;
-  const sim::BandwidthResult& run = outcome.bandwidth;
+  const perf::BandwidthResult& run = outcome.bandwidth;
   const Histogram& latency = outcome.latency.ns;
   const std::uint64_t messages = run.messages + latency.count();
   const std::string rate = run.messages > 0 ? format_bit_rate(run.average_bps) : "-";

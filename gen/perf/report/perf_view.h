@@ -7,6 +7,7 @@
 
 #include "gen/perf/report/perf_report.h"
 #include "report/live_view.h"
+#include "sim/simulation.h"
 
 namespace lw::gen {
 
@@ -22,9 +23,9 @@ class PerfView {
   [[nodiscard]] bool on_screen() const noexcept { return view_.on_screen(); }
   /// Call it before a run. `config` and the view must outlive the run. Other listeners of the links
   /// stay attached.
-  void attach(sim::Simulation& simulation, const sim::PerfConfig& config);
+  void attach(sim::Simulation& simulation, const perf::PerfConfig& config);
   /// Call it after the run of `config`.
-  void add(const sim::PerfConfig& config, const PerfOutcome& outcome);
+  void add(const perf::PerfConfig& config, const PerfOutcome& outcome);
   /// Shows the last figures and ends the view.
   void end();
 
@@ -34,9 +35,9 @@ class PerfView {
     Instant at{};  // simulated time
     std::uint64_t messages = 0, bytes = 0, packets = 0, retransmitted = 0, timeouts = 0;
   };
-  void look(sim::Simulation& simulation, const sim::PerfConfig& config, Instant at);
-  static Counts counts_of(sim::Simulation& simulation, const sim::PerfConfig& config, Instant at);
-  [[nodiscard]] report::LiveModel model(const sim::PerfConfig& config, const Counts& now);
+  void look(sim::Simulation& simulation, const perf::PerfConfig& config, Instant at);
+  static Counts counts_of(sim::Simulation& simulation, const perf::PerfConfig& config, Instant at);
+  [[nodiscard]] report::LiveModel model(const perf::PerfConfig& config, const Counts& now);
   [[nodiscard]] report::LiveModel last_model() const;
   [[nodiscard]] report::LiveSection results() const;
 

@@ -264,7 +264,7 @@ PerfService::PerfService(Connection& connection, const SessionParams& params)
       layout_(connection.qpn(), params),
       received_pattern_(Side::client, connection.pair().config().dest_qpn),
       sent_pattern_(Side::responder, connection.pair().config().dest_qpn) {
-  if (params.operation == Operation::send || params.immediate) {
+  if (params.takes_receive()) {
     for (std::uint32_t i = 0; i < params.depth; ++i) post_receive(i);
   }
   connection.run(*this);
@@ -279,7 +279,7 @@ void PerfService::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/,
     take_own(done);
     return send_due(now);
   }
-  if (done.operation != Operation::send && done.operation != Operation::write) {
+  if (!wire::sends_data(done.operation)) {
     if (done.operation == params_.operation) serve_fetch(done);
     return send_due(now);
   }

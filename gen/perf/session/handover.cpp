@@ -331,7 +331,7 @@ namespace {
 /// Whether a side may send as the other does: it then has memory for `depth` messages of each QP,
 /// twice as many where they take receives, and the slots, which have a limit, are no fewer.
 bool fits_both_ways(const SessionParams& params) noexcept {
-  const bool receives = params.operation == Operation::send || params.immediate;
+  const bool receives = params.takes_receive();
   const std::uint64_t in_flight = (receives ? 2 : 1) * std::uint64_t{params.depth};
   return !params.lossy() && !params.echo && !params.read_back && in_flight <= params.slots;
 }

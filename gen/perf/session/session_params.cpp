@@ -71,9 +71,8 @@ bool operator==(const Head& a, const Head& b) noexcept {
 }
 
 bool is_ours(Operation operation) noexcept {
-  return operation == Operation::send || operation == Operation::write ||
-         operation == Operation::read_request || operation == Operation::fetch_add ||
-         operation == Operation::cmp_swap;
+  return wire::sends_data(operation) || operation == Operation::read_request ||
+         wire::is_atomic(operation);
 }
 
 /// Returns true if the transport has the operation. The responder checks the size of UD messages.

@@ -64,13 +64,13 @@ struct SessionParams {
 
   /// Returns true if the messages need not be stored: each is made or checked once.
   [[nodiscard]] bool computable() const noexcept {
-    return !echo && !read_back &&
-           (operation == wire::Operation::send || operation == wire::Operation::write ||
-            operation == wire::Operation::read_request);
+    return !echo && !read_back && (!fetches() || operation == wire::Operation::read_request);
   }
   /// Returns true if a requester gets data back: READs and atomics.
-  [[nodiscard]] bool fetches() const noexcept {
-    return operation != wire::Operation::send && operation != wire::Operation::write;
+  [[nodiscard]] bool fetches() const noexcept { return !wire::sends_data(operation); }
+  /// Returns true if each message takes a receive.
+  [[nodiscard]] bool takes_receive() const noexcept {
+    return operation == wire::Operation::send || immediate;
   }
   /// Returns true if messages may be lost. Then each message has a number and at least eight bytes.
   [[nodiscard]] bool lossy() const noexcept { return transport != wire::Transport::rc; }

@@ -2,14 +2,13 @@
 #include "gen/perf/traffic/client_traffic.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "nic/clock.h"
 
 namespace lw::gen {
 
-using transport::Completion;
+using transport::Completion, transport::Status;
 using wire::Operation;
 
 ClientConnection::ClientConnection(const Connected& connected)
@@ -107,9 +106,6 @@ bool ClientConnection::right_echo(const Completion& arrival, std::uint64_t n) {
   return arrival.length == params_.size && received_pattern_.holds(memory(layout_.inbox(n)), n);
 }
 
-using transport::Completion;
-using transport::Status;
-
 void ClientTraffic::note_failure(transport::QpSet& qps, std::uint32_t qp,
                                  const Completion& done) noexcept {
   if (result.bandwidth.failed++ > 0) return;
@@ -144,30 +140,14 @@ void BandwidthTraffic::on_completion(transport::QpSet& qps, std::uint32_t qp,
 /// Counts a message of either side.
 void BandwidthTraffic::count(const Completion& done, Instant now) noexcept {
   ++(done.arrival ? arrived_ : completed_);
+  ++result.bandwidth.messages;
   result.bandwidth.bytes += done.length;
   if (done.arrival) result.bandwidth.back_bytes += done.length;
-  result.bandwidth.elapsed = now - start_;
-  margins_.note(result.bandwidth.elapsed, result.bandwidth.bytes);
-  note_half(now);
+  meter_.note(now - start_, result.bandwidth);
 }
 
 void BandwidthTraffic::finish() {
-  result.bandwidth.messages = completed();
-  result.bandwidth.average_bps = result.bandwidth.bps_of(result.bandwidth.bytes);
-  if (margins_.any()) result.bandwidth.average_bps = margins_.average_bps();
-  const auto second_half =
-      static_cast<double>((start_ + result.bandwidth.elapsed - half_at_).count());
-  const bool measurable =
-      half_at_ != Instant{} && second_half > 0 && result.bandwidth.failed == 0 && !is_short();
-  if (measurable) {
-    result.bandwidth.steady_bps =
-        static_cast<double>(result.bandwidth.bytes - half_bytes_) * 8e9 / second_half;
-  }
-  const auto first_half = static_cast<double>((half_at_ - start_).count());
-  result.bandwidth.peak_bps = result.bandwidth.steady_bps;
-  if (result.bandwidth.steady_bps > 0 && first_half > 0)
-    result.bandwidth.peak_bps =
-        std::max(result.bandwidth.steady_bps, static_cast<double>(half_bytes_) * 8e9 / first_half);
+  meter_.finish(result.bandwidth, window(), true);
   for (const auto& client : connections_) {
     if (!client->counted_right()) ++result.wrong;
     const auto& counters = client->connection().pair().requester().counters();
@@ -178,27 +158,14 @@ void BandwidthTraffic::finish() {
   }
 }
 
-/// Half of a run of less than four windows is mostly one burst of completions.
-bool BandwidthTraffic::is_short() const noexcept {
+std::uint64_t BandwidthTraffic::window() const noexcept {
   std::uint64_t window = 0;
   for (const auto& client : connections_) {
     const transport::QpConfig& config = client->connection().pair().config();
     window += std::min(config.tx_depth, config.max_outstanding_wqe);
   }
-  return completed() < 4 * window * ways_;
+  return window * ways_;
 }
-
-void BandwidthTraffic::note_half(Instant now) noexcept {
-  if (half_at_ != Instant{}) return;
-  const bool half = until_ ? now >= start_ + duration_ / 2
-                           : completed() == (ways_ * each_ * connections_.size() + 1) / 2;
-  if (!half) return;
-  half_at_ = now;
-  half_bytes_ = result.bandwidth.bytes;
-}
-
-using transport::Completion;
-using transport::Status;
 
 void LatencyTraffic::start() {
   if (client().carries() && client().takes_receive()) client().post_receive();
@@ -227,20 +194,9 @@ void LatencyTraffic::note_failure(transport::QpSet& qps, std::uint32_t qp,
 
 void LatencyTraffic::count(bool right, Duration latency) {
   if (!right) ++result.wrong;
-  const std::int64_t ns = latency.count();
-  result.latency.ns.add(ns);
-  sum_ += static_cast<double>(ns);
-  squares_ += static_cast<double>(ns) * static_cast<double>(ns);
+  result.latency.add(latency);
   ++completed_;
   if (completed_ < each_) ping();
-}
-
-void LatencyTraffic::finish() {
-  const auto n = static_cast<double>(result.latency.ns.count());
-  if (n > 0) {
-    const double mean = sum_ / n;
-    result.latency.deviation_ns = std::sqrt(std::max(0.0, squares_ / n - mean * mean));
-  }
 }
 
 void LatencyTraffic::ping() {
@@ -251,9 +207,6 @@ void LatencyTraffic::ping() {
 /// Posts the next message. If the last one is still in the send queue, because its ACK was lost,
 /// posts the next one after its completion.
 void LatencyTraffic::post() { waits_ = !client().post(nic::now()); }
-
-using transport::Completion;
-using transport::Status;
 
 void ReadBackTraffic::on_completion(transport::QpSet& qps, std::uint32_t qp, const Completion& done,
                                     Instant /*now*/) {

@@ -11,8 +11,7 @@
 #include "gen/perf/cm/rping.h"
 #include "gen/perf/report/perf_files.h"
 #include "nic/clock.h"
-#include "sim/margins.h"
-#include "sim/perf.h"
+#include "perf/rate_meter.h"
 
 namespace lw::gen {
 
@@ -46,19 +45,11 @@ class ClientConnection {
   [[nodiscard]] Connection& connection() noexcept { return connection_; }
   [[nodiscard]] std::uint64_t posted() const noexcept { return posted_; }
   /// Returns true if messages flow from the client to the responder (SEND, WRITE).
-  [[nodiscard]] bool carries() const noexcept {
-    return params_.operation == wire::Operation::send ||
-           params_.operation == wire::Operation::write;
-  }
-  [[nodiscard]] bool takes_receive() const noexcept {
-    return params_.operation == wire::Operation::send || params_.immediate;
-  }
+  [[nodiscard]] bool carries() const noexcept { return !params_.fetches(); }
+  [[nodiscard]] bool takes_receive() const noexcept { return params_.takes_receive(); }
 
  private:
-  [[nodiscard]] bool fetches_word() const noexcept {
-    return params_.operation == wire::Operation::fetch_add ||
-           params_.operation == wire::Operation::cmp_swap;
-  }
+  [[nodiscard]] bool fetches_word() const noexcept { return wire::is_atomic(params_.operation); }
   /// Offset of message n in the responder's memory.
   [[nodiscard]] std::uint64_t remote_offset(std::uint64_t n) const noexcept {
     // If messages may be lost, a responder does not know the slot of a message: all use the first.
@@ -89,8 +80,8 @@ class ClientConnection {
 
 /// Result of a run: the client's counters and the responder's stats.
 struct ClientResult {
-  sim::BandwidthResult bandwidth;
-  sim::LatencyResult latency;
+  perf::BandwidthResult bandwidth;
+  perf::LatencyResult latency;
   std::uint64_t wrong = 0;  // messages or responses with wrong data
   ServerStats peer;
   bool peer_answered = false;
@@ -103,8 +94,8 @@ struct ClientResult {
 /// run.
 class ClientTraffic : public transport::Application {
  public:
-  ClientTraffic(const sim::PerfConfig& config, const std::vector<Connected>& connected)
-      : each_(config.iterations), ways_(config.both ? 2 : 1) {
+  ClientTraffic(const perf::PerfConfig& config, const std::vector<Connected>& connected)
+      : each_(config.iterations), ways_(config.ways()) {
     for (const Connected& d : connected) {
       connections_.push_back(std::make_unique<ClientConnection>(d));
       d.connection->run(*this);
@@ -144,6 +135,9 @@ class ClientTraffic : public transport::Application {
     }
   }
 
+  /// Computes the result. Requires done().
+  void finish() {}
+
   ClientResult result;
 
  protected:
@@ -163,10 +157,10 @@ class ClientTraffic : public transport::Application {
 /// Keeps each QP's send queue full until all messages are posted or the time is over.
 class BandwidthTraffic : public ClientTraffic {
  public:
-  BandwidthTraffic(const sim::PerfConfig& config, const std::vector<Connected>& connected)
+  BandwidthTraffic(const perf::PerfConfig& config, const std::vector<Connected>& connected)
       : ClientTraffic(config, connected),
         duration_(config.duration),
-        margins_(config.duration, config.margin) {}
+        meter_(config, config.iterations * connected.size() * config.ways()) {}
 
   /// Posts the first messages; completions post the next ones.
   void start();
@@ -179,15 +173,13 @@ class BandwidthTraffic : public ClientTraffic {
   [[nodiscard]] bool may_post(const ClientConnection& client, Instant now) const noexcept {
     return until_ ? now < *until_ : client.posted() < each_;
   }
-  [[nodiscard]] bool is_short() const noexcept;
+  /// Messages that may be outstanding at once, both ways.
+  [[nodiscard]] std::uint64_t window() const noexcept;
   void count(const transport::Completion& done, Instant now) noexcept;
-  /// The first half of a run fills the path and the queues; the second half gives the steady rate.
-  void note_half(Instant now) noexcept;
 
   Duration duration_;  // 0: no limit
-  sim::Margins margins_;
-  Instant start_, half_at_;
-  std::uint64_t half_bytes_ = 0;
+  perf::RateMeter meter_;
+  Instant start_;
 };
 
 /// One message at a time. Measures from its post to its completion.
@@ -199,8 +191,6 @@ class LatencyTraffic : public ClientTraffic {
   void start();
   void on_completion(transport::QpSet& qps, std::uint32_t qp, const transport::Completion& done,
                      Instant now) override;
-  /// Computes the result. Requires done().
-  void finish();
 
  protected:
   ClientConnection& client() noexcept { return *connections_.front(); }
@@ -218,7 +208,6 @@ class LatencyTraffic : public ClientTraffic {
 
   Instant posted_at_;
   bool waits_ = false;  // the next message waits for room in the send queue
-  double sum_ = 0, squares_ = 0;
 };
 
 /// Ping to a passive peer: a WRITE, and a READ that fetches the message back. The result is half of
@@ -237,7 +226,7 @@ class ReadBackTraffic : public LatencyTraffic {
 /// server WRITEs the same bytes. Measures a whole ping: READ, WRITE and four SENDs.
 class PingTraffic final : public LatencyTraffic {
  public:
-  PingTraffic(const sim::PerfConfig& config, const std::vector<Connected>& connected)
+  PingTraffic(const perf::PerfConfig& config, const std::vector<Connected>& connected)
       : LatencyTraffic(config, connected),
         connection_(*connected.front().connection),
         layout_(connection_.qpn(), connected.front().params),

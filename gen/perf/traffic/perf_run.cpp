@@ -124,19 +124,19 @@ class PerfClient {
         verify_(verify) {}
 
   /// Keeps as many messages outstanding as the windows allow. Requires iterations >= 1.
-  Result<ClientResult> bandwidth(const sim::PerfConfig& config);
+  Result<ClientResult> bandwidth(const perf::PerfConfig& config);
   /// Sends one message at a time on one QP. SEND and WRITE are ping-pongs, READ and atomics are
   /// not; with `read_back`, a WRITE is followed by a READ that fetches it back.
-  Result<ClientResult> latency(const sim::PerfConfig& config);
+  Result<ClientResult> latency(const perf::PerfConfig& config);
   /// Pings rping's server, one ping at a time.
-  Result<ClientResult> rping(const sim::PerfConfig& config);
+  Result<ClientResult> rping(const perf::PerfConfig& config);
 
  private:
   [[nodiscard]] SessionParams verified(SessionParams params) const noexcept;
   template <class Kind>
   Result<void> move(Kind& traffic);
   template <class Kind>
-  Result<ClientResult> run(const sim::PerfConfig& config, const SessionParams& params);
+  Result<ClientResult> run(const perf::PerfConfig& config, const SessionParams& params);
 
   CommonPerf* common_;  // of a run of several processes; null: this one alone
   Endpoint& endpoint_;
@@ -150,23 +150,21 @@ class PerfClient {
 /// Returns the parameters of one connection. It is as deep as the send window and has as many
 /// slots, because a slot is used again only after its message is complete. The inboxes of all
 /// connections together have 256 MiB; each has at most 64 MiB, and at least 16 MiB or one message.
-SessionParams session_params_of(const sim::PerfConfig& config, bool echo) noexcept {
+SessionParams session_params_of(const perf::PerfConfig& config, bool echo) noexcept {
   constexpr std::uint64_t kMiB = 1u << 20;
   const std::uint64_t inbox = std::clamp(256 * kMiB / config.qps, 16 * kMiB, 64 * kMiB);
-  const bool atomic =
-      config.operation == Operation::fetch_add || config.operation == Operation::cmp_swap;
   SessionParams params{
       .transport = config.qp.transport,
       .operation = config.operation,
       .immediate = config.immediate,
       .echo = echo,
       .both = config.both,
-      .size = atomic ? 8 : config.size,
+      .size = config.message_bytes(),
       .rate_control = config.qp.rate_control,
       .rate_bps = static_cast<std::uint64_t>(config.qp.rate_bps),
       .selective_repeat = config.qp.recovery == transport::Recovery::selective_repeat};
   params.depth = std::min(config.qp.tx_depth, config.qp.max_outstanding_wqe);
-  if (atomic) return params;
+  if (config.is_atomic()) return params;
   const std::uint64_t fit = std::max<std::uint64_t>(1, inbox / params.size);
   params.depth = static_cast<std::uint32_t>(std::min<std::uint64_t>(params.depth, fit));
   params.slots = params.depth;
@@ -203,13 +201,10 @@ Result<void> PerfClient::move(Kind& traffic) {
 }
 
 template <class Kind>
-Result<ClientResult> PerfClient::run(const sim::PerfConfig& config, const SessionParams& params) {
+Result<ClientResult> PerfClient::run(const perf::PerfConfig& config, const SessionParams& params) {
   transport::QpConfig qp = config.qp;
   // A slot is used again only after its message is complete.
-  const bool slotted = params.operation == Operation::send ||
-                       params.operation == Operation::write ||
-                       params.operation == Operation::read_request;
-  if (slotted && !config.read_back) qp.tx_depth = std::min(qp.tx_depth, params.slots);
+  if (!config.is_atomic() && !config.read_back) qp.tx_depth = std::min(qp.tx_depth, params.slots);
   auto connected = connector_.connect(params, qp, config.qps);
   if (!connected) return std::unexpected(connected.error());
   connected->front().data = data_;
@@ -239,7 +234,7 @@ SessionParams PerfClient::verified(SessionParams params) const noexcept {
   return params;
 }
 
-Result<ClientResult> PerfClient::bandwidth(const sim::PerfConfig& config) {
+Result<ClientResult> PerfClient::bandwidth(const perf::PerfConfig& config) {
   SessionParams params = session_params_of(config, false);
   // A device acknowledges a message before its program has checked it. With twice the slots, a slot
   // is not used again before the program has posted the next receive.
@@ -248,12 +243,11 @@ Result<ClientResult> PerfClient::bandwidth(const sim::PerfConfig& config) {
   return run<BandwidthTraffic>(config, verified(params));
 }
 
-Result<ClientResult> PerfClient::latency(const sim::PerfConfig& config) {
-  sim::PerfConfig one = config;
+Result<ClientResult> PerfClient::latency(const perf::PerfConfig& config) {
+  perf::PerfConfig one = config;
   one.qps = 1;
   if (config.read_back) one.qp.tx_depth = std::max(one.qp.tx_depth, 2u);
-  const bool carries = config.operation == Operation::send || config.operation == Operation::write;
-  const bool echo = carries && !config.read_back;
+  const bool echo = config.sends_data() && !config.read_back;
   SessionParams params = session_params_of(one, echo);
   params.depth = params.slots = 1;
   params.read_back = config.read_back;
@@ -261,8 +255,8 @@ Result<ClientResult> PerfClient::latency(const sim::PerfConfig& config) {
   return config.read_back ? run<ReadBackTraffic>(one, params) : run<LatencyTraffic>(one, params);
 }
 
-Result<ClientResult> PerfClient::rping(const sim::PerfConfig& config) {
-  sim::PerfConfig one = config;
+Result<ClientResult> PerfClient::rping(const perf::PerfConfig& config) {
+  perf::PerfConfig one = config;
   one.qps = 1;
   one.qp.tx_depth = one.qp.max_outstanding_wqe =
       ping_params(config.size).depth + transport::kSpareRequests;
@@ -310,7 +304,7 @@ Result<std::optional<HostService>> service_of(const EndpointOptions& options,
 }
 
 /// UC and UD: subtracts messages that didn't arrive, because the client measures what it sends.
-void keep_goodput(sim::BandwidthResult& bandwidth, std::uint64_t sent, std::uint64_t lost) {
+void keep_goodput(perf::BandwidthResult& bandwidth, std::uint64_t sent, std::uint64_t lost) {
   if (sent == 0) return;
   const double share = 1 - static_cast<double>(lost) / static_cast<double>(sent);
   bandwidth.average_bps *= share;
@@ -343,8 +337,8 @@ PerfOutcome outcome_of(ClientResult result, const EndpointOptions& options, cons
 }
 
 /// Sets the first rate of a rate control to the link's rate if none is configured.
-Result<sim::PerfConfig> with_rate(sim::PerfConfig config, const EndpointContext& context,
-                                  const std::string& port) {
+Result<perf::PerfConfig> with_rate(perf::PerfConfig config, const EndpointContext& context,
+                                   const std::string& port) {
   if (config.qp.rate_control == transport::RateControl::none || config.qp.rate_bps > 0) {
     return config;
   }
@@ -360,12 +354,12 @@ Result<sim::PerfConfig> with_rate(sim::PerfConfig config, const EndpointContext&
 }
 
 /// Returns the size in bytes of the longest data frame that a client sends.
-std::size_t longest_client_frame(const sim::PerfConfig& config, roce::FrameFields fields) {
+std::size_t longest_client_frame(const perf::PerfConfig& config, roce::FrameFields fields) {
   constexpr std::uint8_t kUdSend = 0x64, kWriteFirst = 0x06, kSend = 0x04;
   const bool ud = config.qp.transport == wire::Transport::ud;
   fields.bth.opcode = ud ? kUdSend : config.operation == Operation::write ? kWriteFirst : kSend;
-  const bool carries = config.operation == Operation::write || config.operation == Operation::send;
-  return roce::layout_of(fields, carries ? std::min(config.size, config.qp.mtu) : 0).size;
+  return roce::layout_of(fields, config.sends_data() ? std::min(config.size, config.qp.mtu) : 0)
+      .size;
 }
 
 /// Returns the CPU time of this process, user and system.
@@ -391,7 +385,7 @@ Result<void> run_in_real_time(const EndpointOptions& options, const PeerOptions&
                                   : device_connector(options, peer, **context, stop);
   if (!connector) return std::unexpected(connector.error());
   PerfClient client((*context)->endpoint(), **connector, stop, series, peer.data, peer.verify);
-  const auto measure = [&](const sim::PerfConfig& asked) -> Result<PerfOutcome> {
+  const auto measure = [&](const perf::PerfConfig& asked) -> Result<PerfOutcome> {
     const auto config = with_rate(asked, **context, options.port);
     if (!config) return std::unexpected(config.error());
     const auto fields = (*context)->port().fields_to(*own);
@@ -405,7 +399,7 @@ Result<void> run_in_real_time(const EndpointOptions& options, const PeerOptions&
     if (!result) return std::unexpected(result.error());
     const Duration took = nic::now() - began;
     if (const auto link = (*context)->link_bps())
-      sim::keep_measurable(result->bandwidth, *link * (config->both ? 2 : 1));
+      perf::keep_measurable(result->bandwidth, *link * (config->both ? 2 : 1));
     PerfOutcome outcome =
         outcome_of(std::move(*result), options, peer, (*context)->port().counters());
     outcome.cpu_share =
@@ -445,7 +439,7 @@ void share_management(Endpoint& endpoint, std::vector<OnManagement> sides) {
 }  // namespace
 
 Result<RankOutcome> run_among_ranks(const EndpointOptions& options, const RankPart& part,
-                                    Verify verify, const sim::PerfConfig& asked,
+                                    Verify verify, const perf::PerfConfig& asked,
                                     Companions& companions, const std::atomic<bool>& stop) {
   auto context = EndpointContext::open(options, part.own);
   if (!context) return std::unexpected(context.error());

@@ -31,7 +31,7 @@ struct PeerOptions {
 };
 
 /// Runs one configuration.
-using PerfMeasure = std::function<Result<PerfOutcome>(const sim::PerfConfig&)>;
+using PerfMeasure = std::function<Result<PerfOutcome>(const perf::PerfConfig&)>;
 
 /// Opens the port, resolves the responder, calls `run`, which may measure several times, and closes
 /// the port. `latency`: ping-pongs; otherwise messages as fast as possible. `series` records the
@@ -60,7 +60,7 @@ struct RankOutcome {
 /// config.qps connections, starts with the others, and answers them until all have finished. The
 /// peers' addresses are resolved. Errors: those of run_in_real_time(), and of the others.
 Result<RankOutcome> run_among_ranks(const EndpointOptions& options, const RankPart& part,
-                                    Verify verify, const sim::PerfConfig& config,
+                                    Verify verify, const perf::PerfConfig& config,
                                     Companions& companions, const std::atomic<bool>& stop);
 
 }  // namespace lw::gen

@@ -85,7 +85,7 @@ ExperimentParameters read_parameters(const Table& table, std::string_view key,
     if (!values) continue;
     for (ExperimentValue& value : *values)
       if (names_file(name)) value.text = in_folder(folder, value.text);
-    const Position at = values->front().at;
+    const FilePosition at = values->front().at;
     parameters.push_back({std::string(name), at, std::move(*values)});
   }
   section->finish();

@@ -16,13 +16,13 @@ namespace lw::config {
 /// Text of a parameter's value and its position. The kind of run parses it.
 struct ExperimentValue {
   std::string text;  // booleans: "true" or "false"
-  Position at;
+  FilePosition at;
 };
 
 /// A parameter of a run. Several values make a sweep.
 struct ExperimentParameter {
   std::string name;
-  Position at;
+  FilePosition at;
   std::vector<ExperimentValue> values;  // not empty
 };
 using ExperimentParameters = std::vector<ExperimentParameter>;
@@ -40,7 +40,7 @@ struct ExperimentComparison {
     std::string text;
     bool excused = false;  // `within` is not checked
   };
-  Position at;
+  FilePosition at;
   std::string table;                                      // path of a CSV file
   std::vector<std::pair<std::string, std::string>> rows;  // published column, our figure
   std::vector<Column> columns;
@@ -50,7 +50,7 @@ struct ExperimentComparison {
 /// A sweep. Each combination of parameter values is a cell.
 struct ExperimentScenario {
   std::string name, note;
-  Position at;
+  FilePosition at;
   std::string run = "perf";         // kind of run
   ExperimentParameters parameters;  // in file order, those of [common] first
   ExperimentParameters full;        // replacements with --full

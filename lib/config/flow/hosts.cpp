@@ -11,8 +11,8 @@
 namespace lw::config {
 namespace {
 
-Host read_host(const Table& table) {
-  Host host;
+RankHost read_host(const Table& table) {
+  RankHost host;
   host.at = table.place();
   host.name = table.require("name", read_text, "the name of a machine or of a rank").value_or("");
   if (const auto rank = table.get("rank", integer<std::uint16_t>())) host.rank = *rank;
@@ -24,13 +24,13 @@ Host read_host(const Table& table) {
 
 }  // namespace
 
-std::vector<Host> read_hosts(const Table& root) {
-  std::vector<Host> hosts;
+std::vector<RankHost> read_hosts(const Table& root) {
+  std::vector<RankHost> hosts;
   for (const Table& table : root.tables("host")) {
-    Host host = read_host(table);
-    if (std::ranges::find(hosts, host.name, &Host::name) != hosts.end())
+    RankHost host = read_host(table);
+    if (std::ranges::find(hosts, host.name, &RankHost::name) != hosts.end())
       table.refuse("name", fmt::format("expected a unique name, found \"{}\" again", host.name));
-    const auto taken = std::ranges::find(hosts, host.rank, &Host::rank);
+    const auto taken = std::ranges::find(hosts, host.rank, &RankHost::rank);
     if (host.rank && taken != hosts.end())
       table.refuse("rank", fmt::format("expected another rank than that of host \"{}\", found {}",
                                        taken->name, *host.rank));
@@ -39,10 +39,10 @@ std::vector<Host> read_hosts(const Table& root) {
   return hosts;
 }
 
-void read_host_of_flow(const Table& table, const std::vector<Host>& hosts, Flow& flow) {
+void read_host_of_flow(const Table& table, const std::vector<RankHost>& hosts, Flow& flow) {
   const auto name = table.get("host", read_text);
   if (!name) return;
-  const auto found = std::ranges::find(hosts, *name, &Host::name);
+  const auto found = std::ranges::find(hosts, *name, &RankHost::name);
   if (found == hosts.end())
     return table.refuse("host",
                         fmt::format("expected the name of a [[host]], found \"{}\"", *name));

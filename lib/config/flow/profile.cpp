@@ -73,7 +73,7 @@ void read_expect(const Table& table, FlowProfile& profile) {
 }
 
 /// Reads [[flow]] number `number` and adds its QPs to `flows`.
-void read_flow(const Table& table, const FlowContext& context, const std::vector<Host>& hosts,
+void read_flow(const Table& table, const FlowContext& context, const std::vector<RankHost>& hosts,
                std::size_t number, std::vector<Flow>& flows) {
   Flow flow;
   flow.id = static_cast<std::uint32_t>(flows.size());
@@ -97,7 +97,7 @@ void read_flow(const Table& table, const FlowContext& context, const std::vector
 }
 
 std::vector<Flow> read_flows(const Table& root, const FlowContext& context,
-                             const std::vector<Host>& hosts) {
+                             const std::vector<RankHost>& hosts) {
   const auto defaults = root.table("defaults");
   std::vector<Table> tables = root.tables("flow");
   if (tables.empty() && !root.has("flow"))
@@ -234,7 +234,7 @@ double mean_wire_bits(const Flow& flow) {
 
 double peak_wire_bits(const Flow& flow) {
   const double mean = mean_wire_bits(flow);
-  if (flow.arrival != Arrival::on_off) return mean;
+  if (flow.arrival != ArrivalProcess::on_off) return mean;
   const auto on = static_cast<double>(flow.on.count());
   return mean * (on + static_cast<double>(flow.off.count())) / on;
 }

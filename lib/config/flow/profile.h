@@ -34,7 +34,7 @@ struct Origin {
 };
 
 /// A process of a run of several, which mpirun started: a `[[host]]`.
-struct Host {
+struct RankHost {
   std::string name;                                   // of a machine, unless `rank` is given
   std::optional<std::uint16_t> rank = {};             // number of the process
   std::vector<std::string> ports = {}, receive = {};  // to send to, to measure at
@@ -62,7 +62,7 @@ struct Flow {
   Rate rate;                // of this QP
   std::uint32_t burst = 1;  // frames sent back to back at the same mean rate; kWholeMessage: a
                             // message at a time
-  Arrival arrival = Arrival::constant;
+  ArrivalProcess arrival = ArrivalProcess::constant;
   Duration on{0}, off{0};              // of on_off; on > 0
   Duration start_after{0};             // since the start of the run
   std::optional<Duration> stop_after;  // since the start of the run; later frames are not sent
@@ -131,7 +131,7 @@ struct FlowProfile {
   std::vector<Expectation> expect;          // of metrics, for every flow
   std::vector<Expectation> expect_figures;  // of figures of the report
   ArpConfig presence;
-  std::vector<Host> hosts;  // of a run of several processes
+  std::vector<RankHost> hosts;  // of a run of several processes
 };
 
 /// Reads a profile of flows from a file; "-" is standard input. docs/reference/flow-profile.md

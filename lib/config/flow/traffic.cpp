@@ -41,10 +41,10 @@ Parsed<Rounds> read_repeat(const Value& value) {
 }
 
 constexpr std::string_view kBackToBack = "back_to_back";
-constexpr Choice<Arrival> kArrivals[] = {{"constant", Arrival::constant},
-                                         {"poisson", Arrival::poisson},
-                                         {"on_off", Arrival::on_off},
-                                         {kBackToBack, Arrival::constant}};
+constexpr Choice<ArrivalProcess> kArrivals[] = {{"constant", ArrivalProcess::constant},
+                                                {"poisson", ArrivalProcess::poisson},
+                                                {"on_off", ArrivalProcess::on_off},
+                                                {kBackToBack, ArrivalProcess::constant}};
 
 /// Reads at most the largest MTU: the payload restarts in every packet.
 Parsed<std::string> read_file(const std::string& path) {
@@ -121,8 +121,8 @@ void check_arrival(const Table& table, bool on_off, bool back_to_back) {
 
 void read_arrival(const Table& table, const FlowContext& context, Flow& flow) {
   constexpr Duration kPeriod = std::chrono::milliseconds(1);
-  flow.arrival = table.get_or("arrival", choice(kArrivals), Arrival::constant);
-  const bool on_off = flow.arrival == Arrival::on_off;
+  flow.arrival = table.get_or("arrival", choice(kArrivals), ArrivalProcess::constant);
+  const bool on_off = flow.arrival == ArrivalProcess::on_off;
   const bool back_to_back = table.get_or("arrival", read_text, "constant") == kBackToBack;
   check_arrival(table, on_off, back_to_back);
   flow.rate = read_rate(table, context, back_to_back);

@@ -48,7 +48,7 @@ enum class Pattern : std::uint8_t {
 };
 
 /// Arrival process of bursts.
-enum class Arrival : std::uint8_t {
+enum class ArrivalProcess : std::uint8_t {
   constant,  // equal gaps
   poisson,   // exponentially distributed, independent gaps
   on_off,    // equal gaps during on periods

@@ -79,7 +79,7 @@ Result<ImpairProfile> parse_impair_profile(std::string_view text, std::string na
                                            std::span<const Edit> edits = {});
 /// A control command that starts an act or an event now. The act or event is one of the profile, by
 /// name, or `table`: a new one of kind "event", "at", "protection" or "flap".
-struct Command {
+struct ControlCommand {
   std::string name;
   std::string kind = {};
   std::optional<Value> table = {};

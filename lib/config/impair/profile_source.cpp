@@ -27,7 +27,7 @@ auto keys_of(Document& document) {
 
 void set_entry(Entries& entries, const std::string& key, Value value) {
   std::erase_if(entries, [&](const Entry& entry) { return entry.key == key; });
-  const Position at = value.at;
+  const FilePosition at = value.at;
   entries.push_back({key, at, std::move(value)});
 }
 
@@ -37,7 +37,7 @@ ScenarioStep event_step(const std::string& name, Value table) {
   std::erase_if(entries, [](const Entry& entry) { return entry.key == "on_command"; });
   set_entry(entries, "name", {table.at, name});
   set_entry(entries, "counted", {table.at, std::string("from-now")});
-  const Position place = table.at;
+  const FilePosition place = table.at;
   return {.at = {},
           .act = name,
           .place = place,
@@ -59,7 +59,8 @@ Result<std::vector<ScenarioStep>> tried(Timeline& timeline, std::vector<Scenario
 }
 
 /// Adds the act of a command to the document. Error: it has the name of an act of the profile.
-Result<void> add_act(Document& document, const Command& command, const std::vector<Act>& acts) {
+Result<void> add_act(Document& document, const ControlCommand& command,
+                     const std::vector<Act>& acts) {
   if (std::ranges::find(acts, command.name, &Act::name) != acts.end())
     return fail(fmt::format("{}: name: expected a unique name, found \"{}\" again", document.name(),
                             command.name));
@@ -110,7 +111,7 @@ Result<ImpairProfile> ProfileSource::with(std::span<const Edit> edits,
 }
 
 Result<std::vector<ScenarioStep>> ProfileSource::steps_on_command(
-    std::span<const Edit> edits, const Command& command, const std::stop_token& stop) const {
+    std::span<const Edit> edits, const ControlCommand& command, const std::stop_token& stop) const {
   auto document = edited(edits);
   if (!document) return std::unexpected(document.error());
   expand_path_alone(*document);

@@ -39,7 +39,8 @@ class ProfileSource {
   /// Returns the steps of a command, each checked against the profile with these edits; `stop` ends
   /// this with an error.
   [[nodiscard]] Result<std::vector<ScenarioStep>> steps_on_command(
-      std::span<const Edit> edits, const Command& command, const std::stop_token& stop = {}) const;
+      std::span<const Edit> edits, const ControlCommand& command,
+      const std::stop_token& stop = {}) const;
 
   [[nodiscard]] const std::string& name() const { return rest_.name(); }
 

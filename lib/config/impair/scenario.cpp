@@ -150,7 +150,7 @@ Edit root_edit(std::string key, Value value) {
 /// An outage of the path, followed by a change of path.
 Act read_protection(const Table& table, std::size_t index) {
   Act act = read_act(table, "protection", index);
-  const Position at = act.place;
+  const FilePosition at = act.place;
   const auto outage = table.require("outage", parse_duration, "a duration such as \"50ms\"");
   const auto path = table.require("path", read_any, "the new path such as \"other.toml\"");
   static constexpr Choice<bool> kOrders[] = {{"kept", false}, {"free", true}};
@@ -240,7 +240,7 @@ double part_way(double from, double to, double share) noexcept {
   return from + (to - from) * share;
 }
 
-Value number_value(Position at, double number) {
+Value number_value(FilePosition at, double number) {
   if (std::floor(number) == number && std::abs(number) < 1e15)
     return {at, static_cast<std::int64_t>(number)};
   return {at, number};

@@ -24,7 +24,7 @@ struct LinkChange {
 struct ScenarioStep {
   Duration at{};  // since time 0, or since the command
   std::string act;
-  Position place;  // of the act in the profile
+  FilePosition place;  // of the act in the profile
   std::vector<Edit> edits = {};
   std::optional<LinkChange> links = {};
 };
@@ -32,7 +32,7 @@ struct ScenarioStep {
 /// An [[at]], a [[protection]] or a [[flap]] of a profile.
 struct Act {
   std::string kind, name;
-  Position place;
+  FilePosition place;
   std::optional<Duration> time;  // nullopt: starts on command only
   std::vector<ScenarioStep> steps = {};
   // A ramp of `ramp` equal steps over `over`, from the current to the new values; 0: no ramp.

@@ -20,7 +20,7 @@
 namespace lw::config {
 namespace {
 
-Position position_of(const toml::source_region& region) {
+FilePosition position_of(const toml::source_region& region) {
   return {static_cast<std::uint32_t>(region.begin.line),
           static_cast<std::uint32_t>(region.begin.column)};
 }
@@ -45,7 +45,7 @@ Array convert_array(const toml::array& array) {
 
 /// Recursive. toml++ bounds the nesting depth.
 Value convert(const toml::node& node) {
-  const Position at = position_of(node.source());
+  const FilePosition at = position_of(node.source());
   switch (node.type()) {
     case toml::node_type::table:
       return {at, convert_table(*node.as_table()), !node.as_table()->is_inline()};
@@ -82,7 +82,7 @@ const Value* holder_of_nul(const Value& value) {
   return nullptr;
 }
 
-std::unexpected<Error> refuse(const std::string& name, Position at, std::string_view why) {
+std::unexpected<Error> refuse(const std::string& name, FilePosition at, std::string_view why) {
   return fail(fmt::format("{}:{}:{}: {}", name, at.line, at.column, why));
 }
 
@@ -98,7 +98,7 @@ Result<Value> parse_any(std::string_view text, const std::string& name) {
 }
 
 /// The value of an edit: TOML, or a string without quotes such as 2ms or path.
-Result<Value> value_of(const std::string& text, Position at, const std::string& name) {
+Result<Value> value_of(const std::string& text, FilePosition at, const std::string& name) {
   const std::string line = "value = " + text;
   if (auto bounded = check_bounds(line, name); !bounded) return std::unexpected(bounded.error());
   const auto root = parse_any(line, name);
@@ -220,7 +220,7 @@ std::string unnamed(std::string_view table, std::size_t index) {
 }
 
 void Document::nest(std::string key) {
-  const Position at = content_->root.at;
+  const FilePosition at = content_->root.at;
   Value inner = std::exchange(content_->root, Value{at, Entries{}});
   std::get<Entries>(content_->root.data).push_back({std::move(key), at, std::move(inner)});
 }
@@ -308,7 +308,7 @@ Result<void> Document::apply(const Edit& edit) {
                             value.at.line, value.at.column, edit.key));
   auto& entries = std::get<Entries>(inner->data);
   std::erase_if(entries, [&](const Entry& entry) { return entry.key == key; });
-  const Position at = value.at;
+  const FilePosition at = value.at;
   if (!removes_key(value)) entries.push_back({std::string(key), at, std::move(value)});
   return {};
 }
@@ -319,7 +319,7 @@ Result<void> Document::append(const Edit& edit) {
                             edit.table));
   auto& entries = std::get<Entries>(content_->root.data);
   Entry* list = find_entry(entries, edit.table);
-  const Position at = edit.parsed->at;
+  const FilePosition at = edit.parsed->at;
   if (!list) list = &entries.emplace_back(Entry{edit.table, at, Value{at, Array{}}});
   auto* items = std::get_if<Array>(&list->value.data);
   if (!items)

@@ -101,7 +101,7 @@ class Document {
   /// Sets what errors show from now on. An edit of a remote client hides the texts of files.
   void hide(Diagnostics::Texts texts) noexcept { content_->diagnostics.hide(texts); }
   /// Records an error.
-  void refuse(Position at, std::string message) {
+  void refuse(FilePosition at, std::string message) {
     content_->diagnostics.add(at, std::move(message));
   }
 

@@ -99,7 +99,7 @@ class Includer {
     if (!entry) return {};
     const auto names = list_of(read_text)(entry->value);
     if (!names) return refuse(entry->value.at, names.error());
-    const Position at = entry->value.at;
+    const FilePosition at = entry->value.at;
     const ClientFiles* only = entry->value.only;
     std::erase_if(entries, [](const Entry& each) { return each.key == "include"; });
     Value base{root.at, Entries{}, root.dotted};
@@ -116,12 +116,12 @@ class Includer {
   }
 
  private:
-  std::unexpected<Error> refuse(Position at, std::string_view why) const {
+  std::unexpected<Error> refuse(FilePosition at, std::string_view why) const {
     return fail(fmt::format("{}:{}:{}: include: {}", diagnostics_->files()[at.file], at.line,
                             at.column, why));
   }
 
-  Result<Value> read(const FileName& name, const std::string& from, Position at) {
+  Result<Value> read(const FileName& name, const std::string& from, FilePosition at) {
     const std::string path = beside(from, name);
     std::error_code ignored;
     if (!name.only && !std::filesystem::is_regular_file(path, ignored))

@@ -91,7 +91,7 @@ std::vector<std::string_view> Table::keys() const {
   return names;
 }
 
-void Table::add_error(Position at, std::string_view key, std::string_view message) const {
+void Table::add_error(FilePosition at, std::string_view key, std::string_view message) const {
   diagnostics_->add(at, fmt::format("{}: {}", key, message));
 }
 
@@ -128,7 +128,7 @@ void Table::finish() const {
 
 bool Diagnostics::full() const { return errors_.size() >= kMostErrors; }
 
-void Diagnostics::add(Position at, std::string message) {
+void Diagnostics::add(FilePosition at, std::string message) {
   if (!full()) {
     errors_.emplace(at, std::move(message));
   } else if (!errors_.contains({at, message})) {
@@ -143,7 +143,7 @@ std::string Table::place(std::string_view key) const {
   return place_of(value == nullptr ? position() : value->at);
 }
 
-std::string Table::place_of(Position at) const {
+std::string Table::place_of(FilePosition at) const {
   return fmt::format("{}:{}:{}", diagnostics_->files()[at.file], at.line, at.column);
 }
 

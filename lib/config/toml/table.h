@@ -23,7 +23,7 @@ class Diagnostics {
   /// `name`: the profile's name in messages.
   explicit Diagnostics(std::string name) : files_{std::move(name)} {}
 
-  /// Adds the name of an included file. Returns its Position::file.
+  /// Adds the name of an included file. Returns its FilePosition::file.
   std::uint32_t add_file(std::string name) {
     files_.push_back(std::move(name));
     return static_cast<std::uint32_t>(files_.size() - 1);
@@ -32,7 +32,7 @@ class Diagnostics {
   /// Adds an error. The same message at the same position counts once: an error in [defaults] is
   /// reported once, not once per flow.
   /// Keeps the first kMostErrors (config/limits.h); the verdict says that there are more.
-  void add(Position at, std::string message);
+  void add(FilePosition at, std::string message);
 
   [[nodiscard]] bool empty() const { return errors_.empty(); }
   [[nodiscard]] bool full() const;
@@ -58,7 +58,7 @@ class Diagnostics {
 
  private:
   std::vector<std::string> files_;
-  std::set<std::pair<Position, std::string>> errors_;
+  std::set<std::pair<FilePosition, std::string>> errors_;
   bool omitted_ = false;  // further errors came
   Texts texts_ = Texts::shown;
 };
@@ -133,7 +133,7 @@ class Table {
   /// Records an error for each key that was never read, with the nearest known key. Call it last.
   void finish() const;
 
-  [[nodiscard]] Position position() const { return value_->at; }
+  [[nodiscard]] FilePosition position() const { return value_->at; }
   /// The position for a later error: "profiles/x.toml:12:8".
   [[nodiscard]] std::string place() const;
   /// That of a key's value; of the table when the key is absent.
@@ -142,7 +142,7 @@ class Table {
  private:
   struct Known;
 
-  [[nodiscard]] std::string place_of(Position at) const;
+  [[nodiscard]] std::string place_of(FilePosition at) const;
 
   template <class Read>
   static auto read_value(const Value& value, Read& read) -> Parsed<ReadResult<Read>> {
@@ -157,7 +157,7 @@ class Table {
 
   [[nodiscard]] const Entry* find_own(std::string_view key) const;
   [[nodiscard]] const Value* find(std::string_view key) const;
-  void add_error(Position at, std::string_view key, std::string_view message) const;
+  void add_error(FilePosition at, std::string_view key, std::string_view message) const;
   void add_missing(std::string_view key, std::string_view what) const;
 
   const Value* value_;

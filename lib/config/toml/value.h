@@ -16,12 +16,12 @@
 
 namespace lw::config {
 
-/// Position in a profile or in a file that it includes. Lines and columns start at 1; columns count
-/// characters.
-struct Position {
+/// Position in a profile or in a file that it includes. Lines and columns start at 1; columns
+/// count characters.
+struct FilePosition {
   std::uint32_t line = 0, column = 0;
   std::uint32_t file = 0;  // 0: the profile; others: files that it includes, in order of reading
-  friend constexpr auto operator<=>(const Position&, const Position&) = default;
+  friend constexpr auto operator<=>(const FilePosition&, const FilePosition&) = default;
 };
 
 class ClientFiles;
@@ -35,7 +35,7 @@ struct DateOrTime {};
 
 /// One TOML value and its position. The readers below convert it and check units and ranges.
 struct Value {
-  Position at;
+  FilePosition at;
   std::variant<bool, std::int64_t, double, std::string, Array, Entries, DateOrTime> data;
   bool dotted = false;  // a table from dotted keys: queue.rate = ..., not queue = {...}
   const ClientFiles* only = nullptr;  // of a remote client: the files that it may name
@@ -43,7 +43,7 @@ struct Value {
 
 struct Entry {
   std::string key;
-  Position at;  // of the key
+  FilePosition at;  // of the key
   Value value;
 };
 

@@ -137,7 +137,7 @@ void Events::inherit(Events& old, bool continues) noexcept {
   std::swap(cm_, old.cm_);
   seen_ = old.seen_;
   untracked_ = old.untracked_;
-  qps_.for_each([this](const QpKey& key, QpState& qp) {
+  qps_.for_each([this](const roce::QpKey& key, QpState& qp) {
     if (qp.number || by_qpn_.contains(key.dest_qp & kLargestQpn))
       find_groups(qp, key.dest_qp & kLargestQpn);
   });
@@ -145,13 +145,13 @@ void Events::inherit(Events& old, bool continues) noexcept {
 
 void Events::hear(const roce::Envelope& envelope, const wire::Bth& bth) noexcept {
   if (kind_of(envelope, bth) != PacketKind::cm) return;
-  const auto sighting = cm_sighting(envelope, bth);
+  const auto sighting = roce::cm_sighting(envelope, bth);
   if (!sighting) return;
   hear(*sighting);
   if (exchange_) exchange_->from(direction_).push(*sighting);
 }
 
-void Events::hear(const CmSighting& sighting) noexcept {
+void Events::hear(const roce::CmSighting& sighting) noexcept {
   if (const auto connection = cm_.hear(sighting)) learn(*connection);
 }
 
@@ -165,7 +165,7 @@ void Events::hit(Group& group, const PacketPlace& place, EventActions& aimed) no
   if (!targets_.pending(group)) group = EventTargets::kNobody;
 }
 
-void Events::learn(const CmConnection& connection) noexcept {
+void Events::learn(const roce::CmConnection& connection) noexcept {
   QpState* replier = qps_.find_or_add(connection.to_replier);
   QpState* requester = qps_.find_or_add(connection.to_requester);
   // Responses have the PSNs of the requests in the other direction.

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "emulator/events/cm_learner.h"
+#include "emulator/events/cm_exchange.h"
 #include "emulator/events/event.h"
 #include "emulator/events/event_targets.h"
 #include "emulator/events/qp_table.h"
@@ -112,13 +112,13 @@ class Events {
   /// Prefetches the state of the frame's QP; does nothing if the frame isn't plain.
   void fetch(wire::Bytes frame) const noexcept {
     if (roce::is_plain_rocev2(frame))
-      qps_.fetch(qp_key(roce::plain_ipv4(frame), roce::plain_bth(frame).dest_qp.get()));
+      qps_.fetch(roce::qp_key(roce::plain_ipv4(frame), roce::plain_bth(frame).dest_qp.get()));
   }
   [[nodiscard]] QpState* track(const roce::Envelope& envelope, std::uint32_t dest_qp) noexcept;
   void hear(const roce::Envelope& envelope, const wire::Bth& bth) noexcept;
-  void hear(const CmSighting& sighting) noexcept;
+  void hear(const roce::CmSighting& sighting) noexcept;
   void hear_others() noexcept;
-  void learn(const CmConnection& connection) noexcept;
+  void learn(const roce::CmConnection& connection) noexcept;
   void number(QpState& qp, std::uint32_t dest_qp) noexcept;
   void find_groups(QpState& qp, std::uint32_t dest_qp) noexcept;
   void hit(Group& group, const PacketPlace& place, EventActions& aimed) noexcept;
@@ -128,7 +128,7 @@ class Events {
   Group all_ = EventTargets::kNobody;
   QpTable qps_;
   Direction direction_;
-  CmLearner cm_;
+  roce::CmLearner cm_;
   std::shared_ptr<CmExchange> exchange_;
   QpFilter wanted_;                // QPs for which an event may wait
   std::uint32_t last_number_ = 0;  // every QP is wanted until this many have been seen

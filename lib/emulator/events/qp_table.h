@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "core/huge_pages.h"
-#include "roce/envelope.h"
-#include "wire/bth.h"
+#include "roce/qp_key.h"
 
 namespace lw::emulator {
 
@@ -33,24 +32,6 @@ class QpFilter {
   std::array<std::uint64_t, 1024> words_{};
 };
 
-/// Identifies a QP by the packets sent to it: source address, destination address and destination
-/// QP.
-struct QpKey {
-  std::uint64_t addresses[4] = {};  // IPv4: both in the first word
-  std::uint32_t dest_qp = 0;        // 24 bits; the IP version above them
-
-  friend bool operator==(const QpKey&, const QpKey&) = default;
-};
-
-/// Requires an IPv4 or IPv6 header in `envelope`.
-QpKey qp_key(const roce::Envelope& envelope, std::uint32_t dest_qp) noexcept;
-
-/// Returns the key of a packet that is_plain_rocev2().
-QpKey qp_key(const wire::Ipv4& ipv4, std::uint32_t dest_qp) noexcept;
-
-/// Returns the key of packets in the opposite direction, to the peer's QP.
-QpKey reversed(const QpKey& key, std::uint32_t dest_qp) noexcept;
-
 /// What was learnt about a QP from the packets sent to it.
 struct QpState {
   static constexpr std::uint32_t kUnknown = 0xffffffff;
@@ -70,10 +51,10 @@ class QpTable {
 
   /// Returns the QP's state, new if its key is new; null if there is no room for another QP. Valid
   /// as long as the table.
-  [[nodiscard]] QpState* find_or_add(const QpKey& key) noexcept;
+  [[nodiscard]] QpState* find_or_add(const roce::QpKey& key) noexcept;
 
   /// Prefetches the entry of a key.
-  void fetch(const QpKey& key) const noexcept;
+  void fetch(const roce::QpKey& key) const noexcept;
 
   [[nodiscard]] std::size_t size() const noexcept { return used_.size(); }
   [[nodiscard]] std::size_t capacity() const noexcept { return used_.capacity(); }
@@ -88,7 +69,7 @@ class QpTable {
  private:
   /// Empty if its key has no IP version.
   struct alignas(64) Entry {
-    QpKey key;
+    roce::QpKey key;
     QpState state;
 
     [[nodiscard]] bool empty() const noexcept { return key.dest_qp == 0; }

@@ -5,8 +5,8 @@
 
 namespace lw::sim {
 
-Network::Network(const Topology& topology, const NicConfig& nic, const transport::Memory& memory,
-                 std::uint32_t mtu, std::uint64_t seed)
+Network::Network(const Topology& topology, const perf::NicConfig& nic,
+                 const transport::Memory& memory, std::uint32_t mtu, std::uint64_t seed)
     : topology_(topology),
       routes_(topology_),
       ports_(ports_of(topology_)),
@@ -23,7 +23,7 @@ std::uint32_t Network::add_source(const Source& source) {
 }
 
 /// The delay of a link includes those of the NICs and of the switch at its ends.
-void Network::add_links(const NicConfig& nic) {
+void Network::add_links(const perf::NicConfig& nic) {
   const auto port_of = [&](Node node, std::uint32_t cable) {
     const auto& ports = ports_[node];
     const auto found = std::ranges::find(ports, cable, &PortEnd::cable);
@@ -41,10 +41,11 @@ void Network::add_links(const NicConfig& nic) {
   }
 }
 
-void Network::add_hosts(const NicConfig& nic, const transport::Memory& memory, std::uint64_t seed) {
+void Network::add_hosts(const perf::NicConfig& nic, const transport::Memory& memory,
+                        std::uint64_t seed) {
   const Chance chance(seed, hash_name("clocks"));
   for (Node host = 0; host < topology_.hosts.size(); ++host) {
-    NicConfig own = nic;
+    perf::NicConfig own = nic;
     const double off = topology_.clock_ppm * 1e-6 * (2 * chance.uniform(host) - 1);
     own.rate_bps = host_rate_bps(host) * (1 + off);
     hosts_.push_back(

@@ -19,7 +19,7 @@ class Network {
   /// `topology` must be sound: each host has one cable, and every switch with PFC has room for its
   /// headroom. `nic`: of each host; its rate is the cable's. `memory`: of each host. `mtu`: of the
   /// QPs.
-  Network(const Topology& topology, const NicConfig& nic, const transport::Memory& memory,
+  Network(const Topology& topology, const perf::NicConfig& nic, const transport::Memory& memory,
           std::uint32_t mtu, std::uint64_t seed);
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
@@ -76,8 +76,8 @@ class Network {
     }
   };
 
-  void add_links(const NicConfig& nic);
-  void add_hosts(const NicConfig& nic, const transport::Memory& memory, std::uint64_t seed);
+  void add_links(const perf::NicConfig& nic);
+  void add_hosts(const perf::NicConfig& nic, const transport::Memory& memory, std::uint64_t seed);
   void add_switches(std::uint32_t mtu, std::uint64_t seed);
   std::uint32_t add_source(const Source& source);
   [[nodiscard]] std::uint32_t link_out(Node node, std::uint16_t port) const noexcept {

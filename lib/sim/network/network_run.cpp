@@ -25,7 +25,7 @@ PortCounters difference(const PortCounters& now, const PortCounters& before) noe
 
 /// The memory of each host: as large as the largest message.
 transport::Memory memory_for(const NetworkRunConfig& config) {
-  PerfConfig largest = config.perf;
+  perf::PerfConfig largest = config.perf;
   for (const SizeShare& size : config.workload.sizes)
     largest.size = std::max(largest.size, size.bytes);
   return memory_of(largest);
@@ -272,7 +272,7 @@ std::uint64_t NetworkResult::marked() const noexcept {
 
 /// The last packet leaves the sender after all before it; at each further cable, it takes its own
 /// time again, or, at a slower one, waits for those before it. The ACK takes the same way back.
-Duration alone_time(const Network& network, const PerfConfig& perf, Node from, Node to,
+Duration alone_time(const Network& network, const perf::PerfConfig& perf, Node from, Node to,
                     std::uint64_t bytes) {
   const std::uint32_t packets = transport::packets_of(bytes, perf.qp.mtu);
   transport::Packet data;

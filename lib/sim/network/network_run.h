@@ -12,7 +12,8 @@ namespace lw::sim {
 struct NetworkRunConfig {
   Topology topology;
   WorkloadConfig workload;
-  PerfConfig perf;  // operation, size, QPs, NICs, seed, duration > 0, stop; the path is not used
+  // Operation, size, QPs, NICs, seed, duration > 0, stop; the path is not used.
+  lw::perf::PerfConfig perf;
   Duration sample = std::chrono::milliseconds(1);
   Duration warm_up{};  // figures of a steady state leave it out; below the duration
 };
@@ -59,7 +60,7 @@ struct NetworkResult {
   std::vector<PortSample> samples;  // by time, then by port
   std::vector<SizeResult> sizes;    // by size, of flows that ended
   std::uint64_t packets = 0, retransmitted = 0, timeouts = 0, failed = 0, cnps = 0;
-  std::optional<Failure> failure;
+  std::optional<perf::Failure> failure;
   Duration hosts_paused{};  // sum of all hosts
   std::uint64_t events = 0;
   bool stopped = false;
@@ -73,7 +74,7 @@ struct NetworkResult {
 };
 
 /// The time that a flow of `bytes` takes alone in the network: from its post to its completion.
-Duration alone_time(const Network& network, const PerfConfig& perf, Node from, Node to,
+Duration alone_time(const Network& network, const perf::PerfConfig& perf, Node from, Node to,
                     std::uint64_t bytes);
 
 /// Called once hosts, switches and links exist, before the run.

@@ -39,9 +39,9 @@ std::vector<std::pair<Node, Node>> pairs_of(const WorkloadConfig& config, std::s
   }
   const auto order = cycle_of(hosts, Chance(seed, hash_name("permutation")));
   for (const Node from : senders) {
-    if (config.pattern == Pattern::incast) {
+    if (config.pattern == SendPattern::incast) {
       if (from != *config.receiver) pairs.emplace_back(from, *config.receiver);
-    } else if (config.pattern == Pattern::permutation) {
+    } else if (config.pattern == SendPattern::permutation) {
       pairs.emplace_back(from, order[from]);
     } else {
       for (Node to = 0; to < hosts; ++to)
@@ -51,7 +51,7 @@ std::vector<std::pair<Node, Node>> pairs_of(const WorkloadConfig& config, std::s
   return pairs;
 }
 
-Workload::Workload(const WorkloadConfig& config, const PerfConfig& perf, Network& network)
+Workload::Workload(const WorkloadConfig& config, const perf::PerfConfig& perf, Network& network)
     : config_(config),
       perf_(perf),
       network_(network),

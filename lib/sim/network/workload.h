@@ -13,7 +13,7 @@
 namespace lw::sim {
 
 /// Who sends to whom.
-enum class Pattern : std::uint8_t {
+enum class SendPattern : std::uint8_t {
   incast,       // all senders to one receiver
   permutation,  // each host to another, each from one
   all_to_all,   // each host to each other
@@ -29,7 +29,7 @@ struct SizeShare {
 /// queues stay full, for a number of messages or until the end. With one, flows of one message
 /// each arrive at random times.
 struct WorkloadConfig {
-  Pattern pattern = Pattern::incast;
+  SendPattern pattern = SendPattern::incast;
   std::vector<Node> senders;     // empty: all hosts but the receiver
   std::optional<Node> receiver;  // of an incast
   std::uint32_t qps = 1;         // of each pair, without a load
@@ -59,7 +59,7 @@ struct FlowResult {
 class Workload final : public transport::Application {
  public:
   /// `network` outlives it. `perf`: the operation, the size of a message, and the QPs.
-  Workload(const WorkloadConfig& config, const PerfConfig& perf, Network& network);
+  Workload(const WorkloadConfig& config, const perf::PerfConfig& perf, Network& network);
 
   /// When start() has something to do; Instant::max(): never again.
   [[nodiscard]] Instant next_start() const noexcept;
@@ -88,7 +88,7 @@ class Workload final : public transport::Application {
   }
 
   std::uint64_t failed = 0;
-  std::optional<Failure> failure;
+  std::optional<perf::Failure> failure;
 
  private:
   static constexpr std::uint32_t kNoFlow = ~0u;
@@ -117,7 +117,7 @@ class Workload final : public transport::Application {
   bool post(Node host, std::uint32_t qp, std::uint32_t size, Instant now);
 
   WorkloadConfig config_;
-  PerfConfig perf_;
+  perf::PerfConfig perf_;
   Network& network_;
   Chance chance_;
   double mean_size_ = 0;

@@ -41,7 +41,7 @@ struct Truth {
 
 /// A scenario: a run and the faults on its path.
 struct Scenario {
-  sim::PerfConfig config;
+  perf::PerfConfig config;
   Duration one_way{};
   std::vector<Duration> late;  // delays of single packets
   bool numbered = false;       // the sender of requests counts up its IP identifications
@@ -151,7 +151,7 @@ class Generator {
   std::mt19937_64 random_;
 };
 
-void add_delays(sim::PathRules& rules, Duration one_way) {
+void add_delays(perf::PathRules& rules, Duration one_way) {
   for (const bool there : {true, false}) {
     emulator::RuleConfig rule;
     rule.name = there ? "there" : "back";
@@ -162,7 +162,7 @@ void add_delays(sim::PathRules& rules, Duration one_way) {
   }
 }
 
-void add_fault(Generator& random, Scenario& scenario, sim::PathRules& rules, int number) {
+void add_fault(Generator& random, Scenario& scenario, perf::PathRules& rules, int number) {
   using emulator::EventAction;
   using emulator::PacketKind;
   emulator::EventConfig event;
@@ -209,7 +209,7 @@ Scenario scenario_of(std::uint64_t seed, bool numbered) {
   Generator random(seed);
   Scenario scenario;
   scenario.numbered = numbered;
-  sim::PerfConfig& config = scenario.config;
+  perf::PerfConfig& config = scenario.config;
   config.operation = random.one_of({Operation::send, Operation::write, Operation::write,
                                     Operation::read_request, Operation::fetch_add});
   if (numbered) config.operation = random.one_of({Operation::send, Operation::write});
@@ -234,7 +234,7 @@ Scenario scenario_of(std::uint64_t seed, bool numbered) {
     config.receives = 8;
     config.repost = std::chrono::microseconds{50};
   }
-  auto rules = std::make_shared<sim::PathRules>();
+  auto rules = std::make_shared<perf::PathRules>();
   add_delays(*rules, scenario.one_way);
   scenario.text = fmt::format("{} of {} bytes, MTU {}, {} QPs, depth {}, ack every {}, {} ns, {}{}",
                               wire::name_of(config.operation), config.size, config.qp.mtu,
@@ -287,7 +287,7 @@ class Run {
     return sum;
   }
 
-  sim::BandwidthResult result;
+  perf::BandwidthResult result;
   std::vector<Capture> captures;
 
  private:
@@ -400,7 +400,7 @@ Scenario unreliable_scenario_of(std::uint64_t seed) {
   using wire::Operation;
   Generator random(seed);
   Scenario scenario;
-  sim::PerfConfig& config = scenario.config;
+  perf::PerfConfig& config = scenario.config;
   config.qp.transport = random.one_of({wire::Transport::uc, wire::Transport::ud});
   const bool datagrams = config.qp.transport == wire::Transport::ud;
   config.operation =
@@ -414,7 +414,7 @@ Scenario unreliable_scenario_of(std::uint64_t seed) {
       wire::Psn{random.one_of({0u, 0xffffc0u, random.below(0x1000000)})};
   config.nic.latency = {};
   scenario.one_way = config.path.one_way = std::chrono::microseconds{1};
-  auto rules = std::make_shared<sim::PathRules>();
+  auto rules = std::make_shared<perf::PathRules>();
   add_delays(*rules, scenario.one_way);
   scenario.text =
       fmt::format("{} {} of {} bytes, MTU {}, {} QPs, depth {}, PSN {}", datagrams ? "UD" : "UC",

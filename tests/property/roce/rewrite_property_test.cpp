@@ -34,8 +34,8 @@ std::vector<roce::AddressChange> random_changes(const wire::IpAddress& in_frame)
   return changes;
 }
 
-roce::Rewrite random_rewrite(const roce::FrameFields& f) {
-  roce::Rewrite what;
+roce::FrameChanges random_rewrite(const roce::FrameFields& f) {
+  roce::FrameChanges what;
   const auto mac = [] { return wire::MacAddress{test::random_bytes<6>()}; };
   what.source_mac = sometimes<wire::MacAddress>(mac);
   what.destination_mac = sometimes<wire::MacAddress>(mac);

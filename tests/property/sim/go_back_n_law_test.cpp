@@ -23,8 +23,8 @@ struct Efficiency {
 constexpr double kSerialNs = (kMtu + 82 + 16) * 8 / kLine * 1e9;  // WRITE ONLY, with its RETH
 constexpr double kRoundTripPackets = (402'000 + 86 * 8 / kLine * 1e9) / kSerialNs + 1;  // W
 
-PerfConfig over_40_km(std::uint8_t timeout) {
-  PerfConfig config;
+perf::PerfConfig over_40_km(std::uint8_t timeout) {
+  perf::PerfConfig config;
   config.size = kMtu;
   config.qp.tx_depth = config.qp.max_outstanding_wqe = 65536;
   config.qp.timeout = timeout;
@@ -41,14 +41,14 @@ double law_of(double loss) { return (1 - loss) / (1 - loss + loss * kRoundTripPa
 
 Efficiency go_back_n(double loss, Duration duration) {
   constexpr int kSeeds = 12;
-  PerfConfig config = over_40_km(10);
+  perf::PerfConfig config = over_40_km(10);
   config.path.loss = loss;
   config.duration = duration;
   double sum = 0, squares = 0;
   Efficiency efficiency;
   for (int seed = 1; seed <= kSeeds; ++seed) {
     config.path.seed = static_cast<std::uint64_t>(seed);
-    const BandwidthResult result = run_bandwidth(config);
+    const perf::BandwidthResult result = run_bandwidth(config);
     EXPECT_EQ(result.failed, 0u);
     const double share = result.efficiency();
     sum += share;
@@ -83,9 +83,9 @@ TEST(GoBackN, costs_more_than_its_law_where_retransmissions_are_lost) {
 
 /// Packets sent beyond those of a run without losses, when one packet is lost `times_lost` times.
 std::uint64_t extra_packets(std::uint8_t timeout, std::uint32_t times_lost) {
-  PerfConfig config = over_40_km(timeout);
+  perf::PerfConfig config = over_40_km(timeout);
   config.iterations = 60'000;
-  auto rules = std::make_shared<PathRules>();
+  auto rules = std::make_shared<perf::PathRules>();
   emulator::RuleConfig rule;
   rule.name = "delay";
   rule.delay = config.path.one_way;
@@ -124,11 +124,11 @@ TEST(GoBackN, the_timer_is_the_excess_over_its_law) {
   for (std::uint8_t timeout = 9; timeout <= 11; ++timeout) {
     double sum = 0, squares = 0;
     for (int seed = 1; seed <= kSeeds; ++seed) {
-      PerfConfig config = over_40_km(timeout);
+      perf::PerfConfig config = over_40_km(timeout);
       config.path.loss = kLoss;
       config.path.seed = static_cast<std::uint64_t>(seed);
       config.duration = std::chrono::milliseconds(1000);
-      const BandwidthResult result = run_bandwidth(config);
+      const perf::BandwidthResult result = run_bandwidth(config);
       const auto known = static_cast<double>(result.packets - result.outstanding);
       const double excess = known - known * result.efficiency() / law_of(kLoss);
       const double each = excess / static_cast<double>(result.timeouts);

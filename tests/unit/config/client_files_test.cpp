@@ -136,7 +136,7 @@ TEST_F(ClientFilesTest, AnActKeepsWhoSaidIt) {
                            {(top_ / "p.toml").string()})
                            .value();
   const auto error = [&](const std::string& kind, Entries entries) {
-    Command command{.name = "c", .kind = kind, .table = Value{{}, std::move(entries)}};
+    ControlCommand command{.name = "c", .kind = kind, .table = Value{{}, std::move(entries)}};
     restrict_files(*command.table, &files_);
     const auto steps = reading.source->steps_on_command({}, command);
     return steps ? "" : steps.error().message;

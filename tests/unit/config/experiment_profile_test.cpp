@@ -56,7 +56,7 @@ adaptive = true
   EXPECT_EQ(parameters[2].name, "qps");
   EXPECT_EQ(parameters[2].values[1].text, "2");
   EXPECT_EQ(parameters[3].values[0].text, "true");
-  EXPECT_EQ(parameters[3].values[0].at, (Position{8, 12}));
+  EXPECT_EQ(parameters[3].values[0].at, (FilePosition{8, 12}));
 }
 
 TEST(ExperimentProfile, FilesAreLookedForBesideIt) {

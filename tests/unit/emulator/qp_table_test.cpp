@@ -8,7 +8,7 @@
 namespace lw::emulator {
 namespace qp_table_test {
 
-QpKey key_of(std::string_view source, std::string_view destination, std::uint32_t qp) {
+roce::QpKey key_of(std::string_view source, std::string_view destination, std::uint32_t qp) {
   roce::FrameFields fields;
   fields.bth.opcode = 0x04;
   const auto from = *wire::parse_ip(source), to = *wire::parse_ip(destination);
@@ -21,11 +21,11 @@ QpKey key_of(std::string_view source, std::string_view destination, std::uint32_
     fields.ipv4.destination = std::get<wire::Ipv4Address>(to);
   }
   const auto frame = roce::compose(fields, {});
-  return qp_key(roce::open_envelope(frame), qp);
+  return roce::qp_key(roce::open_envelope(frame), qp);
 }
 
 TEST(QpKey, TellsDirectionsFamiliesAndQpsApart) {
-  const QpKey keys[] = {
+  const roce::QpKey keys[] = {
       key_of("10.0.0.1", "10.0.0.2", 5), key_of("10.0.0.2", "10.0.0.1", 5),
       key_of("10.0.0.1", "10.0.0.2", 6), key_of("::1", "::2", 5),
       key_of("::2", "::1", 5),           key_of("::1", "::2", 6),

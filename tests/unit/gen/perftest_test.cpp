@@ -141,7 +141,7 @@ TEST(Perftest, WhatWouldChangeTheResultIsRefused) {
 
 TEST(Perftest, EveryRowHasItsText) {
   std::set<std::string_view> names, letters;
-  for (const Option& option : options()) {
+  for (const PerftestOption& option : options()) {
     EXPECT_TRUE(names.insert(option.name).second) << option.name;
     EXPECT_TRUE(option.letter.empty() || letters.insert(option.letter).second) << option.letter;
     EXPECT_EQ(option.ours.empty(), option.treatment != Treatment::same) << option.name;

@@ -180,7 +180,7 @@ TEST_F(TxLoopTest, CountsEachFlowByItself) {
     EXPECT_EQ(tallies[i].faults, expected[i].faults);
     EXPECT_EQ(tallies[i].not_sent, 0u);
     const double asked = profile.flows[i].rate.value;
-    if (profile.flows[i].arrival == config::Arrival::constant) {
+    if (profile.flows[i].arrival == config::ArrivalProcess::constant) {
       EXPECT_NEAR(tallies[i].achieved(profile.flows[i].rate.unit), asked, 0.05 * asked) << i;
     }
   }

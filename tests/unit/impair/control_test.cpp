@@ -43,7 +43,7 @@ class ControlTest : public testing::Test {
   bool running_ = true;
   Instant begin_{};
   std::vector<config::ImpairProfile> applied_;
-  std::vector<config::Command> commands_;
+  std::vector<config::ControlCommand> commands_;
   std::pair<std::string, RecordingShape> recorded_;
   LiveProfile::Point before_;
   LiveProfile live_{LiveProfile::parse(kProfile, {"p.toml"}).value()};
@@ -56,7 +56,7 @@ class ControlTest : public testing::Test {
            },
        .reset = [this](const auto& /*by*/) { return change(live_.unedited()); },
        .undo = [this](const auto& /*by*/) { return change(live_.back_to(before_)); },
-       .command = [this](const config::Command& command, const auto& /*by*/,
+       .command = [this](const config::ControlCommand& command, const auto& /*by*/,
                          Instant begin) -> Result<void> {
          begin_ = begin;
 

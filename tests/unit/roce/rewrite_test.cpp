@@ -13,8 +13,8 @@
 namespace lw::roce {
 namespace {
 
-Rewrite everything_of(const FrameFields& f) {
-  Rewrite what;
+FrameChanges everything_of(const FrameFields& f) {
+  FrameChanges what;
   what.source_mac = wire::parse_mac("02:00:00:00:aa:01");
   what.destination_mac = wire::parse_mac("02:00:00:00:aa:02");
   const bool v6 = f.encapsulation == wire::Encapsulation::ipv6;
@@ -28,7 +28,7 @@ Rewrite everything_of(const FrameFields& f) {
 
 bool rewrites(const test::CapturedFrame& captured, const Frame& frame) {
   const FrameFields fields = test::fields_of(frame);
-  const Rewrite what = everything_of(fields);
+  const FrameChanges what = everything_of(fields);
   const auto wrote_udp_checksum = frame.envelope.udp && frame.envelope.udp->checksum.get() != 0;
   auto expected = compose(test::rewritten(what, fields), frame.payload);
   if (wrote_udp_checksum) test::fill_udp_checksum(expected);
@@ -52,26 +52,26 @@ int rewrite_all(const std::filesystem::path& folder) {
   return count;
 }
 
-TEST(Rewrite, HoldsForEveryFrameOfRxe) {
+TEST(FrameChanges, HoldsForEveryFrameOfRxe) {
   EXPECT_EQ(rewrite_all(test::source_root() / "pcaps/rxe"), 2950);
 }
 
-TEST(Rewrite, HoldsForEveryFrameOfOtherPeoplesCaptures) {
+TEST(FrameChanges, HoldsForEveryFrameOfOtherPeoplesCaptures) {
   const auto folder = test::source_root() / "../shared/pcaps/others";
   if (!std::filesystem::is_directory(folder)) GTEST_SKIP() << "their captures are not here";
   EXPECT_EQ(rewrite_all(folder), 858);
 }
 
-TEST(Rewrite, OfNothingChangesNothing) {
+TEST(FrameChanges, OfNothingChangesNothing) {
   for (const auto& captured : test::frames_of(test::source_root() / "pcaps/rxe/vlan100.pcap")) {
     auto bytes = captured.bytes;
-    rewrite(Rewrite{}, bytes);
+    rewrite(FrameChanges{}, bytes);
     EXPECT_EQ(bytes, captured.bytes);
   }
-  EXPECT_TRUE(Rewrite{}.empty());
+  EXPECT_TRUE(FrameChanges{}.empty());
 }
 
-TEST(Rewrite, LeavesAFragmentAlone) {
+TEST(FrameChanges, LeavesAFragmentAlone) {
   const auto frames = test::frames_of(test::source_root() / "pcaps/rxe/ud_send.pcap");
   const auto roce = std::ranges::find_if(
       frames, [](const auto& frame) { return open_envelope(frame.bytes).is_roce(); });
@@ -83,7 +83,7 @@ TEST(Rewrite, LeavesAFragmentAlone) {
   EXPECT_EQ(bytes, before);
 }
 
-TEST(Rewrite, LeavesWhatIsNoRoceAlone) {
+TEST(FrameChanges, LeavesWhatIsNoRoceAlone) {
   auto arp = test::from_hex("ff ff ff ff ff ff 02 00 00 00 00 01 08 06 00 01 08 00 06 04 00 01");
   const auto before = arp;
   EXPECT_EQ(rewrite(everything_of({}), arp), Rewritten::not_roce);

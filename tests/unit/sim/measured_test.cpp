@@ -31,8 +31,8 @@ std::vector<std::vector<std::string>> rows_of(const std::string& name) {
   return rows;
 }
 
-PerfConfig measured_system(const std::string& operation) {
-  PerfConfig config;
+perf::PerfConfig measured_system(const std::string& operation) {
+  perf::PerfConfig config;
   config.operation = operation == "read"   ? Operation::read_request
                      : operation == "send" ? Operation::send
                                            : Operation::write;
@@ -51,7 +51,7 @@ TEST(MeasuredSystem, throughput_is_within_two_percent_and_send_within_three) {
   const auto rows = rows_of("throughput_c1.csv");
   ASSERT_EQ(rows.size(), 36u);
   for (const auto& row : rows) {
-    PerfConfig config = measured_system(row[0]);
+    perf::PerfConfig config = measured_system(row[0]);
     config.size = static_cast<std::uint32_t>(std::stoul(row[1]));
     const bool misprint = row[0] == "write" && config.size == 8192;
     if (misprint) continue;
@@ -70,12 +70,12 @@ TEST(MeasuredSystem, latency_is_within_one_percent_and_three_above_1_mb) {
     const auto size = static_cast<std::uint32_t>(std::stoul(row[0]));
     const double tolerance = size <= 1u << 20 ? 0.01 : 0.03;
     for (std::size_t column = 0; column < std::size(columns); ++column) {
-      PerfConfig config = measured_system(columns[column]);
+      perf::PerfConfig config = measured_system(columns[column]);
       config.qps = 1;
       config.qp.tx_depth = column % 2 == 0 ? 128 : 2048;
       config.size = size;
       config.iterations = 2;
-      const LatencyResult result = run_latency(config);
+      const perf::LatencyResult result = run_latency(config);
       ASSERT_EQ(result.ns.count(), 2u);
       const double measured = std::stod(row[column + 1]);
       const double ours = static_cast<double>(result.ns.maximum()) / 1000;

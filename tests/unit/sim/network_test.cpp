@@ -221,7 +221,7 @@ TEST(Network, two_dcqcn_flows_converge_to_fair_shares) {
 
 TEST(Network, a_permutation_has_each_host_once_and_none_for_itself) {
   WorkloadConfig config;
-  config.pattern = Pattern::permutation;
+  config.pattern = SendPattern::permutation;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     std::set<Node> receivers;
     for (const auto& [from, to] : pairs_of(config, 17, seed)) {

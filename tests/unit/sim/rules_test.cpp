@@ -16,8 +16,8 @@ using emulator::RuleConfig;
 constexpr Duration kOneWay = std::chrono::microseconds(100);
 
 /// A rule for each direction, both with the delay.
-std::shared_ptr<PathRules> delays() {
-  auto rules = std::make_shared<PathRules>();
+std::shared_ptr<perf::PathRules> delays() {
+  auto rules = std::make_shared<perf::PathRules>();
   for (const bool there : {true, false}) {
     RuleConfig rule;
     rule.name = there ? "there" : "back";
@@ -29,8 +29,8 @@ std::shared_ptr<PathRules> delays() {
   return rules;
 }
 
-PerfConfig over(std::shared_ptr<PathRules> rules) {
-  PerfConfig config;
+perf::PerfConfig over(std::shared_ptr<perf::PathRules> rules) {
+  perf::PerfConfig config;
   config.size = 65536;
   config.qp.timeout = 12;
   config.path.one_way = kOneWay;
@@ -39,9 +39,9 @@ PerfConfig over(std::shared_ptr<PathRules> rules) {
 }
 
 TEST(Rules, ADelayIsTheSameAsALinesOwn) {
-  PerfConfig bare = over(nullptr);
+  perf::PerfConfig bare = over(nullptr);
   bare.iterations = 500;
-  PerfConfig ruled = over(delays());
+  perf::PerfConfig ruled = over(delays());
   ruled.iterations = 500;
   EXPECT_EQ(run_bandwidth(bare).elapsed, run_bandwidth(ruled).elapsed);
 }
@@ -49,8 +49,8 @@ TEST(Rules, ADelayIsTheSameAsALinesOwn) {
 TEST(Rules, ASlowerLinkIsWhatGoesThrough) {
   auto rules = delays();
   rules->rules[0].queue = emulator::BottleneckConfig{.rate_bps = 10e9, .buffer_bytes = 16'000'000};
-  PerfConfig config = over(rules);
-  const BandwidthResult result = run_bandwidth(config);
+  perf::PerfConfig config = over(rules);
+  const perf::BandwidthResult result = run_bandwidth(config);
   // 4096 B of payload take 4178 of line, and once a message 16 of RETH.
   const double goodput = 10e9 * 65536 / (16 * 4178 + 16);
   EXPECT_NEAR(result.steady_bps / goodput, 1, 0.005);
@@ -60,9 +60,9 @@ TEST(Rules, ASlowerLinkIsWhatGoesThrough) {
 TEST(Rules, AFullBufferDrops) {
   auto rules = delays();
   rules->rules[0].queue = emulator::BottleneckConfig{.rate_bps = 10e9, .buffer_bytes = 100'000};
-  PerfConfig config = over(rules);
+  perf::PerfConfig config = over(rules);
   config.duration = std::chrono::milliseconds(20);
-  const BandwidthResult result = run_bandwidth(config);
+  const perf::BandwidthResult result = run_bandwidth(config);
   EXPECT_GT(result.there.tail_dropped, 0U);
   EXPECT_GT(result.retransmitted, 0U);
 }
@@ -70,9 +70,9 @@ TEST(Rules, AFullBufferDrops) {
 TEST(Rules, LossesAreAsMany) {
   auto rules = delays();
   rules->rules[0].loss = 1e-2;
-  PerfConfig config = over(rules);
+  perf::PerfConfig config = over(rules);
   config.iterations = 2000;
-  const BandwidthResult result = run_bandwidth(config);
+  const perf::BandwidthResult result = run_bandwidth(config);
   const auto sent = static_cast<double>(result.there.entered);
   EXPECT_NEAR(static_cast<double>(result.there.lost) / sent, 1e-2, 3 * std::sqrt(1e-2 / sent));
   EXPECT_EQ(result.failed, 0U);
@@ -87,9 +87,9 @@ TEST(Rules, AnEventHitsItsPacket) {
   event.psn_from = emulator::PsnFrom::start;
   event.psn = 4;
   rules->events.push_back(event);
-  PerfConfig config = over(rules);
+  perf::PerfConfig config = over(rules);
   config.iterations = 20;
-  const BandwidthResult result = run_bandwidth(config);
+  const perf::BandwidthResult result = run_bandwidth(config);
   EXPECT_EQ(result.there.lost, 1U);
   EXPECT_GT(result.retransmitted, 0U);
 }
@@ -98,10 +98,10 @@ TEST(Rules, MarksBringNotifications) {
   auto rules = delays();
   rules->rules[0].queue = emulator::BottleneckConfig{.rate_bps = 10e9, .buffer_bytes = 16'000'000};
   rules->rules[0].mark = emulator::MarkConfig{.red = emulator::Red{50'000, 200'000, 0.1}};
-  PerfConfig config = over(rules);
+  perf::PerfConfig config = over(rules);
   config.qp.rate_control = transport::RateControl::dcqcn;
   config.duration = std::chrono::milliseconds(20);
-  const BandwidthResult result = run_bandwidth(config);
+  const perf::BandwidthResult result = run_bandwidth(config);
   EXPECT_GT(result.there.marked, 0U);
   EXPECT_GT(result.cnps, 0U);
   EXPECT_LE(result.cnps, result.there.marked);

@@ -30,7 +30,7 @@ class WindowLaw
 
 TEST_P(WindowLaw, throughput_is_the_lesser_of_line_and_window) {
   const auto [km, size, depth, qps] = GetParam();
-  PerfConfig config;
+  perf::PerfConfig config;
   config.size = size;
   config.qps = qps;
   config.qp.tx_depth = config.qp.max_outstanding_wqe = depth;
@@ -41,7 +41,7 @@ TEST_P(WindowLaw, throughput_is_the_lesser_of_line_and_window) {
   const double round_trip = 2e-9 * static_cast<double>(config.path.one_way.count()) + 2e-6 + ack;
   const double line = size * 8 / serial;
   const double window = size * 8.0 * depth * qps / (round_trip + serial);
-  const BandwidthResult result = run_bandwidth(config);
+  const perf::BandwidthResult result = run_bandwidth(config);
   EXPECT_NEAR(result.steady_bps / std::min(line, window), 1, 0.005);
   EXPECT_EQ(result.retransmitted, 0u);
   EXPECT_EQ(result.failed, 0u);
@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(Grid, WindowLaw,
                                           testing::Values(1u, 16u, 128u), testing::Values(1u, 4u)));
 
 TEST(PsnWindow, holds_back_what_it_should) {
-  PerfConfig config;
+  perf::PerfConfig config;
   config.size = 1 << 20;
   config.qp.psn_window = 1000;
   config.qp.ack_every = 1;
@@ -65,7 +65,7 @@ TEST(PsnWindow, holds_back_what_it_should) {
 }
 
 TEST(Path, may_be_longer_one_way) {
-  PerfConfig config;
+  perf::PerfConfig config;
   config.operation = Operation::read_request;
   config.size = 8;
   config.iterations = 1;
@@ -82,13 +82,13 @@ class Average
 
 TEST_P(Average, is_within_one_percent_of_the_steady_rate) {
   const auto [operation, us, size, qps] = GetParam();
-  PerfConfig config;
+  perf::PerfConfig config;
   config.operation = operation;
   config.size = size;
   config.qps = qps;
   config.qp.timeout = 20;
   config.path.one_way = std::chrono::microseconds(us);
-  const BandwidthResult result = run_bandwidth(config);
+  const perf::BandwidthResult result = run_bandwidth(config);
   EXPECT_NEAR(result.average_bps / result.steady_bps, 1, 0.01);
   EXPECT_GE(result.peak_bps, result.steady_bps);
 }
@@ -101,14 +101,14 @@ INSTANTIATE_TEST_SUITE_P(Grid, Average,
 
 /// Go-back-N discards what comes after a loss. None of it is in a rate.
 TEST(Goodput, leaves_out_discarded_and_duplicate_packets) {
-  PerfConfig config;
+  perf::PerfConfig config;
   config.size = kMtu;
   config.qp.tx_depth = config.qp.max_outstanding_wqe = 8192;
   config.qp.timeout = 10;
   config.path.one_way = std::chrono::microseconds(200);
   config.path.loss = 1e-3;
   config.duration = std::chrono::milliseconds(200);
-  const BandwidthResult result = run_bandwidth(config);
+  const perf::BandwidthResult result = run_bandwidth(config);
   ASSERT_EQ(result.failed, 0u);
   EXPECT_LT(result.average_bps, 0.6 * kLine);  // half and more of what is sent is sent again
   EXPECT_NEAR(result.steady_bps / result.average_bps, 1, 0.02);
@@ -116,11 +116,11 @@ TEST(Goodput, leaves_out_discarded_and_duplicate_packets) {
 }
 
 TEST(Simulation, ends_on_a_path_without_any_delay) {
-  PerfConfig config;
+  perf::PerfConfig config;
   config.size = 65536;
   config.nic.latency = Duration{};
   config.iterations = 1000;
-  const BandwidthResult result = run_bandwidth(config);
+  const perf::BandwidthResult result = run_bandwidth(config);
   EXPECT_EQ(result.messages, 1000u);
   EXPECT_NEAR(result.average_bps / kLine, 65536 / line_bytes_of(65536), 0.005);
   config.iterations = 0;
@@ -132,7 +132,7 @@ TEST(Simulation, ends_on_a_path_without_any_delay) {
 
 /// An echo may arrive although the message's ACK is lost: a short send queue is still full.
 TEST(Simulation, ping_pongs_go_on_after_a_lost_ack) {
-  PerfConfig config;
+  perf::PerfConfig config;
   config.iterations = 300;
   config.qp.tx_depth = config.qp.max_outstanding_wqe = 1;
   config.qp.timeout = 10;
@@ -148,7 +148,7 @@ TEST(Simulation, ping_pongs_go_on_after_a_lost_ack) {
 
 /// A responder with few receives that come late: RNR NAKs, or with credits a sender that waits.
 TEST(Receives, hold_back_sends) {
-  PerfConfig config;
+  perf::PerfConfig config;
   config.operation = Operation::send;
   config.size = 1024;
   config.iterations = 200;
@@ -164,13 +164,13 @@ TEST(Receives, hold_back_sends) {
       };
     };
   };
-  const BandwidthResult rnr = run_bandwidth(config, count(naks));
+  const perf::BandwidthResult rnr = run_bandwidth(config, count(naks));
   EXPECT_EQ(rnr.messages, 200u);
   EXPECT_GT(naks, 10u);
   // At best four messages in 50 us.
   EXPECT_GT(rnr.elapsed, std::chrono::microseconds(50) * (200 / 4 - 1));
   config.qp.end_to_end_credits = true;
-  const BandwidthResult credits = run_bandwidth(config, count(with_credits));
+  const perf::BandwidthResult credits = run_bandwidth(config, count(with_credits));
   EXPECT_EQ(credits.messages, 200u);
   EXPECT_LT(with_credits, naks);
   config.qp.rnr_timer = 14;  // 1.28 ms
@@ -182,7 +182,7 @@ TEST(Receives, hold_back_sends) {
 }
 
 TEST(SelectiveRepeat, loses_only_what_was_lost) {
-  PerfConfig config;
+  perf::PerfConfig config;
   config.size = kMtu;
   config.qp.tx_depth = config.qp.max_outstanding_wqe = 8192;
   config.qp.timeout = 16;
@@ -190,7 +190,7 @@ TEST(SelectiveRepeat, loses_only_what_was_lost) {
   config.path.one_way = Duration{200'000};
   config.path.loss = 1e-4;
   config.iterations = 200'000;
-  const BandwidthResult result = run_bandwidth(config);
+  const perf::BandwidthResult result = run_bandwidth(config);
   ASSERT_EQ(result.failed, 0u);
   EXPECT_GT(result.retransmitted, 5u);
   EXPECT_LT(result.retransmitted, 50u);  // 20 lost, their own losses and a lost ACK's timeout
@@ -206,7 +206,7 @@ TEST(SelectiveRepeat, takes_the_time_of_the_closed_form) {
   const std::pair<double, double> rows[] = {
       {1e-6, 1.03}, {1e-5, 1.23}, {1e-4, 1.84}, {1e-3, 1.93}, {1e-2, 2.76}};
   for (const auto& [loss, published] : rows) {
-    PerfConfig config;
+    perf::PerfConfig config;
     config.size = 128 << 20;
     config.iterations = 1;
     config.nic.rate_bps = 400e9;
@@ -219,7 +219,7 @@ TEST(SelectiveRepeat, takes_the_time_of_the_closed_form) {
     const int runs = loss < 1e-4 ? 60 : 30;
     for (int run = 0; run < runs; ++run) {
       config.path.seed = static_cast<std::uint64_t>(run) + 1;
-      const BandwidthResult result = run_bandwidth(config);
+      const perf::BandwidthResult result = run_bandwidth(config);
       ASSERT_EQ(result.failed, 0u);
       sum += static_cast<double>(result.elapsed.count()) * 1e-6;
     }
@@ -229,19 +229,19 @@ TEST(SelectiveRepeat, takes_the_time_of_the_closed_form) {
 
 TEST(Stop, ends_a_run_with_what_is_complete) {
   std::atomic<bool> stop = true;
-  PerfConfig config;
+  perf::PerfConfig config;
   config.iterations = 100;
   config.path.one_way = std::chrono::milliseconds(1);
   config.stop = &stop;
-  const BandwidthResult none = run_bandwidth(config);
+  const perf::BandwidthResult none = run_bandwidth(config);
   EXPECT_TRUE(none.stopped);
   EXPECT_EQ(none.messages, 0u);
   EXPECT_EQ(none.average_bps, 0.0);
-  const LatencyResult no_latency = run_latency(config);
+  const perf::LatencyResult no_latency = run_latency(config);
   EXPECT_TRUE(no_latency.stopped);
   EXPECT_EQ(no_latency.ns.count(), 0u);
   stop = false;
-  const BandwidthResult all = run_bandwidth(config);
+  const perf::BandwidthResult all = run_bandwidth(config);
   EXPECT_FALSE(all.stopped);
   EXPECT_EQ(all.messages, 100u);
   EXPECT_FALSE(run_latency(config).stopped);

@@ -5,12 +5,10 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/handoff.h"
-#include "emulator/direction.h"
-#include "emulator/events/qp_table.h"
-#include "wire/psn.h"
+#include "roce/qp_key.h"
+#include "wire/bth.h"
 
-namespace lw::emulator {
+namespace lw::roce {
 
 /// The fields of a ConnectRequest or ConnectReply that passed.
 struct CmSighting {
@@ -29,8 +27,7 @@ struct CmConnection {
 
 /// Reads a connection management datagram (PacketKind::cm). Returns nothing for other messages and
 /// for truncated ones.
-std::optional<CmSighting> cm_sighting(const roce::Envelope& envelope,
-                                      const wire::Bth& bth) noexcept;
+std::optional<CmSighting> cm_sighting(const Envelope& envelope, const wire::Bth& bth) noexcept;
 
 /// Matches requests with their replies. Remembers the last 256 unanswered requests. (IBTA vol. 1,
 /// 12.9)
@@ -43,23 +40,4 @@ class CmLearner {
   std::size_t next_ = 0;
 };
 
-/// Connection set-up messages seen in one direction, passed to the other direction: a request
-/// passes one way, its reply the other. If the queue is full a message is lost; the first PSN is
-/// then learnt from the packets.
-using CmChannel = SpscQueue<CmSighting>;
-
-/// The queues between the two directions, for connection set-up messages.
-class CmExchange {
- public:
-  [[nodiscard]] CmChannel& from(Direction direction) noexcept {
-    return direction == Direction::west_to_east ? from_west_ : from_east_;
-  }
-  [[nodiscard]] CmChannel& to(Direction direction) noexcept {
-    return direction == Direction::west_to_east ? from_east_ : from_west_;
-  }
-
- private:
-  CmChannel from_west_, from_east_;
-};
-
-}  // namespace lw::emulator
+}  // namespace lw::roce

@@ -12,7 +12,7 @@
 #include "emulator/decision.h"
 #include "emulator/direction.h"
 
-namespace lw::analysis {
+namespace lw::dissect {
 
 /// An entry of a roce-impair ledger: one frame, or a copy of it.
 struct LedgerEntry {
@@ -56,4 +56,4 @@ class LedgerReader {
   std::vector<std::string> rules_ = {""};
 };
 
-}  // namespace lw::analysis
+}  // namespace lw::dissect

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "emulator/events/cm_learner.h"
+#include "roce/cm_learner.h"
 
 #include <algorithm>
 
@@ -7,10 +7,9 @@
 #include "wire/deth.h"
 #include "wire/mad.h"
 
-namespace lw::emulator {
+namespace lw::roce {
 
-std::optional<CmSighting> cm_sighting(const roce::Envelope& envelope,
-                                      const wire::Bth& bth) noexcept {
+std::optional<CmSighting> cm_sighting(const Envelope& envelope, const wire::Bth& bth) noexcept {
   const std::size_t at = envelope.bth_offset() + sizeof(wire::Bth) + sizeof(wire::Deth);
   const auto* mad = wire::view_at<wire::Mad>(envelope.bytes, at);
   if (!mad) return std::nullopt;
@@ -56,4 +55,4 @@ std::optional<CmConnection> CmLearner::hear(const CmSighting& sighting) noexcept
                       .requester_psn = request.psn};
 }
 
-}  // namespace lw::emulator
+}  // namespace lw::roce

@@ -4,8 +4,9 @@
 #include <cstdint>
 
 #include "core/time.h"
+#include "perf/rate.h"
 
-namespace lw::sim {
+namespace lw::perf {
 
 /// The bytes of a run of a given time that complete between two margins: one at its start and one
 /// at its end.
@@ -21,11 +22,11 @@ class Margins {
     if (elapsed <= first_end_) early_ = bytes;
     if (elapsed <= last_start_) within_ = bytes;
   }
+  /// Bytes that completed between the margins, and the time between them.
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return within_ - early_; }
+  [[nodiscard]] Duration time() const noexcept { return last_start_ - first_end_; }
   /// Returns the mean rate between the margins, in bit/s. Requires any().
-  [[nodiscard]] double average_bps() const noexcept {
-    return static_cast<double>(within_ - early_) * 8e9 /
-           static_cast<double>((last_start_ - first_end_).count());
-  }
+  [[nodiscard]] double average_bps() const noexcept { return rate_bps(bytes(), time()); }
 
  private:
   Duration first_end_, last_start_;  // from the start of the run
@@ -33,4 +34,4 @@ class Margins {
   std::uint64_t early_ = 0, within_ = 0;  // complete at these times
 };
 
-}  // namespace lw::sim
+}  // namespace lw::perf

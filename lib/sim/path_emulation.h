@@ -6,6 +6,7 @@
 
 #include "emulator/pipeline.h"
 #include "emulator/queue/release_queue.h"
+#include "perf/path.h"
 #include "roce/envelope.h"
 #include "transport/packet.h"
 #include "wire/aeth.h"
@@ -16,23 +17,6 @@
 #include "wire/udp.h"
 
 namespace lw::sim {
-
-/// The path between two hosts, as an impair profile describes it.
-struct PathRules {
-  std::uint64_t seed = 1;
-  std::vector<emulator::RuleConfig> rules;
-  std::vector<emulator::EventConfig> events;
-
-  /// Lower bound of a RoCE packet's delay in this direction.
-  [[nodiscard]] Duration least_delay(emulator::Direction direction) const noexcept;
-  /// Whether a stage draws random numbers.
-  [[nodiscard]] bool by_chance() const noexcept;
-  /// Whether there is only a constant delay, the same for every RoCE packet of a direction.
-  [[nodiscard]] bool plain() const noexcept;
-  /// Adds independent loss and marking, probabilities in [0, 1], to all RoCE packets. A rule with
-  /// another loss model keeps it.
-  void add_faults(double loss, double marking);
-};
 
 /// Packets of one link that the rules changed or dropped.
 struct RuleCounters {
@@ -76,7 +60,7 @@ class PacketHeaders {
 class PathEmulation {
  public:
   /// `seed` replaces the rules' own.
-  PathEmulation(const PathRules& rules, emulator::Direction direction, std::uint64_t seed);
+  PathEmulation(const perf::PathRules& rules, emulator::Direction direction, std::uint64_t seed);
 
   /// A packet, or a copy of one, that leaves at `at`.
   struct Out {

@@ -6,14 +6,19 @@
 #include <span>
 
 #include "core/time.h"
+#include "perf/rate.h"
 
-namespace lw::sim {
+namespace lw::perf {
 
 /// Payload delivered until a time.
 struct Delivered {
   Instant at;
   std::uint64_t bytes = 0;
 };
+
+inline double rate_between(const Delivered& from, const Delivered& to) noexcept {
+  return rate_bps(to.bytes - from.bytes, to.at - from.at);
+}
 
 /// A confidence interval of a rate, in b/s.
 struct RateInterval {
@@ -38,4 +43,4 @@ struct TimerWaits {
 std::optional<RateInterval> rate_interval(std::span<const Delivered> samples,
                                           const TimerWaits& waits) noexcept;
 
-}  // namespace lw::sim
+}  // namespace lw::perf

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sim/batch_means.h"
+#include "perf/batch_means.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-namespace lw::sim {
+namespace lw::perf {
 namespace {
 
 /// A number of batches, and the 0.975 quantile of Student's t with one degree of freedom less.
@@ -17,10 +17,6 @@ constexpr std::array<Batches, 2> kBatches = {{{16, 2.131}, {32, 2.040}}};
 
 double seconds_between(const Delivered& from, const Delivered& to) noexcept {
   return std::chrono::duration<double>(to.at - from.at).count();
-}
-
-double rate_between(const Delivered& from, const Delivered& to) noexcept {
-  return 8 * static_cast<double>(to.bytes - from.bytes) / seconds_between(from, to);
 }
 
 /// Half of the interval's width. The first samples that fill no batch are left out.
@@ -81,4 +77,4 @@ std::optional<RateInterval> rate_interval(std::span<const Delivered> samples,
   return interval;
 }
 
-}  // namespace lw::sim
+}  // namespace lw::perf

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sim/margins.h"
+#include "perf/margins.h"
 
 #include <chrono>
 
 #include <gtest/gtest.h>
 
-namespace lw::sim::margins_test {
+namespace lw::perf::margins_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -40,4 +40,4 @@ TEST(MarginsTest, CountsNothingOfAnEmptyMiddle) {
 TEST(MarginsTest, MayBeNone) { EXPECT_FALSE(Margins(milliseconds(100), Duration{}).any()); }
 
 }  // namespace
-}  // namespace lw::sim::margins_test
+}  // namespace lw::perf::margins_test

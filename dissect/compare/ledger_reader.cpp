@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analysis/ledger_reader.h"
+#include "dissect/compare/ledger_reader.h"
 
 #include <algorithm>
 #include <limits>
@@ -9,7 +9,7 @@
 
 #include "core/json.h"
 
-namespace lw::analysis {
+namespace lw::dissect {
 namespace {
 
 using emulator::Direction;
@@ -144,4 +144,4 @@ Parsed<std::optional<LedgerEntry>> LedgerReader::read(std::string_view line) {
   return entry;
 }
 
-}  // namespace lw::analysis
+}  // namespace lw::dissect

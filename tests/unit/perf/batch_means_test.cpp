@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sim/batch_means.h"
+#include "perf/batch_means.h"
 
 #include <cmath>
 #include <vector>
@@ -8,7 +8,7 @@
 
 #include "core/chance.h"
 
-namespace lw::sim {
+namespace lw::perf {
 namespace {
 
 /// Steps of 1 ms; each delivers 1000 bytes, but with probability `p` it begins a pause of `pause`
@@ -63,4 +63,4 @@ TEST(BatchMeans, TimersThatDidNotExpireWidenTheInterval) {
 }
 
 }  // namespace
-}  // namespace lw::sim
+}  // namespace lw::perf
