@@ -279,6 +279,15 @@ std::string storm_text(const Group& group) {
       group.events == 1 ? "A packet was" : fmt::format("{} packets were", group.events));
 }
 
+std::string reuse_text(const Group& group) {
+  return fmt::format(
+      "{} PSNs of other requests before them ({}): the sender is wrong. Their receiver takes them "
+      "for repetitions, so it may not execute them.",
+      group.packets == 1 ? "A request packet has"
+                         : fmt::format("{} request packets have", group.packets),
+      details_of(group));
+}
+
 std::string stall_text(const Group& group) {
   return fmt::format(
       "Requests waited in silence {} until an answer came, up to {}, far longer than the "
@@ -296,6 +305,8 @@ std::string short_text(const Group& group) {
       return storm_text(group);
     case AnomalyKind::stall:
       return stall_text(group);
+    case AnomalyKind::psn_reused:
+      return reuse_text(group);
     case AnomalyKind::pause:
       return fmt::format("{} stopped senders ({}): a port was full.",
                          counted(group.packets, "pause frame"), details_of(group));
@@ -343,7 +354,6 @@ Severity severity_of(const Group& group) {
     case AnomalyKind::no_icrcs:
     case AnomalyKind::ack_of_unsent:
       return Severity::capture;
-    case AnomalyKind::psn_reused:
     case AnomalyKind::ce_without_cnp:
     case AnomalyKind::cnp_without_ce:
     case AnomalyKind::window_plateau:

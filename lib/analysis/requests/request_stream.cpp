@@ -72,6 +72,8 @@ void RequestStream::request(const Packet& packet) {
     counts_.first_psn = packet.psn;
   }
   end_first_round_trip();
+  if (psn < next_ && take_reuse(packet, psn)) return;
+  report_reuse();
   if (psn < next_ && ip_numbers_.is_late(packet.ip_id) && take_late(packet, psn)) return;
   judge_doubt(psn);
   judge_jump(psn);
@@ -504,13 +506,49 @@ void RequestStream::report_if_wrong(const Packet& packet, std::string wrong) {
   if (!wrong.empty()) report_.malformed(packet, unwrap(packet.psn), std::move(wrong));
 }
 
-/// Reports a packet that is another request than the one that had its PSN before. Returns whether
-/// it is.
-bool RequestStream::check_reuse(const Packet& packet, const Sent& known) {
-  std::string wrong = wrong_repetition(packet, known);
-  if (wrong.empty()) return false;
-  report_.psn_reused(packet, known, std::move(wrong));
+bool RequestStream::Reuse::has_rest(const Packet& packet, Sequence psn) const noexcept {
+  return psn == next && wrong_order(*info, packet).empty() &&
+         packet.info->position != wire::Position::first &&
+         packet.info->position != wire::Position::only;
+}
+
+/// Processes a packet that is another request than the one that had its PSN before. Nothing follows
+/// from it for losses or answers. Returns whether it is one.
+bool RequestStream::take_reuse(const Packet& packet, Sequence psn) {
+  Sent* const known = reliable_ ? log_.find(psn) : nullptr;
+  if (known == nullptr || !known->seen) return false;
+  // Without its RETH, a READ may have fewer PSNs, and what follows may have been lost.
+  if (psn > known->psn && !known->has_reth) return false;
+  std::string wrong = wrong_repetition(packet, *known, psn - known->psn);
+  if (wrong.empty() && !(reuse_ && reuse_->has_rest(packet, psn))) return false;
+  if (reuse_ && psn > unwrap(reuse_->seen.psn) && psn <= reuse_->next) {
+    reuse_->seen.last_frame = packet.number;
+    ++reuse_->seen.packets;
+  } else {
+    report_reuse();
+    reuse_ = Reuse{.seen = report_.psn_reused(packet, *known, std::move(wrong))};
+  }
+  reuse_->next = psn + span_of(packet);
+  reuse_->info = packet.info;
+  previous_ = nullptr;
+  known->reused = known->asked_again = true;
+  if (reuse_->next > next_) append_rest(packet, reuse_->next);
+  ip_numbers_.add(packet.ip_id);
+  calm_ = false;
   return true;
+}
+
+/// Appends the PSNs of a READ that are not those of another request, up to the one before `end`.
+void RequestStream::append_rest(const Packet& packet, Sequence end) {
+  Sent rest = sent_of(packet, next_, static_cast<std::uint32_t>(end - next_));
+  rest.reused = rest.asked_again = true;
+  log_.push([&] { return rest; });
+  next_ = end;
+}
+
+void RequestStream::report_reuse() {
+  if (reuse_) report_.add(reuse_->seen);
+  reuse_.reset();
 }
 
 // Recoveries
@@ -659,7 +697,6 @@ void RequestStream::continue_recovery(const Packet& packet, Sent* known, const S
   recovery_->last_frame = packet.number;
   recovery_->last = packet.stamp;
   if (known == nullptr) return;
-  recovery_->others += check_reuse(packet, *known);
   ++known->copies;
   known->last_at = static_cast<std::uint32_t>(sent.psn - known->psn);
   known->last_frame = packet.number;
@@ -945,6 +982,7 @@ void RequestStream::take_atomic_ack(const Packet& packet, Sequence psn) {
   Sent* const atomic = log_.find(psn);
   if (atomic == nullptr || !atomic->seen || !is_atomic(atomic->opcode)) return;
   note_early(*atomic);
+  if (atomic->responses > 0 && atomic->reused) return;
   if (atomic->responses > 0) {
     fetched_.take_again(packet, psn, *atomic);
     return retire_done();
@@ -965,7 +1003,7 @@ void RequestStream::note_answer(const Sent& sent, Instant answered) {
 
 void RequestStream::sample_rtt(const Sent& sent, Instant answered) {
   if (sent.copies > 0) return note_answer(sent, answered);
-  if (!sent.seen || answered < sent.stamp) return;
+  if (!sent.seen || sent.reused || answered < sent.stamp) return;
   last_rtt_ = stamp_difference(answered, sent.stamp);
   counts_.rtt.add(last_rtt_.count());
 }
@@ -1031,6 +1069,7 @@ void RequestStream::retire_beyond(std::size_t most) {
 }
 
 void RequestStream::finish(Instant end) {
+  report_reuse();
   judge_doubt(0);
   report_asked_for();
   judge_fill(nullptr, 0, nullptr);

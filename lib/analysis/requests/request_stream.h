@@ -121,6 +121,17 @@ class RequestStream {
     Fill fill;
   };
 
+  /// Packets in a row that are other requests than those that had their PSNs before, up to the one
+  /// before `next`.
+  struct Reuse {
+    Anomaly seen;
+    Sequence next = 0;
+    const wire::OpcodeInfo* info = nullptr;  // of the newest one
+
+    /// Whether a packet continues the newest one's message.
+    [[nodiscard]] bool has_rest(const Packet& packet, Sequence psn) const noexcept;
+  };
+
   /// A recovery that has ended, and is reported after the PSN `until`.
   struct Ended {
     Recovery recovery;
@@ -161,7 +172,9 @@ class RequestStream {
   void fill_in_recovery(const Packet& packet, Sequence psn, Sent& known);
   void check_form(const Packet& packet);
   void report_if_wrong(const Packet& packet, std::string wrong);
-  bool check_reuse(const Packet& packet, const Sent& known);
+  bool take_reuse(const Packet& packet, Sequence psn);
+  void append_rest(const Packet& packet, Sequence end);
+  void report_reuse();
 
   // Recoveries.
   [[nodiscard]] Nak* nak_in_place_of_timer(const Packet& packet, const Sent& sent) noexcept;
@@ -266,6 +279,7 @@ class RequestStream {
   std::optional<Instant> stopped_;        // the last response, if the sender gave up after it
   bool acks_cut_ = false;                 // the capture cuts off AETHs, so ACKs and NAKs look alike
   std::optional<Doubt> doubt_;
+  std::optional<Reuse> reuse_;
 };
 
 }  // namespace lw::analysis

@@ -86,7 +86,10 @@ class StreamReport {
   // What the specification forbids. `wrong`: text about it.
 
   void malformed(const Packet& packet, Sequence psn, std::string wrong);
-  void psn_reused(const Packet& packet, const Sent& known, std::string wrong);
+  /// Returns the report of a packet that is another request than `known`, which had its PSN before.
+  [[nodiscard]] Anomaly psn_reused(const Packet& packet, const Sent& known,
+                                   std::string wrong) const;
+  void add(const Anomaly& found) { log_.add(found); }
   /// A READ response that ended after `packets`.
   void read_span(const Packet& packet, Sequence psn, const Sent& read, std::uint32_t packets,
                  std::uint32_t mtu);
