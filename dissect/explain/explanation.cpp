@@ -267,8 +267,8 @@ std::string plain_text(const Group& group) {
 std::string lost_behind_text(const Group& group) {
   const std::string_view it = verb(group.packets, "it", "them");
   return fmt::format(
-      "{} {} lost behind the capture point: the capture has {}, and the receiver's "
-      "NAKs ask for {}.",
+      "{} {} lost behind the capture point, or overtaken there: the capture has {}, and the "
+      "receiver's NAKs ask for {}.",
       packets_of(group), verb(group.packets, "was", "were"), it, it);
 }
 

@@ -218,7 +218,7 @@ void RequestStream::fill_gap(const Packet& packet, const Sent& sent) {
   counts_.payload += packet.payload;
   // It may have been answered before the capture began.
   filled.asked_again |= joined() && !settled_ && filled.fetches;
-  if (recovery_ && sent.psn >= recovery_->next) {
+  if (recovery_ && sent.psn >= recovery_->next && !is_unasked(packet, gap)) {
     if (sent.psn > recovery_->next) note_jump(packet, gap, filled);
     add_filled(recovery_->filled, gap, filled);
     ++counts_.resent;
@@ -384,6 +384,15 @@ Duration RequestStream::soonest() const noexcept {
   return std::max(setup_.least_reaction.value_or(Duration{}),
                   setup_.round_trip.value_or(Duration{})) /
          2;
+}
+
+/// Whether a packet comes so soon after the gap that it fills that nobody can have asked for it. In
+/// a recovery in which the sender goes back, it repeats it for an earlier one.
+bool RequestStream::is_unasked(const Packet& packet, const Sent& gap) const noexcept {
+  const bool goes_back =
+      recovery_->cause != Cause::sequence_nak && recovery_->cause != Cause::reordered;
+  return setup_.scheme == RecoveryScheme::selective && !goes_back &&
+         stamp_difference(packet.stamp, gap.stamp) < soonest();
 }
 
 bool RequestStream::is_too_soon(const Packet& packet, const Nak& nak) const noexcept {

@@ -168,6 +168,7 @@ class RequestStream {
   void take_late_repetition(const Packet& packet, Sequence psn, Sent& known);
   [[nodiscard]] bool was_skipped(const Packet& packet, Sequence psn, const Sent* known);
   [[nodiscard]] Duration soonest() const noexcept;
+  [[nodiscard]] bool is_unasked(const Packet& packet, const Sent& gap) const noexcept;
   [[nodiscard]] bool is_too_soon(const Packet& packet, const Nak& nak) const noexcept;
   void fill_in_recovery(const Packet& packet, Sequence psn, Sent& known);
   void check_form(const Packet& packet);
