@@ -206,8 +206,8 @@ std::string nak_text(const Evidence& evidence, const Group& group) {
 std::string reorder_text(const Group& group) {
   if (group.cause == Cause::reordered_behind)
     return fmt::format(
-        "{} {} overtaken behind the capture point: the receiver's NAKs ask for {}, and its ACKs "
-        "show that {} came, though nothing was sent again by then.",
+        "{} {} overtaken behind the capture point: the receiver's NAKs ask for {}, and its answers "
+        "show that {} came, sooner than what was sent again can have come.",
         packets_of(group), verb(group.packets, "was", "were"), verb(group.packets, "it", "them"),
         verb(group.packets, "it", "they"));
   const std::string by = group.longest > Duration{}

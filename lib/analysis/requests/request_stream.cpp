@@ -77,7 +77,7 @@ void RequestStream::request(const Packet& packet) {
   if (psn < next_ && ip_numbers_.is_late(packet.ip_id) && take_late(packet, psn)) return;
   judge_doubt(psn);
   judge_jump(psn);
-  if (asked_for_ && packet.psn == asked_for_->psn) report_asked_for();
+  if (asked_for_ && packet.psn == asked_for_->psn) note_asked_again(packet);
   if (psn == next_ || (psn > next_ && extend_cut_read(psn)))
     advance(packet, psn);
   else if (psn > next_)
@@ -85,8 +85,8 @@ void RequestStream::request(const Packet& packet) {
   else
     behind(packet, sent_of(packet, psn, span_of(packet)));
   ip_numbers_.add(packet.ip_id);
-  calm_ = in_order_ == kSettled && !recovery_ && !fill_ && !held_ && !asked_for_ && !early_ack_ &&
-          !doubt_ && !ended_;
+  calm_ = in_order_ == kSettled && !recovery_ && !fill_ && !held_ && !asked_for_ && !asked_again_ &&
+          !early_ack_ && !doubt_ && !ended_;
 }
 
 /// Notes that the first round trip is over, if it is.
@@ -644,6 +644,7 @@ void RequestStream::begin_recovery(const Packet& packet, const Sent& sent, Cause
   end_recovery();
   recovery_start_ = sent.psn;
   recovery_stamp_ = packet.stamp;
+  recovery_by_nak_ = cause == Cause::sequence_nak;
   recovery_ = Recovery{.cause = cause,
                        .start = sent.psn,
                        .next = sent.psn,
@@ -688,6 +689,7 @@ void RequestStream::begin_recovery(Fill fill) {
   end_recovery();
   recovery_start_ = fill.first;
   recovery_stamp_ = fill.first_stamp;
+  recovery_by_nak_ = fill.nak_frame != 0;
   const std::uint64_t nak_frame = fill.nak_frame;
   const Instant begin = fill.first_stamp;
   recovery_ = std::move(fill).as_recovery(cause);
@@ -927,8 +929,24 @@ bool RequestStream::is_outdated(const Packet& nak, Sequence psn) {
 
 void RequestStream::report_asked_for() {
   if (!asked_for_) return;
-  report_.lost_behind(*asked_for_);
+  report_.lost_behind(*asked_for_, {});
   asked_for_.reset();
+}
+
+void RequestStream::note_asked_again(const Packet& packet) {
+  report_asked_again({});
+  const Sequence psn = unwrap(packet.psn);
+  // Of several transmissions, the NAK was for an older one than the answer.
+  if (const Sent* const sent = log_.find(psn); sent == nullptr || sent->copies > 0)
+    return report_asked_for();
+  asked_again_ = AskedAgain{*std::exchange(asked_for_, {}), psn, packet.stamp};
+}
+
+/// `answered`: time from the repetition to the answer that acknowledges it; nothing: none came.
+void RequestStream::report_asked_again(std::optional<Duration> answered) {
+  if (!asked_again_) return;
+  report_.lost_behind(asked_again_->lost, {.answered = answered});
+  asked_again_.reset();
 }
 
 /// The packet that a NAK asks for is acknowledged, and was not sent again since. It came late,
@@ -960,6 +978,11 @@ bool RequestStream::passed_here(Sequence psn) {
   if (fill_ && fill_->nak_frame == 0 && psn >= fill_->first && psn < fill_->next) return false;
   // The receiver discards what comes after a missing packet, until that packet comes.
   if (late_.has_before(psn, sent->last_stamp) || naks_.has_open_before(psn)) return false;
+  // It is for an earlier transmission, which came behind the packet that the recovery began with.
+  constexpr int kFar = 2;
+  if (recovery_start_ < psn && sent->copies == 1 && recovery_by_nak_ &&
+      stamp_difference(last_answer_, sent->last_stamp) < Duration{counts_.rtt.minimum()} / kFar)
+    return false;
   return recovery_start_ == 0 || psn < recovery_start_ || sent->last_stamp >= recovery_stamp_;
 }
 
@@ -1020,6 +1043,8 @@ void RequestStream::sample_rtt(const Sent& sent, Instant answered) {
 void RequestStream::acknowledge(Sequence end, const Packet& packet) {
   if (end <= acked_) return;
   if (!calm_ && asked_for_ && end > unwrap(asked_for_->psn)) report_overtaken();
+  if (!calm_ && asked_again_ && end > asked_again_->psn)
+    report_asked_again(stamp_difference(packet.stamp, asked_again_->stamp));
   if (end < next_) limits_.add_ack(next_ - acked_, last_progress_, packet.stamp);
   log_.for_each(acked_, end, [&](Sent& sent) {
     if (sent.psn + sent.span <= end) mark_acknowledged(sent, packet);
@@ -1080,6 +1105,7 @@ void RequestStream::retire_beyond(std::size_t most) {
 void RequestStream::finish(Instant end) {
   report_reuse();
   judge_doubt(0);
+  report_asked_again({});
   report_asked_for();
   judge_fill(nullptr, 0, nullptr);
   judge_held(false);
@@ -1097,6 +1123,7 @@ ConnectionFacts RequestStream::facts() const noexcept {
   ConnectionFacts facts{.answered = counts_.responses > 0, .joined = joined(), .stopped = stopped_};
   if (counts_.rtt.count() > 0) facts.least_rtt = Duration{counts_.rtt.minimum()};
   facts.least_reaction = setup_.least_reaction;
+  facts.round_trip = setup_.round_trip;
   facts.selective = selective_;
   facts.goes_back = goes_back();
   facts.asked = {counts_.gaps_asked, counts_.lost_behind};

@@ -132,6 +132,14 @@ class RequestStream {
     [[nodiscard]] bool has_rest(const Packet& packet, Sequence psn) const noexcept;
   };
 
+  /// A packet that a NAK asked for and that was sent again at `stamp`. If an answer acknowledges it
+  /// sooner than any answer comes, it had not been lost.
+  struct AskedAgain {
+    Anomaly lost;
+    Sequence psn = 0;
+    Instant stamp;
+  };
+
   /// A recovery that has ended, and is reported after the PSN `until`.
   struct Ended {
     Recovery recovery;
@@ -215,6 +223,8 @@ class RequestStream {
   void take_nak(const Packet& packet, Sequence psn);
   [[nodiscard]] bool is_outdated(const Packet& nak, Sequence psn);
   void report_asked_for();
+  void note_asked_again(const Packet& packet);
+  void report_asked_again(std::optional<Duration> answered);
   void report_overtaken();
   [[nodiscard]] bool passed_here(Sequence psn);
   void note_early(Sent& request) const noexcept;
@@ -264,6 +274,7 @@ class RequestStream {
   bool settled_ = false;         // the first round trip is over
   Sequence oldest_ = ~Sequence{0};  // a PSN that was sent, as answers of that time show
   Instant recovery_stamp_;
+  bool recovery_by_nak_ = false;
   std::optional<Fill> fill_, held_;
   std::optional<Jump> jump_;
   NakLog naks_;
@@ -273,6 +284,7 @@ class RequestStream {
   /// A loss after the capture point, until the packet is sent again: before that, the receiver may
   /// have refused an early transmission, and may still receive a later one.
   std::optional<Anomaly> asked_for_;
+  std::optional<AskedAgain> asked_again_;
   std::optional<EarlyAck> early_ack_;
   NewestStamps repeated_;                 // of requests that were sent again, and ask for an answer
   std::optional<Duration> least_answer_;  // from the first transmission of a repeated request

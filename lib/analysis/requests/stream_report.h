@@ -68,9 +68,10 @@ class StreamReport {
   Anomaly nak(const Packet& packet, Sequence psn, const Sent* refused);
   /// The packet that `nak` asks for passed the capture point and was lost after it.
   static Anomaly lost_after_capture(Anomaly nak);
-  void lost_behind(const Anomaly& lost) {
+  /// `waits.answered`: time from its repetition to the answer that acknowledges it.
+  void lost_behind(const Anomaly& lost, const Waits& waits) {
     ++counts_.lost_behind;
-    log_.add(lost);
+    log_.add(Fact{.seen = lost, .waits = waits});
   }
   /// A packet that `lost`, of lost_after_capture(), was taken for, and that came. `again`: it may
   /// be one that was sent before the NAK.
