@@ -630,7 +630,8 @@ std::optional<Cause> RequestStream::cause_of(const Packet& packet, Sequence psn,
 
 bool RequestStream::is_copy(const Packet& packet, const Sent& known) const noexcept {
   if (packet.ack_req != known.ack_req || packet.payload != known.payload) return false;
-  if (ip_numbers_.vary()) return packet.ip_id == known.ip_id || packet.ip_id == known.last_ip_id;
+  if (packet.ip_id != known.ip_id && packet.ip_id != known.last_ip_id) return false;
+  if (ip_numbers_.vary()) return true;
   const Duration age = stamp_difference(packet.stamp, known.last_stamp);
   // A sender that waits for each response asks again after a round trip. A copy comes sooner.
   if (const auto turnaround = limits_.turnaround(); is_read(known.opcode) && turnaround)
