@@ -22,6 +22,7 @@ using Group = AnomalyGroup;
 /// Signs that distinguish congestion from other trouble.
 struct Signs {
   std::uint64_t packets = 0, marked = 0, notifications = 0, lost = 0, unseen = 0, resent = 0;
+  std::uint64_t lost_behind = 0;  // of lost: behind the capture point, if not overtaken there
   std::uint64_t refused = 0, late = 0, missing_acks = 0, pauses = 0;
   std::uint64_t unexplained = 0;  // recoveries
   std::uint64_t unmarkable = 0;   // CNPs to senders of packets that no queue may mark
@@ -29,10 +30,10 @@ struct Signs {
   std::uint64_t undecided = 0;    // packets that may have been lost, and NAKs
 
   static constexpr std::uint64_t Signs::* kAll[] = {
-      &Signs::packets,      &Signs::marked,    &Signs::notifications, &Signs::lost,
-      &Signs::unseen,       &Signs::resent,    &Signs::refused,       &Signs::late,
-      &Signs::missing_acks, &Signs::pauses,    &Signs::unexplained,   &Signs::undecided,
-      &Signs::unmarkable,   &Signs::full_links};
+      &Signs::packets,      &Signs::marked,     &Signs::notifications, &Signs::lost,
+      &Signs::unseen,       &Signs::resent,     &Signs::refused,       &Signs::late,
+      &Signs::missing_acks, &Signs::pauses,     &Signs::unexplained,   &Signs::undecided,
+      &Signs::unmarkable,   &Signs::full_links, &Signs::lost_behind};
 };
 
 bool is_loss(const Group& group) {
@@ -54,6 +55,8 @@ bool is_undecided(const Group& group) {
 
 void add_signs(Signs& signs, const Group& group) {
   if (is_loss(group)) signs.lost += group.packets;
+  if (is_loss(group) && group.kind == AnomalyKind::lost_after_capture)
+    signs.lost_behind += group.packets;
   if (is_unseen_loss(group)) signs.unseen += group.events;
   if (group.is(AnomalyKind::retransmission, Cause::ack_lost)) signs.missing_acks += group.events;
   if (group.kind == AnomalyKind::retransmission && !group.is_certain())
@@ -88,7 +91,9 @@ Signs signs_of(const Evidence& evidence, const std::vector<Group>& groups) {
 }
 
 std::string were_lost(const Signs& signs) {
-  return fmt::format("{} {} lost", counted(signs.lost, "packet"), verb(signs.lost, "was", "were"));
+  const bool all_behind = signs.lost == signs.lost_behind;
+  return fmt::format("{} {} lost{}", counted(signs.lost, "packet"), verb(signs.lost, "was", "were"),
+                     all_behind ? " or overtaken" : "");
 }
 
 std::string marked_reason(const Signs& signs) {

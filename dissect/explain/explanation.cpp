@@ -206,8 +206,8 @@ std::string nak_text(const Evidence& evidence, const Group& group) {
 std::string reorder_text(const Group& group) {
   if (group.cause == Cause::reordered_behind)
     return fmt::format(
-        "{} {} overtaken behind the capture point: the receiver's NAKs ask for {}, and its ACKs "
-        "show that {} came, though nothing was sent again by then.",
+        "{} {} overtaken behind the capture point: the receiver's NAKs ask for {}, and its answers "
+        "show that {} came, sooner than what was sent again can have come.",
         packets_of(group), verb(group.packets, "was", "were"), verb(group.packets, "it", "them"),
         verb(group.packets, "it", "they"));
   const std::string by = group.longest > Duration{}
@@ -267,8 +267,8 @@ std::string plain_text(const Group& group) {
 std::string lost_behind_text(const Group& group) {
   const std::string_view it = verb(group.packets, "it", "them");
   return fmt::format(
-      "{} {} lost behind the capture point: the capture has {}, and the receiver's "
-      "NAKs ask for {}.",
+      "{} {} lost behind the capture point, or overtaken there: the capture has {}, and the "
+      "receiver's NAKs ask for {}.",
       packets_of(group), verb(group.packets, "was", "were"), it, it);
 }
 
@@ -277,6 +277,15 @@ std::string storm_text(const Group& group) {
       "{} sent for at least the fourth time: a sender gives up after its number of "
       "retries, often 7, and the connection ends.",
       group.events == 1 ? "A packet was" : fmt::format("{} packets were", group.events));
+}
+
+std::string reuse_text(const Group& group) {
+  return fmt::format(
+      "{} PSNs of other requests before them ({}): the sender is wrong. Their receiver takes them "
+      "for repetitions, so it may not execute them.",
+      group.packets == 1 ? "A request packet has"
+                         : fmt::format("{} request packets have", group.packets),
+      details_of(group));
 }
 
 std::string stall_text(const Group& group) {
@@ -296,6 +305,8 @@ std::string short_text(const Group& group) {
       return storm_text(group);
     case AnomalyKind::stall:
       return stall_text(group);
+    case AnomalyKind::psn_reused:
+      return reuse_text(group);
     case AnomalyKind::pause:
       return fmt::format("{} stopped senders ({}): a port was full.",
                          counted(group.packets, "pause frame"), details_of(group));
@@ -343,7 +354,6 @@ Severity severity_of(const Group& group) {
     case AnomalyKind::no_icrcs:
     case AnomalyKind::ack_of_unsent:
       return Severity::capture;
-    case AnomalyKind::psn_reused:
     case AnomalyKind::ce_without_cnp:
     case AnomalyKind::cnp_without_ce:
     case AnomalyKind::window_plateau:

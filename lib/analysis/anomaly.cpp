@@ -64,7 +64,7 @@ constexpr CauseRow kCauses[] = {
     {Cause::missing_in_capture, "missing_in_capture", "missing in the capture"},
     {Cause::before_capture, "before_capture", "sent before the capture began"},
     {Cause::not_sent, "not_sent", "not sent"},
-    {Cause::lost_behind, "lost_behind", "lost behind the capture point"},
+    {Cause::lost_behind, "lost_behind", "lost behind the capture point, or overtaken there"},
     {Cause::reordered_behind, "reordered_behind", "overtaken behind the capture point"},
     {Cause::sequence_nak, "nak", "NAK: PSN sequence error"},
     {Cause::receiver_not_ready, "rnr", "RNR NAK"},

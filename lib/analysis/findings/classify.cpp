@@ -4,6 +4,7 @@
 #include "analysis/findings/duplicate.h"
 #include "analysis/findings/gap.h"
 #include "analysis/findings/late.h"
+#include "analysis/findings/lost_behind.h"
 #include "analysis/findings/retransmission.h"
 #include "analysis/findings/stall.h"
 
@@ -20,11 +21,7 @@ std::optional<Finding> finding_of(const Fact& fact, const ConnectionFacts& conne
     case AnomalyKind::duplicate:
       return classify_duplicate(fact, connection, capture);
     case AnomalyKind::lost_after_capture:
-      // The NAK was for the first transmission, or an overtaken second one.
-      if (fact.again)
-        return Finding::either({{AnomalyKind::lost_after_capture, Cause::lost_behind},
-                                {AnomalyKind::out_of_order, Cause::reordered_behind}});
-      return Finding::certain(fact.seen.cause);
+      return classify_lost_behind(fact, connection);
     case AnomalyKind::out_of_order:
       return classify_late(fact, connection);
     case AnomalyKind::stall:

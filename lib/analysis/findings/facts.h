@@ -14,9 +14,10 @@ inline constexpr Duration kShortestTimer = std::chrono::microseconds{500};
 
 /// Times before a packet that comes again; nothing: what they are measured from was not seen.
 struct Waits {
-  std::optional<Duration> sent = {};      // since it was sent last
-  std::optional<Duration> asked = {};     // since the NAK that asked for it
-  std::optional<Duration> answered = {};  // since it was answered
+  std::optional<Duration> sent = {};   // since it was sent last
+  std::optional<Duration> asked = {};  // since the NAK that asked for it
+  /// Since it was answered; of a loss behind the capture point, from its repetition to the answer.
+  std::optional<Duration> answered = {};
 };
 
 /// An anomaly as it was seen, and what its finding depends on.
@@ -51,6 +52,7 @@ struct ConnectionFacts {
   /// longer.
   std::optional<Duration> least_answer = {};
   std::optional<Duration> least_reaction = {};  // from a NAK to the recovery that it caused
+  std::optional<Duration> round_trip = {};      // from here to the sender and back
   bool selective = false;        // the sender repeats single packets, not all from a lost one on
   bool goes_back = false;        // it repeats all from a lost one on, as its answers to NAKs show
   bool repeats = true;           // the transport repeats requests

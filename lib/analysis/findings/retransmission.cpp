@@ -79,13 +79,27 @@ bool is_sooner_than_any_answer(const Fact& fact, const ConnectionFacts& connecti
   return is_after_timer(fact) && connection.least_rtt && *fact.waits.sent < *connection.least_rtt;
 }
 
+/// Whether a timer that is shorter than the round trip may have run as long as this one. A packet
+/// that has not been answered here by then shows the round trip of its connection.
+bool may_be_too_short(const Fact& fact, const ConnectionFacts& connection) {
+  constexpr int kSpread = 4;  // of round trips
+  return !connection.least_rtt || *fact.waits.sent < kSpread * *connection.least_rtt;
+}
+
 bool is_needless(const Fact& fact, const ConnectionFacts& connection) {
-  return is_after_timer(fact) && connection.all_answered && connection.all_repeated &&
-         !fact.waits.answered;
+  return is_after_timer(fact) && may_be_too_short(fact, connection) && connection.all_answered &&
+         connection.all_repeated && !fact.waits.answered;
 }
 
 bool is_needless_or_unheard(const Fact& fact, const ConnectionFacts& connection) {
-  return is_after_timer(fact) && connection.all_answered && connection.all_repeated;
+  return is_after_timer(fact) && connection.all_answered && connection.all_repeated &&
+         (fact.waits.answered || may_be_too_short(fact, connection));
+}
+
+/// The answer passed here, and the sender is so far that it cannot have heard it.
+bool is_sooner_than_heard(const Fact& fact, const ConnectionFacts& connection) {
+  return fact.seen.cause == Cause::ack_lost && fact.waits.answered && connection.round_trip &&
+         *fact.waits.answered < *connection.round_trip;
 }
 
 /// A READ or atomic that comes again, though nothing is missing in its response here.
@@ -127,6 +141,7 @@ constexpr Row kRows[] = {
     // this point, or on its way when the timer ran out. So it was with most packets.
     {is_needless_or_unheard,
      Finding::either({{kKind, Cause::timer_too_short}, {kKind, Cause::ack_lost}})},
+    {is_sooner_than_heard, Finding::certain(Cause::timer_too_short)},
     {is_needless_fetch,
      Finding::either({{kKind, Cause::timer_too_short}, {kKind, Cause::response_lost}})},
 };

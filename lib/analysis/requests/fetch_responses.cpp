@@ -19,6 +19,7 @@ bool is_lower_msn(std::uint32_t one, std::uint32_t other) noexcept {
 
 bool FetchResponses::take_behind(const Packet& packet, Sequence psn, Sent& read) {
   if (psn - read.psn >= read.responses) return false;
+  if (read.reused) return true;
   take_again(packet, psn, read);
   return true;
 }
@@ -198,6 +199,11 @@ void FetchResponses::note_copy(Sent& request) noexcept {
 void FetchResponses::skip_rest(Sent& request, const Packet& packet) {
   const Sequence expected = request.psn + request.responses;
   if (request.span == request.responses) return;
+  if (request.reused) {
+    request.responses = request.span;
+    request.answered = true;
+    return;
+  }
   add_gap({expected, request.span - request.responses, packet.number, packet.stamp});
   request.responses = request.span;
 }

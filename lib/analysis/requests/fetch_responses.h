@@ -21,8 +21,9 @@ class FetchResponses {
   FetchResponses(SentLog& log, StreamCounts& counts, StreamReport& report) noexcept
       : log_(log), counts_(counts), report_(report) {}
 
-  /// Processes a READ response that is not the first one with its PSN, or fills a gap. Call it
-  /// first. Returns false if the response is none of these: then take() processes it.
+  /// Processes a READ response that is not the first one with its PSN, or fills a gap. Of a READ
+  /// whose PSNs other requests have had, it may answer one of these. Call it first. Returns false
+  /// if the response is none of these: then take() processes it.
   [[nodiscard]] bool take_behind(const Packet& packet, Sequence psn, Sent& read);
   /// Processes a response that continues that of `read`. Returns whether it ends it. `mtu`: bytes;
   /// nothing: unknown.

@@ -28,8 +28,7 @@ struct Recovery {
   Cause cause{};
   Sequence start = 0, next = 0;
   std::uint64_t packets = 0;
-  bool fetches = false;      // it begins with a READ or atomic
-  std::uint64_t others = 0;  // of packets: other requests with PSNs that were used before
+  bool fetches = false;  // it begins with a READ or atomic
   std::uint64_t first_frame = 0, last_frame = 0, related_frame = 0;
   Instant first = {}, last = {};     // stamps
   Instant since = {};                // first sign of the loss

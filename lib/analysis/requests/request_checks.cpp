@@ -37,12 +37,29 @@ std::string wrong_lengths(const Packet& packet, std::optional<std::uint32_t> mtu
   return {};
 }
 
-std::string wrong_repetition(const Packet& packet, const Sent& known) {
-  const bool reads_rest = known.span > 1 && packet.info->operation == Operation::read_request;
+namespace {
+
+/// Whether a READ asks for a part of what `known`, a READ with more than one response, asks for.
+bool reads_rest(const Packet& packet, const Sent& known) noexcept {
+  if (!packet.has_reth || !known.has_reth) return true;
+  return packet.r_key == known.r_key && packet.va - known.va < known.dma_length;
+}
+
+bool has_same_addresses(const Packet& packet, const Sent& known) noexcept {
+  if (packet.va != known.va) return false;
+  if (!packet.has_reth || !known.has_reth) return true;
+  return packet.dma_length == known.dma_length && packet.r_key == known.r_key;
+}
+
+}  // namespace
+
+std::string wrong_repetition(const Packet& packet, const Sent& known, std::uint64_t at) {
+  const bool same_immediate =
+      packet.immediate == known.immediate || !packet.has_immediate || !known.has_immediate;
   const bool same = packet.info->opcode == known.opcode && packet.payload == known.payload &&
-                    packet.va == known.va &&
-                    (packet.dma_length == known.dma_length || !packet.has_reth);
-  if (same || reads_rest) return {};
+                    same_immediate &&
+                    (at > 0 ? reads_rest(packet, known) : has_same_addresses(packet, known));
+  if (same) return {};
   return fmt::format("{} where frame {} is {}", packet.info->name, known.frame,
                      wire::find_opcode(known.opcode)->name);
 }

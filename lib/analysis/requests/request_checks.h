@@ -20,7 +20,8 @@ bool is_atomic(std::uint8_t opcode) noexcept;
 std::string wrong_order(const wire::OpcodeInfo& before, const Packet& packet);
 /// Checks payload and pad bytes against the opcode and the path MTU, if known. (9.7.4.1.5)
 std::string wrong_lengths(const Packet& packet, std::optional<std::uint32_t> mtu);
-/// Checks a PSN that was sent before for another request: Linux rxe has done this.
-std::string wrong_repetition(const Packet& packet, const Sent& known);
+/// Checks a PSN that was sent before for another request. `at`: PSNs of `known` before that of
+/// `packet`; a READ may be repeated from there on.
+std::string wrong_repetition(const Packet& packet, const Sent& known, std::uint64_t at);
 
 }  // namespace lw::analysis

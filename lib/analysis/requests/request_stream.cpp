@@ -72,10 +72,12 @@ void RequestStream::request(const Packet& packet) {
     counts_.first_psn = packet.psn;
   }
   end_first_round_trip();
+  if (psn < next_ && take_reuse(packet, psn)) return;
+  report_reuse();
   if (psn < next_ && ip_numbers_.is_late(packet.ip_id) && take_late(packet, psn)) return;
   judge_doubt(psn);
   judge_jump(psn);
-  if (asked_for_ && packet.psn == asked_for_->psn) report_asked_for();
+  if (asked_for_ && packet.psn == asked_for_->psn) note_asked_again(packet);
   if (psn == next_ || (psn > next_ && extend_cut_read(psn)))
     advance(packet, psn);
   else if (psn > next_)
@@ -83,8 +85,8 @@ void RequestStream::request(const Packet& packet) {
   else
     behind(packet, sent_of(packet, psn, span_of(packet)));
   ip_numbers_.add(packet.ip_id);
-  calm_ = in_order_ == kSettled && !recovery_ && !fill_ && !held_ && !asked_for_ && !early_ack_ &&
-          !doubt_ && !ended_;
+  calm_ = in_order_ == kSettled && !recovery_ && !fill_ && !held_ && !asked_for_ && !asked_again_ &&
+          !early_ack_ && !doubt_ && !ended_;
 }
 
 /// Notes that the first round trip is over, if it is.
@@ -216,7 +218,7 @@ void RequestStream::fill_gap(const Packet& packet, const Sent& sent) {
   counts_.payload += packet.payload;
   // It may have been answered before the capture began.
   filled.asked_again |= joined() && !settled_ && filled.fetches;
-  if (recovery_ && sent.psn >= recovery_->next) {
+  if (recovery_ && sent.psn >= recovery_->next && !is_unasked(packet, gap)) {
     if (sent.psn > recovery_->next) note_jump(packet, gap, filled);
     add_filled(recovery_->filled, gap, filled);
     ++counts_.resent;
@@ -384,6 +386,15 @@ Duration RequestStream::soonest() const noexcept {
          2;
 }
 
+/// Whether a packet comes so soon after the gap that it fills that nobody can have asked for it. In
+/// a recovery in which the sender goes back, it repeats it for an earlier one.
+bool RequestStream::is_unasked(const Packet& packet, const Sent& gap) const noexcept {
+  const bool goes_back =
+      recovery_->cause != Cause::sequence_nak && recovery_->cause != Cause::reordered;
+  return setup_.scheme == RecoveryScheme::selective && !goes_back &&
+         stamp_difference(packet.stamp, gap.stamp) < soonest();
+}
+
 bool RequestStream::is_too_soon(const Packet& packet, const Nak& nak) const noexcept {
   return stamp_difference(packet.stamp, nak.stamp) < soonest();
 }
@@ -504,13 +515,49 @@ void RequestStream::report_if_wrong(const Packet& packet, std::string wrong) {
   if (!wrong.empty()) report_.malformed(packet, unwrap(packet.psn), std::move(wrong));
 }
 
-/// Reports a packet that is another request than the one that had its PSN before. Returns whether
-/// it is.
-bool RequestStream::check_reuse(const Packet& packet, const Sent& known) {
-  std::string wrong = wrong_repetition(packet, known);
-  if (wrong.empty()) return false;
-  report_.psn_reused(packet, known, std::move(wrong));
+bool RequestStream::Reuse::has_rest(const Packet& packet, Sequence psn) const noexcept {
+  return psn == next && wrong_order(*info, packet).empty() &&
+         packet.info->position != wire::Position::first &&
+         packet.info->position != wire::Position::only;
+}
+
+/// Processes a packet that is another request than the one that had its PSN before. Nothing follows
+/// from it for losses or answers. Returns whether it is one.
+bool RequestStream::take_reuse(const Packet& packet, Sequence psn) {
+  Sent* const known = reliable_ ? log_.find(psn) : nullptr;
+  if (known == nullptr || !known->seen) return false;
+  // Without its RETH, a READ may have fewer PSNs, and what follows may have been lost.
+  if (psn > known->psn && !known->has_reth) return false;
+  std::string wrong = wrong_repetition(packet, *known, psn - known->psn);
+  if (wrong.empty() && !(reuse_ && reuse_->has_rest(packet, psn))) return false;
+  if (reuse_ && psn > unwrap(reuse_->seen.psn) && psn <= reuse_->next) {
+    reuse_->seen.last_frame = packet.number;
+    ++reuse_->seen.packets;
+  } else {
+    report_reuse();
+    reuse_ = Reuse{.seen = report_.psn_reused(packet, *known, std::move(wrong))};
+  }
+  reuse_->next = psn + span_of(packet);
+  reuse_->info = packet.info;
+  previous_ = nullptr;
+  known->reused = known->asked_again = true;
+  if (reuse_->next > next_) append_rest(packet, reuse_->next);
+  ip_numbers_.add(packet.ip_id);
+  calm_ = false;
   return true;
+}
+
+/// Appends the PSNs of a READ that are not those of another request, up to the one before `end`.
+void RequestStream::append_rest(const Packet& packet, Sequence end) {
+  Sent rest = sent_of(packet, next_, static_cast<std::uint32_t>(end - next_));
+  rest.reused = rest.asked_again = true;
+  log_.push([&] { return rest; });
+  next_ = end;
+}
+
+void RequestStream::report_reuse() {
+  if (reuse_) report_.add(reuse_->seen);
+  reuse_.reset();
 }
 
 // Recoveries
@@ -583,7 +630,8 @@ std::optional<Cause> RequestStream::cause_of(const Packet& packet, Sequence psn,
 
 bool RequestStream::is_copy(const Packet& packet, const Sent& known) const noexcept {
   if (packet.ack_req != known.ack_req || packet.payload != known.payload) return false;
-  if (ip_numbers_.vary()) return packet.ip_id == known.ip_id || packet.ip_id == known.last_ip_id;
+  if (packet.ip_id != known.ip_id && packet.ip_id != known.last_ip_id) return false;
+  if (ip_numbers_.vary()) return true;
   const Duration age = stamp_difference(packet.stamp, known.last_stamp);
   // A sender that waits for each response asks again after a round trip. A copy comes sooner.
   if (const auto turnaround = limits_.turnaround(); is_read(known.opcode) && turnaround)
@@ -597,6 +645,7 @@ void RequestStream::begin_recovery(const Packet& packet, const Sent& sent, Cause
   end_recovery();
   recovery_start_ = sent.psn;
   recovery_stamp_ = packet.stamp;
+  recovery_by_nak_ = cause == Cause::sequence_nak;
   recovery_ = Recovery{.cause = cause,
                        .start = sent.psn,
                        .next = sent.psn,
@@ -641,6 +690,7 @@ void RequestStream::begin_recovery(Fill fill) {
   end_recovery();
   recovery_start_ = fill.first;
   recovery_stamp_ = fill.first_stamp;
+  recovery_by_nak_ = fill.nak_frame != 0;
   const std::uint64_t nak_frame = fill.nak_frame;
   const Instant begin = fill.first_stamp;
   recovery_ = std::move(fill).as_recovery(cause);
@@ -659,7 +709,6 @@ void RequestStream::continue_recovery(const Packet& packet, Sent* known, const S
   recovery_->last_frame = packet.number;
   recovery_->last = packet.stamp;
   if (known == nullptr) return;
-  recovery_->others += check_reuse(packet, *known);
   ++known->copies;
   known->last_at = static_cast<std::uint32_t>(sent.psn - known->psn);
   known->last_frame = packet.number;
@@ -881,8 +930,24 @@ bool RequestStream::is_outdated(const Packet& nak, Sequence psn) {
 
 void RequestStream::report_asked_for() {
   if (!asked_for_) return;
-  report_.lost_behind(*asked_for_);
+  report_.lost_behind(*asked_for_, {});
   asked_for_.reset();
+}
+
+void RequestStream::note_asked_again(const Packet& packet) {
+  report_asked_again({});
+  const Sequence psn = unwrap(packet.psn);
+  // Of several transmissions, the NAK was for an older one than the answer.
+  if (const Sent* const sent = log_.find(psn); sent == nullptr || sent->copies > 0)
+    return report_asked_for();
+  asked_again_ = AskedAgain{*std::exchange(asked_for_, {}), psn, packet.stamp};
+}
+
+/// `answered`: time from the repetition to the answer that acknowledges it; nothing: none came.
+void RequestStream::report_asked_again(std::optional<Duration> answered) {
+  if (!asked_again_) return;
+  report_.lost_behind(asked_again_->lost, {.answered = answered});
+  asked_again_.reset();
 }
 
 /// The packet that a NAK asks for is acknowledged, and was not sent again since. It came late,
@@ -914,6 +979,11 @@ bool RequestStream::passed_here(Sequence psn) {
   if (fill_ && fill_->nak_frame == 0 && psn >= fill_->first && psn < fill_->next) return false;
   // The receiver discards what comes after a missing packet, until that packet comes.
   if (late_.has_before(psn, sent->last_stamp) || naks_.has_open_before(psn)) return false;
+  // It is for an earlier transmission, which came behind the packet that the recovery began with.
+  constexpr int kFar = 2;
+  if (recovery_start_ < psn && sent->copies == 1 && recovery_by_nak_ &&
+      stamp_difference(last_answer_, sent->last_stamp) < Duration{counts_.rtt.minimum()} / kFar)
+    return false;
   return recovery_start_ == 0 || psn < recovery_start_ || sent->last_stamp >= recovery_stamp_;
 }
 
@@ -945,6 +1015,7 @@ void RequestStream::take_atomic_ack(const Packet& packet, Sequence psn) {
   Sent* const atomic = log_.find(psn);
   if (atomic == nullptr || !atomic->seen || !is_atomic(atomic->opcode)) return;
   note_early(*atomic);
+  if (atomic->responses > 0 && atomic->reused) return;
   if (atomic->responses > 0) {
     fetched_.take_again(packet, psn, *atomic);
     return retire_done();
@@ -965,7 +1036,7 @@ void RequestStream::note_answer(const Sent& sent, Instant answered) {
 
 void RequestStream::sample_rtt(const Sent& sent, Instant answered) {
   if (sent.copies > 0) return note_answer(sent, answered);
-  if (!sent.seen || answered < sent.stamp) return;
+  if (!sent.seen || sent.reused || answered < sent.stamp) return;
   last_rtt_ = stamp_difference(answered, sent.stamp);
   counts_.rtt.add(last_rtt_.count());
 }
@@ -973,6 +1044,8 @@ void RequestStream::sample_rtt(const Sent& sent, Instant answered) {
 void RequestStream::acknowledge(Sequence end, const Packet& packet) {
   if (end <= acked_) return;
   if (!calm_ && asked_for_ && end > unwrap(asked_for_->psn)) report_overtaken();
+  if (!calm_ && asked_again_ && end > asked_again_->psn)
+    report_asked_again(stamp_difference(packet.stamp, asked_again_->stamp));
   if (end < next_) limits_.add_ack(next_ - acked_, last_progress_, packet.stamp);
   log_.for_each(acked_, end, [&](Sent& sent) {
     if (sent.psn + sent.span <= end) mark_acknowledged(sent, packet);
@@ -1031,7 +1104,9 @@ void RequestStream::retire_beyond(std::size_t most) {
 }
 
 void RequestStream::finish(Instant end) {
+  report_reuse();
   judge_doubt(0);
+  report_asked_again({});
   report_asked_for();
   judge_fill(nullptr, 0, nullptr);
   judge_held(false);
@@ -1049,6 +1124,7 @@ ConnectionFacts RequestStream::facts() const noexcept {
   ConnectionFacts facts{.answered = counts_.responses > 0, .joined = joined(), .stopped = stopped_};
   if (counts_.rtt.count() > 0) facts.least_rtt = Duration{counts_.rtt.minimum()};
   facts.least_reaction = setup_.least_reaction;
+  facts.round_trip = setup_.round_trip;
   facts.selective = selective_;
   facts.goes_back = goes_back();
   facts.asked = {counts_.gaps_asked, counts_.lost_behind};

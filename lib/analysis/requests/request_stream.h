@@ -121,6 +121,25 @@ class RequestStream {
     Fill fill;
   };
 
+  /// Packets in a row that are other requests than those that had their PSNs before, up to the one
+  /// before `next`.
+  struct Reuse {
+    Anomaly seen;
+    Sequence next = 0;
+    const wire::OpcodeInfo* info = nullptr;  // of the newest one
+
+    /// Whether a packet continues the newest one's message.
+    [[nodiscard]] bool has_rest(const Packet& packet, Sequence psn) const noexcept;
+  };
+
+  /// A packet that a NAK asked for and that was sent again at `stamp`. If an answer acknowledges it
+  /// sooner than any answer comes, it had not been lost.
+  struct AskedAgain {
+    Anomaly lost;
+    Sequence psn = 0;
+    Instant stamp;
+  };
+
   /// A recovery that has ended, and is reported after the PSN `until`.
   struct Ended {
     Recovery recovery;
@@ -157,11 +176,14 @@ class RequestStream {
   void take_late_repetition(const Packet& packet, Sequence psn, Sent& known);
   [[nodiscard]] bool was_skipped(const Packet& packet, Sequence psn, const Sent* known);
   [[nodiscard]] Duration soonest() const noexcept;
+  [[nodiscard]] bool is_unasked(const Packet& packet, const Sent& gap) const noexcept;
   [[nodiscard]] bool is_too_soon(const Packet& packet, const Nak& nak) const noexcept;
   void fill_in_recovery(const Packet& packet, Sequence psn, Sent& known);
   void check_form(const Packet& packet);
   void report_if_wrong(const Packet& packet, std::string wrong);
-  bool check_reuse(const Packet& packet, const Sent& known);
+  bool take_reuse(const Packet& packet, Sequence psn);
+  void append_rest(const Packet& packet, Sequence end);
+  void report_reuse();
 
   // Recoveries.
   [[nodiscard]] Nak* nak_in_place_of_timer(const Packet& packet, const Sent& sent) noexcept;
@@ -201,6 +223,8 @@ class RequestStream {
   void take_nak(const Packet& packet, Sequence psn);
   [[nodiscard]] bool is_outdated(const Packet& nak, Sequence psn);
   void report_asked_for();
+  void note_asked_again(const Packet& packet);
+  void report_asked_again(std::optional<Duration> answered);
   void report_overtaken();
   [[nodiscard]] bool passed_here(Sequence psn);
   void note_early(Sent& request) const noexcept;
@@ -250,6 +274,7 @@ class RequestStream {
   bool settled_ = false;         // the first round trip is over
   Sequence oldest_ = ~Sequence{0};  // a PSN that was sent, as answers of that time show
   Instant recovery_stamp_;
+  bool recovery_by_nak_ = false;
   std::optional<Fill> fill_, held_;
   std::optional<Jump> jump_;
   NakLog naks_;
@@ -259,6 +284,7 @@ class RequestStream {
   /// A loss after the capture point, until the packet is sent again: before that, the receiver may
   /// have refused an early transmission, and may still receive a later one.
   std::optional<Anomaly> asked_for_;
+  std::optional<AskedAgain> asked_again_;
   std::optional<EarlyAck> early_ack_;
   NewestStamps repeated_;                 // of requests that were sent again, and ask for an answer
   std::optional<Duration> least_answer_;  // from the first transmission of a repeated request
@@ -266,6 +292,7 @@ class RequestStream {
   std::optional<Instant> stopped_;        // the last response, if the sender gave up after it
   bool acks_cut_ = false;                 // the capture cuts off AETHs, so ACKs and NAKs look alike
   std::optional<Doubt> doubt_;
+  std::optional<Reuse> reuse_;
 };
 
 }  // namespace lw::analysis

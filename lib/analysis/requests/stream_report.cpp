@@ -141,7 +141,6 @@ void StreamReport::response_again(const Packet& packet, Sequence psn, std::uint6
 }
 
 void StreamReport::recovery(const Recovery& recovery, Sequence begin, bool goes_back) {
-  if (recovery.others == recovery.packets) return;  // nothing was sent again
   ++counts_.recoveries;
   for (const Filled& gap : recovery.filled) sent_again(gap, recovery, begin);
   for (const Filled& gap : recovery.skipped) {
@@ -245,11 +244,11 @@ void StreamReport::malformed(const Packet& packet, Sequence psn, std::string wro
   log_.add(found);
 }
 
-void StreamReport::psn_reused(const Packet& packet, const Sent& known, std::string wrong) {
-  Anomaly reused = anomaly(AnomalyKind::psn_reused, packet, known.psn);
+Anomaly StreamReport::psn_reused(const Packet& packet, const Sent& known, std::string wrong) const {
+  Anomaly reused = anomaly(AnomalyKind::psn_reused, packet, packet.psn);
   reused.related_frame = known.frame;
   reused.detail = std::move(wrong);
-  log_.add(reused);
+  return reused;
 }
 
 void StreamReport::read_span(const Packet& packet, Sequence psn, const Sent& read,

@@ -68,9 +68,10 @@ class StreamReport {
   Anomaly nak(const Packet& packet, Sequence psn, const Sent* refused);
   /// The packet that `nak` asks for passed the capture point and was lost after it.
   static Anomaly lost_after_capture(Anomaly nak);
-  void lost_behind(const Anomaly& lost) {
+  /// `waits.answered`: time from its repetition to the answer that acknowledges it.
+  void lost_behind(const Anomaly& lost, const Waits& waits) {
     ++counts_.lost_behind;
-    log_.add(lost);
+    log_.add(Fact{.seen = lost, .waits = waits});
   }
   /// A packet that `lost`, of lost_after_capture(), was taken for, and that came. `again`: it may
   /// be one that was sent before the NAK.
@@ -86,7 +87,10 @@ class StreamReport {
   // What the specification forbids. `wrong`: text about it.
 
   void malformed(const Packet& packet, Sequence psn, std::string wrong);
-  void psn_reused(const Packet& packet, const Sent& known, std::string wrong);
+  /// Returns the report of a packet that is another request than `known`, which had its PSN before.
+  [[nodiscard]] Anomaly psn_reused(const Packet& packet, const Sent& known,
+                                   std::string wrong) const;
+  void add(const Anomaly& found) { log_.add(found); }
   /// A READ response that ended after `packets`.
   void read_span(const Packet& packet, Sequence psn, const Sent& read, std::uint32_t packets,
                  std::uint32_t mtu);

@@ -184,6 +184,20 @@ TEST(LostBehindFinding, AfterASecondTransmissionItMayBeTheFirstOne) {
                                {AnomalyKind::out_of_order, Cause::reordered_behind}});
 }
 
+TEST(LostBehindFinding, AcknowledgedSoonerThanARepetitionItWasOvertaken) {
+  ConnectionFacts connection = answered();
+  connection.least_rtt = microseconds{40};
+  Fact fact = fact_of(AnomalyKind::lost_after_capture, Cause::lost_behind);
+  fact.waits.answered = microseconds{19};
+  expect_certain(judged(fact, connection), Cause::lost_behind);  // a receiver may keep packets
+  connection.goes_back = true;
+  const Anomaly overtaken = judged(fact, connection);
+  expect_certain(overtaken, Cause::reordered_behind);
+  EXPECT_EQ(overtaken.kind, AnomalyKind::out_of_order);
+  fact.waits.answered = microseconds{20};
+  expect_certain(judged(fact, connection), Cause::lost_behind);
+}
+
 TEST(RetransmissionFinding, AfterTheLastAnswerThePeerHasStopped) {
   ConnectionFacts connection = answered();
   connection.stopped = Instant{milliseconds{5}};
@@ -275,6 +289,26 @@ TEST(RetransmissionFinding, IfAllIsAnsweredTheTimerIsTooShort) {
   connection.all_repeated = true;
   expect_certain(judged(fact_of(kResent, Cause::timeout, {.sent = milliseconds{4}}), connection),
                  Cause::timer_too_short);
+}
+
+TEST(RetransmissionFinding, ATimerFarLongerThanTheRoundTripIsNotTooShort) {
+  ConnectionFacts connection = answered();
+  connection.all_answered = connection.all_repeated = true;
+  connection.least_rtt = milliseconds{1};
+  const auto after = [](Duration sent) { return fact_of(kResent, Cause::timeout, {.sent = sent}); };
+  expect_certain(judged(after(microseconds{3999}), connection), Cause::timer_too_short);
+  expect_certain(judged(after(milliseconds{4}), connection), Cause::timeout);
+}
+
+TEST(RetransmissionFinding, AnAnswerThatPassedHereTakesTimeToTheSender) {
+  ConnectionFacts connection = answered();
+  const Fact fact =
+      fact_of(kResent, Cause::ack_lost, {.sent = milliseconds{4}, .answered = milliseconds{3}});
+  expect_certain(judged(fact, connection), Cause::ack_lost);
+  connection.round_trip = milliseconds{3};
+  expect_certain(judged(fact, connection), Cause::ack_lost);
+  connection.round_trip = microseconds{3001};
+  expect_certain(judged(fact, connection), Cause::timer_too_short);
 }
 
 TEST(RetransmissionFinding, WhatWasAnsweredHereMayNotHaveBeenHeard) {

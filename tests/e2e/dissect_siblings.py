@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""roce-dissect on siblings of the captures of pcaps/cases, of whose packets tests/support/two_ends.py
+knows what became: each fault at a sender that goes back and at one that repeats single packets, with
+IP identifications that count up and without."""
+
+import itertools
+
+import longwire_test
+from conversation import Conversation
+from dissect_analysis import rows
+from dissect_cases import Case
+from two_ends import TwoEnds
+
+LOSSES = {'psn_gap', 'lost_after_capture'}
+HELD = (10, 30, 50)  # PSNs
+
+
+def first_time(ahead, behind, psns=HELD):
+    """Only the first transmission of these packets is late, or lost."""
+    return lambda psn, turn: (ahead, behind) if turn == 0 and psn in psns else (0, 0)
+
+
+class Sibling(Case):
+    @staticmethod
+    def each_sender():
+        """Options of each kind of sender."""
+        for selective, counted, ask_every in itertools.product((False, True), (False, True), (1, 8)):
+            yield {'selective': selective, 'counted': counted, 'ask_every': ask_every}
+
+    def found(self, ends):
+        return rows('anomalies', ends.talk.save(self.folder / 'sibling.pcap'))
+
+    def one_way(self, ends, host):
+        ends.talk.frames = [frame for frame in ends.talk.frames if frame[1][11] == host]
+        return self.found(ends)
+
+    def psns(self, found, kind, cause):
+        return {psn for row in found if (row['kind'], row['cause'], row['certainty'])
+                == (kind, cause, 'certain') for psn in range(row['psn'], row['psn'] + row['packets'])}
+
+    def causes(self, found, kind='retransmission'):
+        return {(row['cause'], row['certainty']) for row in found if row['kind'] == kind}
+
+
+class Reordering(Sibling):
+    """Nothing is lost: three packets are late, by less than their repetition takes."""
+
+    def check_nothing_lost(self, **options):
+        ends = TwoEnds(80, **options).run()
+        self.assertEqual(ends.lost, set())
+        found = self.found(ends)
+        self.assertEqual(LOSSES & {row['kind'] for row in found}, set())
+        self.assertNotIn('duplicate', {row['kind'] for row in found})
+
+    def test_ahead_of_the_capture_point(self):
+        for late in (1.5, 4.5, 12.5):
+            for options in self.each_sender():
+                self.check_nothing_lost(fate=first_time(late, 0), **options)
+
+    def test_behind_the_capture_point(self):
+        for late in (1.5, 4.5):
+            for options in self.each_sender():
+                self.check_nothing_lost(fate=first_time(0, late), **options)
+
+    def test_behind_the_capture_point_longer_than_a_repetition(self):
+        """No frame tells it from a loss: the text says both."""
+        for options in self.each_sender():
+            ends = TwoEnds(80, fate=first_time(0, 200), **options).run()
+            lost = [row['cause_text'] for row in self.found(ends)
+                    if row['kind'] == 'lost_after_capture']
+            self.assertEqual(set(lost), {'lost behind the capture point, or overtaken there'})
+
+
+class Losses(Sibling):
+    def test_ahead_of_the_capture_point(self):
+        for options in self.each_sender():
+            ends = TwoEnds(80, fate=first_time(None, 0), **options).run()
+            self.assertEqual(self.psns(self.found(ends), 'psn_gap', 'lost_before'), ends.lost)
+
+    def test_behind_the_capture_point(self):
+        for options in self.each_sender():
+            ends = TwoEnds(80, fate=first_time(0, None), **options).run()
+            found = self.found(ends)
+            # One that goes back has sent the others again before the receiver can ask for them.
+            shown = ends.lost if options['selective'] else {min(ends.lost)}
+            self.assertEqual(self.psns(found, 'lost_after_capture', 'lost_behind'), shown, options)
+            self.assertNotIn('psn_gap', {row['kind'] for row in found})
+
+
+class Timers(Sibling):
+    def test_shorter_than_the_round_trip(self):
+        for round_trip, timer in ((5000, 4100), (40_000, 2000), (3000, 2000)):
+            for options in self.each_sender():
+                ends = TwoEnds(40, behind=round_trip / 2, timer=timer, **options).run()
+                found = self.found(ends)
+                self.assertEqual(self.causes(found), {('timer_short', 'certain')})
+                self.assertEqual(LOSSES & {row['kind'] for row in found}, set())
+
+    def test_requests_of_all_kinds(self):
+        """Each message is sent three times, 2 ms apart, and answered three times after 5 ms."""
+        kinds = {
+            'write': (3, lambda talk, psn: talk.write(psn, 0x1000 * psn, bytes(2500)),
+                      lambda talk, psn, msn: talk.answer(psn + 2, msn=msn)),
+            'read': (4, lambda talk, psn: talk.read(psn, 0x1000 * psn, 4096),
+                     lambda talk, psn, msn: talk.responses(psn, 4, msn)),
+            'atomic': (1, lambda talk, psn: talk.fetch_add(psn, 0x1000 * psn),
+                       lambda talk, psn, msn: talk.atomic_ack(psn, msn)),
+        }
+        for name, (span, ask, answer) in kinds.items():
+            with self.subTest(name):
+                talk, events = Conversation(), []
+                for message, turn in itertools.product(range(6), range(3)):
+                    psn, at = span * message, 7000 * message + 2000 * turn
+                    events.append((at, ask, (talk, psn)))
+                    events.append((at + 5000, answer, (talk, psn, message + 1)))
+                for at, act, words in sorted(events, key=lambda event: event[0]):
+                    talk.at = max(talk.at, at)
+                    act(*words)
+                found = rows('anomalies', talk.save(self.folder / 'kinds.pcap'))
+                self.assertEqual({cause for cause, _ in self.causes(found)}, {'timer_short'})
+                self.assertEqual(LOSSES & {row['kind'] for row in found}, set())
+
+    def test_a_lost_nak(self):
+        """Of 60 packets, one is lost behind the capture point, as its NAK: most are sent again when
+        the timer runs out. It is 100 round trips long."""
+        for options in self.each_sender():
+            ends = TwoEnds(60, fate=first_time(0, None, (20,)), **options)
+            ends.ask = lambda: None  # its NAKs do not arrive
+            found = self.found(ends.run())
+            self.assertEqual(self.causes(found), {('timer', 'certain')}, options)
+
+    def test_a_peer_that_stops(self):
+        for options in self.each_sender():
+            found = self.found(TwoEnds(60, stops_at=50, timer=20_000, **options).run())
+            self.assertEqual(self.causes(found), {('peer_stopped', 'certain')})
+            self.assertEqual(self.causes(found, 'unanswered'), {('none', 'certain')})
+            self.assertEqual(LOSSES & {row['kind'] for row in found}, set())
+
+    def test_lost_acks(self):
+        for options in self.each_sender():
+            ends = TwoEnds(60, answer_fate=lambda number: (0, None if 3 <= number < 9 else 0),
+                           **options).run()
+            self.assertEqual(LOSSES & {row['kind'] for row in self.found(ends)}, set(), options)
+
+
+class OneDirection(Sibling):
+    def test_of_requests_no_cause_is_certain(self):
+        for ahead, behind in ((None, 0), (0, None)):
+            for options in self.each_sender():
+                ends = TwoEnds(600, fate=first_time(ahead, behind, (20, 90, 150)), **options).run()
+                found = self.one_way(ends, 1)
+                self.assertEqual({certainty for _, certainty in self.causes(found)}, {'either'})
+                self.assertNotIn('lost_after_capture', {row['kind'] for row in found})
+
+    def test_of_answers_only_naks_are_told(self):
+        for options in self.each_sender():
+            ends = TwoEnds(200, fate=first_time(0, None, (20, 90, 150)), **options).run()
+            self.assertEqual({row['kind'] for row in self.one_way(ends, 2)}, {'nak'})
+
+
+class CaptureLoss(Sibling):
+    def test_the_capture_misses_frames(self):
+        """One in 3, 10 or 50 frames is missing; nothing is lost, and nothing is sent again."""
+        for every in (3, 10, 50):
+            for options in self.each_sender():
+                ends = TwoEnds(400, gap=3, **options).run()
+                ends.talk.frames = [frame for number, frame in enumerate(ends.talk.frames)
+                                    if number % every != every - 1]
+                found = self.found(ends)
+                self.assertEqual({(row['kind'], row['cause']) for row in found
+                                  if row['certainty'] == 'certain'},
+                                 {('psn_gap', 'missing_in_capture')})
+
+
+if __name__ == '__main__':
+    longwire_test.main()
