@@ -83,12 +83,12 @@ struct Repetitions {
   std::array<Duration, TapFrames::kMostViews + 1> apart{};
   std::map<std::string_view, std::uint64_t> differences;
 
-  /// The number of views that four in five frames have; or half of them, and the others a multiple,
-  /// as packets that are sent again soon have, but for one in twenty. 0: none.
-  [[nodiscard]] std::uint32_t usual() const noexcept {
+  /// The number of views that so many in twenty frames have; or half of them, and the others a
+  /// multiple, as packets that are sent again soon have, but for one in twenty. 0: none.
+  [[nodiscard]] std::uint32_t usual(std::uint64_t in_twenty) const noexcept {
     for (std::uint32_t views = 2; views < clusters.size(); ++views) {
       const std::uint64_t with = clusters[views] * views;
-      if (5 * with >= 4 * frames) return views;
+      if (20 * with >= in_twenty * frames) return views;
       if (2 * with >= frames && 20 * multiples[views] >= 19 * frames) return views;
     }
     return 0;
@@ -100,12 +100,19 @@ namespace {
 /// The number of views of each frame; 0: they are seen once, or not alike.
 std::uint32_t views_of(const std::array<Repetitions, 2>& ways) {
   constexpr std::uint64_t kEnough = 8, kEnoughOneWay = 32;  // frames
+  // In twenty frames. A sender that goes back far and soon sends most requests again, with equal
+  // bytes: where only they were captured, views have to be of nearly all.
+  constexpr std::uint64_t kMost = 16, kNearlyAll = 19;
   const std::uint64_t frames = ways[0].frames + ways[1].frames;
   const bool both = ways[0].frames > 0 && ways[1].frames > 0;
-  if (both) return ways[0].usual() == ways[1].usual() && frames >= kEnough ? ways[0].usual() : 0;
+  if (both) {
+    const std::uint32_t views = ways[0].usual(kMost);
+    return views == ways[1].usual(kMost) && frames >= kEnough ? views : 0;
+  }
   const Repetitions& only = ways[0].frames > 0 ? ways[0] : ways[1];
   const bool differs = !only.differences.empty();
-  return frames >= (differs ? kEnough : kEnoughOneWay) ? only.usual() : 0;
+  if (differs) return frames >= kEnough ? only.usual(kMost) : 0;
+  return frames >= kEnoughOneWay ? only.usual(kNearlyAll) : 0;
 }
 
 RepeatedViews description_of(const std::array<Repetitions, 2>& ways, std::uint32_t views) {

@@ -190,6 +190,21 @@ class Views(Points):
         path = talk.save(self.folder / 'copies.pcap')
         self.assertEqual(self.decided(path), [('', 'one tap', False)])
 
+    def test_most_requests_sent_again_are_no_views(self):
+        """Requests only: a sender without IP identifications goes back twice, soon and far."""
+        talk = Conversation()
+        for begin, end in ((0, 100), (32, 200), (132, 200)):
+            for psn in range(begin, end):
+                talk.request(psn, wait=.3)
+        path = talk.save(self.folder / 'back.pcap')
+        self.assertEqual(self.decided(path), [('', 'one tap', False)])
+        self.assertEqual(sum(row['packets'] for row in rows('anomalies', path)
+                             if row['kind'] == 'retransmission'), 136)
+        views = self.folder / 'views.pcap'  # the same in two views
+        write_pcap(views, sorted(talk.frames + later(talk.frames, 900), key=lambda entry: entry[0]))
+        self.assertEqual(self.decided(views), [('', 'one tap', True)])
+        self.check_equal(views, path)
+
     def test_what_is_sent_again_soon_has_a_multiple_of_views(self):
         """A third of the packets comes again within 20 us, and is answered again; each frame twice."""
         talk = Conversation(counted=False)
