@@ -100,7 +100,7 @@ class CommandLine(unittest.TestCase):
                 ('roce-endpoint', ('serve', '--region', '1MiB', '--telemetry', 'number:counter8'),
                  'number:counter8: no such profile'),
                 ('roce-endpoint', ('lat', *TO, '--poll', 'event'), 'raises no event'),
-                ('roce-endpoint', ('lat', *TO, '--transport', 'ud'), 'use bw or blast'),
+                ('roce-endpoint', ('lat', *TO, '--transport', 'ud'), 'measure bw or blast'),
                 ('roce-endpoint', ('bw', *TO, '--transport', 'ud'), 'carries SENDs only'),
                 ('roce-endpoint', ('bw', *TO, '--op', 'read', '--inline'), '--inline goes with'),
                 ('roce-endpoint', ('blast', *TO, '--op', 'atomic'), 'blast goes with'),

@@ -85,8 +85,8 @@ class Unreliable(Endpoints):
                            (('ud', '--op', 'write', '-s', '100'), '--op send'),
                            (('ud', '--op', 'send', '-s', '64KiB'), 'up to the MTU'),
                            (('uc', '--op', 'send', '-s', '4'), '-s 8'),
-                           (('uc', '--op', 'send', '--pattern', 'lat'), '--pattern bw or blast'),
-                           (('uc', '--op', 'send', '--selective-repeat'), 'leave')):
+                           (('uc', '--op', 'send', '--pattern', 'lat'), 'measure bw or blast'),
+                           (('uc', '--op', 'send', '--selective-repeat'), '--transport rc')):
             done = subprocess.run([GEN, 'perf', '--port', 'null', '--peer', '198.18.0.2',
                                    '--transport', *words], capture_output=True, text=True,
                                   timeout=TIMEOUT)
