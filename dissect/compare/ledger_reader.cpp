@@ -92,7 +92,7 @@ bool has_event(const LedgerEntry& entry, std::string_view action) noexcept {
   return entry.stages.has(Stage::event) && (entry.is_unknown_event() || entry.action == action);
 }
 
-constexpr const char* kQp = "infiniband.bth.destqp";
+constexpr const char* kQpKey = "infiniband.bth.destqp";
 constexpr std::uint64_t kMost24 = 0xffffff, kMost8 = 0xff;
 
 }  // namespace
@@ -134,9 +134,9 @@ Parsed<std::optional<LedgerEntry>> LedgerReader::read(std::string_view line) {
   entry.stages = keys.stages();
   entry.action = keys.text("action");
   if (object.contains("copy")) entry.copy = keys.whole<std::uint8_t>("copy", kMost8);
-  entry.roce = object.contains(kQp);
+  entry.roce = object.contains(kQpKey);
   if (entry.roce) {
-    entry.dest_qp = keys.whole<std::uint32_t>(kQp, kMost24);
+    entry.dest_qp = keys.whole<std::uint32_t>(kQpKey, kMost24);
     entry.psn = keys.whole<std::uint32_t>("infiniband.bth.psn", kMost24);
     entry.opcode = keys.whole<std::uint8_t>("infiniband.bth.opcode", kMost8);
   }
