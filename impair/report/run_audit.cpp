@@ -93,8 +93,9 @@ Check CheckSum::sum() const noexcept {
   sum.low = std::min(one_end, other);
   sum.high = std::max(one_end, other);
   if (sum.unit == CheckUnit::share) {
-    sum.low = std::max(sum.low, 0.0);
-    sum.high = std::min(sum.high, 1.0);
+    constexpr double kRounding = 1e-9;  // of the sums
+    sum.low = std::max(sum.low - kRounding, 0.0);
+    sum.high = std::min(sum.high + kRounding, 1.0);
   }
   return sum;
 }
