@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "impair/control/control.h"
 
+#include <charconv>
 #include <filesystem>
 #include <limits>
 #include <system_error>
@@ -54,6 +55,29 @@ Result<std::uint64_t> number_of(const Json& request, const char* name, std::uint
       number->get<std::uint64_t>() <= most)
     return number->get<std::uint64_t>();
   return fail(fmt::format("record: expected \"{}\" of {} to {}", name, least, most));
+}
+
+/// True also for a link that leads nowhere.
+bool is_there(const std::filesystem::path& path) {
+  std::error_code unknown;
+  return std::filesystem::exists(std::filesystem::symlink_status(path, unknown));
+}
+
+/// Returns a file that is there already and has the name of one of the files of a recording; empty:
+/// there is none.
+std::string numbered_file_of(const std::string& name) {
+  const std::filesystem::path folder = std::filesystem::path(name).parent_path();
+  const std::size_t digits = capture::numbered_name(name, 1).rfind("-00001") + 1;
+  std::error_code failed;  // a folder that can't be read: to open the first file fails, too
+  std::filesystem::directory_iterator at(folder.empty() ? "." : folder, failed);
+  for (; !failed && at != std::filesystem::directory_iterator(); at.increment(failed)) {
+    std::string path = (folder / at->path().filename()).string();
+    std::uint64_t number = 0;
+    if (path.size() > digits)
+      std::from_chars(path.data() + digits, path.data() + path.size(), number);
+    if (number > 0 && capture::numbered_name(name, number) == path) return path;
+  }
+  return {};
 }
 
 /// Returns how a request asks to record.
@@ -165,14 +189,14 @@ Result<Answer> Control::record(const Request& request) {
         "record: expected the name of a file in the run's folder, without /, found {}", name));
   const auto shape = shape_of(request.json);
   if (!shape) return std::unexpected(shape.error());
-  const std::string first = shape->rotation.size > 0 ? capture::numbered_name(name, 1) : name;
-  std::error_code unknown;
-  if (std::filesystem::exists(std::filesystem::symlink_status(first, unknown)))
-    return fail(fmt::format("record: {} exists: choose another name, or remove it", first));
+  const bool rotates = shape->rotation.size > 0;
+  const std::string first = rotates ? capture::numbered_name(name, 1) : name;
+  if (const std::string there = rotates ? numbered_file_of(name) : first; is_there(there))
+    return fail(fmt::format("record: {} exists: choose another name, or remove it", there));
   const std::lock_guard lock(recording_);
   if (auto begun = run_.record(name, *shape); !begun) return std::unexpected(begun.error());
-  return Answer{.text = fmt::format("recording to {}{}\n", first,
-                                    shape->rotation.size > 0 ? " and further files" : "")};
+  return Answer{.text =
+                    fmt::format("recording to {}{}\n", first, rotates ? " and further files" : "")};
 }
 
 Result<Answer> Control::stop_recording() {

@@ -33,10 +33,10 @@ namespace lw::impair {
 ///   {"do":"event","flap":{...}}                       fires the item given here: an at, a
 ///                                                     protection, a flap or an event
 ///   load and event: "begin_ns": when the scenario or the event begins, by CLOCK_MONOTONIC
-///   {"do":"record","file":F}                          records both sides to F from now on. With
-///                                                     "bytes", at most so many of each frame; with
-///                                                     "rotate", into several files of at most so
-///                                                     many bytes; with "ring", the last so many
+///   {"do":"record","file":F}                          records both sides to F from now on; also
+///                                                     "bytes": most bytes of a frame, "rotate":
+///                                                     most bytes of one of several files, "ring":
+///                                                     how many of these are kept, the last ones
 ///   {"do":"stop-recording"}                           ends the recording and closes its file
 ///
 /// The answer has `ok`. If it is false, the answer also has `error` and `exit`. Any thread. No

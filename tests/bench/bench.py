@@ -198,8 +198,8 @@ def table_text(verdicts, recorded):
         goal = line.bound() + (' (missed)' if verdict.missed else '') if line.goal else ''
         return f'| {line.text} | {ours} | {peer} | {value} | {rounds} | {goal} |\n'
 
-    apart = [ns for line in sorted({verdict.line.bench for verdict in verdicts})
-             for ns in recorded.get('cores_apart_ns', {}).get(line, [])]
+    apart = [ns for bench in sorted({verdict.line.bench for verdict in verdicts})
+             for ns in recorded.get('cores_apart_ns', {}).get(bench, [])]
     cores = (f', a cache line to another core and back in {statistics.median(apart):.0f} ns '
              f'({min(apart):.0f} to {max(apart):.0f})') if apart else ''
     return (f'{recorded["cpu"]}, {recorded["date"]}, medians of {recorded["rounds"]} rounds{cores}:\n\n'

@@ -3,7 +3,7 @@
 // Figures of two threads depend on it, and on a virtual machine it changes while it runs: its two
 // cores share a cache for some minutes and not for the next ones.
 //
-//   core_distance CORE CORE
+//   core_distance CORE OTHER_CORE
 //
 // Prints the tenth percentile of 200 times in ns, each the mean of 100 ways there and back.
 #include <algorithm>
@@ -47,8 +47,8 @@ void answer(std::string_view core, std::atomic<bool>& pinned) {
 }  // namespace
 
 int main(int count, char** words) {
-  if (count != 3 || !pin(words[1])) {
-    std::fputs("usage: core_distance CORE CORE\n", stderr);
+  if (count != 3 || std::string_view(words[1]) == words[2] || !pin(words[1])) {
+    std::fputs("usage: core_distance CORE OTHER_CORE\n", stderr);
     return 2;
   }
   std::atomic<bool> pinned{false};

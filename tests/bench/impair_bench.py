@@ -162,8 +162,8 @@ class Bench:
         bare program did by the clock."""
         path, probe = self.recorded(100_000, 1)
         sample = path.rename(self.folder / 'sample')
-        # About as much as the recording writes in its second. With more than a tenth of the memory
-        # still to be written to the disk, the kernel would slow down whoever writes.
+        # About as much as the recording writes in its second. While more than a tenth of the memory
+        # waits to be written to the disk, the kernel slows down programs that write.
         os.sync()
         rate, core_rate = self.bytes_written(sample, 2_000_000_000,
                                              probe['bytes'] // probe['written'])

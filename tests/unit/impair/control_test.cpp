@@ -217,7 +217,6 @@ TEST_F(ControlTest, ARecordingHasANewFileAndABound) {
 TEST_F(ControlTest, ARecordingMayHaveSeveralFiles) {
   const auto folder = std::filesystem::path(testing::TempDir());
   const auto first = folder / "control_test-00001.pcapng";
-  std::filesystem::remove(first);
   const auto record = [&](const Json& more) {
     Json request = {{"do", "record"}, {"file", (folder / "control_test.pcapng").string()}};
     request.update(more);
@@ -230,9 +229,16 @@ TEST_F(ControlTest, ARecordingMayHaveSeveralFiles) {
     EXPECT_THAT(record({{"rotate", size}})["error"], HasSubstr("\"rotate\" of 64000 to"));
   EXPECT_THAT(record({{"rotate", 64'000}, {"ring", 0}})["error"], HasSubstr("\"ring\" of 1 to"));
   EXPECT_THAT(record({{"ring", 3}})["error"], HasSubstr("needs \"rotate\""));
-  std::ofstream(first).put('x');
-  EXPECT_THAT(record({{"rotate", 64'000}})["error"], HasSubstr("-00001.pcapng exists"));
-  std::filesystem::remove(first);
+  const auto later = folder / "control_test-100007.pcapng",
+             other = folder / "control_test-7.pcapng";
+  std::ofstream(other).put('x');
+  EXPECT_EQ(record({{"rotate", 64'000}})["ok"], true) << "no file of a recording has this name";
+  std::filesystem::remove(other);
+  for (const auto& there : {first, later}) {
+    std::filesystem::create_symlink("/nowhere/x.pcapng", there);
+    EXPECT_THAT(record({{"rotate", 64'000}})["error"], HasSubstr(there.string() + " exists"));
+    std::filesystem::remove(there);
+  }
 }
 
 TEST_F(ControlTest, APageRecordsIntoTheRunsFolderOnly) {
