@@ -59,7 +59,7 @@ class SharedQueue {
 
   /// A frame that has left.
   struct SentFrame {
-    Handle handle;
+    const Handle& handle;          // valid until the next enqueue() or take_over()
     std::uint32_t bytes;           // in the buffer
     std::uint32_t cls;             // its class
     Instant starts, ends;          // its bits left from the one to the other, rounded down to ns
@@ -106,7 +106,7 @@ class SharedQueue {
     const std::uint32_t held = on_the_line(bytes, 0);
     if (state_.bytes + held > buffer_ || !pool().take(shares_[cls], backlog.bytes, held))
       return false;
-    append(backlog, {handle, held, kNone});
+    append(backlog, handle, held);
     backlog.bytes += held;
     state_.bytes += held;
     ++state_.frames;
@@ -310,13 +310,15 @@ class SharedQueue {
     for (Backlog& backlog : state_.backlogs) {
       Slot from = std::exchange(backlog.first, kNone);
       for (backlog.last = kNone; from != kNone; from = old.slots_[from].next)
-        append(backlog, old.slots_[from]);
+        append(backlog, old.slots_[from].handle, old.slots_[from].bytes);
     }
   }
-  void append(Backlog& backlog, const Frame& frame) noexcept {
+  void append(Backlog& backlog, const Handle& handle, std::uint32_t bytes) noexcept {
     const Slot slot = free_count_ > 0 ? free_slots_[--free_count_] : used_slots_++;
-    slots_[slot] = frame;
-    slots_[slot].next = kNone;
+    Frame& frame = slots_[slot];
+    frame.handle = handle;
+    frame.bytes = bytes;
+    frame.next = kNone;
     (backlog.last == kNone ? backlog.first : slots_[backlog.last].next) = slot;
     backlog.last = slot;
   }

@@ -17,11 +17,6 @@ Network::Network(const Topology& topology, const perf::NicConfig& nic,
   add_switches(mtu, seed);
 }
 
-std::uint32_t Network::add_source(const Source& source) {
-  sources_.push_back(source);
-  return events_.add();
-}
-
 /// The delay of a link includes those of the NICs and of the switch at its ends.
 void Network::add_links(const perf::NicConfig& nic) {
   const auto port_of = [&](Node node, std::uint32_t cable) {
@@ -34,9 +29,13 @@ void Network::add_links(const perf::NicConfig& nic) {
     for (const auto& [from, to] : {std::pair{cable.a, cable.b}, std::pair{cable.b, cable.a}}) {
       SimLinkConfig config;
       config.delay = cable.delay + latency_into(topology_, from, to, nic.latency);
-      const auto number = static_cast<std::uint32_t>(links_.size());
-      links_.push_back({std::make_unique<SimLink>(config, store_),
-                        add_source({Kind::arrival, to, port_of(to, i), number})});
+      links_.push_back({.link = std::make_unique<SimLink>(config, store_),
+                        .from = from,
+                        .to = to,
+                        .from_port = port_of(from, i),
+                        .to_port = port_of(to, i),
+                        .lead = config.delay});
+      events_.add();
     }
   }
 }
@@ -48,9 +47,9 @@ void Network::add_hosts(const perf::NicConfig& nic, const transport::Memory& mem
     perf::NicConfig own = nic;
     const double off = topology_.clock_ppm * 1e-6 * (2 * chance.uniform(host) - 1);
     own.rate_bps = host_rate_bps(host) * (1 + off);
-    hosts_.push_back(
-        std::make_unique<Host>(host, own, memory, store_, *links_[link_out(host, 0)].link));
-    host_source_.push_back(add_source({Kind::host, host}));
+    Link& out = links_[link_out(host, 0)];
+    hosts_.push_back(std::make_unique<Host>(host, own, memory, store_, *out.link));
+    out.from_host = hosts_.back().get();
   }
 }
 
@@ -61,7 +60,6 @@ void Network::add_switches(std::uint32_t mtu, std::uint64_t seed) {
     std::vector<SimLink*> outs;
     std::vector<double> rates;
     std::vector<std::uint64_t> headroom;
-    std::vector<std::uint32_t> sources;
     for (std::uint16_t port = 0; port < ports_[node].size(); ++port) {
       const CableConfig& cable = topology_.cables[ports_[node][port].cable];
       outs.push_back(links_[link_out(node, port)].link.get());
@@ -70,21 +68,21 @@ void Network::add_switches(std::uint32_t mtu, std::uint64_t seed) {
       if (config.pause)
         headroom.push_back(
             headroom_of(cable, latency_into(topology_, from, node, nic_latency_), mtu));
-      sources.push_back(add_source({Kind::port, node, port}));
     }
     switches_.emplace_back(config, node, routes_, topology_.host_class, std::move(outs), rates,
                            std::move(headroom), seed, store_);
-    port_source_.push_back(std::move(sources));
+    for (std::uint16_t port = 0; port < ports_[node].size(); ++port) {
+      Link& out = links_[link_out(node, port)];
+      out.from_switch = &switches_.back();
+      out.asks_at_once = config.pause;
+      if (config.pause) out.lead = {};
+    }
   }
 }
 
-/// Updates the events of hosts and their links, to which somebody may have posted.
-void Network::refresh() {
-  for (Node host = 0; host < hosts_.size(); ++host) host_changed(host);
-}
-
 void Network::run_until(Instant until) {
-  refresh();
+  // Somebody may have posted to a host.
+  for (Node host = 0; host < hosts_.size(); ++host) changed(link_out(host, 0));
   for (;;) {
     const std::uint32_t number = events_.next_source();
     const Instant at = events_.at(number);
@@ -94,52 +92,57 @@ void Network::run_until(Instant until) {
     }
     if (at > until) break;
     ++events_count_;
-    process(sources_[number], number, at);
+    process(number, at);
   }
+  for (Node host = 0; host < hosts_.size(); ++host) send_until(links_[link_out(host, 0)], until);
   now_ = std::max(now_, until);
 }
 
-void Network::process(const Source& source, std::uint32_t number, Instant now) {
-  now_ = now;
-  switch (source.kind) {
-    case Kind::arrival:
-      return arrive(source, number, now);
-    case Kind::host:
-      hosts_[source.node]->act(now);
-      return host_changed(source.node);
-    case Kind::port:
-      switch_at(source.node).send(source.port, now);
-      port_changed(source.node, source.port);
-      return send_pauses(source.node, now);
-  }
+/// When the link delivers its next packet; while it is empty, when it may at the earliest.
+Instant Network::next_at(const Link& link) noexcept {
+  const Instant arrives = link.link->next_at();
+  if (arrives != Instant::max() && !link.asks_at_once) return arrives;
+  const Instant sends =
+      link.from_host ? link.from_host->next_at() : link.from_switch->next_at(link.from_port);
+  return sends == Instant::max() ? arrives : std::min(arrives, sends + link.lead);
 }
 
-void Network::arrive(const Source& source, std::uint32_t number, Instant now) {
-  SimLink& link = *links_[source.link].link;
-  if (link.on_leave) [[unlikely]]
-    link.on_leave(now, link.front());
-  if (topology_.is_host(source.node)) {
-    hosts_[source.node]->receive(link.front(), now);
-    host_changed(source.node);
+/// Lets the link's sender do what it does up to and including `until`.
+void Network::send_until(Link& link, Instant until) {
+  if (link.from_switch) return link.from_switch->send(link.from_port, until);
+  for (Instant at = link.from_host->next_at(); at <= until; at = link.from_host->next_at())
+    link.from_host->act(at);
+}
+
+void Network::process(std::uint32_t number, Instant now) {
+  now_ = std::max(now_, now);
+  Link& link = links_[number];
+  for (;;) {
+    const bool empty = link.link->next_at() == Instant::max();
+    if (empty || link.asks_at_once) send_until(link, now - link.lead);
+    if (link.link->next_at() > now) break;
+    deliver(link, now);
+  }
+  changed(number);
+  if (link.asks_at_once) send_pauses(link.from, now);
+}
+
+/// Delivers the link's first packet.
+void Network::deliver(Link& link, Instant now) {
+  if (link.link->on_leave) [[unlikely]]
+    link.link->on_leave(now, link.link->front());
+  if (topology_.is_host(link.to)) {
+    const std::uint32_t out = link_out(link.to, 0);
+    send_until(links_[out], now - Duration{1});
+    hosts_[link.to]->receive(link.link->front(), now);
+    link.link->pop();
+    changed(out);
   } else {
-    const std::uint16_t output = switch_at(source.node).receive(source.port, link.front(), now);
-    port_changed(source.node, output);
-    send_pauses(source.node, now);
+    const std::uint16_t output = switch_at(link.to).receive(link.to_port, link.link->front(), now);
+    link.link->pop();
+    changed(link_out(link.to, output));
+    send_pauses(link.to, now);
   }
-  link.pop();
-  events_.set(number, link.next_at());
-}
-
-void Network::host_changed(Node host) {
-  events_.set(host_source_[host], hosts_[host]->next_at());
-  const Link& out = links_[link_out(host, 0)];
-  events_.set(out.source, out.link->next_at());
-}
-
-void Network::port_changed(Node node, std::uint16_t port) {
-  events_.set(port_source_[node - hosts_.size()][port], switch_at(node).next_at(port));
-  const Link& out = links_[link_out(node, port)];
-  events_.set(out.source, out.link->next_at());
 }
 
 /// A pause frame takes as long as the cable is. It does not wait for other frames.
@@ -161,16 +164,18 @@ void Network::send_pauses(Node node, Instant now) {
 void Network::take_pauses(Instant now) {
   const Pause pause = pauses_.top();
   pauses_.pop();
-  now_ = now;
+  now_ = std::max(now_, now);
   if (topology_.is_host(pause.node)) {
     HostPause& host = host_pauses_[pause.node];
     if (!pause.paused && host.since != Instant::max()) host.sum += now - host.since;
     host.since = pause.paused ? now : Instant::max();
+    const std::uint32_t out = link_out(pause.node, 0);
+    send_until(links_[out], now - Duration{1});
     hosts_[pause.node]->pause(pause.paused, now);
-    return host_changed(pause.node);
+    return changed(out);
   }
   switch_at(pause.node).pause(pause.port, pause.paused, now);
-  port_changed(pause.node, pause.port);
+  changed(link_out(pause.node, pause.port));
   send_pauses(pause.node, now);
 }
 

@@ -12,8 +12,10 @@
 
 namespace lw::sim {
 
-/// Hosts and switches in virtual time. One loop processes their events in order, those of one time
-/// by the number of their source, so the same configuration gives the same events. One thread.
+/// Hosts and switches in virtual time. Each direction of a cable delivers its packets in the order of
+/// time, those of one time by the direction's number, so the same configuration gives the same
+/// events. A host or a port is not asked before its cable is empty or something arrives: what it
+/// sends meanwhile comes later anyway. One thread.
 class Network {
  public:
   /// `topology` must be sound: each host has one cable, and every switch with PFC has room for its
@@ -30,7 +32,7 @@ class Network {
   [[nodiscard]] const Topology& topology() const noexcept { return topology_; }
   [[nodiscard]] const Routes& routes() const noexcept { return routes_; }
   [[nodiscard]] Host& host(Node number) noexcept { return *hosts_[number]; }
-  /// The switch that is this node.
+  /// The switch that is this node. Its counters(), called for now(), are exact.
   [[nodiscard]] Switch& switch_at(Node node) noexcept { return switches_[node - hosts_.size()]; }
   /// One direction of a cable: forward is from a to b.
   [[nodiscard]] SimLink& link(std::uint32_t cable, bool forward) noexcept {
@@ -54,16 +56,17 @@ class Network {
   void run_until(Instant until);
 
  private:
-  enum class Kind : std::uint8_t { arrival, host, port };
-  struct Source {
-    Kind kind{};
-    Node node = 0;           // where it happens
-    std::uint16_t port = 0;  // of that node
-    std::uint32_t link = 0;  // arrival: that arrives
-  };
+  /// One direction of a cable, with the host or the switch's port that sends into it.
   struct Link {
     std::unique_ptr<SimLink> link;
-    std::uint32_t source = 0;
+    Node from = 0, to = 0;
+    std::uint16_t from_port = 0, to_port = 0;
+    Host* from_host = nullptr;      // one of the two
+    Switch* from_switch = nullptr;  //
+    /// The sender is asked so long after it may send: until then nothing can arrive. Where a switch
+    /// may end a pause with each packet that leaves, it is asked at once.
+    Duration lead{};
+    bool asks_at_once = false;
   };
   struct Pause {  // on its way to a node
     Instant at;
@@ -79,16 +82,15 @@ class Network {
   void add_links(const perf::NicConfig& nic);
   void add_hosts(const perf::NicConfig& nic, const transport::Memory& memory, std::uint64_t seed);
   void add_switches(std::uint32_t mtu, std::uint64_t seed);
-  std::uint32_t add_source(const Source& source);
   [[nodiscard]] std::uint32_t link_out(Node node, std::uint16_t port) const noexcept {
     const PortEnd& end = ports_[node][port];
     return 2 * end.cable + (end.forward ? 0 : 1);
   }
-  void refresh();
-  void process(const Source& source, std::uint32_t number, Instant now);
-  void arrive(const Source& source, std::uint32_t number, Instant now);
-  void host_changed(Node host);
-  void port_changed(Node node, std::uint16_t port);
+  [[nodiscard]] static Instant next_at(const Link& link) noexcept;
+  void changed(std::uint32_t link) noexcept { events_.set(link, next_at(links_[link])); }
+  static void send_until(Link& link, Instant until);
+  void process(std::uint32_t number, Instant now);
+  void deliver(Link& link, Instant now);
   void send_pauses(Node node, Instant now);
   void take_pauses(Instant now);
 
@@ -96,7 +98,7 @@ class Network {
   Routes routes_;
   std::vector<std::vector<PortEnd>> ports_;
   transport::PayloadStore store_;
-  std::vector<Link> links_;  // two for each cable
+  std::vector<Link> links_;  // two for each cable; their numbers are those of events_
   std::vector<std::unique_ptr<Host>> hosts_;
   struct HostPause {
     Instant since = Instant::max();
@@ -106,9 +108,6 @@ class Network {
   Duration nic_latency_;
   std::deque<Switch> switches_;
   transport::EventQueue events_;
-  std::vector<Source> sources_;
-  std::vector<std::uint32_t> host_source_;               // by host
-  std::vector<std::vector<std::uint32_t>> port_source_;  // by switch and port
   std::priority_queue<Pause> pauses_;
   std::uint64_t pauses_sent_ = 0;
   Instant now_;

@@ -72,7 +72,7 @@ std::uint16_t Switch::receive(std::uint16_t input, const Packet& packet, Instant
   if (marked) waiting.packet.congestion_experienced = true;
   measure(port, port.queue.bytes(), now);
   const bool counted = config_.pause && came_in(input, bytes);
-  if ((config_.pause && !counted) || !port.queue.enqueue(cls, bytes, waiting, now)) {
+  if ((config_.pause && !counted) || !enqueue(port, cls, bytes, waiting, now)) {
     if (counted) went_out(input, bytes);
     drop(port, packet);
     return output;
@@ -80,6 +80,14 @@ std::uint16_t Switch::receive(std::uint16_t input, const Packet& packet, Instant
   if (marked) ++port.counters.marked;
   port.counters.most_bytes = std::max(port.counters.most_bytes, port.queue.bytes());
   return output;
+}
+
+/// Other ports may hold packets in the shared buffer that have left by now.
+bool Switch::enqueue(Port& port, std::uint32_t cls, std::uint32_t bytes, const Waiting& waiting,
+                     Instant now) {
+  if (port.queue.enqueue(cls, bytes, waiting, now)) return true;
+  for (std::uint16_t other = 0; other < ports(); ++other) send(other, now);
+  return port.queue.enqueue(cls, bytes, waiting, now);
 }
 
 void Switch::send(std::uint16_t number, Instant now) {
@@ -171,7 +179,8 @@ void Switch::pause(std::uint16_t number, bool paused, Instant now) {
   }
 }
 
-PortCounters Switch::counters(std::uint16_t number, Instant now) const noexcept {
+PortCounters Switch::counters(std::uint16_t number, Instant now) {
+  send(number, now);
   PortCounters counters = ports_[number].counters;
   const Port& port = ports_[number];
   if (port.paused_since < now) counters.paused += now - port.paused_since;

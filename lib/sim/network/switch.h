@@ -59,7 +59,8 @@ class Switch {
   [[nodiscard]] std::uint16_t ports() const noexcept {
     return static_cast<std::uint16_t>(ports_.size());
   }
-  [[nodiscard]] PortCounters counters(std::uint16_t port, Instant now) const noexcept;
+  /// Counts until `now`: sends what has left by then.
+  [[nodiscard]] PortCounters counters(std::uint16_t port, Instant now);
   [[nodiscard]] std::uint64_t queued_bytes(std::uint16_t port) const noexcept {
     return ports_[port].queue.bytes();
   }
@@ -97,6 +98,8 @@ class Switch {
   }
   [[nodiscard]] bool marks(std::uint64_t queued) noexcept;
   static void measure(Port& port, std::uint64_t bytes, Instant now) noexcept;
+  [[nodiscard]] bool enqueue(Port& port, std::uint32_t cls, std::uint32_t bytes,
+                             const Waiting& waiting, Instant now);
   void drop(Port& port, const transport::Packet& packet) noexcept;
   [[nodiscard]] bool fits_common(const Port& input, std::uint64_t more) const noexcept;
   [[nodiscard]] bool came_in(std::uint16_t input, std::uint32_t bytes);
