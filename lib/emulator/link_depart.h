@@ -24,7 +24,7 @@ void Link<Handle, Frames>::depart_due(Instant now) noexcept {
 /// Lets the frames go on that have left a queue of several rules by `now`.
 template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::depart_from(RulesQueue& queue, Instant now) noexcept {
-  while (const auto sent = queue.depart(now)) depart_with(*sent, sent->departs);
+  while (queue.depart(now, [&](const auto& sent) { depart_with(sent, sent.departs); })) continue;
 }
 
 /// Lets the frame of its rule that waits longest go on, which has left the rule's shared queue.

@@ -117,14 +117,15 @@ class SharedQueue {
     return true;
   }
 
-  /// Removes the next frame that has left by `now`, and returns it; nothing if there is none.
-  [[nodiscard]] std::optional<SentFrame> depart(Instant now) noexcept {
-    const std::optional<Left> left = step(state_, now);
-    if (!left) return std::nullopt;
-    free_slots_[free_count_++] = left->slot;
-    const SentFrame& sent = left->sent;
-    pool().give_back(shares_[sent.cls], sent.behind_bytes + sent.bytes, sent.bytes);
-    return sent;
+  /// Removes the next frame that has left by `now`, and calls use(sent); returns false if there is
+  /// none. (A frame that is returned costs a simulated packet 6 % of its time for copies.)
+  template <class Use>
+  bool depart(Instant now, Use use) noexcept {
+    return step(state_, now, [&](const SentFrame& sent, Slot slot) {
+      free_slots_[free_count_++] = slot;
+      pool().give_back(shares_[sent.cls], sent.behind_bytes + sent.bytes, sent.bytes);
+      use(sent);
+    });
   }
   /// When depart() must be called next: a frame has left then, or a pause ends; kNever if
   /// nothing waits.
@@ -136,7 +137,7 @@ class SharedQueue {
   template <class Visit>
   void foresee(Visit visit) const noexcept {
     State ahead = state_;
-    while (const auto left = step(ahead, kNever)) visit(left->sent);
+    while (step(ahead, kNever, [&](const SentFrame& sent, Slot) { visit(sent); })) continue;
   }
 
   /// Calls visit(handle) for each frame inside, which may change the handle.
@@ -223,17 +224,15 @@ class SharedQueue {
     std::uint32_t cls = 0;  // that sends
     Instant starts{};       // of the frame that is being sent
   };
-  struct Left {
-    SentFrame sent;
-    Slot slot;
-  };
 
   [[nodiscard]] BufferPool& pool() noexcept { return outside_ ? *outside_ : pool_; }
 
-  /// Removes the next frame from `s` that has left by `now`, and lets the next one start.
-  [[nodiscard]] std::optional<Left> step(State& s, Instant now) const noexcept {
+  /// Removes the next frame from `s` that has left by `now`, lets the next one start, and calls
+  /// use(sent, slot). Returns false if there is none.
+  template <class Use>
+  bool step(State& s, Instant now, Use use) const noexcept {
     if (!s.sending) resume(s, now);
-    if (!s.sending || s.line.ended() > now) return std::nullopt;
+    if (!s.sending || s.line.ended() > now) return false;
     Backlog& backlog = s.backlogs[s.cls];
     const Slot slot = backlog.first;
     const Frame& frame = slots_[slot];
@@ -242,11 +241,11 @@ class SharedQueue {
     backlog.bytes -= frame.bytes;
     s.bytes -= frame.bytes;
     --s.frames;
-    const Left left{{frame.handle, frame.bytes, s.cls, s.starts, s.line.end(), s.line.ended(),
-                     s.follows, backlog.bytes, s.bytes},
-                    slot};
+    const SentFrame sent{frame.handle, frame.bytes, s.cls,         s.starts, s.line.end(),
+                         s.line.ended(), s.follows, backlog.bytes, s.bytes};
     choose(s, true);
-    return left;
+    use(sent, slot);
+    return true;
   }
   /// Lets a frame start when the pause of its class has ended, while the link is idle.
   void resume(State& s, Instant now) const noexcept {

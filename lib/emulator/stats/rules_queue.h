@@ -37,11 +37,13 @@ struct RulesQueue {
     frames.pause(cls, now, until);
     watch.pause(cls, until);
   }
-  /// Removes the next frame that has left by `now`, and returns it; nothing if there is none.
-  [[nodiscard]] std::optional<Frames::SentFrame> depart(Instant now) noexcept {
-    auto sent = frames.depart(now);
-    if (sent) watch.left(sent->cls, times_of(*sent), sent->handle.came, sent->follows);
-    return sent;
+  /// Removes the next frame that has left by `now`, and calls use(sent); false if there is none.
+  template <class Use>
+  bool depart(Instant now, Use use) noexcept {
+    return frames.depart(now, [&](const Frames::SentFrame& sent) {
+      watch.left(sent.cls, times_of(sent), sent.handle.came, sent.follows);
+      use(sent);
+    });
   }
   /// A frame's times, as a queue of one class states them.
   [[nodiscard]] static Bottleneck::Frame times_of(const Frames::SentFrame& sent) noexcept {

@@ -92,21 +92,25 @@ bool Switch::enqueue(Port& port, std::uint32_t cls, std::uint32_t bytes, const W
 
 void Switch::send(std::uint16_t number, Instant now) {
   Port& port = ports_[number];
-  while (const auto left = port.queue.depart(now)) {
-    measure(port, left->in_queue_bytes + left->bytes, left->departs);
-    SimLink::InFlight& draft = port.out->draft();
-    draft.packet = left->handle.packet;
-    if (config_.marking && left->cls > 0 && config_.marking->on_leaving &&
-        !draft.packet.congestion_experienced && marks(left->behind_bytes)) {
-      draft.packet.congestion_experienced = true;
-      ++port.counters.marked;
-    }
-    ++port.counters.sent;
-    port.counters.sent_wire_bytes += left->bytes + emulator::kLineOverhead;
-    constexpr std::int64_t kPsPerNs = 1000;
-    port.out->enter(draft, to_ns(left->departs) * kPsPerNs);
-    if (config_.pause) went_out(left->handle.input, left->bytes);
+  while (port.queue.depart(now, [&](const Queue::SentFrame& left) { pass_on(port, left); }))
+    continue;
+}
+
+/// Puts a packet that has left the queue on the link.
+void Switch::pass_on(Port& port, const Queue::SentFrame& left) {
+  measure(port, left.in_queue_bytes + left.bytes, left.departs);
+  SimLink::InFlight& draft = port.out->draft();
+  draft.packet = left.handle.packet;
+  if (config_.marking && left.cls > 0 && config_.marking->on_leaving &&
+      !draft.packet.congestion_experienced && marks(left.behind_bytes)) {
+    draft.packet.congestion_experienced = true;
+    ++port.counters.marked;
   }
+  ++port.counters.sent;
+  port.counters.sent_wire_bytes += left.bytes + emulator::kLineOverhead;
+  constexpr std::int64_t kPsPerNs = 1000;
+  port.out->enter(draft, to_ns(left.departs) * kPsPerNs);
+  if (config_.pause) went_out(left.handle.input, left.bytes);
 }
 
 /// Counts the bytes that were in the queue since the last call.

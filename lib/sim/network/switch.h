@@ -100,6 +100,7 @@ class Switch {
   static void measure(Port& port, std::uint64_t bytes, Instant now) noexcept;
   [[nodiscard]] bool enqueue(Port& port, std::uint32_t cls, std::uint32_t bytes,
                              const Waiting& waiting, Instant now);
+  void pass_on(Port& port, const Queue::SentFrame& left);
   void drop(Port& port, const transport::Packet& packet) noexcept;
   [[nodiscard]] bool fits_common(const Port& input, std::uint64_t more) const noexcept;
   [[nodiscard]] bool came_in(std::uint16_t input, std::uint32_t bytes);
