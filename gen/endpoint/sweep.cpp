@@ -12,8 +12,8 @@
 namespace lw::gen::endpoint {
 namespace {
 
-using config::ExperimentProfile, config::PlotScale;
-using experiment::Cell, experiment::Outcome, experiment::Results;
+using config::ExperimentProfile, config::AxisScale;
+using experiment::Cell, experiment::Outcome, experiment::ExperimentResults;
 
 /// Returns the name of the setting that holds a parameter's value as a number, for plots.
 std::string number_of(const std::string& parameter) {
@@ -43,7 +43,7 @@ ExperimentProfile profile_of(const Sweep& sweep) {
     plot.y = figure;
     plot.x_label = plot.x;
     plot.y_label = figure;
-    plot.x_scale = plot.x == "bytes" ? PlotScale::binary : PlotScale::linear;
+    plot.x_scale = plot.x == "bytes" ? AxisScale::binary : AxisScale::linear;
     for (std::size_t i = 1; i < sweep.parameters.size(); ++i)
       plot.curves.push_back(sweep.parameters[i].name);
     profile.plots.push_back(std::move(plot));
@@ -69,7 +69,8 @@ std::vector<Cell> cells_of(const Sweep& sweep) {
   return cells;
 }
 
-Result<void> run_all(const Sweep& sweep, Results& results, const std::atomic<bool>& stop) {
+Result<void> run_all(const Sweep& sweep, ExperimentResults& results,
+                     const std::atomic<bool>& stop) {
   for (const experiment::Task& task : experiment::tasks_of(results.cells)) {
     if (stop.load(std::memory_order_relaxed)) return fail("interrupted", ExitCode::failed);
     auto values = sweep.run(results.cells[task.cell].point);
@@ -122,7 +123,7 @@ Result<void> run_sweep(const Sweep& sweep, const std::string& folder, const std:
                        app::HtmlReport& page) {
   if (auto made = make_folder(folder); !made) return made;
   const ExperimentProfile profile = profile_of(sweep);
-  Outcome outcome{.results = Results(profile, {}, cells_of(sweep)), .compared = {{}}};
+  Outcome outcome{.results = ExperimentResults(profile, {}, cells_of(sweep)), .compared = {{}}};
   auto ran = run_all(sweep, outcome.results, stop);
   outcome.results.remove_unfinished();
   if (outcome.results.cells.empty()) return ran;
