@@ -5,7 +5,7 @@
 #include "app/command_line.h"
 #include "dissect/commands/outputs.h"
 #include "gen/commands/outputs.h"
-#include "gen/rdma/commands.h"
+#include "gen/endpoint/commands.h"
 #include "impair/cli/outputs.h"
 #include "report/figures/schema.h"
 
@@ -14,7 +14,7 @@ int main(int count, char** words) {
   std::vector<lw::JsonOutput> outputs;
   for (const auto& program : {lw::dissect::outputs(), lw::gen::outputs(), lw::impair::outputs()})
     outputs.insert(outputs.end(), program.begin(), program.end());
-  outputs.push_back(lw::gen::rdma::kServeOutput);
+  outputs.push_back(lw::gen::endpoint::kServeOutput);
   const std::vector<std::string> paths(words + 1, words + count);
   const auto written = lw::report::write_schemas(outputs, paths);
   return lw::to_int(written ? lw::ExitCode::done : lw::print_error(written.error()));

@@ -200,7 +200,8 @@ void add_reason(Finding& finding, const std::string& meaning, const std::string&
 }
 
 /// Formats an interface: "mlx5_core, up, MTU 9000, 100.00 Gb/s, GRO".
-std::string interface_text(const nic::Interface& asked, std::uint32_t mtu, bool gro, bool lro) {
+std::string interface_text(const nic::NetworkInterface& asked, std::uint32_t mtu, bool gro,
+                           bool lro) {
   const std::string driver = app::sys_link("class/net/" + asked.name() + "/device/driver");
   const auto bps = asked.bps();
   return fmt::format("{}, {}, MTU {}{}{}{}", driver.empty() ? "virtual" : driver,
@@ -212,7 +213,7 @@ std::string interface_text(const nic::Interface& asked, std::uint32_t mtu, bool 
 }
 
 Finding interface(const std::string& name) {
-  const nic::Interface asked(name);
+  const nic::NetworkInterface asked(name);
   const std::uint32_t mtu = asked.mtu().value_or(0), path_mtu = path_mtu_within(mtu);
   const bool gro = ethtool_flag(name, ETHTOOL_GGRO, 1);
   const bool lro = ethtool_flag(name, ETHTOOL_GFLAGS, ETH_FLAG_LRO);
@@ -234,7 +235,7 @@ std::vector<Finding> examine() {
   std::vector<Finding> list = {kernel(),       capabilities(), cores(), frequency(),
                                clock_source(), hugepages(),    iommu(), pci_devices()};
   for (const std::string& name : sys_names("class/net"))
-    if (name != "lo" && nic::Interface(name).index() != 0) list.push_back(interface(name));
+    if (name != "lo" && nic::NetworkInterface(name).index() != 0) list.push_back(interface(name));
   return list;
 }
 

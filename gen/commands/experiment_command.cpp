@@ -111,7 +111,8 @@ Result<void> check_tables(const config::ExperimentProfile& profile) {
 
 /// Repeats the failed runs with the same seeds, and captures their packets up to the failure: at
 /// both ports and where the path delivers them, the newest 65,536 packets.
-Result<void> capture_failures(const Results& results, const std::filesystem::path& folder) {
+Result<void> capture_failures(const ExperimentResults& results,
+                              const std::filesystem::path& folder) {
   constexpr std::size_t kNewest = 65'536;
   const auto failed = failed_runs(results);
   if (auto made = failed.empty() ? Result<void>{} : make_folder(folder); !made) return made;
@@ -138,7 +139,7 @@ Result<void> capture_failures(const Results& results, const std::filesystem::pat
   return {};
 }
 
-Result<std::vector<std::vector<Compared>>> compare_all(const Results& results) {
+Result<std::vector<std::vector<Compared>>> compare_all(const ExperimentResults& results) {
   std::vector<std::vector<Compared>> all;
   for (std::size_t i = 0; i < results.profile.scenarios.size(); ++i) {
     all.emplace_back();
@@ -160,7 +161,8 @@ std::size_t too_far(const Outcome& outcome) {
 
 /// Prepares the runs. Errors: all that can be checked before the first run. `profile` must outlive
 /// the results.
-Result<Results> prepare(const config::ExperimentProfile& profile, ExperimentOptions& options) {
+Result<ExperimentResults> prepare(const config::ExperimentProfile& profile,
+                                  ExperimentOptions& options) {
   auto set = pairs_of(options.set, "--set"), only = pairs_of(options.only, "--only");
   if (!set) return std::unexpected(set.error());
   if (!only) return std::unexpected(only.error());
@@ -169,12 +171,12 @@ Result<Results> prepare(const config::ExperimentProfile& profile, ExperimentOpti
   if (const auto tables = check_tables(profile); !tables) return std::unexpected(tables.error());
   auto cells = cells_of(profile, options.changes);
   if (!cells) return std::unexpected(cells.error());
-  return Results(profile, options.changes, std::move(*cells));
+  return ExperimentResults(profile, options.changes, std::move(*cells));
 }
 
 /// Opens the file of finished runs. With --resume, adds the runs of an earlier session to
 /// `results`.
-Result<RunJournal> open_journal(Results& results, const ExperimentOptions& options,
+Result<RunJournal> open_journal(ExperimentResults& results, const ExperimentOptions& options,
                                 const std::filesystem::path& folder, const report::Json& identity,
                                 const NamedFile& page) {
   if (auto apart = check_result_files(results.profile, folder, page); !apart)
@@ -186,8 +188,9 @@ Result<RunJournal> open_journal(Results& results, const ExperimentOptions& optio
 }
 
 /// Runs all cells. Writes each result to the journal at once. Errors: of the ranks.
-Result<void> run_all(Results& results, unsigned jobs, Ranks& ranks, const report::Json& identity,
-                     RunJournal& journal, const std::atomic<bool>& stop, bool live) {
+Result<void> run_all(ExperimentResults& results, unsigned jobs, Ranks& ranks,
+                     const report::Json& identity, RunJournal& journal,
+                     const std::atomic<bool>& stop, bool live) {
   ExperimentView view(results, stop, live);
   const RunEvents events{
       .finished =
@@ -206,7 +209,7 @@ Result<void> run_all(Results& results, unsigned jobs, Ranks& ranks, const report
 /// status.
 ExitCode report_on(Outcome outcome, const ExperimentOptions& options,
                    const std::filesystem::path& folder, app::HtmlReport& html) {
-  Results& results = outcome.results;
+  ExperimentResults& results = outcome.results;
   results.remove_unfinished();
   auto compared = compare_all(results);
   if (!compared) return print_error(compared.error());

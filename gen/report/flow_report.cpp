@@ -15,7 +15,7 @@
 namespace lw::gen {
 namespace {
 
-using config::Metric;
+using config::FlowMetric;
 
 std::string address_text(const std::array<std::byte, 16>& bytes) {
   return wire::to_string(ip_of(wire::Ipv6Address{bytes}));
@@ -32,45 +32,45 @@ double frames_due(const ReceiveFlow& flow) {
   return static_cast<double>(std::max<std::uint64_t>(1, unique + flow.order.lost));
 }
 
-std::optional<double> share_of(const ReceiveFlow& flow, Metric metric) {
+std::optional<double> share_of(const ReceiveFlow& flow, FlowMetric metric) {
   const double frames =
       static_cast<double>(std::max<std::uint64_t>(1, flow.frames + flow.bad_icrc));
   switch (metric) {
-    case Metric::loss:
+    case FlowMetric::loss:
       return static_cast<double>(flow.order.lost) / frames_due(flow);
-    case Metric::duplicated:
+    case FlowMetric::duplicated:
       return static_cast<double>(flow.order.duplicated) / frames;
-    case Metric::out_of_order:
+    case FlowMetric::out_of_order:
       return static_cast<double>(flow.order.out_of_order) / frames;
-    case Metric::bad_icrc:
+    case FlowMetric::bad_icrc:
       return static_cast<double>(flow.bad_icrc) / frames;
-    case Metric::ce_marks:
+    case FlowMetric::ce_marks:
       return static_cast<double>(flow.ce_marks) / frames;
     default:
       return std::nullopt;
   }
 }
 
-std::optional<double> time_of(const ReceiveFlow& flow, Metric metric) {
+std::optional<double> time_of(const ReceiveFlow& flow, FlowMetric metric) {
   const Histogram* latency = latency_of(flow);
   if (latency == nullptr) return std::nullopt;
   const auto quantile = [&](double q) { return static_cast<double>(latency->quantile(q)); };
   switch (metric) {
-    case Metric::latency_mean:
+    case FlowMetric::latency_mean:
       return latency->mean();
-    case Metric::p50:
+    case FlowMetric::p50:
       return quantile(0.5);
-    case Metric::p90:
+    case FlowMetric::p90:
       return quantile(0.9);
-    case Metric::p99:
+    case FlowMetric::p99:
       return quantile(0.99);
-    case Metric::p99_9:
+    case FlowMetric::p99_9:
       return quantile(0.999);
-    case Metric::p99_99:
+    case FlowMetric::p99_99:
       return quantile(0.9999);
-    case Metric::latency_max:
+    case FlowMetric::latency_max:
       return static_cast<double>(latency->maximum());
-    case Metric::jitter:
+    case FlowMetric::jitter:
       return flow.signature->jitter.ns();
     default:
       return std::nullopt;
@@ -222,7 +222,7 @@ std::string destination_of(const ReceiveFlow& flow) {
   return address_text(flow.stream.key.destination);
 }
 
-std::optional<double> value_of(const ReceiveFlow& flow, Metric metric) {
+std::optional<double> value_of(const ReceiveFlow& flow, FlowMetric metric) {
   return config::is_time(metric) ? time_of(flow, metric) : share_of(flow, metric);
 }
 

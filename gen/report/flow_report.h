@@ -38,7 +38,7 @@ std::string destination_of(const ReceiveFlow& flow);
 
 /// Returns the value of a metric for one flow: ns for times, otherwise a share of the expected
 /// frames, in [0, 1]. Nothing if the flow has no such value (latency without signatures).
-std::optional<double> value_of(const ReceiveFlow& flow, config::Metric metric);
+std::optional<double> value_of(const ReceiveFlow& flow, config::FlowMetric metric);
 
 /// A distribution of latencies.
 struct LatencyFigures {

@@ -15,14 +15,15 @@
 namespace lw::gen {
 namespace {
 
-using config::Metric;
+using config::FlowMetric;
 
-bool is_of_sender(Metric metric) {
-  return metric == Metric::not_sent || metric == Metric::rate_error || metric >= Metric::pacing_p50;
+bool is_of_sender(FlowMetric metric) {
+  return metric == FlowMetric::not_sent || metric == FlowMetric::rate_error ||
+         metric >= FlowMetric::pacing_p50;
 }
 
 /// The metric of an expectation of the profile, which names one.
-Metric metric_of(const Expectation& bound) { return config::metric_of(bound.name).value(); }
+FlowMetric metric_of(const Expectation& bound) { return config::metric_of(bound.name).value(); }
 
 void hold(Verdict& verdict, const std::string& name, const Expectation& bound, double value) {
   const auto unit =
@@ -31,9 +32,9 @@ void hold(Verdict& verdict, const std::string& name, const Expectation& bound, d
 }
 
 /// Returns the value of the metric. Loss is a share of the sent frames, if their number is known.
-std::optional<double> figure(const ReceiveFlow& flow, Metric metric, const RunReport* sent) {
+std::optional<double> figure(const ReceiveFlow& flow, FlowMetric metric, const RunReport* sent) {
   const std::uint32_t id = flow.stream.key.dest_qp;
-  const bool known = metric == Metric::loss && flow.stream.is_signed && sent != nullptr &&
+  const bool known = metric == FlowMetric::loss && flow.stream.is_signed && sent != nullptr &&
                      id < sent->flows.size() && sent->flows[id].frames > 0;
   if (!known) return value_of(flow, metric);
   const FlowCounters& counters = sent->flows[id];
@@ -41,7 +42,9 @@ std::optional<double> figure(const ReceiveFlow& flow, Metric metric, const RunRe
 }
 
 /// True for metrics that two different clocks falsify: latency, but not its variation.
-bool compares_clocks(Metric metric) { return config::is_time(metric) && metric != Metric::jitter; }
+bool compares_clocks(FlowMetric metric) {
+  return config::is_time(metric) && metric != FlowMetric::jitter;
+}
 
 /// Adds a failure for each flow whose latencies are not valid.
 void judge_clocks(Verdict& verdict, const Measurement& measurement, const FlowNames& names) {
@@ -53,17 +56,19 @@ void judge_clocks(Verdict& verdict, const Measurement& measurement, const FlowNa
 }
 
 bool bounds_loss(const config::FlowProfile& profile) {
-  return std::ranges::any_of(
-      profile.expect, [](const Expectation& bound) { return metric_of(bound) == Metric::loss; });
+  return std::ranges::any_of(profile.expect, [](const Expectation& bound) {
+    return metric_of(bound) == FlowMetric::loss;
+  });
 }
 
-double quantile_of(const Histogram& histogram, Metric metric) {
-  if (metric == Metric::pacing_max) return static_cast<double>(histogram.maximum());
-  return static_cast<double>(histogram.quantile(metric == Metric::pacing_p50 ? 0.5 : 0.99));
+double quantile_of(const Histogram& histogram, FlowMetric metric) {
+  if (metric == FlowMetric::pacing_max) return static_cast<double>(histogram.maximum());
+  return static_cast<double>(histogram.quantile(metric == FlowMetric::pacing_p50 ? 0.5 : 0.99));
 }
 
-double sent_figure(const FlowCounters& counters, const config::Rate& rate, Metric metric) {
-  if (metric == Metric::rate_error) return std::abs(counters.achieved(rate.unit) / rate.value - 1);
+double sent_figure(const FlowCounters& counters, const config::Rate& rate, FlowMetric metric) {
+  if (metric == FlowMetric::rate_error)
+    return std::abs(counters.achieved(rate.unit) / rate.value - 1);
   const auto all =
       static_cast<double>(std::max<std::uint64_t>(1, counters.frames + counters.not_sent));
   return static_cast<double>(counters.not_sent) / all;
@@ -131,7 +136,7 @@ void judge_received(Verdict& verdict, const config::FlowProfile& profile,
 bool allows_loss(const config::FlowProfile& profile, double share) {
   bool bounded = false;
   for (const Expectation& bound : profile.expect) {
-    if (metric_of(bound) != Metric::loss) continue;
+    if (metric_of(bound) != FlowMetric::loss) continue;
     if (!bound.compares(share, bound.value)) return false;
     bounded = true;
   }

@@ -34,7 +34,7 @@ enum MessageKind : int {
 
 /// Converts each result to text once, on the rank that ran it, so that its numbers are the same in
 /// all files.
-Json run_task(const Results& results, const Task& task) {
+Json run_task(const ExperimentResults& results, const Task& task) {
   try {
     const Json run = results.cells[task.cell].work.run(results.seed_of(task), {});
     return Json::parse(report::json_line(run));
@@ -51,7 +51,8 @@ struct FinishedRun {
 /// Threads of this process that run tasks. All calls from one thread.
 class RunThreads {
  public:
-  RunThreads(const Results& results, std::size_t count) : results_(results), count_(count) {
+  RunThreads(const ExperimentResults& results, std::size_t count)
+      : results_(results), count_(count) {
     for (std::size_t i = 0; i < count; ++i)
       threads_.emplace_back([this](const std::stop_token& end) { work(end); });
   }
@@ -89,7 +90,7 @@ class RunThreads {
     }
   }
 
-  const Results& results_;
+  const ExperimentResults& results_;
   std::size_t count_, begun_ = 0;
   std::mutex mutex_;
   std::condition_variable_any waiting_;
@@ -102,7 +103,7 @@ class RunThreads {
 /// Rank 0: gives the tasks to its own threads and to other ranks, and collects the results.
 class Leader {
  public:
-  Leader(Results& results, Ranks& ranks, const report::Json& identity,
+  Leader(ExperimentResults& results, Ranks& ranks, const report::Json& identity,
          const std::atomic<bool>& stop, const RunEvents& events)
       : results_(results),
         ranks_(ranks),
@@ -167,7 +168,7 @@ class Leader {
     events_.progress(done_, tasks_.size());
   }
 
-  Results& results_;
+  ExperimentResults& results_;
   Ranks& ranks_;
   const report::Json& identity_;
   const std::atomic<bool>& stop_;
@@ -183,8 +184,9 @@ class Leader {
 
 }  // namespace
 
-Result<void> run_cells(Results& results, unsigned jobs, Ranks& ranks, const report::Json& identity,
-                       const std::atomic<bool>& stop, const RunEvents& events) {
+Result<void> run_cells(ExperimentResults& results, unsigned jobs, Ranks& ranks,
+                       const report::Json& identity, const std::atomic<bool>& stop,
+                       const RunEvents& events) {
   const auto begin = steady_clock::now();
   auto ran = Leader(results, ranks, identity, stop, events).run(jobs);
   const std::chrono::duration<double> elapsed = steady_clock::now() - begin;
@@ -192,7 +194,8 @@ Result<void> run_cells(Results& results, unsigned jobs, Ranks& ranks, const repo
   return ran;
 }
 
-void serve_runs(const Results& results, unsigned jobs, Ranks& ranks, const report::Json& identity) {
+void serve_runs(const ExperimentResults& results, unsigned jobs, Ranks& ranks,
+                const report::Json& identity) {
   const auto tasks = tasks_of(results.cells);
   std::vector<std::size_t> numbers;  // numbers of the tasks that run here
   RunThreads threads(results, jobs);

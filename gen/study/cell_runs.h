@@ -21,11 +21,13 @@ struct RunEvents {
 /// `stop` is true no run begins, and those in progress are finished. `identity`: that of the
 /// experiment, which must be equal on all ranks. Errors (usage): another rank has another
 /// experiment, or couldn't load it.
-Result<void> run_cells(Results& results, unsigned jobs, Ranks& ranks, const report::Json& identity,
-                       const std::atomic<bool>& stop, const RunEvents& events);
+Result<void> run_cells(ExperimentResults& results, unsigned jobs, Ranks& ranks,
+                       const report::Json& identity, const std::atomic<bool>& stop,
+                       const RunEvents& events);
 
 /// Runs the tasks that rank 0 sends, until there are no more.
-void serve_runs(const Results& results, unsigned jobs, Ranks& ranks, const report::Json& identity);
+void serve_runs(const ExperimentResults& results, unsigned jobs, Ranks& ranks,
+                const report::Json& identity);
 
 /// Call if this rank can't load the experiment. On rank 0, ends the other ranks; on another rank,
 /// sends `reason` to rank 0, which reports it.

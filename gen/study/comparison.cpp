@@ -34,7 +34,7 @@ std::optional<double> as_number(const std::string& text) {
 }
 
 /// Replaces the braces in a name, as in "stress{stress}_s", by a cell's values.
-std::string filled(const std::string& pattern, const Results& results, std::size_t cell) {
+std::string filled(const std::string& pattern, const ExperimentResults& results, std::size_t cell) {
   std::string text;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     const std::size_t end = pattern[i] == '{' ? pattern.find('}', i) : std::string::npos;
@@ -48,7 +48,7 @@ std::string filled(const std::string& pattern, const Results& results, std::size
   return text;
 }
 
-bool same(const std::string& published, const Results& results, std::size_t cell,
+bool same(const std::string& published, const ExperimentResults& results, std::size_t cell,
           const std::string& ours) {
   if (results.words(cell, ours) == published) return true;
   const auto number = as_number(published);
@@ -58,7 +58,7 @@ bool same(const std::string& published, const Results& results, std::size_t cell
 
 /// Returns the row of the table that belongs to a cell.
 std::optional<std::size_t> row_of(const PublishedTable& table, const ExperimentComparison& asked,
-                                  const Results& results, std::size_t cell) {
+                                  const ExperimentResults& results, std::size_t cell) {
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     const bool match = std::ranges::all_of(asked.rows, [&](const auto& key) {
       const auto column = table.column(key.first);
@@ -70,7 +70,7 @@ std::optional<std::size_t> row_of(const PublishedTable& table, const ExperimentC
 }
 
 /// Returns the value of "figure", "figure.min", "figure.max" or "figure.avg".
-std::optional<double> our_number(const Results& results, std::size_t cell,
+std::optional<double> our_number(const ExperimentResults& results, std::size_t cell,
                                  const std::string& ours) {
   const std::size_t dot = ours.rfind('.');
   const std::string end = dot == std::string::npos ? "" : ours.substr(dot + 1);
@@ -88,7 +88,7 @@ bool agree(const std::string& published, const std::string& ours) {
   return as_number(published).has_value() == as_number(ours).has_value();
 }
 
-Compared compare_cell(const Results& results, std::size_t cell, std::size_t index,
+Compared compare_cell(const ExperimentResults& results, std::size_t cell, std::size_t index,
                       const ExperimentComparison& asked, const std::string& published) {
   const auto& column = asked.columns[index];
   Compared compared;
@@ -115,7 +115,8 @@ std::string percent(const Compared& compared) {
 /// Returns the swept parameters that are not in the table's rows: they distinguish lines with the
 /// same row.
 std::vector<std::string> beside_rows(const ExperimentScenario& scenario, const Changes& changes,
-                                     const Results& results, const std::vector<Compared>& all) {
+                                     const ExperimentResults& results,
+                                     const std::vector<Compared>& all) {
   std::vector<std::string> names = swept(scenario, changes);
   std::erase_if(names, [&](const std::string& name) {
     return std::ranges::all_of(all, [&](const Compared& c) {
@@ -158,7 +159,7 @@ Result<PublishedTable> load_published(const std::string& file) {
   return table;
 }
 
-Result<std::vector<Compared>> compare(const Results& results, std::size_t scenario) {
+Result<std::vector<Compared>> compare(const ExperimentResults& results, std::size_t scenario) {
   const auto& asked = *results.profile.scenarios[scenario].compare;
   const auto refuse = [&](const std::string& what) {
     return fail(fmt::format("{}:{}:{}: compare: {}", results.profile.file, asked.at.line,
@@ -192,7 +193,7 @@ Result<std::vector<Compared>> compare(const Results& results, std::size_t scenar
   return all;
 }
 
-std::string comparison_table(const Results& results, const ExperimentScenario& scenario,
+std::string comparison_table(const ExperimentResults& results, const ExperimentScenario& scenario,
                              const std::vector<Compared>& all) {
   const auto& asked = *scenario.compare;
   std::vector<report::Table::Column> columns;

@@ -32,10 +32,11 @@ struct Compared {
 
 /// Compares the cells of a scenario that have a row in its published table. Errors (usage): the
 /// table can't be read, or a column is missing.
-Result<std::vector<Compared>> compare(const Results& results, std::size_t scenario);
+Result<std::vector<Compared>> compare(const ExperimentResults& results, std::size_t scenario);
 
 /// Returns a scenario's cells beside the published ones, as a text table.
-std::string comparison_table(const Results& results, const config::ExperimentScenario& scenario,
+std::string comparison_table(const ExperimentResults& results,
+                             const config::ExperimentScenario& scenario,
                              const std::vector<Compared>& all);
 /// Returns the largest difference of each column, one line per column.
 std::string comparison_summary(const config::ExperimentScenario& scenario,

@@ -28,7 +28,7 @@ std::string rough_time(double seconds) {
 }
 
 /// Formats the table's figures of a cell, from its finished runs: "average_gbps 98.03, ...".
-std::string figures_text(const Results& results, const Task& task) {
+std::string figures_text(const ExperimentResults& results, const Task& task) {
   if (const std::string why = results.failure(task); !why.empty()) return "FAILED: " + why;
   std::string text;
   const auto& scenario = results.profile.scenarios[results.cells[task.cell].scenario];
@@ -39,7 +39,8 @@ std::string figures_text(const Results& results, const Task& task) {
 
 }  // namespace
 
-ExperimentView::ExperimentView(const Results& results, const std::atomic<bool>& stop, bool live)
+ExperimentView::ExperimentView(const ExperimentResults& results, const std::atomic<bool>& stop,
+                               bool live)
     : results_(results),
       stop_(stop),
       view_({.mode = live ? report::LiveMode::full : report::LiveMode::brief}),

@@ -16,7 +16,7 @@ namespace lw::gen::experiment {
 class ExperimentView {
  public:
   /// `results` and `stop` must outlive it.
-  ExperimentView(const Results& results, const std::atomic<bool>& stop, bool live);
+  ExperimentView(const ExperimentResults& results, const std::atomic<bool>& stop, bool live);
 
   /// Call it after the result of a run was stored.
   void finished(const Task& task);
@@ -33,7 +33,7 @@ class ExperimentView {
   [[nodiscard]] std::size_t cells_done() const;
   [[nodiscard]] std::string progress_bar() const;
 
-  const Results& results_;
+  const ExperimentResults& results_;
   const std::atomic<bool>& stop_;
   report::LiveView view_;
   Instant begin_;

@@ -24,7 +24,7 @@ void add_new(std::vector<std::string>& names, const std::string& name) {
   if (std::ranges::find(names, name) == names.end()) names.push_back(name);
 }
 
-std::vector<std::string> parameters_of(const Results& results) {
+std::vector<std::string> parameters_of(const ExperimentResults& results) {
   std::vector<std::string> names;
   for (const Cell& cell : results.cells)
     for (const auto& [name, value] : cell.point) add_new(names, name);
@@ -33,7 +33,7 @@ std::vector<std::string> parameters_of(const Results& results) {
 
 /// Returns the names of all figures: numbers and words that are not parameters. Series have their
 /// own files.
-std::vector<std::string> figures_of(const Results& results,
+std::vector<std::string> figures_of(const ExperimentResults& results,
                                     const std::vector<std::string>& parameters) {
   std::vector<std::string> names;
   for (const auto& runs : results.runs)
@@ -45,7 +45,7 @@ std::vector<std::string> figures_of(const Results& results,
   return names;
 }
 
-bool spreads(const Results& results) {
+bool spreads(const ExperimentResults& results) {
   return std::ranges::any_of(results.cells, [](const Cell& cell) { return cell.repeats > 1; });
 }
 
@@ -54,7 +54,7 @@ void append(std::string& csv, const std::string& field) {
   csv += report::csv_field(field);
 }
 
-void append_figure(std::string& csv, const Results& results, std::size_t cell,
+void append_figure(std::string& csv, const ExperimentResults& results, std::size_t cell,
                    const std::string& name, bool spread) {
   const auto figure = results.figure(cell, name);
   append(csv, figure ? fmt::to_string(figure->average) : results.words(cell, name));
@@ -71,14 +71,15 @@ std::string premises(const config::ExperimentProfile& profile) {
 }
 
 /// Formats a figure over its repeats: one number, or minimum, average and maximum.
-std::string spread_text(const Results& results, std::size_t cell, const std::string& name) {
+std::string spread_text(const ExperimentResults& results, std::size_t cell,
+                        const std::string& name) {
   const auto figure = results.figure(cell, name);
   if (!figure || results.cells[cell].repeats == 1 || figure->min == figure->max)
     return results.words(cell, name);
   return fmt::format("{} {} {}", number(figure->min), number(figure->average), number(figure->max));
 }
 
-std::string scenario_table(const Results& results, std::size_t index) {
+std::string scenario_table(const ExperimentResults& results, std::size_t index) {
   const ExperimentScenario& scenario = results.profile.scenarios[index];
   const auto cells = results.cells_of(index);
   if (scenario.show.empty() || cells.empty()) return "";
@@ -97,7 +98,7 @@ std::string scenario_table(const Results& results, std::size_t index) {
 }
 
 /// Explains why there are fewer runs than the requested repeats.
-std::string unrepeated(const Results& results, const ExperimentScenario& scenario,
+std::string unrepeated(const ExperimentResults& results, const ExperimentScenario& scenario,
                        const std::vector<std::size_t>& cells) {
   const auto once = std::ranges::count_if(
       cells, [&](std::size_t cell) { return results.cells[cell].repeats == 1; });
@@ -112,10 +113,10 @@ std::string unrepeated(const Results& results, const ExperimentScenario& scenari
       scenario.repeats, once, cells.size());
 }
 
-report::PlotAxis axis_of(const std::string& label, config::PlotScale scale) {
+report::PlotAxis axis_of(const std::string& label, config::AxisScale scale) {
   using Scale = report::PlotAxis::Scale;
-  return {label, scale == config::PlotScale::log      ? Scale::log
-                 : scale == config::PlotScale::binary ? Scale::binary
+  return {label, scale == config::AxisScale::log      ? Scale::log
+                 : scale == config::AxisScale::binary ? Scale::binary
                                                       : Scale::linear};
 }
 
@@ -127,7 +128,8 @@ PlotCurve& curve_named(std::vector<PlotCurve>& curves, const std::string& name) 
 
 /// Returns the name of a curve, the values of the parameters that distinguish curves: "WRITE,
 /// adaptive".
-std::string curve_name(const Results& results, const ExperimentPlot& plot, std::size_t cell) {
+std::string curve_name(const ExperimentResults& results, const ExperimentPlot& plot,
+                       std::size_t cell) {
   std::string name;
   for (const std::string& parameter : plot.curves) {
     std::string word = parameter == "scenario"
@@ -141,7 +143,7 @@ std::string curve_name(const Results& results, const ExperimentPlot& plot, std::
   return name.empty() ? plot.y : name;
 }
 
-bool is_wanted(const Results& results, const ExperimentPlot& plot, std::size_t cell) {
+bool is_wanted(const ExperimentResults& results, const ExperimentPlot& plot, std::size_t cell) {
   const std::string& name = results.profile.scenarios[results.cells[cell].scenario].name;
   for (const auto& [parameter, value] : plot.only)
     if (results.words(cell, parameter) != value) return false;
@@ -149,8 +151,8 @@ bool is_wanted(const Results& results, const ExperimentPlot& plot, std::size_t c
 }
 
 /// Adds a cell as a point of a curve.
-void add_cell(std::vector<PlotCurve>& curves, const Results& results, const ExperimentPlot& plot,
-              std::size_t cell) {
+void add_cell(std::vector<PlotCurve>& curves, const ExperimentResults& results,
+              const ExperimentPlot& plot, std::size_t cell) {
   const auto x = results.figure(cell, plot.x), y = results.figure(cell, plot.y);
   if (!x || !y) return;
   curve_named(curves, curve_name(results, plot, cell))
@@ -159,8 +161,8 @@ void add_cell(std::vector<PlotCurve>& curves, const Results& results, const Expe
 
 /// Adds curves with the samples of the first repeat as points. Samples with a "flow" make one curve
 /// per flow.
-void add_samples(std::vector<PlotCurve>& curves, const Results& results, const ExperimentPlot& plot,
-                 std::size_t cell) {
+void add_samples(std::vector<PlotCurve>& curves, const ExperimentResults& results,
+                 const ExperimentPlot& plot, std::size_t cell) {
   const report::Json& run = results.runs[cell].front();
   const auto series = run.find(plot.series);
   if (series == run.end() || !series->is_array()) return;
@@ -177,7 +179,7 @@ void add_samples(std::vector<PlotCurve>& curves, const Results& results, const E
 
 void add_published(std::vector<PlotCurve>& curves, const Outcome& outcome,
                    const ExperimentPlot& plot) {
-  const Results& results = outcome.results;
+  const ExperimentResults& results = outcome.results;
   for (std::size_t s = 0; s < outcome.compared.size(); ++s) {
     for (const Compared& compared : outcome.compared[s]) {
       const auto& asked = results.profile.scenarios[s].compare->columns[compared.column];
@@ -199,7 +201,7 @@ void add_published(std::vector<PlotCurve>& curves, const Outcome& outcome,
 }  // namespace
 
 std::string to_csv(const Outcome& outcome) {
-  const Results& results = outcome.results;
+  const ExperimentResults& results = outcome.results;
   const auto parameters = parameters_of(results);
   const auto figures = figures_of(results, parameters);
   const bool spread = spreads(results);
@@ -257,7 +259,7 @@ struct PremiseRow {
 
 /// A cell and its runs.
 struct CellRow {
-  const Results& results;
+  const ExperimentResults& results;
   std::size_t index;
 
   [[nodiscard]] const Cell& cell() const { return results.cells[index]; }
@@ -382,7 +384,7 @@ std::string to_json(const Outcome& outcome) {
   return report::json_line(kExperimentOutput, outcome);
 }
 
-std::string swept_point(const Results& results, std::size_t cell) {
+std::string swept_point(const ExperimentResults& results, std::size_t cell) {
   const auto& scenario = results.profile.scenarios[results.cells[cell].scenario];
   std::string text;
   for (const std::string& name : swept(scenario, results.changes))
@@ -391,7 +393,7 @@ std::string swept_point(const Results& results, std::size_t cell) {
 }
 
 std::string to_text(const Outcome& outcome) {
-  const Results& results = outcome.results;
+  const ExperimentResults& results = outcome.results;
   const auto& profile = results.profile;
   std::string text = profile.title + "\n";
   if (!profile.note.empty()) text += profile.note + "\n";
@@ -414,14 +416,14 @@ std::string to_text(const Outcome& outcome) {
   return text + failure_table(results);
 }
 
-std::vector<Task> failed_runs(const Results& results) {
+std::vector<Task> failed_runs(const ExperimentResults& results) {
   std::vector<Task> failed;
   for (const Task& task : tasks_of(results.cells))
     if (results.has(task) && !results.failure(task).empty()) failed.push_back(task);
   return failed;
 }
 
-std::string failure_table(const Results& results) {
+std::string failure_table(const ExperimentResults& results) {
   const auto failed = failed_runs(results);
   if (failed.empty()) return "";
   report::Table table(
@@ -436,7 +438,7 @@ std::string failure_table(const Results& results) {
 }
 
 report::Plot to_plot(const Outcome& outcome, const ExperimentPlot& plot) {
-  const Results& results = outcome.results;
+  const ExperimentResults& results = outcome.results;
   std::vector<PlotCurve> curves;
   for (std::size_t cell = 0; cell < results.cells.size(); ++cell) {
     if (!is_wanted(results, plot, cell)) continue;

@@ -12,7 +12,7 @@ namespace lw::gen::experiment {
 
 /// A finished experiment.
 struct Outcome {
-  Results results;
+  ExperimentResults results;
   std::vector<std::vector<Compared>> compared;  // per scenario; empty if it has no table
 
   static const FigureTable& figures();
@@ -24,11 +24,11 @@ inline constexpr JsonOutput kExperimentOutput{
 
 /// Formats the parameters that distinguish a cell from others of its scenario: "size = 64KiB, loss
 /// = 0.1".
-std::string swept_point(const Results& results, std::size_t cell);
+std::string swept_point(const ExperimentResults& results, std::size_t cell);
 
 /// Return the failed runs, and a table of them with reasons and seeds; empty if none failed.
-std::vector<Task> failed_runs(const Results& results);
-std::string failure_table(const Results& results);
+std::vector<Task> failed_runs(const ExperimentResults& results);
+std::string failure_table(const ExperimentResults& results);
 
 /// Formats CSV with a header line and a line per cell: scenario, parameters, figures. With repeats,
 /// a figure has three columns: average, minimum and maximum.

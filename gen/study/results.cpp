@@ -196,13 +196,13 @@ std::vector<Task> tasks_of(const std::vector<Cell>& cells) {
   return tasks;
 }
 
-Results::Results(const config::ExperimentProfile& experiment, Changes by_user,
-                 std::vector<Cell> all)
+ExperimentResults::ExperimentResults(const config::ExperimentProfile& experiment, Changes by_user,
+                                     std::vector<Cell> all)
     : profile(experiment), changes(std::move(by_user)), cells(std::move(all)) {
   for (const Cell& cell : cells) runs.emplace_back(cell.repeats);
 }
 
-std::string Results::failure(const Task& task) const {
+std::string ExperimentResults::failure(const Task& task) const {
   const report::Json& run = runs[task.cell][task.repeat];
   if (const auto why = run.find("failure"); why != run.end()) return why->get<std::string>();
   const auto count = run.find("failed");
@@ -210,7 +210,7 @@ std::string Results::failure(const Task& task) const {
   return fmt::format("{} work requests failed", count->get<std::uint64_t>());
 }
 
-void Results::remove_unfinished() {
+void ExperimentResults::remove_unfinished() {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (std::ranges::any_of(runs[i], [](const report::Json& run) { return run.is_null(); }))
@@ -226,7 +226,7 @@ void Results::remove_unfinished() {
   runs.resize(kept);
 }
 
-std::optional<Spread> Results::figure(std::size_t cell, std::string_view name) const {
+std::optional<Spread> ExperimentResults::figure(std::size_t cell, std::string_view name) const {
   std::optional<Spread> spread;
   double sum = 0;
   std::size_t count = 0;
@@ -250,7 +250,7 @@ std::optional<Spread> Results::figure(std::size_t cell, std::string_view name) c
   return Spread{*value, *value, *value};
 }
 
-std::string Results::words(std::size_t cell, std::string_view name) const {
+std::string ExperimentResults::words(std::size_t cell, std::string_view name) const {
   if (const std::string* given = cells[cell].find(name))
     return name == "path" ? std::filesystem::path(*given).stem().string() : *given;
   for (const report::Json& run : runs[cell]) {
@@ -261,7 +261,7 @@ std::string Results::words(std::size_t cell, std::string_view name) const {
   return spread ? number(spread->average) : "";
 }
 
-std::vector<std::size_t> Results::cells_of(std::size_t scenario) const {
+std::vector<std::size_t> ExperimentResults::cells_of(std::size_t scenario) const {
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < cells.size(); ++i)
     if (cells[i].scenario == scenario) found.push_back(i);

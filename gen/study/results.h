@@ -55,8 +55,8 @@ struct Task {
 /// The runs of all cells, cell by cell.
 std::vector<Task> tasks_of(const std::vector<Cell>& cells);
 
-/// Results of an experiment.
-struct Results {
+/// ExperimentResults of an experiment.
+struct ExperimentResults {
   const config::ExperimentProfile& profile;
   Changes changes;
   std::vector<Cell> cells;
@@ -64,7 +64,8 @@ struct Results {
   double elapsed_s = 0;
   std::size_t missing = 0;  // number of cells that remove_unfinished() removed
 
-  Results(const config::ExperimentProfile& experiment, Changes by_user, std::vector<Cell> all);
+  ExperimentResults(const config::ExperimentProfile& experiment, Changes by_user,
+                    std::vector<Cell> all);
 
   [[nodiscard]] std::uint64_t seed_of(const Task& task) const noexcept {
     return profile.seed + task.repeat;

@@ -31,7 +31,7 @@ std::string build_of_program() {
   return hex_of(read_whole("/proc/self/exe").value_or(std::string()));
 }
 
-std::string cells_text(const Results& results) {
+std::string cells_text(const ExperimentResults& results) {
   std::string text;
   for (const Cell& cell : results.cells) {
     const auto& scenario = results.profile.scenarios[cell.scenario];
@@ -42,7 +42,7 @@ std::string cells_text(const Results& results) {
 }
 
 /// Returns the contents of the path profiles. A file that can't be read is reported elsewhere.
-std::string paths_text(const Results& results) {
+std::string paths_text(const ExperimentResults& results) {
   std::set<std::string> files;
   for (const Cell& cell : results.cells)
     if (const std::string* file = cell.find("path")) files.insert(*file);
@@ -56,7 +56,7 @@ std::string paths_text(const Results& results) {
   return text;
 }
 
-std::string run_line(const Results& results, const Task& task) {
+std::string run_line(const ExperimentResults& results, const Task& task) {
   return report::json_line({{"cell", task.cell + 1},
                             {"repeat", task.repeat + 1},
                             {"seed", results.seed_of(task)},
@@ -64,14 +64,14 @@ std::string run_line(const Results& results, const Task& task) {
 }
 
 /// Returns the whole file, in the order of the cells.
-std::string journal_text(const Json& identity, const Results& results) {
+std::string journal_text(const Json& identity, const ExperimentResults& results) {
   std::string text = report::json_line(identity);
   for (const Task& task : tasks_of(results.cells))
     if (results.has(task)) text += run_line(results, task);
   return text;
 }
 
-bool take_line(const std::string& line, Results& results) {
+bool take_line(const std::string& line, ExperimentResults& results) {
   const Json json = parse_json(line);
   if (!json.is_object()) return false;
   const auto cell = json.find("cell"), repeat = json.find("repeat"), run = json.find("run");
@@ -85,7 +85,7 @@ bool take_line(const std::string& line, Results& results) {
 }
 
 Result<void> take_lines(const std::string& path, const std::string& text, const Json& identity,
-                        Results& results) {
+                        ExperimentResults& results) {
   std::size_t number = 0;
   for (std::size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos;
        begin = end + 1) {
@@ -109,7 +109,7 @@ Result<void> take_lines(const std::string& path, const std::string& text, const 
 
 }  // namespace
 
-Json identity_of(const Results& results) {
+Json identity_of(const ExperimentResults& results) {
   return {{"experiment", results.profile.name},
           {"version", app::program_version()},
           {"build", build_of_program()},
@@ -138,7 +138,7 @@ Result<RunJournal> RunJournal::create(const std::string& path, const Json& ident
 }
 
 Result<RunJournal> RunJournal::resume(const std::string& path, const Json& identity,
-                                      Results& results) {
+                                      ExperimentResults& results) {
   const auto text = read_whole(path);
   if (!text)
     return fail(path +
@@ -154,12 +154,12 @@ Result<RunJournal> RunJournal::resume(const std::string& path, const Json& ident
   return RunJournal(path, identity, std::move(*file));
 }
 
-void RunJournal::add(const Results& results, const Task& task) {
+void RunJournal::add(const ExperimentResults& results, const Task& task) {
   file_.write(run_line(results, task));
   file_.flush();
 }
 
-Result<void> RunJournal::close(const Results& results) {
+Result<void> RunJournal::close(const ExperimentResults& results) {
   if (auto closed = file_.close(); !closed) return closed;
   return write_file(path_, journal_text(identity_, results));
 }

@@ -10,7 +10,7 @@ namespace lw::gen::experiment {
 
 /// Returns what must be equal in two sessions so that their results can be combined: version and
 /// build of the program, seed, cells, and the contents of the path profiles that the cells name.
-report::Json identity_of(const Results& results);
+report::Json identity_of(const ExperimentResults& results);
 
 /// Returns the first difference of two identities: "version: 0.1.0, here 0.2.0"; empty if they are
 /// equal.
@@ -27,13 +27,13 @@ class RunJournal {
   /// incomplete last line. Errors: the file is missing, or belongs to another experiment or program
   /// (usage); those of OutputFile.
   static Result<RunJournal> resume(const std::string& path, const report::Json& identity,
-                                   Results& results);
+                                   ExperimentResults& results);
 
   /// Adds a task's result. An error is reported by close().
-  void add(const Results& results, const Task& task);
+  void add(const ExperimentResults& results, const Task& task);
   /// Sorts the runs in the order of the cells, so that equal results give equal files. Errors:
   /// those of OutputFile; the lines written before are kept.
-  Result<void> close(const Results& results);
+  Result<void> close(const ExperimentResults& results);
 
  private:
   RunJournal(std::string path, report::Json identity, OutputFile file)

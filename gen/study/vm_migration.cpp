@@ -44,7 +44,7 @@ double wire_bps(const emulator::Path& path) {
   return sim::run_bandwidth(config).steady_bps;
 }
 
-/// Results of the migrations that began at different times of the guest's cycle.
+/// ExperimentResults of the migrations that began at different times of the guest's cycle.
 struct Ends {
   std::uint32_t finished = 0, all = 0;
   double seconds = 0, copied = 0, passes = 0;

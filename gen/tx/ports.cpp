@@ -102,7 +102,7 @@ std::string state_of(const nic::Port& port) {
   if (spec && spec->as<nic::VhostPort>() != nullptr) return "no guest uses it";
   const auto* interface = spec ? spec->as<nic::InterfacePort>() : nullptr;
   if (interface == nullptr) return "the link is down";
-  const nic::Interface view(interface->interface);
+  const nic::NetworkInterface view(interface->interface);
   if (view.index() == 0) return "there is no such interface";
   if (view.is_up()) return "the interface has no carrier";
   return fmt::format("the interface is down: ip link set dev {} up", view.name());

@@ -35,31 +35,31 @@ bool ask(unsigned long what, ifreq& request) noexcept {
 
 }  // namespace
 
-unsigned Interface::index() const noexcept {
+unsigned NetworkInterface::index() const noexcept {
   if (name_.size() >= IFNAMSIZ) return 0;
   ifreq request = request_for(name_);
   return ask(SIOCGIFINDEX, request) ? static_cast<unsigned>(request.ifr_ifindex) : 0;
 }
 
-bool Interface::is_up() const noexcept {
+bool NetworkInterface::is_up() const noexcept {
   ifreq request = request_for(name_);
   return ask(SIOCGIFFLAGS, request) && (request.ifr_flags & IFF_UP) != 0;
 }
 
-bool Interface::is_running() const noexcept {
+bool NetworkInterface::is_running() const noexcept {
   ifreq request = request_for(name_);
   constexpr int kBoth = IFF_UP | IFF_RUNNING;
   return ask(SIOCGIFFLAGS, request) && (request.ifr_flags & kBoth) == kBoth;
 }
 
-bool Interface::is_lasting() const noexcept {
+bool NetworkInterface::is_lasting() const noexcept {
   ethtool_value value{.cmd = ETHTOOL_GLINK, .data = 0};
   ifreq request = request_for(name_);
   request.ifr_data = reinterpret_cast<char*>(&value);
   return ask(SIOCETHTOOL, request) || errno != ENODEV;
 }
 
-bool Interface::set_up(bool up) const noexcept {
+bool NetworkInterface::set_up(bool up) const noexcept {
   ifreq request = request_for(name_);
   if (!ask(SIOCGIFFLAGS, request)) return false;
   const int flags = request.ifr_flags;
@@ -67,13 +67,13 @@ bool Interface::set_up(bool up) const noexcept {
   return ask(SIOCSIFFLAGS, request);
 }
 
-std::optional<std::uint32_t> Interface::mtu() const noexcept {
+std::optional<std::uint32_t> NetworkInterface::mtu() const noexcept {
   ifreq request = request_for(name_);
   if (!ask(SIOCGIFMTU, request) || request.ifr_mtu < 0) return std::nullopt;
   return static_cast<std::uint32_t>(request.ifr_mtu);
 }
 
-std::optional<std::array<std::byte, 6>> Interface::mac_address() const noexcept {
+std::optional<std::array<std::byte, 6>> NetworkInterface::mac_address() const noexcept {
   ifreq request = request_for(name_);
   if (!ask(SIOCGIFHWADDR, request)) return std::nullopt;
   const auto family = request.ifr_hwaddr.sa_family;
@@ -83,7 +83,7 @@ std::optional<std::array<std::byte, 6>> Interface::mac_address() const noexcept 
   return address;
 }
 
-std::optional<double> Interface::bps() const {
+std::optional<double> NetworkInterface::bps() const {
   constexpr double kMega = 1e6;
   std::ifstream file("/sys/class/net/" + name_ + "/speed");
   std::int64_t megabits = 0;  // -1: unknown
@@ -91,7 +91,7 @@ std::optional<double> Interface::bps() const {
   return static_cast<double>(megabits) * kMega;
 }
 
-std::optional<InterfaceLosses> Interface::losses() const {
+std::optional<InterfaceLosses> NetworkInterface::losses() const {
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) return std::nullopt;
   std::optional<InterfaceLosses> found;

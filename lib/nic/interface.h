@@ -35,9 +35,9 @@ constexpr std::uint64_t backlog_losses(std::uint64_t host_drops, std::uint32_t r
 }
 
 /// Queries about a Linux interface in the network namespace of the process. Any thread.
-class Interface {
+class NetworkInterface {
  public:
-  explicit Interface(std::string name) : name_(std::move(name)) {}
+  explicit NetworkInterface(std::string name) : name_(std::move(name)) {}
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   /// The kernel's index; 0 if there is no such interface.

@@ -44,7 +44,7 @@ class PacketPort {
   /// frames of `frame_size`.
   static std::uint64_t ring_bytes(std::uint32_t frame_size) noexcept;
 
-  [[nodiscard]] const Interface& interface() const noexcept { return interface_; }
+  [[nodiscard]] const NetworkInterface& interface() const noexcept { return interface_; }
   /// Returns the counters. Losses are counted since open(), or since the last restart_counts(). Any
   /// thread, like the following functions.
   [[nodiscard]] PortStats stats() const;
@@ -63,7 +63,7 @@ class PacketPort {
   [[nodiscard]] PortStats count() const;
   Result<void> open_rings(const PortSpec& spec, const Pool& pool, std::uint16_t send_queues);
 
-  Interface interface_;
+  NetworkInterface interface_;
   std::atomic<unsigned> bound_to_{0};
   std::unique_ptr<ReceiveRing> receive_;
   std::vector<std::unique_ptr<SendRing>> send_;

@@ -82,7 +82,8 @@ rte_eth_conf configuration_for(const rte_eth_dev_info& info, std::uint32_t frame
 }
 
 /// Returns the condition for a port's link, for an error message.
-std::string what_it_waits_for(std::string_view name, const std::optional<Interface>& interface) {
+std::string what_it_waits_for(std::string_view name,
+                              const std::optional<NetworkInterface>& interface) {
   if (interface && !interface->is_up())
     return fmt::format(": the interface is down: ip link set dev {} up", interface->name());
   if (interface) return ": the interface has no carrier: is the other end up?";

@@ -151,8 +151,8 @@ class Port {
   bool memif_ = false, memif_client_ = false, pci_ = false;
   bool started_ = false;
   std::string name_;
-  std::optional<Interface> interface_;  // of a Linux interface
-  std::string output_;                  // capture file that DPDK writes, or empty
+  std::optional<NetworkInterface> interface_;  // of a Linux interface
+  std::string output_;                         // capture file that DPDK writes, or empty
 };
 
 }  // namespace lw::nic

@@ -31,8 +31,8 @@ std::size_t tags_of(const std::byte* frame, std::size_t size) noexcept {
 
 }  // namespace
 
-Result<void> SendRing::open(const std::string& port, const Interface& interface, bool queueing,
-                            std::uint32_t frame_size) {
+Result<void> SendRing::open(const std::string& port, const NetworkInterface& interface,
+                            bool queueing, std::uint32_t frame_size) {
   if (auto opened = socket_.open(port); !opened) return opened;
   socket_.set(PACKET_QDISC_BYPASS, queueing ? 0 : 1);
   // Without CAP_NET_ADMIN, net.core.wmem_max limits the value.

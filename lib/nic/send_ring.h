@@ -21,7 +21,7 @@ class SendRing {
  public:
   static constexpr std::uint32_t kSlots = 512;
 
-  Result<void> open(const std::string& port, const Interface& interface, bool queueing,
+  Result<void> open(const std::string& port, const NetworkInterface& interface, bool queueing,
                     std::uint32_t frame_size);
   /// Sends on this interface from now on. Any thread.
   Result<void> bind(const std::string& port, unsigned interface);
@@ -59,7 +59,7 @@ class SendRing {
   bool drop_refused(rte_mbuf* frame) noexcept;
 
   RingSocket socket_;
-  const Interface* interface_ = nullptr;
+  const NetworkInterface* interface_ = nullptr;
   std::atomic<std::size_t> mtu_{0};  // longest packet of the interface, in bytes
   std::size_t room_ = 0;             // longest frame that fits into a slot, in bytes
   std::uint32_t at_ = 0;             // the next slot

@@ -29,6 +29,7 @@ RXE = SOURCE / 'pcaps' / 'rxe'
 LOSS = RXE / 'loss_write_sender_side.pcap'
 CLEAN = RXE / 'cm_rping.pcap'
 BREAKS_OUT = '</script><img src=x onerror=document.title="owned">'
+WINDOW = 1280, 1400  # CSS pixels
 WAIT = 60  # s: Chromium on a busy machine
 CLICK_AGAIN = 5  # s: a click is lost where the page moves under it
 
@@ -54,7 +55,8 @@ def start_browser(folder):
     options = Options()
     options.binary_location = shutil.which('chromium') or '/usr/bin/chromium'
     for word in ('--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage',
-                 '--window-size=1280,1400', '--force-prefers-reduced-motion', f'--user-data-dir={folder}/profile'):
+                 f'--window-size={WINDOW[0]},{WINDOW[1]}', '--force-prefers-reduced-motion',
+                 f'--user-data-dir={folder}/profile'):
         options.add_argument(word)
     options.set_capability('goog:loggingPrefs', {'browser': 'ALL', 'performance': 'ALL'})
     driver = shutil.which('chromedriver') or '/usr/bin/chromedriver'

@@ -17,7 +17,7 @@ import unittest
 
 import example_files
 from guides import guide_environment
-from longwire_test import program
+from longwire_test import SOURCE, program
 from mpi_runs import ENVIRONMENT as MPI
 from outputs import section
 
@@ -140,6 +140,8 @@ class Examples(unittest.TestCase):
         example_files.make(cls.files)
         cls.environment = {**guide_environment(), **{key: value for key, value in MPI.items()
                                                      if key.startswith('OMPI')}}
+        cls.environment['LONGWIRE_PROFILES'] = \
+            f"{example_files.short_profiles(cls.files.parent / 'profiles')}:{SOURCE / 'profiles'}"
         cls.environment['PATH'] = f"{pathlib.Path(program('roce-endpoint')).parent}:{cls.environment['PATH']}"
 
     def setUp(self):

@@ -12,7 +12,7 @@ import unittest
 from selenium.webdriver.common.by import By
 
 import accessibility
-from dissect_report import start_browser
+from dissect_report import WINDOW, start_browser
 
 WAIT = 60  # s: Chromium on a busy machine
 
@@ -70,14 +70,28 @@ class Served(unittest.TestCase):
 
 
 class InBrowser(Served):
-    """The page in headless Chromium."""
+    """The page in headless Chromium, one for all tests of a class."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        profile = tempfile.TemporaryDirectory(prefix='longwire-')
+        cls.addClassCleanup(profile.cleanup)
+        cls.browser = start_browser(profile.name)
+        cls.addClassCleanup(cls.browser.quit)
 
     def setUp(self):
+        """Each test has a tab of its own, and nothing that others have stored or written."""
         super().setUp()
-        profile = tempfile.TemporaryDirectory(prefix='longwire-')
-        self.addCleanup(profile.cleanup)
-        self.browser = start_browser(profile.name)
-        self.addCleanup(self.browser.quit)
+        last = self.browser.current_window_handle
+        self.browser.switch_to.new_window('tab')
+        tab = self.browser.current_window_handle
+        self.browser.switch_to.window(last)
+        self.browser.close()
+        self.browser.switch_to.window(tab)
+        self.browser.execute_cdp_cmd('Storage.clearDataForOrigin', {'origin': '*', 'storageTypes': 'all'})
+        self.browser.set_window_size(*WINDOW)
+        self.browser.get_log('browser')
 
     def js(self, code, *arguments):
         return self.browser.execute_script(code, *arguments)

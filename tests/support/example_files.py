@@ -2,6 +2,7 @@
 """Files that the examples of the programs' --help name, each made as its user would have it."""
 
 import gzip
+import re
 import shutil
 import subprocess
 
@@ -69,6 +70,16 @@ def make(folder):
         write_pcapng(folder / name, ['eth1'], [(0, *frame) for frame in frames])
     _make_parts(folder, frames)
     _make_both_ends(folder)
+
+
+def short_profiles(folder):
+    """A folder of profiles with a `demo` that lasts a tenth as long, as some ten examples send it."""
+    text = (SOURCE / 'profiles' / 'flows' / 'demo.toml').read_text(encoding='utf-8')
+    text, changed = re.subn(r'^(messages = \d+)\d\b', r'\1', text, flags=re.M)
+    assert changed == 4
+    (folder / 'flows').mkdir(parents=True)
+    (folder / 'flows' / 'demo.toml').write_text(text, encoding='utf-8')
+    return folder
 
 
 def _make_parts(folder, frames):

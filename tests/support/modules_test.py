@@ -92,6 +92,28 @@ class PathOfAFrame(unittest.TestCase):
         self.assertEqual(list(check_modules.closure_violations(SOURCE)), [])
 
 
+class NamesOfTypes(unittest.TestCase):
+    FILES = {'lib/core/time.h': 'struct Clock {\n};\n', 'lib/nic/clock.h': 'class Clock final {\n};\n',
+             'gen/run.h': 'struct Run {\n};\nenum class Unit : char {\n};\n', 'impair/run.h': 'struct Run {\n};\n',
+             'lib/core/unit.h': 'enum class Unit {\n};\n', 'gen/unit.cpp': 'struct Clock {\n};\n'}
+
+    def test_in_two_places_where_both_can_be_seen(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for name, text in self.FILES.items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(text)
+            self.assertEqual(set(check_modules.repeated_names(root)), {'Clock', 'Unit'})
+            [new, gone] = check_modules.name_violations(root, {'Clock', 'Timer'})
+            self.assertTrue(new.startswith('Unit: a type of this name is in '), new)
+            for place in 'gen/run.h', 'lib/core/unit.h':
+                self.assertIn(place, new)
+            self.assertIn('Timer: is in one place now', gone)
+
+    def test_no_new_ones_in_the_tree(self):
+        self.assertEqual(list(check_modules.name_violations(SOURCE, check_modules.NAMES_IN_TWO_PLACES)), [])
+
+
 class Compiler(unittest.TestCase):
     """A stray DPDK include outside nic/ and the programs doesn't compile."""
 

@@ -64,8 +64,8 @@ ExperimentComparison::Remark read_remark(const Table& table) {
   return remark;
 }
 
-constexpr Choice<PlotScale> kScales[] = {
-    {"linear", PlotScale::linear}, {"log", PlotScale::log}, {"binary", PlotScale::binary}};
+constexpr Choice<AxisScale> kScales[] = {
+    {"linear", AxisScale::linear}, {"log", AxisScale::log}, {"binary", AxisScale::binary}};
 
 Parsed<std::string> read_file_stem(const Value& value) {
   auto text = read_text(value);
@@ -124,8 +124,8 @@ ExperimentPlot read_plot(const Table& table) {
   plot.y = table.require("y", read_text, "a figure").value_or("");
   plot.x_label = table.get_or("x_label", read_text, plot.x);
   plot.y_label = table.get_or("y_label", read_text, plot.y);
-  plot.x_scale = table.get_or("x_scale", choice(kScales), PlotScale::linear);
-  plot.y_scale = table.get_or("y_scale", choice(kScales), PlotScale::linear);
+  plot.x_scale = table.get_or("x_scale", choice(kScales), AxisScale::linear);
+  plot.y_scale = table.get_or("y_scale", choice(kScales), AxisScale::linear);
   plot.curves = table.get_or("curves", list_of(read_text), {});
   plot.series = table.get_or("series", read_text, "");
   plot.published = table.get_or("published", read_boolean, false);

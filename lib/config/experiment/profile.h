@@ -60,7 +60,7 @@ struct ExperimentScenario {
 };
 
 /// Scale of an axis; binary: powers of two, for sizes in bytes.
-enum class PlotScale : std::uint8_t { linear, log, binary };
+enum class AxisScale : std::uint8_t { linear, log, binary };
 
 struct ExperimentPlot {
   std::string name, title;
@@ -68,7 +68,7 @@ struct ExperimentPlot {
   std::vector<std::pair<std::string, std::string>> only;  // selects cells by parameter value
   std::string x, y;                                       // figures or parameters
   std::string x_label, y_label;
-  PlotScale x_scale = PlotScale::linear, y_scale = PlotScale::linear;
+  AxisScale x_scale = AxisScale::linear, y_scale = AxisScale::linear;
   std::vector<std::string> curves;  // parameters; one curve per combination
   std::string series;               // name of the runs' samples to draw, or empty
   bool published = false;           // also draw the published table

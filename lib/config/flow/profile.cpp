@@ -24,29 +24,29 @@ namespace {
 
 struct Row {
   std::string_view key;
-  Metric metric;
+  FlowMetric metric;
   bool is_time;
 };
 
 constexpr Row kRows[] = {
-    {"loss", Metric::loss, false},
-    {"duplicated", Metric::duplicated, false},
-    {"out_of_order", Metric::out_of_order, false},
-    {"bad_icrc", Metric::bad_icrc, false},
-    {"ce_marks", Metric::ce_marks, false},
-    {"not_sent", Metric::not_sent, false},
-    {"rate_error", Metric::rate_error, false},
-    {"latency_mean", Metric::latency_mean, true},
-    {"p50", Metric::p50, true},
-    {"p90", Metric::p90, true},
-    {"p99", Metric::p99, true},
-    {"p99_9", Metric::p99_9, true},
-    {"p99_99", Metric::p99_99, true},
-    {"latency_max", Metric::latency_max, true},
-    {"jitter", Metric::jitter, true},
-    {"pacing_p50", Metric::pacing_p50, true},
-    {"pacing_p99", Metric::pacing_p99, true},
-    {"pacing_max", Metric::pacing_max, true},
+    {"loss", FlowMetric::loss, false},
+    {"duplicated", FlowMetric::duplicated, false},
+    {"out_of_order", FlowMetric::out_of_order, false},
+    {"bad_icrc", FlowMetric::bad_icrc, false},
+    {"ce_marks", FlowMetric::ce_marks, false},
+    {"not_sent", FlowMetric::not_sent, false},
+    {"rate_error", FlowMetric::rate_error, false},
+    {"latency_mean", FlowMetric::latency_mean, true},
+    {"p50", FlowMetric::p50, true},
+    {"p90", FlowMetric::p90, true},
+    {"p99", FlowMetric::p99, true},
+    {"p99_9", FlowMetric::p99_9, true},
+    {"p99_99", FlowMetric::p99_99, true},
+    {"latency_max", FlowMetric::latency_max, true},
+    {"jitter", FlowMetric::jitter, true},
+    {"pacing_p50", FlowMetric::pacing_p50, true},
+    {"pacing_p99", FlowMetric::pacing_p99, true},
+    {"pacing_max", FlowMetric::pacing_max, true},
 };
 
 /// Reads keys of [expect] that are not metrics as paths of figures. Refuses a key with a spelling
@@ -199,11 +199,11 @@ Result<FlowProfile> parse_flow_profile(std::string_view text, std::string name) 
   return read_flow_profile(std::move(*document));
 }
 
-std::optional<Metric> metric_of(std::string_view key) noexcept {
+std::optional<FlowMetric> metric_of(std::string_view key) noexcept {
   const auto row = std::ranges::find(kRows, key, &Row::key);
   return row == std::end(kRows) ? std::nullopt : std::optional(row->metric);
 }
-bool is_time(Metric metric) noexcept { return kRows[static_cast<std::size_t>(metric)].is_time; }
+bool is_time(FlowMetric metric) noexcept { return kRows[static_cast<std::size_t>(metric)].is_time; }
 
 MessageMeans means_of(const Flow& flow) {
   roce::FrameFields fields = flow.frame;

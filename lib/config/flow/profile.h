@@ -94,7 +94,7 @@ struct ArpConfig {
 };
 
 /// A quantity that [expect] bounds per flow. Shares are 0 to 1; times are in ns.
-enum class Metric : std::uint8_t {
+enum class FlowMetric : std::uint8_t {
   // shares of the frames
   loss,
   duplicated,
@@ -119,9 +119,9 @@ enum class Metric : std::uint8_t {
 };
 
 /// The metric of a key of [expect], such as "p99_9"; nothing for another key.
-std::optional<Metric> metric_of(std::string_view key) noexcept;
+std::optional<FlowMetric> metric_of(std::string_view key) noexcept;
 /// True for times, false for shares.
-bool is_time(Metric metric) noexcept;
+bool is_time(FlowMetric metric) noexcept;
 
 struct FlowProfile {
   std::string name;

@@ -29,7 +29,7 @@ class VethTest : public testing::Test {
            ip("set " + interface_.name() + " up") && ip("set " + peer + " up");
   }
 
-  Interface interface_{"lwi" + std::to_string(getpid())};
+  NetworkInterface interface_{"lwi" + std::to_string(getpid())};
 };
 
 TEST_F(VethTest, SetDownLasts) {
