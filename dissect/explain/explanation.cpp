@@ -154,6 +154,13 @@ std::string copy_text(const Group& group) {
         "{} came again: the path copied {}, or a request was sent and answered again. The "
         "requests, which would tell, are not in the capture.",
         packets_of(group), them);
+  if (group.cause == Cause::path_copy)
+    return fmt::format(
+        "{} came again after {} whole response: the path copied {}, or the response was lost "
+        "behind "
+        "the capture point, and the requester asked again. The sender's IP identifications, which "
+        "would tell, do not change.",
+        packets_of(group), verb(group.packets, "its", "their"), them);
   return fmt::format(
       "{} came again: the path copied {}, or the sender sent {} again. The answers, which would "
       "tell, are not in the capture.",

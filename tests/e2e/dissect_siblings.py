@@ -9,6 +9,7 @@ import longwire_test
 from conversation import Conversation
 from dissect_analysis import rows
 from dissect_cases import Case
+from dissect_explain import explained
 from two_ends import TwoEnds
 
 LOSSES = {'psn_gap', 'lost_after_capture'}
@@ -141,6 +142,46 @@ class Timers(Sibling):
             ends = TwoEnds(60, answer_fate=lambda number: (0, None if 3 <= number < 9 else 0),
                            **options).run()
             self.assertEqual(LOSSES & {row['kind'] for row in self.found(ends)}, set(), options)
+
+
+class RepeatedReads(Sibling):
+    """Two READs are outstanding at a time. The newer one passes again, whole and alone, and is
+    answered again: a copy of the path and a repetition for a lost response leave the same frames."""
+
+    def said(self, wait, **options):
+        """`wait`: from the end of its response to the READ; negative: before its response."""
+        talk = Conversation(**options)
+        for first in range(0, 24, 8):
+            for psn in (first, first + 4):
+                talk.read(psn, 0x1000 * psn, 4096, 40)
+            again = first == 8
+            if again and wait < 0:
+                talk.number -= 1  # the path copied it
+                talk.read(first + 4, 0x1000 * (first + 4), 4096, 0.5)
+            for psn in (first, first + 4):
+                talk.responses(psn, 4, psn // 4 + 1, 20)
+            if again and wait > 0:
+                talk.read(first + 4, 0x1000 * (first + 4), 4096, wait)
+            if again:
+                talk.responses(first + 4, 4, first // 4 + 2, 20)
+        path = talk.save(self.folder / 'reads.pcap')
+        texts = ' '.join(said['text'] for said in explained(path)['statements'])
+        return [(row['kind'], row['cause'], row['certainty'], row['psn'])
+                for row in rows('anomalies', path)], texts
+
+    def test_behind_its_response_it_is_either(self):
+        for wait in (5, 50, 400):
+            found, text = self.said(wait)
+            self.assertEqual(found, [('duplicate', 'path_copy', 'either', 12)])
+            self.assertIn('the response was lost behind the capture point', text)
+
+    def test_before_its_response_nobody_can_miss_it(self):
+        self.assertEqual(self.said(-1)[0], [('duplicate', 'path_copy', 'certain', 12)])
+
+    def test_another_ip_identification_is_no_copy(self):
+        for wait in (5, 50, 400):
+            self.assertEqual(self.said(wait, counted=True)[0],
+                             [('retransmission', 'response_lost', 'certain', 12)])
 
 
 class OneDirection(Sibling):

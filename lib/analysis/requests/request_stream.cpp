@@ -305,7 +305,7 @@ bool RequestStream::take_late(const Packet& packet, Sequence psn) {
                : take_late_replacement(packet, psn, *known);
   if (known->fetches) FetchResponses::note_copy(*known);
   if (packet.ip_id == known->ip_id || packet.ip_id == known->last_ip_id) {
-    report_.copy(packet, psn, known->frame);
+    report_.copy(packet, psn, known);
   } else if (Recovery* const recovery =
                  open_recovery([&](const Recovery& one) { return one.fills(psn); });
              recovery != nullptr && IpNumbers::is_before(packet.ip_id, known->ip_id)) {
@@ -466,8 +466,14 @@ void RequestStream::repeat(const Packet& packet, const Sent& sent, Sent* known) 
 
 /// Processes a copy of a request. `known`: its entry in the log; null: none.
 void RequestStream::take_copy(const Packet& packet, Sequence psn, Sent* known) {
-  if (known != nullptr && known->fetches) FetchResponses::note_copy(*known);
-  report_.copy(packet, psn, known != nullptr ? known->frame : 0);
+  if (known == nullptr || !known->fetches) return report_.copy(packet, psn, known);
+  FetchResponses::note_copy(*known);
+  // A requester that goes back for a response repeats what follows as well.
+  const bool asked_alone = !goes_back() || psn + known->span >= next_;
+  const bool complete = known->answered && known->response_stamp <= packet.stamp;
+  std::optional<Duration> answered;
+  if (asked_alone && complete) answered = stamp_difference(packet.stamp, known->response_stamp);
+  report_.copy(packet, psn, known, {.answered = answered});
 }
 
 /// Decides about doubt_. A requester that misses a response soon repeats the READ or atomic and all

@@ -343,6 +343,23 @@ TEST(DuplicateFinding, WithoutAnswersOnlyIpNumbersTell) {
   expect_certain(judged(fact, connection), Cause::path_copy);
 }
 
+TEST(DuplicateFinding, ARequestWhoseResponseHasPassedMayBeSentAgain) {
+  Fact fact = fact_of(AnomalyKind::duplicate, Cause::path_copy, {.answered = microseconds{50}});
+  ConnectionFacts connection = answered();
+  const Hypotheses both = {{AnomalyKind::duplicate, Cause::path_copy},
+                           {kResent, Cause::response_lost}};
+  expect_either(judged(fact, connection), both);
+  connection.round_trip = microseconds{50};  // to the requester and back
+  expect_either(judged(fact, connection), both);
+  connection.round_trip = microseconds{51};
+  expect_certain(judged(fact, connection), Cause::path_copy);
+  connection.round_trip.reset();
+  connection.ip_numbers_vary = true;
+  expect_certain(judged(fact, connection), Cause::path_copy);
+  fact.waits.answered.reset();
+  expect_certain(judged(fact, answered()), Cause::path_copy);
+}
+
 TEST(DuplicateFinding, AResponseWithoutItsRequestMayAnswerAnotherOne) {
   Fact fact = fact_of(AnomalyKind::duplicate, Cause::none);
   fact.seen.role = wire::Role::response;
