@@ -6,7 +6,7 @@ IP identifications that count up and without."""
 import itertools
 
 import longwire_test
-from conversation import Conversation
+from conversation import SEND, WRITE, Conversation
 from dissect_analysis import rows
 from dissect_cases import Case
 from dissect_explain import explained
@@ -182,6 +182,72 @@ class RepeatedReads(Sibling):
         for wait in (5, 50, 400):
             self.assertEqual(self.said(wait, counted=True)[0],
                              [('retransmission', 'response_lost', 'certain', 12)])
+
+
+class Identifications(Sibling):
+    """Packet 12 of 24 passes again. A copy has the IP identification of its original, whenever it
+    comes; another identification is no copy, however soon it comes."""
+
+    WAITS = (0.2, 5, 400, 5000)
+    ASKS = {'send': lambda talk, psn, wait: talk.request(psn, wait, SEND),
+            'write': lambda talk, psn, wait: talk.request(psn, wait, WRITE),
+            'atomic': lambda talk, psn, wait: talk.fetch_add(psn, 8 * psn, wait)}
+
+    def kinds(self, name, wait, same, numbers, one_way=None):
+        """`numbers(count)`: IP identification of the sender's packet `count`."""
+        talk, ask = Conversation(), self.ASKS[name]
+        answer = talk.atomic_ack if name == 'atomic' else lambda psn, msn: talk.answer(psn, 1, msn=msn)
+        for psn in range(24):
+            talk.numbered(numbers(psn))
+            ask(talk, psn, 10)
+            answer(psn, psn + 1)
+            if psn == 12:
+                talk.numbered(numbers(psn if same else 90))
+                ask(talk, psn, wait)
+                answer(psn, psn + 1)
+        if one_way:
+            talk.keep(one_way)
+        return {(row['kind'], row['certainty']) for row in
+                rows('anomalies', talk.save(self.folder / 'numbers.pcap'))}
+
+    def each(self):
+        # Counted up, or without any order.
+        for numbers in (lambda count: 7 + count, lambda count: 7919 * (count + 1) % 65521):
+            for name, wait in itertools.product(self.ASKS, self.WAITS):
+                yield name, wait, numbers
+
+    def test_a_copy_has_that_of_its_original(self):
+        for name, wait, numbers in self.each():
+            with self.subTest(name, wait=wait, second=numbers(1)):
+                self.assertEqual(self.kinds(name, wait, True, numbers), {('duplicate', 'certain')})
+
+    def test_another_one_is_no_copy(self):
+        for name, wait, numbers in self.each():
+            with self.subTest(name, wait=wait, second=numbers(1)):
+                self.assertEqual(self.kinds(name, wait, False, numbers),
+                                 {('retransmission', 'certain')})
+
+    def test_those_that_are_all_equal_tell_nothing(self):
+        for name, wait in (('send', 0.2), ('send', 5000)):
+            kind = 'duplicate' if wait < 500 else 'retransmission'
+            self.assertEqual(self.kinds(name, wait, True, lambda count: 0), {(kind, 'certain')})
+
+    def test_of_one_direction(self):
+        for same in (True, False):
+            for name, wait, numbers in self.each():
+                with self.subTest(name, wait=wait, same=same, second=numbers(1)):
+                    found = self.kinds(name, wait, same, numbers, 'request')
+                    self.assertEqual(found, {('duplicate', 'certain') if same else
+                                             ('retransmission', 'either')})
+        for number, kind in ((12, ('duplicate', 'certain')), (90, ('retransmission', 'unknown'))):
+            talk = Conversation()
+            for psn in range(24):
+                talk.numbered(psn)
+                talk.atomic_ack(psn, 24, 10)
+            talk.numbered(number)
+            talk.atomic_ack(12, 24, 10)
+            self.assertEqual({(row['kind'], row['certainty']) for row in
+                              rows('anomalies', talk.save(self.folder / 'answers.pcap'))}, {kind})
 
 
 class OneDirection(Sibling):

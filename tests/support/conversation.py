@@ -15,6 +15,7 @@ SEND, WRITE, READ, READ_RESPONSE, ACK, ATOMIC_ACK, FETCH_ADD = 4, 10, 12, 16, 17
 FIRST, MIDDLE, LAST = 0, 1, 2  # added to the opcode of a message's kind
 WRITES, READ_RESPONSES = 6, 13
 MTU = 1024
+HOSTS = {'request': (1, 2), 'answer': (2, 1)}  # sender, receiver
 SEQUENCE_ERROR, ACCESS_ERROR, NOT_READY = 0x60, 0x62, 0x2E
 
 
@@ -31,10 +32,18 @@ class Conversation:
         self.counted = counted  # the sender numbers its IP packets
         self.at, self.number, self.frames = 0, 0, []
 
+    def numbered(self, number):
+        """The next packet, of either side, has this IP identification."""
+        self.counted, self.number = True, number - 1
+
+    def keep(self, way):
+        """Keeps the frames of one direction."""
+        self.frames = [frame for frame in self.frames if frame[1][11] == HOSTS[way][0]]
+
     def add(self, way, layers, wait):
         self.at += wait
         self.number += 1
-        host, peer = (1, 2) if way == 'request' else (2, 1)
+        host, peer = HOSTS[way]
         ip = IP(src=f'192.0.2.{host}', dst=f'192.0.2.{peer}', id=self.number if self.counted else 0)
         frame = (Ether(src=f'02:00:00:00:00:0{host}', dst=f'02:00:00:00:00:0{peer}') / ip /
                  UDP(sport=50_000 + host, dport=4791, chksum=0) / layers)
