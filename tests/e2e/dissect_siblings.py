@@ -97,6 +97,30 @@ class Timers(Sibling):
                 self.assertEqual(self.causes(found), {('timer_short', 'certain')})
                 self.assertEqual(LOSSES & {row['kind'] for row in found}, set())
 
+    def far_sender(self, **options):
+        """The capture point is at the receiver, 5 ms from the sender and back. Answers that keep
+        coming restart the timer, so only what was sent before the first of them is sent again."""
+        ends = TwoEnds(900, gap=10, ahead=2500, behind=2, **options).run()
+        return {(row['cause'], row['certainty'], tuple(sorted(one['cause'] for one in row['alternatives'] or ())))
+                for row in self.found(ends) if row['kind'] == 'retransmission'}
+
+    def test_before_the_first_answer_comes(self):
+        """Few packets are sent again. A lost ACK, or a timer that is too short, leaves these frames."""
+        for options in self.each_sender():
+            self.assertEqual(self.far_sender(timer=4000, **options),
+                             {('ack_lost', 'either', ('ack_lost', 'timer_short'))}, options)
+
+    def test_a_timer_that_was_long_enough_before(self):
+        """The first packet is not sent again; six ACKs are lost behind the capture point, the last
+        ones."""
+        for options in self.each_sender():
+            options['ask_every'] = 8
+            answers = len(TwoEnds(120, ahead=2500, behind=2, timer=6000, **options).run().talk.frames) - 120
+            lost = range(answers - 3, answers)
+            ends = TwoEnds(120, ahead=2500, behind=2, timer=6000, **options,
+                           answer_fate=lambda number: (0, None if number in lost else 0)).run()
+            self.assertEqual(self.causes(self.found(ends)), {('ack_lost', 'certain')}, options)
+
     def test_requests_of_all_kinds(self):
         """Each message is sent three times, 2 ms apart, and answered three times after 5 ms."""
         kinds = {

@@ -715,6 +715,7 @@ void RequestStream::continue_recovery(const Packet& packet, Sent* known, const S
   recovery_->last_frame = packet.number;
   recovery_->last = packet.stamp;
   if (known == nullptr) return;
+  quiet_answers_.sent_again(sent.psn);
   ++known->copies;
   known->last_at = static_cast<std::uint32_t>(sent.psn - known->psn);
   known->last_frame = packet.number;
@@ -838,11 +839,12 @@ void RequestStream::response(const Packet& packet) {
   if (counts_.packets == 0 && counts_.responses == 0) counts_.first = packet.stamp;
   counts_.last = std::max(counts_.last, packet.stamp);
   ++counts_.responses;
-  last_answer_ = packet.stamp;
+  quiet_ = stamp_difference(packet.stamp, std::exchange(last_answer_, packet.stamp));
   if (log_.empty()) return take_lone_response(packet);
   if (ended_ && is_final(*ended_, packet)) report_ended();
   const Sequence psn = unwrap(packet.psn);
   if (!settled_) oldest_ = std::min(oldest_, oldest_request(packet, psn));
+  if (counts_.responses == 1) quiet_ = joined() ? Duration{} : QuietAnswers::kEver;
   switch (packet.info->operation) {
     case Operation::ack:
       take_ack(packet, psn);
@@ -1053,6 +1055,7 @@ void RequestStream::acknowledge(Sequence end, const Packet& packet) {
   if (!calm_ && asked_again_ && end > asked_again_->psn)
     report_asked_again(stamp_difference(packet.stamp, asked_again_->stamp));
   if (end < next_) limits_.add_ack(next_ - acked_, last_progress_, packet.stamp);
+  if (quiet_answers_.is_longer(quiet_)) note_answer_after_quiet(end, packet);
   log_.for_each(acked_, end, [&](Sent& sent) {
     if (sent.psn + sent.span <= end) mark_acknowledged(sent, packet);
   });
@@ -1062,6 +1065,13 @@ void RequestStream::acknowledge(Sequence end, const Packet& packet) {
   last_progress_ = packet.stamp;
   if (!calm_ && held_ && acked_ > held_->next) judge_held(false);
   retire_done();
+}
+
+void RequestStream::note_answer_after_quiet(Sequence end, const Packet& packet) {
+  const Sent* const first = log_.find(acked_);
+  const Sent* const last = log_.find(end - 1);
+  if (first == nullptr || last == nullptr || first->copies > 0 || last->copies > 0) return;
+  quiet_answers_.add({acked_, end, quiet_, first->stamp}, packet.stamp);
 }
 
 void RequestStream::retire_done() {
@@ -1147,6 +1157,7 @@ ConnectionFacts RequestStream::facts() const noexcept {
   facts.all_answered = counts_.naks.empty() && counts_.acks + tail >= asked &&
                        counts_.fetches_answered + tail >= fetches;
   facts.least_answer = least_answer_;
+  facts.longest_quiet = quiet_answers_.longest(counts_.last);
   facts.all_repeated = 5 * counts_.resent >= 2 * counts_.packets;
   return facts;
 }

@@ -13,6 +13,7 @@
 #include "analysis/requests/message_builder.h"
 #include "analysis/requests/nak_log.h"
 #include "analysis/requests/newest_stamps.h"
+#include "analysis/requests/quiet_answers.h"
 #include "analysis/requests/recovery.h"
 #include "analysis/requests/sender_limits.h"
 #include "analysis/requests/sent_log.h"
@@ -214,6 +215,7 @@ class RequestStream {
 
   // Responses.
   void acknowledge(Sequence end, const Packet& packet);
+  void note_answer_after_quiet(Sequence end, const Packet& packet);
   void mark_acknowledged(Sent& sent, const Packet& packet);
   [[nodiscard]] bool is_done(const Sent& sent) const noexcept;
   [[nodiscard]] Sequence oldest_request(const Packet& packet, Sequence psn) const noexcept;
@@ -289,8 +291,10 @@ class RequestStream {
   NewestStamps repeated_;                 // of requests that were sent again, and ask for an answer
   std::optional<Duration> least_answer_;  // from the first transmission of a repeated request
   Instant last_answer_;                   // the newest response
-  std::optional<Instant> stopped_;        // the last response, if the sender gave up after it
-  bool acks_cut_ = false;                 // the capture cuts off AETHs, so ACKs and NAKs look alike
+  Duration quiet_{};                      // without a response, before the newest one
+  QuietAnswers quiet_answers_;
+  std::optional<Instant> stopped_;  // the last response, if the sender gave up after it
+  bool acks_cut_ = false;           // the capture cuts off AETHs, so ACKs and NAKs look alike
   std::optional<Doubt> doubt_;
   std::optional<Reuse> reuse_;
 };

@@ -304,16 +304,28 @@ TEST(RetransmissionFinding, AnAnswerThatPassedHereTakesTimeToTheSender) {
   ConnectionFacts connection = answered();
   const Fact fact =
       fact_of(kResent, Cause::ack_lost, {.sent = milliseconds{4}, .answered = milliseconds{3}});
-  expect_certain(judged(fact, connection), Cause::ack_lost);
   connection.round_trip = milliseconds{3};
   expect_certain(judged(fact, connection), Cause::ack_lost);
   connection.round_trip = microseconds{3001};
   expect_certain(judged(fact, connection), Cause::timer_too_short);
 }
 
+TEST(RetransmissionFinding, OfAnUnknownDistanceTheTimerMayBeTooShort) {
+  ConnectionFacts connection = answered();
+  const Fact fact =
+      fact_of(kResent, Cause::ack_lost, {.sent = milliseconds{4}, .answered = milliseconds{3}});
+  expect_either(judged(fact, connection),
+                {{kResent, Cause::ack_lost}, {kResent, Cause::timer_too_short}});
+  connection.longest_quiet = microseconds{3999};
+  EXPECT_EQ(judged(fact, connection).certainty, Certainty::either);
+  connection.longest_quiet = milliseconds{4};  // the sender waited as long, and was answered
+  expect_certain(judged(fact, connection), Cause::ack_lost);
+}
+
 TEST(RetransmissionFinding, WhatWasAnsweredHereMayNotHaveBeenHeard) {
   ConnectionFacts connection = answered();
   connection.all_answered = true;
+  connection.longest_quiet = milliseconds{4};
   const Fact fact =
       fact_of(kResent, Cause::ack_lost, {.sent = milliseconds{4}, .answered = milliseconds{4}});
   expect_certain(judged(fact, connection), Cause::ack_lost);
