@@ -5,8 +5,15 @@ IP identifications that count up and without."""
 
 import itertools
 
+from scapy.contrib.roce import AETH, BTH
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
+
 import longwire_test
-from conversation import SEND, WRITE, Conversation
+from connect_requests import icrc
+from conversation import (MTU, NOT_READY, READ_RESPONSES, SEND, WRITE, WRITE_IMMEDIATE, Conversation, aeth,
+                          bth)
 from dissect_analysis import rows
 from dissect_cases import Case
 from dissect_explain import explained
@@ -41,6 +48,33 @@ class Sibling(Case):
 
     def causes(self, found, kind='retransmission'):
         return {(row['cause'], row['certainty']) for row in found if row['kind'] == kind}
+
+
+class Frames(Case):
+    def test_they_are_those_of_scapy(self):
+        """Its own ICRC and checksum, over the fields that Conversation writes."""
+        talk = Conversation(counted=True)
+        talk.number = 0xFFFD
+        talk.write(2**24 - 1, 0x12345678, bytes(range(256)) * 8)
+        talk.request(7, opcode=SEND, asks=False)
+        talk.read(2**24 + 5, 64, 4096)
+        talk.fetch_add(9, 128)
+        talk.nak(3)
+        talk.responses(2**24 - 2, 3, 2**24 + 4)
+        talk.atomic_ack(9, 10)
+        self.assertEqual(len(talk.frames), 10)
+        for _, frame in talk.frames:
+            bth = BTH(opcode=frame[42], dqpn=int.from_bytes(frame[47:50]), ackreq=frame[50] >> 7,
+                      psn=int.from_bytes(frame[51:54]))
+            ip, udp = IP(frame[14:34]), UDP(frame[34:42])
+            del ip.chksum, ip.len, udp.len
+            self.assertEqual(bytes(Ether(frame[:14]) / ip / udp / bth / Raw(frame[54:-4])), frame)
+
+    def test_an_answer_has_an_aeth(self):
+        talk = Conversation()
+        talk.answer(5, msn=6)
+        head = AETH(talk.frames[0][1][54:])
+        self.assertEqual((head.syndrome, head.msn), (0x1F, 6))
 
 
 class Reordering(Sibling):
@@ -166,6 +200,163 @@ class Timers(Sibling):
             ends = TwoEnds(60, answer_fate=lambda number: (0, None if 3 <= number < 9 else 0),
                            **options).run()
             self.assertEqual(LOSSES & {row['kind'] for row in self.found(ends)}, set(), options)
+
+
+class WithoutIcrcs(Sibling):
+    """Captures taken before the NIC writes the ICRC have zeros or anything in its place, in one
+    direction. What was lost is found as in the same capture with its ICRCs."""
+
+    ICRCS = {'zero': lambda number: bytes(4),
+             'garbage': lambda number: (number * 2654435761 % 2**32).to_bytes(4, 'big')}
+
+    def without(self, frames, host, icrc):
+        return [(at, frame[:-4] + icrc(number) if frame[11] == host else frame)
+                for number, (at, frame) in enumerate(frames)]
+
+    def test_in_one_direction(self):
+        fates = {'ahead': first_time(None, 0), 'behind': first_time(0, None)}
+        for (place, fate), host, (name, icrc) in itertools.product(fates.items(), (1, 2),
+                                                                   self.ICRCS.items()):
+            for options in ({'selective': False}, {'selective': True, 'counted': True}):
+                with self.subTest(place, host=host, icrc=name, **options):
+                    ends = TwoEnds(80, fate=fate, **options).run()
+                    whole = self.found(ends)
+                    ends.talk.frames = self.without(ends.talk.frames, host, icrc)
+                    found = self.found(ends)
+                    said = [row for row in found if row['kind'] == 'no_icrcs']
+                    self.assertEqual([row['certainty'] for row in said], ['certain'])
+                    self.assertEqual([row for row in found if row not in said], whole)
+
+    def test_a_frame_that_only_the_capture_damaged(self):
+        """The receiver acknowledges it, and nobody sends it again."""
+        for options in self.each_sender():
+            ends = TwoEnds(80, **options).run()
+            ends.talk.frames[20:21] = self.without(ends.talk.frames[20:21], 1, self.ICRCS['zero'])
+            found = self.found(ends)
+            self.assertEqual([(row['kind'], row['cause']) for row in found],
+                             [(kind, 'missing_in_capture') for kind in ('bad_icrc', 'psn_gap')])
+            self.assertEqual(found[0]['psn'], found[1]['psn'])
+            said = explained(self.folder / 'sibling.pcap')['statements']
+            self.assertIn('in the capture only', ' '.join(one['text'] for one in said))
+
+    def test_a_frame_that_the_path_damaged(self):
+        """Its receiver drops it, and asks for it."""
+        for options in self.each_sender():
+            ends = TwoEnds(80, fate=first_time(0, None, (30,)), **options).run()
+            at = next(at for at, (_, frame) in enumerate(ends.talk.frames) if frame[51:54] == bytes([0, 0, 30]))
+            ends.talk.frames[at:at + 1] = self.without(ends.talk.frames[at:at + 1], 1, self.ICRCS['garbage'])
+            self.assertEqual(self.causes(self.found(ends), 'bad_icrc'), {('none', 'certain')})
+
+
+class Refusals(Sibling):
+    def refused(self, refusals, opcode, wait):
+        """`refusals` RNR NAKs of the message that PSN 20 begins, which is sent again `wait` us after
+        each but the last one of 8."""
+        talk = Conversation()
+        talk.requests(0, 20, opcode=opcode)
+        talk.answer(19, 20)
+        for turn in range(refusals):
+            talk.requests(20, 24, opcode=opcode, wait=wait if turn else 1)
+            talk.nak(20, 20, NOT_READY)
+        if refusals < 8:
+            talk.requests(20, 24, opcode=opcode, wait=wait)
+            talk.answer(23, 20)
+        last = talk.at
+        talk.at += 2_000_000  # another connection of the capture goes on
+        talk.body(0, WRITE, bytes(16) + bytes(64))
+        at, frame = talk.frames.pop()
+        frame = frame[:47] + (0x33).to_bytes(3, 'big') + frame[50:]
+        talk.frames.append((at, frame[:-4] + icrc(frame)))
+        self.assertGreater(at, last * 1000)
+        return rows('anomalies', talk.save(self.folder / 'refused.pcap'))
+
+    def test_until_the_retries_end(self):
+        for opcode, wait in ((SEND, 700), (SEND, 40), (WRITE_IMMEDIATE, 5000)):
+            found = self.refused(8, opcode, wait)
+            self.assertEqual(self.causes(found, 'unanswered'), {('rnr_exhausted', 'certain')}, wait)
+            self.assertEqual(self.causes(found), {('rnr', 'certain')})
+            self.assertEqual(sum(row['kind'] == 'rnr_nak' for row in found), 8)
+            self.assertEqual(LOSSES & {row['kind'] for row in found}, set())
+
+    def test_a_receiver_that_becomes_ready(self):
+        for opcode, wait in ((SEND, 700), (SEND, 40), (WRITE_IMMEDIATE, 5000)):
+            found = self.refused(3, opcode, wait)
+            self.assertEqual(self.causes(found), {('rnr', 'certain')})
+            self.assertNotIn('unanswered', {row['kind'] for row in found})
+
+
+class Tails(Sibling):
+    """The last packets of a connection ask for no answer, and get none; another one goes on."""
+
+    def tail(self, opcode, length, asks):
+        talk = Conversation()
+        talk.requests(0, 16, opcode=opcode)
+        talk.answer(15, 20)
+        talk.requests(16, 16 + length, opcode=opcode, asks=asks)
+        frames = []
+        for second in range(1, 4):  # of another QP
+            other = Conversation()
+            other.at = second * 1_000_000
+            other.request(second, opcode=opcode)
+            other.answer(second, 20)
+            frames += [(at, self.of_qp(frame)) for at, frame in other.frames]
+        talk.frames += frames
+        return {row['kind'] for row in rows('anomalies', talk.save(self.folder / 'tail.pcap'))}
+
+    @staticmethod
+    def of_qp(frame):
+        changed = frame[:47] + (int.from_bytes(frame[47:50], 'big') + 0x40).to_bytes(3, 'big') + frame[50:]
+        return changed[:-4] + icrc(changed)
+
+    def test_no_answer_is_due(self):
+        for opcode, length in itertools.product((SEND, WRITE), (1, 7)):
+            self.assertEqual(self.tail(opcode, length, False), set(), (opcode, length))
+
+    def test_an_answer_is_due(self):
+        for opcode, length in itertools.product((SEND, WRITE), (1, 7)):
+            self.assertEqual(self.tail(opcode, length, True), {'unanswered'}, (opcode, length))
+
+
+class LateResponses(Sibling):
+    """One response is overtaken, and the requester asks again from there, or has it in time."""
+
+    def found_for(self, late, overtaken_by, again, counted):
+        """8 READs of 4 packets are outstanding. Response packet `late` comes behind `overtaken_by`
+        later ones. `again`: the requester asks again 60 us after the gap."""
+        talk = Conversation(counted)
+        for psn in range(0, 32, 4):
+            talk.read(psn, 0x1000 * psn, 4096)
+        read = late - late % 4
+        for first in range(0, 32, 4):
+            talk.responses(first, 4, first // 4 + 1, 20 if first == 0 else 1)
+        frames = talk.frames[8:]
+        at = late + overtaken_by
+        moved = [*frames[:late], *frames[late + 1:at + 1], frames[late], *frames[at + 1:]]
+        talk.frames[8:] = [(stamp, frame) for (stamp, _), (_, frame) in zip(frames, moved)]
+        if again:
+            for psn in range(read, 32, 4):
+                skip = late - read if psn == read else 0
+                talk.read(psn + skip, 0x1000 * psn + 1024 * skip, 4096 - 1024 * skip, 60 if skip or psn == late else 1)
+            for psn in range(late, 32):
+                opcode = READ_RESPONSES + (0 if psn % 4 == 0 else 2 if psn % 4 == 3 else 1)
+                opcode = READ_RESPONSES if psn == late and psn % 4 < 3 else opcode
+                head = b'' if opcode == READ_RESPONSES + 1 else aeth(psn // 4 + 1 + 7 * (psn < 28))
+                talk.add('answer', bth(opcode, 0x11, psn) + head + bytes(MTU), 20 if psn == late else 1)
+        return rows('anomalies', talk.save(self.folder / 'late.pcap'))
+
+    def test_it_comes_in_time(self):
+        for late, by, counted in itertools.product((4, 6), (1, 5), (False, True)):
+            found = self.found_for(late, by, False, counted)
+            self.assertEqual([(row['kind'], row['role'], row['psn'], row['certainty']) for row in found],
+                             [('out_of_order', 'response', late, 'certain')])
+
+    def test_the_requester_asks_again_for_nothing(self):
+        for late, by, counted in itertools.product((4, 6), (1, 5), (False, True)):
+            with self.subTest(late=late, by=by, counted=counted):
+                found = self.found_for(late, by, True, counted)
+                self.assertEqual(self.causes(found), {('late_not_lost', 'certain')})
+                self.assertEqual(self.causes(found, 'out_of_order'), {('none', 'certain')})
+                self.assertEqual(LOSSES & {row['kind'] for row in found}, set())
 
 
 class RepeatedReads(Sibling):

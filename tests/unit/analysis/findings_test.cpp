@@ -2,6 +2,7 @@
 // What the facts allow, row by row of each kind's table.
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -412,6 +413,21 @@ TEST(FindingLog, ARetransmissionForALateResponseIsMarked) {
   log.mark_late_responses();
   EXPECT_TRUE(log.facts()[1].late);
   EXPECT_FALSE(log.facts()[3].late);
+}
+
+TEST(FindingLog, AFrameThatOnlyTheCaptureDamagedIsMarked) {
+  FindingLog log;
+  for (const std::uint32_t psn : {4U, 5U, 9U})
+    log.add(Anomaly{.kind = AnomalyKind::bad_icrc, .session = 1, .psn = psn});
+  log.add(Anomaly{.kind = AnomalyKind::bad_icrc, .session = 2, .psn = 5});
+  log.add(Anomaly{
+      .kind = kGap, .cause = Cause::missing_in_capture, .session = 1, .psn = 5, .packets = 4});
+  log.add(Anomaly{.kind = kGap, .cause = Cause::lost_before_capture, .session = 1, .psn = 9});
+  log.mark_frames_damaged_here();
+  std::vector<Cause> causes;
+  for (std::size_t fact = 0; fact < 4; ++fact) causes.push_back(log.facts()[fact].seen.cause);
+  EXPECT_EQ(causes,
+            (std::vector{Cause::none, Cause::missing_in_capture, Cause::none, Cause::none}));
 }
 
 /// Adds requests with the PSNs from `first` to the one before `last`, a microsecond each from `at`
