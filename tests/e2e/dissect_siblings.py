@@ -122,6 +122,25 @@ class Losses(Sibling):
             self.assertNotIn('psn_gap', {row['kind'] for row in found})
 
 
+    def test_what_a_recovery_loses_before_it_fills_a_gap(self):
+        """10 and 12 are lost, and 11 in the recovery, after which it goes on with 12."""
+        for counted, ask_every in itertools.product((False, True), (1, 8)):
+            ends = TwoEnds(200, fate=lambda psn, turn: (None if (psn, turn) in ((10, 0), (12, 0), (11, 1))
+                                                        else 0, 0),
+                           counted=counted, ask_every=ask_every).run()
+            self.assertEqual(ends.lost, {10, 11, 12})
+            self.assertEqual(self.psns(self.found(ends), 'psn_gap', 'lost_before'), ends.lost)
+
+    def test_a_receiver_that_repeats_its_nak(self):
+        """NAKs still come when the packet has been sent again. They say nothing of later losses."""
+        for counted, ask_every in itertools.product((False, True), (1, 8)):
+            ends = TwoEnds(400, fate=first_time(0, None, (20, 140, 260)), asks_often=True,
+                           counted=counted, ask_every=ask_every).run()
+            found = self.found(ends)
+            self.assertGreater(sum(row['kind'] == 'nak' for row in found), 60)
+            self.assertEqual(self.psns(found, 'lost_after_capture', 'lost_behind'), ends.lost)
+
+
 class Timers(Sibling):
     def test_shorter_than_the_round_trip(self):
         for round_trip, timer in ((5000, 4100), (40_000, 2000), (3000, 2000)):

@@ -219,7 +219,10 @@ void RequestStream::fill_gap(const Packet& packet, const Sent& sent) {
   // It may have been answered before the capture began.
   filled.asked_again |= joined() && !settled_ && filled.fetches;
   if (recovery_ && sent.psn >= recovery_->next && !is_unasked(packet, gap)) {
-    if (sent.psn > recovery_->next) note_jump(packet, gap, filled);
+    if (sent.psn > recovery_->next) {
+      note_jump(packet, gap, filled);
+      if (skips_seen_packets(packet, sent.psn)) recovery_->skip_to(sent.psn, packet);
+    }
     add_filled(recovery_->filled, gap, filled);
     ++counts_.resent;
     continue_recovery(packet, nullptr, filled);
@@ -234,6 +237,14 @@ void RequestStream::fill_gap(const Packet& packet, const Sent& sent) {
   late_.add(sent.psn, packet.stamp);
   // Its number shows that it was sent again, not late.
   if (ip_numbers_.ordered() && reliable_) begin_recovery(*std::exchange(fill_, std::nullopt));
+}
+
+/// Whether a sender that goes back has repeated packets between the recovery's last one and `psn`,
+/// and they were lost once more.
+bool RequestStream::skips_seen_packets(const Packet& packet, Sequence psn) {
+  if (!goes_back() || !lost_before(packet, psn)) return false;
+  const Sent* const first = log_.find(recovery_->next);
+  return first != nullptr && first->seen;
 }
 
 /// Notes a packet that fills a gap further on than the recovery is.
@@ -251,6 +262,7 @@ void RequestStream::judge_jump(Sequence next) {
   recovery_->take_filled(jump.fill.first,
                          static_cast<std::uint32_t>(jump.fill.next - jump.fill.first));
   recovery_->next = jump.from;
+  std::erase_if(recovery_->skipped, [&](const Filled& gap) { return gap.first == jump.from; });
   --recovery_->packets;
   --counts_.resent;
   late_.add(jump.fill.first, jump.fill.first_stamp);
@@ -699,6 +711,7 @@ void RequestStream::begin_recovery(Fill fill) {
   recovery_by_nak_ = fill.nak_frame != 0;
   const std::uint64_t nak_frame = fill.nak_frame;
   const Instant begin = fill.first_stamp;
+  if (!goes_back()) fill.skipped.clear();
   recovery_ = std::move(fill).as_recovery(cause);
   recovery_->waits = waits_before(begin, nullptr, nak_frame);
   counts_.resent += recovery_->packets;

@@ -166,6 +166,7 @@ class RequestStream {
   void fill_gap(const Packet& packet, const Sent& sent);
   void note_jump(const Packet& packet, const Sent& gap, const Sent& filled);
   void judge_jump(Sequence next);
+  [[nodiscard]] bool skips_seen_packets(const Packet& packet, Sequence psn);
   void open_before_begin(const Packet& packet, Sequence psn);
   [[nodiscard]] bool may_begin_recovery(const Sent& sent) const noexcept;
   [[nodiscard]] bool goes_on(const Recovery& recovery, const Packet& packet, const Sent& sent,
