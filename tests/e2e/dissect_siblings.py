@@ -499,6 +499,30 @@ class OneDirection(Sibling):
             self.assertEqual({row['kind'] for row in self.one_way(ends, 2)}, {'nak'})
 
 
+class BeginsWithin(Sibling):
+    """A capture begins behind a NAK, within a burst. The recovery repeats what was sent before the
+    capture, and loses a packet: nothing was late, and nothing else lost."""
+
+    def burst(self, lost_again, **options):
+        def fate(psn, turn):
+            return None if (psn, turn) == (lost_again, 1) else 0, None if (psn, turn) == (20, 0) else 0
+        ends = TwoEnds(300, fate=fate, **options).run()
+        nak = next(at for at, (_, frame) in enumerate(ends.talk.frames) if frame[54:55] == bytes([0x60]))
+        ends.talk.frames = ends.talk.frames[nak + 1:]
+        return ends
+
+    def test_what_was_sent_before_was_not_late(self):
+        for counted, ask_every in itertools.product((False, True), (1, 8)):
+            options = {'counted': counted, 'ask_every': ask_every}
+            begin = self.burst(None, **options).talk.frames[0][1][53]
+            for lost_again in (None, begin, begin + 1):
+                with self.subTest(lost_again=lost_again, begin=begin, **options):
+                    found = [row for row in self.found(self.burst(lost_again, **options))
+                             if row['certainty'] == 'certain']
+                    self.assertNotIn('out_of_order', {row['kind'] for row in found})
+                    self.assertLessEqual(self.psns(found, 'psn_gap', 'lost_before'), {lost_again})
+
+
 class CaptureLoss(Sibling):
     def test_the_capture_misses_frames(self):
         """One in 3, 10 or 50 frames is missing; nothing is lost, and nothing is sent again."""

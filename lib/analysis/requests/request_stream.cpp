@@ -16,6 +16,8 @@ using wire::Operation;
 constexpr Sequence kFirstOrigin = Sequence{1} << 32;  // leaves room for smaller ones
 /// Packets in order after which the begin of a capture is over.
 constexpr std::uint32_t kSettled = 4;
+/// More packets in a row than a path loses or delays in the first round trip.
+constexpr Sequence kManyInARow = 8;
 /// Number of packets for which unreliable requests wait for late ones, if memory suffices.
 constexpr std::size_t kLatePackets = 1024;
 
@@ -152,9 +154,8 @@ void RequestStream::skip_to_end(const Packet& packet) {
 /// Whether a capture may have begun while its sender repeated a single packet: then the PSNs before
 /// the next packet were sent before. The sender's IP numbers tell, or the length of the gap.
 bool RequestStream::begins_within_recovery(const Packet& packet, Sequence psn) const noexcept {
-  constexpr Sequence kMany = 8;
   if ((joined() ? settled_ : in_order_ >= kSettled) || !reliable_) return false;
-  return psn - next_ >= kMany || ip_numbers_.follows_last(packet.ip_id);
+  return psn - next_ >= kManyInARow || ip_numbers_.follows_last(packet.ip_id);
 }
 
 /// Processes a packet beyond the next PSN: the PSNs in between are missing, as far as is known now.
@@ -797,6 +798,12 @@ std::optional<bool> RequestStream::was_asked_for(const Fill& fill, bool new_foll
   return std::nullopt;  // what follows tells
 }
 
+/// Whether packets below the PSN that the capture began with were sent before it, and are sent
+/// again: no path delays as many in a row.
+bool RequestStream::was_sent_before(const Fill& fill) const noexcept {
+  return fill.next <= begin_ && fill.packets >= kManyInARow;
+}
+
 /// Decides what a filled gap was, when the next request comes. `psn`: PSN of this request. `known`:
 /// its entry in the log; null: it is new.
 void RequestStream::judge_fill(const Packet* next, Sequence psn, const Sent* known) {
@@ -811,9 +818,11 @@ void RequestStream::judge_fill(const Packet* next, Sequence psn, const Sent* kno
   Fill fill = std::move(*fill_);
   fill_.reset();
   const auto asked_for = was_asked_for(fill, known == nullptr);
+  const bool sent_before = was_sent_before(fill);
+  if (sent_before) oldest_ = 0;
   const bool goes_back =
-      asked_for.value_or(known != nullptr && psn >= fill.next && (goes_on || fill.nak_frame != 0) &&
-                         !was_late(fill, psn));
+      sent_before || asked_for.value_or(known != nullptr && psn >= fill.next &&
+                                        (goes_on || fill.nak_frame != 0) && !was_late(fill, psn));
   if (goes_back && reliable_) {
     begin_recovery(std::move(fill));
   } else if (!asked_for && fill.nak_frame != 0 && !(known != nullptr && psn <= fill.first)) {
@@ -930,7 +939,7 @@ void RequestStream::take_nak(const Packet& packet, Sequence psn) {
   const bool known = open != nullptr && open->psn == psn;
   if (asks && !outdated && !known && passed_here(psn))
     asked_for_ = StreamReport::lost_after_capture(found);
-  if (sequence_error && !joined()) begin_ = std::min(begin_, psn);  // the receiver still expects it
+  if (sequence_error && !joined()) note_expected(psn, packet.msn);
   if (!known)
     naks_.add({.psn = psn,
                .frame = packet.number,
@@ -939,6 +948,16 @@ void RequestStream::take_nak(const Packet& packet, Sequence psn) {
                .used = !rnr && !sequence_error,
                .outdated = outdated,
                .refusal = found.cause == Cause::fatal_nak ? Cause::fatal_nak : Cause::none});
+}
+
+/// Notes a PSN that the receiver still expects. If it is before those that were captured, the first
+/// packets of the connection were lost; or, if it is far before and the receiver has completed
+/// `messages`, the capture began later.
+void RequestStream::note_expected(Sequence psn, std::uint32_t messages) noexcept {
+  if (psn + kManyInARow <= begin_ && messages > 0)
+    oldest_ = 0;
+  else
+    begin_ = std::min(begin_, psn);
 }
 
 /// Whether a repeated NAK comes sooner after the newest transmission of its packet than any answer

@@ -210,6 +210,7 @@ class RequestStream {
   void take_late_fill(const Fill& fill, Cause cause);
   void judge_held(bool repeated);
   [[nodiscard]] bool was_late(const Fill& fill, Sequence psn);
+  [[nodiscard]] bool was_sent_before(const Fill& fill) const noexcept;
   [[nodiscard]] std::optional<bool> was_asked_for(const Fill& fill, bool new_follows);
   [[nodiscard]] bool lost_before(const Packet& packet, Sequence psn) const noexcept;
   [[nodiscard]] bool is_answer(const Packet& packet, Instant before) const noexcept;
@@ -224,6 +225,7 @@ class RequestStream {
   void take_ack(const Packet& packet, Sequence psn);
   void take_cut_ack(const Packet& packet, Sequence psn);
   void take_nak(const Packet& packet, Sequence psn);
+  void note_expected(Sequence psn, std::uint32_t messages) noexcept;
   [[nodiscard]] bool is_outdated(const Packet& nak, Sequence psn);
   void report_asked_for();
   void note_asked_again(const Packet& packet);
