@@ -154,6 +154,13 @@ std::string copy_text(const Group& group) {
         "{} came again: the path copied {}, or a request was sent and answered again. The "
         "requests, which would tell, are not in the capture.",
         packets_of(group), them);
+  if (group.cause == Cause::path_copy)
+    return fmt::format(
+        "{} came again after {} whole response: the path copied {}, or the response was lost "
+        "behind "
+        "the capture point, and the requester asked again. The sender's IP identifications, which "
+        "would tell, do not change.",
+        packets_of(group), verb(group.packets, "its", "their"), them);
   return fmt::format(
       "{} came again: the path copied {}, or the sender sent {} again. The answers, which would "
       "tell, are not in the capture.",
@@ -234,12 +241,17 @@ std::string rnr_text(const Group& group) {
 }
 
 std::string icrc_text(const Group& group) {
-  const std::string details = details_of(group);
-  return fmt::format(
-      "{} a bad ICRC, so {} receiver drops {}{}.",
-      group.events == 1 ? "A frame has" : fmt::format("{} frames have", group.events),
-      group.events == 1 ? "its" : "their", group.events == 1 ? "it" : "them",
-      details.empty() ? "" : ": " + details);
+  const std::string frames =
+      group.events == 1 ? "A frame has" : fmt::format("{} frames have", group.events);
+  const std::string_view its = verb(group.events, "its", "their");
+  const std::string_view it = verb(group.events, "it", "them");
+  const std::string details = details_of(group).empty() ? "" : ": " + details_of(group);
+  if (group.cause == Cause::missing_in_capture)
+    return fmt::format(
+        "{} a bad ICRC in the capture only{}. {} receiver acknowledged {}, and nobody sent {} "
+        "again.",
+        frames, details, verb(group.events, "Its", "Their"), it, it);
+  return fmt::format("{} a bad ICRC, so {} receiver drops {}{}.", frames, its, it, details);
 }
 
 std::string unanswered_text(const Group& group) {
@@ -350,6 +362,7 @@ Severity severity_of(const Group& group) {
     case AnomalyKind::nak:
       return group.cause == Cause::fatal_nak ? Severity::fatal : Severity::harm;
     case AnomalyKind::psn_gap:
+    case AnomalyKind::bad_icrc:
       return group.cause == Cause::missing_in_capture ? Severity::capture : Severity::harm;
     case AnomalyKind::no_icrcs:
     case AnomalyKind::ack_of_unsent:

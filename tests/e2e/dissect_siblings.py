@@ -5,10 +5,18 @@ IP identifications that count up and without."""
 
 import itertools
 
+from scapy.contrib.roce import AETH, BTH
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
+
 import longwire_test
-from conversation import Conversation
+from connect_requests import icrc
+from conversation import (MTU, NOT_READY, READ_RESPONSES, SEND, WRITE, WRITE_IMMEDIATE, Conversation, aeth,
+                          bth)
 from dissect_analysis import rows
 from dissect_cases import Case
+from dissect_explain import explained
 from two_ends import TwoEnds
 
 LOSSES = {'psn_gap', 'lost_after_capture'}
@@ -40,6 +48,33 @@ class Sibling(Case):
 
     def causes(self, found, kind='retransmission'):
         return {(row['cause'], row['certainty']) for row in found if row['kind'] == kind}
+
+
+class Frames(Case):
+    def test_they_are_those_of_scapy(self):
+        """Its own ICRC and checksum, over the fields that Conversation writes."""
+        talk = Conversation(counted=True)
+        talk.number = 0xFFFD
+        talk.write(2**24 - 1, 0x12345678, bytes(range(256)) * 8)
+        talk.request(7, opcode=SEND, asks=False)
+        talk.read(2**24 + 5, 64, 4096)
+        talk.fetch_add(9, 128)
+        talk.nak(3)
+        talk.responses(2**24 - 2, 3, 2**24 + 4)
+        talk.atomic_ack(9, 10)
+        self.assertEqual(len(talk.frames), 10)
+        for _, frame in talk.frames:
+            bth = BTH(opcode=frame[42], dqpn=int.from_bytes(frame[47:50]), ackreq=frame[50] >> 7,
+                      psn=int.from_bytes(frame[51:54]))
+            ip, udp = IP(frame[14:34]), UDP(frame[34:42])
+            del ip.chksum, ip.len, udp.len
+            self.assertEqual(bytes(Ether(frame[:14]) / ip / udp / bth / Raw(frame[54:-4])), frame)
+
+    def test_an_answer_has_an_aeth(self):
+        talk = Conversation()
+        talk.answer(5, msn=6)
+        head = AETH(talk.frames[0][1][54:])
+        self.assertEqual((head.syndrome, head.msn), (0x1F, 6))
 
 
 class Reordering(Sibling):
@@ -87,6 +122,25 @@ class Losses(Sibling):
             self.assertNotIn('psn_gap', {row['kind'] for row in found})
 
 
+    def test_what_a_recovery_loses_before_it_fills_a_gap(self):
+        """10 and 12 are lost, and 11 in the recovery, after which it goes on with 12."""
+        for counted, ask_every in itertools.product((False, True), (1, 8)):
+            ends = TwoEnds(200, fate=lambda psn, turn: (None if (psn, turn) in ((10, 0), (12, 0), (11, 1))
+                                                        else 0, 0),
+                           counted=counted, ask_every=ask_every).run()
+            self.assertEqual(ends.lost, {10, 11, 12})
+            self.assertEqual(self.psns(self.found(ends), 'psn_gap', 'lost_before'), ends.lost)
+
+    def test_a_receiver_that_repeats_its_nak(self):
+        """NAKs still come when the packet has been sent again. They say nothing of later losses."""
+        for counted, ask_every in itertools.product((False, True), (1, 8)):
+            ends = TwoEnds(400, fate=first_time(0, None, (20, 140, 260)), asks_often=True,
+                           counted=counted, ask_every=ask_every).run()
+            found = self.found(ends)
+            self.assertGreater(sum(row['kind'] == 'nak' for row in found), 60)
+            self.assertEqual(self.psns(found, 'lost_after_capture', 'lost_behind'), ends.lost)
+
+
 class Timers(Sibling):
     def test_shorter_than_the_round_trip(self):
         for round_trip, timer in ((5000, 4100), (40_000, 2000), (3000, 2000)):
@@ -95,6 +149,30 @@ class Timers(Sibling):
                 found = self.found(ends)
                 self.assertEqual(self.causes(found), {('timer_short', 'certain')})
                 self.assertEqual(LOSSES & {row['kind'] for row in found}, set())
+
+    def far_sender(self, **options):
+        """The capture point is at the receiver, 5 ms from the sender and back. Answers that keep
+        coming restart the timer, so only what was sent before the first of them is sent again."""
+        ends = TwoEnds(900, gap=10, ahead=2500, behind=2, **options).run()
+        return {(row['cause'], row['certainty'], tuple(sorted(one['cause'] for one in row['alternatives'] or ())))
+                for row in self.found(ends) if row['kind'] == 'retransmission'}
+
+    def test_before_the_first_answer_comes(self):
+        """Few packets are sent again. A lost ACK, or a timer that is too short, leaves these frames."""
+        for options in self.each_sender():
+            self.assertEqual(self.far_sender(timer=4000, **options),
+                             {('ack_lost', 'either', ('ack_lost', 'timer_short'))}, options)
+
+    def test_a_timer_that_was_long_enough_before(self):
+        """The first packet is not sent again; six ACKs are lost behind the capture point, the last
+        ones."""
+        for options in self.each_sender():
+            options['ask_every'] = 8
+            answers = len(TwoEnds(120, ahead=2500, behind=2, timer=6000, **options).run().talk.frames) - 120
+            lost = range(answers - 3, answers)
+            ends = TwoEnds(120, ahead=2500, behind=2, timer=6000, **options,
+                           answer_fate=lambda number: (0, None if number in lost else 0)).run()
+            self.assertEqual(self.causes(self.found(ends)), {('ack_lost', 'certain')}, options)
 
     def test_requests_of_all_kinds(self):
         """Each message is sent three times, 2 ms apart, and answered three times after 5 ms."""
@@ -143,6 +221,269 @@ class Timers(Sibling):
             self.assertEqual(LOSSES & {row['kind'] for row in self.found(ends)}, set(), options)
 
 
+class WithoutIcrcs(Sibling):
+    """Captures taken before the NIC writes the ICRC have zeros or anything in its place, in one
+    direction. What was lost is found as in the same capture with its ICRCs."""
+
+    ICRCS = {'zero': lambda number: bytes(4),
+             'garbage': lambda number: (number * 2654435761 % 2**32).to_bytes(4, 'big')}
+
+    def without(self, frames, host, icrc):
+        return [(at, frame[:-4] + icrc(number) if frame[11] == host else frame)
+                for number, (at, frame) in enumerate(frames)]
+
+    def test_in_one_direction(self):
+        fates = {'ahead': first_time(None, 0), 'behind': first_time(0, None)}
+        for (place, fate), host, (name, icrc) in itertools.product(fates.items(), (1, 2),
+                                                                   self.ICRCS.items()):
+            for options in ({'selective': False}, {'selective': True, 'counted': True}):
+                with self.subTest(place, host=host, icrc=name, **options):
+                    ends = TwoEnds(80, fate=fate, **options).run()
+                    whole = self.found(ends)
+                    ends.talk.frames = self.without(ends.talk.frames, host, icrc)
+                    found = self.found(ends)
+                    said = [row for row in found if row['kind'] == 'no_icrcs']
+                    self.assertEqual([row['certainty'] for row in said], ['certain'])
+                    self.assertEqual([row for row in found if row not in said], whole)
+
+    def test_a_frame_that_only_the_capture_damaged(self):
+        """The receiver acknowledges it, and nobody sends it again."""
+        for options in self.each_sender():
+            ends = TwoEnds(80, **options).run()
+            ends.talk.frames[20:21] = self.without(ends.talk.frames[20:21], 1, self.ICRCS['zero'])
+            found = self.found(ends)
+            self.assertEqual([(row['kind'], row['cause']) for row in found],
+                             [(kind, 'missing_in_capture') for kind in ('bad_icrc', 'psn_gap')])
+            self.assertEqual(found[0]['psn'], found[1]['psn'])
+            said = explained(self.folder / 'sibling.pcap')['statements']
+            self.assertIn('in the capture only', ' '.join(one['text'] for one in said))
+
+    def test_a_frame_that_the_path_damaged(self):
+        """Its receiver drops it, and asks for it."""
+        for options in self.each_sender():
+            ends = TwoEnds(80, fate=first_time(0, None, (30,)), **options).run()
+            at = next(at for at, (_, frame) in enumerate(ends.talk.frames) if frame[51:54] == bytes([0, 0, 30]))
+            ends.talk.frames[at:at + 1] = self.without(ends.talk.frames[at:at + 1], 1, self.ICRCS['garbage'])
+            self.assertEqual(self.causes(self.found(ends), 'bad_icrc'), {('none', 'certain')})
+
+
+class Refusals(Sibling):
+    def refused(self, refusals, opcode, wait):
+        """`refusals` RNR NAKs of the message that PSN 20 begins, which is sent again `wait` us after
+        each but the last one of 8."""
+        talk = Conversation()
+        talk.requests(0, 20, opcode=opcode)
+        talk.answer(19, 20)
+        for turn in range(refusals):
+            talk.requests(20, 24, opcode=opcode, wait=wait if turn else 1)
+            talk.nak(20, 20, NOT_READY)
+        if refusals < 8:
+            talk.requests(20, 24, opcode=opcode, wait=wait)
+            talk.answer(23, 20)
+        last = talk.at
+        talk.at += 2_000_000  # another connection of the capture goes on
+        talk.body(0, WRITE, bytes(16) + bytes(64))
+        at, frame = talk.frames.pop()
+        frame = frame[:47] + (0x33).to_bytes(3, 'big') + frame[50:]
+        talk.frames.append((at, frame[:-4] + icrc(frame)))
+        self.assertGreater(at, last * 1000)
+        return rows('anomalies', talk.save(self.folder / 'refused.pcap'))
+
+    def test_until_the_retries_end(self):
+        for opcode, wait in ((SEND, 700), (SEND, 40), (WRITE_IMMEDIATE, 5000)):
+            found = self.refused(8, opcode, wait)
+            self.assertEqual(self.causes(found, 'unanswered'), {('rnr_exhausted', 'certain')}, wait)
+            self.assertEqual(self.causes(found), {('rnr', 'certain')})
+            self.assertEqual(sum(row['kind'] == 'rnr_nak' for row in found), 8)
+            self.assertEqual(LOSSES & {row['kind'] for row in found}, set())
+
+    def test_a_receiver_that_becomes_ready(self):
+        for opcode, wait in ((SEND, 700), (SEND, 40), (WRITE_IMMEDIATE, 5000)):
+            found = self.refused(3, opcode, wait)
+            self.assertEqual(self.causes(found), {('rnr', 'certain')})
+            self.assertNotIn('unanswered', {row['kind'] for row in found})
+
+
+class Tails(Sibling):
+    """The last packets of a connection ask for no answer, and get none; another one goes on."""
+
+    def tail(self, opcode, length, asks):
+        talk = Conversation()
+        talk.requests(0, 16, opcode=opcode)
+        talk.answer(15, 20)
+        talk.requests(16, 16 + length, opcode=opcode, asks=asks)
+        frames = []
+        for second in range(1, 4):  # of another QP
+            other = Conversation()
+            other.at = second * 1_000_000
+            other.request(second, opcode=opcode)
+            other.answer(second, 20)
+            frames += [(at, self.of_qp(frame)) for at, frame in other.frames]
+        talk.frames += frames
+        return {row['kind'] for row in rows('anomalies', talk.save(self.folder / 'tail.pcap'))}
+
+    @staticmethod
+    def of_qp(frame):
+        changed = frame[:47] + (int.from_bytes(frame[47:50], 'big') + 0x40).to_bytes(3, 'big') + frame[50:]
+        return changed[:-4] + icrc(changed)
+
+    def test_no_answer_is_due(self):
+        for opcode, length in itertools.product((SEND, WRITE), (1, 7)):
+            self.assertEqual(self.tail(opcode, length, False), set(), (opcode, length))
+
+    def test_an_answer_is_due(self):
+        for opcode, length in itertools.product((SEND, WRITE), (1, 7)):
+            self.assertEqual(self.tail(opcode, length, True), {'unanswered'}, (opcode, length))
+
+
+class LateResponses(Sibling):
+    """One response is overtaken, and the requester asks again from there, or has it in time."""
+
+    def found_for(self, late, overtaken_by, again, counted):
+        """8 READs of 4 packets are outstanding. Response packet `late` comes behind `overtaken_by`
+        later ones. `again`: the requester asks again 60 us after the gap."""
+        talk = Conversation(counted)
+        for psn in range(0, 32, 4):
+            talk.read(psn, 0x1000 * psn, 4096)
+        read = late - late % 4
+        for first in range(0, 32, 4):
+            talk.responses(first, 4, first // 4 + 1, 20 if first == 0 else 1)
+        frames = talk.frames[8:]
+        at = late + overtaken_by
+        moved = [*frames[:late], *frames[late + 1:at + 1], frames[late], *frames[at + 1:]]
+        talk.frames[8:] = [(stamp, frame) for (stamp, _), (_, frame) in zip(frames, moved)]
+        if again:
+            for psn in range(read, 32, 4):
+                skip = late - read if psn == read else 0
+                talk.read(psn + skip, 0x1000 * psn + 1024 * skip, 4096 - 1024 * skip, 60 if skip or psn == late else 1)
+            for psn in range(late, 32):
+                opcode = READ_RESPONSES + (0 if psn % 4 == 0 else 2 if psn % 4 == 3 else 1)
+                opcode = READ_RESPONSES if psn == late and psn % 4 < 3 else opcode
+                head = b'' if opcode == READ_RESPONSES + 1 else aeth(psn // 4 + 1 + 7 * (psn < 28))
+                talk.add('answer', bth(opcode, 0x11, psn) + head + bytes(MTU), 20 if psn == late else 1)
+        return rows('anomalies', talk.save(self.folder / 'late.pcap'))
+
+    def test_it_comes_in_time(self):
+        for late, by, counted in itertools.product((4, 6), (1, 5), (False, True)):
+            found = self.found_for(late, by, False, counted)
+            self.assertEqual([(row['kind'], row['role'], row['psn'], row['certainty']) for row in found],
+                             [('out_of_order', 'response', late, 'certain')])
+
+    def test_the_requester_asks_again_for_nothing(self):
+        for late, by, counted in itertools.product((4, 6), (1, 5), (False, True)):
+            with self.subTest(late=late, by=by, counted=counted):
+                found = self.found_for(late, by, True, counted)
+                self.assertEqual(self.causes(found), {('late_not_lost', 'certain')})
+                self.assertEqual(self.causes(found, 'out_of_order'), {('none', 'certain')})
+                self.assertEqual(LOSSES & {row['kind'] for row in found}, set())
+
+
+class RepeatedReads(Sibling):
+    """Two READs are outstanding at a time. The newer one passes again, whole and alone, and is
+    answered again: a copy of the path and a repetition for a lost response leave the same frames."""
+
+    def said(self, wait, **options):
+        """`wait`: from the end of its response to the READ; negative: before its response."""
+        talk = Conversation(**options)
+        for first in range(0, 24, 8):
+            for psn in (first, first + 4):
+                talk.read(psn, 0x1000 * psn, 4096, 40)
+            again = first == 8
+            if again and wait < 0:
+                talk.number -= 1  # the path copied it
+                talk.read(first + 4, 0x1000 * (first + 4), 4096, 0.5)
+            for psn in (first, first + 4):
+                talk.responses(psn, 4, psn // 4 + 1, 20)
+            if again and wait > 0:
+                talk.read(first + 4, 0x1000 * (first + 4), 4096, wait)
+            if again:
+                talk.responses(first + 4, 4, first // 4 + 2, 20)
+        path = talk.save(self.folder / 'reads.pcap')
+        texts = ' '.join(said['text'] for said in explained(path)['statements'])
+        return [(row['kind'], row['cause'], row['certainty'], row['psn'])
+                for row in rows('anomalies', path)], texts
+
+    def test_behind_its_response_it_is_either(self):
+        for wait in (5, 50, 400):
+            found, text = self.said(wait)
+            self.assertEqual(found, [('duplicate', 'path_copy', 'either', 12)])
+            self.assertIn('the response was lost behind the capture point', text)
+
+    def test_before_its_response_nobody_can_miss_it(self):
+        self.assertEqual(self.said(-1)[0], [('duplicate', 'path_copy', 'certain', 12)])
+
+    def test_another_ip_identification_is_no_copy(self):
+        for wait in (5, 50, 400):
+            self.assertEqual(self.said(wait, counted=True)[0],
+                             [('retransmission', 'response_lost', 'certain', 12)])
+
+
+class Identifications(Sibling):
+    """Packet 12 of 24 passes again. A copy has the IP identification of its original, whenever it
+    comes; another identification is no copy, however soon it comes."""
+
+    WAITS = (0.2, 5, 400, 5000)
+    ASKS = {'send': lambda talk, psn, wait: talk.request(psn, wait, SEND),
+            'write': lambda talk, psn, wait: talk.request(psn, wait, WRITE),
+            'atomic': lambda talk, psn, wait: talk.fetch_add(psn, 8 * psn, wait)}
+
+    def kinds(self, name, wait, same, numbers, one_way=None):
+        """`numbers(count)`: IP identification of the sender's packet `count`."""
+        talk, ask = Conversation(), self.ASKS[name]
+        answer = talk.atomic_ack if name == 'atomic' else lambda psn, msn: talk.answer(psn, 1, msn=msn)
+        for psn in range(24):
+            talk.numbered(numbers(psn))
+            ask(talk, psn, 10)
+            answer(psn, psn + 1)
+            if psn == 12:
+                talk.numbered(numbers(psn if same else 90))
+                ask(talk, psn, wait)
+                answer(psn, psn + 1)
+        if one_way:
+            talk.keep(one_way)
+        return {(row['kind'], row['certainty']) for row in
+                rows('anomalies', talk.save(self.folder / 'numbers.pcap'))}
+
+    def each(self):
+        # Counted up, or without any order.
+        for numbers in (lambda count: 7 + count, lambda count: 7919 * (count + 1) % 65521):
+            for name, wait in itertools.product(self.ASKS, self.WAITS):
+                yield name, wait, numbers
+
+    def test_a_copy_has_that_of_its_original(self):
+        for name, wait, numbers in self.each():
+            with self.subTest(name, wait=wait, second=numbers(1)):
+                self.assertEqual(self.kinds(name, wait, True, numbers), {('duplicate', 'certain')})
+
+    def test_another_one_is_no_copy(self):
+        for name, wait, numbers in self.each():
+            with self.subTest(name, wait=wait, second=numbers(1)):
+                self.assertEqual(self.kinds(name, wait, False, numbers),
+                                 {('retransmission', 'certain')})
+
+    def test_those_that_are_all_equal_tell_nothing(self):
+        for name, wait in (('send', 0.2), ('send', 5000)):
+            kind = 'duplicate' if wait < 500 else 'retransmission'
+            self.assertEqual(self.kinds(name, wait, True, lambda count: 0), {(kind, 'certain')})
+
+    def test_of_one_direction(self):
+        for same in (True, False):
+            for name, wait, numbers in self.each():
+                with self.subTest(name, wait=wait, same=same, second=numbers(1)):
+                    found = self.kinds(name, wait, same, numbers, 'request')
+                    self.assertEqual(found, {('duplicate', 'certain') if same else
+                                             ('retransmission', 'either')})
+        for number, kind in ((12, ('duplicate', 'certain')), (90, ('retransmission', 'unknown'))):
+            talk = Conversation()
+            for psn in range(24):
+                talk.numbered(psn)
+                talk.atomic_ack(psn, 24, 10)
+            talk.numbered(number)
+            talk.atomic_ack(12, 24, 10)
+            self.assertEqual({(row['kind'], row['certainty']) for row in
+                              rows('anomalies', talk.save(self.folder / 'answers.pcap'))}, {kind})
+
+
 class OneDirection(Sibling):
     def test_of_requests_no_cause_is_certain(self):
         for ahead, behind in ((None, 0), (0, None)):
@@ -156,6 +497,30 @@ class OneDirection(Sibling):
         for options in self.each_sender():
             ends = TwoEnds(200, fate=first_time(0, None, (20, 90, 150)), **options).run()
             self.assertEqual({row['kind'] for row in self.one_way(ends, 2)}, {'nak'})
+
+
+class BeginsWithin(Sibling):
+    """A capture begins behind a NAK, within a burst. The recovery repeats what was sent before the
+    capture, and loses a packet: nothing was late, and nothing else lost."""
+
+    def burst(self, lost_again, **options):
+        def fate(psn, turn):
+            return None if (psn, turn) == (lost_again, 1) else 0, None if (psn, turn) == (20, 0) else 0
+        ends = TwoEnds(300, fate=fate, **options).run()
+        nak = next(at for at, (_, frame) in enumerate(ends.talk.frames) if frame[54:55] == bytes([0x60]))
+        ends.talk.frames = ends.talk.frames[nak + 1:]
+        return ends
+
+    def test_what_was_sent_before_was_not_late(self):
+        for counted, ask_every in itertools.product((False, True), (1, 8)):
+            options = {'counted': counted, 'ask_every': ask_every}
+            begin = self.burst(None, **options).talk.frames[0][1][53]
+            for lost_again in (None, begin, begin + 1):
+                with self.subTest(lost_again=lost_again, begin=begin, **options):
+                    found = [row for row in self.found(self.burst(lost_again, **options))
+                             if row['certainty'] == 'certain']
+                    self.assertNotIn('out_of_order', {row['kind'] for row in found})
+                    self.assertLessEqual(self.psns(found, 'psn_gap', 'lost_before'), {lost_again})
 
 
 class CaptureLoss(Sibling):

@@ -11,19 +11,20 @@ class TwoEnds:
     """Sends `count` SENDs or WRITEs of one packet, one each `gap`. `ahead`, `behind`: delay of a
     packet from its sender to the capture point, and from there to its receiver. `fate(psn, turn)`:
     what is added to both for the packet's transmission `turn`, from 0; None for one of them: it is
-    lost there. `answer_fate(number)`: as `fate`, of an answer, seen from the receiver."""
+    lost there. `answer_fate(number)`: as `fate`, of an answer, seen from the receiver. `asks_often`: the receiver
+    sends a NAK for each packet behind a hole."""
 
     def __init__(self, count=60, gap=1, ahead=2, behind=20, selective=False, counted=False, ask_every=8,
-                 timer=4000, retries=7, opcode=SEND, fate=None, answer_fate=None, stops_at=None):
+                 timer=4000, retries=7, opcode=SEND, fate=None, answer_fate=None, stops_at=None, asks_often=False):
         self.count, self.gap, self.ahead, self.behind = count, gap, ahead, behind
         self.selective, self.ask_every, self.timer, self.retries = selective, ask_every, timer, retries
-        self.opcode, self.stops_at = opcode, stops_at
+        self.opcode, self.stops_at, self.asks_often = opcode, stops_at, asks_often
         self.fate = fate or (lambda psn, turn: (0, 0))
         self.answer_fate = answer_fate or (lambda number: (0, 0))
         self.talk = Conversation(counted)
         self.events, self.seen, self.order = [], [], 0
         self.turns, self.lost, self.late = {}, set(), set()
-        self.next, self.acked, self.again = 0, 0, []  # the sender
+        self.next, self.acked, self.again, self.heard = 0, 0, [], None  # the sender
         self.tried = 0  # times that its timer has run out since the last answer
         self.expected, self.kept, self.asked, self.answers = 0, set(), None, 0  # the receiver
 
@@ -88,7 +89,8 @@ class TwoEnds:
     def hear(self, nak, psn):
         self.tried = 0
         self.acked = max(self.acked, psn if nak else psn + 1)
-        if nak and psn >= self.acked:
+        if nak and psn >= self.acked and psn != self.heard:
+            self.heard = psn  # a NAK that is repeated asks for nothing more
             self.again = [*self.again, psn] if self.selective else list(range(psn, self.next))
         self.again = [one for one in self.again if one >= self.acked]
 
@@ -115,7 +117,7 @@ class TwoEnds:
             self.answer(False, self.expected - 1)
 
     def ask(self):
-        if self.asked == self.expected:
+        if self.asked == self.expected and not self.asks_often:
             return
         self.asked = self.expected
         self.answer(True, self.expected)

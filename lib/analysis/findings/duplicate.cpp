@@ -3,20 +3,35 @@
 
 namespace lw::analysis {
 
+namespace {
+
+constexpr Hypothesis kCopy = {AnomalyKind::duplicate, Cause::path_copy};
+
+/// Whether a READ or atomic whose whole response has passed may be asked for again: the response
+/// was lost behind this point, and the requester is not so far that it cannot know that yet.
+bool may_miss_response(const Fact& fact, const ConnectionFacts& connection) noexcept {
+  return fact.waits.answered && !connection.ip_numbers_vary &&
+         !(connection.round_trip && *fact.waits.answered < *connection.round_trip);
+}
+
+}  // namespace
+
 Finding classify_duplicate(const Fact& fact, const ConnectionFacts& connection,
                            const CaptureFacts& capture) {
+  constexpr Hypothesis kAgain = {AnomalyKind::retransmission, Cause::none};
+  const bool request = fact.seen.role == wire::Role::request;
   // What asks for a repetition is an answer. Without all answers, only the IP identification tells
   // a copy, which has that of its original.
   const bool asked_unseen = !connection.answered || capture.is_incomplete();
-  const bool request = fact.seen.role == wire::Role::request;
   const bool undecided =
       request ? asked_unseen && !connection.ip_numbers_vary : fact.seen.cause == Cause::none;
-  if (!undecided) return Finding::certain(fact.seen.cause);
-  constexpr Hypothesis kCopy = {AnomalyKind::duplicate, Cause::path_copy};
-  constexpr Hypothesis kAgain = {AnomalyKind::retransmission, Cause::none};
-  if (!request) return Finding::either({kCopy, kAgain});
   // Networks copy few packets; senders repeat many.
-  return Finding::either({kAgain, kCopy});
+  if (undecided)
+    return request ? Finding::either({kAgain, kCopy}) : Finding::either({kCopy, kAgain});
+  // Nothing shows a loss.
+  if (may_miss_response(fact, connection))
+    return Finding::either({kCopy, {AnomalyKind::retransmission, Cause::response_lost}});
+  return Finding::certain(fact.seen.cause);
 }
 
 }  // namespace lw::analysis

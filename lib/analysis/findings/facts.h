@@ -51,6 +51,9 @@ struct ConnectionFacts {
   /// From the first transmission of a packet that was sent again to an answer: no round trip is
   /// longer.
   std::optional<Duration> least_answer = {};
+  /// The longest time without an answer, before one to requests that were sent once: a timer that
+  /// is shorter than this is longer than the round trip.
+  Duration longest_quiet{};
   std::optional<Duration> least_reaction = {};  // from a NAK to the recovery that it caused
   std::optional<Duration> round_trip = {};      // from here to the sender and back
   bool selective = false;        // the sender repeats single packets, not all from a lost one on

@@ -31,6 +31,9 @@ class FindingLog {
   [[nodiscard]] std::vector<Fact>& facts() noexcept { return facts_; }
   /// Marks the retransmissions for responses that came after all.
   void mark_late_responses();
+  /// Marks the requests with a bad ICRC that were acknowledged, and not sent again: the receiver
+  /// has got them, and only the capture has damaged ones.
+  void mark_frames_damaged_here();
   /// Number of facts that were not kept.
   [[nodiscard]] std::uint64_t beyond() const noexcept { return beyond_; }
 

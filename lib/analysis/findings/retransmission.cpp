@@ -102,6 +102,15 @@ bool is_sooner_than_heard(const Fact& fact, const ConnectionFacts& connection) {
          *fact.waits.answered < *connection.round_trip;
 }
 
+/// The answer passed here; the sender may be so far that it cannot have heard it, and its timer so
+/// short.
+bool may_be_unheard(const Fact& fact, const ConnectionFacts& connection) {
+  const auto& answered = fact.waits.answered;
+  return fact.seen.cause == Cause::ack_lost && answered && fact.waits.sent &&
+         *fact.waits.sent > connection.longest_quiet &&
+         !(connection.round_trip && *answered >= *connection.round_trip);
+}
+
 /// A READ or atomic that comes again, though nothing is missing in its response here.
 bool is_needless_fetch(const Fact& fact, const ConnectionFacts& connection) {
   return fact.seen.cause == Cause::response_lost && !fact.waits.asked && fact.waits.sent &&
@@ -142,6 +151,7 @@ constexpr Row kRows[] = {
     {is_needless_or_unheard,
      Finding::either({{kKind, Cause::timer_too_short}, {kKind, Cause::ack_lost}})},
     {is_sooner_than_heard, Finding::certain(Cause::timer_too_short)},
+    {may_be_unheard, Finding::either({{kKind, Cause::ack_lost}, {kKind, Cause::timer_too_short}})},
     {is_needless_fetch,
      Finding::either({{kKind, Cause::timer_too_short}, {kKind, Cause::response_lost}})},
 };

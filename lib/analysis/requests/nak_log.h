@@ -54,10 +54,12 @@ class NakLog {
   }
 
   /// Whether a NAK, not RNR, names a lower PSN and no recovery has followed it: its packet came
-  /// late, and the receiver has discarded those after it.
+  /// late, and the receiver has discarded those after it. A receiver may repeat a NAK while the
+  /// recovery that it asked for is on its way.
   [[nodiscard]] bool has_open_before(Sequence psn) const noexcept {
-    return std::ranges::any_of(
-        naks_, [psn](const Nak& nak) { return !nak.rnr && !nak.used && nak.psn < psn; });
+    return std::ranges::any_of(naks_, [this, psn](const Nak& nak) {
+      return !nak.rnr && !nak.used && nak.psn < psn && !was_answered(nak.psn);
+    });
   }
 
   /// Returns the frame of the newest unused NAK, not RNR, with a PSN in [first, last]; 0: none.

@@ -65,6 +65,8 @@ bool Recovery::fills(Sequence psn) const noexcept {
 Filled Recovery::take_filled(Sequence psn, std::uint32_t span) { return take(filled, psn, span); }
 
 void Fill::add(const Sent& gap, const Sent& sent) {
+  if (packets > 0 && sent.psn > next)
+    skipped.push_back({next, sent.psn - next, sent.frame, sent.stamp});
   add_filled(filled, gap, sent);
   ++packets;
   next = sent.psn + sent.span;
@@ -83,7 +85,8 @@ Recovery Fill::as_recovery(Cause cause) && {
           .first = first_stamp,
           .last = last_stamp,
           .since = filled.front().stamp,
-          .filled = std::move(filled)};
+          .filled = std::move(filled),
+          .skipped = std::move(skipped)};
 }
 
 }  // namespace lw::analysis

@@ -66,6 +66,7 @@ struct Fill {
   Instant first_stamp = {}, last_stamp = {};
   std::uint64_t nak_frame = 0;  // a NAK that asked for it before; 0: none
   std::vector<Filled> filled = {};
+  std::vector<Filled> skipped = {};  // PSNs in between, which were seen before the gap
 
   /// Adds a packet that fills a part of `gap`.
   void add(const Sent& gap, const Sent& sent);

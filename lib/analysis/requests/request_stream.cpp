@@ -16,6 +16,8 @@ using wire::Operation;
 constexpr Sequence kFirstOrigin = Sequence{1} << 32;  // leaves room for smaller ones
 /// Packets in order after which the begin of a capture is over.
 constexpr std::uint32_t kSettled = 4;
+/// More packets in a row than a path loses or delays in the first round trip.
+constexpr Sequence kManyInARow = 8;
 /// Number of packets for which unreliable requests wait for late ones, if memory suffices.
 constexpr std::size_t kLatePackets = 1024;
 
@@ -152,9 +154,8 @@ void RequestStream::skip_to_end(const Packet& packet) {
 /// Whether a capture may have begun while its sender repeated a single packet: then the PSNs before
 /// the next packet were sent before. The sender's IP numbers tell, or the length of the gap.
 bool RequestStream::begins_within_recovery(const Packet& packet, Sequence psn) const noexcept {
-  constexpr Sequence kMany = 8;
   if ((joined() ? settled_ : in_order_ >= kSettled) || !reliable_) return false;
-  return psn - next_ >= kMany || ip_numbers_.follows_last(packet.ip_id);
+  return psn - next_ >= kManyInARow || ip_numbers_.follows_last(packet.ip_id);
 }
 
 /// Processes a packet beyond the next PSN: the PSNs in between are missing, as far as is known now.
@@ -219,7 +220,10 @@ void RequestStream::fill_gap(const Packet& packet, const Sent& sent) {
   // It may have been answered before the capture began.
   filled.asked_again |= joined() && !settled_ && filled.fetches;
   if (recovery_ && sent.psn >= recovery_->next && !is_unasked(packet, gap)) {
-    if (sent.psn > recovery_->next) note_jump(packet, gap, filled);
+    if (sent.psn > recovery_->next) {
+      note_jump(packet, gap, filled);
+      if (skips_seen_packets(packet, sent.psn)) recovery_->skip_to(sent.psn, packet);
+    }
     add_filled(recovery_->filled, gap, filled);
     ++counts_.resent;
     continue_recovery(packet, nullptr, filled);
@@ -234,6 +238,14 @@ void RequestStream::fill_gap(const Packet& packet, const Sent& sent) {
   late_.add(sent.psn, packet.stamp);
   // Its number shows that it was sent again, not late.
   if (ip_numbers_.ordered() && reliable_) begin_recovery(*std::exchange(fill_, std::nullopt));
+}
+
+/// Whether a sender that goes back has repeated packets between the recovery's last one and `psn`,
+/// and they were lost once more.
+bool RequestStream::skips_seen_packets(const Packet& packet, Sequence psn) {
+  if (!goes_back() || !lost_before(packet, psn)) return false;
+  const Sent* const first = log_.find(recovery_->next);
+  return first != nullptr && first->seen;
 }
 
 /// Notes a packet that fills a gap further on than the recovery is.
@@ -251,6 +263,7 @@ void RequestStream::judge_jump(Sequence next) {
   recovery_->take_filled(jump.fill.first,
                          static_cast<std::uint32_t>(jump.fill.next - jump.fill.first));
   recovery_->next = jump.from;
+  std::erase_if(recovery_->skipped, [&](const Filled& gap) { return gap.first == jump.from; });
   --recovery_->packets;
   --counts_.resent;
   late_.add(jump.fill.first, jump.fill.first_stamp);
@@ -305,7 +318,7 @@ bool RequestStream::take_late(const Packet& packet, Sequence psn) {
                : take_late_replacement(packet, psn, *known);
   if (known->fetches) FetchResponses::note_copy(*known);
   if (packet.ip_id == known->ip_id || packet.ip_id == known->last_ip_id) {
-    report_.copy(packet, psn, known->frame);
+    report_.copy(packet, psn, known);
   } else if (Recovery* const recovery =
                  open_recovery([&](const Recovery& one) { return one.fills(psn); });
              recovery != nullptr && IpNumbers::is_before(packet.ip_id, known->ip_id)) {
@@ -466,8 +479,14 @@ void RequestStream::repeat(const Packet& packet, const Sent& sent, Sent* known) 
 
 /// Processes a copy of a request. `known`: its entry in the log; null: none.
 void RequestStream::take_copy(const Packet& packet, Sequence psn, Sent* known) {
-  if (known != nullptr && known->fetches) FetchResponses::note_copy(*known);
-  report_.copy(packet, psn, known != nullptr ? known->frame : 0);
+  if (known == nullptr || !known->fetches) return report_.copy(packet, psn, known);
+  FetchResponses::note_copy(*known);
+  // A requester that goes back for a response repeats what follows as well.
+  const bool asked_alone = !goes_back() || psn + known->span >= next_;
+  const bool complete = known->answered && known->response_stamp <= packet.stamp;
+  std::optional<Duration> answered;
+  if (asked_alone && complete) answered = stamp_difference(packet.stamp, known->response_stamp);
+  report_.copy(packet, psn, known, {.answered = answered});
 }
 
 /// Decides about doubt_. A requester that misses a response soon repeats the READ or atomic and all
@@ -693,6 +712,7 @@ void RequestStream::begin_recovery(Fill fill) {
   recovery_by_nak_ = fill.nak_frame != 0;
   const std::uint64_t nak_frame = fill.nak_frame;
   const Instant begin = fill.first_stamp;
+  if (!goes_back()) fill.skipped.clear();
   recovery_ = std::move(fill).as_recovery(cause);
   recovery_->waits = waits_before(begin, nullptr, nak_frame);
   counts_.resent += recovery_->packets;
@@ -709,6 +729,7 @@ void RequestStream::continue_recovery(const Packet& packet, Sent* known, const S
   recovery_->last_frame = packet.number;
   recovery_->last = packet.stamp;
   if (known == nullptr) return;
+  quiet_answers_.sent_again(sent.psn);
   ++known->copies;
   known->last_at = static_cast<std::uint32_t>(sent.psn - known->psn);
   known->last_frame = packet.number;
@@ -777,6 +798,12 @@ std::optional<bool> RequestStream::was_asked_for(const Fill& fill, bool new_foll
   return std::nullopt;  // what follows tells
 }
 
+/// Whether packets below the PSN that the capture began with were sent before it, and are sent
+/// again: no path delays as many in a row.
+bool RequestStream::was_sent_before(const Fill& fill) const noexcept {
+  return fill.next <= begin_ && fill.packets >= kManyInARow;
+}
+
 /// Decides what a filled gap was, when the next request comes. `psn`: PSN of this request. `known`:
 /// its entry in the log; null: it is new.
 void RequestStream::judge_fill(const Packet* next, Sequence psn, const Sent* known) {
@@ -791,9 +818,11 @@ void RequestStream::judge_fill(const Packet* next, Sequence psn, const Sent* kno
   Fill fill = std::move(*fill_);
   fill_.reset();
   const auto asked_for = was_asked_for(fill, known == nullptr);
+  const bool sent_before = was_sent_before(fill);
+  if (sent_before) oldest_ = 0;
   const bool goes_back =
-      asked_for.value_or(known != nullptr && psn >= fill.next && (goes_on || fill.nak_frame != 0) &&
-                         !was_late(fill, psn));
+      sent_before || asked_for.value_or(known != nullptr && psn >= fill.next &&
+                                        (goes_on || fill.nak_frame != 0) && !was_late(fill, psn));
   if (goes_back && reliable_) {
     begin_recovery(std::move(fill));
   } else if (!asked_for && fill.nak_frame != 0 && !(known != nullptr && psn <= fill.first)) {
@@ -832,11 +861,12 @@ void RequestStream::response(const Packet& packet) {
   if (counts_.packets == 0 && counts_.responses == 0) counts_.first = packet.stamp;
   counts_.last = std::max(counts_.last, packet.stamp);
   ++counts_.responses;
-  last_answer_ = packet.stamp;
+  quiet_ = stamp_difference(packet.stamp, std::exchange(last_answer_, packet.stamp));
   if (log_.empty()) return take_lone_response(packet);
   if (ended_ && is_final(*ended_, packet)) report_ended();
   const Sequence psn = unwrap(packet.psn);
   if (!settled_) oldest_ = std::min(oldest_, oldest_request(packet, psn));
+  if (counts_.responses == 1) quiet_ = joined() ? Duration{} : QuietAnswers::kEver;
   switch (packet.info->operation) {
     case Operation::ack:
       take_ack(packet, psn);
@@ -909,7 +939,7 @@ void RequestStream::take_nak(const Packet& packet, Sequence psn) {
   const bool known = open != nullptr && open->psn == psn;
   if (asks && !outdated && !known && passed_here(psn))
     asked_for_ = StreamReport::lost_after_capture(found);
-  if (sequence_error && !joined()) begin_ = std::min(begin_, psn);  // the receiver still expects it
+  if (sequence_error && !joined()) note_expected(psn, packet.msn);
   if (!known)
     naks_.add({.psn = psn,
                .frame = packet.number,
@@ -918,6 +948,16 @@ void RequestStream::take_nak(const Packet& packet, Sequence psn) {
                .used = !rnr && !sequence_error,
                .outdated = outdated,
                .refusal = found.cause == Cause::fatal_nak ? Cause::fatal_nak : Cause::none});
+}
+
+/// Notes a PSN that the receiver still expects. If it is before those that were captured, the first
+/// packets of the connection were lost; or, if it is far before and the receiver has completed
+/// `messages`, the capture began later.
+void RequestStream::note_expected(Sequence psn, std::uint32_t messages) noexcept {
+  if (psn + kManyInARow <= begin_ && messages > 0)
+    oldest_ = 0;
+  else
+    begin_ = std::min(begin_, psn);
 }
 
 /// Whether a repeated NAK comes sooner after the newest transmission of its packet than any answer
@@ -1047,6 +1087,7 @@ void RequestStream::acknowledge(Sequence end, const Packet& packet) {
   if (!calm_ && asked_again_ && end > asked_again_->psn)
     report_asked_again(stamp_difference(packet.stamp, asked_again_->stamp));
   if (end < next_) limits_.add_ack(next_ - acked_, last_progress_, packet.stamp);
+  if (quiet_answers_.is_longer(quiet_)) note_answer_after_quiet(end, packet);
   log_.for_each(acked_, end, [&](Sent& sent) {
     if (sent.psn + sent.span <= end) mark_acknowledged(sent, packet);
   });
@@ -1056,6 +1097,13 @@ void RequestStream::acknowledge(Sequence end, const Packet& packet) {
   last_progress_ = packet.stamp;
   if (!calm_ && held_ && acked_ > held_->next) judge_held(false);
   retire_done();
+}
+
+void RequestStream::note_answer_after_quiet(Sequence end, const Packet& packet) {
+  const Sent* const first = log_.find(acked_);
+  const Sent* const last = log_.find(end - 1);
+  if (first == nullptr || last == nullptr || first->copies > 0 || last->copies > 0) return;
+  quiet_answers_.add({acked_, end, quiet_, first->stamp}, packet.stamp);
 }
 
 void RequestStream::retire_done() {
@@ -1141,6 +1189,7 @@ ConnectionFacts RequestStream::facts() const noexcept {
   facts.all_answered = counts_.naks.empty() && counts_.acks + tail >= asked &&
                        counts_.fetches_answered + tail >= fetches;
   facts.least_answer = least_answer_;
+  facts.longest_quiet = quiet_answers_.longest(counts_.last);
   facts.all_repeated = 5 * counts_.resent >= 2 * counts_.packets;
   return facts;
 }

@@ -13,6 +13,7 @@
 #include "analysis/requests/message_builder.h"
 #include "analysis/requests/nak_log.h"
 #include "analysis/requests/newest_stamps.h"
+#include "analysis/requests/quiet_answers.h"
 #include "analysis/requests/recovery.h"
 #include "analysis/requests/sender_limits.h"
 #include "analysis/requests/sent_log.h"
@@ -165,6 +166,7 @@ class RequestStream {
   void fill_gap(const Packet& packet, const Sent& sent);
   void note_jump(const Packet& packet, const Sent& gap, const Sent& filled);
   void judge_jump(Sequence next);
+  [[nodiscard]] bool skips_seen_packets(const Packet& packet, Sequence psn);
   void open_before_begin(const Packet& packet, Sequence psn);
   [[nodiscard]] bool may_begin_recovery(const Sent& sent) const noexcept;
   [[nodiscard]] bool goes_on(const Recovery& recovery, const Packet& packet, const Sent& sent,
@@ -208,12 +210,14 @@ class RequestStream {
   void take_late_fill(const Fill& fill, Cause cause);
   void judge_held(bool repeated);
   [[nodiscard]] bool was_late(const Fill& fill, Sequence psn);
+  [[nodiscard]] bool was_sent_before(const Fill& fill) const noexcept;
   [[nodiscard]] std::optional<bool> was_asked_for(const Fill& fill, bool new_follows);
   [[nodiscard]] bool lost_before(const Packet& packet, Sequence psn) const noexcept;
   [[nodiscard]] bool is_answer(const Packet& packet, Instant before) const noexcept;
 
   // Responses.
   void acknowledge(Sequence end, const Packet& packet);
+  void note_answer_after_quiet(Sequence end, const Packet& packet);
   void mark_acknowledged(Sent& sent, const Packet& packet);
   [[nodiscard]] bool is_done(const Sent& sent) const noexcept;
   [[nodiscard]] Sequence oldest_request(const Packet& packet, Sequence psn) const noexcept;
@@ -221,6 +225,7 @@ class RequestStream {
   void take_ack(const Packet& packet, Sequence psn);
   void take_cut_ack(const Packet& packet, Sequence psn);
   void take_nak(const Packet& packet, Sequence psn);
+  void note_expected(Sequence psn, std::uint32_t messages) noexcept;
   [[nodiscard]] bool is_outdated(const Packet& nak, Sequence psn);
   void report_asked_for();
   void note_asked_again(const Packet& packet);
@@ -289,8 +294,10 @@ class RequestStream {
   NewestStamps repeated_;                 // of requests that were sent again, and ask for an answer
   std::optional<Duration> least_answer_;  // from the first transmission of a repeated request
   Instant last_answer_;                   // the newest response
-  std::optional<Instant> stopped_;        // the last response, if the sender gave up after it
-  bool acks_cut_ = false;                 // the capture cuts off AETHs, so ACKs and NAKs look alike
+  Duration quiet_{};                      // without a response, before the newest one
+  QuietAnswers quiet_answers_;
+  std::optional<Instant> stopped_;  // the last response, if the sender gave up after it
+  bool acks_cut_ = false;           // the capture cuts off AETHs, so ACKs and NAKs look alike
   std::optional<Doubt> doubt_;
   std::optional<Reuse> reuse_;
 };

@@ -117,12 +117,13 @@ void StreamReport::late_response(const Packet& packet, Sequence psn, const Respo
   log_.add(late);
 }
 
-void StreamReport::copy(const Packet& packet, Sequence psn, std::uint64_t original) {
+void StreamReport::copy(const Packet& packet, Sequence psn, const Sent* original,
+                        const Waits& waits) {
   ++counts_.duplicates;
   Anomaly copy = anomaly(AnomalyKind::duplicate, packet, psn);
   copy.cause = Cause::path_copy;
-  copy.related_frame = original;
-  log_.add(copy);
+  copy.related_frame = original != nullptr ? original->frame : 0;
+  log_.add(Fact{.seen = std::move(copy), .waits = waits});
 }
 
 void StreamReport::response_copy(const Packet& packet, Sequence psn, std::uint64_t original,

@@ -51,7 +51,9 @@ class StreamReport {
   /// A packet that a recovery had skipped.
   void late_in_recovery(const Packet& packet, Sequence psn, const Filled& skipped);
   void late_response(const Packet& packet, Sequence psn, const ResponseGap& gap);
-  void copy(const Packet& packet, Sequence psn, std::uint64_t original);
+  /// `original`: null: not known. `waits.answered`: time since all of the response to a READ or
+  /// atomic has passed, if its requester may have asked for it again.
+  void copy(const Packet& packet, Sequence psn, const Sent* original, const Waits& waits = {});
   /// `cause`: path_copy; none: it may also answer a request that was sent again.
   void response_copy(const Packet& packet, Sequence psn, std::uint64_t original, Cause cause);
   /// A response to a request that was sent again, or that the path copied.

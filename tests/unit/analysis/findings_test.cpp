@@ -2,6 +2,7 @@
 // What the facts allow, row by row of each kind's table.
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -304,16 +305,28 @@ TEST(RetransmissionFinding, AnAnswerThatPassedHereTakesTimeToTheSender) {
   ConnectionFacts connection = answered();
   const Fact fact =
       fact_of(kResent, Cause::ack_lost, {.sent = milliseconds{4}, .answered = milliseconds{3}});
-  expect_certain(judged(fact, connection), Cause::ack_lost);
   connection.round_trip = milliseconds{3};
   expect_certain(judged(fact, connection), Cause::ack_lost);
   connection.round_trip = microseconds{3001};
   expect_certain(judged(fact, connection), Cause::timer_too_short);
 }
 
+TEST(RetransmissionFinding, OfAnUnknownDistanceTheTimerMayBeTooShort) {
+  ConnectionFacts connection = answered();
+  const Fact fact =
+      fact_of(kResent, Cause::ack_lost, {.sent = milliseconds{4}, .answered = milliseconds{3}});
+  expect_either(judged(fact, connection),
+                {{kResent, Cause::ack_lost}, {kResent, Cause::timer_too_short}});
+  connection.longest_quiet = microseconds{3999};
+  EXPECT_EQ(judged(fact, connection).certainty, Certainty::either);
+  connection.longest_quiet = milliseconds{4};  // the sender waited as long, and was answered
+  expect_certain(judged(fact, connection), Cause::ack_lost);
+}
+
 TEST(RetransmissionFinding, WhatWasAnsweredHereMayNotHaveBeenHeard) {
   ConnectionFacts connection = answered();
   connection.all_answered = true;
+  connection.longest_quiet = milliseconds{4};
   const Fact fact =
       fact_of(kResent, Cause::ack_lost, {.sent = milliseconds{4}, .answered = milliseconds{4}});
   expect_certain(judged(fact, connection), Cause::ack_lost);
@@ -341,6 +354,23 @@ TEST(DuplicateFinding, WithoutAnswersOnlyIpNumbersTell) {
   ConnectionFacts connection;
   connection.ip_numbers_vary = true;
   expect_certain(judged(fact, connection), Cause::path_copy);
+}
+
+TEST(DuplicateFinding, ARequestWhoseResponseHasPassedMayBeSentAgain) {
+  Fact fact = fact_of(AnomalyKind::duplicate, Cause::path_copy, {.answered = microseconds{50}});
+  ConnectionFacts connection = answered();
+  const Hypotheses both = {{AnomalyKind::duplicate, Cause::path_copy},
+                           {kResent, Cause::response_lost}};
+  expect_either(judged(fact, connection), both);
+  connection.round_trip = microseconds{50};  // to the requester and back
+  expect_either(judged(fact, connection), both);
+  connection.round_trip = microseconds{51};
+  expect_certain(judged(fact, connection), Cause::path_copy);
+  connection.round_trip.reset();
+  connection.ip_numbers_vary = true;
+  expect_certain(judged(fact, connection), Cause::path_copy);
+  fact.waits.answered.reset();
+  expect_certain(judged(fact, answered()), Cause::path_copy);
 }
 
 TEST(DuplicateFinding, AResponseWithoutItsRequestMayAnswerAnotherOne) {
@@ -383,6 +413,21 @@ TEST(FindingLog, ARetransmissionForALateResponseIsMarked) {
   log.mark_late_responses();
   EXPECT_TRUE(log.facts()[1].late);
   EXPECT_FALSE(log.facts()[3].late);
+}
+
+TEST(FindingLog, AFrameThatOnlyTheCaptureDamagedIsMarked) {
+  FindingLog log;
+  for (const std::uint32_t psn : {4U, 5U, 9U})
+    log.add(Anomaly{.kind = AnomalyKind::bad_icrc, .session = 1, .psn = psn});
+  log.add(Anomaly{.kind = AnomalyKind::bad_icrc, .session = 2, .psn = 5});
+  log.add(Anomaly{
+      .kind = kGap, .cause = Cause::missing_in_capture, .session = 1, .psn = 5, .packets = 4});
+  log.add(Anomaly{.kind = kGap, .cause = Cause::lost_before_capture, .session = 1, .psn = 9});
+  log.mark_frames_damaged_here();
+  std::vector<Cause> causes;
+  for (std::size_t fact = 0; fact < 4; ++fact) causes.push_back(log.facts()[fact].seen.cause);
+  EXPECT_EQ(causes,
+            (std::vector{Cause::none, Cause::missing_in_capture, Cause::none, Cause::none}));
 }
 
 /// Adds requests with the PSNs from `first` to the one before `last`, a microsecond each from `at`

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/requests/nak_log.h"
+
+#include <gtest/gtest.h>
+
+namespace lw::analysis {
+namespace {
+
+TEST(NakLog, ANakWithoutRecoveryIsOpen) {
+  NakLog naks;
+  naks.add({.psn = 5, .frame = 1});
+  EXPECT_TRUE(naks.has_open_before(6));
+  EXPECT_FALSE(naks.has_open_before(5));
+  naks.of_frame(1)->used = true;
+  EXPECT_FALSE(naks.has_open_before(6));
+}
+
+TEST(NakLog, ARepeatedNakIsNotOpen) {
+  NakLog naks;
+  naks.add({.psn = 5, .frame = 1, .used = true});
+  naks.add({.psn = 5, .frame = 2});  // the recovery is on its way
+  EXPECT_FALSE(naks.has_open_before(6));
+  naks.add({.psn = 4, .frame = 3});
+  EXPECT_TRUE(naks.has_open_before(6));
+}
+
+}  // namespace
+}  // namespace lw::analysis
