@@ -240,10 +240,12 @@ void run_sequence(std::uint64_t sequence) {
   std::vector<Event> got, asked;
   Time now = 0;
   const auto advance = [&](Time to) {
-    while (const auto left = queue.depart(instant_from_ns(to)))
-      got.push_back({left->handle, to_ns(left->starts), to_ns(left->departs),
-                     static_cast<std::int64_t>(left->behind_bytes),
-                     static_cast<std::int64_t>(left->in_queue_bytes)});
+    const auto keep = [&](const Queue::SentFrame& left) {
+      got.push_back({left.handle, to_ns(left.starts), to_ns(left.departs),
+                     static_cast<std::int64_t>(left.behind_bytes),
+                     static_cast<std::int64_t>(left.in_queue_bytes)});
+    };
+    while (queue.depart(instant_from_ns(to), keep)) continue;
     model.advance(to, asked);
     now = to;
   };
@@ -311,9 +313,8 @@ TEST(SharedQueue, SharesTheLinkByWeights) {
   }
   std::uint64_t first = 0;
   for (int i = 0; i < 480; ++i) {  // 80 rounds
-    const auto left = queue.depart(Queue::kNever);
-    ASSERT_TRUE(left);
-    first += left->handle == 0;
+    ASSERT_TRUE(
+        queue.depart(Queue::kNever, [&](const auto& left) { first += left.handle == 0; }));
   }
   EXPECT_EQ(first, 360U);
 }
@@ -325,8 +326,10 @@ TEST(SharedQueue, ServesTheHighestPriorityFirst) {
   ASSERT_TRUE(queue.enqueue(0, 1000, 2, Instant{}));
   ASSERT_TRUE(queue.enqueue(1, 500, 3, instant_from_ns(10)));
   std::vector<Event> events;
-  while (const auto left = queue.depart(Queue::kNever))
-    events.push_back({left->handle, to_ns(left->starts), to_ns(left->departs), 0, 0});
+  const auto keep = [&](const Queue::SentFrame& left) {
+    events.push_back({left.handle, to_ns(left.starts), to_ns(left.departs), 0, 0});
+  };
+  while (queue.depart(Queue::kNever, keep)) continue;
   EXPECT_EQ(events,
             (std::vector<Event>{{1, 0, 1000, 0, 0}, {3, 1000, 1500, 0, 0}, {2, 1500, 2500, 0, 0}}));
 }
@@ -344,7 +347,7 @@ TEST(SharedQueue, TakesRoomFromAPoolOfSeveralQueues) {
   EXPECT_EQ(other.bytes(), 22'500U);
   EXPECT_EQ(pool.used(), 67'500U);
   // Over its threshold, the first may take nothing until it has shrunk to what is free.
-  while (one.bytes() > 33'700) ASSERT_TRUE(one.depart(Queue::kNever));
+  while (one.bytes() > 33'700) ASSERT_TRUE(one.depart(Queue::kNever, [](const auto&) {}));
   EXPECT_TRUE(other.enqueue(0, 100, 0, Instant{}));
   EXPECT_EQ(pool.used(), one.bytes() + other.bytes());
 }
