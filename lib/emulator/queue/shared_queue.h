@@ -241,8 +241,8 @@ class SharedQueue {
     backlog.bytes -= frame.bytes;
     s.bytes -= frame.bytes;
     --s.frames;
-    const SentFrame sent{frame.handle, frame.bytes, s.cls,         s.starts, s.line.end(),
-                         s.line.ended(), s.follows, backlog.bytes, s.bytes};
+    const SentFrame sent{frame.handle,   frame.bytes, s.cls,         s.starts, s.line.end(),
+                         s.line.ended(), s.follows,   backlog.bytes, s.bytes};
     choose(s, true);
     use(sent, slot);
     return true;

@@ -2,6 +2,8 @@
 #include "sim/network/network.h"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 
 namespace lw::sim {
 
@@ -15,6 +17,34 @@ Network::Network(const Topology& topology, const perf::NicConfig& nic,
   add_links(nic);
   add_hosts(nic, memory, seed);
   add_switches(mtu, seed);
+  add_parts();
+}
+
+/// Cables of 2 km and more join parts. A pause must reach a switch's port in the order of time, so
+/// a network with PFC is one part.
+void Network::add_parts() {
+  constexpr Duration kLong{10'000};
+  const bool pauses = std::ranges::any_of(topology_.switches, &SwitchConfig::pause);
+  std::vector<Node> part(topology_.nodes());
+  std::iota(part.begin(), part.end(), Node{0});
+  const auto part_of = [&](Node node) {
+    while (part[node] != node) node = part[node] = part[part[node]];
+    return node;
+  };
+  for (const CableConfig& cable : topology_.cables)
+    if (pauses || cable.delay < kLong) part[part_of(cable.a)] = part_of(cable.b);
+  std::map<Node, std::uint32_t> numbers;
+  step_ = std::chrono::milliseconds(1);
+  for (std::uint32_t i = 0; i < links_.size(); ++i) {
+    Link& link = links_[i];
+    longest_lead_ = std::max(longest_lead_, link.lead);
+    if (part_of(link.from) != part_of(link.to)) step_ = std::min(step_, link.lead);
+    const auto number = numbers.try_emplace(part_of(link.to), parts_.size()).first->second;
+    if (number == parts_.size()) parts_.emplace_back();
+    link.part = number;
+    link.source = parts_[number].events.add();
+    parts_[number].links.push_back(i);
+  }
 }
 
 /// The delay of a link includes those of the NICs and of the switch at its ends.
@@ -35,7 +65,6 @@ void Network::add_links(const perf::NicConfig& nic) {
                         .from_port = port_of(from, i),
                         .to_port = port_of(to, i),
                         .lead = config.delay});
-      events_.add();
     }
   }
 }
@@ -82,20 +111,32 @@ void Network::add_switches(std::uint32_t mtu, std::uint64_t seed) {
 
 void Network::run_until(Instant until) {
   // Somebody may have posted to a host.
-  for (Node host = 0; host < hosts_.size(); ++host) changed(link_out(host, 0));
+  for (Node host = 0; host < hosts_.size(); ++host) changed(host, 0);
   for (;;) {
-    const std::uint32_t number = events_.next_source();
-    const Instant at = events_.at(number);
-    if (!pauses_.empty() && pauses_.top().at <= std::min(at, until)) {
-      take_pauses(pauses_.top().at);
-      continue;
-    }
-    if (at > until) break;
-    ++events_count_;
-    process(number, at);
+    Instant first = pauses_.empty() ? Instant::max() : pauses_.top().at;
+    for (const Part& part : parts_) first = std::min(first, part.events.next_at());
+    if (first > until) break;
+    settled_ = std::max(settled_, first - longest_lead_);
+    const Instant end = std::min(first + step_, until + Duration{1});
+    for (Part& part : parts_) run_part(part, end);
   }
   for (Node host = 0; host < hosts_.size(); ++host) send_until(links_[link_out(host, 0)], until);
   now_ = std::max(now_, until);
+}
+
+/// Processes a part's events before `end`.
+[[gnu::flatten]] void Network::run_part(Part& part, Instant end) {
+  for (;;) {
+    const std::uint32_t source = part.events.next_source();
+    const Instant at = part.events.at(source);
+    if (!pauses_.empty() && pauses_.top().at <= at && pauses_.top().at < end) {
+      take_pauses(pauses_.top().at);
+      continue;
+    }
+    if (at >= end) return;
+    ++events_count_;
+    process(links_[part.links[source]], at);
+  }
 }
 
 /// When the link delivers its next packet; while it is empty, when it may at the earliest.
@@ -114,16 +155,15 @@ void Network::send_until(Link& link, Instant until) {
     link.from_host->act(at);
 }
 
-void Network::process(std::uint32_t number, Instant now) {
+void Network::process(Link& link, Instant now) {
   now_ = std::max(now_, now);
-  Link& link = links_[number];
   for (;;) {
     const bool empty = link.link->next_at() == Instant::max();
     if (empty || link.asks_at_once) send_until(link, now - link.lead);
     if (link.link->next_at() > now) break;
     deliver(link, now);
   }
-  changed(number);
+  changed(link);
   if (link.asks_at_once) send_pauses(link.from, now);
 }
 
@@ -132,15 +172,15 @@ void Network::deliver(Link& link, Instant now) {
   if (link.link->on_leave) [[unlikely]]
     link.link->on_leave(now, link.link->front());
   if (topology_.is_host(link.to)) {
-    const std::uint32_t out = link_out(link.to, 0);
-    send_until(links_[out], now - Duration{1});
+    Link& out = links_[link_out(link.to, 0)];
+    send_until(out, now - Duration{1});
     hosts_[link.to]->receive(link.link->front(), now);
     link.link->pop();
     changed(out);
   } else {
     const std::uint16_t output = switch_at(link.to).receive(link.to_port, link.link->front(), now);
     link.link->pop();
-    changed(link_out(link.to, output));
+    changed(link.to, output);
     send_pauses(link.to, now);
   }
 }
@@ -169,13 +209,13 @@ void Network::take_pauses(Instant now) {
     HostPause& host = host_pauses_[pause.node];
     if (!pause.paused && host.since != Instant::max()) host.sum += now - host.since;
     host.since = pause.paused ? now : Instant::max();
-    const std::uint32_t out = link_out(pause.node, 0);
-    send_until(links_[out], now - Duration{1});
+    Link& out = links_[link_out(pause.node, 0)];
+    send_until(out, now - Duration{1});
     hosts_[pause.node]->pause(pause.paused, now);
     return changed(out);
   }
   switch_at(pause.node).pause(pause.port, pause.paused, now);
-  changed(link_out(pause.node, pause.port));
+  changed(pause.node, pause.port);
   send_pauses(pause.node, now);
 }
 

@@ -12,10 +12,11 @@
 
 namespace lw::sim {
 
-/// Hosts and switches in virtual time. Each direction of a cable delivers its packets in the order of
-/// time, those of one time by the direction's number, so the same configuration gives the same
+/// Hosts and switches in virtual time. Each direction of a cable delivers its packets in the order
+/// of time, those of one time by the direction's number, so the same configuration gives the same
 /// events. A host or a port is not asked before its cable is empty or something arrives: what it
-/// sends meanwhile comes later anyway. One thread.
+/// sends meanwhile comes later anyway. Parts of the network that only long cables join run one
+/// after the other, each for as long as nothing can come from another. One thread.
 class Network {
  public:
   /// `topology` must be sound: each host has one cable, and every switch with PFC has room for its
@@ -49,6 +50,8 @@ class Network {
   /// What NICs and switches add to the delay of that way, in ns.
   [[nodiscard]] double latency_ns(Node from, Node to) const;
   [[nodiscard]] Instant now() const noexcept { return now_; }
+  /// Each packet that enters a link from now on does so at this time or later.
+  [[nodiscard]] Instant settled() const noexcept { return settled_; }
   [[nodiscard]] std::uint64_t events() const noexcept { return events_count_; }
 
   /// Processes all events up to and including `until`, and sets the clock to `until`. Whoever posts
@@ -67,6 +70,7 @@ class Network {
     /// may end a pause with each packet that leaves, it is asked at once.
     Duration lead{};
     bool asks_at_once = false;
+    std::uint32_t part = 0, source = 0;  // whose events its deliveries are, and which
   };
   struct Pause {  // on its way to a node
     Instant at;
@@ -79,6 +83,12 @@ class Network {
     }
   };
 
+  struct Part {  // nodes, and the links to them
+    transport::EventQueue events;
+    std::vector<std::uint32_t> links;  // by source
+  };
+
+  void add_parts();
   void add_links(const perf::NicConfig& nic);
   void add_hosts(const perf::NicConfig& nic, const transport::Memory& memory, std::uint64_t seed);
   void add_switches(std::uint32_t mtu, std::uint64_t seed);
@@ -87,9 +97,13 @@ class Network {
     return 2 * end.cable + (end.forward ? 0 : 1);
   }
   [[nodiscard]] static Instant next_at(const Link& link) noexcept;
-  void changed(std::uint32_t link) noexcept { events_.set(link, next_at(links_[link])); }
+  void changed(const Link& link) noexcept {
+    parts_[link.part].events.set(link.source, next_at(link));
+  }
+  void changed(Node node, std::uint16_t port) noexcept { changed(links_[link_out(node, port)]); }
   static void send_until(Link& link, Instant until);
-  void process(std::uint32_t number, Instant now);
+  void run_part(Part& part, Instant end);
+  void process(Link& link, Instant now);
   void deliver(Link& link, Instant now);
   void send_pauses(Node node, Instant now);
   void take_pauses(Instant now);
@@ -98,7 +112,7 @@ class Network {
   Routes routes_;
   std::vector<std::vector<PortEnd>> ports_;
   transport::PayloadStore store_;
-  std::vector<Link> links_;  // two for each cable; their numbers are those of events_
+  std::vector<Link> links_;  // two for each cable
   std::vector<std::unique_ptr<Host>> hosts_;
   struct HostPause {
     Instant since = Instant::max();
@@ -107,10 +121,12 @@ class Network {
   std::vector<HostPause> host_pauses_;
   Duration nic_latency_;
   std::deque<Switch> switches_;
-  transport::EventQueue events_;
+  std::vector<Part> parts_;
+  Duration step_{};          // for which a part runs alone
+  Duration longest_lead_{};  // of a link
   std::priority_queue<Pause> pauses_;
   std::uint64_t pauses_sent_ = 0;
-  Instant now_;
+  Instant now_, settled_;
   std::uint64_t events_count_ = 0;
 };
 
