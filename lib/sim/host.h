@@ -84,7 +84,6 @@ class Host final : public transport::QpScheduler<Host> {
   };
 
   [[nodiscard]] bool port_free(Instant now) const noexcept { return port_free_at_ <= now; }
-  [[nodiscard]] Instant free_at() const noexcept { return port_free_at_; }
   SimLink::InFlight& draft() { return out_.draft(); }
   static bool next_packet(std::uint32_t /*qp*/, transport::QueuePair& pair, Instant now,
                           transport::Packet& packet) {

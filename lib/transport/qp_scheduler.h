@@ -98,7 +98,6 @@ class QpSet {
 /// `Driver` derives from this and has, accessible to it:
 ///   static constexpr bool kSendsOnPost           whether post() sends; else transmit() does, later
 ///   bool port_free(Instant now)                  whether a packet may be sent now
-///   Instant free_at()                            when, after one was sent; kNever: unknown
 ///   auto& draft()                                where to build one, with a member `packet`
 ///   bool next_packet(qp, pair, now, Packet&)     QueuePair::next(), at the time that counts
 ///   void put_on_link(qp, draft, now)             sends the draft and its payload
@@ -193,7 +192,7 @@ class QpScheduler : public QpSet {
   std::uint32_t next_sender();
   void send(std::uint32_t qp, Instant now);
   void send_control(std::uint32_t qp, Slot& slot, Instant now);
-  void requeue(std::uint32_t qp, Slot& slot, std::uint8_t opcode, Instant now);
+  void requeue(std::uint32_t qp, Slot& slot, std::uint8_t opcode);
 
   std::uint32_t burst_limit_;
   Fifo<std::uint32_t> ready_;   // QPs that may have a packet, in turn
@@ -265,11 +264,8 @@ std::uint32_t QpScheduler<Driver>::next_sender() {
 
 /// After the QP has sent a packet: queues it again if it has more.
 template <class Driver>
-void QpScheduler<Driver>::requeue(std::uint32_t qp, Slot& slot, std::uint8_t opcode, Instant now) {
+void QpScheduler<Driver>::requeue(std::uint32_t qp, Slot& slot, std::uint8_t opcode) {
   if (slot.waiting || !slot.pair->wants_to_send()) return;
-  // A QP that may not send when the port is free need not ask then.
-  const Instant held = slot.pair->held_until(now);
-  if (held > driver().free_at()) return set_timer(qp, slot, held);
   if (qp != keeper_ || keeps_port_) return wake(qp, slot);
   const bool ended = meaning_of(opcode).ends;
   if (ended || ++burst_ >= burst_limit_) {
@@ -290,7 +286,7 @@ void QpScheduler<Driver>::send(std::uint32_t qp, Instant now) {
     const std::uint8_t opcode = draft.packet.opcode;
     driver().put_on_link(qp, draft, now);
     set_timer(qp, slot, pair.deadline());
-    requeue(qp, slot, opcode, now);
+    requeue(qp, slot, opcode);
   } else {
     set_timer(qp, slot, pair.paced_until());
   }
@@ -304,7 +300,7 @@ void QpScheduler<Driver>::send_control(std::uint32_t qp, Slot& slot, Instant now
   slot.pair->next_control(draft.packet);
   const std::uint8_t opcode = draft.packet.opcode;
   driver().put_on_link(qp, draft, now);
-  requeue(qp, slot, opcode, now);
+  requeue(qp, slot, opcode);
 }
 
 }  // namespace lw::transport

@@ -46,12 +46,6 @@ class QueuePair {
     const ResponseQueue& responses = responder_.responses();
     return cnp_due_ || (!responses.empty() && !responses.data_next());
   }
-  /// When congestion control may allow the next packet, or its rate may rise; Instant::min(): at
-  /// once.
-  [[nodiscard]] Instant held_until(Instant now) noexcept {
-    const Instant ready = has_control() ? Instant::min() : pacing_.ready_at(now);
-    return ready <= now ? Instant::min() : pacing_.wake(ready);
-  }
   /// After a next() without a packet: when congestion control may allow one; kNever: no such time.
   [[nodiscard]] Instant paced_until() const noexcept { return paced_until_; }
 

@@ -117,7 +117,6 @@ class Endpoint final : public transport::QpScheduler<Endpoint> {
   // application that posts in on_completion() is not called again before it returns.
   static constexpr bool kSendsOnPost = false;
   [[nodiscard]] bool port_free(Instant /*now*/) const noexcept { return may_send_ > 0; }
-  [[nodiscard]] static Instant free_at() noexcept { return transport::kNever; }
   Draft& draft() noexcept { return draft_; }
   bool next_packet(std::uint32_t qp, transport::QueuePair& pair, Instant now,
                    transport::Packet& packet);

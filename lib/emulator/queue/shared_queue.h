@@ -102,11 +102,18 @@ class SharedQueue {
   /// Admits a frame of `bytes` to class `cls`. Returns false if the buffer has no room for it.
   [[nodiscard]] bool enqueue(std::uint32_t cls, std::uint32_t bytes, const Handle& handle,
                              Instant now) noexcept {
+    Handle* const place = admit(cls, bytes, now);
+    if (place) *place = handle;
+    return place != nullptr;
+  }
+  /// The same for a large handle, which the caller writes to the place that is returned; null if
+  /// there is no room.
+  [[nodiscard]] Handle* admit(std::uint32_t cls, std::uint32_t bytes, Instant now) noexcept {
     Backlog& backlog = state_.backlogs[cls];
     const std::uint32_t held = on_the_line(bytes, 0);
     if (state_.bytes + held > buffer_ || !pool().take(shares_[cls], backlog.bytes, held))
-      return false;
-    append(backlog, handle, held);
+      return nullptr;
+    Frame& frame = append(backlog, held);
     backlog.bytes += held;
     state_.bytes += held;
     ++state_.frames;
@@ -114,7 +121,7 @@ class SharedQueue {
       state_.line.idle_until(now);
       choose(state_, false);
     }
-    return true;
+    return &frame.handle;
   }
 
   /// Removes the next frame that has left by `now`, and calls use(sent); returns false if there is
@@ -309,17 +316,17 @@ class SharedQueue {
     for (Backlog& backlog : state_.backlogs) {
       Slot from = std::exchange(backlog.first, kNone);
       for (backlog.last = kNone; from != kNone; from = old.slots_[from].next)
-        append(backlog, old.slots_[from].handle, old.slots_[from].bytes);
+        append(backlog, old.slots_[from].bytes).handle = old.slots_[from].handle;
     }
   }
-  void append(Backlog& backlog, const Handle& handle, std::uint32_t bytes) noexcept {
+  Frame& append(Backlog& backlog, std::uint32_t bytes) noexcept {
     const Slot slot = free_count_ > 0 ? free_slots_[--free_count_] : used_slots_++;
     Frame& frame = slots_[slot];
-    frame.handle = handle;
     frame.bytes = bytes;
     frame.next = kNone;
     (backlog.last == kNone ? backlog.first : slots_[backlog.last].next) = slot;
     backlog.last = slot;
+    return frame;
   }
 
   BufferPool pool_;

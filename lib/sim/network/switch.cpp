@@ -66,28 +66,31 @@ std::uint16_t Switch::receive(std::uint16_t input, const Packet& packet, Instant
   Port& port = ports_[output];
   send(output, now);
   const std::uint32_t bytes = frame_bytes(packet), cls = class_of(packet, input);
-  Waiting waiting{packet, input};
   const bool marked = config_.marking && cls > 0 && !config_.marking->on_leaving &&
                       marks(port.queue.bytes(cls)) && !packet.congestion_experienced;
-  if (marked) waiting.packet.congestion_experienced = true;
   measure(port, port.queue.bytes(), now);
   const bool counted = config_.pause && came_in(input, bytes);
-  if ((config_.pause && !counted) || !enqueue(port, cls, bytes, waiting, now)) {
+  Waiting* const place = config_.pause && !counted ? nullptr : admit(port, cls, bytes, now);
+  if (!place) {
     if (counted) went_out(input, bytes);
     drop(port, packet);
     return output;
   }
-  if (marked) ++port.counters.marked;
+  place->packet = packet;
+  place->input = input;
+  if (marked) {
+    place->packet.congestion_experienced = true;
+    ++port.counters.marked;
+  }
   port.counters.most_bytes = std::max(port.counters.most_bytes, port.queue.bytes());
   return output;
 }
 
 /// Other ports may hold packets in the shared buffer that have left by now.
-bool Switch::enqueue(Port& port, std::uint32_t cls, std::uint32_t bytes, const Waiting& waiting,
-                     Instant now) {
-  if (port.queue.enqueue(cls, bytes, waiting, now)) return true;
+Switch::Waiting* Switch::admit(Port& port, std::uint32_t cls, std::uint32_t bytes, Instant now) {
+  if (Waiting* const place = port.queue.admit(cls, bytes, now)) return place;
   for (std::uint16_t other = 0; other < ports(); ++other) send(other, now);
-  return port.queue.enqueue(cls, bytes, waiting, now);
+  return port.queue.admit(cls, bytes, now);
 }
 
 void Switch::send(std::uint16_t number, Instant now) {

@@ -98,8 +98,7 @@ class Switch {
   }
   [[nodiscard]] bool marks(std::uint64_t queued) noexcept;
   static void measure(Port& port, std::uint64_t bytes, Instant now) noexcept;
-  [[nodiscard]] bool enqueue(Port& port, std::uint32_t cls, std::uint32_t bytes,
-                             const Waiting& waiting, Instant now);
+  [[nodiscard]] Waiting* admit(Port& port, std::uint32_t cls, std::uint32_t bytes, Instant now);
   void pass_on(Port& port, const Queue::SentFrame& left);
   void drop(Port& port, const transport::Packet& packet) noexcept;
   [[nodiscard]] bool fits_common(const Port& input, std::uint64_t more) const noexcept;

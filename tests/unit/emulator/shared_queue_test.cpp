@@ -313,8 +313,7 @@ TEST(SharedQueue, SharesTheLinkByWeights) {
   }
   std::uint64_t first = 0;
   for (int i = 0; i < 480; ++i) {  // 80 rounds
-    ASSERT_TRUE(
-        queue.depart(Queue::kNever, [&](const auto& left) { first += left.handle == 0; }));
+    ASSERT_TRUE(queue.depart(Queue::kNever, [&](const auto& left) { first += left.handle == 0; }));
   }
   EXPECT_EQ(first, 360U);
 }
