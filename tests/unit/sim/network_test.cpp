@@ -246,6 +246,41 @@ TEST(Network, the_same_seed_gives_the_same_run_and_cnps_go_first) {
   EXPECT_NE(run_network(run).events, once.events);
 }
 
+/// A long cable makes two parts, which run one after the other. A switch with PFC that no packet
+/// passes makes them one again, in which all events are in the order of time.
+TEST(Network, parts_that_run_alone_change_nothing) {
+  NetworkRunConfig run =
+      incast(star(4, {.name = "near", .buffer_bytes = 3'000'000}), milliseconds(40));
+  Topology& t = run.topology;
+  t.switches[0].marking = emulator::Red{.kmin_bytes = 100'000, .kmax_bytes = 2'000'000};
+  t.switches.push_back({.name = "far"});
+  const Node near = 5, far = 6;
+  t.cables.back() = {.a = near, .b = far, .delay = microseconds(250)};
+  t.cables.push_back({.a = far, .b = 4, .delay = microseconds(1)});
+  run.workload.qps = 4;
+  run.perf.qp.rate_control = transport::RateControl::dcqcn;
+  const NetworkResult parts = run_network(run);
+  t.switches.push_back({.name = "aside", .pause = true});
+  t.cables.push_back({.a = near, .b = 7, .delay = microseconds(1)});
+  const NetworkResult one = run_network(run);
+  EXPECT_GT(parts.dropped(), 0U);
+  EXPECT_GT(parts.marked(), 0U);
+  EXPECT_GT(parts.retransmitted, 0U);
+  EXPECT_EQ(parts.packets, one.packets);
+  EXPECT_EQ(parts.retransmitted, one.retransmitted);
+  EXPECT_EQ(parts.cnps, one.cnps);
+  EXPECT_EQ(parts.flow_bps, one.flow_bps);
+  std::vector<std::uint64_t> in_parts, in_one;
+  const auto list = [](const NetworkResult& result, std::vector<std::uint64_t>& all) {
+    for (const PortSample& sample : result.samples)
+      if (const PortResult& port = result.ports[sample.port]; port.node != 7 && port.to != 7)
+        all.insert(all.end(), {sample.most_bytes, sample.marked, sample.dropped});
+  };
+  list(parts, in_parts);
+  list(one, in_one);
+  EXPECT_EQ(in_parts, in_one);
+}
+
 /// Two senders of eight QPs each, marked all the time: a notification point sends one CNP in 50 us
 /// for each QP, for each host that it goes to, or in all.
 TEST(Network, cnps_are_spaced_out_by_their_scope) {
