@@ -86,18 +86,18 @@ void NetworkCapture::attach(sim::Network& network) {
   for (std::uint32_t i = 0; i < points_.size(); ++i)
     network.link(points_[i].cable, points_[i].forward).on_enter =
         [this, i, &network](Instant at, const transport::Packet& packet) {
-          keep(at, i, packet, network.settled());
+          keep(at, i, packet, network.complete_until());
         };
 }
 
 void NetworkCapture::keep(Instant at, std::uint32_t interface, const transport::Packet& packet,
-                          Instant settled) {
+                          Instant complete_until) {
   if (frames_ == kMostFrames) {
     ++further_;
     return;
   }
   waiting_.push({at, frames_++, interface, transport::to_frame(packet)});
-  write_until(settled);
+  write_until(complete_until);
 }
 
 /// Writes the frames before `end`. A failure is kept in the writer: close() returns it.

@@ -51,7 +51,8 @@ class NetworkCapture {
   NetworkCapture(std::vector<Point> points, capture::Writer writer)
       : points_(std::move(points)), writer_(std::move(writer)) {}
   static Result<std::vector<Point>> find(const std::string& point, const sim::Topology& topology);
-  void keep(Instant at, std::uint32_t interface, const transport::Packet& packet, Instant settled);
+  void keep(Instant at, std::uint32_t interface, const transport::Packet& packet,
+            Instant complete_until);
   void write_until(Instant end);
 
   std::vector<Point> points_;

@@ -116,7 +116,7 @@ void Network::run_until(Instant until) {
     Instant first = pauses_.empty() ? Instant::max() : pauses_.top().at;
     for (const Part& part : parts_) first = std::min(first, part.events.next_at());
     if (first > until) break;
-    settled_ = std::max(settled_, first - longest_lead_);
+    complete_until_ = std::max(complete_until_, first - longest_lead_);
     const Instant end = std::min(first + step_, until + Duration{1});
     for (Part& part : parts_) run_part(part, end);
   }

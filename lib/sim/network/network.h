@@ -51,7 +51,7 @@ class Network {
   [[nodiscard]] double latency_ns(Node from, Node to) const;
   [[nodiscard]] Instant now() const noexcept { return now_; }
   /// Each packet that enters a link from now on does so at this time or later.
-  [[nodiscard]] Instant settled() const noexcept { return settled_; }
+  [[nodiscard]] Instant complete_until() const noexcept { return complete_until_; }
   [[nodiscard]] std::uint64_t events() const noexcept { return events_count_; }
 
   /// Processes all events up to and including `until`, and sets the clock to `until`. Whoever posts
@@ -126,7 +126,7 @@ class Network {
   Duration longest_lead_{};  // of a link
   std::priority_queue<Pause> pauses_;
   std::uint64_t pauses_sent_ = 0;
-  Instant now_, settled_;
+  Instant now_, complete_until_;
   std::uint64_t events_count_ = 0;
 };
 
