@@ -157,9 +157,8 @@ std::string copy_text(const Group& group) {
   if (group.cause == Cause::path_copy)
     return fmt::format(
         "{} came again after {} whole response: the path copied {}, or the response was lost "
-        "behind "
-        "the capture point, and the requester asked again. The sender's IP identifications, which "
-        "would tell, do not change.",
+        "behind the capture point, and the requester asked again. IP identifications, which would "
+        "tell, are absent or all equal.",
         packets_of(group), verb(group.packets, "its", "their"), them);
   return fmt::format(
       "{} came again: the path copied {}, or the sender sent {} again. The answers, which would "

@@ -25,7 +25,7 @@ class EventQueue {
     return source;
   }
   [[nodiscard]] std::uint32_t sources() const noexcept { return sources_; }
-  /// Sets the source's next event; Instant::max(): none.
+  /// Sets the source's next event, not before time 0; Instant::max(): none.
   void set(std::uint32_t source, Instant at) noexcept {
     const std::size_t leaf = leaves() + source;
     const bool same = nodes_[leaf].at == at;

@@ -33,7 +33,8 @@ class Network {
   [[nodiscard]] const Topology& topology() const noexcept { return topology_; }
   [[nodiscard]] const Routes& routes() const noexcept { return routes_; }
   [[nodiscard]] Host& host(Node number) noexcept { return *hosts_[number]; }
-  /// The switch that is this node. Its counters(), called for now(), are exact.
+  /// The switch that is this node. What has left a port by now() is sent, and counted, only once
+  /// counters() of the port is called.
   [[nodiscard]] Switch& switch_at(Node node) noexcept { return switches_[node - hosts_.size()]; }
   /// One direction of a cable: forward is from a to b.
   [[nodiscard]] SimLink& link(std::uint32_t cable, bool forward) noexcept {
@@ -64,8 +65,8 @@ class Network {
     std::unique_ptr<SimLink> link;
     Node from = 0, to = 0;
     std::uint16_t from_port = 0, to_port = 0;
-    Host* from_host = nullptr;      // one of the two
-    Switch* from_switch = nullptr;  //
+    Host* from_host = nullptr;      // this or
+    Switch* from_switch = nullptr;  // this is the sender
     /// The sender is asked so long after it may send: until then nothing can arrive. Where a switch
     /// may end a pause with each packet that leaves, it is asked at once.
     Duration lead{};

@@ -86,7 +86,8 @@ std::uint16_t Switch::receive(std::uint16_t input, const Packet& packet, Instant
   return output;
 }
 
-/// Other ports may hold packets in the shared buffer that have left by now.
+/// Finds room for a packet, whose place the caller fills; null: there is none. If the buffer is
+/// full, other ports may still hold packets in it that have left by now.
 Switch::Waiting* Switch::admit(Port& port, std::uint32_t cls, std::uint32_t bytes, Instant now) {
   if (Waiting* const place = port.queue.admit(cls, bytes, now)) return place;
   for (std::uint16_t other = 0; other < ports(); ++other) send(other, now);

@@ -59,7 +59,7 @@ class Switch {
   [[nodiscard]] std::uint16_t ports() const noexcept {
     return static_cast<std::uint16_t>(ports_.size());
   }
-  /// Counts until `now`: sends what has left by then.
+  /// Counts until `now`, not before a time of an earlier call: sends what has left by then.
   [[nodiscard]] PortCounters counters(std::uint16_t port, Instant now);
   [[nodiscard]] std::uint64_t queued_bytes(std::uint16_t port) const noexcept {
     return ports_[port].queue.bytes();
