@@ -296,7 +296,7 @@ void Measurement::take_signed(Incoming& in, const StreamKey& stream,
   count_order(tracker->take(signature.sequence), flow->order);
   if (!in.send_clock) return;
   const std::int64_t transit = to_ns(in.now) - static_cast<std::int64_t>(signature.send_time_ns);
-  flow->add_transit(transit);
+  flow->add_transit(transit, latency_memory_);
 }
 
 void Measurement::take_plain(Incoming& in) {
@@ -340,6 +340,7 @@ void Measurement::adopt(const MeasureTotals& totals) noexcept {
   totals_.icrc_checked += totals.icrc_checked;
   totals_.bad_icrc += totals.bad_icrc;
   totals_.crowded_out += totals.crowded_out;
+  totals_.latencies_not_counted += totals.latencies_not_counted;
 }
 
 std::string Measurement::latency_doubt(const ReceiveFlow& flow) const {
@@ -363,16 +364,22 @@ std::string Measurement::latency_doubt(const ReceiveFlow& flow) const {
                      format_duration(least));
 }
 
-void ReceiveFlow::count_waiting() noexcept {
-  waiting.take_all([this](std::int64_t ns) {
-    signature->latency.add(ns);
+void ReceiveFlow::count_waiting(LatencyMemory& memory) noexcept {
+  Histogram& latency = signature->latency;
+  const std::uint64_t before = latency.bytes();
+  waiting.take_all([&](std::int64_t ns) {
     signature->jitter.add(ns);
+    if (memory.used < memory.most || latency.has_room(ns)) [[likely]]
+      return latency.add(ns);
+    ++memory.not_counted;
   });
+  memory.used += latency.bytes() - before;
 }
 
 void Measurement::count_latencies() noexcept {
   for (ReceiveFlow& flow : flows_)
-    if (flow.signature) flow.count_waiting();
+    if (flow.signature) flow.count_waiting(latency_memory_);
+  totals_.latencies_not_counted += std::exchange(latency_memory_.not_counted, 0);
 }
 
 void Measurement::finalize() {

@@ -281,6 +281,9 @@ std::string to_text(const ReceiveReport& report, const Measurement& measurement,
   text += fmt::format("{} ICRCs checked, {} bad", totals.icrc_checked, totals.bad_icrc);
   if (totals.malformed > 0) text += fmt::format("; {} malformed", totals.malformed);
   if (totals.crowded_out > 0) text += fmt::format("; {} of too many flows", totals.crowded_out);
+  if (totals.latencies_not_counted > 0)
+    text += fmt::format("; {} latencies not counted, as their histograms have {} GiB",
+                        totals.latencies_not_counted, kMostLatencyMemory >> 30);
   return text + "\n";
 }
 
@@ -463,6 +466,8 @@ const FigureTable& ReceiveSummary::figures() {
           "malformed", "RoCE frames that are not understood.", Unit::frames),
       Row::of<[](const Summary& s) { return s.measurement.totals().crowded_out; }>(
           "crowded_out", "Frames of flows beyond the limit.", Unit::frames),
+      Row::of<[](const Summary& s) { return s.measurement.totals().latencies_not_counted; }>(
+          "latencies_not_counted", "Latencies beyond the memory for their histograms."),
       Row::of<[](const Summary& s) -> const auto& { return s.report.clock; }>(
           "clock", "Clock of the latencies.")
           .if_any(),

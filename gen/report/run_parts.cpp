@@ -79,6 +79,7 @@ void each_total(Totals& totals, Use use) {
   use("icrc_checked", totals.icrc_checked);
   use("bad_icrc", totals.bad_icrc);
   use("crowded_out", totals.crowded_out);
+  use("latencies_not_counted", totals.latencies_not_counted);
 }
 
 Json reasons_of(const NotSent& frames) { return frames.frames; }

@@ -12,7 +12,7 @@
 namespace lw {
 
 /// A Histogram for one of very many connections, most of which have few values. It stores up to
-/// kFew values as they are, and allocates buckets (8 KiB and more) only when there are more. Gives
+/// kFew values as they are, and allocates buckets (1 KiB and more) only when there are more. Gives
 /// the same results as Histogram. Not thread safe.
 class CompactHistogram {
  public:

@@ -17,7 +17,15 @@ Histogram::Bucket Histogram::bounds_of(std::size_t index) noexcept {
           static_cast<std::int64_t>(low + (std::uint64_t{1} << shift) - 1), 0};
 }
 
-void Histogram::begin(std::unique_ptr<Octave>& octave) { octave = std::make_unique<Octave>(); }
+void Histogram::begin_block(std::size_t index) {
+  auto& octave = octaves_[index / kSub];
+  if (!octave) {
+    octave = std::make_unique<Octave>();
+    bytes_ += sizeof(Octave);
+  }
+  (*octave)[index % kSub / kBlock] = std::make_unique<Block>();
+  bytes_ += sizeof(Block);
+}
 
 void Histogram::add(std::span<const Sample> samples) noexcept {
   std::int64_t lowest = count_ ? minimum_ : INT64_MAX, highest = count_ ? maximum_ : INT64_MIN;
@@ -54,10 +62,11 @@ void Histogram::merge(const Histogram& other) noexcept {
   maximum_ = count_ ? std::max(maximum_, other.maximum_) : other.maximum_;
   count_ += other.count_;
   sum_ += other.sum_;
-  for (std::size_t i = 0; i < kOctaves; ++i) {
-    if (!other.octaves_[i]) continue;
-    if (!octaves_[i]) begin(octaves_[i]);
-    std::ranges::transform(*octaves_[i], *other.octaves_[i], octaves_[i]->begin(), std::plus{});
+  for (std::size_t first = 0; first < kBuckets; first += kBlock) {
+    const Block* added = other.block_of(first);
+    if (!added) continue;
+    std::uint64_t* const counts = &bucket(first);
+    std::ranges::transform(std::span(counts, kBlock), *added, counts, std::plus{});
   }
 }
 
@@ -65,23 +74,23 @@ double Histogram::mean() const noexcept {
   return count_ ? sum_ / static_cast<double>(count_) : 0.0;
 }
 
-/// Sums octave by octave, then bucket by bucket inside the octave: fast enough for a live display.
+/// Sums block by block, then bucket by bucket inside the block: fast enough for a live display.
 std::int64_t Histogram::quantile(double q) const noexcept {
   if (count_ == 0) return 0;
   const auto wanted = std::max<std::uint64_t>(
       1, static_cast<std::uint64_t>(std::ceil(q * static_cast<double>(count_))));
   std::uint64_t seen = 0;
-  for (std::size_t octave = 0; octave < kOctaves; ++octave) {
-    if (!octaves_[octave]) continue;
-    const Octave& counts = *octaves_[octave];
-    const std::uint64_t here = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  for (std::size_t first = 0; first < kBuckets; first += kBlock) {
+    const Block* counts = block_of(first);
+    if (!counts) continue;
+    const std::uint64_t here = std::accumulate(counts->begin(), counts->end(), std::uint64_t{0});
     if (seen + here < wanted) {
       seen += here;
       continue;
     }
     std::size_t i = 0;
-    while ((seen += counts[i]) < wanted) ++i;
-    const Bucket bucket = bounds_of(octave * kSub + i);
+    while ((seen += (*counts)[i]) < wanted) ++i;
+    const Bucket bucket = bounds_of(first + i);
     return std::clamp(bucket.first + (bucket.last - bucket.first) / 2, minimum_, maximum_);
   }
   return maximum_;
@@ -93,10 +102,9 @@ std::vector<std::uint64_t> Histogram::counts_up_to(std::span<const std::int64_t>
   std::size_t next = 0;  // the first bucket that is not counted in `seen`
   const auto count_to = [&](std::size_t end) {
     while (next < end) {
-      const auto& octave = octaves_[next / kSub];
-      const std::size_t stop = std::min(end, (next / kSub + 1) * kSub);
-      if (octave)
-        for (std::size_t i = next; i < stop; ++i) seen += (*octave)[i % kSub];
+      const std::size_t stop = std::min(end, (next / kBlock + 1) * kBlock);
+      if (const Block* block = block_of(next))
+        for (std::size_t i = next; i < stop; ++i) seen += (*block)[i % kBlock];
       next = stop;
     }
   };
@@ -109,12 +117,13 @@ std::vector<std::uint64_t> Histogram::counts_up_to(std::span<const std::int64_t>
 
 std::vector<Histogram::Bucket> Histogram::occupied() const {
   std::vector<Bucket> result;
-  for (std::size_t octave = 0; octave < kOctaves; ++octave) {
-    if (!octaves_[octave]) continue;
-    for (std::size_t i = 0; i < kSub; ++i) {
-      if ((*octaves_[octave])[i] == 0) continue;
-      result.push_back(bounds_of(octave * kSub + i));
-      result.back().count = (*octaves_[octave])[i];
+  for (std::size_t first = 0; first < kBuckets; first += kBlock) {
+    const Block* counts = block_of(first);
+    if (!counts) continue;
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      if ((*counts)[i] == 0) continue;
+      result.push_back(bounds_of(first + i));
+      result.back().count = (*counts)[i];
     }
   }
   return result;

@@ -13,8 +13,8 @@ namespace lw {
 
 /// A histogram of non-negative integers (for example nanoseconds) with a bounded relative error.
 /// Values below 1024 are exact; above, each power of two has 1024 buckets, so the midpoint of a
-/// bucket is within 0.05 % of the value. The first value of a power of two allocates 8 KiB, so
-/// thousands of flows can each have a histogram. Not thread safe.
+/// bucket is within 0.05 % of the value. The first value of each 64 buckets allocates 512 B, so a
+/// million flows can each have a histogram. Not thread safe.
 class Histogram {
  public:
   /// Adds `value`, `times` times. A negative value counts as 0 in the buckets; minimum(),
@@ -56,6 +56,12 @@ class Histogram {
     std::int64_t first, last;
     std::uint64_t count;
   };
+  /// True if add(value) allocates nothing.
+  [[nodiscard]] bool has_room(std::int64_t value) const noexcept {
+    return block_of(index_of(static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0))));
+  }
+  /// Memory of the buckets in bytes.
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   /// Returns, for each of `limits`, the number of values up to that limit. `limits` are ascending
   /// and not negative; each is rounded up to the end of its bucket.
   [[nodiscard]] std::vector<std::uint64_t> counts_up_to(std::span<const std::int64_t> limits) const;
@@ -65,8 +71,10 @@ class Histogram {
  private:
   static constexpr int kSubBits = 10;
   static constexpr std::size_t kSub = std::size_t{1} << kSubBits;
-  static constexpr std::size_t kOctaves = 64 - kSubBits;
-  using Octave = std::array<std::uint64_t, kSub>;
+  static constexpr std::size_t kOctaves = 64 - kSubBits, kBuckets = kOctaves * kSub;
+  static constexpr std::size_t kBlock = 64;
+  using Block = std::array<std::uint64_t, kBlock>;
+  using Octave = std::array<std::unique_ptr<Block>, kSub / kBlock>;
 
   static std::size_t index_of(std::uint64_t value) noexcept {
     // The shift is 0 below 2 x kSub, where each bucket holds one value.
@@ -75,18 +83,24 @@ class Histogram {
   }
   static Bucket bounds_of(std::size_t index) noexcept;
 
-  std::uint64_t& bucket(std::size_t index) {
-    auto& octave = octaves_[index / kSub];
-    if (!octave) [[unlikely]]
-      begin(octave);
-    return (*octave)[index % kSub];
+  /// Returns the block of this bucket; null if the histogram has no value in it.
+  [[nodiscard]] const Block* block_of(std::size_t index) const noexcept {
+    const auto& octave = octaves_[index / kSub];
+    return octave ? (*octave)[index % kSub / kBlock].get() : nullptr;
   }
-  static void begin(std::unique_ptr<Octave>& octave);
+  std::uint64_t& bucket(std::size_t index) {
+    const auto& octave = octaves_[index / kSub];
+    if (!octave || !(*octave)[index % kSub / kBlock]) [[unlikely]]
+      begin_block(index);
+    return (*(*octave)[index % kSub / kBlock])[index % kBlock];
+  }
+  void begin_block(std::size_t index);
 
-  std::array<std::unique_ptr<Octave>, kOctaves> octaves_;  // null: empty
+  std::array<std::unique_ptr<Octave>, kOctaves> octaves_;  // null, also of a block: empty
   std::uint64_t count_ = 0;
   std::int64_t minimum_ = 0, maximum_ = 0;
   double sum_ = 0;
+  std::uint64_t bytes_ = 0;  // of octaves and blocks
 };
 
 }  // namespace lw

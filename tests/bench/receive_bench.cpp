@@ -74,8 +74,10 @@ void receive(benchmark::State& state) {
       measurement.take(burst, arrivals.sent() + Duration{delay});
     }
   };
-  // Streams take their memory when they are new.
-  for (std::size_t seen = 0; seen < 4 * static_cast<std::size_t>(state.range(0));
+  // Streams take memory when they are new, and when their first latencies are counted, up to 13
+  // together: each has both behind it when the measurement begins.
+  constexpr std::size_t kFramesBefore = 30;
+  for (std::size_t seen = 0; seen < kFramesBefore * static_cast<std::size_t>(state.range(0));
        seen += kBuffers, arrivals.refill())
     take_all();
   for (auto _ : state) {

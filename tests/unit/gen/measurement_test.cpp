@@ -227,6 +227,31 @@ TEST(Measurement, JitterIsThatOfRfc3550) {
   EXPECT_DOUBLE_EQ(measurement.flows().front().signature->jitter.ns(), 1875);  // less a 16th
 }
 
+/// A sender's send times are its own: each may need further buckets of the histogram.
+TEST(Measurement, LatenciesTakeNoMoreThanTheirMemory) {
+  const auto frames = one_flow(200);
+  constexpr std::uint64_t kMost = 4096;
+  Measurement measurement({.most_latency_memory = kMost});
+  for (std::size_t i = 0; i < frames.size(); ++i)
+    measurement.take(frames[i].bytes, frames[i].sent + microseconds(i * i));
+  measurement.finalize();
+  const auto& flow = measurement.flows().front();
+  const Histogram& latency = flow.signature->latency;
+  EXPECT_EQ(flow.frames, 200u);
+  EXPECT_GE(latency.bytes(), kMost);
+  EXPECT_LT(latency.bytes(), kMost + 1024);
+  EXPECT_GT(latency.count(), 5u);
+  EXPECT_EQ(latency.count() + measurement.totals().latencies_not_counted, 200u);
+
+  Measurement whole({});
+  for (std::size_t i = 0; i < frames.size(); ++i)
+    whole.take(frames[i].bytes, frames[i].sent + microseconds(i * i));
+  whole.finalize();
+  EXPECT_EQ(whole.totals().latencies_not_counted, 0u);
+  EXPECT_EQ(whole.flows().front().signature->latency.count(), 200u);
+  EXPECT_DOUBLE_EQ(flow.signature->jitter.ns(), whole.flows().front().signature->jitter.ns());
+}
+
 TEST(Measurement, ADamagedFrameCountsAsThatAndAsLost) {
   auto frames = one_flow(100);
   constexpr std::size_t kSequence = 14 + 20 + 8 + 12 + 8;
