@@ -407,7 +407,9 @@ class RepeatedReads(Sibling):
         for wait in (5, 50, 400):
             found, text = self.said(wait)
             self.assertEqual(found, [('duplicate', 'path_copy', 'either', 12)])
-            self.assertIn('the response was lost behind the capture point', text)
+            self.assertIn('1 packet came again after its whole response: the path copied it, or the response was lost '
+                          'behind the capture point, and the requester asked again. IP identifications, which would '
+                          'tell, are absent or all equal.', text)
 
     def test_before_its_response_nobody_can_miss_it(self):
         self.assertEqual(self.said(-1)[0], [('duplicate', 'path_copy', 'certain', 12)])
