@@ -141,6 +141,30 @@ class Losses(Sibling):
             self.assertEqual(self.psns(found, 'lost_after_capture', 'lost_behind'), ends.lost)
 
 
+class GoingBack(Sibling):
+    """A sender that goes back sends its packets in a row."""
+
+    def test_a_packet_of_a_recovery_comes_behind_new_ones(self):
+        """Its timer is too short, so nothing is lost but 200, which shows how it answers a NAK."""
+        for ask_every in (1, 8):
+            ends = TwoEnds(300, gap=20, ahead=40, behind=400, timer=600, ask_every=ask_every,
+                           fate=lambda psn, turn: ((1000 if (psn, turn) == (15, 1) else
+                                                    None if (psn, turn) == (200, 0) else 0), 0)).run()
+            self.assertEqual(ends.lost, {200})
+            found = self.found(ends)
+            self.assertEqual({row['packets'] for row in found if row['kind'] == 'retransmission'}
+                             & {1, 2}, set())
+            self.assertIn(15, self.psns(found, 'out_of_order', 'none'))
+            self.assertEqual(self.psns(found, 'psn_gap', 'lost_before'), ends.lost)
+
+    def test_what_a_nak_names_was_acknowledged_before_it_is_answered(self):
+        """The packet was late behind the capture point. The sender begins with the next one."""
+        for late in (22, 25, 28):
+            ends = TwoEnds(14, gap=2, ahead=4, behind=40, timer=100_000, ask_every=1, reaction=100,
+                           fate=first_time(0, late, (10,))).run()
+            self.assertEqual(self.causes(self.found(ends)), {('nak', 'certain')}, late)
+
+
 class Timers(Sibling):
     def test_shorter_than_the_round_trip(self):
         for round_trip, timer in ((5000, 4100), (40_000, 2000), (3000, 2000)):
@@ -369,6 +393,22 @@ class LateResponses(Sibling):
             self.assertEqual([(row['kind'], row['role'], row['psn'], row['certainty']) for row in found],
                              [('out_of_order', 'response', late, 'certain')])
 
+    def test_of_a_read_that_was_sent_three_times(self):
+        """Its response comes once. A responder sends it in a row, so what comes between others was late."""
+        for late, by, counted in itertools.product((2, 4), (1, 3), (False, True)):
+            talk = Conversation(counted)
+            for wait in (1, 2000, 2000):
+                talk.read(0, 0, 8 * MTU, wait)
+            talk.responses(0, 8, 1, 20)
+            frames = talk.frames[3:]
+            moved = [*frames[:late], *frames[late + 1:late + by + 1], frames[late], *frames[late + by + 1:]]
+            talk.frames[3:] = [(stamp, frame) for (stamp, _), (_, frame) in zip(frames, moved)]
+            talk.read(8, 8 * MTU, 4 * MTU)
+            talk.responses(8, 4, 2, 20)
+            found = rows('anomalies', talk.save(self.folder / 'late.pcap'))
+            self.assertEqual([row['psn'] for row in found if row['kind'] == 'out_of_order'], [late])
+            self.assertNotIn('psn_gap', {row['kind'] for row in found})
+
     def test_the_requester_asks_again_for_nothing(self):
         for late, by, counted in itertools.product((4, 6), (1, 5), (False, True)):
             with self.subTest(late=late, by=by, counted=counted):
@@ -407,7 +447,9 @@ class RepeatedReads(Sibling):
         for wait in (5, 50, 400):
             found, text = self.said(wait)
             self.assertEqual(found, [('duplicate', 'path_copy', 'either', 12)])
-            self.assertIn('the response was lost behind the capture point', text)
+            self.assertIn('1 packet came again after its whole response: the path copied it, or the response was lost '
+                          'behind the capture point, and the requester asked again. IP identifications, which would '
+                          'tell, are absent or all equal.', text)
 
     def test_before_its_response_nobody_can_miss_it(self):
         self.assertEqual(self.said(-1)[0], [('duplicate', 'path_copy', 'certain', 12)])

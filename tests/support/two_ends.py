@@ -12,13 +12,15 @@ class TwoEnds:
     packet from its sender to the capture point, and from there to its receiver. `fate(psn, turn)`:
     what is added to both for the packet's transmission `turn`, from 0; None for one of them: it is
     lost there. `answer_fate(number)`: as `fate`, of an answer, seen from the receiver. `asks_often`: the receiver
-    sends a NAK for each packet behind a hole."""
+    sends a NAK for each packet behind a hole. `reaction`: from a NAK until its sender goes back."""
 
     def __init__(self, count=60, gap=1, ahead=2, behind=20, selective=False, counted=False, ask_every=8,
-                 timer=4000, retries=7, opcode=SEND, fate=None, answer_fate=None, stops_at=None, asks_often=False):
+                 timer=4000, retries=7, opcode=SEND, fate=None, answer_fate=None, stops_at=None, asks_often=False,
+                 reaction=0):
         self.count, self.gap, self.ahead, self.behind = count, gap, ahead, behind
         self.selective, self.ask_every, self.timer, self.retries = selective, ask_every, timer, retries
         self.opcode, self.stops_at, self.asks_often = opcode, stops_at, asks_often
+        self.reaction = reaction
         self.fate = fate or (lambda psn, turn: (0, 0))
         self.answer_fate = answer_fate or (lambda number: (0, 0))
         self.talk = Conversation(counted)
@@ -91,8 +93,15 @@ class TwoEnds:
         self.acked = max(self.acked, psn if nak else psn + 1)
         if nak and psn >= self.acked and psn != self.heard:
             self.heard = psn  # a NAK that is repeated asks for nothing more
-            self.again = [*self.again, psn] if self.selective else list(range(psn, self.next))
+            if self.reaction:
+                self.at(self.now + self.reaction, self.go_back, psn)
+            else:
+                self.go_back(psn)
         self.again = [one for one in self.again if one >= self.acked]
+
+    def go_back(self, psn):
+        psn = max(psn, self.acked)
+        self.again = [*self.again, psn] if self.selective else list(range(psn, self.next))
 
     # The receiver.
 

@@ -28,12 +28,13 @@ class RecoveryVotes {
       add_alone(*run_);
       run_.reset();
     }
-    named_ = psn;
-    stamp_ = stamp;
+    if (asking_for(psn) == nullptr) naks_[newest_ = (newest_ + 1) % naks_.size()] = {psn, stamp};
   }
   /// Whether a NAK waits for its answer, or its answer may come again. Otherwise add() has no
   /// effect.
-  [[nodiscard]] bool is_open() const noexcept { return named_ || run_ || selective_.count > 0; }
+  [[nodiscard]] bool is_open() const noexcept {
+    return naks_[newest_].psn || run_ || selective_.count > 0;
+  }
   /// Adds a request with `psn`. `before`: PSN of the request before it. `end`: one past the highest
   /// PSN sent before it. `fetches`: a READ or atomic. `soonest`: a packet that comes sooner after a
   /// NAK is no answer to it.
@@ -41,16 +42,18 @@ class RecoveryVotes {
            bool fetches = false, Duration soonest = {}) noexcept {
     note_again(psn, before, end, stamp);
     if (run_) follow(psn, stamp);
-    if (!named_ || wire::Psn{before} + 1 == wire::Psn{psn}) return;  // a recovery before the NAK
-    if (stamp_difference(stamp, stamp_) < soonest) return;           // it was late
-    const auto below = wire::Psn::distance(wire::Psn{psn}, wire::Psn{*named_});
+    Asked* const exact = asking_for(psn);
+    Asked& nak = exact != nullptr ? *exact : naks_[newest_];
+    if (!nak.psn || wire::Psn{before} + 1 == wire::Psn{psn}) return;  // a recovery before the NAK
+    if (stamp_difference(stamp, nak.stamp) < soonest) return;         // it was late
+    const auto below = wire::Psn::distance(wire::Psn{psn}, wire::Psn{*nak.psn});
     if (below < 0 || below > kFar || wire::Psn::distance(wire::Psn{psn}, wire::Psn{end}) <= 1)
       return;
     // It goes back for a response that it misses, however it answers NAKs.
-    if (fetches && below > 0) return named_.reset();
-    run_ = Run{.first = psn, .next = psn + 1, .end = end, .named = below == 0, .asked = stamp_};
-    run_->reaction = stamp_difference(stamp, stamp_);
-    named_.reset();
+    if (fetches && below > 0) return nak.psn.reset();
+    run_ = Run{.first = psn, .next = psn + 1, .end = end, .named = below == 0, .asked = nak.stamp};
+    run_->reaction = stamp_difference(stamp, nak.stamp);
+    nak.psn.reset();
   }
 
   [[nodiscard]] RecoveryScheme scheme() const noexcept {
@@ -66,6 +69,11 @@ class RecoveryVotes {
   }
 
  private:
+  /// A NAK that waits for its answer. It may be repeated; a sender answers the first one.
+  struct Asked {
+    std::optional<std::uint32_t> psn = {};
+    Instant stamp = {};
+  };
   /// Packets that were repeated after a NAK, from the one that it names, or an earlier one.
   struct Run {
     std::uint32_t first = 0, next = 0;  // next: one past its newest PSN
@@ -101,6 +109,10 @@ class RecoveryVotes {
   static constexpr Duration kShortTimer = std::chrono::microseconds{500};
   static constexpr std::int32_t kFar = 1024;  // packets that a sender goes back at most
 
+  [[nodiscard]] Asked* asking_for(std::uint32_t psn) noexcept {
+    const auto nak = std::ranges::find(naks_, std::optional(psn), &Asked::psn);
+    return nak == naks_.end() ? nullptr : &*nak;
+  }
   [[nodiscard]] Alone* alone_with(std::uint32_t psn) noexcept {
     const auto one = std::ranges::find(alone_, std::optional(psn), &Alone::psn);
     return one == alone_.end() ? nullptr : &*one;
@@ -187,8 +199,8 @@ class RecoveryVotes {
     run_.reset();
   }
 
-  std::optional<std::uint32_t> named_;
-  Instant stamp_;  // of the NAK
+  std::array<Asked, 4> naks_;  // the newest: over a long path, several are on their way
+  std::size_t newest_ = 0;
   std::optional<Run> run_;
   Votes go_back_n_, selective_;
   Votes slow_;                   // went back, after so long that a timer may have run

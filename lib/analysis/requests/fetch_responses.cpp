@@ -75,11 +75,20 @@ bool FetchResponses::is_newer(const Sent& request, const ResponseGap& gap) const
          stamp_difference(gap.stamp, request.last_stamp) < Duration{counts_.rtt.minimum()};
 }
 
+/// Whether a response of several packets does not follow the one before it. A responder sends them
+/// in a row.
+bool FetchResponses::comes_alone(Sequence psn, const Sent& request) const noexcept {
+  return request.span > 1 && psn != newest_ + 1;
+}
+
 /// Whether a response that was skipped was sent before the one that skipped it.
-bool FetchResponses::is_late(const Packet& packet, const Sent& request) const noexcept {
+bool FetchResponses::is_late(const Packet& packet, Sequence psn,
+                             const Sent& request) const noexcept {
   if (!request.asked_again) return true;
   if (ip_numbers_.ordered()) return ip_numbers_.is_late(packet.ip_id);
-  if (request.copies == 1 && is_too_soon(packet, request)) return true;
+  const bool alone = comes_alone(psn, request);
+  if (alone && psn != request.psn + request.last_at) return true;
+  if ((alone || request.copies == 1) && is_too_soon(packet, request)) return true;
   // A responder counts completed messages, and puts the newest count into all answers.
   return packet.has_aeth && newest_msn_ <= wire::Psn::kMask &&
          is_lower_msn(packet.msn, newest_msn_);
@@ -150,7 +159,8 @@ void FetchResponses::take_again(const Packet& packet, Sequence psn, Sent& reques
 void FetchResponses::take_missing(const Packet& packet, Sequence psn, const ResponseGap& old,
                                   Sent& request) {
   if (!old.came_before) counts_.payload += packet.payload;
-  const bool late = is_late(packet, request) || (old.came_before && !is_newer(request, old));
+  const bool before = old.came_before && !is_newer(request, old) && comes_alone(psn, request);
+  const bool late = before || is_late(packet, psn, request);
   if (!late) {
     ResponseGap lost = old;
     lost.first = psn;

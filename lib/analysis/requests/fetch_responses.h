@@ -42,8 +42,9 @@ class FetchResponses {
   /// `packet` answers a later request. The rest of the response to this READ or atomic must have
   /// come before: it was lost, or the capture lacks it.
   void skip_rest(Sent& request, const Packet& packet);
-  /// Notes the MSN of a response, after it was processed.
-  void note_msn(const Packet& packet) noexcept {
+  /// Notes the PSN and MSN of a response, after it was processed.
+  void note(const Packet& packet, Sequence psn) noexcept {
+    newest_ = psn;
     if (packet.has_aeth) newest_msn_ = packet.msn;
   }
   /// Whether a response has the MSN of the newest one.
@@ -69,7 +70,9 @@ class FetchResponses {
 
  private:
   [[nodiscard]] bool is_too_soon(const Packet& packet, const Sent& request) const noexcept;
-  [[nodiscard]] bool is_late(const Packet& packet, const Sent& request) const noexcept;
+  [[nodiscard]] bool comes_alone(Sequence psn, const Sent& request) const noexcept;
+  [[nodiscard]] bool is_late(const Packet& packet, Sequence psn,
+                             const Sent& request) const noexcept;
   [[nodiscard]] bool is_newer(const Sent& request, const ResponseGap& gap) const noexcept;
   [[nodiscard]] bool continues_again(const Packet& packet, Sequence psn, const Sent& request);
   void begin_again(const Packet& packet, Sequence psn) noexcept;
@@ -90,6 +93,7 @@ class FetchResponses {
   Sequence again_next_ = 0;  // one past the newest response that came again, in order
   Sequence again_first_ = 0;
   Instant again_begin_;  // when the responder began to answer again, with again_first_
+  Sequence newest_ = 0;  // PSN of the newest response
   std::uint32_t newest_msn_ = ~0U;
 };
 

@@ -76,12 +76,14 @@ class NakLog {
     return nak == naks_.end() ? nullptr : &*nak;
   }
 
-  /// Returns the NAK of `psn` that came in [first, last]; null: none.
-  [[nodiscard]] Nak* of_time(Sequence psn, Instant first, Instant last) noexcept {
-    const auto nak = std::ranges::find_if(naks_, [=](const Nak& one) {
-      return !one.rnr && one.psn == psn && one.stamp >= first && one.stamp <= last;
-    });
-    return nak == naks_.end() ? nullptr : &*nak;
+  /// Returns the newest NAK, not RNR, with a PSN in [low, high] that came in [first, last]; null:
+  /// none.
+  [[nodiscard]] Nak* of_time(Sequence low, Sequence high, Instant first, Instant last) noexcept {
+    Nak* nak = nullptr;
+    for (Nak& one : naks_)
+      if (!one.rnr && one.psn >= low && one.psn <= high && one.stamp >= first && one.stamp <= last)
+        nak = &one;
+    return nak;
   }
 
   /// Whether a NAK names `psn` that a recovery has followed.

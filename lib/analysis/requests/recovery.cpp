@@ -52,8 +52,16 @@ void Recovery::skip_to(Sequence psn, const Packet& packet) {
 }
 
 bool Recovery::skips(Sequence psn, const Sent& known) const noexcept {
-  return known.last_stamp < first &&
-         std::ranges::any_of(skipped, [psn](const Filled& gap) { return covers(gap, psn); });
+  return known.last_stamp < first && skips(psn);
+}
+
+bool Recovery::skips(Sequence psn) const noexcept {
+  return std::ranges::any_of(skipped, [psn](const Filled& gap) { return covers(gap, psn); });
+}
+
+bool Recovery::is_past(const Sent& known) const noexcept {
+  const bool unseen = known.psn >= start && known.psn < next && known.last_stamp < first;
+  return unseen || skips(known.psn);
 }
 
 Filled Recovery::take_skipped(Sequence psn, std::uint32_t span) { return take(skipped, psn, span); }

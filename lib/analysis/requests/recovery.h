@@ -48,6 +48,10 @@ struct Recovery {
   void skip_to(Sequence psn, const Packet& packet);
   /// Whether the recovery skipped a packet, which was last seen before the recovery.
   [[nodiscard]] bool skips(Sequence psn, const Sent& known) const noexcept;
+  /// Whether the recovery skipped a packet.
+  [[nodiscard]] bool skips(Sequence psn) const noexcept;
+  /// Whether the recovery skipped a packet, or went on behind it because an answer acknowledged it.
+  [[nodiscard]] bool is_past(const Sent& known) const noexcept;
   /// Whether a packet filled a gap in the recovery.
   [[nodiscard]] bool fills(Sequence psn) const noexcept;
   /// Removes a packet with `span` PSNs that filled a gap: it was late, not lost. Returns the PSNs

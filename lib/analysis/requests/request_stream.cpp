@@ -188,7 +188,7 @@ void RequestStream::behind(const Packet& packet, Sent sent) {
       recovery_->skip_to(known->psn, packet);
     continue_recovery(packet, known, sent);
   } else if (was_skipped(packet, sent.psn, known)) {
-    doubt_ = Doubt{packet, sent};
+    doubt_ = Doubt{.packet = packet, .sent = sent};
     known->asked_again = true;
   } else {
     repeat(packet, sent, known);
@@ -412,11 +412,12 @@ bool RequestStream::is_too_soon(const Packet& packet, const Nak& nak) const noex
   return stamp_difference(packet.stamp, nak.stamp) < soonest();
 }
 
-/// Processes a packet that the recovery has skipped, and that comes late.
-void RequestStream::fill_in_recovery(const Packet& packet, Sequence psn, Sent& known) {
-  const Filled old = recovery_->take_skipped(psn, known.span);
+/// Processes a packet that a recovery has skipped, and that comes late.
+void RequestStream::fill_in(Recovery& recovery, const Packet& packet, Sequence psn, Sent& known) {
+  Filled old{psn, known.span, known.last_frame, known.last_stamp};
+  if (recovery.skips(psn)) old = recovery.take_skipped(psn, known.span);
   ++counts_.resent;
-  ++recovery_->packets;
+  ++recovery.packets;
   ++known.copies;
   known.last_frame = packet.number;
   known.last_stamp = packet.stamp;
@@ -439,20 +440,29 @@ Nak* RequestStream::nak_in_place_of_timer(const Packet& packet, const Sent& sent
   return nak != nullptr && is_answer(packet, nak->stamp) ? nak : nullptr;
 }
 
-/// Returns the NAK that a packet follows after the time that its sender needs, if it is longer than
-/// a timer; null: none. The sender may answer several NAKs of one packet.
-Nak* RequestStream::nak_of_that_time(const Packet& packet, Sequence psn) noexcept {
+/// Returns the NAK that a packet follows after the time that its sender needs; null: none. The
+/// sender may answer several NAKs of one packet, and go back less far if an answer came meanwhile.
+Nak* RequestStream::nak_of_that_time(const Packet& packet, const Sent& sent) noexcept {
   constexpr int kTolerance = 64;  // divided by
-  const Duration least = setup_.least_reaction.value_or(Duration{});
-  if (least < kShortestTimer || naks_.asking_for(psn, acked_) != nullptr) return nullptr;
-  return naks_.of_time(psn, packet.stamp - (least + least / kTolerance), packet.stamp - least);
+  constexpr int kFar = 8;         // divided by: a round trip is shorter than the time needed
+  constexpr Sequence kMost = 1024;
+  constexpr Duration kPace = std::chrono::microseconds{1};
+  const bool known = setup_.least_reaction.has_value();
+  if (!(known || goes_back()) || naks_.asking_for(sent.psn, acked_) != nullptr) return nullptr;
+  const Duration least = known ? *setup_.least_reaction : setup_.round_trip.value_or(Duration{});
+  const Instant last = packet.stamp - least;
+  const Instant first = last - std::max(least / (known ? kTolerance : kFar), kPace);
+  if (least >= kShortestTimer)
+    if (Nak* const nak = naks_.of_time(sent.psn, sent.psn, first, last)) return nak;
+  if (!known || !goes_back() || sent.psn > acked_) return nullptr;
+  return naks_.of_time(acked_ - kMost, acked_ - 1, first, last);
 }
 
 /// Processes a packet that was seen before: the path has copied it, or the sender sends it again.
 void RequestStream::repeat(const Packet& packet, const Sent& sent, Sent* known) {
   std::uint64_t related = known != nullptr ? known->frame : 0;
   auto cause = cause_of(packet, sent.psn, known, related);
-  if (Nak* const nak = cause && !sent.fetches ? nak_of_that_time(packet, sent.psn) : nullptr;
+  if (Nak* const nak = cause && !sent.fetches ? nak_of_that_time(packet, sent) : nullptr;
       nak != nullptr && related != nak->frame) {
     related = nak->frame;
     cause = Cause::sequence_nak;
@@ -468,8 +478,15 @@ void RequestStream::repeat(const Packet& packet, const Sent& sent, Sent* known) 
   if (!cause) {
     if (ip_numbers_.vary() || known == nullptr || sent.psn + sent.span >= next_)
       return take_copy(packet, sent.psn, known);
-    doubt_ = Doubt{packet, sent};
+    const bool keeps = setup_.scheme == RecoveryScheme::selective;
+    const Nak* const nak = keeps ? nullptr : nak_in_place_of_timer(packet, sent);
+    doubt_ = Doubt{.packet = packet, .sent = sent, .nak_frame = nak != nullptr ? nak->frame : 0};
     known->asked_again |= sent.fetches;
+    return;
+  }
+  if (may_come_alone(sent, known)) {
+    ++known->copies;
+    doubt_ = Doubt{.packet = packet, .sent = sent, .cause = cause, .related = related};
     return;
   }
   ++counts_.resent;
@@ -497,16 +514,25 @@ void RequestStream::judge_doubt(Sequence next) {
   const Doubt doubt = *doubt_;
   doubt_.reset();
   Sent* const known = log_.find(doubt.sent.psn);
+  if (doubt.cause) {
+    if (known != nullptr) --known->copies;
+    Recovery* const past = known != nullptr && comes_alone(next) ? recovery_past(*known) : nullptr;
+    if (past != nullptr) return fill_in(*past, doubt.packet, doubt.sent.psn, *known);
+    ++counts_.resent;
+    begin_recovery(doubt.packet, doubt.sent, *doubt.cause, doubt.related);
+    return continue_recovery(doubt.packet, known, doubt.sent);
+  }
   std::uint64_t original = known != nullptr ? known->frame : 0;
   if (known != nullptr && doubt.sent.fetches)
     original = fetched_.late_gap_in(known->psn, known->psn + known->span, known->last_stamp)
                    .value_or(original);
   const Sequence behind = doubt.sent.psn + doubt.sent.span;
-  Nak* const nak = doubt.sent.fetches ? nullptr : naks_.asking_for(acked_, acked_);
+  Nak* nak = doubt.sent.fetches ? nullptr : naks_.asking_for(acked_, acked_);
+  if (nak == nullptr) nak = naks_.of_frame(doubt.nak_frame);
   const bool recovery_goes_on = recovery_ && recovery_->next == behind;
   if (next != behind || next >= next_ || recovery_goes_on) {
     if (was_skipped(doubt.packet, doubt.sent.psn, known))
-      return fill_in_recovery(doubt.packet, doubt.sent.psn, *known);
+      return fill_in(*recovery_, doubt.packet, doubt.sent.psn, *known);
     return take_copy(doubt.packet, doubt.sent.psn, known);
   }
   ++counts_.resent;
@@ -516,6 +542,24 @@ void RequestStream::judge_doubt(Sequence next) {
   begin_recovery(doubt.packet, doubt.sent, nak != nullptr ? Cause::sequence_nak : without_nak,
                  nak != nullptr ? nak->frame : original);
   continue_recovery(doubt.packet, known, doubt.sent);
+}
+
+/// Whether a SEND or WRITE that comes again may be one that was late in a recovery: a sender that
+/// goes back sends no packet alone. After the time of a timer it is the first of a recovery.
+bool RequestStream::may_come_alone(const Sent& sent, const Sent* known) {
+  if (!goes_back() || sent.fetches || known == nullptr || silence_ >= kShortestTimer) return false;
+  return sent.psn + sent.span < (recovery_ ? recovery_->next : next_) &&
+         recovery_past(*known) != nullptr;
+}
+
+/// Returns the recovery, or the last one, that went past a packet; null: none.
+Recovery* RequestStream::recovery_past(const Sent& known) {
+  return open_recovery([&known](const Recovery& one) { return one.is_past(known); });
+}
+
+/// Whether the sender goes on, at `next`, as if it had not sent the packet before.
+bool RequestStream::comes_alone(Sequence next) const noexcept {
+  return next >= (recovery_ ? recovery_->next : next_);
 }
 
 void RequestStream::check_form(const Packet& packet) {
@@ -687,7 +731,8 @@ Waits RequestStream::waits_before(Instant begin, const Sent* known, std::uint64_
   if (const auto gap = fetched_.gap_in(known->psn, known->psn + known->span))
     waits.asked = stamp_difference(begin, gap->stamp);
   waits.sent = stamp_difference(begin, known->last_stamp);
-  if (known->answered) waits.answered = stamp_difference(begin, known->response_stamp);
+  if (known->answered && known->response_stamp <= begin)
+    waits.answered = stamp_difference(begin, known->response_stamp);
   return waits;
 }
 
@@ -769,7 +814,7 @@ void RequestStream::end_recovery() {
   const bool open = !recovery.filled.empty() || !recovery.skipped.empty();
   ended_ = Ended{std::move(recovery), goes_back, next_ + kLatePackets};
   // Missing packets may still come, if numbers show that they are late.
-  if (!open || !ip_numbers_.ordered()) report_ended();
+  if (!open || !(ip_numbers_.ordered() || this->goes_back())) report_ended();
 }
 
 /// Whether a NAK of `psn`, with which a recovery begins, shows that the packets that filled a gap
@@ -877,7 +922,7 @@ void RequestStream::response(const Packet& packet) {
     default:
       take_atomic_ack(packet, psn);
   }
-  fetched_.note_msn(packet);
+  fetched_.note(packet, psn);
 }
 
 /// Returns a PSN from which on requests must have been sent for this response: each message that

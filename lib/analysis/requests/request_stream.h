@@ -108,11 +108,14 @@ class RequestStream {
     return setup_.scheme == RecoveryScheme::go_back_n;
   }
 
-  /// A repeated READ or atomic, or a packet that a recovery had skipped. It is a copy or late,
-  /// unless the next request is repeated as well.
+  /// A packet that comes again. It is a copy or late, unless the requests after it are repeated as
+  /// well.
   struct Doubt {
     Packet packet;
     Sent sent;
+    std::uint64_t nak_frame = 0;      // the NAK that it may answer; 0: none
+    std::optional<Cause> cause = {};  // of its recovery, if this is known
+    std::uint64_t related = 0;        // the frame that asked for it, if `cause` is known
   };
 
   /// A packet that fills a gap further on than the recovery is, at `from`. If the recovery goes on
@@ -163,6 +166,9 @@ class RequestStream {
   void repeat(const Packet& packet, const Sent& sent, Sent* known);
   void take_copy(const Packet& packet, Sequence psn, Sent* known);
   void judge_doubt(Sequence next);
+  [[nodiscard]] bool comes_alone(Sequence next) const noexcept;
+  [[nodiscard]] bool may_come_alone(const Sent& sent, const Sent* known);
+  [[nodiscard]] Recovery* recovery_past(const Sent& known);
   void fill_gap(const Packet& packet, const Sent& sent);
   void note_jump(const Packet& packet, const Sent& gap, const Sent& filled);
   void judge_jump(Sequence next);
@@ -180,7 +186,7 @@ class RequestStream {
   [[nodiscard]] Duration soonest() const noexcept;
   [[nodiscard]] bool is_unasked(const Packet& packet, const Sent& gap) const noexcept;
   [[nodiscard]] bool is_too_soon(const Packet& packet, const Nak& nak) const noexcept;
-  void fill_in_recovery(const Packet& packet, Sequence psn, Sent& known);
+  void fill_in(Recovery& recovery, const Packet& packet, Sequence psn, Sent& known);
   void check_form(const Packet& packet);
   void report_if_wrong(const Packet& packet, std::string wrong);
   bool take_reuse(const Packet& packet, Sequence psn);
@@ -189,7 +195,7 @@ class RequestStream {
 
   // Recoveries.
   [[nodiscard]] Nak* nak_in_place_of_timer(const Packet& packet, const Sent& sent) noexcept;
-  [[nodiscard]] Nak* nak_of_that_time(const Packet& packet, Sequence psn) noexcept;
+  [[nodiscard]] Nak* nak_of_that_time(const Packet& packet, const Sent& sent) noexcept;
   [[nodiscard]] Nak* answered_nak(Sequence psn, bool may_be_copy) noexcept;
   [[nodiscard]] bool may_be_timer() const noexcept;
   [[nodiscard]] std::optional<Cause> cause_of(const Packet& packet, Sequence psn, const Sent* known,

@@ -488,6 +488,16 @@ TEST(RecoveryVotes, GoingBackFurtherThanTheNakWeighsMore) {
   EXPECT_EQ(votes.least_reaction(), std::nullopt);
 }
 
+TEST(RecoveryVotes, SeveralNaksAreOnTheirWayAndTheFirstOfAPacketIsAnswered) {
+  RecoveryVotes votes;
+  votes.add_nak(10, Instant{});
+  votes.add_nak(10, Instant{microseconds{20}});
+  votes.add_nak(15, Instant{microseconds{40}});
+  add_run(votes, 10, 21, 19, 20, 100);
+  EXPECT_EQ(votes.scheme(), RecoveryScheme::go_back_n);
+  EXPECT_EQ(votes.least_reaction(), microseconds{100});
+}
+
 TEST(RecoveryVotes, ARecoveryBeforeTheNakShowsNothing) {
   RecoveryVotes votes;
   votes.add(9, 19, 20, Instant{microseconds{1}});
