@@ -194,7 +194,7 @@ Parsed<analysis::DataChoice> read_kinds(std::string_view text) {
   }
 }
 
-app::Value kinds_of_data(analysis::DataChoice& choice) {
+app::OptionValue kinds_of_data(analysis::DataChoice& choice) {
   return {.read = [&choice](std::string_view text) -> Parsed<void> {
             const auto kinds = read_kinds(text);
             if (!kinds) return std::unexpected(kinds.error());

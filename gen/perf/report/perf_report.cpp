@@ -220,7 +220,7 @@ const FigureTable& qp_settings() {
       Row::of<through<&PerfConfig::qp, &QpConfig::adaptive_retransmission>>(
           "adaptive", "True if the timeout adapts."),
       Row::of<[](const PerfConfig& config) {
-        return kRecoveries[config.qp.recovery == transport::Recovery::go_back_n ? 0 : 1];
+        return kRecoveries[config.qp.recovery == transport::LossRecovery::go_back_n ? 0 : 1];
       }>("recovery", "Recovery from loss.")
           .among(kRecoveries),
       Row::of<[](const PerfConfig& config) {
