@@ -95,8 +95,6 @@ class Reassembler {
   /// continues after this packet; psn_repeated changes nothing. `frame` must have no defect.
   Outcome add(const Frame& frame) noexcept;
 
-  [[nodiscard]] bool message_open() const noexcept { return open_.has_value(); }
-
  private:
   Violation check_order(const Frame& frame) const noexcept;
   Violation check_lengths(const Frame& frame) const noexcept;

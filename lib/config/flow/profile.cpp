@@ -182,9 +182,7 @@ std::string full_name(const Flow& flow) {
 
 Result<FlowProfile> load_flow_profile(const std::string& path,
                                       std::span<const std::string> changes) {
-  const auto found = find_profile(path, {kFlowProfiles});
-  if (!found) return std::unexpected(found.error());
-  auto document = Document::load(*found);
+  auto document = Document::find(path, kFlowProfiles);
   if (!document) return std::unexpected(document.error());
   const auto edits = document->edits_of("flow", changes);
   if (!edits) return std::unexpected(edits.error());
