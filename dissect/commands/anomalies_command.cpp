@@ -54,7 +54,7 @@ ExitCode run_anomalies(const AnomaliesOptions& options) {
   return damage ? print_error(*damage) : ExitCode::done;
 }
 
-app::Value kinds_value(std::vector<analysis::AnomalyKind>& kinds) {
+app::OptionValue kinds_value(std::vector<analysis::AnomalyKind>& kinds) {
   const auto parse = [](std::string_view text) -> Parsed<analysis::AnomalyKind> {
     for (const auto kind : analysis::all_anomaly_kinds())
       if (analysis::name_of(kind) == text) return kind;

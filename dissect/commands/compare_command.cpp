@@ -316,7 +316,7 @@ roce-dissect compare both.pcapng@eth1 both.pcapng@eth2)",
                 "directions, as if their shortest delays were equal");
   list.add(
       "--expect",
-      app::Value{
+      app::OptionValue{
           .read = [options](std::string_view text) { return take_expectation(*options, text); },
           .repeats = true},
       "EXPECTATION",

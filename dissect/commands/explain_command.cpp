@@ -282,7 +282,7 @@ roce-dissect explain capture.pcapng --counters before.txt after.txt)",
   add_capture_options(command.options, options->input);
   add_points_option(command.options, options->input.points);
   add_jobs_option(command.options, options->jobs);
-  app::Value counters = app::texts(options->counters);
+  app::OptionValue counters = app::texts(options->counters);
   counters.takes_list = true;
   command.options.add("--counters", counters, "BEFORE AFTER",
                       "two readings of a port's counters, to compare with the capture");

@@ -40,7 +40,7 @@ class ExtractResults final : public analysis::Results, public analysis::PacketOb
   void found(const analysis::Anomaly& /*anomaly*/) override {}
   void completed(const analysis::Message& /*message*/) override {}
   void followed(const analysis::Session& session, std::uint8_t direction,
-                const analysis::Packet& packet, bool taken) override;
+                const analysis::CapturedPacket& packet, bool taken) override;
 
  private:
   static constexpr std::size_t kMostKept = std::size_t{96} << 20;
@@ -77,7 +77,7 @@ void ExtractResults::keep(const CapturedFrame& captured, const roce::Frame& fram
 }
 
 void ExtractResults::followed(const analysis::Session& session, std::uint8_t direction,
-                              const analysis::Packet& packet, bool taken) {
+                              const analysis::CapturedPacket& packet, bool taken) {
   while (!kept_.empty() && kept_.front().number < packet.number) forget_oldest();
   const bool has_data = !kept_.empty() && kept_.front().number == packet.number;
   const bool wanted = options_.sessions.empty() || options_.sessions.contains(session.number);
@@ -194,7 +194,7 @@ Parsed<analysis::DataChoice> read_kinds(std::string_view text) {
   }
 }
 
-app::Value kinds_of_data(analysis::DataChoice& choice) {
+app::OptionValue kinds_of_data(analysis::DataChoice& choice) {
   return {.read = [&choice](std::string_view text) -> Parsed<void> {
             const auto kinds = read_kinds(text);
             if (!kinds) return std::unexpected(kinds.error());

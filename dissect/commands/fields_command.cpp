@@ -18,7 +18,7 @@ std::string bits_of(const Field& field) {
 }
 
 void print_text() {
-  report::Table table(
+  report::TextTable table(
       {{"field"}, {"type"}, {"bits", report::Align::right}, {"roce-gen key"}, {"meaning"}});
   for (const Field& field : field_table()) {
     table.add_row({std::string(field.name), std::string(name_of(field.type)), bits_of(field),

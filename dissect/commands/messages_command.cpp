@@ -23,16 +23,16 @@ struct MessagesOptions {
 
 std::string groups_text(Grouping by, const MessageGroups& groups) {
   using report::Align;
-  report::Table table({{"operation"},
-                       {"size", Align::right},
-                       {"messages", Align::right},
-                       {"resent", Align::right},
-                       {"no completion", Align::right},
-                       {"min", Align::right},
-                       {"p50", Align::right},
-                       {"p90", Align::right},
-                       {"p99", Align::right},
-                       {"max", Align::right}});
+  report::TextTable table({{"operation"},
+                           {"size", Align::right},
+                           {"messages", Align::right},
+                           {"resent", Align::right},
+                           {"no completion", Align::right},
+                           {"min", Align::right},
+                           {"p50", Align::right},
+                           {"p90", Align::right},
+                           {"p99", Align::right},
+                           {"max", Align::right}});
   for (const auto& [key, group] : groups) {
     const auto time = [&](std::int64_t ns) {
       return group.latency.count() == 0 ? std::string() : format_duration(Duration{ns});
@@ -74,7 +74,7 @@ ExitCode run_messages(const MessagesOptions& options) {
   return damage ? print_error(*damage) : ExitCode::done;
 }
 
-app::Value grouping_value(Grouping& by) {
+app::OptionValue grouping_value(Grouping& by) {
   const auto parse = [](std::string_view text) -> Parsed<Grouping> {
     if (text == "operation") return Grouping::operation;
     if (text == "size") return Grouping::size;

@@ -21,23 +21,23 @@ struct SessionsOptions {
 
 using report::Align;
 
-report::Table empty_table() {
-  return report::Table({{"session", Align::right},
-                        {"point"},
-                        {""},
-                        {"from"},
-                        {"to"},
-                        {"operations"},
-                        {"messages", Align::right},
-                        {"payload", Align::right},
-                        {"goodput", Align::right},
-                        {"resent", Align::right},
-                        {"RTT p50", Align::right},
-                        {"p99", Align::right},
-                        {"NAKs", Align::right},
-                        {"RNR", Align::right},
-                        {"CE", Align::right},
-                        {"CNPs", Align::right}});
+report::TextTable empty_table() {
+  return report::TextTable({{"session", Align::right},
+                            {"point"},
+                            {""},
+                            {"from"},
+                            {"to"},
+                            {"operations"},
+                            {"messages", Align::right},
+                            {"payload", Align::right},
+                            {"goodput", Align::right},
+                            {"resent", Align::right},
+                            {"RTT p50", Align::right},
+                            {"p99", Align::right},
+                            {"NAKs", Align::right},
+                            {"RNR", Align::right},
+                            {"CE", Align::right},
+                            {"CNPs", Align::right}});
 }
 
 std::string time_of(const CompactHistogram& histogram, double share) {
@@ -51,8 +51,9 @@ std::string goodput_of(const analysis::StreamCounts& counts) {
                          static_cast<double>(span.count()));
 }
 
-void add_row(report::Table& table, const analysis::Analyst& analyst, const CapturePoints& points,
-             const analysis::Session& session, std::uint8_t direction) {
+void add_row(report::TextTable& table, const analysis::Analyst& analyst,
+             const CapturePoints& points, const analysis::Session& session,
+             std::uint8_t direction) {
   const auto& there = session.directions[direction];
   const auto& back = session.directions[1 - direction];
   static const analysis::StreamCounts kNothing;
@@ -76,7 +77,7 @@ std::string rows_of(const SessionsOptions& options, const analysis::Analyst& ana
                     const CapturePoints& points) {
   report::RowFormat format(options.csv ? report::RowStyle::csv : report::RowStyle::json,
                            "longwire.session");
-  report::Table table = empty_table();
+  report::TextTable table = empty_table();
   std::string lines;
   for (const analysis::Session& session : analyst.sessions()) {
     for (const std::uint8_t direction : {std::uint8_t{0}, std::uint8_t{1}}) {

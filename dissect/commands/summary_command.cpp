@@ -16,7 +16,7 @@ namespace lw::dissect {
 namespace {
 
 using report::Align;
-using report::Table;
+using report::TextTable;
 
 std::string text_of(std::uint64_t number) { return fmt::format("{}", number); }
 
@@ -42,7 +42,7 @@ template <class Map, class Name>
 std::string counts_text(const char* title, const Map& rows, Name name,
                         const OtherFlows& others = {}) {
   if (rows.empty()) return {};
-  Table table({{title}, {"frames", Align::right}, {"bytes", Align::right}});
+  TextTable table({{title}, {"frames", Align::right}, {"bytes", Align::right}});
   for (const auto& [key, count] : rows) {
     table.add_row({name(key), text_of(count.frames), text_of(count.bytes)});
   }
@@ -53,13 +53,13 @@ std::string counts_text(const char* title, const Map& rows, Name name,
 
 std::string qps_text(const Overview& overview) {
   if (overview.qps.empty()) return {};
-  Table table({{"dest QP", Align::right},
-               {"source"},
-               {"destination"},
-               {"first PSN", Align::right},
-               {"last PSN", Align::right},
-               {"frames", Align::right},
-               {"bytes", Align::right}});
+  TextTable table({{"dest QP", Align::right},
+                   {"source"},
+                   {"destination"},
+                   {"first PSN", Align::right},
+                   {"last PSN", Align::right},
+                   {"frames", Align::right},
+                   {"bytes", Align::right}});
   for (const auto& [key, qp] : overview.qps) {
     const auto& [source, destination, number] = key;
     table.add_row({fmt::format("{:#x}", number), source, destination, text_of(qp.first_psn),

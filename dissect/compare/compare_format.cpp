@@ -61,10 +61,10 @@ std::string loss_text(const DirectionResult& d, const Asked& asked) {
 std::string delay_text(const DirectionResult& d, const Asked& asked) {
   if (d.delays.count() == 0) return "  no frame was seen at both points: no delay to show\n";
   const bool judged = asked.delay && !d.variation_only;
-  std::vector<report::Table::Column> columns = {{d.variation_only ? "variation" : "one-way delay"},
-                                                {"measured", report::Align::right}};
+  std::vector<report::TextTable::Column> columns = {
+      {d.variation_only ? "variation" : "one-way delay"}, {"measured", report::Align::right}};
   if (judged) columns.push_back({"less asked", report::Align::right});
-  report::Table table(std::move(columns));
+  report::TextTable table(std::move(columns));
   for (const Statistic& s : statistics_of(d.delays)) {
     std::vector<std::string> row = {s.title, microseconds(s.value_ns)};
     if (judged) {
@@ -91,10 +91,10 @@ const std::string& shown(const std::string& value) {
 
 std::string rewritten_text(const Changes& changes) {
   if (changes.rewritten.empty()) return {};
-  report::Table table({{"rewritten"},
-                       {"sent", report::Align::right},
-                       {"received", report::Align::right},
-                       {"frames", report::Align::right}});
+  report::TextTable table({{"rewritten"},
+                           {"sent", report::Align::right},
+                           {"received", report::Align::right},
+                           {"frames", report::Align::right}});
   for (const FieldChange& c : changes.rewritten | std::views::take(kRowsShown))
     table.add_row({c.field, shown(c.sent), shown(c.received), fmt::format("{}", c.frames)});
   std::string text = table.to_string(2);

@@ -172,15 +172,15 @@ void ExtractReport::unplaced(const std::function<void(const Json&)>& take) const
 
 std::string ExtractReport::files_text(const std::string& folder) const {
   using report::Align;
-  report::Table table({{"file"},
-                       {"session", Align::right},
-                       {""},
-                       {"bytes", Align::right},
-                       {"ranges", Align::right},
-                       {"missing", Align::right},
-                       {"messages", Align::right},
-                       {"packets", Align::right},
-                       {"repeated", Align::right}});
+  report::TextTable table({{"file"},
+                           {"session", Align::right},
+                           {""},
+                           {"bytes", Align::right},
+                           {"ranges", Align::right},
+                           {"missing", Align::right},
+                           {"messages", Align::right},
+                           {"packets", Align::right},
+                           {"repeated", Align::right}});
   std::uint64_t bytes = 0;
   files([&](const Json& row) {
     const auto number = [&](const char* key) {

@@ -11,7 +11,7 @@
 namespace lw::dissect {
 namespace {
 
-using analysis::Packet;
+using analysis::CapturedPacket;
 using analysis::RequestStream;
 using analysis::Sequence;
 using analysis::Session;
@@ -24,7 +24,7 @@ constexpr std::ptrdiff_t kEmptyDirection = 64;
 constexpr std::size_t kMostUnacknowledged = 16384;
 
 /// Bytes that a request carries, or requests.
-std::uint64_t bytes_asked(const Packet& packet) {
+std::uint64_t bytes_asked(const CapturedPacket& packet) {
   return packet.info->operation == wire::Operation::read_request ? packet.dma_length
                                                                  : packet.payload;
 }
@@ -104,7 +104,7 @@ SessionPlots::Progress& SessionPlots::progress_of(std::uint32_t session, std::ui
 }
 
 DirectionPlots& SessionPlots::plots_of(const Session& session, std::uint8_t direction,
-                                       const Packet& packet) {
+                                       const CapturedPacket& packet) {
   Held& held = held_[session.number];
   held.session = &session;
   auto& plots = held.directions[direction];
@@ -118,12 +118,12 @@ DirectionPlots& SessionPlots::plots_of(const Session& session, std::uint8_t dire
   return *plots;
 }
 
-void SessionPlots::add(ThinSeries& series, const Packet& packet, std::int64_t value) {
+void SessionPlots::add(ThinSeries& series, const CapturedPacket& packet, std::int64_t value) {
   points_ += series.add({time_of(packet.stamp), value, packet.number});
 }
 
-void SessionPlots::add_event(DirectionPlots& plots, ThinSeries& series, const Packet& packet,
-                             std::int64_t value) {
+void SessionPlots::add_event(DirectionPlots& plots, ThinSeries& series,
+                             const CapturedPacket& packet, std::int64_t value) {
   add(series, packet, value);
   const std::size_t last = std::min(plots.before.size(), DirectionPlots::kAround);
   for (const SeriesPoint& point : std::span(plots.before).last(last))
@@ -132,7 +132,7 @@ void SessionPlots::add_event(DirectionPlots& plots, ThinSeries& series, const Pa
   plots.still_around = DirectionPlots::kAround;
 }
 
-void SessionPlots::add_new_request(DirectionPlots& plots, const Packet& packet,
+void SessionPlots::add_new_request(DirectionPlots& plots, const CapturedPacket& packet,
                                    std::int64_t value) {
   add(plots.requests, packet, value);
   if (plots.still_around > 0) {
@@ -144,8 +144,8 @@ void SessionPlots::add_new_request(DirectionPlots& plots, const Packet& packet,
   plots.before.push_back({time_of(packet.stamp), value, packet.number});
 }
 
-void SessionPlots::followed(const Session& session, std::uint8_t direction, const Packet& packet,
-                            bool taken) {
+void SessionPlots::followed(const Session& session, std::uint8_t direction,
+                            const CapturedPacket& packet, bool taken) {
   if (!start_) start_ = packet.stamp;
   add_marks(session, direction, packet);
   if (!taken) return;
@@ -155,7 +155,8 @@ void SessionPlots::followed(const Session& session, std::uint8_t direction, cons
 }
 
 /// A CNP in one direction is for the sender of the other direction.
-void SessionPlots::add_marks(const Session& session, std::uint8_t direction, const Packet& packet) {
+void SessionPlots::add_marks(const Session& session, std::uint8_t direction,
+                             const CapturedPacket& packet) {
   const std::int64_t time = time_of(packet.stamp);
   if (packet.ecn == kMarkCe) {
     IntervalSums& intervals = plots_of(session, direction, packet).intervals;
@@ -168,7 +169,8 @@ void SessionPlots::add_marks(const Session& session, std::uint8_t direction, con
 }
 
 SessionPlots::Place SessionPlots::place_of(const Session& session, std::uint8_t direction,
-                                           const RequestStream& stream, const Packet& packet) {
+                                           const RequestStream& stream,
+                                           const CapturedPacket& packet) {
   DirectionPlots& plots = plots_of(session, direction, packet);
   Progress& progress = progress_of(session.number, direction);
   const Sequence psn = stream.unwrap(packet.psn);
@@ -178,7 +180,7 @@ SessionPlots::Place SessionPlots::place_of(const Session& session, std::uint8_t 
 }
 
 void SessionPlots::add_request(const Session& session, std::uint8_t direction,
-                               const Packet& packet) {
+                               const CapturedPacket& packet) {
   const RequestStream* const stream = session.directions[direction].stream.get();
   if (stream == nullptr) return;
   const auto [plots, progress, psn, value] = place_of(session, direction, *stream, packet);
@@ -198,7 +200,7 @@ void SessionPlots::add_request(const Session& session, std::uint8_t direction,
 }
 
 void SessionPlots::add_response(const Session& session, std::uint8_t direction,
-                                const Packet& packet) {
+                                const CapturedPacket& packet) {
   const RequestStream* const stream = session.directions[direction].stream.get();
   if (stream == nullptr) return;
   const auto [plots, progress, psn, value] = place_of(session, direction, *stream, packet);
@@ -217,7 +219,7 @@ void SessionPlots::add_response(const Session& session, std::uint8_t direction,
 
 /// Adds what the packet has changed: payload, round trips, outstanding bytes.
 void SessionPlots::add_state(DirectionPlots& plots, Progress& progress, const RequestStream& stream,
-                             const Packet& packet) {
+                             const CapturedPacket& packet) {
   const analysis::StreamCounts& counts = stream.counts();
   if (counts.payload > progress.payload)
     points_ += plots.intervals.add(time_of(packet.stamp), DirectionPlots::kPayload,
@@ -229,7 +231,7 @@ void SessionPlots::add_state(DirectionPlots& plots, Progress& progress, const Re
 }
 
 void SessionPlots::add_outstanding(DirectionPlots& plots, const RequestStream& stream,
-                                   const Packet& packet) {
+                                   const CapturedPacket& packet) {
   if (!packet.is_reliable()) return;
   auto& waiting = plots.waiting;
   std::size_t& oldest = plots.oldest_waiting;

@@ -72,7 +72,7 @@ class SessionPlots final : public analysis::PacketObserver {
       : most_points_(most_points), limit_(most_points) {}
 
   void followed(const analysis::Session& session, std::uint8_t direction,
-                const analysis::Packet& packet, bool taken) override;
+                const analysis::CapturedPacket& packet, bool taken) override;
   /// Adds a message of a session that is followed.
   void completed(const analysis::Message& message);
 
@@ -107,25 +107,26 @@ class SessionPlots final : public analysis::PacketObserver {
   };
 
   Place place_of(const analysis::Session& session, std::uint8_t direction,
-                 const analysis::RequestStream& stream, const analysis::Packet& packet);
+                 const analysis::RequestStream& stream, const analysis::CapturedPacket& packet);
   Progress& progress_of(std::uint32_t session, std::uint8_t direction);
   DirectionPlots& plots_of(const analysis::Session& session, std::uint8_t direction,
-                           const analysis::Packet& packet);
-  void add(ThinSeries& series, const analysis::Packet& packet, std::int64_t value);
+                           const analysis::CapturedPacket& packet);
+  void add(ThinSeries& series, const analysis::CapturedPacket& packet, std::int64_t value);
   /// Adds a NAK or a packet that came again, and keeps the requests around it.
-  void add_event(DirectionPlots& plots, ThinSeries& series, const analysis::Packet& packet,
+  void add_event(DirectionPlots& plots, ThinSeries& series, const analysis::CapturedPacket& packet,
                  std::int64_t value);
-  void add_new_request(DirectionPlots& plots, const analysis::Packet& packet, std::int64_t value);
+  void add_new_request(DirectionPlots& plots, const analysis::CapturedPacket& packet,
+                       std::int64_t value);
   void add_marks(const analysis::Session& session, std::uint8_t direction,
-                 const analysis::Packet& packet);
+                 const analysis::CapturedPacket& packet);
   void add_request(const analysis::Session& session, std::uint8_t direction,
-                   const analysis::Packet& packet);
+                   const analysis::CapturedPacket& packet);
   void add_response(const analysis::Session& session, std::uint8_t direction,
-                    const analysis::Packet& packet);
+                    const analysis::CapturedPacket& packet);
   void add_state(DirectionPlots& plots, Progress& progress, const analysis::RequestStream& stream,
-                 const analysis::Packet& packet);
+                 const analysis::CapturedPacket& packet);
   void add_outstanding(DirectionPlots& plots, const analysis::RequestStream& stream,
-                       const analysis::Packet& packet);
+                       const analysis::CapturedPacket& packet);
   void give_up_most();
 
   std::optional<Instant> start_;

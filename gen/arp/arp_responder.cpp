@@ -44,12 +44,12 @@ Options read_options(wire::Bytes options) noexcept {
 }
 
 /// A neighbor solicitation or advertisement that passes the common validity checks.
-struct Message {
+struct NeighbourMessage {
   const Neighbour* neighbour;
   Options options;
 };
 
-std::optional<Message> open_message(const Envelope& e, std::uint8_t type) {
+std::optional<NeighbourMessage> open_message(const Envelope& e, std::uint8_t type) {
   if (!e.ethernet || !e.ipv6 || e.protocol != wire::kProtocolIcmpv6 || e.fragment) return {};
   if (e.network_end > e.bytes.size() || e.transport_offset + sizeof(Neighbour) > e.network_end) {
     return {};
@@ -62,7 +62,7 @@ std::optional<Message> open_message(const Envelope& e, std::uint8_t type) {
                      e.ipv6->hop_limit.get() == wire::kNeighbourHopLimit &&
                      !is_group(neighbour->target) &&
                      wire::icmpv6_checksum(e.ipv6->source, e.ipv6->destination, message) == 0;
-  return valid ? std::optional(Message{neighbour, options}) : std::nullopt;
+  return valid ? std::optional(NeighbourMessage{neighbour, options}) : std::nullopt;
 }
 
 /// Appends an IPv6 packet with a neighbor message and an option to `network` bytes of `out`.

@@ -40,7 +40,7 @@ std::vector<std::string> header_names(const wire::OpcodeInfo& info) {
 }
 
 void print_text() {
-  report::Table table({{"opcode"}, {"name"}, {"role"}, {"payload"}, {"headers"}});
+  report::TextTable table({{"opcode"}, {"name"}, {"role"}, {"payload"}, {"headers"}});
   for (const wire::OpcodeInfo& info : wire::all_opcodes()) {
     table.add_row({fmt::format("0x{:02x}", info.opcode), std::string(info.name),
                    std::string(name_of(info.role)), std::string(rule_text(info.payload)),

@@ -355,16 +355,7 @@ Result<NetworkFile> read_network(Document document, const perf::PerfConfig& perf
 }  // namespace
 
 Result<NetworkFile> load_network(const std::string& name, const perf::PerfConfig& perf) {
-  const auto found = find_profile(name, {kNetworkProfiles});
-  if (!found) return std::unexpected(found.error());
-  auto document = Document::load(*found);
-  if (!document) return std::unexpected(document.error());
-  return read_network(std::move(*document), perf);
-}
-
-Result<NetworkFile> parse_network(std::string_view text, std::string name,
-                                  const perf::PerfConfig& perf) {
-  auto document = Document::parse(text, std::move(name));
+  auto document = Document::find(name, kNetworkProfiles);
   if (!document) return std::unexpected(document.error());
   return read_network(std::move(*document), perf);
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "core/error.h"
 #include "perf/config.h"
@@ -22,7 +21,5 @@ struct NetworkFile {
 /// of PFC. Errors (usage): a line per error, with file, line and column, also for a host that
 /// another cannot reach, and for a link that needs more headroom than its switch's buffer has.
 Result<NetworkFile> load_network(const std::string& name, const perf::PerfConfig& perf);
-Result<NetworkFile> parse_network(std::string_view text, std::string name,
-                                  const perf::PerfConfig& perf);
 
 }  // namespace lw::gen

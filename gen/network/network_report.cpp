@@ -273,14 +273,14 @@ std::string whole_text(const NetworkReport& r) {
 std::string ports_text(const NetworkReport& r) {
   constexpr std::size_t kMost = 40;
   using enum report::Align;
-  report::Table table({{"port", left},
-                       {"used[%]", right},
-                       {"queue mean", right},
-                       {"most", right},
-                       {"marked", right},
-                       {"dropped", right},
-                       {"pauses", right},
-                       {"paused[us]", right}});
+  report::TextTable table({{"port", left},
+                           {"used[%]", right},
+                           {"queue mean", right},
+                           {"most", right},
+                           {"marked", right},
+                           {"dropped", right},
+                           {"pauses", right},
+                           {"paused[us]", right}});
   std::vector<Port> ports = ports_of(r);
   std::ranges::stable_sort(ports, std::greater{},
                            [](const Port& p) { return p.result->utilization; });
@@ -300,14 +300,14 @@ std::string ports_text(const NetworkReport& r) {
 std::string sizes_text(const NetworkReport& r) {
   if (r.result.sizes.empty()) return {};
   using enum report::Align;
-  report::Table table({{"#bytes", right},
-                       {"flows", right},
-                       {"mean[us]", right},
-                       {"p50[us]", right},
-                       {"p99[us]", right},
-                       {"most[us]", right},
-                       {"slowdown mean", right},
-                       {"p99", right}});
+  report::TextTable table({{"#bytes", right},
+                           {"flows", right},
+                           {"mean[us]", right},
+                           {"p50[us]", right},
+                           {"p99[us]", right},
+                           {"most[us]", right},
+                           {"slowdown mean", right},
+                           {"p99", right}});
   for (const SizeResult& s : r.result.sizes)
     table.add_row({std::to_string(s.bytes), std::to_string(s.flows),
                    fmt::format("{:.2f}", s.mean_us), fmt::format("{:.2f}", s.p50_us),

@@ -12,9 +12,6 @@ struct ClockDifference {
   Duration ahead{0};  // the other clock minus this one
   Duration bound{0};  // `ahead` is wrong by at most this
   std::uint32_t round_trips = 0;
-
-  /// True if the two clocks may show the same time.
-  [[nodiscard]] bool may_be_zero() const noexcept { return ahead <= bound && -ahead <= bound; }
 };
 
 /// Compares two clocks by round trips: this side reads its clock, the other side answers with its

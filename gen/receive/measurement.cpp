@@ -366,14 +366,14 @@ std::string Measurement::latency_doubt(const ReceiveFlow& flow) const {
 
 void ReceiveFlow::count_waiting(LatencyMemory& memory) noexcept {
   Histogram& latency = signature->latency;
-  const std::uint64_t before = latency.bytes();
+  const std::uint64_t others = memory.used - latency.bytes();
   waiting.take_all([&](std::int64_t ns) {
     signature->jitter.add(ns);
-    if (memory.used < memory.most || latency.has_room(ns)) [[likely]]
+    if (others + latency.bytes() < memory.most || latency.has_room(ns)) [[likely]]
       return latency.add(ns);
     ++memory.not_counted;
   });
-  memory.used += latency.bytes() - before;
+  memory.used = others + latency.bytes();
 }
 
 void Measurement::count_latencies() noexcept {

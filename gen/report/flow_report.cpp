@@ -114,7 +114,7 @@ std::string time_text(double ns) {
   return format_duration(Duration{static_cast<std::int64_t>(ns)});
 }
 
-void add_latency_row(report::Table& table, const std::string& name, const ReceiveFlow& flow) {
+void add_latency_row(report::TextTable& table, const std::string& name, const ReceiveFlow& flow) {
   const Histogram* latency = latency_of(flow);
   if (latency == nullptr) return;
   const auto at = [&](double q) { return time_text(static_cast<double>(latency->quantile(q))); };
@@ -124,17 +124,17 @@ void add_latency_row(report::Table& table, const std::string& name, const Receiv
                  time_text(flow.signature->jitter.ns())});
 }
 
-report::Table order_table(Measured measured) {
+report::TextTable order_table(Measured measured) {
   using report::Align;
-  std::vector<report::Table::Column> columns = {{"flow", Align::left}};
+  std::vector<report::TextTable::Column> columns = {{"flow", Align::left}};
   for (const char* title : {"frames", "bytes", "lost", "duplicated", "out of order", "extent"})
     columns.push_back({title, Align::right});
   if (measured == Measured::frames)
     for (const char* title : {"bad ICRC", "CE"}) columns.push_back({title, Align::right});
-  return report::Table(columns);
+  return report::TextTable(columns);
 }
 
-void add_order_row(report::Table& table, const std::string& name, const ReceiveFlow& flow,
+void add_order_row(report::TextTable& table, const std::string& name, const ReceiveFlow& flow,
                    Measured measured) {
   const analysis::OrderCounts& order = flow.order;
   const std::int64_t extent = order.extents ? order.extents->maximum() : 0;
@@ -151,13 +151,13 @@ void add_order_row(report::Table& table, const std::string& name, const ReceiveF
   table.add_row(std::move(row));
 }
 
-report::Table latency_table() {
+report::TextTable latency_table() {
   using report::Align;
-  std::vector<report::Table::Column> columns = {{"latency", Align::left}};
+  std::vector<report::TextTable::Column> columns = {{"latency", Align::left}};
   for (const char* title : {"min", "mean", "p50", "p99", "p99.9", "p99.99", "max", "jitter"}) {
     columns.push_back({title, Align::right});
   }
-  return report::Table(columns);
+  return report::TextTable(columns);
 }
 
 /// Streams that came, for a look-up by what identifies a flow of a profile.

@@ -14,16 +14,16 @@ namespace {
 
 std::string rows_text(const std::vector<RankRow>& ranks) {
   using report::Align;
-  report::Table table({{"rank", Align::right},
-                       {"host", Align::left},
-                       {"clock ahead", Align::right},
-                       {"at most wrong by", Align::right},
-                       {"started late", Align::right},
-                       {"sent", Align::right},
-                       {"rate", Align::right},
-                       {"not sent", Align::right},
-                       {"received", Align::right},
-                       {"lost", Align::right}});
+  report::TextTable table({{"rank", Align::right},
+                           {"host", Align::left},
+                           {"clock ahead", Align::right},
+                           {"at most wrong by", Align::right},
+                           {"started late", Align::right},
+                           {"sent", Align::right},
+                           {"rate", Align::right},
+                           {"not sent", Align::right},
+                           {"received", Align::right},
+                           {"lost", Align::right}});
   for (const RankRow& row : ranks) {
     if (!row.timing.reported) {
       table.add_row({fmt::to_string(row.rank), row.host, "no results", "", "", "", "", "", ""});

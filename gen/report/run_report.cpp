@@ -340,12 +340,12 @@ std::string to_text(const PortLosses& port) {
 
 std::string to_text(const RunReport& run, const config::FlowProfile& profile) {
   using report::Align;
-  std::vector<report::Table::Column> columns = {{"flow", Align::left}};
+  std::vector<report::TextTable::Column> columns = {{"flow", Align::left}};
   if (!run.hosts.empty()) columns.push_back({"host", Align::left});
   for (const char* title :
        {"frames", "bytes", "messages", "rate asked", "rate achieved", "not sent"})
     columns.push_back({title, Align::right});
-  report::Table table(std::move(columns));
+  report::TextTable table(std::move(columns));
   for (std::size_t i = 0; i < run.flows.size(); i += profile.flows[i].qps) {
     const config::Flow& flow = profile.flows[i];
     const FlowCounters counters = run.total(i, flow.qps);

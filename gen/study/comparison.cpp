@@ -196,7 +196,7 @@ Result<std::vector<Compared>> compare(const ExperimentResults& results, std::siz
 std::string comparison_table(const ExperimentResults& results, const ExperimentScenario& scenario,
                              const std::vector<Compared>& all) {
   const auto& asked = *scenario.compare;
-  std::vector<report::Table::Column> columns;
+  std::vector<report::TextTable::Column> columns;
   for (const auto& key : asked.rows) columns.push_back({key.first, Align::right});
   const auto more = beside_rows(scenario, results.changes, results, all);
   for (const std::string& name : more) columns.push_back({name, Align::right});
@@ -206,7 +206,7 @@ std::string comparison_table(const ExperimentResults& results, const ExperimentS
     columns.push_back({"differs by", Align::right});
   }
   columns.push_back({""});
-  report::Table table(std::move(columns));
+  report::TextTable table(std::move(columns));
   for (std::size_t i = 0; i < all.size(); i += asked.columns.size()) {
     std::vector<std::string> row;
     for (const auto& key : asked.rows) row.push_back(results.words(all[i].cell, key.second));

@@ -99,13 +99,13 @@ bool is_complete(const std::vector<SizeSearch>& searches) noexcept {
 
 std::string to_text(const std::vector<SizeSearch>& searches, const SearchConfig& config) {
   using report::Align;
-  report::Table table({{"message", Align::right},
-                       {"passes", Align::right},
-                       {"frames/s", Align::right},
-                       {"of the highest", Align::right},
-                       {"fails", Align::right},
-                       {"loss there", Align::right},
-                       {"trials", Align::right}});
+  report::TextTable table({{"message", Align::right},
+                           {"passes", Align::right},
+                           {"frames/s", Align::right},
+                           {"of the highest", Align::right},
+                           {"fails", Align::right},
+                           {"loss there", Align::right},
+                           {"trials", Align::right}});
   for (const SizeSearch& search : searches) {
     const auto& [passes, fails, trials, complete] = search.result;
     const std::string loss = !fails           ? "-"

@@ -65,7 +65,7 @@ void append_figure(std::string& csv, const ExperimentResults& results, std::size
 
 std::string premises(const config::ExperimentProfile& profile) {
   if (profile.premises.empty()) return "";
-  report::Table table({{"parameter"}, {"value"}, {"basis"}, {"why"}});
+  report::TextTable table({{"parameter"}, {"value"}, {"basis"}, {"why"}});
   for (const auto& p : profile.premises) table.add_row({p.parameter, p.value, p.basis, p.why});
   return "\nWhat the figures rest on\n" + table.to_string(2);
 }
@@ -84,10 +84,10 @@ std::string scenario_table(const ExperimentResults& results, std::size_t index) 
   const auto cells = results.cells_of(index);
   if (scenario.show.empty() || cells.empty()) return "";
   const auto parameters = swept(scenario, results.changes);
-  std::vector<report::Table::Column> columns;
+  std::vector<report::TextTable::Column> columns;
   for (const std::string& name : parameters) columns.push_back({name, Align::right});
   for (const std::string& name : scenario.show) columns.push_back({name, Align::right});
-  report::Table table(std::move(columns));
+  report::TextTable table(std::move(columns));
   for (const std::size_t cell : cells) {
     std::vector<std::string> row;
     for (const std::string& name : parameters) row.push_back(results.words(cell, name));
@@ -426,7 +426,7 @@ std::vector<Task> failed_runs(const ExperimentResults& results) {
 std::string failure_table(const ExperimentResults& results) {
   const auto failed = failed_runs(results);
   if (failed.empty()) return "";
-  report::Table table(
+  report::TextTable table(
       {{"cell", Align::right}, {"scenario"}, {"swept"}, {"seed", Align::right}, {"reason"}});
   for (const Task& task : failed)
     table.add_row({std::to_string(task.cell + 1),

@@ -14,7 +14,7 @@ std::optional<std::uint64_t> unwrapped(wire::Psn first, wire::Psn psn, std::uint
   return static_cast<std::uint64_t>(number);
 }
 
-std::uint32_t psns_of_frame(const roce::Message& message) {
+std::uint32_t psns_of_frame(const roce::MessageFields& message) {
   if (message.operation == wire::Operation::cnp) return 0;
   return message.operation == wire::Operation::read_request ? psn_count(message) : 1;
 }

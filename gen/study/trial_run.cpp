@@ -182,7 +182,7 @@ Trial trial_of(const RunReport& report, const config::FlowProfile& profile) {
 /// Moves the flows' first PSNs behind what a trial sent.
 void continue_psns(config::FlowProfile& profile, const RunReport& report) {
   for (std::size_t i = 0; i < profile.flows.size(); ++i) {
-    roce::Message& message = profile.flows[i].message;
+    roce::MessageFields& message = profile.flows[i].message;
     if (message.operation == wire::Operation::cnp) continue;
     const bool read = message.operation == wire::Operation::read_request;
     const std::uint64_t psns = report.flows[i].frames * (read ? psn_count(message) : 1);

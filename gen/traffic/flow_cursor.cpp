@@ -125,7 +125,7 @@ void truncate(Encapsulation encapsulation, const roce::FrameLayout& layout, wire
 namespace {
 
 /// Returns the PSNs that a message consumes: none for a CNP, because its PSN is always 0.
-std::uint32_t psns_of(const roce::Message& message) {
+std::uint32_t psns_of(const roce::MessageFields& message) {
   return message.operation == wire::Operation::cnp ? 0 : psn_count(message);
 }
 
@@ -177,7 +177,7 @@ std::uint32_t FlowCursor::psns_of_earlier(std::uint64_t messages) noexcept {
   if (stepped_at_ != message_) stepped_ = 0;
   stepped_at_ = message_;
   std::uint32_t psns = 0;
-  roce::Message earlier = now_;
+  roce::MessageFields earlier = now_;
   for (std::uint64_t i = 0; i < messages; ++i) {
     earlier.length = flow_->sizes.draw(sizes_, message_ - ++stepped_);
     psns += psns_of(earlier);

@@ -155,7 +155,7 @@ class FlowCursor {
 
   const config::Flow* flow_;
   Chance sizes_;
-  roce::Message now_;  // the current message, without its first PSN
+  roce::MessageFields now_;  // the current message, without its first PSN
   std::uint64_t frame_number_ = 0;
   wire::Psn last_psn_;
   std::uint32_t batch_frames_ = 1;

@@ -70,7 +70,7 @@ bool has_fault(const Flow& flow, FaultKind kind) {
 
 /// True if messages of the flow have a packet at a position.
 bool has_position(const Flow& flow, PacketPosition position) {
-  roce::Message smallest = flow.message;
+  roce::MessageFields smallest = flow.message;
   if (flow.sizes.vary()) smallest.length = flow.sizes.smallest();
   const std::uint32_t most = packet_count(flow.message);
   switch (position) {
@@ -100,7 +100,7 @@ bool has_variable_length(const Flow& flow, PacketPosition position) {
 
 /// Returns the longest packet of a flow at a position.
 roce::MessagePacket packet_at(const Flow& flow, PacketPosition position) {
-  roce::Message message = flow.message;
+  roce::MessageFields message = flow.message;
   const std::uint64_t mtu = message.mtu;
   if (position == PacketPosition::only && has_variable_length(flow, position))
     message.length = std::min(message.length, mtu);

@@ -330,8 +330,9 @@ std::string action_words(const emulator::EventConfig& event) {
 std::vector<Statement> explain_match(const emulator::MatchConfig& match) {
   const auto& [frames, source, destination, vlan, dscp, opcodes, kinds, dest_qp, psn, expression,
                tunnel] = match;
-  Statements out = {{"frames", frames == emulator::Match::rocev2 ? "the frame is RoCEv2"
-                                                                 : "any frame, RoCEv2 or not"}};
+  Statements out = {{"frames", frames == emulator::MatchedFrames::rocev2
+                                   ? "the frame is RoCEv2"
+                                   : "any frame, RoCEv2 or not"}};
   const auto add = [&](std::string_view key, std::string_view what, const auto& texts) {
     if (!texts.empty()) out.push_back({key, fmt::format("{} {}", what, fmt::join(texts, " or "))});
   };

@@ -88,7 +88,7 @@ std::string qp_of(const EventConfig& event) {
 }  // namespace
 
 std::string to_text(const MatchConfig& match) {
-  Texts parts = {match.frames == emulator::Match::rocev2 ? "rocev2" : "all"};
+  Texts parts = {match.frames == emulator::MatchedFrames::rocev2 ? "rocev2" : "all"};
   add(parts, "source", texts_of(match.source));
   add(parts, "destination", texts_of(match.destination));
   add(parts, "vlan", texts_of(match.vlan));

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint8_t kCongested = 3;  // CE (RFC 3168, 5)
 
-Anomaly about(const Session& session, std::uint8_t direction, const Packet& packet) {
+Anomaly about(const Session& session, std::uint8_t direction, const CapturedPacket& packet) {
   return {.session = session.number,
           .direction = direction,
           .frame = packet.number,
@@ -78,7 +78,7 @@ void Analyst::move(const MovedPackets& moved) {
   constexpr std::size_t kMostBetween = 1024;
   std::size_t before = 0;
   for (std::size_t i = waiting_count_; i-- > 0 && before < kMostBetween;) {
-    Packet& packet = waiting_[(oldest_ + i) % kLookAhead];
+    CapturedPacket& packet = waiting_[(oldest_ + i) % kLookAhead];
     before = packet.number < moved.frame ? before + 1 : 0;
     if (before > 0) continue;
     for (const std::size_t k : {0U, 1U})
@@ -128,7 +128,7 @@ void Analyst::report_findings() {
   if (log_.beyond() > 0) results_.beyond(log_.beyond());
 }
 
-Session* Analyst::session_of(const Packet& packet) {
+Session* Analyst::session_of(const CapturedPacket& packet) {
   QpFlow& flow = flows_[packet.flow];
   if (flow.session != QpFlow::kNone) return &sessions_[flow.session];
   flows_.decide_peer(packet.flow);
@@ -140,7 +140,7 @@ Session* Analyst::session_of(const Packet& packet) {
   return &session;
 }
 
-Session* Analyst::begin_session(const Packet& packet) {
+Session* Analyst::begin_session(const CapturedPacket& packet) {
   if (sessions_.size() >= kMostSessions) return nullptr;
   QpFlow& flow = flows_[packet.flow];
   flow.session = static_cast<std::uint32_t>(sessions_.size());
@@ -186,7 +186,7 @@ RequestStream& Analyst::stream_of(Session& session, std::uint8_t direction) {
   return *stream;
 }
 
-void Analyst::follow(const Packet& packet) {
+void Analyst::follow(const CapturedPacket& packet) {
   Session* const known = packet.flow == QpFlow::kNone ? nullptr : session_of(packet);
   if (known == nullptr) {
     ++unfollowed_;
@@ -201,7 +201,7 @@ void Analyst::follow(const Packet& packet) {
   if (observer_ != nullptr) observer_->followed(session, direction, packet, taken);
 }
 
-void Analyst::take(Session& session, std::uint8_t direction, const Packet& packet) {
+void Analyst::take(Session& session, std::uint8_t direction, const CapturedPacket& packet) {
   const bool shared = is_management(packet, flows_[packet.flow].key);
   if (packet.is_request() && !shared) stream_of(session, direction).request(packet);
   const auto other = static_cast<std::uint8_t>(1 - direction);
@@ -209,7 +209,7 @@ void Analyst::take(Session& session, std::uint8_t direction, const Packet& packe
 }
 
 void Analyst::count(Session& session, Session::Direction& direction, std::uint8_t index,
-                    const Packet& packet) {
+                    const CapturedPacket& packet) {
   session.first = std::min(session.first, packet.stamp);
   session.last = std::max(session.last, packet.stamp);
   ++direction.packets;
@@ -235,7 +235,7 @@ void Analyst::count(Session& session, Session::Direction& direction, std::uint8_
 
 /// A packet with a bad ICRC: the receiver drops it, and so does the analysis. If no packet of
 /// its source has a right one, the capture was taken where there are none.
-bool Analyst::is_dropped(Session& session, std::uint8_t direction, const Packet& packet) {
+bool Analyst::is_dropped(Session& session, std::uint8_t direction, const CapturedPacket& packet) {
   if (packet.info == nullptr) return true;
   if (!packet.bad_icrc) return false;
   const QpFlow& flow = flows_[packet.flow];

@@ -50,8 +50,8 @@ class PacketObserver {
   /// `direction` is that of the packet's flow. `taken`: the streams of the session have just taken
   /// it; otherwise its receiver drops it, because of a bad ICRC or a reserved opcode. The session
   /// lives as long as the analyst.
-  virtual void followed(const Session& session, std::uint8_t direction, const Packet& packet,
-                        bool taken) = 0;
+  virtual void followed(const Session& session, std::uint8_t direction,
+                        const CapturedPacket& packet, bool taken) = 0;
 };
 
 /// Follows all connections of a capture: frames in, anomalies, messages and sessions out. It looks
@@ -97,17 +97,17 @@ class Analyst {
   [[nodiscard]] bool has_many_flows() const noexcept { return flows_.size() > kFewFlows; }
   void fetch_waiting() const noexcept;
   void move(const MovedPackets& moved);
-  void follow(const Packet& packet);
-  void take(Session& session, std::uint8_t direction, const Packet& packet);
+  void follow(const CapturedPacket& packet);
+  void take(Session& session, std::uint8_t direction, const CapturedPacket& packet);
   /// Null: there are too many.
-  Session* session_of(const Packet& packet);
-  Session* begin_session(const Packet& packet);
+  Session* session_of(const CapturedPacket& packet);
+  Session* begin_session(const CapturedPacket& packet);
   void share_memory();
   void report_findings();
   RequestStream& stream_of(Session& session, std::uint8_t direction);
   void count(Session& session, Session::Direction& direction, std::uint8_t index,
-             const Packet& packet);
-  bool is_dropped(Session& session, std::uint8_t direction, const Packet& packet);
+             const CapturedPacket& packet);
+  bool is_dropped(Session& session, std::uint8_t direction, const CapturedPacket& packet);
   void finish(Session& session);
   void judge_congestion(const Session& session);
   void judge_plateau(const Session& session, std::uint8_t direction);
@@ -119,7 +119,8 @@ class Analyst {
   PacketObserver* observer_;
   PacketReader reader_;
   QpFlows flows_;
-  std::vector<Packet> waiting_;  // the look-ahead: a ring of up to kLookAhead, from oldest_ on
+  std::vector<CapturedPacket>
+      waiting_;  // the look-ahead: a ring of up to kLookAhead, from oldest_ on
   std::size_t oldest_ = 0, waiting_count_ = 0;
   std::unordered_map<std::uint64_t, std::string> explanations_;  // of bad ICRCs, by frame
   std::deque<Session> sessions_;

@@ -14,7 +14,7 @@ namespace {
 
 using ExtensionViews = wire::ExtensionSlots<wire::HeaderView>;
 
-void take_extensions(const ExtensionViews& frame, Packet& packet) noexcept {
+void take_extensions(const ExtensionViews& frame, CapturedPacket& packet) noexcept {
   if (frame.reth != nullptr) {
     packet.has_reth = true;
     packet.va = frame.reth->va.get();
@@ -53,7 +53,7 @@ std::size_t find_extensions(wire::Bytes frame, wire::ExtensionSet set, std::size
   return set == wire::ExtensionSet{} ? offset : 0;
 }
 
-void take_bth(const wire::Bth& bth, Packet& packet) noexcept {
+void take_bth(const wire::Bth& bth, CapturedPacket& packet) noexcept {
   packet.psn = bth.psn().value();
   packet.p_key = bth.p_key.get();
   packet.pad = bth.pad_count();
@@ -85,10 +85,10 @@ std::uint32_t payload_of_fragments(const roce::Frame& frame) noexcept {
   return all > others ? static_cast<std::uint32_t>(all - others) : 0;
 }
 
-Packet packet_of(const SeenFrame& seen) noexcept {
+CapturedPacket packet_of(const SeenFrame& seen) noexcept {
   const roce::Frame& frame = seen.frame;
   const roce::Envelope& envelope = frame.envelope;
-  Packet packet{.number = seen.number, .stamp = seen.stamp, .info = frame.info};
+  CapturedPacket packet{.number = seen.number, .stamp = seen.stamp, .info = frame.info};
   take_bth(*frame.bth, packet);
   packet.payload = static_cast<std::uint32_t>(frame.payload_length);
   packet.wire_length = static_cast<std::uint32_t>(envelope.wire_length);
@@ -144,7 +144,7 @@ bool PacketReader::read_plain(const SeenEnvelope& seen, KeyedPacket& taken) noex
       find_extensions(frame, info->extensions, roce::kPlainEnd, limit, extensions);
   if (behind == 0 || behind + bth.pad_count() > limit) return false;
 
-  Packet& packet = taken.packet;
+  CapturedPacket& packet = taken.packet;
   packet.number = seen.number;
   packet.stamp = seen.stamp;
   packet.info = info;

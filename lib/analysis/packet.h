@@ -42,7 +42,7 @@ struct QpFlowKeyHash {
 };
 
 /// What the analysis needs of a frame, without its bytes.
-struct Packet {
+struct CapturedPacket {
   std::uint64_t number = 0;  // of the frame
   Instant stamp;
   const wire::OpcodeInfo* info = nullptr;  // null: a reserved opcode
@@ -84,7 +84,7 @@ inline constexpr std::array<std::uint32_t, 5> kMtus = {256, 512, 1024, 2048, 409
 
 /// Whether the packet is a datagram of management, from or to QP 0 or 1, which many peers share; or
 /// one whose DETH the capture cut off.
-constexpr bool is_management(const Packet& packet, const QpFlowKey& key) noexcept {
+constexpr bool is_management(const CapturedPacket& packet, const QpFlowKey& key) noexcept {
   const bool datagram = packet.info != nullptr && packet.info->transport == wire::Transport::ud;
   return datagram && (packet.source_qp <= 1 || key.qp <= 1);
 }
@@ -98,7 +98,7 @@ struct KeyedPacket {
     std::string bad_icrc;                        // explanation of a bad ICRC; empty: not computed
   };
 
-  Packet packet;
+  CapturedPacket packet;
   QpFlowKey key;
   std::uint64_t hash = 0;  // of `key`; computed here, as the reading thread has less work
   wire::Encapsulation encapsulation = wire::Encapsulation::ipv4;

@@ -20,7 +20,7 @@ QpFlowKey reversed(const QpFlowKey& key) noexcept {
           .point = key.point};
 }
 
-bool is_sequence_nak(const Packet& packet) noexcept {
+bool is_sequence_nak(const CapturedPacket& packet) noexcept {
   constexpr std::uint8_t kSequenceError = 0x60;  // IBTA vol. 1, 9.3.3
   return packet.has_aeth && packet.syndrome == kSequenceError;
 }
@@ -30,13 +30,13 @@ RecoveryVotes& recovery_of(QpFlow& flow) {
   return *flow.recovery;
 }
 
-bool is_fetch(const Packet& packet) noexcept {
+bool is_fetch(const CapturedPacket& packet) noexcept {
   return is_read(packet.info->opcode) || is_atomic(packet.info->opcode);
 }
 
 /// Whether a UC or UD request with the first PSN begins a new flow. Nobody repeats these, but the
 /// path may copy the first one.
-bool begins_unreliable_flow(const QpFlow& flow, const Packet& packet) noexcept {
+bool begins_unreliable_flow(const QpFlow& flow, const CapturedPacket& packet) noexcept {
   constexpr std::uint64_t kLate = 1024;  // packets, or a time, after which no copy comes
   constexpr Duration kLateTime = std::chrono::seconds{1};
   return packet.is_request() && !packet.is_reliable() && packet.begins_message() &&
@@ -46,7 +46,8 @@ bool begins_unreliable_flow(const QpFlow& flow, const Packet& packet) noexcept {
 
 /// Whether a request without known responses begins its QP's next connection: it has the first PSN
 /// once more after a silence that no path lasts, and its sender counts IP packets anew.
-bool begins_unanswered_flow(const QpFlow& flow, const QpFlow* peer, const Packet& packet) noexcept {
+bool begins_unanswered_flow(const QpFlow& flow, const QpFlow* peer,
+                            const CapturedPacket& packet) noexcept {
   constexpr Duration kLateTime = std::chrono::seconds{1};
   return packet.is_request() && packet.is_reliable() && packet.begins_message() &&
          (peer == nullptr || peer->responses == 0) && flow.requests > 0 &&
@@ -55,7 +56,7 @@ bool begins_unanswered_flow(const QpFlow& flow, const QpFlow* peer, const Packet
 }
 
 /// Whether the packet's transport and PSN continue the requests or responses of the flow.
-bool continues(const QpFlow& flow, const Packet& packet) noexcept {
+bool continues(const QpFlow& flow, const CapturedPacket& packet) noexcept {
   const bool known = flow.requests + flow.responses > 0 && packet.info != nullptr;
   if (known && packet.info->transport != flow.transport &&
       packet.info->transport != wire::Transport::cnp)
@@ -123,7 +124,7 @@ std::string_view name_of(PairedBy paired) noexcept {
 }
 
 std::uint32_t QpFlows::enter(const KeyedPacket& keyed) {
-  const Packet& packet = keyed.packet;
+  const CapturedPacket& packet = keyed.packet;
   std::uint32_t index = find(keyed);
   if (index == QpFlow::kNone) return index;
   if (shows_restart(flows_[index], packet)) index = begin_next_connection(index);
@@ -141,7 +142,7 @@ std::uint32_t QpFlows::enter(const KeyedPacket& keyed) {
 
 /// Counts an ICRC. The first good one of a source shows that the frames before it were damaged:
 /// what was learned from them is forgotten.
-void QpFlows::count_icrc(QpFlow& flow, const Packet& packet) noexcept {
+void QpFlows::count_icrc(QpFlow& flow, const CapturedPacket& packet) noexcept {
   Host& host = hosts_[flow.source];
   flow.bad_icrcs += packet.bad_icrc;
   host.bad += packet.bad_icrc;
@@ -172,7 +173,7 @@ std::uint32_t QpFlows::current_of(const QpFlowKey& key, std::uint64_t hash) {
   return recent;
 }
 
-bool QpFlows::begins_flow(const QpFlow& flow, const Packet& packet) const noexcept {
+bool QpFlows::begins_flow(const QpFlow& flow, const CapturedPacket& packet) const noexcept {
   const QpFlow* const peer = flow.peer == QpFlow::kNone ? nullptr : &flows_[flow.peer];
   return begins_unreliable_flow(flow, packet) || begins_unanswered_flow(flow, peer, packet);
 }
@@ -192,7 +193,7 @@ std::uint32_t QpFlows::find(const KeyedPacket& keyed) {
 /// Notes a request that may be the first of the QP's next connection: it does not continue the
 /// others, and either all of these were answered, or nothing was sent for a time, or its sender
 /// counts IP packets anew.
-void QpFlows::note_restart(std::uint32_t index, const Packet& packet) {
+void QpFlows::note_restart(std::uint32_t index, const CapturedPacket& packet) {
   constexpr std::uint64_t kEnough = 16;  // to decide which responses answer them
   constexpr Duration kSilence = std::chrono::milliseconds{10};
   if (packet.psn == flows_[index].end_psn || !packet.is_reliable() || !packet.begins_message() ||
@@ -212,7 +213,7 @@ void QpFlows::note_restart(std::uint32_t index, const Packet& packet) {
 
 /// Whether a response counts messages anew: a responder's MSN only grows, also if requests are
 /// repeated. (IBTA vol. 1, 9.7.7.1)
-bool QpFlows::shows_restart(const QpFlow& responses, const Packet& packet) const noexcept {
+bool QpFlows::shows_restart(const QpFlow& responses, const CapturedPacket& packet) const noexcept {
   if (!packet.is_response() || packet.bad_icrc || !packet.has_aeth) return false;
   if (responses.peer == QpFlow::kNone || !flows_[responses.peer].restart) return false;
   const QpFlow::Restart& restart = *flows_[responses.peer].restart;
@@ -338,7 +339,7 @@ void QpFlows::pair(std::uint32_t a, std::uint32_t b, PairedBy by) {
   other.candidates.clear();
 }
 
-void QpFlows::learn(QpFlow& flow, const Packet& packet) {
+void QpFlows::learn(QpFlow& flow, const CapturedPacket& packet) {
   flow.transport =
       packet.info->transport == wire::Transport::cnp ? flow.transport : packet.info->transport;
   if (!packet.complete) return;
@@ -348,7 +349,7 @@ void QpFlows::learn(QpFlow& flow, const Packet& packet) {
   if (!full) flow.largest_payload = std::max(flow.largest_payload, packet.payload);
 }
 
-void QpFlows::learn_request(std::uint32_t index, const Packet& packet) {
+void QpFlows::learn_request(std::uint32_t index, const CapturedPacket& packet) {
   note_restart(index, packet);
   QpFlow& flow = flows_[index];
   if (flow.restart) ++flow.restart->requests;
@@ -386,13 +387,13 @@ void QpFlows::learn_request(std::uint32_t index, const Packet& packet) {
 }
 
 /// Measures a round trip from one request at a time. One that comes again has two answers.
-void QpFlows::probe(QpFlow& flow, const Packet& packet, bool is_new) noexcept {
+void QpFlows::probe(QpFlow& flow, const CapturedPacket& packet, bool is_new) noexcept {
   if (flow.probe && distance(packet.psn, flow.probe->psn) >= 0) flow.probe.reset();
   if (!flow.probe && is_new && packet.is_reliable() && (packet.ack_req || is_fetch(packet)))
     flow.probe = QpFlow::Probe{packet.psn, packet.stamp};
 }
 
-void QpFlows::take_probe(const QpFlow& responses, const Packet& packet) noexcept {
+void QpFlows::take_probe(const QpFlow& responses, const CapturedPacket& packet) noexcept {
   if (responses.peer == QpFlow::kNone) return;
   std::optional<QpFlow::Probe>& probe = flows_[responses.peer].probe;
   if (!probe || distance(probe->psn, packet.psn) < 0) return;
@@ -403,7 +404,7 @@ void QpFlows::take_probe(const QpFlow& responses, const Packet& packet) noexcept
   probe.reset();
 }
 
-void QpFlows::learn_response(std::uint32_t index, const Packet& packet) {
+void QpFlows::learn_response(std::uint32_t index, const CapturedPacket& packet) {
   QpFlow& flow = flows_[index];
   if (flow.requests == 0) flow.source_port = packet.source_port;
   ++flow.responses;

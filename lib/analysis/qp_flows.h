@@ -63,7 +63,7 @@ struct QpFlow {
     bool counts = false;          // kEnough of these were seen in a row
     static constexpr std::uint8_t kEnough = 8;
 
-    void add(const Packet& packet) noexcept {
+    void add(const CapturedPacket& packet) noexcept {
       constexpr int kLargestStep = 4096;  // packets of other flows may come in between
       const auto step = static_cast<std::int16_t>(packet.ip_id - last);
       if (step <= 0) rises = 0;
@@ -76,7 +76,7 @@ struct QpFlow {
     }
     /// Whether the sender counted its packets up, and begins anew with this one: at its first
     /// number or before.
-    [[nodiscard]] bool restarts(const Packet& packet) const noexcept {
+    [[nodiscard]] bool restarts(const CapturedPacket& packet) const noexcept {
       return rises == kEnough && static_cast<std::int16_t>(packet.ip_id - last) < 0 &&
              static_cast<std::int16_t>(packet.ip_id - first) <= 0;
     }
@@ -194,15 +194,16 @@ class QpFlows {
   static constexpr std::uint64_t kEnoughBad = 3;
 
   /// Whether a bad ICRC shows damage: other frames of the source have good ones.
-  [[nodiscard]] bool is_damaged(const QpFlow& flow, const Packet& packet) const noexcept {
+  [[nodiscard]] bool is_damaged(const QpFlow& flow, const CapturedPacket& packet) const noexcept {
     return packet.bad_icrc && hosts_[flow.source].good_flows > 0;
   }
-  void count_icrc(QpFlow& flow, const Packet& packet) noexcept;
+  void count_icrc(QpFlow& flow, const CapturedPacket& packet) noexcept;
   std::uint32_t source_of(const QpFlowKey& key);
   std::uint32_t find(const KeyedPacket& keyed);
-  [[nodiscard]] bool begins_flow(const QpFlow& flow, const Packet& packet) const noexcept;
-  void note_restart(std::uint32_t requests, const Packet& packet);
-  [[nodiscard]] bool shows_restart(const QpFlow& responses, const Packet& packet) const noexcept;
+  [[nodiscard]] bool begins_flow(const QpFlow& flow, const CapturedPacket& packet) const noexcept;
+  void note_restart(std::uint32_t requests, const CapturedPacket& packet);
+  [[nodiscard]] bool shows_restart(const QpFlow& responses,
+                                   const CapturedPacket& packet) const noexcept;
   std::uint32_t begin_next_connection(std::uint32_t responses);
   std::uint32_t begin_next(std::uint32_t flow);
   void note_undecided(std::uint32_t responses);
@@ -215,11 +216,11 @@ class QpFlows {
   /// Returns the current flow of this key, which has this hash; kNone: none.
   std::uint32_t current_of(const QpFlowKey& key, std::uint64_t hash);
   void end(std::uint32_t flow);
-  void learn(QpFlow& flow, const Packet& packet);
-  void learn_request(std::uint32_t index, const Packet& packet);
-  void learn_response(std::uint32_t index, const Packet& packet);
-  static void probe(QpFlow& flow, const Packet& packet, bool is_new) noexcept;
-  void take_probe(const QpFlow& responses, const Packet& packet) noexcept;
+  void learn(QpFlow& flow, const CapturedPacket& packet);
+  void learn_request(std::uint32_t index, const CapturedPacket& packet);
+  void learn_response(std::uint32_t index, const CapturedPacket& packet);
+  static void probe(QpFlow& flow, const CapturedPacket& packet, bool is_new) noexcept;
+  void take_probe(const QpFlow& responses, const CapturedPacket& packet) noexcept;
   void learn_connection(const QpFlowKey& key, const roce::CmSighting& heard);
   void match(std::uint32_t index, std::uint32_t psn);
   void pair(std::uint32_t a, std::uint32_t b, PairedBy by);

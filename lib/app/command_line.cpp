@@ -118,8 +118,8 @@ const Command& chosen(const CLI::App& app, const Command& command) {
 
 }  // namespace
 
-Value flag(bool& target) {
-  Value value{.is_flag = true};
+OptionValue flag(bool& target) {
+  OptionValue value{.is_flag = true};
   value.read = [&target](std::string_view text) -> Parsed<void> {
     if (text != "true" && text != "false")
       return std::unexpected(fmt::format("expected true or false, found \"{}\"", text));
@@ -129,8 +129,8 @@ Value flag(bool& target) {
   return value;
 }
 
-Value text(std::string& target) {
-  Value value{.default_text = target};
+OptionValue text(std::string& target) {
+  OptionValue value{.default_text = target};
   value.read = [&target](std::string_view text) -> Parsed<void> {
     target = text;
     return {};
@@ -138,13 +138,13 @@ Value text(std::string& target) {
   return value;
 }
 
-Value text(std::optional<std::string>& target) {
+OptionValue text(std::optional<std::string>& target) {
   return parsed([](std::string_view text) -> Parsed<std::string> { return std::string(text); },
                 target);
 }
 
-Value texts(std::vector<std::string>& target) {
-  Value value{.repeats = true, .takes_list = true};
+OptionValue texts(std::vector<std::string>& target) {
+  OptionValue value{.repeats = true, .takes_list = true};
   value.read = [&target](std::string_view text) -> Parsed<void> {
     target.emplace_back(text);
     return {};
@@ -152,25 +152,25 @@ Value texts(std::vector<std::string>& target) {
   return value;
 }
 
-Value profile(std::string& target, std::vector<std::string_view> kinds) {
-  Value value = text(target);
+OptionValue profile(std::string& target, std::vector<std::string_view> kinds) {
+  OptionValue value = text(target);
   value.profile_kinds = std::move(kinds);
   return value;
 }
 
-Value choice(std::string& target, std::vector<std::string> choices) {
-  Value value = text(target);
+OptionValue choice(std::string& target, std::vector<std::string> choices) {
+  OptionValue value = text(target);
   value.choices = std::move(choices);
   return value;
 }
 
-Value choices(std::vector<std::string>& target, std::vector<std::string> allowed) {
-  Value value = texts(target);
+OptionValue choices(std::vector<std::string>& target, std::vector<std::string> allowed) {
+  OptionValue value = texts(target);
   value.choices = std::move(allowed);
   return value;
 }
 
-Value number(std::optional<std::uint64_t>& target) {
+OptionValue number(std::optional<std::uint64_t>& target) {
   return parsed(
       [](std::string_view text) {
         return read_whole(text, 0, std::numeric_limits<std::uint64_t>::max());
@@ -250,7 +250,8 @@ Parsed<void> Option::read(std::string_view text) const {
   return value.read(text);
 }
 
-Option& Options::add(const char* names, Value value, const char* placeholder, std::string help) {
+Option& Options::add(const char* names, OptionValue value, const char* placeholder,
+                     std::string help) {
   options_.push_back({names, std::move(value), placeholder, std::move(help), group_});
   return options_.back();
 }

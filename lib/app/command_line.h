@@ -28,7 +28,7 @@ ExitCode print_error(const Error& error);
 namespace lw::app {
 
 /// How an option's text becomes a value. Targets must outlive the command line.
-struct Value {
+struct OptionValue {
   /// Stores the value of one text. The error states what was expected and what was found.
   using Read = std::function<Parsed<void>(std::string_view)>;
 
@@ -42,15 +42,15 @@ struct Value {
   std::vector<std::string_view> profile_kinds{};
 };
 
-Value flag(bool& target);
-Value text(std::string& target);
-Value text(std::optional<std::string>& target);
-Value texts(std::vector<std::string>& target);
+OptionValue flag(bool& target);
+OptionValue text(std::string& target);
+OptionValue text(std::optional<std::string>& target);
+OptionValue texts(std::vector<std::string>& target);
 /// The name of a profile of one of these kinds, or a path.
-Value profile(std::string& target, std::vector<std::string_view> kinds);
-Value choice(std::string& target, std::vector<std::string> choices);
+OptionValue profile(std::string& target, std::vector<std::string_view> kinds);
+OptionValue choice(std::string& target, std::vector<std::string> choices);
 /// One or more of the choices; the option may be given several times.
-Value choices(std::vector<std::string>& target, std::vector<std::string> allowed);
+OptionValue choices(std::vector<std::string>& target, std::vector<std::string> allowed);
 
 /// Reads a whole number, decimal or hexadecimal (0x...). Error: "a number from 1 to 8, found
 /// \"9\"".
@@ -63,7 +63,7 @@ std::string default_text_of(std::uint64_t value);
 
 /// A value that `parse` (std::string_view to Parsed<T>) reads.
 template <class Parse, class T>
-Value parsed(Parse parse, T& target) {
+OptionValue parsed(Parse parse, T& target) {
   return {.read = [parse, &target](std::string_view text) -> Parsed<void> {
     const auto value = parse(text);
     if (!value) return std::unexpected(value.error());
@@ -80,7 +80,7 @@ Value parsed(Parse parse, T& target) {
 
 /// Like parsed(), for an option that may be given several times: calls `take` with each value.
 template <class Parse, class Take>
-Value each(Parse parse, Take take) {
+OptionValue each(Parse parse, Take take) {
   return {.read = [parse, take](std::string_view text) -> Parsed<void> {
             const auto value = parse(text);
             if (!value) return std::unexpected(value.error());
@@ -91,15 +91,15 @@ Value each(Parse parse, Take take) {
 }
 
 /// A text; the option may be given several times.
-inline Value repeated(std::vector<std::string>& target) {
+inline OptionValue repeated(std::vector<std::string>& target) {
   return each([](std::string_view text) -> Parsed<std::string> { return std::string(text); },
               [&target](const std::string& text) { target.push_back(text); });
 }
 
 /// A number from `low` to `high`; the target's value is the default.
 template <class T>
-Value number(T& target, T low = 0, T high = std::numeric_limits<T>::max()) {
-  Value value = parsed(
+OptionValue number(T& target, T low = 0, T high = std::numeric_limits<T>::max()) {
+  OptionValue value = parsed(
       [low, high](std::string_view text) {
         if constexpr (std::is_floating_point_v<T>) {
           return read_decimal(text, low, high);
@@ -118,12 +118,12 @@ Value number(T& target, T low = 0, T high = std::numeric_limits<T>::max()) {
 }
 
 /// A number without a default.
-Value number(std::optional<std::uint64_t>& target);
+OptionValue number(std::optional<std::uint64_t>& target);
 
 /// One of several words, each with its value; the first is the default.
 template <class T>
-Value choice(T& target, std::vector<std::pair<std::string, T>> words) {
-  Value value{.default_text = words.front().first};
+OptionValue choice(T& target, std::vector<std::pair<std::string, T>> words) {
+  OptionValue value{.default_text = words.front().first};
   for (const auto& [word, meaning] : words) value.choices.push_back(word);
   value.read = [&target, words = std::move(words)](std::string_view text) -> Parsed<void> {
     for (const auto& [word, meaning] : words)
@@ -136,7 +136,7 @@ Value choice(T& target, std::vector<std::pair<std::string, T>> words) {
 /// An option ("-q,--qps") or a positional argument ("PROFILE").
 struct Option {
   std::string names;
-  Value value;
+  OptionValue value;
   std::string placeholder;  // name of the value in the help: "TIME"
   std::string help;         // a noun phrase with its unit; the default is added
   std::string group{};      // heading in the help; empty: the default heading
@@ -154,7 +154,7 @@ struct Option {
   [[nodiscard]] std::string name() const;
   /// The names of more than one letter; the last name if it has none.
   [[nodiscard]] std::vector<std::string> long_names() const;
-  /// Reads one text; checks the choices first. Errors: those of Value::Read.
+  /// Reads one text; checks the choices first. Errors: those of OptionValue::Read.
   [[nodiscard]] Parsed<void> read(std::string_view text) const;
 };
 
@@ -162,7 +162,7 @@ struct Option {
 class Options {
  public:
   /// The returned reference is valid until the next add().
-  Option& add(const char* names, Value value, const char* placeholder, std::string help);
+  Option& add(const char* names, OptionValue value, const char* placeholder, std::string help);
   Option& add_flag(const char* names, bool& target, const char* help);
   /// Options that are added from now on are listed under this heading.
   void begin_group(const char* heading) { group_ = heading; }

@@ -17,7 +17,7 @@ struct ListOptions {
 };
 
 void print_list(const std::vector<config::NamedProfile>& list, bool json) {
-  report::Table table({{"name"}, {"kind"}, {"description"}});
+  report::TextTable table({{"name"}, {"kind"}, {"description"}});
   for (const config::NamedProfile& profile : list) {
     if (json) print_out(report::json_line(kProfileOutput, profile));
     table.add_row({profile.name, profile.kind, profile.description});

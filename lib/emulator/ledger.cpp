@@ -21,7 +21,7 @@ Ledger::Ledger(LedgerSink* sink, bool all, Direction direction, std::size_t insi
   std::iota(free_slots_.rbegin(), free_slots_.rend(), 0U);
 }
 
-LedgerRecord Ledger::open(const Arrival& arrival, const Decision& decision,
+LedgerRecord Ledger::open(const IngressFrame& arrival, const Decision& decision,
                           std::uint8_t copy) const noexcept {
   LedgerRecord record;
   record.number = arrival.number;

@@ -111,7 +111,7 @@ class Ledger {
   }
 
   /// The record of a frame that just came in.
-  [[nodiscard]] LedgerRecord open(const Arrival& arrival, const Decision& decision,
+  [[nodiscard]] LedgerRecord open(const IngressFrame& arrival, const Decision& decision,
                                   std::uint8_t copy = 0) const noexcept;
 
   /// Keeps the record of a frame that stays inside; returns its slot. Only where

@@ -193,10 +193,10 @@ class Link {
   void go_on(Rule& rule, Ring<Entry>& waiting, Instant at, Decide decide) noexcept;
   void find_departure() noexcept;
   [[nodiscard]] std::uint64_t number_of(const Transit& transit) const noexcept;
-  void receive(const Decision& decision, const Arrival& arrival) noexcept;
+  void receive(const Decision& decision, const IngressFrame& arrival) noexcept;
   [[nodiscard]] std::span<const Handle> stored(std::span<const Handle> frames,
                                                Duration wait) noexcept;
-  [[nodiscard]] Handle stored(Handle handle, const Arrival& arrival, const Decision& decision,
+  [[nodiscard]] Handle stored(Handle handle, const IngressFrame& arrival, const Decision& decision,
                               std::uint8_t copy) noexcept;
   void enter_batch(Rule& rule, std::span<const Handle> frames, Instant now) noexcept;
   std::uint64_t enter_in_trains(std::span<const Handle> frames, const Transit& like) noexcept;
@@ -210,18 +210,19 @@ class Link {
   std::size_t admit_batch(Rule& rule, std::span<const Handle> batch, Instant now,
                           std::span<Handle> dropped) noexcept;
   bool admit_unopened(Rule& rule, Handle handle, Instant now, Amount& queued) noexcept;
-  bool apply(Handle handle, const Arrival& arrival, const Decision& decision,
+  bool apply(Handle handle, const IngressFrame& arrival, const Decision& decision,
              LedgerRecord* record) noexcept;
-  void enter(Handle handle, const Arrival& arrival, const Decision& decision, std::uint8_t copy,
-             std::uint32_t ledger_slot) noexcept;
-  bool admit_with_copies(Handle handle, const Arrival& arrival, const Decision& decision) noexcept;
-  void admit_copy(Handle handle, const Arrival& arrival, const Decision& original,
+  void enter(Handle handle, const IngressFrame& arrival, const Decision& decision,
+             std::uint8_t copy, std::uint32_t ledger_slot) noexcept;
+  bool admit_with_copies(Handle handle, const IngressFrame& arrival,
+                         const Decision& decision) noexcept;
+  void admit_copy(Handle handle, const IngressFrame& arrival, const Decision& original,
                   std::uint8_t copy) noexcept;
-  bool finalize(Handle handle, const Arrival& arrival, const Decision& decision,
+  bool finalize(Handle handle, const IngressFrame& arrival, const Decision& decision,
                 std::uint8_t copy) noexcept;
   bool refuse_unseen(ResourceDrop want, Disposition disposition, const roce::Envelope& envelope,
                      Instant now, LedgerRecord* record) noexcept;
-  bool refuse(ResourceDrop want, Disposition disposition, const Arrival& arrival,
+  bool refuse(ResourceDrop want, Disposition disposition, const IngressFrame& arrival,
               const Decision& decision, std::uint8_t copy) noexcept;
   void count_want(ResourceDrop want, RuleIndex rule, std::uint32_t bytes) noexcept;
   void place_overtaking(const Entry& entry, const Decision& decision, Instant now) noexcept;

@@ -13,13 +13,13 @@ bool Link<Handle, Frames>::admit(Handle handle, const roce::Envelope& envelope, 
   depart(now);
   if (limits_) [[unlikely]]
     release(now, 1);
-  const Arrival arrival = arrival_of(envelope, received_++, now);
+  const IngressFrame arrival = arrival_of(envelope, received_++, now);
   return apply(handle, arrival, pipeline_.decide(arrival), record);
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
-bool Link<Handle, Frames>::apply(Handle handle, const Arrival& arrival, const Decision& decision,
-                                 LedgerRecord* record) noexcept {
+bool Link<Handle, Frames>::apply(Handle handle, const IngressFrame& arrival,
+                                 const Decision& decision, LedgerRecord* record) noexcept {
   receive(decision, arrival);
   if (record) [[unlikely]]
     *record = ledger_.open(arrival, decision);
@@ -40,7 +40,7 @@ template <class Handle, FrameAccess<Handle> Frames>
 bool Link<Handle, Frames>::admit_unopened(Rule& rule, Handle handle, Instant now,
                                           Amount& queued) noexcept {
   static constexpr roce::Envelope kUnopened{};
-  const Arrival unopened{kUnopened, nullptr, received_++, Frames::length(handle), now};
+  const IngressFrame unopened{kUnopened, nullptr, received_++, Frames::length(handle), now};
   const Decision decision = rule.decide(unopened);
   const bool stays = decision.action == Action::queue || decision.action == Action::wait;
   const bool just_waits = stays && !decision.corrupt && decision.copies == 0 &&
@@ -54,7 +54,7 @@ bool Link<Handle, Frames>::admit_unopened(Rule& rule, Handle handle, Instant now
 
 /// Adds a frame to its rule's queue, or to the release queue. Requires room.
 template <class Handle, FrameAccess<Handle> Frames>
-inline void Link<Handle, Frames>::enter(Handle handle, const Arrival& arrival,
+inline void Link<Handle, Frames>::enter(Handle handle, const IngressFrame& arrival,
                                         const Decision& decision, std::uint8_t copy,
                                         std::uint32_t ledger_slot) noexcept {
   Entry entry{decision.release, handle};
@@ -75,7 +75,7 @@ inline void Link<Handle, Frames>::enter(Handle handle, const Arrival& arrival,
 
 /// Copies include the frame's corruption, but not the effects of later stages.
 template <class Handle, FrameAccess<Handle> Frames>
-bool Link<Handle, Frames>::admit_with_copies(Handle handle, const Arrival& arrival,
+bool Link<Handle, Frames>::admit_with_copies(Handle handle, const IngressFrame& arrival,
                                              const Decision& decision) noexcept {
   // The ledger logs the frame as it came in, and the copies' stages see its IP header: that of the
   // frame itself may be marked by then.
@@ -85,8 +85,8 @@ bool Link<Handle, Frames>::admit_with_copies(Handle handle, const Arrival& arriv
   roce::Envelope envelope = arrival.envelope;
   if (envelope.ipv4) envelope.ipv4 = &ipv4;
   if (envelope.ipv6) envelope.ipv6 = &ipv6;
-  const Arrival as_it_came{envelope, arrival.bth ? &came : nullptr, arrival.number, arrival.bytes,
-                           arrival.now};
+  const IngressFrame as_it_came{envelope, arrival.bth ? &came : nullptr, arrival.number,
+                                arrival.bytes, arrival.now};
   Decision rest = decision;
   if (decision.corrupt) {
     pipeline_.rule(decision.rule).corrupt(frames_.writable(handle), arrival);
@@ -109,7 +109,7 @@ bool Link<Handle, Frames>::admit_with_copies(Handle handle, const Arrival& arriv
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
-void Link<Handle, Frames>::admit_copy(Handle handle, const Arrival& arrival,
+void Link<Handle, Frames>::admit_copy(Handle handle, const IngressFrame& arrival,
                                       const Decision& original, std::uint8_t copy) noexcept {
   const Decision decision = pipeline_.rule(original.rule).decide_copy(arrival, original, copy);
   if (!finalize(handle, arrival, decision, copy)) frames_.free(handle);
@@ -118,7 +118,7 @@ void Link<Handle, Frames>::admit_copy(Handle handle, const Arrival& arrival,
 /// Moves the frame to the memory in which it waits. A frame with copies is not moved, because the
 /// copies' arrival refers to its bytes; nor is one that may be changed later.
 template <class Handle, FrameAccess<Handle> Frames>
-inline Handle Link<Handle, Frames>::stored(Handle handle, const Arrival& arrival,
+inline Handle Link<Handle, Frames>::stored(Handle handle, const IngressFrame& arrival,
                                            const Decision& decision, std::uint8_t copy) noexcept {
   if (decision.copies > 0 && copy == 0) return handle;
   if (decision.action == Action::wait && pipeline_.rule(decision.rule).acts_on_leaving())
@@ -128,8 +128,8 @@ inline Handle Link<Handle, Frames>::stored(Handle handle, const Arrival& arrival
 
 /// Applies a decision to a frame or a copy. Returns false if the frame is dropped.
 template <class Handle, FrameAccess<Handle> Frames>
-bool Link<Handle, Frames>::finalize(Handle handle, const Arrival& arrival, const Decision& decision,
-                                    std::uint8_t copy) noexcept {
+bool Link<Handle, Frames>::finalize(Handle handle, const IngressFrame& arrival,
+                                    const Decision& decision, std::uint8_t copy) noexcept {
   if (decision.action == Action::drop) {
     direction_.dropped_by_rule.add(arrival.bytes);
     counters_of(decision.rule).dropped_by_rule.add(arrival.bytes);

@@ -95,7 +95,7 @@ std::size_t Link<Handle, Frames>::admit_burst(std::span<const Handle> frames, In
       end_batch(i);
       if (limits_) [[unlikely]]
         release(now, frames.size() - i);
-      const Arrival arrival = arrival_of(envelope, received_++, now);
+      const IngressFrame arrival = arrival_of(envelope, received_++, now);
       kept = apply(handle, arrival, pipeline_.decide(arrival, match), nullptr);
     }
     if (!kept) dropped[drops++] = handle;
@@ -121,7 +121,7 @@ std::size_t Link<Handle, Frames>::admit_batch(Rule& rule, std::span<const Handle
     }
     for (const Handle handle : frames) {
       const roce::Envelope envelope = Frames::open(handle);
-      const Arrival arrival = arrival_of(envelope, received_++, now);
+      const IngressFrame arrival = arrival_of(envelope, received_++, now);
       if (!apply(handle, arrival, rule.decide(arrival), nullptr)) dropped[drops++] = handle;
     }
   }

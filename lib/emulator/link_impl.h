@@ -17,7 +17,7 @@ inline void add(Counters& counters, const Amount& amount) noexcept {
 /// Requires a logged frame.
 inline std::uint32_t slot_of(const Transit& transit) noexcept { return transit.number_or_slot; }
 
-inline void fill(Transit& transit, const Arrival& arrival, const Decision& decision,
+inline void fill(Transit& transit, const IngressFrame& arrival, const Decision& decision,
                  std::uint8_t copy, std::uint32_t ledger_slot) noexcept {
   const bool logged = ledger_slot != kNotLogged;
   transit.in_ns = to_ns(arrival.now);

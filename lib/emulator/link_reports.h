@@ -15,7 +15,7 @@ inline bool is_cut(const roce::Envelope& e) noexcept {
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
-void Link<Handle, Frames>::receive(const Decision& decision, const Arrival& arrival) noexcept {
+void Link<Handle, Frames>::receive(const Decision& decision, const IngressFrame& arrival) noexcept {
   direction_.received.add(arrival.bytes);
   counters_of(decision.rule).received.add(arrival.bytes);
   if (arrival.bth) return;
@@ -37,7 +37,7 @@ void Link<Handle, Frames>::count_want(ResourceDrop want, RuleIndex rule,
 /// Refuses a frame for which there is no room. Always returns false.
 template <class Handle, FrameAccess<Handle> Frames>
 bool Link<Handle, Frames>::refuse(ResourceDrop want, Disposition disposition,
-                                  const Arrival& arrival, const Decision& decision,
+                                  const IngressFrame& arrival, const Decision& decision,
                                   std::uint8_t copy) noexcept {
   count_want(want, decision.rule, arrival.bytes);
   ledger_.log(ledger_.open(arrival, decision, copy), disposition);
@@ -51,7 +51,7 @@ template <class Handle, FrameAccess<Handle> Frames>
 bool Link<Handle, Frames>::refuse_unseen(ResourceDrop want, Disposition disposition,
                                          const roce::Envelope& envelope, Instant now,
                                          LedgerRecord* record) noexcept {
-  const Arrival arrival = arrival_of(envelope, received_++, now);
+  const IngressFrame arrival = arrival_of(envelope, received_++, now);
   const Decision decision;
   receive(decision, arrival);
   if (record) *record = ledger_.open(arrival, decision);
@@ -68,7 +68,7 @@ void Link<Handle, Frames>::turn_away(const roce::Envelope& envelope, Instant now
 template <class Handle, FrameAccess<Handle> Frames>
 bool Link<Handle, Frames>::consume(const roce::Envelope& envelope, Instant now,
                                    LedgerRecord* record) noexcept {
-  const Arrival arrival = arrival_of(envelope, received_++, now);
+  const IngressFrame arrival = arrival_of(envelope, received_++, now);
   const Decision decision;
   receive(decision, arrival);
   direction_.consumed.add(arrival.bytes);
@@ -178,7 +178,7 @@ void Link<Handle, Frames>::log_lost(const Transit& transit, const roce::Envelope
   }
   Decision decision;
   decision.rule = transit.rule_index();
-  const Arrival arrival = arrival_of(envelope, transit.full_number(received_), transit.in());
+  const IngressFrame arrival = arrival_of(envelope, transit.full_number(received_), transit.in());
   ledger_.log(ledger_.open(arrival, decision, transit.copy), disposition);
 }
 

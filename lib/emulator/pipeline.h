@@ -54,7 +54,7 @@ class Pipeline {
     return found;
   }
   /// Decides about a frame. Frame numbers increase by one per frame, and time never decreases.
-  [[nodiscard]] Decision decide(const Arrival& arrival, const MatchResult& found) noexcept {
+  [[nodiscard]] Decision decide(const IngressFrame& arrival, const MatchResult& found) noexcept {
     if (found.aimed == EventActions{}) [[likely]]
       return found.place == kUntouched ? Decision{} : rules_[found.place].decide(arrival);
     Rule& rule = found.place == kUntouched ? untouched_ : rules_[found.place];
@@ -62,7 +62,7 @@ class Pipeline {
     count_hit(decision);
     return decision;
   }
-  [[nodiscard]] Decision decide(const Arrival& arrival) noexcept {
+  [[nodiscard]] Decision decide(const IngressFrame& arrival) noexcept {
     return decide(arrival, match(arrival.envelope, arrival.bth));
   }
   /// Returns the frame's rule if it acts on batches and no event targets the frame; otherwise null.

@@ -28,7 +28,7 @@ Rule::Rule(const RuleConfig& config, const StageSetup& setup, RuleIndex index)
 
 /// Flips bits of the RoCEv2 packet within a tunnel. The tunnel's UDP checksum is made right again:
 /// otherwise the end of the tunnel would drop the frame.
-void Rule::corrupt_inside(wire::MutableBytes frame, const Arrival& arrival) const noexcept {
+void Rule::corrupt_inside(wire::MutableBytes frame, const IngressFrame& arrival) const noexcept {
   const auto inside = open_inside(arrival.envelope);
   if (!inside || frame.size() < arrival.envelope.bytes.size())
     return corrupter_.apply(frame, arrival.envelope, arrival.number);
@@ -84,7 +84,7 @@ void Rule::pass(Passage& passage, const roce::Envelope& envelope) noexcept {
   }(std::make_index_sequence<Stages::kCount - First>{});
 }
 
-void Rule::decide_in_full(Decision& decision, const Arrival& arrival,
+void Rule::decide_in_full(Decision& decision, const IngressFrame& arrival,
                           const EventActions& aimed) noexcept {
   Passage passage{arrival.number, arrival.bytes, 0, arrival.now, arrival.now, aimed, decision};
   if (inside_) passage.inside = *inside_;
@@ -131,7 +131,8 @@ Decision Rule::depart(const RulesQueue::Frames::SentFrame& sent, std::uint64_t n
   return decision;
 }
 
-void Rule::pass_queue(Decision& decision, const Arrival& arrival, std::uint32_t copy) noexcept {
+void Rule::pass_queue(Decision& decision, const IngressFrame& arrival,
+                      std::uint32_t copy) noexcept {
   if (decision.action == Action::wait)
     decide_behind_queue(decision, stage<Queue>()->back(), arrival.number, copy, arrival.now,
                         arrival.envelope);
@@ -170,7 +171,7 @@ void Rule::decide_behind_queue(Decision& decision, const Bottleneck::Frame& fram
   stats_.count(StageSet::of(decision.acted.bits() & ~before.bits()));
 }
 
-Decision Rule::decide_copy(const Arrival& arrival, const Decision& original,
+Decision Rule::decide_copy(const IngressFrame& arrival, const Decision& original,
                            std::uint32_t copy) noexcept {
   static constexpr EventActions kNone;
   Decision decision;

@@ -19,7 +19,8 @@ class Rule {
   Rule(const RuleConfig& config, const StageSetup& setup, RuleIndex index);
 
   /// Decides on a frame that the rule matches. Time never runs backwards.
-  [[nodiscard]] Decision decide(const Arrival& arrival, const EventActions& aimed = {}) noexcept {
+  [[nodiscard]] Decision decide(const IngressFrame& arrival,
+                                const EventActions& aimed = {}) noexcept {
     Decision decision;
     decision.rule = index_;
     if (short_path_ && aimed == EventActions{}) {
@@ -50,7 +51,7 @@ class Rule {
 
   /// Decides about copy `copy` (from 1) of a frame that decide() asked to copy: applies the stages
   /// after the duplicating one.
-  [[nodiscard]] Decision decide_copy(const Arrival& arrival, const Decision& original,
+  [[nodiscard]] Decision decide_copy(const IngressFrame& arrival, const Decision& original,
                                      std::uint32_t copy) noexcept;
 
   /// When the next frame departs from the rule's queue; Bottleneck::kNever if none waits.
@@ -77,7 +78,7 @@ class Rule {
   }
   /// For callers whose configuration never changes, and which don't pause queues: decides at once
   /// about a frame that decide() or decide_copy() let wait.
-  void pass_queue(Decision& decision, const Arrival& arrival, std::uint32_t copy = 0) noexcept;
+  void pass_queue(Decision& decision, const IngressFrame& arrival, std::uint32_t copy = 0) noexcept;
 
   /// Applies a pause frame for the rule's queue.
   void pause(const wire::PfcFields& asked, Instant now) noexcept {
@@ -120,7 +121,7 @@ class Rule {
   void use(const std::uint64_t& inside) noexcept { inside_ = &inside; }
 
   /// Flips the bits of a frame whose Decision::corrupt is set.
-  void corrupt(wire::MutableBytes frame, const Arrival& arrival) const noexcept {
+  void corrupt(wire::MutableBytes frame, const IngressFrame& arrival) const noexcept {
     if (corrupts_inside_) return corrupt_inside(frame, arrival);
     corrupter_.apply(frame, arrival.envelope, arrival.number);
   }
@@ -157,9 +158,9 @@ class Rule {
   template <class S>
   [[nodiscard]] bool pauses(const Passage& passage) const noexcept;
   void begin(Passage& passage) noexcept;
-  void corrupt_inside(wire::MutableBytes frame, const Arrival& arrival) const noexcept;
+  void corrupt_inside(wire::MutableBytes frame, const IngressFrame& arrival) const noexcept;
   void leave(Passage& passage, const roce::Envelope& envelope) noexcept;
-  void decide_in_full(Decision& decision, const Arrival& arrival,
+  void decide_in_full(Decision& decision, const IngressFrame& arrival,
                       const EventActions& aimed) noexcept;
   void decide_behind_queue(Decision& decision, const Bottleneck::Frame& frame, std::uint64_t number,
                            std::uint32_t copy, Instant came, const roce::Envelope& envelope,

@@ -10,8 +10,8 @@ using emulator::RuleConfig;
 namespace {
 
 bool takes_all(const RuleConfig& rule) noexcept {
-  return rule.match == emulator::MatchConfig(emulator::Match::rocev2) ||
-         rule.match == emulator::MatchConfig(emulator::Match::everything);
+  return rule.match == emulator::MatchConfig(emulator::MatchedFrames::rocev2) ||
+         rule.match == emulator::MatchConfig(emulator::MatchedFrames::everything);
 }
 
 bool only_delays(const RuleConfig& rule) {
@@ -64,7 +64,7 @@ bool PathRules::plain() const noexcept {
 void PathRules::add_faults(double loss, double marking) {
   RuleConfig& other = rules.emplace_back();
   other.name = "other";
-  other.match = emulator::Match::rocev2;
+  other.match = emulator::MatchedFrames::rocev2;
   for (RuleConfig& rule : rules) {
     if (double* own = std::get_if<double>(&rule.loss)) *own = either(*own, loss);
     if (marking == 0) continue;

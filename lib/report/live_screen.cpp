@@ -55,7 +55,7 @@ void add_section(std::vector<ScreenLine>& lines, const LiveSection& section, std
   lines.push_back({LineKind::plain, ""});
   if (!section.title.empty()) lines.push_back({LineKind::heading, section.title});
   // All rows give the widths, so that the columns stay where they are.
-  Table table(section.columns);
+  TextTable table(section.columns);
   for (const auto& row : section.rows) table.add_row(row);
   const std::string text = table.to_string();
   std::size_t left = shown + (has_header(section) ? 1 : 0);

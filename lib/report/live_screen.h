@@ -14,8 +14,8 @@ namespace lw::report {
 
 /// A table of a live view. The rows are in order of importance: those that don't fit are counted.
 struct LiveSection {
-  std::string title = {};                   // empty: none
-  std::vector<Table::Column> columns = {};  // if all titles are empty there is no header line
+  std::string title = {};                       // empty: none
+  std::vector<TextTable::Column> columns = {};  // if all titles are empty there is no header line
   std::vector<std::vector<std::string>> rows = {};
   std::size_t more = 0;  // further rows, which are not in `rows`
 };

@@ -30,7 +30,7 @@ std::string csv_field(std::string_view text) {
   return field + '"';
 }
 
-std::string Table::to_string(std::size_t indent) const {
+std::string TextTable::to_string(std::size_t indent) const {
   std::vector<std::vector<std::string>> lines;
   std::vector<std::string> titles;
   for (const Column& column : columns_) titles.push_back(column.title);

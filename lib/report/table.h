@@ -18,7 +18,7 @@ enum class Align : unsigned char { left, right };
 
 /// A plain-text table. Columns are as wide as their widest cell, with two spaces between them; no
 /// line ends with a space. Cells are UTF-8.
-class Table {
+class TextTable {
  public:
   struct Column {
     std::string title;
@@ -26,7 +26,7 @@ class Table {
   };
 
   /// Without any titles there is no header line.
-  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
   /// `cells` has one string per column.
   void add_row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }

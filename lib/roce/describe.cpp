@@ -69,7 +69,7 @@ void add_part(std::string& text, std::string_view separator, std::string_view pa
 template <class Fields, class Table>
 std::string table_text(const Table& table, const Fields& values) {
   std::string text;
-  for (const wire::Field<Fields>& field : table) {
+  for (const wire::FieldOf<Fields>& field : table) {
     if (field.text.empty()) continue;
     const FieldValue value = field.get(values);
     add_part(text, " ", fmt::format(fmt::runtime(field.text), std::get<std::uint64_t>(value)));

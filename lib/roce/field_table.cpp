@@ -76,7 +76,7 @@ constexpr auto kIpService = [](const Envelope&, const Frame* frame, auto use) {
 
 template <class Values, class Find>
 void read_row(const void* opaque, const Envelope& envelope, const Frame* frame, FieldValues& out) {
-  const auto& row = *static_cast<const wire::Field<Values>*>(opaque);
+  const auto& row = *static_cast<const wire::FieldOf<Values>*>(opaque);
   Find{}(envelope, frame, [&](const auto& values) {
     if (row.present(values)) out.add(row.get(values));
   });
@@ -90,8 +90,8 @@ void read_icrc(const void*, const Envelope&, const Frame* frame, FieldValues& ou
 class TableBuilder {
  public:
   template <class Values, class Find>
-  void add(std::span<const wire::Field<Values>> rows, Find, bool of_connection = false) {
-    for (const wire::Field<Values>& row : rows) {
+  void add(std::span<const wire::FieldOf<Values>> rows, Find, bool of_connection = false) {
+    for (const wire::FieldOf<Values>& row : rows) {
       auto found = std::ranges::find(table_, row.name, &HeaderField::name);
       if (found == table_.end()) {
         table_.push_back({row, row.member(Values{}), of_connection});

@@ -34,20 +34,20 @@ Position position_of(std::uint32_t index, std::uint32_t count) noexcept {
 }
 
 /// Only the message's last packet carries an immediate or an R_Key to invalidate.
-std::uint8_t opcode_at(const Message& message, Position position) noexcept {
+std::uint8_t opcode_at(const MessageFields& message, Position position) noexcept {
   const bool last = position == Position::last || position == Position::only;
   return *wire::opcode_of(message.transport, message.operation, position, message.immediate && last,
                           message.invalidate && last);
 }
 
 /// Only requests of an acknowledged service ask for an ACK.
-bool asks_for_acks(const Message& message, std::uint8_t opcode) noexcept {
+bool asks_for_acks(const MessageFields& message, std::uint8_t opcode) noexcept {
   const bool reliable = message.transport == Transport::rc || message.transport == Transport::rd ||
                         message.transport == Transport::xrc;
   return reliable && wire::find_opcode(opcode)->role == wire::Role::request;
 }
 
-std::uint32_t payload_at(const Message& message, std::uint64_t offset) noexcept {
+std::uint32_t payload_at(const MessageFields& message, std::uint64_t offset) noexcept {
   if (message.operation == Operation::atomic_write) return kAtomicWriteSize;
   if (message.operation == Operation::cnp) return kCnpZeros;
   if (!carries_payload(message.operation)) return 0;
@@ -65,7 +65,7 @@ bool ends(Position position) noexcept {
 /// PSNs from the same space.
 std::uint32_t psns_taken(const Frame& frame, std::uint32_t mtu) noexcept {
   if (frame.info->operation != Operation::read_request) return 1;
-  Message read;
+  MessageFields read;
   read.operation = Operation::read_request;
   read.mtu = mtu;
   read.length = frame.reth->dma_length.get();
@@ -74,7 +74,7 @@ std::uint32_t psns_taken(const Frame& frame, std::uint32_t mtu) noexcept {
 
 }  // namespace
 
-std::string refusal_of(const Message& message) {
+std::string refusal_of(const MessageFields& message) {
   const auto name = wire::name_of(message.operation);
   const auto transport = wire::name_of(message.transport);
   if (message.mtu < 256 || message.mtu > 4096 || !std::has_single_bit(message.mtu)) {
@@ -96,17 +96,17 @@ std::string refusal_of(const Message& message) {
   return {};
 }
 
-std::uint32_t packet_count(const Message& message) noexcept {
+std::uint32_t packet_count(const MessageFields& message) noexcept {
   return carries_payload(message.operation) ? packets_of_length(message.length, message.mtu) : 1;
 }
 
-std::uint32_t psn_count(const Message& message) noexcept {
+std::uint32_t psn_count(const MessageFields& message) noexcept {
   return message.operation == Operation::read_request
              ? packets_of_length(message.length, message.mtu)
              : packet_count(message);
 }
 
-MessagePacket packet_of(const Message& message, std::uint32_t index) noexcept {
+MessagePacket packet_of(const MessageFields& message, std::uint32_t index) noexcept {
   const std::uint32_t count = packet_count(message);
   const bool ends = index + 1 == count;
   MessagePacket packet;
@@ -192,7 +192,7 @@ void Reassembler::begin(const Frame& frame) noexcept {
 }
 
 Violation Reassembler::finish(const Frame& frame, Outcome& outcome) noexcept {
-  Message& message = open_->message;
+  MessageFields& message = open_->message;
   message.solicited_event = frame.bth->solicited_event();
   message.immediate = frame.immdt != nullptr;
   message.invalidate = frame.ieth != nullptr;

@@ -11,7 +11,7 @@
 namespace lw::roce {
 
 /// A message of any operation and size: a work request or its response.
-struct Message {
+struct MessageFields {
   wire::Transport transport = wire::Transport::rc;
   wire::Operation operation = wire::Operation::send;
   bool immediate = false;
@@ -38,16 +38,16 @@ struct MessagePacket {
 
 /// Returns an empty string if the message can be sent, otherwise the reason: an operation that the
 /// transport lacks, a datagram longer than the MTU, a message longer than 2^31 bytes, a bad MTU.
-std::string refusal_of(const Message& message);
+std::string refusal_of(const MessageFields& message);
 
 /// Number of packets of the message, which refusal_of() must accept.
-std::uint32_t packet_count(const Message& message) noexcept;
+std::uint32_t packet_count(const MessageFields& message) noexcept;
 
 /// Number of PSNs of the message: its packets; for a READ REQUEST, those of its response.
-std::uint32_t psn_count(const Message& message) noexcept;
+std::uint32_t psn_count(const MessageFields& message) noexcept;
 
 /// Packet `index` of packet_count(), independent of the packets before it.
-MessagePacket packet_of(const Message& message, std::uint32_t index) noexcept;
+MessagePacket packet_of(const MessageFields& message, std::uint32_t index) noexcept;
 
 /// Pad bytes of a payload: -length modulo 4.
 constexpr std::uint8_t pad_of(std::uint64_t length) noexcept {
@@ -71,7 +71,7 @@ std::string_view name_of(Violation violation) noexcept;
 
 /// A message received completely.
 struct ReceivedMessage {
-  Message message;  // `mtu` is the FIRST's payload length; for an ONLY, the configured one
+  MessageFields message;  // `mtu` is the FIRST's payload length; for an ONLY, the configured one
   std::optional<wire::RethFields> reth;
   std::optional<std::uint32_t> immediate;
   std::optional<std::uint32_t> invalidated_r_key;
@@ -94,8 +94,6 @@ class Reassembler {
   /// Adds the next packet of the stream. A violation drops the open message, and the stream
   /// continues after this packet; psn_repeated changes nothing. `frame` must have no defect.
   Outcome add(const Frame& frame) noexcept;
-
-  [[nodiscard]] bool message_open() const noexcept { return open_.has_value(); }
 
  private:
   Violation check_order(const Frame& frame) const noexcept;

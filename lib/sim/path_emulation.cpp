@@ -91,7 +91,7 @@ PathEmulation::PathEmulation(const perf::PathRules& rules, emulator::Direction d
 
 void PathEmulation::enter(const Packet& packet, std::uint64_t number, Instant now) {
   out_.clear();
-  const emulator::Arrival arrival = emulator::arrival_of(headers_.of(packet), number, now);
+  const emulator::IngressFrame arrival = emulator::arrival_of(headers_.of(packet), number, now);
   Decision decision = pipeline_.decide(arrival);
   pipeline_.rule(decision.rule).pass_queue(decision, arrival);
   apply(packet, decision, now);

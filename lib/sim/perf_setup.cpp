@@ -19,7 +19,7 @@ perf::PathRules basic_rules(const perf::PerfPath& path) {
     const bool there = direction == Direction::west_to_east;
     emulator::RuleConfig rule;
     rule.name = there ? "there" : "back";
-    rule.match = emulator::Match::rocev2;
+    rule.match = emulator::MatchedFrames::rocev2;
     rule.west_to_east = there;
     rule.east_to_west = !there;
     if (path.rate_bps > 0) {

@@ -52,7 +52,7 @@ struct DcqcnConfig {
 /// the next message although the ACK of its last answer was lost.
 inline constexpr std::uint32_t kSpareRequests = 64;
 
-enum class Recovery : std::uint8_t {
+enum class LossRecovery : std::uint8_t {
   go_back_n,         // packets after a gap are sent again
   selective_repeat,  // SEND and WRITE packets after a gap are kept; READs still go back
 };
@@ -90,7 +90,7 @@ struct QpConfig {
   std::uint8_t rnr_timer = 12;   // RNR timer code that the responder sends: 0..31
   /// The retransmission timer follows the measured round trip (see RetryTimer), up to `timeout`.
   bool adaptive_retransmission = false;
-  Recovery recovery = Recovery::go_back_n;
+  LossRecovery recovery = LossRecovery::go_back_n;
   std::uint32_t reorder_packets = 1u << 16;  // selective repeat: most packets kept after gaps
 
   // Congestion.

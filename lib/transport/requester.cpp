@@ -15,7 +15,7 @@ Requester::Requester(const QpConfig& config, Memory& memory, PayloadStore& store
       memory_(memory),
       store_(store),
       timer_(config),
-      window_(config.recovery == Recovery::selective_repeat
+      window_(config.recovery == LossRecovery::selective_repeat
                   ? std::min(config.psn_window, config.reorder_packets)
                   : config.psn_window),
       retries_left_(config.retry_count),
@@ -166,7 +166,7 @@ void Requester::on_nak(const Packet& packet, Sequence s, Instant now) {
     return lost_answer(now);
   }
   ++counters_.sequence_naks;
-  if (config_.recovery == Recovery::selective_repeat) return on_selective_nak(packet, s, now);
+  if (config_.recovery == LossRecovery::selective_repeat) return on_selective_nak(packet, s, now);
   if (!acknowledge(s, now)) return lost_answer(now);
   // Linux rxe sends an RNR NAK, and then a sequence NAK for the packets behind. The RNR wait
   // already goes back, and is no retry.
@@ -249,7 +249,8 @@ void Requester::expire(Instant now) {
   if (retries_left_ == 0) return fail(Status::retry_exceeded, now);
   --retries_left_;
   timer_.expired();
-  const bool selective = config_.recovery == Recovery::selective_repeat && !queue_.front().fetches;
+  const bool selective =
+      config_.recovery == LossRecovery::selective_repeat && !queue_.front().fetches;
   if (!selective) return go_back(now);
   timed_at_ = kNever;
   resends_oldest_ = true;

@@ -88,7 +88,7 @@ void Responder::refuse(Refusal refusal) {
 
 void Responder::on_gap(const Packet& packet, Sequence s) {
   ++counters_.out_of_sequence;
-  if (config_.recovery == Recovery::selective_repeat) return keep(packet, s);
+  if (config_.recovery == LossRecovery::selective_repeat) return keep(packet, s);
   if (nak_pending_) return;
   nak_pending_ = true;
   ++counters_.sequence_naks;

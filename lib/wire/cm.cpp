@@ -155,15 +155,15 @@ constexpr std::array kDrepIds = {
 
 }  // namespace
 
-std::span<const Field<CmReq>> cm_fields(const CmReq&) noexcept { return kReqFields; }
-std::span<const Field<CmIpService>> cm_fields(const CmIpService&) noexcept {
+std::span<const FieldOf<CmReq>> cm_fields(const CmReq&) noexcept { return kReqFields; }
+std::span<const FieldOf<CmIpService>> cm_fields(const CmIpService&) noexcept {
   return kIpServiceFields;
 }
-std::span<const Field<CmRep>> cm_fields(const CmRep&) noexcept { return kRepFields; }
-std::span<const Field<CmRej>> cm_fields(const CmRej&) noexcept { return kRejFields; }
-std::span<const Field<CmDreq>> cm_fields(const CmDreq&) noexcept { return kDreqFields; }
+std::span<const FieldOf<CmRep>> cm_fields(const CmRep&) noexcept { return kRepFields; }
+std::span<const FieldOf<CmRej>> cm_fields(const CmRej&) noexcept { return kRejFields; }
+std::span<const FieldOf<CmDreq>> cm_fields(const CmDreq&) noexcept { return kDreqFields; }
 
-std::span<const Field<CmPair>> cm_id_fields(CmMessage message) noexcept {
+std::span<const FieldOf<CmPair>> cm_id_fields(CmMessage message) noexcept {
   switch (message) {
     case CmMessage::rej:
       return kRejIds;

@@ -130,12 +130,12 @@ struct CmDreq {
 static_assert(sizeof(CmDreq) == 232 && alignof(CmDreq) == 1);
 
 /// The fields table of a message, without the communication IDs of a CmPair.
-std::span<const Field<CmReq>> cm_fields(const CmReq&) noexcept;
-std::span<const Field<CmIpService>> cm_fields(const CmIpService&) noexcept;
-std::span<const Field<CmRep>> cm_fields(const CmRep&) noexcept;
-std::span<const Field<CmRej>> cm_fields(const CmRej&) noexcept;
-std::span<const Field<CmDreq>> cm_fields(const CmDreq&) noexcept;
+std::span<const FieldOf<CmReq>> cm_fields(const CmReq&) noexcept;
+std::span<const FieldOf<CmIpService>> cm_fields(const CmIpService&) noexcept;
+std::span<const FieldOf<CmRep>> cm_fields(const CmRep&) noexcept;
+std::span<const FieldOf<CmRej>> cm_fields(const CmRej&) noexcept;
+std::span<const FieldOf<CmDreq>> cm_fields(const CmDreq&) noexcept;
 /// The fields table of a message's CmPair; empty for a message that doesn't start with one.
-std::span<const Field<CmPair>> cm_id_fields(CmMessage message) noexcept;
+std::span<const FieldOf<CmPair>> cm_id_fields(CmMessage message) noexcept;
 
 }  // namespace lw::wire

@@ -47,7 +47,7 @@ struct FieldInfo {
 /// A row of a header's fields table: how to show, read and set one field of `Header`, which is
 /// either the struct on the wire or its values (BthFields).
 template <class Header>
-struct Field : FieldInfo {
+struct FieldOf : FieldInfo {
   FieldValue (*member)(const Header&) = nullptr;
   void (*set)(Header&, std::uint64_t) = nullptr;  // null: a profile has no key for it
   bool (*only)(const Header&) = nullptr;          // null: always present
@@ -102,7 +102,7 @@ inline constexpr bool kIsAddress =
 template <auto Member>
 constexpr auto field(FieldInfo info) {
   return []<class Header, class Type>(FieldInfo given, Type Header::*) {
-    Field<Header> row{given};
+    FieldOf<Header> row{given};
     if (row.bits == 0) row.bits = detail::kBitsOf<Type>;
     row.member = [](const Header& header) { return detail::to_value(header.*Member); };
     if constexpr (!detail::kIsAddress<Type>) {
@@ -115,7 +115,7 @@ constexpr auto field(FieldInfo info) {
 
 /// A row for a field that exists only in the headers for which only() is true.
 template <class Header>
-constexpr Field<Header> when(bool (*only)(const Header&), Field<Header> row) {
+constexpr FieldOf<Header> when(bool (*only)(const Header&), FieldOf<Header> row) {
   row.only = only;
   return row;
 }

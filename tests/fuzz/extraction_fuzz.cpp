@@ -41,8 +41,8 @@ struct Input {
   }
 };
 
-analysis::Packet packet_of(Input& input, std::uint64_t number) {
-  analysis::Packet packet;
+analysis::CapturedPacket packet_of(Input& input, std::uint64_t number) {
+  analysis::CapturedPacket packet;
   packet.number = number;
   packet.info = wire::find_opcode(input.take<std::uint8_t>());
   const auto bits = input.take<std::uint8_t>();
@@ -67,7 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   analysis::Extractor extractor({.bad_icrcs = size % 2 == 0}, sink);
   for (std::uint64_t number = 1; !input.rest.empty(); ++number) {
     const auto how = input.take<std::uint8_t>();
-    const analysis::Packet packet = packet_of(input, number);
+    const analysis::CapturedPacket packet = packet_of(input, number);
     const std::size_t cut = (how & 1) != 0 ? packet.payload / 2 : packet.payload;
     extractor.take({.packet = packet,
                     .bytes = std::span(kBytes).first(cut),

@@ -69,9 +69,6 @@ MOST_TYPES_ON_THE_WAY = {'roce-gen': 50, 'roce-impair': 60, 'roce-dissect': 30}
 # Types that the files on the way and all that they include define. A number grows only with a reason
 # in its commit.
 MOST_TYPES_INCLUDED = {'roce-gen': 290, 'roce-impair': 388, 'roce-dissect': 182}
-# Names of types in two places that stay for now: a new one gets a name of its own, and one that has
-# gone leaves this list.
-NAMES_IN_TWO_PLACES = {'Arrival', 'Field', 'Match', 'Message', 'Packet', 'Recovery', 'Table', 'Value'}
 TYPE = re.compile(r'^ *(?:class|struct|enum(?: class)?) (?:alignas\(.*\) )?\w+(?: final)?(?: : .*)? *\{',
                   re.M)
 FILE_TYPE = re.compile(r'^(?:class|struct|enum(?: class)?) (?:alignas\(.*\) )?(\w+)(?: final)?(?: : .*)? *\{',
@@ -309,13 +306,9 @@ def repeated_names(root):
             if len(set(tops[name])) < len(paths) or ('lib' in tops[name] and len(paths) > 1)}
 
 
-def name_violations(root, known):
-    """`known` are the names that may be in two places."""
-    repeated = repeated_names(root)
-    for name in sorted(repeated.keys() - known):
-        yield f"{name}: a type of this name is in {' and in '.join(map(str, repeated[name]))}"
-    for name in sorted(known - repeated.keys()):
-        yield f'{name}: is in one place now: take it from NAMES_IN_TWO_PLACES'
+def name_violations(root):
+    for name, paths in sorted(repeated_names(root).items()):
+        yield f"{name}: a type of this name is in {' and in '.join(map(str, paths))}"
 
 
 def violations(root):
@@ -333,7 +326,7 @@ def violations(root):
 def main():
     root = pathlib.Path(__file__).resolve().parents[2]
     found = [*violations(root), *orphans(root), *chain_violations(root), *closure_violations(root),
-             *name_violations(root, NAMES_IN_TWO_PLACES)]
+             *name_violations(root)]
     for line in [*sizes(root), *found]:
         print(line)
     return 1 if found else 0

@@ -26,14 +26,14 @@ inline emulator::Rule rule_of(const emulator::RuleConfig& config, std::uint64_t 
 }
 
 /// Returns a frame for tests in which only its number, length and time matter.
-inline emulator::Arrival bare_arrival(std::uint64_t number, Instant now = {},
-                                      std::uint32_t bytes = 1024) {
+inline emulator::IngressFrame bare_arrival(std::uint64_t number, Instant now = {},
+                                           std::uint32_t bytes = 1024) {
   static const roce::Envelope kEnvelope;
   return {kEnvelope, nullptr, number, bytes, now};
 }
 
 /// Returns the decision about a frame of a rule that never changes.
-inline emulator::Decision decide(emulator::Rule& rule, const emulator::Arrival& arrival,
+inline emulator::Decision decide(emulator::Rule& rule, const emulator::IngressFrame& arrival,
                                  const emulator::EventActions& aimed = {}) {
   emulator::Decision decision = rule.decide(arrival, aimed);
   rule.pass_queue(decision, arrival);

@@ -28,7 +28,7 @@ struct Faults {
     if (loss + corruption + duplication + reordering == 0 && events.empty()) return nullptr;
     emulator::RuleConfig rule;
     rule.name = name;
-    rule.match = emulator::Match::rocev2;
+    rule.match = emulator::MatchedFrames::rocev2;
     rule.loss = loss;
     if (corruption > 0) rule.corrupt = {.probability = corruption};
     if (duplication > 0) rule.duplicate = {.probability = duplication};

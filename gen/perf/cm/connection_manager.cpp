@@ -193,7 +193,7 @@ transport::QpConfig qp_of(const ConnectRequest& request, const SessionParams& pa
   qp.timeout = request.ack_timeout;
   qp.retry_count = request.retry_count;
   qp.rnr_retry = request.qp.rnr_retry;
-  if (params.selective_repeat) qp.recovery = transport::Recovery::selective_repeat;
+  if (params.selective_repeat) qp.recovery = transport::LossRecovery::selective_repeat;
   qp.reorder_packets = MemoryLayout::kept_packets(params, request.mtu);
   qp.rate_control = params.rate_control;
   qp.rate_bps = static_cast<double>(params.rate_bps);

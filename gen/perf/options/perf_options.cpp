@@ -437,7 +437,7 @@ Result<perf::PerfConfig> perf_config(const PerfOptions& options, bool simulated)
   config.path.marking = options.mark.value_or(0);
   config.qp.timeout = static_cast<std::uint8_t>(options.timeout);
   config.qp.retry_count = static_cast<std::uint8_t>(options.retries);
-  if (options.selective) config.qp.recovery = transport::Recovery::selective_repeat;
+  if (options.selective) config.qp.recovery = transport::LossRecovery::selective_repeat;
   config.size = config.message_bytes();
   if (config.size == 0 || config.size > 1u << 30) return fail("--size: expected 1 B to 1 GiB");
   if (auto fits = perf::check(config, options.pattern); !fits) return std::unexpected(fits.error());

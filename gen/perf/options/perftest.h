@@ -12,26 +12,6 @@
 
 namespace lw::gen::perftest {
 
-/// What becomes of an option of perftest.
-enum class Treatment : std::uint8_t {
-  same,     // has an option of the same meaning here
-  ignored,  // shapes only the output or the way there: noted
-  refused,  // would change the result, and is not there
-};
-
-/// An option of ib_{write,send,read,atomic}_{bw,lat}.
-struct PerftestOption {
-  std::string_view letter;  // "m"; empty: none
-  std::string_view name;    // "mtu"
-  bool takes_value = false;
-  Treatment treatment{};
-  std::string_view ours;    // "--mtu"; empty: see `remark`
-  std::string_view remark;  // what happens, or why it is refused
-};
-
-/// All options of perftest 4.5, and those that 6 has in addition.
-std::span<const PerftestOption> options() noexcept;
-
 /// Options of `roce-gen perf` that a line of perftest stands for.
 struct Translation {
   std::vector<std::string> words;
@@ -63,8 +43,5 @@ Result<std::vector<std::string>> expand_device(std::span<const std::string> word
 /// As expand() for `roce-gen respond` and a server's line: its port (-p) counts, all other options
 /// are those of the client's line. Error (usage): the line names a server.
 Result<std::vector<std::string>> expand_server(std::span<const std::string> words);
-
-/// The table of options as Markdown, for the manual.
-std::string manual_table();
 
 }  // namespace lw::gen::perftest

@@ -13,7 +13,7 @@ double timer_share(const Quantities& given, const perf::PerfConfig& config, doub
   // Go-back-N: one NAK and one retransmission per gap. IRN repeats its NAKs, so that a lost request
   // of a READ waits only if it is lost again, and a lost response if either is.
   const bool fetched =
-      config.fetches() && config.qp.recovery == transport::Recovery::selective_repeat;
+      config.fetches() && config.qp.recovery == transport::LossRecovery::selective_repeat;
   double share = fetched                ? p * (2 + 1 / given.packets) / (1 + 1 / given.packets)
                  : is_selective(config) ? p
                                         : 1 - (1 - p) * (1 - p);

@@ -61,7 +61,7 @@ Plan plan(const perf::PerfConfig& config) {
   plan.breaks = breaks_because(config, given, early);
   if (!plan.breaks.empty()) plan.lossless_bps = 0;
   if (plan.breaks.empty() && config.path.loss > 0 && config.qp.retry_count == 0 &&
-      config.qp.recovery == transport::Recovery::go_back_n)
+      config.qp.recovery == transport::LossRecovery::go_back_n)
     plan.breaks = "with --retries 0 a QP ends at its first lost packet";
   if (plan.breaks.empty()) {
     plan.unknown = unknown_because(config, given, lossless, early);
@@ -74,8 +74,8 @@ Plan plan(const perf::PerfConfig& config) {
 
 namespace {
 
-std::string_view name_of(transport::Recovery recovery) noexcept {
-  return recovery == transport::Recovery::go_back_n ? "go-back-N" : "selective repeat";
+std::string_view name_of(transport::LossRecovery recovery) noexcept {
+  return recovery == transport::LossRecovery::go_back_n ? "go-back-N" : "selective repeat";
 }
 
 std::string loss_text(const perf::PerfConfig& config, const Plan& plan) {

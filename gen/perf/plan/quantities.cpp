@@ -31,7 +31,7 @@ void tighten(Quantities& given, const perf::PerfConfig& config) noexcept {
   given.limit = PlanLimit::tx_depth;
   narrow(config.qp.max_outstanding_wqe, PlanLimit::outstanding_wqes);
   if (config.fetches()) narrow(config.qp.max_rd_atomic, PlanLimit::reads);
-  const bool bitmap = config.qp.recovery == transport::Recovery::selective_repeat;
+  const bool bitmap = config.qp.recovery == transport::LossRecovery::selective_repeat;
   const double psns =
       bitmap ? std::min(config.qp.psn_window, config.qp.reorder_packets) : config.qp.psn_window;
   // a READ is posted only if it fits into the window as a whole, or is alone
@@ -64,7 +64,7 @@ bool limits_sends(const perf::PerfConfig& config) noexcept {
 }
 
 bool is_selective(const perf::PerfConfig& config) noexcept {
-  return config.qp.recovery == transport::Recovery::selective_repeat && !config.fetches();
+  return config.qp.recovery == transport::LossRecovery::selective_repeat && !config.fetches();
 }
 
 bool queues_behind_port(const perf::PerfConfig& config) noexcept {

@@ -56,7 +56,7 @@ std::string_view unknown_with_loss(const perf::PerfConfig& config, const Quantit
   if (config.path.loss > kMostLoss) return "losses above 1 % follow each other closely";
   const Losses losses = losses_of(given, config, config.path.loss);
   // Each retry without progress has lost a packet or its answer. A NAK of selective repeat is none.
-  const bool selective = config.qp.recovery == transport::Recovery::selective_repeat;
+  const bool selective = config.qp.recovery == transport::LossRecovery::selective_repeat;
   const double first = selective ? losses.waits : 2 * config.path.loss;
   if (first * std::pow(2 * config.path.loss, config.qp.retry_count) > kMostBroken)
     return "a QP may use up its --retries at this loss";
@@ -107,7 +107,7 @@ std::string_view unknown_because(const perf::PerfConfig& config, const Quantitie
   const bool many = config.fetches() && given.depth > config.qp.max_dest_rd_atomic;
   // Selective repeat executes all READs behind a gap at once.
   const bool at_once =
-      config.path.loss > 0 && config.qp.recovery == transport::Recovery::selective_repeat;
+      config.path.loss > 0 && config.qp.recovery == transport::LossRecovery::selective_repeat;
   const double most = at_once ? -given.depth : -std::min(kFewFetches, given.depth - 1);
   if (many && config.qp.max_dest_rd_atomic > 0 && refused_fetches(config, given) > most)
     return "the responder may refuse READs, as --reads is above --responder-reads";

@@ -89,12 +89,12 @@ double PerfRanksSummary::fairness() const noexcept {
 
 std::string PerfRanksSummary::text() const {
   using report::Align;
-  std::vector<report::Table::Column> columns = {
+  std::vector<report::TextTable::Column> columns = {
       {"rank", Align::right}, {"host", Align::left}, {"address", Align::left}};
   for (const char* title : {"started late", "messages", "sent", "BW average", "retransmitted",
                             "connections", "received", "wrong"})
     columns.push_back({title, Align::right});
-  report::Table table(std::move(columns));
+  report::TextTable table(std::move(columns));
   for (const PerfRankRow& row : ranks) {
     if (!row.timing.reported) {
       table.add_row({fmt::to_string(row.rank), row.host, row.address, "no results", "", "", "", "",

@@ -162,7 +162,7 @@ SessionParams session_params_of(const perf::PerfConfig& config, bool echo) noexc
       .size = config.message_bytes(),
       .rate_control = config.qp.rate_control,
       .rate_bps = static_cast<std::uint64_t>(config.qp.rate_bps),
-      .selective_repeat = config.qp.recovery == transport::Recovery::selective_repeat};
+      .selective_repeat = config.qp.recovery == transport::LossRecovery::selective_repeat};
   params.depth = std::min(config.qp.tx_depth, config.qp.max_outstanding_wqe);
   if (config.is_atomic()) return params;
   const std::uint64_t fit = std::max<std::uint64_t>(1, inbox / params.size);

@@ -15,12 +15,12 @@ using Bytes = std::span<const std::byte>;
 constexpr std::uint32_t kLargestMtu = 4096;
 constexpr std::uint32_t kMostPsns = 1 << 23;  // of one message
 
-bool is_write(const Packet& packet) noexcept {
+bool is_write(const CapturedPacket& packet) noexcept {
   return packet.info->operation == Operation::write ||
          packet.info->operation == Operation::atomic_write;
 }
 
-bool is_atomic_request(const Packet& packet) noexcept {
+bool is_atomic_request(const CapturedPacket& packet) noexcept {
   return packet.info->operation == Operation::cmp_swap ||
          packet.info->operation == Operation::fetch_add;
 }
@@ -41,7 +41,7 @@ bool is_same(const Transfer& a, const Transfer& b) noexcept {
 }
 
 Transfer transfer_of(const DataPacket& data, Sequence psn, std::uint64_t length) {
-  const Packet& packet = data.packet;
+  const CapturedPacket& packet = data.packet;
   Transfer transfer{.psn = psn,
                     .operation = packet.info->operation,
                     .r_key = packet.r_key,
@@ -74,7 +74,7 @@ Sequence Extractor::unwrap(const Requests& requests, std::uint32_t psn) noexcept
   return *requests.newest + static_cast<Sequence>(std::int64_t{away});
 }
 
-void Extractor::unplaced(const Requests& requests, Unplaced reason, const Packet& packet,
+void Extractor::unplaced(const Requests& requests, Unplaced reason, const CapturedPacket& packet,
                          std::uint64_t bytes) {
   Leftover& left = leftovers_[{requests.session, requests.direction}];
   UnplacedPackets& counts = left.unplaced[static_cast<std::size_t>(reason)];
@@ -85,7 +85,7 @@ void Extractor::unplaced(const Requests& requests, Unplaced reason, const Packet
 }
 
 void Extractor::take(const DataPacket& data) {
-  const Packet& packet = data.packet;
+  const CapturedPacket& packet = data.packet;
   if (!packet.is_request() && !packet.is_response()) return;
   const bool asks = packet.is_request();
   Requests& requests =
@@ -99,7 +99,7 @@ void Extractor::take(const DataPacket& data) {
 }
 
 void Extractor::take_request(Requests& requests, const DataPacket& data) {
-  const Packet& packet = data.packet;
+  const CapturedPacket& packet = data.packet;
   const Sequence psn = unwrap(requests, packet.psn);
   if (!requests.newest) requests.newest = psn;
   if (!requests.order.has_begun())
@@ -115,7 +115,7 @@ void Extractor::take_request(Requests& requests, const DataPacket& data) {
 // Memory.
 
 void Extractor::take_write(Requests& requests, const DataPacket& data, Sequence psn) {
-  const Packet& packet = data.packet;
+  const CapturedPacket& packet = data.packet;
   Transfer* transfer =
       packet.begins_message() ? begin_write(requests, data, psn) : requests.transfers.find(psn);
   const bool is_known = transfer != nullptr && !transfer->is_read() && !transfer->is_atomic();
@@ -130,7 +130,7 @@ void Extractor::take_write(Requests& requests, const DataPacket& data, Sequence 
 
 /// Begins a WRITE. Returns null if the packet has no usable address.
 Transfer* Extractor::begin_write(Requests& requests, const DataPacket& data, Sequence psn) {
-  const Packet& packet = data.packet;
+  const CapturedPacket& packet = data.packet;
   const bool first = packet.info->position == Position::first;
   if (!packet.has_reth) {
     unplaced(requests, Unplaced::no_address, packet, packet.payload);
@@ -159,7 +159,7 @@ Transfer& Extractor::begin_memory(Requests& requests, const DataPacket& data, Tr
   return requests.transfers.add(std::move(transfer));
 }
 
-void Extractor::place_write(Requests& requests, Transfer& transfer, const Packet& packet,
+void Extractor::place_write(Requests& requests, Transfer& transfer, const CapturedPacket& packet,
                             Sequence psn, Bytes bytes) {
   const std::uint64_t offset = (psn - transfer.psn) * transfer.mtu;
   const std::uint64_t rest = offset < transfer.length ? transfer.length - offset : 0;
@@ -192,7 +192,7 @@ void Extractor::take_atomic(Requests& requests, const DataPacket& data, Sequence
 
 /// Writes the bytes of a transfer that its packets have not placed yet, and that no later request
 /// has written.
-void Extractor::place(Requests& requests, Transfer& transfer, const Packet& packet,
+void Extractor::place(Requests& requests, Transfer& transfer, const CapturedPacket& packet,
                       std::uint64_t offset, Bytes bytes) {
   transfer.first_frame = std::min(transfer.first_frame, packet.number);
   transfer.last_frame = std::max(transfer.last_frame, packet.number);
@@ -220,7 +220,7 @@ void Extractor::place(Requests& requests, Transfer& transfer, const Packet& pack
 
 /// All requests pass through RequestOrder: only their order shows a gap between SENDs.
 void Extractor::take_in_order(Requests& requests, const DataPacket& data, Sequence psn) {
-  const Packet& packet = data.packet;
+  const CapturedPacket& packet = data.packet;
   if (packet.info->transport == wire::Transport::ud)
     return append(requests, packet, psn, 0, data.bytes);
   const bool reads = packet.info->operation == Operation::read_request && packet.has_reth;
@@ -259,7 +259,7 @@ void Extractor::take_passed(Requests& requests, const DataPacket& data, Sequence
     ++requests.sends->image().repeated;
 }
 
-void Extractor::append(Requests& requests, const Packet& packet, Sequence psn,
+void Extractor::append(Requests& requests, const CapturedPacket& packet, Sequence psn,
                        std::uint64_t missing, Bytes bytes) {
   if (packet.info->operation != Operation::send) {
     if (requests.sends) requests.sends->finish();
@@ -293,7 +293,7 @@ void Extractor::pass_gap(Requests& requests) {
 // READs.
 
 void Extractor::take_read(Requests& requests, const DataPacket& data, Sequence psn) {
-  const Packet& packet = data.packet;
+  const CapturedPacket& packet = data.packet;
   Transfer transfer = transfer_of(data, psn, packet.dma_length);
   transfer.mtu = data.mtu;
   transfer.span = read_span(packet.dma_length, data.mtu != 0 ? data.mtu : kLargestMtu);
@@ -348,7 +348,7 @@ bool Extractor::allocate(Requests& requests, Transfer& transfer, std::uint64_t f
 }
 
 void Extractor::take_answer(Requests& requests, const DataPacket& data, Sequence psn) {
-  const Packet& packet = data.packet;
+  const CapturedPacket& packet = data.packet;
   Transfer& transfer = *requests.transfers.find(psn);
   const bool full =
       packet.info->position == Position::first || packet.info->position == Position::middle;
@@ -368,7 +368,7 @@ void Extractor::take_answer(Requests& requests, const DataPacket& data, Sequence
 
 /// Processes a response without a captured request: a READ of unknown address and length.
 void Extractor::take_unasked(Requests& requests, const DataPacket& data, Sequence psn) {
-  const Packet& packet = data.packet;
+  const CapturedPacket& packet = data.packet;
   auto& open = requests.unasked;
   const bool continues = open && !packet.begins_message() && open->mtu != 0 && psn > open->psn &&
                          psn - open->psn < kMostPsns;
@@ -414,7 +414,7 @@ void Extractor::end_unasked(Requests& requests) {
 /// Reports a transfer that is no longer followed.
 void Extractor::report(const Requests& requests, const Transfer& transfer) {
   if (transfer.image == Transfer::kNoImage) {
-    Packet request;
+    CapturedPacket request;
     request.number = transfer.first_frame;
     return unplaced(requests, Unplaced::no_response, request, transfer.length);
   }

@@ -21,7 +21,7 @@ namespace lw::analysis {
 
 /// A packet of a session, with its data.
 struct DataPacket {
-  const Packet& packet;
+  const CapturedPacket& packet;
   std::span<const std::byte> bytes;  // the captured payload, without pad
   /// Atomic request: compare, and swap or add. Its response: the original value.
   std::array<std::uint64_t, 2> operands{};
@@ -70,7 +70,7 @@ class Extractor {
  private:
   /// A packet of a WRITE whose first packet was not seen, or comes later.
   struct Headless {
-    Packet packet;
+    CapturedPacket packet;
     Sequence psn = 0;
     std::vector<std::byte> bytes;
   };
@@ -100,21 +100,21 @@ class Extractor {
 
   Requests& requests_of(std::uint32_t session, std::uint8_t direction);
   [[nodiscard]] static Sequence unwrap(const Requests& requests, std::uint32_t psn) noexcept;
-  void unplaced(const Requests& requests, Unplaced reason, const Packet& packet,
+  void unplaced(const Requests& requests, Unplaced reason, const CapturedPacket& packet,
                 std::uint64_t bytes);
 
   void take_request(Requests& requests, const DataPacket& data);
   void take_write(Requests& requests, const DataPacket& data, Sequence psn);
   Transfer* begin_write(Requests& requests, const DataPacket& data, Sequence psn);
-  void place_write(Requests& requests, Transfer& transfer, const Packet& packet, Sequence psn,
-                   std::span<const std::byte> bytes);
+  void place_write(Requests& requests, Transfer& transfer, const CapturedPacket& packet,
+                   Sequence psn, std::span<const std::byte> bytes);
   void place_headless(Requests& requests, Transfer& transfer);
   void take_atomic(Requests& requests, const DataPacket& data, Sequence psn);
   void take_read(Requests& requests, const DataPacket& data, Sequence psn);
   Transfer& begin_memory(Requests& requests, const DataPacket& data, Transfer transfer);
 
   void take_in_order(Requests& requests, const DataPacket& data, Sequence psn);
-  void append(Requests& requests, const Packet& packet, Sequence psn, std::uint64_t missing,
+  void append(Requests& requests, const CapturedPacket& packet, Sequence psn, std::uint64_t missing,
               std::span<const std::byte> bytes);
   void take_passed(Requests& requests, const DataPacket& data, Sequence psn);
   void drain(Requests& requests, std::uint64_t missing);
@@ -127,8 +127,8 @@ class Extractor {
   bool allocate(Requests& requests, Transfer& transfer, std::uint64_t frame);
   [[nodiscard]] std::uint32_t reads_of(Requests& requests);
 
-  void place(Requests& requests, Transfer& transfer, const Packet& packet, std::uint64_t offset,
-             std::span<const std::byte> bytes);
+  void place(Requests& requests, Transfer& transfer, const CapturedPacket& packet,
+             std::uint64_t offset, std::span<const std::byte> bytes);
   void report(const Requests& requests, const Transfer& transfer);
   void end_unasked(Requests& requests);
 

@@ -17,7 +17,7 @@ namespace lw::analysis {
 
 /// A request that waits for its turn.
 struct WaitingRequest {
-  Packet packet;
+  CapturedPacket packet;
   std::uint32_t span = 1;        // PSNs
   bool span_is_known = true;     // false: from 1 to `span` PSNs
   std::vector<std::byte> bytes;  // the captured payload of a SEND

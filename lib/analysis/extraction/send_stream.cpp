@@ -7,7 +7,7 @@ namespace lw::analysis {
 
 using wire::Position;
 
-void SendStream::begin(const Packet& packet) {
+void SendStream::begin(const CapturedPacket& packet) {
   const bool begins =
       packet.info->position == Position::first || packet.info->position == Position::only;
   open_ = DataMessage{.image = image_,
@@ -37,7 +37,7 @@ bool SendStream::leave_hole(Sequence psn, std::uint64_t missing, std::uint64_t f
   return true;
 }
 
-bool SendStream::append(const Packet& packet, Sequence psn, std::uint64_t missing,
+bool SendStream::append(const CapturedPacket& packet, Sequence psn, std::uint64_t missing,
                         std::span<const std::byte> bytes) {
   const Position position = packet.info->position;
   const bool begins = position == Position::first || position == Position::only;
@@ -62,7 +62,8 @@ bool SendStream::append(const Packet& packet, Sequence psn, std::uint64_t missin
   return room;
 }
 
-bool SendStream::fill(const Packet& packet, Sequence psn, std::span<const std::byte> bytes) {
+bool SendStream::fill(const CapturedPacket& packet, Sequence psn,
+                      std::span<const std::byte> bytes) {
   const auto hole = std::ranges::find_if(
       holes_, [&](const Hole& one) { return psn >= one.first && psn < one.end; });
   if (hole == holes_.end() || bytes.size() > hole->mtu || bytes.empty()) return false;

@@ -21,10 +21,10 @@ class SendStream {
 
   /// Appends the next packet of a SEND. `missing` PSNs before it were not captured. `bytes`: the
   /// captured payload. Returns false if there is no room.
-  bool append(const Packet& packet, Sequence psn, std::uint64_t missing,
+  bool append(const CapturedPacket& packet, Sequence psn, std::uint64_t missing,
               std::span<const std::byte> bytes);
   /// Stores a packet that append() has passed. Returns false if its place is not known.
-  bool fill(const Packet& packet, Sequence psn, std::span<const std::byte> bytes);
+  bool fill(const CapturedPacket& packet, Sequence psn, std::span<const std::byte> bytes);
   /// Reports a message whose end is missing.
   void finish();
 
@@ -39,7 +39,7 @@ class SendStream {
   };
   static constexpr std::size_t kMostHoles = 64;  // the newest
 
-  void begin(const Packet& packet);
+  void begin(const CapturedPacket& packet);
   bool leave_hole(Sequence psn, std::uint64_t missing, std::uint64_t frame);
   void report();
 

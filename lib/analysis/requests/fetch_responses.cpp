@@ -17,14 +17,14 @@ bool is_lower_msn(std::uint32_t one, std::uint32_t other) noexcept {
 
 }  // namespace
 
-bool FetchResponses::take_behind(const Packet& packet, Sequence psn, Sent& read) {
+bool FetchResponses::take_behind(const CapturedPacket& packet, Sequence psn, Sent& read) {
   if (psn - read.psn >= read.responses) return false;
   if (read.reused) return true;
   take_again(packet, psn, read);
   return true;
 }
 
-bool FetchResponses::take(const Packet& packet, Sequence psn, Sent& read,
+bool FetchResponses::take(const CapturedPacket& packet, Sequence psn, Sent& read,
                           std::optional<std::uint32_t> mtu) {
   const auto at = static_cast<std::uint32_t>(psn - read.psn);
   if (at > read.responses)
@@ -45,7 +45,7 @@ bool FetchResponses::take(const Packet& packet, Sequence psn, Sent& read,
   return true;
 }
 
-void FetchResponses::take_atomic(const Packet& packet, Sequence psn, Sent& atomic) {
+void FetchResponses::take_atomic(const CapturedPacket& packet, Sequence psn, Sent& atomic) {
   note_first(packet, psn);
   atomic.answered = true;
   atomic.responses = 1;
@@ -54,7 +54,7 @@ void FetchResponses::take_atomic(const Packet& packet, Sequence psn, Sent& atomi
 }
 
 /// Notes the first response with its PSN.
-void FetchResponses::note_first(const Packet& packet, Sequence psn) noexcept {
+void FetchResponses::note_first(const CapturedPacket& packet, Sequence psn) noexcept {
   first_end_ = std::max(first_end_, psn + 1);
   ip_numbers_.add_new(packet.ip_id);
   // Nobody answered before: what was asked for again is answered for the first time.
@@ -62,7 +62,7 @@ void FetchResponses::note_first(const Packet& packet, Sequence psn) noexcept {
 }
 
 /// Whether a response comes far sooner after the newest request than any answer does.
-bool FetchResponses::is_too_soon(const Packet& packet, const Sent& request) const noexcept {
+bool FetchResponses::is_too_soon(const CapturedPacket& packet, const Sent& request) const noexcept {
   if (counts_.rtt.count() == 0) return false;
   constexpr Duration kJitter = std::chrono::microseconds{1};
   const Duration least{counts_.rtt.minimum()};
@@ -82,7 +82,7 @@ bool FetchResponses::comes_alone(Sequence psn, const Sent& request) const noexce
 }
 
 /// Whether a response that was skipped was sent before the one that skipped it.
-bool FetchResponses::is_late(const Packet& packet, Sequence psn,
+bool FetchResponses::is_late(const CapturedPacket& packet, Sequence psn,
                              const Sent& request) const noexcept {
   if (!request.asked_again) return true;
   if (ip_numbers_.ordered()) return ip_numbers_.is_late(packet.ip_id);
@@ -96,7 +96,8 @@ bool FetchResponses::is_late(const Packet& packet, Sequence psn,
 
 /// Whether a response that came before belongs to the answer to a repeated request. Otherwise the
 /// path copied it.
-bool FetchResponses::continues_again(const Packet& packet, Sequence psn, const Sent& request) {
+bool FetchResponses::continues_again(const CapturedPacket& packet, Sequence psn,
+                                     const Sent& request) {
   const bool once = request.answers_due == 1;
   if (psn == again_next_) {
     if (psn == request.psn + request.last_at) begin_again(packet, psn);
@@ -117,7 +118,8 @@ bool FetchResponses::continues_again(const Packet& packet, Sequence psn, const S
 /// The responses go on at a later READ, which was repeated with the one before: the rest of that
 /// one is missing, and what is missing at the begin of this one. Of READs in between, the responder
 /// may not have got the request. Returns whether this is so.
-bool FetchResponses::skip_to_next_read(const Packet& packet, Sequence psn, const Sent& request) {
+bool FetchResponses::skip_to_next_read(const CapturedPacket& packet, Sequence psn,
+                                       const Sent& request) {
   const Sent* const before = log_.find(again_next_ - 1);
   if (before == nullptr || !before->asked_again || again_begin_ < before->last_stamp ||
       request.last_stamp < before->last_stamp || again_next_ > request.psn)
@@ -128,13 +130,13 @@ bool FetchResponses::skip_to_next_read(const Packet& packet, Sequence psn, const
 }
 
 /// The responder begins to answer repeated requests.
-void FetchResponses::begin_again(const Packet& packet, Sequence psn) noexcept {
+void FetchResponses::begin_again(const CapturedPacket& packet, Sequence psn) noexcept {
   again_first_ = psn;
   again_begin_ = packet.stamp;
 }
 
 /// A response to a repeated request skips the PSNs from `first` to the one before `end`.
-void FetchResponses::skip_again(Sequence first, Sequence end, const Packet& packet) {
+void FetchResponses::skip_again(Sequence first, Sequence end, const CapturedPacket& packet) {
   if (first >= end) return;
   add_gap({.first = first,
            .packets = end - first,
@@ -144,7 +146,7 @@ void FetchResponses::skip_again(Sequence first, Sequence end, const Packet& pack
            .came_before = true});
 }
 
-void FetchResponses::take_again(const Packet& packet, Sequence psn, Sent& request) {
+void FetchResponses::take_again(const CapturedPacket& packet, Sequence psn, Sent& request) {
   if (const auto gap = gaps_.covering(psn)) return take_missing(packet, psn, *gap, request);
   if (request.copies == 0 && request.answers_due == kAnyNumber)
     return report_.response_copy(packet, psn, request.response_frame, Cause::none);
@@ -156,8 +158,8 @@ void FetchResponses::take_again(const Packet& packet, Sequence psn, Sent& reques
 }
 
 /// Processes a response that was skipped: it is late, or was requested again.
-void FetchResponses::take_missing(const Packet& packet, Sequence psn, const ResponseGap& old,
-                                  Sent& request) {
+void FetchResponses::take_missing(const CapturedPacket& packet, Sequence psn,
+                                  const ResponseGap& old, Sent& request) {
   if (!old.came_before) counts_.payload += packet.payload;
   const bool before = old.came_before && !is_newer(request, old) && comes_alone(psn, request);
   const bool late = before || is_late(packet, psn, request);
@@ -206,7 +208,7 @@ void FetchResponses::note_copy(Sent& request) noexcept {
   if (request.answers_due < kAnyNumber) ++request.answers_due;
 }
 
-void FetchResponses::skip_rest(Sent& request, const Packet& packet) {
+void FetchResponses::skip_rest(Sent& request, const CapturedPacket& packet) {
   const Sequence expected = request.psn + request.responses;
   if (request.span == request.responses) return;
   if (request.reused) {

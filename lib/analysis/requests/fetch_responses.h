@@ -24,14 +24,15 @@ class FetchResponses {
   /// Processes a READ response that is not the first one with its PSN, or fills a gap. Of a READ
   /// whose PSNs other requests have had, it may answer one of these. Call it first. Returns false
   /// if the response is none of these: then take() processes it.
-  [[nodiscard]] bool take_behind(const Packet& packet, Sequence psn, Sent& read);
+  [[nodiscard]] bool take_behind(const CapturedPacket& packet, Sequence psn, Sent& read);
   /// Processes a response that continues that of `read`. Returns whether it ends it. `mtu`: bytes;
   /// nothing: unknown.
-  bool take(const Packet& packet, Sequence psn, Sent& read, std::optional<std::uint32_t> mtu);
+  bool take(const CapturedPacket& packet, Sequence psn, Sent& read,
+            std::optional<std::uint32_t> mtu);
   /// Processes the first response to an atomic.
-  void take_atomic(const Packet& packet, Sequence psn, Sent& atomic);
+  void take_atomic(const CapturedPacket& packet, Sequence psn, Sent& atomic);
   /// Processes a response to a READ or atomic that was skipped, or that came before.
-  void take_again(const Packet& packet, Sequence psn, Sent& request);
+  void take_again(const CapturedPacket& packet, Sequence psn, Sent& request);
 
   /// Processes a repeated READ, which requests its response from `from` on, or a repeated atomic.
   void ask_again(Sent& request, Sequence from);
@@ -41,14 +42,14 @@ class FetchResponses {
   static void note_sent_before(Sent& request) noexcept;
   /// `packet` answers a later request. The rest of the response to this READ or atomic must have
   /// come before: it was lost, or the capture lacks it.
-  void skip_rest(Sent& request, const Packet& packet);
+  void skip_rest(Sent& request, const CapturedPacket& packet);
   /// Notes the PSN and MSN of a response, after it was processed.
-  void note(const Packet& packet, Sequence psn) noexcept {
+  void note(const CapturedPacket& packet, Sequence psn) noexcept {
     newest_ = psn;
     if (packet.has_aeth) newest_msn_ = packet.msn;
   }
   /// Whether a response has the MSN of the newest one.
-  [[nodiscard]] bool has_newest_msn(const Packet& packet) const noexcept {
+  [[nodiscard]] bool has_newest_msn(const CapturedPacket& packet) const noexcept {
     return newest_msn_ == packet.msn;
   }
   /// Returns the first skipped part that begins in [first, end); nothing: none.
@@ -69,17 +70,19 @@ class FetchResponses {
   }
 
  private:
-  [[nodiscard]] bool is_too_soon(const Packet& packet, const Sent& request) const noexcept;
+  [[nodiscard]] bool is_too_soon(const CapturedPacket& packet, const Sent& request) const noexcept;
   [[nodiscard]] bool comes_alone(Sequence psn, const Sent& request) const noexcept;
-  [[nodiscard]] bool is_late(const Packet& packet, Sequence psn,
+  [[nodiscard]] bool is_late(const CapturedPacket& packet, Sequence psn,
                              const Sent& request) const noexcept;
   [[nodiscard]] bool is_newer(const Sent& request, const ResponseGap& gap) const noexcept;
-  [[nodiscard]] bool continues_again(const Packet& packet, Sequence psn, const Sent& request);
-  void begin_again(const Packet& packet, Sequence psn) noexcept;
-  bool skip_to_next_read(const Packet& packet, Sequence psn, const Sent& request);
-  void skip_again(Sequence first, Sequence end, const Packet& packet);
-  void take_missing(const Packet& packet, Sequence psn, const ResponseGap& old, Sent& request);
-  void note_first(const Packet& packet, Sequence psn) noexcept;
+  [[nodiscard]] bool continues_again(const CapturedPacket& packet, Sequence psn,
+                                     const Sent& request);
+  void begin_again(const CapturedPacket& packet, Sequence psn) noexcept;
+  bool skip_to_next_read(const CapturedPacket& packet, Sequence psn, const Sent& request);
+  void skip_again(Sequence first, Sequence end, const CapturedPacket& packet);
+  void take_missing(const CapturedPacket& packet, Sequence psn, const ResponseGap& old,
+                    Sent& request);
+  void note_first(const CapturedPacket& packet, Sequence psn) noexcept;
   void add_gap(const ResponseGap& gap);
   void report_missing(const ResponseGap& gap);
 

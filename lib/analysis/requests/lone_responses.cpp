@@ -12,7 +12,7 @@ Sequence LoneResponses::unwrap(std::uint32_t psn) const noexcept {
   return newest_ + static_cast<Sequence>(std::int64_t{ahead});
 }
 
-void LoneResponses::take(const Packet& packet) {
+void LoneResponses::take(const CapturedPacket& packet) {
   const Sequence psn = unwrap(packet.psn);
   newest_ = seen_ ? std::max(newest_, psn) : psn;
   if (!seen_) seen_ = std::make_unique<std::array<Seen, kMost>>();
@@ -33,7 +33,7 @@ void LoneResponses::take(const Packet& packet) {
 
 /// A copy has the IP identification of its original, and its MSN. What follows a response that came
 /// again belongs to the same request, which was sent again.
-void LoneResponses::take_again(const Packet& packet, Sequence psn, const Seen& first) {
+void LoneResponses::take_again(const CapturedPacket& packet, Sequence psn, const Seen& first) {
   const bool differs = ip_numbers_.vary() && packet.ip_id != first.ip_id;
   if (differs || (packet.has_aeth && packet.msn != first.msn)) {
     if (psn != again_) report_.response_again(packet, psn, first.frame);

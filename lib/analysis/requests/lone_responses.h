@@ -19,7 +19,7 @@ class LoneResponses {
   LoneResponses(StreamReport& report, StreamCounts& counts) : report_(report), counts_(counts) {}
 
   /// Processes a READ response or an ATOMIC ACK.
-  void take(const Packet& packet);
+  void take(const CapturedPacket& packet);
 
  private:
   struct Seen {
@@ -33,7 +33,7 @@ class LoneResponses {
   static constexpr Sequence kLongestGap = 1024;  // packets; a longer one is another message
 
   [[nodiscard]] Sequence unwrap(std::uint32_t psn) const noexcept;
-  void take_again(const Packet& packet, Sequence psn, const Seen& first);
+  void take_again(const CapturedPacket& packet, Sequence psn, const Seen& first);
 
   StreamReport& report_;
   StreamCounts& counts_;

@@ -34,7 +34,7 @@ void add_filled(std::vector<Filled>& filled, const Sent& gap, const Sent& sent) 
   filled.back().packets += sent.span;
 }
 
-bool Recovery::includes(const Packet& packet, Sequence psn, const Sent& known,
+bool Recovery::includes(const CapturedPacket& packet, Sequence psn, const Sent& known,
                         bool may_begin) const noexcept {
   if (psn == next) return true;
   if (psn < next || known.last_stamp >= first) return false;
@@ -47,7 +47,7 @@ bool Recovery::ends_with(Duration silence) const noexcept {
   return silence >= std::max(kShortestTimer, stamp_difference(first, since) / 2);
 }
 
-void Recovery::skip_to(Sequence psn, const Packet& packet) {
+void Recovery::skip_to(Sequence psn, const CapturedPacket& packet) {
   skipped.push_back({next, psn - next, packet.number, packet.stamp});
 }
 

@@ -39,13 +39,13 @@ struct Recovery {
   /// Whether a packet that was seen before belongs to the recovery: it is the next packet, or a
   /// later one that comes soon. The packets in between were lost once more. `may_begin`: another
   /// recovery may begin with this packet.
-  [[nodiscard]] bool includes(const Packet& packet, Sequence psn, const Sent& known,
+  [[nodiscard]] bool includes(const CapturedPacket& packet, Sequence psn, const Sent& known,
                               bool may_begin) const noexcept;
   /// Whether the packet after `silence` begins a recovery of its own: a timer began this one, and
   /// the sender waited about as long again.
   [[nodiscard]] bool ends_with(Duration silence) const noexcept;
   /// Continues the recovery at `psn`, after the next packet: those in between were lost once more.
-  void skip_to(Sequence psn, const Packet& packet);
+  void skip_to(Sequence psn, const CapturedPacket& packet);
   /// Whether the recovery skipped a packet, which was last seen before the recovery.
   [[nodiscard]] bool skips(Sequence psn, const Sent& known) const noexcept;
   /// Whether the recovery skipped a packet.

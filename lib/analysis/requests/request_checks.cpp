@@ -18,7 +18,7 @@ bool is_atomic(std::uint8_t opcode) noexcept {
          operation == Operation::atomic_write || operation == Operation::flush;
 }
 
-std::string wrong_order(const wire::OpcodeInfo& before, const Packet& packet) {
+std::string wrong_order(const wire::OpcodeInfo& before, const CapturedPacket& packet) {
   const Position position = packet.info->position;
   const bool inside = position == Position::middle || position == Position::last;
   const bool open = before.position == Position::first || before.position == Position::middle;
@@ -26,7 +26,7 @@ std::string wrong_order(const wire::OpcodeInfo& before, const Packet& packet) {
   return fmt::format("{} behind {}", packet.info->name, before.name);
 }
 
-std::string wrong_lengths(const Packet& packet, std::optional<std::uint32_t> mtu) {
+std::string wrong_lengths(const CapturedPacket& packet, std::optional<std::uint32_t> mtu) {
   if (!packet.complete) return "its lengths contradict each other";
   const wire::PayloadRule rule = packet.info->payload;
   if (rule == wire::PayloadRule::full && mtu && packet.payload != *mtu)
@@ -40,12 +40,12 @@ std::string wrong_lengths(const Packet& packet, std::optional<std::uint32_t> mtu
 namespace {
 
 /// Whether a READ asks for a part of what `known`, a READ with more than one response, asks for.
-bool reads_rest(const Packet& packet, const Sent& known) noexcept {
+bool reads_rest(const CapturedPacket& packet, const Sent& known) noexcept {
   if (!packet.has_reth || !known.has_reth) return true;
   return packet.r_key == known.r_key && packet.va - known.va < known.dma_length;
 }
 
-bool has_same_addresses(const Packet& packet, const Sent& known) noexcept {
+bool has_same_addresses(const CapturedPacket& packet, const Sent& known) noexcept {
   if (packet.va != known.va) return false;
   if (!packet.has_reth || !known.has_reth) return true;
   return packet.dma_length == known.dma_length && packet.r_key == known.r_key;
@@ -53,7 +53,7 @@ bool has_same_addresses(const Packet& packet, const Sent& known) noexcept {
 
 }  // namespace
 
-std::string wrong_repetition(const Packet& packet, const Sent& known, std::uint64_t at) {
+std::string wrong_repetition(const CapturedPacket& packet, const Sent& known, std::uint64_t at) {
   const bool same_immediate =
       packet.immediate == known.immediate || !packet.has_immediate || !known.has_immediate;
   const bool same = packet.info->opcode == known.opcode && packet.payload == known.payload &&

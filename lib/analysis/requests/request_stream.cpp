@@ -31,13 +31,13 @@ Sequence RequestStream::unwrap(std::uint32_t psn) const noexcept {
   return next_ + static_cast<Sequence>(std::int64_t{ahead});
 }
 
-std::uint32_t RequestStream::span_of(const Packet& packet) const noexcept {
+std::uint32_t RequestStream::span_of(const CapturedPacket& packet) const noexcept {
   if (packet.info->operation != Operation::read_request || !packet.has_reth) return 1;
   if (setup_.mtu) return read_span(packet.dma_length, *setup_.mtu);
   return packet.dma_length <= setup_.largest_response ? 1 : read_span(packet.dma_length, 4096);
 }
 
-void RequestStream::count_request(const Packet& packet) {
+void RequestStream::count_request(const CapturedPacket& packet) {
   if (counts_.packets == 0 && counts_.responses == 0) counts_.first = packet.stamp;
   counts_.last = std::max(counts_.last, packet.stamp);
   ++counts_.packets;
@@ -54,7 +54,7 @@ void RequestStream::count_request(const Packet& packet) {
 /// Reports a stall: requests wait for their response, and neither side sends anything for long,
 /// until the response comes. Before a packet that is sent again, the silence is the sender's timer.
 /// Before a new packet, the response may be missing in the capture.
-void RequestStream::check_silence(const Packet& packet) {
+void RequestStream::check_silence(const CapturedPacket& packet) {
   constexpr Duration kLong = std::chrono::milliseconds{10};
   constexpr std::int64_t kRoundTrips = 16;  // divided by: stamps are any numbers
   const auto before = std::exchange(last_packet_, packet.stamp);
@@ -64,7 +64,7 @@ void RequestStream::check_silence(const Packet& packet) {
   report_.stall(packet, log_.oldest_waiting().psn, next_, silence_);
 }
 
-void RequestStream::request(const Packet& packet) {
+void RequestStream::request(const CapturedPacket& packet) {
   check_silence(packet);
   count_request(packet);
   const Sequence psn = unwrap(packet.psn);
@@ -112,7 +112,7 @@ bool RequestStream::extend_cut_read(Sequence end) {
 }
 
 /// Processes the next packet in order.
-void RequestStream::advance(const Packet& packet, Sequence psn) {
+void RequestStream::advance(const CapturedPacket& packet, Sequence psn) {
   judge_fill(&packet, psn, nullptr);
   skip_to_end(packet);
   end_recovery();
@@ -123,7 +123,7 @@ void RequestStream::advance(const Packet& packet, Sequence psn) {
   append(packet, psn);
 }
 
-void RequestStream::append(const Packet& packet, Sequence psn) {
+void RequestStream::append(const CapturedPacket& packet, Sequence psn) {
   check_form(packet);
   ip_numbers_.add_new(packet.ip_id);
   counts_.payload += packet.payload;
@@ -140,7 +140,7 @@ void RequestStream::append(const Packet& packet, Sequence psn) {
 
 /// A new packet follows a recovery. A sender that goes back has repeated all packets before: those
 /// that did not come were lost once more, or come late.
-void RequestStream::skip_to_end(const Packet& packet) {
+void RequestStream::skip_to_end(const CapturedPacket& packet) {
   if (!recovery_ || !goes_back()) return;
   if (recovery_->next >= next_ || recovery_->next < acked_ || acks_cut_) return;
   const Sent* const first = log_.find(recovery_->next);
@@ -153,13 +153,14 @@ void RequestStream::skip_to_end(const Packet& packet) {
 
 /// Whether a capture may have begun while its sender repeated a single packet: then the PSNs before
 /// the next packet were sent before. The sender's IP numbers tell, or the length of the gap.
-bool RequestStream::begins_within_recovery(const Packet& packet, Sequence psn) const noexcept {
+bool RequestStream::begins_within_recovery(const CapturedPacket& packet,
+                                           Sequence psn) const noexcept {
   if ((joined() ? settled_ : in_order_ >= kSettled) || !reliable_) return false;
   return psn - next_ >= kManyInARow || ip_numbers_.follows_last(packet.ip_id);
 }
 
 /// Processes a packet beyond the next PSN: the PSNs in between are missing, as far as is known now.
-void RequestStream::skip(const Packet& packet, Sequence psn) {
+void RequestStream::skip(const CapturedPacket& packet, Sequence psn) {
   judge_fill(&packet, psn, nullptr);
   end_recovery();
   if (begins_within_recovery(packet, psn)) begin_ = psn;
@@ -173,7 +174,7 @@ void RequestStream::skip(const Packet& packet, Sequence psn) {
 }
 
 /// Processes a PSN below the next one.
-void RequestStream::behind(const Packet& packet, Sent sent) {
+void RequestStream::behind(const CapturedPacket& packet, Sent sent) {
   if (sent.psn < first_) open_before_begin(packet, sent.psn);
   Sent* const known = log_.find(sent.psn);
   if (known != nullptr && known->seen && !sent.span_known)
@@ -197,7 +198,7 @@ void RequestStream::behind(const Packet& packet, Sent sent) {
 
 /// Whether the packets between the recovery's last one and `psn` were lost. The sender may also
 /// have skipped them because an answer acknowledged them.
-bool RequestStream::lost_before(const Packet& packet, Sequence psn) const noexcept {
+bool RequestStream::lost_before(const CapturedPacket& packet, Sequence psn) const noexcept {
   if (psn == interrupted_) return false;  // one packet of the recovery before was late
   if (psn > acked_) return true;
   return ip_numbers_.ordered() && ip_numbers_.skipped_before(packet.ip_id) == psn - recovery_->next;
@@ -205,7 +206,7 @@ bool RequestStream::lost_before(const Packet& packet, Sequence psn) const noexce
 
 /// Processes a PSN below the first of the capture: the PSNs in between were sent before, or come
 /// late.
-void RequestStream::open_before_begin(const Packet& packet, Sequence psn) {
+void RequestStream::open_before_begin(const CapturedPacket& packet, Sequence psn) {
   Sent gap = gap_before(packet, psn, first_);
   if (const Sent* const first = log_.find(first_)) gap.ip_id = first->ip_id;
   const bool waits = log_.push_front(gap);
@@ -213,7 +214,7 @@ void RequestStream::open_before_begin(const Packet& packet, Sequence psn) {
   first_ = psn;
 }
 
-void RequestStream::fill_gap(const Packet& packet, const Sent& sent) {
+void RequestStream::fill_gap(const CapturedPacket& packet, const Sent& sent) {
   const Sent gap = *log_.find(sent.psn);
   Sent& filled = log_.fill(sent);
   counts_.payload += packet.payload;
@@ -242,14 +243,14 @@ void RequestStream::fill_gap(const Packet& packet, const Sent& sent) {
 
 /// Whether a sender that goes back has repeated packets between the recovery's last one and `psn`,
 /// and they were lost once more.
-bool RequestStream::skips_seen_packets(const Packet& packet, Sequence psn) {
+bool RequestStream::skips_seen_packets(const CapturedPacket& packet, Sequence psn) {
   if (!goes_back() || !lost_before(packet, psn)) return false;
   const Sent* const first = log_.find(recovery_->next);
   return first != nullptr && first->seen;
 }
 
 /// Notes a packet that fills a gap further on than the recovery is.
-void RequestStream::note_jump(const Packet& packet, const Sent& gap, const Sent& filled) {
+void RequestStream::note_jump(const CapturedPacket& packet, const Sent& gap, const Sent& filled) {
   jump_ = Jump{recovery_->next,
                {.first = filled.psn, .first_frame = packet.number, .first_stamp = packet.stamp}};
   jump_->fill.add(gap, filled);
@@ -278,8 +279,8 @@ bool RequestStream::may_begin_recovery(const Sent& sent) const noexcept {
 }
 
 /// Whether a packet that was seen before belongs to the recovery.
-bool RequestStream::goes_on(const Recovery& recovery, const Packet& packet, const Sent& sent,
-                            const Sent& known) const noexcept {
+bool RequestStream::goes_on(const Recovery& recovery, const CapturedPacket& packet,
+                            const Sent& sent, const Sent& known) const noexcept {
   if (sent.psn == acked_ && recovery.ends_with(silence_)) return false;
   return recovery.includes(packet, sent.psn, known, may_begin_recovery(sent));
 }
@@ -307,7 +308,7 @@ Recovery* RequestStream::open_recovery(Wanted wanted) {
 
 /// Processes a packet that was sent before the newest one: it is late, or a copy. Returns false if
 /// this is not certain.
-bool RequestStream::take_late(const Packet& packet, Sequence psn) {
+bool RequestStream::take_late(const CapturedPacket& packet, Sequence psn) {
   if (!reliable_) return false;
   if (psn < first_) open_before_begin(packet, psn);
   Sent* const known = log_.find(psn);
@@ -333,7 +334,8 @@ bool RequestStream::take_late(const Packet& packet, Sequence psn) {
 }
 
 /// Processes a packet that fills a gap, and was sent before the packet that showed the gap.
-bool RequestStream::take_late_original(const Packet& packet, Sequence psn, const Sent& gap) {
+bool RequestStream::take_late_original(const CapturedPacket& packet, Sequence psn,
+                                       const Sent& gap) {
   Nak* const nak = naks_.of_frame(naks_.frame_naming(gap.psn, psn));
   if (nak != nullptr) nak->late = true;
   const Sent old = gap;
@@ -347,7 +349,8 @@ bool RequestStream::take_late_original(const Packet& packet, Sequence psn, const
 
 /// Processes a packet of a recovery that fills a gap, and comes after later packets of it. Returns
 /// false if there is no recovery.
-bool RequestStream::take_late_replacement(const Packet& packet, Sequence psn, const Sent& gap) {
+bool RequestStream::take_late_replacement(const CapturedPacket& packet, Sequence psn,
+                                          const Sent& gap) {
   Recovery* const recovery = open_recovery([](const Recovery&) { return true; });
   if (recovery == nullptr) return false;
   const Sent old = gap;
@@ -366,7 +369,7 @@ bool RequestStream::take_late_replacement(const Packet& packet, Sequence psn, co
 }
 
 /// Processes a packet of a recovery that comes after later packets of it.
-void RequestStream::take_late_repetition(const Packet& packet, Sequence psn, Sent& known) {
+void RequestStream::take_late_repetition(const CapturedPacket& packet, Sequence psn, Sent& known) {
   Filled skipped{psn, known.span, known.last_frame, known.last_stamp};
   ++counts_.resent;
   ++known.copies;
@@ -386,7 +389,7 @@ void RequestStream::take_late_repetition(const Packet& packet, Sequence psn, Sen
 }
 
 /// Whether the recovery has skipped a packet, and no NAK asks for it again.
-bool RequestStream::was_skipped(const Packet& packet, Sequence psn, const Sent* known) {
+bool RequestStream::was_skipped(const CapturedPacket& packet, Sequence psn, const Sent* known) {
   if (!recovery_ || known == nullptr || !recovery_->skips(psn, *known)) return false;
   const Nak* const nak = naks_.asking_for(psn, acked_);
   return nak == nullptr || is_too_soon(packet, *nak);
@@ -401,19 +404,20 @@ Duration RequestStream::soonest() const noexcept {
 
 /// Whether a packet comes so soon after the gap that it fills that nobody can have asked for it. In
 /// a recovery in which the sender goes back, it repeats it for an earlier one.
-bool RequestStream::is_unasked(const Packet& packet, const Sent& gap) const noexcept {
+bool RequestStream::is_unasked(const CapturedPacket& packet, const Sent& gap) const noexcept {
   const bool goes_back =
       recovery_->cause != Cause::sequence_nak && recovery_->cause != Cause::reordered;
   return setup_.scheme == RecoveryScheme::selective && !goes_back &&
          stamp_difference(packet.stamp, gap.stamp) < soonest();
 }
 
-bool RequestStream::is_too_soon(const Packet& packet, const Nak& nak) const noexcept {
+bool RequestStream::is_too_soon(const CapturedPacket& packet, const Nak& nak) const noexcept {
   return stamp_difference(packet.stamp, nak.stamp) < soonest();
 }
 
 /// Processes a packet that a recovery has skipped, and that comes late.
-void RequestStream::fill_in(Recovery& recovery, const Packet& packet, Sequence psn, Sent& known) {
+void RequestStream::fill_in(Recovery& recovery, const CapturedPacket& packet, Sequence psn,
+                            Sent& known) {
   Filled old{psn, known.span, known.last_frame, known.last_stamp};
   if (recovery.skips(psn)) old = recovery.take_skipped(psn, known.span);
   ++counts_.resent;
@@ -426,7 +430,7 @@ void RequestStream::fill_in(Recovery& recovery, const Packet& packet, Sequence p
 
 /// Returns the NAK that a packet answers, though it has another PSN; null: none, so a timer sent
 /// it.
-Nak* RequestStream::nak_in_place_of_timer(const Packet& packet, const Sent& sent) noexcept {
+Nak* RequestStream::nak_in_place_of_timer(const CapturedPacket& packet, const Sent& sent) noexcept {
   constexpr Sequence kMost = 1024;
   Nak* nak = nullptr;
   if (sent.psn > acked_) {
@@ -442,7 +446,7 @@ Nak* RequestStream::nak_in_place_of_timer(const Packet& packet, const Sent& sent
 
 /// Returns the NAK that a packet follows after the time that its sender needs; null: none. The
 /// sender may answer several NAKs of one packet, and go back less far if an answer came meanwhile.
-Nak* RequestStream::nak_of_that_time(const Packet& packet, const Sent& sent) noexcept {
+Nak* RequestStream::nak_of_that_time(const CapturedPacket& packet, const Sent& sent) noexcept {
   constexpr int kTolerance = 64;  // divided by
   constexpr int kFar = 8;         // divided by: a round trip is shorter than the time needed
   constexpr Sequence kMost = 1024;
@@ -459,7 +463,7 @@ Nak* RequestStream::nak_of_that_time(const Packet& packet, const Sent& sent) noe
 }
 
 /// Processes a packet that was seen before: the path has copied it, or the sender sends it again.
-void RequestStream::repeat(const Packet& packet, const Sent& sent, Sent* known) {
+void RequestStream::repeat(const CapturedPacket& packet, const Sent& sent, Sent* known) {
   std::uint64_t related = known != nullptr ? known->frame : 0;
   auto cause = cause_of(packet, sent.psn, known, related);
   if (Nak* const nak = cause && !sent.fetches ? nak_of_that_time(packet, sent) : nullptr;
@@ -495,7 +499,7 @@ void RequestStream::repeat(const Packet& packet, const Sent& sent, Sent* known) 
 }
 
 /// Processes a copy of a request. `known`: its entry in the log; null: none.
-void RequestStream::take_copy(const Packet& packet, Sequence psn, Sent* known) {
+void RequestStream::take_copy(const CapturedPacket& packet, Sequence psn, Sent* known) {
   if (known == nullptr || !known->fetches) return report_.copy(packet, psn, known);
   FetchResponses::note_copy(*known);
   // A requester that goes back for a response repeats what follows as well.
@@ -562,23 +566,23 @@ bool RequestStream::comes_alone(Sequence next) const noexcept {
   return next >= (recovery_ ? recovery_->next : next_);
 }
 
-void RequestStream::check_form(const Packet& packet) {
+void RequestStream::check_form(const CapturedPacket& packet) {
   const wire::OpcodeInfo* const before = std::exchange(previous_, packet.info);
   if (before != nullptr) report_if_wrong(packet, wrong_order(*before, packet));
   report_if_wrong(packet, wrong_lengths(packet, setup_.mtu));
 }
 
 /// Whether a packet comes soon enough to be the sender's answer to what came at `before`.
-bool RequestStream::is_answer(const Packet& packet, Instant before) const noexcept {
+bool RequestStream::is_answer(const CapturedPacket& packet, Instant before) const noexcept {
   constexpr Duration kReaction = std::chrono::milliseconds{4};
   return stamp_difference(packet.stamp, before) < Duration{counts_.rtt.maximum()} + kReaction;
 }
 
-void RequestStream::report_if_wrong(const Packet& packet, std::string wrong) {
+void RequestStream::report_if_wrong(const CapturedPacket& packet, std::string wrong) {
   if (!wrong.empty()) report_.malformed(packet, unwrap(packet.psn), std::move(wrong));
 }
 
-bool RequestStream::Reuse::has_rest(const Packet& packet, Sequence psn) const noexcept {
+bool RequestStream::Reuse::has_rest(const CapturedPacket& packet, Sequence psn) const noexcept {
   return psn == next && wrong_order(*info, packet).empty() &&
          packet.info->position != wire::Position::first &&
          packet.info->position != wire::Position::only;
@@ -586,7 +590,7 @@ bool RequestStream::Reuse::has_rest(const Packet& packet, Sequence psn) const no
 
 /// Processes a packet that is another request than the one that had its PSN before. Nothing follows
 /// from it for losses or answers. Returns whether it is one.
-bool RequestStream::take_reuse(const Packet& packet, Sequence psn) {
+bool RequestStream::take_reuse(const CapturedPacket& packet, Sequence psn) {
   Sent* const known = reliable_ ? log_.find(psn) : nullptr;
   if (known == nullptr || !known->seen) return false;
   // Without its RETH, a READ may have fewer PSNs, and what follows may have been lost.
@@ -611,7 +615,7 @@ bool RequestStream::take_reuse(const Packet& packet, Sequence psn) {
 }
 
 /// Appends the PSNs of a READ that are not those of another request, up to the one before `end`.
-void RequestStream::append_rest(const Packet& packet, Sequence end) {
+void RequestStream::append_rest(const CapturedPacket& packet, Sequence end) {
   Sent rest = sent_of(packet, next_, static_cast<std::uint32_t>(end - next_));
   rest.reused = rest.asked_again = true;
   log_.push([&] { return rest; });
@@ -641,8 +645,8 @@ bool RequestStream::may_be_timer() const noexcept {
   return silence_ >= std::max(kShortestTimer, reaction + reaction / 2);
 }
 
-std::optional<Cause> RequestStream::cause_of(const Packet& packet, Sequence psn, const Sent* known,
-                                             std::uint64_t& related) {
+std::optional<Cause> RequestStream::cause_of(const CapturedPacket& packet, Sequence psn,
+                                             const Sent* known, std::uint64_t& related) {
   if (!reliable_) return std::nullopt;  // nobody repeats packets of UC and UD
   const bool silent = may_be_timer();
   const bool copied = known != nullptr && is_copy(packet, *known);
@@ -691,7 +695,7 @@ std::optional<Cause> RequestStream::cause_of(const Packet& packet, Sequence psn,
   return psn < acked_ ? Cause::ack_lost : Cause::timeout;
 }
 
-bool RequestStream::is_copy(const Packet& packet, const Sent& known) const noexcept {
+bool RequestStream::is_copy(const CapturedPacket& packet, const Sent& known) const noexcept {
   if (packet.ack_req != known.ack_req || packet.payload != known.payload) return false;
   if (packet.ip_id != known.ip_id && packet.ip_id != known.last_ip_id) return false;
   if (ip_numbers_.vary()) return true;
@@ -703,7 +707,7 @@ bool RequestStream::is_copy(const Packet& packet, const Sent& known) const noexc
   return age < kShortestTimer || (setup_.answered && known.psn > acked_);
 }
 
-void RequestStream::begin_recovery(const Packet& packet, const Sent& sent, Cause cause,
+void RequestStream::begin_recovery(const CapturedPacket& packet, const Sent& sent, Cause cause,
                                    std::uint64_t related) {
   end_recovery();
   recovery_start_ = sent.psn;
@@ -738,7 +742,7 @@ Waits RequestStream::waits_before(Instant begin, const Sent* known, std::uint64_
 
 /// When the loss of a recovery first showed: the NAK, the gap in a READ's response, or the last
 /// progress before silence.
-Instant RequestStream::first_sign(const Packet& packet, const Sent& sent, Cause cause,
+Instant RequestStream::first_sign(const CapturedPacket& packet, const Sent& sent, Cause cause,
                                   std::uint64_t related) {
   if (const Nak* const nak = naks_.of_frame(related)) return nak->stamp;
   const auto gap = fetched_.gap_in(sent.psn, sent.psn + sent.span);
@@ -768,7 +772,7 @@ void RequestStream::begin_recovery(Fill fill) {
   }
 }
 
-void RequestStream::continue_recovery(const Packet& packet, Sent* known, const Sent& sent) {
+void RequestStream::continue_recovery(const CapturedPacket& packet, Sent* known, const Sent& sent) {
   recovery_->next = sent.psn + sent.span;
   ++recovery_->packets;
   recovery_->last_frame = packet.number;
@@ -789,7 +793,7 @@ void RequestStream::continue_recovery(const Packet& packet, Sent* known, const S
 }
 
 /// Whether missing packets of a recovery are no longer waited for when `packet` comes.
-bool RequestStream::is_final(const Ended& ended, const Packet& packet) const noexcept {
+bool RequestStream::is_final(const Ended& ended, const CapturedPacket& packet) const noexcept {
   constexpr Duration kLong = std::chrono::seconds{1};
   return next_ > ended.until || stamp_difference(packet.stamp, ended.recovery.last) > kLong;
 }
@@ -851,7 +855,7 @@ bool RequestStream::was_sent_before(const Fill& fill) const noexcept {
 
 /// Decides what a filled gap was, when the next request comes. `psn`: PSN of this request. `known`:
 /// its entry in the log; null: it is new.
-void RequestStream::judge_fill(const Packet* next, Sequence psn, const Sent* known) {
+void RequestStream::judge_fill(const CapturedPacket* next, Sequence psn, const Sent* known) {
   if (held_ && next != nullptr && psn <= held_->first && known != nullptr && known->seen)
     judge_held(stamp_difference(next->stamp, held_->last_stamp) < kShortestTimer);
   if (!fill_) return;
@@ -901,7 +905,7 @@ void RequestStream::judge_held(bool repeated) {
 
 // Responses
 
-void RequestStream::response(const Packet& packet) {
+void RequestStream::response(const CapturedPacket& packet) {
   check_silence(packet);
   if (counts_.packets == 0 && counts_.responses == 0) counts_.first = packet.stamp;
   counts_.last = std::max(counts_.last, packet.stamp);
@@ -928,13 +932,13 @@ void RequestStream::response(const Packet& packet) {
 /// Returns a PSN from which on requests must have been sent for this response: each message that
 /// the responder has completed has at least one, and it counts them from 0 on. (IBTA vol.
 /// 1, 9.7.7.1) The response to a repeated request has the newest count.
-Sequence RequestStream::oldest_request(const Packet& packet, Sequence psn) const noexcept {
+Sequence RequestStream::oldest_request(const CapturedPacket& packet, Sequence psn) const noexcept {
   if (!packet.has_aeth || packet.msn == 0) return psn;
   return std::min(psn, (counts_.resent > 0 ? next_ : psn + 1) - packet.msn);
 }
 
 /// Processes a response to a request that was not captured.
-void RequestStream::take_lone_response(const Packet& packet) {
+void RequestStream::take_lone_response(const CapturedPacket& packet) {
   oldest_ = 0;
   if (packet.info->operation != Operation::ack) return lone_.take(packet);
   if (!packet.has_aeth) return;
@@ -943,12 +947,12 @@ void RequestStream::take_lone_response(const Packet& packet) {
 }
 
 /// Both an ACK and a NAK acknowledge the packets before theirs.
-void RequestStream::take_cut_ack(const Packet& packet, Sequence psn) {
+void RequestStream::take_cut_ack(const CapturedPacket& packet, Sequence psn) {
   acks_cut_ = true;
   acknowledge(std::min(psn, next_), packet);
 }
 
-void RequestStream::take_ack(const Packet& packet, Sequence psn) {
+void RequestStream::take_ack(const CapturedPacket& packet, Sequence psn) {
   if (!packet.has_aeth) return take_cut_ack(packet, psn);
   const auto kind = wire::AethFields{packet.syndrome, 0}.kind();
   if (kind != wire::AethKind::ack) return take_nak(packet, psn);
@@ -964,7 +968,7 @@ void RequestStream::take_ack(const Packet& packet, Sequence psn) {
   acknowledge(psn + 1, packet);
 }
 
-void RequestStream::take_nak(const Packet& packet, Sequence psn) {
+void RequestStream::take_nak(const CapturedPacket& packet, Sequence psn) {
   calm_ = false;
   const Anomaly found = report_.nak(packet, psn, log_.find(psn));
   const bool rnr = found.kind == AnomalyKind::rnr_nak;
@@ -1007,7 +1011,7 @@ void RequestStream::note_expected(Sequence psn, std::uint32_t messages) noexcept
 
 /// Whether a repeated NAK comes sooner after the newest transmission of its packet than any answer
 /// did: the receiver sent it before.
-bool RequestStream::is_outdated(const Packet& nak, Sequence psn) {
+bool RequestStream::is_outdated(const CapturedPacket& nak, Sequence psn) {
   const Sent* const sent = log_.find(psn);
   return sent != nullptr && naks_.was_answered(psn) &&
          stamp_difference(nak.stamp, sent->last_stamp) < Duration{counts_.rtt.minimum()};
@@ -1019,7 +1023,7 @@ void RequestStream::report_asked_for() {
   asked_for_.reset();
 }
 
-void RequestStream::note_asked_again(const Packet& packet) {
+void RequestStream::note_asked_again(const CapturedPacket& packet) {
   report_asked_again({});
   const Sequence psn = unwrap(packet.psn);
   // Of several transmissions, the NAK was for an older one than the answer.
@@ -1077,7 +1081,7 @@ void RequestStream::note_early(Sent& request) const noexcept {
   if (joined() && report_.is_early(request.psn)) FetchResponses::note_sent_before(request);
 }
 
-void RequestStream::take_read_response(const Packet& packet, Sequence psn) {
+void RequestStream::take_read_response(const CapturedPacket& packet, Sequence psn) {
   counts_.fetches_answered += packet.info->position == wire::Position::last ||
                               packet.info->position == wire::Position::only;
   if (psn >= next_) extend_cut_read(psn + 1);
@@ -1095,7 +1099,7 @@ void RequestStream::take_read_response(const Packet& packet, Sequence psn) {
   retire_done();
 }
 
-void RequestStream::take_atomic_ack(const Packet& packet, Sequence psn) {
+void RequestStream::take_atomic_ack(const CapturedPacket& packet, Sequence psn) {
   ++counts_.fetches_answered;
   Sent* const atomic = log_.find(psn);
   if (atomic == nullptr || !atomic->seen || !is_atomic(atomic->opcode)) return;
@@ -1126,7 +1130,7 @@ void RequestStream::sample_rtt(const Sent& sent, Instant answered) {
   counts_.rtt.add(last_rtt_.count());
 }
 
-void RequestStream::acknowledge(Sequence end, const Packet& packet) {
+void RequestStream::acknowledge(Sequence end, const CapturedPacket& packet) {
   if (end <= acked_) return;
   if (!calm_ && asked_for_ && end > unwrap(asked_for_->psn)) report_overtaken();
   if (!calm_ && asked_again_ && end > asked_again_->psn)
@@ -1144,7 +1148,7 @@ void RequestStream::acknowledge(Sequence end, const Packet& packet) {
   retire_done();
 }
 
-void RequestStream::note_answer_after_quiet(Sequence end, const Packet& packet) {
+void RequestStream::note_answer_after_quiet(Sequence end, const CapturedPacket& packet) {
   const Sent* const first = log_.find(acked_);
   const Sent* const last = log_.find(end - 1);
   if (first == nullptr || last == nullptr || first->copies > 0 || last->copies > 0) return;
@@ -1156,7 +1160,7 @@ void RequestStream::retire_done() {
 }
 
 /// Marks a request as executed.
-void RequestStream::mark_acknowledged(Sent& sent, const Packet& packet) {
+void RequestStream::mark_acknowledged(Sent& sent, const CapturedPacket& packet) {
   if (!sent.seen || sent.answered) return;
   if (sent.copies > 0) note_answer(sent, packet.stamp);
   // An ACK without a new MSN answers a repetition: it shows no loss of the answers before it.

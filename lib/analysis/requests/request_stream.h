@@ -66,9 +66,9 @@ class RequestStream {
   RequestStream& operator=(const RequestStream&) = delete;
 
   /// Processes a request with a valid ICRC.
-  void request(const Packet& packet);
+  void request(const CapturedPacket& packet);
   /// Processes a response to a request of this stream.
-  void response(const Packet& packet);
+  void response(const CapturedPacket& packet);
   /// Sets the memory from now on. The next request retires requests that are too many.
   void remember(const StreamMemory& memory) {
     memory_ = memory;
@@ -111,7 +111,7 @@ class RequestStream {
   /// A packet that comes again. It is a copy or late, unless the requests after it are repeated as
   /// well.
   struct Doubt {
-    Packet packet;
+    CapturedPacket packet;
     Sent sent;
     std::uint64_t nak_frame = 0;      // the NAK that it may answer; 0: none
     std::optional<Cause> cause = {};  // of its recovery, if this is known
@@ -133,7 +133,7 @@ class RequestStream {
     const wire::OpcodeInfo* info = nullptr;  // of the newest one
 
     /// Whether a packet continues the newest one's message.
-    [[nodiscard]] bool has_rest(const Packet& packet, Sequence psn) const noexcept;
+    [[nodiscard]] bool has_rest(const CapturedPacket& packet, Sequence psn) const noexcept;
   };
 
   /// A packet that a NAK asked for and that was sent again at `stamp`. If an answer acknowledges it
@@ -152,95 +152,97 @@ class RequestStream {
   };
 
   // Requests.
-  [[nodiscard]] std::uint32_t span_of(const Packet& packet) const noexcept;
-  void count_request(const Packet& packet);
-  void check_silence(const Packet& packet);
+  [[nodiscard]] std::uint32_t span_of(const CapturedPacket& packet) const noexcept;
+  void count_request(const CapturedPacket& packet);
+  void check_silence(const CapturedPacket& packet);
   void end_first_round_trip();
-  void advance(const Packet& packet, Sequence psn);
-  void append(const Packet& packet, Sequence psn);
+  void advance(const CapturedPacket& packet, Sequence psn);
+  void append(const CapturedPacket& packet, Sequence psn);
   bool extend_cut_read(Sequence end);
-  [[nodiscard]] bool begins_within_recovery(const Packet& packet, Sequence psn) const noexcept;
-  void skip(const Packet& packet, Sequence psn);
-  void skip_to_end(const Packet& packet);
-  void behind(const Packet& packet, Sent sent);
-  void repeat(const Packet& packet, const Sent& sent, Sent* known);
-  void take_copy(const Packet& packet, Sequence psn, Sent* known);
+  [[nodiscard]] bool begins_within_recovery(const CapturedPacket& packet,
+                                            Sequence psn) const noexcept;
+  void skip(const CapturedPacket& packet, Sequence psn);
+  void skip_to_end(const CapturedPacket& packet);
+  void behind(const CapturedPacket& packet, Sent sent);
+  void repeat(const CapturedPacket& packet, const Sent& sent, Sent* known);
+  void take_copy(const CapturedPacket& packet, Sequence psn, Sent* known);
   void judge_doubt(Sequence next);
   [[nodiscard]] bool comes_alone(Sequence next) const noexcept;
   [[nodiscard]] bool may_come_alone(const Sent& sent, const Sent* known);
   [[nodiscard]] Recovery* recovery_past(const Sent& known);
-  void fill_gap(const Packet& packet, const Sent& sent);
-  void note_jump(const Packet& packet, const Sent& gap, const Sent& filled);
+  void fill_gap(const CapturedPacket& packet, const Sent& sent);
+  void note_jump(const CapturedPacket& packet, const Sent& gap, const Sent& filled);
   void judge_jump(Sequence next);
-  [[nodiscard]] bool skips_seen_packets(const Packet& packet, Sequence psn);
-  void open_before_begin(const Packet& packet, Sequence psn);
+  [[nodiscard]] bool skips_seen_packets(const CapturedPacket& packet, Sequence psn);
+  void open_before_begin(const CapturedPacket& packet, Sequence psn);
   [[nodiscard]] bool may_begin_recovery(const Sent& sent) const noexcept;
-  [[nodiscard]] bool goes_on(const Recovery& recovery, const Packet& packet, const Sent& sent,
-                             const Sent& known) const noexcept;
+  [[nodiscard]] bool goes_on(const Recovery& recovery, const CapturedPacket& packet,
+                             const Sent& sent, const Sent& known) const noexcept;
   void note_lost_beginning(const Sent& first);
-  bool take_late(const Packet& packet, Sequence psn);
-  bool take_late_original(const Packet& packet, Sequence psn, const Sent& gap);
-  bool take_late_replacement(const Packet& packet, Sequence psn, const Sent& gap);
-  void take_late_repetition(const Packet& packet, Sequence psn, Sent& known);
-  [[nodiscard]] bool was_skipped(const Packet& packet, Sequence psn, const Sent* known);
+  bool take_late(const CapturedPacket& packet, Sequence psn);
+  bool take_late_original(const CapturedPacket& packet, Sequence psn, const Sent& gap);
+  bool take_late_replacement(const CapturedPacket& packet, Sequence psn, const Sent& gap);
+  void take_late_repetition(const CapturedPacket& packet, Sequence psn, Sent& known);
+  [[nodiscard]] bool was_skipped(const CapturedPacket& packet, Sequence psn, const Sent* known);
   [[nodiscard]] Duration soonest() const noexcept;
-  [[nodiscard]] bool is_unasked(const Packet& packet, const Sent& gap) const noexcept;
-  [[nodiscard]] bool is_too_soon(const Packet& packet, const Nak& nak) const noexcept;
-  void fill_in(Recovery& recovery, const Packet& packet, Sequence psn, Sent& known);
-  void check_form(const Packet& packet);
-  void report_if_wrong(const Packet& packet, std::string wrong);
-  bool take_reuse(const Packet& packet, Sequence psn);
-  void append_rest(const Packet& packet, Sequence end);
+  [[nodiscard]] bool is_unasked(const CapturedPacket& packet, const Sent& gap) const noexcept;
+  [[nodiscard]] bool is_too_soon(const CapturedPacket& packet, const Nak& nak) const noexcept;
+  void fill_in(Recovery& recovery, const CapturedPacket& packet, Sequence psn, Sent& known);
+  void check_form(const CapturedPacket& packet);
+  void report_if_wrong(const CapturedPacket& packet, std::string wrong);
+  bool take_reuse(const CapturedPacket& packet, Sequence psn);
+  void append_rest(const CapturedPacket& packet, Sequence end);
   void report_reuse();
 
   // Recoveries.
-  [[nodiscard]] Nak* nak_in_place_of_timer(const Packet& packet, const Sent& sent) noexcept;
-  [[nodiscard]] Nak* nak_of_that_time(const Packet& packet, const Sent& sent) noexcept;
+  [[nodiscard]] Nak* nak_in_place_of_timer(const CapturedPacket& packet, const Sent& sent) noexcept;
+  [[nodiscard]] Nak* nak_of_that_time(const CapturedPacket& packet, const Sent& sent) noexcept;
   [[nodiscard]] Nak* answered_nak(Sequence psn, bool may_be_copy) noexcept;
   [[nodiscard]] bool may_be_timer() const noexcept;
-  [[nodiscard]] std::optional<Cause> cause_of(const Packet& packet, Sequence psn, const Sent* known,
-                                              std::uint64_t& related);
-  [[nodiscard]] bool is_copy(const Packet& packet, const Sent& known) const noexcept;
-  void begin_recovery(const Packet& packet, const Sent& sent, Cause cause, std::uint64_t related);
-  [[nodiscard]] Instant first_sign(const Packet& packet, const Sent& sent, Cause cause,
+  [[nodiscard]] std::optional<Cause> cause_of(const CapturedPacket& packet, Sequence psn,
+                                              const Sent* known, std::uint64_t& related);
+  [[nodiscard]] bool is_copy(const CapturedPacket& packet, const Sent& known) const noexcept;
+  void begin_recovery(const CapturedPacket& packet, const Sent& sent, Cause cause,
+                      std::uint64_t related);
+  [[nodiscard]] Instant first_sign(const CapturedPacket& packet, const Sent& sent, Cause cause,
                                    std::uint64_t related);
   void begin_recovery(Fill fill);
   [[nodiscard]] Waits waits_before(Instant begin, const Sent* known, std::uint64_t related);
-  void continue_recovery(const Packet& packet, Sent* known, const Sent& sent);
+  void continue_recovery(const CapturedPacket& packet, Sent* known, const Sent& sent);
   void end_recovery();
-  [[nodiscard]] bool is_final(const Ended& ended, const Packet& packet) const noexcept;
+  [[nodiscard]] bool is_final(const Ended& ended, const CapturedPacket& packet) const noexcept;
   void report_ended();
   template <class Wanted>
   [[nodiscard]] Recovery* open_recovery(Wanted wanted);
-  void judge_fill(const Packet* next, Sequence psn, const Sent* known);
+  void judge_fill(const CapturedPacket* next, Sequence psn, const Sent* known);
   void take_late_fill(const Fill& fill, Cause cause);
   void judge_held(bool repeated);
   [[nodiscard]] bool was_late(const Fill& fill, Sequence psn);
   [[nodiscard]] bool was_sent_before(const Fill& fill) const noexcept;
   [[nodiscard]] std::optional<bool> was_asked_for(const Fill& fill, bool new_follows);
-  [[nodiscard]] bool lost_before(const Packet& packet, Sequence psn) const noexcept;
-  [[nodiscard]] bool is_answer(const Packet& packet, Instant before) const noexcept;
+  [[nodiscard]] bool lost_before(const CapturedPacket& packet, Sequence psn) const noexcept;
+  [[nodiscard]] bool is_answer(const CapturedPacket& packet, Instant before) const noexcept;
 
   // Responses.
-  void acknowledge(Sequence end, const Packet& packet);
-  void note_answer_after_quiet(Sequence end, const Packet& packet);
-  void mark_acknowledged(Sent& sent, const Packet& packet);
+  void acknowledge(Sequence end, const CapturedPacket& packet);
+  void note_answer_after_quiet(Sequence end, const CapturedPacket& packet);
+  void mark_acknowledged(Sent& sent, const CapturedPacket& packet);
   [[nodiscard]] bool is_done(const Sent& sent) const noexcept;
-  [[nodiscard]] Sequence oldest_request(const Packet& packet, Sequence psn) const noexcept;
-  void take_lone_response(const Packet& packet);
-  void take_ack(const Packet& packet, Sequence psn);
-  void take_cut_ack(const Packet& packet, Sequence psn);
-  void take_nak(const Packet& packet, Sequence psn);
+  [[nodiscard]] Sequence oldest_request(const CapturedPacket& packet, Sequence psn) const noexcept;
+  void take_lone_response(const CapturedPacket& packet);
+  void take_ack(const CapturedPacket& packet, Sequence psn);
+  void take_cut_ack(const CapturedPacket& packet, Sequence psn);
+  void take_nak(const CapturedPacket& packet, Sequence psn);
   void note_expected(Sequence psn, std::uint32_t messages) noexcept;
-  [[nodiscard]] bool is_outdated(const Packet& nak, Sequence psn);
+  [[nodiscard]] bool is_outdated(const CapturedPacket& nak, Sequence psn);
   void report_asked_for();
-  void note_asked_again(const Packet& packet);
+  void note_asked_again(const CapturedPacket& packet);
   void report_asked_again(std::optional<Duration> answered);
   void report_overtaken();
   [[nodiscard]] bool passed_here(Sequence psn);
   void note_early(Sent& request) const noexcept;
-  void take_read_response(const Packet& packet, Sequence psn);
-  void take_atomic_ack(const Packet& packet, Sequence psn);
+  void take_read_response(const CapturedPacket& packet, Sequence psn);
+  void take_atomic_ack(const CapturedPacket& packet, Sequence psn);
   void note_answer(const Sent& sent, Instant answered);
   void sample_rtt(const Sent& sent, Instant answered);
 

@@ -8,7 +8,7 @@
 
 namespace lw::analysis {
 
-Sent sent_of(const Packet& packet, Sequence psn, std::uint32_t span) noexcept {
+Sent sent_of(const CapturedPacket& packet, Sequence psn, std::uint32_t span) noexcept {
   return {.psn = psn,
           .span = span,
           .seen = true,
@@ -31,7 +31,7 @@ Sent sent_of(const Packet& packet, Sequence psn, std::uint32_t span) noexcept {
           .span_known = packet.has_reth || !is_read(packet.info->opcode)};
 }
 
-Sent gap_before(const Packet& packet, Sequence first, Sequence end) noexcept {
+Sent gap_before(const CapturedPacket& packet, Sequence first, Sequence end) noexcept {
   return {.psn = first,
           .span = static_cast<std::uint32_t>(end - first),
           .frame = packet.number,

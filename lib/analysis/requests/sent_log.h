@@ -50,9 +50,9 @@ struct Sent {
 static_assert(sizeof(Sent) == 112, "a stream keeps thousands of them: update StreamMemory");
 
 /// Returns a request with the PSN `psn`, which takes `span` PSNs.
-[[nodiscard]] Sent sent_of(const Packet& packet, Sequence psn, std::uint32_t span) noexcept;
+[[nodiscard]] Sent sent_of(const CapturedPacket& packet, Sequence psn, std::uint32_t span) noexcept;
 /// Returns the gap that `packet` shows: the PSNs from `first` to the one before `end`.
-[[nodiscard]] Sent gap_before(const Packet& packet, Sequence first, Sequence end) noexcept;
+[[nodiscard]] Sent gap_before(const CapturedPacket& packet, Sequence first, Sequence end) noexcept;
 
 /// The requests of one direction in the order of their PSNs, without holes: those that wait for a
 /// response, and some that have it.

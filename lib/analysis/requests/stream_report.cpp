@@ -93,7 +93,7 @@ void StreamReport::late(const Fill& fill, Cause cause) {
   }
 }
 
-void StreamReport::late_after_recovery(const Packet& packet, const Filled& gap) {
+void StreamReport::late_after_recovery(const CapturedPacket& packet, const Filled& gap) {
   ++counts_.out_of_order;
   Anomaly late = anomaly(AnomalyKind::out_of_order, packet, packet.psn);
   late.cause = Cause::sequence_nak;
@@ -102,14 +102,16 @@ void StreamReport::late_after_recovery(const Packet& packet, const Filled& gap) 
   log_.add(late);
 }
 
-void StreamReport::late_in_recovery(const Packet& packet, Sequence psn, const Filled& skipped) {
+void StreamReport::late_in_recovery(const CapturedPacket& packet, Sequence psn,
+                                    const Filled& skipped) {
   Anomaly late = anomaly(AnomalyKind::out_of_order, packet, psn);
   late.related_frame = skipped.frame;
   late.duration = stamp_difference(packet.stamp, skipped.stamp);
   log_.add(late);
 }
 
-void StreamReport::late_response(const Packet& packet, Sequence psn, const ResponseGap& gap) {
+void StreamReport::late_response(const CapturedPacket& packet, Sequence psn,
+                                 const ResponseGap& gap) {
   ++counts_.responses_late;
   Anomaly late = response_anomaly(AnomalyKind::out_of_order, packet, psn);
   late.related_frame = gap.frame;
@@ -117,7 +119,7 @@ void StreamReport::late_response(const Packet& packet, Sequence psn, const Respo
   log_.add(late);
 }
 
-void StreamReport::copy(const Packet& packet, Sequence psn, const Sent* original,
+void StreamReport::copy(const CapturedPacket& packet, Sequence psn, const Sent* original,
                         const Waits& waits) {
   ++counts_.duplicates;
   Anomaly copy = anomaly(AnomalyKind::duplicate, packet, psn);
@@ -126,7 +128,7 @@ void StreamReport::copy(const Packet& packet, Sequence psn, const Sent* original
   log_.add(Fact{.seen = std::move(copy), .waits = waits});
 }
 
-void StreamReport::response_copy(const Packet& packet, Sequence psn, std::uint64_t original,
+void StreamReport::response_copy(const CapturedPacket& packet, Sequence psn, std::uint64_t original,
                                  Cause cause) {
   ++counts_.responses_duplicated;
   Anomaly copy = response_anomaly(AnomalyKind::duplicate, packet, psn);
@@ -135,7 +137,8 @@ void StreamReport::response_copy(const Packet& packet, Sequence psn, std::uint64
   log_.add(copy);
 }
 
-void StreamReport::response_again(const Packet& packet, Sequence psn, std::uint64_t original) {
+void StreamReport::response_again(const CapturedPacket& packet, Sequence psn,
+                                  std::uint64_t original) {
   Anomaly again = response_anomaly(AnomalyKind::retransmission, packet, psn);
   again.related_frame = original;
   log_.add(again);
@@ -168,7 +171,7 @@ void StreamReport::recovery(const Recovery& recovery, Sequence begin, bool goes_
                 .early = is_early(recovery.start)});
 }
 
-void StreamReport::retry_storm(const Packet& packet, Sequence psn, const Sent& original) {
+void StreamReport::retry_storm(const CapturedPacket& packet, Sequence psn, const Sent& original) {
   Anomaly storm = anomaly(AnomalyKind::retry_storm, packet, psn);
   storm.related_frame = original.frame;
   storm.duration = stamp_difference(packet.stamp, original.stamp);
@@ -177,7 +180,7 @@ void StreamReport::retry_storm(const Packet& packet, Sequence psn, const Sent& o
 
 // Responses, and their absence
 
-Anomaly StreamReport::nak(const Packet& packet, Sequence psn, const Sent* refused) {
+Anomaly StreamReport::nak(const CapturedPacket& packet, Sequence psn, const Sent* refused) {
   const auto syndrome = wire::AethFields{packet.syndrome, packet.msn};
   const bool rnr = syndrome.kind() == wire::AethKind::rnr_nak;
   const auto code = static_cast<std::uint8_t>(packet.syndrome & wire::Aeth::kValue);
@@ -208,7 +211,7 @@ void StreamReport::overtaken(Anomaly lost, bool again) {
   log_.add(Fact{.seen = std::move(lost), .again = again});
 }
 
-void StreamReport::ack_of_unsent(const EarlyAck& ack, const Packet& packet) {
+void StreamReport::ack_of_unsent(const EarlyAck& ack, const CapturedPacket& packet) {
   Anomaly early = response_anomaly(AnomalyKind::ack_of_unsent, packet, ack.psn);
   early.frame = early.last_frame = ack.frame;
   early.stamp = ack.stamp;
@@ -230,7 +233,8 @@ void StreamReport::unanswered(const Sent& oldest, std::uint64_t last_frame, Sequ
                    .packets = next - oldest.psn});
 }
 
-void StreamReport::stall(const Packet& packet, Sequence oldest, Sequence next, Duration silence) {
+void StreamReport::stall(const CapturedPacket& packet, Sequence oldest, Sequence next,
+                         Duration silence) {
   Anomaly stall = anomaly(AnomalyKind::stall, packet, oldest);
   stall.duration = silence;
   stall.packets = next - oldest;
@@ -239,20 +243,21 @@ void StreamReport::stall(const Packet& packet, Sequence oldest, Sequence next, D
 
 // What the specification forbids
 
-void StreamReport::malformed(const Packet& packet, Sequence psn, std::string wrong) {
+void StreamReport::malformed(const CapturedPacket& packet, Sequence psn, std::string wrong) {
   Anomaly found = anomaly(AnomalyKind::malformed, packet, psn);
   found.detail = std::move(wrong);
   log_.add(found);
 }
 
-Anomaly StreamReport::psn_reused(const Packet& packet, const Sent& known, std::string wrong) const {
+Anomaly StreamReport::psn_reused(const CapturedPacket& packet, const Sent& known,
+                                 std::string wrong) const {
   Anomaly reused = anomaly(AnomalyKind::psn_reused, packet, packet.psn);
   reused.related_frame = known.frame;
   reused.detail = std::move(wrong);
   return reused;
 }
 
-void StreamReport::read_span(const Packet& packet, Sequence psn, const Sent& read,
+void StreamReport::read_span(const CapturedPacket& packet, Sequence psn, const Sent& read,
                              std::uint32_t packets, std::uint32_t mtu) {
   Anomaly wrong = response_anomaly(AnomalyKind::read_span, packet, psn);
   wrong.related_frame = read.frame;
@@ -263,7 +268,7 @@ void StreamReport::read_span(const Packet& packet, Sequence psn, const Sent& rea
 
 // Anomalies
 
-Anomaly StreamReport::anomaly(AnomalyKind kind, const Packet& packet, Sequence psn) const {
+Anomaly StreamReport::anomaly(AnomalyKind kind, const CapturedPacket& packet, Sequence psn) const {
   return {.kind = kind,
           .session = session_,
           .direction = direction_,
@@ -273,7 +278,8 @@ Anomaly StreamReport::anomaly(AnomalyKind kind, const Packet& packet, Sequence p
           .psn = psn_of(psn)};
 }
 
-Anomaly StreamReport::response_anomaly(AnomalyKind kind, const Packet& packet, Sequence psn) const {
+Anomaly StreamReport::response_anomaly(AnomalyKind kind, const CapturedPacket& packet,
+                                       Sequence psn) const {
   Anomaly found = anomaly(kind, packet, psn);
   found.role = Role::response;
   return found;

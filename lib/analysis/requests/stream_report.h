@@ -47,27 +47,29 @@ class StreamReport {
   void late(const Fill& fill, Cause cause);
   /// A packet that came after the packet by which the sender has replaced it. `gap`: what it
   /// belonged to.
-  void late_after_recovery(const Packet& packet, const Filled& gap);
+  void late_after_recovery(const CapturedPacket& packet, const Filled& gap);
   /// A packet that a recovery had skipped.
-  void late_in_recovery(const Packet& packet, Sequence psn, const Filled& skipped);
-  void late_response(const Packet& packet, Sequence psn, const ResponseGap& gap);
+  void late_in_recovery(const CapturedPacket& packet, Sequence psn, const Filled& skipped);
+  void late_response(const CapturedPacket& packet, Sequence psn, const ResponseGap& gap);
   /// `original`: null: not known. `waits.answered`: time since all of the response to a READ or
   /// atomic has passed, if its requester may have asked for it again.
-  void copy(const Packet& packet, Sequence psn, const Sent* original, const Waits& waits = {});
+  void copy(const CapturedPacket& packet, Sequence psn, const Sent* original,
+            const Waits& waits = {});
   /// `cause`: path_copy; none: it may also answer a request that was sent again.
-  void response_copy(const Packet& packet, Sequence psn, std::uint64_t original, Cause cause);
+  void response_copy(const CapturedPacket& packet, Sequence psn, std::uint64_t original,
+                     Cause cause);
   /// A response to a request that was sent again, or that the path copied.
-  void response_again(const Packet& packet, Sequence psn, std::uint64_t original);
+  void response_again(const CapturedPacket& packet, Sequence psn, std::uint64_t original);
   /// A recovery that has ended, and the PSNs that came in it first, so they were lost. Those before
   /// `begin`, unless a NAK names them, may have been sent before the capture began. `goes_back`: it
   /// went on to the newest packet, so what it skipped was lost once more.
   void recovery(const Recovery& recovery, Sequence begin, bool goes_back);
-  void retry_storm(const Packet& packet, Sequence psn, const Sent& original);
+  void retry_storm(const CapturedPacket& packet, Sequence psn, const Sent& original);
 
   // Responses, and their absence.
 
   /// Reports and returns a NAK or an RNR NAK. `refused`: the request with its PSN; null: not seen.
-  Anomaly nak(const Packet& packet, Sequence psn, const Sent* refused);
+  Anomaly nak(const CapturedPacket& packet, Sequence psn, const Sent* refused);
   /// The packet that `nak` asks for passed the capture point and was lost after it.
   static Anomaly lost_after_capture(Anomaly nak);
   /// `waits.answered`: time from its repetition to the answer that acknowledges it.
@@ -79,27 +81,27 @@ class StreamReport {
   /// be one that was sent before the NAK.
   void overtaken(Anomaly lost, bool again);
   /// `packet` is the first that has the PSN of the ACK.
-  void ack_of_unsent(const EarlyAck& ack, const Packet& packet);
+  void ack_of_unsent(const EarlyAck& ack, const CapturedPacket& packet);
   /// `cause`: how the last answer refused the oldest request; none: it did not.
   void unanswered(const Sent& oldest, std::uint64_t last_frame, Sequence next, Instant end,
                   Cause cause);
   /// `packet` ends a silence; requests from `oldest` up to the one before `next` waited.
-  void stall(const Packet& packet, Sequence oldest, Sequence next, Duration silence);
+  void stall(const CapturedPacket& packet, Sequence oldest, Sequence next, Duration silence);
 
   // What the specification forbids. `wrong`: text about it.
 
-  void malformed(const Packet& packet, Sequence psn, std::string wrong);
+  void malformed(const CapturedPacket& packet, Sequence psn, std::string wrong);
   /// Returns the report of a packet that is another request than `known`, which had its PSN before.
-  [[nodiscard]] Anomaly psn_reused(const Packet& packet, const Sent& known,
+  [[nodiscard]] Anomaly psn_reused(const CapturedPacket& packet, const Sent& known,
                                    std::string wrong) const;
   void add(const Anomaly& found) { log_.add(found); }
   /// A READ response that ended after `packets`.
-  void read_span(const Packet& packet, Sequence psn, const Sent& read, std::uint32_t packets,
-                 std::uint32_t mtu);
+  void read_span(const CapturedPacket& packet, Sequence psn, const Sent& read,
+                 std::uint32_t packets, std::uint32_t mtu);
 
  private:
-  [[nodiscard]] Anomaly anomaly(AnomalyKind kind, const Packet& packet, Sequence psn) const;
-  [[nodiscard]] Anomaly response_anomaly(AnomalyKind kind, const Packet& packet,
+  [[nodiscard]] Anomaly anomaly(AnomalyKind kind, const CapturedPacket& packet, Sequence psn) const;
+  [[nodiscard]] Anomaly response_anomaly(AnomalyKind kind, const CapturedPacket& packet,
                                          Sequence psn) const;
   /// What the capture skips, as a fact to complete.
   [[nodiscard]] Fact missing(wire::Role role, const Filled& gap, Cause cause);

@@ -241,9 +241,7 @@ ExperimentParameters merge_parameters(ExperimentParameters common,
 }
 
 Result<ExperimentProfile> load_experiment_profile(const std::string& file) {
-  const auto found = find_profile(file, {kExperimentProfiles});
-  if (!found) return std::unexpected(found.error());
-  auto document = Document::load(*found);
+  auto document = Document::find(file, kExperimentProfiles);
   if (!document) return std::unexpected(document.error());
   return read_experiment(std::move(*document));
 }

@@ -28,7 +28,7 @@ static_assert(std::size(kKinds) == kFaultKinds);
 
 /// Why no frame of the flow can have the fault; empty if some can.
 std::string_view obstacle(FaultKind kind, const Flow& flow) {
-  const roce::Message& message = flow.message;
+  const roce::MessageFields& message = flow.message;
   switch (kind) {
     case FaultKind::wrong_udp_length:
       return flow.frame.encapsulation == wire::Encapsulation::grh ? "RoCEv1 has no UDP" : "";

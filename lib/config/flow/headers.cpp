@@ -65,7 +65,7 @@ auto choice_of(std::span<const wire::NamedValue> choices) {
 
 /// Reads a field by its key; an absent key leaves it as it is.
 template <class Fields>
-void read_field(const Table& table, const wire::Field<Fields>& field, Fields& values) {
+void read_field(const Table& table, const wire::FieldOf<Fields>& field, Fields& values) {
   const auto present = std::get<std::uint64_t>(field.get(values));
   const auto number = integer<std::uint64_t>(0, field.largest());
   std::uint64_t value = 0;

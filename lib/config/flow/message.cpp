@@ -119,7 +119,7 @@ Parsed<MessageSizes> read_sizes(const Value& value, const std::string& profile) 
 }
 
 void read_length(const Table& table, const FlowContext& context, Flow& flow) {
-  roce::Message& message = flow.message;
+  roce::MessageFields& message = flow.message;
   const auto read = [&](const Value& value) { return read_sizes(value, context.profile); };
   flow.sizes = table.get_or("message_size", read, MessageSizes::fixed(message.mtu));
   if (const auto fixed = fixed_length(message.operation)) flow.sizes = MessageSizes::fixed(*fixed);
@@ -180,7 +180,7 @@ Parsed<std::vector<Point>> read_points(std::string_view csv) {
 }  // namespace
 
 bool read_message(const Table& table, const FlowContext& context, Flow& flow) {
-  roce::Message& message = flow.message;
+  roce::MessageFields& message = flow.message;
   const NamedOperation named = table.get_or("operation", choice(kOperations), {Operation::send});
   message.transport = table.get_or("transport", choice(kTransports), Transport::rc);
   if (named.operation == Operation::cnp) message.transport = Transport::cnp;
@@ -204,7 +204,7 @@ bool read_message(const Table& table, const FlowContext& context, Flow& flow) {
   return false;
 }
 
-wire::ExtensionSet extensions_of(const roce::Message& message) {
+wire::ExtensionSet extensions_of(const roce::MessageFields& message) {
   wire::ExtensionSet all;
   const std::uint32_t count = packet_count(message);
   // FIRST, MIDDLE, LAST; all MIDDLE packets equal the second packet.

@@ -65,6 +65,6 @@ Parsed<MessageSizes> load_size_distribution(const std::string& file);
 bool read_message(const Table& table, const FlowContext& context, Flow& flow);
 
 /// Union of the extension headers of the message's packets.
-wire::ExtensionSet extensions_of(const roce::Message& message);
+wire::ExtensionSet extensions_of(const roce::MessageFields& message);
 
 }  // namespace lw::config

@@ -84,7 +84,7 @@ void read_flow(const Table& table, const FlowContext& context, const std::vector
   read_next_hop(table, flow);
   read_traffic(table, context, flow);
   // Substitute a valid message, so that the other keys can be checked.
-  if (!valid) flow.message = roce::Message{};
+  if (!valid) flow.message = roce::MessageFields{};
   read_headers(table, flow);
   if (valid) check_unused_keys(table, flow);
   read_faults(table, flow);
@@ -155,7 +155,7 @@ std::uint64_t wire_bytes(roce::FrameFields& fields, const roce::MessagePacket& p
   return std::max(size, std::size_t{wire::kEthernetMinimum}) + wire::kEthernetOverhead;
 }
 
-void add_packet(MessageMeans& costs, roce::FrameFields& fields, const roce::Message& message,
+void add_packet(MessageMeans& costs, roce::FrameFields& fields, const roce::MessageFields& message,
                 std::uint32_t index, std::uint32_t times) {
   const auto packet = packet_of(message, index);
   costs.frames += times;
@@ -166,7 +166,7 @@ void add_packet(MessageMeans& costs, roce::FrameFields& fields, const roce::Mess
 /// Adds the cost of one message of `length` bytes.
 void add_message(MessageMeans& costs, const Flow& flow, roce::FrameFields& fields,
                  std::uint64_t length) {
-  roce::Message message = flow.message;
+  roce::MessageFields message = flow.message;
   message.length = length;
   const std::uint32_t count = packet_count(message);
   add_packet(costs, fields, message, 0, 1);
@@ -182,9 +182,7 @@ std::string full_name(const Flow& flow) {
 
 Result<FlowProfile> load_flow_profile(const std::string& path,
                                       std::span<const std::string> changes) {
-  const auto found = find_profile(path, {kFlowProfiles});
-  if (!found) return std::unexpected(found.error());
-  auto document = Document::load(*found);
+  auto document = Document::find(path, kFlowProfiles);
   if (!document) return std::unexpected(document.error());
   const auto edits = document->edits_of("flow", changes);
   if (!edits) return std::unexpected(edits.error());

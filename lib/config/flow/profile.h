@@ -48,7 +48,7 @@ struct Flow {
   std::uint32_t id = 0;           // number in the profile, from 0; carried in the signature
   std::uint32_t qp = 0, qps = 1;  // index of this QP in its [[flow]], and their number
   roce::FrameFields frame;        // fields of the first frame, except those that `message` sets
-  roce::Message message;          // the first message; the largest if sizes vary
+  roce::MessageFields message;    // the first message; the largest if sizes vary
   MessageSizes sizes = MessageSizes::fixed(0);  // if sizes don't vary, equal to message.length
   std::uint64_t messages = 1000;
   std::optional<std::uint64_t> repeat = 1;  // nullopt: until stopped

@@ -19,14 +19,15 @@
 namespace lw::config {
 namespace {
 
-using emulator::Match;
 using emulator::MatchConfig;
+using emulator::MatchedFrames;
 using emulator::NumberRange;
 using emulator::PacketKind;
 using wire::Operation;
 using wire::Transport;
 
-constexpr Choice<Match> kFrames[] = {{"rocev2", Match::rocev2}, {"all", Match::everything}};
+constexpr Choice<MatchedFrames> kFrames[] = {{"rocev2", MatchedFrames::rocev2},
+                                             {"all", MatchedFrames::everything}};
 constexpr Choice<Transport> kMatchTransports[] = {{"rc", Transport::rc},
                                                   {"uc", Transport::uc},
                                                   {"rd", Transport::rd},
@@ -203,7 +204,7 @@ void read_tunnel(const Table& table, MatchConfig& match) {
     table.refuse("vni", "expected no vni beside the tunnel \"srv6\", which has none");
   if (table.has("filter"))
     table.refuse("filter", "expected no filter beside a tunnel: it would see the outer headers");
-  if (match.frames != Match::rocev2)
+  if (match.frames != MatchedFrames::rocev2)
     table.refuse("frames", "expected \"rocev2\" beside a tunnel, found \"all\"");
 }
 
@@ -222,8 +223,9 @@ MatchConfig read_table(const Table& table) {
   }
   match.expression = table.get("filter", read_filter);
   // A filter alone may match any frame.
-  match.frames = table.get_or("frames", choice(kFrames),
-                              table.has("filter") ? Match::everything : Match::rocev2);
+  match.frames =
+      table.get_or("frames", choice(kFrames),
+                   table.has("filter") ? MatchedFrames::everything : MatchedFrames::rocev2);
   read_tunnel(table, match);
   table.finish();
   return match;
@@ -251,7 +253,7 @@ Parsed<NumberRange> read_range(const Value& value, std::uint32_t maximum, bool w
 
 emulator::MatchConfig read_match(const Table& rule) {
   if (!rule.get("match", is_table).value_or(false))
-    return rule.get_or("match", choice(kFrames), Match::rocev2);
+    return rule.get_or("match", choice(kFrames), MatchedFrames::rocev2);
   return read_table(*rule.table("match"));
 }
 

@@ -2,22 +2,17 @@
 #include "config/impair/netem.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 
 #include <fmt/core.h>
 
+#include "config/impair/netem_parameters.h"
 #include "core/limits.h"
-#include "core/names.h"
 #include "core/quantity.h"
 #include "emulator/path.h"
-#include "emulator/random/correlated_draw.h"
 #include "emulator/stage_keys.h"
 #include "emulator/stages/limit.h"
 #include "emulator/stages/reorder.h"
@@ -25,367 +20,6 @@
 
 namespace lw::config {
 namespace {
-
-struct NetemUnit {
-  std::string_view name;
-  double factor;
-};
-constexpr NetemUnit kPlainNumber[] = {{"", 1}};
-constexpr NetemUnit kNetemTimes[] = {{"", 1e3},     {"s", 1e9},     {"sec", 1e9},   {"secs", 1e9},
-                                     {"ms", 1e6},   {"msec", 1e6},  {"msecs", 1e6}, {"us", 1e3},
-                                     {"usec", 1e3}, {"usecs", 1e3}, {"ns", 1},      {"nsec", 1},
-                                     {"nsecs", 1}};
-// Of a slot: tc reads a number without a unit as ns.
-constexpr NetemUnit kSlotTimes[] = {{"", 1}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
-constexpr NetemUnit kNetemRates[] = {
-    {"", 1},         {"bit", 1},        {"kbit", 1e3},     {"mbit", 1e6},     {"gbit", 1e9},
-    {"tbit", 1e12},  {"bps", 8},        {"kbps", 8e3},     {"mbps", 8e6},     {"gbps", 8e9},
-    {"tbps", 8e12},  {"kibit", 1024},   {"mibit", 0x1p20}, {"gibit", 0x1p30}, {"tibit", 0x1p40},
-    {"kibps", 8192}, {"mibps", 0x1p23}, {"gibps", 0x1p33}, {"tibps", 0x1p43}};
-
-constexpr NetemUnit kTcSizes[] = {{"", 1},          {"b", 1},        {"k", 1024},
-                                  {"kb", 1024},     {"m", 0x1p20},   {"mb", 0x1p20},
-                                  {"g", 0x1p30},    {"gb", 0x1p30},  {"kbit", 1024 / 8.0},
-                                  {"mbit", 0x1p17}, {"gbit", 0x1p27}};
-
-/// Linux's default of `limit`, and the longest Ethernet frame without FCS that it then holds.
-constexpr std::uint64_t kNetemLimit = 1000, kLongestFrame = 1514;
-
-// The sum of a delay and its jitter is a time as well.
-constexpr double kMostNs = std::chrono::duration<double, std::nano>(kLongestTime).count() / 2;
-constexpr std::int64_t kMostCounted = 1'000'000'000'000;
-
-struct NetemParameters {
-  double delay_ns = 0, jitter_ns = 0;
-  std::string distribution;
-  std::string loss, corrupt;                                   // TOML values; empty: absent
-  std::optional<double> independent_loss, duplicate, reorder;  // in per cent
-  // Of their draws, in per cent.
-  double loss_correlation = 0, duplicate_correlation = 0, reorder_correlation = 0;
-  double corrupt_correlation = 0;
-  bool passes_correlations = false;  // tc does so if another parameter than duplicate has one
-  std::optional<std::uint64_t> gap;
-  bool ecn = false;
-  double slot_min_ns = 0, slot_max_ns = 0;        // both 0: no slots
-  std::string slot_distribution;                  // then min is its mean, and max its deviation
-  std::int64_t slot_packets = 0, slot_bytes = 0;  // of one; 0: any
-  std::optional<double> rate;                     // b/s
-  std::int64_t overhead = 0;                      // bytes per frame
-  std::int64_t cell = 0, cell_overhead = 0;       // bytes; cell 0: none
-  std::optional<std::uint64_t> limit, seed;
-  std::vector<std::string> differences;
-
-  /// Packets that the qdisc holds at most.
-  [[nodiscard]] std::uint64_t most_packets() const {
-    return std::max<std::uint64_t>(limit.value_or(kNetemLimit), 1);
-  }
-};
-
-/// `most`: the largest result.
-std::optional<double> scaled_number(std::string_view word, std::span<const NetemUnit> units,
-                                    double most) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc{} || !std::isfinite(value) || value < 0) return std::nullopt;
-  std::string unit(end, word.data() + word.size());
-  std::ranges::transform(unit, unit.begin(), [](unsigned char c) { return std::tolower(c); });
-  const auto known = std::ranges::find(units, unit, &NetemUnit::name);
-  if (known == units.end() || value * known->factor > most) return std::nullopt;
-  return value * known->factor;
-}
-
-std::vector<std::string_view> words_of(std::string_view text) {
-  std::vector<std::string_view> words;
-  constexpr std::string_view kSpace = " \t\r\n";
-  for (std::size_t at = 0; (at = text.find_first_not_of(kSpace, at)) != text.npos;) {
-    const std::size_t end = std::min(text.find_first_of(kSpace, at), text.size());
-    words.push_back(text.substr(at, end - at));
-    at = end;
-  }
-  return words;
-}
-
-/// Qdiscs that are neither netem nor tbf, and the words of classes and filters.
-constexpr std::string_view kOtherQdiscs[] = {
-    "bfifo",   "cake",   "cbs",    "class",    "clsact",  "codel", "drr",        "ets",
-    "etf",     "filter", "fq",     "fq_codel", "fq_pie",  "hfsc",  "hhf",        "htb",
-    "ingress", "mq",     "mqprio", "multiq",   "noqueue", "pfifo", "pfifo_fast", "pie",
-    "prio",    "qfq",    "red",    "sfb",      "sfq",     "taprio"};
-
-/// True for the words of tc that stand before a name of the user's choice, such as an interface's,
-/// which may be that of a qdisc.
-bool is_before_name(std::string_view word) {
-  return word == "dev" || word == "handle" || word == "parent";
-}
-
-/// Returns the words that are not such names.
-std::vector<std::string_view> without_names(std::span<const std::string_view> words) {
-  std::vector<std::string_view> rest;
-  for (std::size_t i = 0; i < words.size(); ++i)
-    if (i == 0 || !is_before_name(words[i - 1])) rest.push_back(words[i]);
-  return rest;
-}
-
-/// Refuses what is not one qdisc of a known kind.
-Result<void> check_qdisc(std::span<const std::string_view> all) {
-  const auto words = without_names(all);
-  if (std::ranges::count(words, "qdisc") > 1 || std::ranges::count(words, "tc") > 1)
-    return lw::fail(
-        "expected one qdisc, found several: translate each by its own, and write their "
-        "rules into one profile");
-  const auto other = std::ranges::find_first_of(words, kOtherQdiscs);
-  if (other == words.end()) return {};
-  return lw::fail(fmt::format(
-      "{}: expected netem or tbf: a rule has one delay and one queue, first in, first out, for all "
-      "frames that it matches; of several classes, make a rule each, with its match",
-      *other));
-}
-
-/// Returns the place of the word behind the name of a qdisc; 0 if there is no such qdisc.
-std::size_t place_behind(std::span<const std::string_view> words, std::string_view qdisc) {
-  for (std::size_t i = 0; i < words.size(); ++i)
-    if (words[i] == qdisc && (i == 0 || !is_before_name(words[i - 1]))) return i + 1;
-  return 0;
-}
-
-bool is_tbf(std::span<const std::string_view> words) {
-  return place_behind(words, "netem") == 0 && place_behind(words, "tbf") > 0;
-}
-
-/// Reads words one by one. Keeps the first error.
-class NetemWords {
- public:
-  explicit NetemWords(std::vector<std::string_view> words) : words_(std::move(words)) {
-    at_ = place_behind(words_, is_tbf(words_) ? "tbf" : "netem");
-    skip_place();
-  }
-
-  [[nodiscard]] bool ended() const { return error_ || at_ == words_.size(); }
-  std::string_view next() { return words_[at_++]; }
-  bool take(std::string_view word) {
-    if (ended() || words_[at_] != word) return false;
-    ++at_;
-    return true;
-  }
-  /// Reads a share in per cent. If the next word is not a share and `must` is false, returns
-  /// nothing without an error.
-  std::optional<double> share(std::string_view of, bool must = true) {
-    return number(of, "a share such as 1%", must, [](std::string_view word) {
-      if (word.ends_with('%')) word.remove_suffix(1);
-      return scaled_number(word, kPlainNumber, 100);
-    });
-  }
-  std::optional<double> time(std::string_view of, bool must = true) {
-    return number(of, "a time such as 100ms", must,
-                  [](std::string_view word) { return scaled_number(word, kNetemTimes, kMostNs); });
-  }
-  std::optional<double> slot_time(bool must) {
-    return number("slot", "a time such as 800us", must,
-                  [](std::string_view word) { return scaled_number(word, kSlotTimes, kMostNs); });
-  }
-  std::optional<double> rate(std::string_view of) {
-    return number(of, "a rate such as 10gbit", true, [](std::string_view word) {
-      return scaled_number(word, kNetemRates, kHighestRate);
-    });
-  }
-  /// Reads a number of bytes.
-  std::optional<double> size(std::string_view of) {
-    return number(of, "a size such as 32kb", true, [](std::string_view word) {
-      return scaled_number(word.substr(0, word.find('/')), kTcSizes, kMostCounted);
-    });
-  }
-  /// Reads a number up to kMostCounted.
-  std::optional<std::int64_t> count(std::string_view of, bool must = true, bool negative = false) {
-    return number(of, fmt::format("a whole number up to {}", kMostCounted), must,
-                  [negative](std::string_view word) {
-                    return whole(word, negative ? -kMostCounted : 0, kMostCounted);
-                  });
-  }
-  std::optional<std::int64_t> seed() {
-    return number("seed", "a whole number below 2^63", true, [](std::string_view word) {
-      return whole(word, 0, std::numeric_limits<std::int64_t>::max());
-    });
-  }
-  void fail(std::string message) {
-    if (!error_) error_ = Error{std::move(message)};
-  }
-  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
-
- private:
-  /// Skips what `tc qdisc show` prints between "netem" and the parameters: "8001: root refcnt 2".
-  void skip_place() {
-    if (at_ > 0 && !ended() && words_[at_].ends_with(':')) ++at_;
-    for (const std::string_view word : {"dev", "root", "parent", "refcnt"})
-      if (take(word) && word != "root" && !ended()) ++at_;
-  }
-  static std::optional<std::int64_t> whole(std::string_view word, std::int64_t least,
-                                           std::int64_t most) {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    const bool good = error == std::errc{} && end == word.data() + word.size();
-    return good && value >= least && value <= most ? std::optional(value) : std::nullopt;
-  }
-
-  template <class Parse>
-  auto number(std::string_view of, std::string_view expected, bool must, Parse parse)
-      -> decltype(parse(expected)) {
-    const auto value = ended() ? std::nullopt : parse(words_[at_]);
-    if (value) ++at_;
-    if (!value && must)
-      fail(fmt::format("{}: expected {}, found {}", of, expected,
-                       ended() ? "the end" : fmt::format("\"{}\"", words_[at_])));
-    return value;
-  }
-
-  std::vector<std::string_view> words_;
-  std::size_t at_ = 0;
-  std::optional<Error> error_;
-};
-
-/// Reads an optional correlation, which is a share. netem uses it to make consecutive draws
-/// similar.
-double take_correlation(NetemWords& words, std::string_view of, NetemParameters& all) {
-  const auto given = words.share(of, false);
-  if (given && of != "duplicate") all.passes_correlations = true;
-  const double correlation = given.value_or(0);
-  constexpr double kMost = emulator::CorrelatedDraw::kMost * 100;
-  if (correlation > kMost)
-    words.fail(
-        fmt::format("{}: expected a correlation of at most {:g}%, found {:g}%: draws hardly "
-                    "change with more",
-                    of, kMost, correlation));
-  return correlation;
-}
-
-void take_delay(NetemWords& words, NetemParameters& all) {
-  all.delay_ns = words.time("delay").value_or(0);
-  if (const auto jitter = words.time("delay", false)) {
-    all.jitter_ns = *jitter;
-    // Its correlation has no effect: sch_netem.c uses the draw modulo the range or the size of the
-    // table (tabledist), and the remainders of similar draws are independent.
-    all.passes_correlations |= words.share("delay", false).has_value();
-  }
-}
-
-/// Returns the name of a distribution of delays or of times between slots.
-std::string take_distribution_name(NetemWords& words) {
-  constexpr std::array<std::string_view, 5> kKnown = {"uniform", "normal", "pareto", "paretonormal",
-                                                      "experimental"};
-  const std::string_view name = words.ended() ? "the end" : words.next();
-  if (std::ranges::find(kKnown, name) == kKnown.end())
-    words.fail(fmt::format(
-        "distribution: expected uniform, normal, pareto, paretonormal or experimental, found "
-        "\"{}\"",
-        name));
-  return std::string(name);
-}
-
-void take_loss(NetemWords& words, NetemParameters& all) {
-  struct Key {
-    std::string_view of_profile, of_tc;  // tc prints its own before each value
-  };
-  std::vector<double> values;
-  const auto model = [&](std::string_view name, std::span<const Key> keys) {
-    all.loss = fmt::format("{{ model = \"{}\"", name);
-    for (const auto& [of_profile, of_tc] : keys) {
-      words.take(of_tc);
-      const auto value = words.share("loss", values.empty());
-      if (!value) break;
-      values.push_back(*value);
-      all.loss += fmt::format(", {} = \"{}%\"", of_profile, *value);
-    }
-    all.loss += " }";
-  };
-  constexpr std::array<Key, 5> kStates = {
-      {{"p13", "p13"}, {"p31", "p31"}, {"p32", "p32"}, {"p23", "p23"}, {"p14", "p14"}}};
-  constexpr std::array<Key, 4> kGilbert = {
-      {{"p", "p"}, {"r", "r"}, {"bad_loss", "1-h"}, {"good_loss", "1-k"}}};
-  if (words.take("state")) {
-    model("four-state", kStates);
-    if (values.size() >= 4 && values[0] > 0 && values[2] > 0 && values[3] == 0)
-      words.fail(
-          "loss state: expected p23 above 0 beside p32, or no packet is lost any more once "
-          "the model has reached state 2; found 0%");
-    return;
-  }
-  if (words.take("gemodel")) return model("gilbert-elliott", kGilbert);
-  words.take("random");
-  all.independent_loss = words.share("loss");
-  all.loss_correlation = take_correlation(words, "loss", all);
-}
-
-void take_rate(NetemWords& words, NetemParameters& all) {
-  all.rate = words.rate("rate");
-  if (all.rate && *all.rate < emulator::kSlowestRate)
-    words.fail(fmt::format("rate: expected at least 1kbit, found {}bit", *all.rate));
-  words.take("packetoverhead");
-  all.overhead = words.count("rate", false, true).value_or(0);
-  if (all.overhead < 0)
-    words.fail("rate: a packet overhead below 0 has no equivalent; expected 0 or more bytes");
-  words.take("cellsize");
-  all.cell = words.count("rate", false).value_or(0);
-  words.take("celloverhead");
-  all.cell_overhead = words.count("rate", false, true).value_or(0);
-  if (all.cell_overhead < 0)
-    words.fail("rate: a cell overhead below 0 has no equivalent; expected 0 or more bytes");
-  constexpr std::int64_t kMost = 1024;
-  if (std::max({all.overhead, all.cell, all.cell_overhead}) > kMost)
-    words.fail(fmt::format("rate: expected overheads and a cell size of at most {} B", kMost));
-}
-
-void take_slot(NetemWords& words, NetemParameters& all) {
-  if (words.take("distribution")) {
-    all.slot_distribution = take_distribution_name(words);
-    all.slot_min_ns = words.slot_time(true).value_or(0);
-    all.slot_max_ns = words.slot_time(true).value_or(0);
-    if (all.slot_max_ns == 0) words.fail("slot: expected a jitter above 0 beside a distribution");
-  } else {
-    all.slot_min_ns = words.slot_time(true).value_or(0);
-    all.slot_max_ns = std::max(all.slot_min_ns, words.slot_time(false).value_or(0));
-  }
-  if (words.take("packets")) all.slot_packets = words.count("slot packets").value_or(0);
-  if (words.take("bytes")) all.slot_bytes = std::llround(words.size("slot bytes").value_or(0));
-}
-
-void take_parameter(NetemWords& words, NetemParameters& all) {
-  const std::string_view name = words.next();
-  if (name == "delay" || name == "latency") return take_delay(words, all);
-  if (name == "distribution")
-    return static_cast<void>(all.distribution = take_distribution_name(words));
-  if (name == "loss" || name == "drop") return take_loss(words, all);
-  if (name == "rate") return take_rate(words, all);
-  if (name == "ecn") return static_cast<void>(all.ecn = true);
-  if (name == "corrupt" || name == "duplicate") {
-    const auto share = words.share(name);
-    if (name == "duplicate") {
-      all.duplicate = share;
-    } else if (share) {
-      all.corrupt = fmt::format("{}%", *share);
-    }
-    (name == "duplicate" ? all.duplicate_correlation : all.corrupt_correlation) =
-        take_correlation(words, name, all);
-    return;
-  }
-  if (name == "limit" || name == "seed" || name == "gap") {
-    const auto value = name == "seed" ? words.seed() : words.count(name);
-    auto& place = name == "limit" ? all.limit : name == "seed" ? all.seed : all.gap;
-    if (value) place = static_cast<std::uint64_t>(*value);
-    return;
-  }
-  if (name == "reorder") {
-    all.reorder = words.share(name);
-    all.reorder_correlation = take_correlation(words, name, all);
-    return;
-  }
-  if (name == "slot") return take_slot(words, all);
-  constexpr std::array<std::string_view, 12> kNames = {
-      "delay",     "distribution", "loss", "rate", "ecn",     "corrupt",
-      "duplicate", "limit",        "seed", "gap",  "reorder", "slot"};
-  const std::string_view near = nearest(name, kNames);
-  words.fail(
-      fmt::format("unknown parameter of netem: \"{}\"{}", name,
-                  near.empty() ? std::string() : fmt::format("; did you mean \"{}\"?", near)));
-}
 
 /// Returns ", correlation = "25%"", or nothing for 0.
 std::string correlation_key(double correlation) {
@@ -555,7 +189,7 @@ std::string profile_text(NetemParameters& all, std::string_view text, const Nete
           reorder_line(all);
   const std::string capacity = capacity_lines(all);
   std::string head = "# netem";
-  const auto words = words_of(text);
+  const auto words = tc_words(text);
   for (const std::string_view word : std::span(words).subspan(place_behind(words, "netem")))
     head += fmt::format(" {}", word);
   head += '\n';
@@ -631,13 +265,13 @@ queue = {{ rate = "{}b/s", buffer = "{}B", overhead = "{}B" }}
 }  // namespace
 
 Result<NetemProfile> profile_of_netem(std::string_view text, const NetemSetting& setting) {
-  const auto all_words = words_of(text);
+  const auto all_words = tc_words(text);
   if (auto known = check_qdisc(all_words); !known) return std::unexpected(known.error());
   NetemWords words(all_words);
   if (is_tbf(all_words)) return profile_of_tbf(std::move(words), setting);
   if (words.ended()) return fail("expected parameters of netem, such as \"delay 100ms loss 1%\"");
   NetemParameters all;
-  while (!words.ended()) take_parameter(words, all);
+  while (!words.ended()) take_netem_parameter(words, all);
   if (words.error()) return std::unexpected(*words.error());
   if (all.duplicate_correlation > 0 && !all.passes_correlations) {
     all.duplicate_correlation = 0;

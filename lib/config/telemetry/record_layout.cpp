@@ -89,9 +89,7 @@ std::size_t RecordLayout::size() const noexcept {
 }
 
 Result<RecordLayout> load_record_layout(const std::string& file) {
-  const auto found = find_profile(file, {kTelemetryProfiles});
-  if (!found) return std::unexpected(found.error());
-  auto document = Document::load(*found);
+  auto document = Document::find(file, kTelemetryProfiles);
   if (!document) return std::unexpected(document.error());
   return read_layout_document(std::move(*document));
 }

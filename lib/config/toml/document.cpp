@@ -14,6 +14,7 @@
 #include "config/limits.h"
 #include "config/toml/bounds.h"
 #include "config/toml/include.h"
+#include "config/toml/profile_search.h"
 #include "core/input.h"
 #include "core/names.h"
 
@@ -344,6 +345,11 @@ Result<Document> Document::load(const std::string& path, const ClientFiles* only
   auto text = read_profile_text(path, only);
   if (!text) return std::unexpected(text.error());
   return parse(*text, path == "-" ? "<stdin>" : path, only);
+}
+
+Result<Document> Document::find(const std::string& name, std::string_view kind) {
+  const auto found = find_profile(name, {kind});
+  return found ? load(*found) : std::unexpected(found.error());
 }
 
 Result<Value> parse_toml(std::string_view text, const std::string& name) {

@@ -75,6 +75,9 @@ class Document {
   /// TOML.
   static Result<Document> load(const std::string& path, const ClientFiles* only = nullptr);
 
+  /// load() of what find_profile() finds.
+  static Result<Document> find(const std::string& name, std::string_view kind);
+
   /// Parses a text; `name` is its name in error messages, and included files are beside it. `only`:
   /// a remote client named the file. Then its values are the client's, and errors do not show its
   /// text.

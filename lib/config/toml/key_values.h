@@ -14,10 +14,6 @@ namespace lw::config {
 /// of the root, whose `table` and `name` are empty. Dots in `key` name sub-tables.
 struct KeyValue {
   std::string table, name, key, value;
-
-  [[nodiscard]] bool same_key(const KeyValue& other) const noexcept {
-    return table == other.table && name == other.name && key == other.key;
-  }
 };
 
 /// Returns all keys of a profile but those of the root's tables `without`, sorted by table, name

@@ -28,7 +28,7 @@ inline const wire::Bth* bth_of(const roce::Envelope& envelope) noexcept {
 }
 
 /// Which kinds of frames a rule can match.
-enum class Match : std::uint8_t {
+enum class MatchedFrames : std::uint8_t {
   rocev2,      // those with bth_of(): the default
   everything,  // every frame, including ARP and LLDP
 };
@@ -68,7 +68,7 @@ struct TunnelMatch {
 /// condition on BTH fields, or on headers after the BTH, matches only RoCEv2 packets, whatever
 /// `frames` is.
 struct MatchConfig {
-  Match frames = Match::rocev2;
+  MatchedFrames frames = MatchedFrames::rocev2;
   std::vector<AddressPrefix> source, destination;
   std::vector<NumberRange> vlan;  // id of the outer tag; untagged frames have none
   std::vector<NumberRange> dscp;
@@ -79,17 +79,17 @@ struct MatchConfig {
   std::optional<TunnelMatch> tunnel;  // the other conditions are of the packet within
 
   MatchConfig() = default;
-  /// Converts Match::rocev2 or Match::everything to a match without further conditions.
-  MatchConfig(Match which) : frames(which) {}  // NOLINT(google-explicit-constructor)
+  /// Converts to a match without further conditions.
+  MatchConfig(MatchedFrames which) : frames(which) {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] bool needs_bth() const noexcept {
-    return frames == Match::rocev2 || opcodes || kinds || !dest_qp.empty() || !psn.empty();
+    return frames == MatchedFrames::rocev2 || opcodes || kinds || !dest_qp.empty() || !psn.empty();
   }
   friend bool operator==(const MatchConfig&, const MatchConfig&) = default;
 };
 
 /// A received frame, with all that rules and stages need.
-struct Arrival {
+struct IngressFrame {
   const roce::Envelope& envelope;
   const wire::Bth* bth;      // bth_of(envelope)
   std::uint64_t number = 0;  // ingress frame number of its direction, from 0
@@ -97,8 +97,8 @@ struct Arrival {
   Instant now;
 };
 
-inline Arrival arrival_of(const roce::Envelope& envelope, std::uint64_t number,
-                          Instant now) noexcept {
+inline IngressFrame arrival_of(const roce::Envelope& envelope, std::uint64_t number,
+                               Instant now) noexcept {
   return {envelope, bth_of(envelope), number, static_cast<std::uint32_t>(envelope.wire_length),
           now};
 }

@@ -185,7 +185,7 @@ void add_fault(Generator& random, Scenario& scenario, perf::PathRules& rules, in
   event.action = random.one_of({EventAction::drop, EventAction::drop, EventAction::drop,
                                 EventAction::duplicate, EventAction::delay, EventAction::corrupt});
   // Where single packets are repeated, a late one cannot be told from its retransmission.
-  const bool single = scenario.config.qp.recovery == transport::Recovery::selective_repeat;
+  const bool single = scenario.config.qp.recovery == transport::LossRecovery::selective_repeat;
   const bool numbered = scenario.numbered;
   if (single && !numbered && event.action == EventAction::delay) event.action = EventAction::drop;
   // Nor what a late retransmission does to the recovery that it belongs to.
@@ -228,8 +228,9 @@ Scenario scenario_of(std::uint64_t seed, bool numbered) {
   scenario.one_way = std::chrono::microseconds{random.one_of({5, 100, 1900})};
   config.path.one_way = scenario.one_way;
   const bool copies = config.operation == Operation::send || config.operation == Operation::write;
-  if (copies && random.below(6) == 0) config.qp.recovery = transport::Recovery::selective_repeat;
-  const bool single = config.qp.recovery == transport::Recovery::selective_repeat;
+  if (copies && random.below(6) == 0)
+    config.qp.recovery = transport::LossRecovery::selective_repeat;
+  const bool single = config.qp.recovery == transport::LossRecovery::selective_repeat;
   if (config.operation == Operation::send && !single && random.below(3) == 0) {
     config.receives = 8;
     config.repost = std::chrono::microseconds{50};

@@ -52,7 +52,7 @@ Expression random_expression() {
 }
 
 MatchConfig random_match(const roce::FrameFields& f) {
-  MatchConfig config = *rc::gen::element(Match::rocev2, Match::everything);
+  MatchConfig config = *rc::gen::element(MatchedFrames::rocev2, MatchedFrames::everything);
   config.source = random_prefixes(f.ipv4.source, f.ipv6.source);
   config.destination = random_prefixes(f.ipv4.destination, f.ipv6.destination);
   config.vlan = random_ranges(f.vlans.empty() ? 5 : f.vlans[0].id, 0xfff, false);

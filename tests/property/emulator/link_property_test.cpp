@@ -18,7 +18,7 @@ struct Box {
 RuleConfig random_rule(int index) {
   RuleConfig rule;
   rule.name = "rule " + std::to_string(index);
-  rule.match = *rc::gen::element(Match::rocev2, Match::everything);
+  rule.match = *rc::gen::element(MatchedFrames::rocev2, MatchedFrames::everything);
   rule.west_to_east = *rc::gen::arbitrary<bool>();
   rule.loss = *rc::gen::element(0.0, 0.1, 0.5, 1.0);
   if (*rc::gen::arbitrary<bool>()) rule.delay = Duration{*rc::gen::inRange(0, 300)};

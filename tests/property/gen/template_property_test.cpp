@@ -136,7 +136,7 @@ config::Flow random_flow() {
   config::Flow flow;
   flow.id = test::wide<std::uint32_t>();
   flow.frame = test::random_frame();
-  roce::Message& m = flow.message;
+  roce::MessageFields& m = flow.message;
   m.transport =
       *rc::gen::element(Transport::rc, Transport::uc, Transport::rd, Transport::ud, Transport::xrc);
   m.operation = *rc::gen::element(Operation::send, Operation::write, Operation::read_request,
@@ -166,7 +166,7 @@ class Expected {
   Expected(const config::Flow& flow, PayloadPool& payloads) : flow_(flow), payloads_(payloads) {}
 
   std::vector<std::byte> frame(std::uint64_t message_number, std::uint32_t index) {
-    roce::Message message = flow_.message;
+    roce::MessageFields message = flow_.message;
     message.first_psn =
         message.first_psn + static_cast<std::uint32_t>(message_number * psn_count(message));
     const auto packet = packet_of(message, index);

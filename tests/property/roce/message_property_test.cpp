@@ -12,8 +12,8 @@ using wire::Operation;
 using wire::Position;
 using wire::Transport;
 
-Message random_message() {
-  Message m;
+MessageFields random_message() {
+  MessageFields m;
   m.transport =
       *rc::gen::element(Transport::rc, Transport::uc, Transport::rd, Transport::ud, Transport::xrc);
   m.operation = *rc::gen::element(Operation::send, Operation::write, Operation::read_request,
@@ -29,7 +29,7 @@ Message random_message() {
   return m;
 }
 
-std::vector<std::byte> frame_of(const Message& m, const MessagePacket& packet,
+std::vector<std::byte> frame_of(const MessageFields& m, const MessagePacket& packet,
                                 Bytes whole_payload) {
   FrameFields f;
   f.bth.opcode = packet.opcode;
@@ -41,7 +41,7 @@ std::vector<std::byte> frame_of(const Message& m, const MessagePacket& packet,
 }
 
 /// The rules of REFERENCE 1, said again: lengths by position, PSNs one by one, pads on the last.
-void check_rules(const Message& m, std::uint32_t index, const MessagePacket& packet) {
+void check_rules(const MessageFields& m, std::uint32_t index, const MessagePacket& packet) {
   const std::uint32_t count = packet_count(m);
   const auto* info = wire::find_opcode(packet.opcode);
   RC_ASSERT(info != nullptr);
@@ -59,7 +59,7 @@ void check_rules(const Message& m, std::uint32_t index, const MessagePacket& pac
 }
 
 RC_GTEST_PROP(Message, CutsByTheRulesAndComesBackWhole, ()) {
-  const Message m = random_message();
+  const MessageFields m = random_message();
   RC_PRE(refusal_of(m).empty());
   const auto payload = test::random_payload(0);
   std::vector<std::byte> whole(m.length);
@@ -91,7 +91,7 @@ RC_GTEST_PROP(Message, CutsByTheRulesAndComesBackWhole, ()) {
 }
 
 RC_GTEST_PROP(Message, AMissingPacketIsAPsnGap, ()) {
-  Message m;
+  MessageFields m;
   m.operation = Operation::write;
   m.mtu = 256;
   m.length = *rc::gen::inRange<std::uint64_t>(3 * 256, 8 * 256);

@@ -77,7 +77,7 @@ LabConfig some_lab(double most) {
   config.qp.coalesce_acks = *rc::gen::arbitrary<bool>();
   config.qp.adaptive_retransmission = *rc::gen::arbitrary<bool>();
   config.qp.end_to_end_credits = *rc::gen::arbitrary<bool>();
-  if (*rc::gen::arbitrary<bool>()) config.qp.recovery = transport::Recovery::selective_repeat;
+  if (*rc::gen::arbitrary<bool>()) config.qp.recovery = transport::LossRecovery::selective_repeat;
   config.there = some_faults(most);
   config.back = some_faults(most);
   return config;

@@ -35,7 +35,7 @@ class Kept final : public DataSink {
 };
 
 struct Sent {
-  Packet packet;
+  CapturedPacket packet;
   std::vector<std::byte> bytes;
 };
 
@@ -60,7 +60,7 @@ std::vector<Sent> write(std::uint32_t psn, std::uint64_t va, std::size_t length,
     if (at == 0) opcode = last ? kWriteOnly : kWriteFirst;
     packets.push_back(sent(opcode, psn++, filled(std::min<std::size_t>(kMtu, length - at), value)));
   }
-  Packet& first = packets.front().packet;
+  CapturedPacket& first = packets.front().packet;
   first.has_reth = true;
   first.va = va;
   first.dma_length = static_cast<std::uint32_t>(length);
@@ -70,7 +70,7 @@ std::vector<Sent> write(std::uint32_t psn, std::uint64_t va, std::size_t length,
 class Lab : public testing::Test {
  protected:
   void take(const Sent& one, std::uint32_t session = 1) {
-    Packet packet = one.packet;
+    CapturedPacket packet = one.packet;
     packet.number = ++number_;
     extractor.take(
         {.packet = packet, .bytes = one.bytes, .session = session, .first_psn = packet.psn});
@@ -114,7 +114,7 @@ TEST(ExtractorOfWrites, LeavesWhatTheHighestPsnWrote) {
     std::ranges::stable_sort(order, {}, &std::pair<std::size_t, const Sent*>::first);
     std::uint64_t number = 0;
     for (const auto& [place, one] : order) {
-      Packet packet = one->packet;
+      CapturedPacket packet = one->packet;
       packet.number = ++number;
       extractor.take({.packet = packet,
                       .bytes = one->bytes,

@@ -9,8 +9,8 @@
 namespace lw::config {
 namespace impair_match_test {
 
-using emulator::Match;
 using emulator::MatchConfig;
+using emulator::MatchedFrames;
 using emulator::PacketKind;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -48,7 +48,7 @@ std::vector<std::string_view> opcode_names(const MatchConfig& match) {
 TEST(ImpairMatch, AWordSaysAllThereIsToSay) {
   EXPECT_EQ(parsed(""), MatchConfig{});
   EXPECT_EQ(parsed("match = \"rocev2\""), MatchConfig{});
-  EXPECT_EQ(parsed("match = \"all\""), MatchConfig{Match::everything});
+  EXPECT_EQ(parsed("match = \"all\""), MatchConfig{MatchedFrames::everything});
 }
 
 TEST(ImpairMatch, WordsMayBeWrittenAsTheStandardWritesThem) {
@@ -75,7 +75,7 @@ TEST(ImpairMatch, EveryKey) {
     dst_qp = ["0x10-0x1f", 7]
     psn = "16777214-1"
     kind = ["request", "read_response"])");
-  EXPECT_EQ(match.frames, Match::rocev2);
+  EXPECT_EQ(match.frames, MatchedFrames::rocev2);
   ASSERT_EQ(match.source.size(), 2U);
   EXPECT_EQ(match.source[0], (emulator::AddressPrefix{*wire::parse_ip("10.0.0.0"), 8}));
   EXPECT_EQ(match.source[1], (emulator::AddressPrefix{*wire::parse_ip("2001:db8::"), 32}));
@@ -109,7 +109,7 @@ TEST(ImpairMatch, TransportOperationAndPositionComeToOpcodes) {
 
 TEST(ImpairMatch, AFilterLooksAtAllFramesUnlessToldOtherwise) {
   const auto match = parsed("match = {filter = \"arp or vlan 5\"}");
-  EXPECT_EQ(match.frames, Match::everything);
+  EXPECT_EQ(match.frames, MatchedFrames::everything);
   ASSERT_TRUE(match.expression);
   EXPECT_EQ(match.expression->text, "arp or vlan 5");
   std::vector<std::byte> frame(60);
@@ -117,8 +117,8 @@ TEST(ImpairMatch, AFilterLooksAtAllFramesUnlessToldOtherwise) {
   frame[12] = std::byte{0x08};
   frame[13] = std::byte{0x06};
   EXPECT_TRUE(match.expression->program.matches(frame, 60));
-  EXPECT_EQ(parsed("match = {filter = \"ip\", frames = \"rocev2\"}").frames, Match::rocev2);
-  EXPECT_EQ(parsed("match = {vlan = 5, frames = \"all\"}").frames, Match::everything);
+  EXPECT_EQ(parsed("match = {filter = \"ip\", frames = \"rocev2\"}").frames, MatchedFrames::rocev2);
+  EXPECT_EQ(parsed("match = {vlan = 5, frames = \"all\"}").frames, MatchedFrames::everything);
 }
 
 TEST(ImpairMatch, RefusalsNameThePlaceAndWhatWasExpected) {

@@ -80,7 +80,7 @@ TEST(PathProfile, APathByItselfDelaysRoce) {
   ASSERT_TRUE(profile) << profile.error().message;
   ASSERT_EQ(profile->rules.size(), 1U);
   EXPECT_EQ(profile->rules[0].name, "p");
-  EXPECT_EQ(profile->rules[0].match, emulator::Match::rocev2);
+  EXPECT_EQ(profile->rules[0].match, emulator::MatchedFrames::rocev2);
   EXPECT_EQ(profile->rules[0].delay, nanoseconds{489'739});
 }
 
@@ -134,7 +134,7 @@ TEST(ImpairProfile, EditsChangeNamedRules) {
                                {"rule", "a", "match", "all"}});
   ASSERT_TRUE(profile) << profile.error().message;
   EXPECT_EQ(profile->rules[0].loss, emulator::LossConfig{0.02});
-  EXPECT_EQ(profile->rules[0].match, emulator::Match::everything);
+  EXPECT_EQ(profile->rules[0].match, emulator::MatchedFrames::everything);
   EXPECT_EQ(profile->rules[1].delay, microseconds{3000});
   EXPECT_EQ(profile->rules[1].loss, emulator::LossConfig{0.5});
   const auto taken = edited({{"rule", "b", "delay", ""}});
@@ -163,7 +163,7 @@ TEST(ImpairProfile, TheShippedOnesLoad) {
   const auto plain = load_impair_profile(shipped("impair/rocev2-only.toml"));
   ASSERT_TRUE(plain) << plain.error().message;
   ASSERT_EQ(plain->rules.size(), 1U);
-  EXPECT_EQ(plain->rules[0].match, emulator::Match::rocev2);
+  EXPECT_EQ(plain->rules[0].match, emulator::MatchedFrames::rocev2);
   EXPECT_EQ(plain->rules[0].delay, microseconds{1900});
   EXPECT_DOUBLE_EQ(std::get<double>(plain->rules[0].loss), 0.001);
 
@@ -194,7 +194,7 @@ TEST(ImpairProfile, DefaultsAreRoceBothWaysWithoutHarm) {
   EXPECT_EQ(profile.seed, 1U);
   ASSERT_EQ(profile.rules.size(), 1U);
   EXPECT_EQ(profile.rules[0].name, "rule0");
-  EXPECT_EQ(profile.rules[0].match, emulator::Match::rocev2);
+  EXPECT_EQ(profile.rules[0].match, emulator::MatchedFrames::rocev2);
   EXPECT_TRUE(profile.rules[0].west_to_east && profile.rules[0].east_to_west);
   EXPECT_FALSE(emulator::loses(profile.rules[0].loss));
   EXPECT_FALSE(profile.rules[0].delay);
@@ -229,7 +229,7 @@ TEST(ImpairProfile, EveryKey) {
   EXPECT_DOUBLE_EQ(profile.capacity.rate_bps, 10e9);
   EXPECT_EQ(profile.capacity.smallest_frame, 64U);
   EXPECT_EQ(profile.capacity.largest_frame, 1522U);
-  EXPECT_EQ(profile.rules[0].match, emulator::Match::everything);
+  EXPECT_EQ(profile.rules[0].match, emulator::MatchedFrames::everything);
   EXPECT_FALSE(profile.rules[0].west_to_east);
   EXPECT_EQ(profile.rules[0].delay,
             emulator::one_way_delay(*profile.path, emulator::Direction::west_to_east));

@@ -10,7 +10,7 @@
 namespace lw::dissect::test {
 namespace {
 
-using analysis::Packet;
+using analysis::CapturedPacket;
 using analysis::Session;
 
 class Nothing final : public analysis::Results {
@@ -33,20 +33,20 @@ class Turns {
 
   void send(SessionPlots& plots, std::uint32_t number, std::uint32_t psn) {
     Session& session = sessions_[number - 1];
-    const Packet packet = next(0x0a, psn, 4096);
+    const CapturedPacket packet = next(0x0a, psn, 4096);
     ++session.directions[0].packets;
     session.directions[0].stream->request(packet);
     plots.followed(session, 0, packet, true);
   }
   void acknowledge(SessionPlots& plots, std::uint32_t number, std::uint32_t psn) {
     Session& session = sessions_[number - 1];
-    const Packet packet = next(0x11, psn, 0);
+    const CapturedPacket packet = next(0x11, psn, 0);
     session.directions[0].stream->response(packet);
     plots.followed(session, 1, packet, true);
   }
 
  private:
-  Packet next(std::uint8_t opcode, std::uint32_t psn, std::uint32_t payload) {
+  CapturedPacket next(std::uint8_t opcode, std::uint32_t psn, std::uint32_t payload) {
     ++frame_;
     return {.number = frame_,
             .stamp = instant_from_ns(static_cast<std::int64_t>(frame_) * 1000),

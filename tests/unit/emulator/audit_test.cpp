@@ -265,7 +265,7 @@ TEST(Audit, BitErrorsAThirdOffAreFound) {
   config.loss = BitErrors{1e-5};
   Rule rule = test::rule_of(config);
   for (std::uint64_t i = 0; i < 50'000; ++i) {
-    Arrival arrival = test::bare_arrival(i, instant_from_ns(static_cast<std::int64_t>(i)));
+    IngressFrame arrival = test::bare_arrival(i, instant_from_ns(static_cast<std::int64_t>(i)));
     arrival.bytes = 138;
     (void)test::decide(rule, arrival);
   }

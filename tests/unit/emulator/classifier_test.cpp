@@ -48,7 +48,7 @@ TEST(Classifier, ByItselfARuleIsForRoceV2) {
   EXPECT_TRUE(hits({}, ipv4_send()));
   EXPECT_TRUE(hits({}, ipv6_send()));
   EXPECT_FALSE(hits({}, test::other_frame()));
-  EXPECT_TRUE(hits(Match::everything, test::other_frame()));
+  EXPECT_TRUE(hits(MatchedFrames::everything, test::other_frame()));
 }
 
 TEST(Classifier, PrefixesCountTheirLeadingBitsAndTheirFamily) {
@@ -129,14 +129,14 @@ TEST(Classifier, QpsAreNumbersAndRanges) {
 }
 
 TEST(Classifier, ARoceFieldNeedsABthEvenWhereAllFramesAreLookedAt) {
-  Config config = Match::everything;
+  Config config = MatchedFrames::everything;
   config.dest_qp = {{0, 0xffffff}};
   EXPECT_TRUE(hits(config, ipv4_send()));
   EXPECT_FALSE(hits(config, test::other_frame()));
 }
 
 TEST(Classifier, ARuleWithAnAddressPassesOverFramesWithoutOne) {
-  Config config = Match::everything;
+  Config config = MatchedFrames::everything;
   config.source = {prefix("0.0.0.0", 0), prefix("::", 0)};
   EXPECT_TRUE(hits(config, ipv4_send()));
   EXPECT_FALSE(hits(config, test::other_frame()));

@@ -54,7 +54,8 @@ std::vector<Exit> across_a_change(const RuleConfig& first, const RuleConfig& sec
 }
 
 /// A rule that shares the queue of rule "a": 1 B/ns, frames of `kRoce`'s length.
-RuleConfig sharing(std::string name, Match frames, std::uint32_t cls, std::int64_t delay_ns) {
+RuleConfig sharing(std::string name, MatchedFrames frames, std::uint32_t cls,
+                   std::int64_t delay_ns) {
   RuleConfig config = rule(std::move(name), delay_ns);
   config.match = frames;
   config.shared = QueueUse{.owner = "a",
@@ -71,8 +72,8 @@ RuleConfig sharing(std::string name, Match frames, std::uint32_t cls, std::int64
 /// of the other rule, of a lower priority, wait for them.
 TEST(LinkReplace, FramesOfARuleThatLeavesASharedQueueKeepTheirPlaces) {
   const auto size = static_cast<std::int64_t>(kRoce.size());
-  const RuleConfig low = sharing("a", Match::rocev2, 0, 1000),
-                   high = sharing("b", Match::everything, 1, 5000);
+  const RuleConfig low = sharing("a", MatchedFrames::rocev2, 0, 1000),
+                   high = sharing("b", MatchedFrames::everything, 1, 5000);
   for (const bool removed : {false, true}) {
     Link<int> link(pipeline({low, high}), {});
     test::VirtualRun run(link);
@@ -95,7 +96,7 @@ TEST(LinkReplace, FramesOfARuleThatLeavesASharedQueueKeepTheirPlaces) {
 /// after it, not before it came.
 TEST(LinkReplace, AFrameWithoutRoomKeepsItsPlaceInASharedQueue) {
   const auto size = static_cast<std::int64_t>(kRoce.size());
-  Link<int> link(pipeline({sharing("a", Match::rocev2, 0, 0)}), {.capacity = 1});
+  Link<int> link(pipeline({sharing("a", MatchedFrames::rocev2, 0, 0)}), {.capacity = 1});
   test::VirtualRun run(link);
   EXPECT_TRUE(run.admit(1, kRoce, at(0)));
   EXPECT_FALSE(run.admit(2, kRoce, at(0)));
@@ -108,7 +109,7 @@ TEST(LinkReplace, AFrameWithoutRoomKeepsItsPlaceInASharedQueue) {
 /// A faster link, from the change on, for all classes.
 TEST(LinkReplace, AChangedRateActsOnASharedQueue) {
   const auto size = static_cast<std::int64_t>(kRoce.size());
-  RuleConfig low = sharing("a", Match::rocev2, 0, 1000);
+  RuleConfig low = sharing("a", MatchedFrames::rocev2, 0, 1000);
   Link<int> link(pipeline({low}), {});
   test::VirtualRun run(link);
   EXPECT_TRUE(run.admit(1, kRoce, at(0)));
@@ -214,7 +215,7 @@ TEST(LinkReplace, DrawsOfUntouchedRulesDontMove) {
     auto bursty = rule("bursty", 100);
     bursty.loss = GilbertElliott{.p = 0.05, .r = 0.2};
     auto other = rule("other", 50, 0.5);
-    other.match = Match::everything;
+    other.match = MatchedFrames::everything;
     Link<int> link(pipeline({bursty, other}), {});
     test::VirtualRun run(link);
     std::vector<int> gone;

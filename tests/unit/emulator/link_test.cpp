@@ -66,7 +66,7 @@ TEST(Link, NothingLeavesBeforeItIsDue) {
 TEST(Link, TwoDelaysInterleaveByTheirReleases) {
   auto all = rule(50);
   all.name = "all";
-  all.match = Match::everything;
+  all.match = MatchedFrames::everything;
   Link<int> link(pipeline({rule(1000), all}), {});
   test::VirtualRun run(link);
   EXPECT_TRUE(run.admit(1, kRoce, at(0)));
@@ -309,7 +309,7 @@ TEST(Ledger, HoldsWhatWasDroppedAndNothingThatWentItsNominalWay) {
   test::Recorder ledger;
   auto everything = rule(10, 1.0);
   everything.name = "drop all but roce";
-  everything.match = Match::everything;
+  everything.match = MatchedFrames::everything;
   Link<int> link(pipeline({rule(10), everything}), {}, &ledger);
   test::VirtualRun run(link);
   run.admit(0, kRoce, at(5));

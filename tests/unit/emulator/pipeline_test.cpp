@@ -82,7 +82,7 @@ TEST(Loss, DirectionsAndRulesDrawApart) {
 /// The frames that a rule drops follow from its name and the ingress number alone.
 TEST(Pipeline, ChangingOneRuleLeavesAnothersDrawsAlone) {
   auto last = lossy("last", 0.01);
-  last.match = Match::everything;
+  last.match = MatchedFrames::everything;
   const auto alone = drops(kSeed, last);
   const std::vector<RuleConfig> before = {lossy("first", 0.5), last};
   Pipeline pipeline(Direction::west_to_east, kSeed, before);
@@ -92,7 +92,7 @@ TEST(Pipeline, ChangingOneRuleLeavesAnothersDrawsAlone) {
 
 TEST(Pipeline, TheFirstMatchWins) {
   auto all = lossy("all", 1);
-  all.match = Match::everything;
+  all.match = MatchedFrames::everything;
   const std::vector<RuleConfig> rules = {lossy("roce", 0), all};
   Pipeline pipeline(Direction::west_to_east, kSeed, rules);
   EXPECT_EQ(decide(pipeline, &kBth, 0).rule, 0);

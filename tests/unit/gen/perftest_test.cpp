@@ -11,6 +11,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gen/perf/options/perftest_options.h"
+
 namespace lw::gen::perftest {
 namespace {
 

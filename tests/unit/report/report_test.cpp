@@ -9,7 +9,7 @@ namespace lw::report {
 namespace {
 
 TEST(Table, ColumnsAreAsWideAsTheirWidestCell) {
-  Table table({{"name"}, {"frames", Align::right}, {"note"}});
+  TextTable table({{"name"}, {"frames", Align::right}, {"note"}});
   table.add_row({"RC SEND ONLY", "7", ""});
   table.add_row({"CNP", "1234567", "x"});
   EXPECT_EQ(table.to_string(2),
@@ -19,7 +19,7 @@ TEST(Table, ColumnsAreAsWideAsTheirWidestCell) {
 }
 
 TEST(Table, WithoutTitlesThereIsNoHeader) {
-  Table table({{""}, {"", Align::right}});
+  TextTable table({{""}, {"", Align::right}});
   EXPECT_EQ(table.to_string(), "");
   table.add_row({"µs", "1"});
   table.add_row({"abc", "22"});

@@ -12,10 +12,10 @@ using wire::Transport;
 // pcaps/rxe/rc_write_send_read.pcap: ib_write_bw of 10,000 bytes at an MTU of 4096 leaves rxe as
 // WRITE FIRST, MIDDLE, LAST with 4096, 4096, 1808 bytes, AckReq on the last.
 TEST(MessageCut, IsThatOfRxesWrite) {
-  const Message m{.operation = Operation::write,
-                  .length = 10'000,
-                  .mtu = 4096,
-                  .first_psn = wire::Psn{6627582}};
+  const MessageFields m{.operation = Operation::write,
+                        .length = 10'000,
+                        .mtu = 4096,
+                        .first_psn = wire::Psn{6627582}};
   ASSERT_EQ(packet_count(m), 3u);
   const std::uint8_t opcodes[] = {0x06, 0x07, 0x08};
   const std::uint32_t lengths[] = {4096, 4096, 1808};
@@ -31,21 +31,21 @@ TEST(MessageCut, IsThatOfRxesWrite) {
 }
 
 TEST(MessageCut, PadsTheLastToFourBytes) {
-  const Message m{.length = 1025, .mtu = 1024};
+  const MessageFields m{.length = 1025, .mtu = 1024};
   EXPECT_EQ(packet_of(m, 0).pad, 0);
   EXPECT_EQ(packet_of(m, 1).payload, 1u);
   EXPECT_EQ(packet_of(m, 1).pad, 3);
 }
 
 TEST(MessageCut, EmptyMessagesAreOnePacket) {
-  const Message m{.length = 0};
+  const MessageFields m{.length = 0};
   EXPECT_EQ(packet_count(m), 1u);
   EXPECT_EQ(packet_of(m, 0).opcode, 0x04);
   EXPECT_EQ(packet_of(m, 0).payload, 0u);
 }
 
 TEST(MessageCut, AReadTakesThePsnsOfItsResponse) {
-  Message m{.operation = Operation::read_request, .length = 10'000, .mtu = 1024};
+  MessageFields m{.operation = Operation::read_request, .length = 10'000, .mtu = 1024};
   EXPECT_EQ(packet_count(m), 1u);
   EXPECT_EQ(psn_count(m), 10u);
   EXPECT_EQ(packet_of(m, 0).payload, 0u);
@@ -54,7 +54,7 @@ TEST(MessageCut, AReadTakesThePsnsOfItsResponse) {
 }
 
 TEST(MessageCut, ImmediatesAndInvalidatesRideOnTheLastPacket) {
-  Message m{.operation = Operation::send, .immediate = true, .length = 3000, .mtu = 1024};
+  MessageFields m{.operation = Operation::send, .immediate = true, .length = 3000, .mtu = 1024};
   EXPECT_EQ(packet_of(m, 0).opcode, 0x00);
   EXPECT_EQ(packet_of(m, 2).opcode, 0x03);
   m.immediate = false;
@@ -63,7 +63,7 @@ TEST(MessageCut, ImmediatesAndInvalidatesRideOnTheLastPacket) {
 }
 
 TEST(MessageCut, AcksAreAskedForOnTheLastAndEveryFew) {
-  const Message m{.length = 10 * 256, .mtu = 256, .ack_every = 4};
+  const MessageFields m{.length = 10 * 256, .mtu = 256, .ack_every = 4};
   std::string asked;
   for (std::uint32_t i = 0; i < 10; ++i) asked += packet_of(m, i).ack_req ? 'A' : '.';
   EXPECT_EQ(asked, "...A...A.A");

@@ -186,7 +186,7 @@ TEST(SelectiveRepeat, loses_only_what_was_lost) {
   config.size = kMtu;
   config.qp.tx_depth = config.qp.max_outstanding_wqe = 8192;
   config.qp.timeout = 16;
-  config.qp.recovery = transport::Recovery::selective_repeat;
+  config.qp.recovery = transport::LossRecovery::selective_repeat;
   config.path.one_way = Duration{200'000};
   config.path.loss = 1e-4;
   config.iterations = 200'000;
@@ -213,7 +213,7 @@ TEST(SelectiveRepeat, takes_the_time_of_the_closed_form) {
     config.nic.latency = {};
     config.path.one_way = std::chrono::microseconds(12'500);
     config.path.loss = loss;
-    config.qp.recovery = transport::Recovery::selective_repeat;
+    config.qp.recovery = transport::LossRecovery::selective_repeat;
     config.qp.timeout = 14;  // 67 ms: 2.7 round trips
     double sum = 0;
     const int runs = loss < 1e-4 ? 60 : 30;

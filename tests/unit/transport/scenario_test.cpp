@@ -146,23 +146,23 @@ std::vector<Scenario> scenarios() {
        {write}},
       {"selective_repeat_of_a_read",
        with(lab({request(100), request(104)}),
-            [](LabConfig& c) { c.qp.recovery = transport::Recovery::selective_repeat; }),
+            [](LabConfig& c) { c.qp.recovery = transport::LossRecovery::selective_repeat; }),
        {write, read, of(Operation::write, 10, 2)}},
       {"selective_repeat",
        with(lab({request(101), request(103)}),
-            [](LabConfig& c) { c.qp.recovery = transport::Recovery::selective_repeat; }),
+            [](LabConfig& c) { c.qp.recovery = transport::LossRecovery::selective_repeat; }),
        {of(Operation::write, 6144)}},
       // Both retransmissions are lost too: only the timer tells, once for both.
       {"selective_repeat_lost_again",
        with(lab({request(101), request(103), request(101, EventAction::drop, 2),
                  request(103, EventAction::drop, 2)}),
-            [](LabConfig& c) { c.qp.recovery = transport::Recovery::selective_repeat; }),
+            [](LabConfig& c) { c.qp.recovery = transport::LossRecovery::selective_repeat; }),
        {of(Operation::write, 6144)}},
       // The bitmap has three bits, and so has the window: the sender waits for the gap.
       {"selective_repeat_small_bitmap",
        with(lab({request(100)}),
             [](LabConfig& c) {
-              c.qp.recovery = transport::Recovery::selective_repeat;
+              c.qp.recovery = transport::LossRecovery::selective_repeat;
               c.qp.reorder_packets = 3;
             }),
        {of(Operation::write, 6144)}},

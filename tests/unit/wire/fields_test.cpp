@@ -17,7 +17,7 @@ template <class Header>
 void expect_fields_read_back() {
   using Fields = typename Header::Fields;
   std::set<std::string_view> names;
-  for (const Field<Fields>& field : Header::kFields) {
+  for (const FieldOf<Fields>& field : Header::kFields) {
     EXPECT_TRUE(names.insert(field.name).second) << field.name << " occurs twice";
     EXPECT_TRUE(field.name.starts_with("infiniband.")) << field.name;
     EXPECT_EQ(field.set == nullptr, field.key.empty()) << field.name;
