@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """1,000 random profiles, 300 of them hostile: nesting, length, NUL, extremes of each unit, filters,
 files that are none. `check` refuses each wrong one with exit 2 and a position; none crashes, hangs,
-or needs more than 5 s of CPU time or 1 GB. LONGWIRE_SEED and LONGWIRE_PROFILES, or the first
+or needs more than 5 s of CPU time or 1 GB. LONGWIRE_SEED and LONGWIRE_PROFILE_COUNT, or the first
 argument, change the seed and the number of profiles."""
 
 import concurrent.futures
@@ -21,7 +21,7 @@ import longwire_test
 import random_profiles
 
 SEED = int(os.environ.get('LONGWIRE_SEED', time.time_ns() % 2**32))
-PROFILES = int(os.environ.get('LONGWIRE_PROFILES', (sys.argv[1:] or [1000])[0]))
+PROFILES = int(os.environ.get('LONGWIRE_PROFILE_COUNT', (sys.argv[1:] or [1000])[0]))
 HOSTILE = 3  # of ten
 del sys.argv[1:]
 

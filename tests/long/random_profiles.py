@@ -2,7 +2,7 @@
 """Random profiles of both kinds, right and wrong: 10,000 each through `check`, 500 each through a
 whole run; many of roce-impair's change their rules. A program may refuse a profile with an error
 that has a position. It may not crash, hang or lose a frame, and no audit may fail. LONGWIRE_SEED
-and LONGWIRE_PROFILES change the seed and the number of profiles."""
+and LONGWIRE_PROFILE_COUNT change the seed and the number of profiles."""
 
 import concurrent.futures
 import json
@@ -19,7 +19,7 @@ import longwire_test
 from pcap_file import other_frame, roce_frame, write_pcap
 
 SEED = int(os.environ.get('LONGWIRE_SEED', time.time_ns() % 2**32))
-PROFILES = int(os.environ.get('LONGWIRE_PROFILES', 10_000))
+PROFILES = int(os.environ.get('LONGWIRE_PROFILE_COUNT', 10_000))
 RUNS = max(1, PROFILES // 20)
 POSITION = re.compile(r'\.toml(:\d+:\d+)?: ')
 

@@ -3,8 +3,8 @@
 // (which turns batches off), and a replay of a capture. Random profiles and frames must give the
 // same frames at the same times, the same ledger and the same counters.
 //
-// LONGWIRE_SEED and LONGWIRE_PROFILES repeat a failure: the seed is printed, and the number of the
-// profile in the failure.
+// LONGWIRE_SEED and LONGWIRE_PROFILE_COUNT repeat a failure: the seed is printed, and the number of
+// the profile in the failure.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -304,8 +304,8 @@ constexpr std::uint64_t kOnceFailed[] = {1626233013, 1138825356};
 
 TEST(ForwarderProperty, BatchesSinglesRecordedRunsAndReplaysAgree) {
   const std::uint64_t seed = from_environment("LONGWIRE_SEED", std::random_device{}());
-  const std::uint64_t profiles = from_environment("LONGWIRE_PROFILES", 300);
-  fmt::print("LONGWIRE_SEED={} LONGWIRE_PROFILES={}\n", seed, profiles);
+  const std::uint64_t profiles = from_environment("LONGWIRE_PROFILE_COUNT", 300);
+  fmt::print("LONGWIRE_SEED={} LONGWIRE_PROFILE_COUNT={}\n", seed, profiles);
   const std::vector<nic::PortSpec> specs = {*nic::parse_port_spec(test::RingPorts::name(0)),
                                             *nic::parse_port_spec(test::RingPorts::name(1))};
   auto eal = nic::Eal::start({.ports = specs, .cores = {}});
@@ -331,8 +331,8 @@ TEST(ForwarderProperty, BatchesSinglesRecordedRunsAndReplaysAgree) {
       const Outcome ran = PortRun(ports, impairment, mode, *arena).run(impairment.bursts);
       stored += ran.stored;
       ASSERT_EQ(ran.lines == replayed.lines, true)
-          << "profile " << i << " (LONGWIRE_SEED=" << drawn << " LONGWIRE_PROFILES=1), " << name
-          << " run, then replay:\n"
+          << "profile " << i << " (LONGWIRE_SEED=" << drawn << " LONGWIRE_PROFILE_COUNT=1), "
+          << name << " run, then replay:\n"
           << first_difference(ran, replayed) << "\n"
           << impairment.profile;
     }
