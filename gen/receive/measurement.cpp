@@ -296,7 +296,10 @@ void Measurement::take_signed(Incoming& in, const StreamKey& stream,
   count_order(tracker->take(signature.sequence), flow->order);
   if (!in.send_clock) return;
   const std::int64_t transit = to_ns(in.now) - static_cast<std::int64_t>(signature.send_time_ns);
-  flow->add_transit(transit, latency_memory_);
+  if (flow->waiting.add(transit)) [[likely]]
+    return;
+  count_waiting(*flow);
+  flow->waiting.add(transit);
 }
 
 void Measurement::take_plain(Incoming& in) {
@@ -364,22 +367,23 @@ std::string Measurement::latency_doubt(const ReceiveFlow& flow) const {
                      format_duration(least));
 }
 
-void ReceiveFlow::count_waiting(LatencyMemory& memory) noexcept {
-  Histogram& latency = signature->latency;
-  const std::uint64_t others = memory.used - latency.bytes();
-  waiting.take_all([&](std::int64_t ns) {
-    signature->jitter.add(ns);
-    if (others + latency.bytes() < memory.most || latency.has_room(ns)) [[likely]]
-      return latency.add(ns);
-    ++memory.not_counted;
+/// Counts the transit times of a stream of signed frames that wait.
+void Measurement::count_waiting(ReceiveFlow& flow) noexcept {
+  SignedPart& part = *flow.signature;
+  const std::uint64_t others = latency_memory_ - part.latency.bytes();
+  flow.waiting.take_all([&](std::int64_t ns) {
+    part.jitter.add(ns);
+    const bool has_memory = others + part.latency.bytes() < options_.most_latency_memory;
+    if (has_memory || part.latency.has_room(ns)) [[likely]]
+      return part.latency.add(ns);
+    ++totals_.latencies_not_counted;
   });
-  memory.used = others + latency.bytes();
+  latency_memory_ = others + part.latency.bytes();
 }
 
 void Measurement::count_latencies() noexcept {
   for (ReceiveFlow& flow : flows_)
-    if (flow.signature) flow.count_waiting(latency_memory_);
-  totals_.latencies_not_counted += std::exchange(latency_memory_.not_counted, 0);
+    if (flow.signature) count_waiting(flow);
 }
 
 void Measurement::finalize() {

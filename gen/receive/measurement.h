@@ -108,14 +108,6 @@ struct SignedPart {
   std::vector<std::uint64_t> damaged;
 };
 
-/// Memory of the latency histograms of all streams. At the limit, a latency that needs more memory
-/// is not counted: the send times are the sender's, and any number may come.
-struct LatencyMemory {
-  std::uint64_t most = kMostLatencyMemory;  // bytes
-  std::uint64_t used = 0;
-  std::uint64_t not_counted = 0;  // latencies
-};
-
 /// Counters and state of one received stream. The members for a signed frame in order come first,
 /// in three cache lines.
 struct alignas(64) ReceiveFlow {
@@ -143,18 +135,11 @@ struct alignas(64) ReceiveFlow {
     for (const std::size_t line : {0, 64, 128})
       __builtin_prefetch(reinterpret_cast<const std::byte*>(this) + line, 1);
   }
-  /// Prefetches the members that count_waiting() needs.
+  /// Prefetches the members that counting the waiting times needs.
   void fetch_latencies() const noexcept {
     for (const std::size_t line : {0, 64, 128, 448, 512})
       __builtin_prefetch(reinterpret_cast<const std::byte*>(signature.get()) + line, 1);
   }
-  void add_transit(std::int64_t ns, LatencyMemory& memory) noexcept {
-    if (waiting.add(ns)) [[likely]]
-      return;
-    count_waiting(memory);
-    waiting.add(ns);
-  }
-  void count_waiting(LatencyMemory& memory) noexcept;
 };
 
 /// Hash table of streams: open addressing, at most half full, so a successful look-up usually
@@ -242,7 +227,9 @@ struct MeasureOptions {
   bool join = false;
   /// Number of the clock of the arrival times, as in signatures (wire::ClockId); 0: a capture's.
   std::uint8_t clock = wire::ClockId::kUnknown;
-  std::uint64_t most_latency_memory = kMostLatencyMemory;  // bytes
+  /// Memory of the latency histograms of all streams, in bytes. A latency that needs more is not
+  /// counted: the send times are the sender's, and any number may come.
+  std::uint64_t most_latency_memory = kMostLatencyMemory;
 };
 
 /// Counters of all frames together.
@@ -252,7 +239,7 @@ struct MeasureTotals {
   std::uint64_t malformed = 0;                   // RoCE frames whose stream can't be determined
   std::uint64_t icrc_checked = 0, bad_icrc = 0;  // streams included
   std::uint64_t crowded_out = 0;                 // frames of streams beyond kMostFlows
-  std::uint64_t latencies_not_counted = 0;       // see LatencyMemory
+  std::uint64_t latencies_not_counted = 0;       // beyond most_latency_memory
 
   static const FigureTable& figures();
 };
@@ -332,6 +319,7 @@ class Measurement {
   analysis::SequenceTracker& tracker_of(ReceiveFlow& flow, const wire::SignatureFields& signature);
   void take_plain(Incoming& in);
   void count_arrival(ReceiveFlow& flow, const Incoming& in) noexcept;
+  void count_waiting(ReceiveFlow& flow) noexcept;
   ReceiveFlow* find_or_add(Incoming& in, const StreamKey& stream);
   void check(Incoming& in);
   /// Checks the ICRC if the sampling skipped it. Returns false if the ICRC is bad.
@@ -343,7 +331,7 @@ class Measurement {
 
   MeasureOptions options_;
   MeasureTotals totals_;
-  LatencyMemory latency_memory_{.most = options_.most_latency_memory};
+  std::uint64_t latency_memory_ = 0;  // bytes
   std::uint32_t until_check_ = 1;
   FlowTable table_;
   // Memory of flows_ only, so that flows are contiguous. Other memory that a stream's first frames
