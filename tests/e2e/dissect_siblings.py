@@ -380,12 +380,38 @@ class LateResponses(Sibling):
             for psn in range(read, 32, 4):
                 skip = late - read if psn == read else 0
                 talk.read(psn + skip, 0x1000 * psn + 1024 * skip, 4096 - 1024 * skip, 60 if skip or psn == late else 1)
-            for psn in range(late, 32):
-                opcode = READ_RESPONSES + (0 if psn % 4 == 0 else 2 if psn % 4 == 3 else 1)
-                opcode = READ_RESPONSES if psn == late and psn % 4 < 3 else opcode
-                head = b'' if opcode == READ_RESPONSES + 1 else aeth(psn // 4 + 1 + 7 * (psn < 28))
-                talk.add('answer', bth(opcode, 0x11, psn) + head + bytes(MTU), 20 if psn == late else 1)
+            self.answer_again(talk, late)
         return rows('anomalies', talk.save(self.folder / 'late.pcap'))
+
+    @staticmethod
+    def answer_again(talk, late):
+        """The responder sends packet `late` and all behind it once more."""
+        for psn in range(late, 32):
+            opcode = READ_RESPONSES + (0 if psn % 4 == 0 else 2 if psn % 4 == 3 else 1)
+            opcode = READ_RESPONSES if psn == late and psn % 4 < 3 else opcode
+            head = b'' if opcode == READ_RESPONSES + 1 else aeth(psn // 4 + 1 + 7 * (psn < 28))
+            talk.add('answer', bth(opcode, 0x11, psn) + head + bytes(MTU), 20 if psn == late else 1)
+
+    def test_of_answers_only(self):
+        """Rising IP identifications tell a late response from one that was lost and sent again, also
+        the first or last one of a READ, before which no gap shows."""
+        for late, by, lost in itertools.product((12, 13, 15), (1, 5), (False, True)):
+            with self.subTest(late=late, by=by, lost=lost):
+                talk = Conversation(True)
+                for first in range(0, 32, 4):
+                    talk.responses(first, 4, first // 4 + 1, 20 if first == 0 else 1)
+                frames = talk.frames
+                moved = [*frames[:late], *frames[late + 1:late + by + 1], frames[late], *frames[late + by + 1:]]
+                if lost:
+                    del talk.frames[late]
+                    self.answer_again(talk, late)
+                else:
+                    talk.frames = [(stamp, frame) for (stamp, _), (_, frame) in zip(frames, moved)]
+                found = [(row['kind'], row['psn'], row['packets'], row['certainty'], row['cause'])
+                         for row in rows('anomalies', talk.save(self.folder / 'answers.pcap'))
+                         if row['kind'] != 'retransmission']
+                self.assertEqual(found, [('psn_gap', late, 1, 'certain', 'lost_before')] if lost else
+                                        [('out_of_order', late, 1, 'certain', 'none')])
 
     def test_it_comes_in_time(self):
         for late, by, counted in itertools.product((4, 6), (1, 5), (False, True)):

@@ -177,14 +177,7 @@ void FetchResponses::take_missing(const CapturedPacket& packet, Sequence psn,
   }
   first_end_ = std::max(first_end_, psn + 1);
   ip_numbers_.add(packet.ip_id);
-  gaps_.remove(old.first);
-  ResponseGap rest = old;
-  rest.packets = psn - old.first;
-  if (rest.packets > 0) add_gap(rest);
-  rest.first = psn + 1;
-  rest.named = false;
-  rest.packets = old.first + old.packets - rest.first;
-  if (rest.packets > 0) add_gap(rest);
+  gaps_.fill(old, psn, [this](const ResponseGap& gap) { report_missing(gap); });
   request.response_frame = packet.number;
   request.response_stamp = packet.stamp;
   request.answered =

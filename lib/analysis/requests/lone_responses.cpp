@@ -14,21 +14,50 @@ Sequence LoneResponses::unwrap(std::uint32_t psn) const noexcept {
 
 void LoneResponses::take(const CapturedPacket& packet) {
   const Sequence psn = unwrap(packet.psn);
+  const bool behind = seen_ && psn < newest_;
   newest_ = seen_ ? std::max(newest_, psn) : psn;
   if (!seen_) seen_ = std::make_unique<std::array<Seen, kMost>>();
   Seen& place = (*seen_)[psn % kMost];
   const bool known = place.psn == psn;
-  if (known) take_again(packet, psn, place);
-  const wire::Position position = packet.info->position;
-  const bool inside = position == wire::Position::middle || position == wire::Position::last;
-  if (inside && next_ && psn > *next_ && psn - *next_ < kLongestGap)
-    report_.response_gap({*next_, psn - *next_, packet.number, packet.stamp}, Cause::none);
-  const bool goes_on = position == wire::Position::first || position == wire::Position::middle;
-  next_ = goes_on ? std::optional(psn + 1) : std::nullopt;
+  if (known) {
+    take_again(packet, psn, place);
+  } else if (behind && place.psn < psn && ip_numbers_.ordered()) {
+    place = {psn, packet.number, packet.msn, packet.ip_id};
+    counts_.payload += packet.payload;
+    return take_missing(packet, psn);
+  }
+  find_gap(packet, psn);
   place = {psn, packet.number, packet.msn, packet.ip_id};
   if (known) return;
   ip_numbers_.add_new(packet.ip_id);
   counts_.payload += packet.payload;
+}
+
+/// Notes the PSNs of a READ response that `packet` skips.
+void LoneResponses::find_gap(const CapturedPacket& packet, Sequence psn) {
+  const wire::Position position = packet.info->position;
+  const bool inside = position == wire::Position::middle || position == wire::Position::last;
+  if (inside && next_ && psn > *next_ && psn - *next_ < kLongestGap) {
+    const ResponseGap gap{*next_, psn - *next_, packet.number, packet.stamp};
+    if (const auto old = gaps_.add(gap)) report_.response_gap(*old, Cause::none);
+  }
+  const bool goes_on = position == wire::Position::first || position == wire::Position::middle;
+  next_ = goes_on ? std::optional(psn + 1) : std::nullopt;
+}
+
+/// Processes a response that comes behind later ones for the first time. Its responder's numbers
+/// show whether it was sent before them, or once more because it was lost.
+void LoneResponses::take_missing(const CapturedPacket& packet, Sequence psn) {
+  const auto known = gaps_.covering(psn);
+  ResponseGap gap = known.value_or(ResponseGap{psn, 1, packet.number, packet.stamp});
+  if (known)
+    gaps_.fill(*known, psn,
+               [this](const ResponseGap& old) { report_.response_gap(old, Cause::none); });
+  if (ip_numbers_.is_late(packet.ip_id)) return report_.late_response(packet, psn, gap);
+  ip_numbers_.add(packet.ip_id);
+  gap.first = psn;
+  gap.packets = 1;
+  report_.response_gap(gap, Cause::lost_before_capture);
 }
 
 /// A copy has the IP identification of its original, and its MSN. What follows a response that came

@@ -7,19 +7,25 @@
 
 #include "analysis/packet.h"
 #include "analysis/requests/ip_numbers.h"
+#include "analysis/requests/response_gaps.h"
 #include "analysis/requests/stream_report.h"
 
 namespace lw::analysis {
 
 /// Follows the responses of a stream of which no request was captured: READ responses and ATOMIC
-/// ACKs that come again, and gaps within a READ response. Between READ responses, PSNs belong to
-/// requests that need no response of their own, so nothing can be said there.
+/// ACKs that come again, gaps within a READ response, and responses that come behind later ones for
+/// the first time. Between READ responses, PSNs belong to requests that need no response of their
+/// own, so nothing can be said there.
 class LoneResponses {
  public:
   LoneResponses(StreamReport& report, StreamCounts& counts) : report_(report), counts_(counts) {}
 
   /// Processes a READ response or an ATOMIC ACK.
   void take(const CapturedPacket& packet);
+  /// Call it after the last packet: no gap will be filled.
+  void finish() {
+    gaps_.close([this](const ResponseGap& gap) { report_.response_gap(gap, Cause::none); });
+  }
 
  private:
   struct Seen {
@@ -34,11 +40,14 @@ class LoneResponses {
 
   [[nodiscard]] Sequence unwrap(std::uint32_t psn) const noexcept;
   void take_again(const CapturedPacket& packet, Sequence psn, const Seen& first);
+  void take_missing(const CapturedPacket& packet, Sequence psn);
+  void find_gap(const CapturedPacket& packet, Sequence psn);
 
   StreamReport& report_;
   StreamCounts& counts_;
   IpNumbers ip_numbers_;
   std::unique_ptr<std::array<Seen, kMost>> seen_;
+  ResponseGaps gaps_;
   Sequence newest_ = 0;
   std::optional<Sequence> next_;  // within a READ response: the PSN of its next packet
   Sequence again_ = 0;            // one past the last response that came again

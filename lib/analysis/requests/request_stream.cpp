@@ -1212,6 +1212,7 @@ void RequestStream::finish(Instant end) {
   if (early_ack_) report_.unseen_before(*early_ack_, next_);
   early_ack_.reset();
   fetched_.finish();
+  lone_.finish();
   report_unanswered(end);
   retire_beyond(0);
   messages_.finish();

@@ -56,9 +56,22 @@ class ResponseGaps {
     return gap == gaps_.end() ? std::nullopt : std::optional(*gap);
   }
 
-  /// Removes the gaps that begin at `first`.
-  void remove(Sequence first) {
-    std::erase_if(gaps_, [first](const ResponseGap& gap) { return gap.first == first; });
+  /// Removes `psn` from `gap`, which covers it: two gaps may remain. Calls take(gap) for one that
+  /// is final, as in add().
+  template <class Take>
+  void fill(const ResponseGap& gap, Sequence psn, Take take) {
+    std::erase_if(gaps_, [&gap](const ResponseGap& one) { return one.first == gap.first; });
+    ResponseGap rest = gap;
+    rest.packets = psn - gap.first;
+    const auto add_rest = [&] {
+      if (rest.packets == 0) return;
+      if (const auto old = add(rest)) take(*old);
+    };
+    add_rest();
+    rest.first = psn + 1;
+    rest.named = false;
+    rest.packets = gap.first + gap.packets - rest.first;
+    add_rest();
   }
 
   /// Marks the gaps that begin in [first, end) as asked for again.
