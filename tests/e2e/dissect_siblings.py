@@ -413,6 +413,16 @@ class LateResponses(Sibling):
                 self.assertEqual(found, [('psn_gap', late, 1, 'certain', 'lost_before')] if lost else
                                         [('out_of_order', late, 1, 'certain', 'none')])
 
+    def test_of_answers_that_began_before_the_capture(self):
+        for late in (8, 13):
+            talk = Conversation(True)
+            for first in range(0, 32, 4):
+                talk.responses(first, 4, first // 4 + 1, 20 if first == 0 else 1)
+            talk.frames = talk.frames[18:]
+            self.answer_again(talk, late)
+            found = rows('anomalies', talk.save(self.folder / 'answers.pcap'))
+            self.assertEqual({row['kind'] for row in found}, {'retransmission'})
+
     def test_it_comes_in_time(self):
         for late, by, counted in itertools.product((4, 6), (1, 5), (False, True)):
             found = self.found_for(late, by, False, counted)

@@ -18,7 +18,7 @@ TRUTH = longwire_test.SOURCE / 'tests' / 'long' / 'truth'
 BOUNDS = {
     'complete|gbn': (0.7, 2, 3.9), 'complete|sr': (1.2, 1.7, 5.4),
     'drop|gbn': (3.2, 2, 30.1), 'drop|sr': (3.7, 3.1, 17.1),  # 1 % of the frames not captured
-    'fwd|gbn': (1, 4.6, 74), 'fwd|sr': (0.5, 5.2, 80),  # requests only
+    'fwd|gbn': (1, 4.2, 73.3), 'fwd|sr': (0.5, 4, 77.9),  # requests only
     'back|gbn': (0.1, 6.9, 72), 'back|sr': (0.8, 6.9, 87),  # answers only
     'mid|gbn': (1.4, 3.6, 26.2), 'mid|sr': (3.3, 1, 33.7),  # the middle third
     'snap64|gbn': (1.4, 3.6, 8.8), 'snap64|sr': (1.6, 1.3, 7.1),

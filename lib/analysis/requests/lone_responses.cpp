@@ -14,9 +14,12 @@ Sequence LoneResponses::unwrap(std::uint32_t psn) const noexcept {
 
 void LoneResponses::take(const CapturedPacket& packet) {
   const Sequence psn = unwrap(packet.psn);
-  const bool behind = seen_ && psn < newest_;
-  newest_ = seen_ ? std::max(newest_, psn) : psn;
-  if (!seen_) seen_ = std::make_unique<std::array<Seen, kMost>>();
+  if (!seen_) {
+    seen_ = std::make_unique<std::array<Seen, kMost>>();
+    first_ = newest_ = psn;
+  }
+  const bool behind = psn > first_ && psn < newest_;
+  newest_ = std::max(newest_, psn);
   Seen& place = (*seen_)[psn % kMost];
   const bool known = place.psn == psn;
   if (known) {

@@ -48,6 +48,7 @@ class LoneResponses {
   IpNumbers ip_numbers_;
   std::unique_ptr<std::array<Seen, kMost>> seen_;
   ResponseGaps gaps_;
+  Sequence first_ = 0;  // PSN of the first response: those below may have come before the capture
   Sequence newest_ = 0;
   std::optional<Sequence> next_;  // within a READ response: the PSN of its next packet
   Sequence again_ = 0;            // one past the last response that came again
