@@ -38,11 +38,13 @@ class Far:
         done = subprocess.run([DISSECT, 'anomalies', '--json', path], capture_output=True, text=True, check=True)
         self.anomalies = [json.loads(line) for line in done.stdout.splitlines()]
 
-    def found(self, kind):
-        """PSNs of requests, each as often as it was reported."""
+    def found(self, kind, behind=False):
+        """PSNs of requests, each as often as it was reported. `behind`: those that were overtaken behind
+        this capture point, which are the other direction's."""
         psns = collections.Counter()
         for row in self.anomalies:
-            if row['kind'] == kind and row['role'] == 'request':
+            if (row['kind'] == kind and row['role'] == 'request' and
+                    (row['cause'] == 'reordered_behind') == behind):
                 psns.update((row['psn'] + i) % 2**24 for i in range(row['packets']))
         return psns
 
@@ -129,7 +131,10 @@ class AgreesWithTheLedger(unittest.TestCase):
 
     def check_order(self, run, share):
         late = 0
-        for far, held in self.through(SHUFFLED, run):
+        both = self.through(SHUFFLED, run)
+        for (far, _), (_, held) in zip(both, reversed(both)):
+            self.assert_few(far.found('out_of_order', behind=True) - held, held, share)
+        for far, held in both:
             self.assert_few(far.found('psn_gap'), held, share)
             reported, overtaken = far.found('out_of_order'), far.overtaken()
             for differing in (reported - held, reported - overtaken, overtaken - reported):
