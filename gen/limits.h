@@ -28,8 +28,8 @@ inline constexpr std::uint32_t kLeastMtu = 256;
 /// Most bytes of a path MTU.
 inline constexpr std::uint32_t kMostMtu = 4096;
 
-/// Memory of the latency histograms of all received flows together, in bytes: a million flows with
-/// latencies in two powers of two need half of it.
+/// Memory of the latency histograms of all received flows together, in bytes. A histogram takes 512
+/// for each 64 buckets that it uses.
 inline constexpr std::uint64_t kMostLatencyMemory = std::uint64_t{4} << 30;
 
 /// QPs of one session of roce-endpoint: its hand-over lists each of them in a line.

@@ -407,9 +407,10 @@ class LateResponses(Sibling):
                     self.answer_again(talk, late)
                 else:
                     talk.frames = [(stamp, frame) for (stamp, _), (_, frame) in zip(frames, moved)]
-                found = [(row['kind'], row['psn'], row['packets'], row['certainty'], row['cause'])
-                         for row in rows('anomalies', talk.save(self.folder / 'answers.pcap'))
-                         if row['kind'] != 'retransmission']
+                told = [row for row in rows('anomalies', talk.save(self.folder / 'answers.pcap'))
+                        if row['kind'] != 'retransmission']
+                self.assertTrue(all(lost or row['related_frame'] < row['frame'] for row in told))
+                found = [(row['kind'], row['psn'], row['packets'], row['certainty'], row['cause']) for row in told]
                 self.assertEqual(found, [('psn_gap', late, 1, 'certain', 'lost_before')] if lost else
                                         [('out_of_order', late, 1, 'certain', 'none')])
 

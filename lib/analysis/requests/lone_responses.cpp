@@ -19,7 +19,11 @@ void LoneResponses::take(const CapturedPacket& packet) {
     first_ = newest_ = psn;
   }
   const bool behind = psn > first_ && psn < newest_;
-  newest_ = std::max(newest_, psn);
+  if (psn >= newest_) {
+    newest_ = psn;
+    newest_frame_ = packet.number;
+    newest_stamp_ = packet.stamp;
+  }
   Seen& place = (*seen_)[psn % kMost];
   const bool known = place.psn == psn;
   if (known) {
@@ -52,7 +56,7 @@ void LoneResponses::find_gap(const CapturedPacket& packet, Sequence psn) {
 /// show whether it was sent before them, or once more because it was lost.
 void LoneResponses::take_missing(const CapturedPacket& packet, Sequence psn) {
   const auto known = gaps_.covering(psn);
-  ResponseGap gap = known.value_or(ResponseGap{psn, 1, packet.number, packet.stamp});
+  ResponseGap gap = known.value_or(ResponseGap{.frame = newest_frame_, .stamp = newest_stamp_});
   if (known)
     gaps_.fill(*known, psn,
                [this](const ResponseGap& old) { report_.response_gap(old, Cause::none); });

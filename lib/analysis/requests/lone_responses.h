@@ -50,6 +50,8 @@ class LoneResponses {
   ResponseGaps gaps_;
   Sequence first_ = 0;  // PSN of the first response: those below may have come before the capture
   Sequence newest_ = 0;
+  std::uint64_t newest_frame_ = 0;
+  Instant newest_stamp_ = {};
   std::optional<Sequence> next_;  // within a READ response: the PSN of its next packet
   Sequence again_ = 0;            // one past the last response that came again
 };
