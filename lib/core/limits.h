@@ -31,6 +31,8 @@ inline constexpr std::uint64_t kSmallestFileInTurn = 64'000;
 inline constexpr std::uint64_t kMostFilesInTurn = 100'000;
 /// Longest text of a name or value that an error message repeats, in bytes.
 inline constexpr std::size_t kLongestQuote = 80;
+/// Longest error message about a value of a profile or its files, in bytes, without its position.
+inline constexpr std::size_t kLongestMessage = 1'000;
 /// Deepest nesting of arrays and objects in JSON that is read: the reports have five levels.
 inline constexpr std::size_t kDeepestJson = 32;
 

@@ -43,6 +43,17 @@ struct Compression {
 constexpr Compression kCompressions[] = {
     {".gz", "gzip"}, {".zst", "zstd"}, {".xz", "xz"}, {".bz2", "bzip2"}, {".lz4", "lz4"}};
 
+void hide_controls(std::string& text) {
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  std::ranges::replace_if(text, is_control, '?');
+}
+
+/// Returns the last start of a UTF-8 character at or before `at`.
+std::size_t character_start(std::string_view text, std::size_t at) {
+  while (at > 0 && at < text.size() && (text[at] & 0xc0) == 0x80) --at;
+  return at;
+}
+
 }  // namespace
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
@@ -72,14 +83,20 @@ std::string first_character(std::string_view text) {
 }
 
 std::string excerpt(std::string_view text) {
-  std::size_t length = std::min(text.size(), kLongestQuote);
-  const bool cut = length < text.size();
-  const auto is_inside = [&](std::size_t at) { return (text[at] & 0xc0) == 0x80; };
-  while (cut && length > 0 && is_inside(length)) --length;
+  const std::size_t length = character_start(text, std::min(text.size(), kLongestQuote));
   std::string start(text.substr(0, length));
-  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
-  std::ranges::replace_if(start, is_control, '?');
-  return cut ? start + "..." : start;
+  hide_controls(start);
+  return length < text.size() ? start + "..." : start;
+}
+
+std::string bounded_message(std::string message) {
+  if (message.size() > kLongestMessage) {
+    const std::size_t start = character_start(message, kLongestMessage / 2);
+    const std::size_t end = character_start(message, message.size() - kLongestMessage / 2);
+    message.replace(start, end - start, "...");
+  }
+  hide_controls(message);
+  return message;
 }
 
 Result<void> check_file_name(std::string_view path, bool packs) {

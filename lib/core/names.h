@@ -22,6 +22,11 @@ std::string first_character(std::string_view text);
 /// "?".
 std::string excerpt(std::string_view text);
 
+/// An error message that may repeat texts from outside: control characters become "?", and of more
+/// than kLongestMessage bytes (core/limits.h) the start and the end remain, with "..." between
+/// them.
+std::string bounded_message(std::string message);
+
 /// Checks that the name of an output file doesn't promise compression, since such files are
 /// written uncompressed, and has no NUL, at which the system would end it. Error (usage), with the
 /// remedy: `path` ends in .gz, .zst, .xz, .bz2 or .lz4, or has a NUL.

@@ -5,6 +5,7 @@ or needs more than 5 s of CPU time or 1 GB. LONGWIRE_SEED and LONGWIRE_PROFILE_C
 argument, change the seed and the number of profiles."""
 
 import concurrent.futures
+import itertools
 import os
 import pathlib
 import random
@@ -180,18 +181,38 @@ def includes(draw):
         ('path = "/dev/zero"\n' + RULE + 'delay = "path"',), ('path = "PIPE"\n' + RULE + 'delay = "path"',)]))
 
 
+FILE_KEYS = ['trace = {file = "DATA"}', 'jitter = {distribution = "histogram", file = "DATA"}',
+             'jitter = {distribution = "values", file = "DATA"}', 'loss = {model = "listed", file = "DATA"}',
+             'loss = {model = "bursts", begin = 0.1, file = "DATA"}',
+             'jitter = {distribution = "netem", deviation = "1ms", file = "DATA"}']
+FILE_DATA = [
+    lambda: b'', lambda: b'\0' * 100, lambda: b'x' * (17 << 20), lambda: b'time,delay\n0s,9000000000s\n',
+    lambda: b'time,rate\n0s,1e308Tb/s\n', lambda: b'time,delay\n0s,' + b'9' * 10**6 + b's\n', lambda: b'99999999999999999999 x\n',
+    lambda: b'-1us,1us,1\n', lambda: b'0us,1us,1e308x\n', lambda: b'time,delay\n0s,1ms\n' + b'1ms,1ms\n' * 10**5,
+    lambda: b'time,' * 10**5 + b'\n0s\n', lambda: b't' * 10**5 + b',delay\n0s,1ms\n', lambda: b'\xff\xfe',
+    lambda: b'time,rate\n0s,' + b'0' * 10**5 + b'1b/s\n', lambda: b'0' * 10**5 + b'2us,1us,1\n']
+
+
 def files(draw):
     """A file that a profile names, which is none or is hostile itself."""
-    key = draw.choice(['trace = {file = "DATA"}', 'jitter = {distribution = "histogram", file = "DATA"}',
-                       'loss = {model = "listed", file = "DATA"}',
-                       'jitter = {distribution = "netem", deviation = "1ms", file = "DATA"}'])
-    data = draw.choice([
-        lambda: b'', lambda: b'\0' * 100, lambda: b'x' * (17 << 20), lambda: b'time,delay\n0s,9000000000s\n',
-        lambda: b'time,rate\n0s,1e308Tb/s\n', lambda: b'time,delay\n0s,' + b'9' * 10**6 + b's\n', lambda: b'99999999999999999999 x\n',
-        lambda: b'-1us,1us,1\n', lambda: b'0us,1us,1e308x\n', lambda: b'time,delay\n0s,1ms\n' + b'1ms,1ms\n' * 10**5,
-        lambda: b'time,' * 10**5 + b'\n0s\n', lambda: b'\xff\xfe'])()
     place = draw.choice(['data', '/dev/zero', 'PIPE', '/', 'none'])
-    return Made('roce-impair', RULE + key.replace('DATA', place), data=data)
+    return Made('roce-impair', RULE + draw.choice(FILE_KEYS).replace('DATA', place), data=draw.choice(FILE_DATA)())
+
+
+def repeating(text, zeros):
+    """Profiles with a long text, or number, at each place which an error message repeats."""
+    return [Made(*each) for each in (
+        ('roce-impair', f'[[rule]]\nname = "{text}"\n' * 2),
+        ('roce-impair', f'{RULE}[[at]]\nname = "a"\ntime = "1s"\nrule = "{text}"\nset = {{delay = "1ms"}}\n'),
+        ('roce-impair', RULE + f'[[at]]\nname = "{text}"\ntime = "1s"\nrule = "r"\nset = {{delay = "1ms"}}\n' * 2),
+        ('roce-impair', f'{RULE}queue = {{shared = "{text}"}}\n'), ('roce-impair', f'include = "{text}"\n{RULE}'),
+        ('roce-impair', f'{RULE}trace = {{file = "{text}"}}\n'), ('roce-impair', f'path = "{text}"\n{RULE}'),
+        ('roce-impair', f'{RULE}queue = {{rate = "{zeros}1b/s", buffer = "1MB"}}\n'),
+        ('roce-impair', f'{RULE}queue = {{rate = "1Gb/s", buffer = "{zeros}B"}}\n'),
+        ('roce-impair', f'{RULE}match = {{filter = "{text}"}}\n'), ('roce-impair', f'{RULE}match = {{psn = "{text}"}}\n'),
+        ('roce-impair', f'{RULE}"{text}" = 1\n'), ('roce-impair', f'["{text}"]\n' * 2 + RULE),
+        ('roce-gen', f'[[host]]\nname = "{text}"\n' * 2), ('roce-gen', f'[[flow]]\nname = "{text}"\n' * 2),
+        ('roce-gen', f'[[flow]]\nmessage_size = {{file = "{text}"}}\n'), ('roce-gen', f'[[flow]]\nrate = "{zeros} Gb/s"\n'))]
 
 
 def sweeps(draw):
@@ -263,7 +284,10 @@ class HostileProfiles(unittest.TestCase):
     def problem(self, number):
         """Runs one profile. Returns a description of what is wrong with its run, or None."""
         kind, made = self.made(number)
-        folder = self.folder / str(number)
+        return self.problem_of(f'seed {SEED}, profile {number}', kind, made)
+
+    def problem_of(self, name, kind, made):
+        folder = self.folder / name.replace(' ', '-')
         self.write(folder, made)
         ran = Ran([longwire_test.program(made.program), 'check', str(folder / 'x.toml')], folder / 'errors',
                   limit_resources)
@@ -273,21 +297,36 @@ class HostileProfiles(unittest.TestCase):
             made.wrong and ran.exit != 2 and f'accepted, or exit {ran.exit}',
             ran.exit == 2 and not PLACE.search(ran.errors) and 'an error without a position',
             len(ran.errors) > 1 << 16 and f'{len(ran.errors)} bytes of errors',
+            b'\x1b' in ran.errors and 'an escape character in an error',
             ran.cpu_seconds > MOST_CPU_SECONDS and not SANITIZED and f'{ran.cpu_seconds:.1f} s of CPU time',
             ran.kib > MOST_KIB and not SANITIZED and f'{ran.kib >> 10} MiB']
         wrong = ', '.join(why for why in wrong if why)
-        self.worst = max(self.worst, (ran.cpu_seconds, kind, number))
-        self.largest = max(self.largest, (ran.kib >> 10, kind, number))
-        return wrong and (f'seed {SEED}, profile {number} ({kind}, {made.program}): {wrong}\n'
+        self.worst = max(self.worst, (ran.cpu_seconds, kind, name))
+        self.largest = max(self.largest, (ran.kib >> 10, kind, name))
+        return wrong and (f'{name} ({kind}, {made.program}): {wrong}\n'
                           f'{ran.errors[-400:]!r}\n{made.text[:400]!r}')
 
-    def test_check(self):
-        self.worst = self.largest = (0, '', 0)
+    def check(self, problem, items):
+        self.worst = self.largest = (0, '', '')
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            problems = [problem for problem in pool.map(self.problem, range(PROFILES)) if problem]
-        print(f'# at most {self.worst[0]:.2f} s of CPU time (profile {self.worst[2]}, {self.worst[1]}) and '
-              f'{self.largest[0]} MiB (profile {self.largest[2]}, {self.largest[1]})', flush=True)
+            problems = [found for found in pool.map(problem, items) if found]
+        print(f'# at most {self.worst[0]:.2f} s of CPU time ({self.worst[2]}, {self.worst[1]}) and '
+              f'{self.largest[0]} MiB ({self.largest[2]}, {self.largest[1]})', flush=True)
         self.assertEqual(problems, [], '\n\n'.join(problems))
+
+    def test_check(self):
+        self.check(self.problem, range(PROFILES))
+
+    def test_each_hostile_file_for_each_key(self):
+        def problem(pair):
+            key, data = pair
+            made = Made('roce-impair', RULE + FILE_KEYS[key].replace('DATA', 'data'), wrong=False, data=FILE_DATA[data]())
+            return self.problem_of(f'file {data} of key {key}', 'files', made)
+        self.check(problem, itertools.product(range(len(FILE_KEYS)), range(len(FILE_DATA))))
+
+    def test_each_text_that_a_message_repeats(self):
+        mades = [made for text in ('n', '\\u001b', '\u00e9') for made in repeating(text * 400_000, '0' * 400_000)]
+        self.check(lambda pair: self.problem_of(f'text {pair[0]}', 'repeating', pair[1]), enumerate(mades))
 
     def test_what_is_no_regular_file(self):
         os.mkfifo(self.folder / 'pipe')

@@ -267,12 +267,15 @@ bool is_path_alone(const Table& root) {
   return (root.has("span") || root.has("equipment")) && !root.has("rule");
 }
 
-/// Reads `path`, a table or a file's name. Errors in that file are returned with its own name.
+/// Reads `path`, a table or a file's name. An error in that file has its place behind that of
+/// `path`.
 Result<std::optional<emulator::Path>> read_own_path(const Table& root, const std::string& file,
                                                     const std::string& name) {
   if (root.get("path", is_text).value_or(false)) {
     auto path = load_beside(file, root.file_name("path").value_or(FileName{}));
-    if (!path) return std::unexpected(path.error());
+    if (!path)
+      return fail(fmt::format("{}: path: {}", root.place("path"), path.error().message),
+                  path.error().exit);
     return std::move(*path);
   }
   if (const auto table = root.table("path")) return read_path(*table, name);

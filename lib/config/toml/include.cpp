@@ -14,6 +14,7 @@
 
 #include "config/limits.h"
 #include "config/toml/document.h"
+#include "core/names.h"
 
 namespace lw::config {
 namespace {
@@ -118,7 +119,7 @@ class Includer {
  private:
   std::unexpected<Error> refuse(FilePosition at, std::string_view why) const {
     return fail(fmt::format("{}:{}:{}: include: {}", diagnostics_->files()[at.file], at.line,
-                            at.column, why));
+                            at.column, bounded_message(std::string(why))));
   }
 
   Result<Value> read(const FileName& name, const std::string& from, FilePosition at) {

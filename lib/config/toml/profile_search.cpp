@@ -131,7 +131,7 @@ std::unexpected<Error> no_profile(const std::string& name, const std::vector<std
   const auto stem = fs::path(name).stem().string();
   const std::string_view near =
       nearest(stem, std::vector<std::string_view>(names.begin(), names.end()));
-  return fail(fmt::format("{}: no such profile{}{}", name,
+  return fail(fmt::format("{}: no such profile{}{}", bounded_message(name),
                           near.empty() ? "" : fmt::format("; did you mean `{}`?", near), searched));
 }
 

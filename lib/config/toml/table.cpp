@@ -129,6 +129,7 @@ void Table::finish() const {
 bool Diagnostics::full() const { return errors_.size() >= kMostErrors; }
 
 void Diagnostics::add(FilePosition at, std::string message) {
+  message = bounded_message(std::move(message));
   if (!full()) {
     errors_.emplace(at, std::move(message));
   } else if (!errors_.contains({at, message})) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/limits.h"
 #include "core/names.h"
 
 namespace lw {
@@ -34,6 +35,23 @@ TEST(FirstCharacter, IsWholeOrEscaped) {
   EXPECT_EQ(first_character("\xc3"), "\\xc3");
   EXPECT_EQ(first_character("\xff"), "\\xff");
   EXPECT_EQ(first_character(std::string_view("\0", 1)), "\\x00");
+}
+
+TEST(BoundedMessage, KeepsStartAndEndOfLongOnes) {
+  EXPECT_EQ(bounded_message("name: found \"\x1b[2J\" again"), "name: found \"?[2J\" again");
+  const std::string whole(kLongestMessage, 'x');
+  EXPECT_EQ(bounded_message(whole), whole);
+  const std::string cut =
+      bounded_message("name: found \"" + std::string(500'000, 'x') + "\" again");
+  EXPECT_LE(cut.size(), kLongestMessage + 3);
+  EXPECT_TRUE(cut.starts_with("name: found \"xxx")) << cut;
+  EXPECT_TRUE(cut.ends_with("xxx\" again")) << cut;
+  std::string umlauts;
+  for (int i = 0; i < 1'000; ++i) umlauts += "\u00e9";
+  for (const std::string before : {"", "a"}) {
+    const std::string kept = bounded_message(before + umlauts);
+    EXPECT_EQ(kept.size() % 2, before.size() ? 0U : 1U) << "a character was cut";
+  }
 }
 
 }  // namespace
