@@ -168,6 +168,11 @@ std::string copy_text(const Group& group) {
 
 std::string recovery_text(const Evidence& evidence, const Group& group) {
   const std::string_view them = verb(group.packets, "it", "them");
+  if (group.role == wire::Role::response && group.is_certain())
+    return fmt::format(
+        "{} came again: the requester sent requests again, and they were answered again. The "
+        "requests are not in the capture.",
+        packets_of(group));
   if (group.role == wire::Role::response)
     return fmt::format(
         "{} came again: the request was sent again, or the path copied {}. The requests, which "

@@ -116,6 +116,7 @@ void Analyst::report_findings() {
         fact.seen.kind == AnomalyKind::retransmission && fact.seen.cause == Cause::timeout;
   log_.mark_late_responses();
   log_.mark_frames_damaged_here();
+  log_.mark_damaged_gaps();
   for (const Fact& fact : std::exchange(log_.facts(), {})) {
     ConnectionFacts connection;
     if (fact.seen.session != 0) {

@@ -552,7 +552,7 @@ class Identifications(Sibling):
                     found = self.kinds(name, wait, same, numbers, 'request')
                     self.assertEqual(found, {('duplicate', 'certain') if same else
                                              ('retransmission', 'either')})
-        for number, kind in ((12, ('duplicate', 'certain')), (90, ('retransmission', 'unknown'))):
+        for number, kind in ((12, ('duplicate', 'certain')), (90, ('retransmission', 'either'))):
             talk = Conversation()
             for psn in range(24):
                 talk.numbered(psn)

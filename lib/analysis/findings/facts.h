@@ -14,7 +14,8 @@ inline constexpr Duration kShortestTimer = std::chrono::microseconds{500};
 
 /// Times before a packet that comes again; nothing: what they are measured from was not seen.
 struct Waits {
-  std::optional<Duration> sent = {};   // since it was sent last
+  /// Since it was sent last; of a gap in a response, since the request was first seen.
+  std::optional<Duration> sent = {};
   std::optional<Duration> asked = {};  // since the NAK that asked for it
   /// Since it was answered; of a loss behind the capture point, from its repetition to the answer.
   std::optional<Duration> answered = {};
@@ -31,6 +32,12 @@ struct Fact {
   bool filled = false;   // a gap: its packets came late, or again
   bool asked = false;    // a gap that was sent again: the receiver asked for just these packets
   bool inside = false;   // a gap: behind the first packet of the capture
+  std::uint64_t since = 0;  // a gap of a recovery: the recovery's first frame
+  std::optional<bool> sent =
+      {};                // a gap of a recovery: IP identifications show whether it was sent
+  bool damaged = false;  // a gap: its packets passed with wrong ICRCs
+  bool in_row = false;   // a gap: the packets around it came one after the other
+  bool taken = false;    // a gap: the receiver acknowledged its packets before they came again
   bool early = false;    // before the stream's first round trip, as far as the capture shows it
 };
 

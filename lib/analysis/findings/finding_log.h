@@ -34,6 +34,8 @@ class FindingLog {
   /// Marks the requests with a bad ICRC that were acknowledged, and not sent again: the receiver
   /// has got them, and only the capture has damaged ones.
   void mark_frames_damaged_here();
+  /// Marks the gaps whose packets passed with wrong ICRCs: the path has damaged them.
+  void mark_damaged_gaps();
   /// Number of facts that were not kept.
   [[nodiscard]] std::uint64_t beyond() const noexcept { return beyond_; }
 

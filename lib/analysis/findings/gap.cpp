@@ -26,22 +26,49 @@ Resemblance alike(const Fact& fact, const ConnectionFacts& connection) noexcept 
   return fact.asked ? connection.responses : Resemblance{.gaps = 0, .packets = 1};
 }
 
+/// A gap in a recovery whose answers were not captured.
+std::optional<Finding> gap_in_recovery(const Fact& fact) {
+  if (!fact.sent) return kLostOrNotSent;
+  if (!*fact.sent) return std::nullopt;
+  return Finding::certain(Cause::lost_before_capture);
+}
+
+/// Whether a gap in responses showed sooner after their request than any answer comes: the
+/// responder had answered it before the capture began.
+bool is_for_request_before(const Fact& fact, const ConnectionFacts& connection) noexcept {
+  return fact.early && connection.joined && fact.seen.role == wire::Role::response &&
+         fact.waits.sent && connection.least_rtt && *fact.waits.sent < *connection.least_rtt;
+}
+
+/// Whether the packets of a gap were sent behind the first one of the capture, not before it began:
+/// a sender that goes back repeats all, and between two packets in a row it sends those in between.
+bool was_sent_here(const Fact& fact, const ConnectionFacts& connection) noexcept {
+  const bool again = fact.seen.cause == Cause::lost_before_capture;
+  return fact.inside && (connection.goes_back || (fact.in_row && again));
+}
+
 }  // namespace
 
 std::optional<Finding> classify_gap(const Fact& fact, const ConnectionFacts& connection,
                                     const CaptureFacts& capture) {
   if (fact.filled && !is_order_unknown(connection)) return std::nullopt;
   if (fact.filled) return kLostOrLate;
+  if (fact.damaged) return Finding::certain(Cause::lost_before_capture);
   // A sender skips what was acknowledged meanwhile, and no answer was captured.
-  if (fact.again && !connection.answered) return kLostOrNotSent;
-  // Its packets may have been sent before the capture began. A sender that goes back repeats all.
-  if (fact.early && connection.joined && !(fact.inside && connection.goes_back))
+  if (fact.again && !connection.answered) return gap_in_recovery(fact);
+  if (is_for_request_before(fact, connection)) return std::nullopt;
+  if (fact.early && connection.joined && !was_sent_here(fact, connection)) {
+    // The receiver has got them: they were sent before the capture began.
+    if (fact.seen.cause == Cause::missing_in_capture && !capture.is_incomplete())
+      return std::nullopt;
     return capture.is_incomplete() ? kLostMissingOrNotSent : kLostOrNotSent;
+  }
   // Without its requests, PSNs may be those of requests that are answered without data.
   if (fact.seen.cause == Cause::none && fact.seen.role == wire::Role::response)
     return kLostMissingOrNotSent;
   // Nothing acknowledges the PSNs, and nobody sent them again.
   if (fact.seen.cause == Cause::none) return kLostOrMissing;
+  if (fact.taken && capture.is_incomplete()) return Finding::certain(Cause::missing_in_capture);
   // They were sent again. The capture may have missed them, and their receiver, too, or they were
   // sent again for another packet.
   if (fact.seen.cause == Cause::lost_before_capture && capture.may_make(alike(fact, connection)))

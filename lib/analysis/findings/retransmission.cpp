@@ -62,8 +62,13 @@ bool is_unexplained_fetch(const Fact& fact, const ConnectionFacts& connection) {
   return fact.fetches && is_unexplained(fact, connection);
 }
 
-bool is_response(const Fact& fact, const ConnectionFacts&) {
-  return fact.seen.role == wire::Role::response;
+/// A response whose request came again, and was not captured.
+bool is_for_any_request(const Fact& fact, const ConnectionFacts&) {
+  return fact.seen.role == wire::Role::response && fact.seen.cause == Cause::none;
+}
+
+bool is_for_repeated_request(const Fact& fact, const ConnectionFacts&) {
+  return fact.seen.cause == Cause::request_resent;
 }
 
 bool is_after_stop(const Fact& fact, const ConnectionFacts& connection) {
@@ -127,8 +132,9 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    // Its request came again, and was not captured.
-    {is_response, Finding::unknown()},
+    {is_for_repeated_request, Finding::certain(Cause::request_resent)},
+    {is_for_any_request,
+     Finding::either({{kKind, Cause::request_resent}, {kKind, Cause::request_copied}})},
     // Answers say why a sender repeats: none was captured, or their AETHs were cut off.
     {is_unexplained_fetch, kAnyForFetch},
     {is_unexplained, kAnyForRequest},
@@ -162,8 +168,10 @@ Finding classify_retransmission(const Fact& fact, const ConnectionFacts& connect
                                 const CaptureFacts& capture) {
   for (const Row& row : kRows)
     if (row.holds(fact, connection)) return row.finding;
-  // The NAK may have come before the capture began, or be one of the frames that it lacks.
-  const bool nak_unseen = (fact.early && connection.joined) || capture.lacks_naks();
+  // The NAK may have come before the capture began, unless the capture has the packet's
+  // transmission before, as the NAK comes later than that; or be one of the frames that it lacks.
+  const bool before = fact.early && connection.joined && !is_after_timer(fact);
+  const bool nak_unseen = before || capture.lacks_naks();
   if (fact.seen.cause == Cause::timeout && nak_unseen)
     return fact.fetches ? kAnyForFetch : kAnyForRequest;
   return Finding::certain(fact.seen.cause);

@@ -28,8 +28,9 @@ bool FetchResponses::take(const CapturedPacket& packet, Sequence psn, Sent& read
                           std::optional<std::uint32_t> mtu) {
   const auto at = static_cast<std::uint32_t>(psn - read.psn);
   if (at > read.responses)
-    add_gap({read.psn + read.responses, at - read.responses, packet.number, packet.stamp});
-  note_first(packet, psn);
+    add_gap(
+        {read.psn + read.responses, at - read.responses, packet.number, packet.stamp, read.stamp});
+  note_first(packet, psn, read);
   read.responses = at + 1;
   read.response_frame = packet.number;
   read.response_stamp = packet.stamp;
@@ -46,7 +47,7 @@ bool FetchResponses::take(const CapturedPacket& packet, Sequence psn, Sent& read
 }
 
 void FetchResponses::take_atomic(const CapturedPacket& packet, Sequence psn, Sent& atomic) {
-  note_first(packet, psn);
+  note_first(packet, psn, atomic);
   atomic.answered = true;
   atomic.responses = 1;
   atomic.response_frame = packet.number;
@@ -54,8 +55,10 @@ void FetchResponses::take_atomic(const CapturedPacket& packet, Sequence psn, Sen
 }
 
 /// Notes the first response with its PSN.
-void FetchResponses::note_first(const CapturedPacket& packet, Sequence psn) noexcept {
+void FetchResponses::note_first(const CapturedPacket& packet, Sequence psn, const Sent& request) {
+  if (request.answers_due == kAnyNumber) seen_.add(packet, psn);
   first_end_ = std::max(first_end_, psn + 1);
+  repeated_.end();
   ip_numbers_.add_new(packet.ip_id);
   // Nobody answered before: what was asked for again is answered for the first time.
   if (again_next_ == psn) ++again_next_;
@@ -149,12 +152,30 @@ void FetchResponses::skip_again(Sequence first, Sequence end, const CapturedPack
 void FetchResponses::take_again(const CapturedPacket& packet, Sequence psn, Sent& request) {
   if (const auto gap = gaps_.covering(psn)) return take_missing(packet, psn, *gap, request);
   if (request.copies == 0 && request.answers_due == kAnyNumber)
-    return report_.response_copy(packet, psn, request.response_frame, Cause::none);
+    return take_unasked(packet, psn, request);
   if (!request.asked_again || (request.answers_due > 0 && !continues_again(packet, psn, request)))
-    return report_.response_copy(packet, psn, request.response_frame, Cause::path_copy);
+    return repeated_.add(packet, psn, {.frame = request.response_frame, .cause = Cause::path_copy},
+                         false);
   again_next_ = psn + 1;
   ip_numbers_.add(packet.ip_id);
   if (again_next_ == request.psn + request.span) request.answered = true;
+}
+
+/// Processes a response that came before, to a request that may have been sent again before the
+/// capture began: the path has copied it, or it was sent again.
+void FetchResponses::take_unasked(const CapturedPacket& packet, Sequence psn, const Sent& request) {
+  const SeenResponse* const seen = seen_.find(psn);
+  const SeenResponse before = seen != nullptr ? *seen
+                                              : SeenResponse{.frame = request.response_frame,
+                                                             .stamp = packet.stamp,
+                                                             .msn = packet.msn,
+                                                             .ip_id = packet.ip_id,
+                                                             .begins = true};
+  seen_.add(packet, psn);
+  const bool differs = before.differs(packet, ip_numbers_.vary());
+  if (seen != nullptr && !differs && ip_numbers_.vary() && !repeated_.goes_on(psn))
+    return report_.response_copy(packet, psn, before.frame, Cause::path_copy);
+  repeated_.add(packet, psn, {before.frame, before.stamp, before.begins}, differs);
 }
 
 /// Processes a response that was skipped: it is late, or was requested again.
@@ -209,7 +230,7 @@ void FetchResponses::skip_rest(Sent& request, const CapturedPacket& packet) {
     request.answered = true;
     return;
   }
-  add_gap({expected, request.span - request.responses, packet.number, packet.stamp});
+  add_gap({expected, request.span - request.responses, packet.number, packet.stamp, request.stamp});
   request.responses = request.span;
 }
 

@@ -4,7 +4,9 @@
 #include <optional>
 
 #include "analysis/requests/ip_numbers.h"
+#include "analysis/requests/repeated_responses.h"
 #include "analysis/requests/response_gaps.h"
+#include "analysis/requests/seen_responses.h"
 #include "analysis/requests/sent_log.h"
 #include "analysis/requests/stream_report.h"
 
@@ -19,7 +21,7 @@ class FetchResponses {
  public:
   /// The arguments must outlive the object.
   FetchResponses(SentLog& log, StreamCounts& counts, StreamReport& report) noexcept
-      : log_(log), counts_(counts), report_(report) {}
+      : log_(log), counts_(counts), report_(report), repeated_(report) {}
 
   /// Processes a READ response that is not the first one with its PSN, or fills a gap. Of a READ
   /// whose PSNs other requests have had, it may answer one of these. Call it first. Returns false
@@ -66,6 +68,7 @@ class FetchResponses {
   }
   /// Reports what is still missing at the end of the capture.
   void finish() {
+    repeated_.end();
     gaps_.close([this](const ResponseGap& gap) { report_missing(gap); });
   }
 
@@ -82,7 +85,8 @@ class FetchResponses {
   void skip_again(Sequence first, Sequence end, const CapturedPacket& packet);
   void take_missing(const CapturedPacket& packet, Sequence psn, const ResponseGap& old,
                     Sent& request);
-  void note_first(const CapturedPacket& packet, Sequence psn) noexcept;
+  void note_first(const CapturedPacket& packet, Sequence psn, const Sent& request);
+  void take_unasked(const CapturedPacket& packet, Sequence psn, const Sent& request);
   void add_gap(const ResponseGap& gap);
   void report_missing(const ResponseGap& gap);
 
@@ -92,6 +96,8 @@ class FetchResponses {
   ResponseGaps gaps_;
   ResponseGaps late_gaps_;  // that a late response filled
   IpNumbers ip_numbers_;
+  RepeatedResponses repeated_;
+  SeenResponses seen_;       // to requests that may have been sent before the capture
   Sequence first_end_ = 0;   // one past the highest PSN of a response
   Sequence again_next_ = 0;  // one past the newest response that came again, in order
   Sequence again_first_ = 0;

@@ -7,34 +7,34 @@ namespace lw::analysis {
 
 /// Returns `psn` without wrap-around, at least 2^32.
 Sequence LoneResponses::unwrap(std::uint32_t psn) const noexcept {
-  if (!seen_) return (Sequence{1} << 32) + psn;
+  if (seen_.empty()) return (Sequence{1} << 32) + psn;
   const auto ahead = wire::Psn::distance(wire::Psn{psn_of(newest_)}, wire::Psn{psn});
   return newest_ + static_cast<Sequence>(std::int64_t{ahead});
 }
 
 void LoneResponses::take(const CapturedPacket& packet) {
   const Sequence psn = unwrap(packet.psn);
-  if (!seen_) {
-    seen_ = std::make_unique<std::array<Seen, kMost>>();
-    first_ = newest_ = psn;
-  }
+  if (seen_.empty()) first_ = newest_ = psn;
   const bool behind = psn > first_ && psn < newest_;
   if (psn >= newest_) {
     newest_ = psn;
     newest_frame_ = packet.number;
     newest_stamp_ = packet.stamp;
   }
-  Seen& place = (*seen_)[psn % kMost];
-  const bool known = place.psn == psn;
-  if (known) {
-    take_again(packet, psn, place);
-  } else if (behind && place.psn < psn && ip_numbers_.ordered()) {
-    place = {psn, packet.number, packet.msn, packet.ip_id};
+  const SeenResponse before = seen_.empty() ? SeenResponse{} : seen_.at(psn);
+  seen_.add(packet, psn);
+  const bool known = before.psn == psn;
+  // A copy comes between the responses of another answer: these skip nothing.
+  const bool copy = known && !before.differs(packet, ip_numbers_.vary()) && next_ && psn != *next_;
+  if (known)
+    take_again(packet, psn, before);
+  else
+    repeated_.end();
+  if (!known && behind && before.psn < psn && ip_numbers_.ordered()) {
     counts_.payload += packet.payload;
     return take_missing(packet, psn);
   }
-  find_gap(packet, psn);
-  place = {psn, packet.number, packet.msn, packet.ip_id};
+  if (!copy) find_gap(packet, psn);
   if (known) return;
   ip_numbers_.add_new(packet.ip_id);
   counts_.payload += packet.payload;
@@ -67,21 +67,12 @@ void LoneResponses::take_missing(const CapturedPacket& packet, Sequence psn) {
   report_.response_gap(gap, Cause::lost_before_capture);
 }
 
-/// A copy has the IP identification of its original, and its MSN. What follows a response that came
-/// again belongs to the same request, which was sent again.
-void LoneResponses::take_again(const CapturedPacket& packet, Sequence psn, const Seen& first) {
-  const bool differs = ip_numbers_.vary() && packet.ip_id != first.ip_id;
-  if (differs || (packet.has_aeth && packet.msn != first.msn)) {
-    if (psn != again_) report_.response_again(packet, psn, first.frame);
-    again_ = psn + 1;
-    return;
-  }
-  if (psn == again_) {
-    again_ = psn + 1;
-    return;
-  }
-  report_.response_copy(packet, psn, first.frame,
-                        ip_numbers_.vary() ? Cause::path_copy : Cause::none);
+void LoneResponses::take_again(const CapturedPacket& packet, Sequence psn,
+                               const SeenResponse& before) {
+  const bool differs = before.differs(packet, ip_numbers_.vary());
+  if (!differs && ip_numbers_.vary() && !repeated_.goes_on(psn))
+    return report_.response_copy(packet, psn, before.frame, Cause::path_copy);
+  repeated_.add(packet, psn, {before.frame, before.stamp, before.begins}, differs);
 }
 
 }  // namespace lw::analysis

@@ -25,12 +25,16 @@ Filled take(std::vector<Filled>& gaps, Sequence psn, std::uint32_t span) {
 
 }  // namespace
 
-void add_filled(std::vector<Filled>& filled, const Sent& gap, const Sent& sent) {
+void add_filled(std::vector<Filled>& filled, const Sent& gap, const Sent& sent,
+                const FillSigns& signs) {
   const bool reads = sent.span > 1;
-  const bool continues = !filled.empty() && filled.back().frame == gap.frame && !reads &&
-                         !filled.back().one_packet &&
+  const bool continues = !filled.empty() && !signs.asked && filled.back().taken == signs.taken &&
+                         filled.back().reported == signs.reported &&
+                         filled.back().frame == gap.frame && !reads && !filled.back().one_packet &&
                          filled.back().first + filled.back().packets == sent.psn;
-  if (!continues) filled.push_back({sent.psn, 0, gap.frame, gap.stamp, reads});
+  if (!continues)
+    filled.push_back({sent.psn, 0, gap.frame, gap.stamp, reads, std::nullopt, gap.in_row,
+                      signs.asked, signs.taken, signs.reported});
   filled.back().packets += sent.span;
 }
 
@@ -47,8 +51,8 @@ bool Recovery::ends_with(Duration silence) const noexcept {
   return silence >= std::max(kShortestTimer, stamp_difference(first, since) / 2);
 }
 
-void Recovery::skip_to(Sequence psn, const CapturedPacket& packet) {
-  skipped.push_back({next, psn - next, packet.number, packet.stamp});
+void Recovery::skip_to(Sequence psn, const CapturedPacket& packet, std::optional<bool> sent) {
+  skipped.push_back({next, psn - next, packet.number, packet.stamp, false, sent});
 }
 
 bool Recovery::skips(Sequence psn, const Sent& known) const noexcept {

@@ -17,11 +17,22 @@ struct Filled {
   std::uint64_t packets = 0;  // PSNs
   std::uint64_t frame = 0;    // the frame that showed the gap
   Instant stamp = {};
-  bool one_packet = false;  // a READ request, which takes all PSNs
+  bool one_packet = false;        // a READ request, which takes all PSNs
+  std::optional<bool> sent = {};  // whether IP identifications show that they were sent
+  bool in_row = false;            // as in Sent
+  bool asked = false;             // a NAK named its first packet
+  bool taken = false;             // the receiver acknowledged them before they came again
+  bool reported = false;          // as missing in the capture
+};
+
+/// What was known of a packet before it filled a gap: as in Filled.
+struct FillSigns {
+  bool asked = false, taken = false, reported = false;
 };
 
 /// Adds the PSNs of `sent`, which fills a part of `gap`, to `filled`.
-void add_filled(std::vector<Filled>& filled, const Sent& gap, const Sent& sent);
+void add_filled(std::vector<Filled>& filled, const Sent& gap, const Sent& sent,
+                const FillSigns& signs = {});
 
 /// Packets that the sender sends again, from a first one on.
 struct Recovery {
@@ -45,7 +56,8 @@ struct Recovery {
   /// the sender waited about as long again.
   [[nodiscard]] bool ends_with(Duration silence) const noexcept;
   /// Continues the recovery at `psn`, after the next packet: those in between were lost once more.
-  void skip_to(Sequence psn, const CapturedPacket& packet);
+  /// `sent`: as in Filled.
+  void skip_to(Sequence psn, const CapturedPacket& packet, std::optional<bool> sent);
   /// Whether the recovery skipped a packet, which was last seen before the recovery.
   [[nodiscard]] bool skips(Sequence psn, const Sent& known) const noexcept;
   /// Whether the recovery skipped a packet.

@@ -86,6 +86,7 @@ void RequestStream::request(const CapturedPacket& packet) {
     skip(packet, psn);
   else
     behind(packet, sent_of(packet, psn, span_of(packet)));
+  newest_end_ = psn + span_of(packet);
   ip_numbers_.add(packet.ip_id);
   calm_ = in_order_ == kSettled && !recovery_ && !fill_ && !held_ && !asked_for_ && !asked_again_ &&
           !early_ack_ && !doubt_ && !ended_;
@@ -108,6 +109,7 @@ bool RequestStream::extend_cut_read(Sequence end) {
   if (end - read.psn > kMost) return false;
   read.span = static_cast<std::uint32_t>(end - read.psn);
   next_ = end;
+  reads_cut_ = true;
   return true;
 }
 
@@ -129,7 +131,7 @@ void RequestStream::append(const CapturedPacket& packet, Sequence psn) {
   counts_.payload += packet.payload;
   log_.push([&] { return sent_of(packet, psn, span_of(packet)); });
   const Sent& sent = log_.newest();
-  next_ = psn + sent.span;
+  next_ = newest_end_ = psn + sent.span;
   if (reliable_) {
     limits_.add(sent, next_ - acked_);
     flight_.sent(sent, next_ - acked_, last_progress_);
@@ -147,7 +149,7 @@ void RequestStream::skip_to_end(const CapturedPacket& packet) {
   if (first == nullptr || !first->span_known) return;
   // A burst of losses is shorter than a window, which a sender goes back.
   if (next_ - recovery_->next >= recovery_->packets) return;
-  recovery_->skip_to(next_, packet);
+  recovery_->skip_to(next_, packet, was_sent(packet, next_));
   recovery_->next = next_;
 }
 
@@ -165,6 +167,7 @@ void RequestStream::skip(const CapturedPacket& packet, Sequence psn) {
   end_recovery();
   if (begins_within_recovery(packet, psn)) begin_ = psn;
   log_.push([&] { return gap_before(packet, next_, psn); });
+  log_.newest().in_row = newest_end_ == next_;
   next_ = psn;
   previous_ = nullptr;
   const auto early = early_ack_;
@@ -186,7 +189,7 @@ void RequestStream::behind(const CapturedPacket& packet, Sent sent) {
     ++counts_.resent;
     // A READ may ask for the rest of its response: it skips none.
     if (known->psn > recovery_->next && lost_before(packet, known->psn))
-      recovery_->skip_to(known->psn, packet);
+      recovery_->skip_to(known->psn, packet, was_sent(packet, known->psn));
     continue_recovery(packet, known, sent);
   } else if (was_skipped(packet, sent.psn, known)) {
     doubt_ = Doubt{.packet = packet, .sent = sent};
@@ -204,6 +207,17 @@ bool RequestStream::lost_before(const CapturedPacket& packet, Sequence psn) cons
   return ip_numbers_.ordered() && ip_numbers_.skipped_before(packet.ip_id) == psn - recovery_->next;
 }
 
+/// Whether the sender's IP numbers show that it sent the packets between the recovery's last one
+/// and `psn` before `packet`; nothing: they tell neither.
+std::optional<bool> RequestStream::was_sent(const CapturedPacket& packet, Sequence psn) {
+  if (!ip_numbers_.ordered()) return std::nullopt;
+  const std::uint64_t numbers = ip_numbers_.skipped_before(packet.ip_id);
+  if (numbers == 0) return false;
+  std::uint64_t packets = 0;
+  log_.for_each(recovery_->next, psn, [&packets](const Sent&) { ++packets; });
+  return numbers == packets ? std::optional(true) : std::nullopt;
+}
+
 /// Processes a PSN below the first of the capture: the PSNs in between were sent before, or come
 /// late.
 void RequestStream::open_before_begin(const CapturedPacket& packet, Sequence psn) {
@@ -216,6 +230,9 @@ void RequestStream::open_before_begin(const CapturedPacket& packet, Sequence psn
 
 void RequestStream::fill_gap(const CapturedPacket& packet, const Sent& sent) {
   const Sent gap = *log_.find(sent.psn);
+  const FillSigns signs{.asked = naks_.frame_naming(sent.psn, sent.psn) != 0,
+                        .taken = was_taken(sent.psn + sent.span),
+                        .reported = log_.waiting() == 0 || sent.psn < log_.oldest_waiting().psn};
   Sent& filled = log_.fill(sent);
   counts_.payload += packet.payload;
   // It may have been answered before the capture began.
@@ -223,9 +240,10 @@ void RequestStream::fill_gap(const CapturedPacket& packet, const Sent& sent) {
   if (recovery_ && sent.psn >= recovery_->next && !is_unasked(packet, gap)) {
     if (sent.psn > recovery_->next) {
       note_jump(packet, gap, filled);
-      if (skips_seen_packets(packet, sent.psn)) recovery_->skip_to(sent.psn, packet);
+      if (skips_seen_packets(packet, sent.psn))
+        recovery_->skip_to(sent.psn, packet, was_sent(packet, sent.psn));
     }
-    add_filled(recovery_->filled, gap, filled);
+    add_filled(recovery_->filled, gap, filled, signs);
     ++counts_.resent;
     continue_recovery(packet, nullptr, filled);
     return;
@@ -801,8 +819,23 @@ bool RequestStream::is_final(const Ended& ended, const CapturedPacket& packet) c
 /// Reports the last recovery.
 void RequestStream::report_ended() {
   if (!ended_) return;
+  note_taken(ended_->recovery);
   report_.recovery(ended_->recovery, begin_, ended_->goes_back);
   ended_.reset();
+}
+
+/// Notes what the recovery skipped, was not sent again, and is acknowledged. A receiver has to get
+/// it behind the packet that its NAK asked for, as it discards what comes before that.
+void RequestStream::note_taken(Recovery& recovery) {
+  if (!goes_back() || recovery.cause != Cause::sequence_nak) return;
+  for (Filled& gap : recovery.skipped) {
+    const Sequence end = gap.first + gap.packets;
+    const Sent* const known = log_.find(gap.first);
+    gap.taken = known != nullptr && was_taken(end);
+    log_.for_each(gap.first, end, [&](const Sent& sent) {
+      gap.taken = gap.taken && sent.last_stamp < recovery.first;
+    });
+  }
 }
 
 void RequestStream::end_recovery() {
@@ -1197,7 +1230,15 @@ void RequestStream::retire(Cause cause_of_gap) {
 }
 
 void RequestStream::retire_beyond(std::size_t most) {
-  while (log_.waiting() > most) retire(Cause::none);
+  while (log_.waiting() > most) {
+    const Sent& oldest = log_.oldest_waiting();
+    retire(was_taken(oldest.psn + oldest.span) ? Cause::missing_in_capture : Cause::none);
+  }
+}
+
+/// Whether an answer acknowledges all up to the one before `end`.
+bool RequestStream::was_taken(Sequence end) const noexcept {
+  return reliable_ && !acks_cut_ && !reads_cut_ && end <= acked_;
 }
 
 void RequestStream::finish(Instant end) {

@@ -83,7 +83,8 @@ class RequestStream {
   void add_to(CaptureFacts& capture) const noexcept {
     if (counts_.responses == 0) return;
     capture.packets += next_ - first_;
-    capture.missing += counts_.missing;
+    // Before its begin, packets were sent that it does not lack.
+    capture.missing += counts_.missing - (joined() ? counts_.missing_early : 0);
     if (const auto naks = counts_.naks.find(0); naks != counts_.naks.end())
       capture.naks += naks->second;
   }
@@ -212,6 +213,7 @@ class RequestStream {
   void end_recovery();
   [[nodiscard]] bool is_final(const Ended& ended, const CapturedPacket& packet) const noexcept;
   void report_ended();
+  void note_taken(Recovery& recovery);
   template <class Wanted>
   [[nodiscard]] Recovery* open_recovery(Wanted wanted);
   void judge_fill(const CapturedPacket* next, Sequence psn, const Sent* known);
@@ -220,6 +222,7 @@ class RequestStream {
   [[nodiscard]] bool was_late(const Fill& fill, Sequence psn);
   [[nodiscard]] bool was_sent_before(const Fill& fill) const noexcept;
   [[nodiscard]] std::optional<bool> was_asked_for(const Fill& fill, bool new_follows);
+  [[nodiscard]] std::optional<bool> was_sent(const CapturedPacket& packet, Sequence psn);
   [[nodiscard]] bool lost_before(const CapturedPacket& packet, Sequence psn) const noexcept;
   [[nodiscard]] bool is_answer(const CapturedPacket& packet, Instant before) const noexcept;
 
@@ -249,12 +252,14 @@ class RequestStream {
   void retire_done();
   void retire(Cause cause_of_gap);
   void retire_beyond(std::size_t most);
+  [[nodiscard]] bool was_taken(Sequence end) const noexcept;
   [[nodiscard]] bool answer_is_due() noexcept;
   void report_unanswered(Instant end);
 
   // Members that a packet in order and its ACK use come first, in few cache lines.
-  Sequence next_ = 0;   // one past the highest PSN seen
-  Sequence acked_ = 0;  // one past the highest PSN acknowledged
+  Sequence next_ = 0;        // one past the highest PSN seen
+  Sequence acked_ = 0;       // one past the highest PSN acknowledged
+  Sequence newest_end_ = 0;  // one past the PSNs of the newest packet
   /// True: no recovery, fill, doubt, early ACK or loss after the capture point is open. False may
   /// also mean that this was not checked since the last NAK or early ACK.
   bool calm_ = false;
@@ -305,6 +310,7 @@ class RequestStream {
   Duration quiet_{};                      // without a response, before the newest one
   QuietAnswers quiet_answers_;
   std::optional<Instant> stopped_;  // the last response, if the sender gave up after it
+  bool reads_cut_ = false;          // the capture cuts off RETHs: READs may have more PSNs
   bool acks_cut_ = false;           // the capture cuts off AETHs, so ACKs and NAKs look alike
   std::optional<Doubt> doubt_;
   std::optional<Reuse> reuse_;

@@ -16,8 +16,9 @@ struct ResponseGap {
   std::uint64_t packets = 0;
   std::uint64_t frame = 0;  // the frame that showed it
   Instant stamp = {};
-  bool asked_again = false;  // the requester asked for them again
-  bool named = false;        // from its first PSN on: just these were missing
+  std::optional<Instant> requested = {};  // for the first time
+  bool asked_again = false;               // the requester asked for them again
+  bool named = false;                     // from its first PSN on: just these were missing
   bool came_before =
       false;  // they came before, and are missing in the answer to a repeated request
 

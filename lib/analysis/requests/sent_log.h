@@ -39,6 +39,7 @@ struct Sent {
   bool asked_again = false;      // since then responses may come again
   std::uint8_t answers_due = 0;  // of a READ or atomic: answers to further requests, at most
   bool reused = false;           // other requests have had its PSNs: their answers are no news
+  bool in_row = false;           // a gap: the packets around it came one after the other
   bool span_known = true;        // false: a READ without RETH; `span` is the least that it may be
   std::uint32_t copies = 0;      // times that it was seen again
   std::uint32_t responses = 0;   // of a READ: PSNs of its response up to the newest

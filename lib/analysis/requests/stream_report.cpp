@@ -15,7 +15,11 @@ using wire::Role;
 // Losses
 
 Fact StreamReport::missing(Role role, const Filled& gap, Cause cause) {
-  if (cause == Cause::missing_in_capture) counts_.missing += gap.packets;
+  const bool early = is_early(gap.first);
+  if (cause == Cause::missing_in_capture) {
+    counts_.missing += gap.packets;
+    counts_.missing_early += early ? gap.packets : 0;
+  }
   Anomaly seen{.kind = AnomalyKind::psn_gap,
                .cause = cause,
                .role = role,
@@ -26,12 +30,14 @@ Fact StreamReport::missing(Role role, const Filled& gap, Cause cause) {
                .stamp = gap.stamp,
                .psn = psn_of(gap.first),
                .packets = gap.packets};
-  return {.seen = std::move(seen), .early = is_early(gap.first)};
+  return {.seen = std::move(seen), .in_row = gap.in_row, .early = early};
 }
 
 void StreamReport::gap(const Sent& gap, Cause cause) {
   counts_.lost += gap.span;
-  log_.add(missing(Role::request, {gap.psn, gap.span, gap.frame, gap.stamp}, cause));
+  Filled skipped{gap.psn, gap.span, gap.frame, gap.stamp};
+  skipped.in_row = gap.in_row;
+  log_.add(missing(Role::request, skipped, cause));
 }
 
 void StreamReport::unseen_before(const EarlyAck& ack, Sequence next) {
@@ -44,20 +50,23 @@ void StreamReport::unseen_before(const EarlyAck& ack, Sequence next) {
 void StreamReport::response_gap(const ResponseGap& gap, Cause cause) {
   counts_.responses_lost += gap.packets;
   Fact fact = missing(Role::response, {gap.first, gap.packets, gap.frame, gap.stamp}, cause);
+  if (gap.requested) fact.waits.sent = stamp_difference(gap.stamp, *gap.requested);
   fact.asked = gap.named && gap.packets == 1;
   counts_.responses_asked += fact.asked;
   log_.add(std::move(fact));
 }
 
 void StreamReport::sent_again(Filled gap, const Recovery& recovery, Sequence begin) {
-  const bool asked = recovery.cause == Cause::sequence_nak && gap.first == recovery.start;
+  const bool asked =
+      gap.asked || (recovery.cause == Cause::sequence_nak && gap.first == recovery.start);
   const bool inside = gap.first >= begin;
-  if (!inside && !asked) return;
+  if ((!inside && !asked) || gap.reported) return;
   if (!inside && !gap.one_packet) gap.packets = 1;  // the others may have come before
   counts_.lost += gap.packets;
   Fact fact = missing(Role::request, gap, Cause::lost_before_capture);
   fact.asked = asked;
   fact.inside = inside;
+  fact.taken = gap.taken;
   (asked ? counts_.gaps_asked : counts_.gaps_resent) += gap.one_packet ? 1 : gap.packets;
   log_.add(std::move(fact));
 }
@@ -137,11 +146,14 @@ void StreamReport::response_copy(const CapturedPacket& packet, Sequence psn, std
   log_.add(copy);
 }
 
-void StreamReport::response_again(const CapturedPacket& packet, Sequence psn,
-                                  std::uint64_t original) {
-  Anomaly again = response_anomaly(AnomalyKind::retransmission, packet, psn);
-  again.related_frame = original;
-  log_.add(again);
+void StreamReport::response_again(const CapturedPacket& packet, const Filled& again,
+                                  std::uint64_t last_frame, Cause cause) {
+  Anomaly seen = response_anomaly(AnomalyKind::retransmission, packet, again.first);
+  seen.cause = cause;
+  seen.packets = again.packets;
+  seen.last_frame = last_frame;
+  seen.related_frame = again.frame;
+  log_.add(seen);
 }
 
 void StreamReport::recovery(const Recovery& recovery, Sequence begin, bool goes_back) {
@@ -152,6 +164,9 @@ void StreamReport::recovery(const Recovery& recovery, Sequence begin, bool goes_
     counts_.lost_again += gap.packets;
     Fact fact = missing(Role::request, gap, Cause::lost_before_capture);
     fact.again = fact.inside = true;
+    fact.since = recovery.first_frame;
+    fact.sent = gap.sent;
+    fact.taken = gap.taken;
     log_.add(std::move(fact));
   }
   Anomaly seen{.kind = AnomalyKind::retransmission,

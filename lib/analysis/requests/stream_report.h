@@ -58,8 +58,11 @@ class StreamReport {
   /// `cause`: path_copy; none: it may also answer a request that was sent again.
   void response_copy(const CapturedPacket& packet, Sequence psn, std::uint64_t original,
                      Cause cause);
-  /// A response to a request that was sent again, or that the path copied.
-  void response_again(const CapturedPacket& packet, Sequence psn, std::uint64_t original);
+  /// Responses that were sent again, up to `last_frame`. `again`: their PSNs, and the frame of the
+  /// first one's original. `cause`: request_resent; none: the path may also have copied the
+  /// request.
+  void response_again(const CapturedPacket& packet, const Filled& again, std::uint64_t last_frame,
+                      Cause cause);
   /// A recovery that has ended, and the PSNs that came in it first, so they were lost. Those before
   /// `begin`, unless a NAK names them, may have been sent before the capture began. `goes_back`: it
   /// went on to the newest packet, so what it skipped was lost once more.

@@ -106,6 +106,27 @@ TEST(GapFinding, WithoutAnswersASkippedRepetitionMayNotHaveBeenSent) {
   expect_certain(judged(fact), Cause::lost_before_capture);
 }
 
+TEST(GapFinding, IpNumbersShowWhetherASkippedRepetitionWasSent) {
+  Fact fact = fact_of(kGap, Cause::lost_before_capture);
+  fact.again = true;
+  fact.sent = true;
+  expect_certain(judged(fact, {}), Cause::lost_before_capture);
+  fact.sent = false;
+  EXPECT_FALSE(classify(fact, {}, {}));
+}
+
+TEST(GapFinding, WhatPassedDamagedWasSent) {
+  Fact fact = fact_of(kGap, Cause::lost_before_capture);
+  fact.again = true;
+  fact.damaged = true;
+  expect_certain(judged(fact, {}), Cause::lost_before_capture);
+  fact.again = false;
+  const CaptureFacts capture{.packets = 10'000, .missing = 11};
+  ConnectionFacts connection = answered();
+  connection.resent = {.gaps = 10, .packets = 1000};  // the capture may lack some of them
+  expect_certain(judged(fact, connection, capture), Cause::lost_before_capture);
+}
+
 /// A fact of the first round trip of a capture that began within its connection.
 Fact early(AnomalyKind kind, Cause cause) {
   Fact fact = fact_of(kind, cause);
@@ -120,16 +141,41 @@ ConnectionFacts joined() {
 }
 
 TEST(GapFinding, AtTheBeginItMayHaveBeenSentBefore) {
-  const Fact fact = early(kGap, Cause::missing_in_capture);
+  const Fact fact = early(kGap, Cause::lost_before_capture);
   expect_either(judged(fact, joined()),
                 {{kGap, Cause::lost_before_capture}, {kGap, Cause::not_sent}});
   expect_either(judged(fact, joined(), {.packets = 10'000, .missing = 11}),
                 {{kGap, Cause::lost_before_capture},
                  {kGap, Cause::missing_in_capture},
                  {kGap, Cause::not_sent}});
+  expect_certain(judged(fact), Cause::lost_before_capture);  // the connection begins here
+  expect_certain(judged(fact_of(kGap, Cause::lost_before_capture), joined()),
+                 Cause::lost_before_capture);
+}
+
+TEST(GapFinding, WhatIsAcknowledgedAtTheBeginWasSentBefore) {
+  const Fact fact = early(kGap, Cause::missing_in_capture);
+  EXPECT_FALSE(classify(fact, joined(), {}));
+  EXPECT_EQ(judged(fact, joined(), {.packets = 10'000, .missing = 11}).certainty,
+            Certainty::either);
   expect_certain(judged(fact), Cause::missing_in_capture);  // the connection begins here
-  expect_certain(judged(fact_of(kGap, Cause::missing_in_capture), joined()),
-                 Cause::missing_in_capture);
+}
+
+TEST(GapFinding, BetweenTwoPacketsInARowItWasSentHere) {
+  Fact fact = early(kGap, Cause::lost_before_capture);
+  fact.inside = true;
+  fact.in_row = true;
+  expect_certain(judged(fact, joined()), Cause::lost_before_capture);
+  fact.inside = false;
+  EXPECT_EQ(judged(fact, joined()).certainty, Certainty::either);
+}
+
+TEST(GapFinding, WhatIsAcknowledgedBeforeItComesAgainWasTaken) {
+  const CaptureFacts capture{.packets = 10'000, .missing = 11};
+  Fact fact = fact_of(kGap, Cause::lost_before_capture);
+  fact.taken = true;
+  expect_certain(judged(fact, answered(), capture), Cause::missing_in_capture);
+  expect_certain(judged(fact), Cause::lost_before_capture);  // a complete capture misses none
 }
 
 TEST(GapFinding, ASenderThatGoesBackRepeatsAll) {
@@ -139,6 +185,21 @@ TEST(GapFinding, ASenderThatGoesBackRepeatsAll) {
   expect_either(judged(fact, connection),
                 {{kGap, Cause::lost_before_capture}, {kGap, Cause::not_sent}});
   connection.goes_back = true;
+  expect_certain(judged(fact, connection), Cause::lost_before_capture);
+}
+
+TEST(GapFinding, NoResponseIsMissingSoonerThanItCanCome) {
+  Fact fact = early(kGap, Cause::lost_before_capture);
+  fact.seen.role = wire::Role::response;
+  ConnectionFacts connection = joined();
+  connection.least_rtt = microseconds{100};
+  fact.waits.sent = microseconds{99};
+  EXPECT_FALSE(classify(fact, connection, {}));
+  const Hypotheses lost_or_not_sent = {{kGap, Cause::lost_before_capture}, {kGap, Cause::not_sent}};
+  fact.waits.sent = microseconds{100};
+  expect_either(judged(fact, connection), lost_or_not_sent);
+  fact.waits.sent = microseconds{99};
+  connection.joined = false;
   expect_certain(judged(fact, connection), Cause::lost_before_capture);
 }
 
@@ -171,10 +232,12 @@ TEST(RetransmissionFinding, WithoutAnswersSeveralCausesAreLeft) {
       {{kResent, Cause::timeout}, {kResent, Cause::response_lost}, {kResent, Cause::sequence_nak}});
 }
 
-TEST(RetransmissionFinding, AResponseWithoutItsRequestHasNoCause) {
+TEST(RetransmissionFinding, OfAResponseWithoutItsRequest) {
   Fact fact = fact_of(kResent, Cause::none);
   fact.seen.role = wire::Role::response;
-  EXPECT_EQ(judged(fact).certainty, Certainty::unknown);
+  expect_either(judged(fact), {{kResent, Cause::request_resent}, {kResent, Cause::request_copied}});
+  fact.seen.cause = Cause::request_resent;
+  expect_certain(judged(fact), Cause::request_resent);
 }
 
 TEST(LostBehindFinding, AfterASecondTransmissionItMayBeTheFirstOne) {
@@ -265,6 +328,8 @@ TEST(RetransmissionFinding, TheNakMayHaveComeBeforeTheCapture) {
   expect_either(judged(fact, connection), {{kResent, Cause::timeout},
                                            {kResent, Cause::sequence_nak},
                                            {kResent, Cause::receiver_not_ready}});
+  fact.waits.sent = kShortestTimer;  // its NAK would be in the capture
+  expect_certain(judged(fact, connection), Cause::timeout);
 }
 
 TEST(RetransmissionFinding, ALateResponseWasNotLost) {
@@ -428,6 +493,43 @@ TEST(FindingLog, AFrameThatOnlyTheCaptureDamagedIsMarked) {
   for (std::size_t fact = 0; fact < 4; ++fact) causes.push_back(log.facts()[fact].seen.cause);
   EXPECT_EQ(causes,
             (std::vector{Cause::none, Cause::missing_in_capture, Cause::none, Cause::none}));
+}
+
+/// Whether each gap in `gaps` was damaged before it was captured. Frames 4, 20 and 21 are damaged:
+/// PSNs 7, 7 and 8 of session 1.
+std::vector<bool> damaged(std::initializer_list<Fact> gaps) {
+  FindingLog log;
+  for (const auto& [frame, psn] : {std::pair{4U, 7U}, {20U, 7U}, {21U, 8U}})
+    log.add(Anomaly{.kind = AnomalyKind::bad_icrc, .session = 1, .frame = frame, .psn = psn});
+  for (const Fact& gap : gaps) log.add(gap);
+  log.mark_damaged_gaps();
+  std::vector<bool> marks;
+  for (const Fact& fact : log.facts())
+    if (fact.seen.kind == kGap) marks.push_back(fact.damaged);
+  return marks;
+}
+
+Fact gap_at(std::uint64_t frame, std::uint32_t psn, std::uint64_t packets = 1,
+            std::uint64_t since = 0) {
+  Fact fact;
+  fact.seen = {.kind = kGap, .session = 1, .frame = frame, .psn = psn, .packets = packets};
+  fact.since = since;
+  return fact;
+}
+
+TEST(FindingLog, AGapWhosePacketsPassedDamagedIsMarked) {
+  EXPECT_EQ(damaged({gap_at(5, 7)}), std::vector{true});
+  EXPECT_EQ(damaged({gap_at(4, 7)}), std::vector{false});         // it came later
+  EXPECT_EQ(damaged({gap_at(22, 7, 2)}), std::vector{true});      // both packets
+  EXPECT_EQ(damaged({gap_at(22, 7, 3)}), std::vector{false});     // not the third one
+  EXPECT_EQ(damaged({gap_at(19, 7, 1, 4)}), std::vector{false});  // before the recovery
+  EXPECT_EQ(damaged({gap_at(22, 7), gap_at(5, 7)}), (std::vector{true, true}));
+  EXPECT_EQ(damaged({gap_at(5, 7), gap_at(6, 7)}), (std::vector{true, false}));  // one frame
+  Fact response = gap_at(5, 7);
+  response.seen.role = wire::Role::response;
+  EXPECT_EQ(damaged({response}), std::vector{false});  // of the other direction
+  response.seen.direction = 1;
+  EXPECT_EQ(damaged({response}), std::vector{true});
 }
 
 /// Adds requests with the PSNs from `first` to the one before `last`, a microsecond each from `at`
