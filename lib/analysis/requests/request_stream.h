@@ -168,7 +168,7 @@ class RequestStream {
   void take_copy(const CapturedPacket& packet, Sequence psn, Sent* known);
   void judge_doubt(Sequence next);
   [[nodiscard]] bool comes_alone(Sequence next) const noexcept;
-  [[nodiscard]] bool may_come_alone(const Sent& sent, const Sent* known);
+  [[nodiscard]] bool may_come_alone(const Sent& sent, const Sent* known, Cause cause);
   [[nodiscard]] Recovery* recovery_past(const Sent& known);
   void fill_gap(const CapturedPacket& packet, const Sent& sent);
   void note_jump(const CapturedPacket& packet, const Sent& gap, const Sent& filled);
