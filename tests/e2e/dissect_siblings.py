@@ -752,6 +752,17 @@ class BeginsWithin(Sibling):
                     self.assertNotIn('out_of_order', {row['kind'] for row in found})
                     self.assertLessEqual(self.psns(found, 'psn_gap', 'lost_before'), {lost_again})
 
+    def test_its_recovery_may_have_been_asked_for_before(self):
+        """No answer passes before the recovery: its NAK came before the capture."""
+        for counted, before in itertools.product((False, True), (4, 8, 12)):
+            ends = TwoEnds(300, behind=40, counted=counted, ask_every=1, reaction=60,
+                           fate=lambda psn, turn: (0, None if (psn, turn) == (20, 0) else 0)).run()
+            frames = ends.talk.frames
+            again = [at for at, (_, frame) in enumerate(frames) if frame[11] == 1 and frame[53] == 20][1]
+            ends.talk.frames = [frame for frame in frames[again - before:again] if frame[1][11] == 1] + frames[again:]
+            found = [row for row in self.found(ends) if row['kind'] == 'retransmission']
+            self.assertEqual([(row['cause'], row['certainty']) for row in found], [('timer', 'either')], before)
+
 
 class CaptureLoss(Sibling):
     def test_the_capture_misses_frames(self):

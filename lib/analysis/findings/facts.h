@@ -30,7 +30,7 @@ struct Fact {
   bool late = false;     // a retransmission: the response that it asks for was late, not lost
   bool filled = false;   // a gap: its packets came late, or again
   bool asked = false;    // a gap that was sent again: the receiver asked for just these packets
-  bool inside = false;   // a gap: behind the first packet of the capture
+  bool inside = false;   // a gap, or a recovery: behind the first packet of the capture
   bool early = false;    // before the stream's first round trip, as far as the capture shows it
 };
 
@@ -47,6 +47,7 @@ struct Resemblance {
 struct ConnectionFacts {
   bool answered = false;  // answers were captured
   bool joined = false;    // answers to requests before the first one: it began before the capture
+  bool began_before = false;  // it is joined, or its first packet does not begin a message
   std::optional<Duration> least_rtt = {};  // from a packet sent once to its answer, seen here
   /// From the first transmission of a packet that was sent again to an answer: no round trip is
   /// longer.

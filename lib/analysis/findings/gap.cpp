@@ -35,7 +35,7 @@ std::optional<Finding> classify_gap(const Fact& fact, const ConnectionFacts& con
   // A sender skips what was acknowledged meanwhile, and no answer was captured.
   if (fact.again && !connection.answered) return kLostOrNotSent;
   // Its packets may have been sent before the capture began. A sender that goes back repeats all.
-  if (fact.early && connection.joined && !(fact.inside && connection.goes_back))
+  if (fact.early && connection.began_before && !(fact.inside && connection.goes_back))
     return capture.is_incomplete() ? kLostMissingOrNotSent : kLostOrNotSent;
   // Without its requests, PSNs may be those of requests that are answered without data.
   if (fact.seen.cause == Cause::none && fact.seen.role == wire::Role::response)

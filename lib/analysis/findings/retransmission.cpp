@@ -163,7 +163,8 @@ Finding classify_retransmission(const Fact& fact, const ConnectionFacts& connect
   for (const Row& row : kRows)
     if (row.holds(fact, connection)) return row.finding;
   // The NAK may have come before the capture began, or be one of the frames that it lacks.
-  const bool nak_unseen = (fact.early && connection.joined) || capture.lacks_naks();
+  const bool sent_before = fact.early && (connection.began_before || !fact.inside);
+  const bool nak_unseen = sent_before || capture.lacks_naks();
   if (fact.seen.cause == Cause::timeout && nak_unseen)
     return fact.fetches ? kAnyForFetch : kAnyForRequest;
   return Finding::certain(fact.seen.cause);

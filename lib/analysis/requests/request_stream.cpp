@@ -71,6 +71,8 @@ void RequestStream::request(const CapturedPacket& packet) {
   if (calm_ && psn == next_) return append(packet, psn);
   if (log_.empty()) {
     begin_ = first_ = next_ = acked_ = psn;
+    within_message_ = packet.info->position == wire::Position::middle ||
+                      packet.info->position == wire::Position::last;
     counts_.first_psn = packet.psn;
   }
   end_first_round_trip();
@@ -293,7 +295,8 @@ void RequestStream::note_lost_beginning(const Sent& first) {
   const bool of_response = first.fetches && !recovery_by_nak_;
   const bool may_begin =
       first.psn <= acked_ || of_response || selective_ || acks_cut_ || !setup_.answered;
-  if (may_begin || (joined() && !settled_)) return;
+  const bool may_know = (joined() || counts_.responses == 0) && !settled_;
+  if (may_begin || may_know) return;
   const Sequence packets = first.psn - acked_;
   if (ip_numbers_.ordered() ? ip_numbers_.skipped_before(first.last_ip_id) < packets
                             : packets > kMost)
@@ -1237,6 +1240,7 @@ void RequestStream::finish(Instant end) {
 
 ConnectionFacts RequestStream::facts() const noexcept {
   ConnectionFacts facts{.answered = counts_.responses > 0, .joined = joined(), .stopped = stopped_};
+  facts.began_before = joined() || within_message_;
   if (counts_.rtt.count() > 0) facts.least_rtt = Duration{counts_.rtt.minimum()};
   facts.least_reaction = setup_.least_reaction;
   facts.round_trip = setup_.round_trip;

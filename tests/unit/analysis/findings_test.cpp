@@ -115,7 +115,7 @@ Fact early(AnomalyKind kind, Cause cause) {
 
 ConnectionFacts joined() {
   ConnectionFacts connection = answered();
-  connection.joined = true;
+  connection.joined = connection.began_before = true;
   return connection;
 }
 
@@ -258,13 +258,17 @@ TEST(RetransmissionFinding, ACaptureThatLacksFramesMayLackTheNak) {
 
 TEST(RetransmissionFinding, TheNakMayHaveComeBeforeTheCapture) {
   Fact fact = fact_of(kResent, Cause::timeout);
-  fact.early = true;
+  fact.early = fact.inside = true;
   ConnectionFacts connection = answered();
   expect_certain(judged(fact, connection), Cause::timeout);
-  connection.joined = true;
-  expect_either(judged(fact, connection), {{kResent, Cause::timeout},
-                                           {kResent, Cause::sequence_nak},
-                                           {kResent, Cause::receiver_not_ready}});
+  constexpr Hypotheses any = {{kResent, Cause::timeout},
+                              {kResent, Cause::sequence_nak},
+                              {kResent, Cause::receiver_not_ready}};
+  connection.began_before = true;
+  expect_either(judged(fact, connection), any);
+  // It begins with a packet below the first one of the capture.
+  connection.began_before = fact.inside = false;
+  expect_either(judged(fact, connection), any);
 }
 
 TEST(RetransmissionFinding, ALateResponseWasNotLost) {
