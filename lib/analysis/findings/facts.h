@@ -88,10 +88,12 @@ struct CaptureFacts {
     constexpr std::uint64_t kFew = 2, kShare = 1000;
     return missing > kFew && missing * kShare > packets;
   }
-  /// Whether the frames that the capture lacks may be one in kRare of these gaps or more.
-  [[nodiscard]] bool may_make(const Resemblance& alike) const noexcept {
+  /// Whether the frames that the capture lacks may be one in kRare of these gaps or more. `asked`:
+  /// an answer asked for what is missing. Otherwise a single frame that it lacks is enough.
+  [[nodiscard]] bool may_make(const Resemblance& alike, bool asked) const noexcept {
     constexpr std::uint64_t kRare = 16;
-    return is_incomplete() && alike.packets * missing * kRare > alike.gaps * packets;
+    return (asked ? is_incomplete() : missing > 0) &&
+           alike.packets * missing * kRare > alike.gaps * packets;
   }
   /// Whether the capture may lack NAKs, as it lacks other frames, for some of the recoveries before
   /// which it has none.

@@ -44,7 +44,9 @@ std::optional<Finding> classify_gap(const Fact& fact, const ConnectionFacts& con
   if (fact.seen.cause == Cause::none) return kLostOrMissing;
   // They were sent again. The capture may have missed them, and their receiver, too, or they were
   // sent again for another packet.
-  if (fact.seen.cause == Cause::lost_before_capture && capture.may_make(alike(fact, connection)))
+  const bool asked = fact.asked || fact.seen.role == wire::Role::response;
+  if (fact.seen.cause == Cause::lost_before_capture &&
+      capture.may_make(alike(fact, connection), asked))
     return kLostOrMissing;
   return Finding::certain(fact.seen.cause);
 }

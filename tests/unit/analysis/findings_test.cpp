@@ -75,6 +75,19 @@ TEST(GapFinding, MoreGapsThanTheCaptureMissesAreLosses) {
                  Cause::lost_before_capture);
 }
 
+TEST(GapFinding, NobodyAskedForWhatARecoveryRepeats) {
+  CaptureFacts capture{.packets = 1'000, .missing = 1};
+  ConnectionFacts connection = answered();
+  connection.resent = {.gaps = 11, .packets = 1'100};
+  Fact fact = fact_of(kGap, Cause::lost_before_capture);
+  expect_either(judged(fact, connection, capture), kLostOrMissing);
+  fact.asked = true;
+  expect_certain(judged(fact, connection, capture), Cause::lost_before_capture);
+  capture.missing = 0;
+  fact.asked = false;
+  expect_certain(judged(fact, connection, capture), Cause::lost_before_capture);
+}
+
 TEST(GapFinding, TheReceiverMissesWhatItAsksFor) {
   const CaptureFacts capture{.packets = 10'000, .missing = 100};
   ConnectionFacts connection = answered();
