@@ -13,7 +13,7 @@ using wire::Operation;
 using wire::Position;
 using wire::Transport;
 
-constexpr std::uint64_t kLongestMessage = std::uint64_t{1} << 31;  // IBTA vol. 1, 9.7.6
+constexpr std::uint64_t kMostMessageBytes = std::uint64_t{1} << 31;  // IBTA vol. 1, 9.7.6
 constexpr std::uint64_t kAtomicWriteSize = 8;
 constexpr std::uint64_t kCnpZeros = 16;
 
@@ -86,7 +86,7 @@ std::string refusal_of(const MessageFields& message) {
                        message.immediate ? " with immediate" : "",
                        message.invalidate ? " with invalidate" : "");
   }
-  if (message.length > kLongestMessage) {
+  if (message.length > kMostMessageBytes) {
     return fmt::format("a message has at most 2^31 bytes, got {}", message.length);
   }
   if (message.transport == Transport::ud && message.length > message.mtu) {
