@@ -339,6 +339,12 @@ report::Json network_values(const NetworkReport& r) {
   return json;
 }
 
+report::RunRows page_rows(const NetworkReport& r) {
+  return {.requested = {{"work requests that failed", "0",
+                         report::number_text(static_cast<double>(r.result.failed)),
+                         r.result.failed == 0}}};
+}
+
 std::string network_csv(const NetworkReport& r) {
   std::string text = "time_ms,port,utilization,queue_bytes,marked,dropped,paused_us\n";
   for (const sim::PortSample& s : r.result.samples)

@@ -545,6 +545,15 @@ std::vector<FlowRow> returned_flows(const config::FlowProfile& profile, const Ru
 
 }  // namespace
 
+std::optional<ReturnedFrames> RunSummary::returned() const {
+  if (received_ == nullptr) return std::nullopt;
+  return ReturnedFrames{received_->totals(), returned_flows(profile_, sent_, *received_, absent_)};
+}
+
+const Verdict* RunSummary::judged() const {
+  return profile_.expect.empty() && verdict_.holds() ? nullptr : &verdict_;
+}
+
 const FigureTable& RunSummary::figures() {
   using Summary = RunSummary;
   using Row = FigureOf<Summary>;
@@ -555,23 +564,15 @@ const FigureTable& RunSummary::figures() {
       Row::of<[](const Summary& s) { return s.sent_.elapsed; }>(
           "elapsed_ns", "Duration; into a capture, of its time stamps.", Unit::ns),
       Row::rows_of<[](const Summary& s) { return s.sent_.total(); }>(),
-      Row::of<[](const Summary& s) { return sent_flows(s.sent_, s.profile_); }>(
-          "flows", "What was sent, by flow."),
+      Row::of<&Summary::flows>("flows", "What was sent, by flow."),
       Row::with_table<[](const Summary& s) { return s.sent_.ports.empty() ? nullptr : &s.sent_; },
                       port_run_figures>(),
       Row::with_table<[](const Summary& s) {
         return s.sent_.audit.pacing_error.count() != 0 ? &s.sent_.audit : nullptr;
       },
                       audit_figures>("audit", "Pacing and ICRCs of what was sent."),
-      Row::of<[](const Summary& s) -> std::optional<ReturnedFrames> {
-        if (s.received_ == nullptr) return std::nullopt;
-        return ReturnedFrames{s.received_->totals(),
-                              returned_flows(s.profile_, s.sent_, *s.received_, s.absent_)};
-      }>("received", "What came back, with --receive."),
-      Row::of<[](const Summary& s) {
-        const bool judged = !s.profile_.expect.empty() || !s.verdict_.holds();
-        return judged ? &s.verdict_ : nullptr;
-      }>("expect", "Judgement of the expectations.")};
+      Row::of<&Summary::returned>("received", "What came back, with --receive."),
+      Row::of<&Summary::judged>("expect", "Judgement of the expectations.")};
   static constexpr FigureTable kTable{"Report of a sender.", kRows};
   return kTable;
 }

@@ -133,7 +133,13 @@ class RunSummary {
   void add_failure(std::string what) { verdict_.failures.push_back({"", std::move(what)}); }
   /// Formats the summary as text.
   [[nodiscard]] std::string text() const;
-  /// A [[flow]] of several QPs lists them under `qps`.
+  [[nodiscard]] const RunReport& sent() const noexcept { return sent_; }
+  /// A row for each [[flow]]. One of several QPs lists them under `qps`.
+  [[nodiscard]] std::vector<SentFlow> flows() const { return sent_flows(sent_, profile_); }
+  /// Nothing if nothing was to be received.
+  [[nodiscard]] std::optional<ReturnedFrames> returned() const;
+  /// Null if nothing was expected, and nothing failed.
+  [[nodiscard]] const Verdict* judged() const;
   static const FigureTable& figures();
 
  private:

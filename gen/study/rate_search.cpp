@@ -189,6 +189,28 @@ const FigureTable& SearchReport::figures() {
   return kTable;
 }
 
+report::RunRows page_rows(const SearchReport& report) {
+  report::RunRows rows;
+  report::AccountTable& trials = rows.accounts.emplace_back(
+      "", std::vector<std::string>{"Message size", "Share of the highest rate", "Sent", "Received",
+                                   "Lost", "Not sent", "Passed"});
+  for (const auto& [size, result] : report.sizes) {
+    const std::string found = result.passes ? fmt::format("{}, {:.6g} % of the highest",
+                                                          format_bit_rate(result.passes->wire_bps),
+                                                          100 * result.passes->fraction)
+                                            : "every rate failed";
+    rows.requested.push_back(
+        {report::number_text(static_cast<double>(size)) + " B: highest rate that passes",
+         fmt::format("loss of at most {:.6g} %", 100 * report.config.loss),
+         found + (result.fails ? "; fails at " + format_bit_rate(result.fails->wire_bps)
+                               : "; none failed")});
+    for (const Trial& trial : result.trials)
+      trials.rows.push_back({size, trial.fraction, trial.sent, trial.received, trial.lost(),
+                             trial.not_sent, trial.passed});
+  }
+  return rows;
+}
+
 std::string to_csv(const std::vector<SizeSearch>& searches) {
   std::string text =
       "message_size_bytes,fraction,wire_bits_per_second,frames_per_second,sent,received,lost,"

@@ -11,6 +11,7 @@
 #include "core/figure.h"
 #include "gen/study/trial_count.h"
 #include "report/plot.h"
+#include "report/run_rows.h"
 
 namespace lw::gen {
 
@@ -79,6 +80,9 @@ inline constexpr JsonOutput kSearchOutput{.name = "rate_search",
                                           .title = "roce-gen search --json",
                                           .figures = &SearchReport::figures,
                                           .judged = true};
+
+/// Returns the rows of a search's page: the rates found, and all trials.
+report::RunRows page_rows(const SearchReport& report);
 
 /// Returns true if every search ended as planned.
 bool is_complete(const std::vector<SizeSearch>& searches) noexcept;

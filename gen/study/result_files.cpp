@@ -380,6 +380,15 @@ const FigureTable& Outcome::figures() {
   return kTable;
 }
 
+report::RunRows page_rows(const Outcome& outcome) {
+  report::RunRows rows;
+  for (const ComparedRow& row : compared_rows(outcome))
+    rows.requested.push_back(
+        {fmt::format("{}: {}, {}", row.scenario.name, row.compared.row, row.column()),
+         "published: " + row.compared.published, row.compared.ours, row.compared.holds});
+  return rows;
+}
+
 std::string to_json(const Outcome& outcome) {
   return report::json_line(kExperimentOutput, outcome);
 }
