@@ -92,7 +92,7 @@ std::string to_text(const std::vector<SizeSearch>& searches, const SearchConfig&
 /// Formats the frames that did not arrive once, in order and undamaged: "3 damaged, 2 copies";
 /// empty if there are none.
 std::string arrivals_text(const ArrivalCounts& counts);
-/// Formats CSV with a header line and a line per trial.
+/// Formats CSV: a line per trial, with its figures, after one with their names.
 std::string to_csv(const std::vector<SizeSearch>& searches);
 /// Plots the highest rate that passed and the lowest rate that failed, over message size.
 report::Plot rate_plot(const std::vector<SizeSearch>& searches, const std::string& title);
