@@ -80,13 +80,6 @@ std::string to_text(const PortLosses& port);
 /// Formats a table: a row per [[flow]] with its QPs together, and the sum.
 std::string to_text(const RunReport& run, const config::FlowProfile& profile);
 
-/// A rate and its unit.
-struct RateFigures {
-  config::Rate rate;
-
-  static const FigureTable& figures();
-};
-
 /// What one QP of a flow sent.
 struct SentQp {
   std::uint32_t qp = 0;
@@ -101,7 +94,7 @@ struct SentFlow {
   std::string name;
   std::string host;  // of a common run; otherwise empty
   FlowCounters counters;
-  RateFigures asked, achieved;
+  config::Rate asked, achieved;
   std::vector<SentQp> qps;
 
   static const FigureTable& figures();

@@ -24,7 +24,7 @@ std::string text_of(const config::Rate& rate) {
 void add_rates(std::vector<RequestedRow>& rows, const std::vector<SentFlow>& flows) {
   for (const SentFlow& flow : flows) {
     const std::uint64_t not_sent = flow.counters.not_sent;
-    rows.push_back({flow.name + ": rate", text_of(flow.asked.rate), text_of(flow.achieved.rate)});
+    rows.push_back({flow.name + ": rate", text_of(flow.asked), text_of(flow.achieved)});
     rows.push_back({flow.name + ": frames that the port did not take", "0",
                     report::number_text(static_cast<double>(not_sent)), not_sent == 0});
   }
