@@ -162,59 +162,31 @@ const FigureTable& field_change_figures() {
   return kTable;
 }
 
-struct FieldRow {
-  const FieldChange& change;
+const FigureTable& rewritten_figures() {
+  using Row = FigureOf<FieldChange>;
+  static constexpr Figure kRows[] = {Row::with_table<std::identity{}, field_change_figures>(),
+                                     Row::of<&FieldChange::frames>("frames", "Frames.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
 
-  static const FigureTable& figures() {
-    using Row = FigureOf<FieldRow>;
-    static constexpr Figure kRows[] = {
-        Row::with_table<[](const FieldRow& row) -> const auto& { return row.change; },
-                        field_change_figures>()};
-    static constexpr FigureTable kTable{{}, kRows};
-    return kTable;
-  }
-};
-
-struct RewrittenRow {
-  FieldRow field;
-
-  static const FigureTable& figures() {
-    using Row = FigureOf<RewrittenRow>;
-    static constexpr Figure kRows[] = {
-        Row::rows_of<&RewrittenRow::field>(),
-        Row::of<[](const RewrittenRow& row) { return row.field.change.frames; }>("frames",
-                                                                                 "Frames.")};
-    static constexpr FigureTable kTable{{}, kRows};
-    return kTable;
-  }
-};
-
-struct ChangedRow {
-  const FrameChange& change;
-
-  [[nodiscard]] std::vector<FieldRow> fields() const {
-    std::vector<FieldRow> rows;
-    for (const FieldChange& field : change.fields) rows.push_back({field});
-    return rows;
-  }
-  static const FigureTable& figures() {
-    using Row = FigureOf<ChangedRow>;
-    static constexpr Figure kRows[] = {
-        Row::of<[](const ChangedRow& row) { return row.change.frame.sent; }>(
-            "sent", "Number of the frame in the sender's capture."),
-        Row::of<[](const ChangedRow& row) { return row.change.frame.received; }>(
-            "received", "Number of the frame in the receiver's capture."),
-        Row::of<[](const ChangedRow& row) { return row.change.frame.bad_icrc; }>(
-            "bad_icrc", "True if the received ICRC is wrong."),
-        Row::of<&ChangedRow::fields>("fields", "Fields that changed."),
-        Row::of<[](const ChangedRow& row) { return row.change.payload_bytes; }>(
-            "payload_bytes", "Bytes of payload that changed.", Unit::bytes),
-        Row::of<[](const ChangedRow& row) -> const auto& { return row.change.payload; }>(
-            "payload_offsets", "Offsets of the first of them.")};
-    static constexpr FigureTable kTable{{}, kRows};
-    return kTable;
-  }
-};
+const FigureTable& frame_change_figures() {
+  using Row = FigureOf<FrameChange>;
+  static constexpr Figure kRows[] = {
+      Row::of<[](const FrameChange& change) { return change.frame.sent; }>(
+          "sent", "Number of the frame in the sender's capture."),
+      Row::of<[](const FrameChange& change) { return change.frame.received; }>(
+          "received", "Number of the frame in the receiver's capture."),
+      Row::of<[](const FrameChange& change) { return change.frame.bad_icrc; }>(
+          "bad_icrc", "True if the received ICRC is wrong."),
+      Row::list_with_table<&FrameChange::fields, field_change_figures>("fields",
+                                                                       "Fields that changed."),
+      Row::of<&FrameChange::payload_bytes>("payload_bytes", "Bytes of payload that changed.",
+                                           Unit::bytes),
+      Row::of<&FrameChange::payload>("payload_offsets", "Offsets of the first of them.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
 
 /// A direction that was seen.
 struct DirectionRow {
@@ -235,16 +207,9 @@ struct DirectionRow {
     if (!asked_delay()) return std::nullopt;
     return DelayFigures{result.delays, static_cast<double>(asked_delay()->count())};
   }
-  [[nodiscard]] std::vector<RewrittenRow> rewritten() const {
-    std::vector<RewrittenRow> rows;
-    for (const FieldChange& change : changes.rewritten) rows.push_back({{change}});
-    return rows;
-  }
-  [[nodiscard]] std::optional<std::vector<ChangedRow>> changed_frames() const {
-    if (!changes.examined) return std::nullopt;
-    std::vector<ChangedRow> rows;
-    for (const FrameChange& change : changes.frames) rows.push_back({change});
-    return rows;
+  [[nodiscard]] const auto& rewritten() const { return changes.rewritten; }
+  [[nodiscard]] const auto* changed_frames() const {
+    return changes.examined ? &changes.frames : nullptr;
   }
   static const FigureTable& figures();
 };
@@ -293,9 +258,10 @@ const FigureTable& DirectionRow::figures() {
       Row::of<&DirectionRow::asked_delay>("asked_delay_ns", "Delay asked for.", Unit::ns),
       Row::of<&DirectionRow::delay_error>("delay_error_ns", "Measured minus asked delay.",
                                           Unit::ns),
-      Row::of<&DirectionRow::rewritten>("rewritten", "Fields that the path rewrites."),
-      Row::of<&DirectionRow::changed_frames>("changed_frames",
-                                             "Frames that changed, at most the first of them.")};
+      Row::list_with_table<&DirectionRow::rewritten, rewritten_figures>(
+          "rewritten", "Fields that the path rewrites."),
+      Row::list_with_table<&DirectionRow::changed_frames, frame_change_figures>(
+          "changed_frames", "Frames that changed, at most the first of them.")};
   static constexpr FigureTable kTable{{}, kRows};
   return kTable;
 }

@@ -39,7 +39,6 @@ class StampOrder {
   /// The time by which the stamp of a frame from `source` to `destination` is moved.
   [[nodiscard]] Duration moved_by(std::uint32_t point, const std::array<std::byte, 16>& source,
                                   const std::array<std::byte, 16>& destination) const;
-  [[nodiscard]] const std::vector<Skew>& skews() const noexcept { return skews_; }
   /// What was decided, in sentences; empty: the order is that of the stamps.
   [[nodiscard]] std::string sentence() const;
 

@@ -264,24 +264,14 @@ constexpr Figure kGroupRows[] = {
     GroupFigure::of<&GroupRow::most>("latency_max_ns", "Longest.", Unit::ns).or_null()};
 
 /// One of several explanations.
-struct Alternative {
-  analysis::Hypothesis hypothesis;
-
-  static const FigureTable& figures() {
-    using Row = FigureOf<Alternative>;
-    static constexpr Figure kRows[] = {
-        Row::of<[](const Alternative& a) { return a.hypothesis.kind; }>("kind", "Kind of anomaly."),
-        Row::of<[](const Alternative& a) { return token_of(a.hypothesis.cause); }>("cause",
-                                                                                   "Its cause.")};
-    static constexpr FigureTable kTable{{}, kRows};
-    return kTable;
-  }
-};
-
-std::vector<Alternative> alternatives(const Anomaly& anomaly) {
-  std::vector<Alternative> all;
-  for (const analysis::Hypothesis& one : anomaly.alternatives) all.push_back({one});
-  return all;
+const FigureTable& hypothesis_figures() {
+  using analysis::Hypothesis;
+  using Row = FigureOf<Hypothesis>;
+  static constexpr Figure kRows[] = {
+      Row::of<&Hypothesis::kind>("kind", "Kind of anomaly."),
+      Row::of<[](const Hypothesis& h) { return token_of(h.cause); }>("cause", "Its cause.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
 }
 
 std::optional<std::uint64_t> related_frame(const Anomaly& anomaly) {
@@ -309,7 +299,7 @@ constexpr Figure kAnomalyRows[] = {
         "Cause, as a word of the manual's table; none: without one. Unless certain: the "
         "likeliest."),
     AnomalyFigure::of<&Anomaly::cause>("cause_text", "The cause in words."),
-    AnomalyFigure::of<alternatives>(
+    AnomalyFigure::list_with_table<&Anomaly::alternatives, hypothesis_figures>(
         "alternatives", "What it may be, the likeliest first; empty unless certainty is either."),
     AnomalyFigure::of<&Anomaly::role>("role", "request or response."),
     AnomalyFigure::of<&Anomaly::psn>("psn", "PSN."),

@@ -2,6 +2,7 @@
 #include "dissect/summary/summary_figures.h"
 
 #include <optional>
+#include <ranges>
 #include <span>
 #include <utility>
 
@@ -11,97 +12,69 @@
 namespace lw::dissect {
 namespace {
 
-struct OpcodeRow {
-  std::uint8_t opcode = 0;
-  Count count = {};
+const FigureTable& opcode_figures() {
+  using Entry = std::ranges::range_value_t<decltype(Overview::opcodes)>;
+  using Row = FigureOf<Entry>;
+  static constexpr Figure kRows[] = {
+      Row::of<&Entry::first>("opcode", "Opcode of the BTH."),
+      Row::of<[](const Entry& e) { return roce::opcode_text(e.first); }>("name", "Name."),
+      Row::rows_of<&Entry::second>()};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
 
-  static const FigureTable& figures() {
-    using Row = FigureOf<OpcodeRow>;
-    static constexpr Figure kRows[] = {
-        Row::of<&OpcodeRow::opcode>("opcode", "Opcode of the BTH."),
-        Row::of<[](const OpcodeRow& row) { return roce::opcode_text(row.opcode); }>("name",
-                                                                                    "Name."),
-        Row::rows_of<&OpcodeRow::count>()};
-    static constexpr FigureTable kTable{{}, kRows};
-    return kTable;
-  }
-};
+const FigureTable& qp_figures() {
+  using Entry = std::ranges::range_value_t<decltype(Overview::qps)>;
+  using Row = FigureOf<Entry>;
+  static constexpr Figure kRows[] = {
+      Row::of<[](const Entry& e) { return std::get<0>(e.first); }>("source", "Source address."),
+      Row::of<[](const Entry& e) { return std::get<1>(e.first); }>("destination",
+                                                                   "Destination address."),
+      Row::of<[](const Entry& e) { return std::get<2>(e.first); }>("destqp",
+                                                                   "Destination QP number."),
+      Row::of<[](const Entry& e) { return e.second.first_psn; }>("first_psn", "First PSN."),
+      Row::of<[](const Entry& e) { return e.second.last_psn; }>("last_psn", "Last PSN."),
+      Row::rows_of<[](const Entry& e) -> const Count& { return e.second; }>()};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
 
-struct QpRow {
-  const Overview::QpKey& key;
-  const QpTraffic& traffic;
+const FigureTable& pair_figures() {
+  using Entry = std::ranges::range_value_t<decltype(Overview::pairs)>;
+  using Row = FigureOf<Entry>;
+  static constexpr Figure kRows[] = {
+      Row::of<[](const Entry& e) { return e.first.first; }>("source", "Source address."),
+      Row::of<[](const Entry& e) { return e.first.second; }>("destination", "Destination address."),
+      Row::rows_of<[](const Entry& e) -> const Count& { return e.second; }>()};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
 
-  static const FigureTable& figures() {
-    using Row = FigureOf<QpRow>;
-    static constexpr Figure kRows[] = {
-        Row::of<[](const QpRow& row) { return std::get<0>(row.key); }>("source", "Source address."),
-        Row::of<[](const QpRow& row) { return std::get<1>(row.key); }>("destination",
-                                                                       "Destination address."),
-        Row::of<[](const QpRow& row) { return std::get<2>(row.key); }>("destqp",
-                                                                       "Destination QP number."),
-        Row::of<[](const QpRow& row) { return row.traffic.first_psn; }>("first_psn", "First PSN."),
-        Row::of<[](const QpRow& row) { return row.traffic.last_psn; }>("last_psn", "Last PSN."),
-        Row::rows_of<[](const QpRow& row) -> const Count& { return row.traffic; }>()};
-    static constexpr FigureTable kTable{{}, kRows};
-    return kTable;
-  }
-};
+const FigureTable& other_flows() {
+  using Row = FigureOf<OtherFlows>;
+  static constexpr Figure kRows[] = {
+      Row::rows_of<[](const OtherFlows& others) -> const Count& { return others; }>(),
+      Row::of<&OtherFlows::flows>("flows", "Number of rows left out.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
 
-struct PairRow {
-  const Overview::AddressPair& pair;
-  const Count& count;
-
-  static const FigureTable& figures() {
-    using Row = FigureOf<PairRow>;
-    static constexpr Figure kRows[] = {
-        Row::of<[](const PairRow& row) { return row.pair.first; }>("source", "Source address."),
-        Row::of<[](const PairRow& row) { return row.pair.second; }>("destination",
-                                                                    "Destination address."),
-        Row::rows_of<[](const PairRow& row) -> const Count& { return row.count; }>()};
-    static constexpr FigureTable kTable{{}, kRows};
-    return kTable;
-  }
-};
-
-struct OthersRow {
-  const OtherFlows& others;
-
-  static const FigureTable& figures() {
-    using Row = FigureOf<OthersRow>;
-    static constexpr Figure kRows[] = {
-        Row::rows_of<[](const OthersRow& row) -> const Count& { return row.others; }>(),
-        Row::of<[](const OthersRow& row) { return row.others.flows; }>("flows",
-                                                                       "Number of rows left out.")};
-    static constexpr FigureTable kTable{{}, kRows};
-    return kTable;
-  }
-};
+/// Null if there are none.
+template <OtherFlows Overview::* kOthers>
+const OtherFlows* others_of(const Overview& overview) {
+  return (overview.*kOthers).flows == 0 ? nullptr : &(overview.*kOthers);
+}
 
 /// The flows of each kind beyond --max-flows.
-struct Beyond {
-  const Overview& overview;
-
-  template <OtherFlows Overview::* kOthers>
-  [[nodiscard]] std::optional<OthersRow> one() const {
-    if ((overview.*kOthers).flows == 0) return std::nullopt;
-    return OthersRow{overview.*kOthers};
-  }
-  static const FigureTable& figures() {
-    using Row = FigureOf<Beyond>;
-    static constexpr Figure kRows[] = {
-        Row::of<&Beyond::one<&Overview::other_qps>>("qps", "QPs beyond the limit."),
-        Row::of<&Beyond::one<&Overview::other_pairs>>("addresses", "Pairs of addresses beyond it."),
-        Row::of<&Beyond::one<&Overview::other_vlans>>("vlans", "VLANs beyond it.")};
-    static constexpr FigureTable kTable{{}, kRows};
-    return kTable;
-  }
-};
-
-template <class Row>
-std::vector<Row> rows_of(const auto& map) {
-  std::vector<Row> rows;
-  for (const auto& [key, value] : map) rows.push_back({key, value});
-  return rows;
+const FigureTable& others_figures() {
+  using Row = FigureOf<Overview>;
+  static constexpr Figure kRows[] = {
+      Row::with_table<others_of<&Overview::other_qps>, other_flows>("qps", "QPs beyond the limit."),
+      Row::with_table<others_of<&Overview::other_pairs>, other_flows>(
+          "addresses", "Pairs of addresses beyond it."),
+      Row::with_table<others_of<&Overview::other_vlans>, other_flows>("vlans", "VLANs beyond it.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
 }
 
 using Counts = std::vector<std::pair<std::string, Count>>;
@@ -129,10 +102,9 @@ std::span<const std::string> several_files(const Summary& summary) {
 
 std::int64_t stamp_of(const std::optional<Instant>& stamp) { return stamp ? to_ns(*stamp) : 0; }
 
-std::optional<Beyond> beyond(const Summary& summary) {
+const Overview* with_others(const Summary& summary) {
   const Overview& o = summary.overview;
-  if (o.other_qps.flows + o.other_pairs.flows + o.other_vlans.flows == 0) return std::nullopt;
-  return Beyond{o};
+  return o.other_qps.flows + o.other_pairs.flows + o.other_vlans.flows == 0 ? nullptr : &o;
 }
 
 using SummaryFigure = FigureOf<Summary>;
@@ -144,6 +116,14 @@ constexpr Figure overview_row(std::string_view name, std::string_view meaning,
   return SummaryFigure::of<[](const Summary& summary) -> const auto& {
     return summary.overview.*kMember;
   }>(name, meaning, unit);
+}
+
+/// The row of a map of the overview, whose elements have a table.
+template <auto kMember, const FigureTable& (*table)()>
+constexpr Figure overview_list(std::string_view name, std::string_view meaning) {
+  return SummaryFigure::list_with_table<
+      [](const Summary& summary) -> const auto& { return summary.overview.*kMember; }, table>(
+      name, meaning);
 }
 
 }  // namespace
@@ -176,19 +156,16 @@ const FigureTable& Summary::figures() {
           "last_ns", "Time stamp of the last frame, since 1970.", Unit::ns),
       SummaryFigure::of<&Summary::span>("span_ns", "Time between them.", Unit::ns),
       overview_row<&Overview::kinds>("kinds", "Frames by kind of packet."),
-      SummaryFigure::of<[](const Summary& s) { return rows_of<OpcodeRow>(s.overview.opcodes); }>(
-          "opcodes", "Frames by opcode."),
-      SummaryFigure::of<[](const Summary& s) { return rows_of<QpRow>(s.overview.qps); }>(
-          "qps", "Frames by destination QP."),
-      SummaryFigure::of<[](const Summary& s) { return rows_of<PairRow>(s.overview.pairs); }>(
-          "addresses", "Frames by pair of addresses."),
+      overview_list<&Overview::opcodes, opcode_figures>("opcodes", "Frames by opcode."),
+      overview_list<&Overview::qps, qp_figures>("qps", "Frames by destination QP."),
+      overview_list<&Overview::pairs, pair_figures>("addresses", "Frames by pair of addresses."),
       SummaryFigure::of<vlans>("vlans", "Frames by VLAN."),
       SummaryFigure::of<codepoints>("ecn", "Frames by ECN codepoint."),
       overview_row<&Overview::others>("not_roce", "Other frames by protocol."),
       overview_row<&Overview::tunnels>("tunnels", "Frames by tunnel."),
       overview_row<&Overview::unopened_tunnels>("unopened_tunnels",
                                                 "Frames by tunnel that is not opened."),
-      SummaryFigure::of<beyond>("others", "Rows beyond --max-flows.")};
+      SummaryFigure::with_table<with_others, others_figures>("others", "Rows beyond --max-flows.")};
   static constexpr FigureTable kTable{"What a capture contains.", kRows};
   return kTable;
 }

@@ -214,7 +214,7 @@ ExitCode report_on(Outcome outcome, const ExperimentOptions& options,
   auto compared = compare_all(results);
   if (!compared) return print_error(compared.error());
   outcome.compared = std::move(*compared);
-  html.add_report(to_json(outcome), &experiment::kExperimentOutput);
+  html.add_report(to_json(outcome), experiment::kExperimentOutput, page_rows(outcome));
   for (const auto& plot : results.profile.plots) html.add_plot(to_plot(outcome, plot));
   print_report(to_text(outcome) +
                fmt::format("\n{} cells in {:.1f} s\n", results.cells.size(), results.elapsed_s));

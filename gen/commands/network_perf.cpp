@@ -76,7 +76,7 @@ ExitCode perf_on_network(const NetworkOptions& options, const PerfOptions& perf,
   const std::string json = outputs.expectations.judged(
       outputs.json || outputs.html.wanted(),
       [&] { return report::json_line(kNetworkOutput, report); }, setup->file.name, &kNetworkOutput);
-  outputs.html.add_report(json, &kNetworkOutput);
+  outputs.html.add_report(json, kNetworkOutput, page_rows(report), &outputs.expectations);
   outputs.html.add_drawing("The network, links coloured by use", network_svg(report));
   for (report::Plot& plot : network_plots(report)) outputs.html.add_plot(std::move(plot));
   print_report(outputs.json ? json : network_text(report));

@@ -83,7 +83,7 @@ void print_outcome(PerfCommand& command, const perf::PerfConfig& config,
   const std::string json = command.expectations.judged(
       command.json || command.html.wanted(), [&] { return perf_json(report); },
       fmt::format("{} B", config.size), &output);
-  command.html.add_report(json, &output);
+  command.html.add_report(json, output, page_rows(report), &command.expectations);
   command.plots.add(config.size, outcome, command.sim ? config.nic.rate_bps : 0);
   print_part(command, command.json ? json : perf_row(report));
 }

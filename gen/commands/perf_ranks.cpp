@@ -126,7 +126,7 @@ ExitCode print_summary(const PerfRanksOptions& options, const PerfRanksSummary& 
       options.json || options.html.wanted(),
       [&] { return report::json_line(kPerfRanksOutput, summary); }, "roce-gen perf",
       &kPerfRanksOutput);
-  options.html.add_report(json, &kPerfRanksOutput);
+  options.html.add_report(json, kPerfRanksOutput, summary.page_rows(), &options.expectations);
   for (const PerfRankRow& row : summary.ranks)
     options.html.add_fact(rank_name(row.rank, row.host), row.address);
   print_report(options.json ? json : summary.text() + options.expectations.text());

@@ -20,6 +20,7 @@
 #include "gen/perf/options/endpoint_options.h"
 #include "gen/report/run_plots.h"
 #include "gen/report/run_report.h"
+#include "gen/report/run_rows.h"
 #include "gen/report/sent_counts.h"
 #include "gen/tx/ports.h"
 
@@ -202,16 +203,13 @@ void print(ReceiveOptions& options, const ReceiveReport& report, const Measureme
   std::vector<AbsentFlow> absent;
   if (expected != nullptr) absent = absent_flows(*expected, measurement);
   options.expectations.add_judgements(verdict.judgements, "roce-gen receive");
+  const ReceiveSummary summary{report, measurement, flow_rows(measurement, names, absent), judged};
   const std::string json = options.expectations.judged(
       options.json || options.html.wanted(),
-      [&] {
-        return report::json_line(
-            kReceiveOutput,
-            ReceiveSummary{report, measurement, flow_rows(measurement, names, absent), judged});
-      },
-      "roce-gen receive", &kReceiveOutput);
+      [&] { return report::json_line(kReceiveOutput, summary); }, "roce-gen receive",
+      &kReceiveOutput);
   options.expectations.add_cases(cases_of(verdict));
-  options.html.add_report(json, &kReceiveOutput);
+  options.html.add_report(json, kReceiveOutput, page_rows(summary), &options.expectations);
   if (options.html.wanted())
     for (report::Plot& plot : received_plots(measurement, names))
       options.html.add_plot(std::move(plot));

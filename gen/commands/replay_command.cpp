@@ -79,10 +79,10 @@ ExitCode replay(const ReplayOptions& options, app::HtmlReport& html) {
   if (const auto apart = check_outputs(inputs, outputs); !apart) return print_error(apart.error());
   const auto report = options.port.empty() ? replay_to_file(options) : replay_to_port(options);
   if (!report) return print_error(report.error());
-  html.add_report(report::json_line(kReplayOutput, *report), &kReplayOutput);
+  const std::string json = report::json_line(kReplayOutput, *report);
+  html.add_report(json, kReplayOutput, page_rows(*report));
   html.add_port("--port", options.port);
-  print_report(options.json ? report::json_line(kReplayOutput, *report) : to_text(*report),
-               options.pcap == "-");
+  print_report(options.json ? json : to_text(*report), options.pcap == "-");
   const bool lost = report->port && report->port->lost.total() > 0;
   const bool all_sent = report->not_sent + report->source.too_long == 0 && !lost;
   return all_sent ? ExitCode::done : ExitCode::failed;

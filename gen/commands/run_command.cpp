@@ -18,6 +18,7 @@
 #include "gen/report/preview.h"
 #include "gen/report/run_plots.h"
 #include "gen/report/run_report.h"
+#include "gen/report/run_rows.h"
 #include "report/figures/json.h"
 
 namespace lw::gen {
@@ -99,7 +100,7 @@ const FigureTable& device_counts() {
 /// Prints the report of the device's side on received frames.
 ExitCode print_device(const handover::Report& device, RunOptions& options) {
   const std::string json = report::json_line(kSendDeviceOutput, device);
-  options.html.add_report(json, &kSendDeviceOutput);
+  options.html.add_report(json, kSendDeviceOutput);
   print_report(options.json ? json : text_of(device), options.pcap == "-");
   if (!device.failure.empty())
     return print_error({"the device's side failed: " + device.failure, ExitCode::failed});
@@ -124,12 +125,12 @@ ExitCode print_plan(const config::FlowProfile& profile, const RunOptions& option
   return ExitCode::done;
 }
 
-void add_to_page(RunOptions& options, const config::FlowProfile& profile, const RunReport& sent,
+void add_to_page(RunOptions& options, const config::FlowProfile& profile, const RunSummary& summary,
                  const Measurement* received, const std::string& json) {
   app::HtmlReport& html = options.html;
   if (!html.wanted()) return;
-  html.add_report(json, &kSendOutput);
-  for (report::Plot& plot : sent_plots(sent, profile)) html.add_plot(std::move(plot));
+  html.add_report(json, kSendOutput, page_rows(summary), &options.expectations);
+  for (report::Plot& plot : sent_plots(summary.sent(), profile)) html.add_plot(std::move(plot));
   if (received != nullptr)
     for (report::Plot& plot : received_plots(*received, names_in(profile)))
       html.add_plot(std::move(plot));
@@ -174,7 +175,7 @@ ExitCode run_alone(RunOptions& options) {
       options.json || options.html.wanted() || !options.report_to.empty(),
       [&] { return report::json_line(kSendOutput, summary); }, "roce-gen run", &kSendOutput);
   options.expectations.add_cases(cases_of(summary.verdict()));
-  add_to_page(options, *profile, *report, receives, json);
+  add_to_page(options, *profile, summary, receives, json);
   print_report(options.json ? json : summary.text() + options.expectations.text(),
                options.pcap == "-");
   const ExitCode expected = options.expectations.finish("roce-gen run");

@@ -14,6 +14,7 @@
 #include "gen/report/ranks_report.h"
 #include "gen/report/run_parts.h"
 #include "gen/report/run_plots.h"
+#include "gen/report/run_rows.h"
 #include "report/figures/json.h"
 
 namespace lw::gen {
@@ -135,10 +136,10 @@ Result<void> write_rank_report(const RunOptions& options, const RankReport& repo
 
 void add_whole_to_page(RunOptions& options, const config::FlowProfile& profile,
                        const WholeRun& whole, const std::vector<RankShare>& shares,
-                       const std::string& json) {
+                       const RanksSummary& summary, const std::string& json) {
   app::HtmlReport& html = options.html;
   if (!html.wanted()) return;
-  html.add_report(json, &kRanksOutput);
+  html.add_report(json, kRanksOutput, page_rows(summary), &options.expectations);
   for (report::Plot& plot : sent_plots(whole.sent, profile)) html.add_plot(std::move(plot));
   if (whole.receives)
     for (report::Plot& plot : received_plots(whole.received, names_in(profile)))
@@ -175,7 +176,7 @@ ExitCode report_on_all(const config::FlowProfile& profile, RunOptions& options,
       [&] { return report::json_line(kRanksOutput, all); }, "roce-gen run", &kRanksOutput);
   options.expectations.add_cases(rank_cases(rows));
   options.expectations.add_cases(cases_of(summary.verdict()));
-  add_whole_to_page(options, profile, whole, shares, json);
+  add_whole_to_page(options, profile, whole, shares, all, json);
   print_report(options.json ? json : all.text() + options.expectations.text(), false);
   const ExitCode expected = options.expectations.finish("roce-gen run");
   if (!options.choices.histogram.empty())

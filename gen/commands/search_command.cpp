@@ -125,12 +125,12 @@ std::string title_of(const SearchOptions& options, const std::string& profile) {
   return fmt::format("{}: highest rate with at most {} % loss", profile, 100 * options.search.loss);
 }
 
-void add_to_page(SearchOptions& options, const std::vector<SizeSearch>& searches,
-                 const std::string& profile, const std::string& json) {
+void add_to_page(SearchOptions& options, const SearchReport& report, const std::string& profile,
+                 const std::string& json) {
   if (!options.html.wanted()) return;
-  options.html.add_report(json, &kSearchOutput);
-  options.html.add_plot(rate_plot(searches, title_of(options, profile)));
-  options.html.add_plot(trial_plot(searches));
+  options.html.add_report(json, kSearchOutput, page_rows(report), &options.expectations);
+  options.html.add_plot(rate_plot(report.sizes, title_of(options, profile)));
+  options.html.add_plot(trial_plot(report.sizes));
   options.html.add_port("--port", options.port);
   options.html.add_port("--receive", options.receive);
 }
@@ -164,11 +164,11 @@ ExitCode search_and_report(SearchOptions& options) {
   if (const auto apart = check_search_files(options); !apart) return print_error(apart.error());
   const auto searches = search(*profile, options);
   if (!searches) return print_error(searches.error());
+  const SearchReport report{*searches, options.search};
   const std::string json = options.expectations.judged(
       options.json || options.html.wanted(),
-      [&] { return report::json_line(kSearchOutput, SearchReport{*searches, options.search}); },
-      "roce-gen search", &kSearchOutput);
-  add_to_page(options, *searches, profile->name, json);
+      [&] { return report::json_line(kSearchOutput, report); }, "roce-gen search", &kSearchOutput);
+  add_to_page(options, report, profile->name, json);
   print_report(options.json ? json
                             : to_text(*searches, options.search) + options.expectations.text());
   if (!options.out.empty()) report_at_end(write_files(*searches, options, profile->name));

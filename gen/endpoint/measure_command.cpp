@@ -113,7 +113,7 @@ Result<void> measure_all(const MeasureCommand& command, const std::atomic<bool>&
     if (command.forever) {
       standard_output().flush();
     } else {
-      page.add_report(perf_json(report), &output_of(report.pattern));
+      page.add_report(perf_json(report), output_of(report.pattern), page_rows(report));
       plots.add(*size, *outcome, 0);
     }
     wrong += outcome->wrong;

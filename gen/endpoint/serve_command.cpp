@@ -143,7 +143,7 @@ ExitCode run_serve(ServeCommand& command, const std::atomic<bool>& stop) {
             const bool taken = *records && command.records == "-";
             const std::string json = report::json_line(kServeOutput, end);
             print_report(command.json ? json : text_of(end), taken);
-            command.page.add_report(json, &kServeOutput);
+            command.page.add_report(json, kServeOutput);
             standard_output().flush();
             if (*records) (*records)->flush();
             const bool gaps = end.ring && end.ring->lapped + end.ring->lost > 0;

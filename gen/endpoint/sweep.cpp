@@ -127,7 +127,8 @@ Result<void> run_sweep(const Sweep& sweep, const std::string& folder, const std:
   auto ran = run_all(sweep, outcome.results, stop);
   outcome.results.remove_unfinished();
   if (outcome.results.cells.empty()) return ran;
-  page.add_report(experiment::to_json(outcome), &experiment::kExperimentOutput);
+  page.add_report(experiment::to_json(outcome), experiment::kExperimentOutput,
+                  experiment::page_rows(outcome));
   for (const auto& plot : profile.plots) page.add_plot(experiment::to_plot(outcome, plot));
   print_report(experiment::to_text(outcome));
   for (const std::string& file : sweep_files(sweep, folder))

@@ -112,11 +112,6 @@ const FigureTable& size_figures() {
   return kTable;
 }
 
-/// A size result, with its table.
-struct Size : SizeResult {
-  static const FigureTable& figures() { return size_figures(); }
-};
-
 std::vector<Port> ports_of(const NetworkReport& report) {
   std::vector<Port> ports;
   for (const PortResult& port : report.result.ports)
@@ -136,12 +131,6 @@ std::vector<NamedFlow> flows_of(const NetworkReport& report) {
     if (i < result.flow_latency.size()) added.latency = result.flow_latency[i];
   }
   return flows;
-}
-
-std::vector<Size> sizes_of(const NetworkReport& report) {
-  std::vector<Size> sizes;
-  for (const SizeResult& size : report.result.sizes) sizes.push_back({size});
-  return sizes;
 }
 
 std::string_view failure_of(const NetworkReport& report) {
@@ -223,7 +212,8 @@ const FigureTable& NetworkReport::figures() {
           "incomplete", "True if a signal ended the run early; absent otherwise.")
           .if_any(),
       Row::of<&ports_of>("ports", "Output ports of switches."),
-      Row::of<&sizes_of>("sizes", "Completion times by size, of flows that ended."),
+      Row::list_with_table<[](const R& r) -> const auto& { return r.result.sizes; }, size_figures>(
+          "sizes", "Completion times by size, of flows that ended."),
       Row::of<&flows_of>("flows", "What each QP or flow did; the first 10,000.")};
   static constexpr FigureTable kTable{"A simulated run on a network.", kRows};
   return kTable;
@@ -337,6 +327,12 @@ report::Json network_values(const NetworkReport& r) {
                        {"paused_us", us(s.paused)}});
   json["ports_over_time"] = samples;
   return json;
+}
+
+report::RunRows page_rows(const NetworkReport& r) {
+  return {.requested = {{"work requests that failed", "0",
+                         report::number_text(static_cast<double>(r.result.failed)),
+                         r.result.failed == 0}}};
 }
 
 std::string network_csv(const NetworkReport& r) {

@@ -6,6 +6,7 @@
 #include "core/figure.h"
 #include "gen/network/network_file.h"
 #include "report/figures/json.h"
+#include "report/run_rows.h"
 #include "sim/network/network_run.h"
 
 namespace lw::gen {
@@ -25,6 +26,8 @@ struct NetworkReport {
 
 extern const JsonOutput kNetworkOutput;
 
+/// The rows of a run's page.
+report::RunRows page_rows(const NetworkReport& report);
 /// The report that a person reads: the whole, the ports, the flows by size.
 std::string network_text(const NetworkReport& report);
 /// The figures, and the samples as `ports_over_time`, for experiments.

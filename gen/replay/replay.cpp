@@ -174,6 +174,16 @@ const FigureTable& ReplayReport::figures() {
   return kTable;
 }
 
+report::RunRows page_rows(const ReplayReport& report) {
+  const ReplayCounters& source = report.source;
+  return {.accounts = {{.identity = "",
+                        .columns = {"Read from the capture", "Sent", "Not taken by the port",
+                                    "Left out: not RoCE", "Left out: cut in the capture",
+                                    "Left out: too long for the port"},
+                        .rows = {{source.read, report.frames, report.not_sent, source.left_out,
+                                  source.cut, source.too_long}}}}};
+}
+
 Result<ReplayReport> replay_into_capture(ReplaySource& source, capture::Writer& writer,
                                          const Limits& limits, ReplayView& view) {
   ReplayReport report;

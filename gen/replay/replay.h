@@ -10,6 +10,7 @@
 #include "core/time.h"
 #include "gen/replay/replay_source.h"
 #include "gen/tx/ports.h"
+#include "report/run_rows.h"
 
 namespace lw::gen {
 
@@ -35,6 +36,8 @@ inline constexpr JsonOutput kReplayOutput{
 
 class ReplayView;
 
+/// The rows of a replay's page.
+report::RunRows page_rows(const ReplayReport& report);
 /// Text lines.
 std::string to_text(const ReplayReport& report);
 

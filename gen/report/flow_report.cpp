@@ -78,37 +78,35 @@ std::optional<double> time_of(const ReceiveFlow& flow, FlowMetric metric) {
 }
 
 template <int per_myriad>
-std::int64_t quantile(const LatencyFigures& f) {
-  return f.ns.quantile(per_myriad / 10000.0);
+std::int64_t quantile(const Histogram& latency) {
+  return latency.quantile(per_myriad / 10000.0);
+}
+
+std::int64_t largest_extent(const analysis::OrderCounts& order) {
+  return order.extents ? order.extents->maximum() : 0;
+}
+
+std::vector<std::array<std::int64_t, 3>> extents_of(const analysis::OrderCounts& order) {
+  std::vector<std::array<std::int64_t, 3>> buckets;
+  if (order.extents)
+    for (const auto& [first, last, count] : order.extents->occupied())
+      buckets.push_back({first, last, static_cast<std::int64_t>(count)});
+  return buckets;
 }
 
 /// How far frames came out of order (RFC 4737).
-struct Reordering {
-  const analysis::OrderCounts& order;
-
-  [[nodiscard]] std::int64_t largest() const {
-    return order.extents ? order.extents->maximum() : 0;
-  }
-  [[nodiscard]] std::vector<std::array<std::int64_t, 3>> extents() const {
-    std::vector<std::array<std::int64_t, 3>> buckets;
-    if (order.extents)
-      for (const auto& [first, last, count] : order.extents->occupied())
-        buckets.push_back({first, last, static_cast<std::int64_t>(count)});
-    return buckets;
-  }
-  static const FigureTable& figures() {
-    using Row = FigureOf<Reordering>;
-    static constexpr Figure kRows[] = {
-        Row::of<&Reordering::largest>("max_extent", "Largest extent, in frames.", Unit::frames),
-        Row::of<&Reordering::extents>(
-            "extents",
-            "Buckets of the histogram of extents: first and last extent, in frames, and number of "
-            "frames.")};
-    static constexpr FigureTable kTable{
-        "Extents of reordering: how many newer frames arrived first (RFC 4737).", kRows};
-    return kTable;
-  }
-};
+const FigureTable& reordering_figures() {
+  using Row = FigureOf<analysis::OrderCounts>;
+  static constexpr Figure kRows[] = {
+      Row::of<largest_extent>("max_extent", "Largest extent, in frames.", Unit::frames),
+      Row::of<extents_of>(
+          "extents",
+          "Buckets of the histogram of extents: first and last extent, in frames, and number of "
+          "frames.")};
+  static constexpr FigureTable kTable{
+      "Extents of reordering: how many newer frames arrived first (RFC 4737).", kRows};
+  return kTable;
+}
 
 std::string time_text(double ns) {
   return format_duration(Duration{static_cast<std::int64_t>(ns)});
@@ -309,10 +307,8 @@ std::optional<std::string_view> role_of(const FlowRow& row) {
   return wire::name_of(row.flow->stream.key.role);
 }
 
-std::optional<LatencyFigures> shown_latency(const FlowRow& row) {
-  const Histogram* latency = row.valid_latency ? latency_of(*row.flow) : nullptr;
-  if (latency == nullptr) return std::nullopt;
-  return LatencyFigures{*latency};
+const Histogram* shown_latency(const FlowRow& row) {
+  return row.valid_latency ? latency_of(*row.flow) : nullptr;
 }
 
 std::optional<double> shown_jitter(const FlowRow& row) {
@@ -346,25 +342,23 @@ const auto& order(const FlowRow& row) {
   return row.flow->order.*member;
 }
 
-}  // namespace
-
-const FigureTable& LatencyFigures::figures() {
-  using Row = FigureOf<LatencyFigures>;
+const FigureTable& latency_distribution() {
+  using Row = FigureOf<Histogram>;
   static constexpr Figure kRows[] = {
-      Row::of<[](const LatencyFigures& f) { return f.ns.count(); }>("count", "Number of values."),
-      Row::of<[](const LatencyFigures& f) { return f.ns.minimum(); }>("min", "Smallest value.",
-                                                                      Unit::ns),
-      Row::of<[](const LatencyFigures& f) { return f.ns.mean(); }>("mean", "Mean.", Unit::ns),
+      Row::of<&Histogram::count>("count", "Number of values."),
+      Row::of<&Histogram::minimum>("min", "Smallest value.", Unit::ns),
+      Row::of<&Histogram::mean>("mean", "Mean.", Unit::ns),
       Row::of<quantile<5000>>("p50", "Median.", Unit::ns),
       Row::of<quantile<9000>>("p90", "90th percentile.", Unit::ns),
       Row::of<quantile<9900>>("p99", "99th percentile.", Unit::ns),
       Row::of<quantile<9990>>("p99_9", "99.9th percentile.", Unit::ns),
       Row::of<quantile<9999>>("p99_99", "99.99th percentile.", Unit::ns),
-      Row::of<[](const LatencyFigures& f) { return f.ns.maximum(); }>("max", "Largest value.",
-                                                                      Unit::ns)};
+      Row::of<&Histogram::maximum>("max", "Largest value.", Unit::ns)};
   static constexpr FigureTable kTable{"Distribution of one-way latencies, in nanoseconds.", kRows};
   return kTable;
 }
+
+}  // namespace
 
 const FigureTable& FlowRow::arrivals() {
   using Row = FigureOf<FlowRow>;
@@ -389,15 +383,16 @@ const FigureTable& FlowRow::arrivals() {
           "duplicated", "Frames that came more than once.", Unit::frames),
       Row::of<order<&analysis::OrderCounts::out_of_order>>(
           "out_of_order", "Frames that came after a newer one.", Unit::frames),
-      Row::of<[](const FlowRow& row) { return Reordering{row.flow->order}; }>(
-          "reordering", "Extents of the reordering."),
+      Row::with_table<[](const FlowRow& row) -> const auto& { return row.flow->order; },
+                      reordering_figures>("reordering", "Extents of the reordering."),
       Row::of<order<&analysis::OrderCounts::beyond_window>>(
           "beyond_window", "Frames too far from the newest to be judged.", Unit::frames),
       Row::of<order<&analysis::OrderCounts::restarts>>("restarts",
                                                        "Times that the sequence began anew."),
       Row::of<[](const FlowRow& row) { return row.flow->last - row.flow->first; }>(
           "elapsed_ns", "Time from the first to the last frame.", Unit::ns),
-      Row::of<shown_latency>("latency_ns", "One-way latency of signed frames.", Unit::ns),
+      Row::with_table<shown_latency, latency_distribution>(
+          "latency_ns", "One-way latency of signed frames.", Unit::ns),
       Row::of<shown_jitter>("jitter_ns", "Mean variation of the latency (RFC 3550).", Unit::ns),
       Row::of<sender_clock>("sender_clock", "Clock of the sender's time stamps."),
       Row::of<signature_version>("signature_version", "Version of the signature.")};

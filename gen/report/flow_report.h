@@ -40,13 +40,6 @@ std::string destination_of(const ReceiveFlow& flow);
 /// frames, in [0, 1]. Nothing if the flow has no such value (latency without signatures).
 std::optional<double> value_of(const ReceiveFlow& flow, config::FlowMetric metric);
 
-/// A distribution of latencies.
-struct LatencyFigures {
-  const Histogram& ns;
-
-  static const FigureTable& figures();
-};
-
 /// What came of a flow.
 struct FlowRow {
   const ReceiveFlow* flow = nullptr;

@@ -404,15 +404,6 @@ std::string RunSummary::text() const {
   return text + to_text(verdict_);
 }
 
-const FigureTable& RateFigures::figures() {
-  using Row = FigureOf<RateFigures>;
-  static constexpr Figure kRows[] = {
-      Row::of<through<&RateFigures::rate, &Rate::unit>>("unit", "Unit of the value."),
-      Row::of<through<&RateFigures::rate, &Rate::value>>("value", "The rate, in that unit.")};
-  static constexpr FigureTable kTable{"A rate and its unit.", kRows};
-  return kTable;
-}
-
 const FigureTable& SentQp::figures() {
   using Row = FigureOf<SentQp>;
   static constexpr Figure kRows[] = {
@@ -423,14 +414,26 @@ const FigureTable& SentQp::figures() {
   return kTable;
 }
 
+namespace {
+
+const FigureTable& rate_figures() {
+  using Row = FigureOf<Rate>;
+  static constexpr Figure kRows[] = {Row::of<&Rate::unit>("unit", "Unit of the value."),
+                                     Row::of<&Rate::value>("value", "The rate, in that unit.")};
+  static constexpr FigureTable kTable{"A rate and its unit.", kRows};
+  return kTable;
+}
+
+}  // namespace
+
 const FigureTable& SentFlow::figures() {
   using Row = FigureOf<SentFlow>;
   static constexpr Figure kRows[] = {
       Row::of<&SentFlow::name>("name", "Name of the flow."),
       Row::of<&SentFlow::host>("host", "Host that sent it; only in a run of several.").if_any(),
       Row::rows_of<&SentFlow::counters>(),
-      Row::of<&SentFlow::asked>("rate_asked", "Rate of the profile."),
-      Row::of<&SentFlow::achieved>("rate_achieved", "Rate that was sent."),
+      Row::with_table<&SentFlow::asked, rate_figures>("rate_asked", "Rate of the profile."),
+      Row::with_table<&SentFlow::achieved, rate_figures>("rate_achieved", "Rate that was sent."),
       Row::of<&SentFlow::qps>("qps", "Its QPs, if there are several.").if_any()};
   static constexpr FigureTable kTable{"What one flow sent.", kRows};
   return kTable;
@@ -442,8 +445,8 @@ std::vector<SentFlow> sent_flows(const RunReport& run, const config::FlowProfile
     const config::Flow& first = profile.flows[i];
     const Rate rate = whole_rate(first);
     SentFlow& flow = flows.emplace_back(
-        first.name, sender_of(run, i), run.total(i, first.qps), RateFigures{rate},
-        RateFigures{{rate.unit, achieved(run, i, first.qps, rate.unit)}}, std::vector<SentQp>{});
+        first.name, sender_of(run, i), run.total(i, first.qps), rate,
+        Rate{rate.unit, achieved(run, i, first.qps, rate.unit)}, std::vector<SentQp>{});
     for (std::size_t qp = i; first.qps > 1 && qp < i + first.qps; ++qp)
       flow.qps.push_back(
           {profile.flows[qp].frame.bth.dest_qp, profile.flows[qp].id, run.flows[qp]});
@@ -462,37 +465,31 @@ const FigureTable& ReturnedFrames::figures() {
 
 namespace {
 
-/// How late bursts left.
-struct PacingError {
-  const Histogram& ns;
+template <int permille>
+std::int64_t pacing_quantile(const Histogram& ns) {
+  return ns.quantile(permille / 1000.0);
+}
 
-  template <int percent>
-  [[nodiscard]] std::int64_t quantile() const {
-    return ns.quantile(percent / 1000.0);
-  }
-  static const FigureTable& figures() {
-    using Row = FigureOf<PacingError>;
-    static constexpr Figure kRows[] = {
-        Row::of<[](const PacingError& e) { return e.ns.minimum(); }>("min", "Smallest value.",
-                                                                     Unit::ns),
-        Row::of<[](const PacingError& e) { return e.ns.mean(); }>("mean", "Mean.", Unit::ns),
-        Row::of<&PacingError::quantile<500>>("p50", "Median.", Unit::ns),
-        Row::of<&PacingError::quantile<990>>("p99", "99th percentile.", Unit::ns),
-        Row::of<&PacingError::quantile<999>>("p99_9", "99.9th percentile.", Unit::ns),
-        Row::of<[](const PacingError& e) { return e.ns.maximum(); }>("max", "Largest value.",
-                                                                     Unit::ns)};
-    static constexpr FigureTable kTable{"How late bursts left, in nanoseconds.", kRows};
-    return kTable;
-  }
-};
+const FigureTable& pacing_figures() {
+  using Row = FigureOf<Histogram>;
+  static constexpr Figure kRows[] = {
+      Row::of<&Histogram::minimum>("min", "Smallest value.", Unit::ns),
+      Row::of<&Histogram::mean>("mean", "Mean.", Unit::ns),
+      Row::of<pacing_quantile<500>>("p50", "Median.", Unit::ns),
+      Row::of<pacing_quantile<990>>("p99", "99th percentile.", Unit::ns),
+      Row::of<pacing_quantile<999>>("p99_9", "99.9th percentile.", Unit::ns),
+      Row::of<&Histogram::maximum>("max", "Largest value.", Unit::ns)};
+  static constexpr FigureTable kTable{"How late bursts left, in nanoseconds.", kRows};
+  return kTable;
+}
 
 const FigureTable& audit_figures() {
   using Row = FigureOf<SendAudit>;
   static constexpr Figure kRows[] = {
       Row::of<[](const SendAudit& audit) { return audit.pacing_error.count(); }>(
           "bursts", "Bursts that left."),
-      Row::of<[](const SendAudit& audit) { return PacingError{audit.pacing_error}; }>(
-          "pacing_error_ns", "How late they left.", Unit::ns),
+      Row::with_table<&SendAudit::pacing_error, pacing_figures>("pacing_error_ns",
+                                                                "How late they left.", Unit::ns),
       Row::of<&SendAudit::icrc_checked>("icrc_checked", "Outgoing ICRCs computed anew."),
       Row::of<&SendAudit::icrc_bad>("icrc_bad", "ICRCs that were wrong.")};
   static constexpr FigureTable kTable{"Pacing and ICRCs of what was sent.", kRows};
@@ -545,6 +542,15 @@ std::vector<FlowRow> returned_flows(const config::FlowProfile& profile, const Ru
 
 }  // namespace
 
+std::optional<ReturnedFrames> RunSummary::returned() const {
+  if (received_ == nullptr) return std::nullopt;
+  return ReturnedFrames{received_->totals(), returned_flows(profile_, sent_, *received_, absent_)};
+}
+
+const Verdict* RunSummary::judged() const {
+  return profile_.expect.empty() && verdict_.holds() ? nullptr : &verdict_;
+}
+
 const FigureTable& RunSummary::figures() {
   using Summary = RunSummary;
   using Row = FigureOf<Summary>;
@@ -555,23 +561,15 @@ const FigureTable& RunSummary::figures() {
       Row::of<[](const Summary& s) { return s.sent_.elapsed; }>(
           "elapsed_ns", "Duration; into a capture, of its time stamps.", Unit::ns),
       Row::rows_of<[](const Summary& s) { return s.sent_.total(); }>(),
-      Row::of<[](const Summary& s) { return sent_flows(s.sent_, s.profile_); }>(
-          "flows", "What was sent, by flow."),
+      Row::of<&Summary::flows>("flows", "What was sent, by flow."),
       Row::with_table<[](const Summary& s) { return s.sent_.ports.empty() ? nullptr : &s.sent_; },
                       port_run_figures>(),
       Row::with_table<[](const Summary& s) {
         return s.sent_.audit.pacing_error.count() != 0 ? &s.sent_.audit : nullptr;
       },
                       audit_figures>("audit", "Pacing and ICRCs of what was sent."),
-      Row::of<[](const Summary& s) -> std::optional<ReturnedFrames> {
-        if (s.received_ == nullptr) return std::nullopt;
-        return ReturnedFrames{s.received_->totals(),
-                              returned_flows(s.profile_, s.sent_, *s.received_, s.absent_)};
-      }>("received", "What came back, with --receive."),
-      Row::of<[](const Summary& s) {
-        const bool judged = !s.profile_.expect.empty() || !s.verdict_.holds();
-        return judged ? &s.verdict_ : nullptr;
-      }>("expect", "Judgement of the expectations.")};
+      Row::of<&Summary::returned>("received", "What came back, with --receive."),
+      Row::of<&Summary::judged>("expect", "Judgement of the expectations.")};
   static constexpr FigureTable kTable{"Report of a sender.", kRows};
   return kTable;
 }

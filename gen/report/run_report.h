@@ -80,13 +80,6 @@ std::string to_text(const PortLosses& port);
 /// Formats a table: a row per [[flow]] with its QPs together, and the sum.
 std::string to_text(const RunReport& run, const config::FlowProfile& profile);
 
-/// A rate and its unit.
-struct RateFigures {
-  config::Rate rate;
-
-  static const FigureTable& figures();
-};
-
 /// What one QP of a flow sent.
 struct SentQp {
   std::uint32_t qp = 0;
@@ -101,7 +94,7 @@ struct SentFlow {
   std::string name;
   std::string host;  // of a common run; otherwise empty
   FlowCounters counters;
-  RateFigures asked, achieved;
+  config::Rate asked, achieved;
   std::vector<SentQp> qps;
 
   static const FigureTable& figures();
@@ -133,7 +126,13 @@ class RunSummary {
   void add_failure(std::string what) { verdict_.failures.push_back({"", std::move(what)}); }
   /// Formats the summary as text.
   [[nodiscard]] std::string text() const;
-  /// A [[flow]] of several QPs lists them under `qps`.
+  [[nodiscard]] const RunReport& sent() const noexcept { return sent_; }
+  /// A row for each [[flow]]. One of several QPs lists them under `qps`.
+  [[nodiscard]] std::vector<SentFlow> flows() const { return sent_flows(sent_, profile_); }
+  /// Nothing if nothing was to be received.
+  [[nodiscard]] std::optional<ReturnedFrames> returned() const;
+  /// Null if nothing was expected, and nothing failed.
+  [[nodiscard]] const Verdict* judged() const;
   static const FigureTable& figures();
 
  private:

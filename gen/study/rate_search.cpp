@@ -7,6 +7,7 @@
 
 #include "core/quantity.h"
 #include "gen/report/run_report.h"
+#include "report/figures/json.h"
 #include "report/plot.h"
 #include "report/table.h"
 
@@ -140,14 +141,14 @@ const FigureTable& Trial::figures() {
   using Row = FigureOf<Trial>;
   static constexpr Figure kRows[] = {
       Row::of<&Trial::fraction>("fraction", "Rate, as a fraction of the highest."),
+      Row::of<&Trial::wire_bps>("wire_bps", "Rate on the wire.", Unit::bits_per_second),
+      Row::of<&Trial::frames_per_second>("frames_per_second", "Rate, in frames per second."),
       Row::of<&Trial::sent>("sent", "Frames sent.", Unit::frames),
       Row::of<&Trial::received>("received", "Distinct undamaged frames of those sent that came.",
                                 Unit::frames),
       Row::of<&Trial::lost>("lost", "Frames sent that did not come undamaged.", Unit::frames),
       Row::rows_of<&Trial::arrivals>(),
       Row::of<&Trial::not_sent>("not_sent", "Frames that the port did not take.", Unit::frames),
-      Row::of<&Trial::wire_bps>("wire_bps", "Rate on the wire.", Unit::bits_per_second),
-      Row::of<&Trial::frames_per_second>("frames_per_second", "Rate, in frames per second."),
       Row::of<&Trial::offered>("offered", "True if the sender reached the rate."),
       Row::of<&Trial::passed>("passed", "True if the loss was within the bound.")};
   static constexpr FigureTable kTable{"A trial.", kRows};
@@ -189,19 +190,37 @@ const FigureTable& SearchReport::figures() {
   return kTable;
 }
 
-std::string to_csv(const std::vector<SizeSearch>& searches) {
-  std::string text =
-      "message_size_bytes,fraction,wire_bits_per_second,frames_per_second,sent,received,lost,"
-      "duplicated,out_of_order,bad_icrc,earlier,unclear,not_sent,offered,passed\n";
-  for (const SizeSearch& search : searches) {
-    for (const Trial& t : search.result.trials) {
-      const ArrivalCounts& a = t.arrivals;
-      text += fmt::format("{},{},{:.0f},{:.0f},{},{},{},{},{},{},{},{},{},{},{}\n",
-                          search.message_size, t.fraction, t.wire_bps, t.frames_per_second, t.sent,
-                          t.received, t.lost(), a.duplicated, a.out_of_order, a.bad_icrc, a.earlier,
-                          a.unclear, t.not_sent, int{t.offered}, int{t.passed});
-    }
+report::RunRows page_rows(const SearchReport& report) {
+  report::RunRows rows;
+  report::AccountTable& trials = rows.accounts.emplace_back(
+      "", std::vector<std::string>{"Message size", "Share of the highest rate", "Sent", "Received",
+                                   "Lost", "Not sent", "Passed"});
+  for (const auto& [size, result] : report.sizes) {
+    const std::string found = result.passes ? fmt::format("{}, {:.6g} % of the highest",
+                                                          format_bit_rate(result.passes->wire_bps),
+                                                          100 * result.passes->fraction)
+                                            : "every rate failed";
+    rows.requested.push_back(
+        {report::number_text(static_cast<double>(size)) + " B: highest rate that passes",
+         fmt::format("loss of at most {:.6g} %", 100 * report.config.loss),
+         found + (result.fails ? "; fails at " + format_bit_rate(result.fails->wire_bps)
+                               : "; none failed")});
+    for (const Trial& trial : result.trials)
+      trials.rows.push_back({size, trial.fraction, trial.sent, trial.received, trial.lost(),
+                             trial.not_sent, trial.passed});
   }
+  return rows;
+}
+
+std::string to_csv(const std::vector<SizeSearch>& searches) {
+  report::RowFormat rows(report::RowStyle::csv, std::string(kSearchOutput.name));
+  std::string text;
+  for (const auto& [size, result] : searches)
+    for (const Trial& trial : result.trials) {
+      report::Json row = {{"message_size", size}};
+      row.update(report::json_of(trial));
+      text += rows.line(row);
+    }
   return text;
 }
 

@@ -11,6 +11,7 @@
 #include "core/figure.h"
 #include "gen/study/trial_count.h"
 #include "report/plot.h"
+#include "report/run_rows.h"
 
 namespace lw::gen {
 
@@ -80,6 +81,9 @@ inline constexpr JsonOutput kSearchOutput{.name = "rate_search",
                                           .figures = &SearchReport::figures,
                                           .judged = true};
 
+/// Returns the rows of a search's page: the rates found, and all trials.
+report::RunRows page_rows(const SearchReport& report);
+
 /// Returns true if every search ended as planned.
 bool is_complete(const std::vector<SizeSearch>& searches) noexcept;
 
@@ -88,7 +92,7 @@ std::string to_text(const std::vector<SizeSearch>& searches, const SearchConfig&
 /// Formats the frames that did not arrive once, in order and undamaged: "3 damaged, 2 copies";
 /// empty if there are none.
 std::string arrivals_text(const ArrivalCounts& counts);
-/// Formats CSV with a header line and a line per trial.
+/// Formats CSV: a line per trial, with its figures, after one with their names.
 std::string to_csv(const std::vector<SizeSearch>& searches);
 /// Plots the highest rate that passed and the lowest rate that failed, over message size.
 report::Plot rate_plot(const std::vector<SizeSearch>& searches, const std::string& title);

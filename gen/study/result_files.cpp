@@ -243,20 +243,6 @@ const FigureTable& premise_figures() {
   return kTable;
 }
 
-/// What a figure rests on.
-struct PremiseRow {
-  const config::ExperimentPremise& premise;
-
-  static const FigureTable& figures() {
-    using Row = FigureOf<PremiseRow>;
-    static constexpr Figure kRows[] = {
-        Row::with_table<[](const PremiseRow& row) -> const auto& { return row.premise; },
-                        premise_figures>()};
-    static constexpr FigureTable kTable{{}, kRows};
-    return kTable;
-  }
-};
-
 /// A cell and its runs.
 struct CellRow {
   const ExperimentResults& results;
@@ -332,12 +318,6 @@ struct ComparedRow {
   }
 };
 
-std::vector<PremiseRow> premise_rows(const Outcome& outcome) {
-  std::vector<PremiseRow> rows;
-  for (const auto& premise : outcome.results.profile.premises) rows.push_back({premise});
-  return rows;
-}
-
 std::vector<CellRow> cell_rows(const Outcome& outcome) {
   std::vector<CellRow> rows;
   for (std::size_t i = 0; i < outcome.results.cells.size(); ++i)
@@ -366,7 +346,10 @@ const FigureTable& Outcome::figures() {
                                                                        "Seed of the experiment."),
       Row::of<[](const Outcome& o) { return o.results.changes.full; }>(
           "full", "True if --full was passed."),
-      Row::of<premise_rows>("premises", "What the figures rest on."),
+      Row::list_with_table<[](const Outcome& o) -> const auto& {
+        return o.results.profile.premises;
+      },
+                           premise_figures>("premises", "What the figures rest on."),
       Row::of<cell_rows>("cells", "Finished cells."),
       Row::of<compared_rows>("comparisons", "Published figures beside those of this experiment."),
       Row::of<[](const Outcome& o) { return o.results.missing != 0; }>(
@@ -378,6 +361,15 @@ const FigureTable& Outcome::figures() {
   static constexpr FigureTable kTable{
       "Runs of an experiment, and the published figures beside them.", kRows};
   return kTable;
+}
+
+report::RunRows page_rows(const Outcome& outcome) {
+  report::RunRows rows;
+  for (const ComparedRow& row : compared_rows(outcome))
+    rows.requested.push_back(
+        {fmt::format("{}: {}, {}", row.scenario.name, row.compared.row, row.column()),
+         "published: " + row.compared.published, row.compared.ours, row.compared.holds});
+  return rows;
 }
 
 std::string to_json(const Outcome& outcome) {

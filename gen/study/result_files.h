@@ -7,6 +7,7 @@
 #include "gen/study/comparison.h"
 #include "gen/study/results.h"
 #include "report/plot.h"
+#include "report/run_rows.h"
 
 namespace lw::gen::experiment {
 
@@ -35,6 +36,8 @@ std::string failure_table(const ExperimentResults& results);
 std::string to_csv(const Outcome& outcome);
 /// Formats JSON with every run of every cell, and the comparisons.
 std::string to_json(const Outcome& outcome);
+/// Returns the rows of its page: published figures beside those of the experiment.
+report::RunRows page_rows(const Outcome& outcome);
 /// Formats text: premises, a table per scenario, and the comparison with published figures.
 std::string to_text(const Outcome& outcome);
 /// Return the plot, and the plot as SVG.

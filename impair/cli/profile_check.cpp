@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "impair/cli/profile_check.h"
 
-#include <optional>
+#include <functional>
 #include <vector>
 
 #include "emulator/path.h"
@@ -59,74 +59,62 @@ struct DirectionRow {
   }
 };
 
-struct PathRow {
-  const emulator::Path& path;
+template <Direction kDirection>
+DirectionRow direction_row(const emulator::Path& path) {
+  return {path, kDirection};
+}
 
-  template <Direction kDirection>
-  [[nodiscard]] DirectionRow one() const {
-    return {path, kDirection};
-  }
-  static const FigureTable& figures() {
-    using enum Direction;
-    using Row = FigureOf<PathRow>;
-    static constexpr Figure kRows[] = {
-        Row::of<[](const PathRow& row) { return row.path.name; }>("name", "Name of the path."),
-        Row::of<[](const PathRow& row) { return round_trip(row.path); }>(
-            "round_trip_ns", "Delay there and back.", Unit::ns),
-        Row::of<&PathRow::one<west_to_east>>(name_of(west_to_east), "From west to east."),
-        Row::of<&PathRow::one<east_to_west>>(name_of(east_to_west), "From east to west.")};
-    static constexpr FigureTable kTable{{}, kRows};
-    return kTable;
-  }
-};
+const FigureTable& path_figures() {
+  using enum Direction;
+  using emulator::Path;
+  using Row = FigureOf<Path>;
+  static constexpr Figure kRows[] = {
+      Row::of<&Path::name>("name", "Name of the path."),
+      Row::of<[](const Path& path) { return round_trip(path); }>("round_trip_ns",
+                                                                 "Delay there and back.", Unit::ns),
+      Row::of<direction_row<west_to_east>>(name_of(west_to_east), "From west to east."),
+      Row::of<direction_row<east_to_west>>(name_of(east_to_west), "From east to west.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
 
-struct FlightRow : emulator::FlightLine {
-  static const FigureTable& figures() {
-    using Row = FigureOf<FlightRow>;
-    static constexpr Figure kRows[] = {
-        Row::of<&FlightRow::payload>("payload", "RoCE payload, in bytes; 0 for the smallest frame.",
-                                     Unit::bytes),
-        Row::of<&FlightRow::frame>("frame", "Frame size, in bytes, without FCS.", Unit::bytes),
-        Row::of<&FlightRow::frames>("frames", "Frames in flight.", Unit::frames)};
-    static constexpr FigureTable kTable{{}, kRows};
-    return kTable;
-  }
-};
+const FigureTable& flight_figures() {
+  using emulator::FlightLine;
+  using Row = FigureOf<FlightLine>;
+  static constexpr Figure kRows[] = {
+      Row::of<&FlightLine::payload>("payload", "RoCE payload, in bytes; 0 for the smallest frame.",
+                                    Unit::bytes),
+      Row::of<&FlightLine::frame>("frame", "Frame size, in bytes, without FCS.", Unit::bytes),
+      Row::of<&FlightLine::frames>("frames", "Frames in flight.", Unit::frames)};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
 
-struct Memory {
-  const ProfileCheck& check;
-
-  static const FigureTable& figures() {
-    using Row = FigureOf<Memory>;
-    static constexpr Figure kRows[] = {
-        Row::of<[](const Memory& m) { return m.check.sizing.frames_per_direction; }>(
-            "frames_per_direction", "Frames that can wait in each direction.", Unit::frames),
-        Row::of<[](const Memory& m) { return m.check.sizing.buffers; }>("buffers",
-                                                                        "Number of frame buffers."),
-        Row::of<[](const Memory& m) { return m.check.profile.capacity.reserve; }>(
-            "reserve_ns", "Reserve of the release queue.", Unit::ns),
-        Row::of<[](const Memory& m) { return m.check.sizing.buffer_bytes; }>(
-            "buffer_bytes", "Memory of the buffers, in bytes.", Unit::bytes),
-        Row::of<[](const Memory& m) { return 2 * m.check.sizing.arena_bytes; }>(
-            "arena_bytes", "Memory of small frames that wait, in bytes.", Unit::bytes),
-        Row::of<[](const Memory& m) { return m.check.sizing.queue_bytes; }>(
-            "release_queue_bytes", "Memory of both release queues, in bytes.", Unit::bytes),
-        Row::of<[](const Memory& m) { return m.check.sizing.stage_bytes; }>(
-            "rule_queue_bytes", "Memory of the rules' queues, in bytes.", Unit::bytes),
-        Row::of<[](const Memory& m) { return m.check.sizing.memory(); }>(
-            "bytes", "All memory, in bytes.", Unit::bytes),
-        Row::of<[](const Memory& m) {
-          return nic::PacketPort::ring_bytes(m.check.profile.capacity.largest_frame);
-        }>("interface_ring_bytes", "Memory of the kernel for each Linux interface, in bytes.",
-           Unit::bytes)};
-    static constexpr FigureTable kTable{{}, kRows};
-    return kTable;
-  }
-};
-
-std::optional<PathRow> path(const ProfileCheck& check) {
-  if (!check.profile.path) return std::nullopt;
-  return PathRow{*check.profile.path};
+const FigureTable& memory_figures() {
+  using Row = FigureOf<ProfileCheck>;
+  static constexpr Figure kRows[] = {
+      Row::of<[](const ProfileCheck& c) { return c.sizing.frames_per_direction; }>(
+          "frames_per_direction", "Frames that can wait in each direction.", Unit::frames),
+      Row::of<[](const ProfileCheck& c) { return c.sizing.buffers; }>("buffers",
+                                                                      "Number of frame buffers."),
+      Row::of<[](const ProfileCheck& c) { return c.profile.capacity.reserve; }>(
+          "reserve_ns", "Reserve of the release queue.", Unit::ns),
+      Row::of<[](const ProfileCheck& c) { return c.sizing.buffer_bytes; }>(
+          "buffer_bytes", "Memory of the buffers, in bytes.", Unit::bytes),
+      Row::of<[](const ProfileCheck& c) { return 2 * c.sizing.arena_bytes; }>(
+          "arena_bytes", "Memory of small frames that wait, in bytes.", Unit::bytes),
+      Row::of<[](const ProfileCheck& c) { return c.sizing.queue_bytes; }>(
+          "release_queue_bytes", "Memory of both release queues, in bytes.", Unit::bytes),
+      Row::of<[](const ProfileCheck& c) { return c.sizing.stage_bytes; }>(
+          "rule_queue_bytes", "Memory of the rules' queues, in bytes.", Unit::bytes),
+      Row::of<[](const ProfileCheck& c) { return c.sizing.memory(); }>(
+          "bytes", "All memory, in bytes.", Unit::bytes),
+      Row::of<[](const ProfileCheck& c) {
+        return nic::PacketPort::ring_bytes(c.profile.capacity.largest_frame);
+      }>("interface_ring_bytes", "Memory of the kernel for each Linux interface, in bytes.",
+         Unit::bytes)};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
 }
 
 double bandwidth_delay(const ProfileCheck& check) {
@@ -134,12 +122,8 @@ double bandwidth_delay(const ProfileCheck& check) {
                                          check.profile.longest_delay());
 }
 
-std::vector<FlightRow> in_flight(const ProfileCheck& check) {
-  std::vector<FlightRow> rows;
-  const double rate = check.profile.capacity.rate_bps;
-  for (const auto& line : emulator::flight_table(rate, check.profile.longest_delay()))
-    rows.push_back({line});
-  return rows;
+std::vector<emulator::FlightLine> in_flight(const ProfileCheck& check) {
+  return emulator::flight_table(check.profile.capacity.rate_bps, check.profile.longest_delay());
 }
 
 }  // namespace
@@ -150,7 +134,10 @@ const FigureTable& ProfileCheck::figures() {
       Row::of<[](const ProfileCheck& c) { return c.profile.name; }>("profile",
                                                                     "Name of the profile."),
       Row::of<[](const ProfileCheck& c) { return c.profile.seed; }>("seed", "Random seed."),
-      Row::of<path>("path", "The path, if the profile has one."),
+      Row::with_table<[](const ProfileCheck& c) {
+        return c.profile.path ? &*c.profile.path : nullptr;
+      },
+                      path_figures>("path", "The path, if the profile has one."),
       Row::of<[](const ProfileCheck& c) { return rule_rows(c.profile); }>("rules", "The rules."),
       Row::of<[](const ProfileCheck& c) { return event_rows(c.profile.events); }>(
           "events", "Events on chosen packets.")
@@ -163,9 +150,9 @@ const FigureTable& ProfileCheck::figures() {
       Row::of<[](const ProfileCheck& c) { return c.profile.longest_delay(); }>(
           "delay_ns", "Longest delay.", Unit::ns),
       Row::of<bandwidth_delay>("bandwidth_delay_bytes", "Bytes in flight each way.", Unit::bytes),
-      Row::of<in_flight>("in_flight", "Frames in flight by size.").if_any(),
-      Row::of<[](const ProfileCheck& check) { return Memory{check}; }>("memory",
-                                                                       "Memory that a run takes.")};
+      Row::list_with_table<in_flight, flight_figures>("in_flight", "Frames in flight by size.")
+          .if_any(),
+      Row::with_table<std::identity{}, memory_figures>("memory", "Memory that a run takes.")};
   static constexpr FigureTable kTable{"Delay, frames in flight and memory of an impair profile.",
                                       kRows};
   return kTable;

@@ -22,6 +22,7 @@
 #include "impair/report/live_report.h"
 #include "impair/report/report.h"
 #include "impair/report/report_plots.h"
+#include "impair/report/run_rows.h"
 #include "nic/clock.h"
 #include "report/figures/json.h"
 #include "report/live_view.h"
@@ -237,7 +238,7 @@ ExitCode report_on(const ReplayOutcome& outcome, const report::RateHistory& hist
       [&] { return report::json_line(kRunOutput, outcome.report); }, "roce-impair replay",
       &kRunOutput);
   if (html.wanted()) {
-    html.add_report(json, &kRunOutput);
+    html.add_report(json, kRunOutput, page_rows(outcome.report), &expectations);
     for (report::Plot& plot : plots_of(outcome.report)) html.add_plot(std::move(plot));
     for (report::Plot& plot : history.plots()) html.add_plot(std::move(plot));
   }

@@ -17,6 +17,7 @@
 #include "impair/report/explanation.h"
 #include "impair/report/report.h"
 #include "impair/report/report_plots.h"
+#include "impair/report/run_rows.h"
 #include "nic/eal.h"
 #include "report/figures/json.h"
 #include "report/live_view.h"
@@ -151,7 +152,7 @@ void add_to_page(RunOptions& options, const Report& report, const report::RateHi
                  const std::string& json) {
   app::HtmlReport& html = options.output.html;
   if (!html.wanted()) return;
-  html.add_report(json, &kRunOutput);
+  html.add_report(json, kRunOutput, page_rows(report), &options.output.expectations);
   for (report::Plot& plot : plots_of(report)) html.add_plot(std::move(plot));
   for (report::Plot& plot : history.plots()) html.add_plot(std::move(plot));
   html.add_port("--west", options.west);

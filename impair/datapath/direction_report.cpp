@@ -98,13 +98,6 @@ const emulator::EventHits* event_packets(const DirectionReport& report) {
   return report.events.hits.packets == 0 ? nullptr : &report.events.hits;
 }
 
-std::vector<const emulator::Account*> listed_rules(const DirectionReport& report) {
-  std::vector<const emulator::Account*> rules;
-  for (const emulator::Account& rule : report.accounting.rules)
-    if (is_listed(report.accounting, rule)) rules.push_back(&rule);
-  return rules;
-}
-
 std::vector<std::pair<std::string_view, std::uint64_t>> acted(const StagesReport& report) {
   std::vector<std::pair<std::string_view, std::uint64_t>> counts;
   for (std::size_t i = 1; i < emulator::kStages; ++i)
@@ -114,6 +107,13 @@ std::vector<std::pair<std::string_view, std::uint64_t>> acted(const StagesReport
 }
 
 }  // namespace
+
+std::vector<const emulator::Account*> listed_rules(const DirectionReport& report) {
+  std::vector<const emulator::Account*> rules;
+  for (const emulator::Account& rule : report.accounting.rules)
+    if (is_listed(report.accounting, rule)) rules.push_back(&rule);
+  return rules;
+}
 
 const FigureTable& Spread::figures() {
   using Row = FigureOf<Spread>;

@@ -106,6 +106,7 @@ DirectionReport report_of(const emulator::Pipeline& pipeline, emulator::Accounti
 /// lists only those that received or created frames, and the entry for unmatched frames: with
 /// 10,000 rules, an answer of `ctl show` would take seconds.
 bool is_listed(const emulator::Accounting& accounting, const emulator::Account& rule) noexcept;
+std::vector<const emulator::Account*> listed_rules(const DirectionReport& report);
 /// Compares the statistics with the rules' parameters. Sets `checks` of every rule.
 void audit(DirectionReport& direction);
 

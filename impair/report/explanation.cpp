@@ -443,46 +443,36 @@ std::string explanation_text(const config::ImpairProfile& profile) {
 
 namespace {
 
-/// A sentence about a condition of a match, or about a stage.
-template <bool kOfStage>
-struct StatementRow : Statement {
-  static const FigureTable& figures() {
-    using Row = FigureOf<StatementRow>;
-    static constexpr Figure kRows[] = {
-        kOfStage ? Row::template of<&Statement::key>("stage", "Stage.")
-                 : Row::template of<&Statement::key>("key", "Key of the profile."),
-        Row::template of<&Statement::text>("text", kOfStage ? "Sentence." : "Condition.")};
-    static constexpr FigureTable kTable{kOfStage ? "A stage." : "A condition.", kRows};
-    return kTable;
-  }
-};
-
-template <bool kOfStage>
-std::vector<StatementRow<kOfStage>> statement_rows(Statements statements) {
-  std::vector<StatementRow<kOfStage>> rows;
-  for (Statement& statement : statements) rows.push_back({std::move(statement)});
-  return rows;
+/// A condition of a match, or a stage.
+const FigureTable& condition_figures() {
+  using Row = FigureOf<Statement>;
+  static constexpr Figure kRows[] = {Row::of<&Statement::key>("key", "Key of the profile."),
+                                     Row::of<&Statement::text>("text", "Condition.")};
+  static constexpr FigureTable kTable{"A condition.", kRows};
+  return kTable;
 }
 
-struct ExplainedRule {
-  const RuleConfig& rule;
+const FigureTable& stage_figures() {
+  using Row = FigureOf<Statement>;
+  static constexpr Figure kRows[] = {Row::of<&Statement::key>("stage", "Stage."),
+                                     Row::of<&Statement::text>("text", "Sentence.")};
+  static constexpr FigureTable kTable{"A stage.", kRows};
+  return kTable;
+}
 
-  static const FigureTable& figures() {
-    using Row = FigureOf<ExplainedRule>;
-    static constexpr Figure kRows[] = {
-        Row::of<[](const ExplainedRule& r) { return r.rule.name; }>("name", "Name of the rule."),
-        Row::of<[](const ExplainedRule& r) { return direction_of(r.rule); }>("direction",
-                                                                             "Direction in words."),
-        Row::of<[](const ExplainedRule& r) {
-          return statement_rows<false>(explain_match(r.rule.match));
-        }>("match", "Conditions, all of which must hold."),
-        Row::of<[](const ExplainedRule& r) {
-          return statement_rows<true>(explain_stages(r.rule));
-        }>("stages", "Stages in the order in which they act.")};
-    static constexpr FigureTable kTable{"A rule.", kRows};
-    return kTable;
-  }
-};
+const FigureTable& rule_figures() {
+  using Row = FigureOf<RuleConfig>;
+  static constexpr Figure kRows[] = {
+      Row::of<&RuleConfig::name>("name", "Name of the rule."),
+      Row::of<[](const RuleConfig& rule) { return direction_of(rule); }>("direction",
+                                                                         "Direction in words."),
+      Row::list_with_table<[](const RuleConfig& rule) { return explain_match(rule.match); },
+                           condition_figures>("match", "Conditions, all of which must hold."),
+      Row::list_with_table<explain_stages, stage_figures>(
+          "stages", "Stages in the order in which they act.")};
+  static constexpr FigureTable kTable{"A rule.", kRows};
+  return kTable;
+}
 
 struct ExplainedEvent {
   std::string name, text;
@@ -515,12 +505,6 @@ std::optional<std::string> path_sentence(const config::ImpairProfile& profile) {
   return path_words(*profile.path);
 }
 
-std::vector<ExplainedRule> explained_rules(const config::ImpairProfile& profile) {
-  std::vector<ExplainedRule> rows;
-  for (const RuleConfig& rule : profile.rules) rows.push_back({rule});
-  return rows;
-}
-
 std::vector<ExplainedEvent> explained_events(const config::ImpairProfile& profile) {
   std::vector<ExplainedEvent> rows;
   for (const auto& event : profile.events) rows.push_back({event.name, explain_event(event)});
@@ -544,7 +528,8 @@ const FigureTable& explanation_figures() {
       Row::of<&config::ImpairProfile::name>("profile", "Name of the profile."),
       Row::of<&config::ImpairProfile::seed>("seed", "Random seed."),
       Row::of<path_sentence>("path", "Sentence about the path; null without one.").or_null(),
-      Row::of<explained_rules>("rules", "Rules in match order."),
+      Row::list_with_table<&config::ImpairProfile::rules, rule_figures>("rules",
+                                                                        "Rules in match order."),
       Row::of<[](const config::ImpairProfile&) { return kUnmatched; }>(
           "unmatched", "What happens to frames that no rule matches."),
       Row::of<explained_events>("events", "Events."),

@@ -2,6 +2,7 @@
 #include "impair/report/report.h"
 
 #include <algorithm>
+#include <functional>
 #include <span>
 
 #include <fmt/format.h>
@@ -365,14 +366,9 @@ const FigureTable& ScenarioReport::figures() {
   return kTable;
 }
 
-const FigureTable& Report::figures() {
+const FigureTable& Report::checks() {
   using Row = FigureOf<Report>;
   static constexpr Figure kRows[] = {
-      Row::of<&Report::command>("command", "run or replay."),
-      Row::of<&Report::profile>("profile", "Name of the profile."),
-      Row::of<&Report::seed>("seed", "Random seed."),
-      Row::of<&Report::seconds>("seconds", "Duration; of a replay, in the time of the capture.",
-                                Unit::s),
       Row::of<&Report::accounts_hold>("identity_holds", "True if every frame is accounted for."),
       Row::of<&Report::stages_hold>("stages_hold",
                                     "True if the seen shares agree with the asked ones."),
@@ -381,7 +377,20 @@ const FigureTable& Report::figures() {
                                        "True if no frame was lost for lack of a resource."),
       Row::of<&Report::ports_hold>("ports_hold", "True if the ports lost nothing."),
       Row::of<&Report::links_hold>("links_hold", "True if no link was lost."),
-      Row::of<&Report::records_hold>("records_hold", "True if ledger and capture are complete."),
+      Row::of<&Report::records_hold>("records_hold", "True if ledger and capture are complete.")};
+  static constexpr FigureTable kTable{"What was checked.", kRows};
+  return kTable;
+}
+
+const FigureTable& Report::figures() {
+  using Row = FigureOf<Report>;
+  static constexpr Figure kRows[] = {
+      Row::of<&Report::command>("command", "run or replay."),
+      Row::of<&Report::profile>("profile", "Name of the profile."),
+      Row::of<&Report::seed>("seed", "Random seed."),
+      Row::of<&Report::seconds>("seconds", "Duration; of a replay, in the time of the capture.",
+                                Unit::s),
+      Row::with_table<std::identity{}, checks>(),
       Row::of<&Report::directions>("directions", "Both directions."),
       Row::of<&Report::ports>("ports", "The ports; not of a replay.").if_any(),
       Row::of<&Report::scenario>("scenario", "Steps of the scenario."),

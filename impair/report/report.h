@@ -89,6 +89,8 @@ struct Report {
     return accounts_hold() && stages_hold() && releases_hold() && resources_hold() &&
            records_hold() && scenario_holds() && ports_hold() && links_hold();
   }
+  /// Truth values: what holds.
+  static const FigureTable& checks();
   static const FigureTable& figures();
 };
 

@@ -51,6 +51,7 @@ void Expectations::add_judgements(std::span<const report::Judgement> judgements,
 }
 
 void Expectations::judge(std::string& line, const std::string& suite, const JsonOutput* output) {
+  last_ = reported_;
   if (expectations_.empty() && reported_ == judged_.size()) return;
   report::Json report = report::Json::parse(line);
   for (const Expectation& expectation : expectations_)
@@ -58,6 +59,13 @@ void Expectations::judge(std::string& line, const std::string& suite, const Json
   for (; reported_ < judged_.size(); ++reported_)
     report["expectations"].push_back(report::json_of(judged_[reported_].judgement));
   line = report::json_line(report);
+}
+
+std::vector<report::RequestedRow> Expectations::last_rows() const {
+  std::vector<report::RequestedRow> rows;
+  for (std::size_t i = last_; i < reported_; ++i)
+    rows.push_back(report::row_of(judged_[i].judgement));
+  return rows;
 }
 
 void Expectations::add_cases(std::span<const report::TestCase> cases) {

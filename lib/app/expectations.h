@@ -46,6 +46,8 @@ class Expectations {
     judge(line, suite, output);
     return line;
   }
+  /// The judgements in the report that judged() made last, as rows of a page.
+  [[nodiscard]] std::vector<report::RequestedRow> last_rows() const;
   /// Adds the results of other checks to the JUnit file.
   void add_cases(std::span<const report::TestCase> cases);
 
@@ -66,7 +68,7 @@ class Expectations {
     report::Judgement judgement;
   };
   std::vector<Judged> judged_;
-  std::size_t reported_ = 0;  // of judged_, those that are in a report
+  std::size_t last_ = 0, reported_ = 0;  // of judged_: begin and end of those in the last report
   std::vector<report::TestCase> cases_;
 };
 

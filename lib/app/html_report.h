@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/command_line.h"
+#include "app/expectations.h"
 #include "core/output.h"
 #include "report/run_page.h"
 
@@ -27,8 +28,10 @@ class HtmlReport {
   [[nodiscard]] bool wanted() const noexcept { return !path_.empty(); }
 
   /// A report: a line of JSON as --json prints it. Several, where the command prints several.
-  /// `output`: the table of its figures.
-  void add_report(const std::string& line, const JsonOutput* output);
+  /// `output`: the table of its figures; `rows`: what else the page shows of it; `judged`: the
+  /// expectations that were judged last, with this report.
+  void add_report(const std::string& line, const JsonOutput& output, report::RunRows rows = {},
+                  const Expectations* judged = nullptr);
   void add_plot(report::Plot plot);
   /// A picture that is SVG already.
   void add_drawing(std::string title, std::string svg);

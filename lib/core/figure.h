@@ -184,6 +184,8 @@ inline constexpr FigureType kType = type_of<T>();
 
 template <const FigureTable& (*table)()>
 inline constexpr FigureType kObject{.shape = FigureType::Shape::object, .table = table};
+template <const FigureTable& (*table)()>
+inline constexpr FigureType kObjects{.shape = FigureType::Shape::list, .element = &kObject<table>};
 
 template <class T>
 constexpr FigureType list_type() {
@@ -325,14 +327,38 @@ struct FigureOf {
   /// leads to the struct, or to a pointer; null: there is none. Without a name, the struct's rows
   /// stand in its place.
   template <auto accessor, const FigureTable& (*table)()>
-  static constexpr Figure with_table(std::string_view name = {}, std::string_view meaning = {}) {
-    Figure row{.name = name, .meaning = meaning};
+  static constexpr Figure with_table(std::string_view name = {}, std::string_view meaning = {},
+                                     Unit unit = Unit::none) {
+    Figure row{.name = name, .meaning = meaning, .unit = unit};
     if (std::is_pointer_v<std::invoke_result_t<decltype(accessor), const Object&>>)
       row.empty = Figure::Empty::left_out;
     row.type = &figure_detail::kObject<table>;
     row.is_empty = [](const void* object) { return address<accessor>(object) == nullptr; };
     row.read = [](const void* object, FigureSink& sink) {
       sink.object(table(), address<accessor>(object));
+    };
+    return row;
+  }
+  /// The row of a list of structs whose table is a function, as their type is of another module.
+  /// `accessor` leads to the list, or to a pointer; null: there is none.
+  template <auto accessor, const FigureTable& (*table)()>
+  static constexpr Figure list_with_table(std::string_view name, std::string_view meaning) {
+    Figure row{.name = name, .meaning = meaning};
+    using Value = std::remove_cvref_t<std::invoke_result_t<decltype(accessor), const Object&>>;
+    if (std::is_pointer_v<Value>) row.empty = Figure::Empty::left_out;
+    row.type = &figure_detail::kObjects<table>;
+    row.is_empty = [](const void* object) {
+      return figure_detail::is_empty<Value>(
+          std::invoke(accessor, *static_cast<const Object*>(object)));
+    };
+    row.read = [](const void* object, FigureSink& sink) {
+      decltype(auto) found = std::invoke(accessor, *static_cast<const Object*>(object));
+      sink.begin_list();
+      if constexpr (std::is_pointer_v<Value>)
+        for (const auto& element : *found) sink.object(table(), &element);
+      else
+        for (const auto& element : found) sink.object(table(), &element);
+      sink.end();
     };
     return row;
   }

@@ -133,4 +133,15 @@ TestCase test_case_of(const Judgement& judgement, const std::string& suite) {
           .sentence = judgement.sentence()};
 }
 
+RequestedRow row_of(const Judgement& judgement) {
+  const auto text = [](const auto& value) {
+    const Json json = value;
+    return json.is_number() ? number_text(json.get<double>()) : json.dump();
+  };
+  const std::string unmeasured = judgement.error.empty() ? "none" : judgement.error;
+  return {judgement.of.empty() ? judgement.figure : judgement.of + ": " + judgement.figure,
+          judgement.expected,
+          judgement.measured ? std::visit(text, *judgement.measured) : unmeasured, judgement.holds};
+}
+
 }  // namespace lw::report

@@ -9,6 +9,7 @@
 #include "core/figure.h"
 #include "report/json_line.h"
 #include "report/junit.h"
+#include "report/run_rows.h"
 
 namespace lw::report {
 
@@ -47,5 +48,8 @@ std::string value_text(Expectation::Unit unit, double value);
 
 /// The judgement as a test case of what it is of, or of `suite`.
 TestCase test_case_of(const Judgement& judgement, const std::string& suite);
+
+/// The judgement as a row of a run's page.
+RequestedRow row_of(const Judgement& judgement);
 
 }  // namespace lw::report

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "report/html_page.h"
-#include "report/run_rows.h"
 
 namespace lw::report {
 
@@ -62,15 +63,41 @@ Json drawing_json(const NamedText& drawing) {
           {"svg", drawing.second}};
 }
 
-void append(Json& list, const Json& more) { list.insert(list.end(), more.begin(), more.end()); }
+Json verdict_json(std::optional<bool> holds) { return holds ? Json(*holds) : Json(); }
+
+Json requested_json(const RequestedRow& row) {
+  return {{"what", row.what},
+          {"requested", row.requested},
+          {"measured", row.measured},
+          {"holds", verdict_json(row.holds)}};
+}
+
+void add_check(Json& rows, const std::string& text, std::optional<bool> holds) {
+  rows.push_back({{"text", text}, {"holds", verdict_json(holds)}});
+}
+
+/// The checks of a report: the program's, what was not kept, and an early end.
+void add_checks(Json& checks, const RunRows& rows) {
+  for (const auto& [text, holds] : rows.checks) add_check(checks, text, holds);
+  for (const auto& [what, requested, measured, holds] : rows.requested)
+    if (holds == false)
+      add_check(checks, fmt::format("{}: requested {}, measured {}", what, requested, measured),
+                false);
+  if (!rows.ended_early.empty()) add_check(checks, "Ended early: " + rows.ended_early, false);
+}
 
 /// The checks of all reports, and what was printed as an error.
 Json checks_of(const RunPage& page) {
-  Json rows = Json::array();
-  for (const std::string& error : page.errors) rows.push_back({{"text", error}, {"holds", false}});
-  for (const PageReport& report : page.reports)
-    append(rows, check_rows(report.json, report.output));
-  return rows;
+  Json checks = Json::array();
+  for (const std::string& error : page.errors) add_check(checks, error, false);
+  for (const PageReport& report : page.reports) add_checks(checks, report.rows);
+  return checks;
+}
+
+Json figures_json(const PageReport& report) {
+  Json figures = figure_rows(report.json, kMostFigures, report.output);
+  if (!report.rows.name.empty()) figures["name"] = report.rows.name;
+  return figures;
 }
 
 }  // namespace
@@ -85,9 +112,11 @@ std::string html_text(const RunPage& page) {
   for (const char* key : {"requested", "accounts", "figures", "plots"}) data[key] = Json::array();
   Json reports = Json::array();
   for (const PageReport& report : page.reports) {
-    append(data["requested"], requested_rows(report.json));
-    append(data["accounts"], account_tables(report.json));
-    data["figures"].push_back(figure_rows(report.json, kMostFigures, report.output));
+    for (const RequestedRow& row : report.rows.requested)
+      data["requested"].push_back(requested_json(row));
+    for (const auto& [identity, columns, rows] : report.rows.accounts)
+      data["accounts"].push_back({{"identity", identity}, {"columns", columns}, {"rows", rows}});
+    data["figures"].push_back(figures_json(report));
     reports.push_back(report.json);
   }
   for (const NamedText& each : page.drawings) data["plots"].push_back(drawing_json(each));

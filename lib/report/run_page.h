@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/error.h"
-#include "report/figures/json.h"
 #include "report/plot.h"
+#include "report/run_rows.h"
 
 namespace lw::report {
 
@@ -18,6 +18,7 @@ using NamedText = std::pair<std::string, std::string>;
 struct PageReport {
   Json json;
   const JsonOutput* output = nullptr;
+  RunRows rows = {};
 };
 
 /// What the page of a run shows.
@@ -35,8 +36,8 @@ struct RunPage {
 };
 
 /// One HTML document without references to other files: verdict, requested and measured values,
-/// plots, accounts, all figures with their meaning, profile, machine, versions. Accounts, verdict
-/// and figures come from the reports (run_rows.h), so a new key of --json is on the page too.
+/// plots, accounts, all figures with their meaning, profile, machine, versions. The figures come
+/// from the reports, so a new key of --json is on the page too.
 std::string html_text(const RunPage& page);
 
 }  // namespace lw::report

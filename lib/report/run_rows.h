@@ -2,27 +2,52 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "report/figures/json.h"
 
-/// Rows of a run's page, made from the report that --json prints.
+/// Rows of a run's page. A program fills them from the result that --json prints.
 namespace lw::report {
+
+/// What was asked for, beside what was measured.
+struct RequestedRow {
+  std::string what, requested, measured;
+  std::optional<bool> holds = {};  // nothing: nothing was to be kept
+};
+
+/// What was checked at the end of the run.
+struct CheckRow {
+  std::string text;
+  std::optional<bool> holds;  // nothing: it could not be checked
+};
+
+/// Counts of frames or messages.
+struct AccountTable {
+  std::string identity;  // holds in each row if the last column says so; empty: there is none
+  std::vector<std::string> columns;
+  std::vector<std::vector<Json>> rows = {};  // numbers, texts, truth values or null
+};
+
+/// What a page shows of one report beside its figures.
+struct RunRows {
+  std::string name = {};  // of the report, where there are several: "64 B"
+  std::vector<RequestedRow> requested = {};
+  std::vector<CheckRow> checks = {};
+  std::vector<AccountTable> accounts = {};
+  std::string ended_early = {};  // the reason; empty: the run did not end early
+};
+
+/// Returns a row for each truth value of a table: its meaning and name.
+std::vector<CheckRow> check_rows(const FigureTable& table, const void* object);
+
+/// Returns a number with six digits; "null", as in JSON, if it is not finite.
+std::string number_text(double value);
 
 /// All numbers, truth values and texts of a report, up to `most`:
 /// `{"rows": [{"path", "value", "help"}], "of": N}`. The path is the name that --expect takes;
 /// `help` is its description in the table of `output`; empty without one.
 Json figure_rows(const Json& report, std::size_t most, const JsonOutput* output = nullptr);
-
-/// What was asked for beside what was measured: `[{"what", "requested", "measured", "holds"}]`,
-/// texts; `holds` is null where nothing was to be kept.
-Json requested_rows(const Json& report);
-
-/// Tables of frames: `[{"identity", "columns": [...], "rows": [[...]]}]`. Where `identity` is not
-/// empty, it must hold in each row, and the last column says whether it does.
-Json account_tables(const Json& report);
-
-/// What was checked at the end of the run: `[{"text", "holds"}]`; `holds` is null where it could
-/// not be checked. `output`: as for figure_rows().
-Json check_rows(const Json& report, const JsonOutput* output = nullptr);
 
 }  // namespace lw::report

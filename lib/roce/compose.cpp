@@ -263,11 +263,6 @@ void set_transport(Patcher& patcher, const FrameChanges& what, const Frame& fram
 
 }  // namespace
 
-bool FrameChanges::empty() const noexcept {
-  return !source_mac && !destination_mac && sources.empty() && destinations.empty() &&
-         qps.empty() && psn_offset == 0 && psn_offset_of_qp.empty() && r_keys.empty();
-}
-
 Rewritten rewrite(const FrameChanges& what, wire::MutableBytes bytes) noexcept {
   const Envelope envelope = open_envelope(bytes);
   if (!envelope.is_roce()) return Rewritten::not_roce;

@@ -61,8 +61,6 @@ struct FrameChanges {
   /// Replaces psn_offset where the captured destination QP is a key.
   std::map<std::uint32_t, std::uint32_t> psn_offset_of_qp;
   std::map<std::uint32_t, std::uint32_t> r_keys;  // old to new R_Key: of RETH, AtomicETH and IETH
-
-  [[nodiscard]] bool empty() const noexcept;
 };
 
 enum class Rewritten : std::uint8_t {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -53,57 +52,5 @@ MessagePacket packet_of(const MessageFields& message, std::uint32_t index) noexc
 constexpr std::uint8_t pad_of(std::uint64_t length) noexcept {
   return static_cast<std::uint8_t>(-length & 3);
 }
-
-/// Why a packet doesn't follow the packets before it. (IBTA vol. 1, 9.7.4 and 9.8.3)
-enum class Violation : std::uint8_t {
-  none,
-  unknown_opcode,
-  psn_gap,             // ahead of the expected PSN
-  psn_repeated,        // behind the expected PSN
-  first_within,        // FIRST or ONLY while a message is open
-  continues_nothing,   // MIDDLE or LAST with no message open
-  changes_operation,   // MIDDLE or LAST of another operation than the FIRST
-  wrong_length,        // FIRST or MIDDLE isn't MTU long, LAST is empty or longer, or an illegal pad
-  dma_length_differs,  // a WRITE's RETH announced another length
-};
-
-std::string_view name_of(Violation violation) noexcept;
-
-/// A message received completely.
-struct ReceivedMessage {
-  MessageFields message;  // `mtu` is the FIRST's payload length; for an ONLY, the configured one
-  std::optional<wire::RethFields> reth;
-  std::optional<std::uint32_t> immediate;
-  std::optional<std::uint32_t> invalidated_r_key;
-};
-
-/// Reassembles the packets of one stream (a QP's requests, or its responses) into messages. Stores
-/// no payload: Outcome::offset says where a packet's payload belongs. Reads no clock and allocates
-/// nothing.
-class Reassembler {
- public:
-  /// `mtu`: largest payload of a packet, until a FIRST packet shows the path MTU.
-  explicit Reassembler(std::uint32_t mtu = 4096) noexcept : mtu_(mtu) {}
-
-  struct Outcome {
-    Violation violation = Violation::none;
-    std::uint64_t offset = 0;                  // of this packet's payload in its message
-    std::optional<ReceivedMessage> completed;  // by this packet
-  };
-
-  /// Adds the next packet of the stream. A violation drops the open message, and the stream
-  /// continues after this packet; psn_repeated changes nothing. `frame` must have no defect.
-  Outcome add(const Frame& frame) noexcept;
-
- private:
-  Violation check_order(const Frame& frame) const noexcept;
-  Violation check_lengths(const Frame& frame) const noexcept;
-  void begin(const Frame& frame) noexcept;
-  Violation finish(const Frame& frame, Outcome& outcome) noexcept;
-
-  std::uint32_t mtu_;
-  std::optional<wire::Psn> expected_;
-  std::optional<ReceivedMessage> open_;
-};
 
 }  // namespace lw::roce

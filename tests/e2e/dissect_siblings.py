@@ -165,6 +165,86 @@ class GoingBack(Sibling):
             self.assertEqual(self.causes(self.found(ends)), {('nak', 'certain')}, late)
 
 
+    def test_what_a_recovery_lost_when_its_end_is_lost_too(self):
+        """The recovery of 10 loses 14, and its last packet, so it ends before the newest one."""
+        ends = TwoEnds(55, fate=lambda psn, turn: (None if (psn, turn) in ((10, 0), (14, 1)) or
+                                                   turn == 1 and psn > 40 else 0, 0)).run()
+        found = self.psns(self.found(ends), 'psn_gap', 'lost_before')
+        self.assertLessEqual({10, 14}, found)
+        self.assertLessEqual(found, ends.lost)
+
+    def test_what_a_nak_asks_for_is_lost_again_before_a_read(self):
+        """A READ may be repeated alone for its response, but not for a NAK of an earlier packet."""
+        talk = Conversation()
+        talk.requests(0, 5)
+        talk.read(5, 0x5000, 64)
+        talk.requests(6, 8)
+        talk.answer(2, 10)
+        talk.nak(3)
+        talk.read(5, 0x5000, 64, 20)
+        talk.requests(6, 8)
+        talk.nak(3, 20)
+        talk.requests(3, 5, wait=20)
+        talk.read(5, 0x5000, 64)
+        talk.requests(6, 8)
+        talk.response(5, 20)
+        talk.answer(7)
+        found = rows('anomalies', talk.save(self.folder / 'again.pcap'))
+        self.assertEqual(self.psns(found, 'psn_gap', 'lost_before'), {3, 4})
+
+    def test_a_late_packet_comes_just_before_the_recovery_that_it_caused(self):
+        """15 is late in the recovery of 10, and its receiver asks for it."""
+        for late in (43, 44, 44.5):
+            ends = TwoEnds(300, fate=lambda psn, turn: (late if (psn, turn) == (15, 1) else
+                                                        None if (psn, turn) == (10, 0) else 0, 0)).run()
+            found = self.found(ends)
+            self.assertIn(15, self.psns(found, 'out_of_order', 'none'), late)
+            self.assertEqual(self.psns(found, 'psn_gap', 'lost_before'), {10}, late)
+            self.assertEqual(self.causes(found), {('nak', 'certain')}, late)
+
+    def test_a_packet_that_comes_alone_without_a_reason_is_a_copy(self):
+        """The path copies a packet of the first of two recoveries. Identifications differ, but do not
+        count up."""
+        for psn in (12, 20, 30):
+            ends = TwoEnds(300, fate=lambda psn, turn: (None if (psn, turn) in ((10, 0), (11, 1)) else 0, 0))
+            request = ends.request
+            ends.request = lambda psn, number, asks: (setattr(ends.talk, 'counted', True), request(
+                psn, 1 + (psn * 7919 + ends.turns[psn] * 104729 + len(ends.talk.frames)) % 65521, asks))
+            ends.run()
+            frames = ends.talk.frames
+            copies = [at for at, (_, frame) in enumerate(frames)
+                      if frame[11] == 1 and int.from_bytes(frame[51:54]) == psn]
+            self.assertEqual(len(copies), 3)
+            at = copies[2] + 60
+            frames.insert(at, (frames[at][0], frames[copies[1]][1]))
+            found = self.found(ends)
+            self.assertEqual(self.psns(found, 'duplicate', 'path_copy'), {psn})
+            self.assertEqual(self.causes(found), {('nak', 'certain')})
+
+    def test_a_nak_is_answered_from_an_atomic_on(self):
+        """What it names was late, and is acknowledged before the sender goes back, which it does
+        100 us after each NAK."""
+        talk = Conversation(True)
+        for psn in range(0, 20, 5):
+            talk.requests(psn, psn + 5, wait=1)
+            talk.answer(psn, 10)
+            talk.nak(psn + 1, 1)
+            talk.requests(psn + 1, psn + 2, wait=100)
+            talk.requests(psn + 2, psn + 5, wait=1)
+            talk.answer(psn + 4, 10)
+        talk.request(20, 5)
+        talk.fetch_add(21, 64)
+        talk.request(22)
+        talk.nak(20, 10)
+        talk.answer(20, 4)
+        talk.fetch_add(21, 64, 96)
+        talk.request(22)
+        talk.atomic_ack(21, 22, 10)
+        talk.answer(22)
+        found = rows('anomalies', talk.save(self.folder / 'atomic.pcap'))
+        self.assertEqual(self.causes(found), {('nak', 'certain')})
+
+
 class Timers(Sibling):
     def test_shorter_than_the_round_trip(self):
         for round_trip, timer in ((5000, 4100), (40_000, 2000), (3000, 2000)):
@@ -455,6 +535,77 @@ class LateResponses(Sibling):
                 self.assertEqual(LOSSES & {row['kind'] for row in found}, set())
 
 
+class RepeatedAnswers(Sibling):
+    """READs of 4 packets are outstanding. A response is lost, the requester asks for it and all behind
+    it again, and the responder answers again, where more is lost."""
+
+    def found_for(self, missing, counted=True, again=1, then_ack=False):
+        """READs 20, 24 and 28 are asked for again, `again` times. `missing`: PSNs that the first
+        repeated answer lacks. `then_ack`: a WRITE behind them is acknowledged."""
+        talk = Conversation(counted)
+        for psn in range(0, 32, 4):
+            talk.read(psn, 0x1000 * psn, 4096)
+        talk.request(32)
+        for psn in range(0, 32, 4):
+            talk.responses(psn, 4, psn // 4 + 1, 20 if psn == 0 else 1)
+        talk.answer(32, msn=9)
+        del talk.frames[9 + 20]
+        for _ in range(again):
+            for psn in (20, 24, 28):
+                talk.read(psn, 0x1000 * psn, 4096, 60 if psn == 20 else 1)
+            talk.request(32)
+        begin = len(talk.frames)
+        for turn in range(again):
+            for psn in (20, 24, 28):
+                talk.responses(psn, 4, 9, 60 if psn == 20 else 1)
+            if then_ack:
+                talk.answer(32, msn=9)
+        talk.frames = [frame for at, frame in enumerate(talk.frames) if at - begin + 20 not in missing]
+        return talk
+
+    def lost(self, talk):
+        found = rows('anomalies', talk.save(self.folder / 'again.pcap'))
+        self.assertEqual({row['kind'] for row in found}, {'psn_gap', 'retransmission'})
+        return self.psns(found, 'psn_gap', 'lost_before')
+
+    def test_the_rest_of_a_response_before_an_acknowledgement(self):
+        for missing in ({31}, {30, 31}):
+            self.assertEqual(self.lost(self.found_for(missing, then_ack=True)), {20} | missing)
+            self.assertEqual(self.lost(self.found_for(missing, counted=False, then_ack=True)), {20} | missing)
+
+    def test_whole_responses_that_identifications_show(self):
+        for missing in ({24, 25, 26, 27}, {23, 24, 25, 26, 27, 28}):
+            self.assertEqual(self.lost(self.found_for(missing)), {20} | missing)
+
+    def test_whole_responses_without_identifications(self):
+        """The responder may not have got the READ again."""
+        self.assertEqual(self.lost(self.found_for({24, 25, 26, 27}, counted=False)), {20})
+
+    def test_an_old_response_is_a_copy(self):
+        """Asked for twice, answered once: its identification shows that it begins no second answer."""
+        talk = self.found_for((), again=2, then_ack=True)
+        begin = len(talk.frames) - 26
+        copy = talk.frames[begin + 5][1]
+        talk.frames.insert(begin + 13, (talk.frames[begin + 12][0] + 100, copy))
+        found = rows('anomalies', talk.save(self.folder / 'copy.pcap'))
+        self.assertEqual([(row['kind'], row['psn'], row['cause']) for row in found if row['kind'] != 'retransmission'],
+                         [('psn_gap', 20, 'lost_before'), ('duplicate', 25, 'path_copy')])
+
+    def test_the_first_response_comes_behind_its_repetition(self):
+        """It was late, not lost."""
+        talk = Conversation(True)
+        for psn in range(0, 24, 4):
+            talk.read(psn, 0x1000 * psn, 4096, 20)
+            talk.responses(psn, 4, psn // 4 + 1, 20)
+        late = talk.frames.pop(-3)
+        talk.read(21, 0x1000 * 20 + 1024, 3072, 20)
+        talk.responses(21, 3, 6, 20)
+        talk.frames.insert(len(talk.frames) - 1, (talk.frames[-2][0] + 100, late[1]))
+        found = rows('anomalies', talk.save(self.folder / 'late.pcap'))
+        self.assertEqual([(row['kind'], row['psn']) for row in found if row['kind'] != 'retransmission'],
+                         [('out_of_order', 21)])
+
+
 class RepeatedReads(Sibling):
     """Two READs are outstanding at a time. The newer one passes again, whole and alone, and is
     answered again: a copy of the path and a repetition for a lost response leave the same frames."""
@@ -600,6 +751,17 @@ class BeginsWithin(Sibling):
                              if row['certainty'] == 'certain']
                     self.assertNotIn('out_of_order', {row['kind'] for row in found})
                     self.assertLessEqual(self.psns(found, 'psn_gap', 'lost_before'), {lost_again})
+
+    def test_its_recovery_may_have_been_asked_for_before(self):
+        """No answer passes before the recovery: its NAK came before the capture."""
+        for counted, before in itertools.product((False, True), (4, 8, 12)):
+            ends = TwoEnds(300, behind=40, counted=counted, ask_every=1, reaction=60,
+                           fate=lambda psn, turn: (0, None if (psn, turn) == (20, 0) else 0)).run()
+            frames = ends.talk.frames
+            again = [at for at, (_, frame) in enumerate(frames) if frame[11] == 1 and frame[53] == 20][1]
+            ends.talk.frames = [frame for frame in frames[again - before:again] if frame[1][11] == 1] + frames[again:]
+            found = [row for row in self.found(ends) if row['kind'] == 'retransmission']
+            self.assertEqual([(row['cause'], row['certainty']) for row in found], [('timer', 'either')], before)
 
 
 class CaptureLoss(Sibling):

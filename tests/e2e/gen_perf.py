@@ -245,6 +245,11 @@ class Perf(unittest.TestCase):
             for row in rows:
                 self.assertLessEqual(abs(row['buffers'] - row['formula']),
                                      max(2, 0.03 * row['formula']), row)
+            with open(pathlib.Path(folder) / 'buffers.csv', newline='', encoding='utf-8') as file:
+                self.assertEqual([{key: json.loads(value) for key, value in row.items()}
+                                  for row in csv.DictReader(file)],
+                                 [{key: value for key, value in row.items() if key not in ('schema', 'version')}
+                                  for row in rows])
             by_size = [[r['buffers'] for r in rows if r['bytes'] == size]
                        for size in (4096, 65536, 1 << 20)]
             for needs in by_size:

@@ -48,7 +48,10 @@ class Search(unittest.TestCase):
         with open(self.folder / 'search.csv', newline='') as file:
             rows = list(csv.DictReader(file))
         trials = [t for size in report['sizes'] for t in size['trials']]
-        self.assertEqual([float(r['fraction']) for r in rows], [t['fraction'] for t in trials])
+        self.assertEqual([[json.loads(row[key]) for key in trial] for row, trial in zip(rows, trials, strict=True)],
+                         [list(trial.values()) for trial in trials])
+        self.assertEqual([int(row['message_size']) for row in rows],
+                         [size['message_size'] for size in report['sizes'] for _ in size['trials']])
         for trial in trials:
             self.assertEqual(trial['lost'], trial['sent'] - trial['received'])
             within = trial['lost'] <= report['loss'] * trial['sent']

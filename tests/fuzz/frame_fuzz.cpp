@@ -7,8 +7,8 @@
 
 #include "roce/envelope.h"
 #include "roce/frame.h"
-#include "roce/message.h"
 #include "roce/tunnel.h"
+#include "support/reassembler.h"
 
 namespace {
 
@@ -45,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!frame) return 0;
   read_all(*frame);
   if (!frame->defect) {
-    roce::Reassembler reassembler;
+    test::Reassembler reassembler;
     reassembler.add(*frame);
     reassembler.add(*frame);
   }

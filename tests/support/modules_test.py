@@ -42,6 +42,22 @@ class Layers(unittest.TestCase):
         self.assertEqual(self.found_in('lib/emulator/x.cpp', spdx + '#include "wire/bth.h"\n'), [])
         self.assertEqual(len(self.found_in('lib/wire/x.h', '#pragma once\n')), 1)
 
+    def test_a_figure_of_a_program_in_report_is_found(self):
+        spdx = '// SPDX-License-Identifier: BSD-3-Clause\n'
+        figure = 'auto row = FigureOf<Sent>::of<&Sent::lost>(\n    "lost",\n "Frames lost.");\n'
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for place, text in [('gen/x.cpp', spdx + figure),
+                                ('lib/report/own.cpp', spdx + figure.replace('lost', 'kept')),
+                                ('lib/report/x.cpp', spdx + 'auto n = json["lost"];  // "lost"\n'
+                                                            'auto m = json["kept"];\n'
+                                                            'auto o = "frames lost";\n')]:
+                (root / place).parent.mkdir(parents=True, exist_ok=True)
+                (root / place).write_text(text)
+            found = list(check_modules.violations(root))
+        self.assertEqual(len(found), 1, found)
+        self.assertIn('lib/report/x.cpp:2: "lost" is a figure of a program', found[0])
+
     def test_a_hidden_name_is_found(self):
         spdx = '// SPDX-License-Identifier: BSD-3-Clause\n'
         inner = spdx + 'namespace lw::gen {\nnamespace {\n\nint SPACE() { return 1; }\n\n}  // namespace\n'

@@ -119,14 +119,13 @@ Result<void> study_buffers(const perf::PerfConfig& config, const std::string& fo
                              "formula", "BW[Gb/s]"));
   }
   std::vector<BufferNeed> needs;
-  std::string csv = "km,bytes,buffers,formula,gbps\n";
+  report::RowFormat rows(report::RowStyle::csv, std::string(kBufferNeedOutput.name));
+  std::string csv;
   for (const std::uint32_t size : {4096u, 65536u, 1u << 20}) {
     for (const double km : {1.0, 10.0, 40.0, 100.0, 380.0, 1000.0, 3000.0, 10'000.0}) {
       needs.push_back(need_of(config_over(config, km, size), km));
-      const BufferNeed& need = needs.back();
-      print(need, json);
-      csv += fmt::format("{},{},{},{},{:.3f}\n", need.kilometres, need.size, need.buffers,
-                         need.formula, need.gbps);
+      print(needs.back(), json);
+      csv += rows.line(report::json_of(needs.back()));
     }
   }
   const auto [csv_file, svg_file] = study_files(folder);

@@ -115,6 +115,25 @@ std::string PerfRanksSummary::text() const {
   return text;
 }
 
+report::RunRows PerfRanksSummary::page_rows() const {
+  report::RunRows rows;
+  for (const std::string& what : broken) rows.checks.push_back({what, false});
+  rows.checks.push_back(
+      {"The ranks started within --start-skew, with the error of their clocks.", start.holds()});
+  report::AccountTable& table = rows.accounts.emplace_back(
+      "", std::vector<std::string>{"Rank", "Host", "Address", "Started late, ns", "Bytes sent",
+                                   "Rate, b/s", "Packets sent again", "Bytes received"});
+  std::uint64_t received = 0;
+  for (const PerfRankRow& row : ranks) {
+    table.rows.push_back({row.rank, row.host, row.address, row.timing.late.count(), row.bytes,
+                          row.average_bps, row.retransmitted, row.received_bytes});
+    received += row.received_bytes;
+  }
+  table.rows.push_back(
+      {nullptr, "all ranks", nullptr, nullptr, bytes(), total_bps(), nullptr, received});
+  return rows;
+}
+
 const FigureTable& PerfRankRow::figures() {
   using Row = FigureOf<PerfRankRow>;
   static constexpr Figure kRows[] = {

@@ -10,6 +10,7 @@
 #include "core/figure.h"
 #include "gen/ranks/rank_timing.h"
 #include "perf/config.h"
+#include "report/run_rows.h"
 
 namespace lw::gen {
 
@@ -52,6 +53,7 @@ struct PerfRanksSummary {
   /// al., DEC-TR-301, 1984)
   [[nodiscard]] double fairness() const noexcept;
   [[nodiscard]] std::string text() const;
+  [[nodiscard]] report::RunRows page_rows() const;
   static const FigureTable& figures();
 };
 

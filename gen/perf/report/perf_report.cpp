@@ -375,6 +375,36 @@ report::Json perf_values(const PerfReport& r) {
   return report::json_of(output_of(r.pattern).figures(), &r);
 }
 
+report::RunRows page_rows(const PerfReport& r) {
+  const auto& [config, outcome, pattern] = r;
+  const bool simulated = !outcome.port && !outcome.device, study = is_of_study(pattern);
+  const bool bandwidth = !study && !is_latency(pattern);
+  report::RunRows rows{.name = fmt::format("{} B", config.size)};
+  const std::string size = report::number_text(config.size) + " B: ";
+  if (simulated && bandwidth)
+    rows.requested.push_back({size + "rate of the link, and goodput",
+                              format_bit_rate(config.nic.rate_bps),
+                              fmt::format("{:.6g} Gb/s", outcome.bandwidth.average_bps / 1e9)});
+  if (simulated && !study && !bandwidth)
+    rows.requested.push_back(
+        {size + "delay of the path one way, and typical latency",
+         fmt::format("{:.6g} us", static_cast<double>(config.path.one_way.count()) / 1e3),
+         fmt::format("{:.6g} us", quantile_us(outcome.latency, 0.5))});
+  rows.requested.push_back({size + "work requests that failed", "0",
+                            report::number_text(static_cast<double>(outcome.failed())),
+                            outcome.failed() == 0});
+  if (!bandwidth) return rows;
+  const perf::BandwidthResult& result = outcome.bandwidth;
+  rows.accounts.push_back(
+      {.identity = "",
+       .columns = {"Message size", "Messages", "Packets sent", "Sent again", "Lost on the path",
+                   "Dropped at its queue", "Work requests that failed"},
+       .rows = {{config.size, result.messages, result.packets, result.retransmitted,
+                 result.there.lost + result.back.lost,
+                 result.there.tail_dropped + result.back.tail_dropped, result.failed}}});
+  return rows;
+}
+
 std::string perf_json(const PerfReport& r) { return report::json_line(output_of(r.pattern), r); }
 
 }  // namespace lw::gen

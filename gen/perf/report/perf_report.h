@@ -13,6 +13,7 @@
 #include "perf/config.h"
 #include "perf/result.h"
 #include "report/figures/json.h"
+#include "report/run_rows.h"
 
 namespace lw::gen {
 
@@ -57,6 +58,8 @@ struct PerfReport {
 const JsonOutput& output_of(perf::PerfPattern pattern) noexcept;
 /// Returns settings and figures by name.
 report::Json perf_values(const PerfReport& report);
+/// The rows of a run's page.
+report::RunRows page_rows(const PerfReport& report);
 /// The line of JSON.
 std::string perf_json(const PerfReport& report);
 

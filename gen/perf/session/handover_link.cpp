@@ -92,8 +92,6 @@ Result<Report> Client::finish(const Done& done, Duration timeout, const std::ato
 
 wire::IpAddress Client::local() const noexcept { return ip_of_socket(link_.local()); }
 
-wire::IpAddress Client::peer() const noexcept { return ip_of_socket(link_.peer()); }
-
 ClientListener::ClientListener(net::ListeningSocket socket, Admission admission)
     : admission_(std::move(admission)),
       listener_(

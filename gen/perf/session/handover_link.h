@@ -49,9 +49,8 @@ class Client {
   Result<Report> finish(const Done& done, Duration timeout, const std::atomic<bool>& stop,
                         const Meanwhile& meanwhile = {});
 
-  /// The own address on the route to the server, and the server's address.
+  /// The own address on the route to the server.
   [[nodiscard]] wire::IpAddress local() const noexcept;
-  [[nodiscard]] wire::IpAddress peer() const noexcept;
 
  private:
   explicit Client(Link link) : link_(std::move(link)) {}

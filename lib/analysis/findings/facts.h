@@ -31,7 +31,7 @@ struct Fact {
   bool late = false;     // a retransmission: the response that it asks for was late, not lost
   bool filled = false;   // a gap: its packets came late, or again
   bool asked = false;    // a gap that was sent again: the receiver asked for just these packets
-  bool inside = false;   // a gap: behind the first packet of the capture
+  bool inside = false;   // a gap, or a recovery: behind the first packet of the capture
   std::uint64_t since = 0;  // a gap of a recovery: the recovery's first frame
   std::optional<bool> sent =
       {};                // a gap of a recovery: IP identifications show whether it was sent
@@ -54,6 +54,7 @@ struct Resemblance {
 struct ConnectionFacts {
   bool answered = false;  // answers were captured
   bool joined = false;    // answers to requests before the first one: it began before the capture
+  bool began_before = false;  // it is joined, or its first packet does not begin a message
   std::optional<Duration> least_rtt = {};  // from a packet sent once to its answer, seen here
   /// From the first transmission of a packet that was sent again to an answer: no round trip is
   /// longer.
@@ -94,10 +95,12 @@ struct CaptureFacts {
     constexpr std::uint64_t kFew = 2, kShare = 1000;
     return missing > kFew && missing * kShare > packets;
   }
-  /// Whether the frames that the capture lacks may be one in kRare of these gaps or more.
-  [[nodiscard]] bool may_make(const Resemblance& alike) const noexcept {
+  /// Whether the frames that the capture lacks may be one in kRare of these gaps or more. `asked`:
+  /// an answer asked for what is missing. Otherwise a single frame that it lacks is enough.
+  [[nodiscard]] bool may_make(const Resemblance& alike, bool asked) const noexcept {
     constexpr std::uint64_t kRare = 16;
-    return is_incomplete() && alike.packets * missing * kRare > alike.gaps * packets;
+    return (asked ? is_incomplete() : missing > 0) &&
+           alike.packets * missing * kRare > alike.gaps * packets;
   }
   /// Whether the capture may lack NAKs, as it lacks other frames, for some of the recoveries before
   /// which it has none.

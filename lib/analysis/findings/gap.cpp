@@ -57,7 +57,7 @@ std::optional<Finding> classify_gap(const Fact& fact, const ConnectionFacts& con
   // A sender skips what was acknowledged meanwhile, and no answer was captured.
   if (fact.again && !connection.answered) return gap_in_recovery(fact);
   if (is_for_request_before(fact, connection)) return std::nullopt;
-  if (fact.early && connection.joined && !was_sent_here(fact, connection)) {
+  if (fact.early && connection.began_before && !was_sent_here(fact, connection)) {
     // The receiver has got them: they were sent before the capture began.
     if (fact.seen.cause == Cause::missing_in_capture && !capture.is_incomplete())
       return std::nullopt;
@@ -71,7 +71,9 @@ std::optional<Finding> classify_gap(const Fact& fact, const ConnectionFacts& con
   if (fact.taken && capture.is_incomplete()) return Finding::certain(Cause::missing_in_capture);
   // They were sent again. The capture may have missed them, and their receiver, too, or they were
   // sent again for another packet.
-  if (fact.seen.cause == Cause::lost_before_capture && capture.may_make(alike(fact, connection)))
+  const bool asked = fact.asked || fact.seen.role == wire::Role::response;
+  if (fact.seen.cause == Cause::lost_before_capture &&
+      capture.may_make(alike(fact, connection), asked))
     return kLostOrMissing;
   return Finding::certain(fact.seen.cause);
 }

@@ -170,7 +170,8 @@ Finding classify_retransmission(const Fact& fact, const ConnectionFacts& connect
     if (row.holds(fact, connection)) return row.finding;
   // The NAK may have come before the capture began, unless the capture has the packet's
   // transmission before, as the NAK comes later than that; or be one of the frames that it lacks.
-  const bool before = fact.early && connection.joined && !is_after_timer(fact);
+  const bool before =
+      fact.early && (connection.began_before || !fact.inside) && !is_after_timer(fact);
   const bool nak_unseen = before || capture.lacks_naks();
   if (fact.seen.cause == Cause::timeout && nak_unseen)
     return fact.fetches ? kAnyForFetch : kAnyForRequest;

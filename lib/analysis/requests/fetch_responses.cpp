@@ -28,8 +28,12 @@ bool FetchResponses::take(const CapturedPacket& packet, Sequence psn, Sent& read
                           std::optional<std::uint32_t> mtu) {
   const auto at = static_cast<std::uint32_t>(psn - read.psn);
   if (at > read.responses)
-    add_gap(
-        {read.psn + read.responses, at - read.responses, packet.number, packet.stamp, read.stamp});
+    add_gap({.first = read.psn + read.responses,
+             .packets = at - read.responses,
+             .frame = packet.number,
+             .stamp = packet.stamp,
+             .requested = read.stamp,
+             .ip_id = packet.ip_id});
   note_first(packet, psn, read);
   read.responses = at + 1;
   read.response_frame = packet.number;
@@ -59,6 +63,7 @@ void FetchResponses::note_first(const CapturedPacket& packet, Sequence psn, cons
   if (request.answers_due == kAnyNumber) seen_.add(packet, psn);
   first_end_ = std::max(first_end_, psn + 1);
   repeated_.end();
+  skip_rest_of_again(psn, packet);
   ip_numbers_.add_new(packet.ip_id);
   // Nobody answered before: what was asked for again is answered for the first time.
   if (again_next_ == psn) ++again_next_;
@@ -118,18 +123,53 @@ bool FetchResponses::continues_again(const CapturedPacket& packet, Sequence psn,
   return true;
 }
 
+/// Whether the numbers of the responder's IP packets show that it sent each response between
+/// again_next_ and `psn` before `packet`: it counts one for each, and for nothing else.
+bool FetchResponses::were_all_sent(const CapturedPacket& packet, Sequence psn) {
+  constexpr Sequence kMost = 256;
+  const Sequence packets = psn - again_next_;
+  if (!ip_numbers_.ordered() || packets > kMost ||
+      static_cast<std::uint16_t>(packet.ip_id - newest_ip_id_ - 1) != packets)
+    return false;
+  for (Sequence at = again_next_; at < psn;) {
+    const Sent* const read = log_.find(at);
+    if (read == nullptr || !read->fetches || !read->asked_again) return false;
+    at = read->psn + read->span;
+  }
+  return true;
+}
+
 /// The responses go on at a later READ, which was repeated with the one before: the rest of that
 /// one is missing, and what is missing at the begin of this one. Of READs in between, the responder
-/// may not have got the request. Returns whether this is so.
+/// may not have got the request, unless the numbers of its IP packets show that it answered them.
+/// Returns whether this is so.
 bool FetchResponses::skip_to_next_read(const CapturedPacket& packet, Sequence psn,
                                        const Sent& request) {
   const Sent* const before = log_.find(again_next_ - 1);
   if (before == nullptr || !before->asked_again || again_begin_ < before->last_stamp ||
       request.last_stamp < before->last_stamp || again_next_ > request.psn)
     return false;
+  if (were_all_sent(packet, psn)) {
+    skip_again(again_next_, psn, packet);
+    return true;
+  }
   skip_again(again_next_, before->psn + before->span, packet);
   skip_again(request.psn + request.last_at, psn, packet);
   return true;
+}
+
+void FetchResponses::skip_rest_of_again(Sequence psn, const CapturedPacket& packet) {
+  constexpr Sequence kSeries = 2;
+  if (psn <= again_next_ || again_next_ == 0) return;
+  const Sent* const before = log_.find(again_next_ - 1);
+  if (before == nullptr || !before->asked_again || again_begin_ < before->last_stamp) return;
+  // A single response may be a copy of an earlier one.
+  const bool begins = ip_numbers_.ordered() && again_first_ == before->psn + before->last_at;
+  if (!begins && again_next_ < again_first_ + kSeries) return;
+  const Sequence end = before->psn + before->span;
+  if (psn < end) return;
+  skip_again(again_next_, end, packet);
+  again_next_ = end;
 }
 
 /// The responder begins to answer repeated requests.
@@ -146,13 +186,15 @@ void FetchResponses::skip_again(Sequence first, Sequence end, const CapturedPack
            .frame = packet.number,
            .stamp = packet.stamp,
            .asked_again = true,
-           .came_before = true});
+           .came_before = true,
+           .ip_id = packet.ip_id});
 }
 
 void FetchResponses::take_again(const CapturedPacket& packet, Sequence psn, Sent& request) {
   if (const auto gap = gaps_.covering(psn)) return take_missing(packet, psn, *gap, request);
   if (request.copies == 0 && request.answers_due == kAnyNumber)
     return take_unasked(packet, psn, request);
+  if (request.asked_again && take_old(packet, psn, request)) return;
   if (!request.asked_again || (request.answers_due > 0 && !continues_again(packet, psn, request)))
     return repeated_.add(packet, psn, {.frame = request.response_frame, .cause = Cause::path_copy},
                          false);
@@ -178,6 +220,21 @@ void FetchResponses::take_unasked(const CapturedPacket& packet, Sequence psn, co
   repeated_.add(packet, psn, {before.frame, before.stamp, before.begins}, differs);
 }
 
+/// Processes a response that its number shows to be older than the newest one, and that fills no
+/// gap: it is late, and what filled its gap was a repetition, or it is a copy. Returns false if its
+/// number does not show it.
+bool FetchResponses::take_old(const CapturedPacket& packet, Sequence psn, const Sent& request) {
+  if (!ip_numbers_.is_late(packet.ip_id)) return false;
+  const auto gap = refilled_.covering(psn);
+  if (!gap || !IpNumbers::is_before(packet.ip_id, gap->ip_id)) {
+    report_.response_copy(packet, psn, request.response_frame, Cause::path_copy);
+    return true;
+  }
+  refilled_.fill(*gap, psn, [this](const ResponseGap& lost) { report_lost(lost); });
+  report_.late_response(packet, psn, *gap);
+  return true;
+}
+
 /// Processes a response that was skipped: it is late, or was requested again.
 void FetchResponses::take_missing(const CapturedPacket& packet, Sequence psn,
                                   const ResponseGap& old, Sent& request) {
@@ -189,7 +246,10 @@ void FetchResponses::take_missing(const CapturedPacket& packet, Sequence psn,
     lost.first = psn;
     lost.packets = 1;
     lost.named = old.named && psn == old.first;
-    report_.response_gap(lost, Cause::lost_before_capture);
+    if (!ip_numbers_.ordered())
+      report_lost(lost);
+    else if (const auto final = refilled_.add(lost))
+      report_lost(*final);
     if (psn != again_next_ || psn == request.psn) begin_again(packet, psn);
     again_next_ = psn + 1;
   } else if (psn < first_end_) {  // not only behind an ACK
@@ -230,7 +290,12 @@ void FetchResponses::skip_rest(Sent& request, const CapturedPacket& packet) {
     request.answered = true;
     return;
   }
-  add_gap({expected, request.span - request.responses, packet.number, packet.stamp, request.stamp});
+  add_gap({.first = expected,
+           .packets = request.span - request.responses,
+           .frame = packet.number,
+           .stamp = packet.stamp,
+           .requested = request.stamp,
+           .ip_id = packet.ip_id});
   request.responses = request.span;
 }
 

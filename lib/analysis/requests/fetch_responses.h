@@ -45,9 +45,13 @@ class FetchResponses {
   /// `packet` answers a later request. The rest of the response to this READ or atomic must have
   /// come before: it was lost, or the capture lacks it.
   void skip_rest(Sent& request, const CapturedPacket& packet);
+  /// `packet` answers a request with `psn`. The rest of the answer to a READ before it, which was
+  /// repeated and whose answer had begun to come again, was lost or comes late.
+  void skip_rest_of_again(Sequence psn, const CapturedPacket& packet);
   /// Notes the PSN and MSN of a response, after it was processed.
   void note(const CapturedPacket& packet, Sequence psn) noexcept {
     newest_ = psn;
+    newest_ip_id_ = packet.ip_id;
     if (packet.has_aeth) newest_msn_ = packet.msn;
   }
   /// Whether a response has the MSN of the newest one.
@@ -70,6 +74,7 @@ class FetchResponses {
   void finish() {
     repeated_.end();
     gaps_.close([this](const ResponseGap& gap) { report_missing(gap); });
+    refilled_.close([this](const ResponseGap& gap) { report_lost(gap); });
   }
 
  private:
@@ -81,20 +86,26 @@ class FetchResponses {
   [[nodiscard]] bool continues_again(const CapturedPacket& packet, Sequence psn,
                                      const Sent& request);
   void begin_again(const CapturedPacket& packet, Sequence psn) noexcept;
+  [[nodiscard]] bool were_all_sent(const CapturedPacket& packet, Sequence psn);
   bool skip_to_next_read(const CapturedPacket& packet, Sequence psn, const Sent& request);
   void skip_again(Sequence first, Sequence end, const CapturedPacket& packet);
+  bool take_old(const CapturedPacket& packet, Sequence psn, const Sent& request);
   void take_missing(const CapturedPacket& packet, Sequence psn, const ResponseGap& old,
                     Sent& request);
   void note_first(const CapturedPacket& packet, Sequence psn, const Sent& request);
   void take_unasked(const CapturedPacket& packet, Sequence psn, const Sent& request);
   void add_gap(const ResponseGap& gap);
   void report_missing(const ResponseGap& gap);
+  void report_lost(const ResponseGap& gap) {
+    report_.response_gap(gap, Cause::lost_before_capture);
+  }
 
   SentLog& log_;
   StreamCounts& counts_;
   StreamReport& report_;
   ResponseGaps gaps_;
   ResponseGaps late_gaps_;  // that a late response filled
+  ResponseGaps refilled_;   // that a repeated response filled: the first one may still come late
   IpNumbers ip_numbers_;
   RepeatedResponses repeated_;
   SeenResponses seen_;       // to requests that may have been sent before the capture
@@ -103,6 +114,7 @@ class FetchResponses {
   Sequence again_first_ = 0;
   Instant again_begin_;  // when the responder began to answer again, with again_first_
   Sequence newest_ = 0;  // PSN of the newest response
+  std::uint16_t newest_ip_id_ = 0;
   std::uint32_t newest_msn_ = ~0U;
 };
 

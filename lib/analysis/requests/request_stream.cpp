@@ -71,6 +71,8 @@ void RequestStream::request(const CapturedPacket& packet) {
   if (calm_ && psn == next_) return append(packet, psn);
   if (log_.empty()) {
     begin_ = first_ = next_ = acked_ = psn;
+    within_message_ = packet.info->position == wire::Position::middle ||
+                      packet.info->position == wire::Position::last;
     counts_.first_psn = packet.psn;
   }
   end_first_round_trip();
@@ -307,7 +309,12 @@ bool RequestStream::goes_on(const Recovery& recovery, const CapturedPacket& pack
 /// round trip of a capture, the sender may know an ACK that came before.
 void RequestStream::note_lost_beginning(const Sent& first) {
   constexpr Sequence kMost = 64;
-  if (may_begin_recovery(first) || (joined() && !settled_)) return;
+  // A NAK asks for the oldest packet; only a lost response is asked for by a later READ.
+  const bool of_response = first.fetches && !recovery_by_nak_;
+  const bool may_begin =
+      first.psn <= acked_ || of_response || selective_ || acks_cut_ || !setup_.answered;
+  const bool may_know = (joined() || counts_.responses == 0) && !settled_;
+  if (may_begin || may_know) return;
   const Sequence packets = first.psn - acked_;
   if (ip_numbers_.ordered() ? ip_numbers_.skipped_before(first.last_ip_id) < packets
                             : packets > kMost)
@@ -484,7 +491,9 @@ Nak* RequestStream::nak_of_that_time(const CapturedPacket& packet, const Sent& s
 void RequestStream::repeat(const CapturedPacket& packet, const Sent& sent, Sent* known) {
   std::uint64_t related = known != nullptr ? known->frame : 0;
   auto cause = cause_of(packet, sent.psn, known, related);
-  if (Nak* const nak = cause && !sent.fetches ? nak_of_that_time(packet, sent) : nullptr;
+  const bool for_response =
+      sent.fetches && (!goes_back() || fetched_.gap_in(sent.psn, sent.psn + sent.span));
+  if (Nak* const nak = cause && !for_response ? nak_of_that_time(packet, sent) : nullptr;
       nak != nullptr && related != nak->frame) {
     related = nak->frame;
     cause = Cause::sequence_nak;
@@ -506,7 +515,7 @@ void RequestStream::repeat(const CapturedPacket& packet, const Sent& sent, Sent*
     known->asked_again |= sent.fetches;
     return;
   }
-  if (may_come_alone(sent, known)) {
+  if (may_come_alone(sent, known, *cause)) {
     ++known->copies;
     doubt_ = Doubt{.packet = packet, .sent = sent, .cause = cause, .related = related};
     return;
@@ -538,8 +547,14 @@ void RequestStream::judge_doubt(Sequence next) {
   Sent* const known = log_.find(doubt.sent.psn);
   if (doubt.cause) {
     if (known != nullptr) --known->copies;
-    Recovery* const past = known != nullptr && comes_alone(next) ? recovery_past(*known) : nullptr;
-    if (past != nullptr) return fill_in(*past, doubt.packet, doubt.sent.psn, *known);
+    const bool is_alone = comes_alone(next) || next <= doubt.sent.psn;
+    Recovery* const past = known != nullptr && is_alone ? recovery_past(*known) : nullptr;
+    if (past != nullptr) {
+      if (Nak* const unanswered = naks_.of_frame(doubt.related)) unanswered->used = false;
+      return fill_in(*past, doubt.packet, doubt.sent.psn, *known);
+    }
+    if (known != nullptr && is_alone && *doubt.cause != Cause::sequence_nak)
+      return take_copy(doubt.packet, doubt.sent.psn, known);
     ++counts_.resent;
     begin_recovery(doubt.packet, doubt.sent, *doubt.cause, doubt.related);
     return continue_recovery(doubt.packet, known, doubt.sent);
@@ -568,10 +583,11 @@ void RequestStream::judge_doubt(Sequence next) {
 
 /// Whether a SEND or WRITE that comes again may be one that was late in a recovery: a sender that
 /// goes back sends no packet alone. After the time of a timer it is the first of a recovery.
-bool RequestStream::may_come_alone(const Sent& sent, const Sent* known) {
+bool RequestStream::may_come_alone(const Sent& sent, const Sent* known, Cause cause) {
   if (!goes_back() || sent.fetches || known == nullptr || silence_ >= kShortestTimer) return false;
+  const bool was_asked_for = cause == Cause::sequence_nak || cause == Cause::receiver_not_ready;
   return sent.psn + sent.span < (recovery_ ? recovery_->next : next_) &&
-         recovery_past(*known) != nullptr;
+         (!was_asked_for || recovery_past(*known) != nullptr);
 }
 
 /// Returns the recovery, or the last one, that went past a packet; null: none.
@@ -844,10 +860,13 @@ void RequestStream::end_recovery() {
   Recovery recovery = std::move(*recovery_);
   recovery_.reset();
   // A sender that doesn't go back up to its newest packet repeats single packets.
-  const bool goes_back = recovery.next >= next_;
+  const bool is_whole = recovery.next >= next_;
+  // Its last packets may be lost, too. Where packets come late, these may be none of a recovery.
+  const bool in_order = counts_.out_of_order == 0 && !joined();
+  const bool goes_back = is_whole || (this->goes_back() && in_order);
   if (setup_.scheme == RecoveryScheme::unknown)
     selective_ = !goes_back && recovery.cause == Cause::sequence_nak;
-  interrupted_ = goes_back ? 0 : recovery.next;
+  interrupted_ = is_whole ? 0 : recovery.next;
   const bool open = !recovery.filled.empty() || !recovery.skipped.empty();
   ended_ = Ended{std::move(recovery), goes_back, next_ + kLatePackets};
   // Missing packets may still come, if numbers show that they are late.
@@ -990,6 +1009,7 @@ void RequestStream::take_ack(const CapturedPacket& packet, Sequence psn) {
   const auto kind = wire::AethFields{packet.syndrome, 0}.kind();
   if (kind != wire::AethKind::ack) return take_nak(packet, psn);
   ++counts_.acks;
+  if (counts_.fetches_repeated > 0) fetched_.skip_rest_of_again(psn, packet);
   if (psn >= next_) {
     calm_ = false;
     early_ack_ = EarlyAck{psn, packet.number, packet.stamp};
@@ -1261,6 +1281,7 @@ void RequestStream::finish(Instant end) {
 
 ConnectionFacts RequestStream::facts() const noexcept {
   ConnectionFacts facts{.answered = counts_.responses > 0, .joined = joined(), .stopped = stopped_};
+  facts.began_before = joined() || within_message_;
   if (counts_.rtt.count() > 0) facts.least_rtt = Duration{counts_.rtt.minimum()};
   facts.least_reaction = setup_.least_reaction;
   facts.round_trip = setup_.round_trip;

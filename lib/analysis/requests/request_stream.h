@@ -169,7 +169,7 @@ class RequestStream {
   void take_copy(const CapturedPacket& packet, Sequence psn, Sent* known);
   void judge_doubt(Sequence next);
   [[nodiscard]] bool comes_alone(Sequence next) const noexcept;
-  [[nodiscard]] bool may_come_alone(const Sent& sent, const Sent* known);
+  [[nodiscard]] bool may_come_alone(const Sent& sent, const Sent* known, Cause cause);
   [[nodiscard]] Recovery* recovery_past(const Sent& known);
   void fill_gap(const CapturedPacket& packet, const Sent& sent);
   void note_jump(const CapturedPacket& packet, const Sent& gap, const Sent& filled);
@@ -290,6 +290,7 @@ class RequestStream {
   Sequence interrupted_ = 0;     // the PSN at which the last recovery would have gone on; 0: none
   std::uint32_t in_order_ = 0;   // packets in order, up to kSettled
   bool settled_ = false;         // the first round trip is over
+  bool within_message_ = false;  // the first packet is not the first one of its message
   Sequence oldest_ = ~Sequence{0};  // a PSN that was sent, as answers of that time show
   Instant recovery_stamp_;
   bool recovery_by_nak_ = false;

@@ -20,7 +20,8 @@ struct ResponseGap {
   bool asked_again = false;               // the requester asked for them again
   bool named = false;                     // from its first PSN on: just these were missing
   bool came_before =
-      false;  // they came before, and are missing in the answer to a repeated request
+      false;                // they came before, and are missing in the answer to a repeated request
+  std::uint16_t ip_id = 0;  // of the frame that showed it
 
   [[nodiscard]] bool covers(Sequence psn) const noexcept {
     return psn >= first && psn < first + packets;

@@ -183,6 +183,7 @@ void StreamReport::recovery(const Recovery& recovery, Sequence begin, bool goes_
   log_.add(Fact{.seen = std::move(seen),
                 .waits = recovery.waits,
                 .fetches = recovery.fetches,
+                .inside = recovery.start >= begin,
                 .early = is_early(recovery.start)});
 }
 

@@ -207,11 +207,4 @@ std::string_view name_of(Rate::Unit unit) noexcept {
   return "of the link";
 }
 
-std::string to_string(const Rate& rate) {
-  const bool bits = rate.unit == Rate::Unit::wire_bits || rate.unit == Rate::Unit::goodput;
-  if (!bits) return fmt::format("{} {}", rate.value, name_of(rate.unit));
-  // "1.00 Gb/s" and the kind of bits.
-  return format_bit_rate(rate.value) + std::string(name_of(rate.unit).substr(3));
-}
-
 }  // namespace lw::config

@@ -34,9 +34,6 @@ Parsed<Rate> parse_rate(std::string_view text);
 /// "b/s on the wire", "frames/s", "b/s of payload", "messages/s".
 std::string_view name_of(Rate::Unit unit) noexcept;
 
-/// "10.00 Gb/s on the wire", "20000 frames/s".
-std::string to_string(const Rate& rate);
-
 /// Payload contents. The pattern restarts in every packet, so packets of equal length carry equal
 /// payloads.
 enum class Pattern : std::uint8_t {

@@ -105,8 +105,7 @@
 
   // The figures of all reports, one of each message size, in one table.
   function showFigures() {
-    const name = (report, index) => (report.bytes === undefined ? `${index + 1}` : `${report.bytes} B`);
-    const rows = data.figures.flatMap((figures, index) => figures.rows.map((row) => ({ ...row, report: name(data.reports[index], index) })));
+    const rows = data.figures.flatMap((figures, index) => figures.rows.map((row) => ({ ...row, report: figures.name ?? `${index + 1}` })));
     if (data.figures.length === 0) return;
     const place = element('div');
     $('figures-place').append(place);

@@ -4,6 +4,7 @@
 #include "roce/message.h"
 #include "support/property.h"
 #include "support/random_frame.h"
+#include "support/reassembler.h"
 
 namespace lw::roce {
 namespace {
@@ -65,9 +66,9 @@ RC_GTEST_PROP(Message, CutsByTheRulesAndComesBackWhole, ()) {
   std::vector<std::byte> whole(m.length);
   for (std::size_t i = 0; i < whole.size(); ++i) whole[i] = static_cast<std::byte>(i * 7 + i / 256);
 
-  Reassembler reassembler(m.mtu);
+  test::Reassembler reassembler(m.mtu);
   std::vector<std::byte> back(m.length);
-  std::optional<ReceivedMessage> received;
+  std::optional<test::ReceivedMessage> received;
   for (std::uint32_t i = 0; i < packet_count(m); ++i) {
     const MessagePacket packet = packet_of(m, i);
     check_rules(m, i, packet);
@@ -76,7 +77,7 @@ RC_GTEST_PROP(Message, CutsByTheRulesAndComesBackWhole, ()) {
     RC_ASSERT(frame.has_value());
     RC_ASSERT(!frame->defect.has_value());
     const auto outcome = reassembler.add(*frame);
-    RC_ASSERT(outcome.violation == Violation::none);
+    RC_ASSERT(outcome.violation == test::Violation::none);
     std::ranges::copy(frame->payload, back.begin() + static_cast<std::ptrdiff_t>(outcome.offset));
     received = outcome.completed;
   }
@@ -98,14 +99,14 @@ RC_GTEST_PROP(Message, AMissingPacketIsAPsnGap, ()) {
   m.first_psn = wire::Psn{test::wide<std::uint32_t>()};
   const auto lost = *rc::gen::inRange(1u, packet_count(m) - 1);
   const std::vector<std::byte> whole(m.length);
-  Reassembler reassembler(m.mtu);
+  test::Reassembler reassembler(m.mtu);
   for (std::uint32_t i = 0; i < packet_count(m); ++i) {
     if (i == lost) continue;
     const auto bytes = frame_of(m, packet_of(m, i), whole);
     const auto outcome = reassembler.add(*parse(bytes));
     RC_ASSERT(!outcome.completed.has_value());
-    if (i < lost) RC_ASSERT(outcome.violation == Violation::none);
-    if (i == lost + 1) RC_ASSERT(outcome.violation == Violation::psn_gap);
+    if (i < lost) RC_ASSERT(outcome.violation == test::Violation::none);
+    if (i == lost + 1) RC_ASSERT(outcome.violation == test::Violation::psn_gap);
   }
 }
 

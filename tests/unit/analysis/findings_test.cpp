@@ -75,6 +75,19 @@ TEST(GapFinding, MoreGapsThanTheCaptureMissesAreLosses) {
                  Cause::lost_before_capture);
 }
 
+TEST(GapFinding, NobodyAskedForWhatARecoveryRepeats) {
+  CaptureFacts capture{.packets = 1'000, .missing = 1};
+  ConnectionFacts connection = answered();
+  connection.resent = {.gaps = 11, .packets = 1'100};
+  Fact fact = fact_of(kGap, Cause::lost_before_capture);
+  expect_either(judged(fact, connection, capture), kLostOrMissing);
+  fact.asked = true;
+  expect_certain(judged(fact, connection, capture), Cause::lost_before_capture);
+  capture.missing = 0;
+  fact.asked = false;
+  expect_certain(judged(fact, connection, capture), Cause::lost_before_capture);
+}
+
 TEST(GapFinding, TheReceiverMissesWhatItAsksFor) {
   const CaptureFacts capture{.packets = 10'000, .missing = 100};
   ConnectionFacts connection = answered();
@@ -136,7 +149,7 @@ Fact early(AnomalyKind kind, Cause cause) {
 
 ConnectionFacts joined() {
   ConnectionFacts connection = answered();
-  connection.joined = true;
+  connection.joined = connection.began_before = true;
   return connection;
 }
 
@@ -199,7 +212,7 @@ TEST(GapFinding, NoResponseIsMissingSoonerThanItCanCome) {
   fact.waits.sent = microseconds{100};
   expect_either(judged(fact, connection), lost_or_not_sent);
   fact.waits.sent = microseconds{99};
-  connection.joined = false;
+  connection.joined = connection.began_before = false;
   expect_certain(judged(fact, connection), Cause::lost_before_capture);
 }
 
@@ -321,13 +334,18 @@ TEST(RetransmissionFinding, ACaptureThatLacksFramesMayLackTheNak) {
 
 TEST(RetransmissionFinding, TheNakMayHaveComeBeforeTheCapture) {
   Fact fact = fact_of(kResent, Cause::timeout);
-  fact.early = true;
+  fact.early = fact.inside = true;
   ConnectionFacts connection = answered();
   expect_certain(judged(fact, connection), Cause::timeout);
-  connection.joined = true;
-  expect_either(judged(fact, connection), {{kResent, Cause::timeout},
-                                           {kResent, Cause::sequence_nak},
-                                           {kResent, Cause::receiver_not_ready}});
+  constexpr Hypotheses any = {{kResent, Cause::timeout},
+                              {kResent, Cause::sequence_nak},
+                              {kResent, Cause::receiver_not_ready}};
+  connection.began_before = true;
+  expect_either(judged(fact, connection), any);
+  // It begins with a packet below the first one of the capture.
+  connection.began_before = fact.inside = false;
+  expect_either(judged(fact, connection), any);
+  connection.began_before = fact.inside = true;
   fact.waits.sent = kShortestTimer;  // its NAK would be in the capture
   expect_certain(judged(fact, connection), Cause::timeout);
 }

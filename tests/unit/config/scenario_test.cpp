@@ -177,7 +177,7 @@ TEST(Scenario, MistakesAreAtTheirOwnPlaces) {
   EXPECT_THAT(refusal(at("time = \"1s\"\nrule = \"rest\"\nsteps = 3\nset = { loss = 1 }\n")),
               HasSubstr("steps: expected only with over"));
   EXPECT_THAT(refusal("[[protection]]\ntime = \"1s\"\noutage = \"1ms\"\npath = \"none.toml\"\n"),
-              HasSubstr("x.toml:14:1: protection0: none.toml: no such profile"));
+              HasSubstr("x.toml:17:8: path: none.toml: no such profile"));
   EXPECT_THAT(refusal("[[flap]]\ntime = \"1s\"\ndown = \"1s\"\ntimes = 2\nport = \"west\"\n"),
               HasSubstr("times: expected every"));
   EXPECT_THAT(refusal("[[flap]]\nname = \"f\"\ndown = \"1s\"\nport = \"west\"\n"

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "impair/report/run_rows.h"
 #include "report/figures/json.h"
 #include "unit/impair/sound_report.h"
 
@@ -44,6 +45,45 @@ TEST(Report, BooksThatDoNotAddUpAreNotHidden) {
   EXPECT_FALSE(report.holds());
   EXPECT_EQ(report::json_of(report)["identity_holds"], false);
   EXPECT_NE(to_text(report), to_text(sound_report()));
+}
+
+TEST(Report, ThePageHasTheBooksAndWhatHolds) {
+  Report report = sound_report();
+  report::RunRows rows = page_rows(report);
+  ASSERT_EQ(rows.accounts.size(), 1U);
+  ASSERT_FALSE(rows.accounts[0].rows.empty());
+  for (const auto& row : rows.accounts[0].rows) {
+    ASSERT_EQ(row.size(), rows.accounts[0].columns.size());
+    EXPECT_EQ(row.back(), true);
+  }
+  EXPECT_EQ(rows.accounts[0].rows[1][0], "west-to-east, haul");
+  EXPECT_EQ(rows.checks[0].text, "True if every frame is accounted for. (identity_holds)");
+  EXPECT_EQ(rows.checks[0].holds, true);
+  report.directions[0].accounting.rules[0].sent.frames = 7;
+  rows = page_rows(report);
+  EXPECT_EQ(rows.accounts[0].rows[0].back(), false);
+  EXPECT_EQ(rows.checks[0].holds, false);
+}
+
+TEST(Report, ThePageHasEachStagesStatisticsBesideItsParameters) {
+  Report report = sound_report();
+  report.directions[0].stages.push_back({.rule = "haul",
+                                         .stats = {},
+                                         .checks = {{.stage = emulator::Stage::loss,
+                                                     .what = "lost",
+                                                     .frames = 10,
+                                                     .asked = 0.5,
+                                                     .seen = 0.25,
+                                                     .low = 0.3,
+                                                     .high = 0.7}}});
+  const auto [what, requested, measured, holds] = page_rows(report).requested.at(0);
+  EXPECT_EQ(what, "west-to-east, haul: loss lost, of 10 frames");
+  EXPECT_EQ(requested, "0.5");
+  EXPECT_EQ(measured, "0.25 (allowed: 0.3 to 0.7)");
+  EXPECT_EQ(holds, false);
+  report.directions[0].stages[0].checks[0].low = 0;
+  report.directions[0].stages[0].checks[0].high = 1;
+  EXPECT_EQ(page_rows(report).requested.at(0).holds, std::nullopt);  // too few frames
 }
 
 TEST(Report, TextNamesReasonsThatHappenedAndNoOthers) {

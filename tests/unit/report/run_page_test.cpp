@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "report/judgement.h"
 #include "report/plot_curves.h"
-#include "report/run_rows.h"
 
 namespace lw::report {
 namespace {
@@ -57,25 +57,66 @@ TEST(RunRows, FiguresHaveTheNamesOfExpectAndTheDescriptionsOfTheTable) {
   EXPECT_EQ(few["of"], figures["of"]);
 }
 
-TEST(RunRows, WhatWasRequestedStandsBesideWhatWasMeasured) {
-  const Json rows = requested_rows(kSent);
-  ASSERT_EQ(rows.size(), 2U);
-  EXPECT_EQ(rows[0]["requested"], "2.00 Gb/s on the wire");
-  EXPECT_EQ(rows[0]["measured"], "1.50 Gb/s on the wire");
-  EXPECT_EQ(rows[1]["holds"], false);  // a frame that the port did not take
-  const Json checks = check_rows(kSent);
-  ASSERT_EQ(checks.size(), 1U);
-  EXPECT_EQ(checks[0]["holds"], false);
+TEST(RunRows, ChecksHaveTheMeaningsAndNamesOfATable) {
+  struct Kept {
+    bool first = true, second = false;
+  };
+  using Row = FigureOf<Kept>;
+  static constexpr Figure kRows[] = {Row::of<&Kept::first>("first_holds", "The first."),
+                                     Row::of<&Kept::second>("second_holds", "The second.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  const Kept kept;
+  const auto checks = check_rows(kTable, &kept);
+  ASSERT_EQ(checks.size(), 2U);
+  EXPECT_EQ(checks[0].text, "The first. (first_holds)");
+  EXPECT_EQ(checks[0].holds, true);
+  EXPECT_EQ(checks[1].holds, false);
 }
 
-TEST(RunRows, AnAccountSaysWhetherItAddsUp) {
-  Json report = kSent;
-  EXPECT_EQ(account_tables(report)[1]["rows"][0].back(), true);  // 5 + 1 = 4 + 2
-  report["received"]["flows"][0]["never_came"] = 1;
-  EXPECT_EQ(account_tables(report)[1]["rows"][0].back(), false);
-  // The flow of an unsigned frame is unknown.
-  report["unsigned_frames"] = 1;
-  EXPECT_EQ(account_tables(report)[1]["identity"], "");
+TEST(RunRows, AJudgementIsARowOfWhatWasRequested) {
+  Judgement judgement = {.of = "a",
+                         .figure = "loss",
+                         .expected = "loss <= 1%",
+                         .measured = std::uint64_t{1234567},
+                         .holds = false};
+  const RequestedRow row = row_of(judgement);
+  EXPECT_EQ(row.what, "a: loss");
+  EXPECT_EQ(row.requested, "loss <= 1%");
+  EXPECT_EQ(row.measured, "1.23457e+06");
+  EXPECT_EQ(row.holds, false);
+  judgement.measured = true;
+  EXPECT_EQ(row_of(judgement).measured, "true");
+  judgement.measured = std::nullopt;
+  EXPECT_EQ(row_of(judgement).measured, "none");
+  judgement.error = "no such figure";
+  EXPECT_EQ(row_of(judgement).measured, "no such figure");
+}
+
+/// The data in a page.
+Json data_of(const std::string& page) {
+  const std::size_t begin = page.find(R"({"schema":"longwire.run_page")");
+  return Json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+}
+
+TEST(RunPage, ShowsTheRowsOfEachReport) {
+  RunRows rows = {.name = "64 B",
+                  .requested = {{"a: rate", "2 Gb/s", "1 Gb/s"}, {"a: not sent", "0", "1", false}},
+                  .checks = {{"All hold.", true}, {"Cannot be judged: b", {}}},
+                  .accounts = {{.identity = "x = y", .columns = {"Flow", "x"}, .rows = {{"a", 5}}}},
+                  .ended_early = "a signal"};
+  const Json data = data_of(html_text(RunPage{
+      .command = "c", .command_line = "c", .errors = {"e"}, .reports = {{kSent, nullptr, rows}}}));
+  ASSERT_EQ(data["requested"].size(), 2U);
+  EXPECT_EQ(data["requested"][0]["holds"], nullptr);
+  EXPECT_EQ(data["requested"][1]["holds"], false);
+  EXPECT_EQ(data["checks"].dump(),
+            R"([{"text":"e","holds":false},{"text":"All hold.","holds":true},)"
+            R"({"text":"Cannot be judged: b","holds":null},)"
+            R"({"text":"a: not sent: requested 0, measured 1","holds":false},)"
+            R"({"text":"Ended early: a signal","holds":false}])");
+  EXPECT_EQ(data["accounts"].dump(),
+            R"([{"identity":"x = y","columns":["Flow","x"],"rows":[["a",5]]}])");
+  EXPECT_EQ(data["figures"][0]["name"], "64 B");
 }
 
 TEST(RunPage, NamesCannotBreakOut) {
@@ -86,7 +127,7 @@ TEST(RunPage, NamesCannotBreakOut) {
       html_text(RunPage{.command = hostile,
                         .command_line = hostile,
                         .errors = {hostile},
-                        .reports = {{report}},
+                        .reports = {{report, nullptr, {.requested = {{hostile, "", ""}}}}},
                         .plots = {{.title = hostile,
                                    .x = {.label = hostile,
                                          .scale = PlotAxis::Scale::category,

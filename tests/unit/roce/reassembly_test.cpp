@@ -6,9 +6,12 @@
 #include "roce/frame.h"
 #include "roce/message.h"
 #include "support/captures.h"
+#include "support/reassembler.h"
 
 namespace lw::roce {
 namespace {
+
+using test::Reassembler, test::Violation;
 
 struct Totals {
   int messages = 0;
