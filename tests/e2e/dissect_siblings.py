@@ -173,6 +173,48 @@ class GoingBack(Sibling):
         self.assertLessEqual({10, 14}, found)
         self.assertLessEqual(found, ends.lost)
 
+    def test_the_begin_of_a_recovery_is_lost_before_what_was_skipped_before(self):
+        """Recovery 1 skips 14 and 17. Recovery 2, for 14, begins with 17: identifications show three
+        packets before it."""
+        lost = {(10, 0), (14, 1), (17, 1), (14, 2), (15, 2), (16, 2)}
+        ends = TwoEnds(300, fate=lambda psn, turn: (None if (psn, turn) in lost else 0, 0), counted=True).run()
+        self.assertEqual(self.psns(self.found(ends), 'psn_gap', 'lost_before'), {psn for psn, _ in lost})
+
+    def repeated_after_an_ack(self):
+        """The ACK of 20 to 29 is lost behind the capture point; the end of their repetition is lost
+        before it. The next packet is new."""
+        talk = Conversation(True)
+        for psn in range(0, 20, 5):
+            talk.requests(psn, psn + 5)
+            talk.nak(psn + 1, 10)
+            talk.requests(psn + 1, psn + 5)
+            talk.answer(psn + 4, 10)
+        talk.requests(20, 30)
+        talk.answer(29, 10)
+        talk.at += 5000
+        talk.requests(20, 27)
+        talk.number += 3
+        talk.requests(30, 35)
+        talk.answer(34, 10)
+        return talk
+
+    def test_the_end_of_a_repetition_is_lost(self):
+        found = rows('anomalies', self.repeated_after_an_ack().save(self.folder / 'end.pcap'))
+        self.assertEqual(self.psns(found, 'psn_gap', 'lost_before'), {27, 28, 29})
+
+    def test_identifications_of_requests_only(self):
+        """How the sender recovers is unknown; what it skips, its identifications show."""
+        talk = Conversation(True)
+        talk.requests(0, 40)
+        talk.at += 5000
+        talk.requests(20, 23)
+        talk.number += 2
+        talk.requests(25, 30)
+        talk.at += 5000
+        talk.requests(20, 40)
+        found = rows('anomalies', talk.save(self.folder / 'requests.pcap'))
+        self.assertEqual(self.psns(found, 'psn_gap', 'lost_before'), {23, 24})
+
     def test_what_a_nak_asks_for_is_lost_again_before_a_read(self):
         """A READ may be repeated alone for its response, but not for a NAK of an earlier packet."""
         talk = Conversation()

@@ -26,7 +26,9 @@ class IpNumbers {
   }
   /// Adds any packet.
   void add(std::uint16_t id) noexcept {
-    if (difference(id, newest_) > 0) newest_ = id;
+    if (difference(id, newest_) <= 0) return;
+    before_ = newest_;
+    newest_ = id;
   }
   /// True if they differ, so a copy has the number of its original.
   [[nodiscard]] bool vary() const noexcept { return varied_; }
@@ -42,9 +44,11 @@ class IpNumbers {
   [[nodiscard]] bool follows_last(std::uint16_t id) const noexcept {
     return last_ && difference(id, *last_) == 1;
   }
-  /// Number of packets that the sender may have sent between the newest one and this one.
+  /// Number of packets that the sender may have sent between the newest one and this one; or, if
+  /// this one is the newest, between it and the newest one before.
   [[nodiscard]] std::uint64_t skipped_before(std::uint16_t id) const noexcept {
-    return static_cast<std::uint64_t>(std::max(0, difference(id, newest_) - 1));
+    const std::uint16_t last = id == newest_ ? before_ : newest_;
+    return static_cast<std::uint64_t>(std::max(0, difference(id, last) - 1));
   }
   /// True if `one` was sent before `other`. Requires ordered().
   [[nodiscard]] static bool is_before(std::uint16_t one, std::uint16_t other) noexcept {
@@ -60,7 +64,7 @@ class IpNumbers {
   }
 
   std::optional<std::uint16_t> last_;
-  std::uint16_t newest_ = 0;
+  std::uint16_t newest_ = 0, before_ = 0;
   bool varied_ = false;
   std::uint32_t rises_ = 0;
 };

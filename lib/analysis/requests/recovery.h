@@ -80,7 +80,8 @@ struct Fill {
   std::uint64_t packets = 0;
   std::uint64_t first_frame = 0, last_frame = 0;
   Instant first_stamp = {}, last_stamp = {};
-  std::uint64_t nak_frame = 0;  // a NAK that asked for it before; 0: none
+  std::uint64_t nak_frame = 0;        // a NAK that asked for it before; 0: none
+  std::uint64_t numbers_skipped = 0;  // IP identifications before its first packet
   std::vector<Filled> filled = {};
   std::vector<Filled> skipped = {};  // PSNs in between, which were seen before the gap
 

@@ -146,12 +146,14 @@ void RequestStream::append(const CapturedPacket& packet, Sequence psn) {
 /// that did not come were lost once more, or come late.
 void RequestStream::skip_to_end(const CapturedPacket& packet) {
   if (!recovery_ || !goes_back()) return;
-  if (recovery_->next >= next_ || recovery_->next < acked_ || acks_cut_) return;
+  if (recovery_->next >= next_ || acks_cut_) return;
+  const auto sent = was_sent(packet, next_);
+  if (recovery_->next < acked_ && !sent.value_or(false)) return;
   const Sent* const first = log_.find(recovery_->next);
   if (first == nullptr || !first->span_known) return;
   // A burst of losses is shorter than a window, which a sender goes back.
   if (next_ - recovery_->next >= recovery_->packets) return;
-  recovery_->skip_to(next_, packet, was_sent(packet, next_));
+  recovery_->skip_to(next_, packet, sent);
   recovery_->next = next_;
 }
 
@@ -254,6 +256,7 @@ void RequestStream::fill_gap(const CapturedPacket& packet, const Sent& sent) {
     end_recovery();
     fill_ = Fill{.first = sent.psn, .first_frame = packet.number, .first_stamp = packet.stamp};
     fill_->nak_frame = naks_.frame_naming(gap.psn, sent.psn);
+    fill_->numbers_skipped = ip_numbers_.skipped_before(packet.ip_id);
   }
   fill_->add(gap, filled);
   late_.add(sent.psn, packet.stamp);
@@ -306,8 +309,9 @@ bool RequestStream::goes_on(const Recovery& recovery, const CapturedPacket& pack
 }
 
 /// If the recovery begins later than it may, its first packets were lost once more. In the first
-/// round trip of a capture, the sender may know an ACK that came before.
-void RequestStream::note_lost_beginning(const Sent& first) {
+/// round trip of a capture, the sender may know an ACK that came before. `numbers_skipped`: IP
+/// identifications between its first packet and the one before.
+void RequestStream::note_lost_beginning(const Sent& first, std::uint64_t numbers_skipped) {
   constexpr Sequence kMost = 64;
   // A NAK asks for the oldest packet; only a lost response is asked for by a later READ.
   const bool of_response = first.fetches && !recovery_by_nak_;
@@ -316,9 +320,7 @@ void RequestStream::note_lost_beginning(const Sent& first) {
   const bool may_know = (joined() || counts_.responses == 0) && !settled_;
   if (may_begin || may_know) return;
   const Sequence packets = first.psn - acked_;
-  if (ip_numbers_.ordered() ? ip_numbers_.skipped_before(first.last_ip_id) < packets
-                            : packets > kMost)
-    return;
+  if (ip_numbers_.ordered() ? numbers_skipped < packets : packets > kMost) return;
   recovery_->start = recovery_start_ = acked_;
   recovery_->skipped.push_back({acked_, packets, first.last_frame, first.last_stamp});
 }
@@ -756,7 +758,7 @@ void RequestStream::begin_recovery(const CapturedPacket& packet, const Sent& sen
                        .first = packet.stamp,
                        .since = first_sign(packet, sent, cause, related),
                        .waits = waits_before(packet.stamp, log_.find(sent.psn), related)};
-  note_lost_beginning(sent);
+  note_lost_beginning(sent, ip_numbers_.skipped_before(packet.ip_id));
 }
 
 /// Times before a recovery that begins at `begin` with a packet. `known`: its entry in the log;
@@ -793,7 +795,7 @@ void RequestStream::begin_recovery(Fill fill) {
   recovery_start_ = fill.first;
   recovery_stamp_ = fill.first_stamp;
   recovery_by_nak_ = fill.nak_frame != 0;
-  const std::uint64_t nak_frame = fill.nak_frame;
+  const std::uint64_t nak_frame = fill.nak_frame, numbers_skipped = fill.numbers_skipped;
   const Instant begin = fill.first_stamp;
   if (!goes_back()) fill.skipped.clear();
   recovery_ = std::move(fill).as_recovery(cause);
@@ -802,7 +804,7 @@ void RequestStream::begin_recovery(Fill fill) {
   if (Nak* const nak = naks_.of_frame(nak_frame)) nak->used = true;
   if (const Sent* const first = log_.find(recovery_start_)) {
     recovery_->fetches = first->fetches;
-    note_lost_beginning(*first);
+    note_lost_beginning(*first, numbers_skipped);
   }
 }
 

@@ -179,7 +179,7 @@ class RequestStream {
   [[nodiscard]] bool may_begin_recovery(const Sent& sent) const noexcept;
   [[nodiscard]] bool goes_on(const Recovery& recovery, const CapturedPacket& packet,
                              const Sent& sent, const Sent& known) const noexcept;
-  void note_lost_beginning(const Sent& first);
+  void note_lost_beginning(const Sent& first, std::uint64_t numbers_skipped);
   bool take_late(const CapturedPacket& packet, Sequence psn);
   bool take_late_original(const CapturedPacket& packet, Sequence psn, const Sent& gap);
   bool take_late_replacement(const CapturedPacket& packet, Sequence psn, const Sent& gap);

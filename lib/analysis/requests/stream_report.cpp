@@ -160,7 +160,7 @@ void StreamReport::recovery(const Recovery& recovery, Sequence begin, bool goes_
   ++counts_.recoveries;
   for (const Filled& gap : recovery.filled) sent_again(gap, recovery, begin);
   for (const Filled& gap : recovery.skipped) {
-    if (!goes_back) break;
+    if (!goes_back && !gap.sent.value_or(false)) continue;
     counts_.lost_again += gap.packets;
     Fact fact = missing(Role::request, gap, Cause::lost_before_capture);
     fact.again = fact.inside = true;
