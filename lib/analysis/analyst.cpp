@@ -178,6 +178,7 @@ RequestStream& Analyst::stream_of(Session& session, std::uint8_t direction) {
     if (const auto& recovery = flows_[requests].recovery) {
       setup.scheme = recovery->scheme();
       setup.least_reaction = recovery->least_reaction();
+      setup.quick_reactions = recovery->quick_reactions();
     }
   }
   setup.answered = responses != QpFlow::kNone && flows_[responses].responses > 0;

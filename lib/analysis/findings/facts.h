@@ -63,6 +63,7 @@ struct ConnectionFacts {
   /// is shorter than this is longer than the round trip.
   Duration longest_quiet{};
   std::optional<Duration> least_reaction = {};  // from a NAK to the recovery that it caused
+  std::uint32_t quick_reactions = 0;            // recoveries sooner after a NAK than any timer
   std::optional<Duration> round_trip = {};      // from here to the sender and back
   bool selective = false;        // the sender repeats single packets, not all from a lost one on
   bool goes_back = false;        // it repeats all from a lost one on, as its answers to NAKs show

@@ -1286,6 +1286,7 @@ ConnectionFacts RequestStream::facts() const noexcept {
   facts.began_before = joined() || within_message_;
   if (counts_.rtt.count() > 0) facts.least_rtt = Duration{counts_.rtt.minimum()};
   facts.least_reaction = setup_.least_reaction;
+  facts.quick_reactions = setup_.quick_reactions;
   facts.round_trip = setup_.round_trip;
   facts.selective = selective_;
   facts.goes_back = goes_back();

@@ -31,6 +31,7 @@ struct StreamSetup {
   bool answered = true;                // the other direction was captured, and answers
   RecoveryScheme scheme = RecoveryScheme::unknown;
   std::optional<Duration> least_reaction = {};  // from a NAK to the packet that it names
+  std::uint32_t quick_reactions = 0;            // of these, sooner than any timer
   bool ip_numbers_count = false;  // the sender counts up the identifications of its IP packets
   std::optional<Duration> round_trip = {};  // from here to the sender and back
 };

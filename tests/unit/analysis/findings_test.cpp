@@ -350,6 +350,24 @@ TEST(RetransmissionFinding, TheNakMayHaveComeBeforeTheCapture) {
   expect_certain(judged(fact, connection), Cause::timeout);
 }
 
+TEST(RetransmissionFinding, FarLaterThanAfterOtherNaksItMayBeTheTimer) {
+  ConnectionFacts connection = answered();
+  connection.goes_back = true;
+  connection.least_reaction = microseconds{16};
+  connection.quick_reactions = 3;
+  const auto after = [](Duration asked) {
+    return fact_of(kResent, Cause::sequence_nak, {.asked = asked});
+  };
+  const Hypotheses either = {{kResent, Cause::timeout}, {kResent, Cause::sequence_nak}};
+  expect_either(judged(after(microseconds{500}), connection), either);
+  expect_certain(judged(after(microseconds{499}), connection), Cause::sequence_nak);
+  connection.least_reaction = microseconds{100};  // a timer may be no longer than it needs
+  expect_certain(judged(after(microseconds{1600}), connection), Cause::sequence_nak);
+  expect_either(judged(after(microseconds{1601}), connection), either);
+  connection.quick_reactions = 2;
+  expect_certain(judged(after(microseconds{1601}), connection), Cause::sequence_nak);
+}
+
 TEST(RetransmissionFinding, ALateResponseWasNotLost) {
   Fact fact = fact_of(kResent, Cause::response_lost);
   fact.late = true;
