@@ -633,6 +633,24 @@ class RepeatedAnswers(Sibling):
         self.assertEqual([(row['kind'], row['psn'], row['cause']) for row in found if row['kind'] != 'retransmission'],
                          [('psn_gap', 20, 'lost_before'), ('duplicate', 25, 'path_copy')])
 
+    def test_a_whole_response_that_the_path_copied(self):
+        """Each READ was sent once. Identifications that count up tell; without them, the path may have
+        copied the request or the responses."""
+        for counted in (True, False):
+            talk = Conversation(counted)
+            for psn in range(0, 48, 4):
+                talk.read(psn, 0x1000 * psn, 4096, 20)
+                talk.responses(psn, 4, psn // 4 + 1, 20)
+            stamp = talk.frames[28 + 1][0]
+            talk.frames[30:30] = [(stamp + 2000 + 100 * at, talk.frames[26 + at][1]) for at in range(4)]
+            found = rows('anomalies', talk.save(self.folder / 'burst.pcap'))
+            if counted:
+                self.assertEqual(self.psns(found, 'duplicate', 'path_copy'), {20, 21, 22, 23})
+                continue
+            self.assertEqual([row['certainty'] for row in found], ['either'])
+            self.assertEqual({one['cause'] for one in found[0]['alternatives']},
+                             {'request_resent', 'request_copied', 'path_copy'})
+
     def test_the_first_response_comes_behind_its_repetition(self):
         """It was late, not lost."""
         talk = Conversation(True)

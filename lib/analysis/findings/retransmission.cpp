@@ -73,6 +73,10 @@ bool is_unexplained_fetch(const Fact& fact, const ConnectionFacts& connection) {
 }
 
 /// A response whose request came again, and was not captured.
+bool is_equal_response(const Fact& fact, const ConnectionFacts&) {
+  return fact.seen.role == wire::Role::response && fact.seen.cause == Cause::path_copy;
+}
+
 bool is_for_any_request(const Fact& fact, const ConnectionFacts&) {
   return fact.seen.role == wire::Role::response && fact.seen.cause == Cause::none;
 }
@@ -143,6 +147,10 @@ struct Row {
 
 constexpr Row kRows[] = {
     {is_for_repeated_request, Finding::certain(Cause::request_resent)},
+    // Their requests were captured, each once, and they are equal to those that came before.
+    {is_equal_response, Finding::either({{kKind, Cause::request_resent},
+                                         {kKind, Cause::request_copied},
+                                         {AnomalyKind::duplicate, Cause::path_copy}})},
     {is_for_any_request,
      Finding::either({{kKind, Cause::request_resent}, {kKind, Cause::request_copied}})},
     // Answers say why a sender repeats: none was captured, or their AETHs were cut off.

@@ -194,7 +194,7 @@ void FetchResponses::take_again(const CapturedPacket& packet, Sequence psn, Sent
   if (const auto gap = gaps_.covering(psn)) return take_missing(packet, psn, *gap, request);
   if (request.copies == 0 && request.answers_due == kAnyNumber)
     return take_unasked(packet, psn, request);
-  if (request.asked_again && take_old(packet, psn, request)) return;
+  if (take_old(packet, psn, request)) return;
   if (!request.asked_again || (request.answers_due > 0 && !continues_again(packet, psn, request)))
     return repeated_.add(packet, psn, {.frame = request.response_frame, .cause = Cause::path_copy},
                          false);

@@ -30,9 +30,12 @@ void RepeatedResponses::report() {
   const std::unique_ptr<Run> run = std::move(run_);
   const Sequence packets = run->next - run->first;
   if (run->differs || run->asked_anew || packets >= kSeveral) {
-    const bool resent = run->asked_anew || run->answers > 1;
+    // Where a single one would be a copy, the requests were captured, each once.
+    const bool once = run->cause == Cause::path_copy;
+    const bool resent = run->asked_anew || (run->answers > 1 && !once);
+    const Cause open = once && !run->differs ? Cause::path_copy : Cause::none;
     return report_.response_again(run->packets[0], {run->first, packets, run->originals[0]},
-                                  run->last_frame, resent ? Cause::request_resent : Cause::none);
+                                  run->last_frame, resent ? Cause::request_resent : open);
   }
   for (Sequence i = 0; i < packets; ++i)
     report_.response_copy(run->packets[i], run->first + i, run->originals[i], run->cause);

@@ -249,6 +249,10 @@ TEST(RetransmissionFinding, OfAResponseWithoutItsRequest) {
   Fact fact = fact_of(kResent, Cause::none);
   fact.seen.role = wire::Role::response;
   expect_either(judged(fact), {{kResent, Cause::request_resent}, {kResent, Cause::request_copied}});
+  fact.seen.cause = Cause::path_copy;  // nothing differs from its first appearance
+  expect_either(judged(fact), {{kResent, Cause::request_resent},
+                               {kResent, Cause::request_copied},
+                               {AnomalyKind::duplicate, Cause::path_copy}});
   fact.seen.cause = Cause::request_resent;
   expect_certain(judged(fact), Cause::request_resent);
 }
