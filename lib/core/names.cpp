@@ -90,10 +90,12 @@ std::string excerpt(std::string_view text) {
 }
 
 std::string bounded_message(std::string message) {
+  constexpr std::string_view kCut = "...";
   if (message.size() > kLongestMessage) {
-    const std::size_t start = character_start(message, kLongestMessage / 2);
-    const std::size_t end = character_start(message, message.size() - kLongestMessage / 2);
-    message.replace(start, end - start, "...");
+    constexpr std::size_t kPart = kLongestMessage / 2 - kCut.size();
+    const std::size_t start = character_start(message, kPart);
+    const std::size_t end = character_start(message, message.size() - kPart);
+    message.replace(start, end - start, kCut);
   }
   hide_controls(message);
   return message;

@@ -23,8 +23,8 @@ std::string first_character(std::string_view text);
 std::string excerpt(std::string_view text);
 
 /// An error message that may repeat texts from outside: control characters become "?", and of more
-/// than kLongestMessage bytes (core/limits.h) the start and the end remain, with "..." between
-/// them.
+/// than kLongestMessage bytes (core/limits.h) the start and the end remain, with "..." between, of
+/// at most as many bytes.
 std::string bounded_message(std::string message);
 
 /// Checks that the name of an output file doesn't promise compression, since such files are

@@ -22,7 +22,6 @@ struct Finding {
             .alternatives = alternatives,
             .kind = alternatives.begin()->kind};
   }
-  static constexpr Finding unknown() { return {.certainty = Certainty::unknown}; }
 };
 
 }  // namespace lw::analysis

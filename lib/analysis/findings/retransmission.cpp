@@ -72,11 +72,12 @@ bool is_unexplained_fetch(const Fact& fact, const ConnectionFacts& connection) {
   return fact.fetches && is_unexplained(fact, connection);
 }
 
-/// A response whose request came again, and was not captured.
+/// Responses that came again as they were, to requests that were captured once.
 bool is_equal_response(const Fact& fact, const ConnectionFacts&) {
   return fact.seen.role == wire::Role::response && fact.seen.cause == Cause::path_copy;
 }
 
+/// Responses to a request that came again, and was not captured.
 bool is_for_any_request(const Fact& fact, const ConnectionFacts&) {
   return fact.seen.role == wire::Role::response && fact.seen.cause == Cause::none;
 }
