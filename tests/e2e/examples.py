@@ -42,6 +42,10 @@ class Scene:
 
 
 SENT = 'roce-gen run demo --quiet --count 1000 --port '
+# So slow that the kernel keeps all frames while a busy machine does not run the receiver.
+SLOW_DEMO = 'roce-gen run demo --quiet' + ''.join(
+    f" --set '{flow}.rate=500 frames/s'"
+    for flow in ('write-ipv4', 'send-ipv6', 'ud-ipv4', 'write-imm-ipv6')) + ' --port '
 DRAIN = 'roce-gen receive --port '
 BOX = 'roce-impair run box.toml --west net_ring0 --east net_ring1 --control /tmp/'
 TWO = BOX.replace('box.toml', 'apn-380km')
@@ -53,7 +57,7 @@ SCENES = {
     'roce-gen receive --port memif:/tmp/lw.sock': Scene(beside=(SENT + 'memif:/tmp/lw.sock,server',)),
     'roce-gen receive --port eth1 --port eth2': Scene(then=(SENT + 'far1',), interrupted=True),
     'roce-gen receive --port eth1 --profile demo': Scene(
-        then=('roce-gen run demo --quiet --port far1',), interrupted=True),
+        then=(SLOW_DEMO + 'far1',), interrupted=True),
     'roce-gen receive --port eth1 --until-idle': Scene(
         then=('roce-gen run p.toml --quiet --port far1 --report-to tcp:127.0.0.1:7000',)),
     'roce-gen replay captured.pcap --port memif': Scene(draining=(DRAIN + 'memif:/tmp/lw.sock,server',)),

@@ -4,6 +4,7 @@ answers another client, does not grow, and ends when it is told to."""
 
 import contextlib
 import ctypes
+import http.client
 import json
 import os
 import pathlib
@@ -269,6 +270,19 @@ class Signals(unittest.TestCase):
 class PageOfASender(unittest.TestCase):
     """roce-gen run --web, whose server is that of roce-impair's page."""
 
+    @staticmethod
+    def wait_until_it_sends(sender, port):
+        """Its memory grows until then."""
+        token = sender.stderr.readline().strip().rpartition('=')[2]
+        client = http.client.HTTPConnection('127.0.0.1', port, timeout=TIMEOUT)
+        with contextlib.closing(client):
+            client.request('GET', '/events', None, {'Authorization': f'Bearer {token}',
+                                                    'Origin': f'http://127.0.0.1:{port}'})
+            for line in client.getresponse():
+                if line.startswith(b'data: ') and json.loads(line[6:])['phase'] == 'running':
+                    return
+        raise AssertionError('it does not send')
+
     def test_each_kind_of_client(self):
         for name, kind in hostile_clients.KINDS.items():
             with self.subTest(name):
@@ -278,6 +292,7 @@ class PageOfASender(unittest.TestCase):
                 request = Box.http('GET', '/', port)
                 page = Listener(('127.0.0.1', port), request, request, b'HTTP/1.1 200', b'HTTP/1.1 4')
                 wait_until_listening(port)
+                self.wait_until_it_sends(sender, port)
                 with contextlib.ExitStack() as stack:
                     with bounded_growth(self, sender.pid):
                         kind(page, stack)
