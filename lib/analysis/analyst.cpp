@@ -121,8 +121,10 @@ void Analyst::report_findings() {
     ConnectionFacts connection;
     if (fact.seen.session != 0) {
       const Session& session = sessions_[fact.seen.session - 1];
-      if (const auto& stream = session.directions[fact.seen.direction].stream)
-        connection = stream->facts();
+      const Session::Direction& direction = session.directions[fact.seen.direction];
+      if (direction.stream) connection = direction.stream->facts();
+      if (direction.flow != QpFlow::kNone)
+        connection.host_reactions = flows_.reactions_of_source(direction.flow);
     }
     if (const auto anomaly = classify(fact, connection, capture)) results_.found(*anomaly);
   }
@@ -178,8 +180,9 @@ RequestStream& Analyst::stream_of(Session& session, std::uint8_t direction) {
     if (const auto& recovery = flows_[requests].recovery) {
       setup.scheme = recovery->scheme();
       setup.least_reaction = recovery->least_reaction();
-      setup.quick_reactions = recovery->quick_reactions();
     }
+    if (setup.scheme == RecoveryScheme::unknown && flows_.source_goes_back(requests))
+      setup.scheme = RecoveryScheme::go_back_n;
   }
   setup.answered = responses != QpFlow::kNone && flows_[responses].responses > 0;
   if (responses != QpFlow::kNone) setup.largest_response = flows_[responses].largest_payload;

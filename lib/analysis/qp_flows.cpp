@@ -25,11 +25,6 @@ bool is_sequence_nak(const CapturedPacket& packet) noexcept {
   return packet.has_aeth && packet.syndrome == kSequenceError;
 }
 
-RecoveryVotes& recovery_of(QpFlow& flow) {
-  if (!flow.recovery) flow.recovery = std::make_shared<RecoveryVotes>();
-  return *flow.recovery;
-}
-
 bool is_fetch(const CapturedPacket& packet) noexcept {
   return is_read(packet.info->opcode) || is_atomic(packet.info->opcode);
 }
@@ -354,8 +349,10 @@ void QpFlows::learn_request(std::uint32_t index, const CapturedPacket& packet) {
   QpFlow& flow = flows_[index];
   if (flow.restart) ++flow.restart->requests;
   if (flow.recovery && flow.recovery->is_open())
-    flow.recovery->add(packet.psn, flow.last_psn, flow.highest_psn + 1, packet.stamp,
-                       is_fetch(packet), hosts_[flow.source].round_trip.value_or(Duration{}) / 2);
+    change_votes(flow, [&](RecoveryVotes& votes) {
+      votes.add(packet.psn, flow.last_psn, flow.highest_psn + 1, packet.stamp, is_fetch(packet),
+                hosts_[flow.source].round_trip.value_or(Duration{}) / 2);
+    });
   if (flow.read) vote(flow, packet.psn);
   const bool reads = packet.info->operation == wire::Operation::read_request && packet.has_reth;
   if (reads) flow.read = QpFlow::PendingRead{packet.psn, packet.dma_length};
@@ -386,6 +383,25 @@ void QpFlows::learn_request(std::uint32_t index, const CapturedPacket& packet) {
   enter_groups(index, next_block((old_end - 1) & wire::Psn::kMask), flow.end_psn);
 }
 
+/// Calls `change` with the votes of a flow, and counts for its source how they change.
+template <class Change>
+void QpFlows::change_votes(QpFlow& flow, Change change) {
+  if (!flow.recovery) flow.recovery = std::make_shared<RecoveryVotes>();
+  RecoveryVotes& votes = *flow.recovery;
+  Host& host = hosts_[flow.source];
+  const RecoveryScheme scheme = votes.scheme();
+  const std::uint32_t reactions = votes.quick_reactions().count;
+  change(votes);
+  host.going_back -= scheme == RecoveryScheme::go_back_n;
+  host.selective -= scheme == RecoveryScheme::selective;
+  host.going_back += votes.scheme() == RecoveryScheme::go_back_n;
+  host.selective += votes.scheme() == RecoveryScheme::selective;
+  const QuickReactions now = votes.quick_reactions();
+  host.reactions.count += now.count - reactions;
+  if (now.least)
+    host.reactions.least = std::min(host.reactions.least.value_or(*now.least), *now.least);
+}
+
 /// Measures a round trip from one request at a time. One that comes again has two answers.
 void QpFlows::probe(QpFlow& flow, const CapturedPacket& packet, bool is_new) noexcept {
   if (flow.probe && distance(packet.psn, flow.probe->psn) >= 0) flow.probe.reset();
@@ -413,7 +429,8 @@ void QpFlows::learn_response(std::uint32_t index, const CapturedPacket& packet) 
   if (packet.has_aeth && flow.peer != QpFlow::kNone) flows_[flow.peer].restart.reset();
   take_probe(flow, packet);
   if (is_sequence_nak(packet) && flow.peer != QpFlow::kNone)
-    recovery_of(flows_[flow.peer]).add_nak(packet.psn, packet.stamp);
+    change_votes(flows_[flow.peer],
+                 [&](RecoveryVotes& votes) { votes.add_nak(packet.psn, packet.stamp); });
   if (is_free(flow)) match(index, packet.psn);
   if (is_sequence_nak(packet) && is_free(flow) && flow.candidates.size() > 1 && !flow.naked) {
     flow.naked = packet.psn;

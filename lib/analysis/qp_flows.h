@@ -157,6 +157,15 @@ class QpFlows {
   [[nodiscard]] std::optional<Duration> round_trip_to_source(std::uint32_t flow) const noexcept {
     return hosts_[flows_[flow].source].round_trip;
   }
+  /// Whether all flows of the flow's source that show how they recover go back: a host has one kind
+  /// of NIC.
+  [[nodiscard]] bool source_goes_back(std::uint32_t flow) const noexcept {
+    const Host& host = hosts_[flows_[flow].source];
+    return host.going_back > 0 && host.selective == 0;
+  }
+  [[nodiscard]] QuickReactions reactions_of_source(std::uint32_t flow) const noexcept {
+    return hosts_[flows_[flow].source].reactions;
+  }
   /// Bring what enter() needs of a later packet into the cache: the place of its flow, by the hash
   /// of its key, and then the flow.
   void fetch_place(std::uint64_t hash) const noexcept {
@@ -187,9 +196,11 @@ class QpFlows {
  private:
   /// What is known about the host with one address, at one capture point.
   struct Host {
-    std::uint32_t good_flows = 0;             // flows from it with a good ICRC
-    std::uint64_t bad = 0;                    // of its packets: with a bad ICRC
-    std::optional<Duration> round_trip = {};  // the shortest from a request to its answer
+    std::uint32_t good_flows = 0;                 // flows from it with a good ICRC
+    std::uint64_t bad = 0;                        // of its packets: with a bad ICRC
+    std::optional<Duration> round_trip = {};      // the shortest from a request to its answer
+    std::uint32_t going_back = 0, selective = 0;  // flows from it that recover in these ways
+    QuickReactions reactions = {};                // of all flows from it
   };
   static constexpr std::uint64_t kEnoughBad = 3;
 
@@ -219,6 +230,8 @@ class QpFlows {
   void learn(QpFlow& flow, const CapturedPacket& packet);
   void learn_request(std::uint32_t index, const CapturedPacket& packet);
   void learn_response(std::uint32_t index, const CapturedPacket& packet);
+  template <class Change>
+  void change_votes(QpFlow& flow, Change change);
   static void probe(QpFlow& flow, const CapturedPacket& packet, bool is_new) noexcept;
   void take_probe(const QpFlow& responses, const CapturedPacket& packet) noexcept;
   void learn_connection(const QpFlowKey& key, const roce::CmSighting& heard);

@@ -12,7 +12,7 @@ from scapy.packet import Raw
 
 import longwire_test
 from connect_requests import icrc
-from conversation import (MTU, NOT_READY, READ_RESPONSES, SEND, WRITE, WRITE_IMMEDIATE, Conversation, aeth,
+from conversation import (ACK, MTU, NOT_READY, READ_RESPONSES, SEND, WRITE, WRITE_IMMEDIATE, Conversation, aeth,
                           bth)
 from dissect_analysis import rows
 from dissect_cases import Case
@@ -26,6 +26,13 @@ HELD = (10, 30, 50)  # PSNs
 def first_time(ahead, behind, psns=HELD):
     """Only the first transmission of these packets is late, or lost."""
     return lambda psn, turn: (ahead, behind) if turn == 0 and psn in psns else (0, 0)
+
+
+class OtherPair(Conversation):
+    """Between the same hosts as Conversation, with other queue pairs."""
+
+    def add(self, way, packet, wait):
+        super().add(way, packet[:7] + bytes([packet[7] + 1]) + packet[8:], wait)
 
 
 class Sibling(Case):
@@ -180,27 +187,88 @@ class GoingBack(Sibling):
         ends = TwoEnds(300, fate=lambda psn, turn: (None if (psn, turn) in lost else 0, 0), counted=True).run()
         self.assertEqual(self.psns(self.found(ends), 'psn_gap', 'lost_before'), {psn for psn, _ in lost})
 
-    def repeated_after_an_ack(self):
-        """The ACK of 20 to 29 is lost behind the capture point; the end of their repetition is lost
-        before it. The next packet is new."""
-        talk = Conversation(True)
+    @staticmethod
+    def goes_back(talk, wait=1):
+        """The sender of 0 to 19 goes back for each fifth packet, `wait` us after a NAK."""
         for psn in range(0, 20, 5):
             talk.requests(psn, psn + 5)
             talk.nak(psn + 1, 10)
+            talk.at += wait - 1
             talk.requests(psn + 1, psn + 5)
             talk.answer(psn + 4, 10)
+
+    def repeated_after_an_ack(self, end, then):
+        """The ACK of 20 to 29 is lost behind the capture point; the end of their repetition, and
+        what is new before `then`, are lost before it."""
+        talk = Conversation(True)
+        self.goes_back(talk)
         talk.requests(20, 30)
         talk.answer(29, 10)
         talk.at += 5000
-        talk.requests(20, 27)
-        talk.number += 3
-        talk.requests(30, 35)
-        talk.answer(34, 10)
+        talk.requests(20, end)
+        talk.number += then - end
+        talk.requests(then, then + 5)
+        talk.answer(then + 4, 10)
         return talk
 
     def test_the_end_of_a_repetition_is_lost(self):
-        found = rows('anomalies', self.repeated_after_an_ack().save(self.folder / 'end.pcap'))
-        self.assertEqual(self.psns(found, 'psn_gap', 'lost_before'), {27, 28, 29})
+        for end, then in (27, 30), (22, 30), (22, 32):
+            found = rows('anomalies', self.repeated_after_an_ack(end, then).save(self.folder / 'end.pcap'))
+            lost = {psn for row in found if row['kind'] == 'psn_gap'
+                    for psn in range(row['psn'], row['psn'] + row['packets'])}
+            self.assertEqual(lost, set(range(end, then)), (end, then))
+
+    def test_what_another_connection_shows_of_the_sender(self):
+        """15, 16, 24 and 25 are lost, and 15 to 19, 22 and 23 again: the NAK for 15 is answered by 20,
+        21, 24 and 25. It shows no more than the other connection how the sender recovers."""
+        talk, first = OtherPair(), Conversation()
+        self.goes_back(first)
+        talk.at = first.at
+        for psn in (*range(15), *range(17, 24), 26):
+            talk.request(psn)
+        talk.nak(15, 10)
+        for psn in 20, 21, 24, 25, 26, 27:
+            talk.request(psn)
+        talk.at += 5000
+        talk.requests(15, 28)
+        talk.answer(27, 10)
+        talk.frames = first.frames + talk.frames
+        found = self.psns(rows('anomalies', talk.save(self.folder / 'two.pcap')), 'psn_gap', 'lost_before')
+        self.assertLessEqual({22, 23}, found)
+
+    def test_a_recovery_reaches_what_a_nak_names(self):
+        """The recovery begins before the NAK, for a lost response, and repeats 25 a round trip after
+        it. What begins with 25 later is no answer to the NAK."""
+        talk = Conversation()
+        self.goes_back(talk, 50)
+        talk.add('answer', bth(WRITE, 0x11, 500, True) + bytes(12) + (64).to_bytes(4) + bytes(64), 1)
+        talk.add('request', bth(ACK, 0x22, 500) + aeth(1), 40)
+        talk.requests(20, 22)
+        for repeated in False, True:
+            talk.fetch_add(22, 8)
+            talk.request(23)
+            if repeated:
+                talk.nak(25)
+                talk.at += 50
+            talk.request(24)
+            talk.fetch_add(25, 8)
+            talk.requests(26, 30)
+            if not repeated:
+                talk.answer(24, 10)  # the response to 22 was lost
+                talk.at += 50
+        talk.atomic_ack(22, 23, 10)
+        talk.atomic_ack(25, 26)
+        talk.answer(29)
+        talk.requests(30, 32)
+        talk.answer(31, 10)
+        talk.at += 300
+        talk.fetch_add(25, 8)
+        talk.requests(26, 32)
+        talk.atomic_ack(25, 32, 10)
+        talk.answer(31)
+        last = rows('anomalies', talk.save(self.folder / 'reached.pcap'))
+        self.assertEqual({row['cause'] for row in last
+                          if row['kind'] == 'retransmission' and row['psn'] == 25}, {'response_lost'})
 
     def test_identifications_of_requests_only(self):
         """How the sender recovers is unknown; what it skips, its identifications show."""

@@ -44,6 +44,12 @@ struct Fact {
 /// How a sender repeats packets after a NAK.
 enum class RecoveryScheme : std::uint8_t { unknown, go_back_n, selective };
 
+/// Recoveries that began sooner after a NAK than any timer.
+struct QuickReactions {
+  std::uint32_t count = 0;
+  std::optional<Duration> least = {};  // from the NAK that names their first packet
+};
+
 /// Gaps of one kind that were sent again, and the packets of which each would have made such a gap
 /// if the capture had missed it.
 struct Resemblance {
@@ -63,7 +69,7 @@ struct ConnectionFacts {
   /// is shorter than this is longer than the round trip.
   Duration longest_quiet{};
   std::optional<Duration> least_reaction = {};  // from a NAK to the recovery that it caused
-  std::uint32_t quick_reactions = 0;            // recoveries sooner after a NAK than any timer
+  QuickReactions host_reactions = {};           // of all connections of the sender's host
   std::optional<Duration> round_trip = {};      // from here to the sender and back
   bool selective = false;        // the sender repeats single packets, not all from a lost one on
   bool goes_back = false;        // it repeats all from a lost one on, as its answers to NAKs show

@@ -67,8 +67,10 @@ class RecoveryVotes {
     if (scheme() != RecoveryScheme::go_back_n) return least_alone();
     return go_back_n_.least ? go_back_n_.least : slow_.least;
   }
-  /// Number of times that the sender went back so soon after a NAK that no timer did it.
-  [[nodiscard]] std::uint32_t quick_reactions() const noexcept { return go_back_n_.count; }
+  /// The times that the sender went back so soon after a NAK that no timer did it.
+  [[nodiscard]] QuickReactions quick_reactions() const noexcept {
+    return {go_back_n_.count, go_back_n_.least};
+  }
 
  private:
   /// A NAK that waits for its answer. It may be repeated; a sender answers the first one.

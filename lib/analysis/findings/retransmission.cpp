@@ -49,14 +49,15 @@ bool is_far_after_nak(const Fact& fact, const ConnectionFacts& connection) noexc
          (!connection.least_rtt || *fact.waits.asked > 2 * *connection.least_rtt);
 }
 
-/// Whether a recovery began far later after its NAK than the sender has gone back several times,
-/// and as late as a timer may.
+/// Whether a recovery began far later after its NAK than the sender's host has gone back several
+/// times, and as late as a timer may.
 bool is_unlike_others(const Fact& fact, const ConnectionFacts& connection) noexcept {
   constexpr std::uint32_t kSeveral = 3;
   constexpr int kFar = 16;
-  return connection.quick_reactions >= kSeveral && fact.seen.cause == Cause::sequence_nak &&
-         fact.waits.asked && *fact.waits.asked >= kShortestTimer && connection.least_reaction &&
-         *fact.waits.asked > kFar * *connection.least_reaction;
+  const QuickReactions& host = connection.host_reactions;
+  return host.count >= kSeveral && host.least && fact.seen.cause == Cause::sequence_nak &&
+         fact.waits.asked && *fact.waits.asked >= kShortestTimer &&
+         *fact.waits.asked > kFar * *host.least;
 }
 
 bool is_after_pause_or_timer(const Fact& fact, const ConnectionFacts& connection) noexcept {

@@ -15,6 +15,7 @@ struct Nak {
   Sequence psn = 0;
   std::uint64_t frame = 0;
   Instant stamp = {};
+  Instant newest = {};  // when it came last: a receiver may repeat it
   bool rnr = false;
   bool used = false;  // a recovery began because of it
   bool late = false;  // the packet that it asks for was late, not lost

@@ -118,7 +118,7 @@ bool RequestStream::extend_cut_read(Sequence end) {
 /// Processes the next packet in order.
 void RequestStream::advance(const CapturedPacket& packet, Sequence psn) {
   judge_fill(&packet, psn, nullptr);
-  skip_to_end(packet);
+  skip_to_end(packet, psn);
   end_recovery();
   in_order_ += in_order_ < kSettled;
   if (ended_ && is_final(*ended_, packet)) report_ended();
@@ -142,17 +142,18 @@ void RequestStream::append(const CapturedPacket& packet, Sequence psn) {
   retire_beyond(reliable_ ? memory_.waiting : std::min(memory_.waiting, kLatePackets));
 }
 
-/// A new packet follows a recovery. A sender that goes back has repeated all packets before: those
-/// that did not come were lost once more, or come late.
-void RequestStream::skip_to_end(const CapturedPacket& packet) {
+/// A new packet with `psn` follows a recovery. A sender that goes back has repeated all packets
+/// before: those that did not come were lost once more, or come late.
+void RequestStream::skip_to_end(const CapturedPacket& packet, Sequence psn) {
   if (!recovery_ || !goes_back()) return;
   if (recovery_->next >= next_ || acks_cut_) return;
-  const auto sent = was_sent(packet, next_);
-  if (recovery_->next < acked_ && !sent.value_or(false)) return;
+  const auto sent = was_sent(packet, psn);
+  if (sent == false || (psn > next_ && !sent)) return;
+  // Without such numbers: an answer may have acknowledged them meanwhile, and a burst of losses is
+  // shorter than a window, which a sender goes back.
+  if (!sent && (recovery_->next < acked_ || next_ - recovery_->next >= recovery_->packets)) return;
   const Sent* const first = log_.find(recovery_->next);
   if (first == nullptr || !first->span_known) return;
-  // A burst of losses is shorter than a window, which a sender goes back.
-  if (next_ - recovery_->next >= recovery_->packets) return;
   recovery_->skip_to(next_, packet, sent);
   recovery_->next = next_;
 }
@@ -168,6 +169,7 @@ bool RequestStream::begins_within_recovery(const CapturedPacket& packet,
 /// Processes a packet beyond the next PSN: the PSNs in between are missing, as far as is known now.
 void RequestStream::skip(const CapturedPacket& packet, Sequence psn) {
   judge_fill(&packet, psn, nullptr);
+  skip_to_end(packet, psn);
   end_recovery();
   if (begins_within_recovery(packet, psn)) begin_ = psn;
   log_.push([&] { return gap_before(packet, next_, psn); });
@@ -212,13 +214,15 @@ bool RequestStream::lost_before(const CapturedPacket& packet, Sequence psn) cons
 }
 
 /// Whether the sender's IP numbers show that it sent the packets between the recovery's last one
-/// and `psn` before `packet`; nothing: they tell neither.
+/// and `psn` before `packet`; nothing: they tell neither. PSNs beyond the highest one seen count as
+/// a packet each.
 std::optional<bool> RequestStream::was_sent(const CapturedPacket& packet, Sequence psn) {
   if (!ip_numbers_.ordered()) return std::nullopt;
   const std::uint64_t numbers = ip_numbers_.skipped_before(packet.ip_id);
   if (numbers == 0) return false;
   std::uint64_t packets = 0;
   log_.for_each(recovery_->next, psn, [&packets](const Sent&) { ++packets; });
+  if (psn > next_) packets += psn - next_;
   return numbers == packets ? std::optional(true) : std::nullopt;
 }
 
@@ -422,11 +426,22 @@ bool RequestStream::was_skipped(const CapturedPacket& packet, Sequence psn, cons
   return nak == nullptr || is_too_soon(packet, *nak);
 }
 
-/// What comes sooner after a NAK is no answer to it.
-Duration RequestStream::soonest() const noexcept {
+/// The time that the sender needs to answer a NAK, as far as is known.
+Duration RequestStream::time_to_answer() const noexcept {
   return std::max(setup_.least_reaction.value_or(Duration{}),
-                  setup_.round_trip.value_or(Duration{})) /
-         2;
+                  setup_.round_trip.value_or(Duration{}));
+}
+
+/// What comes sooner after a NAK is no answer to it.
+Duration RequestStream::soonest() const noexcept { return time_to_answer() / 2; }
+
+/// A recovery that repeats the packet that a NAK names, after the time that the sender needs to
+/// answer, answers the NAK and its repetitions.
+void RequestStream::note_nak_answered(const CapturedPacket& packet, Sequence psn) noexcept {
+  if (!setup_.round_trip) return;  // a late packet may seem to be a quick answer
+  Nak* const nak = naks_.of_psn(psn);
+  if (nak != nullptr && stamp_difference(packet.stamp, nak->newest) >= time_to_answer())
+    nak->used = true;
 }
 
 /// Whether a packet comes so soon after the gap that it fills that nobody can have asked for it. In
@@ -814,6 +829,7 @@ void RequestStream::continue_recovery(const CapturedPacket& packet, Sent* known,
   recovery_->last_frame = packet.number;
   recovery_->last = packet.stamp;
   if (known == nullptr) return;
+  note_nak_answered(packet, sent.psn);
   quiet_answers_.sent_again(sent.psn);
   ++known->copies;
   known->last_at = static_cast<std::uint32_t>(sent.psn - known->psn);
@@ -1039,8 +1055,9 @@ void RequestStream::take_nak(const CapturedPacket& packet, Sequence psn) {
   }
   const bool asks = sequence_error && !naks_.was_refused(psn);
   const bool outdated = asks && is_outdated(packet, psn);
-  const Nak* const open = naks_.asking_for(psn, acked_);
+  Nak* const open = naks_.asking_for(psn, acked_);
   const bool known = open != nullptr && open->psn == psn;
+  if (known) open->newest = packet.stamp;
   if (asks && !outdated && !known && passed_here(psn))
     asked_for_ = StreamReport::lost_after_capture(found);
   if (sequence_error && !joined()) note_expected(psn, packet.msn);
@@ -1048,6 +1065,7 @@ void RequestStream::take_nak(const CapturedPacket& packet, Sequence psn) {
     naks_.add({.psn = psn,
                .frame = packet.number,
                .stamp = packet.stamp,
+               .newest = packet.stamp,
                .rnr = rnr,
                .used = !rnr && !sequence_error,
                .outdated = outdated,
@@ -1286,7 +1304,6 @@ ConnectionFacts RequestStream::facts() const noexcept {
   facts.began_before = joined() || within_message_;
   if (counts_.rtt.count() > 0) facts.least_rtt = Duration{counts_.rtt.minimum()};
   facts.least_reaction = setup_.least_reaction;
-  facts.quick_reactions = setup_.quick_reactions;
   facts.round_trip = setup_.round_trip;
   facts.selective = selective_;
   facts.goes_back = goes_back();

@@ -31,7 +31,6 @@ struct StreamSetup {
   bool answered = true;                // the other direction was captured, and answers
   RecoveryScheme scheme = RecoveryScheme::unknown;
   std::optional<Duration> least_reaction = {};  // from a NAK to the packet that it names
-  std::uint32_t quick_reactions = 0;            // of these, sooner than any timer
   bool ip_numbers_count = false;  // the sender counts up the identifications of its IP packets
   std::optional<Duration> round_trip = {};  // from here to the sender and back
 };
@@ -164,7 +163,7 @@ class RequestStream {
   [[nodiscard]] bool begins_within_recovery(const CapturedPacket& packet,
                                             Sequence psn) const noexcept;
   void skip(const CapturedPacket& packet, Sequence psn);
-  void skip_to_end(const CapturedPacket& packet);
+  void skip_to_end(const CapturedPacket& packet, Sequence psn);
   void behind(const CapturedPacket& packet, Sent sent);
   void repeat(const CapturedPacket& packet, const Sent& sent, Sent* known);
   void take_copy(const CapturedPacket& packet, Sequence psn, Sent* known);
@@ -186,7 +185,9 @@ class RequestStream {
   bool take_late_replacement(const CapturedPacket& packet, Sequence psn, const Sent& gap);
   void take_late_repetition(const CapturedPacket& packet, Sequence psn, Sent& known);
   [[nodiscard]] bool was_skipped(const CapturedPacket& packet, Sequence psn, const Sent* known);
+  [[nodiscard]] Duration time_to_answer() const noexcept;
   [[nodiscard]] Duration soonest() const noexcept;
+  void note_nak_answered(const CapturedPacket& packet, Sequence psn) noexcept;
   [[nodiscard]] bool is_unasked(const CapturedPacket& packet, const Sent& gap) const noexcept;
   [[nodiscard]] bool is_too_soon(const CapturedPacket& packet, const Nak& nak) const noexcept;
   void fill_in(Recovery& recovery, const CapturedPacket& packet, Sequence psn, Sent& known);

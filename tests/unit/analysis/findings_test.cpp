@@ -357,18 +357,17 @@ TEST(RetransmissionFinding, TheNakMayHaveComeBeforeTheCapture) {
 TEST(RetransmissionFinding, FarLaterThanAfterOtherNaksItMayBeTheTimer) {
   ConnectionFacts connection = answered();
   connection.goes_back = true;
-  connection.least_reaction = microseconds{16};
-  connection.quick_reactions = 3;
+  connection.host_reactions = {.count = 3, .least = microseconds{16}};
   const auto after = [](Duration asked) {
     return fact_of(kResent, Cause::sequence_nak, {.asked = asked});
   };
   const Hypotheses either = {{kResent, Cause::timeout}, {kResent, Cause::sequence_nak}};
   expect_either(judged(after(microseconds{500}), connection), either);
   expect_certain(judged(after(microseconds{499}), connection), Cause::sequence_nak);
-  connection.least_reaction = microseconds{100};  // a timer may be no longer than it needs
+  connection.host_reactions.least = microseconds{100};  // a timer may be no longer than it needs
   expect_certain(judged(after(microseconds{1600}), connection), Cause::sequence_nak);
   expect_either(judged(after(microseconds{1601}), connection), either);
-  connection.quick_reactions = 2;
+  connection.host_reactions.count = 2;
   expect_certain(judged(after(microseconds{1601}), connection), Cause::sequence_nak);
 }
 
