@@ -880,6 +880,18 @@ class BeginsWithin(Sibling):
                     self.assertNotIn('out_of_order', {row['kind'] for row in found})
                     self.assertLessEqual(self.psns(found, 'psn_gap', 'lost_before'), {lost_again})
 
+    def test_an_ack_may_be_for_what_was_sent_before(self):
+        """The capture begins with a repetition of what was acknowledged before."""
+        for first, claims in (100, 0), (0, 1):
+            talk = Conversation()
+            talk.requests(first, first + 3)
+            talk.answer(first, 10)
+            talk.answer(first + 9, msn=10)  # without a higher PSN before 100, nothing was sent before
+            talk.requests(first + 3, first + 12)
+            talk.answer(first + 11, 10, msn=12)
+            found = rows('anomalies', talk.save(self.folder / 'early.pcap'))
+            self.assertEqual([row['kind'] for row in found].count('ack_of_unsent'), claims, first)
+
     def test_its_recovery_may_have_been_asked_for_before(self):
         """No answer passes before the recovery: its NAK came before the capture."""
         for counted, before in itertools.product((False, True), (4, 8, 12)):

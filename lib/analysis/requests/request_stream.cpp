@@ -94,6 +94,12 @@ void RequestStream::request(const CapturedPacket& packet) {
           !early_ack_ && !doubt_ && !ended_;
 }
 
+/// Whether an answer of the first round trip acknowledged a PSN that the sender may have sent
+/// before the capture began.
+bool RequestStream::was_acked_early(Sequence psn) const noexcept {
+  return (joined() || within_message_) && psn <= acked_early_;
+}
+
 /// Notes that the first round trip is over, if it is.
 void RequestStream::end_first_round_trip() {
   if (settled_ || in_order_ < kSettled || counts_.rtt.count() == 0) return;
@@ -122,7 +128,8 @@ void RequestStream::advance(const CapturedPacket& packet, Sequence psn) {
   end_recovery();
   in_order_ += in_order_ < kSettled;
   if (ended_ && is_final(*ended_, packet)) report_ended();
-  if (early_ack_ && early_ack_->psn >= psn) report_.ack_of_unsent(*early_ack_, packet);
+  if (early_ack_ && early_ack_->psn >= psn && !was_acked_early(early_ack_->psn))
+    report_.ack_of_unsent(*early_ack_, packet);
   early_ack_.reset();
   append(packet, psn);
 }
@@ -1030,6 +1037,7 @@ void RequestStream::take_ack(const CapturedPacket& packet, Sequence psn) {
   if (counts_.fetches_repeated > 0) fetched_.skip_rest_of_again(psn, packet);
   if (psn >= next_) {
     calm_ = false;
+    if (!settled_) acked_early_ = std::max(acked_early_, psn);
     early_ack_ = EarlyAck{psn, packet.number, packet.stamp};
     acknowledge(next_, packet);
     return;

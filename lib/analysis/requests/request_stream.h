@@ -156,6 +156,7 @@ class RequestStream {
   [[nodiscard]] std::uint32_t span_of(const CapturedPacket& packet) const noexcept;
   void count_request(const CapturedPacket& packet);
   void check_silence(const CapturedPacket& packet);
+  [[nodiscard]] bool was_acked_early(Sequence psn) const noexcept;
   void end_first_round_trip();
   void advance(const CapturedPacket& packet, Sequence psn);
   void append(const CapturedPacket& packet, Sequence psn);
@@ -292,6 +293,7 @@ class RequestStream {
   Sequence interrupted_ = 0;     // the PSN at which the last recovery would have gone on; 0: none
   std::uint32_t in_order_ = 0;   // packets in order, up to kSettled
   bool settled_ = false;         // the first round trip is over
+  Sequence acked_early_ = 0;     // the highest PSN acknowledged in it, before it was seen
   bool within_message_ = false;  // the first packet is not the first one of its message
   Sequence oldest_ = ~Sequence{0};  // a PSN that was sent, as answers of that time show
   Instant recovery_stamp_;
