@@ -178,8 +178,8 @@ RequestStream& Analyst::stream_of(Session& session, std::uint8_t direction) {
     setup.ip_numbers_count = flows_[requests].ip_numbers.counts;
     setup.round_trip = flows_.round_trip_to_source(requests);
     if (const auto& recovery = flows_[requests].recovery) {
-      setup.scheme = recovery->scheme();
-      setup.least_reaction = recovery->least_reaction();
+      setup.scheme = recovery->scheme(setup.round_trip);
+      setup.least_reaction = recovery->least_reaction(setup.round_trip);
     }
     if (setup.scheme == RecoveryScheme::unknown && flows_.source_goes_back(requests))
       setup.scheme = RecoveryScheme::go_back_n;

@@ -366,6 +366,7 @@ void QpFlows::learn_request(std::uint32_t index, const CapturedPacket& packet) {
     flow.first_psn = flow.end_psn = flow.highest_psn = packet.psn;
     flow.source_port = packet.source_port;
   }
+  if (distance(flow.end_psn, packet.psn) > 0) flow.gap_end = packet.psn;
   const std::uint32_t old_first = flow.first_psn, old_end = flow.end_psn;
   if (distance(flow.end_psn, end.value()) > 0) flow.end_psn = end.value();
   if (distance(packet.psn, flow.first_psn) > 0) flow.first_psn = packet.psn;
@@ -383,19 +384,19 @@ void QpFlows::learn_request(std::uint32_t index, const CapturedPacket& packet) {
   enter_groups(index, next_block((old_end - 1) & wire::Psn::kMask), flow.end_psn);
 }
 
-/// Calls `change` with the votes of a flow, and counts for its source how they change.
+/// Calls `change` with the votes of a flow, and counts for its source what they show.
 template <class Change>
 void QpFlows::change_votes(QpFlow& flow, Change change) {
   if (!flow.recovery) flow.recovery = std::make_shared<RecoveryVotes>();
   RecoveryVotes& votes = *flow.recovery;
   Host& host = hosts_[flow.source];
-  const RecoveryScheme scheme = votes.scheme();
   const std::uint32_t reactions = votes.quick_reactions().count;
   change(votes);
-  host.going_back -= scheme == RecoveryScheme::go_back_n;
-  host.selective -= scheme == RecoveryScheme::selective;
-  host.going_back += votes.scheme() == RecoveryScheme::go_back_n;
-  host.selective += votes.scheme() == RecoveryScheme::selective;
+  const RecoveryScheme before = std::exchange(flow.scheme, votes.scheme(host.round_trip));
+  host.going_back -= before == RecoveryScheme::go_back_n;
+  host.selective -= before == RecoveryScheme::selective;
+  host.going_back += flow.scheme == RecoveryScheme::go_back_n;
+  host.selective += flow.scheme == RecoveryScheme::selective;
   const QuickReactions now = votes.quick_reactions();
   host.reactions.count += now.count - reactions;
   if (now.least)
@@ -429,8 +430,10 @@ void QpFlows::learn_response(std::uint32_t index, const CapturedPacket& packet) 
   if (packet.has_aeth && flow.peer != QpFlow::kNone) flows_[flow.peer].restart.reset();
   take_probe(flow, packet);
   if (is_sequence_nak(packet) && flow.peer != QpFlow::kNone)
-    change_votes(flows_[flow.peer],
-                 [&](RecoveryVotes& votes) { votes.add_nak(packet.psn, packet.stamp); });
+    change_votes(flows_[flow.peer], [&](RecoveryVotes& votes) {
+      votes.add_nak(packet.psn, packet.stamp,
+                    flows_[flow.peer].gap_end == (wire::Psn{packet.psn} + 1).value());
+    });
   if (is_free(flow)) match(index, packet.psn);
   if (is_sequence_nak(packet) && is_free(flow) && flow.candidates.size() > 1 && !flow.naked) {
     flow.naked = packet.psn;

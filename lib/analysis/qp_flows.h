@@ -97,6 +97,7 @@ struct QpFlow {
   Instant last = {};                          // of the last request
   std::uint32_t highest_psn = 0;              // of requests
   std::uint32_t end_psn = 0;                  // one past the last PSN that requests may use
+  std::uint32_t gap_end = ~0U;                // PSN of the newest request that skipped others
   std::uint32_t response_psn = 0;             // of the last response
   std::uint32_t msn = 0;                      // of the last response that has one
   IpCount ip_numbers = {};
@@ -111,7 +112,8 @@ struct QpFlow {
   std::array<std::uint32_t, 5> mtu_votes{};  // votes of the PSNs after READs: 256, 512, ... 4096
   std::vector<Candidate> candidates = {};
   std::optional<Restart> restart = {};
-  std::shared_ptr<RecoveryVotes> recovery = {};  // of its sender; null: it got no NAK
+  std::shared_ptr<RecoveryVotes> recovery = {};     // of its sender; null: it got no NAK
+  RecoveryScheme scheme = RecoveryScheme::unknown;  // that its source counts for it
 };
 
 /// From frame `frame` on, packets of the flows `from` belong to the flows `to`, in the same order:

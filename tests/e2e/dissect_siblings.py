@@ -104,6 +104,17 @@ class Reordering(Sibling):
             for options in self.each_sender():
                 self.check_nothing_lost(fate=first_time(0, late), **options)
 
+    def test_at_a_receiver_that_is_far_from_its_sender(self):
+        """It asks for a late packet, and for the next one, which it has discarded. The sender goes back
+        far later, as a timer may."""
+        held = (100, 200, 300, 400, 500)
+        for counted in (False, True):
+            ends = TwoEnds(800, gap=20, ahead=400, behind=0.5, timer=50_000, counted=counted, ask_every=1,
+                           fate=first_time(30, 0, held)).run()
+            found = self.found(ends)
+            self.assertEqual(LOSSES & {row['kind'] for row in found}, set())
+            self.assertEqual(self.psns(found, 'out_of_order', 'nak'), set(held))
+
     def test_behind_the_capture_point_longer_than_a_repetition(self):
         """No frame tells it from a loss: the text says both."""
         for options in self.each_sender():

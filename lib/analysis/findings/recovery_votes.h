@@ -19,16 +19,21 @@ namespace lw::analysis {
 /// the packet comes again, the sender's answer is its second appearance.
 class RecoveryVotes {
  public:
-  /// A NAK names `psn`.
-  void add_nak(std::uint32_t psn, Instant stamp) noexcept {
+  /// A NAK names `psn`. `next_came`: its packet was skipped here, and the one after it was not.
+  void add_nak(std::uint32_t psn, Instant stamp, bool next_came = false) noexcept {
     // The receiver still misses it: what came was the answer, and was lost.
     if (Alone* const one = alone_with(psn)) close(*one);
+    if (was_discarded(psn)) {
+      ++discards_;
+      run_.reset();
+    }
     // It keeps what comes behind a gap, so the packet that fills it shows the next gap.
     if (run_ && run_->named && run_->packets == 1 && psn == run_->next) {
       add_alone(*run_);
       run_.reset();
     }
-    if (asking_for(psn) == nullptr) naks_[newest_ = (newest_ + 1) % naks_.size()] = {psn, stamp};
+    if (asking_for(psn) == nullptr)
+      naks_[newest_ = (newest_ + 1) % naks_.size()] = {psn, stamp, next_came};
   }
   /// Whether a NAK waits for its answer, or its answer may come again. Otherwise add() has no
   /// effect.
@@ -51,20 +56,30 @@ class RecoveryVotes {
       return;
     // It goes back for a response that it misses, however it answers NAKs.
     if (fetches && below > 0) return nak.psn.reset();
-    run_ = Run{.first = psn, .next = psn + 1, .end = end, .named = below == 0, .asked = nak.stamp};
+    run_ = Run{.first = psn,
+               .next = psn + 1,
+               .end = end,
+               .named = below == 0,
+               .next_came = below == 0 && nak.next_came,
+               .asked_before = alone_with(psn) != nullptr,
+               .asked = nak.stamp,
+               .last = stamp};
     run_->reaction = stamp_difference(stamp, nak.stamp);
     nak.psn.reset();
   }
 
-  [[nodiscard]] RecoveryScheme scheme() const noexcept {
-    const std::uint32_t back = go_back_n_.count + (slow_by_timer() ? 0 : slow_.count);
+  /// `round_trip`: from here to the sender and back; nothing: unknown.
+  [[nodiscard]] RecoveryScheme scheme(std::optional<Duration> round_trip = {}) const noexcept {
+    const bool by_timer = slow_by_timer() || is_slower_than(round_trip);
+    const std::uint32_t back = go_back_n_.count + discards_ + (by_timer ? 0 : slow_.count);
     if (selective_.count + back == 0) return RecoveryScheme::unknown;
     return selective_.count > kWeight * back ? RecoveryScheme::selective
                                              : RecoveryScheme::go_back_n;
   }
   /// Shortest time from a NAK to the packet that it names, sent by scheme(); nothing: not seen.
-  [[nodiscard]] std::optional<Duration> least_reaction() const noexcept {
-    if (scheme() != RecoveryScheme::go_back_n) return least_alone();
+  [[nodiscard]] std::optional<Duration> least_reaction(
+      std::optional<Duration> round_trip = {}) const noexcept {
+    if (scheme(round_trip) != RecoveryScheme::go_back_n) return least_alone();
     return go_back_n_.least ? go_back_n_.least : slow_.least;
   }
   /// The times that the sender went back so soon after a NAK that no timer did it.
@@ -77,15 +92,19 @@ class RecoveryVotes {
   struct Asked {
     std::optional<std::uint32_t> psn = {};
     Instant stamp = {};
+    bool next_came = false;  // the packet after it was seen before it was
   };
   /// Packets that were repeated after a NAK, from the one that it names, or an earlier one.
   struct Run {
     std::uint32_t first = 0, next = 0;  // next: one past its newest PSN
     std::uint32_t end = 0;              // one past the highest PSN sent before
     std::uint32_t packets = 1;
-    bool named = false;   // first is the packet that the NAK names
-    Instant asked = {};   // when the NAK came
-    Duration reaction{};  // from then to its first packet
+    bool named = false;  // first is the packet that the NAK names
+    bool next_came = false;
+    bool asked_before = false;  // an earlier NAK named first, and a packet came alone
+    Instant asked = {};         // when the NAK came
+    Instant last = {};          // its newest packet
+    Duration reaction{};        // from then to its first packet
   };
   struct Votes {
     std::uint32_t count = 0;
@@ -103,6 +122,7 @@ class RecoveryVotes {
     Instant asked = {};
     Duration reaction{};
     std::optional<Duration> again = {};  // reaction() of its second appearance: it was late
+    bool next_came = false;
 
     /// What the sender needed to answer.
     [[nodiscard]] Duration needed() const noexcept { return again.value_or(reaction); }
@@ -147,6 +167,18 @@ class RecoveryVotes {
     Alone* const one = in_a_row || psn == before ? nullptr : alone_with(psn);
     if (one != nullptr && !one->again) one->again = stamp_difference(stamp, one->asked);
   }
+  /// Whether a NAK of `psn` shows that the receiver discards what comes behind a gap: the packet
+  /// before filled the gap, and this one, which had shown it, has come before.
+  [[nodiscard]] bool was_discarded(std::uint32_t psn) noexcept {
+    if (run_ && run_->next_came && run_->packets == 1 && psn == run_->next) return true;
+    const Alone* const before = alone_with((psn - 1) & wire::Psn::kMask);
+    return before != nullptr && before->next_came && !before->again;
+  }
+  /// Whether what went back slowly was a timer: no sender is that much slower than the path to it.
+  [[nodiscard]] bool is_slower_than(std::optional<Duration> round_trip) const noexcept {
+    constexpr int kFarLonger = 16;
+    return round_trip && slow_.least && *slow_.least > kFarLonger * *round_trip;
+  }
   /// Whether what went back slowly was a timer: the sender answers NAKs far sooner.
   [[nodiscard]] bool slow_by_timer() const noexcept {
     constexpr int kFarLater = 4;
@@ -174,7 +206,8 @@ class RecoveryVotes {
   void add_alone(const Run& run) noexcept {
     Alone& place = alone_[selective_.count++ % alone_.size()];
     close(place);
-    place = {.psn = run.first, .asked = run.asked, .reaction = run.reaction};
+    place = {
+        .psn = run.first, .asked = run.asked, .reaction = run.reaction, .next_came = run.next_came};
   }
 
   /// Adds a request to run_, or ends it.
@@ -187,6 +220,13 @@ class RecoveryVotes {
       return;
     }
     const bool is_new = wire::Psn::distance(end, sent) >= 0;
+    // A sender that goes back sends its packets in a row. This begins another recovery.
+    if (run_->packets == 1 && run_->named && psn != run_->next &&
+        stamp_difference(stamp, run_->last) >= kShortTimer) {
+      add_alone(*run_);
+      return run_.reset();
+    }
+    run_->last = stamp;
     if (!is_new && wire::Psn::distance(wire::Psn{run_->next}, sent) >= 0) {
       // Its first packet came far before: it was late.
       const Duration reaction = stamp_difference(stamp, run_->asked);
@@ -196,7 +236,9 @@ class RecoveryVotes {
       return;
     }
     const bool up_to_end = run_->packets > 1 && wire::Psn{run_->next} == end;
-    if (up_to_end || run_->packets >= kMany)
+    // What begins before the packet that its NAK names answers an earlier NAK, or none.
+    const bool is_answer = run_->named || run_->asked_before;
+    if (is_answer && (up_to_end || run_->packets >= kMany))
       (run_->reaction < kShortTimer ? go_back_n_ : slow_).add(*run_);
     else if (is_new && run_->packets == 1 && run_->named)
       add_alone(*run_);
@@ -209,6 +251,7 @@ class RecoveryVotes {
   Votes go_back_n_, selective_;
   Votes slow_;                   // went back, after so long that a timer may have run
   Votes again_;                  // of selective_: packets that came twice
+  std::uint32_t discards_ = 0;   // NAKs of packets that the receiver had got
   std::array<Alone, 16> alone_;  // the newest of selective_
 };
 

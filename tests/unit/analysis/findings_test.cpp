@@ -722,6 +722,51 @@ TEST(RecoveryVotes, AReadThatIsRepeatedForItsResponseShowsNothing) {
   EXPECT_EQ(votes.scheme(), RecoveryScheme::unknown);
 }
 
+/// A NAK names `psn`, which the packet after it has skipped, and `psn` comes alone in `later` us.
+void add_late(RecoveryVotes& votes, std::uint32_t psn, int at, int later) {
+  votes.add_nak(psn, Instant{microseconds{at}}, true);
+  votes.add(psn, psn + 1, psn + 2, Instant{microseconds{at + later}});
+}
+
+TEST(RecoveryVotes, ANakOfAPacketThatCameShowsThatTheReceiverDiscardsOthers) {
+  RecoveryVotes votes;
+  for (std::uint32_t psn = 10; psn < 90; psn += 10) {
+    const int at = static_cast<int>(psn) * 100;
+    add_late(votes, psn, at, 1);
+    if (psn == 20) votes.add(psn + 2, psn, psn + 2, Instant{microseconds{at + 2}});
+    votes.add_nak(psn + 1, Instant{microseconds{at + 3}});
+    votes.add(psn + 3, psn + 2, psn + 3, Instant{microseconds{at + 4}});
+  }
+  EXPECT_EQ(votes.scheme(), RecoveryScheme::go_back_n);
+}
+
+TEST(RecoveryVotes, APauseEndsWhatWasSentAlone) {
+  for (const auto& [pause, scheme] :
+       {std::pair{600, RecoveryScheme::selective}, std::pair{6, RecoveryScheme::go_back_n}}) {
+    RecoveryVotes votes;
+    votes.add_nak(10, Instant{});
+    votes.add(10, 19, 20, Instant{microseconds{4}});
+    add_run(votes, 14, 21, 10, 20, 4 + pause);
+    EXPECT_EQ(votes.scheme(), scheme) << pause;
+  }
+}
+
+TEST(RecoveryVotes, WhatBeginsBeforeThePacketThatANakNamesIsNoAnswer) {
+  RecoveryVotes votes;
+  votes.add_nak(14, Instant{});
+  add_run(votes, 10, 21, 19, 20, 4);
+  EXPECT_EQ(votes.scheme(), RecoveryScheme::unknown);
+}
+
+TEST(RecoveryVotes, ATimerIsFarLongerThanThePathToItsSender) {
+  RecoveryVotes votes;
+  votes.add_nak(10, Instant{});
+  add_run(votes, 10, 21, 19, 20, 1200);
+  EXPECT_EQ(votes.scheme(microseconds{10}), RecoveryScheme::unknown);
+  EXPECT_EQ(votes.scheme(microseconds{100}), RecoveryScheme::go_back_n);
+  EXPECT_EQ(votes.least_reaction(microseconds{100}), microseconds{1200});
+}
+
 TEST(RecoveryVotes, TheNewestPacketShowsNothing) {
   RecoveryVotes votes;
   votes.add_nak(10, Instant{});
