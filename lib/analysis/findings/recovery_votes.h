@@ -185,6 +185,20 @@ class RecoveryVotes {
     const auto alone = least_alone();
     return alone && slow_.least && *slow_.least > kFarLater * *alone;
   }
+  /// The least of three reactions that are equal, but for an eighth. A sender answers after about
+  /// the same time, and what the path delays comes after any time. Zero: no three are equal.
+  [[nodiscard]] Duration usual_alone() const noexcept {
+    constexpr int kTolerance = 8;  // divided by
+    constexpr std::size_t kEnough = 3;
+    std::array<Duration, 16> sorted;
+    std::size_t count = 0;
+    for (const Alone& one : alone_)
+      if (one.psn) sorted[count++] = one.needed();
+    std::sort(sorted.begin(), sorted.begin() + count);
+    for (std::size_t i = 0; i + kEnough <= count; ++i)
+      if (sorted[i + kEnough - 1] - sorted[i] <= sorted[i] / kTolerance) return sorted[i];
+    return {};
+  }
   /// Shortest reaction of a sender that repeats single packets. Where packets came twice, what came
   /// far sooner than the second ones was late as well, and not repeated.
   [[nodiscard]] std::optional<Duration> least_alone() const noexcept {
@@ -200,7 +214,7 @@ class RecoveryVotes {
     }
     constexpr std::uint32_t kEnough = 2;
     if (!once || (twice >= kEnough && *once < *again / kFarSooner)) return again;
-    return again ? std::min(*once, *again) : once;
+    return std::max(again ? std::min(*once, *again) : *once, usual_alone());
   }
   /// Votes for a sender that repeats single packets.
   void add_alone(const Run& run) noexcept {

@@ -751,6 +751,17 @@ TEST(RecoveryVotes, APauseEndsWhatWasSentAlone) {
   }
 }
 
+TEST(RecoveryVotes, WhatComesFarSoonerThanTheUsualAnswerWasLate) {
+  RecoveryVotes votes;
+  for (const auto& [psn, later] : {std::pair{10U, 3}, std::pair{20U, 131}, std::pair{30U, 40},
+                                   std::pair{40U, 130}, std::pair{50U, 12}, std::pair{60U, 133}}) {
+    votes.add_nak(psn, Instant{});
+    votes.add(psn, psn + 2, psn + 3, Instant{microseconds{later}});
+    votes.add(psn + 3, psn, psn + 3, Instant{microseconds{later + 1}});
+  }
+  EXPECT_EQ(votes.least_reaction(), microseconds{130});
+}
+
 TEST(RecoveryVotes, WhatBeginsBeforeThePacketThatANakNamesIsNoAnswer) {
   RecoveryVotes votes;
   votes.add_nak(14, Instant{});
