@@ -647,6 +647,25 @@ class LateResponses(Sibling):
             self.assertEqual([row['psn'] for row in found if row['kind'] == 'out_of_order'], [late])
             self.assertNotIn('psn_gap', {row['kind'] for row in found})
 
+    def test_the_first_response_of_a_repeated_answer(self):
+        """Another answer may begin with it as well: the response behind it tells."""
+        for by in (1, 3):
+            talk = Conversation()
+            talk.read(0, 0, 8 * MTU)
+            talk.read(8, 8 * MTU, 4 * MTU)
+            talk.responses(0, 8, 1, 20)
+            talk.responses(8, 4, 2)
+            talk.read(0, 0, 8 * MTU, 2000)
+            talk.read(8, 8 * MTU, 4 * MTU)
+            begin = len(talk.frames)
+            talk.responses(0, 8, 2, 20)
+            talk.responses(8, 4, 2)
+            frames = talk.frames[begin:]
+            moved = [*frames[1:by + 1], frames[0], *frames[by + 1:]]
+            talk.frames[begin:] = [(stamp, frame) for (stamp, _), (_, frame) in zip(frames, moved)]
+            found = rows('anomalies', talk.save(self.folder / 'first.pcap'))
+            self.assertEqual({row['kind'] for row in found}, {'retransmission'})
+
     def test_the_requester_asks_again_for_nothing(self):
         for late, by, counted in itertools.product((4, 6), (1, 5), (False, True)):
             with self.subTest(late=late, by=by, counted=counted):

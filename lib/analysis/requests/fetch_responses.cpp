@@ -102,6 +102,19 @@ bool FetchResponses::is_late(const CapturedPacket& packet, Sequence psn,
          is_lower_msn(packet.msn, newest_msn_);
 }
 
+/// Whether a response is the first one of an answer, and comes behind others of it; or of the next
+/// answer, which the response behind it shows. Call it for each that comes again.
+bool FetchResponses::begins_late(const CapturedPacket& packet, Sequence psn) {
+  const Sequence begin = std::exchange(late_begin_, 0);
+  if (begin != 0 && psn == begin + 1 && psn != again_next_) {
+    begin_again(packet, begin);
+    again_next_ = psn;
+  }
+  if (psn != without_) return false;
+  late_begin_ = std::exchange(without_, 0);
+  return true;
+}
+
 /// Whether a response that came before belongs to the answer to a repeated request. Otherwise the
 /// path copied it.
 bool FetchResponses::continues_again(const CapturedPacket& packet, Sequence psn,
@@ -120,6 +133,7 @@ bool FetchResponses::continues_again(const CapturedPacket& packet, Sequence psn,
     return true;
   else
     begin_again(packet, psn);
+  if (again_first_ == psn && psn == request.psn + request.last_at + 1) without_ = psn - 1;
   return true;
 }
 
@@ -195,6 +209,7 @@ void FetchResponses::take_again(const CapturedPacket& packet, Sequence psn, Sent
   if (request.copies == 0 && request.answers_due == kAnyNumber)
     return take_unasked(packet, psn, request);
   if (take_old(packet, psn, request)) return;
+  if (request.asked_again && begins_late(packet, psn)) return ip_numbers_.add(packet.ip_id);
   if (!request.asked_again || (request.answers_due > 0 && !continues_again(packet, psn, request)))
     return repeated_.add(packet, psn, {.frame = request.response_frame, .cause = Cause::path_copy},
                          false);

@@ -83,6 +83,7 @@ class FetchResponses {
   [[nodiscard]] bool is_late(const CapturedPacket& packet, Sequence psn,
                              const Sent& request) const noexcept;
   [[nodiscard]] bool is_newer(const Sent& request, const ResponseGap& gap) const noexcept;
+  [[nodiscard]] bool begins_late(const CapturedPacket& packet, Sequence psn);
   [[nodiscard]] bool continues_again(const CapturedPacket& packet, Sequence psn,
                                      const Sent& request);
   void begin_again(const CapturedPacket& packet, Sequence psn) noexcept;
@@ -112,8 +113,10 @@ class FetchResponses {
   Sequence first_end_ = 0;   // one past the highest PSN of a response
   Sequence again_next_ = 0;  // one past the newest response that came again, in order
   Sequence again_first_ = 0;
-  Instant again_begin_;  // when the responder began to answer again, with again_first_
-  Sequence newest_ = 0;  // PSN of the newest response
+  Sequence without_ = 0;     // the response without which the newest answer began; 0: none
+  Sequence late_begin_ = 0;  // the newest response, if it may begin an answer late; 0: not
+  Instant again_begin_;      // when the responder began to answer again, with again_first_
+  Sequence newest_ = 0;      // PSN of the newest response
   std::uint16_t newest_ip_id_ = 0;
   std::uint32_t newest_msn_ = ~0U;
 };
