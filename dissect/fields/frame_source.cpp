@@ -177,7 +177,7 @@ Result<FrameSource> FrameSource::open(std::span<const std::string> places,
   return FrameSource(std::move(inputs), filter, reading);
 }
 
-void FrameSource::note_interfaces(Input& input) {
+void FrameSource::add_interfaces(Input& input) {
   const auto& found = input.reader.interfaces();
   for (std::size_t i = input.interfaces.size(); i < found.size(); ++i) {
     input.interfaces.push_back(static_cast<std::uint32_t>(interfaces_.size()));
@@ -198,21 +198,20 @@ void FrameSource::add_damage(const Error& error) {
   damage_->exit = std::max(damage_->exit, error.exit);
 }
 
-std::expected<bool, Error> FrameSource::next_of(Input& input, capture::Record& record) {
+std::optional<bool> FrameSource::take_previewed(Input& input, capture::Record& record) {
   if (!input.previewed.empty()) {
     record = input.previewed.take();
     return true;
   }
-  if (input.end) return *input.end;
-  if (input.previewed.bytes() > 0) input.previewed.clear();
-  const auto found = input.reader.read(record);
-  note_interfaces(input);
-  if (found && *found) record.interface = input.interfaces[record.interface];
-  return found;
+  if (input.end) return note_end(input, *input.end);
+  input.previewed.clear();
+  input.ahead = false;
+  return std::nullopt;
 }
 
 void FrameSource::read_ahead(std::uint32_t index, const std::function<bool()>& enough) {
   Input& input = inputs_[index];
+  input.ahead = true;
   capture::Record record;
   while (!input.end && input.previewed.size() < kMostPreviewed && !enough()) {
     const auto found = input.reader.read(record);
@@ -268,10 +267,22 @@ void FrameSource::preview(const std::function<void(const CapturedFrame&)>& see) 
   unopened_.clear();
 }
 
+/// Every frame comes through here: the rest of its reading is out of the way.
 bool FrameSource::read(std::uint32_t index, capture::Record& record) {
   Input& input = inputs_[index];
-  const auto found = next_of(input, record);
-  if (found && *found) return true;
+  if (input.ahead) [[unlikely]] {
+    if (const auto taken = take_previewed(input, record)) return *taken;
+  }
+  const auto found = input.reader.read(record);
+  note_interfaces(input);
+  if (!found || !*found) [[unlikely]]
+    return note_end(input, found);
+  record.interface = input.interfaces[record.interface];
+  return true;
+}
+
+/// Notes what is wrong with an input that has ended. Returns false.
+bool FrameSource::note_end(const Input& input, const std::expected<bool, Error>& found) {
   const auto known =
       found ? check_interfaces(input.place, input.reader.interfaces()) : Result<void>{};
   if (!found) add_damage(found.error());
@@ -284,12 +295,6 @@ void FrameSource::advance(std::uint32_t index) {
   if (!read(index, head)) return;
   waiting_.push_back({head.stamp, index});
   std::push_heap(waiting_.begin(), waiting_.end());
-}
-
-/// The link type of a record's bytes.
-int FrameSource::link_type_of(const capture::Record& record) const noexcept {
-  return record.inner_link_type != 0 ? record.inner_link_type
-                                     : interfaces_[record.interface].link_type;
 }
 
 /// Requires a filter.

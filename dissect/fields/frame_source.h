@@ -127,6 +127,7 @@ class FrameSource {
     capture::Record head = {};
     RecordBuffer previewed = {};
     std::optional<std::expected<bool, Error>> end = {};  // what ended the preview
+    bool ahead = false;  // `previewed` and `end` come before the reader's records
   };
   /// An input, and the time of its head.
   struct Waiting {
@@ -145,15 +146,24 @@ class FrameSource {
   /// Reads records of an input ahead, until `enough()` or its end.
   void read_ahead(std::uint32_t input, const std::function<bool()>& enough);
   void read_heads();
-  /// The next record of an input's file, or the first that was previewed.
-  std::expected<bool, Error> next_of(Input& input, capture::Record& record);
+  /// Takes the first record that was previewed; false at the end of the file, nothing if the reader
+  /// has the next one.
+  std::optional<bool> take_previewed(Input& input, capture::Record& record);
+  bool note_end(const Input& input, const std::expected<bool, Error>& found);
   /// Reads the next record of an input; false at its end.
   bool read(std::uint32_t input, capture::Record& record);
   /// Reads the next head of an input.
   void advance(std::uint32_t input);
-  void note_interfaces(Input& input);
+  void note_interfaces(Input& input) {
+    if (input.interfaces.size() != input.reader.interfaces().size()) add_interfaces(input);
+  }
+  void add_interfaces(Input& input);
   void add_damage(const Error& error);
-  [[nodiscard]] int link_type_of(const capture::Record& record) const noexcept;
+  /// The link type of a record's bytes.
+  [[nodiscard]] int link_type_of(const capture::Record& record) const noexcept {
+    return record.inner_link_type != 0 ? record.inner_link_type
+                                       : interfaces_[record.interface].link_type;
+  }
   Result<bool> passes(const capture::Record& record, int link_type);
   void open_frame();
   void show_progress();

@@ -309,11 +309,9 @@ void CapturePoints::add_views(const TapFrames& frames, const std::vector<Tap>& t
   }
 }
 
-std::uint32_t CapturePoints::of(const CapturedFrame& frame, const FrameSource& source) {
-  const std::uint32_t interface = frame.record.interface;
+std::uint32_t CapturePoints::add(std::uint32_t interface, const FrameSource& source) {
   if (interface >= by_tap_.size()) by_tap_.resize(interface + 1);
   auto& point = by_tap_[interface];
-  if (point) return *point;
   const Tap tap = tap_of(interface, source);
   const auto [known, is_new] =
       by_label_.try_emplace(tap.label, static_cast<std::uint32_t>(points_.size()));

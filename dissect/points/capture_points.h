@@ -46,7 +46,12 @@ class CapturePoints {
                                       std::set<std::string>* unknown = nullptr);
 
   /// Returns the point of the interface of `frame`, of the source that decide() got.
-  std::uint32_t of(const CapturedFrame& frame, const FrameSource& source);
+  std::uint32_t of(const CapturedFrame& frame, const FrameSource& source) {
+    const std::uint32_t interface = frame.record.interface;
+    if (interface < by_tap_.size() && by_tap_[interface]) [[likely]]
+      return *by_tap_[interface];
+    return add(interface, source);
+  }
   /// Whether a frame of `point` is a further view of an earlier one, and is not analysed. Only if
   /// has_repeated_views(); see ViewFilter.
   bool is_further_view(std::uint32_t point, const roce::Frame& frame, Instant stamp) {
@@ -65,6 +70,8 @@ class CapturePoints {
   [[nodiscard]] std::vector<std::string> sentences() const;
 
  private:
+  /// Returns the point of an interface that was not seen before.
+  std::uint32_t add(std::uint32_t interface, const FrameSource& source);
   void add_point(const TapGroup& group, const std::vector<Tap>& taps, const FrameSource& source);
   void add_views(const TapFrames& frames, const std::vector<Tap>& taps);
   void add_order(const TapFrames& frames, const std::vector<Tap>& taps);

@@ -53,8 +53,9 @@ struct Batch {
 };
 
 void take(Batch& batch, analysis::Analyst& analyst, StampSorter& sorter) {
+  const bool sorts = sorter.is_needed();
   for (std::size_t i = 0; i < batch.packets.size(); ++i) {
-    if (sorter.is_needed()) {
+    if (sorts) {
       sorter.add(std::move(batch.packets[i]), analyst);
     } else {
       analyst.fetch(std::span(batch.packets).subspan(i));

@@ -29,23 +29,21 @@ bool is_fetch(const CapturedPacket& packet) noexcept {
   return is_read(packet.info->opcode) || is_atomic(packet.info->opcode);
 }
 
-/// Whether a UC or UD request with the first PSN begins a new flow. Nobody repeats these, but the
+/// Whether a UC or UD message with the first PSN begins a new flow. Nobody repeats these, but the
 /// path may copy the first one.
 bool begins_unreliable_flow(const QpFlow& flow, const CapturedPacket& packet) noexcept {
   constexpr std::uint64_t kLate = 1024;  // packets, or a time, after which no copy comes
   constexpr Duration kLateTime = std::chrono::seconds{1};
-  return packet.is_request() && !packet.is_reliable() && packet.begins_message() &&
-         packet.psn == flow.first_psn &&
+  return !packet.is_reliable() && packet.psn == flow.first_psn &&
          (flow.requests > kLate || stamp_difference(packet.stamp, flow.last) > kLateTime);
 }
 
-/// Whether a request without known responses begins its QP's next connection: it has the first PSN
+/// Whether a message without known responses begins its QP's next connection: it has the first PSN
 /// once more after a silence that no path lasts, and its sender counts IP packets anew.
 bool begins_unanswered_flow(const QpFlow& flow, const QpFlow* peer,
                             const CapturedPacket& packet) noexcept {
   constexpr Duration kLateTime = std::chrono::seconds{1};
-  return packet.is_request() && packet.is_reliable() && packet.begins_message() &&
-         (peer == nullptr || peer->responses == 0) && flow.requests > 0 &&
+  return packet.is_reliable() && (peer == nullptr || peer->responses == 0) && flow.requests > 0 &&
          distance(flow.first_psn, packet.psn) <= 0 && flow.ip_numbers.restarts(packet) &&
          stamp_difference(packet.stamp, flow.last) > kLateTime;
 }
@@ -161,7 +159,15 @@ std::uint32_t QpFlows::source_of(const QpFlowKey& key) {
 
 std::uint32_t QpFlows::current_of(const QpFlowKey& key, std::uint64_t hash) {
   std::uint32_t& recent = recent_[recent_place(hash)];
-  if (recent != QpFlow::kNone && !flows_[recent].ended && flows_[recent].key == key) return recent;
+  if (recent != QpFlow::kNone && !flows_[recent].ended && flows_[recent].key == key) [[likely]]
+    return recent;
+  return look_up(key, recent);
+}
+
+/// The current flow of a key, which becomes the `recent` one; apart from current_of(), which each
+/// packet calls.
+[[gnu::noinline]] std::uint32_t QpFlows::look_up(const QpFlowKey& key,
+                                                 std::uint32_t& recent) const {
   const auto known = current_.find(key);
   if (known == current_.end()) return QpFlow::kNone;
   recent = known->second;
@@ -169,6 +175,7 @@ std::uint32_t QpFlows::current_of(const QpFlowKey& key, std::uint64_t hash) {
 }
 
 bool QpFlows::begins_flow(const QpFlow& flow, const CapturedPacket& packet) const noexcept {
+  if (!packet.is_request() || !packet.begins_message()) return false;
   const QpFlow* const peer = flow.peer == QpFlow::kNone ? nullptr : &flows_[flow.peer];
   return begins_unreliable_flow(flow, packet) || begins_unanswered_flow(flow, peer, packet);
 }
@@ -466,12 +473,18 @@ void QpFlows::match(std::uint32_t index, std::uint32_t psn) {
     candidates = requests_with(flows_[index], psn);
     if (candidates.size() > 1) note_undecided(index);
   } else {
+    bool guessed = false;
     std::erase_if(candidates, [&](QpFlow::Candidate& candidate) {
       const QpFlow& flow = flows_[candidate.flow];
-      candidate.misses += !sent_exactly(flow, psn);
-      flows_[index].guessed |= !is_free(flow) && flow.paired_by == PairedBy::order;
-      return !is_free(flow) || !sent_about(flow, psn);
+      const bool exactly = sent_exactly(flow, psn);
+      candidate.misses += !exactly;
+      if (!is_free(flow)) {
+        guessed = guessed || flow.paired_by == PairedBy::order;
+        return true;
+      }
+      return !exactly && !sent_about(flow, psn);
     });
+    flows_[index].guessed |= guessed;
   }
   if (candidates.size() == 1)
     pair(index, candidates.front().flow,

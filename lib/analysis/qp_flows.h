@@ -228,6 +228,7 @@ class QpFlows {
   }
   /// Returns the current flow of this key, which has this hash; kNone: none.
   std::uint32_t current_of(const QpFlowKey& key, std::uint64_t hash);
+  std::uint32_t look_up(const QpFlowKey& key, std::uint32_t& recent) const;
   void end(std::uint32_t flow);
   void learn(QpFlow& flow, const CapturedPacket& packet);
   void learn_request(std::uint32_t index, const CapturedPacket& packet);

@@ -243,9 +243,9 @@ bool PcapngFormat::read_usual(Source& source, const std::vector<Interface>& inte
   return true;
 }
 
-Result<bool> PcapngFormat::read(Source& source, std::vector<Interface>& interfaces,
-                                Record& record) {
-  if (read_usual(source, interfaces, record)) return true;
+/// Reads blocks until one is a packet.
+Result<bool> PcapngFormat::read_next(Source& source, std::vector<Interface>& interfaces,
+                                     Record& record) {
   for (;;) {
     Block block;
     Result<bool> done = peek_block(source, block);

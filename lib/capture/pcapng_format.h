@@ -44,12 +44,16 @@ class PcapngFormat {
   /// Reads the first section header.
   static Result<PcapngFormat> open(Source& source);
   /// Like Reader::read(). Appends new interfaces to `interfaces`.
-  Result<bool> read(Source& source, std::vector<Interface>& interfaces, Record& record);
+  Result<bool> read(Source& source, std::vector<Interface>& interfaces, Record& record) {
+    if (read_usual(source, interfaces, record)) return true;
+    return read_next(source, interfaces, record);
+  }
 
  private:
   struct Block;
   struct PacketHeader;
 
+  Result<bool> read_next(Source& source, std::vector<Interface>& interfaces, Record& record);
   bool read_usual(Source& source, const std::vector<Interface>& interfaces, Record& record) const;
   Result<bool> peek_block(Source& source, Block& block);
   Result<void> begin_section(Source& source, const Block& block);

@@ -123,8 +123,8 @@ Result<bool> Reader::read(Record& record) {
   if (found && *found && interfaces_[record.interface].link_type == kLinkTypeErf)
     unwrap_erf(record);
   // Whoever stops following a file need not do it between two records.
-  if (!found && source_.stopped()) return false;
-  return found;
+  if (!found && source_.stopped()) found = false;
+  return found;  // without a move: each frame comes through here
 }
 
 Result<std::optional<Record>> Reader::next() {

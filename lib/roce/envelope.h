@@ -83,7 +83,11 @@ struct Envelope {
 
   [[nodiscard]] std::string source() const;  // IP address or GID; empty without a network layer
   [[nodiscard]] std::string destination() const;
-  [[nodiscard]] std::uint8_t dscp() const noexcept;
+  [[nodiscard]] std::uint8_t dscp() const noexcept {
+    if (ipv4) return ipv4->dscp();
+    if (ipv6) return ipv6->dscp();
+    return grh ? grh->dscp() : std::uint8_t{0};
+  }
   [[nodiscard]] std::uint8_t ecn() const noexcept {
     if (ipv4) return ipv4->ecn();
     if (ipv6) return ipv6->ecn();

@@ -19,10 +19,11 @@ struct StandingQueue {
   Duration time{};       // that a packet waits
 };
 
-/// Adds a time >= 0 in ns. Stamps are any numbers, so sums end at a most, of which 64 can be added.
+/// Adds a time >= 0 in ns to a sum of such times. Stamps are any numbers, so sums end at a most, of
+/// which 64 can be added.
 inline void add_time(std::int64_t& to, std::int64_t ns) noexcept {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 64;
-  to = std::min(to, kMost) > kMost - std::min(ns, kMost) ? kMost : to + ns;
+  to = ns > kMost - to ? kMost : to + ns;
 }
 
 /// How long SENDs and WRITEs took to their ACKs, and how much was in flight when they were sent.

@@ -60,7 +60,9 @@ void RequestStream::check_silence(const CapturedPacket& packet) {
   const auto before = std::exchange(last_packet_, packet.stamp);
   silence_ = before ? stamp_difference(packet.stamp, *before) : Duration{};
   if (!packet.is_response() || log_.waiting() == 0 || acks_cut_) return;
-  if (silence_ < kLong || silence_.count() / kRoundTrips < counts_.rtt.maximum()) return;
+  if (silence_ < kLong) [[likely]]
+    return;
+  if (silence_.count() / kRoundTrips < counts_.rtt.maximum()) return;
   report_.stall(packet, log_.oldest_waiting().psn, next_, silence_);
 }
 
