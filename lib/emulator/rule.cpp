@@ -22,6 +22,7 @@ Rule::Rule(const RuleConfig& config, const StageSetup& setup, RuleIndex index)
   Stages::for_each([&]<class S>() {
     if (!S::present(config)) return;
     stage<S>().emplace(config, setup);
+    present_ |= bit_of<S>();
     if constexpr (requires { S::prepare(config, stats_); }) S::prepare(config, stats_);
   });
 }
@@ -40,7 +41,7 @@ void Rule::corrupt_inside(wire::MutableBytes frame, const IngressFrame& arrival)
 void Rule::begin(Passage& passage) noexcept {
   Stages::for_each([&]<class S>() {
     if constexpr (requires(S& s) { s.begin(passage, stats_); })
-      if (stage<S>()) stage<S>()->begin(passage, stats_);
+      if ((present_ & bit_of<S>()) != 0) stage<S>()->begin(passage, stats_);
   });
 }
 
@@ -55,7 +56,7 @@ bool Rule::pauses(const Passage& passage) const noexcept {
                       : std::max(Duration{}, passage.now - first_.value_or(passage.now)).count());
 }
 
-/// Applies one stage. Returns false if the frame is dropped, or waits in the queue.
+/// Applies a stage that the rule has. Returns false if the frame is dropped, or waits in the queue.
 template <class S>
 bool Rule::apply(Passage& passage, const roce::Envelope& envelope) noexcept {
   if constexpr (requires { S::kMayPause; })
@@ -67,9 +68,9 @@ bool Rule::apply(Passage& passage, const roce::Envelope& envelope) noexcept {
     static_assert(
         requires(const RuleConfig& rule) { S::reads_headers(rule); },
         "a stage whose apply() takes the envelope declares reads_headers(rule)");
-    if (stage<S>()) stage<S>()->apply(passage, stats_, envelope);
+    stage<S>()->apply(passage, stats_, envelope);
   } else if constexpr (requires(S& s) { s.apply(passage, stats_); }) {
-    if (stage<S>()) stage<S>()->apply(passage, stats_);
+    stage<S>()->apply(passage, stats_);
   }
   return passage.decision.action != Action::drop && passage.decision.action != Action::wait;
 }
@@ -77,10 +78,14 @@ bool Rule::apply(Passage& passage, const roce::Envelope& envelope) noexcept {
 /// Applies the stages from number First on, up to one that drops the frame or lets it wait.
 template <std::size_t First>
 void Rule::pass(Passage& passage, const roce::Envelope& envelope) noexcept {
+  const auto goes_on = [&]<class S>() {
+    return (present_ & bit_of<S>()) == 0 || apply<S>(passage, envelope);
+  };
   [&]<std::size_t... I>(std::index_sequence<I...>) {
-    static_cast<void>((apply<typename std::tuple_element_t<First + I, Stages::Storage>::value_type>(
-                           passage, envelope) &&
-                       ...));
+    static_cast<void>(
+        (goes_on.template
+         operator()<typename std::tuple_element_t<First + I, Stages::Storage>::value_type>() &&
+         ...));
   }(std::make_index_sequence<Stages::kCount - First>{});
 }
 

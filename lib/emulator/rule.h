@@ -151,6 +151,11 @@ class Rule {
   const std::optional<S>& stage() const noexcept {
     return std::get<std::optional<S>>(stages_);
   }
+  template <class S>
+  static constexpr std::uint32_t bit_of() noexcept {
+    static_assert(Stages::kCount <= 32);
+    return std::uint32_t{1} << Stages::index_of<S>();
+  }
   template <std::size_t First>
   void pass(Passage& passage, const roce::Envelope& envelope) noexcept;
   template <class S>
@@ -169,7 +174,8 @@ class Rule {
 
   RuleIndex index_;
   bool short_path_, loses_, acts_on_batch_, header_independent_, acts_on_leaving_;
-  bool corrupts_inside_;  // the packet within a tunnel
+  bool corrupts_inside_;       // the packet within a tunnel
+  std::uint32_t present_ = 0;  // the stages that the rule has: pass() does not look at the others
   Stages::Storage stages_;
   Schedules when_;
   std::optional<Instant> first_;  // arrival of the rule's first frame, if a schedule asks for it
