@@ -124,7 +124,10 @@ std::uint32_t QpFlows::enter(const KeyedPacket& keyed) {
   if (index == QpFlow::kNone) return index;
   QpFlow& flow = flows_[index];
   flow.encapsulation = keyed.encapsulation;
-  count_icrc(flow, packet);
+  if (packet.good_icrc && flow.good_icrcs > 0) [[likely]]
+    ++flow.good_icrcs;
+  else
+    count_icrc(flow, packet);
   if (is_damaged(flow, packet) || packet.info == nullptr) return index;
   learn(flow, packet);
   if (packet.is_request()) learn_request(index, packet);
@@ -175,6 +178,7 @@ std::uint32_t QpFlows::current_of(const QpFlowKey& key, std::uint64_t hash) {
 }
 
 bool QpFlows::begins_flow(const QpFlow& flow, const CapturedPacket& packet) const noexcept {
+  if (packet.psn == flow.end_psn && packet.is_reliable()) return false;  // the next one, or an ACK
   if (!packet.is_request() || !packet.begins_message()) return false;
   const QpFlow* const peer = flow.peer == QpFlow::kNone ? nullptr : &flows_[flow.peer];
   return begins_unreliable_flow(flow, packet) || begins_unanswered_flow(flow, peer, packet);
