@@ -16,12 +16,12 @@ TRUTH = longwire_test.SOURCE / 'tests' / 'long' / 'truth'
 
 # Per cent of seeds 0 to 199: false claims, missed events, open claims.
 BOUNDS = {
-    'complete|gbn': (0.7, 1.3, 3), 'complete|sr': (1.1, 1.7, 4.3),
-    'drop|gbn': (2.6, 1.5, 24.2), 'drop|sr': (3.1, 3.1, 11.9),  # 1 % of the frames not captured
-    'fwd|gbn': (1.1, 4.2, 59.5), 'fwd|sr': (0.5, 4, 70.6),  # requests only
-    'back|gbn': (0.1, 6.8, 50), 'back|sr': (0.6, 6.6, 60),  # answers only
-    'mid|gbn': (1.1, 3.3, 15.6), 'mid|sr': (2.5, 1, 19.3),  # the middle third
-    'snap64|gbn': (1.2, 1.6, 7), 'snap64|sr': (1.5, 1.2, 5.7),
+    'complete|gbn': (0.4, 1.2, 3), 'complete|sr': (0.6, 1.4, 4.1),
+    'drop|gbn': (2.4, 1.4, 24.2), 'drop|sr': (2.5, 2.7, 11.5),  # 1 % of the frames not captured
+    'fwd|gbn': (1.1, 4.2, 59.1), 'fwd|sr': (0.5, 4, 70.5),  # requests only
+    'back|gbn': (0, 5.9, 49.1), 'back|sr': (0.6, 6.6, 59.5),  # answers only
+    'mid|gbn': (0.9, 3.3, 15.6), 'mid|sr': (2.2, 0.2, 19.2),  # the middle third
+    'snap64|gbn': (0.9, 1.6, 7.2), 'snap64|sr': (1.3, 1.2, 5.6),
 }
 # Families whose checks all hold.
 FAMILIES = 'noicrc', 'peerdied', 'queue', 'rnrout', 'timer'
