@@ -99,8 +99,8 @@ class RecoveryVotes {
     std::uint32_t first = 0, next = 0;  // next: one past its newest PSN
     std::uint32_t end = 0;              // one past the highest PSN sent before
     std::uint32_t packets = 1;
-    bool named = false;  // first is the packet that the NAK names
-    bool next_came = false;
+    bool named = false;         // first is the packet that the NAK names
+    bool next_came = false;     // as in Asked
     bool asked_before = false;  // an earlier NAK named first, and a packet came alone
     Instant asked = {};         // when the NAK came
     Instant last = {};          // its newest packet
@@ -122,7 +122,7 @@ class RecoveryVotes {
     Instant asked = {};
     Duration reaction{};
     std::optional<Duration> again = {};  // reaction() of its second appearance: it was late
-    bool next_came = false;
+    bool next_came = false;              // as in Asked
 
     /// What the sender needed to answer.
     [[nodiscard]] Duration needed() const noexcept { return again.value_or(reaction); }

@@ -17,7 +17,7 @@ struct Nak {
   Instant stamp = {};
   Instant newest = {};  // when it came last: a receiver may repeat it
   bool rnr = false;
-  bool used = false;  // a recovery began because of it
+  bool used = false;  // a recovery began because of it, or has repeated its packet since
   bool late = false;  // the packet that it asks for was late, not lost
   /// It repeats a NAK, and came too soon after the newest transmission to be an answer to it.
   bool outdated = false;
