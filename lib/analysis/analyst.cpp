@@ -117,6 +117,8 @@ void Analyst::report_findings() {
   log_.mark_late_responses();
   log_.mark_frames_damaged_here();
   log_.mark_damaged_gaps();
+  log_.mark_gaps_sent_again();
+  log_.mark_overtaken();
   for (const Fact& fact : std::exchange(log_.facts(), {})) {
     ConnectionFacts connection;
     if (fact.seen.session != 0) {
@@ -173,6 +175,7 @@ RequestStream& Analyst::stream_of(Session& session, std::uint8_t direction) {
   StreamSetup setup{.session = session.number, .direction = direction, .mtu = {}};
   const std::uint32_t requests = session.directions[direction].flow;
   const std::uint32_t responses = session.directions[1 - direction].flow;
+  setup.answered = responses != QpFlow::kNone && flows_[responses].responses > 0;
   if (requests != QpFlow::kNone) {
     setup.mtu = flows_.mtu_of(requests);
     setup.ip_numbers_count = flows_[requests].ip_numbers.counts;
@@ -183,8 +186,9 @@ RequestStream& Analyst::stream_of(Session& session, std::uint8_t direction) {
     }
     if (setup.scheme == RecoveryScheme::unknown && flows_.source_goes_back(requests))
       setup.scheme = RecoveryScheme::go_back_n;
+    if (!setup.answered && setup.scheme == RecoveryScheme::unknown)
+      setup.scheme = flows_[requests].repeated.scheme();
   }
-  setup.answered = responses != QpFlow::kNone && flows_[responses].responses > 0;
   if (responses != QpFlow::kNone) setup.largest_response = flows_[responses].largest_payload;
   stream = std::make_unique<RequestStream>(setup, results_, log_);
   stream->remember(memory_);

@@ -378,6 +378,8 @@ void QpFlows::learn_request(std::uint32_t index, const CapturedPacket& packet) {
     flow.source_port = packet.source_port;
   }
   if (distance(flow.end_psn, packet.psn) > 0) flow.gap_end = packet.psn;
+  if (flow.repeated.is_open() || (!begins && distance(flow.highest_psn, packet.psn) <= 0))
+    flow.repeated.add(packet.psn, end.value(), flow.highest_psn);
   const std::uint32_t old_first = flow.first_psn, old_end = flow.end_psn;
   if (distance(flow.end_psn, end.value()) > 0) flow.end_psn = end.value();
   if (distance(packet.psn, flow.first_psn) > 0) flow.first_psn = packet.psn;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analysis/findings/recovery_votes.h"
+#include "analysis/findings/repeated_runs.h"
 #include "analysis/packet.h"
 #include "core/prefetch.h"
 #include "roce/cm_learner.h"
@@ -114,6 +115,7 @@ struct QpFlow {
   std::optional<Restart> restart = {};
   std::shared_ptr<RecoveryVotes> recovery = {};     // of its sender; null: it got no NAK
   RecoveryScheme scheme = RecoveryScheme::unknown;  // that its source counts for it
+  RepeatedRuns repeated = {};
 };
 
 /// From frame `frame` on, packets of the flows `from` belong to the flows `to`, in the same order:

@@ -29,15 +29,18 @@ struct Fact {
                          // the capture point: the packet was sent again before the NAK
   bool fetches = false;  // a retransmission: it begins with a READ or atomic
   bool late = false;     // a retransmission: the response that it asks for was late, not lost
-  bool filled = false;   // a gap: its packets came late, or again
+  /// A gap: its packets came late, or again, up to this frame. 0: they did not.
+  std::uint64_t filled = 0;
   bool asked = false;    // a gap that was sent again: the receiver asked for just these packets
   bool inside = false;   // a gap, or a recovery: behind the first packet of the capture
   std::uint64_t since = 0;  // a gap of a recovery: the recovery's first frame
   std::optional<bool> sent =
       {};                // a gap of a recovery: IP identifications show whether it was sent
+  bool begins = false;   // a gap of a recovery: before its first packet, with which it may begin
   bool damaged = false;  // a gap: its packets passed with wrong ICRCs
   bool in_row = false;   // a gap: the packets around it came one after the other
   bool taken = false;    // a gap: the receiver acknowledged its packets before they came again
+  bool overtaken = false;  // a late packet: the sender repeats what overtook it, but not the packet
   bool early = false;    // before the stream's first round trip, as far as the capture shows it
 };
 

@@ -2,6 +2,7 @@
 #include "analysis/findings/finding_log.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <set>
@@ -17,6 +18,11 @@ using GapFrame = std::tuple<std::uint32_t, std::uint8_t, std::uint64_t>;
 GapFrame gap_frame(const Anomaly& seen, std::uint64_t frame) {
   return {seen.session, seen.direction, frame};
 }
+
+/// The requests of one direction: session and direction.
+using Requests = std::pair<std::uint32_t, std::uint8_t>;
+
+Requests requests_of(const Anomaly& seen) { return {seen.session, seen.direction}; }
 
 /// Session, direction of the packet, PSN and frame.
 using DamagedFrame = std::tuple<std::uint32_t, std::uint8_t, std::uint32_t, std::uint64_t>;
@@ -38,6 +44,24 @@ bool take_skipped(std::set<DamagedFrame>& damaged, const Fact& fact) {
   }
   for (const DamagedFrame& frame : taken) damaged.erase(frame);
   return true;
+}
+
+/// Whether a sender repeats several requests in a row.
+bool is_request_recovery(const Anomaly& seen) {
+  return seen.kind == AnomalyKind::retransmission && seen.role == wire::Role::request &&
+         seen.packets > 1;
+}
+
+/// Whether a recovery skipped packets that may have been acknowledged by then.
+bool is_doubtful_gap(const Fact& fact) {
+  return fact.seen.kind == AnomalyKind::psn_gap && fact.again && !fact.sent;
+}
+
+/// Whether two PSNs of a connection are of the same time: PSNs come again after 2^24.
+bool is_near(wire::Psn one, wire::Psn other) {
+  constexpr std::int32_t kFar = 65536;
+  const auto distance = wire::Psn::distance(one, other);
+  return distance > -kFar && distance < kFar;
 }
 
 }  // namespace
@@ -89,6 +113,56 @@ void FindingLog::mark_damaged_gaps() {
   if (damaged.empty()) return;
   std::ranges::stable_sort(gaps, {}, [](const Fact* gap) { return gap->seen.frame; });
   for (Fact* const gap : gaps) gap->damaged = take_skipped(damaged, *gap);
+}
+
+void FindingLog::mark_overtaken() {
+  std::map<Requests, std::map<std::uint64_t, const Anomaly*>> recoveries;  // by frame
+  for (const Fact& fact : facts_)
+    if (fact.seen.kind == AnomalyKind::retransmission && fact.seen.role == wire::Role::request)
+      recoveries[requests_of(fact.seen)].emplace(fact.seen.frame, &fact.seen);
+  for (Fact& fact : facts_) {
+    const Anomaly& seen = fact.seen;
+    const bool is_late = seen.kind == AnomalyKind::out_of_order || fact.filled != 0;
+    const auto of_sender = recoveries.find(requests_of(seen));
+    if (!is_late || seen.role != wire::Role::request || of_sender == recoveries.end()) continue;
+    const auto next = of_sender->second.upper_bound(std::max(fact.filled, seen.last_frame));
+    fact.overtaken = next != of_sender->second.end() && next->second->packets > 1 &&
+                     wire::Psn{next->second->psn} == wire::Psn{seen.psn} + static_cast<std::uint32_t>(seen.packets);
+  }
+}
+
+void FindingLog::mark_gaps_sent_again() {
+  std::vector<Fact*> newest_first;
+  for (Fact& fact : facts_)
+    if (is_request_recovery(fact.seen) || is_doubtful_gap(fact)) newest_first.push_back(&fact);
+  std::ranges::stable_sort(newest_first, std::greater{}, [](const Fact* one) { return one->seen.frame; });
+  // One past the PSNs that are acknowledged, as the recoveries behind show.
+  std::map<Requests, wire::Psn> acknowledged;
+  std::vector<Fact> taken;
+  for (Fact* const fact : newest_first) {
+    Anomaly& seen = fact->seen;
+    const auto behind = acknowledged.find(requests_of(seen));
+    const wire::Psn psn{seen.psn};
+    if (seen.kind == AnomalyKind::retransmission) {
+      if (behind == acknowledged.end())
+        acknowledged.emplace(requests_of(seen), psn);
+      else if (!is_near(psn, behind->second) || wire::Psn::distance(behind->second, psn) < 0)
+        behind->second = psn;
+      continue;
+    }
+    if (behind == acknowledged.end() || !is_near(psn, behind->second)) continue;
+    const auto before = static_cast<std::uint64_t>(
+        std::max(wire::Psn::distance(psn, behind->second), std::int32_t{0}));
+    if (before >= seen.packets) continue;
+    if (before > 0) {
+      taken.push_back(*fact);
+      taken.back().seen.packets = before;
+    }
+    seen.psn = (psn + static_cast<std::uint32_t>(before)).value();
+    seen.packets -= before;
+    fact->sent = true;
+  }
+  for (Fact& part : taken) add(std::move(part));
 }
 
 }  // namespace lw::analysis

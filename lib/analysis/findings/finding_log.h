@@ -36,6 +36,10 @@ class FindingLog {
   void mark_frames_damaged_here();
   /// Marks the gaps whose packets passed with wrong ICRCs: the path has damaged them.
   void mark_damaged_gaps();
+  /// Marks what recoveries skipped, and a later one repeats: it was not acknowledged before.
+  void mark_gaps_sent_again();
+  /// Marks late packets behind which a recovery begins: what overtook them was discarded.
+  void mark_overtaken();
   /// Number of facts that were not kept.
   [[nodiscard]] std::uint64_t beyond() const noexcept { return beyond_; }
 

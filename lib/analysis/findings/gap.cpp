@@ -28,8 +28,8 @@ Resemblance alike(const Fact& fact, const ConnectionFacts& connection) noexcept 
 
 /// A gap in a recovery whose answers were not captured.
 std::optional<Finding> gap_in_recovery(const Fact& fact) {
+  if (!fact.sent.value_or(!fact.begins)) return std::nullopt;
   if (!fact.sent) return kLostOrNotSent;
-  if (!*fact.sent) return std::nullopt;
   return Finding::certain(Cause::lost_before_capture);
 }
 
@@ -51,8 +51,9 @@ bool was_sent_here(const Fact& fact, const ConnectionFacts& connection) noexcept
 
 std::optional<Finding> classify_gap(const Fact& fact, const ConnectionFacts& connection,
                                     const CaptureFacts& capture) {
-  if (fact.filled && !is_order_unknown(connection)) return std::nullopt;
-  if (fact.filled) return kLostOrLate;
+  if (fact.filled != 0 && (connection.goes_back || fact.overtaken || !is_order_unknown(connection)))
+    return std::nullopt;
+  if (fact.filled != 0) return kLostOrLate;
   if (fact.damaged) return Finding::certain(Cause::lost_before_capture);
   // A sender skips what was acknowledged meanwhile, and no answer was captured.
   if (fact.again && !connection.answered) return gap_in_recovery(fact);

@@ -6,7 +6,10 @@ namespace lw::analysis {
 Finding classify_late(const Fact& fact, const ConnectionFacts& connection) {
   // It may have been sent before the capture began, and be sent again.
   const bool sent_before = fact.early && connection.joined;
-  if (!sent_before && !is_order_unknown(connection)) return Finding::certain(fact.seen.cause);
+  // A sender that goes back sends no packet alone. One that repeats what is behind the packet goes
+  // back, too: its receiver has discarded that.
+  const bool is_known = connection.goes_back || fact.overtaken || !is_order_unknown(connection);
+  if (!sent_before && is_known) return Finding::certain(fact.seen.cause);
   return Finding::either(
       {{AnomalyKind::retransmission, Cause::none}, {AnomalyKind::out_of_order, Cause::none}});
 }

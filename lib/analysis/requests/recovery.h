@@ -23,6 +23,7 @@ struct Filled {
   bool asked = false;             // a NAK named its first packet
   bool taken = false;             // the receiver acknowledged them before they came again
   bool reported = false;          // as missing in the capture
+  bool begins = false;            // before the first packet of a recovery, which may begin with it
 };
 
 /// What was known of a packet before it filled a gap: as in Filled.

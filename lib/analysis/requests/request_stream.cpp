@@ -154,9 +154,11 @@ void RequestStream::append(const CapturedPacket& packet, Sequence psn) {
 /// A new packet with `psn` follows a recovery. A sender that goes back has repeated all packets
 /// before: those that did not come were lost once more, or come late.
 void RequestStream::skip_to_end(const CapturedPacket& packet, Sequence psn) {
-  if (!recovery_ || !goes_back()) return;
-  if (recovery_->next >= next_ || acks_cut_) return;
+  if (!recovery_ || recovery_->next >= next_ || acks_cut_) return;
+  const bool may_go_back = goes_back() || !setup_.answered;
+  if (!may_go_back) return;
   const auto sent = was_sent(packet, psn);
+  if (!goes_back() && recovery_->packets < kManyInARow) return;
   if (sent == false || (psn > next_ && !sent)) return;
   // Without such numbers: an answer may have acknowledged them meanwhile, and a burst of losses is
   // shorter than a window, which a sender goes back.
@@ -280,7 +282,7 @@ void RequestStream::fill_gap(const CapturedPacket& packet, const Sent& sent) {
 /// Whether a sender that goes back has repeated packets between the recovery's last one and `psn`,
 /// and they were lost once more.
 bool RequestStream::skips_seen_packets(const CapturedPacket& packet, Sequence psn) {
-  if (!goes_back() || !lost_before(packet, psn)) return false;
+  if (!(goes_back() || !setup_.answered) || !lost_before(packet, psn)) return false;
   const Sent* const first = log_.find(recovery_->next);
   return first != nullptr && first->seen;
 }
@@ -331,11 +333,41 @@ void RequestStream::note_lost_beginning(const Sent& first, std::uint64_t numbers
   const bool may_begin =
       first.psn <= acked_ || of_response || selective_ || acks_cut_ || !setup_.answered;
   const bool may_know = (joined() || counts_.responses == 0) && !settled_;
+  if (!setup_.answered && reliable_) return note_begin_behind_gap(first, numbers_skipped);
   if (may_begin || may_know) return;
   const Sequence packets = first.psn - acked_;
   if (ip_numbers_.ordered() ? numbers_skipped < packets : packets > kMost) return;
   recovery_->start = recovery_start_ = acked_;
   recovery_->skipped.push_back({acked_, packets, first.last_frame, first.last_stamp});
+}
+
+/// Without answers: a recovery that begins behind a gap has lost its begin, if the sender goes back,
+/// and if it repeats that later.
+void RequestStream::note_begin_behind_gap(const Sent& first, std::uint64_t numbers_skipped) {
+  const Sequence gap = first_gap();
+  if (gap >= first.psn) return;
+  recovery_->skipped.push_back({.first = gap,
+                                .packets = first.psn - gap,
+                                .frame = first.last_frame,
+                                .stamp = first.last_stamp,
+                                .begins = true});
+  if (ip_numbers_.ordered()) {
+    std::uint64_t packets = 0;
+    log_.for_each(gap, first.psn, [&packets](const Sent&) { ++packets; });
+    if (numbers_skipped < packets) recovery_->skipped.pop_back();
+  }
+}
+
+/// The lowest PSN that has not come; next_: all have.
+Sequence RequestStream::first_gap() {
+  if (const Sent* const first = log_.find(first_gap_); first == nullptr || first->psn > first_gap_)
+    first_gap_ = log_.empty() ? next_ : std::max(first_gap_, log_.front_psn());
+  const Sent* one = log_.find(first_gap_);
+  while (one != nullptr && one->seen) {
+    first_gap_ = one->psn + one->span;
+    one = log_.find(first_gap_);
+  }
+  return one != nullptr ? first_gap_ : next_;
 }
 
 /// Returns the recovery that goes on, or the last one if it is not reported yet, whichever is
@@ -890,7 +922,8 @@ void RequestStream::end_recovery() {
   const bool is_whole = recovery.next >= next_;
   // Its last packets may be lost, too. Where packets come late, these may be none of a recovery.
   const bool in_order = counts_.out_of_order == 0 && !joined();
-  const bool goes_back = is_whole || (this->goes_back() && in_order);
+  const bool in_a_row = !setup_.answered && recovery.packets >= kManyInARow;
+  const bool goes_back = is_whole || in_a_row || (this->goes_back() && in_order);
   if (setup_.scheme == RecoveryScheme::unknown)
     selective_ = !goes_back && recovery.cause == Cause::sequence_nak;
   interrupted_ = is_whole ? 0 : recovery.next;
@@ -932,6 +965,17 @@ bool RequestStream::was_sent_before(const Fill& fill) const noexcept {
   return fill.next <= begin_ && fill.packets >= kManyInARow;
 }
 
+/// Without answers: whether packets that filled a gap begin a recovery that goes on with a packet
+/// seen before. What is late by some time is not repeated for that soon.
+bool RequestStream::goes_on_soon(const Fill& fill, const CapturedPacket& next,
+                                 Sequence psn) const noexcept {
+  constexpr int kSoon = 2;  // divided by
+  if (setup_.answered || psn < fill.next) return false;
+  const Duration late = stamp_difference(fill.first_stamp, fill.filled.front().stamp);
+  return stamp_difference(next.stamp, fill.last_stamp) < late / kSoon &&
+         (goes_back() || late >= kShortestTimer);
+}
+
 /// Decides what a filled gap was, when the next request comes. `psn`: PSN of this request. `known`:
 /// its entry in the log; null: it is new.
 void RequestStream::judge_fill(const CapturedPacket* next, Sequence psn, const Sent* known) {
@@ -949,8 +993,9 @@ void RequestStream::judge_fill(const CapturedPacket* next, Sequence psn, const S
   const bool sent_before = was_sent_before(fill);
   if (sent_before) oldest_ = 0;
   const bool goes_back =
-      sent_before || asked_for.value_or(known != nullptr && psn >= fill.next &&
-                                        (goes_on || fill.nak_frame != 0) && !was_late(fill, psn));
+      sent_before || (next != nullptr && known != nullptr && goes_on_soon(fill, *next, psn)) ||
+      asked_for.value_or(known != nullptr && psn >= fill.next &&
+                         (goes_on || fill.nak_frame != 0) && !was_late(fill, psn));
   if (goes_back && reliable_) {
     begin_recovery(std::move(fill));
   } else if (!asked_for && fill.nak_frame != 0 && !(known != nullptr && psn <= fill.first)) {

@@ -181,6 +181,8 @@ class RequestStream {
   [[nodiscard]] bool goes_on(const Recovery& recovery, const CapturedPacket& packet,
                              const Sent& sent, const Sent& known) const noexcept;
   void note_lost_beginning(const Sent& first, std::uint64_t numbers_skipped);
+  void note_begin_behind_gap(const Sent& first, std::uint64_t numbers_skipped);
+  [[nodiscard]] Sequence first_gap();
   bool take_late(const CapturedPacket& packet, Sequence psn);
   bool take_late_original(const CapturedPacket& packet, Sequence psn, const Sent& gap);
   bool take_late_replacement(const CapturedPacket& packet, Sequence psn, const Sent& gap);
@@ -223,6 +225,8 @@ class RequestStream {
   void take_late_fill(const Fill& fill, Cause cause);
   void judge_held(bool repeated);
   [[nodiscard]] bool was_late(const Fill& fill, Sequence psn);
+  [[nodiscard]] bool goes_on_soon(const Fill& fill, const CapturedPacket& next,
+                                  Sequence psn) const noexcept;
   [[nodiscard]] bool was_sent_before(const Fill& fill) const noexcept;
   [[nodiscard]] std::optional<bool> was_asked_for(const Fill& fill, bool new_follows);
   [[nodiscard]] std::optional<bool> was_sent(const CapturedPacket& packet, Sequence psn);
@@ -287,6 +291,7 @@ class RequestStream {
 
   Sequence first_ = 0;  // the lowest PSN seen
   Sequence begin_ = 0;  // the PSN that the capture began with
+  Sequence first_gap_ = 0;  // as first_gap(), at the newest recovery
   std::optional<Recovery> recovery_;
   std::optional<Ended> ended_;
   Sequence recovery_start_ = 0;  // start of the last recovery

@@ -88,7 +88,7 @@ void StreamReport::late(const Fill& fill, Cause cause) {
                  .psn = psn_of(filled.first),
                  .packets = filled.one_packet ? 1 : filled.packets};
     const bool early = is_early(filled.first);
-    if (!early) {
+    if (!early || filled.in_row) {
       Anomaly gap = seen;
       gap.kind = AnomalyKind::psn_gap;
       gap.cause = Cause::lost_before_capture;
@@ -96,7 +96,7 @@ void StreamReport::late(const Fill& fill, Cause cause) {
       gap.stamp = filled.stamp;
       gap.packets = filled.packets;
       gap.duration = {};
-      log_.add(Fact{.seen = std::move(gap), .filled = true});
+      log_.add(Fact{.seen = std::move(gap), .filled = fill.last_frame});
     }
     log_.add(Fact{.seen = std::move(seen), .early = early});
   }
@@ -157,15 +157,18 @@ void StreamReport::response_again(const CapturedPacket& packet, const Filled& ag
 }
 
 void StreamReport::recovery(const Recovery& recovery, Sequence begin, bool goes_back) {
+  constexpr std::uint64_t kFew = 3;  // a recovery of as many packets is none of single packets
   ++counts_.recoveries;
   for (const Filled& gap : recovery.filled) sent_again(gap, recovery, begin);
   for (const Filled& gap : recovery.skipped) {
-    if (!goes_back && !gap.sent.value_or(false)) continue;
+    const bool goes_back_here = gap.begins ? recovery.packets >= kFew : goes_back;
+    if (!goes_back_here && !gap.sent.value_or(false)) continue;
     counts_.lost_again += gap.packets;
     Fact fact = missing(Role::request, gap, Cause::lost_before_capture);
     fact.again = fact.inside = true;
     fact.since = recovery.first_frame;
     fact.sent = gap.sent;
+    fact.begins = gap.begins;
     fact.taken = gap.taken;
     log_.add(std::move(fact));
   }
