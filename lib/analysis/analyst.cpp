@@ -119,6 +119,7 @@ void Analyst::report_findings() {
   log_.mark_damaged_gaps();
   log_.mark_gaps_sent_again();
   log_.mark_overtaken();
+  log_.mark_passed_gaps();
   for (const Fact& fact : std::exchange(log_.facts(), {})) {
     ConnectionFacts connection;
     if (fact.seen.session != 0) {

@@ -37,6 +37,8 @@ struct Fact {
   std::optional<bool> sent =
       {};                // a gap of a recovery: IP identifications show whether it was sent
   bool begins = false;   // a gap of a recovery: before its first packet, with which it may begin
+  bool passed = false;   // a gap of the first round trip: the receiver has got packets behind it
+                         // that were skipped as well, so they passed before the capture began
   bool damaged = false;  // a gap: its packets passed with wrong ICRCs
   bool in_row = false;   // a gap: the packets around it came one after the other
   bool taken = false;    // a gap: the receiver acknowledged its packets before they came again
@@ -64,6 +66,8 @@ struct ConnectionFacts {
   bool answered = false;  // answers were captured
   bool joined = false;    // answers to requests before the first one: it began before the capture
   bool began_before = false;  // it is joined, or its first packet does not begin a message
+  Instant last = {};               // its newest packet
+  std::uint64_t first_answer = 0;  // frame of the first answer that was captured; 0: none was
   std::optional<Duration> least_rtt = {};  // from a packet sent once to its answer, seen here
   /// From the first transmission of a packet that was sent again to an answer: no round trip is
   /// longer.

@@ -115,6 +115,27 @@ void FindingLog::mark_damaged_gaps() {
   for (Fact* const gap : gaps) gap->damaged = take_skipped(damaged, *gap);
 }
 
+void FindingLog::mark_passed_gaps() {
+  const auto is_early_gap = [](const Fact& fact) {
+    return fact.early && fact.seen.kind == AnomalyKind::psn_gap &&
+           fact.seen.role == wire::Role::request;
+  };
+  // The last PSN that each frame skips, and that the receiver has got.
+  std::map<std::pair<Requests, std::uint64_t>, wire::Psn> got;
+  for (const Fact& fact : facts_) {
+    if (!is_early_gap(fact) || fact.seen.cause != Cause::missing_in_capture) continue;
+    const wire::Psn psn{fact.seen.psn};
+    const auto [last, added] = got.emplace(std::pair{requests_of(fact.seen), fact.seen.frame}, psn);
+    if (wire::Psn::distance(last->second, psn) > 0) last->second = psn;
+  }
+  for (Fact& fact : facts_) {
+    if (!is_early_gap(fact) || got.empty()) continue;
+    const auto last = got.find({requests_of(fact.seen), fact.seen.frame});
+    fact.passed = last != got.end() &&
+                  wire::Psn::distance(wire::Psn{fact.seen.psn}, last->second) > 0;
+  }
+}
+
 void FindingLog::mark_overtaken() {
   std::map<Requests, std::map<std::uint64_t, const Anomaly*>> recoveries;  // by frame
   for (const Fact& fact : facts_)

@@ -38,6 +38,8 @@ class FindingLog {
   void mark_damaged_gaps();
   /// Marks what recoveries skipped, and a later one repeats: it was not acknowledged before.
   void mark_gaps_sent_again();
+  /// Marks gaps of a first round trip whose packets were sent before the capture began.
+  void mark_passed_gaps();
   /// Marks late packets behind which a recovery begins: what overtook them was discarded.
   void mark_overtaken();
   /// Number of facts that were not kept.

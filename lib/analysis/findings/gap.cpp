@@ -40,6 +40,23 @@ bool is_for_request_before(const Fact& fact, const ConnectionFacts& connection) 
          fact.waits.sent && connection.least_rtt && *fact.waits.sent < *connection.least_rtt;
 }
 
+/// Whether a gap in responses is before the first one of the capture, which began later than the
+/// connection: they may have passed before.
+bool is_before_first_answer(const Fact& fact, const ConnectionFacts& connection) noexcept {
+  return fact.early && connection.began_before && fact.seen.role == wire::Role::response &&
+         fact.seen.frame == connection.first_answer;
+}
+
+/// Whether the capture ends so soon after a gap in responses that the requester may still ask for
+/// them again.
+bool may_be_asked_later(const Fact& fact, const ConnectionFacts& connection) noexcept {
+  constexpr int kRoundTrips = 4;
+  const Duration wait =
+      std::max(kRoundTrips * connection.round_trip.value_or(Duration{}), kShortestTimer);
+  return fact.seen.role == wire::Role::response && fact.seen.cause == Cause::missing_in_capture &&
+         stamp_difference(connection.last, fact.seen.stamp) < wait;
+}
+
 /// Whether the packets of a gap were sent behind the first one of the capture, not before it began:
 /// a sender that goes back repeats all, and between two packets in a row it sends those in between.
 bool was_sent_here(const Fact& fact, const ConnectionFacts& connection) noexcept {
@@ -58,12 +75,15 @@ std::optional<Finding> classify_gap(const Fact& fact, const ConnectionFacts& con
   // A sender skips what was acknowledged meanwhile, and no answer was captured.
   if (fact.again && !connection.answered) return gap_in_recovery(fact);
   if (is_for_request_before(fact, connection)) return std::nullopt;
+  if (is_before_first_answer(fact, connection)) return std::nullopt;
   if (fact.early && connection.began_before && !was_sent_here(fact, connection)) {
-    // The receiver has got them: they were sent before the capture began.
-    if (fact.seen.cause == Cause::missing_in_capture && !capture.is_incomplete())
-      return std::nullopt;
+    // The receiver has got them, or what was sent behind them: they were sent before the capture
+    // began.
+    const bool passed = fact.passed || fact.seen.cause == Cause::missing_in_capture;
+    if (passed && !capture.is_incomplete()) return std::nullopt;
     return capture.is_incomplete() ? kLostMissingOrNotSent : kLostOrNotSent;
   }
+  if (may_be_asked_later(fact, connection)) return kLostOrMissing;
   // Without its requests, PSNs may be those of requests that are answered without data.
   if (fact.seen.cause == Cause::none && fact.seen.role == wire::Role::response)
     return kLostMissingOrNotSent;

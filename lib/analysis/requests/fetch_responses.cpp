@@ -314,7 +314,14 @@ void FetchResponses::skip_rest(Sent& request, const CapturedPacket& packet) {
   request.responses = request.span;
 }
 
-void FetchResponses::add_gap(const ResponseGap& gap) {
+void FetchResponses::add_gap(ResponseGap gap) {
+  // The responder answered before the capture had the request: to the repetition, it may not have.
+  if (!gap.came_before && gap.first + gap.packets <= end_) return;
+  gap.in_row = gap.first == newest_ + 1 || (gap.frame == row_frame_ && gap.first == row_end_);
+  if (gap.in_row) {
+    row_frame_ = gap.frame;
+    row_end_ = gap.first + gap.packets;
+  }
   if (const auto old = gaps_.add(gap)) report_missing(*old);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "analysis/requests/ip_numbers.h"
@@ -51,8 +52,14 @@ class FetchResponses {
   /// Notes the PSN and MSN of a response, after it was processed.
   void note(const CapturedPacket& packet, Sequence psn) noexcept {
     newest_ = psn;
+    end_ = std::max(end_, psn + 1);
     newest_ip_id_ = packet.ip_id;
     if (packet.has_aeth) newest_msn_ = packet.msn;
+  }
+  /// Notes the responses before the first request, which has `psn`. `end`: one past their highest
+  /// PSN; nothing: there are none.
+  void note_lone(Sequence psn, std::optional<wire::Psn> end) noexcept {
+    if (end) end_ = psn + static_cast<Sequence>(std::int64_t{wire::Psn::distance(wire::Psn{psn_of(psn)}, *end)});
   }
   /// Whether a response has the MSN of the newest one.
   [[nodiscard]] bool has_newest_msn(const CapturedPacket& packet) const noexcept {
@@ -95,7 +102,7 @@ class FetchResponses {
                     Sent& request);
   void note_first(const CapturedPacket& packet, Sequence psn, const Sent& request);
   void take_unasked(const CapturedPacket& packet, Sequence psn, const Sent& request);
-  void add_gap(const ResponseGap& gap);
+  void add_gap(ResponseGap gap);
   void report_missing(const ResponseGap& gap);
   void report_lost(const ResponseGap& gap) {
     report_.response_gap(gap, Cause::lost_before_capture);
@@ -117,6 +124,9 @@ class FetchResponses {
   Sequence late_begin_ = 0;  // the newest response, if it may begin an answer late; 0: not
   Instant again_begin_;      // when the responder began to answer again, with again_first_
   Sequence newest_ = 0;      // PSN of the newest response
+  Sequence end_ = 0;         // one past the highest PSN of a response, also without its request
+  Sequence row_end_ = 0;     // one past the newest gap behind newest_, shown by this frame:
+  std::uint64_t row_frame_ = 0;
   std::uint16_t newest_ip_id_ = 0;
   std::uint32_t newest_msn_ = ~0U;
 };

@@ -76,6 +76,8 @@ void RequestStream::request(const CapturedPacket& packet) {
     within_message_ = packet.info->position == wire::Position::middle ||
                       packet.info->position == wire::Position::last;
     counts_.first_psn = packet.psn;
+    fetched_.note_lone(psn, lone_end_);
+    begins_again_ = lone_nak_ == packet.psn;
   }
   end_first_round_trip();
   if (psn < next_ && take_reuse(packet, psn)) return;
@@ -174,6 +176,7 @@ void RequestStream::skip_to_end(const CapturedPacket& packet, Sequence psn) {
 bool RequestStream::begins_within_recovery(const CapturedPacket& packet,
                                            Sequence psn) const noexcept {
   if ((joined() ? settled_ : in_order_ >= kSettled) || !reliable_) return false;
+  if (begins_again_ && counts_.packets == 2) return true;
   return psn - next_ >= kManyInARow || ip_numbers_.follows_last(packet.ip_id);
 }
 
@@ -1033,7 +1036,7 @@ void RequestStream::response(const CapturedPacket& packet) {
   check_silence(packet);
   if (counts_.packets == 0 && counts_.responses == 0) counts_.first = packet.stamp;
   counts_.last = std::max(counts_.last, packet.stamp);
-  ++counts_.responses;
+  if (counts_.responses++ == 0) first_answer_ = packet.number;
   quiet_ = stamp_difference(packet.stamp, std::exchange(last_answer_, packet.stamp));
   if (log_.empty()) return take_lone_response(packet);
   if (ended_ && is_final(*ended_, packet)) report_ended();
@@ -1064,9 +1067,12 @@ Sequence RequestStream::oldest_request(const CapturedPacket& packet, Sequence ps
 /// Processes a response to a request that was not captured.
 void RequestStream::take_lone_response(const CapturedPacket& packet) {
   oldest_ = 0;
+  const wire::Psn end = wire::Psn{packet.psn} + 1;
+  if (!lone_end_ || wire::Psn::distance(*lone_end_, end) > 0) lone_end_ = end;
   if (packet.info->operation != Operation::ack) return lone_.take(packet);
   if (!packet.has_aeth) return;
   if (wire::AethFields{packet.syndrome, 0}.kind() == wire::AethKind::ack) return;
+  lone_nak_ = packet.psn;
   report_.nak(packet, kFirstOrigin + packet.psn, nullptr);
 }
 
@@ -1357,6 +1363,8 @@ void RequestStream::finish(Instant end) {
 ConnectionFacts RequestStream::facts() const noexcept {
   ConnectionFacts facts{.answered = counts_.responses > 0, .joined = joined(), .stopped = stopped_};
   facts.began_before = joined() || within_message_;
+  facts.first_answer = first_answer_;
+  facts.last = counts_.last;
   if (counts_.rtt.count() > 0) facts.least_rtt = Duration{counts_.rtt.minimum()};
   facts.least_reaction = setup_.least_reaction;
   facts.round_trip = setup_.round_trip;

@@ -298,6 +298,7 @@ class RequestStream {
   Sequence interrupted_ = 0;     // the PSN at which the last recovery would have gone on; 0: none
   std::uint32_t in_order_ = 0;   // packets in order, up to kSettled
   bool settled_ = false;         // the first round trip is over
+  std::uint64_t first_answer_ = 0;  // its frame; 0: none
   Sequence acked_early_ = 0;     // the highest PSN acknowledged in it, before it was seen
   bool within_message_ = false;  // the first packet is not the first one of its message
   Sequence oldest_ = ~Sequence{0};  // a PSN that was sent, as answers of that time show
@@ -309,6 +310,9 @@ class RequestStream {
   LatePackets late_;
   FetchResponses fetched_;
   LoneResponses lone_;
+  std::optional<wire::Psn> lone_end_;      // one past the highest PSN of these
+  std::optional<std::uint32_t> lone_nak_;  // the PSN of the newest NAK before the first request
+  bool begins_again_ = false;              // which is sent again because of that NAK
   /// A loss after the capture point, until the packet is sent again: before that, the receiver may
   /// have refused an early transmission, and may still receive a later one.
   std::optional<Anomaly> asked_for_;

@@ -22,6 +22,7 @@ struct ResponseGap {
   bool came_before =
       false;                // they came before, and are missing in the answer to a repeated request
   std::uint16_t ip_id = 0;  // of the frame that showed it
+  bool in_row = false;      // the responses around it came one after the other
 
   [[nodiscard]] bool covers(Sequence psn) const noexcept {
     return psn >= first && psn < first + packets;

@@ -50,10 +50,19 @@ void StreamReport::unseen_before(const EarlyAck& ack, Sequence next) {
 void StreamReport::response_gap(const ResponseGap& gap, Cause cause) {
   counts_.responses_lost += gap.packets;
   Fact fact = missing(Role::response, {gap.first, gap.packets, gap.frame, gap.stamp}, cause);
+  fact.in_row = fact.inside = gap.in_row;
   if (gap.requested) fact.waits.sent = stamp_difference(gap.stamp, *gap.requested);
   fact.asked = gap.named && gap.packets == 1;
   counts_.responses_asked += fact.asked;
   log_.add(std::move(fact));
+}
+
+/// Whether the NAK that a recovery answers came before any answer to the packet that showed the gap:
+/// the receiver missed the gap's packets before the capture began.
+bool StreamReport::was_missed_before(const Filled& gap, const Recovery& recovery) const noexcept {
+  if (!recovery.waits.asked) return false;
+  const Duration after = stamp_difference(recovery.first, gap.stamp) - *recovery.waits.asked;
+  return after < Duration{counts_.rtt.count() > 0 ? counts_.rtt.minimum() : 0};
 }
 
 void StreamReport::sent_again(Filled gap, const Recovery& recovery, Sequence begin) {
@@ -61,6 +70,7 @@ void StreamReport::sent_again(Filled gap, const Recovery& recovery, Sequence beg
       gap.asked || (recovery.cause == Cause::sequence_nak && gap.first == recovery.start);
   const bool inside = gap.first >= begin;
   if ((!inside && !asked) || gap.reported) return;
+  if (!inside && was_missed_before(gap, recovery)) return;
   if (!inside && !gap.one_packet) gap.packets = 1;  // the others may have come before
   counts_.lost += gap.packets;
   Fact fact = missing(Role::request, gap, Cause::lost_before_capture);
@@ -125,7 +135,7 @@ void StreamReport::late_response(const CapturedPacket& packet, Sequence psn,
   Anomaly late = response_anomaly(AnomalyKind::out_of_order, packet, psn);
   late.related_frame = gap.frame;
   late.duration = stamp_difference(packet.stamp, gap.stamp);
-  log_.add(late);
+  log_.add(Fact{.seen = std::move(late), .early = is_early(psn)});
 }
 
 void StreamReport::copy(const CapturedPacket& packet, Sequence psn, const Sent* original,
