@@ -887,6 +887,66 @@ class OneDirection(Sibling):
             self.assertEqual({row['kind'] for row in self.one_way(ends, 2)}, {'nak'})
 
 
+class RequestsOnly(Sibling):
+    """Without answers, a sender shows what it heard only by what it repeats."""
+
+    def sent(self, *bursts, counted=False):
+        """Each burst, of PSNs, comes 5 ms after the one before."""
+        talk = Conversation(counted)
+        for burst in bursts:
+            talk.at += 5000
+            for psn in burst:
+                talk.request(psn)
+        return rows('anomalies', talk.save(self.folder / 'requests.pcap'))
+
+    def gaps(self, found, certainty):
+        return sorted(psn for row in found if row['kind'] == 'psn_gap' and row['certainty'] == certainty
+                      for psn in range(row['psn'], row['psn'] + row['packets']))
+
+    def test_what_is_repeated_later_was_not_acknowledged(self):
+        again = (*range(20, 23), *range(25, 40))
+        for later, certain in ((), []), (range(23, 40), [23, 24]), (range(24, 40), [24]), (range(25, 40), []):
+            found = self.sent(range(40), again, later)
+            self.assertEqual(self.gaps(found, 'certain'), certain, later)
+            self.assertEqual(self.gaps(found, 'either'), sorted({23, 24} - set(certain)), later)
+
+    def test_a_recovery_goes_on_with_what_was_skipped_before(self):
+        found = self.sent((*range(20), *range(24, 30)), (*range(10, 16), *range(20, 30)), range(14, 30))
+        self.assertEqual(self.gaps(found, 'certain'), [*range(16, 20), *range(20, 24)])
+
+    def test_a_recovery_that_begins_behind_a_gap_lost_its_begin(self):
+        first, again = (*range(10), *range(12, 30)), range(14, 30)
+        self.assertEqual(self.gaps(self.sent(first, again), 'certain'), [])
+        self.assertEqual(self.gaps(self.sent(first, again, range(10, 30)), 'certain'), [10, 10, 11, 11, 12, 13])
+
+    def test_the_end_of_a_recovery_is_lost(self):
+        found = self.sent(range(40), range(20, 36), range(40, 50), range(30, 50))
+        self.assertEqual(self.gaps(found, 'certain'), [36, 37, 38, 39])
+
+    def test_what_fills_a_gap_alone_is_late_or_was_lost(self):
+        found = self.sent((*range(10), *range(11, 20)), (10,), range(20, 30))
+        self.assertEqual(self.gaps(found, 'either'), [10])
+        self.assertEqual(self.causes(found), {('none', 'either')})
+
+    def test_what_is_repeated_behind_a_late_packet_was_discarded(self):
+        first = (*range(10), 11, 12, 10, *range(13, 20))
+        found = self.sent(first, range(11, 20))
+        self.assertEqual(self.psns(found, 'out_of_order', 'none'), {10})
+        self.assertNotIn('psn_gap', {row['kind'] for row in found})
+        # Another recovery came first.
+        found = self.sent(first, range(8, 20), range(11, 20))
+        self.assertEqual(self.psns(found, 'out_of_order', 'none'), set())
+
+    def test_a_sender_that_goes_back_sends_no_packet_alone(self):
+        back = [burst for _ in range(5) for burst in (range(60), range(30, 60))]
+        late = self.sent(*back, (*range(60, 70), 71, 72, 70, 73, 74, 75))
+        self.assertEqual(self.psns(late, 'out_of_order', 'none'), {70})
+        # 71 is lost once more.
+        again = self.sent(*back, (*range(60, 70), *range(71, 76)), (70, *range(72, 76)))
+        self.assertNotIn('out_of_order', {row['kind'] for row in again})
+        self.assertIn(70, [row['psn'] for row in again if row['kind'] == 'retransmission'])
+
+
 class BeginsWithin(Sibling):
     """A capture begins behind a NAK, within a burst. The recovery repeats what was sent before the
     capture, and loses a packet: nothing was late, and nothing else lost."""
@@ -921,6 +981,68 @@ class BeginsWithin(Sibling):
             talk.answer(first + 11, 10, msn=12)
             found = rows('anomalies', talk.save(self.folder / 'early.pcap'))
             self.assertEqual([row['kind'] for row in found].count('ack_of_unsent'), claims, first)
+
+    def joined(self, talk):
+        return rows('anomalies', talk.save(self.folder / 'joined.pcap'))
+
+    def test_a_response_between_two_in_a_row_was_lost(self):
+        """Whatever came before the capture: a responder sends all of an answer."""
+        talk = Conversation()
+        talk.answer(99, msn=90)
+        talk.read(100, 0, 4 * MTU)
+        talk.responses(100, 4, 91, 20)
+        del talk.frames[-2]
+        talk.read(102, 2 * MTU, 2 * MTU, 30)
+        talk.responses(102, 2, 91, 20)
+        self.assertEqual(self.psns(self.joined(talk), 'psn_gap', 'lost_before'), {102})
+
+    def test_responses_before_the_first_one_may_have_passed(self):
+        """Of three atomics, which were sent before, too, the third is answered first."""
+        talk = Conversation()
+        for psn in range(100, 103):
+            talk.fetch_add(psn, 8 * psn)
+        talk.atomic_ack(102, 90, 10)
+        talk.at += 5000
+        for psn in range(100, 103):
+            talk.fetch_add(psn, 8 * psn)
+        for psn in range(100, 103):
+            talk.atomic_ack(psn, 90, 10)
+        self.assertNotIn('psn_gap', {row['kind'] for row in self.joined(talk)})
+
+    def test_responses_that_came_before_their_requests_were_answered_before(self):
+        """Atomics are repeated whose answers, of before, were captured."""
+        talk = Conversation()
+        for psn in range(100, 106):
+            talk.atomic_ack(psn, 90)
+        talk.at += 5000
+        for psn in range(100, 108):
+            talk.fetch_add(psn, 8 * psn)
+        talk.atomic_ack(106, 91, 10)  # what is before was lost behind the capture point
+        talk.at += 5000
+        for psn in range(100, 108):
+            talk.fetch_add(psn, 8 * psn)
+        for psn in range(100, 108):
+            talk.atomic_ack(psn, 92, 10 if psn == 100 else 1)
+        self.assertNotIn('psn_gap', {row['kind'] for row in self.joined(talk)})
+
+    def test_what_a_nak_names_before_the_gap_shows_was_missed_before(self):
+        """The sender repeats 100 alone, behind packets that are new."""
+        for after, gaps in (0, 0), (30, 1):
+            talk = Conversation()
+            talk.answer(98, msn=90)
+            talk.requests(99, 100)
+            talk.answer(99, 10, msn=91)
+            talk.at += 40
+            if after == 0:
+                talk.nak(100)
+            talk.requests(112, 118)
+            if after:
+                talk.at += after
+                talk.nak(100)
+            talk.request(100, 40)
+            talk.answer(117, 10, msn=100)
+            found = [row for row in self.joined(talk) if row['kind'] == 'psn_gap' and row['psn'] == 100]
+            self.assertEqual(len(found), gaps, after)
 
     def test_its_recovery_may_have_been_asked_for_before(self):
         """No answer passes before the recovery: its NAK came before the capture."""

@@ -50,9 +50,9 @@ bool is_before_first_answer(const Fact& fact, const ConnectionFacts& connection)
 /// Whether the capture ends so soon after a gap in responses that the requester may still ask for
 /// them again.
 bool may_be_asked_later(const Fact& fact, const ConnectionFacts& connection) noexcept {
-  constexpr int kRoundTrips = 4;
+  constexpr int kRoundTrips = 2;
   const Duration wait =
-      std::max(kRoundTrips * connection.round_trip.value_or(Duration{}), kShortestTimer);
+      connection.round_trip ? kRoundTrips * *connection.round_trip : kShortestTimer;
   return fact.seen.role == wire::Role::response && fact.seen.cause == Cause::missing_in_capture &&
          stamp_difference(connection.last, fact.seen.stamp) < wait;
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the facts allow, row by row of each kind's table.
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "analysis/findings/classify.h"
 #include "analysis/findings/finding_log.h"
 #include "analysis/findings/recovery_votes.h"
+#include "analysis/findings/repeated_runs.h"
 
 namespace lw::analysis {
 namespace {
@@ -150,6 +153,7 @@ Fact early(AnomalyKind kind, Cause cause) {
 ConnectionFacts joined() {
   ConnectionFacts connection = answered();
   connection.joined = connection.began_before = true;
+  connection.first_answer = 1;
   return connection;
 }
 
@@ -214,6 +218,75 @@ TEST(GapFinding, NoResponseIsMissingSoonerThanItCanCome) {
   fact.waits.sent = microseconds{99};
   connection.joined = connection.began_before = false;
   expect_certain(judged(fact, connection), Cause::lost_before_capture);
+}
+
+TEST(GapFinding, TheBeginOfARecoveryWasLostIfItIsRepeatedLater) {
+  Fact fact = fact_of(kGap, Cause::lost_before_capture);
+  fact.again = fact.begins = true;
+  EXPECT_FALSE(classify(fact, {}, {}));
+  fact.sent = true;
+  expect_certain(judged(fact, {}), Cause::lost_before_capture);
+}
+
+TEST(GapFinding, WhatFillsAGapIsLateIfItsSenderGoesBack) {
+  Fact fact = fact_of(kGap, Cause::lost_before_capture);
+  fact.filled = 7;
+  expect_either(judged(fact, {}),
+                {{kGap, Cause::lost_before_capture}, {AnomalyKind::out_of_order, Cause::none}});
+  EXPECT_FALSE(classify(fact, {.goes_back = true}, {}));
+  fact.overtaken = true;
+  EXPECT_FALSE(classify(fact, {}, {}));
+}
+
+TEST(GapFinding, WhatWasSkippedWithPacketsThatArrivedWasSentBefore) {
+  Fact fact = early(kGap, Cause::lost_before_capture);
+  fact.passed = true;
+  EXPECT_FALSE(classify(fact, joined(), {}));
+  EXPECT_EQ(judged(fact, joined(), {.packets = 10'000, .missing = 11}).certainty,
+            Certainty::either);
+}
+
+TEST(GapFinding, BeforeTheFirstAnswerOthersMayHavePassed) {
+  Fact fact = early(kGap, Cause::lost_before_capture);
+  fact.seen.role = wire::Role::response;
+  fact.seen.frame = 5;
+  ConnectionFacts connection = joined();
+  connection.first_answer = 5;
+  EXPECT_FALSE(classify(fact, connection, {}));
+  connection.first_answer = 4;
+  EXPECT_EQ(judged(fact, connection).certainty, Certainty::either);
+}
+
+TEST(GapFinding, AtTheEndOfTheCaptureARequesterMayStillAskAgain) {
+  Fact fact = fact_of(kGap, Cause::missing_in_capture);
+  fact.seen.role = wire::Role::response;
+  ConnectionFacts connection = answered();
+  connection.round_trip = milliseconds{1};
+  connection.last = Instant{milliseconds{2}};
+  expect_certain(judged(fact, connection), Cause::missing_in_capture);
+  connection.last = Instant{microseconds{1999}};
+  expect_either(judged(fact, connection), kLostOrMissing);
+  fact.seen.role = wire::Role::request;  // an answer has acknowledged it
+  expect_certain(judged(fact, connection), Cause::missing_in_capture);
+}
+
+TEST(LateFinding, WithoutAnswersWhatTheSenderDoesTells) {
+  Fact fact = fact_of(AnomalyKind::out_of_order, Cause::none);
+  EXPECT_EQ(judged(fact, {}).kind, kResent);
+  EXPECT_EQ(judged(fact, {.goes_back = true}).kind, AnomalyKind::out_of_order);
+  fact.overtaken = true;
+  EXPECT_EQ(judged(fact, {}).kind, AnomalyKind::out_of_order);
+}
+
+TEST(LateFinding, OfResponsesOnlyTheFirstOneOfTheCaptureSkipsThoseBeforeIt) {
+  Fact fact = early(AnomalyKind::out_of_order, Cause::none);
+  fact.seen.role = wire::Role::response;
+  fact.seen.related_frame = 5;
+  ConnectionFacts connection = joined();
+  connection.first_answer = 5;
+  EXPECT_EQ(judged(fact, connection).kind, kResent);
+  connection.first_answer = 4;
+  EXPECT_EQ(judged(fact, connection).kind, AnomalyKind::out_of_order);
 }
 
 TEST(LateFinding, AtTheBeginItMayBeSentAgain) {
@@ -569,6 +642,106 @@ TEST(FindingLog, AGapWhosePacketsPassedDamagedIsMarked) {
   EXPECT_EQ(damaged({response}), std::vector{false});  // of the other direction
   response.seen.direction = 1;
   EXPECT_EQ(damaged({response}), std::vector{true});
+}
+
+/// PSNs, and whether they were sent, of what a recovery skipped: 100 to 109, in frame 50.
+using SkippedParts = std::vector<std::pair<std::uint32_t, std::optional<bool>>>;
+
+/// `recoveries`: frame, first PSN and packets.
+SkippedParts skipped_before(std::initializer_list<std::array<std::uint32_t, 3>> recoveries) {
+  FindingLog log;
+  Fact gap = gap_at(50, 100, 10);
+  gap.again = true;
+  log.add(gap);
+  for (const auto& [frame, psn, packets] : recoveries)
+    log.add(Anomaly{
+        .kind = kResent, .session = 1, .frame = frame, .psn = psn, .packets = packets});
+  log.mark_gaps_sent_again();
+  SkippedParts parts;
+  for (const Fact& fact : log.facts())
+    for (std::uint32_t i = 0; fact.seen.kind == kGap && i < fact.seen.packets; ++i)
+      parts.emplace_back(fact.seen.psn + i, fact.sent);
+  std::ranges::sort(parts);
+  return parts;
+}
+
+/// The PSNs from `sent` on were sent.
+SkippedParts sent_from(std::uint32_t sent) {
+  SkippedParts parts;
+  for (std::uint32_t psn = 100; psn < 110; ++psn)
+    parts.emplace_back(psn, psn >= sent ? std::optional(true) : std::nullopt);
+  return parts;
+}
+
+TEST(FindingLog, WhatIsRepeatedLaterWasNotAcknowledged) {
+  EXPECT_EQ(skipped_before({}), sent_from(110));
+  EXPECT_EQ(skipped_before({{60, 100, 5}}), sent_from(100));
+  EXPECT_EQ(skipped_before({{60, 90, 5}}), sent_from(100));
+  EXPECT_EQ(skipped_before({{60, 104, 5}}), sent_from(104));
+  EXPECT_EQ(skipped_before({{60, 104, 5}, {70, 102, 5}}), sent_from(102));
+  EXPECT_EQ(skipped_before({{70, 104, 5}, {60, 102, 5}}), sent_from(102));
+  EXPECT_EQ(skipped_before({{60, 110, 5}}), sent_from(110));
+  EXPECT_EQ(skipped_before({{40, 100, 5}}), sent_from(110));       // before it
+  EXPECT_EQ(skipped_before({{60, 100, 1}}), sent_from(110));       // it may be a copy
+  EXPECT_EQ(skipped_before({{60, 8'000'000, 5}}), sent_from(110));  // PSNs have gone round
+}
+
+TEST(FindingLog, ALatePacketBehindWhichARecoveryBeginsIsMarked) {
+  const auto is_overtaken = [](std::initializer_list<std::array<std::uint32_t, 3>> recoveries) {
+    FindingLog log;
+    log.add(Anomaly{.kind = AnomalyKind::out_of_order,
+                    .session = 1,
+                    .frame = 50,
+                    .last_frame = 51,
+                    .psn = 0xfffffe,
+                    .packets = 2});
+    for (const auto& [frame, psn, packets] : recoveries)
+      log.add(Anomaly{
+          .kind = kResent, .session = 1, .frame = frame, .psn = psn, .packets = packets});
+    log.mark_overtaken();
+    return log.facts()[0].overtaken;
+  };
+  EXPECT_FALSE(is_overtaken({}));
+  EXPECT_TRUE(is_overtaken({{60, 0, 5}}));
+  EXPECT_FALSE(is_overtaken({{60, 0, 1}}));
+  EXPECT_FALSE(is_overtaken({{60, 1, 5}}));
+  EXPECT_FALSE(is_overtaken({{40, 0, 5}}));
+  EXPECT_FALSE(is_overtaken({{60, 9, 5}, {70, 0, 5}}));  // another one came first
+}
+
+TEST(FindingLog, AGapBeforePacketsThatArrivedIsMarked) {
+  FindingLog log;
+  for (const std::uint32_t psn : {4U, 8U}) {
+    log.add(gap_at(5, psn));
+    log.facts().back().early = true;
+  }
+  log.add(gap_at(5, 6));
+  log.facts().back().early = true;
+  log.facts().back().seen.cause = Cause::missing_in_capture;
+  log.mark_passed_gaps();
+  EXPECT_TRUE(log.facts()[0].passed);
+  EXPECT_FALSE(log.facts()[1].passed);
+}
+
+TEST(RepeatedRuns, ASenderThatGoesBackRepeatsUpToItsNewestPacket) {
+  const auto scheme = [](std::initializer_list<std::array<std::uint32_t, 2>> runs) {
+    RepeatedRuns repeated;
+    std::uint32_t highest = 99;
+    for (const auto& [first, end] : runs) {
+      for (std::uint32_t psn = first; psn < end; ++psn) repeated.add(psn, psn + 1, highest);
+      highest = std::max(highest, end);
+      repeated.add(highest, highest + 1, highest - 1);
+    }
+    return repeated.scheme();
+  };
+  EXPECT_EQ(scheme({{90, 100}}), RecoveryScheme::unknown);  // one is none
+  EXPECT_EQ(scheme({{90, 100}, {98, 101}}), RecoveryScheme::go_back_n);
+  EXPECT_EQ(scheme({{90, 100}, {99, 101}}), RecoveryScheme::unknown);  // two packets
+  EXPECT_EQ(scheme({{80, 88}, {80, 88}}), RecoveryScheme::go_back_n);
+  EXPECT_EQ(scheme({{80, 87}, {80, 87}}), RecoveryScheme::unknown);  // not up to the newest one
+  EXPECT_EQ(scheme({{80, 88}, {80, 88}, {90, 91}}), RecoveryScheme::unknown);
+  EXPECT_EQ(scheme({{80, 88}, {80, 88}, {80, 88}, {80, 88}, {80, 88}, {90, 91}}),
+            RecoveryScheme::go_back_n);
 }
 
 /// Adds requests with the PSNs from `first` to the one before `last`, a microsecond each from `at`
