@@ -30,17 +30,12 @@ std::string packets_of(const Group& group) {
 
 // What the groups say.
 
-std::string_view words_of(const analysis::Hypothesis& one) {
-  return one.kind == AnomalyKind::out_of_order && one.cause == Cause::none ? "late"
-                                                                           : name_of(one.cause);
-}
-
 /// "either lost before the capture point, or missing in the capture; a capture at the other end
 /// tells".
 std::string either_text(const Group& group) {
   std::string text;
   for (const analysis::Hypothesis& one : group.alternatives)
-    text += fmt::format("{}{}", text.empty() ? "either " : ", or ", words_of(one));
+    text += fmt::format("{}{}", text.empty() ? "either " : ", or ", name_of(one));
   return text + "; a capture at the other end tells";
 }
 

@@ -30,7 +30,7 @@ std::string cause_words(const Anomaly& anomaly) {
   if (anomaly.certainty == Certainty::certain) return std::string(analysis::name_of(anomaly.cause));
   std::string words;
   for (const analysis::Hypothesis& one : anomaly.alternatives)
-    words += fmt::format("{}{}", words.empty() ? "" : ", or ", analysis::name_of(one.cause));
+    words += fmt::format("{}{}", words.empty() ? "" : ", or ", analysis::name_of(one));
   return words;
 }
 

@@ -96,6 +96,12 @@ std::span<const AnomalyKind> all_anomaly_kinds() noexcept { return kAll; }
 std::string_view name_of(Cause cause) noexcept { return row_of(cause).name; }
 std::string_view token_of(Cause cause) noexcept { return row_of(cause).token; }
 
+std::string_view name_of(const Hypothesis& hypothesis) noexcept {
+  if (hypothesis.cause != Cause::none) return name_of(hypothesis.cause);
+  if (hypothesis.kind == AnomalyKind::out_of_order) return "late";
+  return hypothesis.kind == AnomalyKind::retransmission ? "sent again" : name_of(hypothesis.kind);
+}
+
 std::string_view name_of(Certainty certainty) noexcept {
   constexpr std::string_view kNames[] = {"certain", "either", "unknown"};
   return kNames[static_cast<std::size_t>(certainty)];

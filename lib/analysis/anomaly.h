@@ -124,10 +124,11 @@ struct Anomaly {
   std::string detail = {};          // text about what the other members don't say; may be empty
 };
 
-std::string_view name_of(AnomalyKind kind) noexcept;     // "psn_gap"
-std::string_view name_of(Cause cause) noexcept;          // "lost before the capture point"
-std::string_view token_of(Cause cause) noexcept;         // "lost_before"
-std::string_view name_of(Certainty certainty) noexcept;  // "either"
+std::string_view name_of(AnomalyKind kind) noexcept;              // "psn_gap"
+std::string_view name_of(Cause cause) noexcept;                   // "lost before the capture point"
+std::string_view token_of(Cause cause) noexcept;                  // "lost_before"
+std::string_view name_of(Certainty certainty) noexcept;           // "either"
+std::string_view name_of(const Hypothesis& hypothesis) noexcept;  // its cause, or "late"
 /// Returns a short description of a kind.
 std::string_view help_of(AnomalyKind kind) noexcept;
 std::span<const AnomalyKind> all_anomaly_kinds() noexcept;

@@ -31,19 +31,19 @@ struct Fact {
   bool late = false;     // a retransmission: the response that it asks for was late, not lost
   /// A gap: its packets came late, or again, up to this frame. 0: they did not.
   std::uint64_t filled = 0;
-  bool asked = false;    // a gap that was sent again: the receiver asked for just these packets
-  bool inside = false;   // a gap, or a recovery: behind the first packet of the capture
+  bool asked = false;       // a gap that was sent again: the receiver asked for just these packets
+  bool inside = false;      // a gap, or a recovery: behind the first packet of the capture
   std::uint64_t since = 0;  // a gap of a recovery: the recovery's first frame
   std::optional<bool> sent =
-      {};                // a gap of a recovery: IP identifications show whether it was sent
-  bool begins = false;   // a gap of a recovery: before its first packet, with which it may begin
-  bool passed = false;   // a gap of the first round trip: the receiver has got packets behind it
-                         // that were skipped as well, so they passed before the capture began
-  bool damaged = false;  // a gap: its packets passed with wrong ICRCs
-  bool in_row = false;   // a gap: the packets around it came one after the other
-  bool taken = false;    // a gap: the receiver acknowledged its packets before they came again
+      {};                  // a gap of a recovery: IP identifications show whether it was sent
+  bool begins = false;     // a gap of a recovery: before its first packet, with which it may begin
+  bool passed = false;     // a gap of the first round trip: the receiver has got packets behind it
+                           // that were skipped as well, so they passed before the capture began
+  bool damaged = false;    // a gap: its packets passed with wrong ICRCs
+  bool in_row = false;     // a gap: the packets around it came one after the other
+  bool taken = false;      // a gap: the receiver acknowledged its packets before they came again
   bool overtaken = false;  // a late packet: the sender repeats what overtook it, but not the packet
-  bool early = false;    // before the stream's first round trip, as far as the capture shows it
+  bool early = false;      // before the stream's first round trip, as far as the capture shows it
 };
 
 /// How a sender repeats packets after a NAK.
@@ -65,7 +65,7 @@ struct Resemblance {
 struct ConnectionFacts {
   bool answered = false;  // answers were captured
   bool joined = false;    // answers to requests before the first one: it began before the capture
-  bool began_before = false;  // it is joined, or its first packet does not begin a message
+  bool began_before = false;       // it is joined, or its first packet does not begin a message
   Instant last = {};               // its newest packet
   std::uint64_t first_answer = 0;  // frame of the first answer that was captured; 0: none was
   std::optional<Duration> least_rtt = {};  // from a packet sent once to its answer, seen here

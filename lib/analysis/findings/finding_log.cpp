@@ -131,8 +131,8 @@ void FindingLog::mark_passed_gaps() {
   for (Fact& fact : facts_) {
     if (!is_early_gap(fact) || got.empty()) continue;
     const auto last = got.find({requests_of(fact.seen), fact.seen.frame});
-    fact.passed = last != got.end() &&
-                  wire::Psn::distance(wire::Psn{fact.seen.psn}, last->second) > 0;
+    fact.passed =
+        last != got.end() && wire::Psn::distance(wire::Psn{fact.seen.psn}, last->second) > 0;
   }
 }
 
@@ -148,7 +148,8 @@ void FindingLog::mark_overtaken() {
     if (!is_late || seen.role != wire::Role::request || of_sender == recoveries.end()) continue;
     const auto next = of_sender->second.upper_bound(std::max(fact.filled, seen.last_frame));
     fact.overtaken = next != of_sender->second.end() && next->second->packets > 1 &&
-                     wire::Psn{next->second->psn} == wire::Psn{seen.psn} + static_cast<std::uint32_t>(seen.packets);
+                     wire::Psn{next->second->psn} ==
+                         wire::Psn{seen.psn} + static_cast<std::uint32_t>(seen.packets);
   }
 }
 
@@ -156,7 +157,8 @@ void FindingLog::mark_gaps_sent_again() {
   std::vector<Fact*> newest_first;
   for (Fact& fact : facts_)
     if (is_request_recovery(fact.seen) || is_doubtful_gap(fact)) newest_first.push_back(&fact);
-  std::ranges::stable_sort(newest_first, std::greater{}, [](const Fact* one) { return one->seen.frame; });
+  std::ranges::stable_sort(newest_first, std::greater{},
+                           [](const Fact* one) { return one->seen.frame; });
   // One past the PSNs that are acknowledged, as the recoveries behind show.
   std::map<Requests, wire::Psn> acknowledged;
   std::vector<Fact> taken;

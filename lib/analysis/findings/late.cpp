@@ -6,8 +6,8 @@ namespace lw::analysis {
 Finding classify_late(const Fact& fact, const ConnectionFacts& connection) {
   // It may have been sent before the capture began, and be sent again. A response that was sent
   // before is only skipped by the first one of the capture.
-  const bool is_skipped_early = fact.seen.role == wire::Role::request ||
-                                fact.seen.related_frame == connection.first_answer;
+  const bool is_skipped_early =
+      fact.seen.role == wire::Role::request || fact.seen.related_frame == connection.first_answer;
   const bool sent_before = fact.early && connection.joined && is_skipped_early;
   // A sender that goes back sends no packet alone. One that repeats what is behind the packet goes
   // back, too: its receiver has discarded that.

@@ -59,7 +59,9 @@ class FetchResponses {
   /// Notes the responses before the first request, which has `psn`. `end`: one past their highest
   /// PSN; nothing: there are none.
   void note_lone(Sequence psn, std::optional<wire::Psn> end) noexcept {
-    if (end) end_ = psn + static_cast<Sequence>(std::int64_t{wire::Psn::distance(wire::Psn{psn_of(psn)}, *end)});
+    if (end)
+      end_ = psn +
+             static_cast<Sequence>(std::int64_t{wire::Psn::distance(wire::Psn{psn_of(psn)}, *end)});
   }
   /// Whether a response has the MSN of the newest one.
   [[nodiscard]] bool has_newest_msn(const CapturedPacket& packet) const noexcept {

@@ -344,8 +344,8 @@ void RequestStream::note_lost_beginning(const Sent& first, std::uint64_t numbers
   recovery_->skipped.push_back({acked_, packets, first.last_frame, first.last_stamp});
 }
 
-/// Without answers: a recovery that begins behind a gap has lost its begin, if the sender goes back,
-/// and if it repeats that later.
+/// Without answers: a recovery that begins behind a gap has lost its begin, if the sender goes
+/// back, and if it repeats that later.
 void RequestStream::note_begin_behind_gap(const Sent& first, std::uint64_t numbers_skipped) {
   const Sequence gap = first_gap();
   if (gap >= first.psn) return;
@@ -997,8 +997,8 @@ void RequestStream::judge_fill(const CapturedPacket* next, Sequence psn, const S
   if (sent_before) oldest_ = 0;
   const bool goes_back =
       sent_before || (next != nullptr && known != nullptr && goes_on_soon(fill, *next, psn)) ||
-      asked_for.value_or(known != nullptr && psn >= fill.next &&
-                         (goes_on || fill.nak_frame != 0) && !was_late(fill, psn));
+      asked_for.value_or(known != nullptr && psn >= fill.next && (goes_on || fill.nak_frame != 0) &&
+                         !was_late(fill, psn));
   if (goes_back && reliable_) {
     begin_recovery(std::move(fill));
   } else if (!asked_for && fill.nak_frame != 0 && !(known != nullptr && psn <= fill.first)) {

@@ -289,8 +289,8 @@ class RequestStream {
   SenderLimits limits_;
   FlightProbes flight_;
 
-  Sequence first_ = 0;  // the lowest PSN seen
-  Sequence begin_ = 0;  // the PSN that the capture began with
+  Sequence first_ = 0;      // the lowest PSN seen
+  Sequence begin_ = 0;      // the PSN that the capture began with
   Sequence first_gap_ = 0;  // as first_gap(), at the newest recovery
   std::optional<Recovery> recovery_;
   std::optional<Ended> ended_;
@@ -299,8 +299,8 @@ class RequestStream {
   std::uint32_t in_order_ = 0;   // packets in order, up to kSettled
   bool settled_ = false;         // the first round trip is over
   std::uint64_t first_answer_ = 0;  // its frame; 0: none
-  Sequence acked_early_ = 0;     // the highest PSN acknowledged in it, before it was seen
-  bool within_message_ = false;  // the first packet is not the first one of its message
+  Sequence acked_early_ = 0;        // the highest PSN acknowledged in it, before it was seen
+  bool within_message_ = false;     // the first packet is not the first one of its message
   Sequence oldest_ = ~Sequence{0};  // a PSN that was sent, as answers of that time show
   Instant recovery_stamp_;
   bool recovery_by_nak_ = false;

@@ -57,8 +57,8 @@ void StreamReport::response_gap(const ResponseGap& gap, Cause cause) {
   log_.add(std::move(fact));
 }
 
-/// Whether the NAK that a recovery answers came before any answer to the packet that showed the gap:
-/// the receiver missed the gap's packets before the capture began.
+/// Whether the NAK that a recovery answers came before any answer to the packet that showed the
+/// gap: the receiver missed the gap's packets before the capture began.
 bool StreamReport::was_missed_before(const Filled& gap, const Recovery& recovery) const noexcept {
   if (!recovery.waits.asked) return false;
   const Duration after = stamp_difference(recovery.first, gap.stamp) - *recovery.waits.asked;

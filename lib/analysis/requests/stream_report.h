@@ -110,8 +110,7 @@ class StreamReport {
   [[nodiscard]] Fact missing(wire::Role role, const Filled& gap, Cause cause);
   /// PSNs of requests that came first in a recovery, so they were lost, if the capture began
   /// before them, at `begin`.
-  [[nodiscard]] bool was_missed_before(const Filled& gap,
-                                       const Recovery& recovery) const noexcept;
+  [[nodiscard]] bool was_missed_before(const Filled& gap, const Recovery& recovery) const noexcept;
   void sent_again(Filled gap, const Recovery& recovery, Sequence begin);
 
   std::uint32_t session_;

@@ -654,8 +654,7 @@ SkippedParts skipped_before(std::initializer_list<std::array<std::uint32_t, 3>> 
   gap.again = true;
   log.add(gap);
   for (const auto& [frame, psn, packets] : recoveries)
-    log.add(Anomaly{
-        .kind = kResent, .session = 1, .frame = frame, .psn = psn, .packets = packets});
+    log.add(Anomaly{.kind = kResent, .session = 1, .frame = frame, .psn = psn, .packets = packets});
   log.mark_gaps_sent_again();
   SkippedParts parts;
   for (const Fact& fact : log.facts())
@@ -681,8 +680,8 @@ TEST(FindingLog, WhatIsRepeatedLaterWasNotAcknowledged) {
   EXPECT_EQ(skipped_before({{60, 104, 5}, {70, 102, 5}}), sent_from(102));
   EXPECT_EQ(skipped_before({{70, 104, 5}, {60, 102, 5}}), sent_from(102));
   EXPECT_EQ(skipped_before({{60, 110, 5}}), sent_from(110));
-  EXPECT_EQ(skipped_before({{40, 100, 5}}), sent_from(110));       // before it
-  EXPECT_EQ(skipped_before({{60, 100, 1}}), sent_from(110));       // it may be a copy
+  EXPECT_EQ(skipped_before({{40, 100, 5}}), sent_from(110));        // before it
+  EXPECT_EQ(skipped_before({{60, 100, 1}}), sent_from(110));        // it may be a copy
   EXPECT_EQ(skipped_before({{60, 8'000'000, 5}}), sent_from(110));  // PSNs have gone round
 }
 
@@ -696,8 +695,8 @@ TEST(FindingLog, ALatePacketBehindWhichARecoveryBeginsIsMarked) {
                     .psn = 0xfffffe,
                     .packets = 2});
     for (const auto& [frame, psn, packets] : recoveries)
-      log.add(Anomaly{
-          .kind = kResent, .session = 1, .frame = frame, .psn = psn, .packets = packets});
+      log.add(
+          Anomaly{.kind = kResent, .session = 1, .frame = frame, .psn = psn, .packets = packets});
     log.mark_overtaken();
     return log.facts()[0].overtaken;
   };
