@@ -111,9 +111,12 @@ void Analyst::report_findings() {
   for (const Session& session : sessions_)
     for (const Session::Direction& direction : session.directions)
       if (direction.stream) direction.stream->add_to(capture);
-  for (const Fact& fact : log_.facts())
+  for (const Fact& fact : log_.facts()) {
+    const bool of_request = fact.seen.role == wire::Role::request;
     capture.timeouts +=
         fact.seen.kind == AnomalyKind::retransmission && fact.seen.cause == Cause::timeout;
+    capture.copies += fact.seen.kind == AnomalyKind::duplicate && of_request;
+  }
   log_.mark_late_responses();
   log_.mark_frames_damaged_here();
   log_.mark_damaged_gaps();

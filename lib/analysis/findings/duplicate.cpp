@@ -22,9 +22,12 @@ Finding classify_duplicate(const Fact& fact, const ConnectionFacts& connection,
   const bool request = fact.seen.role == wire::Role::request;
   // What asks for a repetition is an answer. Without all answers, only the IP identification tells
   // a copy, which has that of its original.
-  const bool asked_unseen = !connection.answered || capture.is_incomplete();
-  const bool undecided =
-      request ? asked_unseen && !connection.ip_numbers_vary : fact.seen.cause == Cause::none;
+  const bool asked_unseen = !connection.answered || capture.may_lack_naks_for_copies();
+  // A sender that goes back repeats only its last packet alone.
+  const bool may_be_sent = fact.newest || !connection.goes_back;
+  const bool undecided = request
+                             ? asked_unseen && may_be_sent && !connection.ip_numbers_vary
+                             : fact.seen.cause == Cause::none;
   // Networks copy few packets; senders repeat many.
   if (undecided)
     return request ? Finding::either({kAgain, kCopy}) : Finding::either({kCopy, kAgain});

@@ -31,6 +31,7 @@ struct Fact {
   bool late = false;     // a retransmission: the response that it asks for was late, not lost
   /// A gap: its packets came late, or again, up to this frame. 0: they did not.
   std::uint64_t filled = 0;
+  bool newest = false;  // a copy: of the last packet that was sent
   bool asked = false;       // a gap that was sent again: the receiver asked for just these packets
   bool inside = false;      // a gap, or a recovery: behind the first packet of the capture
   std::uint64_t since = 0;  // a gap of a recovery: the recovery's first frame
@@ -102,6 +103,7 @@ struct CaptureFacts {
   std::uint64_t missing = 0;   // of these: the capture lacks them
   std::uint64_t naks = 0;      // "PSN sequence error"
   std::uint64_t timeouts = 0;  // recoveries by a timer
+  std::uint64_t copies = 0;    // requests that came again, though nothing asked for them
 
   /// Whether the capture lacks frames that the network carried: more than 0.1 %, and not by an odd
   /// chance. Then nothing follows from the absence of a frame.
@@ -115,6 +117,10 @@ struct CaptureFacts {
     constexpr std::uint64_t kRare = 16;
     return (asked ? is_incomplete() : missing > 0) &&
            alike.packets * missing * kRare > alike.gaps * packets;
+  }
+  /// Whether the capture may lack the NAKs for requests that came again alone.
+  [[nodiscard]] bool may_lack_naks_for_copies() const noexcept {
+    return may_make({.gaps = copies, .packets = naks}, true);
   }
   /// Whether the capture may lack NAKs, as it lacks other frames, for some of the recoveries before
   /// which it has none.

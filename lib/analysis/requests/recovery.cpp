@@ -86,6 +86,26 @@ void Fill::add(const Sent& gap, const Sent& sent) {
   last_stamp = sent.stamp;
 }
 
+bool Fill::has_jumped_from(Sequence psn) const noexcept {
+  return !skipped.empty() && skipped.back().first == psn && skipped.back().frame == last_frame;
+}
+
+Fill Fill::take_newest(Sequence psn) {
+  Fill newest{.first = filled.back().first,
+              .next = next,
+              .packets = 1,
+              .first_frame = last_frame,
+              .last_frame = last_frame,
+              .first_stamp = last_stamp,
+              .last_stamp = last_stamp,
+              .filled = {filled.back()}};
+  filled.pop_back();
+  skipped.pop_back();
+  next = psn;
+  --packets;
+  return newest;
+}
+
 Recovery Fill::as_recovery(Cause cause) && {
   return {.cause = cause,
           .start = first,

@@ -88,6 +88,10 @@ struct Fill {
 
   /// Adds a packet that fills a part of `gap`.
   void add(const Sent& gap, const Sent& sent);
+  /// Whether its newest packet skipped some that were seen before, from `psn` on.
+  [[nodiscard]] bool has_jumped_from(Sequence psn) const noexcept;
+  /// Removes the newest packet, which jumped from `psn`: it was late. Returns it.
+  Fill take_newest(Sequence psn);
   /// Returns the recovery that began with these packets.
   [[nodiscard]] Recovery as_recovery(Cause cause) &&;
 };

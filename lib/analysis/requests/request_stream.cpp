@@ -394,7 +394,7 @@ bool RequestStream::take_late(const CapturedPacket& packet, Sequence psn) {
                : take_late_replacement(packet, psn, *known);
   if (known->fetches) FetchResponses::note_copy(*known);
   if (packet.ip_id == known->ip_id || packet.ip_id == known->last_ip_id) {
-    report_.copy(packet, psn, known);
+    report_.copy(packet, psn, known, false);
   } else if (Recovery* const recovery =
                  open_recovery([&](const Recovery& one) { return one.fills(psn); });
              recovery != nullptr && IpNumbers::is_before(packet.ip_id, known->ip_id)) {
@@ -588,14 +588,15 @@ void RequestStream::repeat(const CapturedPacket& packet, const Sent& sent, Sent*
 
 /// Processes a copy of a request. `known`: its entry in the log; null: none.
 void RequestStream::take_copy(const CapturedPacket& packet, Sequence psn, Sent* known) {
-  if (known == nullptr || !known->fetches) return report_.copy(packet, psn, known);
+  const bool newest = known == nullptr || psn + known->span >= next_;
+  if (known == nullptr || !known->fetches) return report_.copy(packet, psn, known, newest);
   FetchResponses::note_copy(*known);
   // A requester that goes back for a response repeats what follows as well.
-  const bool asked_alone = !goes_back() || psn + known->span >= next_;
+  const bool asked_alone = !goes_back() || newest;
   const bool complete = known->answered && known->response_stamp <= packet.stamp;
   std::optional<Duration> answered;
   if (asked_alone && complete) answered = stamp_difference(packet.stamp, known->response_stamp);
-  report_.copy(packet, psn, known, {.answered = answered});
+  report_.copy(packet, psn, known, newest, {.answered = answered});
 }
 
 /// Decides about doubt_. A requester that misses a response soon repeats the READ or atomic and all
@@ -985,6 +986,7 @@ void RequestStream::judge_fill(const CapturedPacket* next, Sequence psn, const S
   if (held_ && next != nullptr && psn <= held_->first && known != nullptr && known->seen)
     judge_held(stamp_difference(next->stamp, held_->last_stamp) < kShortestTimer);
   if (!fill_) return;
+  if (fill_->has_jumped_from(psn)) take_late_fill(fill_->take_newest(psn), Cause::none);
   const bool goes_on = psn == fill_->next;
   // The packet fills a gap as well. After a NAK, a sender that repeats single packets fills
   // several.

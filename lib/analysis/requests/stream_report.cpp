@@ -139,12 +139,12 @@ void StreamReport::late_response(const CapturedPacket& packet, Sequence psn,
 }
 
 void StreamReport::copy(const CapturedPacket& packet, Sequence psn, const Sent* original,
-                        const Waits& waits) {
+                        bool newest, const Waits& waits) {
   ++counts_.duplicates;
   Anomaly copy = anomaly(AnomalyKind::duplicate, packet, psn);
   copy.cause = Cause::path_copy;
   copy.related_frame = original != nullptr ? original->frame : 0;
-  log_.add(Fact{.seen = std::move(copy), .waits = waits});
+  log_.add(Fact{.seen = std::move(copy), .waits = waits, .newest = newest});
 }
 
 void StreamReport::response_copy(const CapturedPacket& packet, Sequence psn, std::uint64_t original,

@@ -53,7 +53,8 @@ class StreamReport {
   void late_response(const CapturedPacket& packet, Sequence psn, const ResponseGap& gap);
   /// `original`: null: not known. `waits.answered`: time since all of the response to a READ or
   /// atomic has passed, if its requester may have asked for it again.
-  void copy(const CapturedPacket& packet, Sequence psn, const Sent* original,
+  /// `newest`: the last packet that was sent, so a sender that goes back repeats it alone.
+  void copy(const CapturedPacket& packet, Sequence psn, const Sent* original, bool newest,
             const Waits& waits = {});
   /// `cause`: path_copy; none: it may also answer a request that was sent again.
   void response_copy(const CapturedPacket& packet, Sequence psn, std::uint64_t original,
