@@ -25,9 +25,8 @@ Finding classify_duplicate(const Fact& fact, const ConnectionFacts& connection,
   const bool asked_unseen = !connection.answered || capture.may_lack_naks_for_copies();
   // A sender that goes back repeats only its last packet alone.
   const bool may_be_sent = fact.newest || !connection.goes_back;
-  const bool undecided = request
-                             ? asked_unseen && may_be_sent && !connection.ip_numbers_vary
-                             : fact.seen.cause == Cause::none;
+  const bool undecided = request ? asked_unseen && may_be_sent && !connection.ip_numbers_vary
+                                 : fact.seen.cause == Cause::none;
   // Networks copy few packets; senders repeat many.
   if (undecided)
     return request ? Finding::either({kAgain, kCopy}) : Finding::either({kCopy, kAgain});

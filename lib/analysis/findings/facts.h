@@ -31,7 +31,7 @@ struct Fact {
   bool late = false;     // a retransmission: the response that it asks for was late, not lost
   /// A gap: its packets came late, or again, up to this frame. 0: they did not.
   std::uint64_t filled = 0;
-  bool newest = false;  // a copy: of the last packet that was sent
+  bool newest = false;      // a copy: of the last packet that was sent
   bool asked = false;       // a gap that was sent again: the receiver asked for just these packets
   bool inside = false;      // a gap, or a recovery: behind the first packet of the capture
   std::uint64_t since = 0;  // a gap of a recovery: the recovery's first frame
@@ -67,7 +67,6 @@ struct ConnectionFacts {
   bool answered = false;  // answers were captured
   bool joined = false;    // answers to requests before the first one: it began before the capture
   bool began_before = false;       // it is joined, or its first packet does not begin a message
-  Instant last = {};               // its newest packet
   std::uint64_t first_answer = 0;  // frame of the first answer that was captured; 0: none was
   std::optional<Duration> least_rtt = {};  // from a packet sent once to its answer, seen here
   /// From the first transmission of a packet that was sent again to an answer: no round trip is

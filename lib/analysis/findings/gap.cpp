@@ -47,16 +47,6 @@ bool is_before_first_answer(const Fact& fact, const ConnectionFacts& connection)
          fact.seen.frame == connection.first_answer;
 }
 
-/// Whether the capture ends so soon after a gap in responses that the requester may still ask for
-/// them again.
-bool may_be_asked_later(const Fact& fact, const ConnectionFacts& connection) noexcept {
-  constexpr int kRoundTrips = 2;
-  const Duration wait =
-      connection.round_trip ? kRoundTrips * *connection.round_trip : kShortestTimer;
-  return fact.seen.role == wire::Role::response && fact.seen.cause == Cause::missing_in_capture &&
-         stamp_difference(connection.last, fact.seen.stamp) < wait;
-}
-
 /// Whether the packets of a gap were sent behind the first one of the capture, not before it began:
 /// a sender that goes back repeats all, and between two packets in a row it sends those in between.
 bool was_sent_here(const Fact& fact, const ConnectionFacts& connection) noexcept {
@@ -83,7 +73,6 @@ std::optional<Finding> classify_gap(const Fact& fact, const ConnectionFacts& con
     if (passed && !capture.is_incomplete()) return std::nullopt;
     return capture.is_incomplete() ? kLostMissingOrNotSent : kLostOrNotSent;
   }
-  if (may_be_asked_later(fact, connection)) return kLostOrMissing;
   // Without its requests, PSNs may be those of requests that are answered without data.
   if (fact.seen.cause == Cause::none && fact.seen.role == wire::Role::response)
     return kLostMissingOrNotSent;

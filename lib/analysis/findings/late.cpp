@@ -6,9 +6,9 @@ namespace lw::analysis {
 Finding classify_late(const Fact& fact, const ConnectionFacts& connection) {
   // It may have been sent before the capture began, and be sent again. A response that was sent
   // before is only skipped by the first one of the capture.
-  const bool is_skipped_early =
-      fact.seen.role == wire::Role::request || fact.seen.related_frame == connection.first_answer;
-  const bool sent_before = fact.early && connection.joined && is_skipped_early;
+  const bool sent_before = fact.seen.role == wire::Role::request
+                               ? fact.early && connection.joined
+                               : fact.seen.related_frame == connection.first_answer;
   // A sender that goes back sends no packet alone. One that repeats what is behind the packet goes
   // back, too: its receiver has discarded that.
   const bool is_known = connection.goes_back || fact.overtaken || !is_order_unknown(connection);

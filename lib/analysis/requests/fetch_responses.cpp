@@ -27,7 +27,7 @@ bool FetchResponses::take_behind(const CapturedPacket& packet, Sequence psn, Sen
 bool FetchResponses::take(const CapturedPacket& packet, Sequence psn, Sent& read,
                           std::optional<std::uint32_t> mtu) {
   const auto at = static_cast<std::uint32_t>(psn - read.psn);
-  if (at > read.responses)
+  if (at > read.responses && !read.answered_before)
     add_gap({.first = read.psn + read.responses,
              .packets = at - read.responses,
              .frame = packet.number,
@@ -305,18 +305,17 @@ void FetchResponses::skip_rest(Sent& request, const CapturedPacket& packet) {
     request.answered = true;
     return;
   }
-  add_gap({.first = expected,
-           .packets = request.span - request.responses,
-           .frame = packet.number,
-           .stamp = packet.stamp,
-           .requested = request.stamp,
-           .ip_id = packet.ip_id});
+  if (!request.answered_before)
+    add_gap({.first = expected,
+             .packets = request.span - request.responses,
+             .frame = packet.number,
+             .stamp = packet.stamp,
+             .requested = request.stamp,
+             .ip_id = packet.ip_id});
   request.responses = request.span;
 }
 
 void FetchResponses::add_gap(ResponseGap gap) {
-  // The responder answered before the capture had the request: to the repetition, it may not have.
-  if (!gap.came_before && gap.first + gap.packets <= end_) return;
   gap.in_row = gap.first == newest_ + 1 || (gap.frame == row_frame_ && gap.first == row_end_);
   if (gap.in_row) {
     row_frame_ = gap.frame;

@@ -10,6 +10,7 @@
 #include "analysis/requests/seen_responses.h"
 #include "analysis/requests/sent_log.h"
 #include "analysis/requests/stream_report.h"
+#include "wire/aeth.h"
 
 namespace lw::analysis {
 
@@ -52,9 +53,19 @@ class FetchResponses {
   /// Notes the PSN and MSN of a response, after it was processed.
   void note(const CapturedPacket& packet, Sequence psn) noexcept {
     newest_ = psn;
-    end_ = std::max(end_, psn + 1);
+    if (answers(packet)) end_ = std::max(end_, psn + 1);
     newest_ip_id_ = packet.ip_id;
     if (packet.has_aeth) newest_msn_ = packet.msn;
+  }
+  /// Whether a packet answers the request with its PSN. Without its AETH, an ACK may be a NAK.
+  [[nodiscard]] static bool answers(const CapturedPacket& packet) noexcept {
+    return packet.has_aeth ? wire::AethFields{packet.syndrome, 0}.kind() == wire::AethKind::ack
+                           : packet.info->operation != wire::Operation::ack;
+  }
+  /// Notes a request that is seen for the first time. If an answer to it, or to a later one, came
+  /// before, it was sent before the capture began.
+  void note_request(Sent& request) const noexcept {
+    request.answered_before = request.fetches && request.psn < end_;
   }
   /// Notes the responses before the first request, which has `psn`. `end`: one past their highest
   /// PSN; nothing: there are none.

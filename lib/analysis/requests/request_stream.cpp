@@ -143,7 +143,8 @@ void RequestStream::append(const CapturedPacket& packet, Sequence psn) {
   ip_numbers_.add_new(packet.ip_id);
   counts_.payload += packet.payload;
   log_.push([&] { return sent_of(packet, psn, span_of(packet)); });
-  const Sent& sent = log_.newest();
+  Sent& sent = log_.newest();
+  fetched_.note_request(sent);
   next_ = newest_end_ = psn + sent.span;
   if (reliable_) {
     limits_.add(sent, next_ - acked_);
@@ -256,6 +257,7 @@ void RequestStream::fill_gap(const CapturedPacket& packet, const Sent& sent) {
                         .taken = was_taken(sent.psn + sent.span),
                         .reported = log_.waiting() == 0 || sent.psn < log_.oldest_waiting().psn};
   Sent& filled = log_.fill(sent);
+  fetched_.note_request(filled);
   counts_.payload += packet.payload;
   // It may have been answered before the capture began.
   filled.asked_again |= joined() && !settled_ && filled.fetches;
@@ -1069,7 +1071,7 @@ Sequence RequestStream::oldest_request(const CapturedPacket& packet, Sequence ps
 /// Processes a response to a request that was not captured.
 void RequestStream::take_lone_response(const CapturedPacket& packet) {
   oldest_ = 0;
-  const wire::Psn end = wire::Psn{packet.psn} + 1;
+  const wire::Psn end = wire::Psn{packet.psn} + (FetchResponses::answers(packet) ? 1U : 0U);
   if (!lone_end_ || wire::Psn::distance(*lone_end_, end) > 0) lone_end_ = end;
   if (packet.info->operation != Operation::ack) return lone_.take(packet);
   if (!packet.has_aeth) return;
@@ -1366,7 +1368,6 @@ ConnectionFacts RequestStream::facts() const noexcept {
   ConnectionFacts facts{.answered = counts_.responses > 0, .joined = joined(), .stopped = stopped_};
   facts.began_before = joined() || within_message_;
   facts.first_answer = first_answer_;
-  facts.last = counts_.last;
   if (counts_.rtt.count() > 0) facts.least_rtt = Duration{counts_.rtt.minimum()};
   facts.least_reaction = setup_.least_reaction;
   facts.round_trip = setup_.round_trip;

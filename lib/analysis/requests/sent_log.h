@@ -33,17 +33,18 @@ struct Sent {
   std::uint32_t dma_length = 0;  // of a READ without RETH: bytes of its response so far
   std::uint32_t r_key = 0, immediate = 0;
   bool has_reth = false, has_immediate = false;
-  std::uint16_t ip_id = 0;       // first seen; of a gap, that of the packet that showed it
-  std::uint16_t last_ip_id = 0;  // last seen
-  bool answered = false;         // an ATOMIC ACK, or all of a READ's response
-  bool asked_again = false;      // since then responses may come again
-  std::uint8_t answers_due = 0;  // of a READ or atomic: answers to further requests, at most
-  bool reused = false;           // other requests have had its PSNs: their answers are no news
-  bool in_row = false;           // a gap: the packets around it came one after the other
-  bool span_known = true;        // false: a READ without RETH; `span` is the least that it may be
-  std::uint32_t copies = 0;      // times that it was seen again
-  std::uint32_t responses = 0;   // of a READ: PSNs of its response up to the newest
-  std::uint32_t last_at = 0;     // PSNs that it skipped when last seen: a READ may ask for the rest
+  std::uint16_t ip_id = 0;           // first seen; of a gap, that of the packet that showed it
+  std::uint16_t last_ip_id = 0;      // last seen
+  bool answered = false;             // an ATOMIC ACK, or all of a READ's response
+  bool asked_again = false;          // since then responses may come again
+  std::uint8_t answers_due = 0;      // of a READ or atomic: answers to further requests, at most
+  bool answered_before : 1 = false;  // the responder may have answered before it was seen here
+  bool reused : 1 = false;           // other requests have had its PSNs: their answers are no news
+  bool in_row = false;               // a gap: the packets around it came one after the other
+  bool span_known = true;       // false: a READ without RETH; `span` is the least that it may be
+  std::uint32_t copies = 0;     // times that it was seen again
+  std::uint32_t responses = 0;  // of a READ: PSNs of its response up to the newest
+  std::uint32_t last_at = 0;    // PSNs that it skipped when last seen: a READ may ask for the rest
   // the last READ response, the response to an atomic, or the ACK
   std::uint64_t response_frame = 0;
   Instant response_stamp = {};

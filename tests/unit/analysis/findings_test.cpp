@@ -257,19 +257,6 @@ TEST(GapFinding, BeforeTheFirstAnswerOthersMayHavePassed) {
   EXPECT_EQ(judged(fact, connection).certainty, Certainty::either);
 }
 
-TEST(GapFinding, AtTheEndOfTheCaptureARequesterMayStillAskAgain) {
-  Fact fact = fact_of(kGap, Cause::missing_in_capture);
-  fact.seen.role = wire::Role::response;
-  ConnectionFacts connection = answered();
-  connection.round_trip = milliseconds{1};
-  connection.last = Instant{milliseconds{2}};
-  expect_certain(judged(fact, connection), Cause::missing_in_capture);
-  connection.last = Instant{microseconds{1999}};
-  expect_either(judged(fact, connection), kLostOrMissing);
-  fact.seen.role = wire::Role::request;  // an answer has acknowledged it
-  expect_certain(judged(fact, connection), Cause::missing_in_capture);
-}
-
 TEST(LateFinding, WithoutAnswersWhatTheSenderDoesTells) {
   Fact fact = fact_of(AnomalyKind::out_of_order, Cause::none);
   EXPECT_EQ(judged(fact, {}).kind, kResent);
