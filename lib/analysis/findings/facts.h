@@ -35,8 +35,8 @@ struct Fact {
   bool asked = false;       // a gap that was sent again: the receiver asked for just these packets
   bool inside = false;      // a gap, or a recovery: behind the first packet of the capture
   std::uint64_t since = 0;  // a gap of a recovery: the recovery's first frame
-  std::optional<bool> sent =
-      {};                  // a gap of a recovery: IP identifications show whether it was sent
+  /// A gap of a recovery: whether IP identifications, or a later recovery, show that it was sent.
+  std::optional<bool> sent = {};
   bool begins = false;     // a gap of a recovery: before its first packet, with which it may begin
   bool passed = false;     // a gap of the first round trip: the receiver has got packets behind it
                            // that were skipped as well, so they passed before the capture began

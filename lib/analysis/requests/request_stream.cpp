@@ -349,8 +349,9 @@ void RequestStream::note_lost_beginning(const Sent& first, std::uint64_t numbers
 /// Without answers: a recovery that begins behind a gap has lost its begin, if the sender goes
 /// back, and if it repeats that later.
 void RequestStream::note_begin_behind_gap(const Sent& first, std::uint64_t numbers_skipped) {
+  constexpr Sequence kMost = 1024;
   const Sequence gap = first_gap();
-  if (gap >= first.psn) return;
+  if (gap >= first.psn || first.psn - gap > kMost) return;
   recovery_->skipped.push_back({.first = gap,
                                 .packets = first.psn - gap,
                                 .frame = first.last_frame,

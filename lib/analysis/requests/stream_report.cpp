@@ -173,7 +173,7 @@ void StreamReport::recovery(const Recovery& recovery, Sequence begin, bool goes_
   for (const Filled& gap : recovery.skipped) {
     const bool goes_back_here = gap.begins ? recovery.packets >= kFew : goes_back;
     if (!goes_back_here && !gap.sent.value_or(false)) continue;
-    counts_.lost_again += gap.packets;
+    if (!gap.begins) counts_.lost_again += gap.packets;  // it may be none
     Fact fact = missing(Role::request, gap, Cause::lost_before_capture);
     fact.again = fact.inside = true;
     fact.since = recovery.first_frame;
