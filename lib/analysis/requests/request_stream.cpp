@@ -1126,7 +1126,9 @@ void RequestStream::take_nak(const CapturedPacket& packet, Sequence psn) {
   if (known) open->newest = packet.stamp;
   if (asks && !outdated && !known && passed_here(psn))
     asked_for_ = StreamReport::lost_after_capture(found);
-  if (sequence_error && !joined()) note_expected(psn, packet.msn);
+  // It names the connection's first packets: nothing was completed, and nothing is far behind it.
+  const bool is_first = packet.msn == 0 && psn + kManyInARow > begin_;
+  if (sequence_error && (!joined() || is_first)) note_expected(psn, packet.msn);
   if (!known)
     naks_.add({.psn = psn,
                .frame = packet.number,
