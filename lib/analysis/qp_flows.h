@@ -115,7 +115,7 @@ struct QpFlow {
   std::optional<Restart> restart = {};
   std::shared_ptr<RecoveryVotes> recovery = {};     // of its sender; null: it got no NAK
   RecoveryScheme scheme = RecoveryScheme::unknown;  // that its source counts for it
-  RepeatedRuns repeated = {};
+  RepeatedRuns repeated = {};                       // in its requests: tells without answers
 };
 
 /// From frame `frame` on, packets of the flows `from` belong to the flows `to`, in the same order:

@@ -159,7 +159,7 @@ void FindingLog::mark_gaps_sent_again() {
     if (is_request_recovery(fact.seen) || is_doubtful_gap(fact)) newest_first.push_back(&fact);
   std::ranges::stable_sort(newest_first, std::greater{},
                            [](const Fact* one) { return one->seen.frame; });
-  // One past the PSNs that are acknowledged, as the recoveries behind show.
+  // The lowest PSN that a later recovery begins with: only what is before it may be acknowledged.
   std::map<Requests, wire::Psn> acknowledged;
   std::vector<Fact> taken;
   for (Fact* const fact : newest_first) {

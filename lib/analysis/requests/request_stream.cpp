@@ -158,10 +158,9 @@ void RequestStream::append(const CapturedPacket& packet, Sequence psn) {
 /// before: those that did not come were lost once more, or come late.
 void RequestStream::skip_to_end(const CapturedPacket& packet, Sequence psn) {
   if (!recovery_ || recovery_->next >= next_ || acks_cut_) return;
-  const bool may_go_back = goes_back() || !setup_.answered;
-  if (!may_go_back) return;
-  const auto sent = was_sent(packet, psn);
+  if (!may_go_back()) return;
   if (!goes_back() && recovery_->packets < kManyInARow) return;
+  const auto sent = was_sent(packet, psn);
   if (sent == false || (psn > next_ && !sent)) return;
   // Without such numbers: an answer may have acknowledged them meanwhile, and a burst of losses is
   // shorter than a window, which a sender goes back.
@@ -287,7 +286,7 @@ void RequestStream::fill_gap(const CapturedPacket& packet, const Sent& sent) {
 /// Whether a sender that goes back has repeated packets between the recovery's last one and `psn`,
 /// and they were lost once more.
 bool RequestStream::skips_seen_packets(const CapturedPacket& packet, Sequence psn) {
-  if (!(goes_back() || !setup_.answered) || !lost_before(packet, psn)) return false;
+  if (!may_go_back() || !lost_before(packet, psn)) return false;
   const Sent* const first = log_.find(recovery_->next);
   return first != nullptr && first->seen;
 }

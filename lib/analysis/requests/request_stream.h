@@ -109,6 +109,9 @@ class RequestStream {
     return setup_.scheme == RecoveryScheme::go_back_n;
   }
 
+  /// Also true if no answer tells how it recovers.
+  [[nodiscard]] bool may_go_back() const noexcept { return goes_back() || !setup_.answered; }
+
   /// A packet that comes again. It is a copy or late, unless the requests after it are repeated as
   /// well.
   struct Doubt {
