@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "analysis/qp_flows.h"
 #include "analysis/requests/request_checks.h"
 #include "wire/aeth.h"
 
@@ -26,29 +25,24 @@ constexpr std::size_t kLatePackets = 1024;
 // Requests
 
 Sequence RequestStream::unwrap(std::uint32_t psn) const noexcept {
-  if (log_.empty()) return kFirstOrigin + psn;
-  const auto ahead = wire::Psn::distance(wire::Psn{psn_of(next_)}, wire::Psn{psn});
-  return next_ + static_cast<Sequence>(std::int64_t{ahead});
-}
-
-std::uint32_t RequestStream::span_of(const CapturedPacket& packet) const noexcept {
-  if (packet.info->operation != Operation::read_request || !packet.has_reth) return 1;
-  if (setup_.mtu) return read_span(packet.dma_length, *setup_.mtu);
-  return packet.dma_length <= setup_.largest_response ? 1 : read_span(packet.dma_length, 4096);
+  if (state_.log.empty()) return kFirstOrigin + psn;
+  const auto ahead = wire::Psn::distance(wire::Psn{psn_of(state_.next)}, wire::Psn{psn});
+  return state_.next + static_cast<Sequence>(std::int64_t{ahead});
 }
 
 void RequestStream::count_request(const CapturedPacket& packet) {
-  if (counts_.packets == 0 && counts_.responses == 0) counts_.first = packet.stamp;
-  counts_.last = std::max(counts_.last, packet.stamp);
-  ++counts_.packets;
-  counts_.acks_asked += packet.ack_req;
-  counts_.bytes += packet.wire_length;
+  if (state_.counts.packets == 0 && state_.counts.responses == 0)
+    state_.counts.first = packet.stamp;
+  state_.counts.last = std::max(state_.counts.last, packet.stamp);
+  ++state_.counts.packets;
+  state_.counts.acks_asked += packet.ack_req;
+  state_.counts.bytes += packet.wire_length;
   if (packet.info != counted_) {
     counted_ = packet.info;
-    count_ = &counts_.opcodes[packet.info->opcode];
+    count_ = &state_.counts.opcodes[packet.info->opcode];
   }
   ++*count_;
-  reliable_ = packet.is_reliable();
+  state_.reliable = packet.is_reliable();
 }
 
 /// Reports a stall: requests wait for their response, and neither side sends anything for long,
@@ -58,42 +52,43 @@ void RequestStream::check_silence(const CapturedPacket& packet) {
   constexpr Duration kLong = std::chrono::milliseconds{10};
   constexpr std::int64_t kRoundTrips = 16;  // divided by: stamps are any numbers
   const auto before = std::exchange(last_packet_, packet.stamp);
-  silence_ = before ? stamp_difference(packet.stamp, *before) : Duration{};
-  if (!packet.is_response() || log_.waiting() == 0 || acks_cut_) return;
-  if (silence_ < kLong) [[likely]]
+  state_.silence = before ? stamp_difference(packet.stamp, *before) : Duration{};
+  if (!packet.is_response() || state_.log.waiting() == 0 || state_.acks_cut) return;
+  if (state_.silence < kLong) [[likely]]
     return;
-  if (silence_.count() / kRoundTrips < counts_.rtt.maximum()) return;
-  report_.stall(packet, log_.oldest_waiting().psn, next_, silence_);
+  if (state_.silence.count() / kRoundTrips < state_.counts.rtt.maximum()) return;
+  state_.report.stall(packet, state_.log.oldest_waiting().psn, state_.next, state_.silence);
 }
 
 void RequestStream::request(const CapturedPacket& packet) {
   check_silence(packet);
   count_request(packet);
   const Sequence psn = unwrap(packet.psn);
-  if (calm_ && psn == next_) return append(packet, psn);
-  if (log_.empty()) {
-    begin_ = first_ = next_ = acked_ = psn;
+  if (calm_ && psn == state_.next) return append(packet, psn);
+  if (state_.log.empty()) {
+    begin_ = first_ = state_.next = state_.acked = psn;
     within_message_ = packet.info->position == wire::Position::middle ||
                       packet.info->position == wire::Position::last;
-    counts_.first_psn = packet.psn;
-    fetched_.note_lone(psn, lone_end_);
+    state_.counts.first_psn = packet.psn;
+    state_.fetched.note_lone(psn, lone_end_);
     begins_again_ = lone_nak_ == packet.psn;
   }
   end_first_round_trip();
-  if (psn < next_ && take_reuse(packet, psn)) return;
+  if (psn < state_.next && take_reuse(packet, psn)) return;
   report_reuse();
-  if (psn < next_ && ip_numbers_.is_late(packet.ip_id) && take_late(packet, psn)) return;
+  if (psn < state_.next && state_.ip_numbers.is_late(packet.ip_id) && take_late(packet, psn))
+    return;
   judge_doubt(psn);
   judge_jump(psn);
   if (asked_for_ && packet.psn == asked_for_->psn) note_asked_again(packet);
-  if (psn == next_ || (psn > next_ && extend_cut_read(psn)))
+  if (psn == state_.next || (psn > state_.next && extend_cut_read(psn)))
     advance(packet, psn);
-  else if (psn > next_)
+  else if (psn > state_.next)
     skip(packet, psn);
   else
-    behind(packet, sent_of(packet, psn, span_of(packet)));
-  newest_end_ = psn + span_of(packet);
-  ip_numbers_.add(packet.ip_id);
+    behind(packet, sent_of(packet, psn, state_.setup.span_of(packet)));
+  newest_end_ = psn + state_.setup.span_of(packet);
+  state_.ip_numbers.add(packet.ip_id);
   calm_ = in_order_ == kSettled && !recovery_ && !fill_ && !held_ && !asked_for_ && !asked_again_ &&
           !early_ack_ && !doubt_ && !ended_;
 }
@@ -106,22 +101,22 @@ bool RequestStream::was_acked_early(Sequence psn) const noexcept {
 
 /// Notes that the first round trip is over, if it is.
 void RequestStream::end_first_round_trip() {
-  if (settled_ || in_order_ < kSettled || counts_.rtt.count() == 0) return;
+  if (settled_ || in_order_ < kSettled || state_.counts.rtt.count() == 0) return;
   settled_ = true;
-  if (setup_.ip_numbers_count) ip_numbers_.expect_order();
-  report_.shows_from(next_);
+  if (state_.setup.ip_numbers_count) state_.ip_numbers.expect_order();
+  state_.report.shows_from(state_.next);
 }
 
 /// The newest request takes all PSNs up to `end`, if it is a READ whose RETH was cut off. Returns
 /// whether it is.
 bool RequestStream::extend_cut_read(Sequence end) {
   constexpr Sequence kMost = Sequence{1} << 23;  // half of all PSNs
-  if (log_.empty() || log_.newest().span_known) return false;
-  Sent& read = log_.newest();
+  if (state_.log.empty() || state_.log.newest().span_known) return false;
+  Sent& read = state_.log.newest();
   if (end - read.psn > kMost) return false;
   read.span = static_cast<std::uint32_t>(end - read.psn);
-  next_ = end;
-  reads_cut_ = true;
+  state_.next = end;
+  state_.reads_cut = true;
   return true;
 }
 
@@ -133,51 +128,53 @@ void RequestStream::advance(const CapturedPacket& packet, Sequence psn) {
   in_order_ += in_order_ < kSettled;
   if (ended_ && is_final(*ended_, packet)) report_ended();
   if (early_ack_ && early_ack_->psn >= psn && !was_acked_early(early_ack_->psn))
-    report_.ack_of_unsent(*early_ack_, packet);
+    state_.report.ack_of_unsent(*early_ack_, packet);
   early_ack_.reset();
   append(packet, psn);
 }
 
 void RequestStream::append(const CapturedPacket& packet, Sequence psn) {
   check_form(packet);
-  ip_numbers_.add_new(packet.ip_id);
-  counts_.payload += packet.payload;
-  log_.push([&] { return sent_of(packet, psn, span_of(packet)); });
-  Sent& sent = log_.newest();
-  fetched_.note_request(sent);
-  next_ = newest_end_ = psn + sent.span;
-  if (reliable_) {
-    limits_.add(sent, next_ - acked_);
-    flight_.sent(sent, next_ - acked_, last_progress_);
+  state_.ip_numbers.add_new(packet.ip_id);
+  state_.counts.payload += packet.payload;
+  state_.log.push([&] { return sent_of(packet, psn, state_.setup.span_of(packet)); });
+  Sent& sent = state_.log.newest();
+  state_.fetched.note_request(sent);
+  state_.next = newest_end_ = psn + sent.span;
+  if (state_.reliable) {
+    state_.limits.add(sent, state_.next - state_.acked);
+    flight_.sent(sent, state_.next - state_.acked, state_.last_progress);
   }
-  last_progress_ = packet.stamp;
-  retire_beyond(reliable_ ? memory_.waiting : std::min(memory_.waiting, kLatePackets));
+  state_.last_progress = packet.stamp;
+  retire_beyond(state_.reliable ? memory_.waiting : std::min(memory_.waiting, kLatePackets));
 }
 
 /// A new packet with `psn` follows a recovery. A sender that goes back has repeated all packets
 /// before: those that did not come were lost once more, or come late.
 void RequestStream::skip_to_end(const CapturedPacket& packet, Sequence psn) {
-  if (!recovery_ || recovery_->next >= next_ || acks_cut_) return;
-  if (!may_go_back()) return;
-  if (!goes_back() && recovery_->packets < kManyInARow) return;
+  if (!recovery_ || recovery_->next >= state_.next || state_.acks_cut) return;
+  if (!state_.setup.may_go_back()) return;
+  if (!state_.setup.goes_back() && recovery_->packets < kManyInARow) return;
   const auto sent = was_sent(packet, psn);
-  if (sent == false || (psn > next_ && !sent)) return;
+  if (sent == false || (psn > state_.next && !sent)) return;
   // Without such numbers: an answer may have acknowledged them meanwhile, and a burst of losses is
   // shorter than a window, which a sender goes back.
-  if (!sent && (recovery_->next < acked_ || next_ - recovery_->next >= recovery_->packets)) return;
-  const Sent* const first = log_.find(recovery_->next);
+  if (!sent &&
+      (recovery_->next < state_.acked || state_.next - recovery_->next >= recovery_->packets))
+    return;
+  const Sent* const first = state_.log.find(recovery_->next);
   if (first == nullptr || !first->span_known) return;
-  recovery_->skip_to(next_, packet, sent);
-  recovery_->next = next_;
+  recovery_->skip_to(state_.next, packet, sent);
+  recovery_->next = state_.next;
 }
 
 /// Whether a capture may have begun while its sender repeated a single packet: then the PSNs before
 /// the next packet were sent before. The sender's IP numbers tell, or the length of the gap.
 bool RequestStream::begins_within_recovery(const CapturedPacket& packet,
                                            Sequence psn) const noexcept {
-  if ((joined() ? settled_ : in_order_ >= kSettled) || !reliable_) return false;
-  if (begins_again_ && counts_.packets == 2) return true;
-  return psn - next_ >= kManyInARow || ip_numbers_.follows_last(packet.ip_id);
+  if ((joined() ? settled_ : in_order_ >= kSettled) || !state_.reliable) return false;
+  if (begins_again_ && state_.counts.packets == 2) return true;
+  return psn - state_.next >= kManyInARow || state_.ip_numbers.follows_last(packet.ip_id);
 }
 
 /// Processes a packet beyond the next PSN: the PSNs in between are missing, as far as is known now.
@@ -186,9 +183,9 @@ void RequestStream::skip(const CapturedPacket& packet, Sequence psn) {
   skip_to_end(packet, psn);
   end_recovery();
   if (begins_within_recovery(packet, psn)) begin_ = psn;
-  log_.push([&] { return gap_before(packet, next_, psn); });
-  log_.newest().in_row = newest_end_ == next_;
-  next_ = psn;
+  state_.log.push([&] { return gap_before(packet, state_.next, psn); });
+  state_.log.newest().in_row = newest_end_ == state_.next;
+  state_.next = psn;
   previous_ = nullptr;
   const auto early = early_ack_;
   early_ack_.reset();
@@ -199,14 +196,14 @@ void RequestStream::skip(const CapturedPacket& packet, Sequence psn) {
 /// Processes a PSN below the next one.
 void RequestStream::behind(const CapturedPacket& packet, Sent sent) {
   if (sent.psn < first_) open_before_begin(packet, sent.psn);
-  Sent* const known = log_.find(sent.psn);
+  Sent* const known = state_.log.find(sent.psn);
   if (known != nullptr && known->seen && !sent.span_known)
     sent.span = static_cast<std::uint32_t>(known->psn + known->span - sent.psn);
   judge_fill(&packet, sent.psn, known);
   if (known != nullptr && !known->seen) {
     fill_gap(packet, sent);
   } else if (recovery_ && known != nullptr && goes_on(*recovery_, packet, sent, *known)) {
-    ++counts_.resent;
+    ++state_.counts.resent;
     // A READ may ask for the rest of its response: it skips none.
     if (known->psn > recovery_->next && lost_before(packet, known->psn))
       recovery_->skip_to(known->psn, packet, was_sent(packet, known->psn));
@@ -223,20 +220,21 @@ void RequestStream::behind(const CapturedPacket& packet, Sent sent) {
 /// have skipped them because an answer acknowledged them.
 bool RequestStream::lost_before(const CapturedPacket& packet, Sequence psn) const noexcept {
   if (psn == interrupted_) return false;  // one packet of the recovery before was late
-  if (psn > acked_) return true;
-  return ip_numbers_.ordered() && ip_numbers_.skipped_before(packet.ip_id) == psn - recovery_->next;
+  if (psn > state_.acked) return true;
+  return state_.ip_numbers.ordered() &&
+         state_.ip_numbers.skipped_before(packet.ip_id) == psn - recovery_->next;
 }
 
 /// Whether the sender's IP numbers show that it sent the packets between the recovery's last one
 /// and `psn` before `packet`; nothing: they tell neither. PSNs beyond the highest one seen count as
 /// a packet each.
 std::optional<bool> RequestStream::was_sent(const CapturedPacket& packet, Sequence psn) {
-  if (!ip_numbers_.ordered()) return std::nullopt;
-  const std::uint64_t numbers = ip_numbers_.skipped_before(packet.ip_id);
+  if (!state_.ip_numbers.ordered()) return std::nullopt;
+  const std::uint64_t numbers = state_.ip_numbers.skipped_before(packet.ip_id);
   if (numbers == 0) return false;
   std::uint64_t packets = 0;
-  log_.for_each(recovery_->next, psn, [&packets](const Sent&) { ++packets; });
-  if (psn > next_) packets += psn - next_;
+  state_.log.for_each(recovery_->next, psn, [&packets](const Sent&) { ++packets; });
+  if (psn > state_.next) packets += psn - state_.next;
   return numbers == packets ? std::optional(true) : std::nullopt;
 }
 
@@ -244,20 +242,21 @@ std::optional<bool> RequestStream::was_sent(const CapturedPacket& packet, Sequen
 /// late.
 void RequestStream::open_before_begin(const CapturedPacket& packet, Sequence psn) {
   Sent gap = gap_before(packet, psn, first_);
-  if (const Sent* const first = log_.find(first_)) gap.ip_id = first->ip_id;
-  const bool waits = log_.push_front(gap);
-  if (waits) acked_ = psn;
+  if (const Sent* const first = state_.log.find(first_)) gap.ip_id = first->ip_id;
+  const bool waits = state_.log.push_front(gap);
+  if (waits) state_.acked = psn;
   first_ = psn;
 }
 
 void RequestStream::fill_gap(const CapturedPacket& packet, const Sent& sent) {
-  const Sent gap = *log_.find(sent.psn);
-  const FillSigns signs{.asked = naks_.frame_naming(sent.psn, sent.psn) != 0,
-                        .taken = was_taken(sent.psn + sent.span),
-                        .reported = log_.waiting() == 0 || sent.psn < log_.oldest_waiting().psn};
-  Sent& filled = log_.fill(sent);
-  fetched_.note_request(filled);
-  counts_.payload += packet.payload;
+  const Sent gap = *state_.log.find(sent.psn);
+  const FillSigns signs{
+      .asked = state_.naks.frame_naming(sent.psn, sent.psn) != 0,
+      .taken = state_.was_taken(sent.psn + sent.span),
+      .reported = state_.log.waiting() == 0 || sent.psn < state_.log.oldest_waiting().psn};
+  Sent& filled = state_.log.fill(sent);
+  state_.fetched.note_request(filled);
+  state_.counts.payload += packet.payload;
   // It may have been answered before the capture began.
   filled.asked_again |= joined() && !settled_ && filled.fetches;
   if (recovery_ && sent.psn >= recovery_->next && !is_unasked(packet, gap)) {
@@ -267,27 +266,28 @@ void RequestStream::fill_gap(const CapturedPacket& packet, const Sent& sent) {
         recovery_->skip_to(sent.psn, packet, was_sent(packet, sent.psn));
     }
     add_filled(recovery_->filled, gap, filled, signs);
-    ++counts_.resent;
+    ++state_.counts.resent;
     continue_recovery(packet, nullptr, filled);
     return;
   }
   if (!fill_) {
     end_recovery();
     fill_ = Fill{.first = sent.psn, .first_frame = packet.number, .first_stamp = packet.stamp};
-    fill_->nak_frame = naks_.frame_naming(gap.psn, sent.psn);
-    fill_->numbers_skipped = ip_numbers_.skipped_before(packet.ip_id);
+    fill_->nak_frame = state_.naks.frame_naming(gap.psn, sent.psn);
+    fill_->numbers_skipped = state_.ip_numbers.skipped_before(packet.ip_id);
   }
   fill_->add(gap, filled);
-  late_.add(sent.psn, packet.stamp);
+  state_.late.add(sent.psn, packet.stamp);
   // Its number shows that it was sent again, not late.
-  if (ip_numbers_.ordered() && reliable_) begin_recovery(*std::exchange(fill_, std::nullopt));
+  if (state_.ip_numbers.ordered() && state_.reliable)
+    begin_recovery(*std::exchange(fill_, std::nullopt));
 }
 
 /// Whether a sender that goes back has repeated packets between the recovery's last one and `psn`,
 /// and they were lost once more.
 bool RequestStream::skips_seen_packets(const CapturedPacket& packet, Sequence psn) {
-  if (!may_go_back() || !lost_before(packet, psn)) return false;
-  const Sent* const first = log_.find(recovery_->next);
+  if (!state_.setup.may_go_back() || !lost_before(packet, psn)) return false;
+  const Sent* const first = state_.log.find(recovery_->next);
   return first != nullptr && first->seen;
 }
 
@@ -308,8 +308,8 @@ void RequestStream::judge_jump(Sequence next) {
   recovery_->next = jump.from;
   std::erase_if(recovery_->skipped, [&](const Filled& gap) { return gap.first == jump.from; });
   --recovery_->packets;
-  --counts_.resent;
-  late_.add(jump.fill.first, jump.fill.first_stamp);
+  --state_.counts.resent;
+  state_.late.add(jump.fill.first, jump.fill.first_stamp);
   take_late_fill(jump.fill, Cause::none);
 }
 
@@ -317,13 +317,14 @@ void RequestStream::judge_jump(Sequence next) {
 /// packet that is not acknowledged, and it knows no ACK that was not seen here. A READ may be
 /// repeated in part.
 bool RequestStream::may_begin_recovery(const Sent& sent) const noexcept {
-  return sent.psn <= acked_ || sent.fetches || selective_ || acks_cut_ || !setup_.answered;
+  return sent.psn <= state_.acked || sent.fetches || state_.selective || state_.acks_cut ||
+         !state_.setup.answered;
 }
 
 /// Whether a packet that was seen before belongs to the recovery.
 bool RequestStream::goes_on(const Recovery& recovery, const CapturedPacket& packet,
                             const Sent& sent, const Sent& known) const noexcept {
-  if (sent.psn == acked_ && recovery.ends_with(silence_)) return false;
+  if (sent.psn == state_.acked && recovery.ends_with(state_.silence)) return false;
   return recovery.includes(packet, sent.psn, known, may_begin_recovery(sent));
 }
 
@@ -334,15 +335,16 @@ void RequestStream::note_lost_beginning(const Sent& first, std::uint64_t numbers
   constexpr Sequence kMost = 64;
   // A NAK asks for the oldest packet; only a lost response is asked for by a later READ.
   const bool of_response = first.fetches && !recovery_by_nak_;
-  const bool may_begin =
-      first.psn <= acked_ || of_response || selective_ || acks_cut_ || !setup_.answered;
-  const bool may_know = (joined() || counts_.responses == 0) && !settled_;
-  if (!setup_.answered && reliable_) return note_begin_behind_gap(first, numbers_skipped);
+  const bool may_begin = first.psn <= state_.acked || of_response || state_.selective ||
+                         state_.acks_cut || !state_.setup.answered;
+  const bool may_know = (joined() || state_.counts.responses == 0) && !settled_;
+  if (!state_.setup.answered && state_.reliable)
+    return note_begin_behind_gap(first, numbers_skipped);
   if (may_begin || may_know) return;
-  const Sequence packets = first.psn - acked_;
-  if (ip_numbers_.ordered() ? numbers_skipped < packets : packets > kMost) return;
-  recovery_->start = recovery_start_ = acked_;
-  recovery_->skipped.push_back({acked_, packets, first.last_frame, first.last_stamp});
+  const Sequence packets = first.psn - state_.acked;
+  if (state_.ip_numbers.ordered() ? numbers_skipped < packets : packets > kMost) return;
+  recovery_->start = recovery_start_ = state_.acked;
+  recovery_->skipped.push_back({state_.acked, packets, first.last_frame, first.last_stamp});
 }
 
 /// Without answers: a recovery that begins behind a gap has lost its begin, if the sender goes
@@ -356,23 +358,24 @@ void RequestStream::note_begin_behind_gap(const Sent& first, std::uint64_t numbe
                                 .frame = first.last_frame,
                                 .stamp = first.last_stamp,
                                 .begins = true});
-  if (ip_numbers_.ordered()) {
+  if (state_.ip_numbers.ordered()) {
     std::uint64_t packets = 0;
-    log_.for_each(gap, first.psn, [&packets](const Sent&) { ++packets; });
+    state_.log.for_each(gap, first.psn, [&packets](const Sent&) { ++packets; });
     if (numbers_skipped < packets) recovery_->skipped.pop_back();
   }
 }
 
-/// The lowest PSN that has not come; next_: all have.
+/// The lowest PSN that has not come; state_.next: all have.
 Sequence RequestStream::first_gap() {
-  if (const Sent* const first = log_.find(first_gap_); first == nullptr || first->psn > first_gap_)
-    first_gap_ = log_.empty() ? next_ : std::max(first_gap_, log_.front_psn());
-  const Sent* one = log_.find(first_gap_);
+  if (const Sent* const first = state_.log.find(first_gap_);
+      first == nullptr || first->psn > first_gap_)
+    first_gap_ = state_.log.empty() ? state_.next : std::max(first_gap_, state_.log.front_psn());
+  const Sent* one = state_.log.find(first_gap_);
   while (one != nullptr && one->seen) {
     first_gap_ = one->psn + one->span;
-    one = log_.find(first_gap_);
+    one = state_.log.find(first_gap_);
   }
-  return one != nullptr ? first_gap_ : next_;
+  return one != nullptr ? first_gap_ : state_.next;
 }
 
 /// Returns the recovery that goes on, or the last one if it is not reported yet, whichever is
@@ -386,9 +389,9 @@ Recovery* RequestStream::open_recovery(Wanted wanted) {
 /// Processes a packet that was sent before the newest one: it is late, or a copy. Returns false if
 /// this is not certain.
 bool RequestStream::take_late(const CapturedPacket& packet, Sequence psn) {
-  if (!reliable_) return false;
+  if (!state_.reliable) return false;
   if (psn < first_) open_before_begin(packet, psn);
-  Sent* const known = log_.find(psn);
+  Sent* const known = state_.log.find(psn);
   if (known == nullptr) return false;
   if (!known->seen)
     return IpNumbers::is_before(packet.ip_id, known->ip_id)
@@ -396,14 +399,14 @@ bool RequestStream::take_late(const CapturedPacket& packet, Sequence psn) {
                : take_late_replacement(packet, psn, *known);
   if (known->fetches) FetchResponses::note_copy(*known);
   if (packet.ip_id == known->ip_id || packet.ip_id == known->last_ip_id) {
-    report_.copy(packet, psn, known, false);
+    state_.report.copy(packet, psn, known, false);
   } else if (Recovery* const recovery =
                  open_recovery([&](const Recovery& one) { return one.fills(psn); });
              recovery != nullptr && IpNumbers::is_before(packet.ip_id, known->ip_id)) {
     const Filled gap = recovery->take_filled(psn, known->span);
     if (recovery->start == psn) recovery->cause = Cause::reordered;
-    report_.late_after_recovery(packet, gap);
-    late_.add(psn, packet.stamp);
+    state_.report.late_after_recovery(packet, gap);
+    state_.late.add(psn, packet.stamp);
   } else {
     take_late_repetition(packet, psn, *known);
   }
@@ -413,13 +416,13 @@ bool RequestStream::take_late(const CapturedPacket& packet, Sequence psn) {
 /// Processes a packet that fills a gap, and was sent before the packet that showed the gap.
 bool RequestStream::take_late_original(const CapturedPacket& packet, Sequence psn,
                                        const Sent& gap) {
-  Nak* const nak = naks_.of_frame(naks_.frame_naming(gap.psn, psn));
+  Nak* const nak = state_.naks.of_frame(state_.naks.frame_naming(gap.psn, psn));
   if (nak != nullptr) nak->late = true;
   const Sent old = gap;
   Fill fill{.first = psn, .first_frame = packet.number, .first_stamp = packet.stamp};
-  fill.add(old, log_.fill(sent_of(packet, psn, span_of(packet))));
-  counts_.payload += packet.payload;
-  late_.add(psn, packet.stamp);
+  fill.add(old, state_.log.fill(sent_of(packet, psn, state_.setup.span_of(packet))));
+  state_.counts.payload += packet.payload;
+  state_.late.add(psn, packet.stamp);
   take_late_fill(fill, nak != nullptr ? Cause::sequence_nak : Cause::none);
   return true;
 }
@@ -431,24 +434,24 @@ bool RequestStream::take_late_replacement(const CapturedPacket& packet, Sequence
   Recovery* const recovery = open_recovery([](const Recovery&) { return true; });
   if (recovery == nullptr) return false;
   const Sent old = gap;
-  const Sent& sent = log_.fill(sent_of(packet, psn, span_of(packet)));
+  const Sent& sent = state_.log.fill(sent_of(packet, psn, state_.setup.span_of(packet)));
   Filled skipped{psn, sent.span, old.frame, old.stamp};
   if (recovery->skips(psn, old)) skipped = recovery->take_skipped(psn, sent.span);
   add_filled(recovery->filled, old, sent);
   ++recovery->packets;
   recovery->start = std::min(recovery->start, psn);
-  if (Nak* const nak = naks_.asking_for(psn, acked_)) nak->used = true;
-  ++counts_.resent;
-  counts_.payload += packet.payload;
-  report_.late_in_recovery(packet, psn, skipped);
-  late_.add(psn, packet.stamp);
+  if (Nak* const nak = state_.naks.asking_for(psn, state_.acked)) nak->used = true;
+  ++state_.counts.resent;
+  state_.counts.payload += packet.payload;
+  state_.report.late_in_recovery(packet, psn, skipped);
+  state_.late.add(psn, packet.stamp);
   return true;
 }
 
 /// Processes a packet of a recovery that comes after later packets of it.
 void RequestStream::take_late_repetition(const CapturedPacket& packet, Sequence psn, Sent& known) {
   Filled skipped{psn, known.span, known.last_frame, known.last_stamp};
-  ++counts_.resent;
+  ++state_.counts.resent;
   ++known.copies;
   Recovery* recovery = open_recovery([&](const Recovery& one) { return one.skips(psn, known); });
   if (recovery != nullptr) skipped = recovery->take_skipped(psn, known.span);
@@ -456,37 +459,29 @@ void RequestStream::take_late_repetition(const CapturedPacket& packet, Sequence 
   if (recovery != nullptr) {
     ++recovery->packets;
     recovery->start = std::min(recovery->start, psn);
-    if (Nak* const nak = naks_.asking_for(psn, acked_)) nak->used = true;
+    if (Nak* const nak = state_.naks.asking_for(psn, state_.acked)) nak->used = true;
   }
   known.last_frame = packet.number;
   known.last_stamp = packet.stamp;
   known.last_ip_id = packet.ip_id;
-  report_.late_in_recovery(packet, psn, skipped);
-  late_.add(psn, packet.stamp);
+  state_.report.late_in_recovery(packet, psn, skipped);
+  state_.late.add(psn, packet.stamp);
 }
 
 /// Whether the recovery has skipped a packet, and no NAK asks for it again.
 bool RequestStream::was_skipped(const CapturedPacket& packet, Sequence psn, const Sent* known) {
   if (!recovery_ || known == nullptr || !recovery_->skips(psn, *known)) return false;
-  const Nak* const nak = naks_.asking_for(psn, acked_);
+  const Nak* const nak = state_.naks.asking_for(psn, state_.acked);
   return nak == nullptr || is_too_soon(packet, *nak);
 }
-
-/// The time that the sender needs to answer a NAK, as far as is known.
-Duration RequestStream::time_to_answer() const noexcept {
-  return std::max(setup_.least_reaction.value_or(Duration{}),
-                  setup_.round_trip.value_or(Duration{}));
-}
-
-/// What comes sooner after a NAK is no answer to it.
-Duration RequestStream::soonest() const noexcept { return time_to_answer() / 2; }
 
 /// A recovery that repeats the packet that a NAK names, after the time that the sender needs to
 /// answer, answers the NAK and its repetitions.
 void RequestStream::note_nak_answered(const CapturedPacket& packet, Sequence psn) noexcept {
-  if (!setup_.round_trip) return;  // a late packet may seem to be a quick answer
-  Nak* const nak = naks_.of_psn(psn);
-  if (nak != nullptr && stamp_difference(packet.stamp, nak->newest) >= time_to_answer())
+  if (!state_.setup.round_trip) return;  // a late packet may seem to be a quick answer
+  Nak* const nak = state_.naks.of_psn(psn);
+  if (nak != nullptr &&
+      stamp_difference(packet.stamp, nak->newest) >= state_.setup.time_to_answer())
     nak->used = true;
 }
 
@@ -495,12 +490,12 @@ void RequestStream::note_nak_answered(const CapturedPacket& packet, Sequence psn
 bool RequestStream::is_unasked(const CapturedPacket& packet, const Sent& gap) const noexcept {
   const bool goes_back =
       recovery_->cause != Cause::sequence_nak && recovery_->cause != Cause::reordered;
-  return setup_.scheme == RecoveryScheme::selective && !goes_back &&
-         stamp_difference(packet.stamp, gap.stamp) < soonest();
+  return state_.setup.scheme == RecoveryScheme::selective && !goes_back &&
+         stamp_difference(packet.stamp, gap.stamp) < state_.setup.soonest();
 }
 
 bool RequestStream::is_too_soon(const CapturedPacket& packet, const Nak& nak) const noexcept {
-  return stamp_difference(packet.stamp, nak.stamp) < soonest();
+  return stamp_difference(packet.stamp, nak.stamp) < state_.setup.soonest();
 }
 
 /// Processes a packet that a recovery has skipped, and that comes late.
@@ -508,12 +503,12 @@ void RequestStream::fill_in(Recovery& recovery, const CapturedPacket& packet, Se
                             Sent& known) {
   Filled old{psn, known.span, known.last_frame, known.last_stamp};
   if (recovery.skips(psn)) old = recovery.take_skipped(psn, known.span);
-  ++counts_.resent;
+  ++state_.counts.resent;
   ++recovery.packets;
   ++known.copies;
   known.last_frame = packet.number;
   known.last_stamp = packet.stamp;
-  report_.late_in_recovery(packet, psn, old);
+  state_.report.late_in_recovery(packet, psn, old);
 }
 
 /// Returns the NAK that a packet answers, though it has another PSN; null: none, so a timer sent
@@ -521,15 +516,16 @@ void RequestStream::fill_in(Recovery& recovery, const CapturedPacket& packet, Se
 Nak* RequestStream::nak_in_place_of_timer(const CapturedPacket& packet, const Sent& sent) noexcept {
   constexpr Sequence kMost = 1024;
   Nak* nak = nullptr;
-  if (sent.psn > acked_) {
-    nak = naks_.asking_for(acked_, acked_);  // a timer begins with the oldest packet
+  if (sent.psn > state_.acked) {
+    nak = state_.naks.asking_for(state_.acked,
+                                 state_.acked);  // a timer begins with the oldest packet
   } else if (sent.fetches) {
     return nullptr;
-  } else if (silence_ < kShortestTimer) {
+  } else if (state_.silence < kShortestTimer) {
     // What the NAK asks for was late, and is acknowledged by now.
-    nak = naks_.of_frame(naks_.frame_naming(acked_ - kMost, acked_ - 1));
+    nak = state_.naks.of_frame(state_.naks.frame_naming(state_.acked - kMost, state_.acked - 1));
   }
-  return nak != nullptr && is_answer(packet, nak->stamp) ? nak : nullptr;
+  return nak != nullptr && state_.is_answer(packet, nak->stamp) ? nak : nullptr;
 }
 
 /// Returns the NAK that a packet follows after the time that its sender needs; null: none. The
@@ -539,40 +535,43 @@ Nak* RequestStream::nak_of_that_time(const CapturedPacket& packet, const Sent& s
   constexpr int kFar = 8;         // divided by: a round trip is shorter than the time needed
   constexpr Sequence kMost = 1024;
   constexpr Duration kPace = std::chrono::microseconds{1};
-  const bool known = setup_.least_reaction.has_value();
-  if (!(known || goes_back()) || naks_.asking_for(sent.psn, acked_) != nullptr) return nullptr;
-  const Duration least = known ? *setup_.least_reaction : setup_.round_trip.value_or(Duration{});
+  const bool known = state_.setup.least_reaction.has_value();
+  if (!(known || state_.setup.goes_back()) ||
+      state_.naks.asking_for(sent.psn, state_.acked) != nullptr)
+    return nullptr;
+  const Duration least =
+      known ? *state_.setup.least_reaction : state_.setup.round_trip.value_or(Duration{});
   const Instant last = packet.stamp - least;
   const Instant first = last - std::max(least / (known ? kTolerance : kFar), kPace);
   if (least >= kShortestTimer)
-    if (Nak* const nak = naks_.of_time(sent.psn, sent.psn, first, last)) return nak;
-  if (!known || !goes_back() || sent.psn > acked_) return nullptr;
-  return naks_.of_time(acked_ - kMost, acked_ - 1, first, last);
+    if (Nak* const nak = state_.naks.of_time(sent.psn, sent.psn, first, last)) return nak;
+  if (!known || !state_.setup.goes_back() || sent.psn > state_.acked) return nullptr;
+  return state_.naks.of_time(state_.acked - kMost, state_.acked - 1, first, last);
 }
 
 /// Processes a packet that was seen before: the path has copied it, or the sender sends it again.
 void RequestStream::repeat(const CapturedPacket& packet, const Sent& sent, Sent* known) {
   std::uint64_t related = known != nullptr ? known->frame : 0;
   auto cause = cause_of(packet, sent.psn, known, related);
-  const bool for_response =
-      sent.fetches && (!goes_back() || fetched_.gap_in(sent.psn, sent.psn + sent.span));
+  const bool for_response = sent.fetches && (!state_.setup.goes_back() ||
+                                             state_.fetched.gap_in(sent.psn, sent.psn + sent.span));
   if (Nak* const nak = cause && !for_response ? nak_of_that_time(packet, sent) : nullptr;
       nak != nullptr && related != nak->frame) {
     related = nak->frame;
     cause = Cause::sequence_nak;
   }
   const bool without_nak =
-      cause == Cause::timeout ||
-      (cause == Cause::response_lost && !sent.fetches && sent.psn + goes_back() > acked_);
+      cause == Cause::timeout || (cause == Cause::response_lost && !sent.fetches &&
+                                  sent.psn + state_.setup.goes_back() > state_.acked);
   if (Nak* const nak = without_nak ? nak_in_place_of_timer(packet, sent) : nullptr) {
     nak->used = true;
     related = nak->frame;
     cause = Cause::sequence_nak;
   }
   if (!cause) {
-    if (ip_numbers_.vary() || known == nullptr || sent.psn + sent.span >= next_)
+    if (state_.ip_numbers.vary() || known == nullptr || sent.psn + sent.span >= state_.next)
       return take_copy(packet, sent.psn, known);
-    const bool keeps = setup_.scheme == RecoveryScheme::selective;
+    const bool keeps = state_.setup.scheme == RecoveryScheme::selective;
     const Nak* const nak = keeps ? nullptr : nak_in_place_of_timer(packet, sent);
     doubt_ = Doubt{.packet = packet, .sent = sent, .nak_frame = nak != nullptr ? nak->frame : 0};
     known->asked_again |= sent.fetches;
@@ -583,22 +582,22 @@ void RequestStream::repeat(const CapturedPacket& packet, const Sent& sent, Sent*
     doubt_ = Doubt{.packet = packet, .sent = sent, .cause = cause, .related = related};
     return;
   }
-  ++counts_.resent;
+  ++state_.counts.resent;
   begin_recovery(packet, sent, *cause, related);
   continue_recovery(packet, known, sent);
 }
 
 /// Processes a copy of a request. `known`: its entry in the log; null: none.
 void RequestStream::take_copy(const CapturedPacket& packet, Sequence psn, Sent* known) {
-  const bool newest = known == nullptr || psn + known->span >= next_;
-  if (known == nullptr || !known->fetches) return report_.copy(packet, psn, known, newest);
+  const bool newest = known == nullptr || psn + known->span >= state_.next;
+  if (known == nullptr || !known->fetches) return state_.report.copy(packet, psn, known, newest);
   FetchResponses::note_copy(*known);
   // A requester that goes back for a response repeats what follows as well.
-  const bool asked_alone = !goes_back() || newest;
+  const bool asked_alone = !state_.setup.goes_back() || newest;
   const bool complete = known->answered && known->response_stamp <= packet.stamp;
   std::optional<Duration> answered;
   if (asked_alone && complete) answered = stamp_difference(packet.stamp, known->response_stamp);
-  report_.copy(packet, psn, known, newest, {.answered = answered});
+  state_.report.copy(packet, psn, known, newest, {.answered = answered});
 }
 
 /// Decides about doubt_. A requester that misses a response soon repeats the READ or atomic and all
@@ -608,36 +607,36 @@ void RequestStream::judge_doubt(Sequence next) {
   if (!doubt_) return;
   const Doubt doubt = *doubt_;
   doubt_.reset();
-  Sent* const known = log_.find(doubt.sent.psn);
+  Sent* const known = state_.log.find(doubt.sent.psn);
   if (doubt.cause) {
     if (known != nullptr) --known->copies;
     const bool is_alone = comes_alone(next) || next <= doubt.sent.psn;
     Recovery* const past = known != nullptr && is_alone ? recovery_past(*known) : nullptr;
     if (past != nullptr) {
-      if (Nak* const unanswered = naks_.of_frame(doubt.related)) unanswered->used = false;
+      if (Nak* const unanswered = state_.naks.of_frame(doubt.related)) unanswered->used = false;
       return fill_in(*past, doubt.packet, doubt.sent.psn, *known);
     }
     if (known != nullptr && is_alone && *doubt.cause != Cause::sequence_nak)
       return take_copy(doubt.packet, doubt.sent.psn, known);
-    ++counts_.resent;
+    ++state_.counts.resent;
     begin_recovery(doubt.packet, doubt.sent, *doubt.cause, doubt.related);
     return continue_recovery(doubt.packet, known, doubt.sent);
   }
   std::uint64_t original = known != nullptr ? known->frame : 0;
   if (known != nullptr && doubt.sent.fetches)
-    original = fetched_.late_gap_in(known->psn, known->psn + known->span, known->last_stamp)
+    original = state_.fetched.late_gap_in(known->psn, known->psn + known->span, known->last_stamp)
                    .value_or(original);
   const Sequence behind = doubt.sent.psn + doubt.sent.span;
-  Nak* nak = doubt.sent.fetches ? nullptr : naks_.asking_for(acked_, acked_);
-  if (nak == nullptr) nak = naks_.of_frame(doubt.nak_frame);
+  Nak* nak = doubt.sent.fetches ? nullptr : state_.naks.asking_for(state_.acked, state_.acked);
+  if (nak == nullptr) nak = state_.naks.of_frame(doubt.nak_frame);
   const bool recovery_goes_on = recovery_ && recovery_->next == behind;
-  if (next != behind || next >= next_ || recovery_goes_on) {
+  if (next != behind || next >= state_.next || recovery_goes_on) {
     if (was_skipped(doubt.packet, doubt.sent.psn, known))
       return fill_in(*recovery_, doubt.packet, doubt.sent.psn, *known);
     return take_copy(doubt.packet, doubt.sent.psn, known);
   }
-  ++counts_.resent;
-  const bool fetched = doubt.sent.fetches || counts_.fetches_answered > 0;
+  ++state_.counts.resent;
+  const bool fetched = doubt.sent.fetches || state_.counts.fetches_answered > 0;
   const Cause without_nak = fetched ? Cause::response_lost : Cause::timeout;
   if (nak != nullptr) nak->used = true;
   begin_recovery(doubt.packet, doubt.sent, nak != nullptr ? Cause::sequence_nak : without_nak,
@@ -648,9 +647,11 @@ void RequestStream::judge_doubt(Sequence next) {
 /// Whether a SEND or WRITE that comes again may be one that was late in a recovery: a sender that
 /// goes back sends no packet alone. After the time of a timer it is the first of a recovery.
 bool RequestStream::may_come_alone(const Sent& sent, const Sent* known, Cause cause) {
-  if (!goes_back() || sent.fetches || known == nullptr || silence_ >= kShortestTimer) return false;
+  if (!state_.setup.goes_back() || sent.fetches || known == nullptr ||
+      state_.silence >= kShortestTimer)
+    return false;
   const bool was_asked_for = cause == Cause::sequence_nak || cause == Cause::receiver_not_ready;
-  return sent.psn + sent.span < (recovery_ ? recovery_->next : next_) &&
+  return sent.psn + sent.span < (recovery_ ? recovery_->next : state_.next) &&
          (!was_asked_for || recovery_past(*known) != nullptr);
 }
 
@@ -661,23 +662,17 @@ Recovery* RequestStream::recovery_past(const Sent& known) {
 
 /// Whether the sender goes on, at `next`, as if it had not sent the packet before.
 bool RequestStream::comes_alone(Sequence next) const noexcept {
-  return next >= (recovery_ ? recovery_->next : next_);
+  return next >= (recovery_ ? recovery_->next : state_.next);
 }
 
 void RequestStream::check_form(const CapturedPacket& packet) {
   const wire::OpcodeInfo* const before = std::exchange(previous_, packet.info);
   if (before != nullptr) report_if_wrong(packet, wrong_order(*before, packet));
-  report_if_wrong(packet, wrong_lengths(packet, setup_.mtu));
-}
-
-/// Whether a packet comes soon enough to be the sender's answer to what came at `before`.
-bool RequestStream::is_answer(const CapturedPacket& packet, Instant before) const noexcept {
-  constexpr Duration kReaction = std::chrono::milliseconds{4};
-  return stamp_difference(packet.stamp, before) < Duration{counts_.rtt.maximum()} + kReaction;
+  report_if_wrong(packet, wrong_lengths(packet, state_.setup.mtu));
 }
 
 void RequestStream::report_if_wrong(const CapturedPacket& packet, std::string wrong) {
-  if (!wrong.empty()) report_.malformed(packet, unwrap(packet.psn), std::move(wrong));
+  if (!wrong.empty()) state_.report.malformed(packet, unwrap(packet.psn), std::move(wrong));
 }
 
 bool RequestStream::Reuse::has_rest(const CapturedPacket& packet, Sequence psn) const noexcept {
@@ -689,7 +684,7 @@ bool RequestStream::Reuse::has_rest(const CapturedPacket& packet, Sequence psn) 
 /// Processes a packet that is another request than the one that had its PSN before. Nothing follows
 /// from it for losses or answers. Returns whether it is one.
 bool RequestStream::take_reuse(const CapturedPacket& packet, Sequence psn) {
-  Sent* const known = reliable_ ? log_.find(psn) : nullptr;
+  Sent* const known = state_.reliable ? state_.log.find(psn) : nullptr;
   if (known == nullptr || !known->seen) return false;
   // Without its RETH, a READ may have fewer PSNs, and what follows may have been lost.
   if (psn > known->psn && !known->has_reth) return false;
@@ -700,28 +695,28 @@ bool RequestStream::take_reuse(const CapturedPacket& packet, Sequence psn) {
     ++reuse_->seen.packets;
   } else {
     report_reuse();
-    reuse_ = Reuse{.seen = report_.psn_reused(packet, *known, std::move(wrong))};
+    reuse_ = Reuse{.seen = state_.report.psn_reused(packet, *known, std::move(wrong))};
   }
-  reuse_->next = psn + span_of(packet);
+  reuse_->next = psn + state_.setup.span_of(packet);
   reuse_->info = packet.info;
   previous_ = nullptr;
   known->reused = known->asked_again = true;
-  if (reuse_->next > next_) append_rest(packet, reuse_->next);
-  ip_numbers_.add(packet.ip_id);
+  if (reuse_->next > state_.next) append_rest(packet, reuse_->next);
+  state_.ip_numbers.add(packet.ip_id);
   calm_ = false;
   return true;
 }
 
 /// Appends the PSNs of a READ that are not those of another request, up to the one before `end`.
 void RequestStream::append_rest(const CapturedPacket& packet, Sequence end) {
-  Sent rest = sent_of(packet, next_, static_cast<std::uint32_t>(end - next_));
+  Sent rest = sent_of(packet, state_.next, static_cast<std::uint32_t>(end - state_.next));
   rest.reused = rest.asked_again = true;
-  log_.push([&] { return rest; });
-  next_ = end;
+  state_.log.push([&] { return rest; });
+  state_.next = end;
 }
 
 void RequestStream::report_reuse() {
-  if (reuse_) report_.add(reuse_->seen);
+  if (reuse_) state_.report.add(reuse_->seen);
   reuse_.reset();
 }
 
@@ -730,26 +725,27 @@ void RequestStream::report_reuse() {
 /// Returns the NAK that a packet seen before answers; null: none. `may_be_copy`: a SEND or WRITE
 /// that may be a copy.
 Nak* RequestStream::answered_nak(Sequence psn, bool may_be_copy) noexcept {
-  Nak* const nak = naks_.asking_for(psn, acked_);
-  if (nak == nullptr || (nak->outdated && silence_ >= kShortestTimer)) return nullptr;
+  Nak* const nak = state_.naks.asking_for(psn, state_.acked);
+  if (nak == nullptr || (nak->outdated && state_.silence >= kShortestTimer)) return nullptr;
   // A NAK acknowledges what is before its PSN: a sender does not go back further.
-  return may_be_copy && psn < std::min(nak->psn, acked_) ? nullptr : nak;
+  return may_be_copy && psn < std::min(nak->psn, state_.acked) ? nullptr : nak;
 }
 
 /// Whether a timer may have run before the newest packet. It is longer than the sender needs to
 /// answer.
 bool RequestStream::may_be_timer() const noexcept {
-  const Duration reaction = setup_.least_reaction.value_or(Duration{});
-  return silence_ >= std::max(kShortestTimer, reaction + reaction / 2);
+  const Duration reaction = state_.setup.least_reaction.value_or(Duration{});
+  return state_.silence >= std::max(kShortestTimer, reaction + reaction / 2);
 }
 
 std::optional<Cause> RequestStream::cause_of(const CapturedPacket& packet, Sequence psn,
                                              const Sent* known, std::uint64_t& related) {
-  if (!reliable_) return std::nullopt;  // nobody repeats packets of UC and UD
+  if (!state_.reliable) return std::nullopt;  // nobody repeats packets of UC and UD
   const bool silent = may_be_timer();
   const bool copied = known != nullptr && is_copy(packet, *known);
   const bool fetches = is_read(packet.info->opcode) || is_atomic(packet.info->opcode);
-  const auto gap = fetches ? fetched_.gap_in(psn, psn + span_of(packet)) : std::nullopt;
+  const auto gap =
+      fetches ? state_.fetched.gap_in(psn, psn + state_.setup.span_of(packet)) : std::nullopt;
   Nak* const nak = answered_nak(psn, copied && !fetches);
   // A NAK acknowledges what is before its PSN. A sender that goes back further misses a response.
   const bool for_response = nak != nullptr && fetches && !nak->rnr && nak->psn > psn;
@@ -758,15 +754,16 @@ std::optional<Cause> RequestStream::cause_of(const CapturedPacket& packet, Seque
     nak->used = true;
     related = nak->frame;
     if (nak->late) return Cause::reordered;
-    return naks_.was_refused(nak->psn) ? Cause::receiver_not_ready : Cause::sequence_nak;
+    return state_.naks.was_refused(nak->psn) ? Cause::receiver_not_ready : Cause::sequence_nak;
   }
   if (gap) {
     related = gap->frame;
-    return silent && !is_answer(packet, gap->stamp) ? Cause::timeout : Cause::response_lost;
+    return silent && !state_.is_answer(packet, gap->stamp) ? Cause::timeout : Cause::response_lost;
   }
   const bool of_rest = known != nullptr && known->psn + known->last_at != psn;
   // A NAK asks for a READ that was late, and the begin of its response has come since.
-  if (Nak* const late = of_rest && goes_back() ? naks_.of_psn(known->psn) : nullptr;
+  if (Nak* const late =
+          of_rest && state_.setup.goes_back() ? state_.naks.of_psn(known->psn) : nullptr;
       late != nullptr) {
     late->used = true;
     related = late->frame;
@@ -776,33 +773,35 @@ std::optional<Cause> RequestStream::cause_of(const CapturedPacket& packet, Seque
   if (fetches && known != nullptr) {
     // After silence it was the timer. Otherwise the response to a later request has just shown the
     // loss.
-    const bool by_timer = silent && (!known->answered || setup_.least_reaction);
+    const bool by_timer = silent && (!known->answered || state_.setup.least_reaction);
     if (by_timer) return Cause::timeout;
-    if (const auto late = fetched_.late_gap_in(psn, psn + known->span, known->last_stamp)) {
+    if (const auto late = state_.fetched.late_gap_in(psn, psn + known->span, known->last_stamp)) {
       related = *late;
       return Cause::response_lost;
     }
     // Nothing is missing here: the requests that follow tell a repetition from a late copy.
     const bool complete = known->answered && known->copies == 0;
-    if (complete && !ip_numbers_.vary() && psn + known->span < next_) return std::nullopt;
+    if (complete && !state_.ip_numbers.vary() && psn + known->span < state_.next)
+      return std::nullopt;
     return Cause::response_lost;
   }
-  if (acks_cut_) return Cause::none;  // there may have been a NAK
+  if (state_.acks_cut) return Cause::none;  // there may have been a NAK
   // Without a NAK, and without the time of a timer, only a response can have been missing.
-  if (!silent && counts_.fetches_answered > 0) return Cause::response_lost;
-  return psn < acked_ ? Cause::ack_lost : Cause::timeout;
+  if (!silent && state_.counts.fetches_answered > 0) return Cause::response_lost;
+  return psn < state_.acked ? Cause::ack_lost : Cause::timeout;
 }
 
 bool RequestStream::is_copy(const CapturedPacket& packet, const Sent& known) const noexcept {
   if (packet.ack_req != known.ack_req || packet.payload != known.payload) return false;
   if (packet.ip_id != known.ip_id && packet.ip_id != known.last_ip_id) return false;
-  if (ip_numbers_.vary()) return true;
+  if (state_.ip_numbers.vary()) return true;
   const Duration age = stamp_difference(packet.stamp, known.last_stamp);
   // A sender that waits for each response asks again after a round trip. A copy comes sooner.
-  if (const auto turnaround = limits_.turnaround(); is_read(known.opcode) && turnaround)
+  if (const auto turnaround = state_.limits.turnaround(); is_read(known.opcode) && turnaround)
     return age < std::min(*turnaround, kShortestTimer);
-  if (selective_) return age < setup_.least_reaction.value_or(Duration{counts_.rtt.minimum()});
-  return age < kShortestTimer || (setup_.answered && known.psn > acked_);
+  if (state_.selective)
+    return age < state_.setup.least_reaction.value_or(Duration{state_.counts.rtt.minimum()});
+  return age < kShortestTimer || (state_.setup.answered && known.psn > state_.acked);
 }
 
 void RequestStream::begin_recovery(const CapturedPacket& packet, const Sent& sent, Cause cause,
@@ -819,18 +818,18 @@ void RequestStream::begin_recovery(const CapturedPacket& packet, const Sent& sen
                        .related_frame = related,
                        .first = packet.stamp,
                        .since = first_sign(packet, sent, cause, related),
-                       .waits = waits_before(packet.stamp, log_.find(sent.psn), related)};
-  note_lost_beginning(sent, ip_numbers_.skipped_before(packet.ip_id));
+                       .waits = waits_before(packet.stamp, state_.log.find(sent.psn), related)};
+  note_lost_beginning(sent, state_.ip_numbers.skipped_before(packet.ip_id));
 }
 
 /// Times before a recovery that begins at `begin` with a packet. `known`: its entry in the log;
 /// null: none. `related`: the frame of the NAK or gap that asked for it.
 Waits RequestStream::waits_before(Instant begin, const Sent* known, std::uint64_t related) {
   Waits waits;
-  if (const Nak* const nak = naks_.of_frame(related))
+  if (const Nak* const nak = state_.naks.of_frame(related))
     waits.asked = stamp_difference(begin, nak->stamp);
   if (known == nullptr || !known->seen) return waits;
-  if (const auto gap = fetched_.gap_in(known->psn, known->psn + known->span))
+  if (const auto gap = state_.fetched.gap_in(known->psn, known->psn + known->span))
     waits.asked = stamp_difference(begin, gap->stamp);
   waits.sent = stamp_difference(begin, known->last_stamp);
   if (known->answered && known->response_stamp <= begin)
@@ -842,16 +841,16 @@ Waits RequestStream::waits_before(Instant begin, const Sent* known, std::uint64_
 /// progress before silence.
 Instant RequestStream::first_sign(const CapturedPacket& packet, const Sent& sent, Cause cause,
                                   std::uint64_t related) {
-  if (const Nak* const nak = naks_.of_frame(related)) return nak->stamp;
-  const auto gap = fetched_.gap_in(sent.psn, sent.psn + sent.span);
+  if (const Nak* const nak = state_.naks.of_frame(related)) return nak->stamp;
+  const auto gap = state_.fetched.gap_in(sent.psn, sent.psn + sent.span);
   if (gap && gap->frame == related) return std::min(gap->stamp, packet.stamp);
   const bool silent = cause == Cause::timeout || cause == Cause::ack_lost;
-  return silent ? std::min(last_progress_, packet.stamp) : packet.stamp;
+  return silent ? std::min(state_.last_progress, packet.stamp) : packet.stamp;
 }
 
 /// Begins a recovery with packets that filled a gap.
 void RequestStream::begin_recovery(Fill fill) {
-  const Cause without_nak = acks_cut_ ? Cause::none : Cause::timeout;
+  const Cause without_nak = state_.acks_cut ? Cause::none : Cause::timeout;
   const Cause cause = fill.nak_frame != 0 ? Cause::sequence_nak : without_nak;
   end_recovery();
   recovery_start_ = fill.first;
@@ -859,12 +858,12 @@ void RequestStream::begin_recovery(Fill fill) {
   recovery_by_nak_ = fill.nak_frame != 0;
   const std::uint64_t nak_frame = fill.nak_frame, numbers_skipped = fill.numbers_skipped;
   const Instant begin = fill.first_stamp;
-  if (!goes_back()) fill.skipped.clear();
+  if (!state_.setup.goes_back()) fill.skipped.clear();
   recovery_ = std::move(fill).as_recovery(cause);
   recovery_->waits = waits_before(begin, nullptr, nak_frame);
-  counts_.resent += recovery_->packets;
-  if (Nak* const nak = naks_.of_frame(nak_frame)) nak->used = true;
-  if (const Sent* const first = log_.find(recovery_start_)) {
+  state_.counts.resent += recovery_->packets;
+  if (Nak* const nak = state_.naks.of_frame(nak_frame)) nak->used = true;
+  if (const Sent* const first = state_.log.find(recovery_start_)) {
     recovery_->fetches = first->fetches;
     note_lost_beginning(*first, numbers_skipped);
   }
@@ -885,35 +884,35 @@ void RequestStream::continue_recovery(const CapturedPacket& packet, Sent* known,
   known->last_ip_id = packet.ip_id;
   known->ack_req = packet.ack_req;
   if (packet.ack_req) repeated_.add(packet.stamp);
-  if (known->fetches) fetched_.ask_again(*known, sent.psn);
+  if (known->fetches) state_.fetched.ask_again(*known, sent.psn);
   constexpr std::uint32_t kStorm = 3;
   if (known->copies == kStorm && sent.psn == recovery_->start)
-    report_.retry_storm(packet, sent.psn, *known);
+    state_.report.retry_storm(packet, sent.psn, *known);
 }
 
 /// Whether missing packets of a recovery are no longer waited for when `packet` comes.
 bool RequestStream::is_final(const Ended& ended, const CapturedPacket& packet) const noexcept {
   constexpr Duration kLong = std::chrono::seconds{1};
-  return next_ > ended.until || stamp_difference(packet.stamp, ended.recovery.last) > kLong;
+  return state_.next > ended.until || stamp_difference(packet.stamp, ended.recovery.last) > kLong;
 }
 
 /// Reports the last recovery.
 void RequestStream::report_ended() {
   if (!ended_) return;
   note_taken(ended_->recovery);
-  report_.recovery(ended_->recovery, begin_, ended_->goes_back);
+  state_.report.recovery(ended_->recovery, begin_, ended_->goes_back);
   ended_.reset();
 }
 
 /// Notes what the recovery skipped, was not sent again, and is acknowledged. A receiver has to get
 /// it behind the packet that its NAK asked for, as it discards what comes before that.
 void RequestStream::note_taken(Recovery& recovery) {
-  if (!goes_back() || recovery.cause != Cause::sequence_nak) return;
+  if (!state_.setup.goes_back() || recovery.cause != Cause::sequence_nak) return;
   for (Filled& gap : recovery.skipped) {
     const Sequence end = gap.first + gap.packets;
-    const Sent* const known = log_.find(gap.first);
-    gap.taken = known != nullptr && was_taken(end);
-    log_.for_each(gap.first, end, [&](const Sent& sent) {
+    const Sent* const known = state_.log.find(gap.first);
+    gap.taken = known != nullptr && state_.was_taken(end);
+    state_.log.for_each(gap.first, end, [&](const Sent& sent) {
       gap.taken = gap.taken && sent.last_stamp < recovery.first;
     });
   }
@@ -925,18 +924,18 @@ void RequestStream::end_recovery() {
   Recovery recovery = std::move(*recovery_);
   recovery_.reset();
   // A sender that doesn't go back up to its newest packet repeats single packets.
-  const bool is_whole = recovery.next >= next_;
+  const bool is_whole = recovery.next >= state_.next;
   // Its last packets may be lost, too. Where packets come late, these may be none of a recovery.
-  const bool in_order = counts_.out_of_order == 0 && !joined();
-  const bool in_a_row = !setup_.answered && recovery.packets >= kManyInARow;
-  const bool goes_back = is_whole || in_a_row || (this->goes_back() && in_order);
-  if (setup_.scheme == RecoveryScheme::unknown)
-    selective_ = !goes_back && recovery.cause == Cause::sequence_nak;
+  const bool in_order = state_.counts.out_of_order == 0 && !joined();
+  const bool in_a_row = !state_.setup.answered && recovery.packets >= kManyInARow;
+  const bool goes_back = is_whole || in_a_row || (state_.setup.goes_back() && in_order);
+  if (state_.setup.scheme == RecoveryScheme::unknown)
+    state_.selective = !goes_back && recovery.cause == Cause::sequence_nak;
   interrupted_ = is_whole ? 0 : recovery.next;
   const bool open = !recovery.filled.empty() || !recovery.skipped.empty();
-  ended_ = Ended{std::move(recovery), goes_back, next_ + kLatePackets};
+  ended_ = Ended{std::move(recovery), goes_back, state_.next + kLatePackets};
   // Missing packets may still come, if numbers show that they are late.
-  if (!open || !(ip_numbers_.ordered() || this->goes_back())) report_ended();
+  if (!open || !(state_.ip_numbers.ordered() || state_.setup.goes_back())) report_ended();
 }
 
 /// Whether a NAK of `psn`, with which a recovery begins, shows that the packets that filled a gap
@@ -945,9 +944,10 @@ bool RequestStream::was_late(const Fill& fill, Sequence psn) {
   if (fill.nak_frame != 0) return false;
   const Duration after = stamp_difference(fill.first_stamp, fill.filled.front().stamp);
   // No answer to the packets that overtook it can have come by then.
-  if (counts_.rtt.count() > 0 && after < std::min(kShortestTimer, Duration{counts_.rtt.minimum()}))
+  if (state_.counts.rtt.count() > 0 &&
+      after < std::min(kShortestTimer, Duration{state_.counts.rtt.minimum()}))
     return true;
-  const Nak* const nak = naks_.asking_for(psn, acked_);
+  const Nak* const nak = state_.naks.asking_for(psn, state_.acked);
   return nak != nullptr && nak->psn == psn && nak->stamp > fill.last_stamp &&
          after < kShortestTimer;
 }
@@ -956,12 +956,13 @@ bool RequestStream::was_late(const Fill& fill, Sequence psn) {
 /// NAK did, and a sender that goes back repeated the later ones as well. `new_follows`: the next
 /// request is new. Nothing: the capture shows no such answer, or nothing asked for them.
 std::optional<bool> RequestStream::was_asked_for(const Fill& fill, bool new_follows) {
-  const Nak* const nak = naks_.of_frame(fill.nak_frame);
+  const Nak* const nak = state_.naks.of_frame(fill.nak_frame);
   if (nak == nullptr || nak->psn != fill.first) return std::nullopt;
   const Duration after = stamp_difference(fill.first_stamp, nak->stamp);
-  if (after < soonest()) return false;
-  if (goes_back() && !selective_ && new_follows && fill.next < next_) return false;
-  if (selective_ && setup_.least_reaction) return after >= *setup_.least_reaction;
+  if (after < state_.setup.soonest()) return false;
+  if (state_.setup.goes_back() && !state_.selective && new_follows && fill.next < state_.next)
+    return false;
+  if (state_.selective && state_.setup.least_reaction) return after >= *state_.setup.least_reaction;
   return std::nullopt;  // what follows tells
 }
 
@@ -976,10 +977,10 @@ bool RequestStream::was_sent_before(const Fill& fill) const noexcept {
 bool RequestStream::goes_on_soon(const Fill& fill, const CapturedPacket& next,
                                  Sequence psn) const noexcept {
   constexpr int kSoon = 2;  // divided by
-  if (setup_.answered || psn < fill.next) return false;
+  if (state_.setup.answered || psn < fill.next) return false;
   const Duration late = stamp_difference(fill.first_stamp, fill.filled.front().stamp);
   return stamp_difference(next.stamp, fill.last_stamp) < late / kSoon &&
-         (goes_back() || late >= kShortestTimer);
+         (state_.setup.goes_back() || late >= kShortestTimer);
 }
 
 /// Decides what a filled gap was, when the next request comes. `psn`: PSN of this request. `known`:
@@ -1003,21 +1004,21 @@ void RequestStream::judge_fill(const CapturedPacket* next, Sequence psn, const S
       sent_before || (next != nullptr && known != nullptr && goes_on_soon(fill, *next, psn)) ||
       asked_for.value_or(known != nullptr && psn >= fill.next && (goes_on || fill.nak_frame != 0) &&
                          !was_late(fill, psn));
-  if (goes_back && reliable_) {
+  if (goes_back && state_.reliable) {
     begin_recovery(std::move(fill));
   } else if (!asked_for && fill.nak_frame != 0 && !(known != nullptr && psn <= fill.first)) {
     judge_held(false);
     held_ = std::move(fill);
   } else {
-    if (Nak* const nak = naks_.of_frame(fill.nak_frame)) nak->late = true;
+    if (Nak* const nak = state_.naks.of_frame(fill.nak_frame)) nak->late = true;
     take_late_fill(fill, fill.nak_frame != 0 ? Cause::sequence_nak : Cause::none);
   }
 }
 
 /// Processes packets that filled a gap, and were late.
 void RequestStream::take_late_fill(const Fill& fill, Cause cause) {
-  late_.mark_overtaken(fill.first, fill.next);
-  report_.late(fill, cause);
+  state_.late.mark_overtaken(fill.first, fill.next);
+  state_.report.late(fill, cause);
 }
 
 /// A packet filled a gap after a NAK, and new packets followed: the sender repeats single packets,
@@ -1027,7 +1028,7 @@ void RequestStream::judge_held(bool repeated) {
   const Fill fill = std::move(*held_);
   held_.reset();
   if (repeated) {
-    if (Nak* const nak = naks_.of_frame(fill.nak_frame)) nak->late = true;
+    if (Nak* const nak = state_.naks.of_frame(fill.nak_frame)) nak->late = true;
     return take_late_fill(fill, Cause::sequence_nak);
   }
   begin_recovery(fill);
@@ -1038,15 +1039,16 @@ void RequestStream::judge_held(bool repeated) {
 
 void RequestStream::response(const CapturedPacket& packet) {
   check_silence(packet);
-  if (counts_.packets == 0 && counts_.responses == 0) counts_.first = packet.stamp;
-  counts_.last = std::max(counts_.last, packet.stamp);
-  if (counts_.responses++ == 0) first_answer_ = packet.number;
+  if (state_.counts.packets == 0 && state_.counts.responses == 0)
+    state_.counts.first = packet.stamp;
+  state_.counts.last = std::max(state_.counts.last, packet.stamp);
+  if (state_.counts.responses++ == 0) first_answer_ = packet.number;
   quiet_ = stamp_difference(packet.stamp, std::exchange(last_answer_, packet.stamp));
-  if (log_.empty()) return take_lone_response(packet);
+  if (state_.log.empty()) return take_lone_response(packet);
   if (ended_ && is_final(*ended_, packet)) report_ended();
   const Sequence psn = unwrap(packet.psn);
   if (!settled_) oldest_ = std::min(oldest_, oldest_request(packet, psn));
-  if (counts_.responses == 1) quiet_ = joined() ? Duration{} : QuietAnswers::kEver;
+  if (state_.counts.responses == 1) quiet_ = joined() ? Duration{} : QuietAnswers::kEver;
   switch (packet.info->operation) {
     case Operation::ack:
       take_ack(packet, psn);
@@ -1057,7 +1059,7 @@ void RequestStream::response(const CapturedPacket& packet) {
     default:
       take_atomic_ack(packet, psn);
   }
-  fetched_.note(packet, psn);
+  state_.fetched.note(packet, psn);
 }
 
 /// Returns a PSN from which on requests must have been sent for this response: each message that
@@ -1065,7 +1067,7 @@ void RequestStream::response(const CapturedPacket& packet) {
 /// 1, 9.7.7.1) The response to a repeated request has the newest count.
 Sequence RequestStream::oldest_request(const CapturedPacket& packet, Sequence psn) const noexcept {
   if (!packet.has_aeth || packet.msn == 0) return psn;
-  return std::min(psn, (counts_.resent > 0 ? next_ : psn + 1) - packet.msn);
+  return std::min(psn, (state_.counts.resent > 0 ? state_.next : psn + 1) - packet.msn);
 }
 
 /// Processes a response to a request that was not captured.
@@ -1077,50 +1079,50 @@ void RequestStream::take_lone_response(const CapturedPacket& packet) {
   if (!packet.has_aeth) return;
   if (wire::AethFields{packet.syndrome, 0}.kind() == wire::AethKind::ack) return;
   lone_nak_ = packet.psn;
-  report_.nak(packet, kFirstOrigin + packet.psn, nullptr);
+  state_.report.nak(packet, kFirstOrigin + packet.psn, nullptr);
 }
 
 /// Both an ACK and a NAK acknowledge the packets before theirs.
 void RequestStream::take_cut_ack(const CapturedPacket& packet, Sequence psn) {
-  acks_cut_ = true;
-  acknowledge(std::min(psn, next_), packet);
+  state_.acks_cut = true;
+  acknowledge(std::min(psn, state_.next), packet);
 }
 
 void RequestStream::take_ack(const CapturedPacket& packet, Sequence psn) {
   if (!packet.has_aeth) return take_cut_ack(packet, psn);
   const auto kind = wire::AethFields{packet.syndrome, 0}.kind();
   if (kind != wire::AethKind::ack) return take_nak(packet, psn);
-  ++counts_.acks;
-  if (counts_.fetches_repeated > 0) fetched_.skip_rest_of_again(psn, packet);
-  if (psn >= next_) {
+  ++state_.counts.acks;
+  if (state_.counts.fetches_repeated > 0) state_.fetched.skip_rest_of_again(psn, packet);
+  if (psn >= state_.next) {
     calm_ = false;
     if (!settled_) acked_early_ = std::max(acked_early_, psn);
     early_ack_ = EarlyAck{psn, packet.number, packet.stamp};
-    acknowledge(next_, packet);
+    acknowledge(state_.next, packet);
     return;
   }
-  if (psn < acked_) return;
-  if (const Sent* sent = log_.find(psn)) sample_rtt(*sent, packet.stamp);
+  if (psn < state_.acked) return;
+  if (const Sent* sent = state_.log.find(psn)) sample_rtt(*sent, packet.stamp);
   acknowledge(psn + 1, packet);
 }
 
 void RequestStream::take_nak(const CapturedPacket& packet, Sequence psn) {
   calm_ = false;
-  const Anomaly found = report_.nak(packet, psn, log_.find(psn));
+  const Anomaly found = state_.report.nak(packet, psn, state_.log.find(psn));
   const bool rnr = found.kind == AnomalyKind::rnr_nak;
   const bool sequence_error = found.cause == Cause::sequence_nak;
-  acknowledge(std::min(psn, next_), packet);
+  acknowledge(std::min(psn, state_.next), packet);
   // Packets after the one that filled the gap are still on their way: it was not sent again.
-  const bool shows_late = sequence_error && !selective_;  // a receiver that discards them
+  const bool shows_late = sequence_error && !state_.selective;  // a receiver that discards them
   if (shows_late && held_ && psn == held_->next) judge_held(true);
   if (shows_late && fill_ && fill_->nak_frame != 0 && psn == fill_->next) {
     held_ = std::move(fill_);
     fill_.reset();
     judge_held(true);
   }
-  const bool asks = sequence_error && !naks_.was_refused(psn);
+  const bool asks = sequence_error && !state_.naks.was_refused(psn);
   const bool outdated = asks && is_outdated(packet, psn);
-  Nak* const open = naks_.asking_for(psn, acked_);
+  Nak* const open = state_.naks.asking_for(psn, state_.acked);
   const bool known = open != nullptr && open->psn == psn;
   if (known) open->newest = packet.stamp;
   if (asks && !outdated && !known && passed_here(psn))
@@ -1129,14 +1131,14 @@ void RequestStream::take_nak(const CapturedPacket& packet, Sequence psn) {
   const bool is_first = packet.msn == 0 && psn + kManyInARow > begin_;
   if (sequence_error && (!joined() || is_first)) note_expected(psn, packet.msn);
   if (!known)
-    naks_.add({.psn = psn,
-               .frame = packet.number,
-               .stamp = packet.stamp,
-               .newest = packet.stamp,
-               .rnr = rnr,
-               .used = !rnr && !sequence_error,
-               .outdated = outdated,
-               .refusal = found.cause == Cause::fatal_nak ? Cause::fatal_nak : Cause::none});
+    state_.naks.add({.psn = psn,
+                     .frame = packet.number,
+                     .stamp = packet.stamp,
+                     .newest = packet.stamp,
+                     .rnr = rnr,
+                     .used = !rnr && !sequence_error,
+                     .outdated = outdated,
+                     .refusal = found.cause == Cause::fatal_nak ? Cause::fatal_nak : Cause::none});
 }
 
 /// Notes a PSN that the receiver still expects. If it is before those that were captured, the first
@@ -1152,14 +1154,14 @@ void RequestStream::note_expected(Sequence psn, std::uint32_t messages) noexcept
 /// Whether a repeated NAK comes sooner after the newest transmission of its packet than any answer
 /// did: the receiver sent it before.
 bool RequestStream::is_outdated(const CapturedPacket& nak, Sequence psn) {
-  const Sent* const sent = log_.find(psn);
-  return sent != nullptr && naks_.was_answered(psn) &&
-         stamp_difference(nak.stamp, sent->last_stamp) < Duration{counts_.rtt.minimum()};
+  const Sent* const sent = state_.log.find(psn);
+  return sent != nullptr && state_.naks.was_answered(psn) &&
+         stamp_difference(nak.stamp, sent->last_stamp) < Duration{state_.counts.rtt.minimum()};
 }
 
 void RequestStream::report_asked_for() {
   if (!asked_for_) return;
-  report_.lost_behind(*asked_for_, {});
+  state_.report.lost_behind(*asked_for_, {});
   asked_for_.reset();
 }
 
@@ -1167,7 +1169,7 @@ void RequestStream::note_asked_again(const CapturedPacket& packet) {
   report_asked_again({});
   const Sequence psn = unwrap(packet.psn);
   // Of several transmissions, the NAK was for an older one than the answer.
-  if (const Sent* const sent = log_.find(psn); sent == nullptr || sent->copies > 0)
+  if (const Sent* const sent = state_.log.find(psn); sent == nullptr || sent->copies > 0)
     return report_asked_for();
   asked_again_ = AskedAgain{*std::exchange(asked_for_, {}), psn, packet.stamp};
 }
@@ -1175,7 +1177,7 @@ void RequestStream::note_asked_again(const CapturedPacket& packet) {
 /// `answered`: time from the repetition to the answer that acknowledges it; nothing: none came.
 void RequestStream::report_asked_again(std::optional<Duration> answered) {
   if (!asked_again_) return;
-  report_.lost_behind(asked_again_->lost, {.answered = answered});
+  state_.report.lost_behind(asked_again_->lost, {.answered = answered});
   asked_again_.reset();
 }
 
@@ -1184,72 +1186,74 @@ void RequestStream::report_asked_again(std::optional<Duration> answered) {
 void RequestStream::report_overtaken() {
   const Anomaly lost = *std::exchange(asked_for_, std::nullopt);
   const Sequence psn = unwrap(lost.psn);
-  const Sent* const sent = log_.find(psn);
+  const Sent* const sent = state_.log.find(psn);
   // A receiver that discards what comes behind a gap asks for that, too.
-  if (!selective_ || sent == nullptr || late_.has(psn)) return;
-  report_.overtaken(lost, sent->copies > 0);
+  if (!state_.selective || sent == nullptr || state_.late.has(psn)) return;
+  state_.report.overtaken(lost, sent->copies > 0);
 }
 
 /// Whether the newest transmission of a packet has passed the capture point.
 bool RequestStream::passed_here(Sequence psn) {
-  const Sent* const sent = log_.find(psn);
+  const Sent* const sent = state_.log.find(psn);
   if (sent == nullptr || !sent->seen) return false;
-  if (selective_) {
+  if (state_.selective) {
     // The NAK was sent before a packet that came late here can have reached the receiver.
-    if (late_.has(psn) &&
-        stamp_difference(last_answer_, sent->last_stamp) < Duration{counts_.rtt.minimum()})
+    if (state_.late.has(psn) &&
+        stamp_difference(last_answer_, sent->last_stamp) < Duration{state_.counts.rtt.minimum()})
       return false;
     // The first NAK of a packet that a recovery fills in is for the gap.
-    return naks_.was_answered(psn) ||
+    return state_.naks.was_answered(psn) ||
            open_recovery([psn](const Recovery& one) { return one.fills(psn); }) == nullptr;
   }
   // It came late here: the receiver missed it when the packets that overtook it came.
-  if (late_.was_overtaken(psn, sent->last_stamp)) return false;
+  if (state_.late.was_overtaken(psn, sent->last_stamp)) return false;
   if (fill_ && fill_->nak_frame == 0 && psn >= fill_->first && psn < fill_->next) return false;
   // The receiver discards what comes after a missing packet, until that packet comes.
-  if (late_.has_before(psn, sent->last_stamp) || naks_.has_open_before(psn)) return false;
+  if (state_.late.has_before(psn, sent->last_stamp) || state_.naks.has_open_before(psn))
+    return false;
   // It is for an earlier transmission, which came behind the packet that the recovery began with.
   constexpr int kFar = 2;
   if (recovery_start_ < psn && sent->copies == 1 && recovery_by_nak_ &&
-      stamp_difference(last_answer_, sent->last_stamp) < Duration{counts_.rtt.minimum()} / kFar)
+      stamp_difference(last_answer_, sent->last_stamp) <
+          Duration{state_.counts.rtt.minimum()} / kFar)
     return false;
   return recovery_start_ == 0 || psn < recovery_start_ || sent->last_stamp >= recovery_stamp_;
 }
 
 /// A request of the first round trip of a capture may have been sent before, too.
 void RequestStream::note_early(Sent& request) const noexcept {
-  if (joined() && report_.is_early(request.psn)) FetchResponses::note_sent_before(request);
+  if (joined() && state_.report.is_early(request.psn)) FetchResponses::note_sent_before(request);
 }
 
 void RequestStream::take_read_response(const CapturedPacket& packet, Sequence psn) {
-  counts_.fetches_answered += packet.info->position == wire::Position::last ||
-                              packet.info->position == wire::Position::only;
-  if (psn >= next_) extend_cut_read(psn + 1);
-  Sent* const read = log_.find(psn);
+  state_.counts.fetches_answered += packet.info->position == wire::Position::last ||
+                                    packet.info->position == wire::Position::only;
+  if (psn >= state_.next) extend_cut_read(psn + 1);
+  Sent* const read = state_.log.find(psn);
   if (read == nullptr || !read->seen || !is_read(read->opcode)) return;
   note_early(*read);
-  if (fetched_.take_behind(packet, psn, *read)) return retire_done();
+  if (state_.fetched.take_behind(packet, psn, *read)) return retire_done();
   acknowledge(read->psn, packet);
   if (psn == read->psn) sample_rtt(*read, packet.stamp);
   // A receiver that keeps what comes behind a gap answers the request and its repetition.
-  const bool may_keep = setup_.scheme != RecoveryScheme::go_back_n;
+  const bool may_keep = state_.setup.scheme != RecoveryScheme::go_back_n;
   if (may_keep && read->responses == 0 && read->answers_due == 1) ++read->answers_due;
-  if (!fetched_.take(packet, psn, *read, setup_.mtu)) return;
+  if (!state_.fetched.take(packet, psn, *read, state_.setup.mtu)) return;
   acknowledge(read->psn + read->span, packet);
   retire_done();
 }
 
 void RequestStream::take_atomic_ack(const CapturedPacket& packet, Sequence psn) {
-  ++counts_.fetches_answered;
-  Sent* const atomic = log_.find(psn);
+  ++state_.counts.fetches_answered;
+  Sent* const atomic = state_.log.find(psn);
   if (atomic == nullptr || !atomic->seen || !is_atomic(atomic->opcode)) return;
   note_early(*atomic);
   if (atomic->responses > 0 && atomic->reused) return;
   if (atomic->responses > 0) {
-    fetched_.take_again(packet, psn, *atomic);
+    state_.fetched.take_again(packet, psn, *atomic);
     return retire_done();
   }
-  fetched_.take_atomic(packet, psn, *atomic);
+  state_.fetched.take_atomic(packet, psn, *atomic);
   sample_rtt(*atomic, packet.stamp);
   acknowledge(psn, packet);
   acknowledge(psn + 1, packet);
@@ -1267,36 +1271,38 @@ void RequestStream::sample_rtt(const Sent& sent, Instant answered) {
   if (sent.copies > 0) return note_answer(sent, answered);
   if (!sent.seen || sent.reused || answered < sent.stamp) return;
   last_rtt_ = stamp_difference(answered, sent.stamp);
-  counts_.rtt.add(last_rtt_.count());
+  state_.counts.rtt.add(last_rtt_.count());
 }
 
 void RequestStream::acknowledge(Sequence end, const CapturedPacket& packet) {
-  if (end <= acked_) return;
+  if (end <= state_.acked) return;
   if (!calm_ && asked_for_ && end > unwrap(asked_for_->psn)) report_overtaken();
   if (!calm_ && asked_again_ && end > asked_again_->psn)
     report_asked_again(stamp_difference(packet.stamp, asked_again_->stamp));
-  if (end < next_) limits_.add_ack(next_ - acked_, last_progress_, packet.stamp);
+  if (end < state_.next)
+    state_.limits.add_ack(state_.next - state_.acked, state_.last_progress, packet.stamp);
   if (quiet_answers_.is_longer(quiet_)) note_answer_after_quiet(end, packet);
-  log_.for_each(acked_, end, [&](Sent& sent) {
+  state_.log.for_each(state_.acked, end, [&](Sent& sent) {
     if (sent.psn + sent.span <= end) mark_acknowledged(sent, packet);
   });
-  acked_ = end;
+  state_.acked = end;
   if (recovery_) flight_.forget();
   flight_.acknowledged(end, packet.stamp);
-  last_progress_ = packet.stamp;
-  if (!calm_ && held_ && acked_ > held_->next) judge_held(false);
+  state_.last_progress = packet.stamp;
+  if (!calm_ && held_ && state_.acked > held_->next) judge_held(false);
   retire_done();
 }
 
 void RequestStream::note_answer_after_quiet(Sequence end, const CapturedPacket& packet) {
-  const Sent* const first = log_.find(acked_);
-  const Sent* const last = log_.find(end - 1);
+  const Sent* const first = state_.log.find(state_.acked);
+  const Sent* const last = state_.log.find(end - 1);
   if (first == nullptr || last == nullptr || first->copies > 0 || last->copies > 0) return;
-  quiet_answers_.add({acked_, end, quiet_, first->stamp}, packet.stamp);
+  quiet_answers_.add({state_.acked, end, quiet_, first->stamp}, packet.stamp);
 }
 
 void RequestStream::retire_done() {
-  while (log_.waiting() > 0 && is_done(log_.oldest_waiting())) retire(Cause::missing_in_capture);
+  while (state_.log.waiting() > 0 && is_done(state_.log.oldest_waiting()))
+    retire(Cause::missing_in_capture);
 }
 
 /// Marks a request as executed.
@@ -1304,9 +1310,10 @@ void RequestStream::mark_acknowledged(Sent& sent, const CapturedPacket& packet) 
   if (!sent.seen || sent.answered) return;
   if (sent.copies > 0) note_answer(sent, packet.stamp);
   // An ACK without a new MSN answers a repetition: it shows no loss of the answers before it.
-  if (sent.fetches && packet.info->operation == Operation::ack && fetched_.has_newest_msn(packet))
+  if (sent.fetches && packet.info->operation == Operation::ack &&
+      state_.fetched.has_newest_msn(packet))
     return;
-  if (sent.fetches) return fetched_.skip_rest(sent, packet);
+  if (sent.fetches) return state_.fetched.skip_rest(sent, packet);
   sent.answered = true;
   sent.response_frame = packet.number;
   sent.response_stamp = packet.stamp;
@@ -1317,35 +1324,31 @@ void RequestStream::mark_acknowledged(Sent& sent, const CapturedPacket& packet) 
 bool RequestStream::is_done(const Sent& sent) const noexcept {
   constexpr Sequence kLong = 4096;
   const Sequence end = sent.psn + sent.span;
-  return end <= acked_ && (!sent.seen || sent.answered || acked_ - end > kLong);
+  return end <= state_.acked && (!sent.seen || sent.answered || state_.acked - end > kLong);
 }
 
 /// Retires the oldest request: it needs no more responses, or is no longer waited for.
 void RequestStream::retire(Cause cause_of_gap) {
-  const Sent& oldest = log_.retire(memory_.answered);
+  const Sent& oldest = state_.log.retire(memory_.answered);
   std::optional<Message::Completion> completion;
   if (oldest.answered)
     completion = Message::Completion{oldest.response_frame, oldest.response_stamp};
-  if (!reliable_) completion = Message::Completion{oldest.last_frame, oldest.last_stamp};
+  if (!state_.reliable) completion = Message::Completion{oldest.last_frame, oldest.last_stamp};
   if (!oldest.seen) {
     // Those before the capture's begin may have been sent before.
-    if (oldest.psn >= begin_) report_.gap(oldest, cause_of_gap);
-  } else if (reliable_ && oldest.fetches) {
-    limits_.retire_read(oldest.answered ? std::optional(oldest.response_stamp) : std::nullopt);
+    if (oldest.psn >= begin_) state_.report.gap(oldest, cause_of_gap);
+  } else if (state_.reliable && oldest.fetches) {
+    state_.limits.retire_read(oldest.answered ? std::optional(oldest.response_stamp)
+                                              : std::nullopt);
   }
   messages_.add(oldest, completion);
 }
 
 void RequestStream::retire_beyond(std::size_t most) {
-  while (log_.waiting() > most) {
-    const Sent& oldest = log_.oldest_waiting();
-    retire(was_taken(oldest.psn + oldest.span) ? Cause::missing_in_capture : Cause::none);
+  while (state_.log.waiting() > most) {
+    const Sent& oldest = state_.log.oldest_waiting();
+    retire(state_.was_taken(oldest.psn + oldest.span) ? Cause::missing_in_capture : Cause::none);
   }
-}
-
-/// Whether an answer acknowledges all up to the one before `end`.
-bool RequestStream::was_taken(Sequence end) const noexcept {
-  return reliable_ && !acks_cut_ && !reads_cut_ && end <= acked_;
 }
 
 void RequestStream::finish(Instant end) {
@@ -1357,9 +1360,9 @@ void RequestStream::finish(Instant end) {
   judge_held(false);
   end_recovery();
   report_ended();
-  if (early_ack_) report_.unseen_before(*early_ack_, next_);
+  if (early_ack_) state_.report.unseen_before(*early_ack_, state_.next);
   early_ack_.reset();
-  fetched_.finish();
+  state_.fetched.finish();
   lone_.finish();
   report_unanswered(end);
   retire_beyond(0);
@@ -1367,37 +1370,39 @@ void RequestStream::finish(Instant end) {
 }
 
 ConnectionFacts RequestStream::facts() const noexcept {
-  ConnectionFacts facts{.answered = counts_.responses > 0, .joined = joined(), .stopped = stopped_};
+  ConnectionFacts facts{
+      .answered = state_.counts.responses > 0, .joined = joined(), .stopped = stopped_};
   facts.began_before = joined() || within_message_;
   facts.first_answer = first_answer_;
-  if (counts_.rtt.count() > 0) facts.least_rtt = Duration{counts_.rtt.minimum()};
-  facts.least_reaction = setup_.least_reaction;
-  facts.round_trip = setup_.round_trip;
-  facts.selective = selective_;
-  facts.goes_back = goes_back();
-  facts.asked = {counts_.gaps_asked, counts_.lost_behind};
-  facts.resent = {counts_.gaps_resent, counts_.resent};
-  facts.responses = {counts_.responses_asked, counts_.fetches_repeated};
-  facts.repeats = reliable_;
-  facts.ip_numbers_ordered = ip_numbers_.ordered();
+  if (state_.counts.rtt.count() > 0) facts.least_rtt = Duration{state_.counts.rtt.minimum()};
+  facts.least_reaction = state_.setup.least_reaction;
+  facts.round_trip = state_.setup.round_trip;
+  facts.selective = state_.selective;
+  facts.goes_back = state_.setup.goes_back();
+  facts.asked = {state_.counts.gaps_asked, state_.counts.lost_behind};
+  facts.resent = {state_.counts.gaps_resent, state_.counts.resent};
+  facts.responses = {state_.counts.responses_asked, state_.counts.fetches_repeated};
+  facts.repeats = state_.reliable;
+  facts.ip_numbers_ordered = state_.ip_numbers.ordered();
   std::uint64_t fetches = 0;
-  for (const auto& [opcode, count] : counts_.opcodes)
+  for (const auto& [opcode, count] : state_.counts.opcodes)
     if (is_read(opcode) || is_atomic(opcode)) fetches += count;
-  const std::uint64_t asked = counts_.acks_asked - std::min(counts_.acks_asked, fetches);
-  facts.ip_numbers_vary = ip_numbers_.vary();
-  const std::uint64_t tail = repeated_.later_than(counts_.last, least_answer_);
-  facts.all_answered = counts_.naks.empty() && counts_.acks + tail >= asked &&
-                       counts_.fetches_answered + tail >= fetches;
+  const std::uint64_t asked =
+      state_.counts.acks_asked - std::min(state_.counts.acks_asked, fetches);
+  facts.ip_numbers_vary = state_.ip_numbers.vary();
+  const std::uint64_t tail = repeated_.later_than(state_.counts.last, least_answer_);
+  facts.all_answered = state_.counts.naks.empty() && state_.counts.acks + tail >= asked &&
+                       state_.counts.fetches_answered + tail >= fetches;
   facts.least_answer = least_answer_;
-  facts.longest_quiet = quiet_answers_.longest(counts_.last);
-  facts.all_repeated = 5 * counts_.resent >= 2 * counts_.packets;
+  facts.longest_quiet = quiet_answers_.longest(state_.counts.last);
+  facts.all_repeated = 5 * state_.counts.resent >= 2 * state_.counts.packets;
   return facts;
 }
 
 /// Whether a waiting request asks for an answer, or its sender missed it.
 bool RequestStream::answer_is_due() noexcept {
   bool due = false;
-  log_.for_each(log_.oldest_waiting().psn, next_, [&due](const Sent& sent) {
+  state_.log.for_each(state_.log.oldest_waiting().psn, state_.next, [&due](const Sent& sent) {
     due = due || (sent.seen && (sent.ack_req || sent.fetches || sent.copies > 0));
   });
   return due;
@@ -1407,19 +1412,21 @@ bool RequestStream::answer_is_due() noexcept {
 /// sent long enough before the end. A sender that repeats a request is not answered since it sent
 /// it first.
 void RequestStream::report_unanswered(Instant end) {
-  if (!reliable_ || !setup_.answered || counts_.responses == 0 || log_.waiting() == 0) return;
-  if (acks_cut_ || !answer_is_due()) return;
-  const Sent& oldest = log_.oldest_waiting();
+  if (!state_.reliable || !state_.setup.answered || state_.counts.responses == 0 ||
+      state_.log.waiting() == 0)
+    return;
+  if (state_.acks_cut || !answer_is_due()) return;
+  const Sent& oldest = state_.log.oldest_waiting();
   constexpr Duration kLong = std::chrono::milliseconds{100};
   constexpr std::int64_t kRoundTrips = 16;
   constexpr std::uint32_t kMany = 3;  // repetitions
   const bool repeated = oldest.copies >= kMany;
   const Duration silence = stamp_difference(end, repeated ? oldest.stamp : oldest.last_stamp);
   if (!oldest.seen || silence < kLong) return;
-  if (silence.count() / kRoundTrips < counts_.rtt.maximum()) return;
-  const Cause refusal = naks_.refusal_of(oldest.psn);
+  if (silence.count() / kRoundTrips < state_.counts.rtt.maximum()) return;
+  const Cause refusal = state_.naks.refusal_of(oldest.psn);
   if (repeated && refusal == Cause::none) stopped_ = last_answer_;
-  report_.unanswered(oldest, log_.newest().last_frame, next_, end, refusal);
+  state_.report.unanswered(oldest, state_.log.newest().last_frame, state_.next, end, refusal);
 }
 
 }  // namespace lw::analysis

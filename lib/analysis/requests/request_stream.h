@@ -5,35 +5,15 @@
 #include <string>
 
 #include "analysis/anomaly.h"
-#include "analysis/requests/fetch_responses.h"
 #include "analysis/requests/flight_probes.h"
-#include "analysis/requests/ip_numbers.h"
-#include "analysis/requests/late_packets.h"
 #include "analysis/requests/lone_responses.h"
 #include "analysis/requests/message_builder.h"
-#include "analysis/requests/nak_log.h"
 #include "analysis/requests/newest_stamps.h"
 #include "analysis/requests/quiet_answers.h"
 #include "analysis/requests/recovery.h"
-#include "analysis/requests/sender_limits.h"
-#include "analysis/requests/sent_log.h"
-#include "analysis/requests/stream_counts.h"
-#include "analysis/requests/stream_report.h"
+#include "analysis/requests/stream_state.h"
 
 namespace lw::analysis {
-
-/// What a stream needs to know about its flows.
-struct StreamSetup {
-  std::uint32_t session = 0;
-  std::uint8_t direction = 0;
-  std::optional<std::uint32_t> mtu;    // bytes; nothing: unknown
-  std::uint32_t largest_response = 0;  // payload of a READ response in one packet
-  bool answered = true;                // the other direction was captured, and answers
-  RecoveryScheme scheme = RecoveryScheme::unknown;
-  std::optional<Duration> least_reaction = {};  // from a NAK to the packet that it names
-  bool ip_numbers_count = false;  // the sender counts up the identifications of its IP packets
-  std::optional<Duration> round_trip = {};  // from here to the sender and back
-};
 
 /// Number of requests that a stream remembers, 112 bytes each.
 struct StreamMemory {
@@ -53,17 +33,10 @@ struct StreamMemory {
 class RequestStream {
  public:
   RequestStream(const StreamSetup& setup, Results& results, FindingLog& log)
-      : setup_(setup),
+      : state_(setup, log),
         messages_(results, setup.session, setup.direction),
-        report_(setup.session, setup.direction, counts_, log),
-        limits_(counts_),
-        flight_(counts_.flight),
-        fetched_(log_, counts_, report_),
-        lone_(report_, counts_) {
-    selective_ = setup.scheme == RecoveryScheme::selective;
-  }
-  RequestStream(const RequestStream&) = delete;  // parts refer to counts_
-  RequestStream& operator=(const RequestStream&) = delete;
+        flight_(state_.counts.flight),
+        lone_(state_.report, state_.counts) {}
 
   /// Processes a request with a valid ICRC.
   void request(const CapturedPacket& packet);
@@ -72,7 +45,7 @@ class RequestStream {
   /// Sets the memory from now on. The next request retires requests that are too many.
   void remember(const StreamMemory& memory) {
     memory_ = memory;
-    log_.trim();
+    state_.log.trim();
   }
   /// Ends the stream. `end`: end of the capture.
   void finish(Instant end);
@@ -81,36 +54,28 @@ class RequestStream {
   [[nodiscard]] ConnectionFacts facts() const noexcept;
   /// Adds what these requests show about the capture's completeness.
   void add_to(CaptureFacts& capture) const noexcept {
-    if (counts_.responses == 0) return;
-    capture.packets += next_ - first_;
+    if (state_.counts.responses == 0) return;
+    capture.packets += state_.next - first_;
     // Before its begin, packets were sent that it does not lack.
-    capture.missing += counts_.missing - (joined() ? counts_.missing_early : 0);
-    if (const auto naks = counts_.naks.find(0); naks != counts_.naks.end())
+    capture.missing += state_.counts.missing - (joined() ? state_.counts.missing_early : 0);
+    if (const auto naks = state_.counts.naks.find(0); naks != state_.counts.naks.end())
       capture.naks += naks->second;
   }
-  [[nodiscard]] const StreamCounts& counts() const noexcept { return counts_; }
+  [[nodiscard]] const StreamCounts& counts() const noexcept { return state_.counts; }
   [[nodiscard]] std::uint64_t messages() const noexcept { return messages_.messages(); }
-  [[nodiscard]] const StreamSetup& setup() const noexcept { return setup_; }
+  [[nodiscard]] const StreamSetup& setup() const noexcept { return state_.setup; }
 
   /// Returns `psn` without wrap-around: the number nearest to that of the next request.
   [[nodiscard]] Sequence unwrap(std::uint32_t psn) const noexcept;
   /// One past the highest PSN sent, and one past the highest acknowledged.
-  [[nodiscard]] Sequence next() const noexcept { return next_; }
-  [[nodiscard]] Sequence acknowledged() const noexcept { return acked_; }
+  [[nodiscard]] Sequence next() const noexcept { return state_.next; }
+  [[nodiscard]] Sequence acknowledged() const noexcept { return state_.acked; }
   /// The newest sample of counts().rtt.
   [[nodiscard]] Duration last_rtt() const noexcept { return last_rtt_; }
 
  private:
   /// Whether requests were sent before the first one that was captured.
   [[nodiscard]] bool joined() const noexcept { return oldest_ < first_; }
-
-  /// Whether the sender's answers to NAKs show that it repeats all from a lost packet on.
-  [[nodiscard]] bool goes_back() const noexcept {
-    return setup_.scheme == RecoveryScheme::go_back_n;
-  }
-
-  /// Also true if no answer tells how it recovers.
-  [[nodiscard]] bool may_go_back() const noexcept { return goes_back() || !setup_.answered; }
 
   /// A packet that comes again. It is a copy or late, unless the requests after it are repeated as
   /// well.
@@ -156,7 +121,6 @@ class RequestStream {
   };
 
   // Requests.
-  [[nodiscard]] std::uint32_t span_of(const CapturedPacket& packet) const noexcept;
   void count_request(const CapturedPacket& packet);
   void check_silence(const CapturedPacket& packet);
   [[nodiscard]] bool was_acked_early(Sequence psn) const noexcept;
@@ -191,8 +155,6 @@ class RequestStream {
   bool take_late_replacement(const CapturedPacket& packet, Sequence psn, const Sent& gap);
   void take_late_repetition(const CapturedPacket& packet, Sequence psn, Sent& known);
   [[nodiscard]] bool was_skipped(const CapturedPacket& packet, Sequence psn, const Sent* known);
-  [[nodiscard]] Duration time_to_answer() const noexcept;
-  [[nodiscard]] Duration soonest() const noexcept;
   void note_nak_answered(const CapturedPacket& packet, Sequence psn) noexcept;
   [[nodiscard]] bool is_unasked(const CapturedPacket& packet, const Sent& gap) const noexcept;
   [[nodiscard]] bool is_too_soon(const CapturedPacket& packet, const Nak& nak) const noexcept;
@@ -234,7 +196,6 @@ class RequestStream {
   [[nodiscard]] std::optional<bool> was_asked_for(const Fill& fill, bool new_follows);
   [[nodiscard]] std::optional<bool> was_sent(const CapturedPacket& packet, Sequence psn);
   [[nodiscard]] bool lost_before(const CapturedPacket& packet, Sequence psn) const noexcept;
-  [[nodiscard]] bool is_answer(const CapturedPacket& packet, Instant before) const noexcept;
 
   // Responses.
   void acknowledge(Sequence end, const CapturedPacket& packet);
@@ -262,34 +223,22 @@ class RequestStream {
   void retire_done();
   void retire(Cause cause_of_gap);
   void retire_beyond(std::size_t most);
-  [[nodiscard]] bool was_taken(Sequence end) const noexcept;
   [[nodiscard]] bool answer_is_due() noexcept;
   void report_unanswered(Instant end);
 
   // Members that a packet in order and its ACK use come first, in few cache lines.
-  Sequence next_ = 0;        // one past the highest PSN seen
-  Sequence acked_ = 0;       // one past the highest PSN acknowledged
   Sequence newest_end_ = 0;  // one past the PSNs of the newest packet
   /// True: no recovery, fill, doubt, early ACK or loss after the capture point is open. False may
   /// also mean that this was not checked since the last NAK or early ACK.
   bool calm_ = false;
-  bool reliable_ = true;
-  bool selective_ = false;  // the sender repeats single packets, as its last recovery shows
-  IpNumbers ip_numbers_;
   std::optional<Instant> last_packet_;
-  Duration silence_{};  // before the newest packet of either direction
   Duration last_rtt_{};
-  Instant last_progress_;                       // time of an acknowledgement or a new request
   const wire::OpcodeInfo* previous_ = nullptr;  // the newest packet in order
   const wire::OpcodeInfo* counted_ = nullptr;   // the last opcode, and its count
   std::uint64_t* count_ = nullptr;
-  SentLog log_;
-  StreamSetup setup_;
+  StreamState state_;
   StreamMemory memory_;
   MessageBuilder messages_;
-  StreamCounts counts_;
-  StreamReport report_;
-  SenderLimits limits_;
   FlightProbes flight_;
 
   Sequence first_ = 0;      // the lowest PSN seen
@@ -309,9 +258,6 @@ class RequestStream {
   bool recovery_by_nak_ = false;
   std::optional<Fill> fill_, held_;
   std::optional<Jump> jump_;
-  NakLog naks_;
-  LatePackets late_;
-  FetchResponses fetched_;
   LoneResponses lone_;
   std::optional<wire::Psn> lone_end_;      // one past the highest PSN of these
   std::optional<std::uint32_t> lone_nak_;  // the PSN of the newest NAK before the first request
@@ -327,8 +273,6 @@ class RequestStream {
   Duration quiet_{};                      // without a response, before the newest one
   QuietAnswers quiet_answers_;
   std::optional<Instant> stopped_;  // the last response, if the sender gave up after it
-  bool reads_cut_ = false;          // the capture cuts off RETHs: READs may have more PSNs
-  bool acks_cut_ = false;           // the capture cuts off AETHs, so ACKs and NAKs look alike
   std::optional<Doubt> doubt_;
   std::optional<Reuse> reuse_;
 };

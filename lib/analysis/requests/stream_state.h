@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <optional>
+
+#include "analysis/qp_flows.h"
+#include "analysis/requests/fetch_responses.h"
+#include "analysis/requests/ip_numbers.h"
+#include "analysis/requests/late_packets.h"
+#include "analysis/requests/nak_log.h"
+#include "analysis/requests/sender_limits.h"
+#include "analysis/requests/sent_log.h"
+#include "analysis/requests/stream_counts.h"
+#include "analysis/requests/stream_report.h"
+
+namespace lw::analysis {
+
+/// What a stream needs to know about its flows.
+struct StreamSetup {
+  std::uint32_t session = 0;
+  std::uint8_t direction = 0;
+  std::optional<std::uint32_t> mtu;    // bytes; nothing: unknown
+  std::uint32_t largest_response = 0;  // payload of a READ response in one packet
+  bool answered = true;                // the other direction was captured, and answers
+  RecoveryScheme scheme = RecoveryScheme::unknown;
+  std::optional<Duration> least_reaction = {};  // from a NAK to the packet that it names
+  bool ip_numbers_count = false;  // the sender counts up the identifications of its IP packets
+  std::optional<Duration> round_trip = {};  // from here to the sender and back
+
+  /// Whether the sender's answers to NAKs show that it repeats all from a lost packet on.
+  [[nodiscard]] bool goes_back() const noexcept { return scheme == RecoveryScheme::go_back_n; }
+  /// Also true if no answer tells how it recovers.
+  [[nodiscard]] bool may_go_back() const noexcept { return goes_back() || !answered; }
+  /// The time that the sender needs to answer a NAK, as far as is known.
+  [[nodiscard]] Duration time_to_answer() const noexcept {
+    return std::max(least_reaction.value_or(Duration{}), round_trip.value_or(Duration{}));
+  }
+  /// What comes sooner after a NAK is no answer to it.
+  [[nodiscard]] Duration soonest() const noexcept { return time_to_answer() / 2; }
+  /// Number of PSNs that a request takes.
+  [[nodiscard]] std::uint32_t span_of(const CapturedPacket& packet) const noexcept {
+    if (packet.info->operation != wire::Operation::read_request || !packet.has_reth) return 1;
+    if (mtu) return read_span(packet.dma_length, *mtu);
+    return packet.dma_length <= largest_response ? 1 : read_span(packet.dma_length, 4096);
+  }
+};
+
+/// What was seen of a stream so far: its requests, their NAKs, late packets and responses, and what
+/// these show about the sender. The parts of RequestStream share it; each keeps what is open there
+/// to itself, such as a recovery that goes on.
+struct StreamState {
+  StreamState(const StreamSetup& stream_setup, FindingLog& log_of_findings)
+      : setup(stream_setup),
+        report(setup.session, setup.direction, counts, log_of_findings),
+        limits(counts),
+        fetched(log, counts, report) {
+    selective = setup.scheme == RecoveryScheme::selective;
+  }
+  StreamState(const StreamState&) = delete;  // members refer to counts
+  StreamState& operator=(const StreamState&) = delete;
+
+  /// Whether an answer acknowledges all up to the one before `end`.
+  [[nodiscard]] bool was_taken(Sequence end) const noexcept {
+    return reliable && !acks_cut && !reads_cut && end <= acked;
+  }
+  /// Whether a packet comes soon enough to be the sender's answer to what came at `before`.
+  [[nodiscard]] bool is_answer(const CapturedPacket& packet, Instant before) const noexcept {
+    constexpr Duration kReaction = std::chrono::milliseconds{4};
+    return stamp_difference(packet.stamp, before) < Duration{counts.rtt.maximum()} + kReaction;
+  }
+
+  // Members that a packet in order and its ACK use come first, in few cache lines.
+  Sequence next = 0;       // one past the highest PSN seen
+  Sequence acked = 0;      // one past the highest PSN acknowledged
+  bool reliable = true;    // RC: the receiver answers, and the sender repeats what was lost
+  bool selective = false;  // the sender repeats single packets, as its last recovery shows
+  bool reads_cut = false;  // the capture cuts off RETHs: READs may have more PSNs
+  bool acks_cut = false;   // the capture cuts off AETHs, so ACKs and NAKs look alike
+  IpNumbers ip_numbers;
+  Duration silence{};     // before the newest packet of either direction
+  Instant last_progress;  // time of an acknowledgement or a new request
+  SentLog log;
+  StreamSetup setup;
+  StreamCounts counts;
+  StreamReport report;
+  SenderLimits limits;
+  NakLog naks;
+  LatePackets late;
+  FetchResponses fetched;
+};
+
+}  // namespace lw::analysis
