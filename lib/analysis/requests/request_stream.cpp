@@ -13,10 +13,7 @@ namespace {
 using wire::Operation;
 
 constexpr Sequence kFirstOrigin = Sequence{1} << 32;  // leaves room for smaller ones
-/// Packets in order after which the begin of a capture is over.
-constexpr std::uint32_t kSettled = 4;
-/// More packets in a row than a path loses or delays in the first round trip.
-constexpr Sequence kManyInARow = 8;
+constexpr Sequence kManyInARow = CaptureBegin::kManyInARow;
 /// Number of packets for which unreliable requests wait for late ones, if memory suffices.
 constexpr std::size_t kLatePackets = 1024;
 
@@ -66,12 +63,10 @@ void RequestStream::request(const CapturedPacket& packet) {
   const Sequence psn = unwrap(packet.psn);
   if (calm_ && psn == state_.next) return append(packet, psn);
   if (state_.log.empty()) {
-    begin_ = first_ = state_.next = state_.acked = psn;
-    within_message_ = packet.info->position == wire::Position::middle ||
-                      packet.info->position == wire::Position::last;
+    state_.next = state_.acked = psn;
+    state_.begin.take_first(packet, psn);
     state_.counts.first_psn = packet.psn;
-    state_.fetched.note_lone(psn, lone_end_);
-    begins_again_ = lone_nak_ == packet.psn;
+    state_.fetched.note_lone(psn, state_.begin.lone_end());
   }
   end_first_round_trip();
   if (psn < state_.next && take_reuse(packet, psn)) return;
@@ -89,20 +84,13 @@ void RequestStream::request(const CapturedPacket& packet) {
     behind(packet, sent_of(packet, psn, state_.setup.span_of(packet)));
   newest_end_ = psn + state_.setup.span_of(packet);
   state_.ip_numbers.add(packet.ip_id);
-  calm_ = in_order_ == kSettled && !recovery_ && !fill_ && !held_ && !asked_for_ && !asked_again_ &&
-          !early_ack_ && !doubt_ && !ended_;
-}
-
-/// Whether an answer of the first round trip acknowledged a PSN that the sender may have sent
-/// before the capture began.
-bool RequestStream::was_acked_early(Sequence psn) const noexcept {
-  return (joined() || within_message_) && psn <= acked_early_;
+  calm_ = state_.begin.has_order() && !recovery_ && !fill_ && !held_ && !asked_for_ &&
+          !asked_again_ && !early_ack_ && !doubt_ && !ended_;
 }
 
 /// Notes that the first round trip is over, if it is.
 void RequestStream::end_first_round_trip() {
-  if (settled_ || in_order_ < kSettled || state_.counts.rtt.count() == 0) return;
-  settled_ = true;
+  if (!state_.begin.end_round_trip(state_.counts.rtt.count() > 0)) return;
   if (state_.setup.ip_numbers_count) state_.ip_numbers.expect_order();
   state_.report.shows_from(state_.next);
 }
@@ -125,9 +113,9 @@ void RequestStream::advance(const CapturedPacket& packet, Sequence psn) {
   judge_fill(&packet, psn, nullptr);
   skip_to_end(packet, psn);
   end_recovery();
-  in_order_ += in_order_ < kSettled;
+  state_.begin.note_in_order();
   if (ended_ && is_final(*ended_, packet)) report_ended();
-  if (early_ack_ && early_ack_->psn >= psn && !was_acked_early(early_ack_->psn))
+  if (early_ack_ && early_ack_->psn >= psn && !state_.begin.was_acked_early(early_ack_->psn))
     state_.report.ack_of_unsent(*early_ack_, packet);
   early_ack_.reset();
   append(packet, psn);
@@ -172,8 +160,10 @@ void RequestStream::skip_to_end(const CapturedPacket& packet, Sequence psn) {
 /// the next packet were sent before. The sender's IP numbers tell, or the length of the gap.
 bool RequestStream::begins_within_recovery(const CapturedPacket& packet,
                                            Sequence psn) const noexcept {
-  if ((joined() ? settled_ : in_order_ >= kSettled) || !state_.reliable) return false;
-  if (begins_again_ && state_.counts.packets == 2) return true;
+  if ((state_.begin.joined() ? state_.begin.is_over() : state_.begin.has_order()) ||
+      !state_.reliable)
+    return false;
+  if (state_.begin.begins_again() && state_.counts.packets == 2) return true;
   return psn - state_.next >= kManyInARow || state_.ip_numbers.follows_last(packet.ip_id);
 }
 
@@ -182,7 +172,7 @@ void RequestStream::skip(const CapturedPacket& packet, Sequence psn) {
   judge_fill(&packet, psn, nullptr);
   skip_to_end(packet, psn);
   end_recovery();
-  if (begins_within_recovery(packet, psn)) begin_ = psn;
+  if (begins_within_recovery(packet, psn)) state_.begin.begin_at(psn);
   state_.log.push([&] { return gap_before(packet, state_.next, psn); });
   state_.log.newest().in_row = newest_end_ == state_.next;
   state_.next = psn;
@@ -195,7 +185,7 @@ void RequestStream::skip(const CapturedPacket& packet, Sequence psn) {
 
 /// Processes a PSN below the next one.
 void RequestStream::behind(const CapturedPacket& packet, Sent sent) {
-  if (sent.psn < first_) open_before_begin(packet, sent.psn);
+  if (sent.psn < state_.begin.first()) open_before_begin(packet, sent.psn);
   Sent* const known = state_.log.find(sent.psn);
   if (known != nullptr && known->seen && !sent.span_known)
     sent.span = static_cast<std::uint32_t>(known->psn + known->span - sent.psn);
@@ -241,11 +231,11 @@ std::optional<bool> RequestStream::was_sent(const CapturedPacket& packet, Sequen
 /// Processes a PSN below the first of the capture: the PSNs in between were sent before, or come
 /// late.
 void RequestStream::open_before_begin(const CapturedPacket& packet, Sequence psn) {
-  Sent gap = gap_before(packet, psn, first_);
-  if (const Sent* const first = state_.log.find(first_)) gap.ip_id = first->ip_id;
+  Sent gap = gap_before(packet, psn, state_.begin.first());
+  if (const Sent* const first = state_.log.find(state_.begin.first())) gap.ip_id = first->ip_id;
   const bool waits = state_.log.push_front(gap);
   if (waits) state_.acked = psn;
-  first_ = psn;
+  state_.begin.note_below(psn);
 }
 
 void RequestStream::fill_gap(const CapturedPacket& packet, const Sent& sent) {
@@ -258,7 +248,7 @@ void RequestStream::fill_gap(const CapturedPacket& packet, const Sent& sent) {
   state_.fetched.note_request(filled);
   state_.counts.payload += packet.payload;
   // It may have been answered before the capture began.
-  filled.asked_again |= joined() && !settled_ && filled.fetches;
+  filled.asked_again |= state_.begin.may_repeat() && filled.fetches;
   if (recovery_ && sent.psn >= recovery_->next && !is_unasked(packet, gap)) {
     if (sent.psn > recovery_->next) {
       note_jump(packet, gap, filled);
@@ -337,7 +327,8 @@ void RequestStream::note_lost_beginning(const Sent& first, std::uint64_t numbers
   const bool of_response = first.fetches && !recovery_by_nak_;
   const bool may_begin = first.psn <= state_.acked || of_response || state_.selective ||
                          state_.acks_cut || !state_.setup.answered;
-  const bool may_know = (joined() || state_.counts.responses == 0) && !settled_;
+  const bool may_know =
+      (state_.begin.joined() || state_.counts.responses == 0) && !state_.begin.is_over();
   if (!state_.setup.answered && state_.reliable)
     return note_begin_behind_gap(first, numbers_skipped);
   if (may_begin || may_know) return;
@@ -390,7 +381,7 @@ Recovery* RequestStream::open_recovery(Wanted wanted) {
 /// this is not certain.
 bool RequestStream::take_late(const CapturedPacket& packet, Sequence psn) {
   if (!state_.reliable) return false;
-  if (psn < first_) open_before_begin(packet, psn);
+  if (psn < state_.begin.first()) open_before_begin(packet, psn);
   Sent* const known = state_.log.find(psn);
   if (known == nullptr) return false;
   if (!known->seen)
@@ -900,7 +891,7 @@ bool RequestStream::is_final(const Ended& ended, const CapturedPacket& packet) c
 void RequestStream::report_ended() {
   if (!ended_) return;
   note_taken(ended_->recovery);
-  state_.report.recovery(ended_->recovery, begin_, ended_->goes_back);
+  state_.report.recovery(ended_->recovery, state_.begin.psn(), ended_->goes_back);
   ended_.reset();
 }
 
@@ -926,7 +917,7 @@ void RequestStream::end_recovery() {
   // A sender that doesn't go back up to its newest packet repeats single packets.
   const bool is_whole = recovery.next >= state_.next;
   // Its last packets may be lost, too. Where packets come late, these may be none of a recovery.
-  const bool in_order = state_.counts.out_of_order == 0 && !joined();
+  const bool in_order = state_.counts.out_of_order == 0 && !state_.begin.joined();
   const bool in_a_row = !state_.setup.answered && recovery.packets >= kManyInARow;
   const bool goes_back = is_whole || in_a_row || (state_.setup.goes_back() && in_order);
   if (state_.setup.scheme == RecoveryScheme::unknown)
@@ -969,7 +960,7 @@ std::optional<bool> RequestStream::was_asked_for(const Fill& fill, bool new_foll
 /// Whether packets below the PSN that the capture began with were sent before it, and are sent
 /// again: no path delays as many in a row.
 bool RequestStream::was_sent_before(const Fill& fill) const noexcept {
-  return fill.next <= begin_ && fill.packets >= kManyInARow;
+  return fill.next <= state_.begin.psn() && fill.packets >= kManyInARow;
 }
 
 /// Without answers: whether packets that filled a gap begin a recovery that goes on with a packet
@@ -999,7 +990,7 @@ void RequestStream::judge_fill(const CapturedPacket* next, Sequence psn, const S
   fill_.reset();
   const auto asked_for = was_asked_for(fill, known == nullptr);
   const bool sent_before = was_sent_before(fill);
-  if (sent_before) oldest_ = 0;
+  if (sent_before) state_.begin.note_sent_before();
   const bool goes_back =
       sent_before || (next != nullptr && known != nullptr && goes_on_soon(fill, *next, psn)) ||
       asked_for.value_or(known != nullptr && psn >= fill.next && (goes_on || fill.nak_frame != 0) &&
@@ -1042,13 +1033,15 @@ void RequestStream::response(const CapturedPacket& packet) {
   if (state_.counts.packets == 0 && state_.counts.responses == 0)
     state_.counts.first = packet.stamp;
   state_.counts.last = std::max(state_.counts.last, packet.stamp);
-  if (state_.counts.responses++ == 0) first_answer_ = packet.number;
+  if (state_.counts.responses++ == 0) state_.begin.note_first_answer(packet.number);
   quiet_ = stamp_difference(packet.stamp, std::exchange(last_answer_, packet.stamp));
   if (state_.log.empty()) return take_lone_response(packet);
   if (ended_ && is_final(*ended_, packet)) report_ended();
   const Sequence psn = unwrap(packet.psn);
-  if (!settled_) oldest_ = std::min(oldest_, oldest_request(packet, psn));
-  if (state_.counts.responses == 1) quiet_ = joined() ? Duration{} : QuietAnswers::kEver;
+  // The response to a repeated request has the newest count.
+  state_.begin.note_answer(packet, psn, state_.counts.resent > 0 ? state_.next : psn + 1);
+  if (state_.counts.responses == 1)
+    quiet_ = state_.begin.joined() ? Duration{} : QuietAnswers::kEver;
   switch (packet.info->operation) {
     case Operation::ack:
       take_ack(packet, psn);
@@ -1062,23 +1055,13 @@ void RequestStream::response(const CapturedPacket& packet) {
   state_.fetched.note(packet, psn);
 }
 
-/// Returns a PSN from which on requests must have been sent for this response: each message that
-/// the responder has completed has at least one, and it counts them from 0 on. (IBTA vol.
-/// 1, 9.7.7.1) The response to a repeated request has the newest count.
-Sequence RequestStream::oldest_request(const CapturedPacket& packet, Sequence psn) const noexcept {
-  if (!packet.has_aeth || packet.msn == 0) return psn;
-  return std::min(psn, (state_.counts.resent > 0 ? state_.next : psn + 1) - packet.msn);
-}
-
 /// Processes a response to a request that was not captured.
 void RequestStream::take_lone_response(const CapturedPacket& packet) {
-  oldest_ = 0;
-  const wire::Psn end = wire::Psn{packet.psn} + (FetchResponses::answers(packet) ? 1U : 0U);
-  if (!lone_end_ || wire::Psn::distance(*lone_end_, end) > 0) lone_end_ = end;
+  state_.begin.take_lone(packet);
   if (packet.info->operation != Operation::ack) return lone_.take(packet);
   if (!packet.has_aeth) return;
   if (wire::AethFields{packet.syndrome, 0}.kind() == wire::AethKind::ack) return;
-  lone_nak_ = packet.psn;
+  state_.begin.note_lone_nak(packet);
   state_.report.nak(packet, kFirstOrigin + packet.psn, nullptr);
 }
 
@@ -1096,7 +1079,7 @@ void RequestStream::take_ack(const CapturedPacket& packet, Sequence psn) {
   if (state_.counts.fetches_repeated > 0) state_.fetched.skip_rest_of_again(psn, packet);
   if (psn >= state_.next) {
     calm_ = false;
-    if (!settled_) acked_early_ = std::max(acked_early_, psn);
+    state_.begin.note_early_ack(psn);
     early_ack_ = EarlyAck{psn, packet.number, packet.stamp};
     acknowledge(state_.next, packet);
     return;
@@ -1127,9 +1110,7 @@ void RequestStream::take_nak(const CapturedPacket& packet, Sequence psn) {
   if (known) open->newest = packet.stamp;
   if (asks && !outdated && !known && passed_here(psn))
     asked_for_ = StreamReport::lost_after_capture(found);
-  // It names the connection's first packets: nothing was completed, and nothing is far behind it.
-  const bool is_first = packet.msn == 0 && psn + kManyInARow > begin_;
-  if (sequence_error && (!joined() || is_first)) note_expected(psn, packet.msn);
+  if (sequence_error) state_.begin.note_expected(psn, packet.msn);
   if (!known)
     state_.naks.add({.psn = psn,
                      .frame = packet.number,
@@ -1139,16 +1120,6 @@ void RequestStream::take_nak(const CapturedPacket& packet, Sequence psn) {
                      .used = !rnr && !sequence_error,
                      .outdated = outdated,
                      .refusal = found.cause == Cause::fatal_nak ? Cause::fatal_nak : Cause::none});
-}
-
-/// Notes a PSN that the receiver still expects. If it is before those that were captured, the first
-/// packets of the connection were lost; or, if it is far before and the receiver has completed
-/// `messages`, the capture began later.
-void RequestStream::note_expected(Sequence psn, std::uint32_t messages) noexcept {
-  if (psn + kManyInARow <= begin_ && messages > 0)
-    oldest_ = 0;
-  else
-    begin_ = std::min(begin_, psn);
 }
 
 /// Whether a repeated NAK comes sooner after the newest transmission of its packet than any answer
@@ -1222,7 +1193,8 @@ bool RequestStream::passed_here(Sequence psn) {
 
 /// A request of the first round trip of a capture may have been sent before, too.
 void RequestStream::note_early(Sent& request) const noexcept {
-  if (joined() && state_.report.is_early(request.psn)) FetchResponses::note_sent_before(request);
+  if (state_.begin.joined() && state_.report.is_early(request.psn))
+    FetchResponses::note_sent_before(request);
 }
 
 void RequestStream::take_read_response(const CapturedPacket& packet, Sequence psn) {
@@ -1336,7 +1308,7 @@ void RequestStream::retire(Cause cause_of_gap) {
   if (!state_.reliable) completion = Message::Completion{oldest.last_frame, oldest.last_stamp};
   if (!oldest.seen) {
     // Those before the capture's begin may have been sent before.
-    if (oldest.psn >= begin_) state_.report.gap(oldest, cause_of_gap);
+    if (oldest.psn >= state_.begin.psn()) state_.report.gap(oldest, cause_of_gap);
   } else if (state_.reliable && oldest.fetches) {
     state_.limits.retire_read(oldest.answered ? std::optional(oldest.response_stamp)
                                               : std::nullopt);
@@ -1370,10 +1342,11 @@ void RequestStream::finish(Instant end) {
 }
 
 ConnectionFacts RequestStream::facts() const noexcept {
-  ConnectionFacts facts{
-      .answered = state_.counts.responses > 0, .joined = joined(), .stopped = stopped_};
-  facts.began_before = joined() || within_message_;
-  facts.first_answer = first_answer_;
+  ConnectionFacts facts{.answered = state_.counts.responses > 0,
+                        .joined = state_.begin.joined(),
+                        .stopped = stopped_};
+  facts.began_before = state_.begin.began_before();
+  facts.first_answer = state_.begin.first_answer();
   if (state_.counts.rtt.count() > 0) facts.least_rtt = Duration{state_.counts.rtt.minimum()};
   facts.least_reaction = state_.setup.least_reaction;
   facts.round_trip = state_.setup.round_trip;

@@ -55,9 +55,10 @@ class RequestStream {
   /// Adds what these requests show about the capture's completeness.
   void add_to(CaptureFacts& capture) const noexcept {
     if (state_.counts.responses == 0) return;
-    capture.packets += state_.next - first_;
+    capture.packets += state_.next - state_.begin.first();
     // Before its begin, packets were sent that it does not lack.
-    capture.missing += state_.counts.missing - (joined() ? state_.counts.missing_early : 0);
+    capture.missing +=
+        state_.counts.missing - (state_.begin.joined() ? state_.counts.missing_early : 0);
     if (const auto naks = state_.counts.naks.find(0); naks != state_.counts.naks.end())
       capture.naks += naks->second;
   }
@@ -74,9 +75,6 @@ class RequestStream {
   [[nodiscard]] Duration last_rtt() const noexcept { return last_rtt_; }
 
  private:
-  /// Whether requests were sent before the first one that was captured.
-  [[nodiscard]] bool joined() const noexcept { return oldest_ < first_; }
-
   /// A packet that comes again. It is a copy or late, unless the requests after it are repeated as
   /// well.
   struct Doubt {
@@ -123,7 +121,6 @@ class RequestStream {
   // Requests.
   void count_request(const CapturedPacket& packet);
   void check_silence(const CapturedPacket& packet);
-  [[nodiscard]] bool was_acked_early(Sequence psn) const noexcept;
   void end_first_round_trip();
   void advance(const CapturedPacket& packet, Sequence psn);
   void append(const CapturedPacket& packet, Sequence psn);
@@ -202,12 +199,10 @@ class RequestStream {
   void note_answer_after_quiet(Sequence end, const CapturedPacket& packet);
   void mark_acknowledged(Sent& sent, const CapturedPacket& packet);
   [[nodiscard]] bool is_done(const Sent& sent) const noexcept;
-  [[nodiscard]] Sequence oldest_request(const CapturedPacket& packet, Sequence psn) const noexcept;
   void take_lone_response(const CapturedPacket& packet);
   void take_ack(const CapturedPacket& packet, Sequence psn);
   void take_cut_ack(const CapturedPacket& packet, Sequence psn);
   void take_nak(const CapturedPacket& packet, Sequence psn);
-  void note_expected(Sequence psn, std::uint32_t messages) noexcept;
   [[nodiscard]] bool is_outdated(const CapturedPacket& nak, Sequence psn);
   void report_asked_for();
   void note_asked_again(const CapturedPacket& packet);
@@ -241,27 +236,16 @@ class RequestStream {
   MessageBuilder messages_;
   FlightProbes flight_;
 
-  Sequence first_ = 0;      // the lowest PSN seen
-  Sequence begin_ = 0;      // the PSN that the capture began with
   Sequence first_gap_ = 0;  // as first_gap(), at the newest recovery
   std::optional<Recovery> recovery_;
   std::optional<Ended> ended_;
   Sequence recovery_start_ = 0;  // start of the last recovery
   Sequence interrupted_ = 0;     // the PSN at which the last recovery would have gone on; 0: none
-  std::uint32_t in_order_ = 0;   // packets in order, up to kSettled
-  bool settled_ = false;         // the first round trip is over
-  std::uint64_t first_answer_ = 0;  // its frame; 0: none
-  Sequence acked_early_ = 0;        // the highest PSN acknowledged in it, before it was seen
-  bool within_message_ = false;     // the first packet is not the first one of its message
-  Sequence oldest_ = ~Sequence{0};  // a PSN that was sent, as answers of that time show
   Instant recovery_stamp_;
   bool recovery_by_nak_ = false;
   std::optional<Fill> fill_, held_;
   std::optional<Jump> jump_;
   LoneResponses lone_;
-  std::optional<wire::Psn> lone_end_;      // one past the highest PSN of these
-  std::optional<std::uint32_t> lone_nak_;  // the PSN of the newest NAK before the first request
-  bool begins_again_ = false;              // which is sent again because of that NAK
   /// A loss after the capture point, until the packet is sent again: before that, the receiver may
   /// have refused an early transmission, and may still receive a later one.
   std::optional<Anomaly> asked_for_;

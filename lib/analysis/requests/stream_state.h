@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "analysis/qp_flows.h"
+#include "analysis/requests/capture_begin.h"
 #include "analysis/requests/fetch_responses.h"
 #include "analysis/requests/ip_numbers.h"
 #include "analysis/requests/late_packets.h"
@@ -85,6 +86,7 @@ struct StreamState {
   StreamCounts counts;
   StreamReport report;
   SenderLimits limits;
+  CaptureBegin begin;
   NakLog naks;
   LatePackets late;
   FetchResponses fetched;
