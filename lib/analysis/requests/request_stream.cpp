@@ -70,7 +70,7 @@ void RequestStream::request(const CapturedPacket& packet) {
   }
   end_first_round_trip();
   if (psn < state_.next && take_reuse(packet, psn)) return;
-  report_reuse();
+  reuse_.finish();
   if (psn < state_.next && state_.ip_numbers.is_late(packet.ip_id) && take_late(packet, psn))
     return;
   judge_doubt(psn);
@@ -666,33 +666,15 @@ void RequestStream::report_if_wrong(const CapturedPacket& packet, std::string wr
   if (!wrong.empty()) state_.report.malformed(packet, unwrap(packet.psn), std::move(wrong));
 }
 
-bool RequestStream::Reuse::has_rest(const CapturedPacket& packet, Sequence psn) const noexcept {
-  return psn == next && wrong_order(*info, packet).empty() &&
-         packet.info->position != wire::Position::first &&
-         packet.info->position != wire::Position::only;
-}
-
-/// Processes a packet that is another request than the one that had its PSN before. Nothing follows
-/// from it for losses or answers. Returns whether it is one.
+/// Processes a packet that is another request than the one that had its PSN before. Returns whether
+/// it is one.
 bool RequestStream::take_reuse(const CapturedPacket& packet, Sequence psn) {
   Sent* const known = state_.reliable ? state_.log.find(psn) : nullptr;
   if (known == nullptr || !known->seen) return false;
-  // Without its RETH, a READ may have fewer PSNs, and what follows may have been lost.
-  if (psn > known->psn && !known->has_reth) return false;
-  std::string wrong = wrong_repetition(packet, *known, psn - known->psn);
-  if (wrong.empty() && !(reuse_ && reuse_->has_rest(packet, psn))) return false;
-  if (reuse_ && psn > unwrap(reuse_->seen.psn) && psn <= reuse_->next) {
-    reuse_->seen.last_frame = packet.number;
-    ++reuse_->seen.packets;
-  } else {
-    report_reuse();
-    reuse_ = Reuse{.seen = state_.report.psn_reused(packet, *known, std::move(wrong))};
-  }
-  reuse_->next = psn + state_.setup.span_of(packet);
-  reuse_->info = packet.info;
+  const std::uint32_t span = state_.setup.span_of(packet);
+  if (!reuse_.take(packet, psn, span, *known)) return false;
   previous_ = nullptr;
-  known->reused = known->asked_again = true;
-  if (reuse_->next > state_.next) append_rest(packet, reuse_->next);
+  if (psn + span > state_.next) append_rest(packet, psn + span);
   state_.ip_numbers.add(packet.ip_id);
   calm_ = false;
   return true;
@@ -704,11 +686,6 @@ void RequestStream::append_rest(const CapturedPacket& packet, Sequence end) {
   rest.reused = rest.asked_again = true;
   state_.log.push([&] { return rest; });
   state_.next = end;
-}
-
-void RequestStream::report_reuse() {
-  if (reuse_) state_.report.add(reuse_->seen);
-  reuse_.reset();
 }
 
 // Recoveries
@@ -1324,7 +1301,7 @@ void RequestStream::retire_beyond(std::size_t most) {
 }
 
 void RequestStream::finish(Instant end) {
-  report_reuse();
+  reuse_.finish();
   judge_doubt(0);
   report_asked_again({});
   report_asked_for();

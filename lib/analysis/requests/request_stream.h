@@ -9,6 +9,7 @@
 #include "analysis/requests/lone_responses.h"
 #include "analysis/requests/message_builder.h"
 #include "analysis/requests/newest_stamps.h"
+#include "analysis/requests/psn_reuse.h"
 #include "analysis/requests/quiet_answers.h"
 #include "analysis/requests/recovery.h"
 #include "analysis/requests/stream_state.h"
@@ -36,7 +37,8 @@ class RequestStream {
       : state_(setup, log),
         messages_(results, setup.session, setup.direction),
         flight_(state_.counts.flight),
-        lone_(state_.report, state_.counts) {}
+        lone_(state_.report, state_.counts),
+        reuse_(state_.report) {}
 
   /// Processes a request with a valid ICRC.
   void request(const CapturedPacket& packet);
@@ -90,17 +92,6 @@ class RequestStream {
   struct Jump {
     Sequence from = 0;
     Fill fill;
-  };
-
-  /// Packets in a row that are other requests than those that had their PSNs before, up to the one
-  /// before `next`.
-  struct Reuse {
-    Anomaly seen;
-    Sequence next = 0;
-    const wire::OpcodeInfo* info = nullptr;  // of the newest one
-
-    /// Whether a packet continues the newest one's message.
-    [[nodiscard]] bool has_rest(const CapturedPacket& packet, Sequence psn) const noexcept;
   };
 
   /// A packet that a NAK asked for and that was sent again at `stamp`. If an answer acknowledges it
@@ -160,7 +151,6 @@ class RequestStream {
   void report_if_wrong(const CapturedPacket& packet, std::string wrong);
   bool take_reuse(const CapturedPacket& packet, Sequence psn);
   void append_rest(const CapturedPacket& packet, Sequence end);
-  void report_reuse();
 
   // Recoveries.
   [[nodiscard]] Nak* nak_in_place_of_timer(const CapturedPacket& packet, const Sent& sent) noexcept;
@@ -258,7 +248,7 @@ class RequestStream {
   QuietAnswers quiet_answers_;
   std::optional<Instant> stopped_;  // the last response, if the sender gave up after it
   std::optional<Doubt> doubt_;
-  std::optional<Reuse> reuse_;
+  PsnReuse reuse_;
 };
 
 }  // namespace lw::analysis
