@@ -844,14 +844,13 @@ void RequestStream::continue_recovery(const CapturedPacket& packet, Sent* known,
   recovery_->last = packet.stamp;
   if (known == nullptr) return;
   note_nak_answered(packet, sent.psn);
-  quiet_answers_.sent_again(sent.psn);
+  state_.answers.note_sent_again(packet, sent.psn);
   ++known->copies;
   known->last_at = static_cast<std::uint32_t>(sent.psn - known->psn);
   known->last_frame = packet.number;
   known->last_stamp = packet.stamp;
   known->last_ip_id = packet.ip_id;
   known->ack_req = packet.ack_req;
-  if (packet.ack_req) repeated_.add(packet.stamp);
   if (known->fetches) state_.fetched.ask_again(*known, sent.psn);
   constexpr std::uint32_t kStorm = 3;
   if (known->copies == kStorm && sent.psn == recovery_->start)
@@ -1011,14 +1010,13 @@ void RequestStream::response(const CapturedPacket& packet) {
     state_.counts.first = packet.stamp;
   state_.counts.last = std::max(state_.counts.last, packet.stamp);
   if (state_.counts.responses++ == 0) state_.begin.note_first_answer(packet.number);
-  quiet_ = stamp_difference(packet.stamp, std::exchange(last_answer_, packet.stamp));
+  state_.answers.begin(packet.stamp);
   if (state_.log.empty()) return take_lone_response(packet);
   if (ended_ && is_final(*ended_, packet)) report_ended();
   const Sequence psn = unwrap(packet.psn);
   // The response to a repeated request has the newest count.
   state_.begin.note_answer(packet, psn, state_.counts.resent > 0 ? state_.next : psn + 1);
-  if (state_.counts.responses == 1)
-    quiet_ = state_.begin.joined() ? Duration{} : QuietAnswers::kEver;
+  if (state_.counts.responses == 1) state_.answers.note_first(state_.begin.joined());
   switch (packet.info->operation) {
     case Operation::ack:
       take_ack(packet, psn);
@@ -1062,7 +1060,7 @@ void RequestStream::take_ack(const CapturedPacket& packet, Sequence psn) {
     return;
   }
   if (psn < state_.acked) return;
-  if (const Sent* sent = state_.log.find(psn)) sample_rtt(*sent, packet.stamp);
+  if (const Sent* sent = state_.log.find(psn)) state_.answers.sample(*sent, packet.stamp);
   acknowledge(psn + 1, packet);
 }
 
@@ -1146,8 +1144,8 @@ bool RequestStream::passed_here(Sequence psn) {
   if (sent == nullptr || !sent->seen) return false;
   if (state_.selective) {
     // The NAK was sent before a packet that came late here can have reached the receiver.
-    if (state_.late.has(psn) &&
-        stamp_difference(last_answer_, sent->last_stamp) < Duration{state_.counts.rtt.minimum()})
+    if (state_.late.has(psn) && stamp_difference(state_.answers.newest(), sent->last_stamp) <
+                                    Duration{state_.counts.rtt.minimum()})
       return false;
     // The first NAK of a packet that a recovery fills in is for the gap.
     return state_.naks.was_answered(psn) ||
@@ -1162,7 +1160,7 @@ bool RequestStream::passed_here(Sequence psn) {
   // It is for an earlier transmission, which came behind the packet that the recovery began with.
   constexpr int kFar = 2;
   if (recovery_start_ < psn && sent->copies == 1 && recovery_by_nak_ &&
-      stamp_difference(last_answer_, sent->last_stamp) <
+      stamp_difference(state_.answers.newest(), sent->last_stamp) <
           Duration{state_.counts.rtt.minimum()} / kFar)
     return false;
   return recovery_start_ == 0 || psn < recovery_start_ || sent->last_stamp >= recovery_stamp_;
@@ -1183,7 +1181,7 @@ void RequestStream::take_read_response(const CapturedPacket& packet, Sequence ps
   note_early(*read);
   if (state_.fetched.take_behind(packet, psn, *read)) return retire_done();
   acknowledge(read->psn, packet);
-  if (psn == read->psn) sample_rtt(*read, packet.stamp);
+  if (psn == read->psn) state_.answers.sample(*read, packet.stamp);
   // A receiver that keeps what comes behind a gap answers the request and its repetition.
   const bool may_keep = state_.setup.scheme != RecoveryScheme::go_back_n;
   if (may_keep && read->responses == 0 && read->answers_due == 1) ++read->answers_due;
@@ -1203,24 +1201,10 @@ void RequestStream::take_atomic_ack(const CapturedPacket& packet, Sequence psn) 
     return retire_done();
   }
   state_.fetched.take_atomic(packet, psn, *atomic);
-  sample_rtt(*atomic, packet.stamp);
+  state_.answers.sample(*atomic, packet.stamp);
   acknowledge(psn, packet);
   acknowledge(psn + 1, packet);
   retire_done();
-}
-
-/// Notes the answer to a request that was sent again: to which transmission is unknown.
-void RequestStream::note_answer(const Sent& sent, Instant answered) {
-  if (answered < sent.stamp) return;
-  const Duration after = stamp_difference(answered, sent.stamp);
-  least_answer_ = std::min(least_answer_.value_or(after), after);
-}
-
-void RequestStream::sample_rtt(const Sent& sent, Instant answered) {
-  if (sent.copies > 0) return note_answer(sent, answered);
-  if (!sent.seen || sent.reused || answered < sent.stamp) return;
-  last_rtt_ = stamp_difference(answered, sent.stamp);
-  state_.counts.rtt.add(last_rtt_.count());
 }
 
 void RequestStream::acknowledge(Sequence end, const CapturedPacket& packet) {
@@ -1230,7 +1214,9 @@ void RequestStream::acknowledge(Sequence end, const CapturedPacket& packet) {
     report_asked_again(stamp_difference(packet.stamp, asked_again_->stamp));
   if (end < state_.next)
     state_.limits.add_ack(state_.next - state_.acked, state_.last_progress, packet.stamp);
-  if (quiet_answers_.is_longer(quiet_)) note_answer_after_quiet(end, packet);
+  if (state_.answers.is_after_quiet())
+    state_.answers.note_after_quiet(state_.acked, end, state_.log.find(state_.acked),
+                                    state_.log.find(end - 1));
   state_.log.for_each(state_.acked, end, [&](Sent& sent) {
     if (sent.psn + sent.span <= end) mark_acknowledged(sent, packet);
   });
@@ -1242,13 +1228,6 @@ void RequestStream::acknowledge(Sequence end, const CapturedPacket& packet) {
   retire_done();
 }
 
-void RequestStream::note_answer_after_quiet(Sequence end, const CapturedPacket& packet) {
-  const Sent* const first = state_.log.find(state_.acked);
-  const Sent* const last = state_.log.find(end - 1);
-  if (first == nullptr || last == nullptr || first->copies > 0 || last->copies > 0) return;
-  quiet_answers_.add({state_.acked, end, quiet_, first->stamp}, packet.stamp);
-}
-
 void RequestStream::retire_done() {
   while (state_.log.waiting() > 0 && is_done(state_.log.oldest_waiting()))
     retire(Cause::missing_in_capture);
@@ -1257,7 +1236,7 @@ void RequestStream::retire_done() {
 /// Marks a request as executed.
 void RequestStream::mark_acknowledged(Sent& sent, const CapturedPacket& packet) {
   if (!sent.seen || sent.answered) return;
-  if (sent.copies > 0) note_answer(sent, packet.stamp);
+  if (sent.copies > 0) state_.answers.note_answer(sent, packet.stamp);
   // An ACK without a new MSN answers a repetition: it shows no loss of the answers before it.
   if (sent.fetches && packet.info->operation == Operation::ack &&
       state_.fetched.has_newest_msn(packet))
@@ -1340,11 +1319,11 @@ ConnectionFacts RequestStream::facts() const noexcept {
   const std::uint64_t asked =
       state_.counts.acks_asked - std::min(state_.counts.acks_asked, fetches);
   facts.ip_numbers_vary = state_.ip_numbers.vary();
-  const std::uint64_t tail = repeated_.later_than(state_.counts.last, least_answer_);
+  const std::uint64_t tail = state_.answers.unanswered_at(state_.counts.last);
   facts.all_answered = state_.counts.naks.empty() && state_.counts.acks + tail >= asked &&
                        state_.counts.fetches_answered + tail >= fetches;
-  facts.least_answer = least_answer_;
-  facts.longest_quiet = quiet_answers_.longest(state_.counts.last);
+  facts.least_answer = state_.answers.least();
+  facts.longest_quiet = state_.answers.longest_quiet(state_.counts.last);
   facts.all_repeated = 5 * state_.counts.resent >= 2 * state_.counts.packets;
   return facts;
 }
@@ -1375,7 +1354,7 @@ void RequestStream::report_unanswered(Instant end) {
   if (!oldest.seen || silence < kLong) return;
   if (silence.count() / kRoundTrips < state_.counts.rtt.maximum()) return;
   const Cause refusal = state_.naks.refusal_of(oldest.psn);
-  if (repeated && refusal == Cause::none) stopped_ = last_answer_;
+  if (repeated && refusal == Cause::none) stopped_ = state_.answers.newest();
   state_.report.unanswered(oldest, state_.log.newest().last_frame, state_.next, end, refusal);
 }
 

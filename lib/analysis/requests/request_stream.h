@@ -8,9 +8,7 @@
 #include "analysis/requests/flight_probes.h"
 #include "analysis/requests/lone_responses.h"
 #include "analysis/requests/message_builder.h"
-#include "analysis/requests/newest_stamps.h"
 #include "analysis/requests/psn_reuse.h"
-#include "analysis/requests/quiet_answers.h"
 #include "analysis/requests/recovery.h"
 #include "analysis/requests/stream_state.h"
 
@@ -74,7 +72,7 @@ class RequestStream {
   [[nodiscard]] Sequence next() const noexcept { return state_.next; }
   [[nodiscard]] Sequence acknowledged() const noexcept { return state_.acked; }
   /// The newest sample of counts().rtt.
-  [[nodiscard]] Duration last_rtt() const noexcept { return last_rtt_; }
+  [[nodiscard]] Duration last_rtt() const noexcept { return state_.answers.last_round_trip(); }
 
  private:
   /// A packet that comes again. It is a copy or late, unless the requests after it are repeated as
@@ -186,7 +184,6 @@ class RequestStream {
 
   // Responses.
   void acknowledge(Sequence end, const CapturedPacket& packet);
-  void note_answer_after_quiet(Sequence end, const CapturedPacket& packet);
   void mark_acknowledged(Sent& sent, const CapturedPacket& packet);
   [[nodiscard]] bool is_done(const Sent& sent) const noexcept;
   void take_lone_response(const CapturedPacket& packet);
@@ -202,8 +199,6 @@ class RequestStream {
   void note_early(Sent& request) const noexcept;
   void take_read_response(const CapturedPacket& packet, Sequence psn);
   void take_atomic_ack(const CapturedPacket& packet, Sequence psn);
-  void note_answer(const Sent& sent, Instant answered);
-  void sample_rtt(const Sent& sent, Instant answered);
 
   void retire_done();
   void retire(Cause cause_of_gap);
@@ -217,7 +212,6 @@ class RequestStream {
   /// also mean that this was not checked since the last NAK or early ACK.
   bool calm_ = false;
   std::optional<Instant> last_packet_;
-  Duration last_rtt_{};
   const wire::OpcodeInfo* previous_ = nullptr;  // the newest packet in order
   const wire::OpcodeInfo* counted_ = nullptr;   // the last opcode, and its count
   std::uint64_t* count_ = nullptr;
@@ -241,11 +235,6 @@ class RequestStream {
   std::optional<Anomaly> asked_for_;
   std::optional<AskedAgain> asked_again_;
   std::optional<EarlyAck> early_ack_;
-  NewestStamps repeated_;                 // of requests that were sent again, and ask for an answer
-  std::optional<Duration> least_answer_;  // from the first transmission of a repeated request
-  Instant last_answer_;                   // the newest response
-  Duration quiet_{};                      // without a response, before the newest one
-  QuietAnswers quiet_answers_;
   std::optional<Instant> stopped_;  // the last response, if the sender gave up after it
   std::optional<Doubt> doubt_;
   PsnReuse reuse_;

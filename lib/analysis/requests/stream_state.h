@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "analysis/qp_flows.h"
+#include "analysis/requests/answer_times.h"
 #include "analysis/requests/capture_begin.h"
 #include "analysis/requests/fetch_responses.h"
 #include "analysis/requests/ip_numbers.h"
@@ -53,6 +54,7 @@ struct StreamSetup {
 struct StreamState {
   StreamState(const StreamSetup& stream_setup, FindingLog& log_of_findings)
       : setup(stream_setup),
+        answers(counts.rtt),
         report(setup.session, setup.direction, counts, log_of_findings),
         limits(counts),
         fetched(log, counts, report) {
@@ -84,6 +86,7 @@ struct StreamState {
   SentLog log;
   StreamSetup setup;
   StreamCounts counts;
+  AnswerTimes answers;
   StreamReport report;
   SenderLimits limits;
   CaptureBegin begin;
