@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/requests/repetition_cause.h"
 #include "analysis/requests/request_checks.h"
 #include "wire/aeth.h"
 
@@ -502,68 +503,14 @@ void RequestStream::fill_in(Recovery& recovery, const CapturedPacket& packet, Se
   state_.report.late_in_recovery(packet, psn, old);
 }
 
-/// Returns the NAK that a packet answers, though it has another PSN; null: none, so a timer sent
-/// it.
-Nak* RequestStream::nak_in_place_of_timer(const CapturedPacket& packet, const Sent& sent) noexcept {
-  constexpr Sequence kMost = 1024;
-  Nak* nak = nullptr;
-  if (sent.psn > state_.acked) {
-    nak = state_.naks.asking_for(state_.acked,
-                                 state_.acked);  // a timer begins with the oldest packet
-  } else if (sent.fetches) {
-    return nullptr;
-  } else if (state_.silence < kShortestTimer) {
-    // What the NAK asks for was late, and is acknowledged by now.
-    nak = state_.naks.of_frame(state_.naks.frame_naming(state_.acked - kMost, state_.acked - 1));
-  }
-  return nak != nullptr && state_.is_answer(packet, nak->stamp) ? nak : nullptr;
-}
-
-/// Returns the NAK that a packet follows after the time that its sender needs; null: none. The
-/// sender may answer several NAKs of one packet, and go back less far if an answer came meanwhile.
-Nak* RequestStream::nak_of_that_time(const CapturedPacket& packet, const Sent& sent) noexcept {
-  constexpr int kTolerance = 64;  // divided by
-  constexpr int kFar = 8;         // divided by: a round trip is shorter than the time needed
-  constexpr Sequence kMost = 1024;
-  constexpr Duration kPace = std::chrono::microseconds{1};
-  const bool known = state_.setup.least_reaction.has_value();
-  if (!(known || state_.setup.goes_back()) ||
-      state_.naks.asking_for(sent.psn, state_.acked) != nullptr)
-    return nullptr;
-  const Duration least =
-      known ? *state_.setup.least_reaction : state_.setup.round_trip.value_or(Duration{});
-  const Instant last = packet.stamp - least;
-  const Instant first = last - std::max(least / (known ? kTolerance : kFar), kPace);
-  if (least >= kShortestTimer)
-    if (Nak* const nak = state_.naks.of_time(sent.psn, sent.psn, first, last)) return nak;
-  if (!known || !state_.setup.goes_back() || sent.psn > state_.acked) return nullptr;
-  return state_.naks.of_time(state_.acked - kMost, state_.acked - 1, first, last);
-}
-
 /// Processes a packet that was seen before: the path has copied it, or the sender sends it again.
 void RequestStream::repeat(const CapturedPacket& packet, const Sent& sent, Sent* known) {
-  std::uint64_t related = known != nullptr ? known->frame : 0;
-  auto cause = cause_of(packet, sent.psn, known, related);
-  const bool for_response = sent.fetches && (!state_.setup.goes_back() ||
-                                             state_.fetched.gap_in(sent.psn, sent.psn + sent.span));
-  if (Nak* const nak = cause && !for_response ? nak_of_that_time(packet, sent) : nullptr;
-      nak != nullptr && related != nak->frame) {
-    related = nak->frame;
-    cause = Cause::sequence_nak;
-  }
-  const bool without_nak =
-      cause == Cause::timeout || (cause == Cause::response_lost && !sent.fetches &&
-                                  sent.psn + state_.setup.goes_back() > state_.acked);
-  if (Nak* const nak = without_nak ? nak_in_place_of_timer(packet, sent) : nullptr) {
-    nak->used = true;
-    related = nak->frame;
-    cause = Cause::sequence_nak;
-  }
+  const auto [cause, related] = cause_of_repetition(state_, packet, sent, known);
   if (!cause) {
     if (state_.ip_numbers.vary() || known == nullptr || sent.psn + sent.span >= state_.next)
       return take_copy(packet, sent.psn, known);
     const bool keeps = state_.setup.scheme == RecoveryScheme::selective;
-    const Nak* const nak = keeps ? nullptr : nak_in_place_of_timer(packet, sent);
+    const Nak* const nak = keeps ? nullptr : nak_in_place_of_timer(state_, packet, sent);
     doubt_ = Doubt{.packet = packet, .sent = sent, .nak_frame = nak != nullptr ? nak->frame : 0};
     known->asked_again |= sent.fetches;
     return;
@@ -689,88 +636,6 @@ void RequestStream::append_rest(const CapturedPacket& packet, Sequence end) {
 }
 
 // Recoveries
-
-/// Returns the NAK that a packet seen before answers; null: none. `may_be_copy`: a SEND or WRITE
-/// that may be a copy.
-Nak* RequestStream::answered_nak(Sequence psn, bool may_be_copy) noexcept {
-  Nak* const nak = state_.naks.asking_for(psn, state_.acked);
-  if (nak == nullptr || (nak->outdated && state_.silence >= kShortestTimer)) return nullptr;
-  // A NAK acknowledges what is before its PSN: a sender does not go back further.
-  return may_be_copy && psn < std::min(nak->psn, state_.acked) ? nullptr : nak;
-}
-
-/// Whether a timer may have run before the newest packet. It is longer than the sender needs to
-/// answer.
-bool RequestStream::may_be_timer() const noexcept {
-  const Duration reaction = state_.setup.least_reaction.value_or(Duration{});
-  return state_.silence >= std::max(kShortestTimer, reaction + reaction / 2);
-}
-
-std::optional<Cause> RequestStream::cause_of(const CapturedPacket& packet, Sequence psn,
-                                             const Sent* known, std::uint64_t& related) {
-  if (!state_.reliable) return std::nullopt;  // nobody repeats packets of UC and UD
-  const bool silent = may_be_timer();
-  const bool copied = known != nullptr && is_copy(packet, *known);
-  const bool fetches = is_read(packet.info->opcode) || is_atomic(packet.info->opcode);
-  const auto gap =
-      fetches ? state_.fetched.gap_in(psn, psn + state_.setup.span_of(packet)) : std::nullopt;
-  Nak* const nak = answered_nak(psn, copied && !fetches);
-  // A NAK acknowledges what is before its PSN. A sender that goes back further misses a response.
-  const bool for_response = nak != nullptr && fetches && !nak->rnr && nak->psn > psn;
-  if (for_response) nak->used = true;
-  if (nak != nullptr && !for_response && !(gap && gap->stamp > nak->stamp)) {
-    nak->used = true;
-    related = nak->frame;
-    if (nak->late) return Cause::reordered;
-    return state_.naks.was_refused(nak->psn) ? Cause::receiver_not_ready : Cause::sequence_nak;
-  }
-  if (gap) {
-    related = gap->frame;
-    return silent && !state_.is_answer(packet, gap->stamp) ? Cause::timeout : Cause::response_lost;
-  }
-  const bool of_rest = known != nullptr && known->psn + known->last_at != psn;
-  // A NAK asks for a READ that was late, and the begin of its response has come since.
-  if (Nak* const late =
-          of_rest && state_.setup.goes_back() ? state_.naks.of_psn(known->psn) : nullptr;
-      late != nullptr) {
-    late->used = true;
-    related = late->frame;
-    return Cause::sequence_nak;
-  }
-  if (copied && !(fetches && of_rest)) return std::nullopt;
-  if (fetches && known != nullptr) {
-    // After silence it was the timer. Otherwise the response to a later request has just shown the
-    // loss.
-    const bool by_timer = silent && (!known->answered || state_.setup.least_reaction);
-    if (by_timer) return Cause::timeout;
-    if (const auto late = state_.fetched.late_gap_in(psn, psn + known->span, known->last_stamp)) {
-      related = *late;
-      return Cause::response_lost;
-    }
-    // Nothing is missing here: the requests that follow tell a repetition from a late copy.
-    const bool complete = known->answered && known->copies == 0;
-    if (complete && !state_.ip_numbers.vary() && psn + known->span < state_.next)
-      return std::nullopt;
-    return Cause::response_lost;
-  }
-  if (state_.acks_cut) return Cause::none;  // there may have been a NAK
-  // Without a NAK, and without the time of a timer, only a response can have been missing.
-  if (!silent && state_.counts.fetches_answered > 0) return Cause::response_lost;
-  return psn < state_.acked ? Cause::ack_lost : Cause::timeout;
-}
-
-bool RequestStream::is_copy(const CapturedPacket& packet, const Sent& known) const noexcept {
-  if (packet.ack_req != known.ack_req || packet.payload != known.payload) return false;
-  if (packet.ip_id != known.ip_id && packet.ip_id != known.last_ip_id) return false;
-  if (state_.ip_numbers.vary()) return true;
-  const Duration age = stamp_difference(packet.stamp, known.last_stamp);
-  // A sender that waits for each response asks again after a round trip. A copy comes sooner.
-  if (const auto turnaround = state_.limits.turnaround(); is_read(known.opcode) && turnaround)
-    return age < std::min(*turnaround, kShortestTimer);
-  if (state_.selective)
-    return age < state_.setup.least_reaction.value_or(Duration{state_.counts.rtt.minimum()});
-  return age < kShortestTimer || (state_.setup.answered && known.psn > state_.acked);
-}
 
 void RequestStream::begin_recovery(const CapturedPacket& packet, const Sent& sent, Cause cause,
                                    std::uint64_t related) {

@@ -151,13 +151,6 @@ class RequestStream {
   void append_rest(const CapturedPacket& packet, Sequence end);
 
   // Recoveries.
-  [[nodiscard]] Nak* nak_in_place_of_timer(const CapturedPacket& packet, const Sent& sent) noexcept;
-  [[nodiscard]] Nak* nak_of_that_time(const CapturedPacket& packet, const Sent& sent) noexcept;
-  [[nodiscard]] Nak* answered_nak(Sequence psn, bool may_be_copy) noexcept;
-  [[nodiscard]] bool may_be_timer() const noexcept;
-  [[nodiscard]] std::optional<Cause> cause_of(const CapturedPacket& packet, Sequence psn,
-                                              const Sent* known, std::uint64_t& related);
-  [[nodiscard]] bool is_copy(const CapturedPacket& packet, const Sent& known) const noexcept;
   void begin_recovery(const CapturedPacket& packet, const Sent& sent, Cause cause,
                       std::uint64_t related);
   [[nodiscard]] Instant first_sign(const CapturedPacket& packet, const Sent& sent, Cause cause,
