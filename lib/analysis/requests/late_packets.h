@@ -9,6 +9,9 @@
 
 namespace lw::analysis {
 
+/// Number of packets that a late one comes behind at most, as far as it is waited for.
+inline constexpr std::size_t kLatePackets = 1024;
+
 /// The last packets of one direction that came late, or were repeated to fill a gap. A receiver
 /// discards what comes after a missing packet, until that packet comes.
 class LatePackets {

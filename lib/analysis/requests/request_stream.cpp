@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "analysis/requests/repetition_cause.h"
 #include "analysis/requests/request_checks.h"
 #include "wire/aeth.h"
 
@@ -15,8 +14,6 @@ using wire::Operation;
 
 constexpr Sequence kFirstOrigin = Sequence{1} << 32;  // leaves room for smaller ones
 constexpr Sequence kManyInARow = CaptureBegin::kManyInARow;
-/// Number of packets for which unreliable requests wait for late ones, if memory suffices.
-constexpr std::size_t kLatePackets = 1024;
 
 }  // namespace
 
@@ -85,8 +82,8 @@ void RequestStream::request(const CapturedPacket& packet) {
     behind(packet, sent_of(packet, psn, state_.setup.span_of(packet)));
   newest_end_ = psn + state_.setup.span_of(packet);
   state_.ip_numbers.add(packet.ip_id);
-  calm_ = state_.begin.has_order() && !recovery_ && !fill_ && !held_ && !asked_for_ &&
-          !asked_again_ && !early_ack_ && !doubt_ && !ended_;
+  calm_ = state_.begin.has_order() && recoveries_.none_open() && !fill_ && !held_ && !asked_for_ &&
+          !asked_again_ && !early_ack_ && !doubt_;
 }
 
 /// Notes that the first round trip is over, if it is.
@@ -112,10 +109,10 @@ bool RequestStream::extend_cut_read(Sequence end) {
 /// Processes the next packet in order.
 void RequestStream::advance(const CapturedPacket& packet, Sequence psn) {
   judge_fill(&packet, psn, nullptr);
-  skip_to_end(packet, psn);
-  end_recovery();
+  recoveries_.skip_to_end(packet, psn);
+  recoveries_.end();
   state_.begin.note_in_order();
-  if (ended_ && is_final(*ended_, packet)) report_ended();
+  recoveries_.report_if_final(packet);
   if (early_ack_ && early_ack_->psn >= psn && !state_.begin.was_acked_early(early_ack_->psn))
     state_.report.ack_of_unsent(*early_ack_, packet);
   early_ack_.reset();
@@ -138,25 +135,6 @@ void RequestStream::append(const CapturedPacket& packet, Sequence psn) {
   retire_beyond(state_.reliable ? memory_.waiting : std::min(memory_.waiting, kLatePackets));
 }
 
-/// A new packet with `psn` follows a recovery. A sender that goes back has repeated all packets
-/// before: those that did not come were lost once more, or come late.
-void RequestStream::skip_to_end(const CapturedPacket& packet, Sequence psn) {
-  if (!recovery_ || recovery_->next >= state_.next || state_.acks_cut) return;
-  if (!state_.setup.may_go_back()) return;
-  if (!state_.setup.goes_back() && recovery_->packets < kManyInARow) return;
-  const auto sent = was_sent(packet, psn);
-  if (sent == false || (psn > state_.next && !sent)) return;
-  // Without such numbers: an answer may have acknowledged them meanwhile, and a burst of losses is
-  // shorter than a window, which a sender goes back.
-  if (!sent &&
-      (recovery_->next < state_.acked || state_.next - recovery_->next >= recovery_->packets))
-    return;
-  const Sent* const first = state_.log.find(recovery_->next);
-  if (first == nullptr || !first->span_known) return;
-  recovery_->skip_to(state_.next, packet, sent);
-  recovery_->next = state_.next;
-}
-
 /// Whether a capture may have begun while its sender repeated a single packet: then the PSNs before
 /// the next packet were sent before. The sender's IP numbers tell, or the length of the gap.
 bool RequestStream::begins_within_recovery(const CapturedPacket& packet,
@@ -171,8 +149,8 @@ bool RequestStream::begins_within_recovery(const CapturedPacket& packet,
 /// Processes a packet beyond the next PSN: the PSNs in between are missing, as far as is known now.
 void RequestStream::skip(const CapturedPacket& packet, Sequence psn) {
   judge_fill(&packet, psn, nullptr);
-  skip_to_end(packet, psn);
-  end_recovery();
+  recoveries_.skip_to_end(packet, psn);
+  recoveries_.end();
   if (begins_within_recovery(packet, psn)) state_.begin.begin_at(psn);
   state_.log.push([&] { return gap_before(packet, state_.next, psn); });
   state_.log.newest().in_row = newest_end_ == state_.next;
@@ -193,40 +171,14 @@ void RequestStream::behind(const CapturedPacket& packet, Sent sent) {
   judge_fill(&packet, sent.psn, known);
   if (known != nullptr && !known->seen) {
     fill_gap(packet, sent);
-  } else if (recovery_ && known != nullptr && goes_on(*recovery_, packet, sent, *known)) {
-    ++state_.counts.resent;
-    // A READ may ask for the rest of its response: it skips none.
-    if (known->psn > recovery_->next && lost_before(packet, known->psn))
-      recovery_->skip_to(known->psn, packet, was_sent(packet, known->psn));
-    continue_recovery(packet, known, sent);
+  } else if (known != nullptr && recoveries_.take(packet, sent, *known)) {
+    return;
   } else if (was_skipped(packet, sent.psn, known)) {
     doubt_ = Doubt{.packet = packet, .sent = sent};
     known->asked_again = true;
   } else {
     repeat(packet, sent, known);
   }
-}
-
-/// Whether the packets between the recovery's last one and `psn` were lost. The sender may also
-/// have skipped them because an answer acknowledged them.
-bool RequestStream::lost_before(const CapturedPacket& packet, Sequence psn) const noexcept {
-  if (psn == interrupted_) return false;  // one packet of the recovery before was late
-  if (psn > state_.acked) return true;
-  return state_.ip_numbers.ordered() &&
-         state_.ip_numbers.skipped_before(packet.ip_id) == psn - recovery_->next;
-}
-
-/// Whether the sender's IP numbers show that it sent the packets between the recovery's last one
-/// and `psn` before `packet`; nothing: they tell neither. PSNs beyond the highest one seen count as
-/// a packet each.
-std::optional<bool> RequestStream::was_sent(const CapturedPacket& packet, Sequence psn) {
-  if (!state_.ip_numbers.ordered()) return std::nullopt;
-  const std::uint64_t numbers = state_.ip_numbers.skipped_before(packet.ip_id);
-  if (numbers == 0) return false;
-  std::uint64_t packets = 0;
-  state_.log.for_each(recovery_->next, psn, [&packets](const Sent&) { ++packets; });
-  if (psn > state_.next) packets += psn - state_.next;
-  return numbers == packets ? std::optional(true) : std::nullopt;
 }
 
 /// Processes a PSN below the first of the capture: the PSNs in between were sent before, or come
@@ -250,19 +202,14 @@ void RequestStream::fill_gap(const CapturedPacket& packet, const Sent& sent) {
   state_.counts.payload += packet.payload;
   // It may have been answered before the capture began.
   filled.asked_again |= state_.begin.may_repeat() && filled.fetches;
-  if (recovery_ && sent.psn >= recovery_->next && !is_unasked(packet, gap)) {
-    if (sent.psn > recovery_->next) {
-      note_jump(packet, gap, filled);
-      if (skips_seen_packets(packet, sent.psn))
-        recovery_->skip_to(sent.psn, packet, was_sent(packet, sent.psn));
-    }
-    add_filled(recovery_->filled, gap, filled, signs);
-    ++state_.counts.resent;
-    continue_recovery(packet, nullptr, filled);
-    return;
+  const Recovery* const recovery = recoveries_.running();
+  if (recovery != nullptr && sent.psn >= recovery->next &&
+      !is_unasked(packet, gap, recovery->cause)) {
+    if (sent.psn > recovery->next) note_jump(packet, gap, filled);
+    return recoveries_.take_filled(packet, gap, filled, signs);
   }
   if (!fill_) {
-    end_recovery();
+    recoveries_.end();
     fill_ = Fill{.first = sent.psn, .first_frame = packet.number, .first_stamp = packet.stamp};
     fill_->nak_frame = state_.naks.frame_naming(gap.psn, sent.psn);
     fill_->numbers_skipped = state_.ip_numbers.skipped_before(packet.ip_id);
@@ -271,20 +218,12 @@ void RequestStream::fill_gap(const CapturedPacket& packet, const Sent& sent) {
   state_.late.add(sent.psn, packet.stamp);
   // Its number shows that it was sent again, not late.
   if (state_.ip_numbers.ordered() && state_.reliable)
-    begin_recovery(*std::exchange(fill_, std::nullopt));
-}
-
-/// Whether a sender that goes back has repeated packets between the recovery's last one and `psn`,
-/// and they were lost once more.
-bool RequestStream::skips_seen_packets(const CapturedPacket& packet, Sequence psn) {
-  if (!state_.setup.may_go_back() || !lost_before(packet, psn)) return false;
-  const Sent* const first = state_.log.find(recovery_->next);
-  return first != nullptr && first->seen;
+    recoveries_.begin(*std::exchange(fill_, std::nullopt));
 }
 
 /// Notes a packet that fills a gap further on than the recovery is.
 void RequestStream::note_jump(const CapturedPacket& packet, const Sent& gap, const Sent& filled) {
-  jump_ = Jump{recovery_->next,
+  jump_ = Jump{recoveries_.next(),
                {.first = filled.psn, .first_frame = packet.number, .first_stamp = packet.stamp}};
   jump_->fill.add(gap, filled);
 }
@@ -293,89 +232,16 @@ void RequestStream::note_jump(const CapturedPacket& packet, const Sent& gap, con
 void RequestStream::judge_jump(Sequence next) {
   if (!jump_) return;
   const Jump jump = std::move(*std::exchange(jump_, std::nullopt));
-  if (!recovery_ || next != jump.from) return;
-  recovery_->take_filled(jump.fill.first,
-                         static_cast<std::uint32_t>(jump.fill.next - jump.fill.first));
-  recovery_->next = jump.from;
-  std::erase_if(recovery_->skipped, [&](const Filled& gap) { return gap.first == jump.from; });
-  --recovery_->packets;
+  Recovery* const recovery = recoveries_.running();
+  if (recovery == nullptr || next != jump.from) return;
+  recovery->take_filled(jump.fill.first,
+                        static_cast<std::uint32_t>(jump.fill.next - jump.fill.first));
+  recovery->next = jump.from;
+  std::erase_if(recovery->skipped, [&](const Filled& gap) { return gap.first == jump.from; });
+  --recovery->packets;
   --state_.counts.resent;
   state_.late.add(jump.fill.first, jump.fill.first_stamp);
   take_late_fill(jump.fill, Cause::none);
-}
-
-/// Whether a recovery may begin with a packet. A sender that goes back begins with its oldest
-/// packet that is not acknowledged, and it knows no ACK that was not seen here. A READ may be
-/// repeated in part.
-bool RequestStream::may_begin_recovery(const Sent& sent) const noexcept {
-  return sent.psn <= state_.acked || sent.fetches || state_.selective || state_.acks_cut ||
-         !state_.setup.answered;
-}
-
-/// Whether a packet that was seen before belongs to the recovery.
-bool RequestStream::goes_on(const Recovery& recovery, const CapturedPacket& packet,
-                            const Sent& sent, const Sent& known) const noexcept {
-  if (sent.psn == state_.acked && recovery.ends_with(state_.silence)) return false;
-  return recovery.includes(packet, sent.psn, known, may_begin_recovery(sent));
-}
-
-/// If the recovery begins later than it may, its first packets were lost once more. In the first
-/// round trip of a capture, the sender may know an ACK that came before. `numbers_skipped`: IP
-/// identifications between its first packet and the one before.
-void RequestStream::note_lost_beginning(const Sent& first, std::uint64_t numbers_skipped) {
-  constexpr Sequence kMost = 64;
-  // A NAK asks for the oldest packet; only a lost response is asked for by a later READ.
-  const bool of_response = first.fetches && !recovery_by_nak_;
-  const bool may_begin = first.psn <= state_.acked || of_response || state_.selective ||
-                         state_.acks_cut || !state_.setup.answered;
-  const bool may_know =
-      (state_.begin.joined() || state_.counts.responses == 0) && !state_.begin.is_over();
-  if (!state_.setup.answered && state_.reliable)
-    return note_begin_behind_gap(first, numbers_skipped);
-  if (may_begin || may_know) return;
-  const Sequence packets = first.psn - state_.acked;
-  if (state_.ip_numbers.ordered() ? numbers_skipped < packets : packets > kMost) return;
-  recovery_->start = recovery_start_ = state_.acked;
-  recovery_->skipped.push_back({state_.acked, packets, first.last_frame, first.last_stamp});
-}
-
-/// Without answers: a recovery that begins behind a gap has lost its begin, if the sender goes
-/// back, and if it repeats that later.
-void RequestStream::note_begin_behind_gap(const Sent& first, std::uint64_t numbers_skipped) {
-  constexpr Sequence kMost = 1024;
-  const Sequence gap = first_gap();
-  if (gap >= first.psn || first.psn - gap > kMost) return;
-  recovery_->skipped.push_back({.first = gap,
-                                .packets = first.psn - gap,
-                                .frame = first.last_frame,
-                                .stamp = first.last_stamp,
-                                .begins = true});
-  if (state_.ip_numbers.ordered()) {
-    std::uint64_t packets = 0;
-    state_.log.for_each(gap, first.psn, [&packets](const Sent&) { ++packets; });
-    if (numbers_skipped < packets) recovery_->skipped.pop_back();
-  }
-}
-
-/// The lowest PSN that has not come; state_.next: all have.
-Sequence RequestStream::first_gap() {
-  if (const Sent* const first = state_.log.find(first_gap_);
-      first == nullptr || first->psn > first_gap_)
-    first_gap_ = state_.log.empty() ? state_.next : std::max(first_gap_, state_.log.front_psn());
-  const Sent* one = state_.log.find(first_gap_);
-  while (one != nullptr && one->seen) {
-    first_gap_ = one->psn + one->span;
-    one = state_.log.find(first_gap_);
-  }
-  return one != nullptr ? first_gap_ : state_.next;
-}
-
-/// Returns the recovery that goes on, or the last one if it is not reported yet, whichever is
-/// `wanted`; null: none.
-template <class Wanted>
-Recovery* RequestStream::open_recovery(Wanted wanted) {
-  if (recovery_ && wanted(*recovery_)) return &*recovery_;
-  return ended_ && wanted(ended_->recovery) ? &ended_->recovery : nullptr;
 }
 
 /// Processes a packet that was sent before the newest one: it is late, or a copy. Returns false if
@@ -393,7 +259,7 @@ bool RequestStream::take_late(const CapturedPacket& packet, Sequence psn) {
   if (packet.ip_id == known->ip_id || packet.ip_id == known->last_ip_id) {
     state_.report.copy(packet, psn, known, false);
   } else if (Recovery* const recovery =
-                 open_recovery([&](const Recovery& one) { return one.fills(psn); });
+                 recoveries_.find([&](const Recovery& one) { return one.fills(psn); });
              recovery != nullptr && IpNumbers::is_before(packet.ip_id, known->ip_id)) {
     const Filled gap = recovery->take_filled(psn, known->span);
     if (recovery->start == psn) recovery->cause = Cause::reordered;
@@ -423,7 +289,7 @@ bool RequestStream::take_late_original(const CapturedPacket& packet, Sequence ps
 /// false if there is no recovery.
 bool RequestStream::take_late_replacement(const CapturedPacket& packet, Sequence psn,
                                           const Sent& gap) {
-  Recovery* const recovery = open_recovery([](const Recovery&) { return true; });
+  Recovery* const recovery = recoveries_.find([](const Recovery&) { return true; });
   if (recovery == nullptr) return false;
   const Sent old = gap;
   const Sent& sent = state_.log.fill(sent_of(packet, psn, state_.setup.span_of(packet)));
@@ -445,9 +311,9 @@ void RequestStream::take_late_repetition(const CapturedPacket& packet, Sequence 
   Filled skipped{psn, known.span, known.last_frame, known.last_stamp};
   ++state_.counts.resent;
   ++known.copies;
-  Recovery* recovery = open_recovery([&](const Recovery& one) { return one.skips(psn, known); });
+  Recovery* recovery = recoveries_.find([&](const Recovery& one) { return one.skips(psn, known); });
   if (recovery != nullptr) skipped = recovery->take_skipped(psn, known.span);
-  if (recovery == nullptr) recovery = open_recovery([](const Recovery&) { return true; });
+  if (recovery == nullptr) recovery = recoveries_.find([](const Recovery&) { return true; });
   if (recovery != nullptr) {
     ++recovery->packets;
     recovery->start = std::min(recovery->start, psn);
@@ -462,26 +328,17 @@ void RequestStream::take_late_repetition(const CapturedPacket& packet, Sequence 
 
 /// Whether the recovery has skipped a packet, and no NAK asks for it again.
 bool RequestStream::was_skipped(const CapturedPacket& packet, Sequence psn, const Sent* known) {
-  if (!recovery_ || known == nullptr || !recovery_->skips(psn, *known)) return false;
+  const Recovery* const recovery = recoveries_.running();
+  if (recovery == nullptr || known == nullptr || !recovery->skips(psn, *known)) return false;
   const Nak* const nak = state_.naks.asking_for(psn, state_.acked);
   return nak == nullptr || is_too_soon(packet, *nak);
 }
 
-/// A recovery that repeats the packet that a NAK names, after the time that the sender needs to
-/// answer, answers the NAK and its repetitions.
-void RequestStream::note_nak_answered(const CapturedPacket& packet, Sequence psn) noexcept {
-  if (!state_.setup.round_trip) return;  // a late packet may seem to be a quick answer
-  Nak* const nak = state_.naks.of_psn(psn);
-  if (nak != nullptr &&
-      stamp_difference(packet.stamp, nak->newest) >= state_.setup.time_to_answer())
-    nak->used = true;
-}
-
 /// Whether a packet comes so soon after the gap that it fills that nobody can have asked for it. In
 /// a recovery in which the sender goes back, it repeats it for an earlier one.
-bool RequestStream::is_unasked(const CapturedPacket& packet, const Sent& gap) const noexcept {
-  const bool goes_back =
-      recovery_->cause != Cause::sequence_nak && recovery_->cause != Cause::reordered;
+bool RequestStream::is_unasked(const CapturedPacket& packet, const Sent& gap,
+                               Cause cause) const noexcept {
+  const bool goes_back = cause != Cause::sequence_nak && cause != Cause::reordered;
   return state_.setup.scheme == RecoveryScheme::selective && !goes_back &&
          stamp_difference(packet.stamp, gap.stamp) < state_.setup.soonest();
 }
@@ -520,9 +377,7 @@ void RequestStream::repeat(const CapturedPacket& packet, const Sent& sent, Sent*
     doubt_ = Doubt{.packet = packet, .sent = sent, .cause = cause, .related = related};
     return;
   }
-  ++state_.counts.resent;
-  begin_recovery(packet, sent, *cause, related);
-  continue_recovery(packet, known, sent);
+  recoveries_.begin(packet, sent, known, {cause, related});
 }
 
 /// Processes a copy of a request. `known`: its entry in the log; null: none.
@@ -556,9 +411,7 @@ void RequestStream::judge_doubt(Sequence next) {
     }
     if (known != nullptr && is_alone && *doubt.cause != Cause::sequence_nak)
       return take_copy(doubt.packet, doubt.sent.psn, known);
-    ++state_.counts.resent;
-    begin_recovery(doubt.packet, doubt.sent, *doubt.cause, doubt.related);
-    return continue_recovery(doubt.packet, known, doubt.sent);
+    return recoveries_.begin(doubt.packet, doubt.sent, known, {doubt.cause, doubt.related});
   }
   std::uint64_t original = known != nullptr ? known->frame : 0;
   if (known != nullptr && doubt.sent.fetches)
@@ -567,19 +420,20 @@ void RequestStream::judge_doubt(Sequence next) {
   const Sequence behind = doubt.sent.psn + doubt.sent.span;
   Nak* nak = doubt.sent.fetches ? nullptr : state_.naks.asking_for(state_.acked, state_.acked);
   if (nak == nullptr) nak = state_.naks.of_frame(doubt.nak_frame);
-  const bool recovery_goes_on = recovery_ && recovery_->next == behind;
+  Recovery* const running = recoveries_.running();
+  const bool recovery_goes_on = running != nullptr && running->next == behind;
   if (next != behind || next >= state_.next || recovery_goes_on) {
     if (was_skipped(doubt.packet, doubt.sent.psn, known))
-      return fill_in(*recovery_, doubt.packet, doubt.sent.psn, *known);
+      return fill_in(*running, doubt.packet, doubt.sent.psn, *known);
     return take_copy(doubt.packet, doubt.sent.psn, known);
   }
-  ++state_.counts.resent;
   const bool fetched = doubt.sent.fetches || state_.counts.fetches_answered > 0;
-  const Cause without_nak = fetched ? Cause::response_lost : Cause::timeout;
-  if (nak != nullptr) nak->used = true;
-  begin_recovery(doubt.packet, doubt.sent, nak != nullptr ? Cause::sequence_nak : without_nak,
-                 nak != nullptr ? nak->frame : original);
-  continue_recovery(doubt.packet, known, doubt.sent);
+  RepetitionCause why{fetched ? Cause::response_lost : Cause::timeout, original};
+  if (nak != nullptr) {
+    nak->used = true;
+    why = {Cause::sequence_nak, nak->frame};
+  }
+  recoveries_.begin(doubt.packet, doubt.sent, known, why);
 }
 
 /// Whether a SEND or WRITE that comes again may be one that was late in a recovery: a sender that
@@ -589,19 +443,17 @@ bool RequestStream::may_come_alone(const Sent& sent, const Sent* known, Cause ca
       state_.silence >= kShortestTimer)
     return false;
   const bool was_asked_for = cause == Cause::sequence_nak || cause == Cause::receiver_not_ready;
-  return sent.psn + sent.span < (recovery_ ? recovery_->next : state_.next) &&
+  return sent.psn + sent.span < recoveries_.next() &&
          (!was_asked_for || recovery_past(*known) != nullptr);
 }
 
 /// Returns the recovery, or the last one, that went past a packet; null: none.
 Recovery* RequestStream::recovery_past(const Sent& known) {
-  return open_recovery([&known](const Recovery& one) { return one.is_past(known); });
+  return recoveries_.find([&known](const Recovery& one) { return one.is_past(known); });
 }
 
 /// Whether the sender goes on, at `next`, as if it had not sent the packet before.
-bool RequestStream::comes_alone(Sequence next) const noexcept {
-  return next >= (recovery_ ? recovery_->next : state_.next);
-}
+bool RequestStream::comes_alone(Sequence next) const noexcept { return next >= recoveries_.next(); }
 
 void RequestStream::check_form(const CapturedPacket& packet) {
   const wire::OpcodeInfo* const before = std::exchange(previous_, packet.info);
@@ -636,139 +488,6 @@ void RequestStream::append_rest(const CapturedPacket& packet, Sequence end) {
 }
 
 // Recoveries
-
-void RequestStream::begin_recovery(const CapturedPacket& packet, const Sent& sent, Cause cause,
-                                   std::uint64_t related) {
-  end_recovery();
-  recovery_start_ = sent.psn;
-  recovery_stamp_ = packet.stamp;
-  recovery_by_nak_ = cause == Cause::sequence_nak;
-  recovery_ = Recovery{.cause = cause,
-                       .start = sent.psn,
-                       .next = sent.psn,
-                       .fetches = sent.fetches,
-                       .first_frame = packet.number,
-                       .related_frame = related,
-                       .first = packet.stamp,
-                       .since = first_sign(packet, sent, cause, related),
-                       .waits = waits_before(packet.stamp, state_.log.find(sent.psn), related)};
-  note_lost_beginning(sent, state_.ip_numbers.skipped_before(packet.ip_id));
-}
-
-/// Times before a recovery that begins at `begin` with a packet. `known`: its entry in the log;
-/// null: none. `related`: the frame of the NAK or gap that asked for it.
-Waits RequestStream::waits_before(Instant begin, const Sent* known, std::uint64_t related) {
-  Waits waits;
-  if (const Nak* const nak = state_.naks.of_frame(related))
-    waits.asked = stamp_difference(begin, nak->stamp);
-  if (known == nullptr || !known->seen) return waits;
-  if (const auto gap = state_.fetched.gap_in(known->psn, known->psn + known->span))
-    waits.asked = stamp_difference(begin, gap->stamp);
-  waits.sent = stamp_difference(begin, known->last_stamp);
-  if (known->answered && known->response_stamp <= begin)
-    waits.answered = stamp_difference(begin, known->response_stamp);
-  return waits;
-}
-
-/// When the loss of a recovery first showed: the NAK, the gap in a READ's response, or the last
-/// progress before silence.
-Instant RequestStream::first_sign(const CapturedPacket& packet, const Sent& sent, Cause cause,
-                                  std::uint64_t related) {
-  if (const Nak* const nak = state_.naks.of_frame(related)) return nak->stamp;
-  const auto gap = state_.fetched.gap_in(sent.psn, sent.psn + sent.span);
-  if (gap && gap->frame == related) return std::min(gap->stamp, packet.stamp);
-  const bool silent = cause == Cause::timeout || cause == Cause::ack_lost;
-  return silent ? std::min(state_.last_progress, packet.stamp) : packet.stamp;
-}
-
-/// Begins a recovery with packets that filled a gap.
-void RequestStream::begin_recovery(Fill fill) {
-  const Cause without_nak = state_.acks_cut ? Cause::none : Cause::timeout;
-  const Cause cause = fill.nak_frame != 0 ? Cause::sequence_nak : without_nak;
-  end_recovery();
-  recovery_start_ = fill.first;
-  recovery_stamp_ = fill.first_stamp;
-  recovery_by_nak_ = fill.nak_frame != 0;
-  const std::uint64_t nak_frame = fill.nak_frame, numbers_skipped = fill.numbers_skipped;
-  const Instant begin = fill.first_stamp;
-  if (!state_.setup.goes_back()) fill.skipped.clear();
-  recovery_ = std::move(fill).as_recovery(cause);
-  recovery_->waits = waits_before(begin, nullptr, nak_frame);
-  state_.counts.resent += recovery_->packets;
-  if (Nak* const nak = state_.naks.of_frame(nak_frame)) nak->used = true;
-  if (const Sent* const first = state_.log.find(recovery_start_)) {
-    recovery_->fetches = first->fetches;
-    note_lost_beginning(*first, numbers_skipped);
-  }
-}
-
-void RequestStream::continue_recovery(const CapturedPacket& packet, Sent* known, const Sent& sent) {
-  recovery_->next = sent.psn + sent.span;
-  ++recovery_->packets;
-  recovery_->last_frame = packet.number;
-  recovery_->last = packet.stamp;
-  if (known == nullptr) return;
-  note_nak_answered(packet, sent.psn);
-  state_.answers.note_sent_again(packet, sent.psn);
-  ++known->copies;
-  known->last_at = static_cast<std::uint32_t>(sent.psn - known->psn);
-  known->last_frame = packet.number;
-  known->last_stamp = packet.stamp;
-  known->last_ip_id = packet.ip_id;
-  known->ack_req = packet.ack_req;
-  if (known->fetches) state_.fetched.ask_again(*known, sent.psn);
-  constexpr std::uint32_t kStorm = 3;
-  if (known->copies == kStorm && sent.psn == recovery_->start)
-    state_.report.retry_storm(packet, sent.psn, *known);
-}
-
-/// Whether missing packets of a recovery are no longer waited for when `packet` comes.
-bool RequestStream::is_final(const Ended& ended, const CapturedPacket& packet) const noexcept {
-  constexpr Duration kLong = std::chrono::seconds{1};
-  return state_.next > ended.until || stamp_difference(packet.stamp, ended.recovery.last) > kLong;
-}
-
-/// Reports the last recovery.
-void RequestStream::report_ended() {
-  if (!ended_) return;
-  note_taken(ended_->recovery);
-  state_.report.recovery(ended_->recovery, state_.begin.psn(), ended_->goes_back);
-  ended_.reset();
-}
-
-/// Notes what the recovery skipped, was not sent again, and is acknowledged. A receiver has to get
-/// it behind the packet that its NAK asked for, as it discards what comes before that.
-void RequestStream::note_taken(Recovery& recovery) {
-  if (!state_.setup.goes_back() || recovery.cause != Cause::sequence_nak) return;
-  for (Filled& gap : recovery.skipped) {
-    const Sequence end = gap.first + gap.packets;
-    const Sent* const known = state_.log.find(gap.first);
-    gap.taken = known != nullptr && state_.was_taken(end);
-    state_.log.for_each(gap.first, end, [&](const Sent& sent) {
-      gap.taken = gap.taken && sent.last_stamp < recovery.first;
-    });
-  }
-}
-
-void RequestStream::end_recovery() {
-  if (!recovery_) return;
-  report_ended();
-  Recovery recovery = std::move(*recovery_);
-  recovery_.reset();
-  // A sender that doesn't go back up to its newest packet repeats single packets.
-  const bool is_whole = recovery.next >= state_.next;
-  // Its last packets may be lost, too. Where packets come late, these may be none of a recovery.
-  const bool in_order = state_.counts.out_of_order == 0 && !state_.begin.joined();
-  const bool in_a_row = !state_.setup.answered && recovery.packets >= kManyInARow;
-  const bool goes_back = is_whole || in_a_row || (state_.setup.goes_back() && in_order);
-  if (state_.setup.scheme == RecoveryScheme::unknown)
-    state_.selective = !goes_back && recovery.cause == Cause::sequence_nak;
-  interrupted_ = is_whole ? 0 : recovery.next;
-  const bool open = !recovery.filled.empty() || !recovery.skipped.empty();
-  ended_ = Ended{std::move(recovery), goes_back, state_.next + kLatePackets};
-  // Missing packets may still come, if numbers show that they are late.
-  if (!open || !(state_.ip_numbers.ordered() || state_.setup.goes_back())) report_ended();
-}
 
 /// Whether a NAK of `psn`, with which a recovery begins, shows that the packets that filled a gap
 /// before were late: no NAK and no timer asked for them.
@@ -837,7 +556,7 @@ void RequestStream::judge_fill(const CapturedPacket* next, Sequence psn, const S
       asked_for.value_or(known != nullptr && psn >= fill.next && (goes_on || fill.nak_frame != 0) &&
                          !was_late(fill, psn));
   if (goes_back && state_.reliable) {
-    begin_recovery(std::move(fill));
+    recoveries_.begin(std::move(fill));
   } else if (!asked_for && fill.nak_frame != 0 && !(known != nullptr && psn <= fill.first)) {
     judge_held(false);
     held_ = std::move(fill);
@@ -863,8 +582,8 @@ void RequestStream::judge_held(bool repeated) {
     if (Nak* const nak = state_.naks.of_frame(fill.nak_frame)) nak->late = true;
     return take_late_fill(fill, Cause::sequence_nak);
   }
-  begin_recovery(fill);
-  end_recovery();
+  recoveries_.begin(fill);
+  recoveries_.end();
 }
 
 // Responses
@@ -877,7 +596,7 @@ void RequestStream::response(const CapturedPacket& packet) {
   if (state_.counts.responses++ == 0) state_.begin.note_first_answer(packet.number);
   state_.answers.begin(packet.stamp);
   if (state_.log.empty()) return take_lone_response(packet);
-  if (ended_ && is_final(*ended_, packet)) report_ended();
+  recoveries_.report_if_final(packet);
   const Sequence psn = unwrap(packet.psn);
   // The response to a repeated request has the newest count.
   state_.begin.note_answer(packet, psn, state_.counts.resent > 0 ? state_.next : psn + 1);
@@ -1014,7 +733,7 @@ bool RequestStream::passed_here(Sequence psn) {
       return false;
     // The first NAK of a packet that a recovery fills in is for the gap.
     return state_.naks.was_answered(psn) ||
-           open_recovery([psn](const Recovery& one) { return one.fills(psn); }) == nullptr;
+           recoveries_.find([psn](const Recovery& one) { return one.fills(psn); }) == nullptr;
   }
   // It came late here: the receiver missed it when the packets that overtook it came.
   if (state_.late.was_overtaken(psn, sent->last_stamp)) return false;
@@ -1024,11 +743,12 @@ bool RequestStream::passed_here(Sequence psn) {
     return false;
   // It is for an earlier transmission, which came behind the packet that the recovery began with.
   constexpr int kFar = 2;
-  if (recovery_start_ < psn && sent->copies == 1 && recovery_by_nak_ &&
+  if (recoveries_.start() < psn && sent->copies == 1 && recoveries_.is_by_nak() &&
       stamp_difference(state_.answers.newest(), sent->last_stamp) <
           Duration{state_.counts.rtt.minimum()} / kFar)
     return false;
-  return recovery_start_ == 0 || psn < recovery_start_ || sent->last_stamp >= recovery_stamp_;
+  return recoveries_.start() == 0 || psn < recoveries_.start() ||
+         sent->last_stamp >= recoveries_.stamp();
 }
 
 /// A request of the first round trip of a capture may have been sent before, too.
@@ -1086,7 +806,7 @@ void RequestStream::acknowledge(Sequence end, const CapturedPacket& packet) {
     if (sent.psn + sent.span <= end) mark_acknowledged(sent, packet);
   });
   state_.acked = end;
-  if (recovery_) flight_.forget();
+  if (recoveries_.running() != nullptr) flight_.forget();
   flight_.acknowledged(end, packet.stamp);
   state_.last_progress = packet.stamp;
   if (!calm_ && held_ && state_.acked > held_->next) judge_held(false);
@@ -1151,8 +871,8 @@ void RequestStream::finish(Instant end) {
   report_asked_for();
   judge_fill(nullptr, 0, nullptr);
   judge_held(false);
-  end_recovery();
-  report_ended();
+  recoveries_.end();
+  recoveries_.report_ended();
   if (early_ack_) state_.report.unseen_before(*early_ack_, state_.next);
   early_ack_.reset();
   state_.fetched.finish();

@@ -9,7 +9,7 @@
 #include "analysis/requests/lone_responses.h"
 #include "analysis/requests/message_builder.h"
 #include "analysis/requests/psn_reuse.h"
-#include "analysis/requests/recovery.h"
+#include "analysis/requests/recoveries.h"
 #include "analysis/requests/stream_state.h"
 
 namespace lw::analysis {
@@ -35,6 +35,7 @@ class RequestStream {
       : state_(setup, log),
         messages_(results, setup.session, setup.direction),
         flight_(state_.counts.flight),
+        recoveries_(state_),
         lone_(state_.report, state_.counts),
         reuse_(state_.report) {}
 
@@ -100,13 +101,6 @@ class RequestStream {
     Instant stamp;
   };
 
-  /// A recovery that has ended, and is reported after the PSN `until`.
-  struct Ended {
-    Recovery recovery;
-    bool goes_back = false;  // up to the newest packet
-    Sequence until = 0;
-  };
-
   // Requests.
   void count_request(const CapturedPacket& packet);
   void check_silence(const CapturedPacket& packet);
@@ -117,7 +111,6 @@ class RequestStream {
   [[nodiscard]] bool begins_within_recovery(const CapturedPacket& packet,
                                             Sequence psn) const noexcept;
   void skip(const CapturedPacket& packet, Sequence psn);
-  void skip_to_end(const CapturedPacket& packet, Sequence psn);
   void behind(const CapturedPacket& packet, Sent sent);
   void repeat(const CapturedPacket& packet, const Sent& sent, Sent* known);
   void take_copy(const CapturedPacket& packet, Sequence psn, Sent* known);
@@ -128,21 +121,14 @@ class RequestStream {
   void fill_gap(const CapturedPacket& packet, const Sent& sent);
   void note_jump(const CapturedPacket& packet, const Sent& gap, const Sent& filled);
   void judge_jump(Sequence next);
-  [[nodiscard]] bool skips_seen_packets(const CapturedPacket& packet, Sequence psn);
   void open_before_begin(const CapturedPacket& packet, Sequence psn);
-  [[nodiscard]] bool may_begin_recovery(const Sent& sent) const noexcept;
-  [[nodiscard]] bool goes_on(const Recovery& recovery, const CapturedPacket& packet,
-                             const Sent& sent, const Sent& known) const noexcept;
-  void note_lost_beginning(const Sent& first, std::uint64_t numbers_skipped);
-  void note_begin_behind_gap(const Sent& first, std::uint64_t numbers_skipped);
-  [[nodiscard]] Sequence first_gap();
   bool take_late(const CapturedPacket& packet, Sequence psn);
   bool take_late_original(const CapturedPacket& packet, Sequence psn, const Sent& gap);
   bool take_late_replacement(const CapturedPacket& packet, Sequence psn, const Sent& gap);
   void take_late_repetition(const CapturedPacket& packet, Sequence psn, Sent& known);
   [[nodiscard]] bool was_skipped(const CapturedPacket& packet, Sequence psn, const Sent* known);
-  void note_nak_answered(const CapturedPacket& packet, Sequence psn) noexcept;
-  [[nodiscard]] bool is_unasked(const CapturedPacket& packet, const Sent& gap) const noexcept;
+  [[nodiscard]] bool is_unasked(const CapturedPacket& packet, const Sent& gap,
+                                Cause cause) const noexcept;
   [[nodiscard]] bool is_too_soon(const CapturedPacket& packet, const Nak& nak) const noexcept;
   void fill_in(Recovery& recovery, const CapturedPacket& packet, Sequence psn, Sent& known);
   void check_form(const CapturedPacket& packet);
@@ -151,19 +137,6 @@ class RequestStream {
   void append_rest(const CapturedPacket& packet, Sequence end);
 
   // Recoveries.
-  void begin_recovery(const CapturedPacket& packet, const Sent& sent, Cause cause,
-                      std::uint64_t related);
-  [[nodiscard]] Instant first_sign(const CapturedPacket& packet, const Sent& sent, Cause cause,
-                                   std::uint64_t related);
-  void begin_recovery(Fill fill);
-  [[nodiscard]] Waits waits_before(Instant begin, const Sent* known, std::uint64_t related);
-  void continue_recovery(const CapturedPacket& packet, Sent* known, const Sent& sent);
-  void end_recovery();
-  [[nodiscard]] bool is_final(const Ended& ended, const CapturedPacket& packet) const noexcept;
-  void report_ended();
-  void note_taken(Recovery& recovery);
-  template <class Wanted>
-  [[nodiscard]] Recovery* open_recovery(Wanted wanted);
   void judge_fill(const CapturedPacket* next, Sequence psn, const Sent* known);
   void take_late_fill(const Fill& fill, Cause cause);
   void judge_held(bool repeated);
@@ -172,8 +145,6 @@ class RequestStream {
                                   Sequence psn) const noexcept;
   [[nodiscard]] bool was_sent_before(const Fill& fill) const noexcept;
   [[nodiscard]] std::optional<bool> was_asked_for(const Fill& fill, bool new_follows);
-  [[nodiscard]] std::optional<bool> was_sent(const CapturedPacket& packet, Sequence psn);
-  [[nodiscard]] bool lost_before(const CapturedPacket& packet, Sequence psn) const noexcept;
 
   // Responses.
   void acknowledge(Sequence end, const CapturedPacket& packet);
@@ -213,13 +184,7 @@ class RequestStream {
   MessageBuilder messages_;
   FlightProbes flight_;
 
-  Sequence first_gap_ = 0;  // as first_gap(), at the newest recovery
-  std::optional<Recovery> recovery_;
-  std::optional<Ended> ended_;
-  Sequence recovery_start_ = 0;  // start of the last recovery
-  Sequence interrupted_ = 0;     // the PSN at which the last recovery would have gone on; 0: none
-  Instant recovery_stamp_;
-  bool recovery_by_nak_ = false;
+  Recoveries recoveries_;
   std::optional<Fill> fill_, held_;
   std::optional<Jump> jump_;
   LoneResponses lone_;

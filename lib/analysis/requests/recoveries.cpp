@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/requests/recoveries.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace lw::analysis {
+
+void Recoveries::begin(const CapturedPacket& packet, const Sent& sent, Sent* known,
+                       const RepetitionCause& why) {
+  ++state_.counts.resent;
+  start({.cause = *why.cause,
+         .start = sent.psn,
+         .next = sent.psn,
+         .fetches = sent.fetches,
+         .first_frame = packet.number,
+         .related_frame = why.related,
+         .first = packet.stamp,
+         .since = first_sign(packet, sent, why),
+         .waits = waits_before(packet.stamp, state_.log.find(sent.psn), why.related)},
+        &sent, state_.ip_numbers.skipped_before(packet.ip_id));
+  go_on(packet, known, sent);
+}
+
+void Recoveries::begin(Fill fill) {
+  const Cause without_nak = state_.acks_cut ? Cause::none : Cause::timeout;
+  const Cause cause = fill.nak_frame != 0 ? Cause::sequence_nak : without_nak;
+  if (!state_.setup.goes_back()) fill.skipped.clear();
+  const std::uint64_t numbers_skipped = fill.numbers_skipped;
+  Recovery recovery = std::move(fill).as_recovery(cause);
+  recovery.waits = waits_before(recovery.first, nullptr, recovery.related_frame);
+  const Sent* const first = state_.log.find(recovery.start);
+  if (first != nullptr) recovery.fetches = first->fetches;
+  start(std::move(recovery), first, numbers_skipped);
+  state_.counts.resent += recovery_->packets;
+  if (Nak* const nak = state_.naks.of_frame(recovery_->related_frame)) nak->used = true;
+}
+
+/// Begins a recovery. `first`: its first packet; null: not known. `numbers_skipped`: IP
+/// identifications between it and the packet before.
+void Recoveries::start(Recovery recovery, const Sent* first, std::uint64_t numbers_skipped) {
+  end();
+  start_ = recovery.start;
+  stamp_ = recovery.first;
+  by_nak_ = recovery.cause == Cause::sequence_nak;
+  recovery_ = std::move(recovery);
+  if (first != nullptr) note_lost_beginning(*first, numbers_skipped);
+}
+
+bool Recoveries::take(const CapturedPacket& packet, const Sent& sent, Sent& known) {
+  if (!recovery_ || (sent.psn == state_.acked && recovery_->ends_with(state_.silence)) ||
+      !recovery_->includes(packet, sent.psn, known, may_begin_with(sent)))
+    return false;
+  ++state_.counts.resent;
+  // A READ may ask for the rest of its response: it skips none.
+  if (known.psn > recovery_->next && lost_before(packet, known.psn))
+    recovery_->skip_to(known.psn, packet, was_sent(packet, known.psn));
+  go_on(packet, &known, sent);
+  return true;
+}
+
+void Recoveries::take_filled(const CapturedPacket& packet, const Sent& gap, const Sent& filled,
+                             const FillSigns& signs) {
+  if (filled.psn > recovery_->next && skips_seen_packets(packet, filled.psn))
+    recovery_->skip_to(filled.psn, packet, was_sent(packet, filled.psn));
+  add_filled(recovery_->filled, gap, filled, signs);
+  ++state_.counts.resent;
+  go_on(packet, nullptr, filled);
+}
+
+void Recoveries::go_on(const CapturedPacket& packet, Sent* known, const Sent& sent) {
+  recovery_->next = sent.psn + sent.span;
+  ++recovery_->packets;
+  recovery_->last_frame = packet.number;
+  recovery_->last = packet.stamp;
+  if (known == nullptr) return;
+  note_nak_answered(packet, sent.psn);
+  state_.answers.note_sent_again(packet, sent.psn);
+  ++known->copies;
+  known->last_at = static_cast<std::uint32_t>(sent.psn - known->psn);
+  known->last_frame = packet.number;
+  known->last_stamp = packet.stamp;
+  known->last_ip_id = packet.ip_id;
+  known->ack_req = packet.ack_req;
+  if (known->fetches) state_.fetched.ask_again(*known, sent.psn);
+  constexpr std::uint32_t kStorm = 3;
+  if (known->copies == kStorm && sent.psn == recovery_->start)
+    state_.report.retry_storm(packet, sent.psn, *known);
+}
+
+/// A recovery that repeats the packet that a NAK names, after the time that the sender needs to
+/// answer, answers the NAK and its repetitions.
+void Recoveries::note_nak_answered(const CapturedPacket& packet, Sequence psn) noexcept {
+  if (!state_.setup.round_trip) return;  // a late packet may seem to be a quick answer
+  Nak* const nak = state_.naks.of_psn(psn);
+  if (nak != nullptr &&
+      stamp_difference(packet.stamp, nak->newest) >= state_.setup.time_to_answer())
+    nak->used = true;
+}
+
+void Recoveries::skip_to_end(const CapturedPacket& packet, Sequence psn) {
+  if (!recovery_ || recovery_->next >= state_.next || state_.acks_cut) return;
+  if (!state_.setup.may_go_back()) return;
+  if (!state_.setup.goes_back() && recovery_->packets < CaptureBegin::kManyInARow) return;
+  const auto sent = was_sent(packet, psn);
+  if (sent == false || (psn > state_.next && !sent)) return;
+  // Without such numbers: an answer may have acknowledged them meanwhile, and a burst of losses is
+  // shorter than a window, which a sender goes back.
+  if (!sent &&
+      (recovery_->next < state_.acked || state_.next - recovery_->next >= recovery_->packets))
+    return;
+  const Sent* const first = state_.log.find(recovery_->next);
+  if (first == nullptr || !first->span_known) return;
+  recovery_->skip_to(state_.next, packet, sent);
+  recovery_->next = state_.next;
+}
+
+/// Whether the packets between the recovery's last one and `psn` were lost. The sender may also
+/// have skipped them because an answer acknowledged them.
+bool Recoveries::lost_before(const CapturedPacket& packet, Sequence psn) const noexcept {
+  if (psn == interrupted_) return false;  // one packet of the recovery before was late
+  if (psn > state_.acked) return true;
+  return state_.ip_numbers.ordered() &&
+         state_.ip_numbers.skipped_before(packet.ip_id) == psn - recovery_->next;
+}
+
+/// Whether the sender's IP numbers show that it sent the packets between the recovery's last one
+/// and `psn` before `packet`; nothing: they tell neither. PSNs beyond the highest one seen count as
+/// a packet each.
+std::optional<bool> Recoveries::was_sent(const CapturedPacket& packet, Sequence psn) {
+  if (!state_.ip_numbers.ordered()) return std::nullopt;
+  const std::uint64_t numbers = state_.ip_numbers.skipped_before(packet.ip_id);
+  if (numbers == 0) return false;
+  std::uint64_t packets = 0;
+  state_.log.for_each(recovery_->next, psn, [&packets](const Sent&) { ++packets; });
+  if (psn > state_.next) packets += psn - state_.next;
+  return numbers == packets ? std::optional(true) : std::nullopt;
+}
+
+/// Whether a sender that goes back has repeated packets between the recovery's last one and `psn`,
+/// and they were lost once more.
+bool Recoveries::skips_seen_packets(const CapturedPacket& packet, Sequence psn) {
+  if (!state_.setup.may_go_back() || !lost_before(packet, psn)) return false;
+  const Sent* const first = state_.log.find(recovery_->next);
+  return first != nullptr && first->seen;
+}
+
+/// Whether a recovery may begin with a packet. A sender that goes back begins with its oldest
+/// packet that is not acknowledged, and it knows no ACK that was not seen here. A READ may be
+/// repeated in part.
+bool Recoveries::may_begin_with(const Sent& sent) const noexcept {
+  return sent.psn <= state_.acked || sent.fetches || state_.selective || state_.acks_cut ||
+         !state_.setup.answered;
+}
+
+/// When the loss of a recovery first showed: the NAK, the gap in a READ's response, or the last
+/// progress before silence.
+Instant Recoveries::first_sign(const CapturedPacket& packet, const Sent& sent,
+                               const RepetitionCause& why) {
+  if (const Nak* const nak = state_.naks.of_frame(why.related)) return nak->stamp;
+  const auto gap = state_.fetched.gap_in(sent.psn, sent.psn + sent.span);
+  if (gap && gap->frame == why.related) return std::min(gap->stamp, packet.stamp);
+  const bool silent = why.cause == Cause::timeout || why.cause == Cause::ack_lost;
+  return silent ? std::min(state_.last_progress, packet.stamp) : packet.stamp;
+}
+
+/// Times before a recovery that begins at `begin` with a packet. `known`: its entry in the log;
+/// null: none. `related`: the frame of the NAK or gap that asked for it.
+Waits Recoveries::waits_before(Instant begin, const Sent* known, std::uint64_t related) {
+  Waits waits;
+  if (const Nak* const nak = state_.naks.of_frame(related))
+    waits.asked = stamp_difference(begin, nak->stamp);
+  if (known == nullptr || !known->seen) return waits;
+  if (const auto gap = state_.fetched.gap_in(known->psn, known->psn + known->span))
+    waits.asked = stamp_difference(begin, gap->stamp);
+  waits.sent = stamp_difference(begin, known->last_stamp);
+  if (known->answered && known->response_stamp <= begin)
+    waits.answered = stamp_difference(begin, known->response_stamp);
+  return waits;
+}
+
+/// If the recovery begins later than it may, its first packets were lost once more. In the first
+/// round trip of a capture, the sender may know an ACK that came before. `numbers_skipped`: IP
+/// identifications between its first packet and the one before.
+void Recoveries::note_lost_beginning(const Sent& first, std::uint64_t numbers_skipped) {
+  constexpr Sequence kMost = 64;
+  // A NAK asks for the oldest packet; only a lost response is asked for by a later READ.
+  const bool of_response = first.fetches && !by_nak_;
+  const bool may_begin = first.psn <= state_.acked || of_response || state_.selective ||
+                         state_.acks_cut || !state_.setup.answered;
+  const bool may_know =
+      (state_.begin.joined() || state_.counts.responses == 0) && !state_.begin.is_over();
+  if (!state_.setup.answered && state_.reliable)
+    return note_begin_behind_gap(first, numbers_skipped);
+  if (may_begin || may_know) return;
+  const Sequence packets = first.psn - state_.acked;
+  if (state_.ip_numbers.ordered() ? numbers_skipped < packets : packets > kMost) return;
+  recovery_->start = start_ = state_.acked;
+  recovery_->skipped.push_back({state_.acked, packets, first.last_frame, first.last_stamp});
+}
+
+/// Without answers: a recovery that begins behind a gap has lost its begin, if the sender goes
+/// back, and if it repeats that later.
+void Recoveries::note_begin_behind_gap(const Sent& first, std::uint64_t numbers_skipped) {
+  constexpr Sequence kMost = 1024;
+  const Sequence gap = first_gap();
+  if (gap >= first.psn || first.psn - gap > kMost) return;
+  recovery_->skipped.push_back({.first = gap,
+                                .packets = first.psn - gap,
+                                .frame = first.last_frame,
+                                .stamp = first.last_stamp,
+                                .begins = true});
+  if (state_.ip_numbers.ordered()) {
+    std::uint64_t packets = 0;
+    state_.log.for_each(gap, first.psn, [&packets](const Sent&) { ++packets; });
+    if (numbers_skipped < packets) recovery_->skipped.pop_back();
+  }
+}
+
+/// The lowest PSN that has not come; state_.next: all have.
+Sequence Recoveries::first_gap() {
+  if (const Sent* const first = state_.log.find(first_gap_);
+      first == nullptr || first->psn > first_gap_)
+    first_gap_ = state_.log.empty() ? state_.next : std::max(first_gap_, state_.log.front_psn());
+  const Sent* one = state_.log.find(first_gap_);
+  while (one != nullptr && one->seen) {
+    first_gap_ = one->psn + one->span;
+    one = state_.log.find(first_gap_);
+  }
+  return one != nullptr ? first_gap_ : state_.next;
+}
+
+void Recoveries::end() {
+  if (!recovery_) return;
+  report_ended();
+  Recovery recovery = std::move(*recovery_);
+  recovery_.reset();
+  // A sender that doesn't go back up to its newest packet repeats single packets.
+  const bool is_whole = recovery.next >= state_.next;
+  // Its last packets may be lost, too. Where packets come late, these may be none of a recovery.
+  const bool in_order = state_.counts.out_of_order == 0 && !state_.begin.joined();
+  const bool in_a_row = !state_.setup.answered && recovery.packets >= CaptureBegin::kManyInARow;
+  const bool goes_back = is_whole || in_a_row || (state_.setup.goes_back() && in_order);
+  if (state_.setup.scheme == RecoveryScheme::unknown)
+    state_.selective = !goes_back && recovery.cause == Cause::sequence_nak;
+  interrupted_ = is_whole ? 0 : recovery.next;
+  const bool open = !recovery.filled.empty() || !recovery.skipped.empty();
+  ended_ = Ended{std::move(recovery), goes_back, state_.next + kLatePackets};
+  // Missing packets may still come, if numbers show that they are late.
+  if (!open || !(state_.ip_numbers.ordered() || state_.setup.goes_back())) report_ended();
+}
+
+/// Whether missing packets of a recovery are no longer waited for when `packet` comes.
+bool Recoveries::is_final(const Ended& ended, const CapturedPacket& packet) const noexcept {
+  constexpr Duration kLong = std::chrono::seconds{1};
+  return state_.next > ended.until || stamp_difference(packet.stamp, ended.recovery.last) > kLong;
+}
+
+void Recoveries::report_ended() {
+  if (!ended_) return;
+  note_taken(ended_->recovery);
+  state_.report.recovery(ended_->recovery, state_.begin.psn(), ended_->goes_back);
+  ended_.reset();
+}
+
+/// Notes what the recovery skipped, was not sent again, and is acknowledged. A receiver has to get
+/// it behind the packet that its NAK asked for, as it discards what comes before that.
+void Recoveries::note_taken(Recovery& recovery) {
+  if (!state_.setup.goes_back() || recovery.cause != Cause::sequence_nak) return;
+  for (Filled& gap : recovery.skipped) {
+    const Sequence end = gap.first + gap.packets;
+    const Sent* const known = state_.log.find(gap.first);
+    gap.taken = known != nullptr && state_.was_taken(end);
+    state_.log.for_each(gap.first, end, [&](const Sent& sent) {
+      gap.taken = gap.taken && sent.last_stamp < recovery.first;
+    });
+  }
+}
+
+}  // namespace lw::analysis

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+
+#include "analysis/requests/recovery.h"
+#include "analysis/requests/repetition_cause.h"
+#include "analysis/requests/stream_state.h"
+
+namespace lw::analysis {
+
+/// The recovery of a stream that goes on, and the last one that ended, which is not reported as
+/// long as its missing packets may come. `sent`: the packet that was sent again; `known`: its entry
+/// in the log, null: none.
+class Recoveries {
+ public:
+  /// `state` must outlive the object.
+  explicit Recoveries(StreamState& state) noexcept : state_(state) {}
+
+  /// Begins a recovery with a packet.
+  void begin(const CapturedPacket& packet, const Sent& sent, Sent* known,
+             const RepetitionCause& why);
+  /// Begins a recovery with packets that filled a gap.
+  void begin(Fill fill);
+  /// Continues the recovery that goes on with a packet, if it belongs to it. Returns whether it
+  /// does.
+  bool take(const CapturedPacket& packet, const Sent& sent, Sent& known);
+  /// Continues the recovery that goes on with `filled`, which fills a part of `gap`.
+  void take_filled(const CapturedPacket& packet, const Sent& gap, const Sent& filled,
+                   const FillSigns& signs);
+  /// A new packet with `psn` follows. A sender that goes back has repeated all packets before:
+  /// those that did not come were lost once more, or come late.
+  void skip_to_end(const CapturedPacket& packet, Sequence psn);
+  /// Ends the recovery that goes on.
+  void end();
+  /// Reports the last recovery, if its missing packets are no longer waited for when `packet`
+  /// comes.
+  void report_if_final(const CapturedPacket& packet) {
+    if (ended_ && is_final(*ended_, packet)) report_ended();
+  }
+  /// Reports the last recovery.
+  void report_ended();
+
+  /// The recovery that goes on; null: none.
+  [[nodiscard]] Recovery* running() noexcept { return recovery_ ? &*recovery_ : nullptr; }
+  /// Returns the recovery that goes on, or the last one if it is not reported yet, whichever is
+  /// `wanted`; null: none.
+  template <class Wanted>
+  [[nodiscard]] Recovery* find(Wanted wanted) {
+    if (recovery_ && wanted(*recovery_)) return &*recovery_;
+    return ended_ && wanted(ended_->recovery) ? &ended_->recovery : nullptr;
+  }
+  [[nodiscard]] bool none_open() const noexcept { return !recovery_ && !ended_; }
+  /// The PSN with which the sender goes on.
+  [[nodiscard]] Sequence next() const noexcept { return recovery_ ? recovery_->next : state_.next; }
+
+  // The newest recovery.
+  [[nodiscard]] Sequence start() const noexcept { return start_; }  // 0: there was none
+  [[nodiscard]] Instant stamp() const noexcept { return stamp_; }   // of its first packet
+  [[nodiscard]] bool is_by_nak() const noexcept { return by_nak_; }
+
+ private:
+  /// A recovery that has ended, and is reported after the PSN `until`.
+  struct Ended {
+    Recovery recovery;
+    bool goes_back = false;  // up to the newest packet
+    Sequence until = 0;
+  };
+
+  void start(Recovery recovery, const Sent* first, std::uint64_t numbers_skipped);
+  void go_on(const CapturedPacket& packet, Sent* known, const Sent& sent);
+  [[nodiscard]] bool may_begin_with(const Sent& sent) const noexcept;
+  [[nodiscard]] bool lost_before(const CapturedPacket& packet, Sequence psn) const noexcept;
+  [[nodiscard]] std::optional<bool> was_sent(const CapturedPacket& packet, Sequence psn);
+  [[nodiscard]] bool skips_seen_packets(const CapturedPacket& packet, Sequence psn);
+  [[nodiscard]] Instant first_sign(const CapturedPacket& packet, const Sent& sent,
+                                   const RepetitionCause& why);
+  [[nodiscard]] Waits waits_before(Instant begin, const Sent* known, std::uint64_t related);
+  void note_lost_beginning(const Sent& first, std::uint64_t numbers_skipped);
+  void note_begin_behind_gap(const Sent& first, std::uint64_t numbers_skipped);
+  [[nodiscard]] Sequence first_gap();
+  void note_nak_answered(const CapturedPacket& packet, Sequence psn) noexcept;
+  [[nodiscard]] bool is_final(const Ended& ended, const CapturedPacket& packet) const noexcept;
+  void note_taken(Recovery& recovery);
+
+  StreamState& state_;
+  std::optional<Recovery> recovery_;
+  std::optional<Ended> ended_;
+  Sequence start_ = 0;
+  Instant stamp_;
+  bool by_nak_ = false;
+  Sequence interrupted_ = 0;  // the PSN at which the last recovery would have gone on; 0: none
+  Sequence first_gap_ = 0;    // as first_gap(), at the newest recovery
+};
+
+}  // namespace lw::analysis
