@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/requests/late_requests.h"
 #include "analysis/requests/request_checks.h"
 #include "wire/aeth.h"
 
@@ -69,10 +70,10 @@ void RequestStream::request(const CapturedPacket& packet) {
   end_first_round_trip();
   if (psn < state_.next && take_reuse(packet, psn)) return;
   reuse_.finish();
-  if (psn < state_.next && state_.ip_numbers.is_late(packet.ip_id) && take_late(packet, psn))
+  if (psn < state_.next && state_.ip_numbers.is_late(packet.ip_id) && take_if_late(packet, psn))
     return;
   judge_doubt(psn);
-  judge_jump(psn);
+  fills_.judge_jump(psn);
   if (asked_for_ && packet.psn == asked_for_->psn) note_asked_again(packet);
   if (psn == state_.next || (psn > state_.next && extend_cut_read(psn)))
     advance(packet, psn);
@@ -82,8 +83,8 @@ void RequestStream::request(const CapturedPacket& packet) {
     behind(packet, sent_of(packet, psn, state_.setup.span_of(packet)));
   newest_end_ = psn + state_.setup.span_of(packet);
   state_.ip_numbers.add(packet.ip_id);
-  calm_ = state_.begin.has_order() && recoveries_.none_open() && !fill_ && !held_ && !asked_for_ &&
-          !asked_again_ && !early_ack_ && !doubt_;
+  calm_ = state_.begin.has_order() && recoveries_.none_open() && fills_.none_open() &&
+          !asked_for_ && !asked_again_ && !early_ack_ && !doubt_;
 }
 
 /// Notes that the first round trip is over, if it is.
@@ -108,7 +109,7 @@ bool RequestStream::extend_cut_read(Sequence end) {
 
 /// Processes the next packet in order.
 void RequestStream::advance(const CapturedPacket& packet, Sequence psn) {
-  judge_fill(&packet, psn, nullptr);
+  fills_.judge(packet, psn, nullptr);
   recoveries_.skip_to_end(packet, psn);
   recoveries_.end();
   state_.begin.note_in_order();
@@ -148,7 +149,7 @@ bool RequestStream::begins_within_recovery(const CapturedPacket& packet,
 
 /// Processes a packet beyond the next PSN: the PSNs in between are missing, as far as is known now.
 void RequestStream::skip(const CapturedPacket& packet, Sequence psn) {
-  judge_fill(&packet, psn, nullptr);
+  fills_.judge(packet, psn, nullptr);
   recoveries_.skip_to_end(packet, psn);
   recoveries_.end();
   if (begins_within_recovery(packet, psn)) state_.begin.begin_at(psn);
@@ -168,9 +169,9 @@ void RequestStream::behind(const CapturedPacket& packet, Sent sent) {
   Sent* const known = state_.log.find(sent.psn);
   if (known != nullptr && known->seen && !sent.span_known)
     sent.span = static_cast<std::uint32_t>(known->psn + known->span - sent.psn);
-  judge_fill(&packet, sent.psn, known);
+  fills_.judge(packet, sent.psn, known);
   if (known != nullptr && !known->seen) {
-    fill_gap(packet, sent);
+    fills_.take(packet, sent);
   } else if (known != nullptr && recoveries_.take(packet, sent, *known)) {
     return;
   } else if (was_skipped(packet, sent.psn, known)) {
@@ -179,6 +180,15 @@ void RequestStream::behind(const CapturedPacket& packet, Sent sent) {
   } else {
     repeat(packet, sent, known);
   }
+}
+
+/// Processes a packet that was sent before the newest one: it is late, or a copy. Returns false if
+/// this is not certain.
+bool RequestStream::take_if_late(const CapturedPacket& packet, Sequence psn) {
+  if (!state_.reliable) return false;
+  if (psn < state_.begin.first()) open_before_begin(packet, psn);
+  Sent* const known = state_.log.find(psn);
+  return known != nullptr && take_late(state_, recoveries_, packet, psn, *known);
 }
 
 /// Processes a PSN below the first of the capture: the PSNs in between were sent before, or come
@@ -191,156 +201,12 @@ void RequestStream::open_before_begin(const CapturedPacket& packet, Sequence psn
   state_.begin.note_below(psn);
 }
 
-void RequestStream::fill_gap(const CapturedPacket& packet, const Sent& sent) {
-  const Sent gap = *state_.log.find(sent.psn);
-  const FillSigns signs{
-      .asked = state_.naks.frame_naming(sent.psn, sent.psn) != 0,
-      .taken = state_.was_taken(sent.psn + sent.span),
-      .reported = state_.log.waiting() == 0 || sent.psn < state_.log.oldest_waiting().psn};
-  Sent& filled = state_.log.fill(sent);
-  state_.fetched.note_request(filled);
-  state_.counts.payload += packet.payload;
-  // It may have been answered before the capture began.
-  filled.asked_again |= state_.begin.may_repeat() && filled.fetches;
-  const Recovery* const recovery = recoveries_.running();
-  if (recovery != nullptr && sent.psn >= recovery->next &&
-      !is_unasked(packet, gap, recovery->cause)) {
-    if (sent.psn > recovery->next) note_jump(packet, gap, filled);
-    return recoveries_.take_filled(packet, gap, filled, signs);
-  }
-  if (!fill_) {
-    recoveries_.end();
-    fill_ = Fill{.first = sent.psn, .first_frame = packet.number, .first_stamp = packet.stamp};
-    fill_->nak_frame = state_.naks.frame_naming(gap.psn, sent.psn);
-    fill_->numbers_skipped = state_.ip_numbers.skipped_before(packet.ip_id);
-  }
-  fill_->add(gap, filled);
-  state_.late.add(sent.psn, packet.stamp);
-  // Its number shows that it was sent again, not late.
-  if (state_.ip_numbers.ordered() && state_.reliable)
-    recoveries_.begin(*std::exchange(fill_, std::nullopt));
-}
-
-/// Notes a packet that fills a gap further on than the recovery is.
-void RequestStream::note_jump(const CapturedPacket& packet, const Sent& gap, const Sent& filled) {
-  jump_ = Jump{recoveries_.next(),
-               {.first = filled.psn, .first_frame = packet.number, .first_stamp = packet.stamp}};
-  jump_->fill.add(gap, filled);
-}
-
-/// Decides about jump_. `next`: PSN of the next request.
-void RequestStream::judge_jump(Sequence next) {
-  if (!jump_) return;
-  const Jump jump = std::move(*std::exchange(jump_, std::nullopt));
-  Recovery* const recovery = recoveries_.running();
-  if (recovery == nullptr || next != jump.from) return;
-  recovery->take_filled(jump.fill.first,
-                        static_cast<std::uint32_t>(jump.fill.next - jump.fill.first));
-  recovery->next = jump.from;
-  std::erase_if(recovery->skipped, [&](const Filled& gap) { return gap.first == jump.from; });
-  --recovery->packets;
-  --state_.counts.resent;
-  state_.late.add(jump.fill.first, jump.fill.first_stamp);
-  take_late_fill(jump.fill, Cause::none);
-}
-
-/// Processes a packet that was sent before the newest one: it is late, or a copy. Returns false if
-/// this is not certain.
-bool RequestStream::take_late(const CapturedPacket& packet, Sequence psn) {
-  if (!state_.reliable) return false;
-  if (psn < state_.begin.first()) open_before_begin(packet, psn);
-  Sent* const known = state_.log.find(psn);
-  if (known == nullptr) return false;
-  if (!known->seen)
-    return IpNumbers::is_before(packet.ip_id, known->ip_id)
-               ? take_late_original(packet, psn, *known)
-               : take_late_replacement(packet, psn, *known);
-  if (known->fetches) FetchResponses::note_copy(*known);
-  if (packet.ip_id == known->ip_id || packet.ip_id == known->last_ip_id) {
-    state_.report.copy(packet, psn, known, false);
-  } else if (Recovery* const recovery =
-                 recoveries_.find([&](const Recovery& one) { return one.fills(psn); });
-             recovery != nullptr && IpNumbers::is_before(packet.ip_id, known->ip_id)) {
-    const Filled gap = recovery->take_filled(psn, known->span);
-    if (recovery->start == psn) recovery->cause = Cause::reordered;
-    state_.report.late_after_recovery(packet, gap);
-    state_.late.add(psn, packet.stamp);
-  } else {
-    take_late_repetition(packet, psn, *known);
-  }
-  return true;
-}
-
-/// Processes a packet that fills a gap, and was sent before the packet that showed the gap.
-bool RequestStream::take_late_original(const CapturedPacket& packet, Sequence psn,
-                                       const Sent& gap) {
-  Nak* const nak = state_.naks.of_frame(state_.naks.frame_naming(gap.psn, psn));
-  if (nak != nullptr) nak->late = true;
-  const Sent old = gap;
-  Fill fill{.first = psn, .first_frame = packet.number, .first_stamp = packet.stamp};
-  fill.add(old, state_.log.fill(sent_of(packet, psn, state_.setup.span_of(packet))));
-  state_.counts.payload += packet.payload;
-  state_.late.add(psn, packet.stamp);
-  take_late_fill(fill, nak != nullptr ? Cause::sequence_nak : Cause::none);
-  return true;
-}
-
-/// Processes a packet of a recovery that fills a gap, and comes after later packets of it. Returns
-/// false if there is no recovery.
-bool RequestStream::take_late_replacement(const CapturedPacket& packet, Sequence psn,
-                                          const Sent& gap) {
-  Recovery* const recovery = recoveries_.find([](const Recovery&) { return true; });
-  if (recovery == nullptr) return false;
-  const Sent old = gap;
-  const Sent& sent = state_.log.fill(sent_of(packet, psn, state_.setup.span_of(packet)));
-  Filled skipped{psn, sent.span, old.frame, old.stamp};
-  if (recovery->skips(psn, old)) skipped = recovery->take_skipped(psn, sent.span);
-  add_filled(recovery->filled, old, sent);
-  ++recovery->packets;
-  recovery->start = std::min(recovery->start, psn);
-  if (Nak* const nak = state_.naks.asking_for(psn, state_.acked)) nak->used = true;
-  ++state_.counts.resent;
-  state_.counts.payload += packet.payload;
-  state_.report.late_in_recovery(packet, psn, skipped);
-  state_.late.add(psn, packet.stamp);
-  return true;
-}
-
-/// Processes a packet of a recovery that comes after later packets of it.
-void RequestStream::take_late_repetition(const CapturedPacket& packet, Sequence psn, Sent& known) {
-  Filled skipped{psn, known.span, known.last_frame, known.last_stamp};
-  ++state_.counts.resent;
-  ++known.copies;
-  Recovery* recovery = recoveries_.find([&](const Recovery& one) { return one.skips(psn, known); });
-  if (recovery != nullptr) skipped = recovery->take_skipped(psn, known.span);
-  if (recovery == nullptr) recovery = recoveries_.find([](const Recovery&) { return true; });
-  if (recovery != nullptr) {
-    ++recovery->packets;
-    recovery->start = std::min(recovery->start, psn);
-    if (Nak* const nak = state_.naks.asking_for(psn, state_.acked)) nak->used = true;
-  }
-  known.last_frame = packet.number;
-  known.last_stamp = packet.stamp;
-  known.last_ip_id = packet.ip_id;
-  state_.report.late_in_recovery(packet, psn, skipped);
-  state_.late.add(psn, packet.stamp);
-}
-
 /// Whether the recovery has skipped a packet, and no NAK asks for it again.
 bool RequestStream::was_skipped(const CapturedPacket& packet, Sequence psn, const Sent* known) {
   const Recovery* const recovery = recoveries_.running();
   if (recovery == nullptr || known == nullptr || !recovery->skips(psn, *known)) return false;
   const Nak* const nak = state_.naks.asking_for(psn, state_.acked);
   return nak == nullptr || is_too_soon(packet, *nak);
-}
-
-/// Whether a packet comes so soon after the gap that it fills that nobody can have asked for it. In
-/// a recovery in which the sender goes back, it repeats it for an earlier one.
-bool RequestStream::is_unasked(const CapturedPacket& packet, const Sent& gap,
-                               Cause cause) const noexcept {
-  const bool goes_back = cause != Cause::sequence_nak && cause != Cause::reordered;
-  return state_.setup.scheme == RecoveryScheme::selective && !goes_back &&
-         stamp_difference(packet.stamp, gap.stamp) < state_.setup.soonest();
 }
 
 bool RequestStream::is_too_soon(const CapturedPacket& packet, const Nak& nak) const noexcept {
@@ -489,103 +355,6 @@ void RequestStream::append_rest(const CapturedPacket& packet, Sequence end) {
 
 // Recoveries
 
-/// Whether a NAK of `psn`, with which a recovery begins, shows that the packets that filled a gap
-/// before were late: no NAK and no timer asked for them.
-bool RequestStream::was_late(const Fill& fill, Sequence psn) {
-  if (fill.nak_frame != 0) return false;
-  const Duration after = stamp_difference(fill.first_stamp, fill.filled.front().stamp);
-  // No answer to the packets that overtook it can have come by then.
-  if (state_.counts.rtt.count() > 0 &&
-      after < std::min(kShortestTimer, Duration{state_.counts.rtt.minimum()}))
-    return true;
-  const Nak* const nak = state_.naks.asking_for(psn, state_.acked);
-  return nak != nullptr && nak->psn == psn && nak->stamp > fill.last_stamp &&
-         after < kShortestTimer;
-}
-
-/// Whether a NAK asked for the packets that filled a gap: they came no sooner than any answer to a
-/// NAK did, and a sender that goes back repeated the later ones as well. `new_follows`: the next
-/// request is new. Nothing: the capture shows no such answer, or nothing asked for them.
-std::optional<bool> RequestStream::was_asked_for(const Fill& fill, bool new_follows) {
-  const Nak* const nak = state_.naks.of_frame(fill.nak_frame);
-  if (nak == nullptr || nak->psn != fill.first) return std::nullopt;
-  const Duration after = stamp_difference(fill.first_stamp, nak->stamp);
-  if (after < state_.setup.soonest()) return false;
-  if (state_.setup.goes_back() && !state_.selective && new_follows && fill.next < state_.next)
-    return false;
-  if (state_.selective && state_.setup.least_reaction) return after >= *state_.setup.least_reaction;
-  return std::nullopt;  // what follows tells
-}
-
-/// Whether packets below the PSN that the capture began with were sent before it, and are sent
-/// again: no path delays as many in a row.
-bool RequestStream::was_sent_before(const Fill& fill) const noexcept {
-  return fill.next <= state_.begin.psn() && fill.packets >= kManyInARow;
-}
-
-/// Without answers: whether packets that filled a gap begin a recovery that goes on with a packet
-/// seen before. What is late by some time is not repeated for that soon.
-bool RequestStream::goes_on_soon(const Fill& fill, const CapturedPacket& next,
-                                 Sequence psn) const noexcept {
-  constexpr int kSoon = 2;  // divided by
-  if (state_.setup.answered || psn < fill.next) return false;
-  const Duration late = stamp_difference(fill.first_stamp, fill.filled.front().stamp);
-  return stamp_difference(next.stamp, fill.last_stamp) < late / kSoon &&
-         (state_.setup.goes_back() || late >= kShortestTimer);
-}
-
-/// Decides what a filled gap was, when the next request comes. `psn`: PSN of this request. `known`:
-/// its entry in the log; null: it is new.
-void RequestStream::judge_fill(const CapturedPacket* next, Sequence psn, const Sent* known) {
-  if (held_ && next != nullptr && psn <= held_->first && known != nullptr && known->seen)
-    judge_held(stamp_difference(next->stamp, held_->last_stamp) < kShortestTimer);
-  if (!fill_) return;
-  if (fill_->has_jumped_from(psn)) take_late_fill(fill_->take_newest(psn), Cause::none);
-  const bool goes_on = psn == fill_->next;
-  // The packet fills a gap as well. After a NAK, a sender that repeats single packets fills
-  // several.
-  const bool fills = known != nullptr && !known->seen;
-  if (fills && (goes_on || (fill_->nak_frame != 0 && psn > fill_->next))) return;
-  Fill fill = std::move(*fill_);
-  fill_.reset();
-  const auto asked_for = was_asked_for(fill, known == nullptr);
-  const bool sent_before = was_sent_before(fill);
-  if (sent_before) state_.begin.note_sent_before();
-  const bool goes_back =
-      sent_before || (next != nullptr && known != nullptr && goes_on_soon(fill, *next, psn)) ||
-      asked_for.value_or(known != nullptr && psn >= fill.next && (goes_on || fill.nak_frame != 0) &&
-                         !was_late(fill, psn));
-  if (goes_back && state_.reliable) {
-    recoveries_.begin(std::move(fill));
-  } else if (!asked_for && fill.nak_frame != 0 && !(known != nullptr && psn <= fill.first)) {
-    judge_held(false);
-    held_ = std::move(fill);
-  } else {
-    if (Nak* const nak = state_.naks.of_frame(fill.nak_frame)) nak->late = true;
-    take_late_fill(fill, fill.nak_frame != 0 ? Cause::sequence_nak : Cause::none);
-  }
-}
-
-/// Processes packets that filled a gap, and were late.
-void RequestStream::take_late_fill(const Fill& fill, Cause cause) {
-  state_.late.mark_overtaken(fill.first, fill.next);
-  state_.report.late(fill, cause);
-}
-
-/// A packet filled a gap after a NAK, and new packets followed: the sender repeats single packets,
-/// or the packet was late. If it is late, the sender repeats it.
-void RequestStream::judge_held(bool repeated) {
-  if (!held_) return;
-  const Fill fill = std::move(*held_);
-  held_.reset();
-  if (repeated) {
-    if (Nak* const nak = state_.naks.of_frame(fill.nak_frame)) nak->late = true;
-    return take_late_fill(fill, Cause::sequence_nak);
-  }
-  recoveries_.begin(fill);
-  recoveries_.end();
-}
-
 // Responses
 
 void RequestStream::response(const CapturedPacket& packet) {
@@ -654,14 +423,8 @@ void RequestStream::take_nak(const CapturedPacket& packet, Sequence psn) {
   const bool rnr = found.kind == AnomalyKind::rnr_nak;
   const bool sequence_error = found.cause == Cause::sequence_nak;
   acknowledge(std::min(psn, state_.next), packet);
-  // Packets after the one that filled the gap are still on their way: it was not sent again.
-  const bool shows_late = sequence_error && !state_.selective;  // a receiver that discards them
-  if (shows_late && held_ && psn == held_->next) judge_held(true);
-  if (shows_late && fill_ && fill_->nak_frame != 0 && psn == fill_->next) {
-    held_ = std::move(fill_);
-    fill_.reset();
-    judge_held(true);
-  }
+  // A receiver that discards what comes behind a gap.
+  if (sequence_error && !state_.selective) fills_.take_nak(psn);
   const bool asks = sequence_error && !state_.naks.was_refused(psn);
   const bool outdated = asks && is_outdated(packet, psn);
   Nak* const open = state_.naks.asking_for(psn, state_.acked);
@@ -737,7 +500,7 @@ bool RequestStream::passed_here(Sequence psn) {
   }
   // It came late here: the receiver missed it when the packets that overtook it came.
   if (state_.late.was_overtaken(psn, sent->last_stamp)) return false;
-  if (fill_ && fill_->nak_frame == 0 && psn >= fill_->first && psn < fill_->next) return false;
+  if (fills_.has_unasked(psn)) return false;
   // The receiver discards what comes after a missing packet, until that packet comes.
   if (state_.late.has_before(psn, sent->last_stamp) || state_.naks.has_open_before(psn))
     return false;
@@ -809,7 +572,7 @@ void RequestStream::acknowledge(Sequence end, const CapturedPacket& packet) {
   if (recoveries_.running() != nullptr) flight_.forget();
   flight_.acknowledged(end, packet.stamp);
   state_.last_progress = packet.stamp;
-  if (!calm_ && held_ && state_.acked > held_->next) judge_held(false);
+  if (!calm_) fills_.take_ack();
   retire_done();
 }
 
@@ -869,8 +632,7 @@ void RequestStream::finish(Instant end) {
   judge_doubt(0);
   report_asked_again({});
   report_asked_for();
-  judge_fill(nullptr, 0, nullptr);
-  judge_held(false);
+  fills_.finish();
   recoveries_.end();
   recoveries_.report_ended();
   if (early_ack_) state_.report.unseen_before(*early_ack_, state_.next);

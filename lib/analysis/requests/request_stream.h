@@ -6,6 +6,7 @@
 
 #include "analysis/anomaly.h"
 #include "analysis/requests/flight_probes.h"
+#include "analysis/requests/gap_fills.h"
 #include "analysis/requests/lone_responses.h"
 #include "analysis/requests/message_builder.h"
 #include "analysis/requests/psn_reuse.h"
@@ -36,6 +37,7 @@ class RequestStream {
         messages_(results, setup.session, setup.direction),
         flight_(state_.counts.flight),
         recoveries_(state_),
+        fills_(state_, recoveries_),
         lone_(state_.report, state_.counts),
         reuse_(state_.report) {}
 
@@ -86,13 +88,6 @@ class RequestStream {
     std::uint64_t related = 0;        // the frame that asked for it, if `cause` is known
   };
 
-  /// A packet that fills a gap further on than the recovery is, at `from`. If the recovery goes on
-  /// there, the packet was late; otherwise it belongs to the recovery.
-  struct Jump {
-    Sequence from = 0;
-    Fill fill;
-  };
-
   /// A packet that a NAK asked for and that was sent again at `stamp`. If an answer acknowledges it
   /// sooner than any answer comes, it had not been lost.
   struct AskedAgain {
@@ -118,17 +113,9 @@ class RequestStream {
   [[nodiscard]] bool comes_alone(Sequence next) const noexcept;
   [[nodiscard]] bool may_come_alone(const Sent& sent, const Sent* known, Cause cause);
   [[nodiscard]] Recovery* recovery_past(const Sent& known);
-  void fill_gap(const CapturedPacket& packet, const Sent& sent);
-  void note_jump(const CapturedPacket& packet, const Sent& gap, const Sent& filled);
-  void judge_jump(Sequence next);
   void open_before_begin(const CapturedPacket& packet, Sequence psn);
-  bool take_late(const CapturedPacket& packet, Sequence psn);
-  bool take_late_original(const CapturedPacket& packet, Sequence psn, const Sent& gap);
-  bool take_late_replacement(const CapturedPacket& packet, Sequence psn, const Sent& gap);
-  void take_late_repetition(const CapturedPacket& packet, Sequence psn, Sent& known);
+  bool take_if_late(const CapturedPacket& packet, Sequence psn);
   [[nodiscard]] bool was_skipped(const CapturedPacket& packet, Sequence psn, const Sent* known);
-  [[nodiscard]] bool is_unasked(const CapturedPacket& packet, const Sent& gap,
-                                Cause cause) const noexcept;
   [[nodiscard]] bool is_too_soon(const CapturedPacket& packet, const Nak& nak) const noexcept;
   void fill_in(Recovery& recovery, const CapturedPacket& packet, Sequence psn, Sent& known);
   void check_form(const CapturedPacket& packet);
@@ -137,14 +124,6 @@ class RequestStream {
   void append_rest(const CapturedPacket& packet, Sequence end);
 
   // Recoveries.
-  void judge_fill(const CapturedPacket* next, Sequence psn, const Sent* known);
-  void take_late_fill(const Fill& fill, Cause cause);
-  void judge_held(bool repeated);
-  [[nodiscard]] bool was_late(const Fill& fill, Sequence psn);
-  [[nodiscard]] bool goes_on_soon(const Fill& fill, const CapturedPacket& next,
-                                  Sequence psn) const noexcept;
-  [[nodiscard]] bool was_sent_before(const Fill& fill) const noexcept;
-  [[nodiscard]] std::optional<bool> was_asked_for(const Fill& fill, bool new_follows);
 
   // Responses.
   void acknowledge(Sequence end, const CapturedPacket& packet);
@@ -185,8 +164,7 @@ class RequestStream {
   FlightProbes flight_;
 
   Recoveries recoveries_;
-  std::optional<Fill> fill_, held_;
-  std::optional<Jump> jump_;
+  GapFills fills_;
   LoneResponses lone_;
   /// A loss after the capture point, until the packet is sent again: before that, the receiver may
   /// have refused an early transmission, and may still receive a later one.

@@ -73,6 +73,12 @@ struct StreamState {
     return stamp_difference(packet.stamp, before) < Duration{counts.rtt.maximum()} + kReaction;
   }
 
+  /// Processes packets that filled a gap, and were late.
+  void note_late(const Fill& fill, Cause cause) {
+    late.mark_overtaken(fill.first, fill.next);
+    report.late(fill, cause);
+  }
+
   // Members that a packet in order and its ACK use come first, in few cache lines.
   Sequence next = 0;       // one past the highest PSN seen
   Sequence acked = 0;      // one past the highest PSN acknowledged

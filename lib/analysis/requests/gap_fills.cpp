@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/requests/gap_fills.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace lw::analysis {
+
+void GapFills::take(const CapturedPacket& packet, const Sent& sent) {
+  const Sent gap = *state_.log.find(sent.psn);
+  const FillSigns signs{
+      .asked = state_.naks.frame_naming(sent.psn, sent.psn) != 0,
+      .taken = state_.was_taken(sent.psn + sent.span),
+      .reported = state_.log.waiting() == 0 || sent.psn < state_.log.oldest_waiting().psn};
+  Sent& filled = state_.log.fill(sent);
+  state_.fetched.note_request(filled);
+  state_.counts.payload += packet.payload;
+  // It may have been answered before the capture began.
+  filled.asked_again |= state_.begin.may_repeat() && filled.fetches;
+  const Recovery* const recovery = recoveries_.running();
+  if (recovery != nullptr && sent.psn >= recovery->next &&
+      !is_unasked(packet, gap, recovery->cause)) {
+    if (sent.psn > recovery->next) note_jump(packet, gap, filled);
+    return recoveries_.take_filled(packet, gap, filled, signs);
+  }
+  if (!fill_) {
+    recoveries_.end();
+    fill_ = Fill{.first = sent.psn, .first_frame = packet.number, .first_stamp = packet.stamp};
+    fill_->nak_frame = state_.naks.frame_naming(gap.psn, sent.psn);
+    fill_->numbers_skipped = state_.ip_numbers.skipped_before(packet.ip_id);
+  }
+  fill_->add(gap, filled);
+  state_.late.add(sent.psn, packet.stamp);
+  // Its number shows that it was sent again, not late.
+  if (state_.ip_numbers.ordered() && state_.reliable)
+    recoveries_.begin(*std::exchange(fill_, std::nullopt));
+}
+
+/// Notes a packet that fills a gap further on than the recovery is.
+void GapFills::note_jump(const CapturedPacket& packet, const Sent& gap, const Sent& filled) {
+  jump_ = Jump{recoveries_.next(),
+               {.first = filled.psn, .first_frame = packet.number, .first_stamp = packet.stamp}};
+  jump_->fill.add(gap, filled);
+}
+
+void GapFills::judge_jump(Sequence next) {
+  if (!jump_) return;
+  const Jump jump = std::move(*std::exchange(jump_, std::nullopt));
+  Recovery* const recovery = recoveries_.running();
+  if (recovery == nullptr || next != jump.from) return;
+  recovery->take_filled(jump.fill.first,
+                        static_cast<std::uint32_t>(jump.fill.next - jump.fill.first));
+  recovery->next = jump.from;
+  std::erase_if(recovery->skipped, [&](const Filled& gap) { return gap.first == jump.from; });
+  --recovery->packets;
+  --state_.counts.resent;
+  state_.late.add(jump.fill.first, jump.fill.first_stamp);
+  state_.note_late(jump.fill, Cause::none);
+}
+
+void GapFills::judge(const CapturedPacket& next, Sequence psn, const Sent* known) {
+  if (held_ && psn <= held_->first && known != nullptr && known->seen)
+    judge_held(stamp_difference(next.stamp, held_->last_stamp) < kShortestTimer);
+  if (fill_) decide(&next, psn, known);
+}
+
+/// Decides about fill_. `next`: null: there is no other request.
+void GapFills::decide(const CapturedPacket* next, Sequence psn, const Sent* known) {
+  if (fill_->has_jumped_from(psn)) state_.note_late(fill_->take_newest(psn), Cause::none);
+  const bool goes_on = psn == fill_->next;
+  // The packet fills a gap as well. After a NAK, a sender that repeats single packets fills
+  // several.
+  const bool fills = known != nullptr && !known->seen;
+  if (fills && (goes_on || (fill_->nak_frame != 0 && psn > fill_->next))) return;
+  Fill fill = std::move(*fill_);
+  fill_.reset();
+  const auto asked_for = was_asked_for(fill, known == nullptr);
+  const bool sent_before = was_sent_before(fill);
+  if (sent_before) state_.begin.note_sent_before();
+  const bool goes_back =
+      sent_before || (next != nullptr && known != nullptr && goes_on_soon(fill, *next, psn)) ||
+      asked_for.value_or(known != nullptr && psn >= fill.next && (goes_on || fill.nak_frame != 0) &&
+                         !was_late(fill, psn));
+  if (goes_back && state_.reliable) {
+    recoveries_.begin(std::move(fill));
+  } else if (!asked_for && fill.nak_frame != 0 && !(known != nullptr && psn <= fill.first)) {
+    judge_held(false);
+    held_ = std::move(fill);
+  } else {
+    if (Nak* const nak = state_.naks.of_frame(fill.nak_frame)) nak->late = true;
+    state_.note_late(fill, fill.nak_frame != 0 ? Cause::sequence_nak : Cause::none);
+  }
+}
+
+/// A packet filled a gap after a NAK, and new packets followed: the sender repeats single packets,
+/// or the packet was late. If it is late, the sender repeats it.
+void GapFills::judge_held(bool repeated) {
+  if (!held_) return;
+  const Fill fill = std::move(*held_);
+  held_.reset();
+  if (repeated) {
+    if (Nak* const nak = state_.naks.of_frame(fill.nak_frame)) nak->late = true;
+    return state_.note_late(fill, Cause::sequence_nak);
+  }
+  recoveries_.begin(fill);
+  recoveries_.end();
+}
+
+void GapFills::take_nak(Sequence psn) {
+  // Packets after the one that filled the gap are still on their way: it was not sent again.
+  if (held_ && psn == held_->next) judge_held(true);
+  if (fill_ && fill_->nak_frame != 0 && psn == fill_->next) {
+    held_ = std::move(fill_);
+    fill_.reset();
+    judge_held(true);
+  }
+}
+
+/// Whether a packet comes so soon after the gap that it fills that nobody can have asked for it. In
+/// a recovery in which the sender goes back, it repeats it for an earlier one.
+bool GapFills::is_unasked(const CapturedPacket& packet, const Sent& gap,
+                          Cause cause) const noexcept {
+  const bool goes_back = cause != Cause::sequence_nak && cause != Cause::reordered;
+  return state_.setup.scheme == RecoveryScheme::selective && !goes_back &&
+         stamp_difference(packet.stamp, gap.stamp) < state_.setup.soonest();
+}
+
+/// Whether a NAK of `psn`, with which a recovery begins, shows that the packets that filled a gap
+/// before were late: no NAK and no timer asked for them.
+bool GapFills::was_late(const Fill& fill, Sequence psn) {
+  if (fill.nak_frame != 0) return false;
+  const Duration after = stamp_difference(fill.first_stamp, fill.filled.front().stamp);
+  // No answer to the packets that overtook it can have come by then.
+  if (state_.counts.rtt.count() > 0 &&
+      after < std::min(kShortestTimer, Duration{state_.counts.rtt.minimum()}))
+    return true;
+  const Nak* const nak = state_.naks.asking_for(psn, state_.acked);
+  return nak != nullptr && nak->psn == psn && nak->stamp > fill.last_stamp &&
+         after < kShortestTimer;
+}
+
+/// Whether a NAK asked for the packets that filled a gap: they came no sooner than any answer to a
+/// NAK did, and a sender that goes back repeated the later ones as well. `new_follows`: the next
+/// request is new. Nothing: the capture shows no such answer, or nothing asked for them.
+std::optional<bool> GapFills::was_asked_for(const Fill& fill, bool new_follows) {
+  const Nak* const nak = state_.naks.of_frame(fill.nak_frame);
+  if (nak == nullptr || nak->psn != fill.first) return std::nullopt;
+  const Duration after = stamp_difference(fill.first_stamp, nak->stamp);
+  if (after < state_.setup.soonest()) return false;
+  if (state_.setup.goes_back() && !state_.selective && new_follows && fill.next < state_.next)
+    return false;
+  if (state_.selective && state_.setup.least_reaction) return after >= *state_.setup.least_reaction;
+  return std::nullopt;  // what follows tells
+}
+
+/// Whether packets below the PSN that the capture began with were sent before it, and are sent
+/// again: no path delays as many in a row.
+bool GapFills::was_sent_before(const Fill& fill) const noexcept {
+  return fill.next <= state_.begin.psn() && fill.packets >= CaptureBegin::kManyInARow;
+}
+
+/// Without answers: whether packets that filled a gap begin a recovery that goes on with a packet
+/// seen before. What is late by some time is not repeated for that soon.
+bool GapFills::goes_on_soon(const Fill& fill, const CapturedPacket& next,
+                            Sequence psn) const noexcept {
+  constexpr int kSoon = 2;  // divided by
+  if (state_.setup.answered || psn < fill.next) return false;
+  const Duration late = stamp_difference(fill.first_stamp, fill.filled.front().stamp);
+  return stamp_difference(next.stamp, fill.last_stamp) < late / kSoon &&
+         (state_.setup.goes_back() || late >= kShortestTimer);
+}
+
+}  // namespace lw::analysis

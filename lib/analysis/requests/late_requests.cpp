@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/requests/late_requests.h"
+
+#include <algorithm>
+
+namespace lw::analysis {
+namespace {
+
+/// Processes a packet that fills a gap, and was sent before the packet that showed the gap.
+bool take_late_original(StreamState& state, const CapturedPacket& packet, Sequence psn,
+                        const Sent& gap) {
+  Nak* const nak = state.naks.of_frame(state.naks.frame_naming(gap.psn, psn));
+  if (nak != nullptr) nak->late = true;
+  const Sent old = gap;
+  Fill fill{.first = psn, .first_frame = packet.number, .first_stamp = packet.stamp};
+  fill.add(old, state.log.fill(sent_of(packet, psn, state.setup.span_of(packet))));
+  state.counts.payload += packet.payload;
+  state.late.add(psn, packet.stamp);
+  state.note_late(fill, nak != nullptr ? Cause::sequence_nak : Cause::none);
+  return true;
+}
+
+/// Processes a packet of a recovery that fills a gap, and comes after later packets of it. Returns
+/// false if there is no recovery.
+bool take_late_replacement(StreamState& state, Recoveries& recoveries, const CapturedPacket& packet,
+                           Sequence psn, const Sent& gap) {
+  Recovery* const recovery = recoveries.find([](const Recovery&) { return true; });
+  if (recovery == nullptr) return false;
+  const Sent old = gap;
+  const Sent& sent = state.log.fill(sent_of(packet, psn, state.setup.span_of(packet)));
+  Filled skipped{psn, sent.span, old.frame, old.stamp};
+  if (recovery->skips(psn, old)) skipped = recovery->take_skipped(psn, sent.span);
+  add_filled(recovery->filled, old, sent);
+  ++recovery->packets;
+  recovery->start = std::min(recovery->start, psn);
+  if (Nak* const nak = state.naks.asking_for(psn, state.acked)) nak->used = true;
+  ++state.counts.resent;
+  state.counts.payload += packet.payload;
+  state.report.late_in_recovery(packet, psn, skipped);
+  state.late.add(psn, packet.stamp);
+  return true;
+}
+
+/// Processes a packet of a recovery that comes after later packets of it.
+void take_late_repetition(StreamState& state, Recoveries& recoveries, const CapturedPacket& packet,
+                          Sequence psn, Sent& known) {
+  Filled skipped{psn, known.span, known.last_frame, known.last_stamp};
+  ++state.counts.resent;
+  ++known.copies;
+  Recovery* recovery = recoveries.find([&](const Recovery& one) { return one.skips(psn, known); });
+  if (recovery != nullptr) skipped = recovery->take_skipped(psn, known.span);
+  if (recovery == nullptr) recovery = recoveries.find([](const Recovery&) { return true; });
+  if (recovery != nullptr) {
+    ++recovery->packets;
+    recovery->start = std::min(recovery->start, psn);
+    if (Nak* const nak = state.naks.asking_for(psn, state.acked)) nak->used = true;
+  }
+  known.last_frame = packet.number;
+  known.last_stamp = packet.stamp;
+  known.last_ip_id = packet.ip_id;
+  state.report.late_in_recovery(packet, psn, skipped);
+  state.late.add(psn, packet.stamp);
+}
+
+}  // namespace
+
+bool take_late(StreamState& state, Recoveries& recoveries, const CapturedPacket& packet,
+               Sequence psn, Sent& known) {
+  if (!known.seen)
+    return IpNumbers::is_before(packet.ip_id, known.ip_id)
+               ? take_late_original(state, packet, psn, known)
+               : take_late_replacement(state, recoveries, packet, psn, known);
+  if (known.fetches) FetchResponses::note_copy(known);
+  if (packet.ip_id == known.ip_id || packet.ip_id == known.last_ip_id) {
+    state.report.copy(packet, psn, &known, false);
+  } else if (Recovery* const recovery =
+                 recoveries.find([&](const Recovery& one) { return one.fills(psn); });
+             recovery != nullptr && IpNumbers::is_before(packet.ip_id, known.ip_id)) {
+    const Filled gap = recovery->take_filled(psn, known.span);
+    if (recovery->start == psn) recovery->cause = Cause::reordered;
+    state.report.late_after_recovery(packet, gap);
+    state.late.add(psn, packet.stamp);
+  } else {
+    take_late_repetition(state, recoveries, packet, psn, known);
+  }
+  return true;
+}
+
+}  // namespace lw::analysis

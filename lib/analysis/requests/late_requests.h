@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "analysis/requests/recoveries.h"
+#include "analysis/requests/stream_state.h"
+
+namespace lw::analysis {
+
+/// Processes a packet whose IP identification shows that it was sent before the newest one: it is
+/// late, or a copy. `known`: its entry in the log, a gap or a request. Returns false if this is not
+/// certain.
+bool take_late(StreamState& state, Recoveries& recoveries, const CapturedPacket& packet,
+               Sequence psn, Sent& known);
+
+}  // namespace lw::analysis
