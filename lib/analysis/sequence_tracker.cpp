@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "analysis/packet.h"
+
 namespace lw::analysis {
 
 using Kind = Arrival::Kind;

@@ -72,7 +72,7 @@ void RequestStream::request(const CapturedPacket& packet) {
   reuse_.finish();
   if (psn < state_.next && state_.ip_numbers.is_late(packet.ip_id) && take_if_late(packet, psn))
     return;
-  judge_doubt(psn);
+  repetitions_.judge(psn);
   fills_.judge_jump(psn);
   if (asked_for_ && packet.psn == asked_for_->psn) note_asked_again(packet);
   if (psn == state_.next || (psn > state_.next && extend_cut_read(psn)))
@@ -84,7 +84,7 @@ void RequestStream::request(const CapturedPacket& packet) {
   newest_end_ = psn + state_.setup.span_of(packet);
   state_.ip_numbers.add(packet.ip_id);
   calm_ = state_.begin.has_order() && recoveries_.none_open() && fills_.none_open() &&
-          !asked_for_ && !asked_again_ && !early_ack_ && !doubt_;
+          !asked_for_ && !asked_again_ && !early_ack_ && repetitions_.none_open();
 }
 
 /// Notes that the first round trip is over, if it is.
@@ -172,13 +172,8 @@ void RequestStream::behind(const CapturedPacket& packet, Sent sent) {
   fills_.judge(packet, sent.psn, known);
   if (known != nullptr && !known->seen) {
     fills_.take(packet, sent);
-  } else if (known != nullptr && recoveries_.take(packet, sent, *known)) {
-    return;
-  } else if (was_skipped(packet, sent.psn, known)) {
-    doubt_ = Doubt{.packet = packet, .sent = sent};
-    known->asked_again = true;
-  } else {
-    repeat(packet, sent, known);
+  } else if (known == nullptr || !recoveries_.take(packet, sent, *known)) {
+    repetitions_.take(packet, sent, known);
   }
 }
 
@@ -200,126 +195,6 @@ void RequestStream::open_before_begin(const CapturedPacket& packet, Sequence psn
   if (waits) state_.acked = psn;
   state_.begin.note_below(psn);
 }
-
-/// Whether the recovery has skipped a packet, and no NAK asks for it again.
-bool RequestStream::was_skipped(const CapturedPacket& packet, Sequence psn, const Sent* known) {
-  const Recovery* const recovery = recoveries_.running();
-  if (recovery == nullptr || known == nullptr || !recovery->skips(psn, *known)) return false;
-  const Nak* const nak = state_.naks.asking_for(psn, state_.acked);
-  return nak == nullptr || is_too_soon(packet, *nak);
-}
-
-bool RequestStream::is_too_soon(const CapturedPacket& packet, const Nak& nak) const noexcept {
-  return stamp_difference(packet.stamp, nak.stamp) < state_.setup.soonest();
-}
-
-/// Processes a packet that a recovery has skipped, and that comes late.
-void RequestStream::fill_in(Recovery& recovery, const CapturedPacket& packet, Sequence psn,
-                            Sent& known) {
-  Filled old{psn, known.span, known.last_frame, known.last_stamp};
-  if (recovery.skips(psn)) old = recovery.take_skipped(psn, known.span);
-  ++state_.counts.resent;
-  ++recovery.packets;
-  ++known.copies;
-  known.last_frame = packet.number;
-  known.last_stamp = packet.stamp;
-  state_.report.late_in_recovery(packet, psn, old);
-}
-
-/// Processes a packet that was seen before: the path has copied it, or the sender sends it again.
-void RequestStream::repeat(const CapturedPacket& packet, const Sent& sent, Sent* known) {
-  const auto [cause, related] = cause_of_repetition(state_, packet, sent, known);
-  if (!cause) {
-    if (state_.ip_numbers.vary() || known == nullptr || sent.psn + sent.span >= state_.next)
-      return take_copy(packet, sent.psn, known);
-    const bool keeps = state_.setup.scheme == RecoveryScheme::selective;
-    const Nak* const nak = keeps ? nullptr : nak_in_place_of_timer(state_, packet, sent);
-    doubt_ = Doubt{.packet = packet, .sent = sent, .nak_frame = nak != nullptr ? nak->frame : 0};
-    known->asked_again |= sent.fetches;
-    return;
-  }
-  if (may_come_alone(sent, known, *cause)) {
-    ++known->copies;
-    doubt_ = Doubt{.packet = packet, .sent = sent, .cause = cause, .related = related};
-    return;
-  }
-  recoveries_.begin(packet, sent, known, {cause, related});
-}
-
-/// Processes a copy of a request. `known`: its entry in the log; null: none.
-void RequestStream::take_copy(const CapturedPacket& packet, Sequence psn, Sent* known) {
-  const bool newest = known == nullptr || psn + known->span >= state_.next;
-  if (known == nullptr || !known->fetches) return state_.report.copy(packet, psn, known, newest);
-  FetchResponses::note_copy(*known);
-  // A requester that goes back for a response repeats what follows as well.
-  const bool asked_alone = !state_.setup.goes_back() || newest;
-  const bool complete = known->answered && known->response_stamp <= packet.stamp;
-  std::optional<Duration> answered;
-  if (asked_alone && complete) answered = stamp_difference(packet.stamp, known->response_stamp);
-  state_.report.copy(packet, psn, known, newest, {.answered = answered});
-}
-
-/// Decides about doubt_. A requester that misses a response soon repeats the READ or atomic and all
-/// requests after it, because the response to a later one shows the loss. `next`: PSN of the next
-/// request.
-void RequestStream::judge_doubt(Sequence next) {
-  if (!doubt_) return;
-  const Doubt doubt = *doubt_;
-  doubt_.reset();
-  Sent* const known = state_.log.find(doubt.sent.psn);
-  if (doubt.cause) {
-    if (known != nullptr) --known->copies;
-    const bool is_alone = comes_alone(next) || next <= doubt.sent.psn;
-    Recovery* const past = known != nullptr && is_alone ? recovery_past(*known) : nullptr;
-    if (past != nullptr) {
-      if (Nak* const unanswered = state_.naks.of_frame(doubt.related)) unanswered->used = false;
-      return fill_in(*past, doubt.packet, doubt.sent.psn, *known);
-    }
-    if (known != nullptr && is_alone && *doubt.cause != Cause::sequence_nak)
-      return take_copy(doubt.packet, doubt.sent.psn, known);
-    return recoveries_.begin(doubt.packet, doubt.sent, known, {doubt.cause, doubt.related});
-  }
-  std::uint64_t original = known != nullptr ? known->frame : 0;
-  if (known != nullptr && doubt.sent.fetches)
-    original = state_.fetched.late_gap_in(known->psn, known->psn + known->span, known->last_stamp)
-                   .value_or(original);
-  const Sequence behind = doubt.sent.psn + doubt.sent.span;
-  Nak* nak = doubt.sent.fetches ? nullptr : state_.naks.asking_for(state_.acked, state_.acked);
-  if (nak == nullptr) nak = state_.naks.of_frame(doubt.nak_frame);
-  Recovery* const running = recoveries_.running();
-  const bool recovery_goes_on = running != nullptr && running->next == behind;
-  if (next != behind || next >= state_.next || recovery_goes_on) {
-    if (was_skipped(doubt.packet, doubt.sent.psn, known))
-      return fill_in(*running, doubt.packet, doubt.sent.psn, *known);
-    return take_copy(doubt.packet, doubt.sent.psn, known);
-  }
-  const bool fetched = doubt.sent.fetches || state_.counts.fetches_answered > 0;
-  RepetitionCause why{fetched ? Cause::response_lost : Cause::timeout, original};
-  if (nak != nullptr) {
-    nak->used = true;
-    why = {Cause::sequence_nak, nak->frame};
-  }
-  recoveries_.begin(doubt.packet, doubt.sent, known, why);
-}
-
-/// Whether a SEND or WRITE that comes again may be one that was late in a recovery: a sender that
-/// goes back sends no packet alone. After the time of a timer it is the first of a recovery.
-bool RequestStream::may_come_alone(const Sent& sent, const Sent* known, Cause cause) {
-  if (!state_.setup.goes_back() || sent.fetches || known == nullptr ||
-      state_.silence >= kShortestTimer)
-    return false;
-  const bool was_asked_for = cause == Cause::sequence_nak || cause == Cause::receiver_not_ready;
-  return sent.psn + sent.span < recoveries_.next() &&
-         (!was_asked_for || recovery_past(*known) != nullptr);
-}
-
-/// Returns the recovery, or the last one, that went past a packet; null: none.
-Recovery* RequestStream::recovery_past(const Sent& known) {
-  return recoveries_.find([&known](const Recovery& one) { return one.is_past(known); });
-}
-
-/// Whether the sender goes on, at `next`, as if it had not sent the packet before.
-bool RequestStream::comes_alone(Sequence next) const noexcept { return next >= recoveries_.next(); }
 
 void RequestStream::check_form(const CapturedPacket& packet) {
   const wire::OpcodeInfo* const before = std::exchange(previous_, packet.info);
@@ -629,7 +504,7 @@ void RequestStream::retire_beyond(std::size_t most) {
 
 void RequestStream::finish(Instant end) {
   reuse_.finish();
-  judge_doubt(0);
+  repetitions_.judge(0);
   report_asked_again({});
   report_asked_for();
   fills_.finish();

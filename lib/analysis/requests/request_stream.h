@@ -11,6 +11,7 @@
 #include "analysis/requests/message_builder.h"
 #include "analysis/requests/psn_reuse.h"
 #include "analysis/requests/recoveries.h"
+#include "analysis/requests/repetitions.h"
 #include "analysis/requests/stream_state.h"
 
 namespace lw::analysis {
@@ -38,6 +39,7 @@ class RequestStream {
         flight_(state_.counts.flight),
         recoveries_(state_),
         fills_(state_, recoveries_),
+        repetitions_(state_, recoveries_),
         lone_(state_.report, state_.counts),
         reuse_(state_.report) {}
 
@@ -78,16 +80,6 @@ class RequestStream {
   [[nodiscard]] Duration last_rtt() const noexcept { return state_.answers.last_round_trip(); }
 
  private:
-  /// A packet that comes again. It is a copy or late, unless the requests after it are repeated as
-  /// well.
-  struct Doubt {
-    CapturedPacket packet;
-    Sent sent;
-    std::uint64_t nak_frame = 0;      // the NAK that it may answer; 0: none
-    std::optional<Cause> cause = {};  // of its recovery, if this is known
-    std::uint64_t related = 0;        // the frame that asked for it, if `cause` is known
-  };
-
   /// A packet that a NAK asked for and that was sent again at `stamp`. If an answer acknowledges it
   /// sooner than any answer comes, it had not been lost.
   struct AskedAgain {
@@ -107,23 +99,12 @@ class RequestStream {
                                             Sequence psn) const noexcept;
   void skip(const CapturedPacket& packet, Sequence psn);
   void behind(const CapturedPacket& packet, Sent sent);
-  void repeat(const CapturedPacket& packet, const Sent& sent, Sent* known);
-  void take_copy(const CapturedPacket& packet, Sequence psn, Sent* known);
-  void judge_doubt(Sequence next);
-  [[nodiscard]] bool comes_alone(Sequence next) const noexcept;
-  [[nodiscard]] bool may_come_alone(const Sent& sent, const Sent* known, Cause cause);
-  [[nodiscard]] Recovery* recovery_past(const Sent& known);
   void open_before_begin(const CapturedPacket& packet, Sequence psn);
   bool take_if_late(const CapturedPacket& packet, Sequence psn);
-  [[nodiscard]] bool was_skipped(const CapturedPacket& packet, Sequence psn, const Sent* known);
-  [[nodiscard]] bool is_too_soon(const CapturedPacket& packet, const Nak& nak) const noexcept;
-  void fill_in(Recovery& recovery, const CapturedPacket& packet, Sequence psn, Sent& known);
   void check_form(const CapturedPacket& packet);
   void report_if_wrong(const CapturedPacket& packet, std::string wrong);
   bool take_reuse(const CapturedPacket& packet, Sequence psn);
   void append_rest(const CapturedPacket& packet, Sequence end);
-
-  // Recoveries.
 
   // Responses.
   void acknowledge(Sequence end, const CapturedPacket& packet);
@@ -165,6 +146,7 @@ class RequestStream {
 
   Recoveries recoveries_;
   GapFills fills_;
+  Repetitions repetitions_;
   LoneResponses lone_;
   /// A loss after the capture point, until the packet is sent again: before that, the receiver may
   /// have refused an early transmission, and may still receive a later one.
@@ -172,7 +154,6 @@ class RequestStream {
   std::optional<AskedAgain> asked_again_;
   std::optional<EarlyAck> early_ack_;
   std::optional<Instant> stopped_;  // the last response, if the sender gave up after it
-  std::optional<Doubt> doubt_;
   PsnReuse reuse_;
 };
 

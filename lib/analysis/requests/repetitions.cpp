@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/requests/repetitions.h"
+
+namespace lw::analysis {
+
+void Repetitions::take(const CapturedPacket& packet, const Sent& sent, Sent* known) {
+  if (was_skipped(packet, sent.psn, known)) {
+    doubt_ = Doubt{.packet = packet, .sent = sent};
+    known->asked_again = true;
+    return;
+  }
+  const RepetitionCause why = cause_of_repetition(state_, packet, sent, known);
+  if (!why.cause) {
+    if (state_.ip_numbers.vary() || known == nullptr || sent.psn + sent.span >= state_.next)
+      return take_copy(packet, sent.psn, known);
+    const bool keeps = state_.setup.scheme == RecoveryScheme::selective;
+    const Nak* const nak = keeps ? nullptr : nak_in_place_of_timer(state_, packet, sent);
+    doubt_ = Doubt{.packet = packet, .sent = sent, .nak_frame = nak != nullptr ? nak->frame : 0};
+    known->asked_again |= sent.fetches;
+    return;
+  }
+  if (may_come_alone(sent, known, *why.cause)) {
+    ++known->copies;
+    doubt_ = Doubt{.packet = packet, .sent = sent, .why = why};
+    return;
+  }
+  recoveries_.begin(packet, sent, known, why);
+}
+
+/// Processes a copy of a request. `known`: its entry in the log; null: none.
+void Repetitions::take_copy(const CapturedPacket& packet, Sequence psn, Sent* known) {
+  const bool newest = known == nullptr || psn + known->span >= state_.next;
+  if (known == nullptr || !known->fetches) return state_.report.copy(packet, psn, known, newest);
+  FetchResponses::note_copy(*known);
+  // A requester that goes back for a response repeats what follows as well.
+  const bool asked_alone = !state_.setup.goes_back() || newest;
+  const bool complete = known->answered && known->response_stamp <= packet.stamp;
+  std::optional<Duration> answered;
+  if (asked_alone && complete) answered = stamp_difference(packet.stamp, known->response_stamp);
+  state_.report.copy(packet, psn, known, newest, {.answered = answered});
+}
+
+void Repetitions::judge(Sequence next) {
+  if (!doubt_) return;
+  const Doubt doubt = *doubt_;
+  doubt_.reset();
+  Sent* const known = state_.log.find(doubt.sent.psn);
+  if (doubt.why.cause) return judge_alone(doubt, next, known);
+  std::uint64_t original = known != nullptr ? known->frame : 0;
+  if (known != nullptr && doubt.sent.fetches)
+    original = state_.fetched.late_gap_in(known->psn, known->psn + known->span, known->last_stamp)
+                   .value_or(original);
+  const Sequence behind = doubt.sent.psn + doubt.sent.span;
+  Nak* nak = doubt.sent.fetches ? nullptr : state_.naks.asking_for(state_.acked, state_.acked);
+  if (nak == nullptr) nak = state_.naks.of_frame(doubt.nak_frame);
+  Recovery* const running = recoveries_.running();
+  const bool recovery_goes_on = running != nullptr && running->next == behind;
+  if (next != behind || next >= state_.next || recovery_goes_on) {
+    if (was_skipped(doubt.packet, doubt.sent.psn, known))
+      return fill_in(*running, doubt.packet, doubt.sent.psn, *known);
+    return take_copy(doubt.packet, doubt.sent.psn, known);
+  }
+  const bool fetched = doubt.sent.fetches || state_.counts.fetches_answered > 0;
+  RepetitionCause why{fetched ? Cause::response_lost : Cause::timeout, original};
+  if (nak != nullptr) {
+    nak->used = true;
+    why = {Cause::sequence_nak, nak->frame};
+  }
+  recoveries_.begin(doubt.packet, doubt.sent, known, why);
+}
+
+/// Decides about a packet that begins a recovery if the packets after it are repeated as well.
+void Repetitions::judge_alone(const Doubt& doubt, Sequence next, Sent* known) {
+  if (known != nullptr) --known->copies;
+  const bool is_alone = next >= recoveries_.next() || next <= doubt.sent.psn;
+  Recovery* const past = known != nullptr && is_alone ? recovery_past(*known) : nullptr;
+  if (past != nullptr) {
+    if (Nak* const unanswered = state_.naks.of_frame(doubt.why.related)) unanswered->used = false;
+    return fill_in(*past, doubt.packet, doubt.sent.psn, *known);
+  }
+  if (known != nullptr && is_alone && *doubt.why.cause != Cause::sequence_nak)
+    return take_copy(doubt.packet, doubt.sent.psn, known);
+  recoveries_.begin(doubt.packet, doubt.sent, known, doubt.why);
+}
+
+/// Whether a SEND or WRITE that comes again may be one that was late in a recovery: a sender that
+/// goes back sends no packet alone. After the time of a timer it is the first of a recovery.
+bool Repetitions::may_come_alone(const Sent& sent, const Sent* known, Cause cause) {
+  if (!state_.setup.goes_back() || sent.fetches || known == nullptr ||
+      state_.silence >= kShortestTimer)
+    return false;
+  const bool was_asked_for = cause == Cause::sequence_nak || cause == Cause::receiver_not_ready;
+  return sent.psn + sent.span < recoveries_.next() &&
+         (!was_asked_for || recovery_past(*known) != nullptr);
+}
+
+/// Returns the recovery, or the last one, that went past a packet; null: none.
+Recovery* Repetitions::recovery_past(const Sent& known) {
+  return recoveries_.find([&known](const Recovery& one) { return one.is_past(known); });
+}
+
+/// Whether the recovery has skipped a packet, and no NAK asks for it again.
+bool Repetitions::was_skipped(const CapturedPacket& packet, Sequence psn, const Sent* known) {
+  const Recovery* const recovery = recoveries_.running();
+  if (recovery == nullptr || known == nullptr || !recovery->skips(psn, *known)) return false;
+  const Nak* const nak = state_.naks.asking_for(psn, state_.acked);
+  return nak == nullptr || stamp_difference(packet.stamp, nak->stamp) < state_.setup.soonest();
+}
+
+/// Processes a packet that a recovery has skipped, and that comes late.
+void Repetitions::fill_in(Recovery& recovery, const CapturedPacket& packet, Sequence psn,
+                          Sent& known) {
+  Filled old{psn, known.span, known.last_frame, known.last_stamp};
+  if (recovery.skips(psn)) old = recovery.take_skipped(psn, known.span);
+  ++state_.counts.resent;
+  ++recovery.packets;
+  ++known.copies;
+  known.last_frame = packet.number;
+  known.last_stamp = packet.stamp;
+  state_.report.late_in_recovery(packet, psn, old);
+}
+
+}  // namespace lw::analysis

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+
+#include "analysis/requests/recoveries.h"
+#include "analysis/requests/repetition_cause.h"
+#include "analysis/requests/stream_state.h"
+
+namespace lw::analysis {
+
+/// Packets that were seen before and come again outside of a recovery that goes on: the path has
+/// copied them, a recovery begins with them, or they come late in one. Where the packet does not
+/// tell, the next one decides.
+class Repetitions {
+ public:
+  /// `state` and `recoveries` must outlive the object.
+  Repetitions(StreamState& state, Recoveries& recoveries) noexcept
+      : state_(state), recoveries_(recoveries) {}
+
+  /// Processes a packet that was seen before. `known`: its entry in the log; null: none.
+  void take(const CapturedPacket& packet, const Sent& sent, Sent* known);
+  /// Decides about the packet before. A requester that misses a response soon repeats the READ or
+  /// atomic and all requests after it, because the response to a later one shows the loss. `next`:
+  /// PSN of the next request; 0: there is none.
+  void judge(Sequence next);
+  [[nodiscard]] bool none_open() const noexcept { return !doubt_; }
+
+ private:
+  /// A packet that comes again. It is a copy or late, unless the requests after it are repeated as
+  /// well.
+  struct Doubt {
+    CapturedPacket packet;
+    Sent sent;
+    std::uint64_t nak_frame = 0;  // the NAK that it may answer; 0: none
+    RepetitionCause why = {};     // if it begins a recovery, and if this is known
+  };
+
+  void take_copy(const CapturedPacket& packet, Sequence psn, Sent* known);
+  void judge_alone(const Doubt& doubt, Sequence next, Sent* known);
+  [[nodiscard]] bool may_come_alone(const Sent& sent, const Sent* known, Cause cause);
+  [[nodiscard]] Recovery* recovery_past(const Sent& known);
+  [[nodiscard]] bool was_skipped(const CapturedPacket& packet, Sequence psn, const Sent* known);
+  void fill_in(Recovery& recovery, const CapturedPacket& packet, Sequence psn, Sent& known);
+
+  StreamState& state_;
+  Recoveries& recoveries_;
+  std::optional<Doubt> doubt_;
+};
+
+}  // namespace lw::analysis
