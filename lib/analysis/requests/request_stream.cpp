@@ -74,7 +74,7 @@ void RequestStream::request(const CapturedPacket& packet) {
     return;
   repetitions_.judge(psn);
   fills_.judge_jump(psn);
-  if (asked_for_ && packet.psn == asked_for_->psn) note_asked_again(packet);
+  losses_.take_request(packet, psn);
   if (psn == state_.next || (psn > state_.next && extend_cut_read(psn)))
     advance(packet, psn);
   else if (psn > state_.next)
@@ -84,7 +84,7 @@ void RequestStream::request(const CapturedPacket& packet) {
   newest_end_ = psn + state_.setup.span_of(packet);
   state_.ip_numbers.add(packet.ip_id);
   calm_ = state_.begin.has_order() && recoveries_.none_open() && fills_.none_open() &&
-          !asked_for_ && !asked_again_ && !early_ack_ && repetitions_.none_open();
+          losses_.none_open() && !early_ack_ && repetitions_.none_open();
 }
 
 /// Notes that the first round trip is over, if it is.
@@ -305,8 +305,7 @@ void RequestStream::take_nak(const CapturedPacket& packet, Sequence psn) {
   Nak* const open = state_.naks.asking_for(psn, state_.acked);
   const bool known = open != nullptr && open->psn == psn;
   if (known) open->newest = packet.stamp;
-  if (asks && !outdated && !known && passed_here(psn))
-    asked_for_ = StreamReport::lost_after_capture(found);
+  if (asks && !outdated && !known) losses_.take_nak(found, psn);
   if (sequence_error) state_.begin.note_expected(psn, packet.msn);
   if (!known)
     state_.naks.add({.psn = psn,
@@ -325,68 +324,6 @@ bool RequestStream::is_outdated(const CapturedPacket& nak, Sequence psn) {
   const Sent* const sent = state_.log.find(psn);
   return sent != nullptr && state_.naks.was_answered(psn) &&
          stamp_difference(nak.stamp, sent->last_stamp) < Duration{state_.counts.rtt.minimum()};
-}
-
-void RequestStream::report_asked_for() {
-  if (!asked_for_) return;
-  state_.report.lost_behind(*asked_for_, {});
-  asked_for_.reset();
-}
-
-void RequestStream::note_asked_again(const CapturedPacket& packet) {
-  report_asked_again({});
-  const Sequence psn = unwrap(packet.psn);
-  // Of several transmissions, the NAK was for an older one than the answer.
-  if (const Sent* const sent = state_.log.find(psn); sent == nullptr || sent->copies > 0)
-    return report_asked_for();
-  asked_again_ = AskedAgain{*std::exchange(asked_for_, {}), psn, packet.stamp};
-}
-
-/// `answered`: time from the repetition to the answer that acknowledges it; nothing: none came.
-void RequestStream::report_asked_again(std::optional<Duration> answered) {
-  if (!asked_again_) return;
-  state_.report.lost_behind(asked_again_->lost, {.answered = answered});
-  asked_again_.reset();
-}
-
-/// The packet that a NAK asks for is acknowledged, and was not sent again since. It came late,
-/// unless it was late here already; or it was sent again before the NAK.
-void RequestStream::report_overtaken() {
-  const Anomaly lost = *std::exchange(asked_for_, std::nullopt);
-  const Sequence psn = unwrap(lost.psn);
-  const Sent* const sent = state_.log.find(psn);
-  // A receiver that discards what comes behind a gap asks for that, too.
-  if (!state_.selective || sent == nullptr || state_.late.has(psn)) return;
-  state_.report.overtaken(lost, sent->copies > 0);
-}
-
-/// Whether the newest transmission of a packet has passed the capture point.
-bool RequestStream::passed_here(Sequence psn) {
-  const Sent* const sent = state_.log.find(psn);
-  if (sent == nullptr || !sent->seen) return false;
-  if (state_.selective) {
-    // The NAK was sent before a packet that came late here can have reached the receiver.
-    if (state_.late.has(psn) && stamp_difference(state_.answers.newest(), sent->last_stamp) <
-                                    Duration{state_.counts.rtt.minimum()})
-      return false;
-    // The first NAK of a packet that a recovery fills in is for the gap.
-    return state_.naks.was_answered(psn) ||
-           recoveries_.find([psn](const Recovery& one) { return one.fills(psn); }) == nullptr;
-  }
-  // It came late here: the receiver missed it when the packets that overtook it came.
-  if (state_.late.was_overtaken(psn, sent->last_stamp)) return false;
-  if (fills_.has_unasked(psn)) return false;
-  // The receiver discards what comes after a missing packet, until that packet comes.
-  if (state_.late.has_before(psn, sent->last_stamp) || state_.naks.has_open_before(psn))
-    return false;
-  // It is for an earlier transmission, which came behind the packet that the recovery began with.
-  constexpr int kFar = 2;
-  if (recoveries_.start() < psn && sent->copies == 1 && recoveries_.is_by_nak() &&
-      stamp_difference(state_.answers.newest(), sent->last_stamp) <
-          Duration{state_.counts.rtt.minimum()} / kFar)
-    return false;
-  return recoveries_.start() == 0 || psn < recoveries_.start() ||
-         sent->last_stamp >= recoveries_.stamp();
 }
 
 /// A request of the first round trip of a capture may have been sent before, too.
@@ -432,9 +369,7 @@ void RequestStream::take_atomic_ack(const CapturedPacket& packet, Sequence psn) 
 
 void RequestStream::acknowledge(Sequence end, const CapturedPacket& packet) {
   if (end <= state_.acked) return;
-  if (!calm_ && asked_for_ && end > unwrap(asked_for_->psn)) report_overtaken();
-  if (!calm_ && asked_again_ && end > asked_again_->psn)
-    report_asked_again(stamp_difference(packet.stamp, asked_again_->stamp));
+  if (!calm_) losses_.take_ack(end, packet.stamp);
   if (end < state_.next)
     state_.limits.add_ack(state_.next - state_.acked, state_.last_progress, packet.stamp);
   if (state_.answers.is_after_quiet())
@@ -505,8 +440,7 @@ void RequestStream::retire_beyond(std::size_t most) {
 void RequestStream::finish(Instant end) {
   reuse_.finish();
   repetitions_.judge(0);
-  report_asked_again({});
-  report_asked_for();
+  losses_.finish();
   fills_.finish();
   recoveries_.end();
   recoveries_.report_ended();

@@ -8,6 +8,7 @@
 #include "analysis/requests/flight_probes.h"
 #include "analysis/requests/gap_fills.h"
 #include "analysis/requests/lone_responses.h"
+#include "analysis/requests/losses_behind.h"
 #include "analysis/requests/message_builder.h"
 #include "analysis/requests/psn_reuse.h"
 #include "analysis/requests/recoveries.h"
@@ -40,6 +41,7 @@ class RequestStream {
         recoveries_(state_),
         fills_(state_, recoveries_),
         repetitions_(state_, recoveries_),
+        losses_(state_, recoveries_, fills_),
         lone_(state_.report, state_.counts),
         reuse_(state_.report) {}
 
@@ -80,14 +82,6 @@ class RequestStream {
   [[nodiscard]] Duration last_rtt() const noexcept { return state_.answers.last_round_trip(); }
 
  private:
-  /// A packet that a NAK asked for and that was sent again at `stamp`. If an answer acknowledges it
-  /// sooner than any answer comes, it had not been lost.
-  struct AskedAgain {
-    Anomaly lost;
-    Sequence psn = 0;
-    Instant stamp;
-  };
-
   // Requests.
   void count_request(const CapturedPacket& packet);
   void check_silence(const CapturedPacket& packet);
@@ -115,11 +109,6 @@ class RequestStream {
   void take_cut_ack(const CapturedPacket& packet, Sequence psn);
   void take_nak(const CapturedPacket& packet, Sequence psn);
   [[nodiscard]] bool is_outdated(const CapturedPacket& nak, Sequence psn);
-  void report_asked_for();
-  void note_asked_again(const CapturedPacket& packet);
-  void report_asked_again(std::optional<Duration> answered);
-  void report_overtaken();
-  [[nodiscard]] bool passed_here(Sequence psn);
   void note_early(Sent& request) const noexcept;
   void take_read_response(const CapturedPacket& packet, Sequence psn);
   void take_atomic_ack(const CapturedPacket& packet, Sequence psn);
@@ -147,11 +136,8 @@ class RequestStream {
   Recoveries recoveries_;
   GapFills fills_;
   Repetitions repetitions_;
+  LossesBehind losses_;
   LoneResponses lone_;
-  /// A loss after the capture point, until the packet is sent again: before that, the receiver may
-  /// have refused an early transmission, and may still receive a later one.
-  std::optional<Anomaly> asked_for_;
-  std::optional<AskedAgain> asked_again_;
   std::optional<EarlyAck> early_ack_;
   std::optional<Instant> stopped_;  // the last response, if the sender gave up after it
   PsnReuse reuse_;
