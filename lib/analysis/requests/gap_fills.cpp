@@ -6,6 +6,63 @@
 #include <vector>
 
 namespace lw::analysis {
+namespace {
+
+/// Whether a packet comes so soon after the gap that it fills that nobody can have asked for it. In
+/// a recovery in which the sender goes back, it repeats it for an earlier one.
+bool is_unasked(const StreamState& state, const CapturedPacket& packet, const Sent& gap,
+                Cause cause) noexcept {
+  const bool goes_back = cause != Cause::sequence_nak && cause != Cause::reordered;
+  return state.setup.scheme == RecoveryScheme::selective && !goes_back &&
+         stamp_difference(packet.stamp, gap.stamp) < state.setup.soonest();
+}
+
+/// Whether a NAK of `psn`, with which a recovery begins, shows that the packets that filled a gap
+/// before were late: no NAK and no timer asked for them.
+bool was_late(StreamState& state, const Fill& fill, Sequence psn) {
+  if (fill.nak_frame != 0) return false;
+  const Duration after = stamp_difference(fill.first_stamp, fill.filled.front().stamp);
+  // No answer to the packets that overtook it can have come by then.
+  if (state.counts.rtt.count() > 0 &&
+      after < std::min(kShortestTimer, Duration{state.counts.rtt.minimum()}))
+    return true;
+  const Nak* const nak = state.naks.asking_for(psn, state.acked);
+  return nak != nullptr && nak->psn == psn && nak->stamp > fill.last_stamp &&
+         after < kShortestTimer;
+}
+
+/// Whether a NAK asked for the packets that filled a gap: they came no sooner than any answer to a
+/// NAK did, and a sender that goes back repeated the later ones as well. `new_follows`: the next
+/// request is new. Nothing: the capture shows no such answer, or nothing asked for them.
+std::optional<bool> was_asked_for(StreamState& state, const Fill& fill, bool new_follows) {
+  const Nak* const nak = state.naks.of_frame(fill.nak_frame);
+  if (nak == nullptr || nak->psn != fill.first) return std::nullopt;
+  const Duration after = stamp_difference(fill.first_stamp, nak->stamp);
+  if (after < state.setup.soonest()) return false;
+  if (state.setup.goes_back() && !state.selective && new_follows && fill.next < state.next)
+    return false;
+  if (state.selective && state.setup.least_reaction) return after >= *state.setup.least_reaction;
+  return std::nullopt;  // what follows tells
+}
+
+/// Whether packets below the PSN that the capture began with were sent before it, and are sent
+/// again: no path delays as many in a row.
+bool was_sent_before(const StreamState& state, const Fill& fill) noexcept {
+  return fill.next <= state.begin.psn() && fill.packets >= CaptureBegin::kManyInARow;
+}
+
+/// Without answers: whether packets that filled a gap begin a recovery that goes on with a packet
+/// seen before. What is late by some time is not repeated for that soon.
+bool goes_on_soon(const StreamState& state, const Fill& fill, const CapturedPacket& next,
+                  Sequence psn) noexcept {
+  constexpr int kSoon = 2;  // divided by
+  if (state.setup.answered || psn < fill.next) return false;
+  const Duration late = stamp_difference(fill.first_stamp, fill.filled.front().stamp);
+  return stamp_difference(next.stamp, fill.last_stamp) < late / kSoon &&
+         (state.setup.goes_back() || late >= kShortestTimer);
+}
+
+}  // namespace
 
 void GapFills::take(const CapturedPacket& packet, const Sent& sent) {
   const Sent gap = *state_.log.find(sent.psn);
@@ -20,7 +77,7 @@ void GapFills::take(const CapturedPacket& packet, const Sent& sent) {
   filled.asked_again |= state_.begin.may_repeat() && filled.fetches;
   const Recovery* const recovery = recoveries_.running();
   if (recovery != nullptr && sent.psn >= recovery->next &&
-      !is_unasked(packet, gap, recovery->cause)) {
+      !is_unasked(state_, packet, gap, recovery->cause)) {
     if (sent.psn > recovery->next) note_jump(packet, gap, filled);
     return recoveries_.take_filled(packet, gap, filled, signs);
   }
@@ -75,13 +132,14 @@ void GapFills::decide(const CapturedPacket* next, Sequence psn, const Sent* know
   if (fills && (goes_on || (fill_->nak_frame != 0 && psn > fill_->next))) return;
   Fill fill = std::move(*fill_);
   fill_.reset();
-  const auto asked_for = was_asked_for(fill, known == nullptr);
-  const bool sent_before = was_sent_before(fill);
+  const auto asked_for = was_asked_for(state_, fill, known == nullptr);
+  const bool sent_before = was_sent_before(state_, fill);
   if (sent_before) state_.begin.note_sent_before();
   const bool goes_back =
-      sent_before || (next != nullptr && known != nullptr && goes_on_soon(fill, *next, psn)) ||
+      sent_before ||
+      (next != nullptr && known != nullptr && goes_on_soon(state_, fill, *next, psn)) ||
       asked_for.value_or(known != nullptr && psn >= fill.next && (goes_on || fill.nak_frame != 0) &&
-                         !was_late(fill, psn));
+                         !was_late(state_, fill, psn));
   if (goes_back && state_.reliable) {
     recoveries_.begin(std::move(fill));
   } else if (!asked_for && fill.nak_frame != 0 && !(known != nullptr && psn <= fill.first)) {
@@ -115,60 +173,6 @@ void GapFills::take_nak(Sequence psn) {
     fill_.reset();
     judge_held(true);
   }
-}
-
-/// Whether a packet comes so soon after the gap that it fills that nobody can have asked for it. In
-/// a recovery in which the sender goes back, it repeats it for an earlier one.
-bool GapFills::is_unasked(const CapturedPacket& packet, const Sent& gap,
-                          Cause cause) const noexcept {
-  const bool goes_back = cause != Cause::sequence_nak && cause != Cause::reordered;
-  return state_.setup.scheme == RecoveryScheme::selective && !goes_back &&
-         stamp_difference(packet.stamp, gap.stamp) < state_.setup.soonest();
-}
-
-/// Whether a NAK of `psn`, with which a recovery begins, shows that the packets that filled a gap
-/// before were late: no NAK and no timer asked for them.
-bool GapFills::was_late(const Fill& fill, Sequence psn) {
-  if (fill.nak_frame != 0) return false;
-  const Duration after = stamp_difference(fill.first_stamp, fill.filled.front().stamp);
-  // No answer to the packets that overtook it can have come by then.
-  if (state_.counts.rtt.count() > 0 &&
-      after < std::min(kShortestTimer, Duration{state_.counts.rtt.minimum()}))
-    return true;
-  const Nak* const nak = state_.naks.asking_for(psn, state_.acked);
-  return nak != nullptr && nak->psn == psn && nak->stamp > fill.last_stamp &&
-         after < kShortestTimer;
-}
-
-/// Whether a NAK asked for the packets that filled a gap: they came no sooner than any answer to a
-/// NAK did, and a sender that goes back repeated the later ones as well. `new_follows`: the next
-/// request is new. Nothing: the capture shows no such answer, or nothing asked for them.
-std::optional<bool> GapFills::was_asked_for(const Fill& fill, bool new_follows) {
-  const Nak* const nak = state_.naks.of_frame(fill.nak_frame);
-  if (nak == nullptr || nak->psn != fill.first) return std::nullopt;
-  const Duration after = stamp_difference(fill.first_stamp, nak->stamp);
-  if (after < state_.setup.soonest()) return false;
-  if (state_.setup.goes_back() && !state_.selective && new_follows && fill.next < state_.next)
-    return false;
-  if (state_.selective && state_.setup.least_reaction) return after >= *state_.setup.least_reaction;
-  return std::nullopt;  // what follows tells
-}
-
-/// Whether packets below the PSN that the capture began with were sent before it, and are sent
-/// again: no path delays as many in a row.
-bool GapFills::was_sent_before(const Fill& fill) const noexcept {
-  return fill.next <= state_.begin.psn() && fill.packets >= CaptureBegin::kManyInARow;
-}
-
-/// Without answers: whether packets that filled a gap begin a recovery that goes on with a packet
-/// seen before. What is late by some time is not repeated for that soon.
-bool GapFills::goes_on_soon(const Fill& fill, const CapturedPacket& next,
-                            Sequence psn) const noexcept {
-  constexpr int kSoon = 2;  // divided by
-  if (state_.setup.answered || psn < fill.next) return false;
-  const Duration late = stamp_difference(fill.first_stamp, fill.filled.front().stamp);
-  return stamp_difference(next.stamp, fill.last_stamp) < late / kSoon &&
-         (state_.setup.goes_back() || late >= kShortestTimer);
 }
 
 }  // namespace lw::analysis

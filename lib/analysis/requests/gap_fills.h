@@ -53,13 +53,6 @@ class GapFills {
   void decide(const CapturedPacket* next, Sequence psn, const Sent* known);
   void judge_held(bool repeated);
   void note_jump(const CapturedPacket& packet, const Sent& gap, const Sent& filled);
-  [[nodiscard]] bool is_unasked(const CapturedPacket& packet, const Sent& gap,
-                                Cause cause) const noexcept;
-  [[nodiscard]] bool was_late(const Fill& fill, Sequence psn);
-  [[nodiscard]] std::optional<bool> was_asked_for(const Fill& fill, bool new_follows);
-  [[nodiscard]] bool was_sent_before(const Fill& fill) const noexcept;
-  [[nodiscard]] bool goes_on_soon(const Fill& fill, const CapturedPacket& next,
-                                  Sequence psn) const noexcept;
 
   StreamState& state_;
   Recoveries& recoveries_;

@@ -5,6 +5,52 @@
 #include <utility>
 
 namespace lw::analysis {
+namespace {
+
+/// Whether a recovery may begin with a packet. A sender that goes back begins with its oldest
+/// packet that is not acknowledged, and it knows no ACK that was not seen here. A READ may be
+/// repeated in part.
+bool may_begin_with(const StreamState& state, const Sent& sent) noexcept {
+  return sent.psn <= state.acked || sent.fetches || state.selective || state.acks_cut ||
+         !state.setup.answered;
+}
+
+/// When the loss of a recovery first showed: the NAK, the gap in a READ's response, or the last
+/// progress before silence.
+Instant first_sign(StreamState& state, const CapturedPacket& packet, const Sent& sent,
+                   const RepetitionCause& why) {
+  if (const Nak* const nak = state.naks.of_frame(why.related)) return nak->stamp;
+  const auto gap = state.fetched.gap_in(sent.psn, sent.psn + sent.span);
+  if (gap && gap->frame == why.related) return std::min(gap->stamp, packet.stamp);
+  const bool silent = why.cause == Cause::timeout || why.cause == Cause::ack_lost;
+  return silent ? std::min(state.last_progress, packet.stamp) : packet.stamp;
+}
+
+/// Times before a recovery that begins at `begin` with a packet. `known`: its entry in the log;
+/// null: none. `related`: the frame of the NAK or gap that asked for it.
+Waits waits_before(StreamState& state, Instant begin, const Sent* known, std::uint64_t related) {
+  Waits waits;
+  if (const Nak* const nak = state.naks.of_frame(related))
+    waits.asked = stamp_difference(begin, nak->stamp);
+  if (known == nullptr || !known->seen) return waits;
+  if (const auto gap = state.fetched.gap_in(known->psn, known->psn + known->span))
+    waits.asked = stamp_difference(begin, gap->stamp);
+  waits.sent = stamp_difference(begin, known->last_stamp);
+  if (known->answered && known->response_stamp <= begin)
+    waits.answered = stamp_difference(begin, known->response_stamp);
+  return waits;
+}
+
+/// A recovery that repeats the packet that a NAK names, after the time that the sender needs to
+/// answer, answers the NAK and its repetitions.
+void note_nak_answered(StreamState& state, const CapturedPacket& packet, Sequence psn) noexcept {
+  if (!state.setup.round_trip) return;  // a late packet may seem to be a quick answer
+  Nak* const nak = state.naks.of_psn(psn);
+  if (nak != nullptr && stamp_difference(packet.stamp, nak->newest) >= state.setup.time_to_answer())
+    nak->used = true;
+}
+
+}  // namespace
 
 void Recoveries::begin(const CapturedPacket& packet, const Sent& sent, Sent* known,
                        const RepetitionCause& why) {
@@ -16,8 +62,8 @@ void Recoveries::begin(const CapturedPacket& packet, const Sent& sent, Sent* kno
          .first_frame = packet.number,
          .related_frame = why.related,
          .first = packet.stamp,
-         .since = first_sign(packet, sent, why),
-         .waits = waits_before(packet.stamp, state_.log.find(sent.psn), why.related)},
+         .since = first_sign(state_, packet, sent, why),
+         .waits = waits_before(state_, packet.stamp, state_.log.find(sent.psn), why.related)},
         &sent, state_.ip_numbers.skipped_before(packet.ip_id));
   go_on(packet, known, sent);
 }
@@ -28,7 +74,7 @@ void Recoveries::begin(Fill fill) {
   if (!state_.setup.goes_back()) fill.skipped.clear();
   const std::uint64_t numbers_skipped = fill.numbers_skipped;
   Recovery recovery = std::move(fill).as_recovery(cause);
-  recovery.waits = waits_before(recovery.first, nullptr, recovery.related_frame);
+  recovery.waits = waits_before(state_, recovery.first, nullptr, recovery.related_frame);
   const Sent* const first = state_.log.find(recovery.start);
   if (first != nullptr) recovery.fetches = first->fetches;
   start(std::move(recovery), first, numbers_skipped);
@@ -49,7 +95,7 @@ void Recoveries::start(Recovery recovery, const Sent* first, std::uint64_t numbe
 
 bool Recoveries::take(const CapturedPacket& packet, const Sent& sent, Sent& known) {
   if (!recovery_ || (sent.psn == state_.acked && recovery_->ends_with(state_.silence)) ||
-      !recovery_->includes(packet, sent.psn, known, may_begin_with(sent)))
+      !recovery_->includes(packet, sent.psn, known, may_begin_with(state_, sent)))
     return false;
   ++state_.counts.resent;
   // A READ may ask for the rest of its response: it skips none.
@@ -74,7 +120,7 @@ void Recoveries::go_on(const CapturedPacket& packet, Sent* known, const Sent& se
   recovery_->last_frame = packet.number;
   recovery_->last = packet.stamp;
   if (known == nullptr) return;
-  note_nak_answered(packet, sent.psn);
+  note_nak_answered(state_, packet, sent.psn);
   state_.answers.note_sent_again(packet, sent.psn);
   ++known->copies;
   known->last_at = static_cast<std::uint32_t>(sent.psn - known->psn);
@@ -86,16 +132,6 @@ void Recoveries::go_on(const CapturedPacket& packet, Sent* known, const Sent& se
   constexpr std::uint32_t kStorm = 3;
   if (known->copies == kStorm && sent.psn == recovery_->start)
     state_.report.retry_storm(packet, sent.psn, *known);
-}
-
-/// A recovery that repeats the packet that a NAK names, after the time that the sender needs to
-/// answer, answers the NAK and its repetitions.
-void Recoveries::note_nak_answered(const CapturedPacket& packet, Sequence psn) noexcept {
-  if (!state_.setup.round_trip) return;  // a late packet may seem to be a quick answer
-  Nak* const nak = state_.naks.of_psn(psn);
-  if (nak != nullptr &&
-      stamp_difference(packet.stamp, nak->newest) >= state_.setup.time_to_answer())
-    nak->used = true;
 }
 
 void Recoveries::skip_to_end(const CapturedPacket& packet, Sequence psn) {
@@ -143,40 +179,6 @@ bool Recoveries::skips_seen_packets(const CapturedPacket& packet, Sequence psn) 
   if (!state_.setup.may_go_back() || !lost_before(packet, psn)) return false;
   const Sent* const first = state_.log.find(recovery_->next);
   return first != nullptr && first->seen;
-}
-
-/// Whether a recovery may begin with a packet. A sender that goes back begins with its oldest
-/// packet that is not acknowledged, and it knows no ACK that was not seen here. A READ may be
-/// repeated in part.
-bool Recoveries::may_begin_with(const Sent& sent) const noexcept {
-  return sent.psn <= state_.acked || sent.fetches || state_.selective || state_.acks_cut ||
-         !state_.setup.answered;
-}
-
-/// When the loss of a recovery first showed: the NAK, the gap in a READ's response, or the last
-/// progress before silence.
-Instant Recoveries::first_sign(const CapturedPacket& packet, const Sent& sent,
-                               const RepetitionCause& why) {
-  if (const Nak* const nak = state_.naks.of_frame(why.related)) return nak->stamp;
-  const auto gap = state_.fetched.gap_in(sent.psn, sent.psn + sent.span);
-  if (gap && gap->frame == why.related) return std::min(gap->stamp, packet.stamp);
-  const bool silent = why.cause == Cause::timeout || why.cause == Cause::ack_lost;
-  return silent ? std::min(state_.last_progress, packet.stamp) : packet.stamp;
-}
-
-/// Times before a recovery that begins at `begin` with a packet. `known`: its entry in the log;
-/// null: none. `related`: the frame of the NAK or gap that asked for it.
-Waits Recoveries::waits_before(Instant begin, const Sent* known, std::uint64_t related) {
-  Waits waits;
-  if (const Nak* const nak = state_.naks.of_frame(related))
-    waits.asked = stamp_difference(begin, nak->stamp);
-  if (known == nullptr || !known->seen) return waits;
-  if (const auto gap = state_.fetched.gap_in(known->psn, known->psn + known->span))
-    waits.asked = stamp_difference(begin, gap->stamp);
-  waits.sent = stamp_difference(begin, known->last_stamp);
-  if (known->answered && known->response_stamp <= begin)
-    waits.answered = stamp_difference(begin, known->response_stamp);
-  return waits;
 }
 
 /// If the recovery begins later than it may, its first packets were lost once more. In the first

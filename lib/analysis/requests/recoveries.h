@@ -69,17 +69,12 @@ class Recoveries {
 
   void start(Recovery recovery, const Sent* first, std::uint64_t numbers_skipped);
   void go_on(const CapturedPacket& packet, Sent* known, const Sent& sent);
-  [[nodiscard]] bool may_begin_with(const Sent& sent) const noexcept;
   [[nodiscard]] bool lost_before(const CapturedPacket& packet, Sequence psn) const noexcept;
   [[nodiscard]] std::optional<bool> was_sent(const CapturedPacket& packet, Sequence psn);
   [[nodiscard]] bool skips_seen_packets(const CapturedPacket& packet, Sequence psn);
-  [[nodiscard]] Instant first_sign(const CapturedPacket& packet, const Sent& sent,
-                                   const RepetitionCause& why);
-  [[nodiscard]] Waits waits_before(Instant begin, const Sent* known, std::uint64_t related);
   void note_lost_beginning(const Sent& first, std::uint64_t numbers_skipped);
   void note_begin_behind_gap(const Sent& first, std::uint64_t numbers_skipped);
   [[nodiscard]] Sequence first_gap();
-  void note_nak_answered(const CapturedPacket& packet, Sequence psn) noexcept;
   [[nodiscard]] bool is_final(const Ended& ended, const CapturedPacket& packet) const noexcept;
   void note_taken(Recovery& recovery);
 

@@ -2,6 +2,35 @@
 #include "analysis/requests/repetitions.h"
 
 namespace lw::analysis {
+namespace {
+
+/// Processes a copy of a request. `known`: its entry in the log; null: none.
+void take_copy(StreamState& state, const CapturedPacket& packet, Sequence psn, Sent* known) {
+  const bool newest = known == nullptr || psn + known->span >= state.next;
+  if (known == nullptr || !known->fetches) return state.report.copy(packet, psn, known, newest);
+  FetchResponses::note_copy(*known);
+  // A requester that goes back for a response repeats what follows as well.
+  const bool asked_alone = !state.setup.goes_back() || newest;
+  const bool complete = known->answered && known->response_stamp <= packet.stamp;
+  std::optional<Duration> answered;
+  if (asked_alone && complete) answered = stamp_difference(packet.stamp, known->response_stamp);
+  state.report.copy(packet, psn, known, newest, {.answered = answered});
+}
+
+/// Processes a packet that a recovery has skipped, and that comes late.
+void fill_in(StreamState& state, Recovery& recovery, const CapturedPacket& packet, Sequence psn,
+             Sent& known) {
+  Filled old{psn, known.span, known.last_frame, known.last_stamp};
+  if (recovery.skips(psn)) old = recovery.take_skipped(psn, known.span);
+  ++state.counts.resent;
+  ++recovery.packets;
+  ++known.copies;
+  known.last_frame = packet.number;
+  known.last_stamp = packet.stamp;
+  state.report.late_in_recovery(packet, psn, old);
+}
+
+}  // namespace
 
 void Repetitions::take(const CapturedPacket& packet, const Sent& sent, Sent* known) {
   if (was_skipped(packet, sent.psn, known)) {
@@ -12,7 +41,7 @@ void Repetitions::take(const CapturedPacket& packet, const Sent& sent, Sent* kno
   const RepetitionCause why = cause_of_repetition(state_, packet, sent, known);
   if (!why.cause) {
     if (state_.ip_numbers.vary() || known == nullptr || sent.psn + sent.span >= state_.next)
-      return take_copy(packet, sent.psn, known);
+      return take_copy(state_, packet, sent.psn, known);
     const bool keeps = state_.setup.scheme == RecoveryScheme::selective;
     const Nak* const nak = keeps ? nullptr : nak_in_place_of_timer(state_, packet, sent);
     doubt_ = Doubt{.packet = packet, .sent = sent, .nak_frame = nak != nullptr ? nak->frame : 0};
@@ -25,19 +54,6 @@ void Repetitions::take(const CapturedPacket& packet, const Sent& sent, Sent* kno
     return;
   }
   recoveries_.begin(packet, sent, known, why);
-}
-
-/// Processes a copy of a request. `known`: its entry in the log; null: none.
-void Repetitions::take_copy(const CapturedPacket& packet, Sequence psn, Sent* known) {
-  const bool newest = known == nullptr || psn + known->span >= state_.next;
-  if (known == nullptr || !known->fetches) return state_.report.copy(packet, psn, known, newest);
-  FetchResponses::note_copy(*known);
-  // A requester that goes back for a response repeats what follows as well.
-  const bool asked_alone = !state_.setup.goes_back() || newest;
-  const bool complete = known->answered && known->response_stamp <= packet.stamp;
-  std::optional<Duration> answered;
-  if (asked_alone && complete) answered = stamp_difference(packet.stamp, known->response_stamp);
-  state_.report.copy(packet, psn, known, newest, {.answered = answered});
 }
 
 void Repetitions::judge(Sequence next) {
@@ -57,8 +73,8 @@ void Repetitions::judge(Sequence next) {
   const bool recovery_goes_on = running != nullptr && running->next == behind;
   if (next != behind || next >= state_.next || recovery_goes_on) {
     if (was_skipped(doubt.packet, doubt.sent.psn, known))
-      return fill_in(*running, doubt.packet, doubt.sent.psn, *known);
-    return take_copy(doubt.packet, doubt.sent.psn, known);
+      return fill_in(state_, *running, doubt.packet, doubt.sent.psn, *known);
+    return take_copy(state_, doubt.packet, doubt.sent.psn, known);
   }
   const bool fetched = doubt.sent.fetches || state_.counts.fetches_answered > 0;
   RepetitionCause why{fetched ? Cause::response_lost : Cause::timeout, original};
@@ -76,10 +92,10 @@ void Repetitions::judge_alone(const Doubt& doubt, Sequence next, Sent* known) {
   Recovery* const past = known != nullptr && is_alone ? recovery_past(*known) : nullptr;
   if (past != nullptr) {
     if (Nak* const unanswered = state_.naks.of_frame(doubt.why.related)) unanswered->used = false;
-    return fill_in(*past, doubt.packet, doubt.sent.psn, *known);
+    return fill_in(state_, *past, doubt.packet, doubt.sent.psn, *known);
   }
   if (known != nullptr && is_alone && *doubt.why.cause != Cause::sequence_nak)
-    return take_copy(doubt.packet, doubt.sent.psn, known);
+    return take_copy(state_, doubt.packet, doubt.sent.psn, known);
   recoveries_.begin(doubt.packet, doubt.sent, known, doubt.why);
 }
 
@@ -105,19 +121,6 @@ bool Repetitions::was_skipped(const CapturedPacket& packet, Sequence psn, const 
   if (recovery == nullptr || known == nullptr || !recovery->skips(psn, *known)) return false;
   const Nak* const nak = state_.naks.asking_for(psn, state_.acked);
   return nak == nullptr || stamp_difference(packet.stamp, nak->stamp) < state_.setup.soonest();
-}
-
-/// Processes a packet that a recovery has skipped, and that comes late.
-void Repetitions::fill_in(Recovery& recovery, const CapturedPacket& packet, Sequence psn,
-                          Sent& known) {
-  Filled old{psn, known.span, known.last_frame, known.last_stamp};
-  if (recovery.skips(psn)) old = recovery.take_skipped(psn, known.span);
-  ++state_.counts.resent;
-  ++recovery.packets;
-  ++known.copies;
-  known.last_frame = packet.number;
-  known.last_stamp = packet.stamp;
-  state_.report.late_in_recovery(packet, psn, old);
 }
 
 }  // namespace lw::analysis

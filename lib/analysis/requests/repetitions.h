@@ -36,12 +36,10 @@ class Repetitions {
     RepetitionCause why = {};     // if it begins a recovery, and if this is known
   };
 
-  void take_copy(const CapturedPacket& packet, Sequence psn, Sent* known);
   void judge_alone(const Doubt& doubt, Sequence next, Sent* known);
   [[nodiscard]] bool may_come_alone(const Sent& sent, const Sent* known, Cause cause);
   [[nodiscard]] Recovery* recovery_past(const Sent& known);
   [[nodiscard]] bool was_skipped(const CapturedPacket& packet, Sequence psn, const Sent* known);
-  void fill_in(Recovery& recovery, const CapturedPacket& packet, Sequence psn, Sent& known);
 
   StreamState& state_;
   Recoveries& recoveries_;

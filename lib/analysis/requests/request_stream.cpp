@@ -14,7 +14,22 @@ namespace {
 using wire::Operation;
 
 constexpr Sequence kFirstOrigin = Sequence{1} << 32;  // leaves room for smaller ones
-constexpr Sequence kManyInARow = CaptureBegin::kManyInARow;
+
+/// Whether a repeated NAK comes sooner after the newest transmission of its packet than any answer
+/// did: the receiver sent it before.
+bool is_outdated(StreamState& state, const CapturedPacket& nak, Sequence psn) {
+  const Sent* const sent = state.log.find(psn);
+  return sent != nullptr && state.naks.was_answered(psn) &&
+         stamp_difference(nak.stamp, sent->last_stamp) < Duration{state.counts.rtt.minimum()};
+}
+
+/// Whether nothing more is expected for a request. A READ or atomic without its whole response
+/// still waits.
+bool is_done(const StreamState& state, const Sent& sent) noexcept {
+  constexpr Sequence kLong = 4096;
+  const Sequence end = sent.psn + sent.span;
+  return end <= state.acked && (!sent.seen || sent.answered || state.acked - end > kLong);
+}
 
 }  // namespace
 
@@ -144,7 +159,8 @@ bool RequestStream::begins_within_recovery(const CapturedPacket& packet,
       !state_.reliable)
     return false;
   if (state_.begin.begins_again() && state_.counts.packets == 2) return true;
-  return psn - state_.next >= kManyInARow || state_.ip_numbers.follows_last(packet.ip_id);
+  return psn - state_.next >= CaptureBegin::kManyInARow ||
+         state_.ip_numbers.follows_last(packet.ip_id);
 }
 
 /// Processes a packet beyond the next PSN: the PSNs in between are missing, as far as is known now.
@@ -301,7 +317,7 @@ void RequestStream::take_nak(const CapturedPacket& packet, Sequence psn) {
   // A receiver that discards what comes behind a gap.
   if (sequence_error && !state_.selective) fills_.take_nak(psn);
   const bool asks = sequence_error && !state_.naks.was_refused(psn);
-  const bool outdated = asks && is_outdated(packet, psn);
+  const bool outdated = asks && is_outdated(state_, packet, psn);
   Nak* const open = state_.naks.asking_for(psn, state_.acked);
   const bool known = open != nullptr && open->psn == psn;
   if (known) open->newest = packet.stamp;
@@ -316,14 +332,6 @@ void RequestStream::take_nak(const CapturedPacket& packet, Sequence psn) {
                      .used = !rnr && !sequence_error,
                      .outdated = outdated,
                      .refusal = found.cause == Cause::fatal_nak ? Cause::fatal_nak : Cause::none});
-}
-
-/// Whether a repeated NAK comes sooner after the newest transmission of its packet than any answer
-/// did: the receiver sent it before.
-bool RequestStream::is_outdated(const CapturedPacket& nak, Sequence psn) {
-  const Sent* const sent = state_.log.find(psn);
-  return sent != nullptr && state_.naks.was_answered(psn) &&
-         stamp_difference(nak.stamp, sent->last_stamp) < Duration{state_.counts.rtt.minimum()};
 }
 
 /// A request of the first round trip of a capture may have been sent before, too.
@@ -387,7 +395,7 @@ void RequestStream::acknowledge(Sequence end, const CapturedPacket& packet) {
 }
 
 void RequestStream::retire_done() {
-  while (state_.log.waiting() > 0 && is_done(state_.log.oldest_waiting()))
+  while (state_.log.waiting() > 0 && is_done(state_, state_.log.oldest_waiting()))
     retire(Cause::missing_in_capture);
 }
 
@@ -403,14 +411,6 @@ void RequestStream::mark_acknowledged(Sent& sent, const CapturedPacket& packet) 
   sent.answered = true;
   sent.response_frame = packet.number;
   sent.response_stamp = packet.stamp;
-}
-
-/// Whether nothing more is expected for a request. A READ or atomic without its whole response
-/// still waits.
-bool RequestStream::is_done(const Sent& sent) const noexcept {
-  constexpr Sequence kLong = 4096;
-  const Sequence end = sent.psn + sent.span;
-  return end <= state_.acked && (!sent.seen || sent.answered || state_.acked - end > kLong);
 }
 
 /// Retires the oldest request: it needs no more responses, or is no longer waited for.

@@ -103,12 +103,10 @@ class RequestStream {
   // Responses.
   void acknowledge(Sequence end, const CapturedPacket& packet);
   void mark_acknowledged(Sent& sent, const CapturedPacket& packet);
-  [[nodiscard]] bool is_done(const Sent& sent) const noexcept;
   void take_lone_response(const CapturedPacket& packet);
   void take_ack(const CapturedPacket& packet, Sequence psn);
   void take_cut_ack(const CapturedPacket& packet, Sequence psn);
   void take_nak(const CapturedPacket& packet, Sequence psn);
-  [[nodiscard]] bool is_outdated(const CapturedPacket& nak, Sequence psn);
   void note_early(Sent& request) const noexcept;
   void take_read_response(const CapturedPacket& packet, Sequence psn);
   void take_atomic_ack(const CapturedPacket& packet, Sequence psn);

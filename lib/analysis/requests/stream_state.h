@@ -49,8 +49,8 @@ struct StreamSetup {
 };
 
 /// What was seen of a stream so far: its requests, their NAKs, late packets and responses, and what
-/// these show about the sender. The parts of RequestStream share it; each keeps what is open there
-/// to itself, such as a recovery that goes on.
+/// these show about the sender. The parts of RequestStream share it. Each of them holds what is
+/// open there, such as a recovery that goes on.
 struct StreamState {
   StreamState(const StreamSetup& stream_setup, FindingLog& log_of_findings)
       : setup(stream_setup),
