@@ -589,7 +589,7 @@ class LateResponses(Sibling):
         """The responder sends packet `late` and all behind it once more."""
         for psn in range(late, 32):
             opcode = READ_RESPONSES + (0 if psn % 4 == 0 else 2 if psn % 4 == 3 else 1)
-            opcode = READ_RESPONSES if psn == late and psn % 4 < 3 else opcode
+            opcode = READ_RESPONSES + (3 if psn % 4 == 3 else 0) if psn == late else opcode
             head = b'' if opcode == READ_RESPONSES + 1 else aeth(psn // 4 + 1 + 7 * (psn < 28))
             talk.add('answer', bth(opcode, 0x11, psn) + head + bytes(MTU), 20 if psn == late else 1)
 
@@ -673,6 +673,57 @@ class LateResponses(Sibling):
                 self.assertEqual(self.causes(found), {('late_not_lost', 'certain')})
                 self.assertEqual(self.causes(found, 'out_of_order'), {('none', 'certain')})
                 self.assertEqual(LOSSES & {row['kind'] for row in found}, set())
+
+
+class AnswersOnly(Sibling):
+    """8 READs of 4 packets; no request was captured, and IP identifications are all equal."""
+
+    def told(self, change):
+        """`change(talk)`: after the whole answers, of 32 frames."""
+        talk = Conversation()
+        for first in range(0, 32, 4):
+            talk.responses(first, 4, first // 4 + 1, 20 if first == 0 else 1)
+        change(talk)
+        return [(row['kind'], row['psn'], row['packets'], row['certainty'])
+                for row in rows('anomalies', talk.save(self.folder / 'answers.pcap'))
+                if row['kind'] != 'retransmission']
+
+    def test_the_msn_tells_what_comes_first_within_a_repeated_answer(self):
+        for missing in ((8,), (8, 9), (13,), (15,), (11, 12, 13)):
+            def change(talk):
+                for psn in reversed(missing):
+                    del talk.frames[psn]
+                LateResponses.answer_again(talk, missing[0])
+            self.assertEqual(sorted(self.told(change)), [('psn_gap', psn, 1, 'certain') for psn in missing])
+
+    def test_what_comes_alone_was_late(self):
+        for late, by in itertools.product((9, 12, 14), (3, 6)):
+            def change(talk):
+                frames = talk.frames
+                moved = [*frames[:late], *frames[late + 1:late + by + 1], frames[late], *frames[late + by + 1:]]
+                talk.frames = [(stamp, frame) for (stamp, _), (_, frame) in zip(frames, moved)]
+            self.assertEqual(self.told(change), [('out_of_order', late, 1, 'certain')])
+
+    def test_a_repeated_answer_lacks_its_middle(self):
+        """Nobody saw its requests, so the responder may have ended a response early."""
+        for first, missing in ((8, {10, 11}), (12, {12}), (16, {18})):
+            def change(talk):
+                begin = len(talk.frames)
+                LateResponses.answer_again(talk, first)
+                talk.frames = [frame for at, frame in enumerate(talk.frames)
+                               if at < begin or at - begin + first not in missing]
+            self.assertEqual({row[3] for row in self.told(change)}, {'either'})
+            self.assertLessEqual({row[1] for row in self.told(change)}, missing)
+
+    def test_an_old_answer_does_not_hide_a_newer_one(self):
+        """A stream remembers 64 responses; PSN 0 and 64 have the same place."""
+        talk = Conversation(True)
+        for first in range(0, 96, 4):
+            talk.responses(first, 4, first // 4 + 1, 20)
+        for first in (0, 64):
+            talk.responses(first, 4, 24, 2000)
+        self.assertEqual({row['kind'] for row in rows('anomalies', talk.save(self.folder / 'old.pcap'))},
+                         {'retransmission'})
 
 
 class RepeatedAnswers(Sibling):

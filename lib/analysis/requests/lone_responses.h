@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "analysis/packet.h"
@@ -25,17 +26,27 @@ class LoneResponses {
   void take(const CapturedPacket& packet);
   /// Call it after the last packet: no gap will be filled.
   void finish() {
+    judge_held(0);
+    if (cut_) end_cut();
     repeated_.end();
     gaps_.close([this](const ResponseGap& gap) { report_.response_gap(gap, Cause::none); });
   }
 
  private:
+  static constexpr std::uint64_t kSeveral = 3;   // the path copies fewer in a row
   static constexpr Sequence kLongestGap = 1024;  // packets; a longer one is another message
 
   [[nodiscard]] Sequence unwrap(std::uint32_t psn) const noexcept;
   void take_again(const CapturedPacket& packet, Sequence psn, const SeenResponse& before);
-  void take_missing(const CapturedPacket& packet, Sequence psn);
-  void find_gap(const CapturedPacket& packet, Sequence psn);
+  [[nodiscard]] std::optional<bool> was_sent_again(const CapturedPacket& packet, Sequence psn,
+                                                   const SeenResponse& before) const noexcept;
+  bool take_overtaken(const CapturedPacket& packet, Sequence psn);
+  void judge_held(Sequence psn);
+  void take_missing(const CapturedPacket& packet, Sequence psn, bool again);
+  void find_gap(const CapturedPacket& packet, Sequence psn, bool sent);
+  std::optional<ResponseGap> fill_gap(Sequence psn);
+  void end_cut();
+  void add_gap(const ResponseGap& gap);
 
   StreamReport& report_;
   StreamCounts& counts_;
@@ -46,6 +57,31 @@ class LoneResponses {
   Sequence newest_ = 0;
   std::uint64_t newest_frame_ = 0;
   Instant newest_stamp_ = {};
+  struct Aeth {
+    Sequence psn = 0;
+    std::uint32_t msn = 0;
+    bool begins = false;  // an answer, so it is that of a later message
+  } newest_aeth_;         // of the highest PSN
+  struct Last {
+    Sequence psn = 0;
+    bool again = false;  // it was sent again
+  } last_;               // the newest response
+  struct Held {
+    CapturedPacket packet;
+    Sequence psn = 0;
+  };
+  std::unique_ptr<Held> held_;  // the newest response, if it was late or sent again
+  /// A READ response that another response has cut.
+  struct Cut {
+    Sequence next = 0;        // the PSN with which it goes on; 0: it was whole
+    Sequence by = 0;          // PSN of the other one, if it does not begin its answer; 0: it does
+    std::uint64_t row = 1;    // responses in a row from there on
+    bool sent = false;        // the other one is no copy; otherwise kSeveral in a row are none
+    std::uint64_t frame = 0;  // of the other one
+    Instant stamp;
+  };
+  std::optional<Cut> cut_;        // by the newest response
+  bool has_begun_ = false;        // there was a response
   std::optional<Sequence> next_;  // within a READ response: the PSN of its next packet
   RepeatedResponses repeated_;
 };
