@@ -764,6 +764,28 @@ class RepeatedAnswers(Sibling):
             self.assertEqual(self.lost(self.found_for(missing, then_ack=True)), {20} | missing)
             self.assertEqual(self.lost(self.found_for(missing, counted=False, then_ack=True)), {20} | missing)
 
+    def test_the_begin_of_the_first_response(self):
+        """No answer begins with a middle or last packet; the path copies single ones."""
+        for missing in ({20, 21}, {20, 21, 22}):
+            for counted in (True, False):
+                self.assertEqual(self.lost(self.found_for(missing, counted=counted)), {20} | missing)
+
+    def test_the_rest_of_a_response_before_a_timer(self):
+        """The requester asks again from the response on that it lacks."""
+        for rest, counted in itertools.product((1, 2), (True, False)):
+            talk = Conversation(counted)
+            talk.read(0, 0, 8 * MTU)
+            talk.responses(0, 8, 1, 20)
+            del talk.frames[1 + 3]
+            talk.read(3, 3 * MTU, 5 * MTU, 60)
+            talk.responses(3, 5, 1, 20)
+            del talk.frames[-rest:]
+            talk.read(8 - rest, (8 - rest) * MTU, rest * MTU, 5000)
+            talk.responses(8 - rest, rest, 1, 20)
+            talk.read(8, 8 * MTU, MTU)
+            talk.responses(8, 1, 2, 20)
+            self.assertEqual(self.lost(talk), {3, *range(8 - rest, 8)})
+
     def test_whole_responses_that_identifications_show(self):
         for missing in ({24, 25, 26, 27}, {23, 24, 25, 26, 27, 28}):
             self.assertEqual(self.lost(self.found_for(missing)), {20} | missing)

@@ -120,7 +120,9 @@ bool FetchResponses::begins_late(const CapturedPacket& packet, Sequence psn) {
 bool FetchResponses::continues_again(const CapturedPacket& packet, Sequence psn,
                                      const Sent& request) {
   const bool once = request.answers_due == 1;
+  const std::optional<ResponseGap> before_row = std::exchange(before_row_, std::nullopt);
   if (psn == again_next_) {
+    if (before_row) add_gap(*before_row);
     if (psn == request.psn + request.last_at) begin_again(packet, psn);
     return true;
   }
@@ -132,9 +134,25 @@ bool FetchResponses::continues_again(const CapturedPacket& packet, Sequence psn,
   else if (psn > again_next_ && skip_to_next_read(packet, psn, request))
     return true;
   else
-    begin_again(packet, psn);
+    begin_inside(packet, psn, request);
   if (again_first_ == psn && psn == request.psn + request.last_at + 1) without_ = psn - 1;
   return true;
+}
+
+/// The responder begins to answer a repeated request. If it does so with a packet that begins no
+/// answer, those before it are missing, unless the path copied it: it copies single packets.
+void FetchResponses::begin_inside(const CapturedPacket& packet, Sequence psn, const Sent& request) {
+  const Sequence asked = request.psn + request.last_at;
+  const Sequence first = again_next_ > asked && again_next_ < psn ? again_next_ : asked;
+  begin_again(packet, psn);
+  if (packet.begins_message() || psn <= first + 1 || is_too_soon(packet, request)) return;
+  before_row_ = ResponseGap{.first = first,
+                            .packets = psn - first,
+                            .frame = packet.number,
+                            .stamp = packet.stamp,
+                            .asked_again = true,
+                            .came_before = true,
+                            .ip_id = packet.ip_id};
 }
 
 /// Whether the numbers of the responder's IP packets show that it sent each response between
@@ -282,9 +300,23 @@ void FetchResponses::take_missing(const CapturedPacket& packet, Sequence psn,
 
 void FetchResponses::ask_again(Sent& request, Sequence from) {
   gaps_.ask_again(from, request.psn + request.span);
+  report_rest(request, from);
   request.answered = false;  // the requester has not taken the answer
   ++counts_.fetches_repeated;
   note_copy(request);
+}
+
+/// The requester asks again from the response on with which a repeated answer would go on, and
+/// which did not come in a timer's time: what is missing of that answer was lost.
+void FetchResponses::report_rest(const Sent& request, Sequence from) {
+  if (from != again_next_ || again_first_ < request.psn || again_first_ >= from ||
+      stamp_difference(request.last_stamp, again_begin_) < kShortestTimer)
+    return;
+  again_first_ = from;
+  report_lost({.first = from,
+               .packets = request.psn + request.span - from,
+               .frame = request.last_frame,
+               .stamp = request.last_stamp});
 }
 
 void FetchResponses::note_sent_before(Sent& request) noexcept {

@@ -39,6 +39,7 @@ class FetchResponses {
   void take_again(const CapturedPacket& packet, Sequence psn, Sent& request);
 
   /// Processes a repeated READ, which requests its response from `from` on, or a repeated atomic.
+  /// Its `last_frame` and `last_stamp` are those of the repetition.
   void ask_again(Sent& request, Sequence from);
   /// Notes that the path copied a READ or atomic: the responder answers the copy, too.
   static void note_copy(Sent& request) noexcept;
@@ -107,6 +108,8 @@ class FetchResponses {
   [[nodiscard]] bool continues_again(const CapturedPacket& packet, Sequence psn,
                                      const Sent& request);
   void begin_again(const CapturedPacket& packet, Sequence psn) noexcept;
+  void begin_inside(const CapturedPacket& packet, Sequence psn, const Sent& request);
+  void report_rest(const Sent& request, Sequence from);
   [[nodiscard]] bool were_all_sent(const CapturedPacket& packet, Sequence psn);
   bool skip_to_next_read(const CapturedPacket& packet, Sequence psn, const Sent& request);
   void skip_again(Sequence first, Sequence end, const CapturedPacket& packet);
@@ -133,6 +136,7 @@ class FetchResponses {
   Sequence first_end_ = 0;   // one past the highest PSN of a response
   Sequence again_next_ = 0;  // one past the newest response that came again, in order
   Sequence again_first_ = 0;
+  std::optional<ResponseGap> before_row_;  // before the newest response, if another one follows it
   Sequence without_ = 0;     // the response without which the newest answer began; 0: none
   Sequence late_begin_ = 0;  // the newest response, if it may begin an answer late; 0: not
   Instant again_begin_;      // when the responder began to answer again, with again_first_
