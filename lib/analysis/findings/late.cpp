@@ -4,10 +4,12 @@
 namespace lw::analysis {
 
 Finding classify_late(const Fact& fact, const ConnectionFacts& connection) {
-  // It may have been sent before the capture began, and be sent again. A response that was sent
-  // before is only skipped by the first one of the capture.
+  // It may have been sent before the capture began, and be sent again; a sender that goes back does
+  // not send it alone, and numbers that count up show that others overtook it. A response that was
+  // sent before is only skipped by the first one of the capture.
+  const bool is_shown = connection.goes_back && connection.ip_numbers_ordered;
   const bool sent_before = fact.seen.role == wire::Role::request
-                               ? fact.early && connection.joined
+                               ? fact.early && connection.joined && !is_shown
                                : fact.seen.related_frame == connection.first_answer;
   // A sender that goes back sends no packet alone. One that repeats what is behind the packet goes
   // back, too: its receiver has discarded that.

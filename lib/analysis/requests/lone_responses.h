@@ -24,6 +24,8 @@ class LoneResponses {
 
   /// Processes a READ response or an ATOMIC ACK.
   void take(const CapturedPacket& packet);
+  /// Processes an ACK.
+  void take_ack(const CapturedPacket& packet) noexcept { repeated_.take_ack(packet); }
   /// Call it after the last packet: no gap will be filled.
   void finish() {
     judge_held(0);

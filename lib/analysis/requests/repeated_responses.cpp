@@ -7,8 +7,12 @@ namespace lw::analysis {
 
 void RepeatedResponses::add(const CapturedPacket& packet, Sequence psn, const Before& before,
                             bool differs) {
+  constexpr std::uint32_t kEnough = 2;  // the path copies one
+  const bool after_acks = std::exchange(acks_, 0) >= kEnough;
   if (!goes_on(psn)) end();
-  if (!run_) run_ = std::make_unique<Run>(Run{.cause = before.cause, .first = psn, .next = psn});
+  if (!run_)
+    run_ = std::make_unique<Run>(
+        Run{.cause = before.cause, .first = psn, .next = psn, .after_acks = after_acks});
   if (const auto at = psn - run_->first; at < run_->packets.size()) {
     run_->packets[at] = packet;
     run_->originals[at] = before.frame;
@@ -29,10 +33,11 @@ void RepeatedResponses::report() {
   constexpr Sequence kSeveral = 3;
   const std::unique_ptr<Run> run = std::move(run_);
   const Sequence packets = run->next - run->first;
+  // Where a single one would be a copy, the requests were captured, each once.
+  const bool once = run->cause == Cause::path_copy;
+  const bool several = (run->answers > 1 || run->after_acks) && !once;
   if (run->differs || run->asked_anew || packets >= kSeveral) {
-    // Where a single one would be a copy, the requests were captured, each once.
-    const bool once = run->cause == Cause::path_copy;
-    const bool resent = run->asked_anew || (run->answers > 1 && !once);
+    const bool resent = run->asked_anew || several;
     const Cause open = once && !run->differs ? Cause::path_copy : Cause::none;
     return report_.response_again(run->packets[0], {run->first, packets, run->originals[0]},
                                   run->last_frame, resent ? Cause::request_resent : open);

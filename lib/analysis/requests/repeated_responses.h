@@ -29,10 +29,18 @@ class RepeatedResponses {
 
   /// Whether a response continues the row.
   [[nodiscard]] bool goes_on(Sequence psn) const noexcept { return run_ && psn == run_->next; }
+  /// Processes an ACK. A responder sends the same one again for each WRITE or SEND that comes
+  /// again.
+  void take_ack(const CapturedPacket& packet) noexcept {
+    acks_ = packet.psn == ack_psn_ && packet.msn == ack_msn_ ? acks_ + 1 : 0;
+    ack_psn_ = packet.psn;
+    ack_msn_ = packet.msn;
+  }
   /// Adds a response. `differs`: from its first appearance, so it is no copy.
   void add(const CapturedPacket& packet, Sequence psn, const Before& before, bool differs);
   /// Reports the row. Call it before a response that came for the first time, and at the end.
   void end() {
+    acks_ = 0;
     if (run_) report();
   }
 
@@ -46,12 +54,15 @@ class RepeatedResponses {
     std::uint32_t answers = 0;  // that begin in it
     bool differs = false;
     bool asked_anew = false;  // by another request packet than before
+    bool after_acks = false;  // that came again: other requests came again before it
   };
 
   void report();
 
   StreamReport& report_;
   std::unique_ptr<Run> run_;
+  std::uint32_t acks_ = 0;                     // that came again, since the newest response
+  std::uint32_t ack_psn_ = ~0U, ack_msn_ = 0;  // of the newest one
 };
 
 }  // namespace lw::analysis

@@ -279,7 +279,8 @@ void RequestStream::take_lone_response(const CapturedPacket& packet) {
   state_.begin.take_lone(packet);
   if (packet.info->operation != Operation::ack) return lone_.take(packet);
   if (!packet.has_aeth) return;
-  if (wire::AethFields{packet.syndrome, 0}.kind() == wire::AethKind::ack) return;
+  if (wire::AethFields{packet.syndrome, 0}.kind() == wire::AethKind::ack)
+    return lone_.take_ack(packet);
   state_.begin.note_lone_nak(packet);
   state_.report.nak(packet, kFirstOrigin + packet.psn, nullptr);
 }

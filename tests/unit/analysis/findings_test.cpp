@@ -282,6 +282,11 @@ TEST(LateFinding, AtTheBeginItMayBeSentAgain) {
   expect_either(found, {{kResent, Cause::none}, {AnomalyKind::out_of_order, Cause::none}});
   EXPECT_EQ(found.kind, kResent);
   EXPECT_EQ(judged(fact).kind, AnomalyKind::out_of_order);
+  ConnectionFacts connection = joined();
+  connection.goes_back = true;
+  EXPECT_EQ(judged(fact, connection).certainty, Certainty::either);
+  connection.ip_numbers_ordered = true;
+  EXPECT_EQ(judged(fact, connection).certainty, Certainty::certain);
   EXPECT_EQ(judged(fact_of(AnomalyKind::out_of_order, Cause::none), joined()).kind,
             AnomalyKind::out_of_order);
 }

@@ -22,6 +22,7 @@ struct Response {
   int at = 0;  // us
   std::uint16_t ip_id = 0;
   std::uint32_t msn = 0;
+  bool is_ack = false;
 };
 
 const wire::OpcodeInfo* info_of(Position position) {
@@ -36,14 +37,16 @@ std::vector<Anomaly> said(const std::vector<Response>& responses) {
   StreamReport report(1, 0, counts, log);
   LoneResponses lone(report, counts);
   std::uint64_t number = 0;
-  for (const Response& one : responses)
-    lone.take({.number = ++number,
-               .stamp = Instant{microseconds{one.at}},
-               .info = info_of(one.position),
-               .psn = one.psn,
-               .msn = one.msn,
-               .ip_id = one.ip_id,
-               .has_aeth = one.position != Position::middle});
+  for (const Response& one : responses) {
+    const CapturedPacket packet{.number = ++number,
+                                .stamp = Instant{microseconds{one.at}},
+                                .info = info_of(one.position),
+                                .psn = one.psn,
+                                .msn = one.msn,
+                                .ip_id = one.ip_id,
+                                .has_aeth = one.position != Position::middle};
+    one.is_ack ? lone.take_ack(packet) : lone.take(packet);
+  }
   lone.finish();
   std::vector<Anomaly> found;
   for (const Fact& fact : log.facts()) found.push_back(fact.seen);
@@ -83,6 +86,16 @@ TEST(RepeatedResponses, OneMayBeACopyOrSentAgain) {
   EXPECT_EQ(found[0].cause, Cause::none);
   EXPECT_EQ(found[0].related_frame, 4U);
   EXPECT_EQ(said(with({{12, Position::last, 9}, {13, Position::only, 10}})).size(), 2U);
+}
+
+TEST(RepeatedResponses, OneBehindAcksThatCameAgainIsToARepeatedRequest) {
+  const auto acks = [](std::uint32_t psn, std::uint32_t second) {
+    const Response ack{.psn = psn, .msn = 9, .is_ack = true};
+    const Response other{.psn = second, .msn = 9, .is_ack = true};
+    return said(with({ack, other, ack, {13, Position::only, 9, 0, 1}}));
+  };
+  expect_again(acks(20, 20), 8, 1, Cause::request_resent);
+  expect_again(acks(20, 19), 8, 1, Cause::none);  // the path copies an ACK as well
 }
 
 TEST(RepeatedResponses, AWholeAnswerWasSentAgain) {
