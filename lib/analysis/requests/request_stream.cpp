@@ -244,8 +244,6 @@ void RequestStream::append_rest(const CapturedPacket& packet, Sequence end) {
   state_.next = end;
 }
 
-// Recoveries
-
 // Responses
 
 void RequestStream::response(const CapturedPacket& packet) {
