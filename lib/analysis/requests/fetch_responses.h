@@ -54,8 +54,10 @@ class FetchResponses {
   /// Notes the PSN and MSN of a response, after it was processed.
   void note(const CapturedPacket& packet, Sequence psn) noexcept {
     newest_ = psn;
-    if (packet.info->operation == wire::Operation::ack) repeated_.take_ack(packet);
-    if (answers(packet)) end_ = std::max(end_, psn + 1);
+    if (answers(packet)) {
+      end_ = std::max(end_, psn + 1);
+      if (packet.info->operation == wire::Operation::ack) repeated_.take_ack(packet);
+    }
     newest_ip_id_ = packet.ip_id;
     if (packet.has_aeth) newest_msn_ = packet.msn;
   }

@@ -35,7 +35,7 @@ class LoneResponses {
   }
 
  private:
-  static constexpr std::uint64_t kSeveral = 3;   // the path copies fewer in a row
+  static constexpr std::uint64_t kSeveral = RepeatedResponses::kSeveral;
   static constexpr Sequence kLongestGap = 1024;  // packets; a longer one is another message
 
   [[nodiscard]] Sequence unwrap(std::uint32_t psn) const noexcept;
@@ -72,13 +72,13 @@ class LoneResponses {
     CapturedPacket packet;
     Sequence psn = 0;
   };
-  std::unique_ptr<Held> held_;  // the newest response, if it was late or sent again
+  std::unique_ptr<Held> held_;  // the newest response, if the next one tells whether it was late
   /// A READ response that another response has cut.
   struct Cut {
     Sequence next = 0;        // the PSN with which it goes on; 0: it was whole
     Sequence by = 0;          // PSN of the other one, if it does not begin its answer; 0: it does
     std::uint64_t row = 1;    // responses in a row from there on
-    bool sent = false;        // the other one is no copy; otherwise kSeveral in a row are none
+    bool sent = false;        // the other one is no copy of the path; false: kSeveral in a row tell
     std::uint64_t frame = 0;  // of the other one
     Instant stamp;
   };

@@ -30,7 +30,6 @@ void RepeatedResponses::add(const CapturedPacket& packet, Sequence psn, const Be
 
 /// A copy of one request is answered alone: of several requests, the requester sent them again.
 void RepeatedResponses::report() {
-  constexpr Sequence kSeveral = 3;
   const std::unique_ptr<Run> run = std::move(run_);
   const Sequence packets = run->next - run->first;
   // Where a single one would be a copy, the requests were captured, each once.

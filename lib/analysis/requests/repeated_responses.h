@@ -15,6 +15,8 @@ namespace lw::analysis {
 /// copies single packets, so several in a row were sent again: their request came again.
 class RepeatedResponses {
  public:
+  static constexpr std::uint64_t kSeveral = 3;  // the path copies fewer responses in a row
+
   /// What is known of a response's first appearance.
   struct Before {
     std::uint64_t frame = 0;

@@ -11,8 +11,9 @@ namespace lw::analysis {
 /// Why a packet that was seen before comes again.
 struct RepetitionCause {
   std::optional<Cause> cause;  // nothing: the path copied it, or what follows tells
-  std::uint64_t related =
-      0;  // the frame that asked for it: a NAK, a gap; or its first one; 0: none
+  /// The frame that asked for it (a NAK, or the one that showed a gap), or that it was in first; 0:
+  /// none.
+  std::uint64_t related = 0;
 };
 
 /// Finds why a packet comes that was seen before: `sent`, which may be a part of `known`. The NAK
