@@ -28,7 +28,7 @@ class RecoveryVotes {
       run_.reset();
     }
     // It keeps what comes behind a gap, so the packet that fills it shows the next gap.
-    if (run_ && run_->named && run_->packets == 1 && psn == run_->next) {
+    if (run_ && run_->named && run_->packets == 1 && run_->is_before(psn)) {
       add_alone(*run_);
       run_.reset();
     }
@@ -59,6 +59,7 @@ class RecoveryVotes {
     run_ = Run{.first = psn,
                .next = psn + 1,
                .end = end,
+               .interrupted = (before + 1) & wire::Psn::kMask,
                .named = below == 0,
                .next_came = below == 0 && nak.next_came,
                .asked_before = alone_with(psn) != nullptr,
@@ -98,6 +99,7 @@ class RecoveryVotes {
   struct Run {
     std::uint32_t first = 0, next = 0;  // next: one past its newest PSN
     std::uint32_t end = 0;              // one past the highest PSN sent before
+    std::uint32_t interrupted = 0;      // where a recovery before it goes on, if one does
     std::uint32_t packets = 1;
     bool named = false;         // first is the packet that the NAK names
     bool next_came = false;     // as in Asked
@@ -105,6 +107,12 @@ class RecoveryVotes {
     Instant asked = {};         // when the NAK came
     Instant last = {};          // its newest packet
     Duration reaction{};        // from then to its first packet
+
+    /// Whether `psn` was sent before it, and is not below its next packet.
+    [[nodiscard]] bool is_before(std::uint32_t psn) const noexcept {
+      return wire::Psn::distance(wire::Psn{next}, wire::Psn{psn}) >= 0 &&
+             wire::Psn::distance(wire::Psn{psn}, wire::Psn{end}) > 0;
+    }
   };
   struct Votes {
     std::uint32_t count = 0;
@@ -234,9 +242,10 @@ class RecoveryVotes {
       return;
     }
     const bool is_new = wire::Psn::distance(end, sent) >= 0;
-    // A sender that goes back sends its packets in a row. This begins another recovery.
+    // A sender that goes back sends its packets in a row. This begins another recovery, or the one
+    // before goes on.
     if (run_->packets == 1 && run_->named && psn != run_->next &&
-        stamp_difference(stamp, run_->last) >= kShortTimer) {
+        (psn == run_->interrupted || stamp_difference(stamp, run_->last) >= kShortTimer)) {
       add_alone(*run_);
       return run_.reset();
     }

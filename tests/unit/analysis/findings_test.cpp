@@ -811,6 +811,31 @@ TEST(RecoveryVotes, ARecoveryBeforeTheNakShowsNothing) {
   EXPECT_EQ(votes.scheme(), RecoveryScheme::unknown);
 }
 
+TEST(RecoveryVotes, ARecoveryGoesOnBehindThePacketThatANakAsksFor) {
+  RecoveryVotes votes;
+  add_run(votes, 10, 18, 39, 40, 1);  // by a timer
+  for (std::uint32_t psn = 12; psn < 15; ++psn) {
+    const int at = static_cast<int>(psn) * 100;
+    const std::uint32_t next = 18 + 4 * (psn - 12);  // of the recovery
+    votes.add_nak(psn, Instant{microseconds{at}});
+    votes.add(psn, next - 1, 40, Instant{microseconds{at + 3}});
+    add_run(votes, next, next + 4, psn, 40, at + 4);
+  }
+  EXPECT_EQ(votes.scheme(), RecoveryScheme::selective);
+  EXPECT_EQ(votes.least_reaction(), microseconds{3});
+}
+
+TEST(RecoveryVotes, AReceiverThatAsksForALaterPacketKeepsThoseBetween) {
+  RecoveryVotes votes;
+  votes.add_nak(10, Instant{});
+  votes.add(10, 19, 20, Instant{microseconds{5}});
+  votes.add_nak(14, Instant{microseconds{20}});
+  votes.add(14, 10, 20, Instant{microseconds{25}});
+  votes.add(20, 14, 20, Instant{microseconds{26}});
+  EXPECT_EQ(votes.scheme(), RecoveryScheme::selective);
+  EXPECT_EQ(votes.least_reaction(), microseconds{5});
+}
+
 TEST(RecoveryVotes, WhatComesTwiceWasLateFirst) {
   RecoveryVotes votes;
   for (std::uint32_t psn = 10; psn < 50; psn += 10) {
