@@ -113,6 +113,71 @@ class Recoveries(InFolder):
         self.assertEqual(self.found(), [('out_of_order', self.NAK, 12, 1),
                                         ('retransmission', 'late_not_lost', 12, 8)])
 
+    def recovery(self, first, end, number, without=()):
+        """Sends `first` to the PSN before `end`, from IP packet `number` on."""
+        for at, psn in enumerate(range(first, end)):
+            if psn not in without:
+                self.send(psn, number + at)
+
+    def test_a_packet_that_comes_behind_the_next_recovery_was_late(self):
+        self.begin()
+        self.nak(12)
+        self.recovery(12, 26, 20, without={22})
+        self.nak(22)
+        self.recovery(22, 26, 34)
+        self.send(12, 12)
+        self.recovery(26, 30, 38)
+        self.assertEqual(self.found(), [('out_of_order', self.NAK, 12, 1), ('psn_gap', self.LOST, 22, 1),
+                                        ('retransmission', 'late_not_lost', 12, 8),
+                                        ('retransmission', self.NAK, 22, 4)])
+
+    def test_a_packet_of_a_recovery_comes_behind_the_next_one(self):
+        self.begin()
+        self.nak(12)
+        self.recovery(12, 20, 20, without={15})
+        self.nak(15)
+        self.recovery(15, 20, 28)
+        self.recovery(20, 30, 33, without={26})
+        self.nak(26)
+        self.recovery(26, 30, 43)
+        self.send(15, 23)
+        self.recovery(30, 34, 47)
+        self.assertEqual(self.found(), [('out_of_order', 'none', 15, 1), ('psn_gap', self.LOST, 12, 1),
+                                        ('psn_gap', self.LOST, 26, 1), ('retransmission', self.NAK, 12, 8),
+                                        ('retransmission', self.NAK, 15, 5), ('retransmission', self.NAK, 26, 4)])
+
+    def test_what_a_nak_asks_for_was_late_behind_the_newest_but_one(self):
+        """The receiver gets 20 behind 21, which it has discarded: only this one is sent again."""
+        def tell():
+            self.nak(12)
+            self.recovery(12, 22, 20)
+            self.nak(20)
+            self.answer(20)
+            self.send(21, 30, 100)
+            self.answer(21)
+            self.recovery(22, 30, 31)
+        self.both(tell, [('psn_gap', self.LOST, 12, 1),
+                         ('retransmission', self.NAK, 12, 8), ('retransmission', self.NAK, 21, 1)])
+
+    def test_a_timer_of_a_sender_that_repeats_single_packets(self):
+        """It repeats all that is not acknowledged, and its begin, middle and end are lost again."""
+        def tell():
+            self.nak(12)
+            self.send(12, 20, 50)
+            self.recovery(20, 40, 21)
+            self.answer(19)
+            for turn, lost in enumerate((({24, 25, 38, 39}), {22, 23}, set())):
+                self.at += 5000
+                self.recovery(20 if turn == 0 else 22, 40, 100 * (turn + 1), without=lost)
+                if turn == 0:
+                    self.answer(21)
+            self.answer(39)
+            self.recovery(40, 44, 400)
+        again = [22, 24, 38]
+        self.both(tell, [('psn_gap', self.LOST, 12, 1), *(('psn_gap', self.LOST, psn, 2) for psn in again),
+                         ('retransmission', self.NAK, 12, 1), ('retransmission', 'timer', 20, 16),
+                         ('retransmission', 'timer', 22, 16), ('retransmission', 'timer', 22, 18)])
+
     def test_a_late_packet_of_a_recovery_comes_behind_new_ones(self):
         self.begin()
         self.nak(12)

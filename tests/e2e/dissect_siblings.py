@@ -561,6 +561,24 @@ class Tails(Sibling):
             self.assertEqual(self.tail(opcode, length, True), {'unanswered'}, (opcode, length))
 
 
+    def test_an_answer_that_was_skipped_is_not_due(self):
+        """The capture lacks it, or the requester died: later requests were answered."""
+        for kind, missing in itertools.product(('atomic', 'read'), (3, 7)):
+            talk = Conversation()
+            for psn in range(8):
+                talk.fetch_add(psn, 8 * psn) if kind == 'atomic' else talk.read(psn, 0x1000 * psn, MTU)
+                talk.atomic_ack(psn, psn + 1) if kind == 'atomic' else talk.responses(psn, 1, psn + 1)
+            del talk.frames[2 * missing + 1]
+            other = Conversation()
+            other.at = 1_000_000
+            other.request(8)
+            other.answer(8, 20)
+            talk.frames += [(at, self.of_qp(frame)) for at, frame in other.frames]
+            found = rows('anomalies', talk.save(self.folder / 'skipped.pcap'))
+            self.assertEqual([row['psn'] for row in found if row['kind'] == 'unanswered'],
+                             [7] if missing == 7 else [], (kind, missing))
+
+
 class LateResponses(Sibling):
     """One response is overtaken, and the requester asks again from there, or has it in time."""
 
@@ -793,6 +811,54 @@ class RepeatedAnswers(Sibling):
     def test_whole_responses_without_identifications(self):
         """The responder may not have got the READ again."""
         self.assertEqual(self.lost(self.found_for({24, 25, 26, 27}, counted=False)), {20})
+
+    def test_it_goes_on_behind_one_that_was_late(self):
+        """A late response, or a late ACK, comes within an answer, which lacks nothing."""
+        for ack, at in itertools.product((True, False), (1, 2, 6)):
+            with self.subTest(ack=ack, at=at):
+                talk = Conversation()
+                talk.read(0, 0, MTU)
+                talk.read(1, 0x1000, 4 * MTU)
+                talk.read(5, 0x2000, 8 * MTU)
+                talk.request(13)
+                talk.responses(1, 4, 2, 20)
+                talk.responses(5, 8, 3)
+                talk.answer(13, msn=4)
+                talk.read(0, 0, MTU, 60)
+                talk.read(1, 0x1000, 4 * MTU)
+                talk.read(5, 0x2000, 8 * MTU)
+                talk.request(13)
+                talk.responses(0, 1, 4, 60)
+                first = talk.frames.pop()
+                begin = len(talk.frames)
+                talk.responses(1, 4, 4)
+                talk.responses(5, 8, 4)
+                talk.answer(13, msn=4)
+                late = talk.frames.pop() if ack else first
+                if ack:
+                    talk.frames.insert(begin, first)
+                place = begin + at + ack
+                talk.frames.insert(place, (talk.frames[place - 1][0] + 100, late[1]))
+                self.assertEqual(self.lost(talk), {0})
+
+    def test_reads_that_are_not_answered_again(self):
+        """Without identifications: the answers were lost, or the requests behind this point."""
+        talk = self.found_for({24, 25, 26, 27, 28, 29, 30, 31}, counted=False)
+        talk.read(33, 0x33000, MTU, 200)
+        talk.responses(33, 1, 10, 20)
+        found = [row for row in rows('anomalies', talk.save(self.folder / 'unasked.pcap')) if row['kind'] == 'psn_gap']
+        self.assertEqual(self.psns(found, 'psn_gap', 'lost_before'), {20})
+        either = [row for row in found if row['certainty'] == 'either']
+        self.assertEqual([(row['psn'], row['packets']) for row in either], [(24, 4), (28, 4)])
+        self.assertEqual({one['cause'] for row in either for one in row['alternatives']}, {'lost_before', 'not_sent'})
+
+    def test_a_single_packet_of_a_response_is_a_copy(self):
+        """It is no answer that lacks its begin."""
+        for copied in (9, 10):
+            talk = self.found_for((), counted=False)
+            talk.frames.append((talk.frames[-1][0] + 2_000_000, talk.frames[9 + copied][1]))
+            self.assertEqual(self.psns(rows('anomalies', talk.save(self.folder / 'one.pcap')), 'psn_gap', 'lost_before'),
+                             {20})
 
     def test_an_old_response_is_a_copy(self):
         """Asked for twice, answered once: its identification shows that it begins no second answer."""

@@ -63,7 +63,8 @@ void FetchResponses::note_first(const CapturedPacket& packet, Sequence psn, cons
   if (request.answers_due == kAnyNumber) seen_.add(packet, psn);
   first_end_ = std::max(first_end_, psn + 1);
   repeated_.end();
-  skip_rest_of_again(psn, packet);
+  if (const Sent* const before = skip_rest_of_again(psn, packet))
+    skip_reads(*before, request.psn, packet);
   ip_numbers_.add_new(packet.ip_id);
   // Nobody answered before: what was asked for again is answered for the first time.
   if (again_next_ == psn) ++again_next_;
@@ -121,9 +122,15 @@ bool FetchResponses::continues_again(const CapturedPacket& packet, Sequence psn,
                                      const Sent& request) {
   const bool once = request.answers_due == 1;
   const std::optional<ResponseGap> before_row = std::exchange(before_row_, std::nullopt);
+  const std::optional<Row> interrupted = std::exchange(interrupted_, std::nullopt);
   if (psn == again_next_) {
     if (before_row) add_gap(*before_row);
     if (psn == request.psn + request.last_at) begin_again(packet, psn);
+    return true;
+  }
+  if (interrupted && psn == interrupted->next && interrupted->frame == newest_frame_) {
+    again_first_ = interrupted->first;
+    again_begin_ = interrupted->begin;
     return true;
   }
   const bool begun =
@@ -144,10 +151,16 @@ bool FetchResponses::continues_again(const CapturedPacket& packet, Sequence psn,
 void FetchResponses::begin_inside(const CapturedPacket& packet, Sequence psn, const Sent& request) {
   const Sequence asked = request.psn + request.last_at;
   const Sequence first = again_next_ > asked && again_next_ < psn ? again_next_ : asked;
-  begin_again(packet, psn);
-  if (packet.begins_message() || psn <= first + 1 || is_too_soon(packet, request)) return;
+  begin_row(packet, psn);
+  if (!is_too_soon(packet, request)) hold_gap_before(packet, first, psn);
+}
+
+/// The PSNs from `first` to the one before `end`, which `packet` has, are missing in an answer if
+/// another packet of it follows.
+void FetchResponses::hold_gap_before(const CapturedPacket& packet, Sequence first, Sequence end) {
+  if (packet.begins_message() || end <= first + 1) return;
   before_row_ = ResponseGap{.first = first,
-                            .packets = psn - first,
+                            .packets = end - first,
                             .frame = packet.number,
                             .stamp = packet.stamp,
                             .asked_again = true,
@@ -186,32 +199,66 @@ bool FetchResponses::skip_to_next_read(const CapturedPacket& packet, Sequence ps
     return true;
   }
   skip_again(again_next_, before->psn + before->span, packet);
-  skip_again(request.psn + request.last_at, psn, packet);
+  skip_reads(*before, request.psn, packet);
+  const Sequence asked = request.psn + request.last_at;
+  if (psn > asked + 1)
+    hold_gap_before(packet, asked, psn);
+  else
+    skip_again(asked, psn, packet);
   return true;
 }
 
-void FetchResponses::skip_rest_of_again(Sequence psn, const CapturedPacket& packet) {
+const Sent* FetchResponses::skip_rest_of_again(Sequence psn, const CapturedPacket& packet) {
   constexpr Sequence kSeries = 2;
-  if (psn <= again_next_ || again_next_ == 0) return;
+  if (psn <= again_next_ || again_next_ == 0) return nullptr;
   const Sent* const before = log_.find(again_next_ - 1);
-  if (before == nullptr || !before->asked_again || again_begin_ < before->last_stamp) return;
+  if (before == nullptr || !before->asked_again || again_begin_ < before->last_stamp)
+    return nullptr;
   // A single response may be a copy of an earlier one.
   const bool begins = ip_numbers_.ordered() && again_first_ == before->psn + before->last_at;
-  if (!begins && again_next_ < again_first_ + kSeries) return;
+  if (!begins && again_next_ < again_row_ + kSeries) return nullptr;
   const Sequence end = before->psn + before->span;
-  if (psn < end) return;
+  if (psn < end) return nullptr;
   skip_again(again_next_, end, packet);
   again_next_ = end;
+  return before;
+}
+
+/// The responder has answered the repeated request `before`, and then one with the PSN `end`. The
+/// answers to those in between, which were repeated with it, were lost, or their requests were.
+void FetchResponses::skip_reads(const Sent& before, Sequence end, const CapturedPacket& packet) {
+  constexpr Sequence kMost = 256;
+  const Sequence first = std::max(before.psn + before.span, again_end_);
+  if (end <= first || end - first > kMost) return;
+  const Instant asked = before.last_stamp;
+  const Duration least{counts_.rtt.count() > 0 ? counts_.rtt.minimum() : 0};
+  log_.for_each(first, end, [&](const Sent& request) {
+    const bool due = request.fetches && request.copies > 0 && request.last_stamp >= asked &&
+                     request.last_stamp < again_begin_ &&
+                     stamp_difference(request.response_stamp, request.last_stamp) <= least / 2;
+    if (!due) return;
+    again_next_ = again_end_ = request.psn + request.span;
+    skip_again(request.psn + request.last_at, again_next_, packet, true);
+  });
 }
 
 /// The responder begins to answer repeated requests.
 void FetchResponses::begin_again(const CapturedPacket& packet, Sequence psn) noexcept {
+  if (psn != again_next_) again_row_ = psn;
   again_first_ = psn;
   again_begin_ = packet.stamp;
 }
 
+/// A response that does not follow the one before begins an answer, unless it was late, and the
+/// next one goes on with the answer before.
+void FetchResponses::begin_row(const CapturedPacket& packet, Sequence psn) noexcept {
+  interrupted_ = Row{again_next_, again_first_, again_begin_, packet.number};
+  begin_again(packet, psn);
+}
+
 /// A response to a repeated request skips the PSNs from `first` to the one before `end`.
-void FetchResponses::skip_again(Sequence first, Sequence end, const CapturedPacket& packet) {
+void FetchResponses::skip_again(Sequence first, Sequence end, const CapturedPacket& packet,
+                                bool may_be_unasked) {
   if (first >= end) return;
   add_gap({.first = first,
            .packets = end - first,
@@ -219,6 +266,7 @@ void FetchResponses::skip_again(Sequence first, Sequence end, const CapturedPack
            .stamp = packet.stamp,
            .asked_again = true,
            .came_before = true,
+           .may_be_unasked = may_be_unasked,
            .ip_id = packet.ip_id});
 }
 
@@ -232,6 +280,7 @@ void FetchResponses::take_again(const CapturedPacket& packet, Sequence psn, Sent
     return repeated_.add(packet, psn, {.frame = request.response_frame, .cause = Cause::path_copy},
                          false);
   again_next_ = psn + 1;
+  again_end_ = std::max(again_end_, again_next_);
   ip_numbers_.add(packet.ip_id);
   if (again_next_ == request.psn + request.span) request.answered = true;
 }
@@ -268,9 +317,22 @@ bool FetchResponses::take_old(const CapturedPacket& packet, Sequence psn, const 
   return true;
 }
 
+/// Whether a response shows that what another one skipped was not missing: a repeated answer goes
+/// on behind one to a later request, which was late itself.
+bool FetchResponses::is_only_interrupted(Sequence psn, const ResponseGap& gap,
+                                         const Sent& request) const noexcept {
+  return gap.came_before && gap.packets > 1 && psn == gap.first && gap.frame == newest_frame_ &&
+         newest_ >= request.psn + request.span;
+}
+
 /// Processes a response that was skipped: it is late, or was requested again.
 void FetchResponses::take_missing(const CapturedPacket& packet, Sequence psn,
                                   const ResponseGap& old, Sent& request) {
+  if (is_only_interrupted(psn, old, request)) {
+    gaps_.remove(old);
+    again_next_ = psn + 1;
+    return ip_numbers_.add(packet.ip_id);
+  }
   if (!old.came_before) counts_.payload += packet.payload;
   const bool before = old.came_before && !is_newer(request, old) && comes_alone(psn, request);
   const bool late = before || is_late(packet, psn, request);
@@ -283,7 +345,10 @@ void FetchResponses::take_missing(const CapturedPacket& packet, Sequence psn,
       report_lost(lost);
     else if (const auto final = refilled_.add(lost))
       report_lost(*final);
-    if (psn != again_next_ || psn == request.psn) begin_again(packet, psn);
+    if (psn != again_next_)
+      begin_row(packet, psn);
+    else if (psn == request.psn)
+      begin_again(packet, psn);
     again_next_ = psn + 1;
   } else if (psn < first_end_) {  // not only behind an ACK
     report_.late_response(packet, psn, old);
@@ -299,6 +364,8 @@ void FetchResponses::take_missing(const CapturedPacket& packet, Sequence psn,
 }
 
 void FetchResponses::ask_again(Sent& request, Sequence from) {
+  if (from < asked_) again_end_ = from;
+  asked_ = from;
   gaps_.ask_again(from, request.psn + request.span);
   report_rest(request, from);
   request.answered = false;  // the requester has not taken the answer

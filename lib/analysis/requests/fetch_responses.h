@@ -49,11 +49,13 @@ class FetchResponses {
   /// come before: it was lost, or the capture lacks it.
   void skip_rest(Sent& request, const CapturedPacket& packet);
   /// `packet` answers a request with `psn`. The rest of the answer to a READ before it, which was
-  /// repeated and whose answer had begun to come again, was lost or comes late.
-  void skip_rest_of_again(Sequence psn, const CapturedPacket& packet);
+  /// repeated and whose answer had begun to come again, was lost or comes late. Returns this READ;
+  /// null: none.
+  const Sent* skip_rest_of_again(Sequence psn, const CapturedPacket& packet);
   /// Notes the PSN and MSN of a response, after it was processed.
   void note(const CapturedPacket& packet, Sequence psn) noexcept {
     newest_ = psn;
+    newest_frame_ = packet.number;
     if (answers(packet)) {
       end_ = std::max(end_, psn + 1);
       if (packet.info->operation == wire::Operation::ack) repeated_.take_ack(packet);
@@ -102,6 +104,13 @@ class FetchResponses {
   }
 
  private:
+  /// Responses in a row that come again, until another one comes.
+  struct Row {
+    Sequence next = 0, first = 0;  // next: one past its newest PSN
+    Instant begin;
+    std::uint64_t frame = 0;  // of the other one
+  };
+
   [[nodiscard]] bool is_too_soon(const CapturedPacket& packet, const Sent& request) const noexcept;
   [[nodiscard]] bool comes_alone(Sequence psn, const Sent& request) const noexcept;
   [[nodiscard]] bool is_late(const CapturedPacket& packet, Sequence psn,
@@ -110,13 +119,19 @@ class FetchResponses {
   [[nodiscard]] bool begins_late(const CapturedPacket& packet, Sequence psn);
   [[nodiscard]] bool continues_again(const CapturedPacket& packet, Sequence psn,
                                      const Sent& request);
+  void begin_row(const CapturedPacket& packet, Sequence psn) noexcept;
   void begin_again(const CapturedPacket& packet, Sequence psn) noexcept;
   void begin_inside(const CapturedPacket& packet, Sequence psn, const Sent& request);
+  void hold_gap_before(const CapturedPacket& packet, Sequence first, Sequence end);
   void report_rest(const Sent& request, Sequence from);
   [[nodiscard]] bool were_all_sent(const CapturedPacket& packet, Sequence psn);
   bool skip_to_next_read(const CapturedPacket& packet, Sequence psn, const Sent& request);
-  void skip_again(Sequence first, Sequence end, const CapturedPacket& packet);
+  void skip_again(Sequence first, Sequence end, const CapturedPacket& packet,
+                  bool may_be_unasked = false);
+  void skip_reads(const Sent& before, Sequence end, const CapturedPacket& packet);
   bool take_old(const CapturedPacket& packet, Sequence psn, const Sent& request);
+  [[nodiscard]] bool is_only_interrupted(Sequence psn, const ResponseGap& gap,
+                                         const Sent& request) const noexcept;
   void take_missing(const CapturedPacket& packet, Sequence psn, const ResponseGap& old,
                     Sent& request);
   void note_first(const CapturedPacket& packet, Sequence psn, const Sent& request);
@@ -135,17 +150,23 @@ class FetchResponses {
   ResponseGaps refilled_;   // that a repeated response filled: the first one may still come late
   IpNumbers ip_numbers_;
   RepeatedResponses repeated_;
-  SeenResponses seen_;       // to requests that may have been sent before the capture
-  Sequence first_end_ = 0;   // one past the highest PSN of a response
-  Sequence again_next_ = 0;  // one past the newest response that came again, in order
-  Sequence again_first_ = 0;
+  SeenResponses seen_;        // to requests that may have been sent before the capture
+  Sequence first_end_ = 0;    // one past the highest PSN of a response
+  Sequence again_next_ = 0;   // one past the newest response that came again, in order
+  Sequence again_first_ = 0;  // of the answer
+  Sequence again_row_ = 0;    // of all in a row
+  Sequence asked_ = 0;        // the PSN from which the newest repeated request asks
+  Sequence again_end_ = 0;    // one past the highest response that came again since the requester
+                              // went back
   std::optional<ResponseGap> before_row_;  // before the newest response, if another one follows it
+  std::optional<Row> interrupted_;         // by the newest response, if it was late
   Sequence without_ = 0;     // the response without which the newest answer began; 0: none
   Sequence late_begin_ = 0;  // the newest response, if it may begin an answer late; 0: not
   Instant again_begin_;      // when the responder began to answer again, with again_first_
-  Sequence newest_ = 0;      // PSN of the newest response
-  Sequence end_ = 0;         // one past the highest PSN of a response, also without its request
-  Sequence row_end_ = 0;     // one past the newest gap behind newest_, shown by this frame:
+  Sequence newest_ = 0;      // PSN of the newest response, in this frame:
+  std::uint64_t newest_frame_ = 0;
+  Sequence end_ = 0;      // one past the highest PSN of a response, also without its request
+  Sequence row_end_ = 0;  // one past the newest gap behind newest_, shown by this frame:
   std::uint64_t row_frame_ = 0;
   std::uint16_t newest_ip_id_ = 0;
   std::uint32_t newest_msn_ = ~0U;

@@ -47,10 +47,9 @@ void take_late_repetition(StreamState& state, Recoveries& recoveries, const Capt
   Filled skipped{psn, known.span, known.last_frame, known.last_stamp};
   ++state.counts.resent;
   ++known.copies;
-  Recovery* recovery = recoveries.find([&](const Recovery& one) { return one.skips(psn, known); });
-  if (recovery != nullptr) skipped = recovery->take_skipped(psn, known.span);
-  if (recovery == nullptr) recovery = recoveries.find([](const Recovery&) { return true; });
+  Recovery* const recovery = recoveries.find_sent(packet.ip_id);
   if (recovery != nullptr) {
+    if (recovery->skips(psn)) skipped = recovery->take_skipped(psn, known.span);
     ++recovery->packets;
     recovery->start = std::min(recovery->start, psn);
     if (Nak* const nak = state.naks.asking_for(psn, state.acked)) nak->used = true;
@@ -73,8 +72,7 @@ bool take_late(StreamState& state, Recoveries& recoveries, const CapturedPacket&
   if (known.fetches) FetchResponses::note_copy(known);
   if (packet.ip_id == known.ip_id || packet.ip_id == known.last_ip_id) {
     state.report.copy(packet, psn, &known, false);
-  } else if (Recovery* const recovery =
-                 recoveries.find([&](const Recovery& one) { return one.fills(psn); });
+  } else if (Recovery* const recovery = recoveries.find_filled(psn);
              recovery != nullptr && IpNumbers::is_before(packet.ip_id, known.ip_id)) {
     const Filled gap = recovery->take_filled(psn, known.span);
     if (recovery->start == psn) recovery->cause = Cause::reordered;

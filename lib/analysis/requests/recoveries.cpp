@@ -61,8 +61,10 @@ void Recoveries::begin(const CapturedPacket& packet, const Sent& sent, Sent* kno
          .fetches = sent.fetches,
          .first_frame = packet.number,
          .related_frame = why.related,
+         .first_ip_id = packet.ip_id,
          .first = packet.stamp,
          .since = first_sign(state_, packet, sent, why),
+         .silence = why.silence,
          .waits = waits_before(state_, packet.stamp, state_.log.find(sent.psn), why.related)},
         &sent, state_.ip_numbers.skipped_before(packet.ip_id));
   go_on(packet, known, sent);
@@ -76,7 +78,10 @@ void Recoveries::begin(Fill fill) {
   Recovery recovery = std::move(fill).as_recovery(cause);
   recovery.waits = waits_before(state_, recovery.first, nullptr, recovery.related_frame);
   const Sent* const first = state_.log.find(recovery.start);
-  if (first != nullptr) recovery.fetches = first->fetches;
+  if (first != nullptr) {
+    recovery.fetches = first->fetches;
+    recovery.first_ip_id = first->ip_id;
+  }
   start(std::move(recovery), first, numbers_skipped);
   state_.counts.resent += recovery_->packets;
   if (Nak* const nak = state_.naks.of_frame(recovery_->related_frame)) nak->used = true;
@@ -85,6 +90,7 @@ void Recoveries::begin(Fill fill) {
 /// Begins a recovery. `first`: its first packet; null: not known. `numbers_skipped`: IP
 /// identifications between it and the packet before.
 void Recoveries::start(Recovery recovery, const Sent* first, std::uint64_t numbers_skipped) {
+  if (recovery_ && recovery.is_by_timer()) note_lost_end(recovery, numbers_skipped);
   end();
   start_ = recovery.start;
   stamp_ = recovery.first;
@@ -115,6 +121,7 @@ void Recoveries::take_filled(const CapturedPacket& packet, const Sent& gap, cons
 }
 
 void Recoveries::go_on(const CapturedPacket& packet, Sent* known, const Sent& sent) {
+  recovery_->in_row |= recovery_->packets > 0 && recovery_->next == sent.psn;
   recovery_->next = sent.psn + sent.span;
   ++recovery_->packets;
   recovery_->last_frame = packet.number;
@@ -136,8 +143,9 @@ void Recoveries::go_on(const CapturedPacket& packet, Sent* known, const Sent& se
 
 void Recoveries::skip_to_end(const CapturedPacket& packet, Sequence psn) {
   if (!recovery_ || recovery_->next >= state_.next || state_.acks_cut) return;
-  if (!state_.setup.may_go_back()) return;
-  if (!state_.setup.goes_back() && recovery_->packets < CaptureBegin::kManyInARow) return;
+  const bool all = recovery_->repeats_all();
+  if (!state_.setup.may_go_back() && !all) return;
+  if (!state_.setup.goes_back() && !all && recovery_->packets < CaptureBegin::kManyInARow) return;
   const auto sent = was_sent(packet, psn);
   if (sent == false || (psn > state_.next && !sent)) return;
   // Without such numbers: an answer may have acknowledged them meanwhile, and a burst of losses is
@@ -155,22 +163,33 @@ void Recoveries::skip_to_end(const CapturedPacket& packet, Sequence psn) {
 /// have skipped them because an answer acknowledged them.
 bool Recoveries::lost_before(const CapturedPacket& packet, Sequence psn) const noexcept {
   if (psn == interrupted_) return false;  // one packet of the recovery before was late
-  if (psn > state_.acked) return true;
+  if (psn > state_.acked || knows_no_ack(packet)) return true;
   return state_.ip_numbers.ordered() &&
          state_.ip_numbers.skipped_before(packet.ip_id) == psn - recovery_->next;
 }
 
+/// Whether the sender of `packet` has got no answer since the recovery began: its timer ran out for
+/// want of one, and what passed here since has not reached it.
+bool Recoveries::knows_no_ack(const CapturedPacket& packet) const noexcept {
+  return recovery_->is_by_timer() && state_.setup.round_trip &&
+         recovery_->silence > *state_.setup.round_trip &&
+         stamp_difference(packet.stamp, recovery_->first) < *state_.setup.round_trip;
+}
+
 /// Whether the sender's IP numbers show that it sent the packets between the recovery's last one
-/// and `psn` before `packet`; nothing: they tell neither. PSNs beyond the highest one seen count as
-/// a packet each.
+/// and `psn` before `packet`; nothing: they tell neither. PSNs that were never seen are a packet
+/// each, or belong to READs.
 std::optional<bool> Recoveries::was_sent(const CapturedPacket& packet, Sequence psn) {
   if (!state_.ip_numbers.ordered()) return std::nullopt;
   const std::uint64_t numbers = state_.ip_numbers.skipped_before(packet.ip_id);
   if (numbers == 0) return false;
-  std::uint64_t packets = 0;
-  state_.log.for_each(recovery_->next, psn, [&packets](const Sent&) { ++packets; });
-  if (psn > state_.next) packets += psn - state_.next;
-  return numbers == packets ? std::optional(true) : std::nullopt;
+  std::uint64_t least = 0, most = 0;
+  state_.log.for_each(recovery_->next, psn, [&](const Sent& sent) {
+    ++least;
+    most += sent.seen ? 1 : sent.span;
+  });
+  if (psn > state_.next) least += psn - state_.next, most += psn - state_.next;
+  return numbers >= least && numbers <= most ? std::optional(true) : std::nullopt;
 }
 
 /// Whether a sender that goes back has repeated packets between the recovery's last one and `psn`,
@@ -188,8 +207,9 @@ void Recoveries::note_lost_beginning(const Sent& first, std::uint64_t numbers_sk
   constexpr Sequence kMost = 64;
   // A NAK asks for the oldest packet; only a lost response is asked for by a later READ.
   const bool of_response = first.fetches && !by_nak_;
-  const bool may_begin = first.psn <= state_.acked || of_response || state_.selective ||
-                         state_.acks_cut || !state_.setup.answered;
+  const bool one = state_.selective && recovery_->cause != Cause::timeout;
+  const bool may_begin =
+      first.psn <= state_.acked || of_response || one || state_.acks_cut || !state_.setup.answered;
   const bool may_know =
       (state_.begin.joined() || state_.counts.responses == 0) && !state_.begin.is_over();
   if (!state_.setup.answered && state_.reliable)
@@ -198,7 +218,21 @@ void Recoveries::note_lost_beginning(const Sent& first, std::uint64_t numbers_sk
   const Sequence packets = first.psn - state_.acked;
   if (state_.ip_numbers.ordered() ? numbers_skipped < packets : packets > kMost) return;
   recovery_->start = start_ = state_.acked;
+  recovery_->first_ip_id -= static_cast<std::uint16_t>(packets);
   recovery_->skipped.push_back({state_.acked, packets, first.last_frame, first.last_stamp});
+}
+
+/// The timer runs out once more: if the recovery that it began before has not come to the newest
+/// packet, its last packets were lost. `next`: the recovery that begins now.
+void Recoveries::note_lost_end(const Recovery& next, std::uint64_t numbers_skipped) {
+  const Sequence first = recovery_->next;
+  if (!state_.setup.answered || state_.acks_cut || !recovery_->repeats_all() ||
+      next.silence < kShortestTimer || first < state_.acked || first >= state_.next)
+    return;
+  const Sequence packets = state_.next - first;
+  if (state_.ip_numbers.ordered() && numbers_skipped < packets) return;
+  recovery_->skipped.push_back({first, packets, next.first_frame, next.first});
+  recovery_->next = state_.next;
 }
 
 /// Without answers: a recovery that begins behind a gap has lost its begin, if the sender goes
@@ -234,7 +268,8 @@ Sequence Recoveries::first_gap() {
 
 void Recoveries::end() {
   if (!recovery_) return;
-  report_ended();
+  constexpr std::size_t kMostEnded = 8;
+  if (ended_.size() == kMostEnded) report_oldest();
   Recovery recovery = std::move(*recovery_);
   recovery_.reset();
   // A sender that doesn't go back up to its newest packet repeats single packets.
@@ -242,14 +277,15 @@ void Recoveries::end() {
   // Its last packets may be lost, too. Where packets come late, these may be none of a recovery.
   const bool in_order = state_.counts.out_of_order == 0 && !state_.begin.joined();
   const bool in_a_row = !state_.setup.answered && recovery.packets >= CaptureBegin::kManyInARow;
-  const bool goes_back = is_whole || in_a_row || (state_.setup.goes_back() && in_order);
+  const bool all = state_.setup.answered && recovery.repeats_all();
+  const bool goes_back = is_whole || in_a_row || all || (state_.setup.goes_back() && in_order);
   if (state_.setup.scheme == RecoveryScheme::unknown)
     state_.selective = !goes_back && recovery.cause == Cause::sequence_nak;
   interrupted_ = is_whole ? 0 : recovery.next;
-  const bool open = !recovery.filled.empty() || !recovery.skipped.empty();
-  ended_ = Ended{std::move(recovery), goes_back, state_.next + kLatePackets};
+  ended_.push_back({std::move(recovery), goes_back, state_.next + kLatePackets});
   // Missing packets may still come, if numbers show that they are late.
-  if (!open || !(state_.ip_numbers.ordered() || state_.setup.goes_back())) report_ended();
+  if (!(state_.ip_numbers.ordered() || state_.setup.goes_back())) report_ended();
+  while (!ended_.empty() && ended_.front().recovery.is_complete()) report_oldest();
 }
 
 /// Whether missing packets of a recovery are no longer waited for when `packet` comes.
@@ -258,11 +294,11 @@ bool Recoveries::is_final(const Ended& ended, const CapturedPacket& packet) cons
   return state_.next > ended.until || stamp_difference(packet.stamp, ended.recovery.last) > kLong;
 }
 
-void Recoveries::report_ended() {
-  if (!ended_) return;
-  note_taken(ended_->recovery);
-  state_.report.recovery(ended_->recovery, state_.begin.psn(), ended_->goes_back);
-  ended_.reset();
+void Recoveries::report_oldest() {
+  Ended& ended = ended_.front();
+  note_taken(ended.recovery);
+  state_.report.recovery(ended.recovery, state_.begin.psn(), ended.goes_back);
+  ended_.pop_front();
 }
 
 /// Notes what the recovery skipped, was not sent again, and is acknowledged. A receiver has to get

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
+#include <deque>
 #include <optional>
 
 #include "analysis/requests/recovery.h"
@@ -9,9 +11,9 @@
 
 namespace lw::analysis {
 
-/// The recovery of a stream that goes on, and the last one that ended, which is not reported as
-/// long as its missing packets may come. `sent`: the packet that was sent again; `known`: its entry
-/// in the log, null: none.
+/// The recovery of a stream that goes on, and the last ones that ended, which are not reported as
+/// long as their missing packets may come. `sent`: the packet that was sent again; `known`: its
+/// entry in the log, null: none.
 class Recoveries {
  public:
   /// `state` must outlive the object.
@@ -33,13 +35,14 @@ class Recoveries {
   void skip_to_end(const CapturedPacket& packet, Sequence psn);
   /// Ends the recovery that goes on.
   void end();
-  /// Reports the last recovery, if its missing packets are no longer waited for when `packet`
-  /// comes.
+  /// Reports the recoveries whose missing packets are no longer waited for when `packet` comes.
   void report_if_final(const CapturedPacket& packet) {
-    if (ended_ && is_final(*ended_, packet)) report_ended();
+    while (!ended_.empty() && is_final(ended_.front(), packet)) report_oldest();
   }
-  /// Reports the last recovery.
-  void report_ended();
+  /// Reports all recoveries that have ended.
+  void report_ended() {
+    while (!ended_.empty()) report_oldest();
+  }
 
   /// The recovery that goes on; null: none.
   [[nodiscard]] Recovery* running() noexcept { return recovery_ ? &*recovery_ : nullptr; }
@@ -48,9 +51,27 @@ class Recoveries {
   template <class Wanted>
   [[nodiscard]] Recovery* find(Wanted wanted) {
     if (recovery_ && wanted(*recovery_)) return &*recovery_;
-    return ended_ && wanted(ended_->recovery) ? &ended_->recovery : nullptr;
+    return !ended_.empty() && wanted(ended_.back().recovery) ? &ended_.back().recovery : nullptr;
   }
-  [[nodiscard]] bool none_open() const noexcept { return !recovery_ && !ended_; }
+  /// Returns the recovery, not reported yet, in which `psn` filled a gap; null: none.
+  [[nodiscard]] Recovery* find_filled(Sequence psn) {
+    if (recovery_ && recovery_->fills(psn)) return &*recovery_;
+    const auto ended =
+        std::ranges::find_if(ended_, [psn](const Ended& one) { return one.recovery.fills(psn); });
+    return ended != ended_.end() ? &ended->recovery : nullptr;
+  }
+  /// Returns the recovery, not reported yet, in which a packet with this IP identification was
+  /// sent; null: it was sent before them. Requires ip_numbers.ordered().
+  [[nodiscard]] Recovery* find_sent(std::uint16_t ip_id) {
+    const auto begins_before = [ip_id](const Recovery& one) {
+      return !IpNumbers::is_before(ip_id, one.first_ip_id);
+    };
+    if (recovery_ && begins_before(*recovery_)) return &*recovery_;
+    const auto ended = std::find_if(ended_.rbegin(), ended_.rend(),
+                                    [&](const Ended& one) { return begins_before(one.recovery); });
+    return ended != ended_.rend() ? &ended->recovery : nullptr;
+  }
+  [[nodiscard]] bool none_open() const noexcept { return !recovery_ && ended_.empty(); }
   /// The PSN with which the sender goes on.
   [[nodiscard]] Sequence next() const noexcept { return recovery_ ? recovery_->next : state_.next; }
 
@@ -70,17 +91,20 @@ class Recoveries {
   void start(Recovery recovery, const Sent* first, std::uint64_t numbers_skipped);
   void go_on(const CapturedPacket& packet, Sent* known, const Sent& sent);
   [[nodiscard]] bool lost_before(const CapturedPacket& packet, Sequence psn) const noexcept;
+  [[nodiscard]] bool knows_no_ack(const CapturedPacket& packet) const noexcept;
   [[nodiscard]] std::optional<bool> was_sent(const CapturedPacket& packet, Sequence psn);
   [[nodiscard]] bool skips_seen_packets(const CapturedPacket& packet, Sequence psn);
   void note_lost_beginning(const Sent& first, std::uint64_t numbers_skipped);
+  void note_lost_end(const Recovery& next, std::uint64_t numbers_skipped);
   void note_begin_behind_gap(const Sent& first, std::uint64_t numbers_skipped);
   [[nodiscard]] Sequence first_gap();
   [[nodiscard]] bool is_final(const Ended& ended, const CapturedPacket& packet) const noexcept;
+  void report_oldest();
   void note_taken(Recovery& recovery);
 
   StreamState& state_;
   std::optional<Recovery> recovery_;
-  std::optional<Ended> ended_;
+  std::deque<Ended> ended_;  // oldest first
   Sequence start_ = 0;
   Instant stamp_;
   bool by_nak_ = false;

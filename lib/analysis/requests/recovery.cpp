@@ -46,9 +46,8 @@ bool Recovery::includes(const CapturedPacket& packet, Sequence psn, const Sent& 
   return stamp_difference(packet.stamp, last) < (may_begin ? 1 : kSlow) * kShortestTimer;
 }
 
-bool Recovery::ends_with(Duration silence) const noexcept {
-  if (cause != Cause::timeout && cause != Cause::ack_lost) return false;
-  return silence >= std::max(kShortestTimer, stamp_difference(first, since) / 2);
+bool Recovery::ends_with(Duration wait) const noexcept {
+  return is_by_timer() && wait >= std::max(kShortestTimer, stamp_difference(first, since) / 2);
 }
 
 void Recovery::skip_to(Sequence psn, const CapturedPacket& packet, std::optional<bool> sent) {

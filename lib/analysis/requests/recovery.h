@@ -41,9 +41,12 @@ struct Recovery {
   Sequence start = 0, next = 0;
   std::uint64_t packets = 0;
   bool fetches = false;  // it begins with a READ or atomic
+  bool in_row = false;   // two of its packets have PSNs in a row: it repeats no single packets
   std::uint64_t first_frame = 0, last_frame = 0, related_frame = 0;
+  std::uint16_t first_ip_id = 0;
   Instant first = {}, last = {};     // stamps
   Instant since = {};                // first sign of the loss
+  Duration silence{};                // before it
   Waits waits = {};                  // before its first packet
   std::vector<Filled> filled = {};   // lost for the first time
   std::vector<Filled> skipped = {};  // lost once more
@@ -53,9 +56,17 @@ struct Recovery {
   /// recovery may begin with this packet.
   [[nodiscard]] bool includes(const CapturedPacket& packet, Sequence psn, const Sent& known,
                               bool may_begin) const noexcept;
-  /// Whether the packet after `silence` begins a recovery of its own: a timer began this one, and
+  /// Whether a timer began it.
+  [[nodiscard]] bool is_by_timer() const noexcept {
+    return cause == Cause::timeout || cause == Cause::ack_lost;
+  }
+  /// Whether nothing of it is missing.
+  [[nodiscard]] bool is_complete() const noexcept { return filled.empty() && skipped.empty(); }
+  /// Whether it repeats all packets up to the newest one, however its sender answers NAKs.
+  [[nodiscard]] bool repeats_all() const noexcept { return is_by_timer() && in_row; }
+  /// Whether the packet after `wait` begins a recovery of its own: a timer began this one, and
   /// the sender waited about as long again.
-  [[nodiscard]] bool ends_with(Duration silence) const noexcept;
+  [[nodiscard]] bool ends_with(Duration wait) const noexcept;
   /// Continues the recovery at `psn`, after the next packet: those in between were lost once more.
   /// `sent`: as in Filled.
   void skip_to(Sequence psn, const CapturedPacket& packet, std::optional<bool> sent);

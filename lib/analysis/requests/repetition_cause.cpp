@@ -131,7 +131,7 @@ RepetitionCause cause_of_repetition(StreamState& state, const CapturedPacket& pa
     related = nak->frame;
     cause = Cause::sequence_nak;
   }
-  return {cause, related};
+  return {cause, related, state.silence};
 }
 
 Nak* nak_in_place_of_timer(StreamState& state, const CapturedPacket& packet,

@@ -10,10 +10,11 @@ namespace lw::analysis {
 
 /// Why a packet that was seen before comes again.
 struct RepetitionCause {
-  std::optional<Cause> cause;  // nothing: the path copied it, or what follows tells
+  std::optional<Cause> cause = {};  // nothing: the path copied it, or what follows tells
   /// The frame that asked for it (a NAK, or the one that showed a gap), or that it was in first; 0:
   /// none.
   std::uint64_t related = 0;
+  Duration silence{};  // before it
 };
 
 /// Finds why a packet comes that was seen before: `sent`, which may be a part of `known`. The NAK

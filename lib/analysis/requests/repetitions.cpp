@@ -33,18 +33,25 @@ void fill_in(StreamState& state, Recovery& recovery, const CapturedPacket& packe
 }  // namespace
 
 void Repetitions::take(const CapturedPacket& packet, const Sent& sent, Sent* known) {
-  if (was_skipped(packet, sent.psn, known)) {
-    doubt_ = Doubt{.packet = packet, .sent = sent};
+  if (recovery_skipping(packet, sent.psn, known) != nullptr) {
+    doubt_ = Doubt{.packet = packet, .sent = sent, .why = {.silence = state_.silence}};
     known->asked_again = true;
     return;
   }
   const RepetitionCause why = cause_of_repetition(state_, packet, sent, known);
   if (!why.cause) {
-    if (state_.ip_numbers.vary() || known == nullptr || sent.psn + sent.span >= state_.next)
-      return take_copy(state_, packet, sent.psn, known);
     const bool keeps = state_.setup.scheme == RecoveryScheme::selective;
-    const Nak* const nak = keeps ? nullptr : nak_in_place_of_timer(state_, packet, sent);
-    doubt_ = Doubt{.packet = packet, .sent = sent, .nak_frame = nak != nullptr ? nak->frame : 0};
+    Nak* const nak = keeps ? nullptr : nak_in_place_of_timer(state_, packet, sent);
+    const bool newest = known == nullptr || sent.psn + sent.span >= state_.next;
+    // What the NAK asked for was late, so the receiver has discarded the packet behind it.
+    if (newest && nak != nullptr && sent.psn == state_.acked && !state_.ip_numbers.vary()) {
+      nak->used = true;
+      return recoveries_.begin(packet, sent, known,
+                               {Cause::sequence_nak, nak->frame, state_.silence});
+    }
+    if (state_.ip_numbers.vary() || newest) return take_copy(state_, packet, sent.psn, known);
+    doubt_ = Doubt{
+        .packet = packet, .sent = sent, .nak_frame = nak != nullptr ? nak->frame : 0, .why = why};
     known->asked_again |= sent.fetches;
     return;
   }
@@ -56,7 +63,7 @@ void Repetitions::take(const CapturedPacket& packet, const Sent& sent, Sent* kno
   recoveries_.begin(packet, sent, known, why);
 }
 
-void Repetitions::judge(Sequence next) {
+void Repetitions::judge(Sequence next, Instant stamp) {
   if (!doubt_) return;
   const Doubt doubt = *doubt_;
   doubt_.reset();
@@ -71,16 +78,21 @@ void Repetitions::judge(Sequence next) {
   if (nak == nullptr) nak = state_.naks.of_frame(doubt.nak_frame);
   Recovery* const running = recoveries_.running();
   const bool recovery_goes_on = running != nullptr && running->next == behind;
-  if (next != behind || next >= state_.next || recovery_goes_on) {
-    if (was_skipped(doubt.packet, doubt.sent.psn, known))
-      return fill_in(state_, *running, doubt.packet, doubt.sent.psn, *known);
+  Recovery* const skipping = recovery_skipping(doubt.packet, doubt.sent.psn, known);
+  // A sender that goes back sends the next packet sooner than it answers a NAK.
+  const bool too_late = skipping != nullptr && state_.setup.least_reaction &&
+                        stamp_difference(stamp, doubt.packet.stamp) > state_.setup.soonest();
+  if (next != behind || next >= state_.next || recovery_goes_on || too_late) {
+    if (skipping != nullptr)
+      return fill_in(state_, *skipping, doubt.packet, doubt.sent.psn, *known);
     return take_copy(state_, doubt.packet, doubt.sent.psn, known);
   }
   const bool fetched = doubt.sent.fetches || state_.counts.fetches_answered > 0;
-  RepetitionCause why{fetched ? Cause::response_lost : Cause::timeout, original};
+  RepetitionCause why{fetched ? Cause::response_lost : Cause::timeout, original, doubt.why.silence};
   if (nak != nullptr) {
     nak->used = true;
-    why = {Cause::sequence_nak, nak->frame};
+    why.cause = Cause::sequence_nak;
+    why.related = nak->frame;
   }
   recoveries_.begin(doubt.packet, doubt.sent, known, why);
 }
@@ -115,12 +127,20 @@ Recovery* Repetitions::recovery_past(const Sent& known) {
   return recoveries_.find([&known](const Recovery& one) { return one.is_past(known); });
 }
 
-/// Whether the recovery has skipped a packet, and no NAK asks for it again.
-bool Repetitions::was_skipped(const CapturedPacket& packet, Sequence psn, const Sent* known) {
-  const Recovery* const recovery = recoveries_.running();
-  if (recovery == nullptr || known == nullptr || !recovery->skips(psn, *known)) return false;
+/// Returns the recovery, or one that has just ended, that has skipped a packet; null: none, or a
+/// NAK asks for the packet again.
+Recovery* Repetitions::recovery_skipping(const CapturedPacket& packet, Sequence psn,
+                                         const Sent* known) {
+  if (known == nullptr) return nullptr;
   const Nak* const nak = state_.naks.asking_for(psn, state_.acked);
-  return nak == nullptr || stamp_difference(packet.stamp, nak->stamp) < state_.setup.soonest();
+  const bool asked =
+      nak != nullptr && stamp_difference(packet.stamp, nak->stamp) >= state_.setup.soonest();
+  if (asked) return nullptr;
+  const Recovery* const running = recoveries_.running();
+  return recoveries_.find([&](const Recovery& one) {
+    const bool is_new = &one == running || (nak != nullptr && state_.setup.goes_back());
+    return is_new && one.skips(psn, *known);
+  });
 }
 
 }  // namespace lw::analysis

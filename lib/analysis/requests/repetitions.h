@@ -22,8 +22,8 @@ class Repetitions {
   void take(const CapturedPacket& packet, const Sent& sent, Sent* known);
   /// Decides about the packet before. A requester that misses a response soon repeats the READ or
   /// atomic and all requests after it, because the response to a later one shows the loss. `next`:
-  /// PSN of the next request; 0: there is none.
-  void judge(Sequence next);
+  /// PSN of the next request, which came at `stamp`; 0: there is none.
+  void judge(Sequence next, Instant stamp);
   [[nodiscard]] bool none_open() const noexcept { return !doubt_; }
 
  private:
@@ -39,7 +39,8 @@ class Repetitions {
   void judge_alone(const Doubt& doubt, Sequence next, Sent* known);
   [[nodiscard]] bool may_come_alone(const Sent& sent, const Sent* known, Cause cause);
   [[nodiscard]] Recovery* recovery_past(const Sent& known);
-  [[nodiscard]] bool was_skipped(const CapturedPacket& packet, Sequence psn, const Sent* known);
+  [[nodiscard]] Recovery* recovery_skipping(const CapturedPacket& packet, Sequence psn,
+                                            const Sent* known);
 
   StreamState& state_;
   Recoveries& recoveries_;

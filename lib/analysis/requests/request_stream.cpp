@@ -87,7 +87,7 @@ void RequestStream::request(const CapturedPacket& packet) {
   reuse_.finish();
   if (psn < state_.next && state_.ip_numbers.is_late(packet.ip_id) && take_if_late(packet, psn))
     return;
-  repetitions_.judge(psn);
+  repetitions_.judge(psn, packet.stamp);
   fills_.judge_jump(psn);
   losses_.take_request(packet, psn);
   if (psn == state_.next || (psn > state_.next && extend_cut_read(psn)))
@@ -438,7 +438,7 @@ void RequestStream::retire_beyond(std::size_t most) {
 
 void RequestStream::finish(Instant end) {
   reuse_.finish();
-  repetitions_.judge(0);
+  repetitions_.judge(0, end);
   losses_.finish();
   fills_.finish();
   recoveries_.end();
@@ -483,13 +483,18 @@ ConnectionFacts RequestStream::facts() const noexcept {
   return facts;
 }
 
-/// Whether a waiting request asks for an answer, or its sender missed it.
-bool RequestStream::answer_is_due() noexcept {
-  bool due = false;
-  state_.log.for_each(state_.log.oldest_waiting().psn, state_.next, [&due](const Sent& sent) {
-    due = due || (sent.seen && (sent.ack_req || sent.fetches || sent.copies > 0));
+/// Returns the oldest request that waits for an answer; null: none. One without its response that
+/// was not sent again since an answer to a later one came has been answered.
+const Sent* RequestStream::oldest_unanswered() noexcept {
+  const Sent* oldest = nullptr;
+  bool due = false;  // a waiting request asks for an answer, or its sender missed it
+  state_.log.for_each(state_.log.oldest_waiting().psn, state_.next, [&](const Sent& sent) {
+    const bool waits =
+        sent.psn + sent.span > state_.acked || sent.last_stamp > state_.answers.newest();
+    if (waits && oldest == nullptr) oldest = &sent;
+    due = due || (waits && sent.seen && (sent.ack_req || sent.fetches || sent.copies > 0));
   });
-  return due;
+  return due ? oldest : nullptr;
 }
 
 /// Reports requests without a response, if the other direction responds at all, and if they were
@@ -497,10 +502,11 @@ bool RequestStream::answer_is_due() noexcept {
 /// it first.
 void RequestStream::report_unanswered(Instant end) {
   if (!state_.reliable || !state_.setup.answered || state_.counts.responses == 0 ||
-      state_.log.waiting() == 0)
+      state_.log.waiting() == 0 || state_.acks_cut)
     return;
-  if (state_.acks_cut || !answer_is_due()) return;
-  const Sent& oldest = state_.log.oldest_waiting();
+  const Sent* const first = oldest_unanswered();
+  if (first == nullptr) return;
+  const Sent& oldest = *first;
   constexpr Duration kLong = std::chrono::milliseconds{100};
   constexpr std::int64_t kRoundTrips = 16;
   constexpr std::uint32_t kMany = 3;  // repetitions

@@ -114,7 +114,7 @@ class RequestStream {
   void retire_done();
   void retire(Cause cause_of_gap);
   void retire_beyond(std::size_t most);
-  [[nodiscard]] bool answer_is_due() noexcept;
+  [[nodiscard]] const Sent* oldest_unanswered() noexcept;
   void report_unanswered(Instant end);
 
   // Members that a packet in order and its ACK use come first, in few cache lines.

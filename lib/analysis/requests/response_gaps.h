@@ -20,9 +20,10 @@ struct ResponseGap {
   bool asked_again = false;               // the requester asked for them again
   bool named = false;                     // from its first PSN on: just these were missing
   bool came_before =
-      false;                // they came before, and are missing in the answer to a repeated request
-  std::uint16_t ip_id = 0;  // of the frame that showed it
-  bool in_row = false;      // the responses around it came one after the other
+      false;  // they came before, and are missing in the answer to a repeated request
+  bool may_be_unasked = false;  // the responder may not have got the request that asked again
+  std::uint16_t ip_id = 0;      // of the frame that showed it
+  bool in_row = false;          // the responses around it came one after the other
 
   [[nodiscard]] bool covers(Sequence psn) const noexcept {
     return psn >= first && psn < first + packets;
@@ -59,11 +60,16 @@ class ResponseGaps {
     return gap == gaps_.end() ? std::nullopt : std::optional(*gap);
   }
 
+  /// Removes a gap.
+  void remove(const ResponseGap& gap) {
+    std::erase_if(gaps_, [&gap](const ResponseGap& one) { return one.first == gap.first; });
+  }
+
   /// Removes `psn` from `gap`, which covers it: two gaps may remain. Calls take(gap) for one that
   /// is final, as in add().
   template <class Take>
   void fill(const ResponseGap& gap, Sequence psn, Take take) {
-    std::erase_if(gaps_, [&gap](const ResponseGap& one) { return one.first == gap.first; });
+    remove(gap);
     ResponseGap rest = gap;
     rest.packets = psn - gap.first;
     const auto add_rest = [&] {

@@ -28,7 +28,6 @@ struct StreamCounts {
   std::uint64_t responses_lost = 0;    // PSNs of READ responses
   std::uint64_t missing = 0;           // of both: only the capture lacks them
   std::uint64_t missing_early = 0;     // of these: in the first round trip of the capture
-  std::uint64_t lost_again = 0;        // packets that were missing in a recovery
   std::uint64_t lost_behind = 0;       // packets that were lost behind the capture point
   std::uint64_t gaps_asked = 0;        // packets of lost that a NAK named, and that were sent again
   std::uint64_t gaps_resent = 0;       // others of lost that were sent again

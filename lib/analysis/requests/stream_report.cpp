@@ -48,11 +48,12 @@ void StreamReport::unseen_before(const EarlyAck& ack, Sequence next) {
 }
 
 void StreamReport::response_gap(const ResponseGap& gap, Cause cause) {
-  counts_.responses_lost += gap.packets;
+  if (!gap.may_be_unasked) counts_.responses_lost += gap.packets;
   Fact fact = missing(Role::response, {gap.first, gap.packets, gap.frame, gap.stamp}, cause);
   fact.in_row = fact.inside = gap.in_row;
   if (gap.requested) fact.waits.sent = stamp_difference(gap.stamp, *gap.requested);
   fact.asked = gap.named && gap.packets == 1;
+  fact.partial = gap.may_be_unasked;
   counts_.responses_asked += fact.asked;
   log_.add(std::move(fact));
 }
@@ -172,13 +173,14 @@ void StreamReport::recovery(const Recovery& recovery, Sequence begin, bool goes_
   for (const Filled& gap : recovery.filled) sent_again(gap, recovery, begin);
   for (const Filled& gap : recovery.skipped) {
     const bool goes_back_here = gap.begins ? recovery.packets >= kFew : goes_back;
-    if (!goes_back_here && !gap.sent.value_or(false)) continue;
-    if (!gap.begins) counts_.lost_again += gap.packets;  // it may be none
+    const bool partial = !goes_back_here && !gap.sent.value_or(false);
+    if (partial && (gap.begins || !recovery.in_row)) continue;
     Fact fact = missing(Role::request, gap, Cause::lost_before_capture);
     fact.again = fact.inside = true;
     fact.since = recovery.first_frame;
     fact.sent = gap.sent;
     fact.begins = gap.begins;
+    fact.partial = partial;
     fact.taken = gap.taken;
     log_.add(std::move(fact));
   }
