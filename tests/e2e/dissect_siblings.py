@@ -1121,6 +1121,17 @@ class BeginsWithin(Sibling):
             found = rows('anomalies', talk.save(self.folder / 'early.pcap'))
             self.assertEqual([row['kind'] for row in found].count('ack_of_unsent'), claims, first)
 
+    def test_what_was_answered_before_the_gap_showed_was_sent_before(self):
+        """The capture begins with a packet that is sent again alone."""
+        for first, answer, lost in (100, 103, False), (97, 100, True):
+            talk = Conversation()
+            talk.requests(first, 101)
+            talk.answer(100, 10, msn=1)
+            talk.answer(answer, msn=4)
+            talk.requests(107, 112)
+            talk.answer(111, 10, msn=12)
+            self.assertEqual('psn_gap' in {row['kind'] for row in self.joined(talk)}, lost, first)
+
     def joined(self, talk):
         return rows('anomalies', talk.save(self.folder / 'joined.pcap'))
 

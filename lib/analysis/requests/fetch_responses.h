@@ -96,6 +96,8 @@ class FetchResponses {
     const auto gap = late_gaps_.in(first - 1, end);
     return gap && gap->stamp >= since ? std::optional(gap->frame) : std::nullopt;
   }
+  /// One past the highest PSN of a response, also without its request; 0: none came.
+  [[nodiscard]] Sequence answered_end() const noexcept { return end_; }
   /// Reports what is still missing at the end of the capture.
   void finish() {
     repeated_.end();

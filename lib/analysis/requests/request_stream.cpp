@@ -152,7 +152,8 @@ void RequestStream::append(const CapturedPacket& packet, Sequence psn) {
 }
 
 /// Whether a capture may have begun while its sender repeated a single packet: then the PSNs before
-/// the next packet were sent before. The sender's IP numbers tell, or the length of the gap.
+/// the next packet were sent before. The sender's IP numbers tell, or the length of the gap, or an
+/// answer to a packet in it.
 bool RequestStream::begins_within_recovery(const CapturedPacket& packet,
                                            Sequence psn) const noexcept {
   if ((state_.begin.joined() ? state_.begin.is_over() : state_.begin.has_order()) ||
@@ -160,6 +161,7 @@ bool RequestStream::begins_within_recovery(const CapturedPacket& packet,
     return false;
   if (state_.begin.begins_again() && state_.counts.packets == 2) return true;
   return psn - state_.next >= CaptureBegin::kManyInARow ||
+         state_.fetched.answered_end() > state_.next ||
          state_.ip_numbers.follows_last(packet.ip_id);
 }
 

@@ -65,7 +65,7 @@ class RequestStream {
     capture.packets += state_.next - state_.begin.first();
     // Before its begin, packets were sent that it does not lack.
     capture.missing +=
-        state_.counts.missing - (state_.begin.joined() ? state_.counts.missing_early : 0);
+        state_.counts.missing - (state_.begin.began_before() ? state_.counts.missing_early : 0);
     if (const auto naks = state_.counts.naks.find(0); naks != state_.counts.naks.end())
       capture.naks += naks->second;
   }
