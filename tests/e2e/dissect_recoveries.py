@@ -146,6 +146,34 @@ class Recoveries(InFolder):
                                         ('psn_gap', self.LOST, 26, 1), ('retransmission', self.NAK, 12, 8),
                                         ('retransmission', self.NAK, 15, 5), ('retransmission', self.NAK, 26, 4)])
 
+    def test_a_packet_that_was_never_seen_comes_late_in_a_recovery(self):
+        """The recovery goes on behind it: it begins no other one."""
+        def tell():
+            del self.frames[-5]  # 15
+            self.nak(12)
+            for number, psn in enumerate((12, 13, 14, 16, 17, 15, 18, 19, 20, 21)):
+                self.send(psn, 23 if psn == 15 else 20 + number + (12 < psn < 18))
+        self.both(tell, [('out_of_order', 'none', 15, 1), ('psn_gap', self.LOST, 12, 1),
+                         ('psn_gap', self.LOST, 15, 1), ('retransmission', self.NAK, 12, 8)])
+
+    def test_a_nak_is_answered_within_the_recovery_by_a_timer(self):
+        """The sender repeats 22 alone, and goes on where it was; two packets there are lost again."""
+        def tell():
+            self.nak(12)
+            self.send(12, 20, 50)
+            self.recovery(20, 40, 21)
+            self.answer(19)
+            self.at += 5000
+            self.recovery(20, 31, 41)
+            self.nak(22)
+            self.send(22, 54, 50)
+            self.recovery(33, 40, 55)
+            self.answer(39, wait=100)
+            self.recovery(40, 44, 62)
+        self.both(tell, [('psn_gap', self.LOST, 12, 1), ('psn_gap', self.LOST, 31, 2),
+                         ('lost_after_capture', 'lost_behind', 22, 1), ('retransmission', self.NAK, 12, 1),
+                         ('retransmission', 'timer', 20, 11), ('retransmission', self.NAK, 22, 8)])
+
     def test_what_a_nak_asks_for_was_late_behind_the_newest_but_one(self):
         """The receiver gets 20 behind 21, which it has discarded: only this one is sent again."""
         def tell():

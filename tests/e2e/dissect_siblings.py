@@ -1132,6 +1132,16 @@ class BeginsWithin(Sibling):
             talk.answer(111, 10, msn=12)
             self.assertEqual('psn_gap' in {row['kind'] for row in self.joined(talk)}, lost, first)
 
+    def test_a_recovery_of_before_jumps_to_what_was_not_acknowledged(self):
+        """An ACK of packets that were sent before the capture comes within it."""
+        talk = Conversation()
+        talk.requests(97, 103)
+        talk.answer(110, msn=8)
+        talk.requests(103, 106)
+        talk.requests(111, 118)
+        talk.answer(117, 10, msn=15)
+        self.assertEqual({row['kind'] for row in self.joined(talk)}, set())
+
     def joined(self, talk):
         return rows('anomalies', talk.save(self.folder / 'joined.pcap'))
 

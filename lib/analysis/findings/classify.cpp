@@ -26,6 +26,9 @@ std::optional<Finding> finding_of(const Fact& fact, const ConnectionFacts& conne
       return classify_late(fact, connection);
     case AnomalyKind::stall:
       return classify_stall(fact, connection);
+    case AnomalyKind::ack_of_unsent:  // it may have been sent before the capture began
+      if (fact.early && connection.began_before) return std::nullopt;
+      return Finding::certain(fact.seen.cause);
     default:
       return Finding::certain(fact.seen.cause);
   }

@@ -108,6 +108,11 @@ class RecoveryVotes {
     Instant last = {};          // its newest packet
     Duration reaction{};        // from then to its first packet
 
+    /// Whether a recovery before it goes on with `psn`, perhaps behind lost packets.
+    [[nodiscard]] bool is_interrupted_at(std::uint32_t psn) const noexcept {
+      const auto ahead = wire::Psn::distance(wire::Psn{interrupted}, wire::Psn{psn});
+      return ahead >= 0 && ahead < wire::Psn::distance(wire::Psn{next}, wire::Psn{interrupted});
+    }
     /// Whether `psn` was sent before it, and is not below its next packet.
     [[nodiscard]] bool is_before(std::uint32_t psn) const noexcept {
       return wire::Psn::distance(wire::Psn{next}, wire::Psn{psn}) >= 0 &&
@@ -245,7 +250,7 @@ class RecoveryVotes {
     // A sender that goes back sends its packets in a row. This begins another recovery, or the one
     // before goes on.
     if (run_->packets == 1 && run_->named && psn != run_->next &&
-        (psn == run_->interrupted || stamp_difference(stamp, run_->last) >= kShortTimer)) {
+        (run_->is_interrupted_at(psn) || stamp_difference(stamp, run_->last) >= kShortTimer)) {
       add_alone(*run_);
       return run_.reset();
     }

@@ -35,10 +35,11 @@ class CaptureBegin {
   }
   /// Notes a request in order.
   void note_in_order() noexcept { in_order_ += in_order_ < kSettled; }
-  /// Ends the first round trip if enough requests came in order. Returns whether it ends it.
-  /// `answered`: an answer to a captured request came.
-  [[nodiscard]] bool end_round_trip(bool answered) noexcept {
-    if (settled_ || in_order_ < kSettled || !answered) return false;
+  /// Ends the first round trip if enough requests came in order, and are past what was acknowledged
+  /// before. Returns whether it ends it. `answered`: an answer to a captured request came. `next`:
+  /// one past the highest PSN seen.
+  [[nodiscard]] bool end_round_trip(bool answered, Sequence next) noexcept {
+    if (settled_ || in_order_ < kSettled || !answered || next <= acked_early_) return false;
     return settled_ = true;
   }
   /// Notes the frame of the first response.

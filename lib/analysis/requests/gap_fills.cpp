@@ -81,14 +81,24 @@ void GapFills::take(const CapturedPacket& packet, const Sent& sent) {
     if (sent.psn > recovery->next) note_jump(packet, gap, filled);
     return recoveries_.take_filled(packet, gap, filled, signs);
   }
+  if (recovery != nullptr && recovery->skips(sent.psn) && !signs.asked &&
+      !state_.ip_numbers.ordered()) {
+    behind_ = Behind{packet, gap, filled, signs};
+    return;
+  }
+  add(packet, gap, filled);
+}
+
+/// Adds a packet that fills a part of `gap` to those that the next request decides about.
+void GapFills::add(const CapturedPacket& packet, const Sent& gap, const Sent& filled) {
   if (!fill_) {
     recoveries_.end();
-    fill_ = Fill{.first = sent.psn, .first_frame = packet.number, .first_stamp = packet.stamp};
-    fill_->nak_frame = state_.naks.frame_naming(gap.psn, sent.psn);
+    fill_ = Fill{.first = filled.psn, .first_frame = packet.number, .first_stamp = packet.stamp};
+    fill_->nak_frame = state_.naks.frame_naming(gap.psn, filled.psn);
     fill_->numbers_skipped = state_.ip_numbers.skipped_before(packet.ip_id);
   }
   fill_->add(gap, filled);
-  state_.late.add(sent.psn, packet.stamp);
+  state_.late.add(filled.psn, packet.stamp);
   // Its number shows that it was sent again, not late.
   if (state_.ip_numbers.ordered() && state_.reliable)
     recoveries_.begin(*std::exchange(fill_, std::nullopt));
@@ -101,8 +111,21 @@ void GapFills::note_jump(const CapturedPacket& packet, const Sent& gap, const Se
   jump_->fill.add(gap, filled);
 }
 
+void GapFills::judge_behind(Sequence next) {
+  const Behind behind = *std::exchange(behind_, std::nullopt);
+  Recovery* const recovery = recoveries_.running();
+  const Sequence psn = behind.filled.psn;
+  if (recovery == nullptr || next != recovery->next || !recovery->skips(psn))
+    return add(behind.packet, behind.gap, behind.filled);
+  const Filled skipped = recovery->take_skipped(psn, behind.filled.span);
+  add_filled(recovery->filled, behind.gap, behind.filled, behind.signs);
+  ++recovery->packets;
+  ++state_.counts.resent;
+  state_.late.add(psn, behind.packet.stamp);
+  state_.report.late_in_recovery(behind.packet, psn, skipped);
+}
+
 void GapFills::judge_jump(Sequence next) {
-  if (!jump_) return;
   const Jump jump = std::move(*std::exchange(jump_, std::nullopt));
   Recovery* const recovery = recoveries_.running();
   if (recovery == nullptr || next != jump.from) return;

@@ -104,6 +104,7 @@ bool Recoveries::take(const CapturedPacket& packet, const Sent& sent, Sent& know
       !recovery_->includes(packet, sent.psn, known, may_begin_with(state_, sent)))
     return false;
   ++state_.counts.resent;
+  if (interrupts_another(known.psn)) recovery_->next = interrupted_;
   // A READ may ask for the rest of its response: it skips none.
   if (known.psn > recovery_->next && lost_before(packet, known.psn))
     recovery_->skip_to(known.psn, packet, was_sent(packet, known.psn));
@@ -157,6 +158,14 @@ void Recoveries::skip_to_end(const CapturedPacket& packet, Sequence psn) {
   if (first == nullptr || !first->span_known) return;
   recovery_->skip_to(state_.next, packet, sent);
   recovery_->next = state_.next;
+}
+
+/// Whether the recovery is a single packet that a NAK asked for, and the one before it goes on with
+/// `psn`, perhaps behind lost packets.
+bool Recoveries::interrupts_another(Sequence psn) const noexcept {
+  return state_.setup.scheme == RecoveryScheme::selective && by_nak_ && recovery_->packets == 1 &&
+         interrupted_ > recovery_->next && psn > interrupted_ &&
+         psn - interrupted_ < interrupted_ - recovery_->next;
 }
 
 /// Whether the packets between the recovery's last one and `psn` were lost. The sender may also

@@ -88,7 +88,7 @@ void RequestStream::request(const CapturedPacket& packet) {
   if (psn < state_.next && state_.ip_numbers.is_late(packet.ip_id) && take_if_late(packet, psn))
     return;
   repetitions_.judge(psn, packet.stamp);
-  fills_.judge_jump(psn);
+  fills_.judge_place(psn);
   losses_.take_request(packet, psn);
   if (psn == state_.next || (psn > state_.next && extend_cut_read(psn)))
     advance(packet, psn);
@@ -104,7 +104,7 @@ void RequestStream::request(const CapturedPacket& packet) {
 
 /// Notes that the first round trip is over, if it is.
 void RequestStream::end_first_round_trip() {
-  if (!state_.begin.end_round_trip(state_.counts.rtt.count() > 0)) return;
+  if (!state_.begin.end_round_trip(state_.counts.rtt.count() > 0, state_.next)) return;
   if (state_.setup.ip_numbers_count) state_.ip_numbers.expect_order();
   state_.report.shows_from(state_.next);
 }
@@ -170,7 +170,13 @@ void RequestStream::skip(const CapturedPacket& packet, Sequence psn) {
   fills_.judge(packet, psn, nullptr);
   recoveries_.skip_to_end(packet, psn);
   recoveries_.end();
-  if (begins_within_recovery(packet, psn)) state_.begin.begin_at(psn);
+  if (begins_within_recovery(packet, psn)) {
+    state_.begin.begin_at(psn);
+  } else if (state_.reliable && !state_.begin.is_over() && state_.fetched.answered_end() == psn) {
+    // What it repeated from before the capture was acknowledged.
+    state_.begin.note_sent_before();
+    state_.begin.begin_at(psn);
+  }
   state_.log.push([&] { return gap_before(packet, state_.next, psn); });
   state_.log.newest().in_row = newest_end_ == state_.next;
   state_.next = psn;

@@ -247,7 +247,7 @@ void StreamReport::ack_of_unsent(const EarlyAck& ack, const CapturedPacket& pack
   early.frame = early.last_frame = ack.frame;
   early.stamp = ack.stamp;
   early.related_frame = packet.number;
-  log_.add(early);
+  log_.add(Fact{.seen = std::move(early), .early = is_early(ack.psn)});
 }
 
 void StreamReport::unanswered(const Sent& oldest, std::uint64_t last_frame, Sequence next,
