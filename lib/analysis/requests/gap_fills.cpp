@@ -83,7 +83,7 @@ void GapFills::take(const CapturedPacket& packet, const Sent& sent) {
   }
   if (recovery != nullptr && recovery->skips(sent.psn) && !signs.asked &&
       !state_.ip_numbers.ordered()) {
-    behind_ = Behind{packet, gap, filled, signs};
+    behind_ = std::make_unique<Behind>(Behind{packet, gap, filled, signs});
     return;
   }
   add(packet, gap, filled);
@@ -112,7 +112,7 @@ void GapFills::note_jump(const CapturedPacket& packet, const Sent& gap, const Se
 }
 
 void GapFills::judge_behind(Sequence next) {
-  const Behind behind = *std::exchange(behind_, std::nullopt);
+  const Behind behind = *std::exchange(behind_, nullptr);
   Recovery* const recovery = recoveries_.running();
   const Sequence psn = behind.filled.psn;
   if (recovery == nullptr || next != recovery->next || !recovery->skips(psn))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "analysis/requests/recoveries.h"
@@ -74,7 +75,7 @@ class GapFills {
   std::optional<Fill> fill_;  // the next request decides about it
   std::optional<Fill> held_;  // after a NAK: its repetition, an ACK or the next one decides
   std::optional<Jump> jump_;
-  std::optional<Behind> behind_;
+  std::unique_ptr<Behind> behind_;  // null: none
 };
 
 }  // namespace lw::analysis

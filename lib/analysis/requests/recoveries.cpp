@@ -307,7 +307,7 @@ void Recoveries::report_oldest() {
   Ended& ended = ended_.front();
   note_taken(ended.recovery);
   state_.report.recovery(ended.recovery, state_.begin.psn(), ended.goes_back);
-  ended_.pop_front();
+  ended_.erase(ended_.begin());
 }
 
 /// Notes what the recovery skipped, was not sent again, and is acknowledged. A receiver has to get

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <algorithm>
-#include <deque>
 #include <optional>
+#include <vector>
 
 #include "analysis/requests/recovery.h"
 #include "analysis/requests/repetition_cause.h"
@@ -105,7 +105,7 @@ class Recoveries {
 
   StreamState& state_;
   std::optional<Recovery> recovery_;
-  std::deque<Ended> ended_;  // oldest first
+  std::vector<Ended> ended_;  // oldest first
   Sequence start_ = 0;
   Instant stamp_;
   bool by_nak_ = false;
