@@ -192,12 +192,12 @@ std::optional<bool> Recoveries::was_sent(const CapturedPacket& packet, Sequence 
   if (!state_.ip_numbers.ordered()) return std::nullopt;
   const std::uint64_t numbers = state_.ip_numbers.skipped_before(packet.ip_id);
   if (numbers == 0) return false;
-  std::uint64_t least = 0, most = 0;
+  const std::uint64_t beyond = psn > state_.next ? psn - state_.next : 0;
+  std::uint64_t least = beyond, most = beyond;
   state_.log.for_each(recovery_->next, psn, [&](const Sent& sent) {
     ++least;
     most += sent.seen ? 1 : sent.span;
   });
-  if (psn > state_.next) least += psn - state_.next, most += psn - state_.next;
   return numbers >= least && numbers <= most ? std::optional(true) : std::nullopt;
 }
 
@@ -216,9 +216,9 @@ void Recoveries::note_lost_beginning(const Sent& first, std::uint64_t numbers_sk
   constexpr Sequence kMost = 64;
   // A NAK asks for the oldest packet; only a lost response is asked for by a later READ.
   const bool of_response = first.fetches && !by_nak_;
-  const bool one = state_.selective && recovery_->cause != Cause::timeout;
-  const bool may_begin =
-      first.psn <= state_.acked || of_response || one || state_.acks_cut || !state_.setup.answered;
+  const bool single = state_.selective && recovery_->cause != Cause::timeout;
+  const bool may_begin = first.psn <= state_.acked || of_response || single || state_.acks_cut ||
+                         !state_.setup.answered;
   const bool may_know =
       (state_.begin.joined() || state_.counts.responses == 0) && !state_.begin.is_over();
   if (!state_.setup.answered && state_.reliable)
