@@ -17,6 +17,7 @@ from conversation import (ACK, MTU, NOT_READY, READ_RESPONSES, SEND, WRITE, WRIT
 from dissect_analysis import rows
 from dissect_cases import Case
 from dissect_explain import explained
+from pcap_file import write_pcap
 from two_ends import TwoEnds
 
 LOSSES = {'psn_gap', 'lost_after_capture'}
@@ -1142,6 +1143,17 @@ class BeginsWithin(Sibling):
         talk.answer(117, 10, msn=15)
         self.assertEqual({row['kind'] for row in self.joined(talk)}, set())
 
+    def test_a_long_recovery_of_before_jumps_to_what_was_not_acknowledged(self):
+        """Answers to what it repeats have come by then."""
+        talk = Conversation()
+        for psn in range(97, 105):
+            talk.request(psn)
+            talk.answer(psn, 2, msn=90)
+        talk.answer(120, msn=95)
+        talk.requests(121, 128, wait=4)
+        talk.answer(127, 10, msn=102)
+        self.assertNotIn('psn_gap', {row['kind'] for row in self.joined(talk)})
+
     def joined(self, talk):
         return rows('anomalies', talk.save(self.folder / 'joined.pcap'))
 
@@ -1214,6 +1226,39 @@ class BeginsWithin(Sibling):
             ends.talk.frames = [frame for frame in frames[again - before:again] if frame[1][11] == 1] + frames[again:]
             found = [row for row in self.found(ends) if row['kind'] == 'retransmission']
             self.assertEqual([(row['cause'], row['certainty']) for row in found], [('timer', 'either')], before)
+
+
+class CutFrames(Sibling):
+    """The first 64 bytes of each frame, which lack RETHs."""
+
+    def test_a_nak_of_a_psn_behind_that_of_a_read(self):
+        """The READ seems to take the PSNs that were lost before the capture point."""
+        for lost in (1, 3):
+            talk = Conversation()
+            talk.requests(0, 10)
+            talk.answer(9, 10)
+            talk.read(10, 0x1000, MTU)
+            talk.requests(11 + lost, 16)
+            talk.responses(10, 1, 11, 10)
+            talk.nak(11)
+            talk.requests(11, 20, wait=2)
+            talk.answer(19, 10)
+            path = self.folder / 'cut.pcap'
+            write_pcap(path, talk.frames, 64)
+            self.assertNotIn('lost_after_capture', {row['kind'] for row in rows('anomalies', path)}, lost)
+
+    def test_a_late_read_fills_the_gap_before_the_next_request(self):
+        talk = Conversation()
+        talk.requests(0, 10)
+        talk.answer(9, 10)
+        talk.requests(14, 18)
+        talk.read(10, 0x1000, 4 * MTU, 2)
+        talk.requests(18, 20)
+        talk.responses(10, 4, 11, 10)
+        talk.answer(19, msn=17)
+        path = self.folder / 'cut.pcap'
+        write_pcap(path, talk.frames, 64)
+        self.assertEqual({row['kind'] for row in rows('anomalies', path)}, {'out_of_order'})
 
 
 class CaptureLoss(Sibling):

@@ -179,6 +179,7 @@ void RequestStream::skip(const CapturedPacket& packet, Sequence psn) {
   }
   state_.log.push([&] { return gap_before(packet, state_.next, psn); });
   state_.log.newest().in_row = newest_end_ == state_.next;
+  state_.log.newest().answered_before = state_.fetched.answered_end() >= psn;
   state_.next = psn;
   previous_ = nullptr;
   const auto early = early_ack_;
@@ -315,6 +316,20 @@ void RequestStream::take_ack(const CapturedPacket& packet, Sequence psn) {
   acknowledge(psn + 1, packet);
 }
 
+/// Whether a PSN is behind the first one of a READ whose RETH was cut off. If a NAK names it, it is
+/// that of another request, which was not captured.
+bool RequestStream::is_within_cut_read(Sequence psn) noexcept {
+  const Sent* const read = state_.reads_cut ? state_.log.find(psn) : nullptr;
+  return read != nullptr && read->seen && read->psn != psn;
+}
+
+/// Whether the PSNs of a gap from `psn` on may be those of a READ whose RETH was cut off, and that
+/// filled a part of the gap.
+bool RequestStream::follows_cut_read(Sequence psn) noexcept {
+  const Sent* const before = state_.log.find(psn - 1);
+  return before != nullptr && before->seen && is_read(before->opcode) && !before->has_reth;
+}
+
 void RequestStream::take_nak(const CapturedPacket& packet, Sequence psn) {
   calm_ = false;
   const Anomaly found = state_.report.nak(packet, psn, state_.log.find(psn));
@@ -328,7 +343,7 @@ void RequestStream::take_nak(const CapturedPacket& packet, Sequence psn) {
   Nak* const open = state_.naks.asking_for(psn, state_.acked);
   const bool known = open != nullptr && open->psn == psn;
   if (known) open->newest = packet.stamp;
-  if (asks && !outdated && !known) losses_.take_nak(found, psn);
+  if (asks && !outdated && !known && !is_within_cut_read(psn)) losses_.take_nak(found, psn);
   if (sequence_error) state_.begin.note_expected(psn, packet.msn);
   if (!known)
     state_.naks.add({.psn = psn,
@@ -429,7 +444,8 @@ void RequestStream::retire(Cause cause_of_gap) {
   if (!state_.reliable) completion = Message::Completion{oldest.last_frame, oldest.last_stamp};
   if (!oldest.seen) {
     // Those before the capture's begin may have been sent before.
-    if (oldest.psn >= state_.begin.psn()) state_.report.gap(oldest, cause_of_gap);
+    if (oldest.psn >= state_.begin.psn() && !follows_cut_read(oldest.psn))
+      state_.report.gap(oldest, cause_of_gap);
   } else if (state_.reliable && oldest.fetches) {
     state_.limits.retire_read(oldest.answered ? std::optional(oldest.response_stamp)
                                               : std::nullopt);

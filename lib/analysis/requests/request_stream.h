@@ -106,6 +106,8 @@ class RequestStream {
   void take_lone_response(const CapturedPacket& packet);
   void take_ack(const CapturedPacket& packet, Sequence psn);
   void take_cut_ack(const CapturedPacket& packet, Sequence psn);
+  [[nodiscard]] bool is_within_cut_read(Sequence psn) noexcept;
+  [[nodiscard]] bool follows_cut_read(Sequence psn) noexcept;
   void take_nak(const CapturedPacket& packet, Sequence psn);
   void note_early(Sent& request) const noexcept;
   void take_read_response(const CapturedPacket& packet, Sequence psn);

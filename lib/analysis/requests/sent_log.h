@@ -38,7 +38,8 @@ struct Sent {
   bool answered = false;             // an ATOMIC ACK, or all of a READ's response
   bool asked_again = false;          // since then responses may come again
   std::uint8_t answers_due = 0;      // of a READ or atomic: answers to further requests, at most
-  bool answered_before : 1 = false;  // the responder may have answered before it was seen here
+  bool answered_before : 1 = false;  // the responder may have answered before it, or the gap, was
+                                     // seen here
   bool reused : 1 = false;           // other requests have had its PSNs: their answers are no news
   bool in_row = false;               // a gap: the packets around it came one after the other
   bool span_known = true;       // false: a READ without RETH; `span` is the least that it may be

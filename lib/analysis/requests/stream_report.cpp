@@ -37,7 +37,12 @@ void StreamReport::gap(const Sent& gap, Cause cause) {
   counts_.lost += gap.span;
   Filled skipped{gap.psn, gap.span, gap.frame, gap.stamp};
   skipped.in_row = gap.in_row;
-  log_.add(missing(Role::request, skipped, cause));
+  Fact fact = missing(Role::request, skipped, cause);
+  if (gap.answered_before && !fact.early) {
+    fact.early = fact.passed = true;
+    if (cause == Cause::missing_in_capture) counts_.missing_early += gap.span;
+  }
+  log_.add(std::move(fact));
 }
 
 void StreamReport::unseen_before(const EarlyAck& ack, Sequence next) {
