@@ -283,6 +283,14 @@ class RepeatedAnswers(Sibling):
         self.assertEqual([(row['psn'], row['packets']) for row in either], [(24, 4), (28, 4)])
         self.assertEqual({one['cause'] for row in either for one in row['alternatives']}, {'lost_before', 'not_sent'})
 
+    def test_a_copy_of_a_later_response_is_no_jump(self):
+        """The answer goes on behind it."""
+        for copied in (6, 7):
+            talk = self.found_for((), counted=False)
+            begin = len(talk.frames) - 12
+            talk.frames.insert(begin + 2, (talk.frames[begin + 1][0] + 100, talk.frames[begin + copied][1]))
+            self.assertEqual(self.lost(talk), {20})
+
     def test_a_single_packet_of_a_response_is_a_copy(self):
         """It is no answer that lacks its begin."""
         for copied in (9, 10):

@@ -61,6 +61,7 @@ void FetchResponses::take_atomic(const CapturedPacket& packet, Sequence psn, Sen
 /// Notes the first response with its PSN.
 void FetchResponses::note_first(const CapturedPacket& packet, Sequence psn, const Sent& request) {
   if (request.answers_due == kAnyNumber) seen_.add(packet, psn);
+  decide_jump(psn);
   first_end_ = std::max(first_end_, psn + 1);
   repeated_.end();
   if (const Sent* const before = skip_rest_of_again(psn, packet))
@@ -198,6 +199,8 @@ bool FetchResponses::skip_to_next_read(const CapturedPacket& packet, Sequence ps
     skip_again(again_next_, psn, packet);
     return true;
   }
+  const Row row{again_next_, again_first_, again_begin_, packet.number};
+  jumps_ = true;
   skip_again(again_next_, before->psn + before->span, packet);
   skip_reads(*before, request.psn, packet);
   const Sequence asked = request.psn + request.last_at;
@@ -205,7 +208,18 @@ bool FetchResponses::skip_to_next_read(const CapturedPacket& packet, Sequence ps
     hold_gap_before(packet, asked, psn);
   else
     skip_again(asked, psn, packet);
+  jumps_ = false;
+  interrupted_ = row;
   return true;
+}
+
+/// Adds the gaps that the last response showed when it jumped to a later READ, unless the one with
+/// `psn` goes on with the answer before: then it was late, or a copy.
+void FetchResponses::decide_jump(Sequence psn) {
+  if (jumped_.empty()) return;
+  const std::vector<ResponseGap> jumped = std::exchange(jumped_, {});
+  if (interrupted_ && psn == interrupted_->next && interrupted_->frame == newest_frame_) return;
+  for (const ResponseGap& gap : jumped) insert_gap(gap);
 }
 
 const Sent* FetchResponses::skip_rest_of_again(Sequence psn, const CapturedPacket& packet) {
@@ -271,6 +285,7 @@ void FetchResponses::skip_again(Sequence first, Sequence end, const CapturedPack
 }
 
 void FetchResponses::take_again(const CapturedPacket& packet, Sequence psn, Sent& request) {
+  decide_jump(psn);
   if (const auto gap = gaps_.covering(psn)) return take_missing(packet, psn, *gap, request);
   if (request.copies == 0 && request.answers_due == kAnyNumber)
     return take_unasked(packet, psn, request);
@@ -364,6 +379,7 @@ void FetchResponses::take_missing(const CapturedPacket& packet, Sequence psn,
 }
 
 void FetchResponses::ask_again(Sent& request, Sequence from) {
+  decide_jump(0);
   if (from < asked_) again_end_ = from;
   asked_ = from;
   gaps_.ask_again(from, request.psn + request.span);
@@ -420,6 +436,13 @@ void FetchResponses::add_gap(ResponseGap gap) {
     row_frame_ = gap.frame;
     row_end_ = gap.first + gap.packets;
   }
+  if (jumps_)
+    jumped_.push_back(gap);
+  else
+    insert_gap(gap);
+}
+
+void FetchResponses::insert_gap(const ResponseGap& gap) {
   if (const auto old = gaps_.add(gap)) report_missing(*old);
 }
 

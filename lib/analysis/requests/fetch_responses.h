@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "analysis/requests/ip_numbers.h"
 #include "analysis/requests/repeated_responses.h"
@@ -100,6 +101,7 @@ class FetchResponses {
   [[nodiscard]] Sequence answered_end() const noexcept { return end_; }
   /// Reports what is still missing at the end of the capture.
   void finish() {
+    decide_jump(0);
     repeated_.end();
     gaps_.close([this](const ResponseGap& gap) { report_missing(gap); });
     refilled_.close([this](const ResponseGap& gap) { report_lost(gap); });
@@ -138,7 +140,9 @@ class FetchResponses {
                     Sent& request);
   void note_first(const CapturedPacket& packet, Sequence psn, const Sent& request);
   void take_unasked(const CapturedPacket& packet, Sequence psn, const Sent& request);
+  void decide_jump(Sequence psn);
   void add_gap(ResponseGap gap);
+  void insert_gap(const ResponseGap& gap);
   void report_missing(const ResponseGap& gap);
   void report_lost(const ResponseGap& gap) {
     report_.response_gap(gap, Cause::lost_before_capture);
@@ -161,11 +165,13 @@ class FetchResponses {
   Sequence again_end_ = 0;    // one past the highest response that came again since the requester
                               // went back
   std::optional<ResponseGap> before_row_;  // before the newest response, if another one follows it
-  std::optional<Row> interrupted_;         // by the newest response, if it was late
-  Sequence without_ = 0;     // the response without which the newest answer began; 0: none
-  Sequence late_begin_ = 0;  // the newest response, if it may begin an answer late; 0: not
-  Instant again_begin_;      // when the responder began to answer again, with again_first_
-  Sequence newest_ = 0;      // PSN of the newest response, in this frame:
+  std::vector<ResponseGap> jumped_;  // before the newest response, if it jumped to a later READ
+  bool jumps_ = false;               // while its gaps are found
+  std::optional<Row> interrupted_;   // by the newest response, if it was late
+  Sequence without_ = 0;             // the response without which the newest answer began; 0: none
+  Sequence late_begin_ = 0;          // the newest response, if it may begin an answer late; 0: not
+  Instant again_begin_;              // when the responder began to answer again, with again_first_
+  Sequence newest_ = 0;              // PSN of the newest response, in this frame:
   std::uint64_t newest_frame_ = 0;
   Sequence end_ = 0;      // one past the highest PSN of a response, also without its request
   Sequence row_end_ = 0;  // one past the newest gap behind newest_, shown by this frame:
