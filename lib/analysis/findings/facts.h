@@ -37,7 +37,7 @@ struct Fact {
   std::uint64_t since = 0;  // a gap of a recovery: the recovery's first frame
   /// A gap of a recovery: whether IP identifications, or a later recovery, show that it was sent.
   std::optional<bool> sent = {};
-  bool partial = false;    // a gap in what is repeated, by an end that may repeat a part only
+  bool partial = false;    // a gap in answers to repeated requests, of which some may not have come
   bool begins = false;     // a gap of a recovery: before its first packet, with which it may begin
   bool passed = false;     // a gap of the first round trip: the receiver has got packets behind it
                            // that were skipped as well, so they passed before the capture began

@@ -33,12 +33,6 @@ std::optional<Finding> gap_in_recovery(const Fact& fact) {
   return Finding::certain(Cause::lost_before_capture);
 }
 
-/// A gap in what is repeated, by an end that may have been asked for a part of it only.
-std::optional<Finding> partial_gap(const Fact& fact, const CaptureFacts& capture) {
-  if (fact.seen.role == wire::Role::request) return std::nullopt;
-  return capture.is_incomplete() ? kLostMissingOrNotSent : kLostOrNotSent;
-}
-
 /// Whether a gap in responses showed sooner after their request than any answer comes: the
 /// responder had answered it before the capture began.
 bool is_for_request_before(const Fact& fact, const ConnectionFacts& connection) noexcept {
@@ -68,7 +62,7 @@ std::optional<Finding> classify_gap(const Fact& fact, const ConnectionFacts& con
     return std::nullopt;
   if (fact.filled != 0) return kLostOrLate;
   if (fact.damaged) return Finding::certain(Cause::lost_before_capture);
-  if (fact.partial && !fact.sent) return partial_gap(fact, capture);
+  if (fact.partial) return capture.is_incomplete() ? kLostMissingOrNotSent : kLostOrNotSent;
   // A sender skips what was acknowledged meanwhile, and no answer was captured.
   if (fact.again && !connection.answered) return gap_in_recovery(fact);
   if (is_for_request_before(fact, connection)) return std::nullopt;

@@ -96,6 +96,7 @@ void GapFills::add(const CapturedPacket& packet, const Sent& gap, const Sent& fi
     fill_ = Fill{.first = filled.psn, .first_frame = packet.number, .first_stamp = packet.stamp};
     fill_->nak_frame = state_.naks.frame_naming(gap.psn, filled.psn);
     fill_->numbers_skipped = state_.ip_numbers.skipped_before(packet.ip_id);
+    fill_->silence = state_.silence;
   }
   fill_->add(gap, filled);
   state_.late.add(filled.psn, packet.stamp);

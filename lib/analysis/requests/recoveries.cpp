@@ -216,7 +216,7 @@ void Recoveries::note_lost_beginning(const Sent& first, std::uint64_t numbers_sk
   constexpr Sequence kMost = 64;
   // A NAK asks for the oldest packet; only a lost response is asked for by a later READ.
   const bool of_response = first.fetches && !by_nak_;
-  const bool single = state_.selective && recovery_->cause != Cause::timeout;
+  const bool single = state_.selective && !recovery_->follows_silence();
   const bool may_begin = first.psn <= state_.acked || of_response || single || state_.acks_cut ||
                          !state_.setup.answered;
   const bool may_know =
@@ -236,7 +236,7 @@ void Recoveries::note_lost_beginning(const Sent& first, std::uint64_t numbers_sk
 void Recoveries::note_lost_end(const Recovery& next, std::uint64_t numbers_skipped) {
   const Sequence first = recovery_->next;
   if (!state_.setup.answered || state_.acks_cut || !recovery_->repeats_all() ||
-      next.silence < kShortestTimer || first < state_.acked || first >= state_.next)
+      !next.follows_silence() || first < state_.acked || first >= state_.next)
     return;
   const Sequence packets = state_.next - first;
   if (state_.ip_numbers.ordered() && numbers_skipped < packets) return;

@@ -116,6 +116,7 @@ Recovery Fill::as_recovery(Cause cause) && {
           .first = first_stamp,
           .last = last_stamp,
           .since = filled.front().stamp,
+          .silence = silence,
           .filled = std::move(filled),
           .skipped = std::move(skipped)};
 }

@@ -60,10 +60,14 @@ struct Recovery {
   [[nodiscard]] bool is_by_timer() const noexcept {
     return cause == Cause::timeout || cause == Cause::ack_lost;
   }
+  /// Whether a timer began it, as the silence before shows.
+  [[nodiscard]] bool follows_silence() const noexcept {
+    return is_by_timer() && silence >= kShortestTimer;
+  }
   /// Whether nothing of it is missing.
   [[nodiscard]] bool is_complete() const noexcept { return filled.empty() && skipped.empty(); }
   /// Whether it repeats all packets up to the newest one, however its sender answers NAKs.
-  [[nodiscard]] bool repeats_all() const noexcept { return is_by_timer() && in_row; }
+  [[nodiscard]] bool repeats_all() const noexcept { return follows_silence() && in_row; }
   /// Whether the packet after `wait` begins a recovery of its own: a timer began this one, and
   /// the sender waited about as long again.
   [[nodiscard]] bool ends_with(Duration wait) const noexcept;
@@ -94,6 +98,7 @@ struct Fill {
   Instant first_stamp = {}, last_stamp = {};
   std::uint64_t nak_frame = 0;        // a NAK that asked for it before; 0: none
   std::uint64_t numbers_skipped = 0;  // IP identifications before its first packet
+  Duration silence{};                 // before its first packet
   std::vector<Filled> filled = {};
   std::vector<Filled> skipped = {};  // PSNs in between, which were seen before the gap
 

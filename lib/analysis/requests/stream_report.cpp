@@ -178,14 +178,12 @@ void StreamReport::recovery(const Recovery& recovery, Sequence begin, bool goes_
   for (const Filled& gap : recovery.filled) sent_again(gap, recovery, begin);
   for (const Filled& gap : recovery.skipped) {
     const bool goes_back_here = gap.begins ? recovery.packets >= kFew : goes_back;
-    const bool partial = !goes_back_here && !gap.sent.value_or(false);
-    if (partial && (gap.begins || !recovery.in_row)) continue;
+    if (!goes_back_here && !gap.sent.value_or(false)) continue;
     Fact fact = missing(Role::request, gap, Cause::lost_before_capture);
     fact.again = fact.inside = true;
     fact.since = recovery.first_frame;
     fact.sent = gap.sent;
     fact.begins = gap.begins;
-    fact.partial = partial;
     fact.taken = gap.taken;
     log_.add(std::move(fact));
   }
