@@ -119,6 +119,13 @@ class Recoveries(InFolder):
             if psn not in without:
                 self.send(psn, number + at)
 
+    def send_20_behind_a_single_repetition(self):
+        """The sender repeats 12 alone, and sends 20 to 39, which are not acknowledged."""
+        self.nak(12)
+        self.send(12, 20, 50)
+        self.recovery(20, 40, 21)
+        self.answer(19)
+
     def test_a_packet_that_comes_behind_the_next_recovery_was_late(self):
         self.begin()
         self.nak(12)
@@ -159,10 +166,7 @@ class Recoveries(InFolder):
     def test_a_nak_is_answered_within_the_recovery_by_a_timer(self):
         """The sender repeats 22 alone, and goes on where it was; two packets there are lost again."""
         def tell():
-            self.nak(12)
-            self.send(12, 20, 50)
-            self.recovery(20, 40, 21)
-            self.answer(19)
+            self.send_20_behind_a_single_repetition()
             self.at += 5000
             self.recovery(20, 31, 41)
             self.nak(22)
@@ -190,11 +194,8 @@ class Recoveries(InFolder):
     def test_a_timer_of_a_sender_that_repeats_single_packets(self):
         """It repeats all that is not acknowledged, and its begin, middle and end are lost again."""
         def tell():
-            self.nak(12)
-            self.send(12, 20, 50)
-            self.recovery(20, 40, 21)
-            self.answer(19)
-            for turn, lost in enumerate((({24, 25, 38, 39}), {22, 23}, set())):
+            self.send_20_behind_a_single_repetition()
+            for turn, lost in enumerate(({24, 25, 38, 39}, {22, 23}, set())):
                 self.at += 5000
                 self.recovery(20 if turn == 0 else 22, 40, 100 * (turn + 1), without=lost)
                 if turn == 0:

@@ -37,7 +37,7 @@ struct Fact {
   std::uint64_t since = 0;  // a gap of a recovery: the recovery's first frame
   /// A gap of a recovery: whether IP identifications, or a later recovery, show that it was sent.
   std::optional<bool> sent = {};
-  bool partial = false;    // a gap in answers to repeated requests, of which some may not have come
+  bool may_be_unasked = false;  // a gap in answers: the repeated request may not have come
   bool begins = false;     // a gap of a recovery: before its first packet, with which it may begin
   bool passed = false;     // a gap of the first round trip: the receiver has got packets behind it
                            // that were skipped as well, so they passed before the capture began
@@ -45,7 +45,8 @@ struct Fact {
   bool in_row = false;     // a gap: the packets around it came one after the other
   bool taken = false;      // a gap: the receiver acknowledged its packets before they came again
   bool overtaken = false;  // a late packet: the sender repeats what overtook it, but not the packet
-  bool early = false;      // before the stream's first round trip, as far as the capture shows it
+  bool early = false;      // before the stream's first round trip, as far as the capture shows it;
+                           // or a gap that an answer acknowledged before it showed
 };
 
 /// How a sender repeats packets after a NAK.

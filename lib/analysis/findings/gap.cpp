@@ -62,7 +62,7 @@ std::optional<Finding> classify_gap(const Fact& fact, const ConnectionFacts& con
     return std::nullopt;
   if (fact.filled != 0) return kLostOrLate;
   if (fact.damaged) return Finding::certain(Cause::lost_before_capture);
-  if (fact.partial) return capture.is_incomplete() ? kLostMissingOrNotSent : kLostOrNotSent;
+  if (fact.may_be_unasked) return capture.is_incomplete() ? kLostMissingOrNotSent : kLostOrNotSent;
   // A sender skips what was acknowledged meanwhile, and no answer was captured.
   if (fact.again && !connection.answered) return gap_in_recovery(fact);
   if (is_for_request_before(fact, connection)) return std::nullopt;

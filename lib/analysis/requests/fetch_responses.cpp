@@ -10,6 +10,18 @@ namespace {
 
 constexpr auto kAnyNumber = std::numeric_limits<std::uint8_t>::max();  // of answers that are due
 
+/// Returns the gap that `packet`, of an answer to a repeated request, shows: the PSNs from `first`
+/// to the one before `end`.
+ResponseGap gap_in_repetition(const CapturedPacket& packet, Sequence first, Sequence end) noexcept {
+  return {.first = first,
+          .packets = end - first,
+          .frame = packet.number,
+          .stamp = packet.stamp,
+          .asked_again = true,
+          .came_before = true,
+          .ip_id = packet.ip_id};
+}
+
 /// Whether MSN `one` is lower than `other`; both have 24 bits.
 bool is_lower_msn(std::uint32_t one, std::uint32_t other) noexcept {
   return wire::Psn::distance(wire::Psn{one}, wire::Psn{other}) > 0;
@@ -160,13 +172,7 @@ void FetchResponses::begin_inside(const CapturedPacket& packet, Sequence psn, co
 /// another packet of it follows.
 void FetchResponses::hold_gap_before(const CapturedPacket& packet, Sequence first, Sequence end) {
   if (packet.begins_message() || end <= first + 1) return;
-  before_row_ = ResponseGap{.first = first,
-                            .packets = end - first,
-                            .frame = packet.number,
-                            .stamp = packet.stamp,
-                            .asked_again = true,
-                            .came_before = true,
-                            .ip_id = packet.ip_id};
+  before_row_ = gap_in_repetition(packet, first, end);
 }
 
 /// Whether the numbers of the responder's IP packets show that it sent each response between
@@ -271,17 +277,13 @@ void FetchResponses::begin_row(const CapturedPacket& packet, Sequence psn) noexc
 }
 
 /// A response to a repeated request skips the PSNs from `first` to the one before `end`.
+/// `may_be_unasked`: as in ResponseGap.
 void FetchResponses::skip_again(Sequence first, Sequence end, const CapturedPacket& packet,
                                 bool may_be_unasked) {
   if (first >= end) return;
-  add_gap({.first = first,
-           .packets = end - first,
-           .frame = packet.number,
-           .stamp = packet.stamp,
-           .asked_again = true,
-           .came_before = true,
-           .may_be_unasked = may_be_unasked,
-           .ip_id = packet.ip_id});
+  ResponseGap gap = gap_in_repetition(packet, first, end);
+  gap.may_be_unasked = may_be_unasked;
+  add_gap(gap);
 }
 
 void FetchResponses::take_again(const CapturedPacket& packet, Sequence psn, Sent& request) {

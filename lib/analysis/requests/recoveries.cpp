@@ -277,7 +277,7 @@ Sequence Recoveries::first_gap() {
 
 void Recoveries::end() {
   if (!recovery_) return;
-  constexpr std::size_t kMostEnded = 8;
+  constexpr std::size_t kMostEnded = 8;  // a packet is rarely later than several recoveries
   if (ended_.size() == kMostEnded) report_oldest();
   Recovery recovery = std::move(*recovery_);
   recovery_.reset();

@@ -43,7 +43,7 @@ struct Recovery {
   bool fetches = false;  // it begins with a READ or atomic
   bool in_row = false;   // two of its packets have PSNs in a row: it repeats no single packets
   std::uint64_t first_frame = 0, last_frame = 0, related_frame = 0;
-  std::uint16_t first_ip_id = 0;
+  std::uint16_t first_ip_id = 0;     // of its first packet, also if that one was lost
   Instant first = {}, last = {};     // stamps
   Instant since = {};                // first sign of the loss
   Duration silence{};                // before it

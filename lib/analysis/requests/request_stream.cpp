@@ -23,6 +23,11 @@ bool is_outdated(StreamState& state, const CapturedPacket& nak, Sequence psn) {
          stamp_difference(nak.stamp, sent->last_stamp) < Duration{state.counts.rtt.minimum()};
 }
 
+/// Whether an entry of the log is a READ whose RETH was cut off. Null: there is no entry.
+bool is_cut_read(const Sent* sent) noexcept {
+  return sent != nullptr && sent->seen && is_read(sent->opcode) && !sent->has_reth;
+}
+
 /// Whether nothing more is expected for a request. A READ or atomic without its whole response
 /// still waits.
 bool is_done(const StreamState& state, const Sent& sent) noexcept {
@@ -319,15 +324,14 @@ void RequestStream::take_ack(const CapturedPacket& packet, Sequence psn) {
 /// Whether a PSN is behind the first one of a READ whose RETH was cut off. If a NAK names it, it is
 /// that of another request, which was not captured.
 bool RequestStream::is_within_cut_read(Sequence psn) noexcept {
-  const Sent* const read = state_.reads_cut ? state_.log.find(psn) : nullptr;
-  return read != nullptr && read->seen && read->psn != psn;
+  const Sent* const read = state_.log.find(psn);
+  return is_cut_read(read) && read->psn != psn;
 }
 
 /// Whether the PSNs of a gap from `psn` on may be those of a READ whose RETH was cut off, and that
 /// filled a part of the gap.
 bool RequestStream::follows_cut_read(Sequence psn) noexcept {
-  const Sent* const before = state_.log.find(psn - 1);
-  return before != nullptr && before->seen && is_read(before->opcode) && !before->has_reth;
+  return is_cut_read(state_.log.find(psn - 1));
 }
 
 void RequestStream::take_nak(const CapturedPacket& packet, Sequence psn) {

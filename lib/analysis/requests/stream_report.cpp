@@ -39,7 +39,7 @@ void StreamReport::gap(const Sent& gap, Cause cause) {
   skipped.in_row = gap.in_row;
   Fact fact = missing(Role::request, skipped, cause);
   if (gap.answered_before && !fact.early) {
-    fact.early = fact.passed = true;
+    fact.early = true;
     if (cause == Cause::missing_in_capture) counts_.missing_early += gap.span;
   }
   log_.add(std::move(fact));
@@ -58,7 +58,7 @@ void StreamReport::response_gap(const ResponseGap& gap, Cause cause) {
   fact.in_row = fact.inside = gap.in_row;
   if (gap.requested) fact.waits.sent = stamp_difference(gap.stamp, *gap.requested);
   fact.asked = gap.named && gap.packets == 1;
-  fact.partial = gap.may_be_unasked;
+  fact.may_be_unasked = gap.may_be_unasked;
   counts_.responses_asked += fact.asked;
   log_.add(std::move(fact));
 }
