@@ -146,8 +146,10 @@ bool FetchResponses::continues_again(const CapturedPacket& packet, Sequence psn,
     again_begin_ = interrupted->begin;
     return true;
   }
-  const bool begun =
-      again_next_ > request.psn && again_first_ <= psn && again_begin_ >= request.last_stamp;
+  const Sequence asked = request.psn + request.last_at;
+  const bool alone = again_first_ + 1 == again_next_ && again_first_ > asked;
+  const bool begun = !alone && again_next_ > request.psn && again_first_ <= psn &&
+                     again_begin_ >= request.last_stamp;
   if (psn < again_next_ && begun && once) return false;  // its only answer has come further
   if (psn > again_next_ && begun)
     skip_again(again_next_, psn, packet);
@@ -205,7 +207,7 @@ bool FetchResponses::skip_to_next_read(const CapturedPacket& packet, Sequence ps
     skip_again(again_next_, psn, packet);
     return true;
   }
-  const Row row{again_next_, again_first_, again_begin_, packet.number};
+  const Row row{again_next_, again_first_, again_begin_, packet.number, psn};
   jumps_ = true;
   skip_again(again_next_, before->psn + before->span, packet);
   skip_reads(*before, request.psn, packet);
@@ -215,6 +217,7 @@ bool FetchResponses::skip_to_next_read(const CapturedPacket& packet, Sequence ps
   else
     skip_again(asked, psn, packet);
   jumps_ = false;
+  if (!jumped_.empty()) again_row_ = psn;
   interrupted_ = row;
   return true;
 }
@@ -225,6 +228,10 @@ void FetchResponses::decide_jump(Sequence psn) {
   if (jumped_.empty()) return;
   const std::vector<ResponseGap> jumped = std::exchange(jumped_, {});
   if (interrupted_ && psn == interrupted_->next && interrupted_->frame == newest_frame_) return;
+  const Sequence other = interrupted_ ? interrupted_->other : newest_;
+  const Sent* const read = log_.find(other);
+  const bool begins = read != nullptr && other == read->psn + read->last_at;
+  if (psn != 0 && psn != other + 1 && !begins && !ip_numbers_.ordered()) return;
   for (const ResponseGap& gap : jumped) insert_gap(gap);
 }
 
@@ -272,7 +279,7 @@ void FetchResponses::begin_again(const CapturedPacket& packet, Sequence psn) noe
 /// A response that does not follow the one before begins an answer, unless it was late, and the
 /// next one goes on with the answer before.
 void FetchResponses::begin_row(const CapturedPacket& packet, Sequence psn) noexcept {
-  interrupted_ = Row{again_next_, again_first_, again_begin_, packet.number};
+  interrupted_ = Row{again_next_, again_first_, again_begin_, packet.number, psn};
   begin_again(packet, psn);
 }
 
@@ -364,7 +371,7 @@ void FetchResponses::take_missing(const CapturedPacket& packet, Sequence psn,
       report_lost(*final);
     if (psn != again_next_)
       begin_row(packet, psn);
-    else if (psn == request.psn)
+    else if (psn == request.psn + request.last_at)
       begin_again(packet, psn);
     again_next_ = psn + 1;
   } else if (psn < first_end_) {  // not only behind an ACK

@@ -113,6 +113,7 @@ class FetchResponses {
     Sequence next = 0, first = 0;  // next: one past its newest PSN
     Instant begin;
     std::uint64_t frame = 0;  // of the other one
+    Sequence other = 0;       // its PSN
   };
 
   [[nodiscard]] bool is_too_soon(const CapturedPacket& packet, const Sent& request) const noexcept;

@@ -63,6 +63,14 @@ void take_late_repetition(StreamState& state, Recoveries& recoveries, const Capt
 
 }  // namespace
 
+void take_overtaken(StreamState& state, Recovery& recovery, const CapturedPacket& packet,
+                    Sequence psn, const Sent& known) {
+  const Filled gap = recovery.take_filled(psn, known.span);
+  if (recovery.start == psn) recovery.cause = Cause::reordered;
+  state.report.late_after_recovery(packet, gap);
+  state.late.add(psn, packet.stamp);
+}
+
 bool take_late(StreamState& state, Recoveries& recoveries, const CapturedPacket& packet,
                Sequence psn, Sent& known) {
   if (!known.seen)
@@ -74,10 +82,7 @@ bool take_late(StreamState& state, Recoveries& recoveries, const CapturedPacket&
     state.report.copy(packet, psn, &known, false);
   } else if (Recovery* const recovery = recoveries.find_filled(psn);
              recovery != nullptr && IpNumbers::is_before(packet.ip_id, known.ip_id)) {
-    const Filled gap = recovery->take_filled(psn, known.span);
-    if (recovery->start == psn) recovery->cause = Cause::reordered;
-    state.report.late_after_recovery(packet, gap);
-    state.late.add(psn, packet.stamp);
+    take_overtaken(state, *recovery, packet, psn, known);
   } else {
     take_late_repetition(state, recoveries, packet, psn, known);
   }

@@ -106,10 +106,21 @@ bool Recoveries::take(const CapturedPacket& packet, const Sent& sent, Sent& know
   ++state_.counts.resent;
   if (interrupts_another(known.psn)) recovery_->next = interrupted_;
   // A READ may ask for the rest of its response: it skips none.
-  if (known.psn > recovery_->next && lost_before(packet, known.psn))
+  if (known.psn > recovery_->next && lost_before(packet, known.psn)) {
+    jump_ = std::make_unique<Jump>(Jump{recovery_->next, packet, sent});
     recovery_->skip_to(known.psn, packet, was_sent(packet, known.psn));
+  }
   go_on(packet, &known, sent);
   return true;
+}
+
+Recoveries::Jump Recoveries::take_back_jump() {
+  Jump jump = *std::exchange(jump_, nullptr);
+  recovery_->skipped.pop_back();
+  recovery_->next = jump.from;
+  --recovery_->packets;
+  --state_.counts.resent;
+  return jump;
 }
 
 void Recoveries::take_filled(const CapturedPacket& packet, const Sent& gap, const Sent& filled,

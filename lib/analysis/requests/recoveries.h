@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -16,6 +17,13 @@ namespace lw::analysis {
 /// entry in the log, null: none.
 class Recoveries {
  public:
+  /// A packet that came before, and that skips others in a recovery, the first of them `from`.
+  struct Jump {
+    Sequence from = 0;
+    CapturedPacket packet;
+    Sent sent;
+  };
+
   /// `state` must outlive the object.
   explicit Recoveries(StreamState& state) noexcept : state_(state) {}
 
@@ -71,6 +79,15 @@ class Recoveries {
                                     [&](const Ended& one) { return begins_before(one.recovery); });
     return ended != ended_.rend() ? &ended->recovery : nullptr;
   }
+  /// Returns the newest packet, after which the recovery has not yet gone on, if it skipped the
+  /// packets from `psn` on; null: it did not. It stays valid until the next request.
+  [[nodiscard]] const Jump* jump_from(Sequence psn) const noexcept {
+    const bool newest = recovery_ && jump_ && jump_->packet.number == recovery_->last_frame;
+    return newest && jump_->from == psn ? jump_.get() : nullptr;
+  }
+  /// Takes the newest packet back: it is none of the recovery, which goes on at `from`. Requires
+  /// jump_from().
+  Jump take_back_jump();
   [[nodiscard]] bool none_open() const noexcept { return !recovery_ && ended_.empty(); }
   /// The PSN with which the sender goes on.
   [[nodiscard]] Sequence next() const noexcept { return recovery_ ? recovery_->next : state_.next; }
@@ -105,7 +122,8 @@ class Recoveries {
 
   StreamState& state_;
   std::optional<Recovery> recovery_;
-  std::vector<Ended> ended_;  // oldest first
+  std::unique_ptr<Jump> jump_;  // the newest one; null: none
+  std::vector<Ended> ended_;    // oldest first
   Sequence start_ = 0;
   Instant stamp_;
   bool by_nak_ = false;

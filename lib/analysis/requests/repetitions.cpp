@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/requests/repetitions.h"
 
+#include "analysis/requests/late_requests.h"
+
 namespace lw::analysis {
 namespace {
 
@@ -87,6 +89,7 @@ void Repetitions::judge(Sequence next, Instant stamp) {
       return fill_in(state_, *skipping, doubt.packet, doubt.sent.psn, *known);
     return take_copy(state_, doubt.packet, doubt.sent.psn, known);
   }
+  if (go_on_before_jump(doubt)) return;
   const bool fetched = doubt.sent.fetches || state_.counts.fetches_answered > 0;
   RepetitionCause why{fetched ? Cause::response_lost : Cause::timeout, original, doubt.why.silence};
   if (nak != nullptr) {
@@ -106,16 +109,50 @@ void Repetitions::judge_alone(const Doubt& doubt, Sequence next, Sent* known) {
     if (Nak* const unanswered = state_.naks.of_frame(doubt.why.related)) unanswered->used = false;
     return fill_in(state_, *past, doubt.packet, doubt.sent.psn, *known);
   }
+  if (is_alone && take_overtaken_original(doubt.packet, doubt.sent.psn, known)) return;
   if (known != nullptr && is_alone && *doubt.why.cause != Cause::sequence_nak)
     return take_copy(state_, doubt.packet, doubt.sent.psn, known);
+  if (!is_alone && go_on_before_jump(doubt)) return;
   recoveries_.begin(doubt.packet, doubt.sent, known, doubt.why);
+}
+
+/// Processes a packet in whose place another one was sent again, and came before it. Its IP
+/// identification shows that it is no copy. Returns whether it is one.
+bool Repetitions::take_overtaken_original(const CapturedPacket& packet, Sequence psn, Sent* known) {
+  if (known == nullptr || !state_.ip_numbers.vary()) return false;
+  Recovery* const recovery = recoveries_.find_filled(psn);
+  if (recovery == nullptr) return false;
+  if (known->fetches) FetchResponses::note_copy(*known);
+  take_overtaken(state_, *recovery, packet, psn, *known);
+  return true;
+}
+
+/// The recovery goes on with `doubt` if its newest packet skipped this one and those behind it: the
+/// newest packet was late or a copy. Returns whether it is so.
+bool Repetitions::go_on_before_jump(const Doubt& doubt) {
+  const Sequence psn = doubt.sent.psn;
+  Sent* const known = state_.log.find(psn);
+  const Recoveries::Jump* const newest = recoveries_.jump_from(psn);
+  if (known == nullptr || newest == nullptr) return false;
+  // A sender that goes back further takes the time of an answer.
+  const Recovery& recovery = *recoveries_.running();
+  const Duration soonest = std::max(state_.setup.soonest(),
+                                    stamp_difference(newest->packet.stamp, recovery.first));
+  if (stamp_difference(doubt.packet.stamp, newest->packet.stamp) >= soonest) return false;
+  if (Nak* const unanswered = state_.naks.of_frame(doubt.why.related)) unanswered->used = false;
+  const Recoveries::Jump jump = recoveries_.take_back_jump();
+  Sent* const jumped = state_.log.find(jump.sent.psn);
+  if (!take_overtaken_original(jump.packet, jump.sent.psn, jumped))
+    take_copy(state_, jump.packet, jump.sent.psn, jumped);
+  return recoveries_.take(doubt.packet, doubt.sent, *known);
 }
 
 /// Whether a SEND or WRITE that comes again may be one that was late in a recovery: a sender that
 /// goes back sends no packet alone. After the time of a timer it is the first of a recovery.
 bool Repetitions::may_come_alone(const Sent& sent, const Sent* known, Cause cause) {
-  if (!state_.setup.goes_back() || sent.fetches || known == nullptr ||
-      state_.silence >= kShortestTimer)
+  if (!state_.setup.goes_back() || known == nullptr || state_.silence >= kShortestTimer)
+    return false;
+  if (sent.fetches && !(state_.ip_numbers.vary() && recoveries_.find_filled(sent.psn) != nullptr))
     return false;
   const bool was_asked_for = cause == Cause::sequence_nak || cause == Cause::receiver_not_ready;
   return sent.psn + sent.span < recoveries_.next() &&

@@ -37,6 +37,8 @@ class Repetitions {
   };
 
   void judge_alone(const Doubt& doubt, Sequence next, Sent* known);
+  bool take_overtaken_original(const CapturedPacket& packet, Sequence psn, Sent* known);
+  bool go_on_before_jump(const Doubt& doubt);
   [[nodiscard]] bool may_come_alone(const Sent& sent, const Sent* known, Cause cause);
   [[nodiscard]] Recovery* recovery_past(const Sent& known);
   [[nodiscard]] Recovery* recovery_skipping(const CapturedPacket& packet, Sequence psn,
