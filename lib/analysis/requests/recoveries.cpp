@@ -292,6 +292,7 @@ void Recoveries::end() {
   if (ended_.size() == kMostEnded) report_oldest();
   Recovery recovery = std::move(*recovery_);
   recovery_.reset();
+  if (Recovery* const before = was_late_part(recovery)) return add_late_part(*before, recovery);
   // A sender that doesn't go back up to its newest packet repeats single packets.
   const bool is_whole = recovery.next >= state_.next;
   // Its last packets may be lost, too. Where packets come late, these may be none of a recovery.
@@ -306,6 +307,34 @@ void Recoveries::end() {
   // Missing packets may still come, if numbers show that they are late.
   if (!(state_.ip_numbers.ordered() || state_.setup.goes_back())) report_ended();
   while (!ended_.empty() && ended_.front().recovery.is_complete()) report_oldest();
+}
+
+/// Returns the recovery of which all packets of `recovery` are late ones: it skipped them, nobody
+/// asked for them, and a sender that goes back does not stop behind them. Null: none.
+Recovery* Recoveries::was_late_part(const Recovery& recovery) {
+  if (!state_.setup.goes_back() || recovery.next >= state_.next || !recovery.filled.empty() ||
+      recovery.cause == Cause::sequence_nak || recovery.cause == Cause::receiver_not_ready ||
+      recovery.silence >= kShortestTimer)
+    return nullptr;
+  return find([&](const Recovery& before) {
+    std::uint64_t packets = 0;
+    state_.log.for_each(recovery.start, recovery.next, [&](const Sent& sent) {
+      packets += sent.last_stamp >= recovery.first && before.skips(sent.psn);
+    });
+    return packets == recovery.packets;
+  });
+}
+
+void Recoveries::add_late_part(Recovery& before, const Recovery& late) {
+  before.packets += late.packets;
+  state_.log.for_each(late.start, late.next, [&](const Sent& sent) {
+    if (sent.last_stamp < late.first) return;
+    const Filled skipped = before.take_skipped(sent.psn, sent.span);
+    CapturedPacket packet;
+    packet.number = sent.last_frame;
+    packet.stamp = sent.last_stamp;
+    state_.report.late_in_recovery(packet, sent.psn, skipped);
+  });
 }
 
 /// Whether missing packets of a recovery are no longer waited for when `packet` comes.

@@ -117,6 +117,8 @@ class Recoveries {
   void note_begin_behind_gap(const Sent& first, std::uint64_t numbers_skipped);
   [[nodiscard]] Sequence first_gap();
   [[nodiscard]] bool is_final(const Ended& ended, const CapturedPacket& packet) const noexcept;
+  [[nodiscard]] Recovery* was_late_part(const Recovery& recovery);
+  void add_late_part(Recovery& before, const Recovery& late);
   void report_oldest();
   void note_taken(Recovery& recovery);
 

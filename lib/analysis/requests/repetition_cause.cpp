@@ -25,7 +25,7 @@ Nak* nak_of_that_time(StreamState& state, const CapturedPacket& packet, const Se
   const Instant first = last - std::max(least / (known ? kTolerance : kFar), kPace);
   if (least >= kShortestTimer)
     if (Nak* const nak = state.naks.of_time(sent.psn, sent.psn, first, last)) return nak;
-  if (!known || !state.setup.goes_back() || sent.psn > state.acked) return nullptr;
+  if (!known || !state.setup.goes_back()) return nullptr;
   return state.naks.of_time(state.acked - kMost, state.acked - 1, first, last);
 }
 

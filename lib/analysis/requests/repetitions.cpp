@@ -103,8 +103,12 @@ void Repetitions::judge(Sequence next, Instant stamp) {
 /// Decides about a packet that begins a recovery if the packets after it are repeated as well.
 void Repetitions::judge_alone(const Doubt& doubt, Sequence next, Sent* known) {
   if (known != nullptr) --known->copies;
-  const bool is_alone = next >= recoveries_.next() || next <= doubt.sent.psn;
-  Recovery* const past = known != nullptr && is_alone ? recovery_past(*known) : nullptr;
+  Recovery* past = known != nullptr ? recovery_past(*known) : nullptr;
+  const Sent* const follower = state_.log.find(next);
+  const bool next_is_late = past != nullptr && next != doubt.sent.psn + doubt.sent.span &&
+                            follower != nullptr && past->is_past(*follower);
+  const bool is_alone = next >= recoveries_.next() || next <= doubt.sent.psn || next_is_late;
+  if (!is_alone) past = nullptr;
   if (past != nullptr) {
     if (Nak* const unanswered = state_.naks.of_frame(doubt.why.related)) unanswered->used = false;
     return fill_in(state_, *past, doubt.packet, doubt.sent.psn, *known);
@@ -152,8 +156,10 @@ bool Repetitions::go_on_before_jump(const Doubt& doubt) {
 bool Repetitions::may_come_alone(const Sent& sent, const Sent* known, Cause cause) {
   if (!state_.setup.goes_back() || known == nullptr || state_.silence >= kShortestTimer)
     return false;
-  if (sent.fetches && !(state_.ip_numbers.vary() && recoveries_.find_filled(sent.psn) != nullptr))
-    return false;
+  const bool may_be_late =
+      state_.ip_numbers.vary() &&
+      (recoveries_.find_filled(sent.psn) != nullptr || recovery_past(*known) != nullptr);
+  if (sent.fetches && !may_be_late) return false;
   const bool was_asked_for = cause == Cause::sequence_nak || cause == Cause::receiver_not_ready;
   return sent.psn + sent.span < recoveries_.next() &&
          (!was_asked_for || recovery_past(*known) != nullptr);
