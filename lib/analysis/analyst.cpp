@@ -115,7 +115,12 @@ void Analyst::report_findings() {
     const bool of_request = fact.seen.role == wire::Role::request;
     capture.timeouts +=
         fact.seen.kind == AnomalyKind::retransmission && fact.seen.cause == Cause::timeout;
-    capture.copies += fact.seen.kind == AnomalyKind::duplicate && of_request;
+    const bool copy = fact.seen.kind == AnomalyKind::duplicate;
+    capture.copies += copy && of_request;
+    capture.sure_copies += copy && (of_request ? fact.sure : fact.seen.cause == Cause::path_copy);
+    capture.late += fact.seen.kind == AnomalyKind::out_of_order;
+    capture.response_recoveries += fact.seen.kind == AnomalyKind::retransmission && of_request &&
+                                   fact.seen.cause == Cause::response_lost;
   }
   log_.mark_late_responses();
   log_.mark_frames_damaged_here();

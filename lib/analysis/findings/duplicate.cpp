@@ -14,6 +14,18 @@ bool may_miss_response(const Fact& fact, const ConnectionFacts& connection) noex
          !(connection.round_trip && *fact.waits.answered < *connection.round_trip);
 }
 
+/// A packet that comes again alone, where the path is not seen to copy packets: it was sent again,
+/// or was late when others were.
+Finding without_copies(const Fact& fact, const CaptureFacts& capture) noexcept {
+  constexpr std::uint64_t kSome = 3;
+  constexpr Hypothesis kForResponse = {AnomalyKind::retransmission, Cause::response_lost};
+  if (!fact.fetches && capture.late >= kSome)
+    return {.cause = Cause::none, .kind = AnomalyKind::out_of_order};
+  if (capture.response_recoveries >= kSome)
+    return {.cause = kForResponse.cause, .kind = kForResponse.kind};
+  return Finding::either({kCopy, kForResponse});
+}
+
 }  // namespace
 
 Finding classify_duplicate(const Fact& fact, const ConnectionFacts& connection,
@@ -30,6 +42,8 @@ Finding classify_duplicate(const Fact& fact, const ConnectionFacts& connection,
   // Networks copy few packets; senders repeat many.
   if (undecided)
     return request ? Finding::either({kAgain, kCopy}) : Finding::either({kCopy, kAgain});
+  if (request && !fact.sure && !connection.ip_numbers_vary && !capture.shows_copies())
+    return without_copies(fact, capture);
   // Nothing shows a loss.
   if (may_miss_response(fact, connection))
     return Finding::either({kCopy, {AnomalyKind::retransmission, Cause::response_lost}});

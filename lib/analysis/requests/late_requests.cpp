@@ -79,7 +79,7 @@ bool take_late(StreamState& state, Recoveries& recoveries, const CapturedPacket&
                : take_late_replacement(state, recoveries, packet, psn, known);
   if (known.fetches) FetchResponses::note_copy(known);
   if (packet.ip_id == known.ip_id || packet.ip_id == known.last_ip_id) {
-    state.report.copy(packet, psn, &known, false);
+    state.report.copy(packet, psn, &known, false, true);
   } else if (Recovery* const recovery = recoveries.find_filled(psn);
              recovery != nullptr && IpNumbers::is_before(packet.ip_id, known.ip_id)) {
     take_overtaken(state, *recovery, packet, psn, known);

@@ -107,7 +107,7 @@ bool Recoveries::take(const CapturedPacket& packet, const Sent& sent, Sent& know
   if (interrupts_another(known.psn)) recovery_->next = interrupted_;
   // A READ may ask for the rest of its response: it skips none.
   if (known.psn > recovery_->next && lost_before(packet, known.psn)) {
-    jump_ = std::make_unique<Jump>(Jump{recovery_->next, packet, sent});
+    jump_ = std::make_unique<Jump>(Jump{recovery_->next, packet, sent, known});
     recovery_->skip_to(known.psn, packet, was_sent(packet, known.psn));
   }
   go_on(packet, &known, sent);
@@ -120,6 +120,13 @@ Recoveries::Jump Recoveries::take_back_jump() {
   recovery_->next = jump.from;
   --recovery_->packets;
   --state_.counts.resent;
+  if (Sent* const known = state_.log.find(jump.known.psn)) {
+    known->copies = jump.known.copies;
+    known->last_at = jump.known.last_at;
+    known->last_frame = jump.known.last_frame;
+    known->last_stamp = jump.known.last_stamp;
+    known->last_ip_id = jump.known.last_ip_id;
+  }
   return jump;
 }
 

@@ -22,6 +22,7 @@ class Recoveries {
     Sequence from = 0;
     CapturedPacket packet;
     Sent sent;
+    Sent known;  // its entry in the log before it came
   };
 
   /// `state` must outlive the object.

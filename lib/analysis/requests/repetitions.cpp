@@ -6,17 +6,32 @@
 namespace lw::analysis {
 namespace {
 
+/// Whether nobody can have asked its sender for a packet again: its IP identification shows it, or
+/// it was sent once, and no answer to it has reached its sender.
+bool was_not_sent_again(StreamState& state, const CapturedPacket& packet, Sequence psn,
+                        const Sent* known) {
+  if (state.ip_numbers.vary()) return true;
+  if (known == nullptr || known->copies > 0 || state.silence >= kShortestTimer ||
+      state.naks.asking_for(psn, state.acked) != nullptr)
+    return false;
+  return !known->answered ||
+         (state.setup.round_trip &&
+          stamp_difference(packet.stamp, known->response_stamp) < *state.setup.round_trip);
+}
+
 /// Processes a copy of a request. `known`: its entry in the log; null: none.
 void take_copy(StreamState& state, const CapturedPacket& packet, Sequence psn, Sent* known) {
   const bool newest = known == nullptr || psn + known->span >= state.next;
-  if (known == nullptr || !known->fetches) return state.report.copy(packet, psn, known, newest);
+  const bool sure = was_not_sent_again(state, packet, psn, known);
+  if (known == nullptr || !known->fetches)
+    return state.report.copy(packet, psn, known, newest, sure);
   FetchResponses::note_copy(*known);
   // A requester that goes back for a response repeats what follows as well.
   const bool asked_alone = !state.setup.goes_back() || newest;
   const bool complete = known->answered && known->response_stamp <= packet.stamp;
   std::optional<Duration> answered;
   if (asked_alone && complete) answered = stamp_difference(packet.stamp, known->response_stamp);
-  state.report.copy(packet, psn, known, newest, {.answered = answered});
+  state.report.copy(packet, psn, known, newest, sure, {.answered = answered});
 }
 
 /// Processes a packet that a recovery has skipped, and that comes late.
@@ -146,7 +161,10 @@ bool Repetitions::go_on_before_jump(const Doubt& doubt) {
   if (Nak* const unanswered = state_.naks.of_frame(doubt.why.related)) unanswered->used = false;
   const Recoveries::Jump jump = recoveries_.take_back_jump();
   Sent* const jumped = state_.log.find(jump.sent.psn);
-  if (!take_overtaken_original(jump.packet, jump.sent.psn, jumped))
+  Recovery* const past = jumped != nullptr ? recovery_past(*jumped) : nullptr;
+  if (past != nullptr)
+    fill_in(state_, *past, jump.packet, jump.sent.psn, *jumped);
+  else if (!take_overtaken_original(jump.packet, jump.sent.psn, jumped))
     take_copy(state_, jump.packet, jump.sent.psn, jumped);
   return recoveries_.take(doubt.packet, doubt.sent, *known);
 }

@@ -145,12 +145,16 @@ void StreamReport::late_response(const CapturedPacket& packet, Sequence psn,
 }
 
 void StreamReport::copy(const CapturedPacket& packet, Sequence psn, const Sent* original,
-                        bool newest, const Waits& waits) {
+                        bool newest, bool sure, const Waits& waits) {
   ++counts_.duplicates;
   Anomaly copy = anomaly(AnomalyKind::duplicate, packet, psn);
   copy.cause = Cause::path_copy;
   copy.related_frame = original != nullptr ? original->frame : 0;
-  log_.add(Fact{.seen = std::move(copy), .waits = waits, .newest = newest});
+  log_.add(Fact{.seen = std::move(copy),
+                .waits = waits,
+                .fetches = original != nullptr && original->fetches,
+                .newest = newest,
+                .sure = sure});
 }
 
 void StreamReport::response_copy(const CapturedPacket& packet, Sequence psn, std::uint64_t original,
