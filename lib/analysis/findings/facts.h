@@ -124,7 +124,10 @@ struct CaptureFacts {
            alike.packets * missing * kRare > alike.gaps * packets;
   }
   /// Whether the path copies packets, as far as packets show that nobody repeated.
-  [[nodiscard]] bool shows_copies() const noexcept { return sure_copies > 0; }
+  [[nodiscard]] bool shows_copies() const noexcept {
+    constexpr std::uint64_t kShare = 4;
+    return sure_copies > 0 && sure_copies * kShare >= copies;
+  }
   /// Whether the capture may lack the NAKs for requests that came again alone.
   [[nodiscard]] bool may_lack_naks_for_copies() const noexcept {
     return may_make({.gaps = copies, .packets = naks}, true);

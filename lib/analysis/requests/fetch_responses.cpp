@@ -330,12 +330,17 @@ void FetchResponses::take_unasked(const CapturedPacket& packet, Sequence psn, co
 /// gap: it is late, and what filled its gap was a repetition, or it is a copy. Returns false if its
 /// number does not show it.
 bool FetchResponses::take_old(const CapturedPacket& packet, Sequence psn, const Sent& request) {
-  if (!ip_numbers_.is_late(packet.ip_id)) return false;
+  const bool follows = psn == again_next_ || (psn == newest_ + 1 && psn != late_next_) ||
+                       request.span == 1 || psn == request.psn + request.last_at;
+  const bool unasked = !ip_numbers_.ordered() && request.answered && !follows;
+  if (!unasked && !ip_numbers_.is_late(packet.ip_id)) return false;
   const auto gap = refilled_.covering(psn);
-  if (!gap || !IpNumbers::is_before(packet.ip_id, gap->ip_id)) {
+  if (unasked && !gap) return false;
+  if (!unasked && (!gap || !IpNumbers::is_before(packet.ip_id, gap->ip_id))) {
     report_.response_copy(packet, psn, request.response_frame, Cause::path_copy);
     return true;
   }
+  late_next_ = psn + 1;
   refilled_.fill(*gap, psn, [this](const ResponseGap& lost) { report_lost(lost); });
   report_.late_response(packet, psn, *gap);
   return true;
@@ -365,10 +370,7 @@ void FetchResponses::take_missing(const CapturedPacket& packet, Sequence psn,
     lost.first = psn;
     lost.packets = 1;
     lost.named = old.named && psn == old.first;
-    if (!ip_numbers_.ordered())
-      report_lost(lost);
-    else if (const auto final = refilled_.add(lost))
-      report_lost(*final);
+    if (const auto final = refilled_.add(lost)) report_lost(*final);
     if (psn != again_next_)
       begin_row(packet, psn);
     else if (psn == request.psn + request.last_at)

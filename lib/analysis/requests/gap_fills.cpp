@@ -18,13 +18,18 @@ bool is_unasked(const StreamState& state, const CapturedPacket& packet, const Se
 }
 
 /// Whether a NAK of `psn`, with which a recovery begins, shows that the packets that filled a gap
-/// before were late: no NAK and no timer asked for them.
-bool was_late(StreamState& state, const Fill& fill, Sequence psn) {
+/// before were late: no NAK and no timer asked for them. `pause`: the time before it.
+bool was_late(StreamState& state, const Fill& fill, Sequence psn, Duration pause) {
   if (fill.nak_frame != 0) return false;
   const Duration after = stamp_difference(fill.first_stamp, fill.filled.front().stamp);
   // No answer to the packets that overtook it can have come by then.
   if (state.counts.rtt.count() > 0 &&
       after < std::min(kShortestTimer, Duration{state.counts.rtt.minimum()}))
+    return true;
+  // A sender that goes back does not pause behind its first packet.
+  const bool shows_naks = !state.begin.joined() || state.begin.is_over();
+  if (state.setup.goes_back() && state.setup.answered && shows_naks && fill.packets == 1 &&
+      after < kShortestTimer && pause > 2 * after)
     return true;
   const Nak* const nak = state.naks.asking_for(psn, state.acked);
   return nak != nullptr && nak->psn == psn && nak->stamp > fill.last_stamp &&
@@ -33,13 +38,17 @@ bool was_late(StreamState& state, const Fill& fill, Sequence psn) {
 
 /// Whether a NAK asked for the packets that filled a gap: they came no sooner than any answer to a
 /// NAK did, and a sender that goes back repeated the later ones as well. `new_follows`: the next
-/// request is new. Nothing: the capture shows no such answer, or nothing asked for them.
-std::optional<bool> was_asked_for(StreamState& state, const Fill& fill, bool new_follows) {
+/// request is new. `pause`: the time before it. Nothing: the capture shows no such answer, or
+/// nothing asked for them.
+std::optional<bool> was_asked_for(StreamState& state, const Fill& fill, bool new_follows,
+                                  Duration pause) {
   const Nak* const nak = state.naks.of_frame(fill.nak_frame);
   if (nak == nullptr || nak->psn != fill.first) return std::nullopt;
   const Duration after = stamp_difference(fill.first_stamp, nak->stamp);
   if (after < state.setup.soonest()) return false;
-  if (state.setup.goes_back() && !state.selective && new_follows && fill.next < state.next)
+  // A sender that goes back does not pause for much longer than it took to begin.
+  if (state.setup.goes_back() && !state.selective &&
+      (pause > 2 * after || (new_follows && fill.next < state.next)))
     return false;
   if (state.selective && state.setup.least_reaction) return after >= *state.setup.least_reaction;
   return std::nullopt;  // what follows tells
@@ -156,14 +165,16 @@ void GapFills::decide(const CapturedPacket* next, Sequence psn, const Sent* know
   if (fills && (goes_on || (fill_->nak_frame != 0 && psn > fill_->next))) return;
   Fill fill = std::move(*fill_);
   fill_.reset();
-  const auto asked_for = was_asked_for(state_, fill, known == nullptr);
+  const Duration pause =
+      next != nullptr ? stamp_difference(next->stamp, fill.last_stamp) : Duration{};
+  const auto asked_for = was_asked_for(state_, fill, known == nullptr, pause);
   const bool sent_before = was_sent_before(state_, fill);
   if (sent_before) state_.begin.note_sent_before();
   const bool goes_back =
       sent_before ||
       (next != nullptr && known != nullptr && goes_on_soon(state_, fill, *next, psn)) ||
       asked_for.value_or(known != nullptr && psn >= fill.next && (goes_on || fill.nak_frame != 0) &&
-                         !was_late(state_, fill, psn));
+                         !was_late(state_, fill, psn, pause));
   if (goes_back && state_.reliable) {
     recoveries_.begin(std::move(fill));
   } else if (!asked_for && fill.nak_frame != 0 && !(known != nullptr && psn <= fill.first)) {

@@ -123,9 +123,12 @@ RepetitionCause cause_of_repetition(StreamState& state, const CapturedPacket& pa
     related = nak->frame;
     cause = Cause::sequence_nak;
   }
+  // A sender that misses the response to a request that nothing acknowledges goes back for it.
+  const bool goes_back = state.setup.goes_back();
+  const bool may_miss_nak = sent.fetches ? goes_back && sent.psn == state.acked
+                                         : sent.psn + goes_back > state.acked;
   const bool without_nak =
-      cause == Cause::timeout || (cause == Cause::response_lost && !sent.fetches &&
-                                  sent.psn + state.setup.goes_back() > state.acked);
+      cause == Cause::timeout || (cause == Cause::response_lost && may_miss_nak);
   if (Nak* const nak = without_nak ? nak_in_place_of_timer(state, packet, sent) : nullptr) {
     nak->used = true;
     related = nak->frame;
@@ -141,11 +144,10 @@ Nak* nak_in_place_of_timer(StreamState& state, const CapturedPacket& packet,
   if (sent.psn > state.acked) {
     // A timer begins with the oldest packet.
     nak = state.naks.asking_for(state.acked, state.acked);
-  } else if (sent.fetches) {
-    return nullptr;
   } else if (state.silence < kShortestTimer) {
     // What the NAK asks for was late, and is acknowledged by now.
     nak = state.naks.of_frame(state.naks.frame_naming(state.acked - kMost, state.acked - 1));
+    if (nak != nullptr && sent.fetches && !nak->late) return nullptr;
   }
   return nak != nullptr && state.is_answer(packet, nak->stamp) ? nak : nullptr;
 }

@@ -80,12 +80,12 @@ void Repetitions::take(const CapturedPacket& packet, const Sent& sent, Sent* kno
   recoveries_.begin(packet, sent, known, why);
 }
 
-void Repetitions::judge(Sequence next, Instant stamp) {
+void Repetitions::judge(Sequence next, const CapturedPacket* packet) {
   if (!doubt_) return;
   const Doubt doubt = *doubt_;
   doubt_.reset();
   Sent* const known = state_.log.find(doubt.sent.psn);
-  if (doubt.why.cause) return judge_alone(doubt, next, known);
+  if (doubt.why.cause) return judge_alone(doubt, next, packet, known);
   std::uint64_t original = known != nullptr ? known->frame : 0;
   if (known != nullptr && doubt.sent.fetches)
     original = state_.fetched.late_gap_in(known->psn, known->psn + known->span, known->last_stamp)
@@ -98,7 +98,8 @@ void Repetitions::judge(Sequence next, Instant stamp) {
   Recovery* const skipping = recovery_skipping(doubt.packet, doubt.sent.psn, known);
   // A sender that goes back sends the next packet sooner than it answers a NAK.
   const bool too_late = skipping != nullptr && state_.setup.least_reaction &&
-                        stamp_difference(stamp, doubt.packet.stamp) > state_.setup.soonest();
+                        packet != nullptr &&
+                        stamp_difference(packet->stamp, doubt.packet.stamp) > state_.setup.soonest();
   if (next != behind || next >= state_.next || recovery_goes_on || too_late) {
     if (skipping != nullptr)
       return fill_in(state_, *skipping, doubt.packet, doubt.sent.psn, *known);
@@ -116,13 +117,17 @@ void Repetitions::judge(Sequence next, Instant stamp) {
 }
 
 /// Decides about a packet that begins a recovery if the packets after it are repeated as well.
-void Repetitions::judge_alone(const Doubt& doubt, Sequence next, Sent* known) {
+void Repetitions::judge_alone(const Doubt& doubt, Sequence next, const CapturedPacket* packet,
+                              Sent* known) {
   if (known != nullptr) --known->copies;
   Recovery* past = known != nullptr ? recovery_past(*known) : nullptr;
   const Sent* const follower = state_.log.find(next);
   const bool next_is_late = past != nullptr && next != doubt.sent.psn + doubt.sent.span &&
                             follower != nullptr && past->is_past(*follower);
-  const bool is_alone = next >= recoveries_.next() || next <= doubt.sent.psn || next_is_late;
+  const bool next_is_copy = packet != nullptr && follower != nullptr && follower->seen &&
+                            state_.ip_numbers.vary() && packet->ip_id == follower->last_ip_id;
+  const bool is_alone = next >= recoveries_.next() || next <= doubt.sent.psn || next_is_late ||
+                        next_is_copy;
   if (!is_alone) past = nullptr;
   if (past != nullptr) {
     if (Nak* const unanswered = state_.naks.of_frame(doubt.why.related)) unanswered->used = false;

@@ -22,8 +22,8 @@ class Repetitions {
   void take(const CapturedPacket& packet, const Sent& sent, Sent* known);
   /// Decides about the packet before. A requester that misses a response soon repeats the READ or
   /// atomic and all requests after it, because the response to a later one shows the loss. `next`:
-  /// PSN of the next request, which came at `stamp`; 0: there is none.
-  void judge(Sequence next, Instant stamp);
+  /// PSN of the next request, `packet`; 0 and null: there is none.
+  void judge(Sequence next, const CapturedPacket* packet);
   [[nodiscard]] bool none_open() const noexcept { return !doubt_; }
 
  private:
@@ -36,7 +36,7 @@ class Repetitions {
     RepetitionCause why = {};     // if it begins a recovery, and if this is known
   };
 
-  void judge_alone(const Doubt& doubt, Sequence next, Sent* known);
+  void judge_alone(const Doubt& doubt, Sequence next, const CapturedPacket* packet, Sent* known);
   bool take_overtaken_original(const CapturedPacket& packet, Sequence psn, Sent* known);
   bool go_on_before_jump(const Doubt& doubt);
   [[nodiscard]] bool may_come_alone(const Sent& sent, const Sent* known, Cause cause);

@@ -92,7 +92,7 @@ void RequestStream::request(const CapturedPacket& packet) {
   reuse_.finish();
   if (psn < state_.next && state_.ip_numbers.is_late(packet.ip_id) && take_if_late(packet, psn))
     return;
-  repetitions_.judge(psn, packet.stamp);
+  repetitions_.judge(psn, &packet);
   fills_.judge_place(psn);
   losses_.take_request(packet, psn);
   if (psn == state_.next || (psn > state_.next && extend_cut_read(psn)))
@@ -466,7 +466,7 @@ void RequestStream::retire_beyond(std::size_t most) {
 
 void RequestStream::finish(Instant end) {
   reuse_.finish();
-  repetitions_.judge(0, end);
+  repetitions_.judge(0, nullptr);
   losses_.finish();
   fills_.finish();
   recoveries_.end();
