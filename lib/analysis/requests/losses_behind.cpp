@@ -29,6 +29,8 @@ void LossesBehind::report_overtaken() {
   const Sent* const sent = state_.log.find(psn);
   // A receiver that discards what comes behind a gap asks for that, too.
   if (!state_.selective || sent == nullptr || state_.late.has(psn)) return;
+  // It may have been sent before the capture, too: then the NAK was for that transmission.
+  if (state_.begin.joined() && state_.report.is_early(psn)) return;
   state_.report.overtaken(lost, sent->copies > 0);
 }
 
