@@ -89,6 +89,10 @@ class Recoveries {
   /// Takes the newest packet back: it is none of the recovery, which goes on at `from`. Requires
   /// jump_from().
   Jump take_back_jump();
+  /// The newest READ of the recovery does not end before `from`, but before `to`.
+  void shorten(Sequence from, Sequence to) noexcept {
+    if (recovery_ && recovery_->next == from) recovery_->next = to;
+  }
   [[nodiscard]] bool none_open() const noexcept { return !recovery_ && ended_.empty(); }
   /// The PSN with which the sender goes on.
   [[nodiscard]] Sequence next() const noexcept { return recovery_ ? recovery_->next : state_.next; }

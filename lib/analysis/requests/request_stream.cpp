@@ -95,7 +95,11 @@ void RequestStream::request(const CapturedPacket& packet) {
   repetitions_.judge(psn, &packet);
   fills_.judge_place(psn);
   losses_.take_request(packet, psn);
-  if (psn == state_.next || (psn > state_.next && extend_cut_read(psn)))
+  // Before a packet within a message, that message has begun.
+  const bool begins = packet.info->position != wire::Position::middle &&
+                      packet.info->position != wire::Position::last;
+  if (psn > state_.next) extend_cut_read(begins ? psn : psn - 1);
+  if (psn == state_.next)
     advance(packet, psn);
   else if (psn > state_.next)
     skip(packet, psn);
@@ -114,17 +118,16 @@ void RequestStream::end_first_round_trip() {
   state_.report.shows_from(state_.next);
 }
 
-/// The newest request takes all PSNs up to `end`, if it is a READ whose RETH was cut off. Returns
-/// whether it is.
-bool RequestStream::extend_cut_read(Sequence end) {
+/// The newest request takes all PSNs up to the one before `end`, if it is a READ whose RETH was cut
+/// off.
+void RequestStream::extend_cut_read(Sequence end) {
   constexpr Sequence kMost = Sequence{1} << 23;  // half of all PSNs
-  if (state_.log.empty() || state_.log.newest().span_known) return false;
+  if (state_.log.empty() || state_.log.newest().span_known) return;
   Sent& read = state_.log.newest();
-  if (end - read.psn > kMost) return false;
+  if (end - read.psn > kMost) return;
   read.span = static_cast<std::uint32_t>(end - read.psn);
   state_.next = end;
   state_.reads_cut = true;
-  return true;
 }
 
 /// Processes the next packet in order.
@@ -196,7 +199,12 @@ void RequestStream::skip(const CapturedPacket& packet, Sequence psn) {
 /// Processes a PSN below the next one.
 void RequestStream::behind(const CapturedPacket& packet, Sent sent) {
   if (sent.psn < state_.begin.first()) open_before_begin(packet, sent.psn);
-  Sent* const known = state_.log.find(sent.psn);
+  Sent* known = state_.log.find(sent.psn);
+  if (is_cut_read(known) && known->psn < sent.psn && !is_read(sent.opcode)) {
+    recoveries_.shorten(known->psn + known->span, sent.psn);
+    state_.log.cut(sent.psn);  // the READ has fewer PSNs
+    known = state_.log.find(sent.psn);
+  }
   if (known != nullptr && known->seen && !sent.span_known)
     sent.span = static_cast<std::uint32_t>(known->psn + known->span - sent.psn);
   fills_.judge(packet, sent.psn, known);

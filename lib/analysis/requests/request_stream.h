@@ -88,7 +88,7 @@ class RequestStream {
   void end_first_round_trip();
   void advance(const CapturedPacket& packet, Sequence psn);
   void append(const CapturedPacket& packet, Sequence psn);
-  bool extend_cut_read(Sequence end);
+  void extend_cut_read(Sequence end);
   [[nodiscard]] bool begins_within_recovery(const CapturedPacket& packet,
                                             Sequence psn) const noexcept;
   void skip(const CapturedPacket& packet, Sequence psn);

@@ -86,4 +86,21 @@ Sent& SentLog::fill(Sent sent) {
   return entry(index);
 }
 
+void SentLog::cut(Sequence psn) {
+  const std::size_t index = behind(psn) - 1;
+  Sent& whole = entry(index);
+  Sent gap = index + 1 < size_ ? entry(index + 1) : whole;
+  gap = {.psn = psn,
+         .span = static_cast<std::uint32_t>(whole.psn + whole.span - psn),
+         .frame = gap.frame,
+         .last_frame = gap.frame,
+         .stamp = gap.stamp,
+         .last_stamp = gap.stamp,
+         .ip_id = gap.ip_id};
+  whole.span = static_cast<std::uint32_t>(psn - whole.psn);
+  const bool was_retired = index < retired_;
+  insert(index + 1, gap);
+  retired_ += was_retired;
+}
+
 }  // namespace lw::analysis

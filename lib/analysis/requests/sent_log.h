@@ -89,6 +89,10 @@ class SentLog {
   /// gap. Returns the new entry.
   Sent& fill(Sent sent);
 
+  /// The PSNs of an entry from `psn` on are not its own: they become a gap, which the next entry
+  /// shows. Requires that an entry covers `psn`, and begins before it.
+  void cut(Sequence psn);
+
   /// The entries that wait, oldest first.
   [[nodiscard]] std::size_t waiting() const noexcept { return size_ - retired_; }
   [[nodiscard]] Sent& oldest_waiting() noexcept { return entry(retired_); }
