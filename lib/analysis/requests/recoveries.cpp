@@ -169,8 +169,9 @@ void Recoveries::skip_to_end(const CapturedPacket& packet, Sequence psn) {
   if (sent == false || (psn > state_.next && !sent)) return;
   // Without such numbers: an answer may have acknowledged them meanwhile, and a burst of losses is
   // shorter than a window, which a sender goes back.
-  if (!sent &&
-      (recovery_->next < state_.acked || state_.next - recovery_->next >= recovery_->packets))
+  constexpr std::uint64_t kFar = 2;
+  if (!sent && (recovery_->next < state_.acked ||
+                state_.next - recovery_->next >= kFar * recovery_->packets))
     return;
   const Sent* const first = state_.log.find(recovery_->next);
   if (first == nullptr || !first->span_known) return;
@@ -188,11 +189,9 @@ bool Recoveries::interrupts_another(Sequence psn) const noexcept {
 
 /// Whether the packets between the recovery's last one and `psn` were lost. The sender may also
 /// have skipped them because an answer acknowledged them.
-bool Recoveries::lost_before(const CapturedPacket& packet, Sequence psn) const noexcept {
+bool Recoveries::lost_before(const CapturedPacket& packet, Sequence psn) {
   if (psn == interrupted_) return false;  // one packet of the recovery before was late
-  if (psn > state_.acked || knows_no_ack(packet)) return true;
-  return state_.ip_numbers.ordered() &&
-         state_.ip_numbers.skipped_before(packet.ip_id) == psn - recovery_->next;
+  return psn > state_.acked || knows_no_ack(packet) || was_sent(packet, psn).value_or(false);
 }
 
 /// Whether the sender of `packet` has got no answer since the recovery began: its timer ran out for

@@ -113,7 +113,7 @@ class Recoveries {
   void start(Recovery recovery, const Sent* first, std::uint64_t numbers_skipped);
   void go_on(const CapturedPacket& packet, Sent* known, const Sent& sent);
   [[nodiscard]] bool interrupts_another(Sequence psn) const noexcept;
-  [[nodiscard]] bool lost_before(const CapturedPacket& packet, Sequence psn) const noexcept;
+  [[nodiscard]] bool lost_before(const CapturedPacket& packet, Sequence psn);
   [[nodiscard]] bool knows_no_ack(const CapturedPacket& packet) const noexcept;
   [[nodiscard]] std::optional<bool> was_sent(const CapturedPacket& packet, Sequence psn);
   [[nodiscard]] bool skips_seen_packets(const CapturedPacket& packet, Sequence psn);
