@@ -117,7 +117,8 @@ void Analyst::report_findings() {
         fact.seen.kind == AnomalyKind::retransmission && fact.seen.cause == Cause::timeout;
     const bool copy = fact.seen.kind == AnomalyKind::duplicate;
     capture.copies += copy && of_request;
-    capture.sure_copies += copy && (of_request ? fact.sure : fact.seen.cause == Cause::path_copy);
+    capture.unasked_copies +=
+        copy && (of_request ? fact.unasked : fact.seen.cause == Cause::path_copy);
     capture.late += fact.seen.kind == AnomalyKind::out_of_order;
     capture.response_recoveries += fact.seen.kind == AnomalyKind::retransmission && of_request &&
                                    fact.seen.cause == Cause::response_lost;

@@ -42,7 +42,7 @@ Finding classify_duplicate(const Fact& fact, const ConnectionFacts& connection,
   // Networks copy few packets; senders repeat many.
   if (undecided)
     return request ? Finding::either({kAgain, kCopy}) : Finding::either({kCopy, kAgain});
-  if (request && !fact.sure && !connection.ip_numbers_vary && !capture.shows_copies())
+  if (request && !fact.unasked && !connection.ip_numbers_vary && !capture.shows_copies())
     return without_copies(fact, capture);
   // Nothing shows a loss.
   if (may_miss_response(fact, connection))

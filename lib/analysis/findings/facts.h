@@ -32,7 +32,7 @@ struct Fact {
   /// A gap: its packets came late, or again, up to this frame. 0: they did not.
   std::uint64_t filled = 0;
   bool newest = false;      // a copy: of the last packet that was sent
-  bool sure = false;        // a copy: it is known not to be sent again
+  bool unasked = false;     // a copy: nobody can have asked its sender for it again
   bool asked = false;       // a gap that was sent again: the receiver asked for just these packets
   bool inside = false;      // a gap, or a recovery: behind the first packet of the capture
   std::uint64_t since = 0;  // a gap of a recovery: the recovery's first frame
@@ -101,13 +101,13 @@ inline bool is_order_unknown(const ConnectionFacts& connection) noexcept {
 
 /// What the capture shows about itself.
 struct CaptureFacts {
-  std::uint64_t packets = 0;   // PSNs that an answer acknowledges
-  std::uint64_t missing = 0;   // of these: the capture lacks them
-  std::uint64_t naks = 0;      // "PSN sequence error"
-  std::uint64_t timeouts = 0;  // recoveries by a timer
-  std::uint64_t copies = 0;    // requests that came again, though nothing asked for them
-  std::uint64_t sure_copies = 0;        // of these, and of responses: they were not sent again
-  std::uint64_t late = 0;               // packets that came late
+  std::uint64_t packets = 0;              // PSNs that an answer acknowledges
+  std::uint64_t missing = 0;              // of these: the capture lacks them
+  std::uint64_t naks = 0;                 // "PSN sequence error"
+  std::uint64_t timeouts = 0;             // recoveries by a timer
+  std::uint64_t copies = 0;               // requests that came again, though nothing asked for them
+  std::uint64_t unasked_copies = 0;       // of these, and of responses: they were not sent again
+  std::uint64_t late = 0;                 // packets that came late
   std::uint64_t response_recoveries = 0;  // recoveries for a lost response
 
   /// Whether the capture lacks frames that the network carried: more than 0.1 %, and not by an odd
@@ -126,7 +126,7 @@ struct CaptureFacts {
   /// Whether the path copies packets, as far as packets show that nobody repeated.
   [[nodiscard]] bool shows_copies() const noexcept {
     constexpr std::uint64_t kShare = 4;
-    return sure_copies > 0 && sure_copies * kShare >= copies;
+    return unasked_copies > 0 && unasked_copies * kShare >= copies;
   }
   /// Whether the capture may lack the NAKs for requests that came again alone.
   [[nodiscard]] bool may_lack_naks_for_copies() const noexcept {

@@ -171,9 +171,9 @@ class FetchResponses {
   std::optional<Row> interrupted_;   // by the newest response, if it was late
   Sequence without_ = 0;             // the response without which the newest answer began; 0: none
   Sequence late_begin_ = 0;          // the newest response, if it may begin an answer late; 0: not
-  Sequence late_next_ = 0;   // one past the newest response that came late, and was repeated before
-  Instant again_begin_;              // when the responder began to answer again, with again_first_
-  Sequence newest_ = 0;              // PSN of the newest response, in this frame:
+  Sequence late_next_ = 0;  // one past the newest response that came late, and was repeated before
+  Instant again_begin_;     // when the responder began to answer again, with again_first_
+  Sequence newest_ = 0;     // PSN of the newest response, in this frame:
   std::uint64_t newest_frame_ = 0;
   Sequence end_ = 0;      // one past the highest PSN of a response, also without its request
   Sequence row_end_ = 0;  // one past the newest gap behind newest_, shown by this frame:

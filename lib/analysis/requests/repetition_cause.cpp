@@ -125,8 +125,8 @@ RepetitionCause cause_of_repetition(StreamState& state, const CapturedPacket& pa
   }
   // A sender that misses the response to a request that nothing acknowledges goes back for it.
   const bool goes_back = state.setup.goes_back();
-  const bool may_miss_nak = sent.fetches ? goes_back && sent.psn == state.acked
-                                         : sent.psn + goes_back > state.acked;
+  const bool may_miss_nak =
+      sent.fetches ? goes_back && sent.psn == state.acked : sent.psn + goes_back > state.acked;
   const bool without_nak =
       cause == Cause::timeout || (cause == Cause::response_lost && may_miss_nak);
   if (Nak* const nak = without_nak ? nak_in_place_of_timer(state, packet, sent) : nullptr) {

@@ -8,13 +8,14 @@ namespace {
 
 /// Whether nobody can have asked its sender for a packet again: its IP identification shows it, or
 /// it was sent once, and no answer to it has reached its sender.
-bool was_not_sent_again(StreamState& state, const CapturedPacket& packet, Sequence psn,
-                        const Sent* known) {
+bool was_unasked(StreamState& state, const CapturedPacket& packet, Sequence psn,
+                 const Sent* known) {
   if (state.ip_numbers.vary()) return true;
   if (known == nullptr || known->copies > 0 || state.silence >= kShortestTimer ||
       state.naks.asking_for(psn, state.acked) != nullptr)
     return false;
-  return !known->answered ||
+  const bool misses_none = state.counts.fetches_answered == 0 && state.counts.resent == 0;
+  return !known->answered || misses_none ||
          (state.setup.round_trip &&
           stamp_difference(packet.stamp, known->response_stamp) < *state.setup.round_trip);
 }
@@ -22,16 +23,16 @@ bool was_not_sent_again(StreamState& state, const CapturedPacket& packet, Sequen
 /// Processes a copy of a request. `known`: its entry in the log; null: none.
 void take_copy(StreamState& state, const CapturedPacket& packet, Sequence psn, Sent* known) {
   const bool newest = known == nullptr || psn + known->span >= state.next;
-  const bool sure = was_not_sent_again(state, packet, psn, known);
+  const bool unasked = was_unasked(state, packet, psn, known);
   if (known == nullptr || !known->fetches)
-    return state.report.copy(packet, psn, known, newest, sure);
+    return state.report.copy(packet, psn, known, newest, unasked);
   FetchResponses::note_copy(*known);
   // A requester that goes back for a response repeats what follows as well.
   const bool asked_alone = !state.setup.goes_back() || newest;
   const bool complete = known->answered && known->response_stamp <= packet.stamp;
   std::optional<Duration> answered;
   if (asked_alone && complete) answered = stamp_difference(packet.stamp, known->response_stamp);
-  state.report.copy(packet, psn, known, newest, sure, {.answered = answered});
+  state.report.copy(packet, psn, known, newest, unasked, {.answered = answered});
 }
 
 /// Processes a packet that a recovery has skipped, and that comes late.
@@ -97,9 +98,9 @@ void Repetitions::judge(Sequence next, const CapturedPacket* packet) {
   const bool recovery_goes_on = running != nullptr && running->next == behind;
   Recovery* const skipping = recovery_skipping(doubt.packet, doubt.sent.psn, known);
   // A sender that goes back sends the next packet sooner than it answers a NAK.
-  const bool too_late = skipping != nullptr && state_.setup.least_reaction &&
-                        packet != nullptr &&
-                        stamp_difference(packet->stamp, doubt.packet.stamp) > state_.setup.soonest();
+  const bool too_late =
+      skipping != nullptr && state_.setup.least_reaction && packet != nullptr &&
+      stamp_difference(packet->stamp, doubt.packet.stamp) > state_.setup.soonest();
   if (next != behind || next >= state_.next || recovery_goes_on || too_late) {
     if (skipping != nullptr)
       return fill_in(state_, *skipping, doubt.packet, doubt.sent.psn, *known);
@@ -126,8 +127,8 @@ void Repetitions::judge_alone(const Doubt& doubt, Sequence next, const CapturedP
                             follower != nullptr && past->is_past(*follower);
   const bool next_is_copy = packet != nullptr && follower != nullptr && follower->seen &&
                             state_.ip_numbers.vary() && packet->ip_id == follower->last_ip_id;
-  const bool is_alone = next >= recoveries_.next() || next <= doubt.sent.psn || next_is_late ||
-                        next_is_copy;
+  const bool is_alone =
+      next >= recoveries_.next() || next <= doubt.sent.psn || next_is_late || next_is_copy;
   if (!is_alone) past = nullptr;
   if (past != nullptr) {
     if (Nak* const unanswered = state_.naks.of_frame(doubt.why.related)) unanswered->used = false;
@@ -160,8 +161,8 @@ bool Repetitions::go_on_before_jump(const Doubt& doubt) {
   if (known == nullptr || newest == nullptr) return false;
   // A sender that goes back further takes the time of an answer.
   const Recovery& recovery = *recoveries_.running();
-  const Duration soonest = std::max(state_.setup.soonest(),
-                                    stamp_difference(newest->packet.stamp, recovery.first));
+  const Duration soonest =
+      std::max(state_.setup.soonest(), stamp_difference(newest->packet.stamp, recovery.first));
   if (stamp_difference(doubt.packet.stamp, newest->packet.stamp) >= soonest) return false;
   if (Nak* const unanswered = state_.naks.of_frame(doubt.why.related)) unanswered->used = false;
   const Recoveries::Jump jump = recoveries_.take_back_jump();

@@ -145,7 +145,7 @@ void StreamReport::late_response(const CapturedPacket& packet, Sequence psn,
 }
 
 void StreamReport::copy(const CapturedPacket& packet, Sequence psn, const Sent* original,
-                        bool newest, bool sure, const Waits& waits) {
+                        bool newest, bool unasked, const Waits& waits) {
   ++counts_.duplicates;
   Anomaly copy = anomaly(AnomalyKind::duplicate, packet, psn);
   copy.cause = Cause::path_copy;
@@ -154,7 +154,7 @@ void StreamReport::copy(const CapturedPacket& packet, Sequence psn, const Sent* 
                 .waits = waits,
                 .fetches = original != nullptr && original->fetches,
                 .newest = newest,
-                .sure = sure});
+                .unasked = unasked});
 }
 
 void StreamReport::response_copy(const CapturedPacket& packet, Sequence psn, std::uint64_t original,

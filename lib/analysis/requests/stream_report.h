@@ -54,9 +54,9 @@ class StreamReport {
   /// `original`: null: not known. `waits.answered`: time since all of the response to a READ or
   /// atomic has passed, if its requester may have asked for it again.
   /// `newest`: the last packet that was sent, so a sender that goes back repeats it alone.
-  /// `sure`: the sender cannot have sent it again.
+  /// `unasked`: nobody can have asked the sender for it again.
   void copy(const CapturedPacket& packet, Sequence psn, const Sent* original, bool newest,
-            bool sure, const Waits& waits = {});
+            bool unasked, const Waits& waits = {});
   /// `cause`: path_copy; none: it may also answer a request that was sent again.
   void response_copy(const CapturedPacket& packet, Sequence psn, std::uint64_t original,
                      Cause cause);

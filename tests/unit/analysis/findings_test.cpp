@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the facts allow, row by row of each kind's table.
+// What the facts allow, row by row of the tables of gaps, late packets, copies and stalls.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -8,46 +8,11 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/findings/classify.h"
 #include "analysis/findings/finding_log.h"
-#include "analysis/findings/recovery_votes.h"
-#include "analysis/findings/repeated_runs.h"
+#include "unit/analysis/judgement.h"
 
 namespace lw::analysis {
 namespace {
-
-using std::chrono::microseconds;
-using std::chrono::milliseconds;
-constexpr auto kGap = AnomalyKind::psn_gap;
-constexpr auto kResent = AnomalyKind::retransmission;
-
-Fact fact_of(AnomalyKind kind, Cause cause, const Waits& waits = {}) {
-  Fact fact;
-  fact.seen.kind = kind;
-  fact.seen.cause = cause;
-  fact.waits = waits;
-  return fact;
-}
-
-/// A connection with answers, of which nothing else is known.
-ConnectionFacts answered() { return {.answered = true}; }
-
-Anomaly judged(const Fact& fact, const ConnectionFacts& connection = answered(),
-               const CaptureFacts& capture = {}) {
-  return classify(fact, connection, capture).value_or(Anomaly{});
-}
-
-void expect_certain(const Anomaly& found, Cause cause) {
-  EXPECT_EQ(found.certainty, Certainty::certain);
-  EXPECT_EQ(found.cause, cause);
-  EXPECT_TRUE(found.alternatives.empty());
-}
-
-void expect_either(const Anomaly& found, const Hypotheses& alternatives) {
-  EXPECT_EQ(found.certainty, Certainty::either);
-  EXPECT_EQ(found.alternatives, alternatives);
-  EXPECT_EQ(found.cause, alternatives.begin()->cause);
-}
 
 constexpr Hypotheses kLostOrMissing = {{kGap, Cause::lost_before_capture},
                                        {kGap, Cause::missing_in_capture}};
@@ -141,20 +106,6 @@ TEST(GapFinding, WhatPassedDamagedWasSent) {
   ConnectionFacts connection = answered();
   connection.resent = {.gaps = 10, .packets = 1000};  // the capture may lack some of them
   expect_certain(judged(fact, connection, capture), Cause::lost_before_capture);
-}
-
-/// A fact of the first round trip of a capture that began within its connection.
-Fact early(AnomalyKind kind, Cause cause) {
-  Fact fact = fact_of(kind, cause);
-  fact.early = true;
-  return fact;
-}
-
-ConnectionFacts joined() {
-  ConnectionFacts connection = answered();
-  connection.joined = connection.began_before = true;
-  connection.first_answer = 1;
-  return connection;
 }
 
 TEST(GapFinding, AtTheBeginItMayHaveBeenSentBefore) {
@@ -297,31 +248,6 @@ TEST(CaptureFacts, OneInAThousandIsComplete) {
   EXPECT_FALSE((CaptureFacts{.packets = 10, .missing = 2}).is_incomplete());
 }
 
-TEST(RetransmissionFinding, WithoutAnswersSeveralCausesAreLeft) {
-  const Hypotheses of_request = {{kResent, Cause::timeout},
-                                 {kResent, Cause::sequence_nak},
-                                 {kResent, Cause::receiver_not_ready}};
-  expect_either(judged(fact_of(kResent, Cause::timeout), {}), of_request);
-  expect_either(judged(fact_of(kResent, Cause::none)), of_request);
-  Fact fetch = fact_of(kResent, Cause::none);
-  fetch.fetches = true;
-  expect_either(
-      judged(fetch),
-      {{kResent, Cause::timeout}, {kResent, Cause::response_lost}, {kResent, Cause::sequence_nak}});
-}
-
-TEST(RetransmissionFinding, OfAResponseWithoutItsRequest) {
-  Fact fact = fact_of(kResent, Cause::none);
-  fact.seen.role = wire::Role::response;
-  expect_either(judged(fact), {{kResent, Cause::request_resent}, {kResent, Cause::request_copied}});
-  fact.seen.cause = Cause::path_copy;  // nothing differs from its first appearance
-  expect_either(judged(fact), {{kResent, Cause::request_resent},
-                               {kResent, Cause::request_copied},
-                               {AnomalyKind::duplicate, Cause::path_copy}});
-  fact.seen.cause = Cause::request_resent;
-  expect_certain(judged(fact), Cause::request_resent);
-}
-
 TEST(LostBehindFinding, AfterASecondTransmissionItMayBeTheFirstOne) {
   Fact fact = fact_of(AnomalyKind::lost_after_capture, Cause::lost_behind);
   expect_certain(judged(fact), Cause::lost_behind);
@@ -344,179 +270,9 @@ TEST(LostBehindFinding, AcknowledgedSoonerThanARepetitionItWasOvertaken) {
   expect_certain(judged(fact, connection), Cause::lost_behind);
 }
 
-TEST(RetransmissionFinding, AfterTheLastAnswerThePeerHasStopped) {
-  ConnectionFacts connection = answered();
-  connection.stopped = Instant{milliseconds{5}};
-  Fact fact = fact_of(kResent, Cause::timeout);
-  fact.seen.stamp = Instant{milliseconds{6}};
-  expect_certain(judged(fact, connection), Cause::peer_stopped);
-  fact.seen.stamp = Instant{milliseconds{4}};
-  expect_certain(judged(fact, connection), Cause::timeout);
-}
-
-TEST(RetransmissionFinding, ATimersLengthAfterANakItWasTheTimer) {
-  ConnectionFacts connection = answered();
-  connection.least_reaction = microseconds{100};
-  const auto after = [](Duration asked) {
-    return fact_of(kResent, Cause::sequence_nak, {.asked = asked});
-  };
-  expect_certain(judged(after(microseconds{16'200}), connection), Cause::sequence_nak);
-  expect_certain(judged(after(microseconds{16'201}), connection), Cause::timeout);
-  expect_certain(judged(after(milliseconds{32})), Cause::sequence_nak);  // no other answer to a NAK
-}
-
-TEST(RetransmissionFinding, WhoRepeatsSinglePacketsMayBeBusyAfterANak) {
-  ConnectionFacts connection = answered();
-  connection.least_reaction = microseconds{100};
-  connection.selective = true;
-  const auto after = [](Duration asked) {
-    return fact_of(kResent, Cause::sequence_nak, {.asked = asked});
-  };
-  expect_certain(judged(after(microseconds{700}), connection), Cause::sequence_nak);
-  expect_either(judged(after(microseconds{701}), connection),
-                {{kResent, Cause::timeout}, {kResent, Cause::sequence_nak}});
-  expect_certain(judged(after(microseconds{16'201}), connection), Cause::timeout);
-}
-
-constexpr Hypotheses kTimerOrNak = {{kResent, Cause::timeout}, {kResent, Cause::sequence_nak}};
-
-TEST(RetransmissionFinding, FarLaterThanANakItMayHaveBeenTheTimer) {
-  const Fact fact = fact_of(kResent, Cause::sequence_nak,
-                            {.sent = {}, .asked = milliseconds{67}, .answered = {}});
-  ConnectionFacts connection = answered();
-  connection.least_reaction = milliseconds{67};
-  expect_either(judged(fact, connection), kTimerOrNak);
-  connection.least_rtt = milliseconds{60};
-  expect_certain(judged(fact, connection), Cause::sequence_nak);
-}
-
-TEST(RetransmissionFinding, ACaptureThatLacksFramesMayLackTheNak) {
-  const Fact fact = fact_of(kResent, Cause::timeout);
-  CaptureFacts capture{.packets = 1000, .missing = 300, .naks = 30, .timeouts = 20};
-  expect_either(judged(fact, answered(), capture), {{kResent, Cause::timeout},
-                                                    {kResent, Cause::sequence_nak},
-                                                    {kResent, Cause::receiver_not_ready}});
-  capture.missing = 10;
-  capture.timeouts = 30;
-  expect_certain(judged(fact, answered(), capture), Cause::timeout);
-}
-
-TEST(RetransmissionFinding, TheNakMayHaveComeBeforeTheCapture) {
-  Fact fact = fact_of(kResent, Cause::timeout);
-  fact.early = fact.inside = true;
-  ConnectionFacts connection = answered();
-  expect_certain(judged(fact, connection), Cause::timeout);
-  constexpr Hypotheses any = {{kResent, Cause::timeout},
-                              {kResent, Cause::sequence_nak},
-                              {kResent, Cause::receiver_not_ready}};
-  connection.began_before = true;
-  expect_either(judged(fact, connection), any);
-  // It begins with a packet below the first one of the capture.
-  connection.began_before = fact.inside = false;
-  expect_either(judged(fact, connection), any);
-  connection.began_before = fact.inside = true;
-  fact.waits.sent = kShortestTimer;  // its NAK would be in the capture
-  expect_certain(judged(fact, connection), Cause::timeout);
-}
-
-TEST(RetransmissionFinding, FarLaterThanAfterOtherNaksItMayBeTheTimer) {
-  ConnectionFacts connection = answered();
-  connection.goes_back = true;
-  connection.host_reactions = {.count = 3, .least = microseconds{16}};
-  const auto after = [](Duration asked) {
-    return fact_of(kResent, Cause::sequence_nak, {.asked = asked});
-  };
-  const Hypotheses either = {{kResent, Cause::timeout}, {kResent, Cause::sequence_nak}};
-  expect_either(judged(after(microseconds{500}), connection), either);
-  expect_certain(judged(after(microseconds{499}), connection), Cause::sequence_nak);
-  connection.host_reactions.least = microseconds{100};  // a timer may be no longer than it needs
-  expect_certain(judged(after(microseconds{1600}), connection), Cause::sequence_nak);
-  expect_either(judged(after(microseconds{1601}), connection), either);
-  connection.host_reactions.count = 2;
-  expect_certain(judged(after(microseconds{1601}), connection), Cause::sequence_nak);
-}
-
-TEST(RetransmissionFinding, ALateResponseWasNotLost) {
-  Fact fact = fact_of(kResent, Cause::response_lost);
-  fact.late = true;
-  expect_certain(judged(fact), Cause::reordered);
-}
-
-TEST(RetransmissionFinding, SoonerThanAnyAnswerTheTimerIsTooShort) {
-  ConnectionFacts connection = answered();
-  connection.least_rtt = milliseconds{5};
-  const auto after = [](Duration sent) { return fact_of(kResent, Cause::timeout, {.sent = sent}); };
-  expect_certain(judged(after(microseconds{4100}), connection), Cause::timer_too_short);
-  expect_certain(judged(after(milliseconds{5}), connection), Cause::timeout);
-  expect_certain(judged(after(microseconds{499}), connection), Cause::timeout);  // no timer
-}
-
-TEST(RetransmissionFinding, IfAllIsAnsweredTheTimerIsTooShort) {
-  ConnectionFacts connection = answered();
-  connection.all_answered = true;
-  expect_certain(judged(fact_of(kResent, Cause::timeout, {.sent = milliseconds{4}}), connection),
-                 Cause::timeout);
-  connection.all_repeated = true;
-  expect_certain(judged(fact_of(kResent, Cause::timeout, {.sent = milliseconds{4}}), connection),
-                 Cause::timer_too_short);
-}
-
-TEST(RetransmissionFinding, ATimerFarLongerThanTheRoundTripIsNotTooShort) {
-  ConnectionFacts connection = answered();
-  connection.all_answered = connection.all_repeated = true;
-  connection.least_rtt = milliseconds{1};
-  const auto after = [](Duration sent) { return fact_of(kResent, Cause::timeout, {.sent = sent}); };
-  expect_certain(judged(after(microseconds{3999}), connection), Cause::timer_too_short);
-  expect_certain(judged(after(milliseconds{4}), connection), Cause::timeout);
-}
-
-TEST(RetransmissionFinding, AnAnswerThatPassedHereTakesTimeToTheSender) {
-  ConnectionFacts connection = answered();
-  const Fact fact =
-      fact_of(kResent, Cause::ack_lost, {.sent = milliseconds{4}, .answered = milliseconds{3}});
-  connection.round_trip = milliseconds{3};
-  expect_certain(judged(fact, connection), Cause::ack_lost);
-  connection.round_trip = microseconds{3001};
-  expect_certain(judged(fact, connection), Cause::timer_too_short);
-}
-
-TEST(RetransmissionFinding, OfAnUnknownDistanceTheTimerMayBeTooShort) {
-  ConnectionFacts connection = answered();
-  const Fact fact =
-      fact_of(kResent, Cause::ack_lost, {.sent = milliseconds{4}, .answered = milliseconds{3}});
-  expect_either(judged(fact, connection),
-                {{kResent, Cause::ack_lost}, {kResent, Cause::timer_too_short}});
-  connection.longest_quiet = microseconds{3999};
-  EXPECT_EQ(judged(fact, connection).certainty, Certainty::either);
-  connection.longest_quiet = milliseconds{4};  // the sender waited as long, and was answered
-  expect_certain(judged(fact, connection), Cause::ack_lost);
-}
-
-TEST(RetransmissionFinding, WhatWasAnsweredHereMayNotHaveBeenHeard) {
-  ConnectionFacts connection = answered();
-  connection.all_answered = true;
-  connection.longest_quiet = milliseconds{4};
-  const Fact fact =
-      fact_of(kResent, Cause::ack_lost, {.sent = milliseconds{4}, .answered = milliseconds{4}});
-  expect_certain(judged(fact, connection), Cause::ack_lost);
-  connection.all_repeated = true;
-  expect_either(judged(fact, connection),
-                {{kResent, Cause::timer_too_short}, {kResent, Cause::ack_lost}});
-}
-
-TEST(RetransmissionFinding, AReadMayBeRepeatedThoughItsResponseCame) {
-  ConnectionFacts connection = answered();
-  connection.all_answered = connection.all_repeated = true;
-  expect_either(
-      judged(fact_of(kResent, Cause::response_lost, {.sent = milliseconds{4}}), connection),
-      {{kResent, Cause::timer_too_short}, {kResent, Cause::response_lost}});
-  const Waits after_gap = {.sent = milliseconds{4}, .asked = milliseconds{1}};
-  expect_certain(judged(fact_of(kResent, Cause::response_lost, after_gap), connection),
-                 Cause::response_lost);
-}
-
 TEST(DuplicateFinding, WithoutAnswersOnlyIpNumbersTell) {
-  const Fact fact = fact_of(AnomalyKind::duplicate, Cause::path_copy);
+  Fact fact = fact_of(AnomalyKind::duplicate, Cause::path_copy);
+  fact.unasked = true;
   expect_certain(judged(fact), Cause::path_copy);
   expect_either(judged(fact, {}),
                 {{kResent, Cause::none}, {AnomalyKind::duplicate, Cause::path_copy}});
@@ -527,6 +283,7 @@ TEST(DuplicateFinding, WithoutAnswersOnlyIpNumbersTell) {
 
 TEST(DuplicateFinding, ARequestWhoseResponseHasPassedMayBeSentAgain) {
   Fact fact = fact_of(AnomalyKind::duplicate, Cause::path_copy, {.answered = microseconds{50}});
+  fact.unasked = true;
   ConnectionFacts connection = answered();
   const Hypotheses both = {{AnomalyKind::duplicate, Cause::path_copy},
                            {kResent, Cause::response_lost}};
@@ -540,6 +297,29 @@ TEST(DuplicateFinding, ARequestWhoseResponseHasPassedMayBeSentAgain) {
   expect_certain(judged(fact, connection), Cause::path_copy);
   fact.waits.answered.reset();
   expect_certain(judged(fact, answered()), Cause::path_copy);
+}
+
+TEST(DuplicateFinding, WhereThePathCopiesNothingItIsLateOrWasSentAgain) {
+  const Hypotheses both = {{AnomalyKind::duplicate, Cause::path_copy},
+                           {kResent, Cause::response_lost}};
+  Fact fact = fact_of(AnomalyKind::duplicate, Cause::path_copy);
+  expect_either(judged(fact), both);
+  const auto kind_in = [&fact](const CaptureFacts& capture) {
+    const Anomaly found = judged(fact, answered(), capture);
+    EXPECT_EQ(found.certainty, Certainty::certain);
+    return found.kind;
+  };
+  EXPECT_EQ(kind_in({.late = 3}), AnomalyKind::out_of_order);
+  EXPECT_EQ(kind_in({.late = 2, .response_recoveries = 3}), kResent);
+  // A fourth of the copies are sure.
+  EXPECT_EQ(kind_in({.copies = 8, .unasked_copies = 2, .late = 3}), AnomalyKind::duplicate);
+  EXPECT_EQ(kind_in({.copies = 9, .unasked_copies = 2, .late = 3}), AnomalyKind::out_of_order);
+  fact.fetches = true;  // its response may be missing
+  EXPECT_EQ(kind_in({.late = 3, .response_recoveries = 3}), kResent);
+  expect_either(judged(fact, answered(), {.late = 3, .response_recoveries = 2}), both);
+  ConnectionFacts varying = answered();
+  varying.ip_numbers_vary = true;
+  expect_certain(judged(fact, varying, {.late = 3, .response_recoveries = 3}), Cause::path_copy);
 }
 
 TEST(DuplicateFinding, AResponseWithoutItsRequestMayAnswerAnotherOne) {
@@ -712,268 +492,6 @@ TEST(FindingLog, AGapBeforePacketsThatArrivedIsMarked) {
   log.mark_passed_gaps();
   EXPECT_TRUE(log.facts()[0].passed);
   EXPECT_FALSE(log.facts()[1].passed);
-}
-
-TEST(RepeatedRuns, ASenderThatGoesBackRepeatsUpToItsNewestPacket) {
-  const auto scheme = [](std::initializer_list<std::array<std::uint32_t, 2>> runs) {
-    RepeatedRuns repeated;
-    std::uint32_t highest = 99;
-    for (const auto& [first, end] : runs) {
-      for (std::uint32_t psn = first; psn < end; ++psn) repeated.add(psn, psn + 1, highest);
-      highest = std::max(highest, end);
-      repeated.add(highest, highest + 1, highest - 1);
-    }
-    return repeated.scheme();
-  };
-  EXPECT_EQ(scheme({{90, 100}}), RecoveryScheme::unknown);  // one is none
-  EXPECT_EQ(scheme({{90, 100}, {98, 101}}), RecoveryScheme::go_back_n);
-  EXPECT_EQ(scheme({{90, 100}, {99, 101}}), RecoveryScheme::unknown);  // two packets
-  EXPECT_EQ(scheme({{80, 88}, {80, 88}}), RecoveryScheme::go_back_n);
-  EXPECT_EQ(scheme({{80, 87}, {80, 87}}), RecoveryScheme::unknown);  // not up to the newest one
-  EXPECT_EQ(scheme({{80, 88}, {80, 88}, {90, 91}}), RecoveryScheme::unknown);
-  EXPECT_EQ(scheme({{80, 88}, {80, 88}, {80, 88}, {80, 88}, {80, 88}, {90, 91}}),
-            RecoveryScheme::go_back_n);
-}
-
-/// Adds requests with the PSNs from `first` to the one before `last`, a microsecond each from `at`
-/// us on. `before`: PSN of the request before. `end`: one past the highest PSN sent before.
-void add_run(RecoveryVotes& votes, std::uint32_t first, std::uint32_t last, std::uint32_t before,
-             std::uint32_t end, int at) {
-  for (std::uint32_t psn = first; psn != last; psn = (psn + 1) & wire::Psn::kMask)
-    votes.add(psn, std::exchange(before, psn), end, Instant{microseconds{at++}});
-}
-
-TEST(RecoveryVotes, WhatFollowsTheRepeatedPacketTells) {
-  RecoveryVotes votes;
-  EXPECT_EQ(votes.scheme(), RecoveryScheme::unknown);
-  votes.add_nak(10, Instant{microseconds{1}});
-  votes.add(10, 19, 20, Instant{microseconds{4}});
-  votes.add(20, 10, 20, Instant{microseconds{5}});
-  EXPECT_EQ(votes.scheme(), RecoveryScheme::selective);
-  EXPECT_EQ(votes.least_reaction(), microseconds{3});
-}
-
-TEST(RecoveryVotes, GoingBackOverTheEndOfPsns) {
-  RecoveryVotes votes;
-  votes.add_nak(0xffffff, Instant{});
-  add_run(votes, 0xffffff, 3, 1, 2, 7);
-  EXPECT_EQ(votes.scheme(), RecoveryScheme::go_back_n);
-  EXPECT_EQ(votes.least_reaction(), microseconds{7});
-}
-
-TEST(RecoveryVotes, ALatePacketIsNoRepetition) {
-  RecoveryVotes votes;
-  votes.add_nak(10, Instant{});
-  votes.add(10, 19, 20, Instant{microseconds{1}});  // late
-  add_run(votes, 10, 21, 10, 20, 50);
-  EXPECT_EQ(votes.scheme(), RecoveryScheme::go_back_n);
-  EXPECT_EQ(votes.least_reaction(), microseconds{50});
-}
-
-TEST(RecoveryVotes, WhatComesSoonerThanAnAnswerIsLate) {
-  constexpr auto kSoonest = microseconds{20};
-  RecoveryVotes votes;
-  votes.add_nak(10, Instant{});
-  votes.add(10, 19, 20, Instant{microseconds{19}}, false, kSoonest);  // late
-  votes.add(20, 10, 20, Instant{microseconds{30}}, false, kSoonest);
-  EXPECT_EQ(votes.scheme(), RecoveryScheme::unknown);
-  add_run(votes, 10, 22, 20, 21, 50);
-  EXPECT_EQ(votes.scheme(), RecoveryScheme::go_back_n);
-  EXPECT_EQ(votes.least_reaction(), microseconds{50});
-}
-
-TEST(RecoveryVotes, GoingBackFurtherThanTheNakWeighsMore) {
-  RecoveryVotes votes;
-  votes.add_nak(10, Instant{});
-  votes.add(10, 19, 20, Instant{microseconds{1}});  // late
-  votes.add(20, 10, 20, Instant{microseconds{2}});
-  votes.add_nak(11, Instant{microseconds{3}});
-  add_run(votes, 10, 22, 20, 21, 50);  // answers the first NAK
-  EXPECT_EQ(votes.scheme(), RecoveryScheme::go_back_n);
-  EXPECT_EQ(votes.least_reaction(), std::nullopt);
-}
-
-TEST(RecoveryVotes, SeveralNaksAreOnTheirWayAndTheFirstOfAPacketIsAnswered) {
-  RecoveryVotes votes;
-  votes.add_nak(10, Instant{});
-  votes.add_nak(10, Instant{microseconds{20}});
-  votes.add_nak(15, Instant{microseconds{40}});
-  add_run(votes, 10, 21, 19, 20, 100);
-  EXPECT_EQ(votes.scheme(), RecoveryScheme::go_back_n);
-  EXPECT_EQ(votes.least_reaction(), microseconds{100});
-}
-
-TEST(RecoveryVotes, ARecoveryBeforeTheNakShowsNothing) {
-  RecoveryVotes votes;
-  votes.add(9, 19, 20, Instant{microseconds{1}});
-  votes.add_nak(10, Instant{microseconds{2}});
-  add_run(votes, 10, 21, 9, 20, 3);
-  EXPECT_EQ(votes.scheme(), RecoveryScheme::unknown);
-}
-
-TEST(RecoveryVotes, ARecoveryGoesOnBehindThePacketThatANakAsksFor) {
-  RecoveryVotes votes;
-  add_run(votes, 10, 18, 39, 40, 1);  // by a timer
-  for (std::uint32_t psn = 12; psn < 15; ++psn) {
-    const int at = static_cast<int>(psn) * 100;
-    const std::uint32_t next = 18 + 4 * (psn - 12);  // of the recovery
-    votes.add_nak(psn, Instant{microseconds{at}});
-    votes.add(psn, next - 1, 40, Instant{microseconds{at + 3}});
-    // One packet may be lost before.
-    add_run(votes, next + psn % 2, next + 4, psn, 40, at + 4);
-  }
-  EXPECT_EQ(votes.scheme(), RecoveryScheme::selective);
-  EXPECT_EQ(votes.least_reaction(), microseconds{3});
-}
-
-TEST(RecoveryVotes, AReceiverThatAsksForALaterPacketKeepsThoseBetween) {
-  RecoveryVotes votes;
-  votes.add_nak(10, Instant{});
-  votes.add(10, 19, 20, Instant{microseconds{5}});
-  votes.add_nak(14, Instant{microseconds{20}});
-  votes.add(14, 10, 20, Instant{microseconds{25}});
-  votes.add(20, 14, 20, Instant{microseconds{26}});
-  EXPECT_EQ(votes.scheme(), RecoveryScheme::selective);
-  EXPECT_EQ(votes.least_reaction(), microseconds{5});
-}
-
-TEST(RecoveryVotes, WhatComesTwiceWasLateFirst) {
-  RecoveryVotes votes;
-  for (std::uint32_t psn = 10; psn < 50; psn += 10) {
-    const int at = static_cast<int>(psn) * 100;
-    votes.add_nak(psn, Instant{microseconds{at}});
-    votes.add(psn, psn + 2, psn + 3, Instant{microseconds{at + 1}});
-    votes.add(psn + 3, psn, psn + 3, Instant{microseconds{at + 2}});
-    if (psn > 20) votes.add(psn, psn + 3, psn + 4, Instant{microseconds{at + 60}});
-  }
-  EXPECT_EQ(votes.scheme(), RecoveryScheme::selective);
-  EXPECT_EQ(votes.least_reaction(), microseconds{60});  // 10 and 20 came late, and once
-}
-
-TEST(RecoveryVotes, WhatATimerRepeatsWithOthersWasAnAnswer) {
-  RecoveryVotes votes;
-  for (const std::uint32_t psn : {10U, 13U}) {
-    votes.add_nak(psn, Instant{});
-    votes.add(psn, psn + 9, psn + 10, Instant{microseconds{5}});
-    votes.add(psn + 10, psn, psn + 10, Instant{microseconds{6}});
-  }
-  add_run(votes, 13, 19, 23, 24, 4000);
-  EXPECT_EQ(votes.least_reaction(), microseconds{5});
-}
-
-TEST(RecoveryVotes, WhatIsAskedForAgainWasAnAnswer) {
-  RecoveryVotes votes;
-  votes.add_nak(10, Instant{});
-  votes.add(10, 19, 20, Instant{microseconds{5}});
-  votes.add(20, 10, 20, Instant{microseconds{6}});
-  votes.add_nak(10, Instant{microseconds{50}});  // it was lost
-  votes.add(10, 20, 21, Instant{microseconds{55}});
-  EXPECT_EQ(votes.least_reaction(), microseconds{5});
-}
-
-TEST(RecoveryVotes, ANakOfTheNextPacketShowsThatTheReceiverKeepsOthers) {
-  RecoveryVotes votes;
-  for (const std::uint32_t psn : {10U, 11U, 12U, 13U}) {
-    votes.add_nak(psn, Instant{microseconds{100 * psn}});
-    votes.add(psn, psn == 10 ? 19 : 30, 20, Instant{microseconds{100 * psn + 20}});
-  }
-  EXPECT_EQ(votes.scheme(), RecoveryScheme::selective);
-  EXPECT_EQ(votes.least_reaction(), microseconds{20});
-}
-
-TEST(RecoveryVotes, ATimerGoesBackFurtherThanASelectiveSender) {
-  RecoveryVotes votes;
-  for (int times = 0; times < 2; ++times) {
-    votes.add_nak(10, Instant{});
-    add_run(votes, 10, 21, 19, 20, 1200);
-  }
-  EXPECT_EQ(votes.scheme(), RecoveryScheme::go_back_n);
-  EXPECT_EQ(votes.least_reaction(), microseconds{1200});
-  votes.add_nak(30, Instant{});
-  votes.add(30, 39, 40, Instant{microseconds{30}});
-  votes.add(40, 30, 40, Instant{microseconds{31}});
-  EXPECT_EQ(votes.scheme(), RecoveryScheme::selective);
-}
-
-TEST(RecoveryVotes, WhatComesFarBeforeTheOthersWasLate) {
-  RecoveryVotes votes;
-  votes.add_nak(10, Instant{});
-  votes.add(10, 19, 20, Instant{microseconds{2}});
-  add_run(votes, 11, 21, 10, 20, 270);
-  EXPECT_EQ(votes.scheme(), RecoveryScheme::go_back_n);
-  EXPECT_EQ(votes.least_reaction(), microseconds{270});
-}
-
-TEST(RecoveryVotes, AReadThatIsRepeatedForItsResponseShowsNothing) {
-  RecoveryVotes votes;
-  votes.add_nak(12, Instant{});
-  for (std::uint32_t psn = 10; psn < 20; ++psn)
-    votes.add(psn, psn == 10 ? 19 : psn - 1, 20, Instant{microseconds{50}}, true);
-  EXPECT_EQ(votes.scheme(), RecoveryScheme::unknown);
-}
-
-/// A NAK names `psn`, which the packet after it has skipped, and `psn` comes alone in `later` us.
-void add_late(RecoveryVotes& votes, std::uint32_t psn, int at, int later) {
-  votes.add_nak(psn, Instant{microseconds{at}}, true);
-  votes.add(psn, psn + 1, psn + 2, Instant{microseconds{at + later}});
-}
-
-TEST(RecoveryVotes, ANakOfAPacketThatCameShowsThatTheReceiverDiscardsOthers) {
-  RecoveryVotes votes;
-  for (std::uint32_t psn = 10; psn < 90; psn += 10) {
-    const int at = static_cast<int>(psn) * 100;
-    add_late(votes, psn, at, 1);
-    if (psn == 20) votes.add(psn + 2, psn, psn + 2, Instant{microseconds{at + 2}});
-    votes.add_nak(psn + 1, Instant{microseconds{at + 3}});
-    votes.add(psn + 3, psn + 2, psn + 3, Instant{microseconds{at + 4}});
-  }
-  EXPECT_EQ(votes.scheme(), RecoveryScheme::go_back_n);
-}
-
-TEST(RecoveryVotes, APauseEndsWhatWasSentAlone) {
-  for (const auto& [pause, scheme] :
-       {std::pair{600, RecoveryScheme::selective}, std::pair{6, RecoveryScheme::go_back_n}}) {
-    RecoveryVotes votes;
-    votes.add_nak(10, Instant{});
-    votes.add(10, 19, 20, Instant{microseconds{4}});
-    add_run(votes, 14, 21, 10, 20, 4 + pause);
-    EXPECT_EQ(votes.scheme(), scheme) << pause;
-  }
-}
-
-TEST(RecoveryVotes, WhatComesFarSoonerThanTheUsualAnswerWasLate) {
-  RecoveryVotes votes;
-  for (const auto& [psn, later] : {std::pair{10U, 3}, std::pair{20U, 131}, std::pair{30U, 40},
-                                   std::pair{40U, 130}, std::pair{50U, 12}, std::pair{60U, 133}}) {
-    votes.add_nak(psn, Instant{});
-    votes.add(psn, psn + 2, psn + 3, Instant{microseconds{later}});
-    votes.add(psn + 3, psn, psn + 3, Instant{microseconds{later + 1}});
-  }
-  EXPECT_EQ(votes.least_reaction(), microseconds{130});
-}
-
-TEST(RecoveryVotes, WhatBeginsBeforeThePacketThatANakNamesIsNoAnswer) {
-  RecoveryVotes votes;
-  votes.add_nak(14, Instant{});
-  add_run(votes, 10, 21, 19, 20, 4);
-  EXPECT_EQ(votes.scheme(), RecoveryScheme::unknown);
-}
-
-TEST(RecoveryVotes, ATimerIsFarLongerThanThePathToItsSender) {
-  RecoveryVotes votes;
-  votes.add_nak(10, Instant{});
-  add_run(votes, 10, 21, 19, 20, 1200);
-  EXPECT_EQ(votes.scheme(microseconds{10}), RecoveryScheme::unknown);
-  EXPECT_EQ(votes.scheme(microseconds{100}), RecoveryScheme::go_back_n);
-  EXPECT_EQ(votes.least_reaction(microseconds{100}), microseconds{1200});
-}
-
-TEST(RecoveryVotes, TheNewestPacketShowsNothing) {
-  RecoveryVotes votes;
-  votes.add_nak(10, Instant{});
-  votes.add(10, 10, 11, Instant{});
-  votes.add(11, 10, 11, Instant{});
-  EXPECT_EQ(votes.scheme(), RecoveryScheme::unknown);
 }
 
 }  // namespace
