@@ -80,7 +80,8 @@ void FetchResponses::note_first(const CapturedPacket& packet, Sequence psn, cons
     skip_reads(*before, request.psn, packet);
   ip_numbers_.add_new(packet.ip_id);
   // Nobody answered before: what was asked for again is answered for the first time.
-  if (again_next_ == psn) ++again_next_;
+  const bool within = again_next_ > request.psn && again_next_ <= psn;
+  if (again_next_ == psn || within) again_next_ = psn + 1;
 }
 
 /// Whether a response comes far sooner after the newest request than any answer does.
@@ -366,11 +367,7 @@ void FetchResponses::take_missing(const CapturedPacket& packet, Sequence psn,
   const bool before = old.came_before && !is_newer(request, old) && comes_alone(psn, request);
   const bool late = before || is_late(packet, psn, request);
   if (!late) {
-    ResponseGap lost = old;
-    lost.first = psn;
-    lost.packets = 1;
-    lost.named = old.named && psn == old.first;
-    if (const auto final = refilled_.add(lost)) report_lost(*final);
+    note_lost(old, psn);
     if (psn != again_next_)
       begin_row(packet, psn);
     else if (psn == request.psn + request.last_at)
@@ -382,11 +379,28 @@ void FetchResponses::take_missing(const CapturedPacket& packet, Sequence psn,
   }
   first_end_ = std::max(first_end_, psn + 1);
   ip_numbers_.add(packet.ip_id);
-  gaps_.fill(old, psn, [this](const ResponseGap& gap) { report_missing(gap); });
+  const auto fill = [&](const ResponseGap& gap) {
+    gaps_.fill(gap, psn, [this](const ResponseGap& final) { report_missing(final); });
+  };
+  fill(old);
+  // It may have been missing in several answers.
+  for (auto gap = gaps_.covering(psn); gap && !late; gap = gaps_.covering(psn)) {
+    note_lost(*gap, psn);
+    fill(*gap);
+  }
   request.response_frame = packet.number;
   request.response_stamp = packet.stamp;
   request.answered =
       request.responses == request.span && !gaps_.in(request.psn, request.psn + request.span);
+}
+
+/// Notes that the response with `psn`, which `gap` lacks, was lost: it came again.
+void FetchResponses::note_lost(const ResponseGap& gap, Sequence psn) {
+  ResponseGap lost = gap;
+  lost.first = psn;
+  lost.packets = 1;
+  lost.named = gap.named && psn == gap.first;
+  if (const auto final = refilled_.add(lost)) report_lost(*final);
 }
 
 void FetchResponses::ask_again(Sent& request, Sequence from) {

@@ -60,9 +60,11 @@ class ResponseGaps {
     return gap == gaps_.end() ? std::nullopt : std::optional(*gap);
   }
 
-  /// Removes a gap.
+  /// Removes a gap, not those of other answers with the same PSNs.
   void remove(const ResponseGap& gap) {
-    std::erase_if(gaps_, [&gap](const ResponseGap& one) { return one.first == gap.first; });
+    std::erase_if(gaps_, [&gap](const ResponseGap& one) {
+      return one.first == gap.first && one.frame == gap.frame;
+    });
   }
 
   /// Removes `psn` from `gap`, which covers it: two gaps may remain. Calls take(gap) for one that
