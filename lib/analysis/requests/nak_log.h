@@ -56,10 +56,12 @@ class NakLog {
 
   /// Whether a NAK, not RNR, names a lower PSN and no recovery has followed it: its packet came
   /// late, and the receiver has discarded those after it. A receiver may repeat a NAK while the
-  /// recovery that it asked for is on its way.
-  [[nodiscard]] bool has_open_before(Sequence psn) const noexcept {
-    return std::ranges::any_of(naks_, [this, psn](const Nak& nak) {
-      return !nak.rnr && !nak.used && nak.psn < psn && !was_answered(nak.psn);
+  /// recovery that it asked for is on its way. `acknowledged`: one past the highest acknowledged
+  /// PSN; the receiver discarded nothing before it.
+  [[nodiscard]] bool has_open_before(Sequence psn, Sequence acknowledged) const noexcept {
+    return std::ranges::any_of(naks_, [=, this](const Nak& nak) {
+      return !nak.rnr && !nak.used && nak.psn < psn && nak.psn + 1 >= acknowledged &&
+             !was_answered(nak.psn);
     });
   }
 

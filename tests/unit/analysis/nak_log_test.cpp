@@ -9,19 +9,26 @@ namespace {
 TEST(NakLog, ANakWithoutRecoveryIsOpen) {
   NakLog naks;
   naks.add({.psn = 5, .frame = 1});
-  EXPECT_TRUE(naks.has_open_before(6));
-  EXPECT_FALSE(naks.has_open_before(5));
+  EXPECT_TRUE(naks.has_open_before(6, 5));
+  EXPECT_FALSE(naks.has_open_before(5, 5));
   naks.of_frame(1)->used = true;
-  EXPECT_FALSE(naks.has_open_before(6));
+  EXPECT_FALSE(naks.has_open_before(6, 5));
+}
+
+TEST(NakLog, ANakIsNotOpenOnceWhatFollowsItIsAcknowledged) {
+  NakLog naks;
+  naks.add({.psn = 5, .frame = 1});
+  EXPECT_TRUE(naks.has_open_before(9, 6));  // its packet has come late
+  EXPECT_FALSE(naks.has_open_before(9, 7));
 }
 
 TEST(NakLog, ARepeatedNakIsNotOpen) {
   NakLog naks;
   naks.add({.psn = 5, .frame = 1, .used = true});
   naks.add({.psn = 5, .frame = 2});  // the recovery is on its way
-  EXPECT_FALSE(naks.has_open_before(6));
+  EXPECT_FALSE(naks.has_open_before(6, 5));
   naks.add({.psn = 4, .frame = 3});
-  EXPECT_TRUE(naks.has_open_before(6));
+  EXPECT_TRUE(naks.has_open_before(6, 5));
 }
 
 }  // namespace
