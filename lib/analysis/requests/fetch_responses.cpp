@@ -368,11 +368,9 @@ void FetchResponses::take_missing(const CapturedPacket& packet, Sequence psn,
   const bool late = before || is_late(packet, psn, request);
   if (!late) {
     note_lost(old, psn);
-    if (psn != again_next_)
-      begin_row(packet, psn);
-    else if (psn == request.psn + request.last_at)
-      begin_again(packet, psn);
+    if (!continues_again(packet, psn, request)) begin_row(packet, psn);
     again_next_ = psn + 1;
+    again_end_ = std::max(again_end_, again_next_);
   } else if (psn < first_end_) {  // not only behind an ACK
     report_.late_response(packet, psn, old);
     late_gaps_.add({psn, 1, old.frame, old.stamp});
