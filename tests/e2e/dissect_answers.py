@@ -283,6 +283,44 @@ class RepeatedAnswers(Sibling):
         self.assertEqual([(row['psn'], row['packets']) for row in either], [(24, 4), (28, 4)])
         self.assertEqual({one['cause'] for row in either for one in row['alternatives']}, {'lost_before', 'not_sent'})
 
+    def test_a_response_is_lost_in_two_answers(self):
+        for counted in (True, False):
+            talk = self.found_for({20, 21}, counted=counted, again=2)
+            found = rows('anomalies', talk.save(self.folder / 'twice.pcap'))
+            lost = sorted(row['psn'] for row in found if row['kind'] == 'psn_gap')
+            self.assertEqual(lost, [20, 20, 21], counted)
+
+    def test_a_gap_of_the_first_answer_hides_none_of_the_second(self):
+        """The repeated answer goes on with a response that the first one lacks: 22."""
+        talk = self.found_for({20, 21}, again=2)
+        del talk.frames[9 + 20:9 + 22]  # 21 and 22, behind 20 in the first answer
+        found = rows('anomalies', talk.save(self.folder / 'both.pcap'))
+        lost = sorted(row['psn'] for row in found if row['kind'] == 'psn_gap')
+        self.assertEqual(lost, [20, 20, 21, 21, 22])
+
+    def test_late_responses_behind_all_answers(self):
+        """The first repeated answer lacks 25 and 26, which come when the second one is complete."""
+        talk = self.found_for((), counted=False, again=2)
+        begin = len(talk.frames) - 24
+        late = talk.frames[begin + 5:begin + 7]
+        del talk.frames[begin + 5:begin + 7]
+        for _, frame in late:
+            talk.frames.append((talk.frames[-1][0] + 20_000, frame))
+        found = rows('anomalies', talk.save(self.folder / 'behind.pcap'))
+        self.assertEqual(sorted(row['psn'] for row in found if row['kind'] == 'psn_gap'), [20])
+        self.assertEqual(sorted(row['psn'] for row in found if row['kind'] == 'out_of_order'), [25, 26])
+
+    def test_single_old_responses_are_no_jump(self):
+        """One of each of two READs comes again, before the response to the next one."""
+        talk = self.found_for((), counted=False)
+        talk.read(33, 0x33000, MTU, 200)
+        for at in (20, 25):
+            talk.frames.append((talk.frames[-1][0] + 5000, talk.frames[9 + at][1]))
+        talk.at += 50
+        talk.responses(33, 1, 10, 20)
+        found = rows('anomalies', talk.save(self.folder / 'single.pcap'))
+        self.assertEqual(self.psns(found, 'psn_gap', 'lost_before'), {20})
+
     def test_a_copy_of_a_later_response_is_no_jump(self):
         """The answer goes on behind it."""
         for copied in (6, 7):
@@ -377,6 +415,24 @@ class RepeatedReads(Sibling):
 
     def test_before_its_response_nobody_can_miss_it(self):
         self.assertEqual(self.said(-1)[0], [('duplicate', 'path_copy', 'certain', 12)])
+
+    def test_where_responses_are_lost_and_nothing_is_copied_it_is_a_repetition(self):
+        """Three other READs are asked for again, as responses to them show to be missing."""
+        talk = Conversation()
+        for first in range(0, 64, 8):
+            for psn in (first, first + 4):
+                talk.read(psn, 0x1000 * psn, 4096, 40)
+            talk.responses(first, 4, first // 4 + 1, 20)
+            talk.responses(first + 4, 4, first // 4 + 2)
+            if first in (16, 24, 32):
+                del talk.frames[-3]
+            if first in (8, 16, 24, 32):
+                talk.read(first + 4, 0x1000 * (first + 4), 4096, 50)
+                talk.responses(first + 4, 4, first // 4 + 2, 20)
+        found = rows('anomalies', talk.save(self.folder / 'asked.pcap'))
+        self.assertEqual([(row['cause'], row['certainty'], row['psn']) for row in found
+                          if row['kind'] in ('retransmission', 'duplicate') and row['role'] == 'request'],
+                         [('response_lost', 'certain', psn) for psn in (12, 20, 28, 36)])
 
     def test_another_ip_identification_is_no_copy(self):
         for wait in (5, 50, 400):

@@ -168,6 +168,23 @@ class BeginsWithin(Sibling):
         talk.responses(102, 2, 91, 20)
         self.assertEqual(self.psns(self.joined(talk), 'psn_gap', 'lost_before'), {102})
 
+    def test_a_nak_within_a_recovery_of_before_shows_no_overtaking(self):
+        """A receiver that keeps what comes behind a gap asks for 101 when 100 comes; both are repeated."""
+        talk = Conversation(True)
+        talk.answer(99, msn=90)
+        talk.requests(100, 120)
+        talk.answer(100, 20, msn=91)
+        talk.nak(101)
+        talk.answer(105, msn=96)
+        talk.answer(119, msn=110)
+        talk.requests(120, 140)
+        talk.nak(130, 20)
+        talk.request(130, 20)
+        talk.requests(140, 150)
+        talk.answer(149, 20)
+        found = self.joined(talk)
+        self.assertEqual({row['psn'] for row in found if row['kind'] != 'nak'}, {130})
+
     def test_responses_before_the_first_one_may_have_passed(self):
         """Of three atomics, which were sent before, too, the third is answered first."""
         talk = Conversation()
@@ -246,6 +263,35 @@ class CutFrames(Sibling):
             path = self.folder / 'cut.pcap'
             write_pcap(path, talk.frames, 64)
             self.assertNotIn('lost_after_capture', {row['kind'] for row in rows('anomalies', path)}, lost)
+
+    def test_the_first_packet_of_the_message_behind_a_read_is_lost(self):
+        """What goes on with the message shows it, and so does its repetition."""
+        for lost, begins in itertools.product((1, 3), (False, True)):
+            talk = Conversation()
+            talk.requests(0, 10)
+            talk.answer(9, 10)
+            talk.read(10, 0x1000, MTU)
+            at = len(talk.frames)
+            if begins:  # the READ seems to take the PSNs of whole messages
+                talk.requests(11, 16)
+            else:
+                talk.write(11, 0x1000, bytes(5 * MTU))
+            del talk.frames[at:at + lost]
+            talk.requests(16, 18)
+            talk.responses(10, 1, 11, 10)
+            talk.nak(11)
+            if begins:
+                talk.requests(11, 16, wait=30)
+            else:
+                talk.write(11, 0x1000, bytes(5 * MTU), 30)
+            talk.requests(16, 20)
+            talk.answer(19, 30)
+            path = self.folder / 'cut.pcap'
+            write_pcap(path, talk.frames, 64)
+            found = rows('anomalies', path)
+            self.assertEqual({row['kind'] for row in found}, {'nak', 'psn_gap', 'retransmission'}, (lost, begins))
+            self.assertEqual(self.psns(found, 'psn_gap', 'lost_before'), set(range(11, 11 + lost)))
+            self.assertEqual([row['packets'] for row in found if row['kind'] == 'retransmission'], [7])
 
     def test_a_late_read_fills_the_gap_before_the_next_request(self):
         talk = Conversation()

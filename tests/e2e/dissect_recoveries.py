@@ -13,13 +13,15 @@ from dissect_analysis import InFolder, rows
 
 class Recoveries(InFolder):
     """SENDs of one QP as a capture at the receiver's side saw them. A sender that counts up the
-    numbers of its IP packets shows more than one whose packets all have number 0."""
+    numbers of its IP packets shows more than one whose packets all have number 0, or any number."""
 
     FIRST = 1000  # PSN
+    NUMBERS = {'counted': lambda number: (40_000 + number) % 2**16, 'equal': lambda number: 0,
+               'random': lambda number: 7919 * (number + 1) % 65_521}
 
     def setUp(self):
         super().setUp()
-        self.at, self.frames, self.counted = 0, [], True
+        self.at, self.frames, self.number_of = 0, [], self.NUMBERS['counted']
 
     def add(self, layers, wait):
         self.at += wait
@@ -28,7 +30,7 @@ class Recoveries(InFolder):
     def send(self, psn, number, wait=10):
         """A SEND with the `number`-th IP packet of the sender, `wait` us after the frame before."""
         self.add(Ether(src='02:00:00:00:00:01', dst='02:00:00:00:00:02') /
-                 IP(src='192.0.2.1', dst='192.0.2.2', id=(40_000 + number) % 2**16 if self.counted else 0) /
+                 IP(src='192.0.2.1', dst='192.0.2.2', id=self.number_of(number)) /
                  UDP(sport=50_000, dport=4791, chksum=0) /
                  BTH(opcode=4, psn=self.FIRST + psn, dqpn=0x22, ackreq=1) / Raw(bytes(64)), wait)
 
@@ -56,9 +58,10 @@ class Recoveries(InFolder):
                       for row in rows('anomalies', self.pcap(self.frames))
                       if row['kind'] not in ('nak', 'retry_storm'))
 
-    def both(self, tell, expected):
-        for self.counted in (True, False):
-            with self.subTest(counted=self.counted):
+    def both(self, tell, expected, numbers=('counted', 'equal')):
+        for name in numbers:
+            with self.subTest(name):
+                self.number_of = self.NUMBERS[name]
                 self.begin()
                 tell()
                 self.assertEqual(self.found(), sorted(expected))
@@ -236,6 +239,91 @@ class Recoveries(InFolder):
                 self.send(psn, number, 3000)
                 self.answer(psn)
         self.both(tell, [('out_of_order', 'none', 12, 1), ('retransmission', self.NAK, 13, 7)])
+
+    def test_a_packet_that_comes_late_in_the_next_recovery(self):
+        """The first recovery has skipped 18, which comes within the second one. That goes on."""
+        def tell():
+            self.nak(12)
+            self.at += 100
+            self.recovery(12, 20, 20, without={14, 18})
+            self.nak(14)
+            self.at += 100
+            self.recovery(14, 16, 28)
+            self.send(18, 26)
+            self.recovery(16, 24, 30)
+            self.answer(23)
+        self.both(tell, [('out_of_order', 'none', 18, 1), ('psn_gap', self.LOST, 12, 1),
+                         ('psn_gap', self.LOST, 14, 1), ('retransmission', self.NAK, 12, 7),
+                         ('retransmission', self.NAK, 14, 6)], self.NUMBERS)
+
+    def test_a_packet_that_comes_alone_behind_its_repetition(self):
+        """A sender that goes back sends no packet alone, and its number shows no copy."""
+        def tell():
+            self.nak(12)
+            self.recovery(12, 24, 20)
+            self.send(12, 12)
+            self.recovery(24, 28, 32)
+            self.answer(27)
+        self.both(tell, [('out_of_order', self.NAK, 12, 1), ('retransmission', 'late_not_lost', 12, 8)],
+                  ('counted', 'random'))
+
+    def test_packets_in_a_row_come_late_behind_their_recovery(self):
+        def tell():
+            self.nak(12)
+            self.recovery(12, 24, 20, without={15, 16})
+            for psn in (15, 16):
+                self.send(psn, 8 + psn)
+            self.recovery(24, 28, 32)
+            self.answer(27)
+        self.both(tell, [('out_of_order', 'none', 15, 1), ('out_of_order', 'none', 16, 1),
+                         ('psn_gap', self.LOST, 12, 1), ('retransmission', self.NAK, 12, 8)],
+                  ('counted', 'random'))
+
+    def test_the_end_of_a_recovery_is_as_long_as_what_comes_of_it(self):
+        def tell():
+            self.nak(12)
+            self.recovery(12, 28, 20)
+            self.answer(21)
+            self.nak(22)
+            self.recovery(22, 25, 36)
+            self.answer(24)
+            self.recovery(28, 31, 42)
+            self.nak(25)
+            self.recovery(25, 34, 45)
+            self.answer(33)
+        self.both(tell, [('psn_gap', self.LOST, 12, 1), ('lost_after_capture', 'lost_behind', 22, 1),
+                         ('psn_gap', self.LOST, 25, 3), ('retransmission', self.NAK, 12, 8),
+                         ('retransmission', self.NAK, 22, 3), ('retransmission', self.NAK, 25, 6)], self.NUMBERS)
+
+    def test_a_late_packet_comes_soon_after_its_nak(self):
+        """The sender needs 100 us to answer the NAK."""
+        def tell():
+            self.nak(12)
+            self.send(12, 12, 26)
+            self.answer(12, wait=1)
+            self.recovery(13, 14, 20)
+            self.frames[-1] = (self.frames[-1][0] + 80_000, self.frames[-1][1])
+            self.at += 80
+            self.recovery(14, 24, 21)
+            self.answer(23)
+        self.both(tell, [('out_of_order', self.NAK, 12, 1), ('retransmission', self.NAK, 13, 7)],
+                  ('counted', 'random'))
+
+    def test_a_nak_that_was_not_answered_hides_no_later_loss(self):
+        """PSN 12 comes late, and what follows is acknowledged. PSN 22 is lost behind this point."""
+        def tell():
+            del self.frames[-7:]
+            self.send(13, 13)
+            self.nak(12)
+            self.send(12, 12)
+            self.answer(13)
+            self.recovery(14, 28, 14)
+            self.answer(21)
+            self.nak(22)
+            self.recovery(22, 32, 28)
+            self.answer(31)
+        self.both(tell, [('out_of_order', self.NAK, 12, 1), ('lost_after_capture', 'lost_behind', 22, 1),
+                         ('retransmission', self.NAK, 22, 6)], self.NUMBERS)
 
 
 if __name__ == '__main__':
