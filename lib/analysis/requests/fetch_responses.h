@@ -5,7 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/requests/ip_numbers.h"
+#include "analysis/requests/fetch_state.h"
+#include "analysis/requests/repeated_answer.h"
 #include "analysis/requests/repeated_responses.h"
 #include "analysis/requests/response_gaps.h"
 #include "analysis/requests/seen_responses.h"
@@ -24,7 +25,9 @@ class FetchResponses {
  public:
   /// The arguments must outlive the object.
   FetchResponses(SentLog& log, StreamCounts& counts, StreamReport& report) noexcept
-      : log_(log), counts_(counts), report_(report), repeated_(report) {}
+      : state_(log, counts, report), repeated_(report) {}
+  FetchResponses(const FetchResponses&) = delete;  // again_ refers to state_
+  FetchResponses& operator=(const FetchResponses&) = delete;
 
   /// Processes a READ response that is not the first one with its PSN, or fills a gap. Of a READ
   /// whose PSNs other requests have had, it may answer one of these. Call it first. Returns false
@@ -52,17 +55,16 @@ class FetchResponses {
   /// `packet` answers a request with `psn`. The rest of the answer to a READ before it, which was
   /// repeated and whose answer had begun to come again, was lost or comes late. Returns this READ;
   /// null: none.
-  const Sent* skip_rest_of_again(Sequence psn, const CapturedPacket& packet);
+  const Sent* skip_rest_of_again(Sequence psn, const CapturedPacket& packet) {
+    return again_.skip_rest(psn, packet);
+  }
   /// Notes the PSN and MSN of a response, after it was processed.
   void note(const CapturedPacket& packet, Sequence psn) noexcept {
-    newest_ = psn;
-    newest_frame_ = packet.number;
+    state_.note(packet, psn);
     if (answers(packet)) {
       end_ = std::max(end_, psn + 1);
       if (packet.info->operation == wire::Operation::ack) repeated_.take_ack(packet);
     }
-    newest_ip_id_ = packet.ip_id;
-    if (packet.has_aeth) newest_msn_ = packet.msn;
   }
   /// Whether a packet answers the request with its PSN. Without its AETH, an ACK may be a NAK.
   [[nodiscard]] static bool answers(const CapturedPacket& packet) noexcept {
@@ -83,11 +85,11 @@ class FetchResponses {
   }
   /// Whether a response has the MSN of the newest one.
   [[nodiscard]] bool has_newest_msn(const CapturedPacket& packet) const noexcept {
-    return newest_msn_ == packet.msn;
+    return state_.newest_msn == packet.msn;
   }
   /// Returns the first skipped part that begins in [first, end); nothing: none.
   [[nodiscard]] std::optional<ResponseGap> gap_in(Sequence first, Sequence end) const {
-    return gaps_.in(first, end);
+    return state_.gaps.in(first, end);
   }
   /// Returns the frame that showed a gap in [first, end), or at the PSN before, if a late response
   /// has filled it and the gap showed at `since` or later; nothing: none. A requester that discards
@@ -101,39 +103,17 @@ class FetchResponses {
   [[nodiscard]] Sequence answered_end() const noexcept { return end_; }
   /// Reports what is still missing at the end of the capture.
   void finish() {
-    decide_jump(0);
+    again_.decide_jump(0);
     repeated_.end();
-    gaps_.close([this](const ResponseGap& gap) { report_missing(gap); });
-    refilled_.close([this](const ResponseGap& gap) { report_lost(gap); });
+    state_.gaps.close([this](const ResponseGap& gap) { state_.report_missing(gap); });
+    refilled_.close([this](const ResponseGap& gap) { state_.report_lost(gap); });
   }
 
  private:
-  /// Responses in a row that come again, until another one comes.
-  struct Row {
-    Sequence next = 0, first = 0;  // next: one past its newest PSN
-    Instant begin;
-    std::uint64_t frame = 0;  // of the other one
-    Sequence other = 0;       // its PSN
-  };
-
-  [[nodiscard]] bool is_too_soon(const CapturedPacket& packet, const Sent& request) const noexcept;
   [[nodiscard]] bool comes_alone(Sequence psn, const Sent& request) const noexcept;
   [[nodiscard]] bool is_late(const CapturedPacket& packet, Sequence psn,
                              const Sent& request) const noexcept;
   [[nodiscard]] bool is_newer(const Sent& request, const ResponseGap& gap) const noexcept;
-  [[nodiscard]] bool begins_late(const CapturedPacket& packet, Sequence psn);
-  [[nodiscard]] bool continues_again(const CapturedPacket& packet, Sequence psn,
-                                     const Sent& request);
-  void begin_row(const CapturedPacket& packet, Sequence psn) noexcept;
-  void begin_again(const CapturedPacket& packet, Sequence psn) noexcept;
-  void begin_inside(const CapturedPacket& packet, Sequence psn, const Sent& request);
-  void hold_gap_before(const CapturedPacket& packet, Sequence first, Sequence end);
-  void report_rest(const Sent& request, Sequence from);
-  [[nodiscard]] bool were_all_sent(const CapturedPacket& packet, Sequence psn);
-  bool skip_to_next_read(const CapturedPacket& packet, Sequence psn, const Sent& request);
-  void skip_again(Sequence first, Sequence end, const CapturedPacket& packet,
-                  bool may_be_unasked = false);
-  void skip_reads(const Sent& before, Sequence end, const CapturedPacket& packet);
   bool take_old(const CapturedPacket& packet, Sequence psn, const Sent& request);
   [[nodiscard]] bool is_only_interrupted(Sequence psn, const ResponseGap& gap,
                                          const Sent& request) const noexcept;
@@ -142,45 +122,16 @@ class FetchResponses {
   void note_lost(const ResponseGap& gap, Sequence psn);
   void note_first(const CapturedPacket& packet, Sequence psn, const Sent& request);
   void take_unasked(const CapturedPacket& packet, Sequence psn, const Sent& request);
-  void decide_jump(Sequence psn);
-  void add_gap(ResponseGap gap);
-  void insert_gap(const ResponseGap& gap);
-  void report_missing(const ResponseGap& gap);
-  void report_lost(const ResponseGap& gap) {
-    report_.response_gap(gap, Cause::lost_before_capture);
-  }
 
-  SentLog& log_;
-  StreamCounts& counts_;
-  StreamReport& report_;
-  ResponseGaps gaps_;
+  FetchState state_;
+  RepeatedAnswer again_{state_};
   ResponseGaps late_gaps_;  // that a late response filled
   ResponseGaps refilled_;   // that a repeated response filled: the first one may still come late
-  IpNumbers ip_numbers_;
   RepeatedResponses repeated_;
-  SeenResponses seen_;        // to requests that may have been sent before the capture
-  Sequence first_end_ = 0;    // one past the highest PSN of a response
-  Sequence again_next_ = 0;   // one past the newest response that came again, in order
-  Sequence again_first_ = 0;  // of the answer
-  Sequence again_row_ = 0;    // of all in a row
-  Sequence asked_ = 0;        // the PSN from which the newest repeated request asks
-  Sequence again_end_ = 0;    // one past the highest response that came again since the requester
-                              // went back
-  std::optional<ResponseGap> before_row_;  // before the newest response, if another one follows it
-  std::vector<ResponseGap> jumped_;  // before the newest response, if it jumped to a later READ
-  bool jumps_ = false;               // while its gaps are found
-  std::optional<Row> interrupted_;   // by the newest response, if it was late
-  Sequence without_ = 0;             // the response without which the newest answer began; 0: none
-  Sequence late_begin_ = 0;          // the newest response, if it may begin an answer late; 0: not
+  SeenResponses seen_;      // to requests that may have been sent before the capture
+  Sequence first_end_ = 0;  // one past the highest PSN of a response
   Sequence late_next_ = 0;  // one past the newest response that came late, and was repeated before
-  Instant again_begin_;     // when the responder began to answer again, with again_first_
-  Sequence newest_ = 0;     // PSN of the newest response, in this frame:
-  std::uint64_t newest_frame_ = 0;
-  Sequence end_ = 0;      // one past the highest PSN of a response, also without its request
-  Sequence row_end_ = 0;  // one past the newest gap behind newest_, shown by this frame:
-  std::uint64_t row_frame_ = 0;
-  std::uint16_t newest_ip_id_ = 0;
-  std::uint32_t newest_msn_ = ~0U;
+  Sequence end_ = 0;        // one past the highest PSN of a response, also without its request
 };
 
 }  // namespace lw::analysis

@@ -51,7 +51,8 @@ bool LossesBehind::passed_here(Sequence psn) {
   if (state_.late.was_overtaken(psn, sent->last_stamp)) return false;
   if (fills_.has_unasked(psn)) return false;
   // The receiver discards what comes after a missing packet, until that packet comes.
-  if (state_.late.has_before(psn, sent->last_stamp) || state_.naks.has_open_before(psn, state_.acked))
+  if (state_.late.has_before(psn, sent->last_stamp) ||
+      state_.naks.has_open_before(psn, state_.acked))
     return false;
   // It is for an earlier transmission, which came behind the packet that the recovery began with.
   constexpr int kFar = 2;

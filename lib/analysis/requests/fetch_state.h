@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "analysis/requests/ip_numbers.h"
+#include "analysis/requests/response_gaps.h"
+#include "analysis/requests/sent_log.h"
+#include "analysis/requests/stream_report.h"
+
+namespace lw::analysis {
+
+/// What was seen so far of the responses to the READs and atomics of one direction. The parts of
+/// FetchResponses share it.
+class FetchState {
+ public:
+  /// The arguments must outlive the object.
+  FetchState(SentLog& sent_log, StreamCounts& stream_counts, StreamReport& stream_report) noexcept
+      : log(sent_log), counts(stream_counts), report(stream_report) {}
+
+  /// Notes a response, after it was processed.
+  void note(const CapturedPacket& packet, Sequence psn) noexcept {
+    newest = psn;
+    newest_frame = packet.number;
+    newest_ip_id = packet.ip_id;
+    if (packet.has_aeth) newest_msn = packet.msn;
+  }
+  /// Whether a response comes far sooner after the newest request than any answer does.
+  [[nodiscard]] bool is_too_soon(const CapturedPacket& packet, const Sent& request) const noexcept;
+  /// Returns a gap that the response shows which is being processed, with ResponseGap::in_row.
+  [[nodiscard]] ResponseGap placed(ResponseGap gap) noexcept;
+  /// Adds a gap to those that may still be filled.
+  void add(const ResponseGap& gap) {
+    if (const auto final = gaps.add(gap)) report_missing(*final);
+  }
+  /// Reports a gap that nothing filled. The requester asked again for what was lost.
+  void report_missing(const ResponseGap& gap) {
+    report.response_gap(gap,
+                        gap.asked_again ? Cause::lost_before_capture : Cause::missing_in_capture);
+  }
+  /// Reports responses that were lost.
+  void report_lost(const ResponseGap& gap) { report.response_gap(gap, Cause::lost_before_capture); }
+
+  SentLog& log;
+  StreamCounts& counts;
+  StreamReport& report;
+  ResponseGaps gaps;  // that may still be filled
+  IpNumbers ip_numbers;
+
+  // The newest response.
+  Sequence newest = 0;  // PSN
+  std::uint64_t newest_frame = 0;
+  std::uint16_t newest_ip_id = 0;
+  std::uint32_t newest_msn = ~0U;  // none: above all MSNs
+
+ private:
+  Sequence row_end_ = 0;  // one past the newest gap behind `newest`, shown by this frame:
+  std::uint64_t row_frame_ = 0;
+};
+
+}  // namespace lw::analysis
