@@ -65,7 +65,7 @@ bool RepeatedAnswer::take(const CapturedPacket& packet, Sequence psn, const Sent
     return true;
   }
   const Sequence asked = request.psn + request.last_at;
-  const bool alone = first_ + 1 == next_ && first_ > asked;
+  const bool alone = !state_.ip_numbers.ordered() && first_ + 1 == next_ && first_ > asked;
   const bool begun = !alone && next_ > request.psn && first_ <= psn && begin_ >= request.last_stamp;
   if (psn < next_ && begun && once) return false;  // its only answer has come further
   if (psn > next_ && begun)
@@ -133,6 +133,10 @@ bool RepeatedAnswer::skip_to_next_read(const CapturedPacket& packet, Sequence ps
   else
     skip(asked, psn, packet, jumped_);
   if (!jumped_.empty()) row_ = psn;
+  if (psn == asked) {
+    first_ = psn;
+    begin_ = packet.stamp;
+  }
   interrupted_ = row;
   return true;
 }
