@@ -211,8 +211,9 @@ std::optional<bool> Recoveries::was_sent(const CapturedPacket& packet, Sequence 
   if (numbers == 0) return false;
   const std::uint64_t beyond = psn > state_.next ? psn - state_.next : 0;
   std::uint64_t least = beyond, most = beyond;
+  const bool reads = state_.counts.fetches_answered > 0;
   state_.log.for_each(recovery_->next, psn, [&](const Sent& sent) {
-    ++least;
+    least += sent.seen || reads ? 1 : sent.span;
     most += sent.seen ? 1 : sent.span;
   });
   return numbers >= least && numbers <= most ? std::optional(true) : std::nullopt;

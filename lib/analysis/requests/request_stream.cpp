@@ -196,13 +196,18 @@ void RequestStream::skip(const CapturedPacket& packet, Sequence psn) {
   if (early && early->psn < psn) acknowledge(early->psn + 1, packet);
 }
 
+/// A READ whose RETH was cut off takes the PSNs before `end` only.
+void RequestStream::cut_read(const Sent& read, Sequence end) {
+  recoveries_.shorten(read.psn + read.span, end);
+  state_.log.cut(end);
+}
+
 /// Processes a PSN below the next one.
 void RequestStream::behind(const CapturedPacket& packet, Sent sent) {
   if (sent.psn < state_.begin.first()) open_before_begin(packet, sent.psn);
   Sent* known = state_.log.find(sent.psn);
   if (is_cut_read(known) && known->psn < sent.psn && !is_read(sent.opcode)) {
-    recoveries_.shorten(known->psn + known->span, sent.psn);
-    state_.log.cut(sent.psn);  // the READ has fewer PSNs
+    cut_read(*known, sent.psn);
     known = state_.log.find(sent.psn);
   }
   if (known != nullptr && known->seen && !sent.span_known)
@@ -220,7 +225,11 @@ void RequestStream::behind(const CapturedPacket& packet, Sent sent) {
 bool RequestStream::take_if_late(const CapturedPacket& packet, Sequence psn) {
   if (!state_.reliable) return false;
   if (psn < state_.begin.first()) open_before_begin(packet, psn);
-  Sent* const known = state_.log.find(psn);
+  Sent* known = state_.log.find(psn);
+  if (is_cut_read(known) && known->psn < psn && IpNumbers::is_before(known->ip_id, packet.ip_id)) {
+    cut_read(*known, psn);
+    known = state_.log.find(psn);
+  }
   return known != nullptr && take_late(state_, recoveries_, packet, psn, *known);
 }
 
@@ -388,7 +397,12 @@ void RequestStream::take_read_response(const CapturedPacket& packet, Sequence ps
   const bool may_keep = state_.setup.scheme != RecoveryScheme::go_back_n;
   if (may_keep && read->responses == 0 && read->answers_due == 1) ++read->answers_due;
   if (!state_.fetched.take(packet, psn, *read, state_.setup.mtu)) return;
-  acknowledge(read->psn + read->span, packet);
+  Sequence end = read->psn + read->span;
+  if (is_cut_read(read) && psn + 1 < end) {
+    cut_read(*read, psn + 1);
+    end = psn + 1;
+  }
+  acknowledge(end, packet);
   retire_done();
 }
 
