@@ -293,6 +293,27 @@ class CutFrames(Sibling):
             self.assertEqual(self.psns(found, 'psn_gap', 'lost_before'), set(range(11, 11 + lost)))
             self.assertEqual([row['packets'] for row in found if row['kind'] == 'retransmission'], [7])
 
+    def test_a_read_behind_a_read_is_lost(self):
+        """The response shows that the PSNs behind it are not its own."""
+        for lost in (1, 2):
+            talk = Conversation()
+            talk.requests(0, 10)
+            talk.answer(9, 10)
+            for psn in range(10, 16):
+                talk.read(psn, 0x1000 * psn, MTU)
+            del talk.frames[12:12 + lost]
+            talk.responses(10, 1, 11, 10)
+            talk.nak(11)
+            for psn in range(11, 16):
+                talk.read(psn, 0x1000 * psn, MTU, 30 if psn == 11 else 1)
+            for psn in range(11, 16):
+                talk.responses(psn, 1, psn + 1, 10 if psn == 11 else 1)
+            talk.requests(16, 20)
+            talk.answer(19, 10)
+            path = self.folder / 'cut.pcap'
+            write_pcap(path, talk.frames, 64)
+            self.assertEqual(self.psns(rows('anomalies', path), 'psn_gap', 'lost_before'), set(range(11, 11 + lost)))
+
     def test_a_late_read_fills_the_gap_before_the_next_request(self):
         talk = Conversation()
         talk.requests(0, 10)

@@ -295,6 +295,22 @@ class Recoveries(InFolder):
                          ('psn_gap', self.LOST, 25, 3), ('retransmission', self.NAK, 12, 8),
                          ('retransmission', self.NAK, 22, 3), ('retransmission', self.NAK, 25, 6)], self.NUMBERS)
 
+    def test_other_connections_use_the_numbers_behind_a_repetition(self):
+        """Fewer than the packets between it and the next new one: 23 to 29, of which 25 to 27 never came."""
+        self.begin()
+        self.nak(12)
+        self.recovery(12, 20, 20)
+        self.recovery(20, 30, 28, without={25, 26, 27})
+        self.answer(21)
+        self.nak(22)
+        self.send(22, 38)
+        self.answer(24)
+        self.send(30, 45)
+        self.nak(25)
+        self.recovery(25, 34, 46)
+        self.answer(33)
+        self.assertEqual([row[2:] for row in self.found() if row[0] == 'psn_gap'], [(12, 1), (25, 3)])
+
     def test_a_late_packet_comes_soon_after_its_nak(self):
         """The sender needs 100 us to answer the NAK."""
         def tell():
