@@ -17,6 +17,16 @@ bool is_unasked(const StreamState& state, const CapturedPacket& packet, const Se
          stamp_difference(packet.stamp, gap.stamp) < state.setup.soonest();
 }
 
+/// Whether a sender that goes back would have paused behind a single packet that filled a gap, for
+/// much longer than it took to send it: then it was late. `after`: the time from what asked for it,
+/// or from the gap; `pause`: that before the next packet.
+bool has_paused(const StreamState& state, const Fill& fill, Duration after,
+                Duration pause) noexcept {
+  constexpr int kMuch = 2;
+  const bool shows_naks = !state.begin.joined() || state.begin.is_over();
+  return state.setup.goes_back() && fill.packets == 1 && shows_naks && pause > kMuch * after;
+}
+
 /// Whether a NAK of `psn`, with which a recovery begins, shows that the packets that filled a gap
 /// before were late: no NAK and no timer asked for them. `pause`: the time before it.
 bool was_late(StreamState& state, const Fill& fill, Sequence psn, Duration pause) {
@@ -26,10 +36,7 @@ bool was_late(StreamState& state, const Fill& fill, Sequence psn, Duration pause
   if (state.counts.rtt.count() > 0 &&
       after < std::min(kShortestTimer, Duration{state.counts.rtt.minimum()}))
     return true;
-  // A sender that goes back does not pause behind its first packet.
-  const bool shows_naks = !state.begin.joined() || state.begin.is_over();
-  if (state.setup.goes_back() && state.setup.answered && shows_naks && fill.packets == 1 &&
-      after < kShortestTimer && pause > 2 * after)
+  if (state.setup.answered && after < kShortestTimer && has_paused(state, fill, after, pause))
     return true;
   const Nak* const nak = state.naks.asking_for(psn, state.acked);
   return nak != nullptr && nak->psn == psn && nak->stamp > fill.last_stamp &&
@@ -46,9 +53,8 @@ std::optional<bool> was_asked_for(StreamState& state, const Fill& fill, bool new
   if (nak == nullptr || nak->psn != fill.first) return std::nullopt;
   const Duration after = stamp_difference(fill.first_stamp, nak->stamp);
   if (after < state.setup.soonest()) return false;
-  // A sender that goes back does not pause for much longer than it took to begin.
-  if (state.setup.goes_back() && !state.selective &&
-      (pause > 2 * after || (new_follows && fill.next < state.next)))
+  if (!state.selective && has_paused(state, fill, after, pause)) return false;
+  if (state.setup.goes_back() && !state.selective && new_follows && fill.next < state.next)
     return false;
   if (state.selective && state.setup.least_reaction) return after >= *state.setup.least_reaction;
   return std::nullopt;  // what follows tells

@@ -191,7 +191,8 @@ bool Recoveries::interrupts_another(Sequence psn) const noexcept {
 /// have skipped them because an answer acknowledged them.
 bool Recoveries::lost_before(const CapturedPacket& packet, Sequence psn) {
   if (psn == interrupted_) return false;  // one packet of the recovery before was late
-  return psn > state_.acked || knows_no_ack(packet) || was_sent(packet, psn).value_or(false);
+  const auto sent = was_sent(packet, psn);
+  return sent.value_or(psn > state_.acked || knows_no_ack(packet));
 }
 
 /// Whether the sender of `packet` has got no answer since the recovery began: its timer ran out for
@@ -216,7 +217,8 @@ std::optional<bool> Recoveries::was_sent(const CapturedPacket& packet, Sequence 
     least += sent.seen || reads ? 1 : sent.span;
     most += sent.seen ? 1 : sent.span;
   });
-  return numbers >= least && numbers <= most ? std::optional(true) : std::nullopt;
+  if (numbers < least) return false;
+  return numbers <= most ? std::optional(true) : std::nullopt;
 }
 
 /// Whether a sender that goes back has repeated packets between the recovery's last one and `psn`,
