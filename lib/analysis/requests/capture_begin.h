@@ -86,6 +86,10 @@ class CaptureBegin {
   }
   /// Whether the first request is sent again because of a NAK that came before it.
   [[nodiscard]] bool begins_again() const noexcept { return begins_again_; }
+  /// Whether the newest NAK before the first request names `psn`.
+  [[nodiscard]] bool was_named_before(Sequence psn) const noexcept {
+    return lone_nak_ == psn_of(psn);
+  }
   /// Whether enough requests came in order.
   [[nodiscard]] bool has_order() const noexcept { return in_order_ == kSettled; }
   /// Whether the first round trip is over.

@@ -52,6 +52,7 @@ std::optional<bool> was_asked_for(StreamState& state, const Fill& fill, bool new
   const Nak* const nak = state.naks.of_frame(fill.nak_frame);
   if (nak == nullptr || nak->psn != fill.first) return std::nullopt;
   const Duration after = stamp_difference(fill.first_stamp, nak->stamp);
+  if (state.begin.was_named_before(fill.first)) return std::nullopt;  // by an earlier NAK, too
   if (after < state.setup.soonest()) return false;
   if (!state.selective && has_paused(state, fill, after, pause)) return false;
   if (state.setup.goes_back() && !state.selective && new_follows && fill.next < state.next)
