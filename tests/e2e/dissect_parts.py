@@ -185,6 +185,40 @@ class BeginsWithin(Sibling):
         found = self.joined(talk)
         self.assertEqual({row['psn'] for row in found if row['kind'] != 'nak'}, {130})
 
+    def test_a_nak_from_before_the_first_request_is_repeated(self):
+        """The recovery answers the first one, and comes too soon after the second."""
+        talk = Conversation(True)
+        talk.answer(79, msn=8)
+        talk.nak(80)
+        talk.requests(85, 88)
+        talk.nak(80, 4)
+        talk.request(80, 2)
+        talk.requests(81, 88)
+        talk.answer(87, 10)
+        talk.requests(88, 95)
+        talk.number += 1
+        talk.requests(96, 100)
+        talk.nak(95, 1)
+        talk.request(95, 9)
+        talk.requests(96, 104)
+        talk.answer(103, 10)
+        self.assertNotIn('out_of_order', {row['kind'] for row in self.joined(talk)})
+
+    def test_a_recovery_from_before_skips_what_was_acknowledged(self):
+        """The sender's numbers leave none for it, before the first new packet shows that they count up."""
+        talk = Conversation(True)
+        talk.answer(99, msn=90)
+        for first, end in ((100, 120), (110, 111), (118, 120)):
+            talk.requests(first, end)
+            talk.at += 20
+        talk.answer(119, 20)
+        for first in (120, 140):  # its recoveries repeat all
+            talk.requests(first, first + 20)
+            talk.nak(first + 10, 10)
+            talk.requests(first + 10, first + 20, wait=5)
+            talk.answer(first + 19, 10)
+        self.assertNotIn('lost_before', {row['cause'] for row in self.joined(talk) if row['certainty'] == 'certain'})
+
     def test_responses_before_the_first_one_may_have_passed(self):
         """Of three atomics, which were sent before, too, the third is answered first."""
         talk = Conversation()

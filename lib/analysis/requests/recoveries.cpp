@@ -207,7 +207,8 @@ bool Recoveries::knows_no_ack(const CapturedPacket& packet) const noexcept {
 /// and `psn` before `packet`; nothing: they tell neither. PSNs that were never seen are a packet
 /// each, or belong to READs.
 std::optional<bool> Recoveries::was_sent(const CapturedPacket& packet, Sequence psn) {
-  if (!state_.ip_numbers.ordered()) return std::nullopt;
+  const bool ordered = state_.ip_numbers.ordered();
+  if (!ordered && !state_.setup.ip_numbers_count) return std::nullopt;
   const std::uint64_t numbers = state_.ip_numbers.skipped_before(packet.ip_id);
   if (numbers == 0) return false;
   const std::uint64_t beyond = psn > state_.next ? psn - state_.next : 0;
@@ -218,7 +219,7 @@ std::optional<bool> Recoveries::was_sent(const CapturedPacket& packet, Sequence 
     most += sent.seen ? 1 : sent.span;
   });
   if (numbers < least) return false;
-  return numbers <= most ? std::optional(true) : std::nullopt;
+  return ordered && numbers <= most ? std::optional(true) : std::nullopt;
 }
 
 /// Whether a sender that goes back has repeated packets between the recovery's last one and `psn`,
