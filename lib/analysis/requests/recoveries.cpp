@@ -104,9 +104,13 @@ bool Recoveries::take(const CapturedPacket& packet, const Sent& sent, Sent& know
       !recovery_->includes(packet, sent.psn, known, may_begin_with(state_, sent)))
     return false;
   ++state_.counts.resent;
-  if (interrupts_another(known.psn)) recovery_->next = interrupted_;
-  // A READ may ask for the rest of its response: it skips none.
-  if (known.psn > recovery_->next && lost_before(packet, known.psn)) {
+  const bool another = interrupts_another(known.psn);
+  if (another) recovery_->next = interrupted_;
+  // A READ may ask for the rest of its response: it skips none. Numbers tell nothing behind another
+  // recovery.
+  const bool lost = known.psn > recovery_->next &&
+                    (another ? known.psn > state_.acked : lost_before(packet, known.psn));
+  if (lost) {
     jump_ = std::make_unique<Jump>(Jump{recovery_->next, packet, sent, known});
     recovery_->skip_to(known.psn, packet, was_sent(packet, known.psn));
   }

@@ -51,7 +51,7 @@ void fill_in(StreamState& state, Recovery& recovery, const CapturedPacket& packe
 }  // namespace
 
 void Repetitions::take(const CapturedPacket& packet, const Sent& sent, Sent* known) {
-  if (recovery_skipping(packet, sent.psn, known) != nullptr) {
+  if (recovery_skipping(packet, sent.psn, known, state_.silence) != nullptr) {
     doubt_ = Doubt{.packet = packet, .sent = sent, .why = {.silence = state_.silence}};
     known->asked_again = true;
     return;
@@ -96,7 +96,8 @@ void Repetitions::judge(Sequence next, const CapturedPacket* packet) {
   if (nak == nullptr) nak = state_.naks.of_frame(doubt.nak_frame);
   Recovery* const running = recoveries_.running();
   const bool recovery_goes_on = running != nullptr && running->next == behind;
-  Recovery* const skipping = recovery_skipping(doubt.packet, doubt.sent.psn, known);
+  Recovery* const skipping =
+      recovery_skipping(doubt.packet, doubt.sent.psn, known, doubt.why.silence);
   // A sender that goes back sends the next packet sooner than it answers a NAK.
   const bool too_late =
       skipping != nullptr && state_.setup.least_reaction && packet != nullptr &&
@@ -195,19 +196,19 @@ Recovery* Repetitions::recovery_past(const Sent& known) {
 }
 
 /// Returns the recovery, or one that has just ended, that has skipped a packet; null: none, or a
-/// NAK asks for the packet again.
+/// NAK asks for the packet again. `silence`: before it.
 Recovery* Repetitions::recovery_skipping(const CapturedPacket& packet, Sequence psn,
-                                         const Sent* known) {
+                                         const Sent* known, Duration silence) {
   if (known == nullptr) return nullptr;
   const Nak* const nak = state_.naks.asking_for(psn, state_.acked);
   const bool asked =
       nak != nullptr && stamp_difference(packet.stamp, nak->stamp) >= state_.setup.soonest();
   if (asked) return nullptr;
   const Recovery* const running = recoveries_.running();
-  return recoveries_.find([&](const Recovery& one) {
-    const bool is_new = &one == running || (nak != nullptr && state_.setup.goes_back());
-    return is_new && one.skips(psn, *known);
-  });
+  // After silence, another recovery begins.
+  const bool may_end = state_.setup.goes_back() && silence < kShortestTimer;
+  return recoveries_.find(
+      [&](const Recovery& one) { return (&one == running || may_end) && one.skips(psn, *known); });
 }
 
 }  // namespace lw::analysis

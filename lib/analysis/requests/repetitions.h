@@ -42,7 +42,7 @@ class Repetitions {
   [[nodiscard]] bool may_come_alone(const Sent& sent, const Sent* known, Cause cause);
   [[nodiscard]] Recovery* recovery_past(const Sent& known);
   [[nodiscard]] Recovery* recovery_skipping(const CapturedPacket& packet, Sequence psn,
-                                            const Sent* known);
+                                            const Sent* known, Duration silence);
 
   StreamState& state_;
   Recoveries& recoveries_;
