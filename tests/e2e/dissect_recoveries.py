@@ -220,6 +220,20 @@ class Recoveries(InFolder):
         self.both(tell, [('out_of_order', 'none', 15, 1), ('psn_gap', self.LOST, 12, 1),
                          ('retransmission', self.NAK, 12, 8)], self.NUMBERS)
 
+    def test_a_packet_comes_late_in_a_recovery_and_again(self):
+        """The recovery skips 15, which comes twice, and goes on with 16 once more."""
+        def tell():
+            self.nak(12)
+            self.at += 100
+            for number, psn in enumerate((12, 13, 14, 16, 15, 15, 16, 17, 18, 19, 20, 21), 20):
+                self.send(psn, number, 1)
+            self.answer(21)
+        for name in self.NUMBERS:
+            self.number_of = self.NUMBERS[name]
+            self.begin()
+            tell()
+            self.assertIn(('psn_gap', self.LOST, 12, 1), self.found(), name)
+
     def test_numbers_that_have_gone_round_show_nothing(self):
         """Other connections of the sender have used 45,000 numbers before its timer ended."""
         def tell():

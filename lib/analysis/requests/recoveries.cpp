@@ -326,7 +326,9 @@ void Recoveries::end() {
 /// Returns the recovery of which all packets of `recovery` are late ones: it skipped them, nobody
 /// asked for them, and a sender that goes back does not stop behind them. Null: none.
 Recovery* Recoveries::was_late_part(const Recovery& recovery) {
-  if (!state_.setup.goes_back() || recovery.next >= state_.next || !recovery.filled.empty() ||
+  constexpr Sequence kFew = 64, kNear = 4096;
+  if (recovery.packets > kFew || recovery.next - recovery.start > kNear ||
+      !state_.setup.goes_back() || recovery.next >= state_.next || !recovery.filled.empty() ||
       recovery.cause == Cause::sequence_nak || recovery.cause == Cause::receiver_not_ready ||
       recovery.silence >= kShortestTimer)
     return nullptr;
@@ -342,7 +344,7 @@ Recovery* Recoveries::was_late_part(const Recovery& recovery) {
 void Recoveries::add_late_part(Recovery& before, const Recovery& late) {
   before.packets += late.packets;
   state_.log.for_each(late.start, late.next, [&](const Sent& sent) {
-    if (sent.last_stamp < late.first) return;
+    if (sent.last_stamp < late.first || !before.skips(sent.psn)) return;
     const Filled skipped = before.take_skipped(sent.psn, sent.span);
     CapturedPacket packet;
     packet.number = sent.last_frame;

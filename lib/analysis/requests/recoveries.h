@@ -84,7 +84,9 @@ class Recoveries {
   /// packets from `psn` on; null: it did not. It stays valid until the next request.
   [[nodiscard]] const Jump* jump_from(Sequence psn) const noexcept {
     const bool newest = recovery_ && jump_ && jump_->packet.number == recovery_->last_frame;
-    return newest && jump_->from == psn ? jump_.get() : nullptr;
+    if (!newest || jump_->from != psn || recovery_->skipped.empty()) return nullptr;
+    const Filled& skipped = recovery_->skipped.back();  // unless one of these has come meanwhile
+    return skipped.first == psn && skipped.frame == jump_->packet.number ? jump_.get() : nullptr;
   }
   /// Takes the newest packet back: it is none of the recovery, which goes on at `from`. Requires
   /// jump_from().
