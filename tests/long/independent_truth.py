@@ -24,7 +24,7 @@ BOUNDS = {
     'snap64|gbn': (0.4, 0.9, 5.1), 'snap64|sr': (0.7, 0.7, 5.1),
 }
 # Families whose checks all hold.
-FAMILIES = 'noicrc', 'peerdied', 'queue', 'rnrout', 'timer'
+FAMILIES = 'halves', 'noicrc', 'peerdied', 'queue', 'rnrout', 'timer', 'views'
 
 
 def evaluate(count, *words):

@@ -14,8 +14,8 @@ bool may_miss_response(const Fact& fact, const ConnectionFacts& connection) noex
          !(connection.round_trip && *fact.waits.answered < *connection.round_trip);
 }
 
-/// A packet that comes again alone, where the path is not seen to copy packets: it was sent again,
-/// or was late when others were.
+/// A packet that comes again alone, where the path is not seen to copy packets: it was late, if
+/// others were; or was sent again, if others were for lost responses; or neither shows.
 Finding without_copies(const Fact& fact, const CaptureFacts& capture) noexcept {
   constexpr std::uint64_t kSome = 3;
   constexpr Hypothesis kForResponse = {AnomalyKind::retransmission, Cause::response_lost};

@@ -123,7 +123,8 @@ struct CaptureFacts {
     return (asked ? is_incomplete() : missing > 0) &&
            alike.packets * missing * kRare > alike.gaps * packets;
   }
-  /// Whether the path copies packets, as far as packets show that nobody repeated.
+  /// Whether copies that nobody can have asked for are a fourth or more of all: the path copies
+  /// packets.
   [[nodiscard]] bool shows_copies() const noexcept {
     constexpr std::uint64_t kShare = 4;
     return unasked_copies > 0 && unasked_copies * kShare >= copies;

@@ -125,9 +125,10 @@ void FetchResponses::take_unasked(const CapturedPacket& packet, Sequence psn, co
   repeated_.add(packet, psn, {before.frame, before.stamp, before.begins}, differs);
 }
 
-/// Processes a response that its number shows to be older than the newest one, and that fills no
-/// gap: it is late, and what filled its gap was a repetition, or it is a copy. Returns false if its
-/// number does not show it.
+/// Processes a response that fills no gap and is older than the newest one: it is late, and what
+/// filled its gap was a repetition, or it is a copy. Its number shows it; or, without numbers, it
+/// comes alone when all answers are complete, and was missing in one. Returns false if neither
+/// shows it.
 bool FetchResponses::take_old(const CapturedPacket& packet, Sequence psn, const Sent& request) {
   const bool follows = psn == again_.next() || (psn == state_.newest + 1 && psn != late_next_) ||
                        request.span == 1 || psn == request.psn + request.last_at;
@@ -174,19 +175,28 @@ void FetchResponses::take_missing(const CapturedPacket& packet, Sequence psn,
   }
   first_end_ = std::max(first_end_, psn + 1);
   state_.ip_numbers.add(packet.ip_id);
-  const auto fill = [&](const ResponseGap& gap) {
-    state_.gaps.fill(gap, psn, [this](const ResponseGap& final) { state_.report_missing(final); });
-  };
-  fill(old);
-  // It may have been missing in several answers.
-  for (auto gap = state_.gaps.covering(psn); gap && !late; gap = state_.gaps.covering(psn)) {
-    note_lost(*gap, psn);
-    fill(*gap);
-  }
+  fill(old, psn);
+  if (!late) note_lost_in_others(psn);
   request.response_frame = packet.number;
   request.response_stamp = packet.stamp;
   request.answered =
       request.responses == request.span && !state_.gaps.in(request.psn, request.psn + request.span);
+}
+
+/// A response has come: what is left of `gap` may still be filled.
+void FetchResponses::fill(const ResponseGap& gap, Sequence psn) {
+  state_.gaps.fill(gap, psn, [this](const ResponseGap& final) { state_.report_missing(final); });
+}
+
+/// A response came again that was missing in other answers, too.
+void FetchResponses::note_lost_in_others(Sequence psn) {
+  constexpr int kMostAnswers = 16;  // strangers may make a thousand gaps with one PSN
+  for (int answer = 0; answer < kMostAnswers; ++answer) {
+    const auto gap = state_.gaps.covering(psn);
+    if (!gap) return;
+    note_lost(*gap, psn);
+    fill(*gap, psn);
+  }
 }
 
 /// Notes that the response with `psn`, which `gap` lacks, was lost: it came again.

@@ -119,7 +119,9 @@ class FetchResponses {
                                          const Sent& request) const noexcept;
   void take_missing(const CapturedPacket& packet, Sequence psn, const ResponseGap& old,
                     Sent& request);
+  void fill(const ResponseGap& gap, Sequence psn);
   void note_lost(const ResponseGap& gap, Sequence psn);
+  void note_lost_in_others(Sequence psn);
   void note_first(const CapturedPacket& packet, Sequence psn, const Sent& request);
   void take_unasked(const CapturedPacket& packet, Sequence psn, const Sent& request);
 

@@ -17,9 +17,9 @@ bool is_unasked(const StreamState& state, const CapturedPacket& packet, const Se
          stamp_difference(packet.stamp, gap.stamp) < state.setup.soonest();
 }
 
-/// Whether a sender that goes back would have paused behind a single packet that filled a gap, for
-/// much longer than it took to send it: then it was late. `after`: the time from what asked for it,
-/// or from the gap; `pause`: that before the next packet.
+/// Whether a single packet that filled a gap begins no recovery of a sender that goes back: that
+/// sends the next packet sooner. `after`: time from the NAK, or from the gap, to this packet;
+/// `pause`: from it to the next request.
 bool has_paused(const StreamState& state, const Fill& fill, Duration after,
                 Duration pause) noexcept {
   constexpr int kMuch = 2;

@@ -123,7 +123,7 @@ RepetitionCause cause_of_repetition(StreamState& state, const CapturedPacket& pa
     related = nak->frame;
     cause = Cause::sequence_nak;
   }
-  // A sender that misses the response to a request that nothing acknowledges goes back for it.
+  // A NAK acknowledges what is before its PSN: a sender that follows it begins there, or behind it.
   const bool goes_back = state.setup.goes_back();
   const bool may_miss_nak =
       sent.fetches ? goes_back && sent.psn == state.acked : sent.psn + goes_back > state.acked;

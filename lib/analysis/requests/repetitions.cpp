@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/requests/repetitions.h"
 
+#include <algorithm>
+
 #include "analysis/requests/late_requests.h"
 
 namespace lw::analysis {
@@ -142,8 +144,8 @@ void Repetitions::judge_alone(const Doubt& doubt, Sequence next, const CapturedP
   recoveries_.begin(doubt.packet, doubt.sent, known, doubt.why);
 }
 
-/// Processes a packet in whose place another one was sent again, and came before it. Its IP
-/// identification shows that it is no copy. Returns whether it is one.
+/// Processes a packet that comes behind the one that was sent again in its place, if it is such a
+/// packet: its IP identification shows that it is no copy. Returns whether it is one.
 bool Repetitions::take_overtaken_original(const CapturedPacket& packet, Sequence psn, Sent* known) {
   if (known == nullptr || !state_.ip_numbers.vary()) return false;
   Recovery* const recovery = recoveries_.find_filled(psn);
