@@ -283,6 +283,19 @@ class RepeatedAnswers(Sibling):
         self.assertEqual([(row['psn'], row['packets']) for row in either], [(24, 4), (28, 4)])
         self.assertEqual({one['cause'] for row in either for one in row['alternatives']}, {'lost_before', 'not_sent'})
 
+    def test_a_read_is_complete_with_the_last_response_of_its_repeated_answer(self):
+        """A requester takes responses in order: it has discarded those behind the lost one."""
+        for counted in (True, False):
+            talk = Conversation(counted)
+            for turn in (1, 2):
+                talk.read(0, 0, MTU, 60)
+                talk.read(1, MTU, 4 * MTU)
+                talk.responses(0, 1, turn, 20)
+                talk.responses(1, 4, 2)
+            del talk.frames[2], talk.frames[3]  # 0 and 2, of the first answers
+            found = rows('messages', talk.save(self.folder / 'complete.pcap'))
+            self.assertEqual([row['completion_frame'] for row in found], [8, 12], counted)
+
     def test_a_response_is_lost_in_two_answers(self):
         for counted in (True, False):
             talk = self.found_for({20, 21}, counted=counted, again=2)

@@ -49,6 +49,7 @@ class IndependentTruth(unittest.TestCase):
             for kind in ('nak', 'rnr_nak', 'found:nak', 'found:rnr_nak'):
                 count = counts.get(kind, {})
                 self.assertEqual((count.get('false', 0), count.get('missed', 0)), (0, 0), (key, kind))
+            self.assertEqual(counts.get('messages:match', {}).get('false', 0), 0, key)
 
     def test_families(self):
         result = evaluate(10, '--families', ','.join(FAMILIES))

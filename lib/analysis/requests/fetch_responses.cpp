@@ -105,7 +105,10 @@ void FetchResponses::take_again(const CapturedPacket& packet, Sequence psn, Sent
                          false);
   again_.go_on(psn);
   state_.ip_numbers.add(packet.ip_id);
-  if (psn + 1 == request.psn + request.span) request.answered = true;
+  if (request.answered || psn + 1 != request.psn + request.span) return;
+  request.answered = true;
+  request.response_frame = packet.number;
+  request.response_stamp = packet.stamp;
 }
 
 /// Processes a response that came before, to a request that may have been sent again before the
@@ -177,10 +180,12 @@ void FetchResponses::take_missing(const CapturedPacket& packet, Sequence psn,
   state_.ip_numbers.add(packet.ip_id);
   fill(old, psn);
   if (!late) note_lost_in_others(psn);
+  const Sequence end = request.psn + request.span;
   request.response_frame = packet.number;
   request.response_stamp = packet.stamp;
-  request.answered =
-      request.responses == request.span && !state_.gaps.in(request.psn, request.psn + request.span);
+  // A requester takes responses in order: those behind one that was lost come again.
+  request.answered = (late || psn + 1 == end) && request.responses == request.span &&
+                     !state_.gaps.in(request.psn, end);
 }
 
 /// A response has come: what is left of `gap` may still be filled.
