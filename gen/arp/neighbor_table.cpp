@@ -30,7 +30,7 @@ wire::IpAddress destination_of(const roce::FrameFields& frame) {
 
 bool is_on_network(const nic::Port& port) {
   const auto spec = nic::parse_port_spec(port.name());
-  return spec && (spec->as<nic::InterfacePort>() || spec->as<nic::PciPort>());
+  return spec && (spec->as<nic::InterfaceSpec>() || spec->as<nic::PciSpec>());
 }
 
 std::vector<OwnAddress> addresses_of(const config::FlowProfile& profile, std::size_t port,

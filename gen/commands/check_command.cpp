@@ -30,7 +30,7 @@ Result<PortPacings> pacings_of(const std::vector<std::string>& names) {
                            {.port = {.timed_sending = true}, .sends_flows = false, .cores = 1});
   if (!ports) return std::unexpected(ports.error());
   for (const nic::Port& port : ports->all()) {
-    pacings.push_back({port.name(), port.is_timed() && port.timed_sending().has_value()});
+    pacings.push_back({port.name(), port.timed_sending().has_value()});
   }
   return pacings;
 }

@@ -90,7 +90,7 @@ std::optional<std::string> only_file(const ReceiveOptions& options) {
   const ProgressOptions& progress = options.choices.progress;
   if (!progress.series.empty() || progress.web.address) return std::nullopt;
   const auto spec = nic::parse_port_spec(options.ports.front());
-  const auto* file = spec ? spec->as<nic::PcapPort>() : nullptr;
+  const auto* file = spec ? spec->as<nic::PcapSpec>() : nullptr;
   if (file == nullptr || file->in.empty() || !file->out.empty()) return std::nullopt;
   return file->in;
 }

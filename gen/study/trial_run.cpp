@@ -94,8 +94,8 @@ class Push {
   explicit Push(Ports& senders) {
     for (nic::Port& port : senders.all()) {
       const auto spec = nic::parse_port_spec(port.name());
-      const auto* interface = spec ? spec->as<nic::InterfacePort>() : nullptr;
-      if (!interface || interface->driver != nic::InterfacePort::Driver::af_packet) continue;
+      const auto* interface = spec ? spec->as<nic::InterfaceSpec>() : nullptr;
+      if (!interface || interface->driver != nic::InterfaceSpec::Driver::af_packet) continue;
       senders_.push_back(std::make_unique<TxBurst>(port, senders.pool()));
     }
   }

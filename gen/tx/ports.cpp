@@ -30,7 +30,7 @@ Result<std::vector<int>> cpus_for(std::uint16_t cores, const std::vector<nic::Po
   if (cores == 1) return std::vector<int>{};
   for (const nic::PortSpec& spec : specs) {
     // The peer of a memif or vhost port reads one queue only.
-    if (spec.as<nic::MemifPort>() == nullptr && spec.as<nic::VhostPort>() == nullptr) continue;
+    if (spec.as<nic::MemifSpec>() == nullptr && spec.as<nic::VhostSpec>() == nullptr) continue;
     return fail(
         fmt::format("port `{}` has one send queue, --cores {} needs {}", spec.text, cores, cores));
   }
@@ -86,7 +86,7 @@ Result<Ports> Ports::open(const std::vector<std::string>& names, bool verbose,
     auto port = nic::Port::open(ports.eal_, spec, ports.pool_, port_config);
     if (!port) return std::unexpected(port.error());
     ports.ports_.push_back(std::move(*port));
-    ports.shared_memory_ |= spec.as<nic::MemifPort>() != nullptr;
+    ports.shared_memory_ |= spec.as<nic::MemifSpec>() != nullptr;
   }
   return ports;
 }
@@ -98,9 +98,9 @@ constexpr std::size_t kEthernetHeader = 14, kTag = 4;
 /// Describes why a port has no link, in terms that the user can check and change.
 std::string state_of(const nic::Port& port) {
   const auto spec = nic::parse_port_spec(port.name());
-  if (spec && spec->as<nic::MemifPort>() != nullptr) return "no peer is connected";
-  if (spec && spec->as<nic::VhostPort>() != nullptr) return "no guest uses it";
-  const auto* interface = spec ? spec->as<nic::InterfacePort>() : nullptr;
+  if (spec && spec->as<nic::MemifSpec>() != nullptr) return "no peer is connected";
+  if (spec && spec->as<nic::VhostSpec>() != nullptr) return "no guest uses it";
+  const auto* interface = spec ? spec->as<nic::InterfaceSpec>() : nullptr;
   if (interface == nullptr) return "the link is down";
   const nic::NetworkInterface view(interface->interface);
   if (view.index() == 0) return "there is no such interface";
@@ -113,9 +113,10 @@ std::string state_of(const nic::Port& port) {
 std::optional<std::uint32_t> mtu_of(const nic::Port& port) {
   if (const auto mtu = port.mtu()) return mtu;
   const auto spec = nic::parse_port_spec(port.name());
+  const auto device = port.device();
   std::uint16_t mtu = 0;
-  const bool known =
-      spec && spec->as<nic::PciPort>() != nullptr && rte_eth_dev_get_mtu(port.id(), &mtu) == 0;
+  const bool known = device && spec && spec->as<nic::PciSpec>() != nullptr &&
+                     rte_eth_dev_get_mtu(*device, &mtu) == 0;
   return known ? std::optional<std::uint32_t>(mtu) : std::nullopt;
 }
 
@@ -146,7 +147,7 @@ Result<void> check_mtu(const nic::Port& port, const std::string& who, std::size_
   if (!allowed || size <= *allowed) return {};
   const std::uint32_t mtu = *mtu_of(port);
   const auto spec = nic::parse_port_spec(port.name());
-  const auto* interface = spec ? spec->as<nic::InterfacePort>() : nullptr;
+  const auto* interface = spec ? spec->as<nic::InterfaceSpec>() : nullptr;
   const std::string remedy = interface != nullptr
                                  ? fmt::format("raise it: ip link set dev {} mtu {}",
                                                interface->interface, mtu + (size - *allowed))

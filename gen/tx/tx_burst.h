@@ -126,7 +126,7 @@ class FlowBurst {
       : burst_(port, buffers.pool(), queue),
         buffers_(&buffers),
         audit_(&audit),
-        timed_(port.is_timed() ? port.timed_sending() : std::nullopt),
+        timed_(port.timed_sending()),
         copies_(keep_copies ? kFrames : 0),
         scratch_(SendBuffers::kPayloadAt + FrameTemplate::kTailroom) {}
 

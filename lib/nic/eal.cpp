@@ -158,7 +158,7 @@ std::vector<std::string> arguments_of(const EalConfig& config, bool hugepages) {
   }
   bool any_pci = false;
   for (const auto& spec : config.ports) {
-    const auto* pci = spec.as<PciPort>();
+    const auto* pci = spec.as<PciSpec>();
     if (!pci) continue;
     any_pci = true;
     arguments.insert(arguments.end(), {"-a", pci->address});

@@ -15,7 +15,7 @@ PacketPort::~PacketPort() = default;
 
 Result<std::unique_ptr<PacketPort>> PacketPort::open(const PortSpec& spec, const Pool& pool,
                                                      std::uint16_t send_queues) {
-  std::unique_ptr<PacketPort> port(new PacketPort(spec.as<InterfacePort>()->interface));
+  std::unique_ptr<PacketPort> port(new PacketPort(spec.as<InterfaceSpec>()->interface));
   if (auto opened = port->open_rings(spec, pool, send_queues); !opened)
     return std::unexpected(opened.error());
   port->restart_counts();
@@ -32,7 +32,7 @@ Result<void> PacketPort::open_rings(const PortSpec& spec, const Pool& pool,
   if (auto opened = receive_->open(spec.text, bound_to_); !opened) return opened;
   for (std::uint16_t queue = 0; queue < send_queues; ++queue) {
     send_.push_back(std::make_unique<SendRing>());
-    auto opened = send_.back()->open(spec.text, interface_, spec.as<InterfacePort>()->queueing,
+    auto opened = send_.back()->open(spec.text, interface_, spec.as<InterfaceSpec>()->queueing,
                                      pool.config().frame_size);
     if (!opened) return opened;
   }
@@ -51,6 +51,10 @@ std::size_t PacketPort::receive(std::span<rte_mbuf*> out) noexcept {
 
 std::size_t PacketPort::send(std::span<rte_mbuf*> frames, std::uint16_t queue) noexcept {
   return send_[queue]->send(frames);
+}
+
+std::array<std::byte, 6> PacketPort::mac_address() const noexcept {
+  return interface_.mac_address().value_or(std::array<std::byte, 6>{});
 }
 
 PortStats PacketPort::stats() const {

@@ -12,7 +12,7 @@
 
 #include "core/error.h"
 #include "nic/interface.h"
-#include "nic/port.h"
+#include "nic/port_backend.h"
 
 namespace lw::nic {
 
@@ -24,39 +24,37 @@ class SendRing;
 /// packets that the kernel has not segmented or has merged are segmented, and VLAN tags are put
 /// back with their TPID. IP fragments are unchanged. This happens at receive, because later each
 /// frame may be delayed, copied, dropped or changed on its own.
-class PacketPort {
+class PacketPort final : public PortBackend {
  public:
   /// Opens the interface in promiscuous mode; doesn't set it up. `pool` must outlive the port.
   /// Errors (environment): what the kernel refused, and the remedy.
   static Result<std::unique_ptr<PacketPort>> open(const PortSpec& spec, const Pool& pool,
                                                   std::uint16_t send_queues);
-  PacketPort(const PacketPort&) = delete;
-  PacketPort& operator=(const PacketPort&) = delete;
-  ~PacketPort();
+  ~PacketPort() override;
 
   /// See Port. One thread for receive(), and one for each queue of send(). A frame longer than the
   /// interface's MTU permits is taken, dropped and counted, because waiting would not help. While
   /// the interface is down or its queue is full, frames are not taken.
-  std::size_t receive(std::span<rte_mbuf*> out) noexcept;
-  std::size_t send(std::span<rte_mbuf*> frames, std::uint16_t queue) noexcept;
+  std::size_t receive(std::span<rte_mbuf*> out) noexcept override;
+  std::size_t send(std::span<rte_mbuf*> frames, std::uint16_t queue) noexcept override;
 
   /// Returns the kernel memory of a port's rings in bytes, with one send queue and an MTU for
   /// frames of `frame_size`.
   static std::uint64_t ring_bytes(std::uint32_t frame_size) noexcept;
 
-  [[nodiscard]] const NetworkInterface& interface() const noexcept { return interface_; }
+  [[nodiscard]] bool link_up() const noexcept override { return interface_.is_running(); }
+  [[nodiscard]] std::array<std::byte, 6> mac_address() const noexcept override;
   /// Returns the counters. Losses are counted since open(), or since the last restart_counts(). Any
   /// thread, like the following functions.
-  [[nodiscard]] PortStats stats() const;
-  /// Restarts the loss counters.
-  void restart_counts();
-  /// The kernel's index of the interface to which the port is bound.
-  [[nodiscard]] unsigned bound_to() const noexcept { return bound_to_.load(); }
+  [[nodiscard]] PortStats stats() const override;
+  void restart_counts() override;
+  [[nodiscard]] bool is_bound_to(unsigned index) const noexcept override {
+    return index == bound_to_.load();
+  }
   /// Binds the port to the interface that now has its name. Returns false if there is none, or the
   /// kernel refused.
-  bool bind_again();
-  /// Stops counting receive losses.
-  void end_receiving();
+  bool bind_again() override;
+  void end_receiving() override;
 
  private:
   explicit PacketPort(std::string interface);

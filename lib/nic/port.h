@@ -11,7 +11,6 @@
 
 #include <rte_ethdev.h>
 
-#include "core/counter.h"
 #include "core/error.h"
 #include "core/time.h"
 #include "nic/eal.h"
@@ -43,10 +42,12 @@ struct PortStats {
   [[nodiscard]] std::uint64_t unseen() const noexcept { return missed + no_buffer + too_long; }
 };
 
-class PacketPort;
+class PortBackend;
 
-/// One device with one receive queue and one or more send queues. Each queue is for one thread.
-/// Frames may be as large as the pool's frame size; each received frame is a single buffer.
+/// One device or Linux interface with one receive queue and one or more send queues. Each queue is
+/// for one thread. Frames may be as large as the pool's frame size; each received frame is a single
+/// buffer. A PortBackend moves them, except for those of a device whose bursts need nothing of
+/// ours.
 class Port {
  public:
   /// Opens, configures and starts the port; call wait_link() before the first frame. Buffers of
@@ -55,15 +56,16 @@ class Port {
   static Result<Port> open(const Eal& eal, const PortSpec& spec, const Pool& pool,
                            const PortConfig& config = {});
 
-  Port(Port&& other) noexcept;
-  Port& operator=(Port&& other) noexcept;
+  Port(Port&&) noexcept;
+  Port& operator=(Port&&) noexcept;
   ~Port();  // stops and closes: completes files, takes the link down
 
   /// Receives up to out.size() frames without waiting; returns their number. The caller owns them.
   std::size_t receive(std::span<rte_mbuf*> out) noexcept {
     const std::size_t count =
-        plain_ ? rte_eth_rx_burst(id_, 0, out.data(), static_cast<std::uint16_t>(out.size()))
-               : receive_checked(out);
+        direct_ != kNone
+            ? rte_eth_rx_burst(direct_, 0, out.data(), static_cast<std::uint16_t>(out.size()))
+            : receive_through_backend(out);
     PoolOrder::take();
     if (count == 0) [[unlikely]]
       idle_ = true;
@@ -73,8 +75,9 @@ class Port {
   /// Sends frames in order. Returns how many the device accepted; the caller still owns the others.
   std::size_t send(std::span<rte_mbuf*> frames, std::uint16_t queue = 0) noexcept {
     PoolOrder::give();
-    if (!plain_) return send_checked(frames, queue);
-    return rte_eth_tx_burst(id_, queue, frames.data(), static_cast<std::uint16_t>(frames.size()));
+    if (direct_ == kNone) return send_through_backend(frames, queue);
+    return rte_eth_tx_burst(direct_, queue, frames.data(),
+                            static_cast<std::uint16_t>(frames.size()));
   }
 
   /// Stops counting receive losses, because no one receives any more. Any thread.
@@ -110,10 +113,8 @@ class Port {
   /// The link's rate in bits per second, if known: of a PCI device while its link is up, or of a
   /// Linux interface that reports it. Nothing for DPDK's virtual devices, which all report 10 Gb/s.
   [[nodiscard]] std::optional<double> link_bps() const;
-  /// True if the device sends each frame at the timestamp in its buffer.
-  [[nodiscard]] bool is_timed() const noexcept { return time_field_ >= 0; }
-  /// Returns the object that writes timestamps into frames, one per thread. Nothing if the device's
-  /// clock can't be read. Requires is_timed().
+  /// Returns the object that writes timestamps into frames, one per thread. Nothing if the device
+  /// doesn't send each frame at the timestamp in its buffer, or its clock can't be read.
   [[nodiscard]] std::optional<TimedSending> timed_sending() const;
   /// The device's MAC address.
   [[nodiscard]] std::array<std::byte, 6> mac_address() const noexcept;
@@ -125,34 +126,21 @@ class Port {
   /// Longest IP packet that a Linux interface sends, in bytes; nothing for other ports.
   [[nodiscard]] std::optional<std::uint32_t> mtu() const noexcept;
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  /// DPDK's number of the device. Not for ports through our own packet sockets.
-  [[nodiscard]] std::uint16_t id() const noexcept { return id_; }
+  /// DPDK's number of the device; nothing for a port through our own packet sockets.
+  [[nodiscard]] std::optional<std::uint16_t> device() const noexcept;
 
  private:
-  void restart() noexcept;
   static constexpr std::uint16_t kNone = RTE_MAX_ETHPORTS;
-  Port(std::uint16_t id, const PortSpec& spec);
-  std::size_t receive_checked(std::span<rte_mbuf*> out) noexcept;
-  std::size_t send_checked(std::span<rte_mbuf*> frames, std::uint16_t queue) noexcept;
-  Result<void> configure(const Eal& eal, const Pool& pool, const PortConfig& config);
-  void close() noexcept;
-  void check_output(const rte_eth_stats& sent) const noexcept;
+  Port(std::unique_ptr<PortBackend> backend, const PortSpec& spec);
+  std::size_t receive_through_backend(std::span<rte_mbuf*> out) noexcept;
+  std::size_t send_through_backend(std::span<rte_mbuf*> frames, std::uint16_t queue) noexcept;
 
-  std::unique_ptr<PacketPort> packet_port_;  // null: the device id_ of DPDK
-  bool plain_ = true;             // a DPDK device without a send limit of ours, and not memif
-  std::uint32_t send_limit_ = 0;  // longest frame, in bytes; 0: none
-  // frames longer than send_limit_
-  std::unique_ptr<Counter> too_long_ = std::make_unique<Counter>();
-  std::uint16_t id_ = kNone;
-  int time_field_ = -1;  // offset in buffers; -1: the device sends at once
-  std::uint64_t time_flag_ = 0;
-  bool finite_ = false;
+  std::unique_ptr<PortBackend> backend_;
+  std::uint16_t direct_ = kNone;  // device(), if its bursts are called directly; otherwise kNone
+  bool finite_;
   bool idle_ = false;
-  bool memif_ = false, memif_client_ = false, pci_ = false;
-  bool started_ = false;
   std::string name_;
   std::optional<NetworkInterface> interface_;  // of a Linux interface
-  std::string output_;                         // capture file that DPDK writes, or empty
 };
 
 }  // namespace lw::nic

@@ -90,7 +90,7 @@ Result<SocketName> parse_socket(std::string_view text, std::string_view rest,
 Result<PortSpec> parse_memif(std::string_view text, std::string_view rest) {
   const auto name = parse_socket(text, rest, "memif");
   if (!name) return std::unexpected(name.error());
-  return PortSpec{std::string(text), MemifPort{std::string(name->path), name->role == "server"}};
+  return PortSpec{std::string(text), MemifSpec{std::string(name->path), name->role == "server"}};
 }
 
 Result<PortSpec> parse_vhost(std::string_view text, std::string_view rest) {
@@ -99,7 +99,7 @@ Result<PortSpec> parse_vhost(std::string_view text, std::string_view rest) {
   // DPDK's device arguments can't escape these characters.
   if (name->path.find_first_of("=[]") != std::string_view::npos)
     return refuse(text, "the path of a vhost socket can't hold `=`, `[` or `]`");
-  return PortSpec{std::string(text), VhostPort{std::string(name->path), name->role == "client"}};
+  return PortSpec{std::string(text), VhostSpec{std::string(name->path), name->role == "client"}};
 }
 
 Result<PortSpec> parse_pcap(std::string_view text, std::string_view rest) {
@@ -113,15 +113,15 @@ Result<PortSpec> parse_pcap(std::string_view text, std::string_view rest) {
       rest.find_first_of("=[]") != std::string_view::npos)
     return refuse(text, "a capture's name can't hold `,`, `=`, `[` or `]`");
   if (auto plain = check_plain_name(out); !plain) return std::unexpected(plain.error());
-  return PortSpec{std::string(text), PcapPort{std::string(in), std::string(out)}};
+  return PortSpec{std::string(text), PcapSpec{std::string(in), std::string(out)}};
 }
 
-using Driver = InterfacePort::Driver;
+using Driver = InterfaceSpec::Driver;
 
 Result<PortSpec> parse_interface(std::string_view text, std::string_view name, Driver driver,
                                  bool queueing = false) {
   if (!is_interface_name(name)) return refuse(text, "no form of port looks like this");
-  return PortSpec{std::string(text), InterfacePort{std::string(name), driver, queueing}};
+  return PortSpec{std::string(text), InterfaceSpec{std::string(name), driver, queueing}};
 }
 
 /// Returns the text before `suffix`, or nothing if the text doesn't end with it.
@@ -132,7 +132,7 @@ std::optional<std::string_view> before(std::string_view text, std::string_view s
 
 Result<PortSpec> parse_raw(std::string_view text, std::string_view arguments) {
   if (arguments.empty()) return refuse(text, "no device behind --vdev=");
-  return PortSpec{std::string(text), RawPort{std::string(arguments)}};
+  return PortSpec{std::string(text), RawSpec{std::string(arguments)}};
 }
 
 std::vector<std::string> interfaces() {
@@ -229,21 +229,21 @@ struct Describe {
     return {name, fmt::format("{}{}{}", name, options.empty() ? "" : ",", options)};
   }
 
-  Result<DeviceArguments> operator()(const InterfacePort& port) const {
+  Result<DeviceArguments> operator()(const InterfaceSpec& port) const {
     if (auto there = check_interface(port); !there) return std::unexpected(there.error());
     if (port.driver == Driver::af_xdp)
       return device("net_af_xdp", fmt::format("iface={},start_queue=0", port.interface));
     return device("net_af_packet", af_packet_options(port.interface, frame_size));
   }
 
-  Result<DeviceArguments> operator()(const PciPort& port) const {
+  Result<DeviceArguments> operator()(const PciSpec& port) const {
     if (!std::filesystem::exists("/sys/bus/pci/devices/" + port.address))
       return missing(
           fmt::format("no PCI device at {}; `lspci -D` lists what is there", port.address));
     return DeviceArguments{port.address, port.address};
   }
 
-  Result<DeviceArguments> operator()(const MemifPort& port) const {
+  Result<DeviceArguments> operator()(const MemifSpec& port) const {
     const auto socket = socket_path(spec.text, port.socket);
     if (!socket) return std::unexpected(socket.error());
     if (port.server) {
@@ -257,7 +257,7 @@ struct Describe {
                               port.server ? "server" : "client", *socket, buffer));
   }
 
-  Result<DeviceArguments> operator()(const VhostPort& port) const {
+  Result<DeviceArguments> operator()(const VhostSpec& port) const {
     const auto socket = socket_path(spec.text, port.socket);
     if (!socket) return std::unexpected(socket.error());
     if (!port.client) {
@@ -268,7 +268,7 @@ struct Describe {
                   fmt::format("iface={},queues=1,client={}", *socket, port.client ? 1 : 0));
   }
 
-  Result<DeviceArguments> operator()(const PcapPort& port) const {
+  Result<DeviceArguments> operator()(const PcapSpec& port) const {
     if (!port.in.empty() && access(port.in.c_str(), R_OK) != 0)
       return missing(fmt::format("can't read {}: {}", port.in, std::strerror(errno)));
     if (auto writable = check_writable(port.out); !writable)
@@ -277,20 +277,20 @@ struct Describe {
     return device("net_pcap", std::string_view(options).substr(1));
   }
 
-  Result<DeviceArguments> operator()(const NullPort&) const {
+  Result<DeviceArguments> operator()(const NullSpec&) const {
     return device("net_null", "no-rx=1");
   }
 
-  Result<DeviceArguments> operator()(const RawPort& port) const {
+  Result<DeviceArguments> operator()(const RawSpec& port) const {
     return DeviceArguments{port.device(), port.arguments};
   }
 };
 
 }  // namespace
 
-std::string RawPort::device() const { return arguments.substr(0, arguments.find(',')); }
+std::string RawSpec::device() const { return arguments.substr(0, arguments.find(',')); }
 
-std::string RawPort::driver() const {
+std::string RawSpec::driver() const {
   std::string name = device();
   while (!name.empty() && std::isdigit(static_cast<unsigned char>(name.back()))) name.pop_back();
   return name;
@@ -301,15 +301,15 @@ Result<PortSpec> parse_port_spec(std::string_view text) {
   if (std::ranges::any_of(text, [](unsigned char c) { return std::iscntrl(c) != 0; }))
     return refuse(fmt::format("({} bytes)", text.size()), "it holds a control character");
   if (text.empty()) return refuse(text, "it is empty");
-  if (text == "null") return PortSpec{std::string(text), NullPort{}};
+  if (text == "null") return PortSpec{std::string(text), NullSpec{}};
   if (const auto rest = behind(text, "memif:")) return parse_memif(text, *rest);
   if (const auto rest = behind(text, "vhost:")) return parse_vhost(text, *rest);
   if (const auto rest = behind(text, "pcap:")) return parse_pcap(text, *rest);
   if (const auto rest = behind(text, "--vdev=")) return parse_raw(text, *rest);
   if (text.starts_with("net_") || text.starts_with("eth_")) return parse_raw(text, text);
-  if (is_pci_address(text)) return PortSpec{std::string(text), PciPort{std::string(text)}};
+  if (is_pci_address(text)) return PortSpec{std::string(text), PciSpec{std::string(text)}};
   if (is_short_pci_address(text))
-    return PortSpec{std::string(text), PciPort{fmt::format("0000:{}", text)}};
+    return PortSpec{std::string(text), PciSpec{fmt::format("0000:{}", text)}};
   if (const auto rest = behind(text, "af_xdp:"))
     return parse_interface(text, *rest, Driver::af_xdp);
   if (const auto rest = behind(text, "af_packet:"))
@@ -322,14 +322,14 @@ Result<PortSpec> parse_port_spec(std::string_view text) {
 }
 
 bool reads_file(const PortSpec& spec) {
-  const auto* port = spec.as<PcapPort>();
+  const auto* port = spec.as<PcapSpec>();
   return port && !port->in.empty();
 }
 
 bool needs_eal_memory(const PortSpec& spec) {
-  if (spec.as<PciPort>()) return true;
-  if (const auto* port = spec.as<InterfacePort>()) return port->driver == Driver::af_xdp;
-  const auto* raw = spec.as<RawPort>();
+  if (spec.as<PciSpec>()) return true;
+  if (const auto* port = spec.as<InterfaceSpec>()) return port->driver == Driver::af_xdp;
+  const auto* raw = spec.as<RawSpec>();
   if (!raw) return false;
   // These drivers copy every frame. Others may pass a buffer's address to a device or process.
   constexpr std::array<std::string_view, 7> kCopying = {
@@ -337,12 +337,12 @@ bool needs_eal_memory(const PortSpec& spec) {
   return std::ranges::find(kCopying, raw->driver()) == kCopying.end();
 }
 
-const InterfacePort* packet_port_of(const PortSpec& spec) noexcept {
-  const auto* port = spec.as<InterfacePort>();
+const InterfaceSpec* packet_port_of(const PortSpec& spec) noexcept {
+  const auto* port = spec.as<InterfaceSpec>();
   return port && port->driver == Driver::packet_port ? port : nullptr;
 }
 
-Result<void> check_interface(const InterfacePort& port) {
+Result<void> check_interface(const InterfaceSpec& port) {
   if (if_nametoindex(port.interface.c_str()) != 0) return {};
   if (const std::string interface = interface_of_device(port.interface); !interface.empty())
     return missing(
@@ -354,7 +354,7 @@ Result<void> check_interface(const InterfacePort& port) {
 std::optional<std::uint32_t> frame_limit(const PortSpec& spec) noexcept {
   // 64 B of the pool, 128 B of the buffer, 128 B and 256 B of headroom, and steps of 512 B.
   constexpr std::uint32_t kAfXdpFrame = 3328;
-  const auto* port = spec.as<InterfacePort>();
+  const auto* port = spec.as<InterfaceSpec>();
   if (port && port->driver == Driver::af_xdp) return kAfXdpFrame;
   return std::nullopt;
 }
@@ -367,7 +367,7 @@ Result<DeviceArguments> device_arguments(const PortSpec& spec, int ordinal,
 void add_files(const std::string& text, std::vector<NamedFile>& inputs,
                std::vector<NamedFile>& outputs) {
   const auto spec = parse_port_spec(text);
-  const auto* files = spec ? spec->as<PcapPort>() : nullptr;
+  const auto* files = spec ? spec->as<PcapSpec>() : nullptr;
   if (files == nullptr) return;
   inputs.push_back({fmt::format("port `{}`", text), files->in});
   outputs.push_back({fmt::format("port `{}`", text), files->out});
@@ -389,12 +389,12 @@ std::string one_name(const std::string& socket) {
 /// Returns an identity that is equal for all names of a device that only one port can use; empty
 /// for other ports.
 std::string identity_of(const PortSpec& spec) {
-  if (const auto* port = spec.as<InterfacePort>()) return interface_identity(port->interface);
-  if (const auto* port = spec.as<PciPort>()) return "PCI device " + port->address;
-  if (const auto* port = spec.as<MemifPort>())
+  if (const auto* port = spec.as<InterfaceSpec>()) return interface_identity(port->interface);
+  if (const auto* port = spec.as<PciSpec>()) return "PCI device " + port->address;
+  if (const auto* port = spec.as<MemifSpec>())
     return fmt::format("{} of {}", port->server ? "server" : "client", one_name(port->socket));
-  if (const auto* port = spec.as<VhostPort>()) return "socket " + one_name(port->socket);
-  const auto* raw = spec.as<RawPort>();
+  if (const auto* port = spec.as<VhostSpec>()) return "socket " + one_name(port->socket);
+  const auto* raw = spec.as<RawSpec>();
   if (raw == nullptr) return {};
   constexpr std::string_view kInterface = ",iface=";
   const auto at = raw->arguments.find(kInterface);

@@ -17,7 +17,7 @@ namespace lw::nic {
 /// A Linux interface by name. `eth1` uses our own packet socket; `eth1,qdisc` too, but sent frames
 /// pass the kernel's queueing, where tcpdump sees them; `af_packet:eth1` uses DPDK's packet socket;
 /// `eth1,af_xdp` or `af_xdp:eth1` uses its AF_XDP driver.
-struct InterfacePort {
+struct InterfaceSpec {
   enum class Driver : std::uint8_t { packet_port, af_packet, af_xdp };
 
   std::string interface;
@@ -26,34 +26,34 @@ struct InterfacePort {
 };
 
 /// A device on the PCI bus: `0000:3b:00.0` or `3b:00.0`; `address` always includes the domain.
-struct PciPort {
+struct PciSpec {
   std::string address;
 };
 
 /// Shared memory between two processes on one machine: `memif:/run/x.sock[,server]`.
-struct MemifPort {
+struct MemifSpec {
   std::string socket;
   bool server = false;
 };
 
 /// The network interface of a virtual machine, through memory shared by QEMU (vhost-user):
 /// `vhost:/run/x.sock[,client]`. The port creates the socket, or as a client connects to QEMU's.
-struct VhostPort {
+struct VhostSpec {
   std::string socket;
   bool client = false;
 };
 
 /// Captures instead of a link: `pcap:IN[,OUT]`. Without IN the port only sends; without OUT sent
 /// frames are discarded. At least one is set.
-struct PcapPort {
+struct PcapSpec {
   std::string in, out;
 };
 
 /// A port that receives nothing and discards sent frames.
-struct NullPort {};
+struct NullSpec {};
 
 /// DPDK device arguments, passed on unchanged: `net_tap0,iface=x`.
-struct RawPort {
+struct RawSpec {
   std::string arguments;
   [[nodiscard]] std::string device() const;  // "net_tap0"
   [[nodiscard]] std::string driver() const;  // "net_tap"
@@ -62,7 +62,7 @@ struct RawPort {
 /// A port as named by the user: parsed but not opened.
 struct PortSpec {
   std::string text;  // as typed; the port's name in messages
-  std::variant<InterfacePort, PciPort, MemifPort, VhostPort, PcapPort, NullPort, RawPort> kind;
+  std::variant<InterfaceSpec, PciSpec, MemifSpec, VhostSpec, PcapSpec, NullSpec, RawSpec> kind;
 
   template <class Kind>
   [[nodiscard]] const Kind* as() const noexcept {
@@ -118,10 +118,10 @@ struct DeviceArguments {
 };
 
 /// Returns the port if it uses our own packet socket; null for all other ports, which are DPDK's.
-const InterfacePort* packet_port_of(const PortSpec& spec) noexcept;
+const InterfaceSpec* packet_port_of(const PortSpec& spec) noexcept;
 
 /// Error (environment): there is no such interface; the message lists the existing ones.
-Result<void> check_interface(const InterfacePort& port);
+Result<void> check_interface(const InterfaceSpec& port);
 
 /// Returns the DPDK arguments of a port. `ordinal` distinguishes the devices of this process;
 /// `frame_size` is the largest frame in bytes. For a memif or vhost port that creates its socket,

@@ -71,12 +71,12 @@ Result<StampClock> StampClock::open(ClockKind kind, const Port* port) {
   clock.id_ = kPtp;
   clock.name_ = fmt::format("the PTP hardware clock of {}", port->name());
   const auto spec = parse_port_spec(port->name());
-  const auto* interface = spec ? spec->as<InterfacePort>() : nullptr;
+  const auto* interface = spec ? spec->as<InterfaceSpec>() : nullptr;
   if (interface != nullptr) {
     clock.clock_ = open_interface_clock(interface->interface);
     if (clock.clock_ != -1) return clock;
-  } else {
-    clock.device_ = port->id();
+  } else if (const auto device = port->device()) {
+    clock.device_ = *device;
     clock.through_dpdk_ = true;
     timespec now{};
     if (rte_eth_timesync_enable(clock.device_) == 0 &&

@@ -15,11 +15,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   if (spec->text != text) __builtin_trap();
   (void)lw::nic::needs_eal_memory(*spec);
-  if (const auto* memif = spec->as<lw::nic::MemifPort>(); memif && memif->socket.empty())
+  if (const auto* memif = spec->as<lw::nic::MemifSpec>(); memif && memif->socket.empty())
     __builtin_trap();
-  if (const auto* pcap = spec->as<lw::nic::PcapPort>(); pcap && (pcap->in + pcap->out).empty())
+  if (const auto* pcap = spec->as<lw::nic::PcapSpec>(); pcap && (pcap->in + pcap->out).empty())
     __builtin_trap();
-  if (const auto* interface = spec->as<lw::nic::InterfacePort>();
+  if (const auto* interface = spec->as<lw::nic::InterfaceSpec>();
       interface && (interface->interface.empty() || interface->interface.size() > 15))
     __builtin_trap();
   return 0;

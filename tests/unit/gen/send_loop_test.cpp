@@ -60,7 +60,8 @@ class TxLoopTest : public testing::Test {
     auto port = nic::Port::open(*eal_, *nic::parse_port_spec(device), *pool);
     EXPECT_TRUE(port) << port.error().message;
     Run run;
-    const auto* callback = rte_eth_add_tx_callback(port->id(), 0, note_call, &run.calls);
+    const auto* callback =
+        rte_eth_add_tx_callback(port->device().value(), 0, note_call, &run.calls);
     TxScheduler scheduler(profile);
     Limits limits;
     FrameBudget budget(Limits::kAll);
@@ -68,7 +69,7 @@ class TxLoopTest : public testing::Test {
     Instant now = nic::now();
     loop.start(now);
     for (; !loop.ended(now); now += step) EXPECT_TRUE(loop.send_due(now));
-    rte_eth_remove_tx_callback(port->id(), 0, callback);  // it would outlive the port
+    rte_eth_remove_tx_callback(port->device().value(), 0, callback);  // it would outlive the port
     run.tallies = loop.counters();
     return run;
   }

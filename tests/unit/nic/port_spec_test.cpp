@@ -29,15 +29,15 @@ std::string refusal(std::string_view text) {
 }
 
 TEST(PortSpec, LinuxInterface) {
-  EXPECT_EQ(parsed<InterfacePort>("eth1").interface, "eth1");
-  EXPECT_EQ(parsed<InterfacePort>("eth1").driver, InterfacePort::Driver::packet_port);
-  EXPECT_FALSE(parsed<InterfacePort>("eth1").queueing);
-  EXPECT_EQ(parsed<InterfacePort>("eth1,qdisc").interface, "eth1");
-  EXPECT_TRUE(parsed<InterfacePort>("eth1,qdisc").queueing);
-  EXPECT_EQ(parsed<InterfacePort>("enp59s0f0np0").interface, "enp59s0f0np0");
-  EXPECT_EQ(parsed<InterfacePort>("eth1.100").interface, "eth1.100");
-  EXPECT_EQ(parsed<InterfacePort>("af_packet:null").interface, "null");
-  EXPECT_EQ(parsed<InterfacePort>("af_packet:eth1").driver, InterfacePort::Driver::af_packet);
+  EXPECT_EQ(parsed<InterfaceSpec>("eth1").interface, "eth1");
+  EXPECT_EQ(parsed<InterfaceSpec>("eth1").driver, InterfaceSpec::Driver::packet_port);
+  EXPECT_FALSE(parsed<InterfaceSpec>("eth1").queueing);
+  EXPECT_EQ(parsed<InterfaceSpec>("eth1,qdisc").interface, "eth1");
+  EXPECT_TRUE(parsed<InterfaceSpec>("eth1,qdisc").queueing);
+  EXPECT_EQ(parsed<InterfaceSpec>("enp59s0f0np0").interface, "enp59s0f0np0");
+  EXPECT_EQ(parsed<InterfaceSpec>("eth1.100").interface, "eth1.100");
+  EXPECT_EQ(parsed<InterfaceSpec>("af_packet:null").interface, "null");
+  EXPECT_EQ(parsed<InterfaceSpec>("af_packet:eth1").driver, InterfaceSpec::Driver::af_packet);
   EXPECT_TRUE(packet_port_of(*parse_port_spec("eth1")));
   for (const auto* text : {"af_packet:eth1", "af_xdp:eth1", "null", "net_tap0,iface=x"})
     EXPECT_FALSE(packet_port_of(*parse_port_spec(text))) << text;
@@ -45,8 +45,8 @@ TEST(PortSpec, LinuxInterface) {
 
 TEST(PortSpec, AfXdpOnRequest) {
   for (const auto* text : {"eth1,af_xdp", "af_xdp:eth1"}) {
-    EXPECT_EQ(parsed<InterfacePort>(text).interface, "eth1");
-    EXPECT_EQ(parsed<InterfacePort>(text).driver, InterfacePort::Driver::af_xdp);
+    EXPECT_EQ(parsed<InterfaceSpec>(text).interface, "eth1");
+    EXPECT_EQ(parsed<InterfaceSpec>(text).driver, InterfaceSpec::Driver::af_xdp);
   }
 }
 
@@ -57,23 +57,23 @@ TEST(PortSpec, OnlyAfXdpLimitsFrames) {
 }
 
 TEST(PortSpec, PciAddress) {
-  EXPECT_EQ(parsed<PciPort>("0000:3b:00.0").address, "0000:3b:00.0");
-  EXPECT_EQ(parsed<PciPort>("3b:00.1").address, "0000:3b:00.1");
-  EXPECT_EQ(parsed<PciPort>("0001:AF:1f.7").address, "0001:AF:1f.7");
+  EXPECT_EQ(parsed<PciSpec>("0000:3b:00.0").address, "0000:3b:00.0");
+  EXPECT_EQ(parsed<PciSpec>("3b:00.1").address, "0000:3b:00.1");
+  EXPECT_EQ(parsed<PciSpec>("0001:AF:1f.7").address, "0001:AF:1f.7");
 }
 
 TEST(PortSpec, Memif) {
-  EXPECT_EQ(parsed<MemifPort>("memif:/run/x.sock").socket, "/run/x.sock");
-  EXPECT_FALSE(parsed<MemifPort>("memif:/run/x.sock").server);
-  EXPECT_FALSE(parsed<MemifPort>("memif:x,client").server);
-  EXPECT_TRUE(parsed<MemifPort>("memif:x,server").server);
+  EXPECT_EQ(parsed<MemifSpec>("memif:/run/x.sock").socket, "/run/x.sock");
+  EXPECT_FALSE(parsed<MemifSpec>("memif:/run/x.sock").server);
+  EXPECT_FALSE(parsed<MemifSpec>("memif:x,client").server);
+  EXPECT_TRUE(parsed<MemifSpec>("memif:x,server").server);
 }
 
 TEST(PortSpec, Vhost) {
-  EXPECT_EQ(parsed<VhostPort>("vhost:/run/x.sock").socket, "/run/x.sock");
-  EXPECT_FALSE(parsed<VhostPort>("vhost:/run/x.sock").client);
-  EXPECT_FALSE(parsed<VhostPort>("vhost:x,server").client);
-  EXPECT_TRUE(parsed<VhostPort>("vhost:x,client").client);
+  EXPECT_EQ(parsed<VhostSpec>("vhost:/run/x.sock").socket, "/run/x.sock");
+  EXPECT_FALSE(parsed<VhostSpec>("vhost:/run/x.sock").client);
+  EXPECT_FALSE(parsed<VhostSpec>("vhost:x,server").client);
+  EXPECT_TRUE(parsed<VhostSpec>("vhost:x,client").client);
   const std::vector<PortSpec> same = {*parse_port_spec("vhost:x"), *parse_port_spec("vhost:./x")};
   EXPECT_FALSE(check_distinct(same));
   const std::vector<PortSpec> memifs = {*parse_port_spec("memif:x"), *parse_port_spec("memif:./x")};
@@ -81,19 +81,19 @@ TEST(PortSpec, Vhost) {
 }
 
 TEST(PortSpec, Pcap) {
-  EXPECT_EQ(parsed<PcapPort>("pcap:a.pcap").in, "a.pcap");
-  EXPECT_EQ(parsed<PcapPort>("pcap:a.pcap").out, "");
-  EXPECT_EQ(parsed<PcapPort>("pcap:a.pcap,b.pcap").out, "b.pcap");
-  EXPECT_EQ(parsed<PcapPort>("pcap:,b.pcap").in, "");
-  EXPECT_EQ(parsed<PcapPort>("pcap:,b.pcap").out, "b.pcap");
+  EXPECT_EQ(parsed<PcapSpec>("pcap:a.pcap").in, "a.pcap");
+  EXPECT_EQ(parsed<PcapSpec>("pcap:a.pcap").out, "");
+  EXPECT_EQ(parsed<PcapSpec>("pcap:a.pcap,b.pcap").out, "b.pcap");
+  EXPECT_EQ(parsed<PcapSpec>("pcap:,b.pcap").in, "");
+  EXPECT_EQ(parsed<PcapSpec>("pcap:,b.pcap").out, "b.pcap");
 }
 
 TEST(PortSpec, NullAndRaw) {
-  parsed<NullPort>("null");
-  EXPECT_EQ(parsed<RawPort>("net_tap0,iface=x").arguments, "net_tap0,iface=x");
-  EXPECT_EQ(parsed<RawPort>("net_tap0,iface=x").device(), "net_tap0");
-  EXPECT_EQ(parsed<RawPort>("net_tap0,iface=x").driver(), "net_tap");
-  EXPECT_EQ(parsed<RawPort>("--vdev=virtio_user0,path=y").arguments, "virtio_user0,path=y");
+  parsed<NullSpec>("null");
+  EXPECT_EQ(parsed<RawSpec>("net_tap0,iface=x").arguments, "net_tap0,iface=x");
+  EXPECT_EQ(parsed<RawSpec>("net_tap0,iface=x").device(), "net_tap0");
+  EXPECT_EQ(parsed<RawSpec>("net_tap0,iface=x").driver(), "net_tap");
+  EXPECT_EQ(parsed<RawSpec>("--vdev=virtio_user0,path=y").arguments, "virtio_user0,path=y");
 }
 
 TEST(PortSpec, RefusalsSayWhatWasExpected) {
