@@ -37,7 +37,7 @@ struct MeasureCommand {
   perf::PerfConfig config;
   bool all_sizes = false, no_check = false, json = false;
   bool forever = false;  // repeat the run until a signal
-  std::vector<SweepParameter> sweep;
+  config::ExperimentParameters sweep;
   std::string out;                // output folder of a sweep
   std::uint32_t repeats = 1;      // repeats of each cell of a sweep
   std::optional<Duration> delay;  // one-way delay of the path
@@ -153,7 +153,7 @@ void add_predictions(const MeasureCommand& command, const Device& device, perf::
 void add_all_options(app::Options& list, MeasureCommand& command);
 
 /// Returns the command with the values of a combination.
-Result<MeasureCommand> command_at(const MeasureCommand& command, const SweepPoint& point) {
+Result<MeasureCommand> command_at(const MeasureCommand& command, const experiment::Point& point) {
   MeasureCommand changed = command;
   app::Options list;
   add_all_options(list, changed);
@@ -173,26 +173,23 @@ Result<MeasureCommand> command_at(const MeasureCommand& command, const SweepPoin
 }
 
 Sweep sweep_of(const MeasureCommand& command) {
-  Sweep sweep{.name = fmt::format("endpoint-{}", name_of(command.pattern)),
-              .title = fmt::format("roce-endpoint {} with {}", name_of(command.pattern),
-                                   command.options.connect),
-              .parameters = command.sweep,
-              .repeats = command.repeats,
-              .figures = {figure_of(command.pattern)},
-              .run = {}};
+  std::vector<std::string> figures = {figure_of(command.pattern)};
   if (command.delay) {
     const bool latency = command.latency();
-    sweep.figures.insert(sweep.figures.end(),
-                         {latency ? "plan_usec" : "plan_gbps", latency ? "sim_usec" : "sim_gbps"});
+    figures.insert(figures.end(),
+                   {latency ? "plan_usec" : "plan_gbps", latency ? "sim_usec" : "sim_gbps"});
   }
-  return sweep;
+  const std::string_view pattern = name_of(command.pattern);
+  return {fmt::format("endpoint-{}", pattern),
+          fmt::format("roce-endpoint {} with {}", pattern, command.options.connect), command.sweep,
+          command.repeats, std::move(figures)};
 }
 
 /// Checks all combinations before the first run.
 Result<void> check_sweep(const MeasureCommand& command) {
-  for (const SweepParameter& parameter : command.sweep)
-    for (const std::string& value : parameter.values)
-      if (auto at = command_at(command, {{parameter.name, value}}); !at)
+  for (const config::ExperimentParameter& parameter : command.sweep)
+    for (const config::ExperimentValue& value : parameter.values)
+      if (auto at = command_at(command, {{parameter.name, value.text}}); !at)
         return std::unexpected(at.error());
   return {};
 }
@@ -200,12 +197,12 @@ Result<void> check_sweep(const MeasureCommand& command) {
 Result<void> measure_sweep(const MeasureCommand& command, const std::atomic<bool>& stop,
                            app::HtmlReport& page) {
   Sweep sweep = sweep_of(command);
-  const std::string folder = command.out.empty() ? sweep.name + "-results" : command.out;
+  const std::string folder = command.out.empty() ? sweep.profile.name + "-results" : command.out;
   if (auto fits = check_sweep(command); !fits) return fits;
   std::vector<NamedFile> outputs = {page.file()};
-  for (const std::string& file : sweep_files(sweep, folder)) outputs.push_back({"--out", file});
+  for (const std::string& file : sweep.files(folder)) outputs.push_back({"--out", file});
   if (auto apart = check_outputs({}, outputs); !apart) return apart;
-  sweep.run = [&](const SweepPoint& point) -> Result<report::Json> {
+  sweep.run = [&](const experiment::Point& point) -> Result<report::Json> {
     const auto at = command_at(command, point);
     if (!at) return std::unexpected(at.error());
     auto measurement = VerbsClient::open(at->options, stop);
@@ -312,7 +309,9 @@ void add_verbs_options(app::Options& list, MeasureCommand& command) {
 void add_sweep_options(app::Options& list, MeasureCommand& command) {
   list.add("--sweep",
            app::each(parse_sweep_parameter,
-                     [&command](const SweepParameter& each) { command.sweep.push_back(each); }),
+                     [&command](const config::ExperimentParameter& each) {
+                       command.sweep.push_back(each);
+                     }),
            "PARAMETER=VALUE,...",
            "run each value of an option, such as size=4KiB,64KiB; may be repeated: every "
            "combination");

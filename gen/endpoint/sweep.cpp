@@ -12,7 +12,6 @@
 namespace lw::gen::endpoint {
 namespace {
 
-using config::ExperimentProfile, config::AxisScale;
 using experiment::Cell, experiment::Outcome, experiment::ExperimentResults;
 
 /// Returns the name of the setting that holds a parameter's value as a number, for plots.
@@ -21,51 +20,26 @@ std::string number_of(const std::string& parameter) {
   return parameter == "buffers" ? "tx_depth" : parameter;
 }
 
-ExperimentProfile profile_of(const Sweep& sweep) {
-  ExperimentProfile profile;
-  profile.name = sweep.name;
-  profile.title = sweep.title;
-  config::ExperimentScenario scenario;
-  scenario.name = sweep.name;
-  scenario.repeats = sweep.repeats;
-  for (const SweepParameter& each : sweep.parameters) {
-    config::ExperimentParameter parameter{.name = each.name, .at = {}, .values = {}};
-    for (const std::string& value : each.values) parameter.values.push_back({value, {}});
-    scenario.parameters.push_back(std::move(parameter));
-  }
-  scenario.show = sweep.figures;
-  profile.scenarios.push_back(std::move(scenario));
-  for (const std::string& figure : sweep.figures) {
-    config::ExperimentPlot plot;
-    plot.name = figure;
-    plot.title = sweep.title;
-    plot.x = number_of(sweep.parameters.front().name);
-    plot.y = figure;
-    plot.x_label = plot.x;
-    plot.y_label = figure;
-    plot.x_scale = plot.x == "bytes" ? AxisScale::binary : AxisScale::linear;
-    for (std::size_t i = 1; i < sweep.parameters.size(); ++i)
-      plot.curves.push_back(sweep.parameters[i].name);
-    profile.plots.push_back(std::move(plot));
-  }
-  return profile;
+config::ExperimentPlot plot_of(const config::ExperimentScenario& scenario, const std::string& title,
+                               const std::string& figure) {
+  config::ExperimentPlot plot;
+  plot.name = figure;
+  plot.title = title;
+  plot.x = number_of(scenario.parameters.front().name);
+  plot.y = figure;
+  plot.x_label = plot.x;
+  plot.y_label = figure;
+  plot.x_scale = plot.x == "bytes" ? config::AxisScale::binary : config::AxisScale::linear;
+  for (std::size_t i = 1; i < scenario.parameters.size(); ++i)
+    plot.curves.push_back(scenario.parameters[i].name);
+  return plot;
 }
 
-std::vector<Cell> cells_of(const Sweep& sweep) {
-  std::vector<SweepPoint> points(1);
-  for (const SweepParameter& parameter : sweep.parameters) {
-    std::vector<SweepPoint> longer;
-    for (const SweepPoint& point : points)
-      for (const std::string& value : parameter.values) {
-        longer.push_back(point);
-        longer.back().emplace_back(parameter.name, value);
-      }
-    points = std::move(longer);
-  }
+std::vector<Cell> cells_of(const config::ExperimentScenario& scenario) {
   std::vector<Cell> cells;
-  for (SweepPoint& point : points)
+  for (experiment::Point& point : experiment::points_of(scenario.parameters))
     cells.push_back(
-        {.scenario = 0, .point = std::move(point), .work = {}, .repeats = sweep.repeats});
+        {.scenario = 0, .point = std::move(point), .work = {}, .repeats = scenario.repeats});
   return cells;
 }
 
@@ -92,16 +66,17 @@ std::string content_of(const Outcome& outcome, const std::string& file) {
 
 }  // namespace
 
-Parsed<SweepParameter> parse_sweep_parameter(std::string_view text) {
+Parsed<config::ExperimentParameter> parse_sweep_parameter(std::string_view text) {
   const std::size_t equals = text.find('=');
-  SweepParameter parameter;
+  config::ExperimentParameter parameter;
   if (equals != std::string_view::npos) {
     parameter.name = text.substr(0, equals);
     std::string_view rest = text.substr(equals + 1);
     while (!rest.empty()) {
-      parameter.values.emplace_back(rest.substr(0, rest.find(',')));
-      rest.remove_prefix(std::min(rest.size(), parameter.values.back().size() + 1));
-      if (parameter.values.back().empty()) parameter.name.clear();
+      const std::string_view value = rest.substr(0, rest.find(','));
+      parameter.values.push_back({std::string(value), {}});
+      rest.remove_prefix(std::min(rest.size(), value.size() + 1));
+      if (value.empty()) parameter.name.clear();
     }
   }
   if (parameter.name.empty() || parameter.values.empty() || text.ends_with(','))
@@ -110,20 +85,35 @@ Parsed<SweepParameter> parse_sweep_parameter(std::string_view text) {
   return parameter;
 }
 
-std::vector<std::string> sweep_files(const Sweep& sweep, const std::string& folder) {
+Sweep::Sweep(std::string name, const std::string& title, config::ExperimentParameters parameters,
+             std::uint32_t repeats, std::vector<std::string> figures) {
+  config::ExperimentScenario scenario;
+  scenario.name = name;
+  scenario.repeats = repeats;
+  scenario.parameters = std::move(parameters);
+  profile.name = std::move(name);
+  profile.title = title;
+  for (const std::string& figure : figures)
+    profile.plots.push_back(plot_of(scenario, title, figure));
+  scenario.show = std::move(figures);
+  profile.scenarios.push_back(std::move(scenario));
+}
+
+std::vector<std::string> Sweep::files(const std::string& folder) const {
   const std::filesystem::path into(folder);
   std::vector<std::string> files;
   for (const char* ending : {".csv", ".json", ".txt"})
-    files.push_back(into / (sweep.name + ending));
-  for (const std::string& figure : sweep.figures) files.push_back(into / (figure + ".svg"));
+    files.push_back(into / (profile.name + ending));
+  for (const auto& plot : profile.plots) files.push_back(into / (plot.name + ".svg"));
   return files;
 }
 
 Result<void> run_sweep(const Sweep& sweep, const std::string& folder, const std::atomic<bool>& stop,
                        app::HtmlReport& page) {
   if (auto made = make_folder(folder); !made) return made;
-  const ExperimentProfile profile = profile_of(sweep);
-  Outcome outcome{.results = ExperimentResults(profile, {}, cells_of(sweep)), .compared = {{}}};
+  const config::ExperimentProfile& profile = sweep.profile;
+  Outcome outcome{.results = ExperimentResults(profile, {}, cells_of(profile.scenarios.front())),
+                  .compared = {{}}};
   auto ran = run_all(sweep, outcome.results, stop);
   outcome.results.remove_unfinished();
   if (outcome.results.cells.empty()) return ran;
@@ -131,7 +121,7 @@ Result<void> run_sweep(const Sweep& sweep, const std::string& folder, const std:
                   experiment::page_rows(outcome));
   for (const auto& plot : profile.plots) page.add_plot(experiment::to_plot(outcome, plot));
   print_report(experiment::to_text(outcome));
-  for (const std::string& file : sweep_files(sweep, folder))
+  for (const std::string& file : sweep.files(folder))
     if (auto wrote = write_file(file, content_of(outcome, file)); !wrote) return wrote;
   print_out(fmt::format("\nwritten to {}\n", folder));
   return ran;

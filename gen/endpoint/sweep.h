@@ -5,42 +5,34 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "app/html_report.h"
+#include "config/experiment/profile.h"
 #include "core/error.h"
 #include "core/quantity.h"
+#include "gen/study/results.h"
 #include "report/json_line.h"
 
 namespace lw::gen::endpoint {
 
-/// A swept parameter: the name of its option ("size"), and the texts of its values.
-struct SweepParameter {
-  std::string name;
-  std::vector<std::string> values;  // not empty
-};
+/// Parses "size=4KiB,64KiB": the name of an option, and the texts of its values.
+Parsed<config::ExperimentParameter> parse_sweep_parameter(std::string_view text);
 
-/// Parses "size=4KiB,64KiB".
-Parsed<SweepParameter> parse_sweep_parameter(std::string_view text);
-
-/// One combination of a sweep: parameters and texts of their values.
-using SweepPoint = std::vector<std::pair<std::string, std::string>>;
-
-/// Real runs for all combinations of some parameters. The output files are like those of `roce-gen
-/// experiment`: NAME.csv, NAME.json, NAME.txt and a plot FIGURE.svg for each figure.
+/// Real runs for all combinations of some parameters: an experiment of one scenario. Its files are
+/// those of `roce-gen experiment`: NAME.csv, NAME.json, NAME.txt and a plot FIGURE.svg for each
+/// figure.
 struct Sweep {
-  std::string name, title;
-  // the first one varies slowest, and is the x axis of the plots
-  std::vector<SweepParameter> parameters;
-  std::uint32_t repeats = 1;
-  std::vector<std::string> figures;  // shown in the table, and plotted
+  config::ExperimentProfile profile;
   /// Returns settings and figures of a run, by name. An error of a run ends the sweep.
-  std::function<Result<report::Json>(const SweepPoint&)> run;
-};
+  std::function<Result<report::Json>(const experiment::Point&)> run;
 
-/// Returns the files that a sweep writes into `folder`.
-std::vector<std::string> sweep_files(const Sweep& sweep, const std::string& folder);
+  /// The first parameter is the x axis of the plots. `figures` are shown in the table, and plotted.
+  Sweep(std::string name, const std::string& title, config::ExperimentParameters parameters,
+        std::uint32_t repeats, std::vector<std::string> figures);
+  /// Returns the files that the sweep writes into `folder`.
+  [[nodiscard]] std::vector<std::string> files(const std::string& folder) const;
+};
 
 /// Runs a sweep and writes its files; the page gets its results and plots. If a run fails or `stop`
 /// is set, writes the results of the finished combinations. Errors: those of a run; a file that

@@ -93,22 +93,6 @@ ExperimentParameters changed(const ExperimentScenario& scenario, const Changes& 
   return parameters;
 }
 
-using Point = std::vector<std::pair<std::string, std::string>>;
-
-std::vector<Point> points_of(const ExperimentParameters& parameters) {
-  std::vector<Point> points(1);
-  for (const ExperimentParameter& parameter : parameters) {
-    std::vector<Point> longer;
-    for (const Point& point : points)
-      for (const ExperimentValue& value : parameter.values) {
-        longer.push_back(point);
-        longer.back().emplace_back(parameter.name, value.text);
-      }
-    points = std::move(longer);
-  }
-  return points;
-}
-
 Result<Work> work_at(const ExperimentScenario& scenario, const Point& point) {
   const Prepared prepared = prepare(scenario.run);
   for (const auto& [name, value] : point)
@@ -149,6 +133,20 @@ Result<void> add_cells(std::vector<Cell>& cells, const config::ExperimentProfile
 }
 
 }  // namespace
+
+std::vector<Point> points_of(const ExperimentParameters& parameters) {
+  std::vector<Point> points(1);
+  for (const ExperimentParameter& parameter : parameters) {
+    std::vector<Point> longer;
+    for (const Point& point : points)
+      for (const ExperimentValue& value : parameter.values) {
+        longer.push_back(point);
+        longer.back().emplace_back(parameter.name, value.text);
+      }
+    points = std::move(longer);
+  }
+  return points;
+}
 
 const std::string* Cell::find(std::string_view parameter) const noexcept {
   const auto found = std::ranges::find(point, parameter, &Point::value_type::first);

@@ -21,10 +21,16 @@ struct Changes {
   std::uint32_t repeats = 0;                              // 0: as in the file
 };
 
-/// One run of a sweep, with its parameters.
+/// One combination of the values of a sweep: parameter, value.
+using Point = std::vector<std::pair<std::string, std::string>>;
+
+/// Returns all combinations; the first parameter varies slowest.
+std::vector<Point> points_of(const config::ExperimentParameters& parameters);
+
+/// The runs of one combination.
 struct Cell {
   std::size_t scenario = 0;
-  std::vector<std::pair<std::string, std::string>> point;  // parameter, value
+  Point point;
   Work work;
   std::uint32_t repeats = 1;  // 1 if the run is not random
 
@@ -32,7 +38,7 @@ struct Cell {
   [[nodiscard]] const std::string* find(std::string_view parameter) const noexcept;
 };
 
-/// Returns all cells; the first parameter varies slowest. Errors (usage): an invalid parameter,
+/// Returns all cells, in the order of points_of(). Errors (usage): an invalid parameter,
 /// with its line and column; no cell is left.
 Result<std::vector<Cell>> cells_of(const config::ExperimentProfile& profile,
                                    const Changes& changes);
