@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "gen/perf/cm/cm_mad.h"
 #include "gen/perf/session/endpoint.h"
 
 namespace lw::gen {
@@ -19,6 +20,7 @@ struct Connected {
   bool device = false;
   /// Bytes of the messages, in order, instead of a pattern; empty: the pattern.
   std::span<const std::byte> data = {};
+  CmIds ids = {};              // of connection management
   std::uint64_t messages = 0;  // number of posted messages; set before disconnect()
   ServerStats stats = {};      // set by disconnect()
   bool answered = false;       // the responder's stats arrived

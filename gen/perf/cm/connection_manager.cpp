@@ -82,8 +82,7 @@ Connected ActiveSide::connect(const Call& call, const SessionParams& params,
   qp.report_fetches = params.both;
   qp.max_dest_rd_atomic = 0;  // the responder has no more than were agreed on
   const CmIds ids{.local = call.comm_id, .remote = call.reply.ids.local};
-  ids_[call.qpn] = ids;
-  Connected connected{.params = session_params_of(params, call.qpn)};
+  Connected connected{.params = session_params_of(params, call.qpn), .ids = ids};
   if (const auto remote = read_remote_memory(call.reply.data)) connected.remote = *remote;
   connected.connection =
       &endpoint_.add(qp,
@@ -97,17 +96,15 @@ Connected ActiveSide::connect(const Call& call, const SessionParams& params,
 Result<void> ActiveSide::disconnect(std::vector<Connected>& connected) {
   calls_.clear();
   for (const Connected& d : connected) {
-    const CmIds ids = ids_[d.connection->qpn()];
     calls_.push_back(
-        {.comm_id = ids.local,
+        {.comm_id = d.ids.local,
          .qpn = d.connection->qpn(),
-         .mad = disconnect_mad(ids.local, ids, d.connection->pair().config().dest_qpn)});
+         .mad = disconnect_mad(d.ids.local, d.ids, d.connection->pair().config().dest_qpn)});
   }
   if (auto ran = run(); !ran) return ran;
   for (std::size_t i = 0; i < connected.size(); ++i) {
-    const auto found = stats_.find(calls_[i].comm_id);
-    connected[i].answered = found != stats_.end();
-    if (connected[i].answered) connected[i].stats = found->second;
+    connected[i].answered = calls_[i].stats.has_value();
+    connected[i].stats = calls_[i].stats.value_or(ServerStats{});
     endpoint_.remove(calls_[i].qpn);
     connected[i].connection = nullptr;
   }
@@ -166,7 +163,7 @@ void ActiveSide::take(Call& call, const CmHeading& heading, wire::Bytes mad) {
     call.reply = *reply;
     call.done = true;
   } else if (heading.message == CmMessage::drep) {
-    if (const auto stats = read_server_stats(data_of_pair(mad))) stats_[call.comm_id] = *stats;
+    call.stats = read_server_stats(data_of_pair(mad));
     call.done = true;
   }
 }

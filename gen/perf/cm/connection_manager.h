@@ -42,6 +42,7 @@ class ActiveSide final : public Connector {
     bool done = false;
     Instant next = {};  // when to repeat it
     ConnectReply reply = {};
+    std::optional<ServerStats> stats = {};  // of a disconnection
   };
   void on_management(const roce::Frame& frame);
   void take(Call& call, const CmHeading& heading, wire::Bytes mad);
@@ -58,8 +59,6 @@ class ActiveSide final : public Connector {
   const std::atomic<bool>& stop_;
   std::uint32_t next_comm_id_;
   std::vector<Call> calls_;
-  std::map<std::uint32_t, ServerStats> stats_;  // by communication id
-  std::map<std::uint32_t, CmIds> ids_;          // of open connections, by QP number
   std::optional<std::string> refused_;
 };
 

@@ -59,6 +59,8 @@ class Connection {
   [[nodiscard]] const transport::QueuePair& pair() const noexcept { return pair_; }
   [[nodiscard]] const OwnAddress& peer() const noexcept { return peer_; }
   [[nodiscard]] std::uint32_t qpn() const noexcept { return pair_.config().qpn; }
+  /// Index of the QP in its QpSet.
+  [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
   /// Arrival time of the last packet; before the first one, time of the connection's creation.
   [[nodiscard]] Instant last_heard() const noexcept { return last_heard_; }
 

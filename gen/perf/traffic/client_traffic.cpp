@@ -130,7 +130,7 @@ void BandwidthTraffic::on_completion(transport::QpSet& qps, std::uint32_t qp,
     note_failure(qps, qp, done);
     return;
   }
-  ClientConnection& client = *by_qpn_.at(qps.qp(qp).config().qpn);
+  ClientConnection& client = *by_index_[qp];
   if (!(done.arrival ? client.take_arrival(done) : client.right(done))) ++result.wrong;
   const Instant now = nic::now();
   count(done, now);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -99,7 +98,9 @@ class ClientTraffic : public transport::Application {
     for (const Connected& d : connected) {
       connections_.push_back(std::make_unique<ClientConnection>(d));
       d.connection->run(*this);
-      by_qpn_[d.connection->qpn()] = connections_.back().get();
+      const std::uint32_t index = d.connection->index();
+      if (index >= by_index_.size()) by_index_.resize(index + 1);
+      by_index_[index] = connections_.back().get();
     }
   }
   /// Returns true if all messages are complete, except those that a broken QP never posted.
@@ -151,7 +152,7 @@ class ClientTraffic : public transport::Application {
   std::uint64_t completed_ = 0, arrived_ = 0;  // own messages; those of the responder
   Instant made_ = nic::now();
   std::vector<std::unique_ptr<ClientConnection>> connections_;
-  std::map<std::uint32_t, ClientConnection*> by_qpn_;
+  std::vector<ClientConnection*> by_index_;  // of the QP among those of the endpoint
 };
 
 /// Keeps each QP's send queue full until all messages are posted or the time is over.
