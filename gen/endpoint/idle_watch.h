@@ -28,13 +28,13 @@ class IdleWatch {
   /// Returns true if there was no sign for the limit. False without any source of signs.
   [[nodiscard]] bool expired(Instant now) {
     if (limit_ == Duration{}) return false;
-    if (now >= look_at_) look(now);
+    if (now >= look_at_) read_counters(now);
     const bool has_signs = sees_messages_ || !counters_.empty();
     return has_signs && now - sign_ > limit_;
   }
 
  private:
-  void look(Instant now) {
+  void read_counters(Instant now) {
     look_at_ = now + limit_ / 8;
     Counters found = read_();
     if (found != counters_) sign_ = now;

@@ -62,7 +62,7 @@ void ScenarioRunner::work(const std::stop_token& stop) {
     Duration pause{};
     {
       Lock lock(mutex_);
-      pause = look(lock);
+      pause = look_at_schedule(lock);
       look_at_links();
     }
     std::this_thread::sleep_for(pause);
@@ -70,7 +70,7 @@ void ScenarioRunner::work(const std::stop_token& stop) {
 }
 
 /// Looks at the schedule. Releases the lock while it prepares a step.
-Duration ScenarioRunner::look(Lock& lock) {
+Duration ScenarioRunner::look_at_schedule(Lock& lock) {
   if (pending_ && loop_->changes().done()) finish();
   // Now that time 0 is known, another step may be the first.
   if (pending_ && !zero_ && loop_->zero()) withdraw_pending();

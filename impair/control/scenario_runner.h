@@ -111,7 +111,7 @@ class ScenarioRunner {
   enum class From : std::uint8_t { version, names };
 
   void work(const std::stop_token& stop);
-  Duration look(Lock& lock);
+  Duration look_at_schedule(Lock& lock);
   void lend_next(Lock& lock);
   static Result<std::unique_ptr<Pending>> prepare_step(const config::ScenarioStep& step,
                                                        const Base& base);

@@ -55,7 +55,7 @@ Result<Source> Source::open(const std::string& path, const Reading& reading) {
   source.buffer_ = std::make_unique_for_overwrite<std::byte[]>(source.capacity_);
   source.data_ = source.buffer_.get();
   source.at_end_ = false;
-  source.look();
+  source.detect_compression();
   return source;
 }
 
@@ -76,7 +76,7 @@ Source Source::of_memory(Bytes bytes) {
 }
 
 /// Reads the first bytes of a file, and checks whether they are compressed.
-void Source::look() {
+void Source::detect_compression() {
   fill(kLongestMagic);
   auto unpacker = unpacker_for({data_, end_});
   if (!unpacker) return;

@@ -63,7 +63,7 @@ class Source {
   struct Packed;
 
   Source();
-  void look();
+  void detect_compression();
   void fill(std::size_t n);
   bool grow_buffer();
   std::size_t read_file(std::span<std::byte> into);

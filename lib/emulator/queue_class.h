@@ -72,7 +72,7 @@ class QueueClass {
 
   void pause(const wire::PfcFields& asked, Instant now, Queue::Stats& stats) noexcept;
   std::optional<std::uint16_t> asks_for(Instant now) noexcept {
-    return watch_ ? watch_->look(queue_->frames.bytes(cls_), now) : std::nullopt;
+    return watch_ ? watch_->quanta_due(queue_->frames.bytes(cls_), now) : std::nullopt;
   }
   [[nodiscard]] bool pausing() const noexcept { return watch_ && watch_->asked(); }
   [[nodiscard]] Instant next_ask() const noexcept {

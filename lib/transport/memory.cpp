@@ -79,7 +79,7 @@ Refusal MessageSink::begin_send() {
 }
 
 /// Reports a complete message.
-void MessageSink::tell(const Packet& packet, const OpcodeMeaning& meaning, Instant now) {
+void MessageSink::report(const Packet& packet, const OpcodeMeaning& meaning, Instant now) {
   const bool takes_receive = meaning.operation == Operation::send || meaning.immediate;
   Completion arrival{.at = now,
                      .length = static_cast<std::uint32_t>(got_),

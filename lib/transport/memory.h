@@ -150,7 +150,7 @@ class MessageSink {
   [[nodiscard]] bool lacks_receive() const noexcept {
     return !config_.endless_receives && receives_.empty();
   }
-  void tell(const Packet& packet, const OpcodeMeaning& meaning, Instant now);
+  void report(const Packet& packet, const OpcodeMeaning& meaning, Instant now);
 
   QpConfig config_;
   Memory& memory_;
@@ -209,7 +209,7 @@ inline Refusal MessageSink::take(const Packet& packet, const OpcodeMeaning& mean
   open_ = !ends;
   if (!ends) return Refusal::none;
   ++messages_;
-  if (!write || meaning.immediate || config_.report_writes) tell(packet, meaning, now);
+  if (!write || meaning.immediate || config_.report_writes) report(packet, meaning, now);
   return Refusal::none;
 }
 

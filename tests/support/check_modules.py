@@ -61,6 +61,9 @@ WRITES_FILES = 'lib/core/output.cpp'
 READS = re.compile(r'\bifstream\b[^;]*;|\bO_RDONLY\b')
 KERNELS_FILE = re.compile(r'"/(proc|sys|dev)/')
 
+# Names that say nothing without their object.
+BARE_VERB = re.compile(r'\b(look|tell)\(')
+
 # The rows of tables of figures, and texts of C++.
 FIGURE = re.compile(r'>\(\s*"([a-z]\w*)",\s*"')
 TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
@@ -145,6 +148,8 @@ def check_file(path, root):
             yield f'{name}:{number}: reads a file; expected note_input() (core/output.h) before it'
         if place in TIMELESS and CLOCKS.search(line):
             yield f'{name}:{number}: {place} reads a clock; expected the time as a parameter'
+        if BARE_VERB.search(line.split('//')[0]):
+            yield f'{name}:{number}: a bare verb as a name; expected its object too: look_at_links()'
         if UNCHECKED.search(line.split('//')[0]) and name.as_posix() != WRITES_FILES:
             yield f'{name}:{number}: writes without a check; expected the functions of core/output.h'
     for number, quote, included in includes(path):

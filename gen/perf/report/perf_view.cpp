@@ -35,12 +35,12 @@ void PerfView::attach(sim::Simulation& simulation, const perf::PerfConfig& confi
     simulation.link(link).on_enter = [this, &simulation, &config, others](
                                          Instant at, const transport::Packet& packet) {
       if (others) others(at, packet);
-      if (++calls_ % kPacketsBetweenLooks == 0) look(simulation, config, at);
+      if (++calls_ % kPacketsBetweenLooks == 0) update(simulation, config, at);
     };
   }
 }
 
-void PerfView::look(sim::Simulation& simulation, const perf::PerfConfig& config, Instant at) {
+void PerfView::update(sim::Simulation& simulation, const perf::PerfConfig& config, Instant at) {
   const Instant now = nic::now();
   if (!view_.due(now)) return;
   const Counts counts = counts_of(simulation, config, at);

@@ -35,7 +35,7 @@ class PerfView {
     Instant at{};  // simulated time
     std::uint64_t messages = 0, bytes = 0, packets = 0, retransmitted = 0, timeouts = 0;
   };
-  void look(sim::Simulation& simulation, const perf::PerfConfig& config, Instant at);
+  void update(sim::Simulation& simulation, const perf::PerfConfig& config, Instant at);
   static Counts counts_of(sim::Simulation& simulation, const perf::PerfConfig& config, Instant at);
   [[nodiscard]] report::LiveModel model(const perf::PerfConfig& config, const Counts& now);
   [[nodiscard]] report::LiveModel last_model() const;

@@ -231,7 +231,7 @@ Classifier::Classifier(std::span<const MatchConfig> rules)
   for (const MatchConfig& rule : rules) expressions_.push_back(rule.expression);
 }
 
-RuleIndex Classifier::look(const roce::Envelope& envelope, const wire::Bth* bth) const noexcept {
+RuleIndex Classifier::search(const roce::Envelope& envelope, const wire::Bth* bth) const noexcept {
   Sets sets;
   if (bth) {
     add_bth_sets(envelope, *bth, sets);

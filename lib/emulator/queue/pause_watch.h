@@ -41,7 +41,8 @@ class PauseWatch {
         again_(time_of_quanta(kLongest, config.link_bps) / 2) {}
 
   /// Returns the quanta to request now, for a number of bytes in the buffer.
-  [[nodiscard]] std::optional<std::uint16_t> look(std::uint64_t queued, Instant now) noexcept {
+  [[nodiscard]] std::optional<std::uint16_t> quanta_due(std::uint64_t queued,
+                                                        Instant now) noexcept {
     const bool full = queued >= thresholds_.xoff_bytes, empty = queued <= thresholds_.xon_bytes;
     if (asked_ && empty) {
       asked_ = false;

@@ -101,7 +101,7 @@ void Delay::prepare(const RuleConfig& rule, Stats& stats) {
 }
 
 void Delay::sample(Instant t, double delay, Stats& stats) noexcept {
-  if (!stats.correlated.look(t, jitter_->score(t))) return;
+  if (!stats.correlated.add_score(t, jitter_->score(t))) return;
   stats.correlated.delays.add(delay);
   ++stats.fit[(*fit_)(delay)];
 }

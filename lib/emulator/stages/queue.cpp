@@ -145,7 +145,7 @@ void Queue::pause(const wire::PfcFields& asked, Instant now, Stats& stats) noexc
 }
 
 std::optional<std::uint16_t> Queue::asks_for(Instant now) noexcept {
-  return watch_ ? watch_->look(bottleneck_.occupancy(now), now) : std::nullopt;
+  return watch_ ? watch_->quanta_due(bottleneck_.occupancy(now), now) : std::nullopt;
 }
 
 namespace {

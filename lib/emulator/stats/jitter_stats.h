@@ -104,7 +104,7 @@ class CorrelatedStats {
   /// Time of the next sample: the first delay at this time or later.
   [[nodiscard]] Instant due() const noexcept { return due_; }
   /// Records the normal score at `t` (not before due()). Returns whether it is a sample.
-  bool look(Instant t, double score) noexcept {
+  bool add_score(Instant t, double score) noexcept {
     if (in_pair_) {
       in_pair_ = false;
       if (t - sampled_at_ <= half_life_ + half_life_ / 8) add_pair(t - sampled_at_, score);

@@ -64,13 +64,13 @@ TEST(Bottleneck, APauseThatEndsBeforeTheNextTurnChangesNothing) {
 TEST(PauseWatch, AsksOnceAgainHalfwayAndEndsIt) {
   // 65,535 quanta are 335,539 ns at 100 Gb/s.
   PauseWatch watch({.emit = PauseConfig::Thresholds{1000, 400}, .link_bps = 100e9});
-  EXPECT_EQ(watch.look(999, at(0)), std::nullopt);
-  EXPECT_EQ(watch.look(1000, at(10)), 0xffff);
-  EXPECT_EQ(watch.look(5000, at(20)), std::nullopt);
-  EXPECT_EQ(watch.look(401, at(167'778)), std::nullopt);
-  EXPECT_EQ(watch.look(401, at(167'779)), 0xffff);
-  EXPECT_EQ(watch.look(400, at(167'780)), 0);
-  EXPECT_EQ(watch.look(400, at(400'000)), std::nullopt);
+  EXPECT_EQ(watch.quanta_due(999, at(0)), std::nullopt);
+  EXPECT_EQ(watch.quanta_due(1000, at(10)), 0xffff);
+  EXPECT_EQ(watch.quanta_due(5000, at(20)), std::nullopt);
+  EXPECT_EQ(watch.quanta_due(401, at(167'778)), std::nullopt);
+  EXPECT_EQ(watch.quanta_due(401, at(167'779)), 0xffff);
+  EXPECT_EQ(watch.quanta_due(400, at(167'780)), 0);
+  EXPECT_EQ(watch.quanta_due(400, at(400'000)), std::nullopt);
   EXPECT_FALSE(watch.asked());
 }
 
