@@ -15,6 +15,7 @@ import unittest
 import longwire_test
 
 TIMEOUT = 100
+RING = 1024  # frames that memif's ring may still take when nobody reads it
 # Null ports give frames of zeros as fast as they are taken.
 FEED = ('net_null0,size=64', 'net_null1,size=64')
 
@@ -103,21 +104,27 @@ class Stress(unittest.TestCase):
             self.assertEqual(direction['received'], direction['dropped_by_rule'])
             self.assertGreater(direction['received']['frames'], 10_000)
 
+    def sent_east(self):
+        return self.ask({'do': 'show'})['report']['directions'][0]['sent']['frames']
+
     def test_a_side_that_goes_away(self):
         memif = 'memif:' + self.path('sock')
-        box = self.start(profile(), '--duration', '3s', east=memif + ',server')
+        box = self.start(profile(), '--control', self.path('ctl'), east=memif + ',server')
         sink = subprocess.Popen(
             [longwire_test.program('roce-gen'), 'receive', '--port', memif],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(lambda: (sink.poll() is None and sink.kill(), sink.wait()))
         self.wait_ready(box)
-        time.sleep(0.5)
+        while self.sent_east() <= 10_000:
+            time.sleep(0.01)
         sink.kill()
         sink.wait()
+        sent = self.sent_east()
+        box.send_signal(signal.SIGTERM)
         # What can't leave any more is given up after a while, counted, and fails the run.
-        report = self.finish(box, expect=1)
-        east = report['directions'][0]
-        self.assertGreater(east['sent']['frames'], 0)
+        east = self.finish(box, expect=1)['directions'][0]
+        self.assertGreaterEqual(east['sent']['frames'], sent)
+        self.assertLessEqual(east['sent']['frames'], sent + RING)
 
 
 if __name__ == '__main__':

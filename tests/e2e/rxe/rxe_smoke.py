@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Two soft-RoCE guests that talk through roce-impair: perftest and rping finish, every ICRC is
-right, and nothing is faster than the path. tests/e2e/rxe/rxe.py is the whole suite."""
+right, and messages take as long as the path and the guests. tests/e2e/rxe/rxe.py is the whole suite."""
 
 import unittest
 
@@ -9,6 +9,8 @@ import longwire_test
 import roce_packets
 
 PATH_US = 1903.5  # of profiles/impair/apn-380km
+LATENCY = 'ib_write_lat -n 50 -s 8'
+NO_DELAY = '[[rule]]\nname = "haul"\n[capacity]\nrate = "10Gb/s"\nlargest_frame = "4500B"\n'
 
 
 @unittest.skipIf(guests.NO_QEMU, 'LONGWIRE_NO_QEMU is set')
@@ -17,15 +19,19 @@ class Smoke(unittest.TestCase):
         lab = guests.Guests()
         self.addCleanup(lab.__exit__)
         lab.__enter__()
+        with lab.impair(NO_DELAY):
+            lab.ping()
+            without = lab.perftest(LATENCY)
         with lab.capture() as capture, lab.impair('apn-380km') as box:
             lab.ping()
-            latency = lab.perftest('ib_write_lat -n 50 -s 8')
+            latency = lab.perftest(LATENCY)
             throughput = lab.perftest('ib_send_bw -n 50 -s 65536')
             rping = lab.rping('-C 5 -S 512')
-        for pair in (latency, throughput, rping):
+        for pair in (without, latency, throughput, rping):
             self.assertTrue(pair.finished, pair)
         # perftest prints half of the time of a ping and its answer.
         self.assertGreaterEqual(guests.typical(latency), PATH_US)
+        self.assertLess(guests.typical(latency), PATH_US + 3 * guests.typical(without))
         for path in (capture.a, capture.b):
             right, wrong, unverifiable = roce_packets.icrcs(path)
             self.assertEqual((wrong, unverifiable), (0, 0), path)
