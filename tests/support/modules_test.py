@@ -36,7 +36,8 @@ class Layers(unittest.TestCase):
                 ('gen/x.cpp', '#include "impair/loop.h"'),
                 ('lib/roce/x.cpp', '#include "gen/engine.h"'),
                 ('dissect/x.cpp', '#include <rte_ethdev.h>'),
-                ('gen/ranks/x.cpp', '#include <mpi.h>')]:
+                ('gen/ranks/x.cpp', '#include <mpi.h>'),
+                ('lib/wire/x.h', 'void look();')]:
             with self.subTest(place=place, line=line):
                 self.assertEqual(len(self.found_in(place, spdx + line + '\n')), 1)
         self.assertEqual(self.found_in('lib/emulator/x.cpp', spdx + '#include "wire/bth.h"\n'), [])
