@@ -28,7 +28,7 @@ void print_anomalies(const AnomaliesOptions& options,
                      const std::vector<analysis::Anomaly>& anomalies,
                      const analysis::Analyst& analyst, const CapturePoints& points) {
   report::RowFormat format(options.csv ? report::RowStyle::csv : report::RowStyle::json,
-                           "longwire.anomaly", 2);
+                           kAnomalyOutput);
   for (const analysis::Anomaly& anomaly : anomalies) {
     if (!is_wanted(options, anomaly)) continue;
     print_out(options.json || options.csv ? format.line(anomaly_row(anomaly, analyst, points))

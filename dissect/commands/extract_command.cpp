@@ -9,6 +9,7 @@
 #include "core/output.h"
 #include "dissect/commands/commands.h"
 #include "dissect/extract/extract_rows.h"
+#include "dissect/extract/row_figures.h"
 #include "dissect/extract/sparse_folder.h"
 #include "dissect/sessions/capture_analysis.h"
 #include "report/json_line.h"
@@ -101,29 +102,29 @@ void ExtractResults::followed(const analysis::Session& session, std::uint8_t dir
 Result<void> write_map(const std::string& path, const ExtractReport& report) {
   auto file = OutputFile::open(path, OutputFile::Mode::whole);
   if (!file) return std::unexpected(file.error());
-  const auto writer = [&](const char* schema) {
-    return [&, format = std::make_shared<report::RowFormat>(report::RowStyle::json, schema)](
+  const auto writer = [&](const JsonOutput& output) {
+    return [&, format = std::make_shared<report::RowFormat>(report::RowStyle::json, output)](
                const report::Json& row) { file->write(format->line(row)); };
   };
-  report.files(writer("longwire.extracted_file"));
-  report.ranges(writer("longwire.extracted_range"));
-  report.gaps(writer("longwire.extracted_gap"));
-  report.unplaced(writer("longwire.unplaced"));
+  report.files(writer(kFileOutput));
+  report.ranges(writer(kRangeOutput));
+  report.gaps(writer(kGapOutput));
+  report.unplaced(writer(kUnplacedOutput));
   return file->close();
 }
 
 void print_extracted(const ExtractOptions& options, const ExtractReport& report) {
   if (!options.json && !options.csv) return print_out(report.text(options.out));
-  const auto writer = [&](const char* schema) {
+  const auto writer = [&](const JsonOutput& output) {
     const auto style = options.csv ? report::RowStyle::csv : report::RowStyle::json;
-    return [format = std::make_shared<report::RowFormat>(style, schema)](const report::Json& row) {
+    return [format = std::make_shared<report::RowFormat>(style, output)](const report::Json& row) {
       print_out(format->line(row));
     };
   };
-  report.files(writer("longwire.extracted_file"));
+  report.files(writer(kFileOutput));
   if (options.csv) return;
-  report.gaps(writer("longwire.extracted_gap"));
-  report.unplaced(writer("longwire.unplaced"));
+  report.gaps(writer(kGapOutput));
+  report.unplaced(writer(kUnplacedOutput));
 }
 
 /// Result of extract(), which writes the data of a source to the folder's files. `damage`: that of
@@ -160,7 +161,7 @@ ExitCode run_extract(const ExtractOptions& options) {
   DataFiles files(*folder, options.most_files);
   analysis::Extractor extractor(options.choice, files);
   files.bind(extractor.images());
-  report::RowFormat format(report::RowStyle::json, "longwire.extracted_message");
+  report::RowFormat format(report::RowStyle::json, kExtractedMessageOutput);
   files.on_message = [&](const analysis::DataMessage& message) {
     index->write(format.line(extracted_message_row(message, extractor.images()[message.image])));
   };

@@ -28,7 +28,7 @@ void print_text() {
 }
 
 void print_rows(report::RowStyle style) {
-  report::RowFormat rows(style, "longwire.field");
+  report::RowFormat rows(style, kFieldOutput);
   for (const Field& field : field_table()) {
     print_out(rows.line(report::json_of(field_figures(), &field)));
   }

@@ -50,7 +50,7 @@ std::string groups_text(Grouping by, const MessageGroups& groups) {
 void print_groups(const MessagesOptions& options, const MessageGroups& groups) {
   if (!options.json && !options.csv) return print_out(groups_text(options.by, groups));
   report::RowFormat format(options.csv ? report::RowStyle::csv : report::RowStyle::json,
-                           "longwire.message_group");
+                           kGroupOutput);
   for (const auto& entry : groups) print_out(format.line(group_row(options.by, entry)));
 }
 
@@ -62,7 +62,7 @@ ExitCode run_messages(const MessagesOptions& options) {
   CollectedResults results;
   MessageGroups groups;
   report::RowFormat format(options.csv ? report::RowStyle::csv : report::RowStyle::json,
-                           "longwire.message");
+                           kMessageOutput);
   analysis::Analyst analyst(results);
   results.on_message = [&](const analysis::Message& message) {
     if (options.by != Grouping::none) return add_to(groups, options.by, message);

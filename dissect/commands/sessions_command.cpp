@@ -76,7 +76,7 @@ void add_row(report::TextTable& table, const analysis::Analyst& analyst,
 std::string rows_of(const SessionsOptions& options, const analysis::Analyst& analyst,
                     const CapturePoints& points) {
   report::RowFormat format(options.csv ? report::RowStyle::csv : report::RowStyle::json,
-                           "longwire.session");
+                           kSessionOutput);
   report::TextTable table = empty_table();
   std::string lines;
   for (const analysis::Session& session : analyst.sessions()) {

@@ -107,7 +107,7 @@ void add_rows(std::string& out, report::RowFormat& rows, const char* table, cons
 /// One line for each row of each table.
 std::string summary_csv(const Overview& o) {
   const std::map<std::string_view, Count> totals{{"all", o.all}, {"RoCE", o.roce}};
-  report::RowFormat rows(report::RowStyle::csv, "longwire.summary");
+  report::RowFormat rows(report::RowStyle::csv, kSummaryOutput);
   std::string out;
   add_rows(out, rows, "total", totals, kSame);
   add_rows(out, rows, "kind", o.kinds, kSame);

@@ -24,13 +24,13 @@ struct VerifyOptions {
 
 void print_text(const Verdicts& v) {
   print_out(fmt::format("{}: {} frames, {} RoCE: ICRC {} ok, {} bad, {} unverifiable\n", v.file,
-                        v.frames, v.roce, v.icrc_ok, v.icrc_bad, v.icrc_unverifiable));
+                        v.frames, v.roce, v.icrc_ok, v.bad_icrc, v.icrc_unverifiable));
   for (const BadFrame& bad : v.first_bad) {
     print_out(fmt::format("  frame {} at offset {}: expected {:08x}, found {:08x}\n", bad.number,
                           bad.offset, bad.expected, bad.found));
   }
-  if (v.icrc_bad > v.first_bad.size()) {
-    print_out(fmt::format("  and {} more\n", v.icrc_bad - v.first_bad.size()));
+  if (v.bad_icrc > v.first_bad.size()) {
+    print_out(fmt::format("  and {} more\n", v.bad_icrc - v.first_bad.size()));
   }
 }
 
@@ -57,7 +57,7 @@ Result<void> check_verify(const VerifyOptions& options) {
 
 /// Judges and prints the results of one file.
 void print_verdicts(VerifyOptions& options, report::RowFormat& rows, const Verdicts& verdicts) {
-  report::RowFormat lines(report::RowStyle::json, "longwire.verdict");
+  report::RowFormat lines(report::RowStyle::json, kVerdictOutput);
   const std::string line = options.expectations.judged(
       options.json, [&] { return lines.line(report::json_of(verdicts)); }, verdicts.file,
       &kVerdictOutput);
@@ -70,7 +70,7 @@ ExitCode run_verify(VerifyOptions& options) {
   const FrameReading reading{.follow_until = options.follow ? &stop_on_signals() : nullptr,
                              .tunnels = !options.no_tunnels,
                              .roce_ports = options.roce_ports};
-  report::RowFormat rows(style_of(options), "longwire.verdict");
+  report::RowFormat rows(style_of(options), kVerdictOutput);
   int exit = 0;
   for (const std::string& file : options.files) {
     const Verdicts verdicts = verify_file(file, reading);

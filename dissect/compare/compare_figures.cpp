@@ -287,9 +287,8 @@ const FigureTable& ledger_figures() {
                                                         "Differences without a record."),
       Row::of<&LedgerFindings::records_unexplained>("records_unexplained",
                                                     "Records without a difference."),
-      Row::of<&LedgerFindings::difference_texts>("unexplained_differences",
-                                                 "Sentences about them."),
-      Row::of<&LedgerFindings::record_texts>("unexplained_records", "Sentences about them.")};
+      Row::of<&LedgerFindings::difference_texts>("difference_texts", "Sentences about them."),
+      Row::of<&LedgerFindings::record_texts>("record_texts", "Sentences about them.")};
   static constexpr FigureTable kTable{{}, kRows};
   return kTable;
 }

@@ -287,7 +287,7 @@ std::string comparison_text(const CompareReport& report) {
 }
 
 std::string comparison_csv(const CompareReport& report) {
-  report::RowFormat rows(report::RowStyle::csv, "longwire.comparison");
+  report::RowFormat rows(report::RowStyle::csv, kComparisonOutput);
   const DirectionResult &there = report.comparison.near_to_far,
                         &back = report.comparison.far_to_near;
   std::string text;

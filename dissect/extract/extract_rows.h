@@ -19,14 +19,14 @@ class ExtractReport {
   ExtractReport(const analysis::Extractor& extractor, const std::vector<DataFile>& files,
                 const std::vector<CapturePointInfo>& points);
 
-  /// Reports a row "longwire.extracted_file" for each file.
+  /// Reports a row of kFileOutput for each file.
   void files(const std::function<void(const report::Json&)>& take) const;
-  /// Reports rows "longwire.extracted_range": bytes that lie together in a file.
+  /// Reports rows of kRangeOutput: bytes that lie together in a file.
   void ranges(const std::function<void(const report::Json&)>& take) const;
-  /// Reports rows "longwire.extracted_gap": bytes that packets announced, and that were not
+  /// Reports rows of kGapOutput: bytes that packets announced, and that were not
   /// captured.
   void gaps(const std::function<void(const report::Json&)>& take) const;
-  /// Reports rows "longwire.unplaced": packets without a place, by direction and reason.
+  /// Reports rows of kUnplacedOutput: packets without a place, by direction and reason.
   void unplaced(const std::function<void(const report::Json&)>& take) const;
   /// The whole report as text. `folder`: where the files are.
   [[nodiscard]] std::string text(const std::string& folder) const;
@@ -48,7 +48,7 @@ class ExtractReport {
   std::vector<Gap> gaps_;
 };
 
-/// A row of the index of messages, "longwire.extracted_message".
+/// A row of the index of messages, kExtractedMessageOutput.
 report::Json extracted_message_row(const analysis::DataMessage& message,
                                    const analysis::DataImage& image);
 

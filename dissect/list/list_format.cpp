@@ -151,7 +151,9 @@ class TextList : public ListFormat {
 };
 
 void JsonList::frame(std::string& out, const Dissection& dissection) {
-  out += R"({"schema":"longwire.frame","version":1)";
+  static const std::string kBegin = fmt::format(R"({{"schema":"longwire.{}","version":{})",
+                                                kFrameOutput.name, kFrameOutput.version);
+  out += kBegin;
   for (const Field* field : fields_) {
     text_.clear();
     const std::size_t values = append_field(text_, *field, dissection);

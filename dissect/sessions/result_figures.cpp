@@ -155,7 +155,7 @@ constexpr Figure kSessionRows[] = {
                                                "Most PSNs of SEND and WRITE outstanding."),
     count_row<&StreamCounts::most_reads>("most_reads", "Most READs and atomics outstanding."),
     SessionFigure::of<[](const SessionRow& r) { return r.there.bad_icrcs; }>(
-        "bad_icrcs", "Packets with a bad ICRC."),
+        "bad_icrc", "Packets with a bad ICRC."),
     SessionFigure::of<[](const SessionRow& r) { return r.there.congested; }>(
         "ce", "Packets marked Congestion Experienced."),
     SessionFigure::of<[](const SessionRow& r) {

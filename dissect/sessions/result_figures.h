@@ -22,8 +22,10 @@ const FigureTable& session_figures();
 const FigureTable& message_figures();
 const FigureTable& group_figures();
 const FigureTable& anomaly_figures();
-inline constexpr JsonOutput kSessionOutput{
-    .name = "session", .title = "roce-dissect sessions --json", .figures = &session_figures};
+inline constexpr JsonOutput kSessionOutput{.name = "session",
+                                           .title = "roce-dissect sessions --json",
+                                           .figures = &session_figures,
+                                           .version = 2};
 inline constexpr JsonOutput kMessageOutput{
     .name = "message", .title = "roce-dissect messages --json", .figures = &message_figures};
 inline constexpr JsonOutput kGroupOutput{.name = "message_group",

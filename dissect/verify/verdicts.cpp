@@ -15,7 +15,7 @@ constexpr std::size_t kShownBad = 10;
 constexpr std::size_t kRemembered = 65536;  // packets with fragments
 
 void note_bad(Verdicts& verdicts, const CapturedFrame& frame) {
-  ++verdicts.icrc_bad;
+  ++verdicts.bad_icrc;
   if (verdicts.first_bad.size() == kShownBad) return;
   const auto place = roce::expected_icrc(frame.envelope);
   const auto* found = wire::view_at<wire::Be32>(frame.envelope.bytes, place->offset);
@@ -66,7 +66,7 @@ Verdicts verify_file(const std::string& path, const FrameReading& reading) {
     count(verdicts, fragments, **frame);
   }
   verdicts.unopened = source->unopened();
-  verdicts.roce = verdicts.icrc_ok + verdicts.icrc_bad + verdicts.icrc_unverifiable;
+  verdicts.roce = verdicts.icrc_ok + verdicts.bad_icrc + verdicts.icrc_unverifiable;
   return verdicts;
 }
 
@@ -77,7 +77,7 @@ const FigureTable& Verdicts::figures() {
       Row::of<&Verdicts::frames>("frames", "Frames.", Unit::frames),
       Row::of<&Verdicts::roce>("roce", "RoCE frames.", Unit::frames),
       Row::of<&Verdicts::icrc_ok>("icrc_ok", "Right ICRCs."),
-      Row::of<&Verdicts::icrc_bad>("icrc_bad", "Wrong ICRCs."),
+      Row::of<&Verdicts::bad_icrc>("bad_icrc", "Wrong ICRCs."),
       Row::of<&Verdicts::icrc_unverifiable>("icrc_unverifiable",
                                             "ICRCs of truncated frames and fragments."),
       Row::of<[](const Verdicts& verdicts) {
@@ -98,7 +98,7 @@ const FigureTable& Verdicts::figures() {
 
 int exit_of(const Verdicts& verdicts) noexcept {
   if (verdicts.damage) return to_int(verdicts.damage->exit);
-  return to_int(verdicts.icrc_bad > 0 ? ExitCode::failed : ExitCode::done);
+  return to_int(verdicts.bad_icrc > 0 ? ExitCode::failed : ExitCode::done);
 }
 
 /// Addresses and identification identify a packet. (RFC 791, 3.2; RFC 8200, 4.5)

@@ -22,10 +22,10 @@ struct BadFrame {
   std::uint32_t expected = 0, found = 0;
 };
 
-/// Result of `verify` for one file. roce = icrc_ok + icrc_bad + icrc_unverifiable.
+/// Result of `verify` for one file. roce = icrc_ok + bad_icrc + icrc_unverifiable.
 struct Verdicts {
   std::string file;
-  std::uint64_t frames = 0, roce = 0, icrc_ok = 0, icrc_bad = 0, icrc_unverifiable = 0;
+  std::uint64_t frames = 0, roce = 0, icrc_ok = 0, bad_icrc = 0, icrc_unverifiable = 0;
   bool opened = false;                    // the file could be read, even if it is not a capture
   std::map<int, std::uint64_t> unopened;  // frames of unsupported link types, by LINKTYPE number
   std::map<std::string, std::uint64_t> closed;  // frames in tunnels that cannot be opened, by name
@@ -37,7 +37,8 @@ struct Verdicts {
 inline constexpr JsonOutput kVerdictOutput{.name = "verdict",
                                            .title = "roce-dissect verify --json",
                                            .figures = &Verdicts::figures,
-                                           .judged = true};
+                                           .judged = true,
+                                           .version = 2};
 
 /// Checks every ICRC of a capture, also inside tunnels unless `reading` says otherwise. Cut frames
 /// and fragments of RoCE packets are unverifiable.

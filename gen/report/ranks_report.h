@@ -43,7 +43,8 @@ struct RanksSummary {
 inline constexpr JsonOutput kRanksOutput{.name = "ranks",
                                          .title = "mpirun roce-gen run --json",
                                          .figures = &RanksSummary::figures,
-                                         .judged = true};
+                                         .judged = true,
+                                         .version = 2};
 
 /// The report of one rank, by its own counts: `sent` and `received` are those of its process.
 struct RankReport {

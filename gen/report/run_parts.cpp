@@ -102,7 +102,7 @@ Json sent_json(const RunReport& sent) {
             {"ports", std::move(ports)},
             {"pacing", histogram_json(sent.audit.pacing_error)},
             {"icrc_checked", sent.audit.icrc_checked},
-            {"icrc_bad", sent.audit.icrc_bad},
+            {"bad_icrc", sent.audit.bad_icrc},
             {"skipped", sent.caught_up.skipped.count()},
             {"stalls", sent.caught_up.stalls},
             {"run", sent.run},
@@ -191,7 +191,7 @@ void add_sent(RunReport& whole, std::size_t rank, const Json& json,
   SendAudit audit;
   audit.pacing_error = histogram_of(json.at("pacing"));
   audit.icrc_checked = json.at("icrc_checked").get<std::uint64_t>();
-  audit.icrc_bad = json.at("icrc_bad").get<std::uint64_t>();
+  audit.bad_icrc = json.at("bad_icrc").get<std::uint64_t>();
   whole.audit.add(audit);
   if (json.contains("catch_up")) whole.catch_up = Duration{json["catch_up"].get<Duration::rep>()};
   whole.caught_up.skipped =

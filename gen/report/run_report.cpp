@@ -260,7 +260,7 @@ std::string audit_text(const SendAudit& audit) {
       "{} bursts left late by: p50 {}, p99 {}, p99.9 {}, at most {}\n"
       "{} outgoing ICRCs computed anew: {} bad\n",
       error.count(), ns_text(error.quantile(0.5)), ns_text(error.quantile(0.99)),
-      ns_text(error.quantile(0.999)), ns_text(error.maximum()), audit.icrc_checked, audit.icrc_bad);
+      ns_text(error.quantile(0.999)), ns_text(error.maximum()), audit.icrc_checked, audit.bad_icrc);
 }
 
 /// Formats reasons: "12 ring_full, 3 mtu"; empty if all frames were sent.
@@ -389,7 +389,7 @@ RunSummary::RunSummary(const config::FlowProfile& profile, const RunReport& sent
 
 bool RunSummary::good() const {
   return sent_.total().not_sent == 0 && sent_.lost_in_ports() == 0 && sent_.interrupted.empty() &&
-         sent_.audit.icrc_bad == 0 && verdict_.holds();
+         sent_.audit.bad_icrc == 0 && verdict_.holds();
 }
 
 std::string RunSummary::text() const {
@@ -491,7 +491,7 @@ const FigureTable& audit_figures() {
       Row::with_table<&SendAudit::pacing_error, pacing_figures>("pacing_error_ns",
                                                                 "How late they left.", Unit::ns),
       Row::of<&SendAudit::icrc_checked>("icrc_checked", "Outgoing ICRCs computed anew."),
-      Row::of<&SendAudit::icrc_bad>("icrc_bad", "ICRCs that were wrong.")};
+      Row::of<&SendAudit::bad_icrc>("bad_icrc", "ICRCs that were wrong.")};
   static constexpr FigureTable kTable{"Pacing and ICRCs of what was sent.", kRows};
   return kTable;
 }

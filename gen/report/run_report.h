@@ -146,6 +146,7 @@ class RunSummary {
 inline constexpr JsonOutput kSendOutput{.name = "send",
                                         .title = "roce-gen run --json",
                                         .figures = &RunSummary::figures,
-                                        .judged = true};
+                                        .judged = true,
+                                        .version = 2};
 
 }  // namespace lw::gen

@@ -101,12 +101,12 @@ struct SendAudit {
   static constexpr std::uint32_t kIcrcEvery = 4096;  // frames per ICRC that is computed in full
 
   Histogram pacing_error;  // ns from a burst's due time to its hand-over to the port
-  std::uint64_t icrc_checked = 0, icrc_bad = 0;
+  std::uint64_t icrc_checked = 0, bad_icrc = 0;
 
   void add(const SendAudit& other) noexcept {
     pacing_error.merge(other.pacing_error);
     icrc_checked += other.icrc_checked;
-    icrc_bad += other.icrc_bad;
+    bad_icrc += other.bad_icrc;
   }
 
   /// Checks one of every kIcrcEvery frames. `frame_at(i)` returns the bytes of the burst's frame i.
@@ -119,7 +119,7 @@ struct SendAudit {
     const wire::Bytes frame = frame_at(until_check_);
     until_check_ += kIcrcEvery - frames;
     ++icrc_checked;
-    if (roce::check_icrc(roce::open_envelope(frame)) != roce::IcrcVerdict::ok) ++icrc_bad;
+    if (roce::check_icrc(roce::open_envelope(frame)) != roce::IcrcVerdict::ok) ++bad_icrc;
   }
 
  private:

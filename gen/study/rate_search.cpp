@@ -213,7 +213,7 @@ report::RunRows page_rows(const SearchReport& report) {
 }
 
 std::string to_csv(const std::vector<SizeSearch>& searches) {
-  report::RowFormat rows(report::RowStyle::csv, std::string(kSearchOutput.name));
+  report::RowFormat rows(report::RowStyle::csv, kSearchOutput);
   std::string text;
   for (const auto& [size, result] : searches)
     for (const Trial& trial : result.trials) {

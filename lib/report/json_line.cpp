@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "core/figure.h"
 #include "report/table.h"
 
 namespace lw::report {
@@ -29,8 +32,8 @@ std::string cell_of(const Json& value) {
 
 std::string json_line(const Json& value) { return dump(value).append("\n"); }
 
-std::string json_line(std::string_view schema, const Json& object, int version) {
-  Json line = {{"schema", schema}, {"version", version}};
+std::string json_line(const JsonOutput& output, const Json& object) {
+  Json line = {{"schema", fmt::format("longwire.{}", output.name)}, {"version", output.version}};
   line.update(object);
   return json_line(line);
 }
@@ -44,7 +47,7 @@ std::string json_string(std::string_view text) {
 
 std::string RowFormat::line(const Json& row) {
   if (style_ == RowStyle::csv) return csv(row);
-  return json_line(schema_, row, version_);
+  return json_line(output_, row);
 }
 
 std::string RowFormat::csv(const Json& row) {

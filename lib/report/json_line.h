@@ -8,6 +8,10 @@
 
 #include <nlohmann/json.hpp>
 
+namespace lw {
+struct JsonOutput;
+}
+
 namespace lw::report {
 
 /// JSON whose keys keep the order in which they were set.
@@ -17,10 +21,8 @@ using Json = nlohmann::ordered_json;
 /// name) become U+FFFD.
 std::string json_line(const Json& value);
 
-/// Returns a line that begins with "schema" and "version". `schema` is "longwire.NAME", the name of
-/// a JsonOutput (core/figure.h); `object` is a JSON object. A change that breaks readers (a
-/// removed key, or a key with another meaning) increases the version; a new key does not.
-std::string json_line(std::string_view schema, const Json& object, int version = 1);
+/// Returns a line that begins with the output's "schema" and "version"; `object` is a JSON object.
+std::string json_line(const JsonOutput& output, const Json& object);
 
 /// Returns a string as JSON, including quotes; for programs that write many lines without a Json
 /// object.
@@ -33,9 +35,7 @@ enum class RowStyle : std::uint8_t { text, json, csv };
 /// header line. CSV contains arrays and objects as JSON.
 class RowFormat {
  public:
-  /// `schema`: such as "longwire.session".
-  RowFormat(RowStyle style, std::string schema, int version = 1)
-      : style_(style), schema_(std::move(schema)), version_(version) {}
+  RowFormat(RowStyle style, const JsonOutput& output) : style_(style), output_(output) {}
 
   [[nodiscard]] RowStyle style() const noexcept { return style_; }
   /// Returns one line, or two for the first row of CSV. Not for RowStyle::text.
@@ -45,8 +45,7 @@ class RowFormat {
   std::string csv(const Json& row);
 
   RowStyle style_;
-  std::string schema_;
-  int version_;
+  const JsonOutput& output_;
   bool begun_ = false;
 };
 

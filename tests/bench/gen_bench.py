@@ -66,7 +66,7 @@ class Bench:
             capture_output=True, text=True, check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         report = json.loads(run.stdout)
-        assert report['not_sent'] == 0 and report['audit']['icrc_bad'] == 0, report
+        assert report['not_sent'] == 0 and report['audit']['bad_icrc'] == 0, report
         return report['frames'], (after.ru_utime + after.ru_stime -
                                   before.ru_utime - before.ru_stime)
 

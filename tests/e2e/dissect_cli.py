@@ -116,7 +116,7 @@ class List(unittest.TestCase):
 
 
 class Verify(InTemporaryFolder):
-    KEYS = ['schema', 'version', 'file', 'frames', 'roce', 'icrc_ok', 'icrc_bad', 'icrc_unverifiable',
+    KEYS = ['schema', 'version', 'file', 'frames', 'roce', 'icrc_ok', 'bad_icrc', 'icrc_unverifiable',
             'unknown_link_types', 'unopened_tunnels', 'damage']
 
     def test_every_capture_is_right(self):
@@ -144,7 +144,7 @@ class Verify(InTemporaryFolder):
         data[offset + RECORD_HEADER + length - 20] ^= 4
         run = dissect('verify', self.file('bad.pcap', data), '--json')
         self.assertEqual(run.returncode, 1)
-        self.assertEqual(json.loads(run.stdout)['icrc_bad'], 1)
+        self.assertEqual(json.loads(run.stdout)['bad_icrc'], 1)
         text = dissect('verify', self.folder / 'bad.pcap').stdout.decode()
         self.assertIn(f'frame 4 at offset {offset}', text)
 
@@ -606,7 +606,7 @@ class Compare(InTemporaryFolder):
             done = dissect('compare', path, '--ledger', ledger, '--json')
             self.assertEqual(done.returncode, 1, kind)
             [text] = [text for way in json.loads(done.stdout)['ledger'].values()
-                      for text in way['unexplained_differences']]
+                      for text in way['difference_texts']]
             self.assertRegex(text, f'^{kind} frame [0-9]+: .* qp 0x[0-9a-f]+ psn '
                              f'{entries[i]["infiniband.bth.psn"]}$')
             self.assertIn(b'1 differences UNEXPLAINED',

@@ -397,7 +397,7 @@ class OneProcess(InFolder):
         self.assertGreater(audit['bursts'], 0)
         self.assertGreaterEqual(audit['pacing_error_ns']['min'], 0)
         self.assertGreaterEqual(audit['icrc_checked'], 1)
-        self.assertEqual(audit['icrc_bad'], 0)
+        self.assertEqual(audit['bad_icrc'], 0)
         with open(self.path('s.csv'), newline='', encoding='utf-8') as file:
             rows = list(csv.DictReader(file))
         for figure in ('sent_frames', 'received_frames'):

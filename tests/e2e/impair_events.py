@@ -131,7 +131,7 @@ class Events(unittest.TestCase):
             [longwire_test.program('roce-dissect'), 'verify', str(self.folder / 'out.pcap'),
              '--json'], capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(json.loads(done.stdout)['icrc_bad'], 1)
+        self.assertEqual(json.loads(done.stdout)['bad_icrc'], 1)
 
     def test_rules_on_fields_take_their_packets_and_no_others(self):
         loses = {

@@ -301,7 +301,7 @@ class Outputs(unittest.TestCase):
                                          'loss<=1%', '--junit'], 'o.xml'),
             'dissect summary --junit': ([DISSECT, 'summary', self.frames, '--expect', 'frames>0',
                                          '--junit'], 'o.xml'),
-            'dissect verify --junit': ([DISSECT, 'verify', self.frames, '--expect', 'icrc_bad=0',
+            'dissect verify --junit': ([DISSECT, 'verify', self.frames, '--expect', 'bad_icrc=0',
                                         '--junit'], 'o.xml'),
             'gen run --junit': ([*loop, '--expect', 'frames>0', '--junit'], 'o.xml'),
             'gen receive --junit': ([*receive, '--expect', 'frames>0', '--junit'], 'o.xml'),

@@ -13,6 +13,7 @@ import urllib.request
 
 import jsonschema
 
+import figure_names
 import output_schemas
 import pcap_file
 from gen_experiment import FAILING
@@ -270,6 +271,18 @@ class Files(unittest.TestCase):
                     self.assertLessEqual(set(one['required']), set(one['properties']))
                     for key, value in one['properties'].items():
                         self.assertTrue(value.get('description'), key)
+
+    def test_the_manual_lists_each_figure_with_one_spelling(self):
+        self.assertEqual(list(figure_names.mistakes(output_schemas.FILES[0].parent)), [])
+
+    def test_another_spelling_and_another_unit_are_found(self):
+        names = figure_names.Names()
+        names.add({'properties': {'bad_icrc': {}, 'west_to_east': {}, 'gap': {'unit': 'ns'}}}, 'one')
+        names.add({'properties': {'rows': {'items': {'properties': {'icrc_bad': {}, 'east_to_west': {}}}},
+                                  'gap': {'unit': 'us'}}}, 'other')
+        self.assertEqual(sorted(names.mistakes()), ['two spellings of a figure: bad_icrc, icrc_bad',
+                                                    'two units of a figure: gap in ns, us'])
+        self.assertIn('| `gap` | ns, us | one, other |', names.table())
 
     def test_a_key_that_no_schema_names_fails(self):
         row = {'schema': 'longwire.opcode', 'version': 1, 'opcode': 4, 'name': 'a', 'transport': 'RC',

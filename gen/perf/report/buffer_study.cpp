@@ -119,7 +119,7 @@ Result<void> study_buffers(const perf::PerfConfig& config, const std::string& fo
                              "formula", "BW[Gb/s]"));
   }
   std::vector<BufferNeed> needs;
-  report::RowFormat rows(report::RowStyle::csv, std::string(kBufferNeedOutput.name));
+  report::RowFormat rows(report::RowStyle::csv, kBufferNeedOutput);
   std::string csv;
   for (const std::uint32_t size : {4096u, 65536u, 1u << 20}) {
     for (const double km : {1.0, 10.0, 40.0, 100.0, 380.0, 1000.0, 3000.0, 10'000.0}) {

@@ -15,11 +15,11 @@ Json json_of(const T& object) {
   return json_of(T::figures(), &object);
 }
 
-/// A line of JSON that begins with "schema" and "version". T is the struct of the output's table.
+/// A line of JSON that begins with the output's "schema" and "version". T is the struct of its
+/// table.
 template <class T>
 std::string json_line(const JsonOutput& output, const T& object) {
-  return json_line("longwire." + std::string(output.name), json_of(output.figures(), &object),
-                   output.version);
+  return json_line(output, json_of(output.figures(), &object));
 }
 
 }  // namespace lw::report

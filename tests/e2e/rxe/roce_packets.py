@@ -114,7 +114,7 @@ def icrcs(path):
     """(right ICRCs, wrong ones, unverifiable ones) of a capture."""
     code, said = dissect('verify', path, '--json')
     report = json.loads(said.splitlines()[0])
-    right, wrong = report['icrc_ok'], report['icrc_bad']
+    right, wrong = report['icrc_ok'], report['bad_icrc']
     assert code == (1 if wrong else 0), said
     return right, wrong, report['icrc_unverifiable']
 

@@ -41,7 +41,7 @@ TEST(Verify, CutFramesAndFragmentsAreUnverifiable) {
   EXPECT_EQ(v.frames, 6u);
   EXPECT_EQ(v.roce, 6u);
   EXPECT_EQ(v.icrc_ok, 1u);
-  EXPECT_EQ(v.icrc_bad, 0u);
+  EXPECT_EQ(v.bad_icrc, 0u);
   EXPECT_EQ(v.icrc_unverifiable, 5u);
   EXPECT_EQ(exit_of(v), 0);
 }
