@@ -146,7 +146,9 @@ class Search(unittest.TestCase):
                              json.loads(truth), shares)
             self.assertEqual(report['measure'], 'capacity')
             harmless = shares[0] == shares[2] == 0
-            self.assertEqual(size['passes'] is not None, harmless, shares)
+            # A busy machine may offer no rate in full.
+            offered = any(trial['offered'] for trial in size['trials'])
+            self.assertEqual(size['passes'] is not None, harmless and offered, shares)
 
     def test_messages_are_those_of_the_size_under_test(self):
         profile = self.profile('[defaults]\noperation = "write"\nmessage_size = 1024\n'
