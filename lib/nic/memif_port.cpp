@@ -98,7 +98,7 @@ std::size_t MemifPort::send(std::span<rte_mbuf*> frames, std::uint16_t queue) no
   return rte_eth_tx_burst(id(), queue, frames.data(), static_cast<std::uint16_t>(frames.size()));
 }
 
-bool MemifPort::link_wanted(Instant now) {
+bool MemifPort::try_link(Instant now) {
   if (is_started() && link_up()) return true;
   if (!client_) return false;
   // A client can't start before its server is there.

@@ -19,7 +19,7 @@ class MemifPort final : public DpdkPort {
   std::size_t send(std::span<rte_mbuf*> frames, std::uint16_t queue) noexcept override;
   [[nodiscard]] bool has_direct_bursts() const noexcept override { return false; }
   /// A client asks its server again.
-  bool link_wanted(Instant now) override;
+  bool try_link(Instant now) override;
 
  private:
   [[nodiscard]] bool may_start_later() const noexcept override { return client_; }

@@ -98,7 +98,7 @@ bool Port::set_link(bool up) noexcept {
 Result<void> Port::wait_link(Duration timeout, const std::atomic<bool>& cancelled,
                              const std::function<void()>& meanwhile) {
   const Instant give_up = now() + timeout;
-  while (!backend_->link_wanted(now())) {
+  while (!backend_->try_link(now())) {
     if (cancelled.load()) return fail("stopped while waiting for a link", ExitCode::failed);
     if (now() >= give_up)
       return fail(fmt::format("port `{}`: no link within {}{}", name_, format_duration(timeout),

@@ -31,23 +31,14 @@ class PortBackend {
 
   [[nodiscard]] virtual bool link_up() const noexcept = 0;
   /// True if the link is up. Otherwise does what may bring it up, if that is due at `now`.
-  virtual bool link_wanted(Instant now) {
-    (void)now;
-    return link_up();
-  }
+  virtual bool try_link(Instant /*now*/) { return link_up(); }
   /// Of a port that isn't a Linux interface, as the next two.
   [[nodiscard]] virtual Port::LinkState link_state() const noexcept { return Port::LinkState::up; }
-  virtual bool set_link(bool up) noexcept {
-    (void)up;
-    return false;
-  }
+  virtual bool set_link(bool /*up*/) noexcept { return false; }
   [[nodiscard]] virtual std::optional<double> link_bps() const { return std::nullopt; }
 
   /// True unless the port is bound to an interface of another index.
-  [[nodiscard]] virtual bool is_bound_to(unsigned index) const noexcept {
-    (void)index;
-    return true;
-  }
+  [[nodiscard]] virtual bool is_bound_to(unsigned /*index*/) const noexcept { return true; }
   virtual bool bind_again() { return false; }
 
   [[nodiscard]] virtual std::optional<TimedSending> timed_sending() const { return std::nullopt; }
