@@ -450,7 +450,7 @@ class AgreesWithTshark(unittest.TestCase):
 
 
 class Formats(unittest.TestCase):
-    SCHEMAS = {'sessions': ('longwire.session', 1), 'messages': ('longwire.message', 1),
+    SCHEMAS = {'sessions': ('longwire.session', 2), 'messages': ('longwire.message', 1),
                'anomalies': ('longwire.anomaly', 2)}
 
     def test_json_and_csv_say_the_same(self):

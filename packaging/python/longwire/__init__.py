@@ -28,7 +28,8 @@ import urllib.request
 __all__ = ['Box', 'Generator', 'LongwireError', 'Receiver', 'Result', 'generate']
 
 # The versions of the outputs that this package reads; of others, 1.
-VERSIONS = {'longwire.control': 2, 'longwire.impair_run': 2, 'longwire.perf_latency': 2}
+VERSIONS = {'longwire.control': 2, 'longwire.impair_run': 2, 'longwire.perf_latency': 2,
+            'longwire.send': 2}
 _START = 60.0  # s: the longest time that a program may take to start
 _POLL = 0.02  # s
 
