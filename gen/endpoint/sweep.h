@@ -27,7 +27,8 @@ struct Sweep {
   /// Returns settings and figures of a run, by name. An error of a run ends the sweep.
   std::function<Result<report::Json>(const experiment::Point&)> run;
 
-  /// The first parameter is the x axis of the plots. `figures` are shown in the table, and plotted.
+  /// The first parameter is the x axis of the plots; there is at least one. `figures` are shown in
+  /// the table, and plotted.
   Sweep(std::string name, const std::string& title, config::ExperimentParameters parameters,
         std::uint32_t repeats, std::vector<std::string> figures);
   /// Returns the files that the sweep writes into `folder`.

@@ -46,8 +46,8 @@ class PortBackend;
 
 /// One device or Linux interface with one receive queue and one or more send queues. Each queue is
 /// for one thread. Frames may be as large as the pool's frame size; each received frame is a single
-/// buffer. A PortBackend moves them, except for those of a device whose bursts need nothing of
-/// ours.
+/// buffer. A PortBackend moves them; a device whose bursts need no check of ours is called
+/// directly.
 class Port {
  public:
   /// Opens, configures and starts the port; call wait_link() before the first frame. Buffers of

@@ -32,7 +32,7 @@ class PortBackend {
   [[nodiscard]] virtual bool link_up() const noexcept = 0;
   /// True if the link is up. Otherwise does what may bring it up, if that is due at `now`.
   virtual bool try_link(Instant /*now*/) { return link_up(); }
-  /// Of a port that isn't a Linux interface, as the next two.
+  /// This and the next two: only for ports that aren't Linux interfaces.
   [[nodiscard]] virtual Port::LinkState link_state() const noexcept { return Port::LinkState::up; }
   virtual bool set_link(bool /*up*/) noexcept { return false; }
   [[nodiscard]] virtual std::optional<double> link_bps() const { return std::nullopt; }
