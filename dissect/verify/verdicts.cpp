@@ -96,11 +96,6 @@ const FigureTable& Verdicts::figures() {
   return kTable;
 }
 
-int exit_of(const Verdicts& verdicts) noexcept {
-  if (verdicts.damage) return to_int(verdicts.damage->exit);
-  return to_int(verdicts.bad_icrc > 0 ? ExitCode::failed : ExitCode::done);
-}
-
 /// Addresses and identification identify a packet. (RFC 791, 3.2; RFC 8200, 4.5)
 FragmentTracker::Packet& FragmentTracker::packet_of(const roce::Envelope& envelope) {
   const std::string key = fmt::format("{} {} {} {}", envelope.source(), envelope.destination(),

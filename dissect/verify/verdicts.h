@@ -38,14 +38,11 @@ inline constexpr JsonOutput kVerdictOutput{.name = "verdict",
                                            .title = "roce-dissect verify --json",
                                            .figures = &Verdicts::figures,
                                            .judged = true,
-                                           .version = 2};
+                                           .version = 3};
 
 /// Checks every ICRC of a capture, also inside tunnels unless `reading` says otherwise. Cut frames
 /// and fragments of RoCE packets are unverifiable.
 Verdicts verify_file(const std::string& path, const FrameReading& reading = {});
-
-/// Exit code: failure for a bad ICRC or damage.
-int exit_of(const Verdicts& verdicts) noexcept;
 
 /// Finds the IP fragments that belong to RoCE packets: only a packet's first fragment holds the UDP
 /// header. Fragments may come in any order. Keeps the newest 65536 packets.

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/expectations.h"
+#include "app/verdicts.h"
 #include "app/html_report.h"
 #include "gen/network/network_options.h"
 
@@ -13,7 +13,7 @@ namespace lw::gen {
 
 /// Where `perf --sim --network` writes.
 struct NetworkOutputs {
-  app::Expectations& expectations;
+  app::Verdicts& verdicts;
   app::HtmlReport& html;
   bool json = false;
   std::string series;                    // CSV of the ports over time; empty: none

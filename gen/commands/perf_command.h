@@ -4,14 +4,15 @@
 #include <string>
 #include <vector>
 
-#include "app/expectations.h"
 #include "app/html_report.h"
+#include "app/verdicts.h"
 #include "gen/app/common_run.h"
 #include "gen/commands/network_perf.h"
 #include "gen/network/network_report.h"
 #include "gen/perf/options/perf_options.h"
 #include "gen/perf/report/perf_plots.h"
 #include "gen/perf/traffic/perf_run.h"
+#include "gen/questions.h"
 
 namespace lw::gen {
 
@@ -21,7 +22,7 @@ struct PerfCommand {
   EndpointOptions endpoint;
   PeerOptions peer;
   NetworkOptions network;
-  app::Expectations expectations;
+  app::Verdicts verdicts{kPerfQuestions};
   app::HtmlReport html;
   PerfPlots plots;
   std::string pcap;

@@ -269,7 +269,7 @@ Result<void> ClientSession::idle() {
   }
   if (now - progressed_ > kAnswerWithin)
     return fail(fmt::format("no message completed for {}: is the path still there?",
-                            format_duration(kAnswerWithin)),
+                            format_set_duration(kAnswerWithin)),
                 ExitCode::failed);
   return {};
 }

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "core/quantity.h"
+
 #include "report/figures/json.h"
 #include "report/plot.h"
 #include "report/table.h"
@@ -361,6 +363,40 @@ const FigureTable& Outcome::figures() {
   static constexpr FigureTable kTable{
       "Runs of an experiment, and the published figures beside them.", kRows};
   return kTable;
+}
+
+void observe_experiment(Judge& judge, const Outcome& outcome) {
+  const ExperimentResults& results = outcome.results;
+  std::size_t runs = 0, compared = 0, far = 0;
+  for (const auto& cell : results.runs) runs += cell.size();
+  const std::size_t failed = failed_runs(results).size();
+  judge.add({.name = "failed",
+             .value = static_cast<double>(failed),
+             .text = failed == 0 ? fmt::format("{} runs succeeded", format_count(runs))
+                                 : fmt::format("{} of {} runs failed", failed, runs),
+             .count = runs,
+             .remedy = "--capture-failures DIR writes their packets"});
+  for (const auto& scenario : outcome.compared)
+    for (const Compared& each : scenario) {
+      ++compared;
+      far += each.holds ? 0 : 1;
+    }
+  if (compared > 0)
+    judge.add({.name = "published",
+               .value = static_cast<double>(far),
+               .text = fmt::format("{} of {} figures are further from the published ones than asked "
+                                   "for",
+                                   far, compared),
+               .count = compared});
+  const std::size_t cells = results.cells.size() + results.missing;
+  judge.add({.name = "reached",
+             .value = cells == 0 ? 1
+                                 : static_cast<double>(results.cells.size()) /
+                                       static_cast<double>(cells),
+             .text = fmt::format("{} of {} cells are there", results.cells.size(), cells),
+             .count = cells,
+             .broken = "a signal ended the experiment",
+             .remedy = "--resume continues"});
 }
 
 report::RunRows page_rows(const Outcome& outcome) {

@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "app/command_line.h"
-#include "app/expectations.h"
 #include "app/html_report.h"
+#include "app/verdicts.h"
 #include "config/impair/profile.h"
 #include "core/figure.h"
 #include "core/output.h"
+#include "impair/report/run_verdict.h"
 
 namespace lw::impair {
 
@@ -31,12 +32,12 @@ struct OutputOptions {
   Rotation rotation = {};              // of the capture
   bool json = false;                   // print the report as JSON
   bool live = false;                   // show the live view
-  app::Expectations expectations = {};
+  app::Verdicts verdicts{kImpairQuestions};
   app::HtmlReport html = {};
 };
 
 /// Adds the options that `run` and `replay` share: --seed, --ledger, --capture, --json, --live,
-/// --rotate, --ring, --expect, --junit and --html.
+/// --rotate, --ring, --expect, --junit, --strict-machine and --html.
 void add_output_options(app::Options& list, std::optional<std::uint64_t>& seed,
                         OutputOptions& output);
 /// Error (usage): options that need another one.

@@ -20,6 +20,7 @@ struct Answer {
   std::optional<std::vector<EventRow>> events = {}, events_on_command = {};
   std::optional<std::vector<ActRow>> scenario = {};
   std::optional<Report> report = {};
+  std::optional<Verdict> verdict = {};
   std::optional<std::vector<JsonText>> records = {};
   std::optional<CaptureReport> capture = {};
   std::optional<std::string> text = {};
@@ -30,7 +31,7 @@ struct Answer {
 inline constexpr JsonOutput kControlOutput{.name = "control",
                                            .title = "roce-impair ctl --json",
                                            .figures = &Answer::figures,
-                                           .version = 2};
+                                           .version = 3};
 
 /// The answer that a request is refused.
 Answer refusal(const Error& error);

@@ -24,7 +24,7 @@ Colour Judgement::colour() const noexcept {
 }
 
 std::string Judgement::sentence() const {
-  std::string text(name_of(holds));
+  std::string text(colour() == Colour::amber && holds == Holds::yes ? "note" : name_of(holds));
   text += ": ";
   if (!of.empty()) text += of + ": ";
   text += observed;
@@ -62,6 +62,13 @@ const FigureTable& Judgement::figures() {
 
 void Verdict::add(const Verdict& other) {
   all_.insert(all_.end(), other.all_.begin(), other.all_.end());
+}
+
+void Verdict::replace(const Verdict& others) {
+  for (const Judgement& other : others.all_) {
+    const auto found = std::ranges::find(all_, other.name, &Judgement::name);
+    if (found != all_.end()) *found = other;
+  }
 }
 
 Colour Verdict::colour() const noexcept {

@@ -45,6 +45,7 @@ struct Judgement {
   [[nodiscard]] ExitCode exit() const noexcept {
     return colour() == Colour::red ? failure : ExitCode::done;
   }
+  /// What holds with a reason is a "note: ...". Otherwise
   /// "does not hold: web: 1,977 of 2,000 frames never came; asked: loss <= 1% (--expect)".
   [[nodiscard]] std::string sentence() const;
   static const FigureTable& figures();
@@ -55,6 +56,8 @@ class Verdict {
  public:
   void add(Judgement judgement) { all_.push_back(std::move(judgement)); }
   void add(const Verdict& other);
+  /// Replaces judgements by those of the same names.
+  void replace(const Verdict& others);
 
   [[nodiscard]] const std::vector<Judgement>& all() const noexcept { return all_; }
   [[nodiscard]] bool empty() const noexcept { return all_.empty(); }

@@ -161,7 +161,7 @@ std::string aeth_text(const wire::AethFields& aeth) {
       return fmt::format("ACK msn {} credits {}", aeth.msn, credits_of(value));
     case wire::AethKind::rnr_nak:
       return fmt::format("RNR NAK msn {} wait {}", aeth.msn,
-                         format_duration(wire::rnr_timer(value)));
+                         format_set_duration(wire::rnr_timer(value)));
     case wire::AethKind::nak:
       return fmt::format("NAK msn {}: {}", aeth.msn, nak_text(value));
     case wire::AethKind::reserved:

@@ -23,7 +23,7 @@ Result<void> check(const PathOptions& options) {
   if (options.jitter && *options.jitter > one_way(options))
     return fail(fmt::format(
         "--jitter: expected at most the delay, {}, found {}: no frame leaves before it arrived",
-        format_duration(one_way(options)), format_duration(*options.jitter)));
+        format_set_duration(one_way(options)), format_set_duration(*options.jitter)));
   if (options.jitter && options.jitter->count() == 0)
     return fail("--jitter: expected a time above 0, found 0");
   return {};

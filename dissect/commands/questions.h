@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "dissect/fields/capture_question.h"
+
+/// The questions of `verify` and `summary`; those of `compare` are in compare/expectation.h.
+namespace lw::dissect {
+
+/// Of `verify`, for each file.
+inline constexpr Question kVerifyQuestions[] = {
+    {.name = "icrc",
+     .meaning = "frames with a bad ICRC",
+     .asked = "every ICRC that can be verified is right",
+     .limit = "== 0",
+     .where = "capture"},
+    {.name = "unverifiable",
+     .meaning = "RoCE frames whose ICRC cannot be verified",
+     .asked = "every ICRC can be verified",
+     .limit = "== 0",
+     .where = "capture",
+     .noted = true},
+    kCaptureQuestion,
+    kFileQuestion,
+};
+
+/// Of `summary`.
+inline constexpr Question kSummaryQuestions[] = {
+    kCaptureQuestion,
+    kFileQuestion,
+};
+
+}  // namespace lw::dissect

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/study/figure_check.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/names.h"
+#include "gen/study/run_kind.h"
+
+namespace lw::gen::experiment {
+namespace {
+
+using config::ExperimentPlot;
+using config::ExperimentScenario;
+using Names = std::set<std::string, std::less<>>;
+
+/// Collects the errors.
+class FigureCheck {
+ public:
+  FigureCheck(const config::ExperimentProfile& profile, const Changes& changes)
+      : profile_(profile), changes_(changes) {}
+
+  void check(const ExperimentScenario& scenario) {
+    const Names names = names_of(scenario);
+    for (const std::string& name : scenario.show) check(name, names, scenario.at, "show");
+    if (!scenario.compare) return;
+    for (const auto& column : scenario.compare->columns)
+      check(column.ours, names, scenario.compare->at, "ours");
+  }
+  void check(const ExperimentPlot& plot) {
+    Names names;
+    for (const ExperimentScenario& scenario : profile_.scenarios) {
+      const bool drawn = plot.scenarios.empty() ||
+                         std::ranges::find(plot.scenarios, scenario.name) != plot.scenarios.end();
+      if (!drawn) continue;
+      const Names own = plot.series.empty() ? names_of(scenario) : values_of(scenario, plot);
+      names.insert(own.begin(), own.end());
+    }
+    check(plot.x, names, plot.at, "x");
+    check(plot.y, names, plot.at, "y");
+  }
+  [[nodiscard]] Result<void> result() const {
+    if (errors_.empty()) return {};
+    return fail(fmt::format("{}", fmt::join(errors_, "\n")));
+  }
+
+ private:
+  /// Figures and parameters of a scenario's runs.
+  [[nodiscard]] Names names_of(const ExperimentScenario& scenario) const {
+    Names names;
+    for (const auto& [name, value] : make_run_kind(scenario.run)->figures().items())
+      if (!value.is_array()) names.insert(name);
+    for (const auto* parameters : {&scenario.parameters, &scenario.full})
+      for (const auto& parameter : *parameters) names.insert(parameter.name);
+    for (const auto& [name, value] : changes_.set) names.insert(name);
+    return names;
+  }
+  /// Values of the samples that a plot draws.
+  Names values_of(const ExperimentScenario& scenario, const ExperimentPlot& plot) {
+    Names names, series;
+    for (const auto& [name, value] : make_run_kind(scenario.run)->figures().items()) {
+      if (!value.is_array()) continue;
+      series.insert(name);
+      if (name != plot.series) continue;
+      for (const auto& [key, of] : value.front().items()) names.insert(key);
+    }
+    check(plot.series, series, plot.at, "series");
+    return names;
+  }
+  void check(const std::string& name, const Names& names, config::FilePosition at, const char* key) {
+    if (names.contains(name) || names.empty()) return;
+    const std::vector<std::string_view> all(names.begin(), names.end());
+    const std::string_view near = nearest(name, all);
+    errors_.push_back(fmt::format(
+        "{}:{}:{}: {}: the runs have no figure or parameter \"{}\"{}", profile_.file, at.line,
+        at.column, key, name,
+        near.empty() ? fmt::format(": expected one of {}", fmt::join(all, ", "))
+                     : fmt::format(": did you mean \"{}\"?", near)));
+  }
+
+  const config::ExperimentProfile& profile_;
+  const Changes& changes_;
+  std::vector<std::string> errors_;
+};
+
+}  // namespace
+
+Result<void> check_figures(const config::ExperimentProfile& profile, const Changes& changes) {
+  FigureCheck check(profile, changes);
+  for (const ExperimentScenario& scenario : profile.scenarios) check.check(scenario);
+  for (const ExperimentPlot& plot : profile.plots) check.check(plot);
+  return check.result();
+}
+
+}  // namespace lw::gen::experiment

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/verdicts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/machine.h"
+#include "report/figure_paths.h"
+#include "report/verdict.h"
+
+namespace lw::app {
+namespace {
+
+/// The files that were closed so far.
+Observation observed_files() {
+  Observation files{.name = "file", .value = 0, .text = "every file was read and written"};
+  for (const Error& error : kept_errors()) {
+    if (error.message.empty()) continue;  // the reader of standard output left
+    files.text = *files.value == 0 ? error.message : files.text + "; " + error.message;
+    files.value = *files.value + 1;
+    files.failure = std::max(files.failure, error.exit);
+  }
+  return files;
+}
+
+}  // namespace
+
+void Verdicts::add_options(Options& list) {
+  list.add("--expect",
+           each(parse_expectation,
+                [this](const Expectation& expectation) { expectations_.push_back(expectation); }),
+           "EXPECTATION",
+           "what must hold of the results, exit code 1 if it does not: NAME<=VALUE, or < >= > == "
+           "!=, where NAME is the path of a figure in --json" +
+               question_names(questions_) + "; may be given several times");
+  list.add("--junit", app::text(junit_), "FILE", "each statement of the verdict as JUnit's XML");
+}
+
+void Verdicts::add_strict_option(Options& list) {
+  list.add_flag("--strict-machine", strict_,
+                "any frame that this machine lost, and any stall of it, is a failure");
+}
+
+void Verdicts::add(std::span<const Expectation> more, std::span<const Question> elsewhere) {
+  for (const Expectation& each : more) {
+    const Question* other = find_question(elsewhere, each.name);
+    if (other != nullptr && find_question(questions_, each.name) == nullptr)
+      elsewhere_.push_back({each, other->where});
+    else
+      expectations_.push_back(each);
+  }
+}
+
+Result<void> Verdicts::check(const JsonOutput& output) const {
+  for (const Expectation& each : expectations_) {
+    const Question* question = find_question(questions_, each.name);
+    const auto fits = question != nullptr ? check_question(each, *question)
+                                          : report::check_figure(each, output);
+    if (!fits) return fail(fmt::format("{}: {}: {}", each.place, each.text, fits.error()));
+  }
+  return {};
+}
+
+bool Verdicts::figures_asked() const {
+  return std::ranges::any_of(expectations_, [this](const Expectation& each) {
+    return find_question(questions_, each.name) == nullptr;
+  });
+}
+
+Judge Verdicts::judge() const {
+  std::vector<Expectation> named;
+  for (const Expectation& each : expectations_)
+    if (find_question(questions_, each.name) != nullptr) named.push_back(each);
+  if (strict_)
+    for (const Expectation& each : strict_machine(questions_)) named.push_back(each);
+  return {questions_, std::move(named)};
+}
+
+std::string Verdicts::complete(Judge& judge, std::string line, std::string name,
+                               const JsonOutput* output) {
+  judge.add(observed_files());
+  Verdict verdict = judge.finish();
+  if (figures_asked()) {
+    const report::Json report = report::Json::parse(line);
+    for (const Expectation& each : expectations_)
+      if (find_question(questions_, each.name) == nullptr)
+        for (Judgement& judgement : report::judge_figures(each, report, output))
+          verdict.add(std::move(judgement));
+  }
+  for (const auto& [expectation, where] : elsewhere_)
+    verdict.add({.name = expectation.name,
+                 .asked = expectation.text,
+                 .observed = expectation.name + " is not observed here",
+                 .reason = fmt::format("the {} observes it", where)});
+  if (!line.empty()) report::add_verdict(line, verdict);
+  reports_.push_back({std::move(name), std::move(verdict)});
+  return line;
+}
+
+void Verdicts::update_files(std::string& line) {
+  Verdict& verdict = reports_.back().verdict;
+  std::string before = "{}";  // as long as what the line has behind its figures
+  report::add_verdict(before, verdict);
+  Judge judge(questions_, {});
+  judge.add(observed_files());
+  verdict.replace(judge.finish());
+  if (line.empty()) return;
+  line.erase(line.size() - before.size());  // ,"verdict":{...}}, and the newline
+  line += "}\n";
+  report::add_verdict(line, verdict);
+}
+
+std::string Verdicts::text() const { return report::text_of(last()); }
+
+std::string Verdicts::all_text() const {
+  if (reports_.size() == 1) return text();
+  std::string text;
+  for (const auto& [name, verdict] : reports_) text += name + ": " + report::text_of(verdict);
+  return text;
+}
+
+ExitCode Verdicts::finish(std::string_view program) const {
+  if (!junit_.empty()) report_at_end(write_file(junit_, report::junit_xml(program, reports_)));
+  ExitCode code = ExitCode::done;
+  for (const auto& [name, verdict] : reports_) {
+    code = std::max(code, verdict.exit());
+    for (const Judgement& each : verdict.all())
+      if (each.failure == ExitCode::usage && each.colour() == Colour::red)
+        print_error({fmt::format("{}: {}: {}", each.asked_by, each.asked, each.reason)});
+  }
+  return code;
+}
+
+}  // namespace lw::app
