@@ -4,6 +4,7 @@
 #include <span>
 
 #include "core/figure.h"
+#include "core/question.h"
 
 namespace lw::dissect {
 
@@ -19,5 +20,8 @@ inline constexpr JsonOutput kExplanationOutput{
 
 /// All outputs of JSON.
 std::span<const JsonOutput> outputs();
+
+/// All commands, with what they ask of their results.
+std::span<const CommandQuestions> questions();
 
 }  // namespace lw::dissect

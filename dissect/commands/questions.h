@@ -3,7 +3,7 @@
 
 #include "dissect/fields/capture_question.h"
 
-/// The questions of `verify` and `summary`; those of `compare` are in compare/expectation.h.
+/// The questions of commands that read captures; those of `compare` are in compare/expectation.h.
 namespace lw::dissect {
 
 /// Of `verify`, for each file.
@@ -23,8 +23,8 @@ inline constexpr Question kVerifyQuestions[] = {
     kFileQuestion,
 };
 
-/// Of `summary`.
-inline constexpr Question kSummaryQuestions[] = {
+/// Of `summary`, and of the commands that print what a capture contains, without a verdict.
+inline constexpr Question kReadingQuestions[] = {
     kCaptureQuestion,
     kFileQuestion,
 };

@@ -126,7 +126,7 @@ std::string summary_csv(const Overview& o) {
 struct SummaryOptions {
   CaptureInput input;
   std::size_t most_flows = kMostFlows;
-  app::Verdicts verdicts{kSummaryQuestions};
+  app::Verdicts verdicts{kReadingQuestions};
   bool json = false, csv = false;
 };
 

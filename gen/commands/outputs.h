@@ -4,6 +4,7 @@
 #include <span>
 
 #include "core/figure.h"
+#include "core/question.h"
 
 namespace lw::gen {
 
@@ -30,5 +31,8 @@ inline constexpr JsonOutput kSendDeviceOutput{.name = "send_device",
 
 /// All outputs of JSON.
 std::span<const JsonOutput> outputs();
+
+/// All commands, with what they ask of their results.
+std::span<const CommandQuestions> questions();
 
 }  // namespace lw::gen

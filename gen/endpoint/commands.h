@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <span>
+
 #include "app/command_line.h"
 #include "core/figure.h"
+#include "core/question.h"
 
 namespace lw::gen::endpoint {
+
+/// All commands, with what they ask of their results.
+std::span<const CommandQuestions> questions();
 
 app::Command serve_command();
 /// The table of a session that `serve` reports.

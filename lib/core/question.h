@@ -25,10 +25,11 @@ struct Question {
   bool noted = false;        // a value beyond the limit is shown, in amber, and no failure
 };
 
-/// The questions of a command.
+/// What a command asks of its results. Docs list them, made of the tables that each program has.
 struct CommandQuestions {
-  std::string_view command;  // "run"
-  std::span<const Question> questions;
+  std::string_view command;              // "run"
+  std::span<const Question> questions = {};  // none: it describes, and judges nothing
+  bool verdict = true;  // false: no verdict is printed; what does not hold is an error message
 };
 
 /// The value of a question's figure, of one flow, direction or port, or of the whole.

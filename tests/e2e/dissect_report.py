@@ -378,7 +378,7 @@ class Page(InFolder):
     def test_a_large_capture_is_thinned(self):
         big = self.folder / 'big.pcapng'
         subprocess.run([program('roce-gen'), 'perf', '--sim', '--delay', '10us', '--op', 'write', '-s',
-                        '4KiB', '-n', '3000', '-q', '20', '--loss', '0.02', '--pcap', big, '--pcap-at',
+                        '4KiB', '-n', '3000', '-q', '20', '--loss', '2%', '--pcap', big, '--pcap-at',
                         'client-out', '--pcap-at', 'client-in'], check=True, capture_output=True)
         page = self.report(big)
         self.assertLess(page.stat().st_size, 8_000_000)

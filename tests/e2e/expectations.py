@@ -20,7 +20,7 @@ FRAMES = 4000
 LOSS = 0.05
 RIGHT = longwire_test.SOURCE / 'pcaps' / 'rxe' / 'atomic.pcap'
 
-RULES = f'[[rule]]\nname = "haul"\nloss = {LOSS}\n'
+RULES = f'[[rule]]\nname = "haul"\nloss = "{LOSS:%}"\n'
 FLOW = '[[flow]]\nname = "w"\nrate = "20000 frames/s"\nmessages = 500\nsignature = true\n'
 
 PLAN = ['plan', '--delay', '1ms']

@@ -47,7 +47,7 @@ size = "16KiB"
 iterations = 50
 timeout = 8
 retries = 1
-loss = [0, 0.9]
+loss = [0, 9e-1]
 """
 # Runs of random length; each takes a moment.
 SWEEP = """seed = 3

@@ -217,8 +217,8 @@ class Rates(unittest.TestCase):
 
     def test_several_faults_never_share_a_frame(self):
         flow = FLOW.replace('messages = 3', 'messages = 500') + '''fault = [
-            { kind = "bad_icrc", rate = 0.3 },
-            { kind = "psn_gap", rate = 0.3 },
+            { kind = "bad_icrc", rate = "30%" },
+            { kind = "psn_gap", rate = "30%" },
             { kind = "wrong_tver", frames = [10, 20] }]
             '''
         frames, report = generate(flow)

@@ -98,7 +98,7 @@ class Network(unittest.TestCase):
     def test_options_that_a_network_replaces_are_refused(self):
         file = self.write()
         for words, text in ((('--delay', '1ms'), '--delay does not go with --network'),
-                            (('--loss', '0.1'), '--loss does not go with --network'),
+                            (('--loss', '10%'), '--loss does not go with --network'),
                             (('-q', '4'), '[workload] has `qps`'),
                             (('-n', '10'), '[workload] has `messages`'),
                             (('--op', 'read'), 'goes with --op write and send'),

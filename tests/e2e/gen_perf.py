@@ -454,12 +454,12 @@ class Perf(unittest.TestCase):
         self.assertAlmostEqual(ran['bw_steady_gbps'], 98.0, delta=0.3)
 
     def test_a_path_that_carries_nothing_fails(self):
-        done = gen('perf', '--sim', '--delay', '1ms', '--loss', '1', '-n', '3', '--timeout', '4')
+        done = gen('perf', '--sim', '--delay', '1ms', '--loss', '100%', '-n', '3', '--timeout', '4')
         self.assertEqual(done.returncode, 1)
         self.assertIn('3 work requests failed; the first at ', done.stderr)
         self.assertIn(' on QP 0 of the client: retry exceeded', done.stderr)
         for pattern in ('bw', 'lat', 'blast'):
-            done = gen('perf', '--sim', '--delay', '1ms', '--loss', '1', '-n', '3', '--timeout', '4',
+            done = gen('perf', '--sim', '--delay', '1ms', '--loss', '100%', '-n', '3', '--timeout', '4',
                        '--pattern', pattern, '--json')
             ran = json.loads(done.stdout)
             output_schemas.validate(ran)
@@ -470,7 +470,7 @@ class Perf(unittest.TestCase):
                                    (('--duration', '20ms'), '1 of 1'), ((), '1 of 1'),
                                    (('--pattern', 'lat', '-n', '1000'), '1 of 1')):
             with self.subTest(arguments):
-                done = gen('perf', '--sim', '--delay', '1us', '--timeout', '0', '--loss', '0.01',
+                done = gen('perf', '--sim', '--delay', '1us', '--timeout', '0', '--loss', '1%',
                            *arguments)
                 self.assertEqual(done.returncode, 1, done.stdout)
                 self.assertRegex(done.stderr, f'{waiting} QPs wait for ever: .*--timeout 0')
@@ -501,7 +501,7 @@ class Perf(unittest.TestCase):
 
     def test_a_steady_rate_with_losses_has_its_interval(self):
         options = ('--op', 'send', '-s', '65536', '--mtu', '2048', '--rate', '400Gb/s', '--delay',
-                   '50us', '-t', '16', '--outstanding', '1', '--loss', '0.00213', '--timeout', '12')
+                   '50us', '-t', '16', '--outstanding', '1', '--loss', '0.213%', '--timeout', '12')
         [long] = self.lines('perf', '--sim', *options, '-n', '400000', '--seed', '77')
         for length in ((), ('--round-trips', '0')):
             [ran] = self.lines('perf', '--sim', *options, *length)

@@ -48,7 +48,7 @@ class Plan(unittest.TestCase):
         for how in ((), ('--selective-repeat',), ('--adaptive',), ('--op', 'read', '-q', '16')):
             rates = [json.loads(self.planned('--path', PATH, *how, '--loss', loss,
                                              '--json'))['throughput_gbps']
-                     for loss in ('0', '1e-7', '1e-6', '1e-5', '1e-4', '1e-3', '1e-2', '0.1', '1')]
+                     for loss in ('0', '1e-7', '1e-6', '1e-5', '1e-4', '1e-3', '1e-2', '1e-1', '100%')]
             self.assertEqual(rates, sorted(rates, reverse=True), how)
             self.assertEqual(rates[-1], 0)
 

@@ -311,7 +311,7 @@ class Ports(InFolder):
                 'messages = 3000\nrate = "50 Mframes/s"\n'
                 '[[flow]]\ndst_qp = 0x300\nmessages = 3000\npayload = "prbs31"\n'
                 'signature = true\nrate = "50 Mframes/s"\n'
-                'fault = [{ kind = "bad_icrc", rate = 0.1 }]\n')
+                'fault = [{ kind = "bad_icrc", rate = "10%" }]\n')
         report = self.report('run', '-', '--port', 'net_ring0', '--receive', 'net_ring0',
                              '--check-icrc', 'all', text=text)
         received, bad = report['received'], report['faults']['bad_icrc']

@@ -156,7 +156,7 @@ class Control(unittest.TestCase):
         self.assertEqual(self.ctl('show')['rules'], changed['rules'])
         self.write('other.toml', '[[rule]]\nname = "short"\ndelay = "1us"\n')
         self.assertEqual(self.ctl('load', self.folder / 'other.toml')['rules'][0]['name'], 'short')
-        self.ctl('set', 'short', 'loss=1')
+        self.ctl('set', 'short', 'loss=100%')
         self.assertEqual(self.ctl('reset')['rules'][0]['loss'], 0)
         self.assertEqual(self.ctl('undo')['rules'][0]['loss'], 1)
         self.assertIn('room', self.ctl('set', 'short', 'delay=10s', expect=2))
@@ -428,7 +428,7 @@ class Control(unittest.TestCase):
             changes += 1
         sent = self.finish(near)
         received = self.finish(far)
-        self.ctl('set', 'long haul', 'loss=1')
+        self.ctl('set', 'long haul', 'loss=100%')
         report = self.stop(impair)
         self.assertGreater(changes, 5)
         self.assertEqual(sum(f['frames'] for f in sent['flows']), 8000)

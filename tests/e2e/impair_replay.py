@@ -17,7 +17,7 @@ LOSS = 0.01
 
 
 def profile_text(delay=f'{DELAY_NS}ns', loss=LOSS, extra=''):
-    return f'{extra}\n[[rule]]\nname = "haul"\ndelay = "{delay}"\nloss = {loss}\n'
+    return f'{extra}\n[[rule]]\nname = "haul"\ndelay = "{delay}"\nloss = "{loss:%}"\n'
 
 
 class Feed(unittest.TestCase):
@@ -276,8 +276,8 @@ class Stages(Feed):
     def test_four_states_are_held_to_their_equilibrium(self):
         p13, p31, p32, p23, p14 = 0.12, 0.25, 0.1, 0.4, 0.02
         checks = self.checks(
-            f'loss = {{ model = "four-state", p13 = {p13}, p31 = {p31}, p32 = {p32}, p23 = {p23}, '
-            f'p14 = {p14} }}')
+            f'loss = {{ model = "four-state", p13 = {p13:e}, p31 = {p31:e}, '
+            f'p32 = {p32:e}, p23 = {p23:e}, p14 = {p14:e} }}')
         # Worked out here by itself: from frame to frame until nothing changes.
         arrives, arrives_in_burst, lost_in_burst, lost_alone = 1, 0, 0, 0
         for _ in range(10_000):

@@ -77,7 +77,7 @@ class Replay(Scenario):
 [[at]]
 time = "10ms"
 rule = "haul"
-set = { loss = 1 }
+set = { loss = "100%" }
 [[at]]
 time = "20ms"
 rule = "haul"
@@ -101,7 +101,7 @@ set = { loss = 0, delay = "3ms" }
 name = "worse"
 time = "10ms"
 rule = "haul"
-set = { loss = 0.5, delay = "3ms" }
+set = { loss = "50%", delay = "3ms" }
 [[flap]]
 name = "cut"
 port = "east"
@@ -116,7 +116,7 @@ down = "5ms"
         self.assertEqual([(one['since_first_frame_ns'], one['by'], one['name'], one['key'],
                            one['before'], one['after']) for one in changes],
                          [(10_000_000, 'scenario "worse"', 'haul', 'delay', '"path"', '"3ms"'),
-                          (10_000_000, 'scenario "worse"', 'haul', 'loss', '0', '0.5'),
+                          (10_000_000, 'scenario "worse"', 'haul', 'loss', '0', '"50%"'),
                           (20_000_000, 'scenario "cut"', 'east', 'link', 'up', 'down'),
                           (25_000_000, 'scenario "cut"', 'east', 'link', 'down', 'up')])
         for one in changes:
@@ -155,11 +155,11 @@ down = "5ms"
 [[at]]
 time = "10ms"
 rule = "haul"
-set = { loss = 0.5 }
+set = { loss = "50%" }
 [[at]]
 time = "20ms"
 rule = "haul"
-set = { loss = 0.1, delay = "1ms" }
+set = { loss = "10%", delay = "1ms" }
 ''')
         spans = [(0, 10), (10, 20)]
         self.assertEqual([(one['from_ns'], one['to_ns']) for one in report['ended_audits']],

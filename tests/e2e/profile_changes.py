@@ -101,11 +101,11 @@ class ProfileChanges(unittest.TestCase):
         self.assertIn('7 ms', self.rules(path, '--set', 'long haul.delay=7ms')['long haul']['delay'])
 
     def test_wrong_changes_are_explained(self):
-        for change, error in (('long hall.loss=1', 'did you mean "long haul"?'),
+        for change, error in (('long hall.loss=1%', 'did you mean "long haul"?'),
                               ('long haul.dely=1ms', 'did you mean "delay"?'),
                               ('long haul.loss=7', 'loss: expected'),
                               ('loss', 'expected KEY=VALUE'),
-                              ('loss=1', 'expected the name of a [[rule]], a dot')):
+                              ('loss=1%', 'expected the name of a [[rule]], a dot')):
             self.assertIn(error, self.refused(self.top, '--set', change))
 
     def test_flows_have_both(self):

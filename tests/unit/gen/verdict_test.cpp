@@ -164,7 +164,7 @@ TEST(SentCounts, AreReadFromTheSendersReport) {
 
 TEST(Verdict, AFlowThatNeverCameBreaksABoundOnLoss) {
   const Measurement nothing({});
-  EXPECT_THAT(judge("loss = 1", nothing).broken(), ElementsAre("f: no signed frame of it came"));
+  EXPECT_THAT(judge("loss = \"100%\"", nothing).broken(), ElementsAre("f: no signed frame of it came"));
   EXPECT_THAT(judge("p99 = \"1ms\"", nothing).broken(), IsEmpty());
 }
 
