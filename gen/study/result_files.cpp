@@ -148,7 +148,7 @@ std::string curve_name(const ExperimentResults& results, const ExperimentPlot& p
 bool is_wanted(const ExperimentResults& results, const ExperimentPlot& plot, std::size_t cell) {
   const std::string& name = results.profile.scenarios[results.cells[cell].scenario].name;
   for (const auto& [parameter, value] : plot.only)
-    if (results.words(cell, parameter) != value) return false;
+    if (!same_value(results.words(cell, parameter), value)) return false;
   return plot.scenarios.empty() || std::ranges::find(plot.scenarios, name) != plot.scenarios.end();
 }
 

@@ -13,6 +13,9 @@
 namespace lw::app {
 namespace {
 
+constexpr std::size_t kMostReports = 1'000;  // kept of a command that runs until a signal
+constexpr std::size_t kMostPrinted = 20;     // red statements on standard error
+
 /// The files that were closed so far.
 Observation observed_files() {
   Observation files{.name = "file", .value = 0, .text = "every file was read and written"};
@@ -96,6 +99,7 @@ std::string Verdicts::complete(Judge& judge, std::string line, std::string name,
                  .reason = fmt::format("the {} observes it", where)});
   if (!line.empty()) report::add_verdict(line, verdict);
   reports_.push_back({std::move(name), std::move(verdict)});
+  if (reports_.size() > kMostReports) forget_oldest();
   return line;
 }
 
@@ -112,25 +116,45 @@ void Verdicts::update_files(std::string& line) {
   report::add_verdict(line, verdict);
 }
 
-std::string Verdicts::text() const { return report::text_of(last()); }
+void Verdicts::forget_oldest() {
+  const auto oldest = std::ranges::find_if(reports_, [](const report::NamedVerdict& each) {
+    return each.verdict.colour() == Colour::green;
+  });
+  worst_ = std::max(worst_, reports_.front().verdict.exit());
+  reports_.erase(oldest == reports_.end() ? reports_.begin() : oldest);
+}
 
-std::string Verdicts::all_text() const {
-  if (reports_.size() == 1) return text();
-  std::string text;
-  for (const auto& [name, verdict] : reports_) text += name + ": " + report::text_of(verdict);
-  return text;
+Verdict Verdicts::all() const {
+  if (reports_.size() == 1) return last();
+  Verdict all;
+  for (const auto& [name, verdict] : reports_)
+    for (Judgement each : verdict.all()) {
+      each.of = each.of.empty() ? name : name + ", " + each.of;
+      all.add(std::move(each));
+    }
+  return all;
+}
+
+std::string Verdicts::text() {
+  shown_ = true;
+  return report::text_of(last());
+}
+
+std::string Verdicts::all_text() {
+  shown_ = true;
+  return report::text_of(all());
 }
 
 ExitCode Verdicts::finish(std::string_view program) const {
   if (!junit_.empty()) report_at_end(write_file(junit_, report::junit_xml(program, reports_)));
-  ExitCode code = ExitCode::done;
-  for (const auto& [name, verdict] : reports_) {
-    code = std::max(code, verdict.exit());
-    for (const Judgement& each : verdict.all())
-      if (each.failure == ExitCode::usage && each.colour() == Colour::red)
-        print_error({fmt::format("{}: {}: {}", each.asked_by, each.asked, each.reason)});
-  }
-  return code;
+  const Verdict verdict = all();
+  std::size_t printed = 0;
+  for (const Judgement* each : verdict.remarkable())
+    if (!shown_ && each->colour() == Colour::red && ++printed <= kMostPrinted)
+      print_error({each->sentence()});
+  if (printed > kMostPrinted)
+    print_error({fmt::format("and {} further statements do not hold", printed - kMostPrinted)});
+  return std::max(worst_, verdict.exit());
 }
 
 }  // namespace lw::app

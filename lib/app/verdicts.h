@@ -56,11 +56,12 @@ class Verdicts {
   [[nodiscard]] const Verdict& last() const { return reports_.back().verdict; }
 
   /// The first lines of a text report: the last verdict.
-  [[nodiscard]] std::string text() const;
+  [[nodiscard]] std::string text();
   /// The last lines of several text reports: all verdicts.
-  [[nodiscard]] std::string all_text() const;
-  /// Writes the --junit file, whose errors are reported at the end of the program, and prints why
-  /// expectations could not be judged. Returns the exit code of all verdicts.
+  [[nodiscard]] std::string all_text();
+  /// Writes the --junit file, whose errors are reported at the end of the program. Prints the red
+  /// statements on standard error if neither text() nor all_text() was called. Returns the exit code
+  /// of all verdicts.
   [[nodiscard]] ExitCode finish(std::string_view program) const;
 
  private:
@@ -69,6 +70,8 @@ class Verdicts {
     std::string_view where;
   };
   [[nodiscard]] bool figures_asked() const;
+  [[nodiscard]] Verdict all() const;
+  void forget_oldest();
   std::string complete(Judge& judge, std::string line, std::string name, const JsonOutput* output);
 
   std::span<const Question> questions_;
@@ -76,7 +79,9 @@ class Verdicts {
   std::vector<Elsewhere> elsewhere_;
   std::string junit_;
   bool strict_ = false;
+  bool shown_ = false;
   std::vector<report::NamedVerdict> reports_;
+  ExitCode worst_ = ExitCode::done;
 };
 
 }  // namespace lw::app

@@ -95,7 +95,7 @@ void observe(Judge& judge, const Machine& machine, std::string_view who,
     losses.broken = "its results are those of an overloaded " +
                     std::string(who.substr(who.find(' ') + 1)) +
                     (machine.lost() > 0 && !losses.remark.empty() ? ", " + losses.remark : "");
-  judge.add(losses);
+  if (!machine.losses.empty()) judge.add(losses);
   const Stalls& stalls = machine.stalls;
   Observation still{.name = "stall",
                     .value = static_cast<double>(stalls.longest.count()),

@@ -121,7 +121,7 @@ inline constexpr Question kMachineQuestions[] = {
      .where = "own clock",
      .noted = true}};
 
-/// Adds what the machine did. `who`: "this box", "this machine". `asked_loss`: the share of the
+/// Adds what the machine did; about losses only if it has places that count them. `who`: "this box", "this machine". `asked_loss`: the share of the
 /// frames that the path was asked to lose; none: nobody asked for a loss.
 void observe(Judge& judge, const Machine& machine, std::string_view who,
              std::optional<double> asked_loss = {});

@@ -254,9 +254,8 @@ std::string format_count(std::uint64_t count) {
 
 std::string format_share(double share) {
   if (share == 0 || share == 1) return share == 0 ? "0 %" : "100 %";
-  constexpr double kAlmost = 0.9995;  // 100 % is for all
-  if (share > kAlmost && share < 1) return significant(share * 100, 6) + " %";
-  return significant(share * 100, 3) + " %";
+  const int nines = share < 1 ? static_cast<int>(std::ceil(-std::log10(1 - share))) : 0;
+  return significant(share * 100, std::max(3, nines)) + " %";  // 100 % is for all
 }
 
 std::string format_share(std::uint64_t part, std::uint64_t whole) {

@@ -17,7 +17,7 @@ namespace {
 
 using ValueUnit = Expectation::Unit;
 
-constexpr std::size_t kMostShown = 20;  // statements that hold
+constexpr std::size_t kMostShown = 20;  // of each kind
 
 double number_of(const Json& figure) {
   return figure.is_boolean() ? (figure.get<bool>() ? 1 : 0) : figure.get<double>();
@@ -76,6 +76,16 @@ std::string line_of(const Judgement& judgement) {
          (failed && !judgement.remedy.empty() ? "  " + judgement.remedy + "\n" : "");
 }
 
+/// The first 20 statements. `what`: what the further ones are.
+std::string lines_of(const std::vector<const Judgement*>& statements, std::string_view what) {
+  std::string text;
+  const std::size_t shown = std::min(statements.size(), kMostShown);
+  for (std::size_t i = 0; i < shown; ++i) text += line_of(*statements[i]);
+  if (shown < statements.size())
+    text += fmt::format("and {} further {}\n", statements.size() - shown, what);
+  return text;
+}
+
 }  // namespace
 
 std::vector<Judgement> judge_figures(const Expectation& expectation, const Json& report,
@@ -90,19 +100,13 @@ std::vector<Judgement> judge_figures(const Expectation& expectation, const Json&
 }
 
 std::string text_of(const Verdict& verdict) {
-  std::string text;
-  for (const Judgement* each : verdict.remarkable()) text += line_of(*each);
+  std::vector<const Judgement*> held;
+  for (const Judgement& each : verdict.all())
+    if (!each.asked_by.empty() && each.colour() == Colour::green) held.push_back(&each);
+  const std::vector<const Judgement*> remarkable = verdict.remarkable();
+  std::string text = lines_of(remarkable, "statements do not hold, or have a remark");
   if (text.empty()) text = verdict.headline() + "\n";
-  std::size_t shown = 0, left_out = 0;
-  for (const Judgement& each : verdict.all()) {
-    if (each.asked_by.empty() || each.colour() != Colour::green) continue;
-    if (++shown <= kMostShown)
-      text += each.sentence() + "\n";
-    else
-      ++left_out;
-  }
-  if (left_out > 0) text += fmt::format("and {} further expectations hold\n", left_out);
-  return text;
+  return text + lines_of(held, "expectations hold");
 }
 
 void add_verdict(std::string& line, const Verdict& verdict) {

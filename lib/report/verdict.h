@@ -21,8 +21,8 @@ namespace lw::report {
 std::vector<Judgement> judge_figures(const Expectation& expectation, const Json& report,
                                      const JsonOutput* output = nullptr);
 
-/// The first lines of a text report: the worst statement, further ones that are not green, and the
-/// first 20 that somebody asked for and that hold.
+/// The first lines of a text report: the statements that are not green, the worst first, and those
+/// that somebody asked for and that hold; at most 20 of each.
 std::string text_of(const Verdict& verdict);
 
 /// Puts "verdict" at the end of a line of JSON, an object.

@@ -53,10 +53,13 @@ char canonical_letter(char c) {
 
 std::string number_text(double number, bool exact) {
   if (!exact) return fmt::format("{}", number);
-  std::array<char, 64> text{};
-  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), number,
+  std::array<char, 64> digits{};
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), number,
                                           std::chars_format::scientific);
-  return std::string(text.data(), end);
+  std::string text(digits.data(), end);
+  const std::size_t exponent = text.find_first_of("+-", 1) + 1;
+  if (text[exponent] == '0') text.erase(exponent, 1);  // 1e-3, not 1e-03
+  return text;
 }
 
 }  // namespace
