@@ -13,6 +13,7 @@
 #include "gen/receive/measurement.h"
 #include "gen/report/progress_display.h"
 #include "gen/stats/run_stats.h"
+#include "gen/tx/ports.h"
 #include "nic/port.h"
 
 namespace lw::nic {

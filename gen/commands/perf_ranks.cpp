@@ -81,7 +81,7 @@ PerfRankRow rank_row_of(const RankOutcome& outcome) {
   row.broken = outcome.served.broken + outcome.served.gone;
   row.bad_icrc = outcome.port.bad_icrc;
   row.frames_not_sent = outcome.port.not_sent;
-  row.machine = outcome.machine;
+  row.own = outcome.machine;
   return row;
 }
 
@@ -106,7 +106,7 @@ PerfRanksSummary summary_of(const PerfRanksOptions& options, const perf::PerfCon
                           : row.read(parts[rank]);
     const std::string name = rank_name(rank, host);
     if (!read) summary.broken.push_back(fmt::format("{}: {}", name, read.error().message));
-    summary.machine.add(row.machine);
+    summary.machine.add(row.own);
     if (row.broken > 0 && common.reason().empty())  // a stopped requester says no good-bye
       summary.broken.push_back(fmt::format("{}: {} connections failed", name, row.broken));
     timings[rank] = row.timing;

@@ -6,13 +6,10 @@
 #include <fmt/format.h>
 
 namespace lw::gen {
-namespace {
 
 using report::Json;
 
 Duration time_in(const Json& json) { return Duration{json.get<Duration::rep>()}; }
-
-}  // namespace
 
 Json machine_json(const Machine& machine) {
   Json losses = Json::array();

@@ -8,6 +8,9 @@
 
 namespace lw::gen {
 
+/// Reads a time in ns. Throws an exception of nlohmann-json.
+Duration time_in(const report::Json& json);
+
 /// What the machine of a rank lost and delayed, for rank 0.
 report::Json machine_json(const Machine& machine);
 /// Adds it to that of all ranks: its places have the name of the `host`. Throws an exception of

@@ -88,8 +88,6 @@ NotSent reasons_in(const Json& json) {
   return {json.get<std::array<std::uint64_t, kNotSentReasons>>()};
 }
 
-Duration time_in(const Json& json) { return Duration{json.get<Duration::rep>()}; }
-
 Json sent_json(const RunReport& sent) {
   Json flows = Json::array(), ports = Json::array();
   for (const FlowCounters& counters : sent.flows)

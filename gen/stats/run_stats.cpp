@@ -135,9 +135,9 @@ std::uint64_t RunReport::lost_in_ports() const noexcept {
 
 FlowCounters RunReport::total() const noexcept { return total(0, flows.size()); }
 
-FlowCounters RunReport::total(std::size_t first, std::size_t count) const noexcept {
+FlowCounters RunReport::total(std::size_t first, std::size_t number) const noexcept {
   FlowCounters sum;
-  for (std::size_t i = first; i < first + count; ++i) sum += flows[i];
+  for (std::size_t i = first; i < first + number; ++i) sum += flows[i];
   return sum;
 }
 

@@ -208,7 +208,7 @@ struct RunReport {
 
   [[nodiscard]] FlowCounters total() const noexcept;
   /// Sum of `count` flows from index `first`: the QPs of one [[flow]].
-  [[nodiscard]] FlowCounters total(std::size_t first, std::size_t count) const noexcept;
+  [[nodiscard]] FlowCounters total(std::size_t first, std::size_t number) const noexcept;
   /// Frames that ports took and lost.
   [[nodiscard]] std::uint64_t lost_in_ports() const noexcept;
 };

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/figure.h"
+#include "core/question.h"
 #include "gen/study/comparison.h"
 #include "gen/study/results.h"
 #include "report/plot.h"

@@ -248,7 +248,7 @@ std::string scenario(const ScenarioReport& report) {
     text += fmt::format(", at most {} late", format_duration(report.latest));
   if (report.failed) text += fmt::format(", {} LEFT OUT", report.failed);
   for (const OverdueAct& act : report.overdue)
-    text += fmt::format(", {} OF {} WERE DUE AND NOT DONE", act.steps, act.name);
+    text += fmt::format(", {} of {} were due and not done", act.steps, act.name);
   return text + "\n";
 }
 

@@ -132,7 +132,7 @@ void observe_directions(Judge& judge, const Report& report) {
   observe_count(judge, "accounts",
                 count_if(report, [](const auto& each) { return !each.accounting.holds(); }),
                 "every frame is accounted for",
-                "THE ACCOUNTS DO NOT ADD UP: see --json for every figure", frames);
+                "the accounts do not add up: see --json for every figure", frames);
   observe_count(judge, "releases",
                 count_if(report, [](const auto& each) { return !each.none_left_early(); }),
                 "no frame left before it was due",

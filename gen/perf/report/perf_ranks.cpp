@@ -46,7 +46,7 @@ std::string size_text(std::uint64_t bytes) { return format_bytes(static_cast<dou
 std::string PerfRankRow::part() const {
   report::Json json;
   each_sum(*this, PutNumbers{json});
-  json["machine"] = machine_json(machine);
+  json["machine"] = machine_json(own);
   return report::json_line(json);
 }
 
@@ -54,7 +54,7 @@ Result<void> PerfRankRow::read(std::string_view part) {
   try {
     const report::Json json = parse_json(part);
     each_sum(*this, GetNumbers{json});
-    add_machine(machine, host, json.at("machine"));
+    add_machine(own, host, json.at("machine"));
     timing.reported = true;
     return {};
   } catch (const std::exception& error) {  // of nlohmann-json: a missing key, another type

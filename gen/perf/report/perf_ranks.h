@@ -30,7 +30,7 @@ struct PerfRankRow {
   std::uint64_t connections = 0, received_bytes = 0, checked = 0, received_wrong = 0, broken = 0;
   // At its port:
   std::uint64_t bad_icrc = 0, frames_not_sent = 0;
-  Machine machine = {};
+  Machine own = {};  // what its machine lost and delayed
 
   /// The part that the rank itself measured, for rank 0.
   [[nodiscard]] std::string part() const;
