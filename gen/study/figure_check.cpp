@@ -28,7 +28,7 @@ class FigureCheck {
     for (const std::string& name : scenario.show) check(name, names, scenario.at, "show");
     if (!scenario.compare) return;
     for (const auto& column : scenario.compare->columns)
-      check(column.ours, names, scenario.compare->at, "ours");
+      check(without_end(column.ours), names, scenario.compare->at, "ours");
   }
   void check(const ExperimentPlot& plot) {
     Names names;
@@ -48,10 +48,17 @@ class FigureCheck {
   }
 
  private:
+  /// "figure" of "figure.min".
+  static std::string without_end(const std::string& name) {
+    for (const std::string_view end : {".min", ".max", ".avg"})
+      if (name.ends_with(end)) return name.substr(0, name.size() - end.size());
+    return name;
+  }
   /// Figures and parameters of a scenario's runs.
   [[nodiscard]] Names names_of(const ExperimentScenario& scenario) const {
     Names names;
-    for (const auto& [name, value] : make_run_kind(scenario.run)->figures().items())
+    const report::Json figures = make_run_kind(scenario.run)->figures();
+    for (const auto& [name, value] : figures.items())
       if (!value.is_array()) names.insert(name);
     for (const auto* parameters : {&scenario.parameters, &scenario.full})
       for (const auto& parameter : *parameters) names.insert(parameter.name);
@@ -61,7 +68,8 @@ class FigureCheck {
   /// Values of the samples that a plot draws.
   Names values_of(const ExperimentScenario& scenario, const ExperimentPlot& plot) {
     Names names, series;
-    for (const auto& [name, value] : make_run_kind(scenario.run)->figures().items()) {
+    const report::Json figures = make_run_kind(scenario.run)->figures();
+    for (const auto& [name, value] : figures.items()) {
       if (!value.is_array()) continue;
       series.insert(name);
       if (name != plot.series) continue;

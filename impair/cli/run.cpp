@@ -343,7 +343,9 @@ Report Run::report() {
     ledger_.thread->finish();
     report_at_end(ledger_.file->close(ledger_.thread->skipped()));
   }
-  if (recordings_->is_open()) report_at_end(recordings_->close());
+  if (recordings_->is_open())
+    if (const auto closed = recordings_->close(); !closed)
+      report_at_end(std::unexpected(closed.error()));
   add_records(report);
   progress_.finish(report);
   return report;
