@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "core/machine.h"
+#include <span>
+
+#include "core/machine_questions.h"
 #include "core/question.h"
 
 /// The questions of the commands of roce-gen and roce-endpoint, but those of flows, which are in
 /// config/flow/questions.h.
 namespace lw::gen {
 
-/// Of a run that moves messages: perf, roce-endpoint.
+/// Of a run that moves messages: of `roce-gen perf`, and the first of roce-endpoint.
 inline constexpr Question kPerfQuestions[] = {
     {.name = "goodput",
      .meaning = "mean rate of payload",
@@ -19,11 +21,6 @@ inline constexpr Question kPerfQuestions[] = {
     {.name = "failed",
      .meaning = "work requests that failed",
      .asked = "no work request fails",
-     .limit = "== 0",
-     .where = "requester"},
-    {.name = "stuck",
-     .meaning = "QPs that wait for ever",
-     .asked = "no QP waits for ever",
      .limit = "== 0",
      .where = "requester"},
     {.name = "wrong",
@@ -37,6 +34,19 @@ inline constexpr Question kPerfQuestions[] = {
      .asked = "every message arrives",
      .limit = "== 0",
      .where = "responder"},
+    {.name = "reached",
+     .meaning = "share of the duration or number of messages",
+     .unit = Expectation::Unit::share,
+     .asked = "the run is not cut short",
+     .limit = ">= 100%",
+     .where = "requester"},
+    kMachineQuestions[1],
+    kFileQuestion,
+    {.name = "stuck",
+     .meaning = "QPs that wait for ever",
+     .asked = "no QP waits for ever",
+     .limit = "== 0",
+     .where = "requester"},
     {.name = "resent",
      .meaning = "share of the packets that were sent again",
      .unit = Expectation::Unit::share,
@@ -44,21 +54,15 @@ inline constexpr Question kPerfQuestions[] = {
      .limit = "== 0",
      .where = "requester",
      .noted = true},
-    {.name = "reached",
-     .meaning = "share of the duration or number of messages",
-     .unit = Expectation::Unit::share,
-     .asked = "the run is not cut short",
-     .limit = ">= 100%",
-     .where = "requester"},
     {.name = "ranks",
      .meaning = "ranks of a common run that failed or started late",
      .asked = "all ranks of a common run start together and deliver their results",
      .limit = "== 0",
      .where = "ranks"},
     kMachineQuestions[0],
-    kMachineQuestions[1],
-    kFileQuestion,
 };
+inline constexpr std::span<const Question> kEndpointQuestions =
+    std::span<const Question>(kPerfQuestions).first(7);
 
 /// Of `search`.
 inline constexpr Question kSearchQuestions[] = {
@@ -131,7 +135,7 @@ inline constexpr Question kReplayQuestions[] = {
     kFileQuestion,
 };
 
-/// Of `respond`, for each session, and of `roce-endpoint serve`.
+/// Of `respond`, for each session, and the first of `roce-endpoint serve`.
 inline constexpr Question kRespondQuestions[] = {
     {.name = "wrong",
      .meaning = "messages that arrived with other bytes than were sent",
@@ -144,9 +148,11 @@ inline constexpr Question kRespondQuestions[] = {
      .limit = "== 0",
      .where = "responder"},
     kMachineQuestions[0],
-    kMachineQuestions[1],
     kFileQuestion,
+    kMachineQuestions[1],
 };
+inline constexpr std::span<const Question> kServeQuestions =
+    std::span<const Question>(kRespondQuestions).first(4);
 
 /// Of `telemetry`.
 inline constexpr Question kTelemetryQuestions[] = {

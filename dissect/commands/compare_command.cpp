@@ -198,7 +198,7 @@ Result<CompareReport> compare_recording(const CompareOptions& options) {
   return report;
 }
 
-void observe(Judge& judge, const CompareReport& report) {
+void observe_report(Judge& judge, const CompareReport& report) {
   observe_directions(judge, report.comparison);
   if (report.ledger_there) observe_ledger(judge, "near_to_far", *report.ledger_there);
   if (report.ledger_back) observe_ledger(judge, "far_to_near", *report.ledger_back);
@@ -227,7 +227,7 @@ ExitCode run_compare(CompareOptions& options) {
   auto report = options.far.empty() ? compare_recording(options) : compare_captures(options);
   if (!report) return print_error(report.error());
   Judge judge = options.verdicts.judge();
-  observe(judge, *report);
+  observe_report(judge, *report);
   const std::string json = options.verdicts.judged(
       judge, options.json, [&] { return report::json_line(kComparisonOutput, *report); }, "report",
       &kComparisonOutput);

@@ -25,18 +25,17 @@ std::span<const JsonOutput> outputs() {
 }
 
 std::span<const CommandQuestions> questions() {
-  static const CommandQuestions kCommands[] = {
-      {"verify", kVerifyQuestions},
-      {"summary", kReadingQuestions},
-      {"compare", compare_questions()},
-      {"list", kReadingQuestions, false},
-      {"sessions", kReadingQuestions, false},
-      {"messages", kReadingQuestions, false},
-      {"anomalies", kReadingQuestions, false},
-      {"explain", kReadingQuestions, false},
-      {"extract", kReadingQuestions, false},
-      {"report", kReadingQuestions, false},
-      {"fields"}};
+  static const CommandQuestions kCommands[] = {{"verify", kVerifyQuestions},
+                                               {"summary", kReadingQuestions},
+                                               {"compare", compare_questions()},
+                                               {"list", kReadingQuestions, false},
+                                               {"sessions", kReadingQuestions, false},
+                                               {"messages", kReadingQuestions, false},
+                                               {"anomalies", kReadingQuestions, false},
+                                               {"explain", kReadingQuestions, false},
+                                               {"extract", kReadingQuestions, false},
+                                               {"report", kReadingQuestions, false},
+                                               {"fields"}};
   return kCommands;
 }
 

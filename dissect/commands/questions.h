@@ -20,13 +20,11 @@ inline constexpr Question kVerifyQuestions[] = {
      .where = "capture",
      .noted = true},
     kCaptureQuestion,
-    kFileQuestion,
 };
 
 /// Of `summary`, and of the commands that print what a capture contains, without a verdict.
 inline constexpr Question kReadingQuestions[] = {
     kCaptureQuestion,
-    kFileQuestion,
 };
 
 }  // namespace lw::dissect

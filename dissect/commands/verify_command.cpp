@@ -24,7 +24,7 @@ struct VerifyOptions {
   std::vector<std::uint16_t> roce_ports;
 };
 
-void print_text(const Verdicts& v) {
+void print_text(const FileVerdict& v) {
   print_out(fmt::format("{}: {} frames, {} RoCE: ICRC {} ok, {} bad, {} unverifiable\n", v.file,
                         v.frames, v.roce, v.icrc_ok, v.bad_icrc, v.icrc_unverifiable));
   for (const BadFrame& bad : v.first_bad) {
@@ -36,7 +36,7 @@ void print_text(const Verdicts& v) {
   }
 }
 
-void print_remarks(const Verdicts& v) {
+void print_remarks(const FileVerdict& v) {
   standard_output().flush();
   for (const auto& [name, frames] : v.closed)
     fmt::print(stderr, "{}: {} frames are in a tunnel that is not opened: {}\n", v.file, frames,
@@ -57,7 +57,7 @@ Result<void> check_verify(const VerifyOptions& options) {
   return check_outputs(inputs, {options.verdicts.junit()});
 }
 
-void observe_icrcs(Judge& judge, const Verdicts& v) {
+void observe_icrcs(Judge& judge, const FileVerdict& v) {
   Observation icrc{.name = "icrc",
                    .value = static_cast<double>(v.bad_icrc),
                    .text = fmt::format("{} of {} ICRCs are bad", format_count(v.bad_icrc),
@@ -77,7 +77,7 @@ void observe_icrcs(Judge& judge, const Verdicts& v) {
 }
 
 /// Judges and prints the results of one file.
-void print_verdicts(VerifyOptions& options, report::RowFormat& rows, const Verdicts& verdicts) {
+void print_verdicts(VerifyOptions& options, report::RowFormat& rows, const FileVerdict& verdicts) {
   report::RowFormat lines(report::RowStyle::json, kVerdictOutput);
   Judge judge = options.verdicts.judge();
   observe_icrcs(judge, verdicts);
@@ -96,7 +96,7 @@ ExitCode run_verify(VerifyOptions& options) {
   report::RowFormat rows(style_of(options), kVerdictOutput);
   ExitCode unread = ExitCode::done;  // of files that could not be opened
   for (const std::string& file : options.files) {
-    const Verdicts verdicts = verify_file(file, reading);
+    const FileVerdict verdicts = verify_file(file, reading);
     if (verdicts.opened) print_verdicts(options, rows, verdicts);
     print_remarks(verdicts);
     if (!verdicts.opened && verdicts.damage) unread = std::max(unread, verdicts.damage->exit);

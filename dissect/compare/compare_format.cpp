@@ -2,8 +2,8 @@
 #include "dissect/compare/compare_format.h"
 
 #include <algorithm>
-#include <cmath>
 #include <array>
+#include <cmath>
 #include <ranges>
 #include <span>
 
@@ -253,7 +253,8 @@ std::string ledger_text(const char* title, const std::optional<LedgerFindings>& 
   std::string text = fmt::format(
       "\nledger, {}: {} differences, {} records{}{}\n", title, found->differences, found->records,
       found->others > 0 ? fmt::format(", {} of other frames", found->others) : "",
-      found->differences_unexplained + found->records_unexplained == 0 ? ": each explains the other" : "");
+      found->differences_unexplained + found->records_unexplained == 0 ? ": each explains the other"
+                                                                       : "");
   add_unexplained(text, "differences", found->differences_unexplained, found->difference_texts);
   add_unexplained(text, "records", found->records_unexplained, found->record_texts);
   return text;

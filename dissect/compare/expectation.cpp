@@ -51,10 +51,12 @@ constexpr Measure kMeasures[] = {
     {"p99", delay_of<990>},
     {"p99_9", delay_of<999>},
     {"max", delay_of<1000>},
-    {"mean", [](const DirectionResult& d) {
+    {"mean",
+     [](const DirectionResult& d) {
        return d.delays.count() == 0 ? std::nullopt : std::optional(d.delays.mean());
      }},
-    {"jitter", [](const DirectionResult& d) {
+    {"jitter",
+     [](const DirectionResult& d) {
        return d.delays.count() < 2 ? std::nullopt : std::optional(d.delays.jitter());
      }},
 };
@@ -64,10 +66,7 @@ constexpr Question kCompareQuestions[] = {
      .meaning = "share of the sent frames that were lost",
      .unit = share,
      .where = "both captures"},
-    {.name = "lost",
-     .meaning = "lost frames",
-     .unit = none,
-     .where = "both captures"},
+    {.name = "lost", .meaning = "lost frames", .unit = none, .where = "both captures"},
     {.name = "duplicates",
      .meaning = "further copies that arrived",
      .unit = none,
@@ -96,14 +95,8 @@ constexpr Question kCompareQuestions[] = {
      .meaning = "share of the received frames that were marked CE on the way",
      .unit = share,
      .where = "both captures"},
-    {.name = "min",
-     .meaning = "shortest one-way delay",
-     .unit = time,
-     .where = "both captures"},
-    {.name = "p50",
-     .meaning = "median of the delay",
-     .unit = time,
-     .where = "both captures"},
+    {.name = "min", .meaning = "shortest one-way delay", .unit = time, .where = "both captures"},
+    {.name = "p50", .meaning = "median of the delay", .unit = time, .where = "both captures"},
     {.name = "p90",
      .meaning = "90th percentile of the delay",
      .unit = time,
@@ -116,14 +109,8 @@ constexpr Question kCompareQuestions[] = {
      .meaning = "99.9th percentile of the delay",
      .unit = time,
      .where = "both captures"},
-    {.name = "max",
-     .meaning = "longest delay",
-     .unit = time,
-     .where = "both captures"},
-    {.name = "mean",
-     .meaning = "mean delay",
-     .unit = time,
-     .where = "both captures"},
+    {.name = "max", .meaning = "longest delay", .unit = time, .where = "both captures"},
+    {.name = "mean", .meaning = "mean delay", .unit = time, .where = "both captures"},
     {.name = "jitter",
      .meaning = "mean difference between the delays of frames that arrived one after the other",
      .unit = time,
@@ -140,7 +127,6 @@ constexpr Question kCompareQuestions[] = {
      .limit = "== 0",
      .where = "ledger and captures"},
     kCaptureQuestion,
-    kFileQuestion,
 };
 
 void observe_direction(Judge& judge, const char* direction, const DirectionResult& result) {
@@ -164,9 +150,9 @@ void observe_directions(Judge& judge, const Comparison& comparison) {
                                comparison.far_to_near.received - comparison.far_to_near.invented;
   judge.add({.name = "compared",
              .value = static_cast<double>(common),
-             .text = common == 0 ? "no frame was seen at both points"
-                                 : fmt::format("{} frames were seen at both points",
-                                               format_count(common)),
+             .text = common == 0
+                         ? "no frame was seen at both points"
+                         : fmt::format("{} frames were seen at both points", format_count(common)),
              .count = common,
              .broken = "nothing can be compared"});
 }
@@ -176,12 +162,11 @@ void observe_ledger(Judge& judge, const char* direction, const LedgerFindings& f
   judge.add({.name = "ledger",
              .of = direction,
              .value = static_cast<double>(open),
-             .text = fmt::format("{} of {} differences have no record, {} of {} records have no "
-                                 "difference",
-                                 format_count(found.differences_unexplained),
-                                 format_count(found.differences),
-                                 format_count(found.records_unexplained),
-                                 format_count(found.records)),
+             .text = fmt::format(
+                 "{} of {} differences have no record, {} of {} records have no "
+                 "difference",
+                 format_count(found.differences_unexplained), format_count(found.differences),
+                 format_count(found.records_unexplained), format_count(found.records)),
              .count = found.differences + found.records,
              .asked_by = "--ledger"});
 }

@@ -72,8 +72,8 @@ struct ListeningPorts {
 };
 
 /// Receives until a limit is reached, a stop is requested, all ports that read files are at their
-/// end, or no RoCE frame arrives for `until_idle` after the first one. Yields or sleeps while nothing
-/// arrives. Ends early if a port's interface disappears. Errors: the ports'.
+/// end, or no RoCE frame arrives for `until_idle` after the first one. Yields or sleeps while
+/// nothing arrives. Ends early if a port's interface disappears. Errors: the ports'.
 Result<ReceiveReport> receive_all(const ListeningPorts& ports, Measurement& measurement,
                                   capture::Writer* copy, ProgressDisplay& display,
                                   const FlowNames& names, const Limits& limits,

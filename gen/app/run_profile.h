@@ -46,7 +46,8 @@ struct RunOptions {
   std::string rank_reports;          // folder, then file, of this process's report; empty: none
 };
 
-/// With a limit of the run, flows whose profile has no number of messages repeat until it is reached.
+/// With a limit of the run, flows whose profile has no number of messages repeat until it is
+/// reached.
 void fit_length(config::FlowProfile& profile, const Limits& limits);
 
 /// Writes the frames of a profile into a file, in virtual time.

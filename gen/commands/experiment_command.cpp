@@ -73,10 +73,12 @@ std::vector<ResultFile> files_of(const config::ExperimentProfile& profile) {
   std::vector<ResultFile> files = {
       {profile.name + ".csv", [](const Outcome& outcome, const auto&) { return to_csv(outcome); }},
       {profile.name + ".json", [](const Outcome&, const std::string& json) { return json; }},
-      {profile.name + ".txt", [](const Outcome& outcome, const auto&) { return to_text(outcome); }}};
+      {profile.name + ".txt",
+       [](const Outcome& outcome, const auto&) { return to_text(outcome); }}};
   for (const auto& plot : profile.plots)
-    files.push_back({plot.name + ".svg",
-                     [&plot](const Outcome& outcome, const auto&) { return to_picture(outcome, plot); }});
+    files.push_back({plot.name + ".svg", [&plot](const Outcome& outcome, const auto&) {
+                       return to_picture(outcome, plot);
+                     }});
   return files;
 }
 
@@ -99,7 +101,8 @@ Result<void> write_all(const Outcome& outcome, const std::string& json,
                        const std::filesystem::path& folder) {
   std::string names;
   for (const auto& [name, content] : files_of(outcome.results.profile)) {
-    if (auto wrote = write_file((folder / name).string(), content(outcome, json)); !wrote) return wrote;
+    if (auto wrote = write_file((folder / name).string(), content(outcome, json)); !wrote)
+      return wrote;
     names += " " + name;
   }
   print_out(fmt::format("\nwritten to {}:{}\n", folder.string(), names));
@@ -181,8 +184,7 @@ Result<ExperimentResults> prepare(const config::ExperimentProfile& profile,
 Result<RunJournal> open_journal(ExperimentResults& results, const ExperimentOptions& options,
                                 const std::filesystem::path& folder, const report::Json& identity,
                                 const NamedFile& page) {
-  if (auto apart =
-          check_result_files(results.profile, folder, {page, options.verdicts.junit()});
+  if (auto apart = check_result_files(results.profile, folder, {page, options.verdicts.junit()});
       !apart)
     return std::unexpected(apart.error());
   if (auto made = make_folder(folder); !made) return std::unexpected(made.error());
@@ -210,8 +212,8 @@ Result<void> run_all(ExperimentResults& results, unsigned jobs, Ranks& ranks,
 }
 
 /// Judges, prints and writes the results. Returns the exit status.
-ExitCode report_on(Outcome outcome, ExperimentOptions& options,
-                   const std::filesystem::path& folder, app::HtmlReport& html) {
+ExitCode report_on(Outcome outcome, ExperimentOptions& options, const std::filesystem::path& folder,
+                   app::HtmlReport& html) {
   ExperimentResults& results = outcome.results;
   results.remove_unfinished();
   auto compared = compare_all(results);

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "app/verdicts.h"
 #include "app/html_report.h"
+#include "app/verdicts.h"
 #include "gen/network/network_options.h"
 
 namespace lw::gen {

@@ -47,8 +47,9 @@ ExitCode print_plan(PlanOptions& options) {
   Judge judge = verdicts.judge();
   observe_plan(judge, result);
   const std::string json = verdicts.judged(
-      judge, options.json, [&] { return report::json_line(kPlanOutput, PlanReport{*config, result}); },
-      "roce-gen plan", &kPlanOutput);
+      judge, options.json,
+      [&] { return report::json_line(kPlanOutput, PlanReport{*config, result}); }, "roce-gen plan",
+      &kPlanOutput);
   print_out(options.json ? json : verdicts.text() + plan_text(*config, result, simulation()));
   return verdicts.finish("roce-gen plan");
 }

@@ -212,6 +212,8 @@ Result<void> set_sender(std::span<FlowRow> rows, const ReceiveOptions& options,
 void print(ReceiveOptions& options, const ReceiveSummary& summary, bool knows_sender,
            const Result<void>& sender) {
   Judge judge = options.verdicts.judge();
+  if (const Machine& machine = summary.report.machine; !machine.losses.empty())
+    observe_machine(judge, machine);
   if (!sender)
     judge.add({.name = "loss",
                .asked = "the sender's report",
@@ -220,8 +222,6 @@ void print(ReceiveOptions& options, const ReceiveSummary& summary, bool knows_se
                .holds = Holds::no,
                .failure = sender.error().exit});
   observe_received(judge, summary.measurement, summary.flows, knows_sender);
-  if (const Machine& machine = summary.report.machine; !machine.losses.empty())
-    observe_machine(judge, machine);
   observe_end(judge, summary.report.interrupted);
   const std::string json = options.verdicts.judged(
       judge, options.json || options.html.wanted(),

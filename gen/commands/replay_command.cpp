@@ -85,7 +85,8 @@ ExitCode replay(const ReplayOptions& options, ReplayOutputs& to) {
   if (auto checked = to.verdicts.check(kReplayOutput); !checked)
     return print_error(checked.error());
   std::vector<NamedFile> inputs = {{"CAPTURE", options.capture}};
-  std::vector<NamedFile> outputs = {{"--pcap", options.pcap, true}, html.file(), to.verdicts.junit()};
+  std::vector<NamedFile> outputs = {
+      {"--pcap", options.pcap, true}, html.file(), to.verdicts.junit()};
   nic::add_files(options.port, inputs, outputs);
   if (const auto apart = check_outputs(inputs, outputs); !apart) return print_error(apart.error());
   const auto report = options.port.empty() ? replay_to_file(options) : replay_to_port(options);

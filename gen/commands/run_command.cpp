@@ -190,12 +190,10 @@ ExitCode run_alone(RunOptions& options) {
   std::string json = options.verdicts.judged(
       judge, options.json || options.html.wanted() || !options.report_to.empty(),
       [&] { return report::json_line(kSendOutput, summary); }, "roce-gen run", &kSendOutput);
-  if (!options.report_to.empty())
-    report_at_end(deliver_report(options.report_to, json));
+  if (!options.report_to.empty()) report_at_end(deliver_report(options.report_to, json));
   options.verdicts.update_files(json);
   add_to_page(options, *profile, summary, receives, json);
-  print_report(options.json ? json : options.verdicts.text() + summary.text(),
-               options.pcap == "-");
+  print_report(options.json ? json : options.verdicts.text() + summary.text(), options.pcap == "-");
   if (device) print_device(*device, options);
   return options.verdicts.finish("roce-gen run");
 }

@@ -176,8 +176,7 @@ ExitCode search_and_report(SearchOptions& options) {
       judge, options.json || options.html.wanted(),
       [&] { return report::json_line(kSearchOutput, report); }, "roce-gen search", &kSearchOutput);
   add_to_page(options, report, profile->name, json);
-  print_report(options.json ? json
-                            : options.verdicts.text() + to_text(*searches, options.search));
+  print_report(options.json ? json : options.verdicts.text() + to_text(*searches, options.search));
   const ExitCode judged = options.verdicts.finish("roce-gen search");
   if (is_complete(*searches)) return judged;
   return std::max(judged,

@@ -109,8 +109,9 @@ Result<void> Telemetry::watch() {
   if (writer_.completed() != completed_ || writer_.idle()) moved_ = now;
   completed_ = writer_.completed();
   if (now - moved_ > kAckTimeout)
-    return fail(fmt::format("the peer acknowledged nothing for {}", format_set_duration(kAckTimeout)),
-                ExitCode::failed);
+    return fail(
+        fmt::format("the peer acknowledged nothing for {}", format_set_duration(kAckTimeout)),
+        ExitCode::failed);
   return connector_.check();
 }
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/machine.h"
+#include "core/stalls.h"
 #include "gen/endpoint/clock.h"
 #include "gen/endpoint/device.h"
 #include "gen/endpoint/region.h"

@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <span>
-
 #include "app/command_line.h"
 #include "core/figure.h"
-#include "core/question.h"
 
 namespace lw::gen::endpoint {
-
-/// All commands, with what they ask of their results.
-std::span<const CommandQuestions> questions();
 
 app::Command serve_command();
 /// The table of a session that `serve` reports.
 const FigureTable& session_figures();
-inline constexpr JsonOutput kServeOutput{
-    .name = "serve_session", .title = "roce-endpoint serve --json", .figures = &session_figures,
-    .judged = true, .version = 2};
+inline constexpr JsonOutput kServeOutput{.name = "serve_session",
+                                         .title = "roce-endpoint serve --json",
+                                         .figures = &session_figures,
+                                         .judged = true,
+                                         .version = 2};
 /// Makes the command that measures as perftest does.
 app::Command bw_command();
 app::Command lat_command();

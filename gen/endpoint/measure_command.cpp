@@ -99,7 +99,7 @@ std::optional<std::uint32_t> next_size(const MeasureCommand& command, std::size_
 
 /// What a command writes beside its rows.
 struct MeasureOutputs {
-  app::Verdicts verdicts{kPerfQuestions};
+  app::Verdicts verdicts{kEndpointQuestions};
   app::Verdicts of_sweep{kExperimentQuestions};
   app::HtmlReport page;
 };
@@ -374,8 +374,8 @@ app::Command measure_command(Pattern pattern, const char* name, const char* help
               return print_error(checked.error());
             const auto measured = command->sweep.empty() ? measure_all(*command, stop, *outputs)
                                                          : measure_sweep(*command, stop, *outputs);
-            const ExitCode judged = std::max(outputs->verdicts.finish(program),
-                                             outputs->of_sweep.finish(program));
+            const ExitCode judged =
+                std::max(outputs->verdicts.finish(program), outputs->of_sweep.finish(program));
             return measured ? judged : std::max(judged, print_error(measured.error()));
           },
   };

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/questions.h"
+#include "gen/endpoint/questions.h"
 
-#include "gen/endpoint/commands.h"
+#include "gen/questions.h"
 
 namespace lw::gen::endpoint {
 
 std::span<const CommandQuestions> questions() {
-  static constexpr CommandQuestions kCommands[] = {{"bw", kPerfQuestions},
-                                                   {"lat", kPerfQuestions},
-                                                   {"blast", kPerfQuestions},
-                                                   {"ping", kPerfQuestions},
-                                                   {"serve", kRespondQuestions}};
+  static constexpr CommandQuestions kCommands[] = {{"bw", kEndpointQuestions},
+                                                   {"lat", kEndpointQuestions},
+                                                   {"blast", kEndpointQuestions},
+                                                   {"ping", kEndpointQuestions},
+                                                   {"serve", kServeQuestions}};
   return kCommands;
 }
 

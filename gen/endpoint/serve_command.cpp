@@ -37,7 +37,7 @@ struct ServeCommand {
   std::string listen, token_file;
   std::string layout;         // layout of records: a TOML file, or the name of a shipped layout
   std::string records = "-";  // output file of records
-  app::Verdicts verdicts{kRespondQuestions};
+  app::Verdicts verdicts{kServeQuestions};
   app::HtmlReport page;
   bool json = false;
 };
@@ -147,9 +147,12 @@ ExitCode run_serve(ServeCommand& command, const std::atomic<bool>& stop) {
   auto token = command.token_file.empty() ? make_token()
                                           : read_token_file("--token-file", command.token_file);
   if (!token) return print_error(token.error());
-  if (const auto apart = check_outputs(
-          {{"--token-file", command.token_file}, {"--telemetry", command.layout}},
-          {{"--region", options.region.file}, {"--records", command.records}, command.page.file(), command.verdicts.junit()});
+  if (const auto apart =
+          check_outputs({{"--token-file", command.token_file}, {"--telemetry", command.layout}},
+                        {{"--region", options.region.file},
+                         {"--records", command.records},
+                         command.page.file(),
+                         command.verdicts.junit()});
       !apart)
     return print_error(apart.error());
   if (auto checked = command.verdicts.check(kServeOutput); !checked)

@@ -245,8 +245,8 @@ std::string whole_text(const NetworkReport& r) {
   if (!result.flow_bps.empty())
     text += fmt::format(
         "  goodput      {:.2f} Gb/s after {}, {:.3f} to {:.3f} Gb/s a QP, fairness {:.4f}\n",
-        result.total_bps() / 1e9, format_set_duration(r.config.warm_up), least_gbps(r), most_gbps(r),
-        result.fairness());
+        result.total_bps() / 1e9, format_set_duration(r.config.warm_up), least_gbps(r),
+        most_gbps(r), result.fairness());
   if (const auto latency = worst_latency(result))
     text += fmt::format(
         "  latency      messages of the slowest QP: p50 {:.1f} us, p99 {:.1f} us, at most {:.1f} "
@@ -358,9 +358,8 @@ std::string paused_text(const NetworkReport& r) {
                            [](const PortResult* port) { return port->all.paused; });
   std::string text;
   for (std::size_t i = 0; i < std::min(kMost, ports.size()); ++i)
-    text += fmt::format("{}{} was paused for {} of {}", i == 0 ? "" : ", ",
-                        r.port_name(*ports[i]), format_duration(ports[i]->all.paused),
-                        format_duration(r.result.elapsed));
+    text += fmt::format("{}{} was paused for {} of {}", i == 0 ? "" : ", ", r.port_name(*ports[i]),
+                        format_duration(ports[i]->all.paused), format_duration(r.result.elapsed));
   return text;
 }
 
@@ -397,8 +396,7 @@ void observe_network(Judge& judge, const NetworkReport& r) {
 }
 
 report::RunRows page_rows(const NetworkReport& r) {
-  return {.requested = {{"work requests that failed", "0",
-                         format_count(r.result.failed),
+  return {.requested = {{"work requests that failed", "0", format_count(r.result.failed),
                          r.result.failed == 0}}};
 }
 

@@ -41,7 +41,8 @@ void add_machine(Machine& whole, const std::string& host, const Json& json) {
     if (each.contains("first")) loss.first = time_in(each["first"]);
     if (each.contains("last")) loss.last = time_in(each["last"]);
   }
-  whole.stalls.add({.count = json.at("stalls").get<std::uint64_t>(),
+  whole.stalls.add({.watched = true,
+                    .count = json.at("stalls").get<std::uint64_t>(),
                     .total = time_in(json.at("stalled")),
                     .longest = time_in(json.at("longest")),
                     .longest_at = time_in(json.at("longest_at"))});

@@ -176,8 +176,7 @@ void observe_length(Judge& judge, const ReplayReport& r, const ReplayOptions& op
                                          format_duration(r.elapsed)),
                      .count = r.frames};
   if (limited) length.asked_by = limits.duration ? "--duration" : "--count";
-  if (r.ended_by == EndedBy::flows && limited)
-    length.remark = "the end of the capture ended it";
+  if (r.ended_by == EndedBy::flows && limited) length.remark = "the end of the capture ended it";
   if (r.ended_by == EndedBy::signal) {
     length.text = "a signal ended it: " + length.text;
     const bool endless = options.loop == 0 && !limited;

@@ -40,15 +40,14 @@ struct FlowRow {
   std::string name;
   bool absent = false;                  // no frame of it came
   std::optional<std::uint64_t> sent{};  // frames that were sent, where it is known
-  std::optional<std::uint64_t> missing{};  // of these, those that never came, the last ones included
+  std::optional<std::uint64_t>
+      missing{};              // of these, those that never came, the last ones included
   std::string unknown_end{};  // why nobody can tell whether the last frames came; empty: one can
   bool valid_latency = true;  // false: its latencies mean nothing
-  std::string sender = {}, receiver = {};                   // hosts of a common run
+  std::string sender = {}, receiver = {};  // hosts of a common run
 
   /// Frames that never came, as far as it is known.
-  [[nodiscard]] std::uint64_t lost() const noexcept {
-    return missing.value_or(flow->order.lost);
-  }
+  [[nodiscard]] std::uint64_t lost() const noexcept { return missing.value_or(flow->order.lost); }
   /// Distinct frames that were to come, as far as it is known.
   [[nodiscard]] std::uint64_t due() const noexcept;
 

@@ -20,11 +20,10 @@ class Measurement;
 
 /// The table of the state that the page gets.
 const FigureTable& live_figures();
-inline constexpr JsonOutput kLiveOutput{
-    .name = "live",
-    .title = "roce-gen run --web, receive --web",
-    .figures = &live_figures,
-    .version = 2};
+inline constexpr JsonOutput kLiveOutput{.name = "live",
+                                        .title = "roce-gen run --web, receive --web",
+                                        .figures = &live_figures,
+                                        .version = 2};
 
 /// Texts of the live page about a run.
 struct LiveSubject {
@@ -52,8 +51,8 @@ class LivePage {
   void show(Duration elapsed, std::optional<Duration> left, const std::vector<FlowProgress>& flows,
             const Measurement* received, const Verdict& verdict);
   /// Passes the final figures. Waits up to 500 ms until open pages have them.
-  void finish(Duration elapsed, const std::vector<FlowProgress>& flows,
-              const Measurement* received, const Verdict& verdict);
+  void finish(Duration elapsed, const std::vector<FlowProgress>& flows, const Measurement* received,
+              const Verdict& verdict);
 
  private:
   class Feed;

@@ -15,14 +15,14 @@ namespace {
 /// A share of the frames.
 void observe_share(Judge& judge, const char* name, std::uint64_t part, std::uint64_t all,
                    const char* what, bool noted) {
-  judge.add({.name = name,
-             .value = static_cast<double>(part) /
-                      static_cast<double>(std::max<std::uint64_t>(1, all)),
-             .text = part == 0 ? fmt::format("no frame of {} {}", format_count(all), what)
-                               : fmt::format("{} of {} frames {} ({})", format_count(part),
-                                             format_count(all), what, format_share(part, all)),
-             .count = all,
-             .noted = noted});
+  judge.add(
+      {.name = name,
+       .value = static_cast<double>(part) / static_cast<double>(std::max<std::uint64_t>(1, all)),
+       .text = part == 0 ? fmt::format("no frame of {} {}", format_count(all), what)
+                         : fmt::format("{} of {} frames {} ({})", format_count(part),
+                                       format_count(all), what, format_share(part, all)),
+       .count = all,
+       .noted = noted});
 }
 
 /// Frames that never came: gaps in the sequence; at the end, all that were sent and did not come.

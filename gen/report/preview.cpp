@@ -124,7 +124,8 @@ std::string arrival_words(const Flow& flow) {
   if (flow.burst > 1) text += fmt::format(" in bursts of {}", flow.burst);
   if (flow.arrival == config::ArrivalProcess::poisson) text += ", Poisson";
   if (flow.arrival == config::ArrivalProcess::on_off) {
-    text += fmt::format(", {} on and {} off", format_set_duration(flow.on), format_set_duration(flow.off));
+    text += fmt::format(", {} on and {} off", format_set_duration(flow.on),
+                        format_set_duration(flow.off));
   }
   if (flow.start_after > Duration{0}) {
     text += fmt::format(", from {} on", format_set_duration(flow.start_after));

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/output.h"
 #include "core/machine.h"
+#include "core/output.h"
 #include "core/time.h"
 #include "core/verdict.h"
 #include "gen/report/flow_report.h"

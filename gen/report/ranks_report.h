@@ -26,8 +26,8 @@ struct RankRow {
   static const FigureTable& figures();
 };
 
-/// Adds what the ranks did: `broken` has a sentence for each part that cannot be read, and for a start
-/// that was too late.
+/// Adds what the ranks did: `broken` has a sentence for each part that cannot be read, and for a
+/// start that was too late.
 void observe_ranks(Judge& judge, const std::vector<RankRow>& ranks,
                    const std::vector<std::string>& broken);
 

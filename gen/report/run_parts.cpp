@@ -207,8 +207,8 @@ void add_sent(RunReport& whole, std::size_t rank, const Json& json,
                   .worst_second = pace.at("worst_second").get<double>(),
                   .worst_at = time_in(pace.at("worst_at"))});
   add_machine(whole.machine, whole.hosts.at(rank), json.at("machine"));
-  whole.ended_by =
-      std::max(whole.ended_by, static_cast<EndedBy>(std::clamp(json.at("ended_by").get<int>(), 0, 4)));
+  whole.ended_by = std::max(whole.ended_by,
+                            static_cast<EndedBy>(std::clamp(json.at("ended_by").get<int>(), 0, 4)));
   if (json.contains("duration")) whole.duration = time_in(json["duration"]);
   if (json.contains("catch_up")) whole.catch_up = Duration{json["catch_up"].get<Duration::rep>()};
   whole.caught_up.skipped =

@@ -186,9 +186,9 @@ RunSummary::RunSummary(const config::FlowProfile& profile, const RunReport& sent
 }
 
 void RunSummary::observe(Judge& judge) const {
+  if (!sent_.ports.empty()) observe_machine(judge, sent_.machine);
   observe_sent(judge, profile_, sent_);
   if (sent_.ports.empty()) return;
-  observe_machine(judge, sent_.machine);
   observe_end(judge, sent_.interrupted);
   if (received_ != nullptr) observe_received(judge, *received_, rows_, true);
 }
@@ -310,10 +310,11 @@ const FigureTable& pace_figures() {
   using Row = FigureOf<PaceReport>;
   static constexpr Figure kRows[] = {
       Row::of<&PaceReport::behind>("behind_ns", "How far it was behind its schedule at the end.",
-                             Unit::ns),
-      Row::of<&PaceReport::worst_second>("worst_second",
-                                   "Share of what was due that was sent, in the worst second."),
-      Row::of<&PaceReport::worst_at>("worst_second_at_ns", "Its begin, since the start.", Unit::ns)};
+                                   Unit::ns),
+      Row::of<&PaceReport::worst_second>(
+          "worst_second", "Share of what was due that was sent, in the worst second."),
+      Row::of<&PaceReport::worst_at>("worst_second_at_ns", "Its begin, since the start.",
+                                     Unit::ns)};
   static constexpr FigureTable kTable{"How a run kept to its schedule.", kRows};
   return kTable;
 }

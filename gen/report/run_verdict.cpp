@@ -52,12 +52,13 @@ void observe_rate(Judge& judge, const config::FlowProfile& profile, const RunRep
                    .text = fmt::format("sent {} of the rate asked for", format_share(share)),
                    .count = total.frames,
                    .broken = rates_text(profile, sent) + ": this machine's limit, or the port's",
-                   .remedy = "ask for a lower rate, give more cores (--cores), or use a faster "
-                             "port"};
+                   .remedy =
+                       "ask for a lower rate, give more cores (--cores), or use a faster "
+                       "port"};
   if (sent.pace.worst_second < kNearRate)
-    rate.remark = fmt::format("in its worst second, {} after the start, {}",
-                              format_duration(sent.pace.worst_at),
-                              format_share(sent.pace.worst_second));
+    rate.remark =
+        fmt::format("in its worst second, {} after the start, {}",
+                    format_duration(sent.pace.worst_at), format_share(sent.pace.worst_second));
   if (share < kNearRate && sent.pace.behind < kHeldUp) {
     rate.value = std::nullopt;
     rate.unsure = fmt::format("it ended {} late: too short a run to tell its rate",
@@ -69,8 +70,7 @@ void observe_rate(Judge& judge, const config::FlowProfile& profile, const RunRep
 std::string length_asked(const RunReport& sent) {
   std::string text;
   if (sent.duration) text = format_set_duration(*sent.duration);
-  if (sent.count != Limits::kAll)
-    text += (text.empty() ? "" : " or ") + frames_text(sent.count);
+  if (sent.count != Limits::kAll) text += (text.empty() ? "" : " or ") + frames_text(sent.count);
   return text;
 }
 
@@ -79,7 +79,8 @@ double reached_of(const RunReport& sent) {
   double share = 0;
   if (sent.duration && sent.duration->count() > 0)
     share = static_cast<double>(sent.elapsed.count()) / static_cast<double>(sent.duration->count());
-  if (sent.count != Limits::kAll) share = std::max(share, share_of(sent.total().frames, sent.count));
+  if (sent.count != Limits::kAll)
+    share = std::max(share, share_of(sent.total().frames, sent.count));
   return std::min(share, 1.0);
 }
 
@@ -95,14 +96,14 @@ void observe_length(Judge& judge, const RunReport& sent) {
     case EndedBy::flows:
       length.text = "sent all " + frames_text(frames) + " of the profile";
       if (!asked.empty() && reached_of(sent) < 1)
-        length.remark = fmt::format(
-            "after {} of {}: the number of messages that the profile has ended it",
-            format_duration(sent.elapsed), asked);
+        length.remark =
+            fmt::format("it took {} of {}: the number of messages in the profile ended it",
+                        format_duration(sent.elapsed), asked);
       break;
     case EndedBy::count:
     case EndedBy::duration:
-      length.text = fmt::format("sent {} in {}", frames_text(frames),
-                                format_duration(sent.elapsed));
+      length.text =
+          fmt::format("sent {} in {}", frames_text(frames), format_duration(sent.elapsed));
       break;
     case EndedBy::signal:
       length.text = fmt::format("a signal ended it after {} and {}", format_duration(sent.elapsed),
@@ -127,8 +128,7 @@ double pacing_of(const Histogram& errors, std::string_view name) {
 }
 
 /// Figures that only expectations ask for.
-void observe_sent_figures(Judge& judge, const config::FlowProfile& profile,
-                          const RunReport& sent) {
+void observe_sent_figures(Judge& judge, const config::FlowProfile& profile, const RunReport& sent) {
   const Histogram& errors = sent.audit.pacing_error;
   for (const char* name : {"pacing_p50", "pacing_p99", "pacing_max"}) {
     Observation pacing{.name = name, .count = errors.count()};
@@ -185,10 +185,10 @@ void observe_shares(Judge& judge, std::span<const FlowRow> flows) {
     if (judge.expects(name)) continue;
     judge.add({.name = std::string(name),
                .value = share_of(counted, frames),
-               .text = counted == 0 ? fmt::format("no frame of {} {}", format_count(frames), what)
-                                    : fmt::format("{} of {} {} ({})", format_count(counted),
-                                                  frames_text(frames), what,
-                                                  format_share(counted, frames)),
+               .text = counted == 0
+                           ? fmt::format("no frame of {} {}", format_count(frames), what)
+                           : fmt::format("{} of {} {} ({})", format_count(counted),
+                                         frames_text(frames), what, format_share(counted, frames)),
                .count = frames});
   }
 }
@@ -274,9 +274,8 @@ void observe_latency(Judge& judge, const std::string& name, const FlowRow& row,
   Observation latency{.name = name, .of = row.name, .count = count, .unsure = unsure};
   if (count > 0 && ns) latency.value = *ns;
   if (static_cast<double>(count) < least)
-    latency.remark =
-        fmt::format("it rests on {} latencies: the largest of them stands for it",
-                    format_count(count));
+    latency.remark = fmt::format("it rests on {} latencies: the largest of them stands for it",
+                                 format_count(count));
   judge.add(latency);
 }
 

@@ -120,19 +120,19 @@ void set_signed(FlowRow& row, const FlowCounters& sent, bool joined) {
   if (!joined) row.sent = sent.frames;
 }
 
-/// A flow without signatures: PSNs show its gaps, and the number of its frames whether the last ones
-/// are there.
+/// A flow without signatures: PSNs show its gaps, and the number of its frames whether the last
+/// ones are there.
 void set_unsigned(FlowRow& row, const FlowCounters& sent) {
   const ReceiveFlow& flow = *row.flow;
   const std::uint64_t came =
       flow.frames + flow.bad_icrc - std::min(flow.frames, flow.order.duplicated);
   row.sent = sent.frames;
-  row.missing = std::max(std::min(flow.order.lost, sent.frames),
-                         sent.frames - std::min(sent.frames, came));
+  row.missing =
+      std::max(std::min(flow.order.lost, sent.frames), sent.frames - std::min(sent.frames, came));
 }
 
-/// The flows of a profile by the streams of those without signatures; none for a stream that several
-/// have.
+/// The flows of a profile by the streams of those without signatures; none for a stream that
+/// several have.
 std::unordered_map<StreamKey, const config::Flow*, StreamKeyHash> plain_flows(
     const config::FlowProfile& profile) {
   std::unordered_map<StreamKey, const config::Flow*, StreamKeyHash> flows;
@@ -176,8 +176,8 @@ Result<SentCounts> parse_sent_counts(std::string_view text, const std::string& s
   return counts;
 }
 
-void set_sent(std::span<FlowRow> rows, const config::FlowProfile& profile,
-              const SentCounts& counts, bool joined) {
+void set_sent(std::span<FlowRow> rows, const config::FlowProfile& profile, const SentCounts& counts,
+              bool joined) {
   const auto plain = plain_flows(profile);
   for (FlowRow& row : rows) {
     const StreamKey& stream = row.flow->stream;

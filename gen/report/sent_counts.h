@@ -28,10 +28,10 @@ SentCounts planned_counts(const config::FlowProfile& profile);
 Result<SentCounts> parse_sent_counts(std::string_view json, const std::string& source,
                                      const config::FlowProfile& profile);
 
-/// Sets what is known of the sender's frames in the rows of the profile's flows: the number sent, and
-/// how many of them never came, the last ones included; or why that is unknown. `joined`: reception
-/// may have started after the sender.
-void set_sent(std::span<FlowRow> rows, const config::FlowProfile& profile,
-              const SentCounts& counts, bool joined);
+/// Sets what is known of the sender's frames in the rows of the profile's flows: the number sent,
+/// and how many of them never came, the last ones included; or why that is unknown. `joined`:
+/// reception may have started after the sender.
+void set_sent(std::span<FlowRow> rows, const config::FlowProfile& profile, const SentCounts& counts,
+              bool joined);
 
 }  // namespace lw::gen

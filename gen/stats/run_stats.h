@@ -192,16 +192,16 @@ struct RunReport {
   std::vector<PortLosses> ports;     // empty for a capture
   std::optional<Duration> catch_up;  // the limit
   CatchUp caught_up;
-  std::uint16_t run = 0;     // number of the run, in the signatures; 0 for a capture
-  std::string clock;         // of the signatures' send times
-  std::string interrupted;   // reason for an early end; empty: none
+  std::uint16_t run = 0;    // number of the run, in the signatures; 0 for a capture
+  std::string clock;        // of the signatures' send times
+  std::string interrupted;  // reason for an early end; empty: none
   EndedBy ended_by = EndedBy::flows;
-  std::optional<Duration> duration;           // that was asked for
-  std::uint64_t count = Limits::kAll;         // number of frames that was asked for
-  PaceReport pace;                                  // of frames sent through ports
-  Machine machine;                            // with ports
-  std::uint64_t missed = 0;  // frames that its receiving ports lost before they were read
-  Duration started_late{0};  // after the instant that a common run had agreed on
+  std::optional<Duration> duration;    // that was asked for
+  std::uint64_t count = Limits::kAll;  // number of frames that was asked for
+  PaceReport pace;                     // of frames sent through ports
+  Machine machine;                     // with ports
+  std::uint64_t missed = 0;            // frames that its receiving ports lost before they were read
+  Duration started_late{0};            // after the instant that a common run had agreed on
   // Of a common run of several processes; empty otherwise:
   std::vector<std::string> hosts;           // by rank
   std::vector<std::uint16_t> rank_of_flow;  // which sent it
@@ -217,9 +217,9 @@ struct RunReport {
 struct ReceiveReport {
   std::uint64_t missed = 0;  // frames that the ports lost before they were read
   Machine machine = {};
-  Duration elapsed{0};       // from the first frame to the last
-  std::string clock;         // of arrival times; empty: a capture's stamps
-  std::string interrupted;   // reason for an early end; empty: none
+  Duration elapsed{0};      // from the first frame to the last
+  std::string clock;        // of arrival times; empty: a capture's stamps
+  std::string interrupted;  // reason for an early end; empty: none
 };
 
 }  // namespace lw::gen

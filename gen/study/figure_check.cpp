@@ -78,15 +78,16 @@ class FigureCheck {
     check(plot.series, series, plot.at, "series");
     return names;
   }
-  void check(const std::string& name, const Names& names, config::FilePosition at, const char* key) {
+  void check(const std::string& name, const Names& names, config::FilePosition at,
+             const char* key) {
     if (names.contains(name) || names.empty()) return;
     const std::vector<std::string_view> all(names.begin(), names.end());
     const std::string_view near = nearest(name, all);
-    errors_.push_back(fmt::format(
-        "{}:{}:{}: {}: the runs have no figure or parameter \"{}\"{}", profile_.file, at.line,
-        at.column, key, name,
-        near.empty() ? fmt::format(": expected one of {}", fmt::join(all, ", "))
-                     : fmt::format(": did you mean \"{}\"?", near)));
+    errors_.push_back(fmt::format("{}:{}:{}: {}: the runs have no figure or parameter \"{}\"{}",
+                                  profile_.file, at.line, at.column, key, name,
+                                  near.empty()
+                                      ? fmt::format(": expected one of {}", fmt::join(all, ", "))
+                                      : fmt::format(": did you mean \"{}\"?", near)));
   }
 
   const config::ExperimentProfile& profile_;

@@ -229,8 +229,8 @@ std::string found_text(const SearchResult& result) {
   if (result.not_offered)
     return text + fmt::format("; {} of the highest was not offered",
                               format_share(result.not_offered->fraction));
-  return text + (result.fails ? "; fails at " + format_bit_rate(result.fails->wire_bps)
-                              : "; none failed");
+  return text +
+         (result.fails ? "; fails at " + format_bit_rate(result.fails->wire_bps) : "; none failed");
 }
 
 /// Why this machine bounds the search.

@@ -52,8 +52,8 @@ struct SearchConfig {
   int repeat = 1;            // consecutive trials that a rate must pass
 };
 
-/// Result of a search. `passes` is the highest rate that passed, `fails` the lowest rate above it at
-/// which the path lost too much, at most the resolution away. Without `fails` the highest rate
+/// Result of a search. `passes` is the highest rate that passed, `fails` the lowest rate above it
+/// at which the path lost too much, at most the resolution away. Without `fails` the highest rate
 /// passed; without `passes` every rate failed. With `not_offered`, the lowest rate above `passes`
 /// that this machine could not send or receive, the path may pass more: nobody can tell.
 struct SearchResult {
@@ -62,8 +62,8 @@ struct SearchResult {
   bool complete = true;       // false: stopped before the bracket was as narrow as asked
 };
 
-/// How a trial ended: it passed; the path lost too much; or this machine did not send at the rate, or
-/// lost frames itself that the path did not lose.
+/// How a trial ended: it passed; the path lost too much; or this machine did not send at the rate,
+/// or lost frames itself that the path did not lose.
 enum class TrialEnd : std::uint8_t { passed, failed, not_offered };
 TrialEnd end_of(const Trial& trial, const SearchConfig& config) noexcept;
 std::string_view name_of(TrialEnd end) noexcept;

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
-
 #include "report/figures/json.h"
 #include "report/plot.h"
 #include "report/table.h"
@@ -382,17 +381,18 @@ void observe_experiment(Judge& judge, const Outcome& outcome) {
       far += each.holds ? 0 : 1;
     }
   if (compared > 0)
-    judge.add({.name = "published",
-               .value = static_cast<double>(far),
-               .text = fmt::format("{} of {} figures are further from the published ones than asked "
-                                   "for",
-                                   far, compared),
-               .count = compared});
+    judge.add(
+        {.name = "published",
+         .value = static_cast<double>(far),
+         .text = fmt::format("{} of {} figures are further from the published ones than asked "
+                             "for",
+                             far, compared),
+         .count = compared});
   const std::size_t cells = results.cells.size() + results.missing;
   judge.add({.name = "reached",
-             .value = cells == 0 ? 1
-                                 : static_cast<double>(results.cells.size()) /
-                                       static_cast<double>(cells),
+             .value = cells == 0
+                          ? 1
+                          : static_cast<double>(results.cells.size()) / static_cast<double>(cells),
              .text = fmt::format("{} of {} cells are there", results.cells.size(), cells),
              .count = cells,
              .broken = "a signal ended the experiment",

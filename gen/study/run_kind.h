@@ -28,8 +28,8 @@ class RunKind {
   virtual ~RunKind() = default;
   virtual void add_options(app::Options& options) = 0;
   virtual Result<Work> work() = 0;
-  /// The names of the figures that a run may have, as the keys of an object; a series is a list with
-  /// one sample, which has the names of its values.
+  /// The names of the figures that a run may have, as the keys of an object; a series is a list
+  /// with one sample, which has the names of its values.
   [[nodiscard]] virtual report::Json figures() const = 0;
 };
 

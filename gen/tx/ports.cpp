@@ -189,8 +189,9 @@ OwnLoss not_sent_at(const PortLosses& port, std::uint64_t taken) {
           .how = "when they were to leave",
           .lost = refused + port.lost.total(),
           .frames = taken + refused,
-          .remedy = "send at a lower rate, give the port and its peer cores of their own, or use "
-                    "a faster port"};
+          .remedy =
+              "send at a lower rate, give the port and its peer cores of their own, or use "
+              "a faster port"};
 }
 
 OwnLoss unseen_at(const nic::Port& port, const LossTimes& times) {
@@ -201,8 +202,9 @@ OwnLoss unseen_at(const nic::Port& port, const LossTimes& times) {
           .frames = stats.received + stats.unseen(),
           .first = times.first,
           .last = times.last,
-          .remedy = "receive at a lower rate, give this program cores of its own, or make the "
-                    "kernel's backlog longer: sysctl net.core.netdev_max_backlog"};
+          .remedy =
+              "receive at a lower rate, give this program cores of its own, or make the "
+              "kernel's backlog longer: sysctl net.core.netdev_max_backlog"};
 }
 
 void ReceiveWatch::sample(Instant now) {

@@ -42,9 +42,9 @@ void print_path(const emulator::Path& path) {
     print_out(fmt::format("path {}: {} one way, {} there and back\n", path.name, there, round));
     return print_parts(path, west_to_east);
   }
-  print_out(fmt::format("path {}: {} {}, {} {}, {} there and back\n", path.name, there,
-                        name_of(west_to_east), format_set_duration(one_way_delay(path, east_to_west)),
-                        name_of(east_to_west), round));
+  print_out(fmt::format(
+      "path {}: {} {}, {} {}, {} there and back\n", path.name, there, name_of(west_to_east),
+      format_set_duration(one_way_delay(path, east_to_west)), name_of(east_to_west), round));
   for (const auto way : {west_to_east, east_to_west}) {
     print_out(fmt::format(" {}\n", name_of(way)));
     print_parts(path, way);

@@ -17,9 +17,14 @@ std::span<const JsonOutput> outputs() {
 }
 
 std::span<const CommandQuestions> questions() {
-  static constexpr CommandQuestions kCommands[] = {
-      {"run", kImpairQuestions}, {"replay", kImpairQuestions}, {"check"}, {"ctl"}, {"explain"},
-      {"from-tc"},               {"ledger"},                   {"profiles"}};
+  static constexpr CommandQuestions kCommands[] = {{"run", kImpairQuestions},
+                                                   {"replay", kImpairQuestions},
+                                                   {"check"},
+                                                   {"ctl"},
+                                                   {"explain"},
+                                                   {"from-tc"},
+                                                   {"ledger"},
+                                                   {"profiles"}};
   return kCommands;
 }
 

@@ -270,8 +270,8 @@ ExitCode run(ReplayOptions& options) {
   if (options.output.live) config.live = "roce-impair replay " + options.source.profile;
   if (options.direction == "east-to-west")
     config.input.direction = emulator::Direction::east_to_west;
-  if (auto sound = check_files(config, options.source.profile, verdicts.junit(),
-                               options.output.html.file());
+  if (auto sound =
+          check_files(config, options.source.profile, verdicts.junit(), options.output.html.file());
       !sound)
     return print_error(sound.error());
   if (options.dry_run)

@@ -26,7 +26,7 @@ namespace {
 using report::Json;
 
 /// Returns the value as in a profile: a text without quotes, a number, true or false.
-std::string value_text(const Json& value) {
+std::string toml_text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
@@ -42,7 +42,7 @@ Result<std::vector<config::Edit>> edits_of(const Json& request, const config::Cl
     edits.push_back({.table = "rule",
                      .name = rule->get<std::string>(),
                      .key = key,
-                     .value = value_text(value),
+                     .value = toml_text(value),
                      .only = only});
   }
   return edits;
@@ -166,9 +166,9 @@ Result<Answer> Control::preview(const Request& request) const {
   if (!edits) return std::unexpected(edits.error());
   const auto profile = run_.preview(*edits);
   if (!profile) return std::unexpected(profile.error());
-  return Answer{.rules = rule_rows(*profile),
-                .text = rules_text(*profile) +
-                        "in flight each way: " + arithmetic(*profile) + "\n"};
+  return Answer{
+      .rules = rule_rows(*profile),
+      .text = rules_text(*profile) + "in flight each way: " + arithmetic(*profile) + "\n"};
 }
 
 Result<Answer> Control::records() const {
@@ -287,8 +287,8 @@ Answer Control::shown() const {
   for (DirectionReport& direction : report.directions) direction.shows_delays = true;
   const config::ImpairProfile profile = run_.profile();
   Verdict verdict = verdict_of(report);
-  std::string text = report::text_of(verdict) + rules_text(profile) + events_text(profile) +
-                     to_text(report);
+  std::string text =
+      report::text_of(verdict) + rules_text(profile) + events_text(profile) + to_text(report);
   return {.rules = rule_rows(profile),
           .events = event_rows(profile.events),
           .events_on_command = event_rows(profile.events_on_command),

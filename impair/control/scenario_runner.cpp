@@ -172,9 +172,10 @@ void ScenarioRunner::look_at_losses() {
   const Instant now = nic::now();
   next_sample_ = now + std::chrono::seconds(1);
   sample_losses(loss_times_, *ports_, now - watched_since_);
-  for (const auto direction : {emulator::Direction::west_to_east, emulator::Direction::east_to_west})
-    loss_times_.directions[static_cast<std::size_t>(direction)].sample(
-        loop_->lost_here(direction), now - watched_since_);
+  for (const auto direction :
+       {emulator::Direction::west_to_east, emulator::Direction::east_to_west})
+    loss_times_.directions[static_cast<std::size_t>(direction)].sample(loop_->lost_here(direction),
+                                                                       now - watched_since_);
 }
 
 OwnLossTimes ScenarioRunner::loss_times() {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/histogram.h"
-#include "core/machine.h"
+#include "core/stalls.h"
 #include "emulator/pipeline.h"
 #include "emulator/stats/accounting.h"
 #include "emulator/stats/audit.h"

@@ -127,7 +127,7 @@ class ForwardingLoop {
   Instant end_ = start_;
   bool on_two_cores_ = false;
   StallWatch stalls_, westward_stalls_;  // westward: of the second core
-  Quiesce westward_quiesce_;  // stops the thread of the direction from east to west
+  Quiesce westward_quiesce_;             // stops the thread of the direction from east to west
   Mailbox<Swap> configurations_;
   std::mutex asking_;  // held by the thread that waits for a snapshot
   Mailbox<Statistics> snapshots_;

@@ -239,11 +239,12 @@ void words(Of<emulator::Delay> /*stage*/, const RuleConfig& rule, Statements& ou
 void words(Of<emulator::Trace> /*stage*/, const RuleConfig& rule, Statements& out) {
   const emulator::TraceConfig& trace = *rule.trace;
   out.push_back(
-      {"trace", fmt::format("Follow a trace of {} over {} that replaces delay, loss or rate; {}.",
-                            plural(trace.rows.size(), "row", "rows"),
-                            format_set_duration(trace.rows.back().time),
-                            trace.period ? "it begins again every " + format_set_duration(*trace.period)
-                                         : std::string("the last row stays in force"))});
+      {"trace",
+       fmt::format("Follow a trace of {} over {} that replaces delay, loss or rate; {}.",
+                   plural(trace.rows.size(), "row", "rows"),
+                   format_set_duration(trace.rows.back().time),
+                   trace.period ? "it begins again every " + format_set_duration(*trace.period)
+                                : std::string("the last row stays in force"))});
 }
 
 void words(Of<emulator::Order> /*stage*/, const RuleConfig& rule, Statements& out) {
@@ -398,7 +399,8 @@ std::string match_words(const emulator::MatchConfig& match) {
 }
 
 std::string act_words(const config::Act& act) {
-  std::string text = act.time ? "After " + format_set_duration(*act.time) : std::string("On command");
+  std::string text =
+      act.time ? "After " + format_set_duration(*act.time) : std::string("On command");
   if (act.ramp > 0)
     text += fmt::format(", over {} in {} equal steps", format_set_duration(act.over), act.ramp);
   std::vector<std::string> steps;

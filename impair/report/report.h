@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 #include "core/figure.h"
-#include "core/machine.h"
+#include "core/stalls.h"
 #include "core/time.h"
 #include "impair/datapath/direction_report.h"
 #include "impair/datapath/ports.h"
@@ -61,9 +61,9 @@ struct Report {
   std::vector<RunAudit> run_audits = {};  // of rules that changed, over the whole run
   /// Time for which forwarding stopped to gather this report.
   std::optional<Duration> held_up = {};
-  Stalls stalls = {};                       // of the threads that forward
-  std::optional<Duration> duration = {};    // that was asked for
-  bool stopped = false;                     // a signal ended it
+  Stalls stalls = {};                     // of the threads that forward
+  std::optional<Duration> duration = {};  // that was asked for
+  bool stopped = false;                   // a signal ended it
   std::uint64_t stamps_backwards = 0;  // frames with an earlier time stamp than their predecessor
   std::uint64_t not_captured = 0;      // replay: frames missing in a recording, by their numbers
 

@@ -13,12 +13,12 @@ void add_checks(std::vector<report::RequestedRow>& rows, const std::string& plac
                 const std::vector<emulator::Check>& checks) {
   for (const emulator::Check& check : checks) {
     const auto of = [&](double value) { return check_figure(value, check.unit); };
-    rows.push_back({fmt::format("{}: {} {}, of {} frames", place, name_of(check.stage), check.what,
-                                format_count(check.frames)),
-                    of(check.asked),
-                    fmt::format("{} (allowed: {} to {})", of(check.seen), of(check.low),
-                                of(check.high)),
-                    check.enough() ? std::optional(check.holds()) : std::nullopt});
+    rows.push_back(
+        {fmt::format("{}: {} {}, of {} frames", place, name_of(check.stage), check.what,
+                     format_count(check.frames)),
+         of(check.asked),
+         fmt::format("{} (allowed: {} to {})", of(check.seen), of(check.low), of(check.high)),
+         check.enough() ? std::optional(check.holds()) : std::nullopt});
   }
 }
 
@@ -29,10 +29,10 @@ std::vector<report::RequestedRow> stage_rows(const Report& report) {
     for (const StagesReport& stages : direction.stages)
       add_checks(rows, direction.accounting.direction.name + ", " + stages.rule, stages.checks);
   for (const EndedAudit& ended : report.ended_audits)
-    add_checks(rows,
-               fmt::format("{}, {}, until {}", ended.direction, ended.rule,
-                           format_duration(ended.end)),
-               ended.checks);
+    add_checks(
+        rows,
+        fmt::format("{}, {}, until {}", ended.direction, ended.rule, format_duration(ended.end)),
+        ended.checks);
   for (const RunAudit& run : report.run_audits)
     add_checks(rows, fmt::format("{}, {}, over the whole run", run.direction, run.rule),
                run.checks);

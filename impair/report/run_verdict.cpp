@@ -105,12 +105,12 @@ Audits audits_of(const Report& report) {
 void observe_audits(Judge& judge, const Report& report) {
   const Audits audits = audits_of(report);
   if (audits.all == 0) return;
-  Observation seen{.name = "audits",
-                   .value = static_cast<double>(audits.broken),
-                   .text = fmt::format("{} of {} checks of stages hold", audits.all - audits.broken,
-                                       audits.all),
-                   .count = audits.all,
-                   .broken = "see the lines that do not hold"};
+  Observation seen{
+      .name = "audits",
+      .value = static_cast<double>(audits.broken),
+      .text = fmt::format("{} of {} checks of stages hold", audits.all - audits.broken, audits.all),
+      .count = audits.all,
+      .broken = "see the lines that do not hold"};
   if (audits.too_few == audits.all)
     seen.text = fmt::format("{} checks of stages have too few frames to tell", audits.all);
   judge.add(seen);
@@ -133,20 +133,20 @@ void observe_directions(Judge& judge, const Report& report) {
                 count_if(report, [](const auto& each) { return !each.accounting.holds(); }),
                 "every frame is accounted for",
                 "the accounts do not add up: see --json for every figure", frames);
-  observe_count(judge, "releases",
-                count_if(report, [](const auto& each) { return !each.none_left_early(); }),
-                "no frame left before it was due",
-                "frames left before they were due: see the smallest release error in --json",
-                frames);
+  observe_count(
+      judge, "releases", count_if(report, [](const auto& each) { return !each.none_left_early(); }),
+      "no frame left before it was due",
+      "frames left before they were due: see the smallest release error in --json", frames);
 }
 
 void observe_scenario(Judge& judge, const ScenarioReport& scenario) {
   std::uint64_t undone = scenario.failed;
   for (const OverdueAct& act : scenario.overdue) undone += act.steps;
-  observe_count(judge, "scenario", undone,
-                fmt::format("{} of {} steps are in force", scenario.done, scenario.all),
-                fmt::format("{} of {} steps failed, or were due and not done", undone, scenario.all),
-                scenario.all);
+  observe_count(
+      judge, "scenario", undone,
+      fmt::format("{} of {} steps are in force", scenario.done, scenario.all),
+      fmt::format("{} of {} steps failed, or were due and not done", undone, scenario.all),
+      scenario.all);
 }
 
 void observe_ports(Judge& judge, const Report& report) {
@@ -174,13 +174,13 @@ void observe_records(Judge& judge, const Report& report) {
   if (report.ledger) add(*report.ledger, report.ledger->records);
   for (const CaptureReport& capture : report.captures) add(capture, capture.frames);
   const std::uint64_t missing = skipped + lost;
-  Observation records{
-      .name = "records",
-      .value = static_cast<double>(missing),
-      .text = "ledger and recordings are complete",
-      .count = written + missing,
-      .remedy = lost > 0 ? "make room on the disk"
-                         : "write to a faster disk, or give the box cores of its own"};
+  Observation records{.name = "records",
+                      .value = static_cast<double>(missing),
+                      .text = "ledger and recordings are complete",
+                      .count = written + missing,
+                      .remedy = lost > 0
+                                    ? "make room on the disk"
+                                    : "write to a faster disk, or give the box cores of its own"};
   if (missing > 0)
     records.text = fmt::format(
         "this box lost {} of {} records of ledger and recordings ({}): {} skipped, as the writer "
@@ -203,10 +203,10 @@ void observe_length(Judge& judge, const Report& report) {
     const bool ends = report.duration || report.command == "replay";
     length.text = "a signal ended it: it " + length.text;
     if (ends)
-      length.value = report.duration ? std::min(0.999, static_cast<double>(report.length().count()) /
-                                                           static_cast<double>(
-                                                               report.duration->count()))
-                                     : 0;
+      length.value = report.duration
+                         ? std::min(0.999, static_cast<double>(report.length().count()) /
+                                               static_cast<double>(report.duration->count()))
+                         : 0;
   }
   judge.add(length);
 }
@@ -233,13 +233,13 @@ Machine machine_of(const Report& report) {
 }
 
 void observe_run(Judge& judge, const Report& report) {
+  observe(judge, machine_of(report), "this box", dropped_by_rules(report));
   observe_directions(judge, report);
   observe_audits(judge, report);
   if (report.scenario) observe_scenario(judge, *report.scenario);
   observe_ports(judge, report);
   observe_records(judge, report);
   observe_length(judge, report);
-  observe(judge, machine_of(report), "this box", dropped_by_rules(report));
 }
 
 Verdict verdict_of(const Report& report) {

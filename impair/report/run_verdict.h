@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "core/machine.h"
+#include "core/machine_questions.h"
 #include "core/question.h"
 #include "impair/report/report.h"
 

@@ -28,8 +28,8 @@ class HtmlReport {
   [[nodiscard]] bool wanted() const noexcept { return !path_.empty(); }
 
   /// A report: a line of JSON as --json prints it. Several, where the command prints several.
-  /// `output`: the table of its figures; `verdict`: on this report; `rows`: what else the page shows
-  /// of it.
+  /// `output`: the table of its figures; `verdict`: on this report; `rows`: what else the page
+  /// shows of it.
   void add_report(const std::string& line, const JsonOutput& output, const Verdict& verdict,
                   report::RunRows rows = {});
   void add_plot(report::Plot plot);

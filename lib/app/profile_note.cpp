@@ -15,9 +15,12 @@ namespace {
 /// The word for a profile in a folder of a kind.
 std::string_view word_of(std::string_view folder) {
   constexpr std::pair<std::string_view, std::string_view> kWords[] = {
-      {config::kFlowProfiles, "flow profile"},     {config::kImpairProfiles, "impair profile"},
-      {config::kPathProfiles, "path"},             {config::kExperimentProfiles, "experiment"},
-      {config::kTelemetryProfiles, "record layout"}, {config::kNetworkProfiles, "network"}};
+      {config::kFlowProfiles, "flow profile"},
+      {config::kImpairProfiles, "impair profile"},
+      {config::kPathProfiles, "path"},
+      {config::kExperimentProfiles, "experiment"},
+      {config::kTelemetryProfiles, "record layout"},
+      {config::kNetworkProfiles, "network"}};
   const auto found = std::ranges::find(kWords, folder, [](const auto& word) { return word.first; });
   return found == std::end(kWords) ? "profile" : found->second;
 }

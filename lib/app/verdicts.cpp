@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "core/machine.h"
+#include "core/machine_questions.h"
 #include "report/figure_paths.h"
 #include "report/verdict.h"
 
@@ -43,7 +43,7 @@ void Verdicts::add_options(Options& list) {
 
 void Verdicts::add_strict_option(Options& list) {
   list.add_flag("--strict-machine", strict_,
-                "any frame that this machine lost, and any stall of it, is a failure");
+                "any frame that this machine lost is a failure, and a stall of more than 100 ms");
 }
 
 void Verdicts::add(std::span<const Expectation> more, std::span<const Question> elsewhere) {
@@ -59,8 +59,8 @@ void Verdicts::add(std::span<const Expectation> more, std::span<const Question> 
 Result<void> Verdicts::check(const JsonOutput& output) const {
   for (const Expectation& each : expectations_) {
     const Question* question = find_question(questions_, each.name);
-    const auto fits = question != nullptr ? check_question(each, *question)
-                                          : report::check_figure(each, output);
+    const auto fits =
+        question != nullptr ? check_question(each, *question) : report::check_figure(each, output);
     if (!fits) return fail(fmt::format("{}: {}: {}", each.place, each.text, fits.error()));
   }
   return {};

@@ -16,8 +16,9 @@
 namespace lw::app {
 
 /// What is asked of a command's results, and the verdict on each report: the command's own
-/// questions; the expectations of --expect and of [expect] of its profile, by the name of a question
-/// or by the path of a figure in --json; and --strict-machine. --junit writes the verdicts.
+/// questions; the expectations of --expect and of [expect] of its profile, by the name of a
+/// question or by the path of a figure in --json; and --strict-machine. --junit writes the
+/// verdicts.
 class Verdicts {
  public:
   /// `questions`: those of the command; must outlive it.
@@ -27,8 +28,8 @@ class Verdicts {
   void add_options(Options& list);
   /// Adds --strict-machine.
   void add_strict_option(Options& list);
-  /// Adds expectations of a profile. Those with the name of a question of `elsewhere` are of another
-  /// command that has the same profile: only that can judge them.
+  /// Adds expectations of a profile. Those with the name of a question of `elsewhere` are of
+  /// another command that has the same profile: only that can judge them.
   void add(std::span<const Expectation> more, std::span<const Question> elsewhere = {});
   /// The file of --junit, for check_outputs().
   [[nodiscard]] NamedFile junit() const { return {"--junit", junit_}; }
@@ -38,10 +39,11 @@ class Verdicts {
 
   /// Judges the observations of one report.
   [[nodiscard]] Judge judge() const;
-  /// Judges a report by the observations that `judge` has and by the figures in its JSON, and returns
-  /// it with "verdict" added. `make` returns the report as a line of JSON, as for --json. Doesn't
-  /// call `make`, and returns an empty text, if the report is neither `printed` nor judged by a
-  /// figure. `name`: of the report in JUnit. `output`: the table of its figures; null: it has none.
+  /// Judges a report by the observations that `judge` has and by the figures in its JSON, and
+  /// returns it with "verdict" added. `make` returns the report as a line of JSON, as for --json.
+  /// Doesn't call `make`, and returns an empty text, if the report is neither `printed` nor judged
+  /// by a figure. `name`: of the report in JUnit. `output`: the table of its figures; null: it has
+  /// none.
   template <class Make>
   std::string judged(Judge& judge, bool printed, Make make, std::string name,
                      const JsonOutput* output = nullptr) {
@@ -60,8 +62,8 @@ class Verdicts {
   /// The last lines of several text reports: all verdicts.
   [[nodiscard]] std::string all_text();
   /// Writes the --junit file, whose errors are reported at the end of the program. Prints the red
-  /// statements on standard error if neither text() nor all_text() was called. Returns the exit code
-  /// of all verdicts.
+  /// statements on standard error if neither text() nor all_text() was called. Returns the exit
+  /// code of all verdicts.
   [[nodiscard]] ExitCode finish(std::string_view program) const;
 
  private:

@@ -20,16 +20,16 @@ struct NamedUnit {
 };
 
 constexpr NamedUnit kTimeUnits[] = {{"ns", 1},   {"us", 1e3}, {"µs", 1e3},
-                               {"ms", 1e6}, {"s", 1e9},  {"min", 60e9}};
-constexpr NamedUnit kRateUnits[] = {{"b/s", 1},      {"kb/s", 1e3},   {"Mb/s", 1e6},    {"Gb/s", 1e9},
-                               {"Tb/s", 1e12},  {"bps", 1},      {"kbps", 1e3},    {"Mbps", 1e6},
-                               {"Gbps", 1e9},   {"Tbps", 1e12},  {"bit/s", 1},     {"kbit/s", 1e3},
-                               {"Mbit/s", 1e6}, {"Gbit/s", 1e9}, {"Tbit/s", 1e12}, {"bit", 1},
-                               {"kbit", 1e3},   {"Mbit", 1e6},   {"Gbit", 1e9},    {"Tbit", 1e12},
-                               {"K", 1e3},      {"M", 1e6},      {"G", 1e9},       {"T", 1e12}};
-constexpr NamedUnit kByteUnits[] = {
-    {"B", 1},       {"kB", 1e3},       {"MB", 1e6},         {"GB", 1e9},
-    {"KB", 1e3},    {"KiB", 1024},     {"MiB", 1048576},    {"GiB", 1073741824}};
+                                    {"ms", 1e6}, {"s", 1e9},  {"min", 60e9}};
+constexpr NamedUnit kRateUnits[] = {
+    {"b/s", 1},   {"kb/s", 1e3},   {"Mb/s", 1e6},   {"Gb/s", 1e9},   {"Tb/s", 1e12},
+    {"bps", 1},   {"kbps", 1e3},   {"Mbps", 1e6},   {"Gbps", 1e9},   {"Tbps", 1e12},
+    {"bit/s", 1}, {"kbit/s", 1e3}, {"Mbit/s", 1e6}, {"Gbit/s", 1e9}, {"Tbit/s", 1e12},
+    {"bit", 1},   {"kbit", 1e3},   {"Mbit", 1e6},   {"Gbit", 1e9},   {"Tbit", 1e12},
+    {"K", 1e3},   {"M", 1e6},      {"G", 1e9},      {"T", 1e12}};
+constexpr NamedUnit kByteUnits[] = {{"B", 1},         {"kB", 1e3},        {"MB", 1e6},
+                                    {"GB", 1e9},      {"KB", 1e3},        {"KiB", 1024},
+                                    {"MiB", 1048576}, {"GiB", 1073741824}};
 /// As perftest reads them: powers of two.
 constexpr NamedUnit kBareUnits[] = {{"k", 1024}, {"K", 1024}, {"M", 1048576}, {"G", 1073741824}};
 constexpr NamedUnit kLengthUnits[] = {{"km", 1}, {"m", 1e-3}};
@@ -265,8 +265,7 @@ std::string format_share(std::uint64_t part, std::uint64_t whole) {
 std::string format_number(double number) {
   constexpr double kMostWhole = 9e15;
   if (!std::isfinite(number)) return "none";
-  if (number != std::floor(number) || std::abs(number) >= kMostWhole)
-    return significant(number, 4);
+  if (number != std::floor(number) || std::abs(number) >= kMostWhole) return significant(number, 4);
   std::string text = number < 0 ? "-" : "";
   return text += format_count(static_cast<std::uint64_t>(std::abs(number)));
 }

@@ -37,17 +37,16 @@ std::string text_of(const Observation& observation, const Question& question) {
 
 /// A judgement without its answer.
 Judgement statement_of(const Observation& observation, const Question& question) {
-  Judgement judgement{.name = std::string(question.name),
-                      .of = observation.of,
-                      .asked = observation.asked.empty() ? std::string(question.asked)
-                                                         : observation.asked,
-                      .asked_by = observation.asked_by,
-                      .observed = text_of(observation, question),
-                      .where = observation.where.empty() ? std::string(question.where)
-                                                         : observation.where,
-                      .remedy = observation.remedy,
-                      .observations = observation.count,
-                      .failure = observation.failure};
+  Judgement judgement{
+      .name = std::string(question.name),
+      .of = observation.of,
+      .asked = observation.asked.empty() ? std::string(question.asked) : observation.asked,
+      .asked_by = observation.asked_by,
+      .observed = text_of(observation, question),
+      .where = observation.where.empty() ? std::string(question.where) : observation.where,
+      .remedy = observation.remedy,
+      .observations = observation.count,
+      .failure = observation.failure};
   if (observation.value) judgement.measured = *observation.value;
   return judgement;
 }
@@ -85,7 +84,8 @@ void Judge::add(const Observation& observation) {
     judgement.asked_by = expectation.place;
     const bool holds = observation.value && permits(expectation, observation, question->unit);
     answer(judgement, observation, holds);
-    if (holds && observation.is_lower_bound && is_lower_limit(expectation)) judgement.holds = Holds::yes;
+    if (holds && observation.is_lower_bound && is_lower_limit(expectation))
+      judgement.holds = Holds::yes;
     verdict_.add(std::move(judgement));
   }
   if (asked || question->asked.empty()) return;
@@ -112,8 +112,7 @@ std::optional<double> Judge::most(std::string_view name) const noexcept {
     const bool is_bound = expectation.relation == Expectation::Relation::at_most ||
                           expectation.relation == Expectation::Relation::below ||
                           expectation.relation == Expectation::Relation::equal;
-    const double bound =
-        is_bound ? expectation.value : std::numeric_limits<double>::infinity();
+    const double bound = is_bound ? expectation.value : std::numeric_limits<double>::infinity();
     most = std::min(most.value_or(bound), bound);
   }
   return most;

@@ -27,7 +27,7 @@ struct Question {
 
 /// What a command asks of its results. Docs list them, made of the tables that each program has.
 struct CommandQuestions {
-  std::string_view command;              // "run"
+  std::string_view command;                  // "run"
   std::span<const Question> questions = {};  // none: it describes, and judges nothing
   bool verdict = true;  // false: no verdict is printed; what does not hold is an error message
 };
@@ -40,7 +40,7 @@ struct Observation {
   std::string text = {};             // a sentence; empty: the name and the value
   std::uint64_t count = 0;           // number of frames, samples or checks that it rests on
   double whole = 1;                  // of a count: a limit in shares is of this
-  bool is_lower_bound = false;  // the true value may be larger
+  bool is_lower_bound = false;       // the true value may be larger
   std::string unsure = {};  // why there is no value, or what it leaves out: what holds is unknown
   std::string remark = {};  // what to know about it even if it holds
   std::string broken = {};  // what to know about it if the value is beyond the limit
@@ -64,7 +64,7 @@ class Judge {
   [[nodiscard]] bool expects(std::string_view name) const noexcept;
   /// The largest share that the expectations of this name permit; none: there are none.
   [[nodiscard]] std::optional<double> most(std::string_view name) const noexcept;
-  /// All judgements. Expectations that were not judged cannot be told.
+  /// All judgements. The answer to expectations that were not judged is unknown.
   [[nodiscard]] Verdict finish();
 
  private:

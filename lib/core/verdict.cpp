@@ -50,7 +50,7 @@ const FigureTable& Judgement::figures() {
       Row::of<&Judgement::holds>("result", "Whether it holds.").among(kHolds),
       Row::of<&Judgement::colour>("colour", "Red gives an exit code above 0.").among(kColours),
       Row::of<&Judgement::reason>("reason",
-                                  "Why it cannot be told, or what to know about what holds.")
+                                  "Why the answer is unknown, or what to know about what holds.")
           .if_any(),
       Row::of<&Judgement::remedy>("remedy", "What to do if it does not hold.").if_any(),
       Row::of<&Judgement::measured>("measured", "The figure that was judged.").or_null(),

@@ -33,14 +33,14 @@ struct Judgement {
   std::string observed = {};  // a sentence: "1,977 of 2,000 frames never came"
   std::string where = {};     // who observed it: "receiver", "port counters"
   Holds holds = Holds::unknown;
-  std::string reason = {};  // why it cannot be told; of what holds: what to know about that
+  std::string reason = {};  // why it is unknown; of what holds: what to know about it
   std::string remedy = {};  // what to do, if it does not hold
   std::optional<FigureValue> measured = {};  // a number or a truth value
   std::uint64_t observations = 0;            // number of frames, samples or checks that it rests on
   ExitCode failure = ExitCode::failed;       // exit code if it is red
 
-  /// Red: it does not hold, or somebody asked and it cannot be told. Amber: nobody asked and it
-  /// cannot be told, or it holds with a reason to look at it.
+  /// Red: it does not hold, or somebody asked and it is unknown. Amber: nobody asked and it is
+  /// unknown, or it holds with a reason to look at it.
   [[nodiscard]] Colour colour() const noexcept;
   [[nodiscard]] ExitCode exit() const noexcept {
     return colour() == Colour::red ? failure : ExitCode::done;

@@ -112,8 +112,8 @@ std::string suite_xml(const std::string& suite, std::span<const TestCase> cases)
   std::vector<TestCase> own;
   std::ranges::copy_if(cases, std::back_inserter(own),
                        [&](const TestCase& test) { return test.suite == suite; });
-  std::string text = fmt::format("  <testsuite name=\"{}\" {} time=\"0\">\n", xml_text(suite),
-                                 counts_xml(own));
+  std::string text =
+      fmt::format("  <testsuite name=\"{}\" {} time=\"0\">\n", xml_text(suite), counts_xml(own));
   for (const TestCase& test : own) text += case_xml(test);
   return text + "  </testsuite>\n";
 }

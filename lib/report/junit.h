@@ -17,7 +17,7 @@ struct NamedVerdict {
 
 /// Returns a JUnit XML file, as CI systems read it, for one run of `program`: a test case for each
 /// statement. Its suite is what the statement is of, or the report. A red statement is a failure,
-/// or, if it cannot be told, an error; one that cannot be told and that nobody asked is skipped.
+/// or, if its answer is unknown, an error; an unknown one that nobody asked is skipped.
 std::string junit_xml(std::string_view program, std::span<const NamedVerdict> reports);
 
 }  // namespace lw::report

@@ -24,8 +24,8 @@ struct LiveSection {
 
 /// What a live view shows at one moment.
 struct LiveModel {
-  std::string title;        // command and what it works on
-  std::string status = {};  // "12 s, 48 s left"
+  std::string title;                  // command and what it works on
+  std::string status = {};            // "12 s, 48 s left"
   std::optional<Colour> colour = {};  // of the verdict; none: there is none
   std::string verdict_text = {};
   std::vector<LiveSection> sections = {};

@@ -117,7 +117,7 @@ void add_verdict(std::string& line, const Verdict& verdict) {
 
 void add_verdict(Prometheus& out, std::string_view prefix, const Verdict& verdict) {
   out.family(fmt::format("{}verdict", prefix), Prometheus::Type::gauge,
-             "What was asked of the run: 0 it holds, 1 it holds with a remark or cannot be told, 2 "
+             "What was asked of the run: 0 it holds, 1 it holds with a remark or is unknown, 2 "
              "it does not hold.");
   std::map<std::array<std::string, 3>, Colour> worst;  // statements with equal labels are one
   for (const Judgement& each : verdict.all()) {

@@ -28,7 +28,7 @@ std::string text_of(const Verdict& verdict);
 /// Puts "verdict" at the end of a line of JSON, an object.
 void add_verdict(std::string& line, const Verdict& verdict);
 
-/// Adds a gauge for each statement: 0 it holds, 1 with a remark or it cannot be told, 2 not. Its
+/// Adds a gauge for each statement: 0 it holds, 1 with a remark or unknown, 2 not. Its
 /// name is `prefix`, which ends in an underscore, and "verdict".
 void add_verdict(Prometheus& out, std::string_view prefix, const Verdict& verdict);
 

@@ -150,7 +150,8 @@ void print(const std::vector<Look>& looks, const Report& end, double core_second
       static_cast<double>(all) / core_seconds, frames / seconds, last.received,
       last.received - last.untouched, last.no_room, in_flight,
       frames / seconds * last.delay_ns * 1e-9, end.directions[0].release_error.p50,
-      end.directions[0].release_error.p99, median_held_up(looks).count(), verdict_of(end).exit() == ExitCode::done, written);
+      end.directions[0].release_error.p99, median_held_up(looks).count(),
+      verdict_of(end).exit() == ExitCode::done, written);
 }
 
 int run(const Options& options) {

@@ -7,7 +7,7 @@
 #include "core/output.h"
 #include "dissect/commands/outputs.h"
 #include "gen/commands/outputs.h"
-#include "gen/endpoint/commands.h"
+#include "gen/endpoint/questions.h"
 #include "impair/cli/outputs.h"
 #include "report/figures/json.h"
 

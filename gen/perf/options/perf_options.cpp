@@ -287,11 +287,16 @@ Result<void> take_buffer(const PerfOptions& options, perf::PerfConfig& config) {
   return {};
 }
 
-/// Loads a path profile, or an impair profile with all its rules.
-Result<void> take_profile(const std::string& file, perf::PerfConfig& config) {
+/// Loads a path profile, or an impair profile; of one name the path profile.
+Result<config::ImpairProfile> load_path(const std::string& file) {
   const auto found = config::find_profile(file, {config::kPathProfiles, config::kImpairProfiles});
   if (!found) return std::unexpected(found.error());
-  const auto profile = config::load_impair_profile(*found);
+  return config::load_impair_profile(*found);
+}
+
+/// Takes a path profile, or an impair profile with all its rules.
+Result<void> take_profile(const std::string& file, perf::PerfConfig& config) {
+  const auto profile = load_path(file);
   if (!profile) return std::unexpected(profile.error());
   if (const auto can = can_be_simulated(*profile); !can)
     return fail(file + ": " + can.error().message);
@@ -457,7 +462,7 @@ Result<perf::PerfConfig> perf_config(const PerfOptions& options, bool simulated)
 
 void say_path(const PerfOptions& options) {
   if (options.path.empty() || !config::is_profile_name(options.path)) return;
-  const auto profile = config::load_impair_profile(options.path);
+  const auto profile = load_path(options.path);
   if (!profile) return;  // perf_config() says why
   app::say_profile(options.path, {config::kPathProfiles, config::kImpairProfiles},
                    config::words_of(*profile));

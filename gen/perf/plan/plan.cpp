@@ -77,7 +77,7 @@ Plan plan(const perf::PerfConfig& config) {
 
 namespace {
 
-std::string_view name_of(transport::LossRecovery recovery) noexcept {
+std::string_view recovery_text(transport::LossRecovery recovery) noexcept {
   return recovery == transport::LossRecovery::go_back_n ? "go-back-N" : "selective repeat";
 }
 
@@ -85,7 +85,7 @@ std::string loss_text(const perf::PerfConfig& config, const Plan& plan) {
   if (!plan.breaks.empty()) return fmt::format("breaks          every QP: {}\n", plan.breaks);
   if (!plan.unknown.empty()) return {};
   std::string text = fmt::format("loss            {:.1e} costs {} a tenth of that\n",
-                                 plan.loss_for_90_percent, name_of(config.qp.recovery));
+                                 plan.loss_for_90_percent, recovery_text(config.qp.recovery));
   if (config.path.loss > 0)
     text += fmt::format("with losses     {} at a loss of {:.3g}, {:.1f} % of that\n",
                         format_bit_rate(plan.throughput_bps), config.path.loss,
@@ -144,8 +144,9 @@ namespace {
 template <auto value>
 auto if_known(const PlanReport& r) {
   using Value = decltype(std::invoke(value, r.plan));
-  return r.plan.unknown.empty() ? std::optional<std::remove_cvref_t<Value>>(std::invoke(value, r.plan))
-                                : std::nullopt;
+  return r.plan.unknown.empty()
+             ? std::optional<std::remove_cvref_t<Value>>(std::invoke(value, r.plan))
+             : std::nullopt;
 }
 
 }  // namespace
@@ -157,7 +158,7 @@ const FigureTable& PlanReport::figures() {
           "operation", "RDMA operation."),
       Row::of<[](const PlanReport& r) { return r.config.size; }>("bytes", "Message size, in bytes.",
                                                                  Unit::bytes),
-      Row::of<[](const PlanReport& r) { return name_of(r.config.qp.recovery); }>(
+      Row::of<[](const PlanReport& r) { return recovery_text(r.config.qp.recovery); }>(
           "recovery", "Recovery from loss."),
       Row::of<[](const PlanReport& r) { return r.config.path.loss; }>(
           "loss", "Share of packets that the path loses, 0 to 1."),

@@ -155,8 +155,7 @@ void PerfRanksSummary::observe(Judge& judge) const {
              .text = fmt::format("{} messages had other bytes than were sent", format_count(wrong)),
              .count = messages()});
   judge.add({.name = "resent",
-             .value = packets == 0 ? 0
-                                   : static_cast<double>(resent) / static_cast<double>(packets),
+             .value = packets == 0 ? 0 : static_cast<double>(resent) / static_cast<double>(packets),
              .text = fmt::format("{} of {} packets were sent again ({})", format_count(resent),
                                  format_count(packets), format_share(resent, packets)),
              .count = packets});

@@ -168,8 +168,7 @@ std::string perf_heading(perf::PerfPattern pattern) {
 
 std::string perf_row(const PerfReport& report) {
   const auto& [config, outcome, pattern] = report;
-  std::string notes =
-      ways_line(config, outcome) + arrivals_line(outcome) + resent_line(outcome);
+  std::string notes = ways_line(config, outcome) + arrivals_line(outcome) + resent_line(outcome);
   if (is_of_study(pattern)) return study_line(report) + notes;
   if (is_latency(pattern)) return latency_line(config.size, outcome.latency) + notes;
   return bandwidth_line(config.size, outcome.bandwidth) + notes +
@@ -392,10 +391,11 @@ namespace {
 
 void observe_failures(Judge& judge, const PerfOutcome& outcome, std::uint64_t messages) {
   const std::uint64_t failed = outcome.failed();
-  judge.add({.name = "failed",
-             .value = static_cast<double>(failed),
-             .text = failed == 0 ? "no work request failed" : failure_text(failed, outcome.failure()),
-             .count = messages + failed});
+  judge.add(
+      {.name = "failed",
+       .value = static_cast<double>(failed),
+       .text = failed == 0 ? "no work request failed" : failure_text(failed, outcome.failure()),
+       .count = messages + failed});
   const std::uint32_t stuck = outcome.stuck_qps();
   judge.add({.name = "stuck",
              .value = static_cast<double>(stuck),
@@ -405,10 +405,11 @@ void observe_failures(Judge& judge, const PerfOutcome& outcome, std::uint64_t me
                                               stuck),
              .count = messages});
   if (!outcome.simulated())
-    judge.add({.name = "wrong",
-               .value = static_cast<double>(outcome.wrong),
-               .text = outcome.wrong == 0 ? "no message had wrong bytes" : wrong_text(outcome.wrong),
-               .count = messages});
+    judge.add(
+        {.name = "wrong",
+         .value = static_cast<double>(outcome.wrong),
+         .text = outcome.wrong == 0 ? "no message had wrong bytes" : wrong_text(outcome.wrong),
+         .count = messages});
 }
 
 /// UC and UD: messages that did not arrive.
@@ -418,9 +419,9 @@ void observe_arrivals(Judge& judge, const PerfOutcome& outcome, std::uint64_t me
   if (outcome.lost_messages) {
     loss.value = static_cast<double>(*outcome.lost_messages) /
                  static_cast<double>(std::max<std::uint64_t>(messages, 1));
-    loss.text = fmt::format("{} of {} messages did not arrive ({})",
-                            format_count(*outcome.lost_messages), format_count(messages),
-                            format_share(*outcome.lost_messages, messages));
+    loss.text =
+        fmt::format("{} of {} messages did not arrive ({})", format_count(*outcome.lost_messages),
+                    format_count(messages), format_share(*outcome.lost_messages, messages));
   } else {
     loss.text = fmt::format("{} WRITEs were sent", format_count(messages));
     loss.unsure = "nobody counts which arrived: with --imm the responder does";
@@ -430,19 +431,19 @@ void observe_arrivals(Judge& judge, const PerfOutcome& outcome, std::uint64_t me
 
 void observe_goodput(Judge& judge, const PerfReport& r) {
   const perf::BandwidthResult& result = r.outcome.bandwidth;
-  Observation goodput{.name = "goodput",
-                      .value = result.average_bps,
-                      .text = fmt::format("goodput {} on average",
-                                          format_bit_rate(result.average_bps)),
-                      .count = result.messages};
+  Observation goodput{
+      .name = "goodput",
+      .value = result.average_bps,
+      .text = fmt::format("goodput {} on average", format_bit_rate(result.average_bps)),
+      .count = result.messages};
   if (result.messages == 0) goodput.text = "no message was completed";
   judge.add(goodput);
   if (r.outcome.simulated() || result.packets == 0) return;
-  judge.add({.name = "resent",
-             .value = static_cast<double>(result.retransmitted) /
-                      static_cast<double>(result.packets),
-             .text = result.retransmitted == 0 ? "no packet was sent again" : resent_text(result),
-             .count = result.packets});
+  judge.add(
+      {.name = "resent",
+       .value = static_cast<double>(result.retransmitted) / static_cast<double>(result.packets),
+       .text = result.retransmitted == 0 ? "no packet was sent again" : resent_text(result),
+       .count = result.packets});
 }
 
 }  // namespace
@@ -476,12 +477,10 @@ report::RunRows page_rows(const PerfReport& r) {
                               format_bit_rate(config.nic.rate_bps),
                               format_bit_rate(outcome.bandwidth.average_bps)});
   if (simulated && !study && !bandwidth)
-    rows.requested.push_back(
-        {size + "delay of the path one way, and typical latency",
-         format_set_duration(config.path.one_way),
-         format_duration(Duration{outcome.latency.ns.quantile(0.5)})});
-  rows.requested.push_back({size + "work requests that failed", "0",
-                            format_count(outcome.failed()),
+    rows.requested.push_back({size + "delay of the path one way, and typical latency",
+                              format_set_duration(config.path.one_way),
+                              format_duration(Duration{outcome.latency.ns.quantile(0.5)})});
+  rows.requested.push_back({size + "work requests that failed", "0", format_count(outcome.failed()),
                             outcome.failed() == 0});
   if (!bandwidth) return rows;
   const perf::BandwidthResult& result = outcome.bandwidth;

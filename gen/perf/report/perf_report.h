@@ -32,7 +32,7 @@ struct PerfOutcome {
   std::optional<MeasuredPort> port = {};
   std::optional<MeasuredDevice> device = {};
   std::optional<Machine> machine = {};  // with a port or a device
-  double cpu_share = 0;  // share of one core used by this process; 0 in a simulation
+  double cpu_share = 0;                 // share of one core used by this process; 0 in a simulation
 
   /// Returns true if a signal ended the run early.
   [[nodiscard]] bool incomplete() const noexcept { return bandwidth.stopped || latency.stopped; }

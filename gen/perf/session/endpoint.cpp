@@ -224,9 +224,8 @@ void EndpointContext::begin_watch() {
 
 Machine EndpointContext::machine() {
   const Instant now = nic::now();
-  return {.losses = port_->losses(now),
-          .stalls = endpoint_->stalls(),
-          .elapsed = now - watched_since_};
+  return {
+      .losses = port_->losses(now), .stalls = endpoint_->stalls(), .elapsed = now - watched_since_};
 }
 
 EndpointContext::EndpointContext(Ports ports) : ports_(std::make_unique<Ports>(std::move(ports))) {}

@@ -136,7 +136,8 @@ Result<wire::MacAddress> FramePort::resolve(const wire::IpAddress& target, Durat
   return fail(
       fmt::format("nobody at port `{}` answered for {}, asked each second for {} as {}: is "
                   "`roce-gen respond` running there, with that --address? --peer-mac asks nobody",
-                  port_.name(), to_string(target), format_set_duration(timeout), to_string(own().ip)),
+                  port_.name(), to_string(target), format_set_duration(timeout),
+                  to_string(own().ip)),
       ExitCode::environment);
 }
 

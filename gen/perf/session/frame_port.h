@@ -63,7 +63,7 @@ class FramePort final : public FrameChannel {
   std::size_t waiting_ = 0;  // frames in the burst
   std::vector<std::byte> answer_;
   std::optional<NeighborEntry> resolved_;  // the latest answer
-  FramePortCounters counters_, before_;  // before_: at begin_watch()
+  FramePortCounters counters_, before_;    // before_: at begin_watch()
   ReceiveWatch losses_{{&port_}};
 };
 

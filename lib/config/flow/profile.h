@@ -97,9 +97,9 @@ struct ArpConfig {
 struct FlowProfile {
   std::string name;
   std::uint64_t seed = 0;
-  std::optional<double> link_bps;           // rate of the link that all flows share
-  std::vector<Flow> flows;                  // not empty
-  std::vector<Expectation> expect;          // of questions (questions.h), or of figures
+  std::optional<double> link_bps;   // rate of the link that all flows share
+  std::vector<Flow> flows;          // not empty
+  std::vector<Expectation> expect;  // of questions (questions.h), or of figures
   ArpConfig presence;
   std::vector<RankHost> hosts;  // of a run of several processes
 };

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "core/machine.h"
+#include "core/machine_questions.h"
 #include "core/question.h"
 
 namespace lw::config {
@@ -95,7 +95,7 @@ inline constexpr Question kFlowQuestions[] = {
      .where = "receiver",
      .noted = true},
     {.name = "clock",
-     .meaning = "flows with latencies that cannot be told",
+     .meaning = "flows with unknown latencies",
      .asked = "the clocks of the two ends can be compared",
      .limit = "== 0",
      .where = "receiver"},

@@ -26,7 +26,7 @@ namespace {
 std::string delay_words(Duration delay) {
   constexpr Duration kMost = std::chrono::milliseconds(10);
   if (delay >= kMost) return format_set_duration(delay);
-  return fmt::format("{:.10g} us", static_cast<double>(delay.count()) / 1e3);
+  return fmt::format("{:.5g} us", static_cast<double>(delay.count()) / 1e3);
 }
 
 std::string loss_words(const ImpairProfile& profile) {
@@ -43,9 +43,9 @@ std::string loss_words(const ImpairProfile& profile) {
 std::string words_of(const ImpairProfile& profile) {
   const Duration there = nominal_delay(profile, emulator::Direction::west_to_east),
                  back = nominal_delay(profile, emulator::Direction::east_to_west);
-  std::string words = there == back ? delay_words(there)
-                                    : fmt::format("{} there, {} back", delay_words(there),
-                                                  delay_words(back));
+  std::string words = there == back
+                          ? delay_words(there)
+                          : fmt::format("{} there, {} back", delay_words(there), delay_words(back));
   words += ", " + loss_words(profile);
   for (const emulator::RuleConfig& rule : profile.rules)
     if (rule.queue) return words + ", a queue of " + format_bit_rate(rule.queue->rate_bps);

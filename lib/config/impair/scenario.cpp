@@ -185,9 +185,9 @@ Act read_flap(const Table& table, std::size_t index) {
     table.refuse("every", "expected more than down, as the link comes up in between");
   const bool too_long = every && *every > Duration(kLongestTime) / times;
   if (too_long)
-    table.refuse("every",
-                 fmt::format("expected all flaps within {}, found {} every {}",
-                             format_set_duration(kLongestTime), times, format_set_duration(*every)));
+    table.refuse("every", fmt::format("expected all flaps within {}, found {} every {}",
+                                      format_set_duration(kLongestTime), times,
+                                      format_set_duration(*every)));
   table.finish();
   for (std::uint32_t i = 0; down && !too_long && i < times; ++i) {
     const Duration begin = every.value_or(Duration{}) * std::int64_t{i};

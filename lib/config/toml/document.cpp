@@ -78,8 +78,8 @@ class Conversion {
     if (at.line == 0 || at.line > lines_.size()) return false;
     std::string_view rest = lines_[at.line - 1];
     const auto is_first = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
-    for (std::uint32_t column = 1; column < at.column && !rest.empty(); ++column)
-      do rest.remove_prefix(1);
+    for (std::uint32_t column = 1; column < at.column && !rest.empty(); ++column) do
+        rest.remove_prefix(1);
       while (!rest.empty() && !is_first(rest.front()));
     rest = rest.substr(0, rest.find_first_not_of("0123456789+-._eE"));
     return rest.find_first_of("eE") != rest.npos;

@@ -157,9 +157,8 @@ std::string shipped(const fs::path& name) {
 
 /// The kind that a name begins with, as in "paths/apn-380km"; empty: none.
 std::string_view folder_of(const std::string& name) {
-  constexpr std::string_view kKinds[] = {kFlowProfiles,       kImpairProfiles,
-                                         kPathProfiles,       kExperimentProfiles,
-                                         kTelemetryProfiles,  kNetworkProfiles};
+  constexpr std::string_view kKinds[] = {kFlowProfiles,       kImpairProfiles,    kPathProfiles,
+                                         kExperimentProfiles, kTelemetryProfiles, kNetworkProfiles};
   const std::string parent = fs::path(name).parent_path().string();
   const auto found = std::ranges::find(kKinds, parent);
   return found == std::end(kKinds) ? std::string_view() : *found;

@@ -206,8 +206,8 @@ TEST(FlowProfile, KeysOfExpectAreQuestionsOrFigures) {
   ASSERT_TRUE(parsed) << parsed.error().message;
   std::vector<std::string> texts;
   for (const Expectation& each : parsed->expect) texts.push_back(each.text);
-  EXPECT_EQ(texts, (std::vector<std::string>{"loss <= 0", "flows.w.not_sent <= 0",
-                                             "frames >= 10"}));
+  EXPECT_EQ(texts,
+            (std::vector<std::string>{"loss <= 0", "flows.w.not_sent <= 0", "frames >= 10"}));
   const auto misspelt = parse_flow_profile("[[flow]]\n[expect]\nlosss = 0\n", "x.toml");
   ASSERT_FALSE(misspelt);
   EXPECT_NE(misspelt.error().message.find("loss"), std::string::npos);

@@ -64,7 +64,8 @@ TEST(ImpairStages, Police) {
 
 TEST(ImpairStages, LossModels) {
   const auto ge = std::get<emulator::GilbertElliott>(
-      rule("loss = { model = \"gilbert-elliott\", p = \"1%\", r = \"30%\", good_loss = 1e-9 }").loss);
+      rule("loss = { model = \"gilbert-elliott\", p = \"1%\", r = \"30%\", good_loss = 1e-9 }")
+          .loss);
   EXPECT_DOUBLE_EQ(ge.p, 0.01);
   EXPECT_DOUBLE_EQ(ge.r, 0.3);
   EXPECT_DOUBLE_EQ(ge.bad_loss, 1);
@@ -112,10 +113,11 @@ TEST(ImpairStages, LossRefusals) {
 
 TEST(ImpairStages, CorruptDuplicateAndMark) {
   EXPECT_DOUBLE_EQ(rule("corrupt = \"1%\"").corrupt->probability, 0.01);
-  const auto corrupt = rule(
-                           "corrupt = { probability = \"100%\", bits = 3, part = \"frame\", offset = 40, "
-                           "icrc = \"recomputed\" }")
-                           .corrupt;
+  const auto corrupt =
+      rule(
+          "corrupt = { probability = \"100%\", bits = 3, part = \"frame\", offset = 40, "
+          "icrc = \"recomputed\" }")
+          .corrupt;
   EXPECT_EQ(corrupt->bits, 3U);
   EXPECT_EQ(corrupt->part, emulator::CorruptConfig::Part::frame);
   EXPECT_EQ(corrupt->offset, 40U);
@@ -158,7 +160,8 @@ TEST(ImpairStages, QueueDelayAndReorder) {
   EXPECT_EQ(rule("reorder = { fraction = \"10%\", time = \"9us\" }").reorder->by, microseconds(9));
   EXPECT_EQ(rule("reorder = { fraction = \"10%\", ahead = true }").reorder->gap, 1U);
   EXPECT_EQ(rule("reorder = { fraction = \"10%\", ahead = true, gap = 5 }").reorder->gap, 5U);
-  EXPECT_THAT(refusal("reorder = { fraction = \"10%\", swap = true, gap = 5 }"), HasSubstr("ahead"));
+  EXPECT_THAT(refusal("reorder = { fraction = \"10%\", swap = true, gap = 5 }"),
+              HasSubstr("ahead"));
   EXPECT_THAT(refusal("reorder = { fraction = \"10%\", ahead = true, at_most = \"1s\" }"),
               HasSubstr("beside frames or swap"));
   EXPECT_THAT(refusal("reorder = { fraction = \"10%\" }"), HasSubstr("one of"));

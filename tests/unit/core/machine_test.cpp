@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/machine.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "core/machine_questions.h"
 
 namespace lw {
 namespace machine_test {
@@ -56,11 +56,17 @@ TEST(LossTimes, are_those_of_samples) {
 }
 
 Machine machine(std::uint64_t lost, std::uint64_t frames, Duration stall = {}) {
-  Machine all{.losses = {{.place = "port west", .how = "before it received them", .lost = lost,
-                          .frames = frames, .first = 1s, .last = 2s, .remedy = "use more cores"},
+  Machine all{.losses = {{.place = "port west",
+                          .how = "before it received them",
+                          .lost = lost,
+                          .frames = frames,
+                          .first = 1s,
+                          .last = 2s,
+                          .remedy = "use more cores"},
                          {.place = "the pool", .how = "for want of a buffer", .frames = frames}},
               .elapsed = 10s};
-  if (stall > 0ns) all.stalls = {.count = 1, .total = stall, .longest = stall, .longest_at = 3s};
+  if (stall > 0ns)
+    all.stalls = {.watched = true, .count = 1, .total = stall, .longest = stall, .longest_at = 3s};
   return all;
 }
 
@@ -105,10 +111,18 @@ TEST(Machine, a_long_stall_is_amber) {
                         "all, 3 % of the run"));
 }
 
+TEST(Machine, what_nobody_watched_is_no_statement) {
+  EXPECT_EQ(judged(machine(0, 1000)).all().size(), 1);
+  Machine unseen = machine(0, 1000, 5ms);
+  unseen.losses.clear();
+  EXPECT_EQ(judged(unseen).all().size(), 1);
+  EXPECT_EQ(judged(unseen, {}, strict_machine(kMachineQuestions)).exit(), ExitCode::failed);
+}
+
 TEST(Machine, is_judged_strictly) {
   const auto strict = strict_machine(kMachineQuestions);
   ASSERT_EQ(strict.size(), 2);
-  EXPECT_EQ(judged(machine(0, 1'000'000), {}, strict).colour(), Colour::green);
+  EXPECT_EQ(judged(machine(0, 1'000'000, 2ms), {}, strict).colour(), Colour::green);
   EXPECT_EQ(judged(machine(1, 1'000'000), {}, strict).exit(), ExitCode::failed);
   EXPECT_EQ(judged(machine(0, 1'000, 300ms), {}, strict).exit(), ExitCode::failed);
   EXPECT_THAT(judged(machine(1, 1'000), {}, strict).headline(), HasSubstr("(--strict-machine)"));

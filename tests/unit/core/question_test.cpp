@@ -12,13 +12,25 @@ using testing::HasSubstr;
 using Unit = Expectation::Unit;
 
 constexpr Question kQuestions[] = {
-    {.name = "loss", .meaning = "share that never came", .unit = Unit::share,
-     .asked = "every frame comes", .limit = "== 0", .where = "receiver"},
-    {.name = "copies", .meaning = "further copies", .asked = "no frame comes twice",
-     .limit = "== 0", .where = "receiver", .noted = true},
+    {.name = "loss",
+     .meaning = "share that never came",
+     .unit = Unit::share,
+     .asked = "every frame comes",
+     .limit = "== 0",
+     .where = "receiver"},
+    {.name = "copies",
+     .meaning = "further copies",
+     .asked = "no frame comes twice",
+     .limit = "== 0",
+     .where = "receiver",
+     .noted = true},
     {.name = "p99", .meaning = "99th percentile", .unit = Unit::time, .where = "receiver"},
-    {.name = "rate", .meaning = "share of the rate", .unit = Unit::share,
-     .asked = "within 1 %", .limit = ">= 99%", .where = "sender"},
+    {.name = "rate",
+     .meaning = "share of the rate",
+     .unit = Unit::share,
+     .asked = "within 1 %",
+     .limit = ">= 99%",
+     .where = "sender"},
 };
 
 Verdict judged(const std::vector<Observation>& observations,
@@ -37,8 +49,8 @@ std::vector<std::string> sentences(const Verdict& verdict) {
 }
 
 TEST(Judge, asks_by_itself) {
-  const Verdict verdict = judged({{.name = "loss", .of = "web", .value = 0.5, .text = "half came",
-                                   .count = 100}});
+  const Verdict verdict =
+      judged({{.name = "loss", .of = "web", .value = 0.5, .text = "half came", .count = 100}});
   ASSERT_EQ(verdict.all().size(), 1);
   const Judgement& only = verdict.all().front();
   EXPECT_EQ(only.colour(), Colour::red);
@@ -95,24 +107,28 @@ TEST(Judge, what_leaves_samples_out_cannot_be_told) {
 }
 
 TEST(Judge, a_lower_bound_answers_lower_limits) {
-  const Observation at_least{.name = "rate", .value = 0.5, .is_lower_bound = true,
-                             .unsure = "not offered above"};
+  const Observation at_least{
+      .name = "rate", .value = 0.5, .is_lower_bound = true, .unsure = "not offered above"};
   EXPECT_EQ(judged({at_least}, {"rate>=50%"}).holds(), Holds::yes);
   EXPECT_EQ(judged({at_least}, {"rate<=50%"}).holds(), Holds::unknown);
 }
 
 TEST(Judge, an_expectation_of_nothing_that_was_observed_cannot_be_told) {
   const Verdict verdict = judged({{.name = "loss", .value = 0}}, {"p99<=1ms"});
-  EXPECT_THAT(sentences(verdict),
-              ElementsAre("holds: loss 0 %", "cannot tell: p99 none; asked: p99<=1ms (--expect): "
-                                             "this run has no such figure"));
+  EXPECT_THAT(sentences(verdict), ElementsAre("holds: loss 0 %",
+                                              "cannot tell: p99 none; asked: p99<=1ms (--expect): "
+                                              "this run has no such figure"));
   EXPECT_EQ(verdict.exit(), ExitCode::failed);
 }
 
 TEST(Judge, an_observation_may_have_limits_of_its_own) {
-  const Verdict verdict = judged({{.name = "rate", .value = 0.5, .text = "half the rate",
-                                   .asked = "at least half", .asked_by = "x.toml:3:8",
-                                   .limit = ">= 50%", .where = "port"}});
+  const Verdict verdict = judged({{.name = "rate",
+                                   .value = 0.5,
+                                   .text = "half the rate",
+                                   .asked = "at least half",
+                                   .asked_by = "x.toml:3:8",
+                                   .limit = ">= 50%",
+                                   .where = "port"}});
   const Judgement& only = verdict.all().front();
   EXPECT_EQ(only.colour(), Colour::green);
   EXPECT_EQ(only.where, "port");

@@ -120,7 +120,8 @@ TEST(RateSearch, ADeadPathFails) {
 
 TEST(RateSearch, WhatTheMachineDidNotOfferCannotBeTold) {
   const auto slow = [](double fraction) -> Result<Trial> {
-    return Trial{.sent = 10, .received = 10, .wire_bps = 10e9 * fraction, .offered = fraction < 0.3};
+    return Trial{
+        .sent = 10, .received = 10, .wire_bps = 10e9 * fraction, .offered = fraction < 0.3};
   };
   const Judgement found = judged(slow);
   EXPECT_EQ(found.holds, Holds::unknown);

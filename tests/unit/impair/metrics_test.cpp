@@ -60,7 +60,10 @@ TEST(Metrics, HaveAStatementOfTheVerdictEach) {
   EXPECT_EQ(gauge("machine"), '0');
   report.directions[0].accounting.direction.dropped_for_resource[0] = {9, 900};
   EXPECT_EQ(gauge("machine"), '2');
-  report.stalls = {.count = 1, .total = Duration(300'000'000), .longest = Duration(300'000'000)};
+  report.stalls = {.watched = true,
+                   .count = 1,
+                   .total = Duration(300'000'000),
+                   .longest = Duration(300'000'000)};
   EXPECT_EQ(gauge("stall"), '1');
 }
 

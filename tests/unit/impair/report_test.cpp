@@ -126,8 +126,8 @@ TEST(Report, FramesThatTheBoxLostFailTheRun) {
   for (const auto want : {no_room, egress_full, no_buffer}) {
     Report report = sound_report();
     report.directions[0].accounting.direction.dropped_for_resource[std::size_t(want)] = {9, 900};
-    report.directions[0].lost_times = {.lost = 9, .first = Duration(1'000'000'000),
-                                       .last = Duration(2'000'000'000)};
+    report.directions[0].lost_times = {
+        .lost = 9, .first = Duration(1'000'000'000), .last = Duration(2'000'000'000)};
     EXPECT_EQ(report::json_of(report)["resources_hold"], false);
     const char* how = want == egress_full ? "a way out" : "room or a buffer";
     EXPECT_THAT(broken(report),
@@ -188,9 +188,10 @@ TEST(Report, FramesThatThePortsLostFailTheRun) {
     EXPECT_EQ(report::json_of(report)["ports_hold"], false);
     EXPECT_THAT(broken(report), ElementsAre(HasSubstr("3")));
   }
-  EXPECT_THAT(broken(with({.received = 7, .missed = 3})),
-              ElementsAre(HasSubstr("this box lost 3 of 10 frames (30 %) at west before it received "
-                                    "them: its results are those of an overloaded box")));
+  EXPECT_THAT(
+      broken(with({.received = 7, .missed = 3})),
+      ElementsAre(HasSubstr("this box lost 3 of 10 frames (30 %) at west before it received "
+                            "them: its results are those of an overloaded box")));
   EXPECT_THAT(to_text(with({.missed = 3})), HasSubstr("3 missed by the device"));
   EXPECT_THAT(to_text(with({.unsent_too_long = 3})), HasSubstr("3 longer than the MTU of 1500 B"));
 }
@@ -198,7 +199,10 @@ TEST(Report, FramesThatThePortsLostFailTheRun) {
 TEST(Report, AThreadThatStoodStillIsShown) {
   Report report = sound_report();
   report.seconds = 10;
-  report.stalls = {.count = 1, .total = Duration(300'000'000), .longest = Duration(300'000'000)};
+  report.stalls = {.watched = true,
+                   .count = 1,
+                   .total = Duration(300'000'000),
+                   .longest = Duration(300'000'000)};
   EXPECT_THAT(sentences(report, Colour::amber),
               ElementsAre(HasSubstr("this box stood still for 300 ms at most")));
 }

@@ -44,9 +44,9 @@ TEST(Screen, HasExactlyTheseBytes) {
             "bb       0\x1b[K\r\n"
             "c        1\x1b[K\r\n"
             "d        0\x1b[K\x1b[J");
-  EXPECT_EQ(screen_bytes({.title = "t", .colour = Colour::green, .verdict_text = "v"}, {9, 2},
-                         false),
-            "\x1b[Ht\x1b[K\r\nv\x1b[K\x1b[J");
+  EXPECT_EQ(
+      screen_bytes({.title = "t", .colour = Colour::green, .verdict_text = "v"}, {9, 2}, false),
+      "\x1b[Ht\x1b[K\r\nv\x1b[K\x1b[J");
 }
 
 TEST(Screen, ShowsAVerdictInItsColour) {

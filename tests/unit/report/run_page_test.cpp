@@ -69,13 +69,14 @@ Verdict verdict_of(Holds holds, const std::string& observed = "1 was not sent") 
 }
 
 TEST(RunPage, ShowsTheRowsOfEachReport) {
-  RunRows rows = {.name = "64 B",
-                  .requested = {{"a: rate", "2 Gb/s", "1 Gb/s"}, {"a: not sent", "0", "1", false}},
-                  .accounts = {{.identity = "x = y", .columns = {"Flow", "x"}, .rows = {{"a", 5}}}}};
-  const Json data = data_of(html_text(RunPage{
-      .command = "c",
-      .command_line = "c",
-      .reports = {{.json = kSent, .rows = rows, .verdict = verdict_of(Holds::yes)}}}));
+  RunRows rows = {
+      .name = "64 B",
+      .requested = {{"a: rate", "2 Gb/s", "1 Gb/s"}, {"a: not sent", "0", "1", false}},
+      .accounts = {{.identity = "x = y", .columns = {"Flow", "x"}, .rows = {{"a", 5}}}}};
+  const Json data = data_of(html_text(
+      RunPage{.command = "c",
+              .command_line = "c",
+              .reports = {{.json = kSent, .rows = rows, .verdict = verdict_of(Holds::yes)}}}));
   ASSERT_EQ(data["requested"].size(), 2U);
   EXPECT_EQ(data["requested"][0]["holds"], nullptr);
   EXPECT_EQ(data["requested"][1]["holds"], false);
@@ -87,12 +88,13 @@ TEST(RunPage, ShowsTheRowsOfEachReport) {
 
 /// The verdict on a page of two reports.
 Json verdict_on(Holds first, Holds second, ExitCode exit, std::vector<std::string> errors = {}) {
-  const Json data = data_of(html_text(RunPage{.command = "c",
-                                              .command_line = "c",
-                                              .exit = exit,
-                                              .errors = std::move(errors),
-                                              .reports = {{.json = kSent, .verdict = verdict_of(first)},
-                                                          {.json = kSent, .verdict = verdict_of(second)}}}));
+  const Json data =
+      data_of(html_text(RunPage{.command = "c",
+                                .command_line = "c",
+                                .exit = exit,
+                                .errors = std::move(errors),
+                                .reports = {{.json = kSent, .verdict = verdict_of(first)},
+                                            {.json = kSent, .verdict = verdict_of(second)}}}));
   return data["verdict"];
 }
 

@@ -230,8 +230,9 @@ TEST(Verdict, is_a_gauge_for_each_statement) {
               verdict_of({statement("a", Holds::yes), statement("b", Holds::unknown), of_port}));
   const std::string text = out.text();
   const auto sample = [](const char* name, const char* of, int value) {
-    return fmt::format("longwire_impair_verdict{{statement=\"{}\",of=\"{}\",asked=\"at most 2\"}} {}",
-                       name, of, value);
+    return fmt::format(
+        "longwire_impair_verdict{{statement=\"{}\",of=\"{}\",asked=\"at most 2\"}} {}", name, of,
+        value);
   };
   EXPECT_THAT(text, HasSubstr(sample("a", "", 0)));
   EXPECT_THAT(text, HasSubstr(sample("b", "", 1)));
