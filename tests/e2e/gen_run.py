@@ -22,7 +22,8 @@ START = 1735689600 * 10**9  # 2025-01-01 00:00:00 UTC, where virtual time begins
 
 
 def gen(*arguments, text=None):
-    return subprocess.run([GEN, *map(str, arguments)], input=text, capture_output=True, text=True)
+    rate = longwire_test.ANY_RATE if arguments[0] == 'run' and '--port' in arguments else ()
+    return subprocess.run([GEN, *map(str, arguments), *rate], input=text, capture_output=True, text=True)
 
 
 class InFolder(unittest.TestCase):
@@ -274,7 +275,7 @@ class Ports(InFolder):
         self.assertEqual(json.loads(out)['frames'], 0)
 
     def start(self, text, *arguments):
-        return longwire_test.begin(self, [GEN, 'run', '-', *arguments], text)
+        return longwire_test.begin(self, [GEN, 'run', '-', *longwire_test.ANY_RATE, *arguments], text)
 
     def test_a_signal_ends_a_run_with_its_report(self):
         endless = '[[flow]]\nrepeat = "forever"\nrate = "50 kframes/s"\n'

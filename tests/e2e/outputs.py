@@ -187,7 +187,7 @@ class Outputs(unittest.TestCase):
         ring = ('--port', 'net_ring0', '--receive', 'net_ring0')
         return {
             'gen run into a file': ([GEN, 'run', self.sender, '--pcap', self.file('a.pcap')], True),
-            'gen run': ([GEN, 'run', self.sender, *ring, '--quiet'], True),
+            'gen run': ([GEN, 'run', self.sender, *ring, '--quiet', *longwire_test.ANY_RATE], True),
             'gen receive': ([GEN, 'receive', '--port', f'pcap:{self.frames}'], True),
             'gen replay': ([GEN, 'replay', self.frames, '--pcap', self.file('b.pcap')], True),
             'gen search': ([GEN, 'search', FLOW, *ring, '--sizes', '64', '--duration', '20ms',

@@ -21,6 +21,17 @@ def red(verdict):
     return [each for each in verdict['statements'] if each['colour'] == 'red']
 
 
+def broken(verdict):
+    """Of what, and name of each red statement."""
+    return [(each.get('of'), each['name']) for each in red(verdict)]
+
+
+def observed(verdict, name):
+    """What was observed by the statement of this name."""
+    statement, = named(verdict, name)
+    return statement['observed']
+
+
 def named(verdict, name):
     """The statements of this name."""
     return [each for each in verdict['statements'] if each['name'] == name]
