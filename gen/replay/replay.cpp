@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/machine_questions.h"
 #include "core/quantity.h"
 #include "gen/replay/replay_view.h"
 #include "gen/report/run_report.h"

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/machine_questions.h"
 #include "core/quantity.h"
 #include "gen/report/run_report.h"
 

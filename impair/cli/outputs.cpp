@@ -18,7 +18,7 @@ std::span<const JsonOutput> outputs() {
 
 std::span<const CommandQuestions> questions() {
   static constexpr CommandQuestions kCommands[] = {{"run", kImpairQuestions},
-                                                   {"replay", kImpairQuestions},
+                                                   {"replay", kReplayQuestions},
                                                    {"check"},
                                                    {"ctl"},
                                                    {"explain"},

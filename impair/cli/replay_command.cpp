@@ -223,7 +223,7 @@ struct ReplayOptions {
   ReplayConfig replay;
   std::string direction = "west-to-east";
   std::optional<std::uint64_t> seed;
-  OutputOptions output;
+  OutputOptions output{.verdicts = app::Verdicts(kReplayQuestions)};
   bool dry_run = false;
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/figure.h"
+#include "core/verdict.h"
 #include "impair/report/report.h"
 #include "impair/report/rule_report.h"
 

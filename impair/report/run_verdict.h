@@ -9,8 +9,10 @@
 
 namespace lw::impair {
 
-/// The questions of `roce-impair run` and `replay`.
+/// The questions of `roce-impair run`; the first are also those of `replay`, which has no ports and
+/// no threads that could stand still.
 inline constexpr Question kImpairQuestions[] = {
+    kMachineQuestions[0],
     {.name = "accounts",
      .meaning = "directions whose accounts do not add up",
      .asked = "every frame is accounted for",
@@ -32,16 +34,6 @@ inline constexpr Question kImpairQuestions[] = {
      .asked = "each step of the scenario takes effect",
      .limit = "== 0",
      .where = "scenario"},
-    {.name = "links",
-     .meaning = "times that a port lost its link",
-     .asked = "no port loses its link, unless the scenario asks for it",
-     .limit = "== 0",
-     .where = "ports"},
-    {.name = "errors",
-     .meaning = "frames in error at the ports",
-     .asked = "no port counts an error",
-     .limit = "== 0",
-     .where = "port counters"},
     {.name = "records",
      .meaning = "records and frames that the ledger and recordings lack",
      .asked = "ledger and recordings are complete",
@@ -53,10 +45,21 @@ inline constexpr Question kImpairQuestions[] = {
      .asked = "the run lasts as long as asked; a replay reads its capture to the end",
      .limit = ">= 100%",
      .where = "clock"},
-    kMachineQuestions[0],
-    kMachineQuestions[1],
     kFileQuestion,
+    {.name = "links",
+     .meaning = "times that a port lost its link",
+     .asked = "no port loses its link, unless the scenario asks for it",
+     .limit = "== 0",
+     .where = "ports"},
+    {.name = "errors",
+     .meaning = "frames in error at the ports",
+     .asked = "no port counts an error",
+     .limit = "== 0",
+     .where = "port counters"},
+    kMachineQuestions[1],
 };
+inline constexpr std::span<const Question> kReplayQuestions =
+    std::span<const Question>(kImpairQuestions).first(8);
 
 /// Adds what a run or replay observed.
 void observe_run(Judge& judge, const Report& report);

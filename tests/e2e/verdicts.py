@@ -63,7 +63,6 @@ ELSEWHERE = {
     ('roce-impair', 'links'): 'e2e/impair_kernel.py: --on-link-loss',
     ('roce-impair', 'errors'): 'unit/impair/report_test.cpp: FramesThatThePortsLostFailTheRun',
     ('roce-impair replay', 'reached'): 'unit/impair/report_test.cpp: WhatEndedItIsJudged',
-    ('roce-impair replay', 'stall'): 'unit/core/machine_test.cpp: what_nobody_watched_is_no_statement',
     ('roce-impair replay', 'machine'):
         'unit/impair/report_test.cpp: FramesThatTheBoxLostFailTheRun',
     ('roce-endpoint', 'goodput'): 'unit/gen/perf_verdict_test.cpp: NoPayloadFails',

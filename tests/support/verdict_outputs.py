@@ -37,6 +37,12 @@ def named(verdict, name):
     return [each for each in verdict['statements'] if each['name'] == name]
 
 
+def is_late(text):
+    """True if all that does not hold is that a busy machine sent late."""
+    lines = [line for line in text.splitlines() if line.startswith(WORDS['red'])]
+    return bool(lines) and all('of the rate asked for' in line for line in lines)
+
+
 def check_itself(test, verdict):
     """Its colour, result and exit code are those of its worst statement."""
     colours = ('green', 'amber', 'red')

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "core/json.h"
+#include "core/machine_questions.h"
 #include "core/quantity.h"
 #include "gen/ranks/machine_json.h"
 #include "gen/ranks/part_json.h"

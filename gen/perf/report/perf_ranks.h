@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/figure.h"
 #include "core/machine.h"
+#include "core/question.h"
 #include "gen/ranks/rank_timing.h"
 #include "perf/config.h"
 #include "report/run_rows.h"

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/machine_questions.h"
 #include "core/quantity.h"
 
 namespace lw::gen {
