@@ -75,6 +75,11 @@ void print_part(PerfCommand& command, const std::string& text) {
   }
 }
 
+/// Closes the files of the run, unless they are closed.
+void close_files(PerfCommand& command) {
+  if (const auto close = std::exchange(command.close_files, {})) close();
+}
+
 /// Judges and prints the result of one size.
 void print_outcome(PerfCommand& command, const perf::PerfConfig& config,
                    const PerfOutcome& outcome) {
@@ -94,10 +99,12 @@ void print_outcome(PerfCommand& command, const perf::PerfConfig& config,
 Result<void> run_sizes(PerfCommand& command, perf::PerfConfig config, const PerfMeasure& measure) {
   if (!command.json && !std::exchange(command.headed, true))
     print_part(command, perf_heading(command.pattern()));
-  for (const std::uint32_t size : sizes_of(config, command.all_sizes)) {
+  const std::vector<std::uint32_t> sizes = sizes_of(config, command.all_sizes);
+  for (const std::uint32_t size : sizes) {
     config.size = size;
     const auto outcome = measure(config);
     if (!outcome) return std::unexpected(outcome.error());
+    if (!command.forever && (size == sizes.back() || outcome->incomplete())) close_files(command);
     print_outcome(command, config, *outcome);
     if (outcome->incomplete()) break;
   }
@@ -140,12 +147,16 @@ Result<void> run_simulated(PerfCommand& command, const perf::PerfConfig& config)
     if (outcome) view.add(each, *outcome);
     return outcome;
   };
+  command.close_files = [&] {
+    report_at_end(series->close());
+    if (!command.pcap.empty()) report_at_end(capture.write(command.pcap));
+  };
   auto ran = run_repeatedly(command, config, run, *config.stop);
   view.end();
   print_report(std::exchange(command.waiting, {}));
-  report_at_end(series->close());
-  if (!ran || command.pcap.empty()) return ran;
-  return capture.write(command.pcap);
+  if (!ran) command.pcap.clear();  // a former file stays
+  close_files(command);
+  return ran;
 }
 
 /// Returns what was checked, where that is not all.
@@ -168,9 +179,10 @@ Result<void> run_live(PerfCommand& command, const perf::PerfConfig& config,
     return run_repeatedly(command, config, measure, stop);
   };
   command.peer.verify = verify_of(command);
+  command.close_files = [&] { report_at_end(series->close()); };
   auto ran =
       run_in_real_time(command.endpoint, command.peer, command.latency(), *series, stop, run);
-  report_at_end(series->close());
+  close_files(command);
   if (ran && !command.json) print_report(verified_line(command.peer.verify));
   return ran;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -31,9 +32,10 @@ struct PerfCommand {
   bool forever = false;  // repeat the run until a signal
   bool headed = false;   // the header of the report is printed
 
-  bool live = false;    // show the live view
-  bool waits = false;   // hold the report back until the live view ends
-  std::string waiting;  // the report that is held back
+  bool live = false;                  // show the live view
+  bool waits = false;                 // hold the report back until the live view ends
+  std::string waiting;                // the report that is held back
+  std::function<void()> close_files;  // called before the last report is judged
 
   std::string verify = kVerifyNames.front();
   std::string data;   // file that the messages carry

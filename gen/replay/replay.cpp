@@ -161,7 +161,7 @@ void observe_pace(Judge& judge, const ReplayReport& r) {
                    .broken = "this machine's limit, or the port's",
                    .remedy = "ask for a lower --speed or --rate, or use a faster port"};
   if (share < kNear && r.behind < kHeldUp) {
-    rate.value.reset();
+    rate.is_lower_bound = true;
     rate.unsure = fmt::format("it ended {} late: too short a run to tell its rate",
                               format_duration(r.behind));
   }

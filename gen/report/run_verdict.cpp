@@ -61,7 +61,7 @@ void observe_rate(Judge& judge, const config::FlowProfile& profile, const RunRep
         fmt::format("in its worst second, {} after the start, {}",
                     format_duration(sent.pace.worst_at), format_share(sent.pace.worst_second));
   if (share < kNearRate && sent.pace.behind < kHeldUp) {
-    rate.value = std::nullopt;
+    rate.is_lower_bound = true;
     rate.unsure = fmt::format("it ended {} late: too short a run to tell its rate",
                               format_duration(sent.pace.behind));
   }
@@ -168,30 +168,42 @@ constexpr FlowShare kShares[] = {
 
 std::uint64_t frames_of(const FlowRow& row) { return row.flow->frames + row.flow->bad_icrc; }
 
-void observe_shares(Judge& judge, std::span<const FlowRow> flows) {
-  for (const auto& [name, count, what] : kShares) {
-    std::uint64_t counted = 0, frames = 0;
-    for (const FlowRow& row : flows) {
-      const std::uint64_t own = count(row), all = frames_of(row);
-      counted += own;
-      frames += all;
-      if (judge.expects(name))
-        judge.add({.name = std::string(name),
-                   .of = row.name,
-                   .value = share_of(own, all),
-                   .text = fmt::format("{} of {} {} ({})", format_count(own), frames_text(all),
-                                       what, format_share(own, all)),
-                   .count = all});
-    }
-    if (judge.expects(name)) continue;
-    judge.add({.name = std::string(name),
-               .value = share_of(counted, frames),
-               .text = counted == 0
-                           ? fmt::format("no frame of {} {}", format_count(frames), what)
-                           : fmt::format("{} of {} {} ({})", format_count(counted),
-                                         frames_text(frames), what, format_share(counted, frames)),
-               .count = frames});
+/// A share of all flows, or of one.
+Observation share_of_frames(const FlowShare& share, std::uint64_t counted, std::uint64_t frames) {
+  return {.name = std::string(share.name),
+          .value = share_of(counted, frames),
+          .text = counted == 0
+                      ? fmt::format("no frame of {} {}", format_count(frames), share.what)
+                      : fmt::format("{} of {} {} ({})", format_count(counted), frames_text(frames),
+                                    share.what, format_share(counted, frames)),
+          .count = frames};
+}
+
+/// `of_no_flow`: frames with a wrong ICRC whose flow is unknown.
+void observe_share(Judge& judge, const FlowShare& share, std::span<const FlowRow> flows,
+                   std::uint64_t of_no_flow) {
+  std::uint64_t counted = 0, frames = 0;
+  for (const FlowRow& row : flows) {
+    const std::uint64_t own = share.count(row), all = frames_of(row);
+    counted += own;
+    frames += all;
+    if (!judge.expects(share.name)) continue;
+    Observation one = share_of_frames(share, own, all);
+    one.of = row.name;
+    judge.add(one);
   }
+  if (!judge.expects(share.name))
+    judge.add(share_of_frames(share, counted + of_no_flow, frames + of_no_flow));
+  else if (of_no_flow > 0)
+    judge.add(share_of_frames(share, of_no_flow, frames + of_no_flow));
+}
+
+void observe_shares(Judge& judge, const MeasureTotals& totals, std::span<const FlowRow> flows) {
+  std::uint64_t known = 0;
+  for (const FlowRow& row : flows) known += row.flow->bad_icrc;
+  const std::uint64_t of_no_flow = totals.bad_icrc - std::min(totals.bad_icrc, known);
+  for (const FlowShare& share : kShares)
+    observe_share(judge, share, flows, share.name == "bad_icrc" ? of_no_flow : 0);
 }
 
 std::string lost_text(std::uint64_t lost, std::uint64_t due) {
@@ -335,7 +347,7 @@ void observe_sent(Judge& judge, const config::FlowProfile& profile, const RunRep
 void observe_received(Judge& judge, const Measurement& measurement, std::span<const FlowRow> flows,
                       bool knows_sender) {
   observe_loss(judge, flows, knows_sender);
-  observe_shares(judge, flows);
+  observe_shares(judge, measurement.totals(), flows);
   observe_latencies(judge, measurement, flows);
   observe_clocks(judge, measurement, flows);
 }

@@ -47,8 +47,8 @@ void observe(Judge& judge, const Machine& machine, std::string_view who,
              std::optional<double> asked_loss) {
   Observation losses = losses_of(machine, who);
   constexpr double kTenth = 0.1;
-  const double most = asked_loss && *asked_loss > 0 ? std::min(kMostOwnLoss, *asked_loss * kTenth)
-                                                    : kMostOwnLoss;
+  const double most =
+      asked_loss && *asked_loss > 0 ? std::min(kMostOwnLoss, *asked_loss * kTenth) : kMostOwnLoss;
   if (most < kMostOwnLoss) losses.limit = "<= " + format_share(most);
   losses.broken = "its results are those of an overloaded ";
   losses.broken.append(who.substr(who.find(' ') + 1));

@@ -51,18 +51,22 @@ Judgement statement_of(const Observation& observation, const Question& question)
   return judgement;
 }
 
-void answer(Judgement& judgement, const Observation& observation, bool holds) {
+/// Sets whether a limit holds, and why.
+void answer(Judgement& judgement, const Observation& observation, const Expectation& limit,
+            ValueUnit unit) {
+  const std::string& unsure = observation.unsure;
   if (!observation.value) {
-    judgement.reason = observation.unsure.empty() ? "nothing was measured" : observation.unsure;
+    judgement.reason = unsure.empty() ? "nothing was measured" : unsure;
     return;
   }
-  if (!holds) {
-    judgement.holds = Holds::no;
-    judgement.reason = observation.unsure.empty() ? observation.broken : observation.unsure;
-    return;
-  }
-  judgement.holds = observation.unsure.empty() ? Holds::yes : Holds::unknown;
-  judgement.reason = observation.unsure.empty() ? observation.remark : observation.unsure;
+  const bool holds = permits(limit, observation, unit);
+  const bool may_be_more = observation.is_lower_bound && is_lower_limit(limit);
+  judgement.holds = holds ? Holds::yes : Holds::no;
+  judgement.reason = holds ? observation.remark : observation.broken;
+  if (unsure.empty() && holds && judgement.reason.empty()) judgement.remedy.clear();
+  if (unsure.empty()) return;
+  judgement.reason = unsure;
+  if (holds != may_be_more) judgement.holds = Holds::unknown;
 }
 
 }  // namespace
@@ -82,17 +86,12 @@ void Judge::add(const Observation& observation) {
     Judgement judgement = statement_of(observation, *question);
     judgement.asked = expectation.text;
     judgement.asked_by = expectation.place;
-    const bool holds = observation.value && permits(expectation, observation, question->unit);
-    answer(judgement, observation, holds);
-    if (holds && observation.is_lower_bound && is_lower_limit(expectation))
-      judgement.holds = Holds::yes;
+    answer(judgement, observation, expectation, question->unit);
     verdict_.add(std::move(judgement));
   }
   if (asked || question->asked.empty()) return;
   Judgement judgement = statement_of(observation, *question);
-  const Expectation limit = implied(*question, observation);
-  const bool holds = observation.value && permits(limit, observation, question->unit);
-  answer(judgement, observation, holds);
+  answer(judgement, observation, implied(*question, observation), question->unit);
   if ((question->noted || observation.noted) && judgement.holds == Holds::no) {
     judgement.holds = Holds::yes;
     if (judgement.reason.empty()) judgement.reason = "no expectation bounds it";

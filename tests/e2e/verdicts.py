@@ -25,19 +25,36 @@ QUESTIONS = longwire_test.BUILD / 'tests/support/questions.json'
 TESTS = longwire_test.SOURCE / 'tests'
 TIMEOUT = 240  # seconds: it ends a program that hangs
 COLOURS = ('green', 'amber', 'red')
+LIVE = r'^ *\d.* s'  # a line of --live
 
 FLOW = '[[flow]]\nname = "w"\nrate = "20000 frames/s"\nmessages = 500\nsignature = true\n'
 ENDLESS = FLOW.replace('messages = 500', 'repeat = "forever"')
 RULES = '[[rule]]\nname = "haul"\ndelay = "1us"\n'
-LOSSY = '''repeats = 2
-[[scenario]]
+LOSSY = '''[[scenario]]
 name = "lossy"
+repeats = 2
 show = ["bw_average_gbps"]
 [scenario.set]
 delay = "10us"
 iterations = 20
 timeout = 4
 loss = "90%"
+'''
+
+FAR = '''[[scenario]]
+name = "far"
+show = ["bw_average_gbps"]
+[scenario.set]
+delay = "10us"
+iterations = 20
+size = [4096]
+[scenario.compare]
+table = "{}"
+rows = {{ size = "size" }}
+[[scenario.compare.column]]
+published = "gbps"
+ours = "bw_average_gbps"
+within = "1%"
 '''
 
 # What is shown elsewhere: the test's file and name, for a command or for a whole program.
@@ -49,8 +66,10 @@ ELSEWHERE = {
     ('roce-gen receive', 'machine'):
         'e2e/gen_presence.py: test_frames_that_found_the_kernels_ring_full_fail_the_verdict',
     ('roce-gen perf', 'ranks'): 'e2e/gen_ranks.py: test_ctrl_c_ends_perf_with_the_results_so_far',
+    ('roce-gen perf', 'loss'): 'unit/gen/perf_verdict_test.cpp: MessagesThatDidNotArriveAreLoss',
     ('roce-gen perf', 'machine'): 'unit/gen/perf_verdict_test.cpp: WhatTheMachineLostIsToldApart',
     ('roce-gen telemetry', 'records'): 'e2e/rxe/telemetry.py: test_packets_of_a_port_are_written_or_missed',
+    ('roce-gen telemetry', 'failed'): 'e2e/gen_telemetry.py: test_a_write_that_is_refused_fails',
     ('roce-gen', 'ended'): 'e2e/gen_links.py: test_an_interface_that_disappears_ends_the_run',
     ('roce-gen', 'stall'): 'unit/core/machine_test.cpp: a_long_stall_is_amber',
     ('roce-gen', 'machine'): 'unit/core/machine_test.cpp: losses_are_named_with_share_place_and_moment',
@@ -86,13 +105,15 @@ SHOWN_BY_MATRIX = {'roce-gen run': {'duplicated', 'out_of_order', 'bad_icrc'},
 @dataclasses.dataclass
 class Case:
     """A run whose outcome falls short: the worst colour of the statements on the question, and the
-    exit code. `words`: the command. `until`: a line of standard error after which `act` comes."""
+    exit code. `words`: the command. `until`: a line of standard error after which `act` comes. `json`: the
+    file of the report, of a command without --json."""
     question: str
     colour: str
     code: int
     words: list
     until: str = ''
     act: str = 'interrupt'
+    json: str = ''
 
 
 def pause(process):
@@ -133,8 +154,9 @@ class Cases(unittest.TestCase):
                 ('short', frames[:391]), ('copies', frames[:100] + frames[50:60] + frames[100:]),
                 ('late', [(at + hours * (i < 9), frame) for i, (at, frame) in enumerate(frames)]),
                 ('order', [*frames[:10], *frames[12:20], *frames[10:12], *frames[20:]]),
-                ('damaged', damaged + frames[9:]), ('empty', []),
-                ('untold', [(at, frame[:70]) for at, frame in frames[:9]] + frames[9:])):
+                ('damaged', damaged + frames[9:]), ('empty', []), ('gaps', frames[:100] + frames[150:]),
+                ('untold', [(at, frame[:70]) for at, frame in frames[:9]] + frames[9:]),
+                ('long', [(at, frame + bytes(9000)) for at, frame in frames[:9]] + frames[9:])):
             write_pcap(self.path(f'{name}.pcap'), some)
         whole = (self.folder / 'all.pcap').read_bytes()
         (self.folder / 'cut.pcap').write_bytes(whole[:len(whole) // 2 + 13])
@@ -166,10 +188,11 @@ class Cases(unittest.TestCase):
         """Runs it for a person, and for a machine."""
         text = self.run_once(case)
         junit, page = self.folder / 'r.xml', self.folder / 'r.html'
-        outputs = ['--json', '--junit', str(junit)]
+        outputs = [*([] if case.json else ['--json']), '--junit', str(junit)]
         has_page = '--html' in help_of(*command.split())
         out = self.run_once(case, *outputs, *(['--html', str(page)] if has_page else []))
-        verdicts = [verdict_outputs.read(line) for line in out.splitlines()]
+        lines = [pathlib.Path(case.json).read_text(encoding='utf-8')] if case.json else out.splitlines()
+        verdicts = [verdict_outputs.read(line) for line in lines]
         for verdict in verdicts:
             verdict_outputs.check_itself(self, verdict)
         statements = [each for verdict in verdicts
@@ -194,12 +217,12 @@ class Cases(unittest.TestCase):
             Case('rate', 'red', 1, [GEN, 'run', self.flow, '--quiet', '--port', 'net_null0', '--set',
                                     'w.rate=1000Gb/s', '--set', 'w.messages=1000000']),
             Case('reached', 'amber', 0, [*run, '--port', 'net_null0', '--duration', '600s']),
-            Case('reached', 'red', 1, [*endless, '--duration', '600s'], until=r'^\d.* s'),
-            Case('reached', 'amber', 0, endless, until=r'^\d.* s'),
+            Case('reached', 'red', 1, [*endless, '--duration', '600s'], until=LIVE),
+            Case('reached', 'amber', 0, endless, until=LIVE),
             Case('machine', 'red', 1, [*run, '--port', 'net_ring0', '--set', 'w.messages=3000']),
-            Case('stall', 'amber', 0, endless + ['--duration', '3s'], until=r'^\d.* s', act='pause'),
+            Case('stall', 'amber', 0, endless + ['--duration', '3s'], until=LIVE, act='pause'),
             Case('stall', 'red', 1, endless + ['--duration', '3s', '--strict-machine'],
-                 until=r'^\d.* s', act='pause'),
+                 until=LIVE, act='pause'),
             Case('file', 'red', 3, [*run, '--port', 'net_null0', '--pcap', '/dev/full']),
             Case('loss', 'red', 1, back),
             Case('loss', 'red', 1, [*back, '--expect', 'loss<=99%']),
@@ -233,10 +256,10 @@ class Cases(unittest.TestCase):
         return [
             Case('rate', 'red', 1, of('all', '--rate', '1000Gb/s', '--loop', '2000')),
             Case('reached', 'red', 1, of('all', '--duration', '600s', '--loop', '0', '--live'),
-                 until=r'^\d.* s'),
-            Case('sendable', 'red', 1, of('untold', *ANY_RATE)),
+                 until=LIVE),
+            Case('sendable', 'red', 1, of('long', *ANY_RATE)),
             Case('machine', 'red', 1, of('all', '--loop', '9', *ANY_RATE, port='net_ring0')),
-            Case('stall', 'amber', 0, of('all', '--duration', '3s', '--loop', '0', '--live', *ANY_RATE), until=r'^\d.* s', act='pause'),
+            Case('stall', 'amber', 0, of('all', '--duration', '3s', '--loop', '0', '--live', *ANY_RATE), until=LIVE, act='pause'),
             Case('file', 'red', 1, of('cut', *ANY_RATE)),
         ]
 
@@ -259,11 +282,7 @@ class Cases(unittest.TestCase):
             Case('goodput', 'red', 1, [*sim, '-n', '3', '--loss', '100%', '--timeout', '4']),
             Case('failed', 'red', 1, [*sim, '-n', '3', '--loss', '100%', '--timeout', '4']),
             Case('stuck', 'red', 1, [*sim, '-n', '100', '--loss', '50%', '--timeout', '0']),
-            Case('loss', 'amber', 0, [*sim, '-n', '500', '-s', '1024', '--op', 'send', '--transport',
-                                      'ud', '--loss', '10%']),
-            Case('loss', 'red', 1, [*sim, '-n', '500', '-s', '1024', '--op', 'send', '--transport', 'ud',
-                                    '--loss', '10%', '--expect', 'loss<=1%']),
-            Case('reached', 'red', 1, [*sim, '--duration', '100000s', '--live'], until=r'^\d.* s'),
+            Case('reached', 'red', 1, [*sim, '--duration', '100000s', '--live'], until=LIVE),
             Case('file', 'red', 3, [*sim, '-n', '100', '--pcap', '/dev/full']),
         ]
 
@@ -276,19 +295,31 @@ class Cases(unittest.TestCase):
         ]
 
     def cases_of_gen_experiment(self):
-        lossy = self.file('lossy.toml', LOSSY)
-        return [Case('failed', 'red', 1, [GEN, 'experiment', lossy, '--out', self.path('out')])]
+        table = self.file('table.csv', 'size,gbps\n4096,1\n')
+        experiment = [GEN, 'experiment', '--out', self.path('out')]
+
+        def of(name, text):
+            return [*experiment, self.file(f'{name}.toml', text)], self.path(f'out/{name}.json')
+        lossy, lossy_json = of('lossy', LOSSY)
+        far, far_json = of('far', FAR.format(table))
+        long, long_json = of('long', LOSSY.replace('90%', '0%').replace('iterations = 20', 'iterations = [9, 10000000]'))
+        return [
+            Case('failed', 'red', 1, lossy, json=lossy_json),
+            Case('published', 'red', 1, far, json=far_json),
+            Case('reached', 'red', 1, [*long, '--live'], until=r'1 run', json=long_json),
+        ]
 
     def cases_of_impair_run(self):
         run = [IMPAIR, 'run', self.rules, '--west', self.pcap('all'), '--east', 'null']
         waits = [IMPAIR, 'run', self.rules, '--west', 'net_null0', '--east', 'null']
         small = self.file('small.toml', '[capacity]\nrate = "1Mb/s"\n[[rule]]\nname = "haul"\n'
-                          'delay = "1s"\n')
+                          'match = "all"\ndelay = "1s"\n')
+        idle = [IMPAIR, 'run', self.rules, '--west', 'net_ring0', '--east', 'net_ring1', '--duration', '3s',
+                '--live']
         return [
-            Case('machine', 'red', 1, [IMPAIR, 'run', small, *run[3:]]),
-            Case('stall', 'amber', 0, [*waits, '--duration', '3s'], until='ready', act='pause'),
-            Case('stall', 'red', 1, [*waits, '--duration', '3s', '--strict-machine'], until='ready',
-                 act='pause'),
+            Case('machine', 'red', 1, [IMPAIR, 'run', small, *waits[3:], '--duration', '500ms']),
+            Case('stall', 'amber', 0, idle, until=LIVE, act='pause'),
+            Case('stall', 'red', 1, [*idle, '--strict-machine'], until=LIVE, act='pause'),
             Case('records', 'red', 3, [*run, '--set', 'haul.loss=50%', '--ledger', '/dev/full']),
             Case('file', 'red', 3, [*run, '--set', 'haul.loss=50%', '--ledger', '/dev/full']),
             Case('reached', 'red', 1, [*waits, '--duration', '600s'], until='ready'),
@@ -330,9 +361,9 @@ class Cases(unittest.TestCase):
         return [
             Case('compared', 'amber', 0, of('all', 'empty')),
             Case('compared', 'red', 1, of('all', 'empty', '--expect', 'compared>=1')),
-            Case('loss', 'red', 1, of('all', 'short', '--expect', 'loss<=1%')),
+            Case('loss', 'red', 1, of('all', 'gaps', '--expect', 'loss<=1%')),
             Case('capture', 'red', 1, of('all', 'cut')),
-            Case('ledger', 'red', 1, of('all', 'short', '--ledger', ledger)),
+            Case('ledger', 'red', 1, of('all', 'gaps', '--ledger', ledger)),
         ]
 
     def cases(self, command):

@@ -111,6 +111,9 @@ TEST(Judge, a_lower_bound_answers_lower_limits) {
       .name = "rate", .value = 0.5, .is_lower_bound = true, .unsure = "not offered above"};
   EXPECT_EQ(judged({at_least}, {"rate>=50%"}).holds(), Holds::yes);
   EXPECT_EQ(judged({at_least}, {"rate<=50%"}).holds(), Holds::unknown);
+  EXPECT_EQ(judged({at_least}, {"rate>=51%"}).holds(), Holds::unknown);
+  EXPECT_EQ(judged({at_least}, {"rate<=49%"}).holds(), Holds::no);
+  EXPECT_EQ(judged({at_least}).colour(), Colour::amber);
 }
 
 TEST(Judge, an_expectation_of_nothing_that_was_observed_cannot_be_told) {

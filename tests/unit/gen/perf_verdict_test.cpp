@@ -69,7 +69,8 @@ TEST(PerfVerdict, PacketsSentAgainAreShown) {
   outcome.bandwidth.retransmitted = 11'527;
   const Judgement resent = judged(outcome, "resent");
   EXPECT_EQ(resent.colour(), Colour::amber);
-  EXPECT_THAT(resent.sentence(), HasSubstr("note: 11,527 of 19,527 packets were sent again (59 %)"));
+  EXPECT_THAT(resent.sentence(),
+              HasSubstr("note: 11,527 of 19,527 packets were sent again (59 %)"));
   EXPECT_EQ(judged(outcome, "resent", "resent<=10%").exit(), ExitCode::failed);
   EXPECT_EQ(judged(outcome, "resent", "resent<=60%").colour(), Colour::green);
 }
@@ -100,8 +101,8 @@ TEST(PerfVerdict, ASignalEndsARunEarlyUnlessItIsEndless) {
 
 TEST(PerfVerdict, WhatTheMachineLostIsToldApart) {
   PerfOutcome outcome = through_a_port();
-  outcome.machine = Machine{.losses = {{.place = "port a", .how = "before it read them", .lost = 50,
-                                        .frames = 1000}}};
+  outcome.machine = Machine{
+      .losses = {{.place = "port a", .how = "before it read them", .lost = 50, .frames = 1000}}};
   EXPECT_THAT(judged(outcome, "machine").sentence(),
               HasSubstr("does not hold: this machine lost 50 of 1,000 frames (5 %) at port a"));
 }

@@ -231,6 +231,7 @@ TEST(Verdict, TheRateOfAShortRunCannotBeTold) {
   EXPECT_EQ(statement(judge_sent(sent), "rate").holds, Holds::unknown);
   EXPECT_EQ(judge_sent(sent).exit(), ExitCode::done);
   EXPECT_EQ(judge_sent(sent, "rate = \">= 99%\"").exit(), ExitCode::failed);
+  EXPECT_EQ(judge_sent(sent, "rate = \">= 90%\"").exit(), ExitCode::done);
 }
 
 TEST(Verdict, ARunSaysWhatEndedIt) {
