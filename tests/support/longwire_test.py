@@ -23,10 +23,6 @@ BUILD = pathlib.Path(os.environ.get('LONGWIRE_BUILD', SOURCE / 'build'))
 # ./dev tsan: the programs are 10 to 20 times as slow.
 THREAD_SANITIZER = 'TSAN_OPTIONS' in os.environ
 
-# Other people's captures: read where they are, never copied; None where they are not.
-_others = SOURCE.parent / 'shared' / 'pcaps' / 'others'
-SHARED = _others if _others.is_dir() else None
-
 _FOLDERS = {'roce-gen': 'gen', 'roce-endpoint': 'gen', 'roce-impair': 'impair',
             'roce-dissect': 'dissect'}
 
