@@ -11,9 +11,9 @@ import struct
 import subprocess
 import sys
 import time
-import unittest
 import zlib
 
+import needs
 from endpoints import GEN, TIMEOUT, Endpoints
 from longwire_test import main
 
@@ -38,7 +38,7 @@ def frames_of(pcap):
         at += 16 + length
 
 
-@unittest.skipUnless(os.geteuid() == 0, 'needs root for a namespace of its own')
+@needs.root('a namespace of its own')
 class HostilePeers(Endpoints):
     MEMORY_MIB = 64
 

@@ -15,6 +15,7 @@ import tempfile
 import time
 import unittest
 
+import needs
 import pcap_file
 from example_files import EXPERIMENT
 from longwire_test import SOURCE, begin, program
@@ -456,7 +457,7 @@ class Outputs(unittest.TestCase):
         mounted = subprocess.run(['mount', '-t', 'tmpfs', '-o', f'size={LIMIT}', 'small', small],
                                  capture_output=True, text=True, check=False)
         if mounted.returncode != 0:
-            self.skipTest(f'no tmpfs can be mounted: {mounted.stderr.strip()}')
+            needs.lacks('a tmpfs', mounted.stderr)
         self.addCleanup(subprocess.run, ['umount', str(small)], check=False)
         commands = self.file_commands()
         for name in self.LONG:
@@ -615,7 +616,7 @@ class Outputs(unittest.TestCase):
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn(f'{FULL}: cannot be written: No space left on device', done.stderr)
 
-    @unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root to open an interface')
+    @needs.root('open an interface')
     def test_an_interface_serves_one_instance(self):
         first = begin(self, [GEN, 'receive', '--port', 'lo', '--quiet'])
         for line in first.stderr:

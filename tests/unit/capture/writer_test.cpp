@@ -103,7 +103,7 @@ TEST(Writer, OtherProgramsReadWhatItWrites) {
     ASSERT_TRUE(writer->close());
     const std::string seen = output_of(
         "tshark -r " + path + " -T fields -e frame.time_epoch -e frame.len -e frame.cap_len");
-    if (seen == "absent") GTEST_SKIP() << "tshark is not installed";
+    if (seen == "absent") GTEST_SKIP() << "needs tshark: apt install tshark";
     EXPECT_EQ(seen, "1700000000.123456789\t1514\t60\n");
   }
   EXPECT_EQ(output_of("tshark -r " + path_of("others.pcapng") + " -T fields -e frame.comment"),
