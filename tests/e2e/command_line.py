@@ -351,7 +351,7 @@ class CommandLine(unittest.TestCase):
         for topic, row in found.items():
             self.assertRegex(text, rf'(?m)^{row["state"]} +{topic}: ')
 
-    @needs.root('give capabilities away')
+    @needs.root('capabilities')
     def test_doctor_sees_missing_capabilities(self):
         self.assertEqual(self.findings()['capabilities'],
                          {**self.findings()['capabilities'], 'state': 'ok',
@@ -362,7 +362,7 @@ class CommandLine(unittest.TestCase):
             self.assertEqual((found['capabilities']['state'], found['capabilities']['found']),
                              ('problem', missing))
 
-    @needs.root('an interface')
+    @needs.root('interfaces')
     def test_doctor_names_commands_that_help(self):
         name = f'lw{os.getpid()}d'
         made = subprocess.run(['ip', 'link', 'add', name, 'type', 'veth', 'peer', 'name',

@@ -9,6 +9,7 @@ import json
 import pathlib
 import random
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -339,7 +340,7 @@ class Manual(unittest.TestCase):
                     if '--counters' in command:
                         continue  # of files that are not in the tree
                     with self.subTest(f'{page}: {command}'):
-                        done = subprocess.run(f'{program("roce-dissect")} {command}', shell=True,
+                        done = subprocess.run(f'{shlex.quote(program("roce-dissect"))} {command}', shell=True,
                                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                               text=True, cwd=SOURCE, check=True)
                         self.assertEqual(output.rstrip(), done.stdout.rstrip())

@@ -706,13 +706,14 @@ class Folder(InFolder):
         data = random.Random(1).randbytes(400 * MTU)
         return self.pcap([one for _, one in write(0, 0x1000, data)])
 
+    @needs.root('file systems')
     def test_a_full_disk(self):
         small = self.folder / 'small'
         small.mkdir()
         mounted = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=64k', 'small', small],
-                                 capture_output=True, check=False)
+                                 capture_output=True, text=True, check=False)
         if mounted.returncode != 0:
-            needs.lacks('a tmpfs', 'it cannot be mounted')
+            needs.lacks('a tmpfs', mounted.stderr)
         self.addCleanup(subprocess.run, ['umount', str(small)], check=False)
         done = self.run_it(self.large(), '-o', small / 'out', code=3)
         self.assertIn('No space left on device; no data is kept', done.stderr)

@@ -459,7 +459,7 @@ class Files(InFolder):
         self.assertEqual(page_data(piped)['plots'], expected['plots'])
         printed = dissect('report', LOSS, '-o', '-', text=True)
         self.assertEqual(printed.stdout, (self.folder / 'report.html').read_text().replace(
-            json.dumps(str(packed)), json.dumps(str(LOSS))))
+            json.dumps(str(packed)), json.dumps(str(LOSS), ensure_ascii=False)))
         filtered = dissect('report', LOSS, '--filter', 'src host 192.168.77.1', '-o', piped)
         self.assertEqual(filtered.returncode, 0, filtered.stderr)
         self.assertEqual(page_data(piped)['frames'], 57)

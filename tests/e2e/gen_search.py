@@ -119,7 +119,7 @@ class Search(unittest.TestCase):
         path.write_text(text, encoding='utf-8')
         return str(path)
 
-    @needs.root('a network namespace')
+    @needs.root('network namespaces')
     def test_loss_copies_order_and_damage_count_apart(self):
         """The truth is that of a relay between two pairs of interfaces."""
         ip = self.namespace()
@@ -183,7 +183,7 @@ class Search(unittest.TestCase):
         self.assertEqual(refused.returncode, 2)
         self.assertIn("can't have messages of 131072 B: its region has 65536 B", refused.stderr)
 
-    @needs.root('a network namespace')
+    @needs.root('network namespaces')
     def test_over_a_bottleneck(self):
         ip = self.namespace()
         ip('-n', NAMESPACE, 'link', 'add', 'near', 'type', 'veth', 'peer', 'name', 'far')

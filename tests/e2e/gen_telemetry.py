@@ -140,7 +140,7 @@ class Peer(threading.Thread):
         self._raw.close()
 
 
-@needs.root('a network namespace')
+@needs.root('network namespaces')
 class OverRocev1(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

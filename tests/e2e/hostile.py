@@ -238,6 +238,7 @@ class Page(AtBox, unittest.TestCase):
     name = 'page'
 
 
+@needs.open_files(4096)
 class Signals(unittest.TestCase):
     """While clients of each kind are connected to each listener."""
 
@@ -374,7 +375,7 @@ class SentReport(unittest.TestCase):
         self.endure(hostile_clients.many)
 
 
-@needs.root('a network namespace')
+@needs.root('network namespaces')
 class Respond(unittest.TestCase):
     """roce-gen respond, and a host on its wire that sends mutated connection requests."""
 

@@ -392,7 +392,7 @@ class Outputs(unittest.TestCase):
     def test_head_is_quiet(self):
         big = self.file('big.pcap')
         pcap_file.write_pcap(big, [(10**9 + i, pcap_file.roce_frame(i)) for i in range(20000)])
-        done = self.run_it(['sh', '-c', f'{DISSECT} list {big} | head -n 1'])
+        done = self.run_it(['sh', '-c', '"$0" list "$1" | head -n 1', DISSECT, big])
         self.assertEqual((done.stderr, done.stdout.count('\n')), ('', 1))
 
     def test_every_file_on_a_full_device(self):
@@ -451,6 +451,7 @@ class Outputs(unittest.TestCase):
                 done = self.run_it([*words, link], preexec_fn=limited)
                 self.check_short(name, link, done)
 
+    @needs.root('file systems')
     def test_every_long_file_on_a_small_disk(self):
         small = self.file('small')
         small.mkdir()
@@ -616,7 +617,7 @@ class Outputs(unittest.TestCase):
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn(f'{FULL}: cannot be written: No space left on device', done.stderr)
 
-    @needs.root('open an interface')
+    @needs.root('interfaces')
     def test_an_interface_serves_one_instance(self):
         first = begin(self, [GEN, 'receive', '--port', 'lo', '--quiet'])
         for line in first.stderr:

@@ -240,6 +240,7 @@ class Run(Files):
                               capture_output=True, text=True, check=True).stdout
         self.assertEqual([tuple(line.split('\t')) for line in came.splitlines()], payloads)
 
+    @needs.root('file systems')
     def test_a_full_disk_is_in_the_file_itself(self):
         small = self.path('small')
         small.mkdir()

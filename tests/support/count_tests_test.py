@@ -66,6 +66,9 @@ class CountTests(unittest.TestCase):
                                  'skipped: needs root: run as root: a T.test_x, b V.Lasts',
                                  'skipped: needs tshark: a T.test_z'])
 
+    def test_a_program_whose_cases_are_all_skipped_counts_no_more(self):
+        self.assertEqual(self.counted({'e2e / a': 'SKIP'}, suite('e2e / a', ('b', '<skipped/>')))[0], (0, 0, 1))
+
     def test_a_missing_log_is_a_failure(self):
         self.assertEqual(self.read('/no/such/folder')[0], (0, 1, 0))
 

@@ -68,6 +68,14 @@ def _end(process):
     process.stderr.close()
 
 
+def enter_namespaces(*kinds, prepare='ip link set lo up'):
+    """Begins this program anew, once, in namespaces of its own (options of unshare), behind the shell command
+    `prepare`. Nothing happens where it may not have them: such tests need root."""
+    if os.geteuid() == 0 and 'LONGWIRE_NAMESPACES' not in os.environ:
+        os.environ['LONGWIRE_NAMESPACES'] = '1'
+        os.execvp('unshare', ['unshare', *kinds, 'sh', '-c', f'{prepare} && exec "$@"', 'sh', sys.executable, *sys.argv])
+
+
 # What is attempted again once all tests of a program have run: up to so many that failed.
 _SECOND_ATTEMPTS = 0 if os.environ.get('LONGWIRE_ONE_ATTEMPT') else 3
 

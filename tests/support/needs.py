@@ -4,6 +4,7 @@
 
 import importlib.util
 import os
+import resource
 import shutil
 import unittest
 
@@ -42,6 +43,14 @@ def cpus(count):
     return _unless(len(os.sched_getaffinity(0)) >= count, f'{count} CPUs', 'this process may use fewer')
 
 
+def open_files(count):
+    """Raises the limit of this process as far as it may."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < count <= hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (count, hard))
+    return _unless(hard >= count, f'{count} open files', 'raise ulimit -Hn')
+
+
 def lacks(what, error):
     """Skips the test that runs: `what` is missing on this machine, as `error` says."""
-    raise unittest.SkipTest(f'needs {what}: {str(error).strip()}')
+    raise unittest.SkipTest(f"needs {what}: {' '.join(str(error).split())}")

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/temporary.h"
 #include "unit/capture/file_builder.h"
 
 namespace lw::capture::test {
@@ -24,7 +25,7 @@ std::string contents(const std::string& path) {
   return text.str();
 }
 
-std::string path_of(const std::string& name) { return testing::TempDir() + name; }
+std::string path_of(const std::string& name) { return lw::test::temporary_folder() + name; }
 
 /// What `command` prints; "absent" where there is no such program.
 std::string output_of(const std::string& command) {
