@@ -253,7 +253,7 @@ void observe_search(Judge& judge, const SearchReport& report) {
                       .count = result.trials.size(),
                       .asked_by = "roce-gen search"};
     if (result.not_offered) {
-      found.is_lower_bound = true;
+      found.is_lower_bound = judge.expects("passes");  // nobody else asked for a bound
       found.unsure = fmt::format(
           "not offered above {}: {}",
           result.passes ? format_bit_rate(result.passes->wire_bps) : std::string("0 b/s"),

@@ -27,11 +27,11 @@ app::Command run_command();
 
 /// Outputs of a run or a replay. Without a value, an output is not written.
 struct OutputOptions {
-  std::optional<std::string> ledger;   // JSON Lines; binary if the name ends in .lwl
-  std::optional<std::string> capture;  // pcapng file of frames in and out
-  Rotation rotation = {};              // of the capture
-  bool json = false;                   // print the report as JSON
-  bool live = false;                   // show the live view
+  std::optional<std::string> ledger = {};   // JSON Lines; binary if the name ends in .lwl
+  std::optional<std::string> capture = {};  // pcapng file of frames in and out
+  Rotation rotation = {};                   // of the capture
+  bool json = false;                        // print the report as JSON
+  bool live = false;                        // show the live view
   app::Verdicts verdicts{kImpairQuestions};
   app::HtmlReport html = {};
 };

@@ -220,11 +220,11 @@ TEST(Ramp, ValuesOfAKindHaveSomethingBetween) {
   const auto value = [](auto data) { return Value{{}, data}; };
   const auto text = [&](const char* words) { return value(std::string(words)); };
   EXPECT_EQ(text_of(*between(value(std::int64_t{2}), value(std::int64_t{4}), 0.5)), "3");
-  EXPECT_EQ(text_of(*between(value(std::int64_t{0}), value(std::int64_t{1}), 0.5)), "0.5");
+  EXPECT_EQ(text_of(*between(value(std::int64_t{0}), value(std::int64_t{1}), 0.5)), "5e-1");
   EXPECT_EQ(text_of(*between(text("1ms"), text("2ms"), 0.25)), "1250000ns");
   EXPECT_EQ(text_of(*between(text("1Gb/s"), text("3Gb/s"), 0.5)), "2000000000b/s");
   EXPECT_EQ(text_of(*between(text("1MB"), text("3MB"), 0.5)), "2000000B");
-  EXPECT_EQ(text_of(*between(value(std::int64_t{0}), text("1%"), 0.5)), "0.0050000000000000001");
+  EXPECT_EQ(text_of(*between(value(std::int64_t{0}), text("1%"), 0.5)), "5.00000000000000010e-03");
   EXPECT_FALSE(between(text("path"), text("1ms"), 0.5));
 }
 

@@ -43,7 +43,6 @@ TEST(Verify, CutFramesAndFragmentsAreUnverifiable) {
   EXPECT_EQ(v.icrc_ok, 1u);
   EXPECT_EQ(v.bad_icrc, 0u);
   EXPECT_EQ(v.icrc_unverifiable, 5u);
-  EXPECT_EQ(exit_of(v), 0);
 }
 
 TEST(Verify, FragmentsOfOtherTrafficAreNotRoce) {
@@ -69,7 +68,6 @@ TEST(Verify, ABadFrameIsNamedWithItsPlaceAndBytes) {
   EXPECT_EQ(v.first_bad[0].offset, 28u + 32u);  // behind the section's and the interface's block
   EXPECT_EQ(v.first_bad[0].expected ^ v.first_bad[0].found, 0xffu);
   EXPECT_EQ(v.first_bad[0].expected & 0xff, std::to_integer<unsigned>(right[3]));
-  EXPECT_EQ(exit_of(v), 1);
 }
 
 TEST(Verify, EveryLinkTypeIsOpened) {
@@ -104,7 +102,6 @@ TEST(Verify, DamageComesAfterWhatCouldBeRead) {
   EXPECT_EQ(v.icrc_ok, 1u);
   ASSERT_TRUE(v.damage);
   EXPECT_THAT(v.damage->message, testing::HasSubstr("offset"));
-  EXPECT_EQ(exit_of(v), 1);
 }
 
 }  // namespace

@@ -13,7 +13,10 @@ using testing::HasSubstr;
 /// A run of 1000 messages at 10 Gb/s through a port.
 PerfOutcome through_a_port() {
   PerfOutcome outcome;
-  outcome.bandwidth = {.messages = 1000, .bytes = 1 << 20, .average_bps = 10e9, .packets = 4000};
+  outcome.bandwidth.messages = 1000;
+  outcome.bandwidth.bytes = 1 << 20;
+  outcome.bandwidth.average_bps = 10e9;
+  outcome.bandwidth.packets = 4000;
   outcome.port.emplace();
   return outcome;
 }

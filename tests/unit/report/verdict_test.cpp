@@ -252,8 +252,8 @@ TEST(Junit, has_a_case_for_each_statement) {
     <testcase classname="64 B" name="b" time="0"><properties><property name="measured" value="3"/><property name="asked" value="at most 2"/></properties><skipped message="cannot tell: 3 of 9: none"/></testcase>
     <testcase classname="64 B" name="c: at most 2" time="0"><properties><property name="measured" value="3"/><property name="asked" value="at most 2"/></properties><error type="statement" message="cannot tell: 3 of 9; asked: at most 2 (x.toml:3:8): none"/></testcase>
   </testsuite>
-  <testsuite name="64 B: web" tests="1" failures="1" errors="0" skipped="0" time="0">
-    <testcase classname="64 B: web" name="loss: at most 2" time="0"><properties><property name="measured" value="3"/><property name="asked" value="at most 2"/></properties><failure type="statement" message="does not hold: web: 3 of 9; asked: at most 2 (--expect)"/></testcase>
+  <testsuite name="web" tests="1" failures="1" errors="0" skipped="0" time="0">
+    <testcase classname="web" name="loss: at most 2" time="0"><properties><property name="measured" value="3"/><property name="asked" value="at most 2"/></properties><failure type="statement" message="does not hold: web: 3 of 9; asked: at most 2 (--expect)"/></testcase>
   </testsuite>
 </testsuites>
 )xml");
