@@ -49,7 +49,7 @@ void Verdicts::add_strict_option(Options& list) {
 void Verdicts::add(std::span<const Expectation> more, std::span<const Question> elsewhere) {
   for (const Expectation& each : more) {
     const Question* other = find_question(elsewhere, each.name);
-    if (other != nullptr && find_question(questions_, each.name) == nullptr)
+    if (other != nullptr)
       elsewhere_.push_back({each, other->where});
     else
       expectations_.push_back(each);

@@ -28,8 +28,8 @@ class Verdicts {
   void add_options(Options& list);
   /// Adds --strict-machine.
   void add_strict_option(Options& list);
-  /// Adds expectations of a profile. Those with the name of a question of `elsewhere` are of
-  /// another command that has the same profile: only that can judge them.
+  /// Adds expectations of a profile. Those with the name of a question of `elsewhere` are for
+  /// another command that has the same profile: this run does not observe them.
   void add(std::span<const Expectation> more, std::span<const Question> elsewhere = {});
   /// The file of --junit, for check_outputs().
   [[nodiscard]] NamedFile junit() const { return {"--junit", junit_}; }

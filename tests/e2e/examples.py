@@ -82,7 +82,8 @@ SCENES = {
     'roce-gen experiment my.toml --resume': Scene(before=('roce-gen experiment my.toml',)),
     # A box, until somebody ends it, and who asks it.
     'roce-impair run apn-380km --west memif': Scene(
-        draining=(DRAIN + 'memif:/tmp/e.sock',), beside=(SENT + 'memif:/tmp/w.sock',), interrupted=True),
+        draining=(DRAIN + 'memif:/tmp/e.sock',), beside=(SENT + 'memif:/tmp/w.sock',), interrupted=True,
+        code=FAILED),  # before its --duration
     'roce-impair run': Scene(then=(SENT + 'far1',), interrupted=True),
     'roce-impair ctl a.sock,b.sock': Scene(
         serving=(TWO + 'a.sock', TWO.replace('ring0', 'ring2').replace('ring1', 'ring3') + 'b.sock')),

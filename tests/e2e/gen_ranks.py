@@ -133,7 +133,7 @@ class Sending(InFolder):
         self.assertEqual([each['asked'] for each in verdict_outputs.named(whole['verdict'], 'frames')],
                          ['frames == 4000'])
         text = page.read_text(encoding='utf-8')
-        for part in ('longwire.ranks', 'frames of all ranks = frames of the run', 'The ranks started within'):
+        for part in ('longwire.ranks', 'frames of all ranks = frames of the run', 'the ranks started within'):
             self.assertIn(part, text)
         done = self.run_ranks(profile_of([], flows), '--port', 'null', '--expect', 'frames == 2000')
         self.assertEqual(done.returncode, 1)
@@ -210,7 +210,9 @@ class Perf(InFolder):
     """perf over ranks: who sends to whom, and the sums."""
 
     def perf(self, pattern, ports, *words, before=(), code=0):
-        command = [GEN, 'perf', '--pattern', pattern, '-s', 4096, '-m', 1024, '--json', *PATIENT, *words]
+        # A busy machine loses frames of its own.
+        command = [GEN, 'perf', '--pattern', pattern, '-s', 4096, '-m', 1024, '--json', *PATIENT, '--expect',
+                   'machine <= 90%', *words]
         parts = [[*command, '--port', port] for port in ports]
         joined = parts[0]
         for part in parts[1:]:

@@ -200,8 +200,9 @@ class Page(live_page.InBrowser):
         self.assertAlmostEqual(received, 4000 * 1098 * 8, delta=20e6)
         self.assertAlmostEqual(sum(self.drawn('loss')[0]) / len(self.drawn('loss')[0]), 1, delta=0.7)  # %: 2 % of half the frames
         self.assertEqual(set(self.drawn('order')[0]), {0})
-        self.assertEqual(self.find('verdict').get_attribute('data-holds'), 'false')
-        self.assertIn('with a bad ICRC', self.find('verdict').text)
+        self.assertEqual(self.find('verdict').get_attribute('data-colour'), 'red')
+        self.assertIn('never came', self.find('verdict').text)
+        self.assertIn('had a wrong ICRC', self.find('notes').text)
         report = self.end_run(run)
         flows = {name: [flow for flow in report['received']['flows'] if flow['name'] == name]
                  for name in ('clean', 'faulty')}

@@ -150,7 +150,7 @@ class Control(unittest.TestCase):
         self.assertEqual((changed['rules'][0]['delay_ns'], changed['rules'][0]['loss']),
                          (1_000_000, 0.05))
         self.assertIn('did you mean', self.ctl('set', 'long haul', 'dely=1ms', expect=2))
-        self.assertIn('expected', self.ctl('set', 'long haul', 'loss=7', expect=2))
+        self.assertIn('loss: 7: write 7%', self.ctl('set', 'long haul', 'loss=7', expect=2))
         self.assertIn('"long hall": did you mean "long haul"?',
                       self.ctl('set', 'long hall', 'loss=0', expect=2))
         self.assertEqual(self.ctl('show')['rules'], changed['rules'])

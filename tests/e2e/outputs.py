@@ -268,7 +268,7 @@ class Outputs(unittest.TestCase):
         extract = [DISSECT, 'extract', self.frames, '--force', '--out']
         experiment = [GEN, 'experiment', self.experiment(), '--out']
         failing = self.file('failing.toml', EXPERIMENT.replace(
-            'iterations = 20', 'iterations = 20\nloss = 0.9\nretries = 0\ntimeout = 1'))
+            'iterations = 20', 'iterations = 20\nloss = "90%"\nretries = 0\ntimeout = 1'))
         return {
             'gen run FILE': ([GEN, 'run', self.sender, '--pcap'], 'o.pcap'),
             'gen run --pcap': ([*loop, '--pcap'], 'o.pcapng'),

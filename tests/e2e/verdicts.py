@@ -3,8 +3,10 @@
 the page, JUnit's file and the exit code say so alike. The list of what commands ask is the one that
 the build makes of the programs' tables, so a new command or question without a case fails here."""
 
+import ctypes
 import dataclasses
 import json
+import os
 import pathlib
 import re
 import signal
@@ -14,6 +16,7 @@ import time
 import unittest
 
 import longwire_test
+import needs
 import question_table
 import verdict_outputs
 from longwire_test import ANY_RATE
@@ -24,6 +27,7 @@ GEN, ENDPOINT, IMPAIR, DISSECT = map(longwire_test.program, PROGRAMS)
 QUESTIONS = longwire_test.BUILD / 'tests/support/questions.json'
 TESTS = longwire_test.SOURCE / 'tests'
 TIMEOUT = 240  # seconds: it ends a program that hangs
+CLONE_NEWNET = 0x40000000
 COLOURS = ('green', 'amber', 'red')
 LIVE = r'^ *\d.* s'  # a line of --live
 
@@ -97,8 +101,8 @@ ELSEWHERE = {
 }
 
 
-# What tests of Matrix show with a box between two ends.
-SHOWN_BY_MATRIX = {'roce-gen run': {'duplicated', 'out_of_order', 'bad_icrc'},
+# What tests of Boxed show.
+SHOWN_BY_BOXED = {'roce-gen run': {'duplicated', 'out_of_order', 'bad_icrc'},
                    'roce-gen perf': {'resent', 'wrong'}, 'roce-gen respond': {'wrong', 'broken'}}
 
 
@@ -215,7 +219,7 @@ class Cases(unittest.TestCase):
         back = [*run, '--port', 'net_null0', '--receive', self.pcap('empty')]
         return [
             Case('rate', 'red', 1, [GEN, 'run', self.flow, '--quiet', '--port', 'net_null0', '--set',
-                                    'w.rate=1000Gb/s', '--set', 'w.messages=1000000']),
+                                    'w.rate=1000Gb/s', '--set', 'w.messages=5000000']),
             Case('reached', 'amber', 0, [*run, '--port', 'net_null0', '--duration', '600s']),
             Case('reached', 'red', 1, [*endless, '--duration', '600s'], until=LIVE),
             Case('reached', 'amber', 0, endless, until=LIVE),
@@ -306,7 +310,7 @@ class Cases(unittest.TestCase):
         return [
             Case('failed', 'red', 1, lossy, json=lossy_json),
             Case('published', 'red', 1, far, json=far_json),
-            Case('reached', 'red', 1, [*long, '--live'], until=r'1 run', json=long_json),
+            Case('reached', 'red', 1, [*long, '--live'], until=r'1 of 2 runs', json=long_json),
         ]
 
     def cases_of_impair_run(self):
@@ -372,21 +376,33 @@ class Cases(unittest.TestCase):
         return make() if make else []
 
 
+@needs.root('network namespaces')
+class Boxed(Cases):
+    """Cases that need a box between two ends."""
 
-class Matrix(Cases):
-    """One test for each command: its cases; and cases that need a box between two ends."""
+    @classmethod
+    def setUpClass(cls):
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.unshare(CLONE_NEWNET) != 0:
+            needs.lacks('a network namespace', os.strerror(ctypes.get_errno()))
+        for end in ('west', 'east'):
+            names = (end, f'box-{end}')
+            for words in (f'add {names[0]} mtu 9000 type veth peer name {names[1]} mtu 9000',
+                          *(f'set {name} addrgenmode none up' for name in names)):
+                subprocess.run(['ip', 'link', *words.split()], check=True, timeout=TIMEOUT)
 
     def box(self, keys):
-        """A box between two sockets, whose names it returns."""
+        """A box between two wires, the names of whose far ends it returns."""
         rules = self.file('box.toml', f'[[rule]]\nname = "box"\ndelay = "1ms"\n{keys}\n'
                           '[capacity]\nrate = "2Gb/s"\nsmallest_frame = "256B"\n'
                           'largest_frame = "4500B"\n')
-        west, east = f'memif:{self.folder}/west', f'memif:{self.folder}/east'
-        box = longwire_test.begin(self, [IMPAIR, 'run', rules, '--west', west + ',server', '--east',
-                                         east + ',server'])
-        while 'ready' not in box.stderr.readline():
-            self.assertIsNone(box.poll())
-        return west, east
+        box = longwire_test.begin(self, [IMPAIR, 'run', rules, '--west', 'box-west', '--east', 'box-east'])
+        said = ''
+        while 'ready' not in said:
+            line = box.stderr.readline()
+            self.assertTrue(line, said)
+            said += line
+        return 'west', 'east'
 
     def test_run_through_a_path_that_copies_reorders_and_damages(self):
         west, east = self.box('duplicate = "10%"\ncorrupt = "10%"\n'
@@ -440,6 +456,10 @@ class Matrix(Cases):
                          (1, 'red'), err)
 
 
+class Matrix(Cases):
+    """One test for each command: its cases."""
+
+
 def add_commands():
     """A test for each command that has cases."""
     def make(command):
@@ -475,7 +495,7 @@ class Table(Cases):
             command = f'{row["program"]} {row["command"]}'
             if not row['verdict']:
                 continue
-            shown = {case.question for case in self.cases(command)} | SHOWN_BY_MATRIX.get(command, set())
+            shown = {case.question for case in self.cases(command)} | SHOWN_BY_BOXED.get(command, set())
             for question in row['questions']:
                 name = question['name']
                 with self.subTest(f'{command}: {name}'):

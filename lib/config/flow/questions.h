@@ -151,6 +151,9 @@ inline constexpr std::span<const Question> kRunQuestions = kFlowQuestions;
 /// Those that only a sender answers.
 inline constexpr std::span<const Question> kSenderQuestions =
     kRunQuestions.first(flow_questions::place_of("machine"));
+/// Those that only a receiver answers.
+inline constexpr std::span<const Question> kReceiverQuestions =
+    kRunQuestions.subspan(flow_questions::place_of("loss"));
 /// The questions of `roce-gen receive`.
 inline constexpr std::span<const Question> kReceiveQuestions =
     kRunQuestions.subspan(flow_questions::place_of("machine"));

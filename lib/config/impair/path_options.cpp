@@ -58,7 +58,7 @@ Result<std::string> profile_of(const PathOptions& options) {
         *options.km);
   text += fmt::format("\n[[rule]]\nname = \"path\"\nmatch = \"{}\"\n",
                       options.all_frames ? "all" : "rocev2");
-  if (options.loss) text += fmt::format("loss = {}\n", *options.loss);
+  if (options.loss) text += fmt::format("loss = \"{:.15g}%\"\n", *options.loss * 100);
   if (options.buffer)
     text += fmt::format("queue = {{ rate = \"{}b/s\", buffer = \"{}B\" }}\n", *options.rate_bps,
                         *options.buffer);

@@ -133,7 +133,8 @@ Json schema_of(const JsonOutput& output) {
   Json properties = header_of(output), required = {"schema", "version"};
   add_rows(properties, required, output.figures());
   if (output.judged) {
-    properties["verdict"] = object_schema(Verdict::figures());
+    properties["verdict"] = {{"description", "What was asked, and whether it holds."}};
+    properties["verdict"].update(object_schema(Verdict::figures()));
     required.push_back("verdict");
   }
   Json schema = {

@@ -92,8 +92,9 @@ TEST_F(ControlTest, ACommandIsByNameOrSaysAllItself) {
   EXPECT_EQ(ask({{"do", "event"}, {"event", {{"on", "ack"}, {"action", "drop"}}}})["ok"], true);
   EXPECT_THAT(ask({{"do", "event"}, {"event", {{"on", "ack"}, {"acton", "drop"}}}})["error"],
               HasSubstr("did you mean"));
-  EXPECT_EQ(ask({{"do", "event"}, {"at", {{"rule", "long haul"}, {"set", {{"loss", "100%"}}}}}})["ok"],
-            true);
+  EXPECT_EQ(
+      ask({{"do", "event"}, {"at", {{"rule", "long haul"}, {"set", {{"loss", "100%"}}}}}})["ok"],
+      true);
   EXPECT_EQ(commands_.size(), 3U);
 }
 
