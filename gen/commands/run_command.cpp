@@ -164,9 +164,8 @@ ExitCode run_alone(RunOptions& options) {
   fit_length(*profile, options.limits);
   app::say_profile(options.profile, {config::kFlowProfiles}, config::words_of(*profile));
   if (auto alone = check_alone(*profile, options); !alone) return print_error(alone.error());
-  const bool receives = !options.receive.empty();
-  options.verdicts.add(profile->expect, receives ? std::span<const Question>{}
-                                                 : config::kReceiverQuestions);
+  options.verdicts.add(profile->expect, options.receive.empty() ? config::kReceiverQuestions
+                                                                : std::span<const Question>{});
   if (auto checked = options.verdicts.check(kSendOutput); !checked)
     return print_error(checked.error());
   if (options.dry_run) return print_plan(*profile, options);

@@ -73,8 +73,8 @@ class CtrlC(unittest.TestCase):
 
     def test_the_text_says_so(self):
         out = self.ended(self.begin('-s', '4096'), signal.SIGTERM)
-        verdict, header, row, remark = out.splitlines()
-        self.assertTrue(verdict.startswith('does not hold: a signal ended the run after '))
+        header, row, remark, verdict = out.splitlines()
+        self.assertTrue(verdict.startswith('does not hold: a signal ended the run after '), out)
         self.assertIn('#iterations', header)
         self.assertGreater(int(row.split()[1]), 0)
         self.assertEqual(remark, 'incomplete: a signal ended this run early')
@@ -121,7 +121,7 @@ class Perf(unittest.TestCase):
     def test_columns_are_perftests(self):
         done = gen('perf', '--sim', '--path', PATH, '-s', '64KiB', '-q', '4', '-t', '2048')
         self.assertEqual(done.returncode, 0, done.stderr)
-        verdict, header, line = done.stdout.splitlines()
+        header, line, verdict = done.stdout.splitlines()
         self.assertTrue(verdict.startswith('holds: '), verdict)
         # perftest 4.5, perftest_parameters.h: RESULT_FMT_G; and a column of ours.
         self.assertEqual(header, ' #bytes     #iterations    BW peak[Gb/sec]    '

@@ -138,7 +138,7 @@ down = "5ms"
                                    '-T', 'fields', '-e', 'frame.comment'], capture_output=True,
                                   text=True, check=True).stdout
         self.assertEqual(comments.count('; change before frame'), 4)
-        self.assertIn('haul: loss 0 -> 0.5 (scenario "worse")', comments)
+        self.assertIn('haul: loss 0 -> "50%" (scenario "worse")', comments)
         compared = subprocess.run([program('roce-dissect'), 'compare', str(recording), '--ledger',
                                    str(self.folder / 'ledger')], capture_output=True, text=True,
                                   check=False)
@@ -345,7 +345,7 @@ path = { rate = "400Gb/s", span = [ { length = "1000km" } ] }
     def test_mistakes_name_the_acts_own_line(self):
         profile = self.write('bad.toml', PATHS + '[[at]]\ntime = "1s"\nrule = "haul"\n'
                                                  'set = { loss = 7 }\n')
-        self.assertIn('bad.toml:13:9: loss: expected', self.impair('check', profile, expect=2).stderr)
+        self.assertIn('bad.toml:13:9: loss: 7: write 7%', self.impair('check', profile, expect=2).stderr)
 
 
 class Running(Scenario):
