@@ -463,7 +463,7 @@ class Changes(unittest.TestCase):
             lines = [','.join(['time', 'delay', 'loss', 'rate'])]
             for time, delay, loss, rate in values['trace']['rows']:
                 lines.append(','.join((f'{time}ns', '' if delay is None else f'{delay}ns',
-                                       '' if loss is None else str(loss),
+                                       '' if loss is None else f'{loss:e}',
                                        '' if rate is None else f'{rate}Mb/s')))
             (self.folder / name).write_text('\n'.join(lines) + '\n')
             period = values['trace']['period']

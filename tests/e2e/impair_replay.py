@@ -64,7 +64,7 @@ class Replay(Feed):
     def test_a_delay_for_which_no_wire_would_have_room_is_replayed(self):
         # 10 min at 100 Gb/s are 9e9 frames; this capture has fewer.
         profile = self.folder / 'long.toml'
-        profile.write_text('[[rule]]\nmatch = "all"\ndelay = "10min"\nduplicate = 1\n')
+        profile.write_text('[[rule]]\nmatch = "all"\ndelay = "10min"\nduplicate = "100%"\n')
         self.replay('out.pcap', profile=profile)
         received = read_pcap(self.folder / 'out.pcap')
         self.assertEqual(received, [(stamp + 600 * 10**9, data) for stamp, data in self.sent
@@ -229,7 +229,7 @@ class Stages(Feed):
         # A file's frames could be counted.
         with open(self.folder / 'in.pcap', 'rb') as source:
             done = self.replay('out.pcap', profile=slow, source='-', expect=3, stdin=source)
-        self.assertIn('not enough memory: 100.00 Gb/s x ', done.stderr)
+        self.assertIn('not enough memory: 100.0 Gb/s x ', done.stderr)
 
     def test_listed_frames_are_lost_and_no_others(self):
         # Nine frames in ten are RoCE: number i of them is frame i + i // 9.

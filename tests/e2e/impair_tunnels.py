@@ -129,7 +129,7 @@ class Tunnels(unittest.TestCase):
         for kind in KINDS:
             frame = around(kind, inner(7, 0x11))
             [out] = self.replay([frame], '[[rule]]\nmatch = { tunnel = "%s" }\n'
-                                'corrupt = { probability = "100%", bits = 5, icrc = "recomputed" }\n'
+                                'corrupt = { probability = "100%%", bits = 5, icrc = "recomputed" }\n'
                                 % KINDS[kind])
             with self.subTest(kind):
                 self.assertTrue(checksums_hold(frame) and checksums_hold(out))
@@ -142,7 +142,7 @@ class Tunnels(unittest.TestCase):
     def test_marks_and_rewrites_are_of_the_outer_header(self):
         for kind in ('vxlan', 'geneve', 'srv6', 'vxlan over IPv6'):
             frame = around(kind, inner(7, 0x11))
-            [out] = self.replay([frame], '[[rule]]\nmatch = { tunnel = "%s" }\nmark = 1\n'
+            [out] = self.replay([frame], '[[rule]]\nmatch = { tunnel = "%s" }\nmark = "100%%"\n'
                                          'rewrite = { dscp = 40 }\n' % KINDS[kind])
             with self.subTest(kind):
                 self.assertTrue(checksums_hold(out))
