@@ -17,6 +17,7 @@ import xml.etree.ElementTree
 import needs
 import longwire_test
 import output_schemas
+import verdict_outputs
 from html_pages import page_data
 
 GEN = longwire_test.program('roce-gen')
@@ -35,11 +36,11 @@ class Search(unittest.TestCase):
         self.addCleanup(holder.cleanup)
         self.folder = pathlib.Path(holder.name)
 
-    def search(self, *options, prefix=(), profile=PROFILE, codes=(0,)):
+    def search(self, *options, prefix=(), profile=PROFILE, codes=(0, 1)):
         done = subprocess.run([*prefix, GEN, 'search', profile, '--json', '--out',
                                str(self.folder), *options],
                               capture_output=True, text=True, timeout=TIMEOUT)
-        self.assertIn(done.returncode, codes, done.stderr)
+        self.assertIn(done.returncode, codes, done.stderr)  # a busy machine may not offer the rates
         report = json.loads(done.stdout)
         self.assertEqual(done.returncode, report['verdict']['exit'])
         self.check(report)
@@ -60,7 +61,8 @@ class Search(unittest.TestCase):
             self.assertEqual(trial['passed'], trial['offered'] and within)
         for size in report['sizes']:
             passes, fails = size['passes'], size['fails']
-            low, high = passes['fraction'] if passes else 0, fails['fraction'] if fails else 1
+            low = passes['fraction'] if passes else 0
+            high = min((end['fraction'] for end in (fails, size['not_offered']) if end), default=1)
             self.assertTrue(passes is None or passes in size['trials'] and passes['passed'])
             self.assertTrue(fails is None or fails in size['trials'] and not fails['passed'])
             self.assertLessEqual(high - low, report['resolution'])
@@ -101,8 +103,7 @@ class Search(unittest.TestCase):
         with open(self.folder / 'search.csv', newline='') as file:
             self.assertEqual(len(list(csv.DictReader(file))), len(size['trials']))
         self.assertEqual(page_data(page)['reports'], [report])
-        cases = xml.etree.ElementTree.parse(self.folder / 'junit.xml').getroot().iter('testcase')
-        self.assertEqual(len(list(cases)), 1)
+        verdict_outputs.check_junit(self, self.folder / 'junit.xml', 'roce-gen search', [report['verdict']])
 
     def namespace(self):
         """A function that runs `ip`, once there is a network namespace."""
@@ -140,7 +141,7 @@ class Search(unittest.TestCase):
             self.assertEqual(relay.stdout.readline(), 'ready\n')
             report = self.search('--port', 'a0', '--receive', 'b0', '--sizes', '1000', '--duration',
                                  '400ms', '--settle', '200ms', '--resolution', '40%', '--loss', '1%',
-                                 profile=profile, prefix=inside, codes=(0, 1))
+                                 profile=profile, prefix=inside)
             truth, _ = relay.communicate(timeout=TIMEOUT)
             (size,) = report['sizes']
             self.assertEqual([{key: trial[key] for key in run} for trial, run in
