@@ -73,11 +73,10 @@ class CtrlC(unittest.TestCase):
 
     def test_the_text_says_so(self):
         out = self.ended(self.begin('-s', '4096'), signal.SIGTERM)
-        header, row, remark, verdict = out.splitlines()
+        header, row, verdict = out.splitlines()
         self.assertTrue(verdict.startswith('does not hold: a signal ended the run after '), out)
         self.assertIn('#iterations', header)
         self.assertGreater(int(row.split()[1]), 0)
-        self.assertEqual(remark, 'incomplete: a signal ended this run early')
 
     def test_no_further_size_begins(self):
         process = self.begin('-a', '--json')
@@ -470,14 +469,13 @@ class Perf(unittest.TestCase):
             self.assertEqual(ran['failure'], 'retry exceeded')
 
     def test_qps_that_wait_for_ever_are_named(self):
-        for arguments, waiting in ((('-n', '1000'), '1 of 1'), (('-n', '1000', '-q', '3'), 'of 3'),
-                                   (('--duration', '20ms'), '1 of 1'), ((), '1 of 1'),
-                                   (('--pattern', 'lat', '-n', '1000'), '1 of 1')):
+        for arguments in (('-n', '1000'), ('-n', '1000', '-q', '3'), ('--duration', '20ms'), (),
+                          ('--pattern', 'lat', '-n', '1000')):
             with self.subTest(arguments):
                 done = gen('perf', '--sim', '--delay', '1us', '--timeout', '0', '--loss', '1%',
                            *arguments)
                 self.assertEqual(done.returncode, 1, done.stdout)
-                self.assertRegex(done.stdout, f'{waiting} QPs wait for ever: .*--timeout 0')
+                self.assertRegex(done.stdout, r'does not hold: [1-3] QPs wait for ever: .*--timeout 0')
         ran = gen('perf', '--sim', '--delay', '1us', '--timeout', '0', '-n', '1000')
         self.assertEqual(ran.returncode, 0, ran.stderr)
 
