@@ -36,11 +36,10 @@ double pace_of(const RunReport& sent) {
 }
 
 /// "9.60 Gb/s of 40.00 Gb/s on the wire".
-std::string rates_text(const config::FlowProfile& profile, const RunReport& sent) {
+std::string rates_text(const config::FlowProfile& profile, double share) {
   double asked = 0;
   for (const config::Flow& flow : profile.flows) asked += mean_wire_bits(flow);
-  return fmt::format("{} of {} on the wire",
-                     format_bit_rate(sent.total().achieved(config::Rate::Unit::wire_bits)),
+  return fmt::format("{} of {} on the wire", format_bit_rate(asked * share),
                      format_bit_rate(asked));
 }
 
@@ -52,7 +51,7 @@ void observe_rate(Judge& judge, const config::FlowProfile& profile, const RunRep
                    .value = share,
                    .text = fmt::format("sent {} of the rate asked for", format_share(share)),
                    .count = total.frames,
-                   .broken = rates_text(profile, sent) + ": this machine's limit, or the port's",
+                   .broken = rates_text(profile, share) + ": this machine's limit, or the port's",
                    .remedy =
                        "ask for a lower rate, give more cores (--cores), or use a faster "
                        "port"};

@@ -386,6 +386,10 @@ class Experiment(unittest.TestCase):
                  ['x.toml:3:9: delay:', 'x.toml:4:7: qsp:', 'qps']),
                 ('[[scenario]]\n[scenario.set]\nsize = 1\n', ['x.toml:1:1:', '--path, --delay']),
                 ('[[scenario]]\nrun = "walk"\n', ['x.toml:1:1: run: expected one of perf']),
+                ('[[scenario]]\nshow = ["bw_avrage_gbps"]\n[scenario.set]\ndelay = "1ms"\n',
+                 ['x.toml:1:1: show:', 'did you mean "bw_average_gbps"?']),
+                ('[[scenario]]\nshow = ["retransmited"]\n[scenario.set]\ndelay = "1ms"\n',
+                 ['x.toml:1:1: show:', 'did you mean "retransmitted"?']),
                 ('[[scenario]]\n[scenario.set]\ndelay = "1ms"\n[scenario.compare]\n'
                  'table = "none.csv"\nrows = {a = "b"}\n[[scenario.compare.column]]\n'
                  'published = "p"\nours = "o"\n', ['x.toml:4:1: compare:', 'none.csv']),

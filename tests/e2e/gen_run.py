@@ -303,6 +303,18 @@ class Ports(InFolder):
         self.assertGreater(report['not_sent'], 0)
         self.assertEqual(report['frames'] + report['not_sent'], 50000)
 
+    def test_a_duration_takes_the_place_of_the_default_number_of_messages(self):
+        run = ('run', '-', '--port', 'net_null0', '--duration', '700ms')
+        report = self.report(*run, text='[[flow]]\nrate = "2000 frames/s"\n')
+        self.assertGreaterEqual(report['elapsed_ns'], 700_000_000)
+        for text in ('[[flow]]\nrate = "2000 frames/s"\nmessages = 100\n',
+                     '[defaults]\nmessages = 50\n[[flow]]\nrate = "2000 frames/s"\n'):
+            report = self.report(*run, text=text)
+            self.assertLessEqual(report['frames'], 100)
+            reached, = (each for each in report['verdict']['statements'] if each['name'] == 'reached')
+            self.assertEqual(reached['colour'], 'amber')
+            self.assertIn('the number of messages in the profile ended it', reached['reason'])
+
     def test_buffers_used_again_carry_nothing_of_what_they_held(self):
         # Short and long packets, lengths that vary, and damaged frames take turns in the same few
         # buffers; whoever gets them checks every ICRC, and every signature's or PSN's number.

@@ -171,7 +171,7 @@ class Control(unittest.TestCase):
                        for one in changes])
         self.assertEqual([(one['before'], one['after']) for one in changes
                           if (one['name'], one['key']) == ('short', 'loss')],
-                         [('', '1'), ('1', ''), ('', '1')])
+                         [('', '"100%"'), ('"100%"', ''), ('', '"100%"')])
         self.assertEqual([one['since_first_frame_ns'] for one in changes], [None] * len(changes))
         self.assertIn('--control', self.ctl('show', expect=3))
         self.assertFalse(self.socket.exists())
