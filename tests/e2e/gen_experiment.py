@@ -186,7 +186,7 @@ class Experiment(unittest.TestCase):
         self.assertIn('does not hold: 2 of 3 runs failed', done.stdout)
         section = done.stdout[done.stdout.rindex('2 of 3 runs failed'):]
         for seed in (5, 6):
-            self.assertRegex(section, rf'2 +lossy +loss = 0.9 +{seed} +retry exceeded, QP 0 of host')
+            self.assertRegex(section, rf'2 +lossy +loss = 9e-1 +{seed} +retry exceeded, QP 0 of host')
         good, bad = self.results('x')['cells']
         self.assertEqual(bad['seeds'], [5, 6])
         self.assertNotIn('failure', good['runs'][0])
@@ -274,7 +274,7 @@ class Experiment(unittest.TestCase):
         out, error = process.communicate(timeout=TIMEOUT)
         self.assertEqual(process.returncode, 1)
         self.assertRegex(out, r'INCOMPLETE: \d of 6 cells are there, as a signal ended')
-        self.assertRegex(out, r'^does not hold: \d of 6 cells are finished')
+        self.assertRegex(out, r'^does not hold: \d of 6 cells are there: a signal ended the experiment')
         return runs
 
     def test_ctrl_c_leaves_the_finished_cells_and_resume_continues(self):

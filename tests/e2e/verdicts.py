@@ -300,17 +300,17 @@ class Cases(unittest.TestCase):
 
     def cases_of_gen_experiment(self):
         table = self.file('table.csv', 'size,gbps\n4096,1\n')
-        experiment = [GEN, 'experiment', '--out', self.path('out')]
+        experiment = [GEN, 'experiment', '--jobs', '1', '--out', self.path('out')]
 
         def of(name, text):
             return [*experiment, self.file(f'{name}.toml', text)], self.path(f'out/{name}.json')
         lossy, lossy_json = of('lossy', LOSSY)
         far, far_json = of('far', FAR.format(table))
-        long, long_json = of('long', LOSSY.replace('90%', '0%').replace('iterations = 20', 'iterations = [9, 10000000]'))
+        long, long_json = of('long', LOSSY.replace('90%', '0%').replace('iterations = 20', 'iterations = [9, 2000001, 2000002, 2000003]'))
         return [
             Case('failed', 'red', 1, lossy, json=lossy_json),
             Case('published', 'red', 1, far, json=far_json),
-            Case('reached', 'red', 1, [*long, '--live'], until=r'1 of 2 runs', json=long_json),
+            Case('reached', 'red', 1, [*long, '--live'], until=r'1 of 4 runs', json=long_json),
         ]
 
     def cases_of_impair_run(self):
@@ -435,9 +435,9 @@ class Boxed(Cases):
         self.assertEqual(verdict_outputs.named(verdict, 'wrong')[0]['colour'], 'green')
 
     def test_perf_through_a_path_that_damages_unseen(self):
-        west, east = self.box('corrupt = { probability = "10%", part = "payload", icrc = "recomputed" }')
+        west, east = self.box('corrupt = { probability = "10%", part = "packet", icrc = "recomputed" }')
         verdict = self.perf(Case('wrong', 'red', 1, [
-            GEN, 'perf', '--port', west, '--peer', '198.18.0.2', '-n', '300', '-s', '8192', '--verify']),
+            GEN, 'perf', '--port', west, '--peer', '198.18.0.2', '-n', '300', '-s', '8192', '--verify', 'all']),
                             east)
         self.assertEqual(verdict_outputs.named(verdict, 'wrong')[0]['colour'], 'red')
 
@@ -445,9 +445,15 @@ class Boxed(Cases):
         west, east = self.box('')
         there = longwire_test.begin(self, [GEN, 'respond', '--port', east, '--sessions', '1', '--json'])
         perf = longwire_test.begin(self, [GEN, 'perf', '--port', west, '--peer', '198.18.0.2',
-                                          '--duration', '600s', '--live'])
-        while not re.match(r'\d.* s', perf.stderr.readline()):
+                                          '--duration', '600s'])
+        def sent():
+            shown = subprocess.run(['ip', '-json', '-s', 'link', 'show', 'west'], capture_output=True,
+                                   check=True, timeout=TIMEOUT)
+            return json.loads(shown.stdout)[0]['stats64']['tx']['packets']
+        before = sent()
+        while sent() < before + 1000:
             self.assertIsNone(perf.poll())
+            time.sleep(0.01)
         perf.kill()
         out, err = there.communicate(timeout=TIMEOUT)
         verdict = verdict_outputs.read(out)
