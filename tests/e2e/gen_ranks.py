@@ -133,7 +133,7 @@ class Sending(InFolder):
         self.assertEqual([each['asked'] for each in verdict_outputs.named(whole['verdict'], 'frames')],
                          ['frames == 4000'])
         text = page.read_text(encoding='utf-8')
-        for part in ('longwire.ranks', 'frames of all ranks = frames of the run', 'the ranks started within'):
+        for part in ('longwire.ranks', 'frames of all ranks = frames of the run', 'all ranks of a common run start together'):
             self.assertIn(part, text)
         done = self.run_ranks(profile_of([], flows), '--port', 'null', '--expect', 'frames == 2000')
         self.assertEqual(done.returncode, 1)

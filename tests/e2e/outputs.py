@@ -286,6 +286,7 @@ class Outputs(unittest.TestCase):
             'gen perf --port --pcap': ([*self.perf(), '--pcap'], 'o.pcap'),
             'gen perf --port --series': ([*self.perf(), '--series'], 'o.csv'),
             'gen respond --pcap': ([*self.respond(), '--pcap'], 'o.pcapng'),
+            'gen respond --junit': ([*self.respond(), '--junit'], 'o.xml'),
             'gen search csv': ([*search, '--out'], 'found/search.csv'),
             'gen search svg': ([*search, '--out'], 'found/search.svg'),
             'gen experiment csv': (experiment, 'made/short.csv'),

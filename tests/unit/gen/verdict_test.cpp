@@ -215,9 +215,9 @@ TEST(Verdict, ASenderIsHeldToItsRate) {
   RunReport sent = sent_report();
   EXPECT_EQ(judge_sent(sent).colour(), Colour::green);
   sent.pace.behind = milliseconds(76);
-  EXPECT_THAT(
-      broken(judge_sent(sent)),
-      ElementsAre(HasSubstr("does not hold: sent 24 % of the rate asked for: 1.00 Gb/s of")));
+  EXPECT_THAT(broken(judge_sent(sent)),
+              ElementsAre(HasSubstr(
+                  "does not hold: sent 24 % of the rate asked for: 240.0 Mb/s of 1.00 Gb/s")));
   EXPECT_EQ(judge_sent(sent, "rate = \">= 20%\"").colour(), Colour::green);
   // A second in which little was sent is shown.
   sent.pace = {.behind = Duration{}, .worst_second = 0.5, .worst_at = std::chrono::seconds(3)};
