@@ -65,7 +65,7 @@ INPUTS = {
 # Outputs that must not exist, so that no link to a full device stands for them: impair_control tries them.
 NEW_FILES = {'ctl record FILE.pcapng'}
 # Outputs that rxe/endpoint.py and rxe/telemetry.py try, as they need an RDMA device; gen_ranks.py tries the last.
-WITH_A_DEVICE = {('serve', '--records'), ('serve', '--html'), ('telemetry', '--pcap'),
+WITH_A_DEVICE = {('serve', '--records'), ('serve', '--junit'), ('telemetry', '--junit'), ('serve', '--html'), ('telemetry', '--pcap'),
                  *((command, option) for command in ('bw', 'lat', 'blast', 'ping')
                    for option in ('--out', '--html')),
                  ('run', '--rank-reports')}  # under mpirun: gen_ranks.py

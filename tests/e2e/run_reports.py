@@ -62,11 +62,11 @@ class InFolder(unittest.TestCase):
         path.write_text(text, encoding='utf-8')
         return path
 
-    def run_it(self, *words, code=0, busy=0):
-        """`busy`: the exit code on a machine that is too busy."""
+    def run_it(self, *words, code=0):
         done = subprocess.run([*map(str, words), '--html', str(self.page)], capture_output=True,
                               text=True, timeout=TIMEOUT, check=False, cwd=SOURCE)
-        self.assertIn(done.returncode, (code, busy or code), done.stderr)
+        if words[1] != 'search' or done.returncode != 1:  # a busy machine may not offer the rates
+            self.assertEqual(done.returncode, code, done.stderr)
         return done
 
     def impaired(self, *words, **settings):
@@ -117,7 +117,7 @@ class Pages(InFolder):
     def test_each_command_writes_its_page(self):
         for name, words in self.commands().items():
             with self.subTest(name):
-                done = self.run_it(*words, busy=1 if name == 'gen search' else 0)
+                done = self.run_it(*words)
                 data = self.check_page(f'roce-{" ".join(name.split()[:2])}',
                                        [json.loads(line) for line in done.stdout.splitlines()])
                 self.assertEqual(data['verdict']['exit'], done.returncode)
