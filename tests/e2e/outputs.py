@@ -65,9 +65,10 @@ INPUTS = {
 # Outputs that must not exist, so that no link to a full device stands for them: impair_control tries them.
 NEW_FILES = {'ctl record FILE.pcapng'}
 # Outputs that rxe/endpoint.py and rxe/telemetry.py try, as they need an RDMA device; gen_ranks.py tries the last.
-WITH_A_DEVICE = {('serve', '--records'), ('serve', '--junit'), ('telemetry', '--junit'), ('serve', '--html'), ('telemetry', '--pcap'),
+WITH_A_DEVICE = {('serve', '--records'), ('serve', '--junit'), ('telemetry', '--junit'),
+                 ('serve', '--html'), ('telemetry', '--pcap'),
                  *((command, option) for command in ('bw', 'lat', 'blast', 'ping')
-                   for option in ('--out', '--html')),
+                   for option in ('--out', '--html', '--junit')),
                  ('run', '--rank-reports')}  # under mpirun: gen_ranks.py
 
 
@@ -289,6 +290,7 @@ class Outputs(unittest.TestCase):
             'gen respond --junit': ([*self.respond(), '--junit'], 'o.xml'),
             'gen search csv': ([*search, '--out'], 'found/search.csv'),
             'gen search svg': ([*search, '--out'], 'found/search.svg'),
+            'gen experiment --junit': ([*experiment, self.file('judged'), '--junit'], 'o.xml'),
             'gen experiment csv': (experiment, 'made/short.csv'),
             'gen experiment json': (experiment, 'made/short.json'),
             'gen experiment txt': (experiment, 'made/short.txt'),
