@@ -14,6 +14,7 @@
 #include "analysis/pause_log.h"
 #include "analysis/qp_flows.h"
 #include "analysis/requests/request_stream.h"
+#include "analysis/setup/setup_log.h"
 
 namespace lw::analysis {
 
@@ -38,6 +39,7 @@ struct Session {
   Direction directions[2];
   Instant first, last;  // stamps
   std::uint64_t first_frame = 0;
+  std::uint32_t setup = 0;  // number of its set-up, from 1, in SetupLog::setups(); 0: not captured
 };
 
 /// Sees each packet of the connections that are followed, in the order of the capture.
@@ -83,6 +85,9 @@ class Analyst {
   /// Pause frames, which the caller adds.
   [[nodiscard]] PauseLog& pauses() noexcept { return pauses_; }
   [[nodiscard]] const PauseLog& pauses() const noexcept { return pauses_; }
+  /// What passed beside the connections: the caller adds what is in frames of other protocols.
+  [[nodiscard]] SetupLog& setups() noexcept { return setups_; }
+  [[nodiscard]] const SetupLog& setups() const noexcept { return setups_; }
   /// Follows the oldest packet that waits, with a shorter look-ahead. Returns false if none waits.
   bool follow_oldest();
   /// The capture has ended: judges all that waits.
@@ -96,6 +101,7 @@ class Analyst {
  private:
   [[nodiscard]] bool has_many_flows() const noexcept { return flows_.size() > kFewFlows; }
   void fetch_waiting() const noexcept;
+  void add_rare(const KeyedPacket& keyed, std::uint32_t flow);
   void move(const MovedPackets& moved);
   void follow(const CapturedPacket& packet);
   void take(Session& session, std::uint8_t direction, const CapturedPacket& packet);
@@ -105,6 +111,8 @@ class Analyst {
   void share_memory();
   void report_findings();
   RequestStream& stream_of(Session& session, std::uint8_t direction);
+  [[nodiscard]] std::uint32_t request_mtu_of(const Session& session, std::uint8_t direction) const;
+  [[nodiscard]] bool has_other_mtu(const Session& session, std::uint8_t direction) const;
   void count(Session& session, Session::Direction& direction, std::uint8_t index,
              const CapturedPacket& packet);
   bool is_dropped(Session& session, std::uint8_t direction, const CapturedPacket& packet);
@@ -122,12 +130,13 @@ class Analyst {
   std::vector<CapturedPacket>
       waiting_;  // the look-ahead: a ring of up to kLookAhead, from oldest_ on
   std::size_t oldest_ = 0, waiting_count_ = 0;
-  std::unordered_map<std::uint64_t, std::string> explanations_;  // of bad ICRCs, by frame
+  std::unordered_map<std::uint64_t, IcrcError> explanations_;  // of bad ICRCs, by frame
   std::deque<Session> sessions_;
   StreamMemory memory_;  // of each stream
   Instant end_;
   std::uint64_t unfollowed_ = 0;
   PauseLog pauses_;
+  SetupLog setups_;
 };
 
 }  // namespace lw::analysis

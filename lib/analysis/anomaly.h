@@ -39,6 +39,16 @@ enum class AnomalyKind : std::uint8_t {
   cnp_without_ce,      // CNPs, but no CE mark in the capture
   pause,               // pause frames, of a link or of a priority: a port was full
   window_plateau,      // a limit of outstanding requests that was reached repeatedly
+  wrong_icrcs,         // all of a sender are wrong: its packets are dropped
+  wrong_answer,        // an answer that no request allows: its requester does not take it
+  trimmed,             // a packet whose end a switch has cut off, as its queue was full
+  connect_rejected,    // a connection request that was refused (REJ)
+  connect_unanswered,  // a connection request (REQ) without an answer
+  connect_unconfirmed,    // a reply (REP) to one, and neither RTU nor a packet of the connection
+  disconnected,           // one end has disconnected (DREQ), and requests were open
+  disconnect_unanswered,  // DREQs without an answer
+  icmp_refused,           // ICMP messages about packets that were not passed on
+  address_unresolved,     // requests for the link address of a peer, without an answer
 };
 
 /// Cause of an anomaly, or the place where it happened.
@@ -65,6 +75,8 @@ enum class Cause : std::uint8_t {
   path_copy,            // the path copied it
   rnr_exhausted,        // the receiver refused with RNR NAKs until the retries were used up
   fatal_nak,            // a NAK after which a QP is in the error state
+  answer_wrong,         // the responder answered, and the requester does not take the answer
+  trimmed,              // a switch has cut off its data
 };
 
 /// How many explanations the capture leaves.

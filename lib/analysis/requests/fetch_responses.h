@@ -83,6 +83,11 @@ class FetchResponses {
       end_ = psn +
              static_cast<Sequence>(std::int64_t{wire::Psn::distance(wire::Psn{psn_of(psn)}, *end)});
   }
+  /// The MSN of the newest response; nothing: none came.
+  [[nodiscard]] std::optional<std::uint32_t> newest_msn() const noexcept {
+    if (state_.newest_msn > wire::Psn::kMask) return std::nullopt;
+    return state_.newest_msn;
+  }
   /// Whether a response has the MSN of the newest one.
   [[nodiscard]] bool has_newest_msn(const CapturedPacket& packet) const noexcept {
     return state_.newest_msn == packet.msn;

@@ -14,6 +14,7 @@
 #include "analysis/requests/recoveries.h"
 #include "analysis/requests/repetitions.h"
 #include "analysis/requests/stream_state.h"
+#include "analysis/requests/wrong_answers.h"
 
 namespace lw::analysis {
 
@@ -54,8 +55,9 @@ class RequestStream {
     memory_ = memory;
     state_.log.trim();
   }
-  /// Ends the stream. `end`: end of the capture.
-  void finish(Instant end);
+  /// Ends the stream. `end`: end of the capture. `host_answered`: it has answers to the requester's
+  /// host, of whatever connection, so that answers to this stream would have been captured.
+  void finish(Instant end, bool host_answered);
 
   /// What the capture shows about the requests and their answers, so far.
   [[nodiscard]] ConnectionFacts facts() const noexcept;
@@ -72,6 +74,9 @@ class RequestStream {
   [[nodiscard]] const StreamCounts& counts() const noexcept { return state_.counts; }
   [[nodiscard]] std::uint64_t messages() const noexcept { return messages_.messages(); }
   [[nodiscard]] const StreamSetup& setup() const noexcept { return state_.setup; }
+  /// The requests without an answer at the end of the capture; nothing: all have one, or none asks
+  /// for one. Call it after finish().
+  [[nodiscard]] const std::optional<OpenRequests>& open_requests() const noexcept { return open_; }
 
   /// Returns `psn` without wrap-around: the number nearest to that of the next request.
   [[nodiscard]] Sequence unwrap(std::uint32_t psn) const noexcept;
@@ -118,7 +123,13 @@ class RequestStream {
   void retire(Cause cause_of_gap);
   void retire_beyond(std::size_t most);
   [[nodiscard]] const Sent* oldest_unanswered() noexcept;
-  void report_unanswered(Instant end);
+  [[nodiscard]] std::optional<OpenRequests> find_open() noexcept;
+  [[nodiscard]] bool was_given_up(const Sent& oldest) noexcept;
+  void report_unanswered(Instant end, bool host_answered);
+  void take_early_ack(const CapturedPacket& packet, Sequence psn);
+  void settle_held(std::optional<CapturedPacket> right);
+  void count_taken(const Sent& read) noexcept;
+  void complete_atomic(const CapturedPacket& packet, Sequence psn, Sent& atomic);
 
   // Members that a packet in order and its ACK use come first, in few cache lines.
   Sequence newest_end_ = 0;  // one past the PSNs of the newest packet
@@ -139,8 +150,11 @@ class RequestStream {
   Repetitions repetitions_;
   LossesBehind losses_;
   LoneResponses lone_;
+  WrongAnswers wrong_{state_};
   std::optional<EarlyAck> early_ack_;
   std::optional<Instant> stopped_;  // the last response, if the sender gave up after it
+  std::optional<OpenRequests> open_;
+  std::uint64_t reads_taken_ = 0, reads_refused_ = 0;
   PsnReuse reuse_;
 };
 
