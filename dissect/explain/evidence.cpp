@@ -37,6 +37,13 @@ void add(AnomalyGroup& group, const Anomaly& anomaly) {
 
 }  // namespace
 
+void MessageCount::add(const analysis::Message& message) {
+  ++messages;
+  bytes += message.bytes;
+  const bool repeats = message.transport != wire::Transport::uc && message.transport != wire::Transport::ud;
+  incomplete += !repeats && message.partial;
+}
+
 const analysis::QpFlow& any_flow(const analysis::Analyst& analyst, const Session& session) {
   const auto& [one, other] = session.directions;
   return analyst.flows()[one.flow != analysis::QpFlow::kNone ? one.flow : other.flow];

@@ -15,6 +15,9 @@ namespace lw::dissect {
 /// Messages by session, direction and operation.
 struct MessageCount {
   std::uint64_t messages = 0, bytes = 0;
+  std::uint64_t incomplete = 0;  // of UC and UD: packets are missing, so their receiver drops them
+
+  void add(const analysis::Message& message);
 };
 using MessageCounts =
     std::map<std::tuple<std::uint32_t, std::uint8_t, wire::Operation>, MessageCount>;

@@ -122,7 +122,7 @@ void Analyst::finish() {
 
 /// Classifies all facts: now the whole capture is known.
 void Analyst::report_findings() {
-  CaptureFacts capture;
+  CaptureFacts& capture = facts_;
   for (const Session& session : sessions_)
     for (const Session::Direction& direction : session.directions)
       if (direction.stream) direction.stream->add_to(capture);
@@ -141,6 +141,7 @@ void Analyst::report_findings() {
   log_.mark_late_responses();
   log_.mark_frames_damaged_here();
   log_.mark_damaged_gaps();
+  log_.mark_trimmed_gaps();
   log_.mark_gaps_sent_again();
   log_.mark_overtaken();
   log_.mark_passed_gaps();
@@ -290,11 +291,32 @@ void Analyst::count(Session& session, Session::Direction& direction, std::uint8_
   log_.add(found);
 }
 
+/// Whether a packet that is shorter than its IP length says reached this point without its data, so
+/// that its receiver does not take it either. If a mirror cut it, it is whole elsewhere.
+bool Analyst::is_trimmed(Session& session, std::uint8_t direction, const CapturedPacket& packet) {
+  const CutBy by = flows_.cut_by(packet);
+  if (by == CutBy::mirror) {
+    session.directions[direction].cut_by_mirror++;
+    return false;
+  }
+  Anomaly found = about(session, direction, packet);
+  found.kind = AnomalyKind::trimmed;
+  found.role = packet.info->role;
+  found.certainty = by == CutBy::network ? Certainty::certain : Certainty::unknown;
+  found.detail = fmt::format("to {} bytes, of {} bytes of payload", packet.wire_length, packet.payload);
+  if (packet.dscp != flows_[packet.flow].dscp)
+    found.detail += fmt::format(", DSCP {} in place of {}", packet.dscp, flows_[packet.flow].dscp);
+  log_.add(found);
+  return by == CutBy::network;
+}
+
 /// Whether the analysis leaves a packet with a bad ICRC out, as its receiver drops it. If all of its
 /// source's are bad, they may be missing; or its requests are followed, as its sender sends them
 /// again and again, and its answers are not, as nobody hears them.
 bool Analyst::is_dropped(Session& session, std::uint8_t direction, const CapturedPacket& packet) {
   if (packet.info == nullptr) return true;
+  if (packet.trimmed) [[unlikely]]
+    return is_trimmed(session, direction, packet);
   if (!packet.bad_icrc) return false;
   const QpFlow& flow = flows_[packet.flow];
   const IcrcState state = flows_.icrcs_of(packet.flow);

@@ -29,6 +29,7 @@ struct Session {
     std::uint64_t markable = 0;             // that queues may mark, or have marked, without CNPs
     std::uint64_t cnps = 0;                 // sent along this direction
     std::uint64_t bad_icrcs = 0;
+    std::uint64_t cut_by_mirror = 0;  // frames that are shorter than their IP packets
     std::optional<std::uint16_t> p_key;
     std::uint64_t first_congested = 0, first_cnp = 0;  // frames; 0: none
     Instant last_cnp;
@@ -95,6 +96,8 @@ class Analyst {
 
   [[nodiscard]] const QpFlows& flows() const noexcept { return flows_; }
   [[nodiscard]] const std::deque<Session>& sessions() const noexcept { return sessions_; }
+  /// What the capture shows about itself. Call it after finish().
+  [[nodiscard]] const CaptureFacts& facts() const noexcept { return facts_; }
   /// Packets of connections beyond kMostSessions, and of flows beyond QpFlows::kMostFlows.
   [[nodiscard]] std::uint64_t unfollowed() const noexcept { return unfollowed_; }
 
@@ -115,6 +118,7 @@ class Analyst {
   [[nodiscard]] bool has_other_mtu(const Session& session, std::uint8_t direction) const;
   void count(Session& session, Session::Direction& direction, std::uint8_t index,
              const CapturedPacket& packet);
+  bool is_trimmed(Session& session, std::uint8_t direction, const CapturedPacket& packet);
   bool is_dropped(Session& session, std::uint8_t direction, const CapturedPacket& packet);
   void finish(Session& session);
   void judge_congestion(const Session& session);
@@ -137,6 +141,7 @@ class Analyst {
   std::uint64_t unfollowed_ = 0;
   PauseLog pauses_;
   SetupLog setups_;
+  CaptureFacts facts_;
 };
 
 }  // namespace lw::analysis

@@ -95,6 +95,8 @@ CapturedPacket packet_of(const SeenFrame& seen) noexcept {
   packet.ip_id = envelope.ipv4 != nullptr ? envelope.ipv4->id.get() : std::uint16_t{0};
   packet.source_port = envelope.udp != nullptr ? envelope.udp->source_port.get() : std::uint16_t{0};
   packet.ecn = envelope.ecn();
+  packet.dscp = envelope.dscp();
+  packet.trimmed = envelope.is_trimmed();
   packet.bad_icrc = seen.icrc == roce::IcrcVerdict::bad;
   packet.good_icrc = seen.icrc == roce::IcrcVerdict::ok;
   packet.complete = !frame.defect || frame.defect->problem == roce::Problem::cut;
@@ -155,6 +157,7 @@ bool PacketReader::read_plain(const SeenEnvelope& seen, KeyedPacket& taken) noex
   packet.ip_id = ip.id.get();
   packet.source_port = roce::plain_udp(frame).source_port.get();
   packet.ecn = ip.ecn();
+  packet.dscp = ip.dscp();
   packet.good_icrc = true;
   take_extensions(extensions, packet);
   taken.key.source = roce::mapped(ip.source);

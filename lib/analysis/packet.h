@@ -59,7 +59,7 @@ struct CapturedPacket {
   std::uint32_t wire_length = 0;
   std::uint16_t ip_id = 0, source_port = 0, p_key = 0;
   std::uint8_t syndrome = 0;
-  std::uint8_t ecn = 0;
+  std::uint8_t ecn = 0, dscp = 0;
   std::uint8_t pad = 0;
   bool has_reth = false, has_aeth = false, has_immediate = false;
   bool ack_req = false, bad_icrc = false, good_icrc = false, becn = false;

@@ -380,11 +380,37 @@ void QpFlows::pair(std::uint32_t a, std::uint32_t b, PairedBy by) {
 void QpFlows::learn(QpFlow& flow, const CapturedPacket& packet) {
   flow.transport =
       packet.info->transport == wire::Transport::cnp ? flow.transport : packet.info->transport;
+  if (packet.trimmed) [[unlikely]]
+    return note_trimmed(flow, packet);
   if (!packet.complete) return;
+  if (packet.wire_length > flow.largest_frame) note_whole(flow, packet);
   const bool full = packet.info->payload == wire::PayloadRule::full;
   std::uint32_t& mtu = packet.is_response() ? flow.response_mtu : flow.request_mtu;
   if (full && mtu == 0) mtu = packet.payload;
   if (!full) flow.largest_payload = std::max(flow.largest_payload, packet.payload);
+}
+
+void QpFlows::note_trimmed(const QpFlow& flow, const CapturedPacket& packet) {
+  Trimmed& trimmed = trimmed_[flow.key.point];
+  if (trimmed.length != 0 && trimmed.length != packet.wire_length) trimmed.one_length = false;
+  trimmed.length = packet.wire_length;
+}
+
+/// Notes the size of a whole packet that is larger than the flow's others.
+void QpFlows::note_whole(QpFlow& flow, const CapturedPacket& packet) {
+  if (flow.largest_frame == 0) flow.dscp = packet.dscp;
+  flow.largest_frame = packet.wire_length;
+  Trimmed& trimmed = trimmed_[flow.key.point];
+  trimmed.longest_whole = std::max(trimmed.longest_whole, packet.wire_length);
+}
+
+CutBy QpFlows::cut_by(const CapturedPacket& packet) const noexcept {
+  const QpFlow& flow = flows_[packet.flow];
+  const bool remarked = flow.largest_frame > 0 && packet.dscp != flow.dscp;
+  const auto at = trimmed_.find(flow.key.point);
+  if (remarked || at == trimmed_.end() || at->second.longest_whole > packet.wire_length)
+    return CutBy::network;
+  return at->second.one_length ? CutBy::mirror : CutBy::unknown;
 }
 
 void QpFlows::learn_request(std::uint32_t index, const CapturedPacket& packet) {

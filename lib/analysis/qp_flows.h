@@ -104,6 +104,8 @@ struct QpFlow {
   std::uint32_t msn = 0;                      // of the last response that has one
   IpCount ip_numbers = {};
   std::uint16_t source_port = 0;
+  std::uint8_t dscp = 0;            // of its first whole packet
+  std::uint32_t largest_frame = 0;  // of its whole packets, in bytes
 
   std::uint32_t request_mtu = 0, response_mtu = 0;  // payload of a FIRST or MIDDLE; 0: not seen
   std::uint32_t largest_payload = 0;                // of the other packets
@@ -125,6 +127,13 @@ enum class IcrcState : std::uint8_t {
   missing,  // all are wrong, and its packets are answered as if they were right, or all are constant
   wrong,    // all are wrong: its packets are dropped
   unknown,  // all are wrong: it has sent too little to tell what becomes of its packets
+};
+
+/// Where a packet that is shorter than its IP length says was cut.
+enum class CutBy : std::uint8_t {
+  network,  // a switch trimmed it: its DSCP was changed, or others as long are whole
+  mirror,   // all packets at this point are cut at one length
+  unknown,  // one of both
 };
 
 /// From frame `frame` on, packets of the flows `from` belong to the flows `to`, in the same order:
@@ -163,6 +172,8 @@ class QpFlows {
   [[nodiscard]] IcrcState icrcs_of(std::uint32_t flow) const noexcept {
     return hosts_[flows_[flow].source].icrcs();
   }
+  /// Where a packet with CapturedPacket::trimmed was cut.
+  [[nodiscard]] CutBy cut_by(const CapturedPacket& packet) const noexcept;
   /// Whether the capture has answers to requests of the flow's source, of any connection.
   [[nodiscard]] bool has_answers_to_source(std::uint32_t flow) const noexcept {
     return hosts_[flows_[flow].source].answers > 0;
@@ -230,6 +241,8 @@ class QpFlows {
     return packet.bad_icrc && hosts_[flow.source].good_flows > 0;
   }
   void count_icrc(QpFlow& flow, const KeyedPacket& keyed) noexcept;
+  void note_trimmed(const QpFlow& flow, const CapturedPacket& packet);
+  void note_whole(QpFlow& flow, const CapturedPacket& packet);
   void note_hearing(const QpFlow& flow, const CapturedPacket& packet) noexcept;
   std::uint32_t host_of(const HostAddress& address, std::uint32_t point);
   std::uint32_t find(const KeyedPacket& keyed);
@@ -281,6 +294,13 @@ class QpFlows {
   std::vector<std::uint32_t> recent_ = std::vector<std::uint32_t>(1024, QpFlow::kNone);
   std::unordered_map<QpFlowKey, Group, QpFlowKeyHash> groups_;
   std::optional<MovedPackets> moved_;
+  /// The packets at a point that are shorter than their IP lengths say.
+  struct Trimmed {
+    std::uint32_t length = 0;         // of the newest frame, in bytes; 0: there is none
+    bool one_length = true;           // all have it
+    std::uint32_t longest_whole = 0;  // frame of other packets, in bytes
+  };
+  std::map<std::uint32_t, Trimmed> trimmed_;  // by point
   bool in_doubt_ = false;  // a host has sent wrong ICRCs only, at some time
   std::vector<std::uint32_t> undecided_;  // some responses with several candidates, in order
   std::uint32_t open_naks_ = 0;           // of undecided flows; those decided since count too

@@ -43,6 +43,7 @@ struct Fact {
   bool passed = false;     // a gap of the first round trip: the receiver has got packets behind it
                            // that were skipped as well, so they passed before the capture began
   bool damaged = false;    // a gap: its packets passed with wrong ICRCs
+  bool trimmed = false;    // a gap: its packets passed without their data
   bool in_row = false;     // a gap: the packets around it came one after the other
   bool taken = false;      // a gap: the receiver acknowledged its packets before they came again
   bool overtaken = false;  // a late packet: the sender repeats what overtook it, but not the packet

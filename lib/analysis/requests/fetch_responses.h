@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/requests/fetch_state.h"
+#include "analysis/requests/message_rate.h"
 #include "analysis/requests/repeated_answer.h"
 #include "analysis/requests/repeated_responses.h"
 #include "analysis/requests/response_gaps.h"
@@ -87,6 +88,10 @@ class FetchResponses {
   [[nodiscard]] std::optional<std::uint32_t> newest_msn() const noexcept {
     if (state_.newest_msn > wire::Psn::kMask) return std::nullopt;
     return state_.newest_msn;
+  }
+  /// The newest response with an MSN.
+  [[nodiscard]] MessageRate::Answer newest_answer() const noexcept {
+    return {state_.newest_msn_psn + 1, state_.newest_msn};
   }
   /// Whether a response has the MSN of the newest one.
   [[nodiscard]] bool has_newest_msn(const CapturedPacket& packet) const noexcept {

@@ -290,7 +290,10 @@ void RequestStream::response(const CapturedPacket& packet) {
   if (state_.counts.packets == 0 && state_.counts.responses == 0)
     state_.counts.first = packet.stamp;
   state_.counts.last = std::max(state_.counts.last, packet.stamp);
-  if (state_.counts.responses++ == 0) state_.begin.note_first_answer(packet.number);
+  if (state_.counts.responses++ == 0) {
+    state_.begin.note_first_answer(packet.number);
+    first_answer_ = {unwrap(packet.psn) + 1, packet.msn};
+  }
   state_.answers.begin(packet.stamp);
   if (state_.log.empty()) return take_lone_response(packet);
   recoveries_.report_if_final(packet);
@@ -553,6 +556,10 @@ void RequestStream::finish(Instant end, bool host_answered) {
   report_unanswered(end, host_answered);
   retire_beyond(0);
   messages_.finish();
+  state_.counts.span = state_.next - state_.begin.first();
+  if (state_.counts.is_sample())
+    state_.counts.messages_by_psn = messages_.rate().messages_in(
+        state_.counts.span, first_answer_, state_.fetched.newest_answer());
 }
 
 ConnectionFacts RequestStream::facts() const noexcept {

@@ -10,6 +10,7 @@
 #include "analysis/requests/lone_responses.h"
 #include "analysis/requests/losses_behind.h"
 #include "analysis/requests/message_builder.h"
+#include "analysis/requests/message_rate.h"
 #include "analysis/requests/psn_reuse.h"
 #include "analysis/requests/recoveries.h"
 #include "analysis/requests/repetitions.h"
@@ -37,7 +38,7 @@ class RequestStream {
  public:
   RequestStream(const StreamSetup& setup, Results& results, FindingLog& log)
       : state_(setup, log),
-        messages_(results, setup.session, setup.direction),
+        messages_(results, setup.session, setup.direction, setup.mtu.value_or(0)),
         flight_(state_.counts.flight),
         recoveries_(state_),
         fills_(state_, recoveries_),
@@ -72,7 +73,11 @@ class RequestStream {
       capture.naks += naks->second;
   }
   [[nodiscard]] const StreamCounts& counts() const noexcept { return state_.counts; }
-  [[nodiscard]] std::uint64_t messages() const noexcept { return messages_.messages(); }
+  /// Messages that were seen, completely or in part; in a sample, those that passed.
+  [[nodiscard]] std::uint64_t messages() const noexcept {
+    if (!state_.counts.is_sample() || !state_.counts.messages_by_psn) return messages_.messages();
+    return static_cast<std::uint64_t>(*state_.counts.messages_by_psn + 0.5);
+  }
   [[nodiscard]] const StreamSetup& setup() const noexcept { return state_.setup; }
   /// The requests without an answer at the end of the capture; nothing: all have one, or none asks
   /// for one. Call it after finish().
@@ -154,6 +159,7 @@ class RequestStream {
   std::optional<EarlyAck> early_ack_;
   std::optional<Instant> stopped_;  // the last response, if the sender gave up after it
   std::optional<OpenRequests> open_;
+  MessageRate::Answer first_answer_;
   std::uint64_t reads_taken_ = 0, reads_refused_ = 0;
   PsnReuse reuse_;
 };

@@ -27,6 +27,10 @@ struct StreamCounts {
   std::uint64_t lost = 0;              // PSNs of requests that were skipped, and did not come late
   std::uint64_t responses_lost = 0;    // PSNs of READ responses
   std::uint64_t missing = 0;           // of both: only the capture lacks them
+  std::uint64_t span = 0;              // PSNs from the first request to the newest, at the end
+  /// Messages in `span`, as the responder's counts, or the lengths of READs and WRITEs, say;
+  /// nothing: neither does.
+  std::optional<double> messages_by_psn = {};
   std::uint64_t missing_early = 0;     // of these: in the first round trip of the capture
   std::uint64_t lost_behind = 0;       // packets that were lost behind the capture point
   std::uint64_t gaps_asked = 0;        // packets of lost that a NAK named, and that were sent again
@@ -62,10 +66,20 @@ struct StreamCounts {
   [[nodiscard]] bool held_by_window() const noexcept {
     return reads == 0 && held >= kOften && held_share() >= 0.5 && held_after * 8 <= held_before;
   }
+  /// Whether the capture holds a sample of the packets: it lacks a twentieth or more.
+  [[nodiscard]] bool is_sample() const noexcept {
+    constexpr std::uint64_t kFew = 8, kShare = 20;
+    return missing > kFew && missing * kShare > span;
+  }
+  /// Bytes of payload that passed: in a sample, by the PSNs.
+  [[nodiscard]] std::uint64_t payload_passed() const noexcept {
+    if (!is_sample()) return payload;
+    return payload + static_cast<std::uint64_t>(static_cast<double>(missing) * bytes_of_packet());
+  }
   /// Rate of the payload, in b/s; 0 for one instant.
   [[nodiscard]] double goodput() const noexcept {
     const auto all = static_cast<double>(stamp_difference(last, first).count());
-    return all > 0 ? static_cast<double>(payload) * 8e9 / all : 0;
+    return all > 0 ? static_cast<double>(payload_passed()) * 8e9 / all : 0;
   }
   /// True if the most READs in flight, once a round trip, carry at most twice the goodput:
   /// otherwise the application asked for no more.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dissect/explain/congestion.h"
+// Was it congestion? From what queues and ports show, and from what was lost.
+#include "dissect/explain/questions/congestion_verdict.h"
 
 #include <algorithm>
 
@@ -7,7 +8,11 @@
 #include <fmt/ranges.h>
 
 #include "core/quantity.h"
-#include "dissect/explain/rate_evidence.h"
+#include "dissect/explain/counters/counter_report.h"
+#include "dissect/explain/questions/capture_share.h"
+#include "dissect/explain/questions/question.h"
+#include "dissect/explain/questions/rate_evidence.h"
+#include "dissect/explain/questions/retries.h"
 #include "dissect/sessions/result_rows.h"
 
 namespace lw::dissect {
@@ -16,7 +21,7 @@ namespace {
 using analysis::AnomalyKind;
 using analysis::Cause;
 using analysis::Session;
-using Answer = CongestionVerdict::Answer;
+using Congested = CongestionVerdict::Answer;
 using Group = AnomalyGroup;
 
 /// Signs that distinguish congestion from other trouble.
@@ -28,12 +33,16 @@ struct Signs {
   std::uint64_t unmarkable = 0;   // CNPs to senders of packets that no queue may mark
   std::uint64_t full_links = 0;   // connections that fill a link
   std::uint64_t undecided = 0;    // packets that may have been lost, and NAKs
+  std::uint64_t trimmed = 0;      // packets whose data a switch cut off
+  std::uint64_t unanswered = 0;   // requests without an answer at the end, for an unknown reason
+  std::uint64_t turned_away = 0;  // of requests and connections: refused, or dropped as invalid
 
   static constexpr std::uint64_t Signs::* kAll[] = {
       &Signs::packets,      &Signs::marked,     &Signs::notifications, &Signs::lost,
       &Signs::unseen,       &Signs::resent,     &Signs::refused,       &Signs::late,
       &Signs::missing_acks, &Signs::pauses,     &Signs::unexplained,   &Signs::undecided,
-      &Signs::unmarkable,   &Signs::full_links, &Signs::lost_behind};
+      &Signs::unmarkable,   &Signs::full_links, &Signs::lost_behind,   &Signs::trimmed,
+      &Signs::unanswered,   &Signs::turned_away};
 };
 
 bool is_loss(const Group& group) {
@@ -53,14 +62,36 @@ bool is_undecided(const Group& group) {
          (group.kind == AnomalyKind::psn_gap && !group.is_certain());
 }
 
-void add_signs(Signs& signs, const Group& group) {
+/// Whether packets or connections were turned away: by a host, a device, or as invalid.
+bool is_turned_away(AnomalyKind kind) {
+  return kind == AnomalyKind::connect_rejected || kind == AnomalyKind::icmp_refused ||
+         kind == AnomalyKind::wrong_icrcs || kind == AnomalyKind::wrong_answer;
+}
+
+/// Whether another reason than a loss explains why requests of a group got no answer: they were
+/// refused or invalid, or the peer had disconnected.
+bool is_explained(const Facts& facts, const Group& group) {
+  return std::ranges::all_of(group.sessions, [&](std::uint32_t number) {
+    return std::ranges::any_of(facts.groups, [&](const Group& other) {
+      const bool explains = is_turned_away(other.kind) || other.kind == AnomalyKind::disconnected;
+      return explains && other.sessions.contains(number);
+    });
+  });
+}
+
+void add_signs(const Facts& facts, Signs& signs, const Group& group) {
   if (is_loss(group)) signs.lost += group.packets;
   if (is_loss(group) && group.kind == AnomalyKind::lost_after_capture)
     signs.lost_behind += group.packets;
   if (is_unseen_loss(group)) signs.unseen += group.events;
   if (group.is(AnomalyKind::retransmission, Cause::ack_lost)) signs.missing_acks += group.events;
-  if (group.kind == AnomalyKind::retransmission && !group.is_certain())
+  if (group.kind == AnomalyKind::retransmission && !group.is_certain() &&
+      !is_told_as_unanswered(facts, group))
     signs.unexplained += group.events;
+  if (group.kind == AnomalyKind::trimmed && group.is_certain()) signs.trimmed += group.packets;
+  if (is_turned_away(group.kind)) signs.turned_away += group.events;
+  if (group.kind == AnomalyKind::unanswered && group.cause == Cause::none && !is_explained(facts, group))
+    signs.unanswered += group.packets;
   if (is_undecided(group)) signs.undecided += group.packets;
   if (group.kind == AnomalyKind::rnr_nak) signs.refused += group.events;
   if (group.kind == AnomalyKind::out_of_order) signs.late += group.packets;
@@ -69,7 +100,8 @@ void add_signs(Signs& signs, const Group& group) {
 }
 
 /// Counts each sign at the capture point that shows most of it: other points show the same events.
-Signs signs_of(const Evidence& evidence, const std::vector<Group>& groups) {
+Signs signs_of(const Facts& facts) {
+  const Evidence& evidence = facts.evidence;
   std::map<std::uint32_t, Signs> by_point;
   for (const Session& session : evidence.analyst.sessions()) {
     Signs& signs = by_point[point_of(evidence.analyst, session)];
@@ -82,7 +114,7 @@ Signs signs_of(const Evidence& evidence, const std::vector<Group>& groups) {
       if (direction.stream) signs.resent += direction.stream->counts().resent;
     }
   }
-  for (const Group& group : groups) add_signs(by_point[group.point], group);
+  for (const Group& group : facts.groups) add_signs(facts, by_point[group.point], group);
   Signs most;
   for (const auto& [point, signs] : by_point)
     for (const auto member : Signs::kAll) most.*member = std::max(most.*member, signs.*member);
@@ -148,16 +180,16 @@ std::string paused_priorities(const Evidence& evidence) {
 /// priority that packets have, in their tag or in the upper three bits of their DSCP, as most
 /// switches map it. If none matches, tagged packets were not paused; of untagged ones nothing shows
 /// which priority they have.
-Answer pauses_concern(const Evidence& evidence) {
+Congested pauses_concern(const Evidence& evidence) {
   const CaptureTotals& totals = evidence.totals;
-  if (evidence.analyst.pauses().of_link() > 0) return Answer::yes;
+  if (evidence.analyst.pauses().of_link() > 0) return Congested::yes;
   bool untagged = false;
   for (std::size_t i = 0; i < wire::kPriorities; ++i) {
     untagged = untagged || totals.untagged[i] > 0;
     if (evidence.analyst.pauses().of_priority()[i] > 0 && totals.tagged[i] + totals.untagged[i] > 0)
-      return Answer::yes;
+      return Congested::yes;
   }
-  return untagged ? Answer::cannot_tell : Answer::no;
+  return untagged ? Congested::cannot_tell : Congested::no;
 }
 
 /// The time for which packets of the connections were stopped, by the longest pause that concerns
@@ -181,13 +213,13 @@ std::string paused_time_text(const Evidence& evidence) {
                                          static_cast<double>(all.count())));
 }
 
-std::string paused_reason(const Evidence& evidence, const Signs& signs, Answer concerns) {
+std::string paused_reason(const Evidence& evidence, const Signs& signs, Congested concerns) {
   const std::string lost = signs.lost == 0 ? "nothing was lost" : were_lost(signs);
   const std::string frames = counted(signs.pauses, "pause frame");
-  if (concerns == Answer::no)
+  if (concerns == Congested::no)
     return fmt::format("{} stopped {}, which no packet has in its tag; {}.", frames,
                        paused_priorities(evidence), lost);
-  if (concerns == Answer::cannot_tell)
+  if (concerns == Congested::cannot_tell)
     return fmt::format(
         "{} stopped {}, and packets have no tag: which priority they have is set in the switches; "
         "{}.",
@@ -210,10 +242,18 @@ std::string full_link_reason(const Evidence& evidence, const Signs& signs) {
       longest_queue_text(evidence), signs.lost == 0 ? "nothing was lost" : were_lost(signs));
 }
 
+std::string trimmed_reason(const Signs& signs) {
+  return fmt::format("{} {} trimmed: a switch does that to packets for which its queue has no room.",
+                     counted(signs.trimmed, "packet"), verb(signs.trimmed, "was", "were"));
+}
+
 std::string calm_reason(const Evidence& evidence, const Signs& signs) {
   if (signs.refused > 0)
     return "nothing was lost in the network: the receiver lacked buffers, which slows the sender, "
            "and is not congestion of the path.";
+  if (signs.turned_away > 0)
+    return "packets or connections were turned away, or answered wrongly, which is no congestion; no "
+           "packet is marked, and no CNP came.";
   if (signs.unmarkable > 0)
     return fmt::format(
         "{} came, but no queue can have marked the packets that they answer, as all are Not-ECT: "
@@ -223,58 +263,126 @@ std::string calm_reason(const Evidence& evidence, const Signs& signs) {
   return "nothing was lost, no packet is marked, and no CNP came" + idle_time_text(evidence) + ".";
 }
 
-}  // namespace
+/// All that the answer depends on.
+struct Case {
+  const Evidence& evidence;
+  Signs signs;
+  Congested concerns;  // whether pauses stopped packets of the connections
+  std::string even;    // even_rate_reason()
+  bool sample = false, followed = true;
+  const CounterSigns* port = nullptr;  // of a port's counters
+};
 
-CongestionVerdict congestion_of(const Evidence& evidence, const std::vector<Group>& groups) {
-  const Signs signs = signs_of(evidence, groups);
-  const Answer concerns = signs.pauses > 0 ? pauses_concern(evidence) : Answer::no;
-  CongestionVerdict verdict{.answer = Answer::no,
-                            .reason = {},
-                            .marked = signs.marked,
-                            .notifications = signs.notifications + signs.unmarkable,
-                            .lost = signs.lost,
-                            .resent = signs.resent,
-                            .pauses = signs.pauses,
-                            .paused = paused_time(evidence)};
-  if (signs.marked + signs.notifications > 0) {
-    verdict.answer = Answer::yes;
-    verdict.reason = marked_reason(signs);
-  } else if (signs.pauses > 0 && concerns == Answer::yes) {
-    verdict.answer = Answer::yes;
-    verdict.reason = paused_reason(evidence, signs, concerns);
-  } else if (signs.full_links > 0) {
-    verdict.answer = Answer::yes;
-    verdict.reason = full_link_reason(evidence, signs);
-  } else if (signs.lost + signs.missing_acks > 0) {
-    verdict.answer = Answer::cannot_tell;
-    verdict.reason = unmarked_loss_reason(evidence, signs);
-  } else if (signs.unexplained > 0) {
-    verdict.answer = Answer::cannot_tell;
-    verdict.reason =
-        "packets were sent again, and the capture cannot tell why; no packet is marked, and no CNP "
-        "came.";
-  } else if (signs.undecided > 0 && signs.late + signs.refused == 0) {
-    verdict.answer = Answer::cannot_tell;
-    verdict.reason =
-        "packets may have been lost, and the capture does not show it; no packet is marked, and no "
-        "CNP came.";
-  } else if (signs.pauses > 0) {
-    verdict.answer = concerns;
-    verdict.reason = paused_reason(evidence, signs, concerns);
-  } else if (evidence.totals.followed() == Followed::nothing) {
-    verdict.answer = Answer::cannot_tell;
-    verdict.reason = "no packet was followed.";
-  } else if (std::string even = even_rate_reason(evidence);
-             !even.empty() && signs.refused + signs.late == 0) {
-    verdict.answer = Answer::cannot_tell;
-    verdict.reason = std::move(even);
-  } else {
-    verdict.reason = calm_reason(evidence, signs);
-  }
-  return verdict;
+struct CongestionRow {
+  bool (*holds)(const Case& c);
+  Congested answer;
+  std::string (*reason)(const Case& c);
+};
+
+constexpr CongestionRow kRows[] = {
+    {[](const Case& c) { return c.signs.marked + c.signs.notifications > 0; }, Congested::yes,
+     [](const Case& c) { return marked_reason(c.signs); }},
+    {[](const Case& c) { return c.signs.trimmed > 0; }, Congested::yes,
+     [](const Case& c) { return trimmed_reason(c.signs); }},
+    {[](const Case& c) { return c.signs.pauses > 0 && c.concerns == Congested::yes; }, Congested::yes,
+     [](const Case& c) { return paused_reason(c.evidence, c.signs, c.concerns); }},
+    {[](const Case& c) { return c.port != nullptr && c.port->show_congestion(); }, Congested::yes,
+     [](const Case& c) {
+       return c.port->congestion_text() +
+              ". A capture in the host cannot show pause frames, nor what the port dropped.";
+     }},
+    {[](const Case& c) { return c.signs.full_links > 0; }, Congested::yes,
+     [](const Case& c) { return full_link_reason(c.evidence, c.signs); }},
+    {[](const Case& c) { return c.sample; }, Congested::cannot_tell,
+     [](const Case&) -> std::string {
+       return "no packet is marked, and no CNP came, but the capture is a sample: what was lost does not "
+              "show.";
+     }},
+    {[](const Case& c) { return c.signs.lost + c.signs.missing_acks > 0; }, Congested::cannot_tell,
+     [](const Case& c) { return unmarked_loss_reason(c.evidence, c.signs); }},
+    {[](const Case& c) { return c.signs.unanswered > 0; }, Congested::cannot_tell,
+     [](const Case& c) {
+       return fmt::format(
+           "{} got no answer until the end: they, or their answers, may have been lost; no packet is "
+           "marked, and no CNP came.",
+           counted(c.signs.unanswered, "request packet"));
+     }},
+    {[](const Case& c) { return c.signs.unexplained > 0; }, Congested::cannot_tell,
+     [](const Case&) -> std::string {
+       return "packets were sent again, and the capture cannot tell why; no packet is marked, and no CNP "
+              "came.";
+     }},
+    {[](const Case& c) { return c.signs.undecided > 0 && c.signs.late + c.signs.refused == 0; },
+     Congested::cannot_tell,
+     [](const Case&) -> std::string {
+       return "packets may have been lost, and the capture does not show it; no packet is marked, and no "
+              "CNP came.";
+     }},
+    {[](const Case& c) { return c.signs.pauses > 0 && c.concerns == Congested::cannot_tell; },
+     Congested::cannot_tell,
+     [](const Case& c) { return paused_reason(c.evidence, c.signs, c.concerns); }},
+    {[](const Case& c) { return c.signs.pauses > 0; }, Congested::no,
+     [](const Case& c) { return paused_reason(c.evidence, c.signs, c.concerns); }},
+    {[](const Case& c) { return !c.followed && c.signs.turned_away == 0; }, Congested::cannot_tell,
+     [](const Case&) -> std::string { return "no packet was followed."; }},
+    {[](const Case& c) { return !c.even.empty() && c.signs.refused + c.signs.late == 0; },
+     Congested::cannot_tell, [](const Case& c) { return c.even; }},
+    {[](const Case&) { return true; }, Congested::no,
+     [](const Case& c) { return calm_reason(c.evidence, c.signs); }},
+};
+
+std::string pause_text(const Facts&, const Group& group) {
+  return fmt::format("{} stopped senders ({}): a port was full.",
+                     counted(group.packets, "pause frame"), details_of(group));
 }
 
-std::string_view name_of(Answer answer) noexcept {
+constexpr Telling kTellings[] = {{AnomalyKind::pause, Severity::note, pause_text}};
+
+/// Whether connections, or requests for them, were followed.
+bool is_anything_followed(const Evidence& evidence) {
+  if (evidence.totals.followed() == Followed::nothing) return false;
+  return std::ranges::any_of(evidence.analyst.sessions(), [](const Session& session) {
+    return session.directions[0].stream || session.directions[1].stream;
+  });
+}
+
+Health health_of(Congested answer) {
+  if (answer == Congested::yes) return Health::wrong;
+  return answer == Congested::no ? Health::fine : Health::cannot_tell;
+}
+
+}  // namespace
+
+CongestionVerdict congestion_of(const Facts& facts) {
+  const Evidence& evidence = facts.evidence;
+  const Signs signs = signs_of(facts);
+  const Case found{.evidence = evidence,
+                   .signs = signs,
+                   .concerns = signs.pauses > 0 ? pauses_concern(evidence) : Congested::no,
+                   .even = even_rate_reason(evidence),
+                   .sample = is_sample(facts),
+                   .followed = is_anything_followed(evidence),
+                   .port = facts.counters == nullptr ? nullptr : &facts.counters->signs};
+  const auto row = std::ranges::find_if(kRows, [&](const CongestionRow& one) { return one.holds(found); });
+  return {.answer = row->answer,
+          .reason = row->reason(found),
+          .marked = signs.marked,
+          .notifications = signs.notifications + signs.unmarkable,
+          .lost = signs.lost,
+          .resent = signs.resent,
+          .pauses = signs.pauses,
+          .paused = paused_time(evidence)};
+}
+
+Answer ask_congestion(const Facts& facts) {
+  const CongestionVerdict verdict = congestion_of(facts);
+  return {.question = Question::congestion,
+          .health = health_of(verdict.answer),
+          .text = verdict.reason,
+          .statements = facts.tell(Question::congestion, kTellings)};
+}
+
+std::string_view name_of(Congested answer) noexcept {
   constexpr std::string_view kNames[] = {"yes", "no", "cannot tell"};
   return kNames[static_cast<std::size_t>(answer)];
 }

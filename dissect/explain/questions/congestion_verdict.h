@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/figure.h"
-#include "dissect/explain/evidence.h"
+#include "dissect/explain/statement.h"
 
 namespace lw::dissect {
 
@@ -22,8 +22,8 @@ struct CongestionVerdict {
 };
 std::string_view name_of(CongestionVerdict::Answer answer) noexcept;  // "cannot tell"
 
-/// Answers from CE marks, CNPs, pause frames, losses and retransmissions together. `groups`: those
-/// of the evidence.
-CongestionVerdict congestion_of(const Evidence& evidence, const std::vector<AnomalyGroup>& groups);
+/// Answers from CE marks, CNPs, pause frames, trimmed packets, losses and retransmissions together,
+/// and from the counters of a port.
+CongestionVerdict congestion_of(const Facts& facts);
 
 }  // namespace lw::dissect

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dissect/explain/rate_evidence.h"
+#include "dissect/explain/questions/rate_evidence.h"
 
 #include <fmt/format.h>
 
