@@ -69,6 +69,13 @@ std::string_view name_of(Severity severity) noexcept {
   return kNames[static_cast<std::size_t>(severity)];
 }
 
+bool Facts::follows_connections() const {
+  if (evidence.totals.followed() == Followed::nothing) return false;
+  return std::ranges::any_of(evidence.analyst.sessions(), [](const analysis::Session& session) {
+    return session.directions[0].stream || session.directions[1].stream;
+  });
+}
+
 std::vector<Statement> Facts::tell(Question question, std::span<const Telling> table) const {
   std::vector<Statement> all;
   for (const AnomalyGroup& group : groups) {

@@ -65,6 +65,8 @@ struct Facts {
   const std::vector<AnomalyGroup>& groups;
   const struct CounterReport* counters = nullptr;  // of a port, if given
 
+  /// Whether packets of a connection were followed.
+  [[nodiscard]] bool follows_connections() const;
   /// Statements about the groups that the table tells of, for a question.
   [[nodiscard]] std::vector<Statement> tell(Question question, std::span<const Telling> table) const;
   /// Packets, or events, of the groups for which holds(group) is true.

@@ -114,10 +114,23 @@ void Analyst::finish() {
   }
   waiting_ = {};
   for (Session& session : sessions_) finish(session);
+  mark_sample();
   join_setups(setups_, sessions_, flows_, std::max(end_, setups_.last()));
   judge_setups(setups_, sessions_, flows_, log_);
   if (const auto pauses = pauses_.summary()) log_.add(*pauses);
   report_findings();
+}
+
+/// A mirror that drops a part of the frames drops those of all connections.
+void Analyst::mark_sample() {
+  const auto for_each_stream = [this](auto&& use) {
+    for (Session& session : sessions_)
+      for (Session::Direction& direction : session.directions)
+        if (direction.stream) use(*direction.stream);
+  };
+  bool is_sample = false;
+  for_each_stream([&](const RequestStream& stream) { is_sample |= stream.counts().is_sample(); });
+  if (is_sample) for_each_stream([](RequestStream& stream) { stream.note_sample(); });
 }
 
 /// Classifies all facts: now the whole capture is known.

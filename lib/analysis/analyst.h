@@ -89,6 +89,10 @@ class Analyst {
   /// What passed beside the connections: the caller adds what is in frames of other protocols.
   [[nodiscard]] SetupLog& setups() noexcept { return setups_; }
   [[nodiscard]] const SetupLog& setups() const noexcept { return setups_; }
+  /// The set-up of a session, after finish(); null: it was not captured.
+  [[nodiscard]] const ConnectionSetup* setup_of(const Session& session) const noexcept {
+    return session.setup == 0 ? nullptr : &setups_.setups()[session.setup - 1];
+  }
   /// Follows the oldest packet that waits, with a shorter look-ahead. Returns false if none waits.
   bool follow_oldest();
   /// The capture has ended: judges all that waits.
@@ -112,6 +116,7 @@ class Analyst {
   Session* session_of(const CapturedPacket& packet);
   Session* begin_session(const CapturedPacket& packet);
   void share_memory();
+  void mark_sample();
   void report_findings();
   RequestStream& stream_of(Session& session, std::uint8_t direction);
   [[nodiscard]] std::uint32_t request_mtu_of(const Session& session, std::uint8_t direction) const;

@@ -330,7 +330,8 @@ bool is_compared(std::string_view name) {
 
 /// What the counters of a port say, without a capture.
 CounterReport report_of(const std::string& port, const CounterDifferences& differences) {
-  CounterReport report{.port = port};
+  CounterReport report;
+  report.port = port;
   const auto risen = differences.risen.find(port);
   if (risen != differences.risen.end()) report.signs = signs_of(risen->second);
   for (const CounterChange& change : report.signs.changes)

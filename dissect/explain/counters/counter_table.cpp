@@ -177,7 +177,7 @@ constexpr CounterInfo kOfPriority[] = {
 };
 
 /// node_exporter's names, without "node_infiniband_", and the drivers'.
-constexpr std::pair<std::string_view, std::string_view> kMetrics[] = {
+constexpr std::pair<std::string_view, std::string_view> kMetricNames[] = {
     {"duplicate_requests_packets_total", "duplicate_request"},
     {"implied_nak_seq_errors_total", "implied_nak_seq_err"},
     {"local_ack_timeout_errors_total", "local_ack_timeout_err"},
@@ -240,8 +240,8 @@ const CounterInfo* find_counter(std::string_view name) noexcept {
 
 std::string_view driver_name(std::string_view metric) noexcept {
   const auto known =
-      std::ranges::find(kMetrics, metric, &std::pair<std::string_view, std::string_view>::first);
-  if (known != std::end(kMetrics)) return known->second;
+      std::ranges::find(kMetricNames, metric, &std::pair<std::string_view, std::string_view>::first);
+  if (known != std::end(kMetricNames)) return known->second;
   constexpr std::string_view kTotal = "_total";
   if (metric.ends_with(kTotal)) metric.remove_suffix(kTotal.size());
   return metric;

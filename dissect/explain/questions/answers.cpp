@@ -7,7 +7,6 @@
 #include "core/quantity.h"
 #include "dissect/explain/questions/question.h"
 #include "dissect/explain/questions/retries.h"
-#include "dissect/explain/questions/setup_words.h"
 #include "dissect/sessions/result_rows.h"
 
 namespace lw::dissect {
@@ -23,8 +22,7 @@ using Step = ConnectionSetup::Step;
 // Requests without an answer.
 
 const ConnectionSetup* setup_of(const Facts& facts, const analysis::Session& session) {
-  if (session.setup == 0) return nullptr;
-  return &facts.evidence.analyst.setups().setups()[session.setup - 1];
+  return facts.evidence.analyst.setup_of(session);
 }
 
 bool has_anomaly(const Facts& facts, AnomalyKind kind, std::uint32_t session) {
@@ -182,7 +180,7 @@ std::string stall_text(const Facts&, const Group& group) {
       format_duration(group.longest));
 }
 
-constexpr Telling kTellings[] = {
+constexpr Telling kAnswerTellings[] = {
     {AnomalyKind::unanswered, Severity::fatal, unanswered_text},
     {AnomalyKind::icmp_refused, Severity::fatal, icmp_text},
     {AnomalyKind::address_unresolved, Severity::fatal, unresolved_text},
@@ -228,12 +226,12 @@ Answers answers_of(const Facts& facts) {
   return all;
 }
 
-constexpr AnswerRow<Answers> kRows[] = {
+constexpr AnswerRow<Answers> kAnswerRows[] = {
     {[](const Answers& a) { return a.never > 0; }, Health::wrong,
-     "{never} of {connections} directions with requests never got an answer, {open} have requests without "
+     "{never} of {connections} with requests never got an answer, {open} in all have requests without "
      "one{icmp}"},
     {[](const Answers& a) { return a.open > 0; }, Health::wrong,
-     "{open} of {connections} directions have requests without an answer until the end{icmp}"},
+     "{open} of {connections} {have} requests without an answer until the end{icmp}"},
     {[](const Answers& a) { return a.icmp > 0; }, Health::wrong,
      "a device refused {refused} packets by ICMP"},
     {[](const Answers& a) { return a.unresolved > 0; }, Health::wrong,
@@ -247,7 +245,7 @@ constexpr AnswerRow<Answers> kRows[] = {
     {[](const Answers& a) { return a.one_sided == a.connections; }, Health::cannot_tell,
      "the capture holds no answers"},
     {[](const Answers& a) { return a.one_sided > 0; }, Health::fine,
-     "no request waits for an answer at the end; of {one_sided} directions the answers are not in the "
+     "no request waits for an answer at the end; the answers of {one_sided} of {connections} are not in the "
      "capture"},
     {[](const Answers&) { return true; }, Health::fine, "no request waits for an answer at the end"},
 };
@@ -257,7 +255,8 @@ constexpr AnswerRow<Answers> kRows[] = {
 Answer ask_answers(const Facts& facts) {
   const Answers all = answers_of(facts);
   Words words;
-  words.add("connections", all.connections);
+  words.add("connections", counted(all.connections, "direction"));
+  words.add("have", verb(all.open, "has", "have"));
   words.add("never", all.never);
   words.add("open", all.open);
   words.add("refused", all.icmp);
@@ -266,8 +265,8 @@ Answer ask_answers(const Facts& facts) {
   words.add("one_sided", all.one_sided);
   words.add("icmp", all.icmp > 0 ? fmt::format("; a device refused {} packets by ICMP", all.icmp)
                                  : std::string());
-  return answer_of<Answers>(Question::answers, kRows, all, words,
-                            facts.tell(Question::answers, kTellings));
+  return answer_of<Answers>(Question::answers, kAnswerRows, all, words,
+                            facts.tell(Question::answers, kAnswerTellings));
 }
 
 }  // namespace lw::dissect

@@ -206,7 +206,7 @@ std::string limits_text(const Facts& facts) {
   return text;
 }
 
-constexpr AnswerRow<Quality> kRows[] = {
+constexpr AnswerRow<Quality> kCaptureRows[] = {
     {[](const Quality& q) { return q.roce == 0; }, Health::cannot_tell,
      "none of its {frames} frames is RoCE{others}"},
     {[](const Quality& q) { return q.sample; }, Health::wrong,
@@ -218,18 +218,27 @@ constexpr AnswerRow<Quality> kRows[] = {
     {[](const Quality& q) { return q.incomplete; }, Health::wrong,
      "it lacks {missing} of {packets} packets that the network carried{limits}"},
     {[](const Quality& q) { return q.one_sided > 0; }, Health::wrong,
-     "of {one_sided} of {connections} connections it holds one direction only{limits}"},
+     "it holds one direction only of {one_sided} of {connections}{limits}"},
     {[](const Quality& q) { return q.connections == 0; }, Health::fine,
      "{roce} RoCE frames, of no connection{limits}"},
     {[](const Quality&) { return true; }, Health::fine,
-     "complete as far as it shows, {connections} connections with both directions{limits}"},
+     "complete as far as it shows, both directions of {connections}{limits}"},
 };
 
 }  // namespace
 
 CaptureShare share_of(const Evidence& evidence) {
   const analysis::CaptureFacts& facts = evidence.analyst.facts();
-  return {.packets = facts.packets, .missing = std::min(facts.missing, facts.packets)};
+  CaptureShare whole{.packets = facts.packets, .missing = std::min(facts.missing, facts.packets)};
+  CaptureShare sample;
+  for (const Session& session : evidence.analyst.sessions())
+    for (const auto& direction : session.directions) {
+      if (!direction.stream || !direction.stream->counts().is_sample()) continue;
+      const analysis::StreamCounts& counts = direction.stream->counts();
+      sample.packets += counts.span;
+      sample.missing += counts.span - std::min(counts.span, counts.psns_seen());
+    }
+  return sample.packets > 0 ? sample : whole;
 }
 
 bool is_sample(const Facts& facts) {
@@ -250,9 +259,9 @@ Answer ask_capture(const Facts& facts) {
   words.add("missing", quality.share.missing);
   words.add("packets", quality.share.packets);
   words.add("one_sided", quality.one_sided);
-  words.add("connections", quality.connections);
+  words.add("connections", counted(quality.connections, "connection"));
   words.add("limits", limits_text(facts));
-  return answer_of<Quality>(Question::capture, kRows, quality, words, statements_of(facts));
+  return answer_of<Quality>(Question::capture, kCaptureRows, quality, words, statements_of(facts));
 }
 
 }  // namespace lw::dissect

@@ -279,7 +279,7 @@ struct CongestionRow {
   std::string (*reason)(const Case& c);
 };
 
-constexpr CongestionRow kRows[] = {
+constexpr CongestionRow kCongestionRows[] = {
     {[](const Case& c) { return c.signs.marked + c.signs.notifications > 0; }, Congested::yes,
      [](const Case& c) { return marked_reason(c.signs); }},
     {[](const Case& c) { return c.signs.trimmed > 0; }, Congested::yes,
@@ -324,7 +324,7 @@ constexpr CongestionRow kRows[] = {
     {[](const Case& c) { return c.signs.pauses > 0; }, Congested::no,
      [](const Case& c) { return paused_reason(c.evidence, c.signs, c.concerns); }},
     {[](const Case& c) { return !c.followed && c.signs.turned_away == 0; }, Congested::cannot_tell,
-     [](const Case&) -> std::string { return "no packet was followed."; }},
+     [](const Case&) -> std::string { return "no packet of a connection was followed."; }},
     {[](const Case& c) { return !c.even.empty() && c.signs.refused + c.signs.late == 0; },
      Congested::cannot_tell, [](const Case& c) { return c.even; }},
     {[](const Case&) { return true; }, Congested::no,
@@ -336,15 +336,7 @@ std::string pause_text(const Facts&, const Group& group) {
                      counted(group.packets, "pause frame"), details_of(group));
 }
 
-constexpr Telling kTellings[] = {{AnomalyKind::pause, Severity::note, pause_text}};
-
-/// Whether connections, or requests for them, were followed.
-bool is_anything_followed(const Evidence& evidence) {
-  if (evidence.totals.followed() == Followed::nothing) return false;
-  return std::ranges::any_of(evidence.analyst.sessions(), [](const Session& session) {
-    return session.directions[0].stream || session.directions[1].stream;
-  });
-}
+constexpr Telling kCongestionTellings[] = {{AnomalyKind::pause, Severity::note, pause_text}};
 
 Health health_of(Congested answer) {
   if (answer == Congested::yes) return Health::wrong;
@@ -361,9 +353,9 @@ CongestionVerdict congestion_of(const Facts& facts) {
                    .concerns = signs.pauses > 0 ? pauses_concern(evidence) : Congested::no,
                    .even = even_rate_reason(evidence),
                    .sample = is_sample(facts),
-                   .followed = is_anything_followed(evidence),
+                   .followed = facts.follows_connections(),
                    .port = facts.counters == nullptr ? nullptr : &facts.counters->signs};
-  const auto row = std::ranges::find_if(kRows, [&](const CongestionRow& one) { return one.holds(found); });
+  const auto row = std::ranges::find_if(kCongestionRows, [&](const CongestionRow& one) { return one.holds(found); });
   return {.answer = row->answer,
           .reason = row->reason(found),
           .marked = signs.marked,
@@ -375,11 +367,12 @@ CongestionVerdict congestion_of(const Facts& facts) {
 }
 
 Answer ask_congestion(const Facts& facts) {
-  const CongestionVerdict verdict = congestion_of(facts);
+  CongestionVerdict verdict = congestion_of(facts);
+  if (verdict.reason.ends_with('.')) verdict.reason.pop_back();  // the answer is a part of a sentence
   return {.question = Question::congestion,
           .health = health_of(verdict.answer),
           .text = verdict.reason,
-          .statements = facts.tell(Question::congestion, kTellings)};
+          .statements = facts.tell(Question::congestion, kCongestionTellings)};
 }
 
 std::string_view name_of(Congested answer) noexcept {

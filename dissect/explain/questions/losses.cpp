@@ -37,7 +37,13 @@ std::string fate_text(const Facts& facts, const Group& group) {
         any_flow(facts.evidence.analyst, facts.evidence.analyst.sessions()[number - 1]);
     if (flow.transport != wire::Transport::uc) return {};
   }
-  return group.sessions.empty() ? "" : " UC repeats nothing: its receiver drops a message with a hole.";
+  std::uint64_t messages = 0;
+  for (const auto& [key, count] : facts.evidence.messages)
+    if (group.sessions.contains(std::get<0>(key))) messages += count.incomplete;
+  if (messages == 0) return {};
+  return fmt::format(
+      " UC repeats nothing, and a receiver drops a message with a hole: {} not completed.",
+      messages == 1 ? "1 message was" : fmt::format("{} messages were", messages));
 }
 
 std::string gap_text(const Facts& facts, const Group& group) {
@@ -289,7 +295,7 @@ std::string storm_text(const Facts& facts, const Group& group) {
       group.events == 1 ? "A packet was" : fmt::format("{} packets were", group.events));
 }
 
-constexpr Telling kTellings[] = {
+constexpr Telling kLossTellings[] = {
     {AnomalyKind::psn_gap, Severity::harm, gap_text},
     {AnomalyKind::lost_after_capture, Severity::harm, lost_behind_text},
     {AnomalyKind::out_of_order, Severity::harm, reorder_text},
@@ -315,7 +321,7 @@ struct Losses {
 
 Losses losses_of(const Facts& facts) {
   Losses all{.sample = is_sample(facts),
-             .followed = facts.evidence.totals.followed() != Followed::nothing};
+             .followed = facts.follows_connections()};
   for (const Group& group : facts.groups) {
     const bool certain = group.is_certain();
     if (group.kind == AnomalyKind::psn_gap && certain && group.cause == Cause::lost_before_capture)
@@ -350,8 +356,8 @@ std::string parts_of(const Losses& all) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-constexpr AnswerRow<Losses> kRows[] = {
-    {[](const Losses& l) { return !l.followed; }, Health::cannot_tell, "no packet was followed"},
+constexpr AnswerRow<Losses> kLossRows[] = {
+    {[](const Losses& l) { return !l.followed; }, Health::cannot_tell, "no packet of a connection was followed"},
     {[](const Losses& l) { return l.sample; }, Health::cannot_tell,
      "the capture is a sample, so a missing packet need not be lost"},
     {[](const Losses& l) { return l.any(); }, Health::wrong, "{parts}"},
@@ -366,8 +372,8 @@ Answer ask_losses(const Facts& facts) {
   const Losses all = losses_of(facts);
   Words words;
   words.add("parts", parts_of(all));
-  Answer answer = answer_of<Losses>(Question::losses, kRows, all, words,
-                                    facts.tell(Question::losses, kTellings));
+  Answer answer = answer_of<Losses>(Question::losses, kLossRows, all, words,
+                                    facts.tell(Question::losses, kLossTellings));
   if (all.sample) answer.health = Health::cannot_tell;
   return answer;
 }

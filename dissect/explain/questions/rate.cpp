@@ -150,7 +150,7 @@ bool is_idle(const Bound& b) {
   return b.counts->rtt.count() >= kEnoughRtts && b.counts->idle_share() >= kIdle;
 }
 
-constexpr AnswerRow<Bound> kRows[] = {
+constexpr AnswerRow<Bound> kRateRows[] = {
     {[](const Bound& b) { return b.session == nullptr || b.counts->payload == 0; },
      Health::cannot_tell, "no data were followed"},
     {[](const Bound& b) { return b.share() >= kMuch; }, Health::wrong,
@@ -189,7 +189,7 @@ Answer ask_rate(const Facts& facts) {
   words.add("idle", bound.counts != nullptr ? 100 * bound.counts->idle_share() : 0.0);
   words.add("goodput",
             bound.counts != nullptr ? format_bit_rate(bound.counts->goodput()) : std::string());
-  return answer_of<Bound>(Question::rate, kRows, bound, words, std::move(statements));
+  return answer_of<Bound>(Question::rate, kRateRows, bound, words, std::move(statements));
 }
 
 }  // namespace lw::dissect

@@ -2,6 +2,7 @@
 // Did the connections come up: who asked whom, and how did it end?
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -9,8 +10,8 @@
 
 #include "core/quantity.h"
 #include "dissect/explain/questions/question.h"
-#include "dissect/explain/questions/setup_words.h"
 #include "dissect/sessions/result_rows.h"
+#include "dissect/sessions/setup_words.h"
 
 namespace lw::dissect {
 namespace {
@@ -20,7 +21,11 @@ using analysis::ConnectionSetup;
 using analysis::SetupEnd;
 using Step = ConnectionSetup::Step;
 
-/// Set-ups between the same hosts, for the same service, that ended alike.
+std::uint64_t service_of(const ConnectionSetup& setup) {
+  return setup.request ? setup.request->service_id : 0;
+}
+
+/// Set-ups between the same hosts that ended alike.
 struct Alike {
   std::vector<const ConnectionSetup*> setups;
 
@@ -41,11 +46,7 @@ struct Alike {
 };
 
 using AlikeKey = std::tuple<std::uint32_t, SetupEnd, std::uint16_t, std::uint8_t, bool,
-                            analysis::HostAddress, analysis::HostAddress, std::uint64_t>;
-
-std::uint64_t service_of(const ConnectionSetup& setup) {
-  return setup.request ? setup.request->service_id : 0;
-}
+                            analysis::HostAddress, analysis::HostAddress>;
 
 bool failed(SetupEnd end) {
   return end == SetupEnd::rejected || end == SetupEnd::unanswered || end == SetupEnd::unconfirmed;
@@ -58,7 +59,7 @@ std::vector<Alike> failures_of(const Facts& facts) {
     if (!failed(end)) continue;
     all[{setup.point, end, setup.reject ? setup.reject->reason : std::uint16_t{0},
          setup.reject ? setup.reject->rejected : std::uint8_t{0}, setup.of_service, setup.requester,
-         setup.replier, service_of(setup)}]
+         setup.replier}]
         .setups.push_back(&setup);
   }
   std::vector<Alike> alike;
@@ -70,7 +71,7 @@ std::vector<Alike> failures_of(const Facts& facts) {
 // The sentences. {from} asked {to} for {service}; {times}: "3 times", "once".
 
 constexpr std::string_view kRejected =
-    "{from} asked {to} for {service} {times}, and was refused each time with {reason}{meaning}.{more}";
+    "{from} asked {to} for {service} {times}, and was refused{each} with {reason}{meaning}.{more}";
 constexpr std::string_view kRejectedByRequester =
     "{to} accepted a connection to {service} {times}, and {from}, who had asked for it, ended each "
     "with {reason}{meaning}.{more}";
@@ -97,17 +98,6 @@ std::string_view sentence_of(const ConnectionSetup& setup) {
   }
 }
 
-/// "reason 8, Invalid Service ID"; "status 1, Service ID Not Supported".
-std::string reason_of(const ConnectionSetup& setup) {
-  if (!setup.reject) return {};
-  const std::uint16_t code = setup.reject->reason;
-  const std::string_view name = setup.of_service
-                                    ? wire::sidr_status_name(static_cast<std::uint8_t>(code))
-                                    : wire::reject_reason_name(code);
-  return fmt::format("{} {}{}{}", setup.of_service ? "status" : "reason", code,
-                     name.empty() ? "" : ", ", name);
-}
-
 std::string meaning_text(const ConnectionSetup& setup) {
   if (!setup.reject) return {};
   const std::uint16_t code = setup.reject->reason;
@@ -120,6 +110,16 @@ std::string meaning_text(const ConnectionSetup& setup) {
 std::string requests_text(const Alike& alike) {
   const std::string_view kind = alike.first().of_service ? "SIDR_REQ" : "REQ";
   return fmt::format("{} ({})", counted(alike.requests(), "request"), kind);
+}
+
+/// "service 0x1061c06 (RDMA CM, TCP port 7174)", and how many others.
+std::string services_text(const Alike& alike) {
+  if (!alike.first().request) return "a connection";
+  std::set<std::uint64_t> services;
+  for (const ConnectionSetup* const setup : alike.setups) services.insert(service_of(*setup));
+  const std::string first = service_text(service_of(alike.first()));
+  if (services.size() == 1) return first;
+  return fmt::format("{} and {}", first, counted(services.size() - 1, "other service"));
 }
 
 /// What else passed: who asked for more time, and what was asked for.
@@ -143,12 +143,13 @@ std::string text_of(const Alike& alike) {
   Words words;
   words.add("from", address_text(setup.requester));
   words.add("to", address_text(setup.replier));
-  words.add("service", setup.request ? service_text(service_of(setup)) : std::string("a connection"));
+  words.add("service", services_text(alike));
   words.add("times", times == 1 ? std::string("once") : fmt::format("{} times", times));
-  words.add("reason", reason_of(setup));
+  words.add("each", times == 1 ? std::string() : std::string(" each time"));
+  words.add("reason", reject_text(setup));
   words.add("meaning", meaning_text(setup));
   words.add("requests", requests_text(alike));
-  words.add("replies", fmt::format("{} (REP)", counted(rep.count, "reply")));
+  words.add("replies", rep.count == 1 ? std::string("1 reply (REP)") : fmt::format("{} replies (REP)", rep.count));
   words.add("span", span > Duration{} ? " in " + rounded(span) : std::string());
   words.add("icmp", setup.refused_by);
   words.add("more", more_text(setup));
@@ -248,7 +249,7 @@ std::string came_up_text(const Setups& all) {
   return text;
 }
 
-constexpr AnswerRow<Setups> kRows[] = {
+constexpr AnswerRow<Setups> kSetupRows[] = {
     {[](const Setups& s) { return s.failed() > 0; }, Health::wrong,
      "of {asked} requests to connect {failures}; {came_up}"},
     {[](const Setups& s) { return s.done > 0 && s.without == 0; }, Health::fine, "{came_up}"},
@@ -274,7 +275,7 @@ Answer ask_setup(const Facts& facts) {
   words.add("came_up", all.done == 0 ? std::string("none came up") : came_up_text(all));
   words.add("without", all.without);
   words.add("open", counted(all.open, "request"));
-  return answer_of<Setups>(Question::setup, kRows, all, words, std::move(statements));
+  return answer_of<Setups>(Question::setup, kSetupRows, all, words, std::move(statements));
 }
 
 }  // namespace lw::dissect

@@ -86,7 +86,7 @@ std::string fatal_text(const Facts&, const Group& group) {
       counted(group.events, "request"), verb(group.events, "was", "were"), details_of(group));
 }
 
-constexpr Telling kTellings[] = {
+constexpr Telling kValidityTellings[] = {
     {AnomalyKind::bad_icrc, Severity::harm, icrc_text},
     {AnomalyKind::wrong_icrcs, Severity::fatal, wrong_icrcs_text},
     {AnomalyKind::no_icrcs, Severity::capture, no_icrcs_text},
@@ -120,7 +120,7 @@ Validity validity_of(const Facts& facts, const std::vector<Statement>& statement
   return all;
 }
 
-constexpr AnswerRow<Validity> kRows[] = {
+constexpr AnswerRow<Validity> kValidityRows[] = {
     {[](const Validity& v) { return v.packets == 0; }, Health::cannot_tell,
      "no packet was followed"},
     {[](const Validity& v) { return !v.wrong.empty(); }, Health::wrong, "{wrong}"},
@@ -133,13 +133,13 @@ constexpr AnswerRow<Validity> kRows[] = {
 }  // namespace
 
 Answer ask_validity(const Facts& facts) {
-  std::vector<Statement> statements = facts.tell(Question::validity, kTellings);
+  std::vector<Statement> statements = facts.tell(Question::validity, kValidityTellings);
   const Validity all = validity_of(facts, statements);
   Words words;
   words.add("wrong", all.wrong);
   words.add("packets", all.packets);
   words.add("checked", all.checked);
-  return answer_of<Validity>(Question::validity, kRows, all, words, std::move(statements));
+  return answer_of<Validity>(Question::validity, kValidityRows, all, words, std::move(statements));
 }
 
 }  // namespace lw::dissect

@@ -299,6 +299,7 @@ void RequestStream::response(const CapturedPacket& packet) {
   recoveries_.report_if_final(packet);
   const Sequence psn = unwrap(packet.psn);
   settle_held(wrong_.settle_by_answer(psn));
+  wrong_.note_begin(state_.begin.joined());
   // The response to a repeated request has the newest count.
   state_.begin.note_answer(packet, psn, state_.counts.resent > 0 ? state_.next : psn + 1);
   if (state_.counts.responses == 1) state_.answers.note_first(state_.begin.joined());
@@ -518,20 +519,10 @@ void RequestStream::retire(Cause cause_of_gap) {
     if (oldest.psn >= state_.begin.psn() && !follows_cut_read(oldest.psn))
       state_.report.gap(oldest, cause_of_gap);
   } else if (state_.reliable && oldest.fetches) {
-    count_taken(oldest);
     state_.limits.retire_read(oldest.answered ? std::optional(oldest.response_stamp)
                                               : std::nullopt);
   }
   messages_.add(oldest, completion);
-}
-
-/// Counts whether a requester took the answer to a READ of more than one packet, or asked again and
-/// again, though all of it has passed.
-void RequestStream::count_taken(const Sent& read) noexcept {
-  constexpr std::uint32_t kMany = 3;  // repetitions
-  if (!is_read(read.opcode) || read.dma_length <= kMtus[0] || !read.answered) return;
-  reads_taken_ += read.copies == 0;
-  reads_refused_ += read.copies >= kMany;
 }
 
 void RequestStream::retire_beyond(std::size_t most) {
@@ -557,9 +548,15 @@ void RequestStream::finish(Instant end, bool host_answered) {
   retire_beyond(0);
   messages_.finish();
   state_.counts.span = state_.next - state_.begin.first();
-  if (state_.counts.is_sample())
-    state_.counts.messages_by_psn = messages_.rate().messages_in(
-        state_.counts.span, first_answer_, state_.fetched.newest_answer());
+  if (state_.counts.is_sample()) note_sample();
+}
+
+void RequestStream::note_sample() {
+  StreamCounts& counts = state_.counts;
+  counts.of_sample = counts.lacks_many(std::max(counts.missing, counts.lost));
+  if (counts.of_sample)
+    counts.messages_by_psn = messages_.rate().messages_in(counts.span, first_answer_,
+                                                          state_.fetched.newest_answer());
 }
 
 ConnectionFacts RequestStream::facts() const noexcept {
@@ -589,7 +586,7 @@ ConnectionFacts RequestStream::facts() const noexcept {
                        state_.counts.fetches_answered + tail >= fetches;
   facts.least_answer = state_.answers.least();
   facts.longest_quiet = state_.answers.longest_quiet(state_.counts.last);
-  facts.reads_refused = reads_refused_ > 0 && reads_taken_ == 0;
+  facts.reads_refused = state_.fetched.are_refused();
   facts.all_repeated = 5 * state_.counts.resent >= 2 * state_.counts.packets;
   return facts;
 }
@@ -643,10 +640,13 @@ void RequestStream::report_unanswered(Instant end, bool host_answered) {
   const Sent& oldest = *oldest_unanswered();
   const bool given_up = was_given_up(oldest);
   if (!open_->ever_answered && !host_answered && !given_up) return;
-  const Duration least =
-      open_->ever_answered || oldest.copies > 0 ? kLong : kLongForNone;
-  constexpr std::uint32_t kMany = 3;  // repetitions
-  const bool repeated = oldest.copies >= kMany;
+  // Repetitions; fewer where others answer this host.
+  const std::uint32_t many = !open_->ever_answered && host_answered ? 2 : 3;
+  const bool repeated = oldest.copies >= many;
+  const bool is_compared = repeated && state_.counts.rtt.count() > 0;
+  const Duration least = is_compared                                     ? Duration{}
+                         : open_->ever_answered || oldest.copies > 0 ? kLong
+                                                                         : kLongForNone;
   const Duration silence = stamp_difference(end, repeated ? oldest.stamp : oldest.last_stamp);
   if (silence < least || silence.count() / kRoundTrips < state_.counts.rtt.maximum()) return;
   if (wrong_.refused(oldest.psn)) return;  // it was answered, and the answer was wrong

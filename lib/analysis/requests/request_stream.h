@@ -59,6 +59,9 @@ class RequestStream {
   /// Ends the stream. `end`: end of the capture. `host_answered`: it has answers to the requester's
   /// host, of whatever connection, so that answers to this stream would have been captured.
   void finish(Instant end, bool host_answered);
+  /// Notes that the capture is a sample, after finish(): then PSNs that no answer shows to have
+  /// passed are absent, too.
+  void note_sample();
 
   /// What the capture shows about the requests and their answers, so far.
   [[nodiscard]] ConnectionFacts facts() const noexcept;
@@ -133,7 +136,6 @@ class RequestStream {
   void report_unanswered(Instant end, bool host_answered);
   void take_early_ack(const CapturedPacket& packet, Sequence psn);
   void settle_held(std::optional<CapturedPacket> right);
-  void count_taken(const Sent& read) noexcept;
   void complete_atomic(const CapturedPacket& packet, Sequence psn, Sent& atomic);
 
   // Members that a packet in order and its ACK use come first, in few cache lines.
@@ -160,7 +162,6 @@ class RequestStream {
   std::optional<Instant> stopped_;  // the last response, if the sender gave up after it
   std::optional<OpenRequests> open_;
   MessageRate::Answer first_answer_;
-  std::uint64_t reads_taken_ = 0, reads_refused_ = 0;
   PsnReuse reuse_;
 };
 

@@ -28,6 +28,7 @@ struct StreamCounts {
   std::uint64_t responses_lost = 0;    // PSNs of READ responses
   std::uint64_t missing = 0;           // of both: only the capture lacks them
   std::uint64_t span = 0;              // PSNs from the first request to the newest, at the end
+  bool of_sample = false;              // its capture is a sample, and it lacks many PSNs
   /// Messages in `span`, as the responder's counts, or the lengths of READs and WRITEs, say;
   /// nothing: neither does.
   std::optional<double> messages_by_psn = {};
@@ -66,15 +67,27 @@ struct StreamCounts {
   [[nodiscard]] bool held_by_window() const noexcept {
     return reads == 0 && held >= kOften && held_share() >= 0.5 && held_after * 8 <= held_before;
   }
-  /// Whether the capture holds a sample of the packets: it lacks a twentieth or more.
-  [[nodiscard]] bool is_sample() const noexcept {
+  /// Whether so many of the PSNs are absent, a twentieth or more, that the capture is a sample if
+  /// the network has carried them.
+  [[nodiscard]] bool lacks_many(std::uint64_t absent) const noexcept {
     constexpr std::uint64_t kFew = 8, kShare = 20;
-    return missing > kFew && missing * kShare > span;
+    return absent > kFew && absent * kShare > span;
+  }
+  /// Whether the capture holds a sample of the packets.
+  [[nodiscard]] bool is_sample() const noexcept { return of_sample || lacks_many(missing); }
+  /// PSNs that were seen: of requests, and of the responses to READs.
+  [[nodiscard]] std::uint64_t psns_seen() const noexcept {
+    const std::uint64_t again = resent + duplicates + reads;
+    const std::uint64_t others = acks + responses_duplicated;
+    return packets - std::min(packets, again) +
+           (reads == 0 ? 0 : responses - std::min(responses, others));
   }
   /// Bytes of payload that passed: in a sample, by the PSNs.
   [[nodiscard]] std::uint64_t payload_passed() const noexcept {
-    if (!is_sample()) return payload;
-    return payload + static_cast<std::uint64_t>(static_cast<double>(missing) * bytes_of_packet());
+    const std::uint64_t seen = psns_seen();
+    if (!is_sample() || seen == 0) return payload;
+    return static_cast<std::uint64_t>(static_cast<double>(payload) * static_cast<double>(span) /
+                                      static_cast<double>(seen));
   }
   /// Rate of the payload, in b/s; 0 for one instant.
   [[nodiscard]] double goodput() const noexcept {

@@ -109,7 +109,7 @@ bool WrongAnswers::take_of_other_mtu(const CapturedPacket& packet, Sequence psn)
 }
 
 void WrongAnswers::take_to_other(const CapturedPacket& packet, Sequence psn, const Sent& request) {
-  if (request.fetches || request.reused || state_.begin.joined()) return;
+  if (request.fetches || request.reused || joined_) return;
   report(packet, psn,
          fmt::format("{} at the PSN of {} (frame {})", packet.info->name,
                      wire::find_opcode(request.opcode)->name, request.frame),

@@ -42,6 +42,8 @@ class WrongAnswers {
   [[nodiscard]] bool refused(Sequence psn) const noexcept {
     return state_.refused && psn >= state_.refused->first && psn < state_.refused->end;
   }
+  /// Before an answer is placed: `joined` tells whether its connection began before the capture.
+  void note_begin(bool joined) noexcept { joined_ = joined; }
   /// Processes a response to `request`, which asks for no data.
   void take_to_other(const CapturedPacket& packet, Sequence psn, const Sent& request);
 
@@ -56,6 +58,7 @@ class WrongAnswers {
 
   StreamState& state_;
   std::optional<Held> held_;
+  bool joined_ = false;  // as far as the answers before the newest show
   std::optional<Sequence> next_of_other_mtu_;  // with which a response of another MTU goes on
 };
 

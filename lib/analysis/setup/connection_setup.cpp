@@ -3,6 +3,10 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "wire/cm.h"
+
 namespace lw::analysis {
 
 std::string_view name_of(SetupEnd end) noexcept {
@@ -66,6 +70,16 @@ Instant ConnectionSetup::first() const noexcept {
     for (const Messages& some : side)
       if (some.count > 0) first = std::min(first, some.first);
   return first;
+}
+
+std::string reject_text(const ConnectionSetup& setup) {
+  if (!setup.reject) return {};
+  const std::uint16_t code = setup.reject->reason;
+  const std::string_view name = setup.of_service
+                                    ? wire::sidr_status_name(static_cast<std::uint8_t>(code))
+                                    : wire::reject_reason_name(code);
+  return fmt::format("{} {}{}{}", setup.of_service ? "status" : "reason", code,
+                     name.empty() ? "" : ", ", name);
 }
 
 }  // namespace lw::analysis

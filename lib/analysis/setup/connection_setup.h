@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "analysis/setup/setup_note.h"
@@ -66,5 +67,9 @@ struct ConnectionSetup {
   [[nodiscard]] std::uint64_t first_frame() const noexcept;
   [[nodiscard]] Instant first() const noexcept;
 };
+
+/// The reason of a REJ in the specification's words, "reason 8, Invalid Service ID"; of a SIDR_REP
+/// "status 1, Service ID not supported"; empty: it was not refused.
+std::string reject_text(const ConnectionSetup& setup);
 
 }  // namespace lw::analysis

@@ -95,15 +95,6 @@ Anomaly about(AnomalyKind kind, const Messages& messages, std::uint32_t session)
           .packets = messages.count};
 }
 
-std::string reject_text(const ConnectionSetup& setup) {
-  const std::uint16_t reason = setup.reject->reason;
-  const std::string_view name =
-      setup.of_service ? wire::sidr_status_name(static_cast<std::uint8_t>(reason))
-                       : wire::reject_reason_name(reason);
-  return fmt::format("{} {}{}{}", setup.of_service ? "status" : "reason", reason,
-                     name.empty() ? "" : ": ", name);
-}
-
 void judge_rejected(const ConnectionSetup& setup, FindingLog& findings) {
   const Messages& rejects = setup.of_service ? setup.of(ConnectionSetup::kReplier, Step::rep)
                                              : setup.rejects();

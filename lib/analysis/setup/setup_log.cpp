@@ -97,7 +97,7 @@ void SetupLog::add(const SetupNote& note) {
 /// the ID is used again.
 bool SetupLog::continues(const ConnectionSetup& setup, const CmNote& request) const noexcept {
   return setup.request && !setup.reject && !setup.disconnected_by() &&
-         setup.request->transaction == request.transaction && setup.request->qpn == request.qpn;
+         setup.request->qpn == request.qpn && setup.request->service_id == request.service_id;
 }
 
 /// Begins a set-up with its first captured message.

@@ -204,8 +204,7 @@ std::optional<CmNote> cm_note(const roce::Frame& frame) noexcept {
   const roce::FlowKey flow = roce::flow_key(frame);
   CmNote note{.message = static_cast<CmMessage>(frame.mad->attribute_id.get()),
               .source = flow.source,
-              .destination = flow.destination,
-              .transaction = frame.mad->transaction_id.get()};
+              .destination = flow.destination};
   if (!read_body(frame.payload.subspan(sizeof(wire::Mad)), note)) return std::nullopt;
   return note;
 }

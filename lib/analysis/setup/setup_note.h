@@ -20,7 +20,6 @@ using HostAddress = std::array<std::byte, 16>;
 struct CmNote {
   wire::CmMessage message{};
   HostAddress source{}, destination{};
-  std::uint64_t transaction = 0;
   std::uint32_t local_id = 0;   // communication ID of the sender; of SIDR messages: the request's
   std::uint32_t remote_id = 0;  // that of the other end; 0: unknown
   std::uint32_t qpn = 0;        // REQ, REP: the sender's QP; DREQ: the other end's

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dissect/explain/questions/setup_words.h"
+#include "dissect/sessions/setup_words.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "core/quantity.h"
+#include "dissect/sessions/capture_analysis.h"
 
 namespace lw::dissect {
 namespace {
@@ -42,6 +46,43 @@ std::string_view meaning_of(std::span<const std::pair<Code, std::string_view>> t
   return known == table.end() ? std::string_view{} : known->second;
 }
 
+using analysis::ConnectionSetup;
+using Step = ConnectionSetup::Step;
+
+/// "REJ by 10.0.0.2, reason 8, Invalid Service ID (frame 7)".
+std::string end_text(const ConnectionSetup& setup) {
+  using analysis::SetupEnd;
+  switch (setup.end()) {
+    case SetupEnd::before:
+      return "set up before the capture began";
+    case SetupEnd::open:
+      return "the capture ends before an answer was due";
+    case SetupEnd::unanswered:
+      return fmt::format("{} REQs, never answered", setup.requests().count);
+    case SetupEnd::rejected:
+      return fmt::format("refused with {} (frame {})", reject_text(setup),
+                         setup.of_service ? setup.of(ConnectionSetup::kReplier, Step::rep).first_frame
+                                          : setup.rejects().first_frame);
+    case SetupEnd::unconfirmed:
+      return "accepted, and never confirmed (RTU)";
+    case SetupEnd::done:
+      break;
+  }
+  const auto duration = setup.duration();
+  return duration ? fmt::format("came up in {}", format_duration(*duration)) : "came up";
+}
+
+/// "; 10.0.0.1 disconnected it (frame 90)"; empty: nobody did.
+std::string ended_by_text(const ConnectionSetup& setup) {
+  const auto side = setup.disconnected_by();
+  if (!side) return {};
+  return fmt::format(
+      "; {} disconnected it (frame {}){}",
+      address_text(*side == ConnectionSetup::kRequester ? setup.requester : setup.replier),
+      setup.of(*side, Step::dreq).first_frame,
+      setup.is_disconnect_unanswered() ? ", and was not answered" : "");
+}
+
 }  // namespace
 
 std::string_view reject_meaning(std::uint16_t reason) noexcept {
@@ -76,6 +117,14 @@ std::string agreement_text(const analysis::ConnectionSetup& setup) {
                         std::min(req.initiator_depth, setup.reply->responder_resources));
   if (req.p_key != wire::kDefaultPKey) text += fmt::format(", P_Key {:#06x}", req.p_key);
   return text;
+}
+
+std::string setup_text(const analysis::ConnectionSetup& setup) {
+  const std::string agreed = agreement_text(setup);
+  return fmt::format("{} asked {} for {}: {}{}{}{}", address_text(setup.requester),
+                     address_text(setup.replier),
+                     setup.request ? service_text(setup.request->service_id) : "a connection",
+                     end_text(setup), agreed.empty() ? "" : "; ", agreed, ended_by_text(setup));
 }
 
 }  // namespace lw::dissect

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "dissect/explain/statement.h"
+#include "analysis/setup/connection_setup.h"
 
 namespace lw::dissect {
 
@@ -17,5 +17,8 @@ std::string service_text(std::uint64_t service_id);
 /// What was agreed: "RC, path MTU 1024, 7 retries, 7 after RNR NAKs, timeout 14"; empty where the
 /// REQ was not captured.
 std::string agreement_text(const analysis::ConnectionSetup& setup);
+/// A set-up in a line: who asked whom for what, how it ended and after how long, what was agreed,
+/// who ended the connection.
+std::string setup_text(const analysis::ConnectionSetup& setup);
 
 }  // namespace lw::dissect
