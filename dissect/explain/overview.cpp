@@ -106,9 +106,12 @@ std::vector<std::string> overview_of(const Facts& facts) {
         "The capture holds {:.3g} % of the packets that passed: it is a sample. Rates, bytes and numbers of "
         "messages are computed from PSNs.",
         100 * share_of(evidence).held()));
+  const std::string frames = counted(totals.frames, "frame");
   lines.push_back(
-      fmt::format("{}, {} of RoCE in {}.", counted(totals.frames, "frame"), totals.roce,
-                  format_duration(capture::stamp_difference(totals.last, totals.first))));
+      totals.roce == 0
+          ? frames + ", none of RoCE."
+          : fmt::format("{}, {} of RoCE in {}.", frames, totals.roce,
+                        format_duration(capture::stamp_difference(totals.last, totals.first))));
   for (std::string& sentence : evidence.points.sentences()) lines.push_back(std::move(sentence));
   if (totals.further_views > 0)
     lines.push_back(fmt::format("{} were left out, as they were captured before.",

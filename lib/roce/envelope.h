@@ -72,9 +72,11 @@ struct Envelope {
     if (grh) return protocol == wire::kNextHeaderBth;
     return udp && (udp->destination_port.get() == wire::kRoceV2Port || other_port);
   }
-  /// Whether the frame ended on the wire before its IP packet does: something has cut it.
+  /// Whether the frame ended on the wire before its IP packet does: something has cut it. What takes
+  /// the last four bytes for an FCS cuts those alone.
   [[nodiscard]] bool is_trimmed() const noexcept {
-    return network_end > wire_length && bytes.size() == wire_length;
+    constexpr std::size_t kFcs = 4;
+    return network_end > wire_length + kFcs && bytes.size() == wire_length;
   }
   /// Offset of the BTH. Only for is_roce().
   [[nodiscard]] std::size_t bth_offset() const noexcept {

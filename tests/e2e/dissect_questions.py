@@ -17,6 +17,8 @@ from dissect_explain import InFolder, dissect, explained
 from operator_cases import REASONS, Scene, Truth
 
 SEEDS_OF_A_KIND = 3
+NAMED = longwire_test.SOURCE / 'pcaps' / 'questions'
+RXE = longwire_test.SOURCE / 'pcaps' / 'rxe'
 SETUPS = longwire_test.SOURCE / 'pcaps' / 'setups'
 QUESTIONS = ['capture', 'setup', 'answers', 'validity', 'losses', 'congestion', 'rate']
 
@@ -50,6 +52,119 @@ class Composed(InFolder):
         if truth.congestion:
             self.assertIn(found['congestion']['answer'], truth.congestion, text)
         return found
+
+
+class Named(Composed):
+    """The captures of pcaps/questions. Each kind's siblings are those of Seeds."""
+
+    GAVE_UP = ('7 retries, 67.1 ms apart (timeout 14), 470 ms in all', 'gave up')
+    # Verdicts, words of the statements and answers, words that must not be there, congestion.
+    CASES = {
+        'cm_request_rejected_3_times': (
+            {'setup': 'wrong'}, ('10.0.0.1 asked 10.0.0.2', '3 times', 'reason 8, Invalid Service ID',
+                                 'nobody listens'), (), 'no'),
+        'cm_request_never_answered': ({'setup': 'wrong'}, ('16 requests (REQ) in 64.4 s', 'never answered'), (),
+                                      'cannot tell'),
+        'cm_disconnect_then_requests': (
+            {'answers': 'wrong'}, ('10.0.0.2 disconnected (DREQ in frame 41, DREP in frame 42)', *GAVE_UP),
+            ('it has stopped', '0 ns later'), 'no'),
+        'peer_never_answers': (
+            {'answers': 'wrong'}, ('No answer ever came', *GAVE_UP, 'answers to this host'),
+            ('a timer, or a NAK', 'one direction only'), 'cannot tell'),
+        'firewall_icmp_admin_prohibited': (
+            {'answers': 'wrong'}, ('ICMP type 3 code 13', 'administratively prohibited', 'from 10.0.0.254', '8 times'),
+            (), 'no'),
+        'icrc_byteswapped_unanswered': (
+            {'validity': 'wrong', 'answers': 'wrong'}, ('written, and wrong', 'its bytes are reversed', *GAVE_UP),
+            ('has yet to write',), 'no'),
+        'icrc_crc32c': ({'validity': 'wrong', 'answers': 'wrong'}, ('written, and wrong', 'CRC-32C', *GAVE_UP),
+                        ('has yet to write',), 'no'),
+        'link_cut': ({'answers': 'wrong', 'congestion': 'cannot tell'},
+                     (*GAVE_UP, 'either it has stopped, or the path there or back is cut'),
+                     ('1 us later', 'nothing was lost'), 'cannot tell'),
+        'read_mtu_mismatch': ({'losses': 'wrong'}, ('(256 bytes) have another MTU', '470 ms'),
+                              ('shorter than the round trip', '0 ns'), None),
+        'packet_trimming_sonic': ({'losses': 'wrong'}, ('2 packets were trimmed in the network (to 128 bytes',
+                                                        'its queue was full'), ('bad link',), 'yes'),
+        'flush_atomic_write_rxe': ({'answers': 'fine', 'validity': 'fine', 'losses': 'fine'}, (), ('misses',), 'no'),
+        'read_answered_at_wrong_psn': ({'validity': 'wrong'}, ("responder's fault; nothing was lost",), ('bad link',),
+                                       'no'),
+        'ack_at_wrong_psn': ({'validity': 'wrong'}, ("responder's fault; nothing was lost",), ('An ACK was lost',), 'no'),
+        'mirror_sampled_1_in_5': ({'capture': 'wrong'}, ('it is a sample', 'computed from PSNs'), ('bad link',),
+                                  'cannot tell'),
+        'uc_write_lost_packets': ({'losses': 'wrong'}, ('4 packets are missing', '4 messages were not completed'), (),
+                                  'cannot tell'),
+        'adaptive_retransmission_15_packets': ({'answers': 'wrong'}, ('13 retries',), (), 'cannot tell'),
+        'clean': ({'losses': 'fine', 'answers': 'fine', 'validity': 'fine', 'capture': 'fine'}, (), (), 'no'),
+    }
+
+    def test_each_is_explained(self):
+        self.assertEqual({path.name.split('.')[0] for path in NAMED.glob('*.pcap.gz')}, set(self.CASES))
+        for name, (expected, words, never, congestion) in self.CASES.items():
+            with self.subTest(name):
+                path = NAMED / f'{name}.pcap.gz'
+                found = explained(path)
+                text, answers = all_text(found), verdicts(found)
+                self.assertEqual({question: answers[question] for question in expected}, expected, text)
+                for word in words:
+                    self.assertIn(word, text)
+                for word in never:
+                    self.assertNotIn(word.lower(), text.lower())
+                if congestion:
+                    self.assertEqual(found['congestion']['answer'], congestion)
+                printed = dissect('explain', path).stdout
+                self.assertEqual('Nothing is wrong.' in printed, 'wrong' not in answers.values())
+
+    def test_a_sample(self):
+        """4 QPs of 0.73 Gb/s and 40 messages each; one frame in five was let through."""
+        path = NAMED / 'mirror_sampled_1_in_5.pcap.gz'
+        held = float(re.search(r'holds ([\d.]+) %', explained(path)['overview'][0])[1])
+        self.assertAlmostEqual(held, 20, delta=3)
+        sessions = [row for row in rows('sessions', path) if row['requests']]
+        self.assertEqual(len(sessions), 4)
+        for session in sessions:
+            self.assertAlmostEqual(session['goodput_bps'] / 0.73e9, 1, delta=0.05)
+        self.assertAlmostEqual(sum(session['messages'] for session in sessions), 160, delta=16)
+
+    def test_messages_of_uc(self):
+        """4 of 12 have a hole; none is as long as two."""
+        messages = rows('messages', NAMED / 'uc_write_lost_packets.pcap.gz')
+        self.assertEqual(len(messages), 12)
+        self.assertEqual(sum(row['completion_frame'] is None for row in messages), 4)
+        self.assertEqual({row['bytes'] for row in messages if row['completion_frame']}, {1024})
+
+    def counters(self, capture, readings):
+        files = [NAMED / 'counters' / f'{readings}_{when}.txt' for when in ('before', 'after')]
+        found = explained(capture, '--counters', *files)
+        report, = found['counters']
+        return found, report, [row['counter'] for row in report['compared'] if row['contradicts']]
+
+    def test_adaptive_retransmissions_belong_to_the_timeouts(self):
+        _, report, wrong = self.counters(NAMED / 'adaptive_retransmission_15_packets.pcap.gz', 'cx6_dead_peer')
+        self.assertEqual(wrong, [])
+        text = {row['counter']: row['text'] for row in report['compared']}
+        self.assertIn('6 + 8 = 14', text['local_ack_timeout_err + roce_adp_retrans'])
+
+    def test_cnps_of_slow_restart(self):
+        found, report, wrong = self.counters(NAMED / 'clean.pcap.gz', 'rdma_statistic_slow_restart')
+        self.assertFalse([name for name in wrong if 'cnp' in name])
+        self.assertIn('slow restart', str(report['changes']))
+        self.assertEqual(found['congestion']['answer'], 'no')
+
+    def test_a_paused_port(self):
+        found, report, _ = self.counters(NAMED / 'clean.pcap.gz', 'ethtool_pause')
+        self.assertEqual(found['congestion']['answer'], 'yes')
+        self.assertIn('rx_global_pause +9000', found['congestion']['reason'])
+        self.assertIn('rx_discards_phy +700', found['congestion']['reason'])
+
+    def test_one_of_two_devices(self):
+        _, report, wrong = self.counters(RXE / 'loss_write_sender_side.pcap', 'two_nics')
+        self.assertEqual((report['port'], report['address'], wrong), ('mlx5_0/1', '192.168.77.2', []))
+        self.assertEqual((len(report['compared']), report['other_ports']), (4, ['mlx5_1/1']))
+
+
+class Recorded(Composed):
+    """The set-ups of pcaps/setups: ten of each fault, by rping and perftest in guests with soft-RoCE."""
 
 
 class Seeds(Composed):

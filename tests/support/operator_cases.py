@@ -231,7 +231,7 @@ def never_answers(chance):
     else:
         late = True
     timeout = chance.randrange(13, 19)
-    retries = chance.randrange(2, 8)
+    retries = chance.randrange(3, 8)
     scene.give_up(scene.connection(), timeout, retries)
     if late:
         scene.capture.wait(1000)

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Did every peer answer: requests without an answer, refusals by ICMP, hosts without a link address?
 #include <algorithm>
+#include <map>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/quantity.h"
 #include "dissect/explain/questions/question.h"
@@ -38,7 +41,7 @@ enum class Silence : std::uint8_t { icrcs, refused, disconnected, stopped, never
 constexpr std::pair<Silence, std::string_view> kSilences[] = {
     {Silence::icrcs, "Its ICRCs are wrong, so its receiver drops it."},
     {Silence::refused, "A device refuses these packets by ICMP."},
-    {Silence::disconnected, "{at}: what came after that could not be answered."},
+    {Silence::disconnected, "{at}: what came after that, or was under way, could not be answered."},
     {Silence::stopped,
      "The other end answered before: either it has stopped, or the path there or back is cut. Both leave "
      "the same frames."},
@@ -71,12 +74,45 @@ std::string disconnect_text(const ConnectionSetup& setup) {
                      drep.count > 0 ? fmt::format(", DREP in frame {}", drep.first_frame) : "");
 }
 
+/// Whether only shorter packets than these passed: the path may have a smaller MTU.
+std::string size_text(const Facts& facts, const OpenEnd& end) {
+  constexpr std::uint32_t kLong = 1024;
+  const OpenRequests& open = *end.open;
+  if (open.payload < kLong || open.largest_answered >= open.payload) return {};
+  const ConnectionSetup* const setup = setup_of(facts, *end.session);
+  const bool came_up = setup != nullptr && setup->end() == analysis::SetupEnd::done;
+  if (open.largest_answered == 0 && !came_up) return {};
+  return fmt::format(" {} passed, and these packets have {} bytes of payload: the path may have a smaller MTU.",
+                     open.largest_answered == 0
+                         ? std::string("The short messages of the set-up")
+                         : fmt::format("Packets of up to {} bytes", open.largest_answered),
+                     open.payload);
+}
+
 std::string reason_text(const Facts& facts, const OpenEnd& end) {
   const Silence silence = silence_of(facts, end);
   Words words;
   const ConnectionSetup* const setup = setup_of(facts, *end.session);
-  words.add("at", setup != nullptr && setup->disconnected_by() ? disconnect_text(*setup) : std::string());
-  return words.fill(std::ranges::find(kSilences, silence, &std::pair<Silence, std::string_view>::first)->second);
+  const bool ended = setup != nullptr && setup->disconnected_by();
+  words.add("at", ended ? disconnect_text(*setup) : std::string());
+  std::string text = words.fill(
+      std::ranges::find(kSilences, silence, &std::pair<Silence, std::string_view>::first)->second);
+  if (silence == Silence::stopped || silence == Silence::never || silence == Silence::one_direction)
+    text += size_text(facts, end);
+  if (!ended || silence == Silence::disconnected) return text;
+  return fmt::format("{} Then {}.", text, disconnect_text(*setup));
+}
+
+/// Of several connections: each reason once, with the number of the connections.
+std::string reasons_text(const Facts& facts, const std::vector<OpenEnd>& ends) {
+  std::map<Silence, std::vector<const OpenEnd*>> by_silence;
+  for (const OpenEnd& end : ends) by_silence[silence_of(facts, end)].push_back(&end);
+  std::string text;
+  for (const auto& [silence, alike] : by_silence)
+    text += fmt::format("{}{}{}", text.empty() ? "" : " ",
+                        by_silence.size() == 1 ? "" : fmt::format("Of {}: ", alike.size()),
+                        reason_text(facts, *alike.front()));
+  return text;
 }
 
 /// One connection.
@@ -112,7 +148,7 @@ std::string open_texts(const Facts& facts, const Group& group, const std::vector
       "{} of {} got no answer until the end of the capture, after up to {} retries and {}; {} of these "
       "connections never got any. {}",
       counted(group.packets, "request packet"), counted(ends.size(), "connection"), most,
-      rounded(longest), never, reason_text(facts, ends.front()));
+      rounded(longest), never, reasons_text(facts, ends));
 }
 
 std::string unanswered_text(const Facts& facts, const Group& group) {
@@ -133,8 +169,14 @@ std::string unanswered_text(const Facts& facts, const Group& group) {
 // What stands in the way.
 
 std::string icmp_text(const Facts&, const Group& group) {
-  return fmt::format("A device refused packets {}: {}.", group.packets == 1 ? "once" : fmt::format("{} times", group.packets),
-                     details_of(group));
+  constexpr std::size_t kMostNamed = 3;
+  std::vector<std::string> messages;
+  for (const auto& [message, count] : group.details)
+    if (messages.size() < kMostNamed) messages.push_back(message);
+  return fmt::format("A device refused packets {}: {}{}.",
+                     group.packets == 1 ? "once" : fmt::format("{} times", group.packets),
+                     fmt::join(messages, "; "),
+                     group.details.size() > kMostNamed ? "; and more" : "");
 }
 
 std::string unresolved_text(const Facts&, const Group& group) {

@@ -130,6 +130,9 @@ std::string more_text(const ConnectionSetup& setup) {
       text += fmt::format(" {} asked for more time (MRA) {}.",
                           address_text(side == ConnectionSetup::kRequester ? setup.requester : setup.replier),
                           counted(mra.count, "time"));
+  if (setup.is_withdrawn())
+    text += fmt::format(" {} then gave up (REJ, {}).", address_text(setup.requester),
+                        reject_text(setup));
   if (const std::string agreed = agreement_text(setup); !agreed.empty())
     text += fmt::format(" Asked for: {}.", agreed);
   return text;

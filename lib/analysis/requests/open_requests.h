@@ -30,6 +30,8 @@ struct OpenRequests {
   std::uint64_t frame = 0, last_frame = 0;
   Instant first = {}, last = {};  // transmission of the oldest, the first one, and the last of all
   RetryWaits waits = {};          // of the oldest; count 0: it was sent once
+  std::uint32_t payload = 0;      // bytes, of the oldest
+  std::uint32_t largest_answered = 0;  // bytes of payload of those before; 0: none was answered
   bool ever_answered = false;     // other requests were, before
   bool reported = false;          // they were sent long enough before the end of the capture
 

@@ -625,6 +625,12 @@ std::optional<OpenRequests> RequestStream::find_open() noexcept {
                     .last = std::max(oldest->last_stamp, newest.last_stamp),
                     .ever_answered = state_.counts.responses > 0};
   if (recoveries_.retry_waits().psn == oldest->psn) open.waits = recoveries_.retry_waits();
+  open.payload = oldest->payload;
+  constexpr Sequence kBack = 4096;
+  if (open.ever_answered)
+    state_.log.for_each(oldest->psn - kBack, oldest->psn, [&open](const Sent& sent) {
+      open.largest_answered = std::max(open.largest_answered, sent.payload);
+    });
   return open;
 }
 

@@ -36,7 +36,12 @@ bool ConnectionSetup::is_disconnect_unanswered() const noexcept {
          of(1 - *side, Step::dreq).count == 0;
 }
 
+bool ConnectionSetup::is_withdrawn() const noexcept {
+  return !of_service && reject && !reply && of(kReplier, Step::rej).count == 0;
+}
+
 SetupEnd ConnectionSetup::end() const noexcept {
+  if (is_withdrawn()) return SetupEnd::unanswered;
   if (reject) return SetupEnd::rejected;
   if (has_traffic || of(kRequester, Step::rtu).count > 0 || (of_service && reply))
     return request || reply ? SetupEnd::done : SetupEnd::before;

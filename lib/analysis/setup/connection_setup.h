@@ -60,6 +60,8 @@ struct ConnectionSetup {
   [[nodiscard]] std::optional<std::uint8_t> disconnected_by() const noexcept;
   /// Whether a DREQ came again and again, and no DREP.
   [[nodiscard]] bool is_disconnect_unanswered() const noexcept;
+  /// Whether the requester has given up by a REJ, before any answer.
+  [[nodiscard]] bool is_withdrawn() const noexcept;
   [[nodiscard]] SetupEnd end() const noexcept;
   /// From the first REQ to the RTU, or to the REP where that is missing; nothing: not captured.
   [[nodiscard]] std::optional<Duration> duration() const noexcept;

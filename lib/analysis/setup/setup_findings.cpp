@@ -117,33 +117,40 @@ void judge_waiting(const ConnectionSetup& setup, FindingLog& findings) {
   findings.add(found);
 }
 
-/// Requests of a session that were open when one end disconnected, or were sent later.
-const OpenRequests* open_requests(const Session& session) {
-  for (const Session::Direction& direction : session.directions)
-    if (direction.stream && direction.stream->open_requests())
-      return &*direction.stream->open_requests();
+/// Requests of a session that the end of its connection left without an answer; null: none. Those
+/// that a host has sent before it disconnected itself had no answer already.
+const OpenRequests* left_open(const Session& session, const QpFlows& flows,
+                              const HostAddress& disconnected_by, std::uint64_t frame) {
+  for (const Session::Direction& direction : session.directions) {
+    if (!direction.stream || !direction.stream->open_requests()) continue;
+    const OpenRequests& open = *direction.stream->open_requests();
+    const bool by_sender = direction.flow != QpFlow::kNone &&
+                           flows[direction.flow].key.source == disconnected_by;
+    if (!by_sender || open.last_frame > frame) return &open;
+  }
   return nullptr;
 }
 
 void judge_end(const ConnectionSetup& setup, const std::deque<Session>& sessions,
-               FindingLog& findings) {
+               const QpFlows& flows, FindingLog& findings) {
   const auto side = setup.disconnected_by();
   if (!side) return;
   const Messages& dreq = setup.of(*side, Step::dreq);
-  const std::string by = text_of(*side == ConnectionSetup::kRequester ? setup.requester : setup.replier);
+  const HostAddress& host = *side == ConnectionSetup::kRequester ? setup.requester : setup.replier;
   const OpenRequests* const open =
-      setup.session != 0 ? open_requests(sessions[setup.session - 1]) : nullptr;
+      setup.session == 0 ? nullptr
+                         : left_open(sessions[setup.session - 1], flows, host, dreq.first_frame);
   if (open != nullptr) {
     Anomaly found = about(AnomalyKind::disconnected, dreq, setup.session);
     found.related_frame = open->frame;
     found.packets = open->packets;
     found.psn = open->psn;
-    found.detail = fmt::format("by {}", by);
+    found.detail = fmt::format("by {}", text_of(host));
     findings.add(found);
   }
   if (!setup.is_disconnect_unanswered()) return;
   Anomaly found = about(AnomalyKind::disconnect_unanswered, dreq, setup.session);
-  found.detail = fmt::format("by {}: {} x DREQ", by, dreq.count);
+  found.detail = fmt::format("by {}: {} x DREQ", text_of(host), dreq.count);
   findings.add(found);
 }
 
@@ -230,7 +237,7 @@ void judge_setups(const SetupLog& log, const std::deque<Session>& sessions, cons
     if (end == SetupEnd::rejected) judge_rejected(setup, findings);
     if (end == SetupEnd::unanswered || end == SetupEnd::unconfirmed)
       judge_waiting(setup, findings);
-    judge_end(setup, sessions, findings);
+    judge_end(setup, sessions, flows, findings);
   }
   for (const IcmpRefusals& refusals : log.refusals()) judge_refusals(refusals, findings);
   const std::vector<AddressRequests> addresses = log.addresses();

@@ -22,13 +22,13 @@ KINDS = ('rping', 'ib_send_bw', 'rping', 'ib_read_bw', 'ib_write_bw')  # in turn
 class Ends:
     """A server in guest a and a client in guest b, of kind NUMBER, until a fault ends them."""
 
-    def __init__(self, lab, number):
-        self.lab, self.kind, self.port = lab, KINDS[number % len(KINDS)], FIRST_PORT + number
+    def __init__(self, lab, number, size=64):
+        self.lab, self.kind, self.port, self.size = lab, KINDS[number % len(KINDS)], FIRST_PORT + number, size
 
     def command(self, options, ping_options):
         if self.kind == 'rping':
-            return f'rping -a {SERVER} -p {self.port} -S 64 {ping_options}'
-        return f'{self.kind} -d rxe0 -x 1 -F -R -s 64 -p {self.port} {options}'
+            return f'rping -a {SERVER} -p {self.port} -S {self.size} {ping_options}'
+        return f'{self.kind} -d rxe0 -x 1 -F -R -s {self.size} -p {self.port} {options}'
 
     def serve(self):
         self.server = self.lab.a.begin('exec ' + self.command('-D 600', '-s'))
@@ -38,7 +38,8 @@ class Ends:
 
     def ask(self, seconds=60):
         """The client, that runs until the fault or for `seconds`."""
-        self.client = self.lab.b.begin(f'timeout {seconds} ' + self.command(f'-D 600 -q 1 {SERVER}', '-c'))
+        rate = '' if self.kind == 'ib_read_bw' else '--rate_limit 100 --rate_units p --rate_limit_type SW'
+        self.client = self.lab.b.begin(f'timeout {seconds} ' + self.command(f'-D 600 -t 1 {rate} {SERVER}', '-c'))
         return self
 
     def run(self, seconds=20):
@@ -104,12 +105,11 @@ def firewall_drops(lab):
 
 
 def wrong_mtu(lab):
-    """The server's interface has a smaller MTU than the client's."""
-    lab.a.check('ip link set eth0 mtu 1100')
+    """The way to the server carries 1500 bytes, and the client's packets have up to 4096."""
+    guests.ip('link set tapA mtu 1500')
     for number in range(10):
-        ends = Ends(lab, number).serve().ask(15)
-        ends.finish()
-    lab.a.check(f'ip link set eth0 mtu {lab.mtu}')
+        Ends(lab, number, size=4000).serve().ask(12).finish()
+    guests.ip(f'link set tapA mtu {lab.mtu}')
 
 
 def killed_qp(lab):
