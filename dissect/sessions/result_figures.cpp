@@ -61,6 +61,11 @@ std::optional<std::string> asked_by(const SessionRow& row) {
   return address_of(*row.setup, analysis::ConnectionSetup::kRequester);
 }
 
+std::optional<std::string> service(const SessionRow& row) {
+  if (row.setup == nullptr || !row.setup->request) return std::nullopt;
+  return service_text(row.setup->request->service_id);
+}
+
 std::optional<std::uint64_t> setup_frame(const SessionRow& row) {
   if (row.setup == nullptr) return std::nullopt;
   return row.setup->first_frame();
@@ -207,6 +212,7 @@ constexpr Figure kSessionRows[] = {
     SessionFigure::of<asked_by>(
         "asked_by", "Address of the side that asked for the connection; null: not captured.")
         .or_null(),
+    SessionFigure::of<service>("service", "The service that it asked for, in words.").or_null(),
     SessionFigure::of<setup_frame>("setup_frame", "Number of the first frame of the set-up.")
         .or_null(),
     SessionFigure::of<setup_end>(

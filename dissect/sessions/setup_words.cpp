@@ -113,7 +113,7 @@ std::string agreement_text(const analysis::ConnectionSetup& setup) {
   text += fmt::format(", {} retries, {} after RNR NAKs", req.retries, req.rnr_retries);
   if (req.timeout != 0) text += fmt::format(", timeout {}", req.timeout);
   if (setup.reply)
-    text += fmt::format(", {} READs and atomics at once",
+    text += fmt::format(", at most {} READs and atomics at once",
                         std::min(req.initiator_depth, setup.reply->responder_resources));
   if (req.p_key != wire::kDefaultPKey) text += fmt::format(", P_Key {:#06x}", req.p_key);
   return text;

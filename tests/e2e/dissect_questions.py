@@ -163,8 +163,100 @@ class Named(Composed):
         self.assertEqual((len(report['compared']), report['other_ports']), (4, ['mlx5_1/1']))
 
 
-class Recorded(Composed):
-    """The set-ups of pcaps/setups: ten of each fault, by rping and perftest in guests with soft-RoCE."""
+class Recorded(unittest.TestCase):
+    """The set-ups of pcaps/setups: ten of each fault, by rping and perftest in guests with soft-RoCE, each
+    for a service of its own. The client is 192.168.77.2; what became of each is known from how it was
+    made (tests/e2e/rxe/record_setups.py)."""
+
+    CLIENT, SERVER = '192.168.77.2', '192.168.77.1'
+    PORTS = range(7200, 7210)
+
+    def read(self, fault):
+        """Anomalies of no session; and, of the last connection to each port, its row and its anomalies."""
+        path = SETUPS / f'{fault}.pcap.gz'
+        anomalies = rows('anomalies', path)
+        last = {}
+        for row in rows('sessions', path):
+            if row['service'] and row['direction'] == 0:
+                last[int(re.search(r'port (\d+)', row['service'])[1])] = row
+        of = {port: (row, [one for one in anomalies if one['session'] == row['session']])
+              for port, row in last.items()}
+        return [one for one in anomalies if one['session'] == 0], of
+
+    def kinds(self, anomalies):
+        return {one['kind'] for one in anomalies}
+
+    def test_no_listener(self):
+        refused, connections = self.read('no_listener')
+        self.assertEqual(connections, {})
+        self.assertEqual([one['kind'] for one in refused], ['connect_rejected'] * 10)
+        self.assertTrue(all('reason 8, Invalid Service ID' in one['detail'] for one in refused))
+        found = explained(SETUPS / 'no_listener.pcap.gz')
+        self.assertEqual(verdicts(found)['setup'], 'wrong')
+        self.assertIn('nobody listens there', all_text(found))
+
+    def test_ended_by_the_client(self):
+        _, connections = self.read('disconnected')
+        self.assertEqual(set(connections), set(self.PORTS))
+        for port, (row, anomalies) in connections.items():
+            self.assertEqual((row['setup_end'], row['asked_by'], row['disconnected_by']),
+                             ('done', self.CLIENT, self.CLIENT), port)
+            self.assertLessEqual(self.kinds(anomalies), {'stall'}, port)
+
+    def test_a_killed_server(self):
+        """Its kernel disconnects."""
+        _, connections = self.read('killed_server')
+        self.assertEqual(set(connections), set(self.PORTS))
+        for port, (row, anomalies) in connections.items():
+            self.assertEqual((row['setup_end'], row['disconnected_by']), ('done', self.SERVER), port)
+            self.assertEqual('unanswered' in self.kinds(anomalies), 'disconnected' in self.kinds(anomalies), port)
+        self.assertIn(f'{self.SERVER} disconnected (DREQ', all_text(explained(SETUPS / 'killed_server.pcap.gz')))
+
+    def check_firewall(self, fault):
+        others, connections = self.read(fault)
+        self.assertEqual([one['kind'] for one in others].count('connect_unanswered'), 5)
+        self.assertEqual(set(connections), set(self.PORTS[5:]))
+        for port, (row, anomalies) in connections.items():
+            self.assertEqual(row['setup_end'], 'done')
+            self.assertIn('retry_storm', self.kinds(anomalies), port)
+            self.assertNotIn('psn_gap', self.kinds(anomalies), port)
+        found = explained(SETUPS / f'{fault}.pcap.gz')
+        self.assertEqual((verdicts(found)['setup'], verdicts(found)['answers']), ('wrong', 'wrong'))
+        return others, connections, all_text(found)
+
+    def test_a_firewall_that_rejects(self):
+        others, connections, text = self.check_firewall('firewall_rejects')
+        refused, = [one for one in others if one['kind'] == 'icmp_refused']
+        self.assertIn('type 3 code 3, port unreachable', refused['detail'])
+        for port, (_, anomalies) in connections.items():
+            self.assertIn('icmp_refused', self.kinds(anomalies), port)
+        self.assertIn('a device refuses the requests by ICMP', text)
+
+    def test_a_firewall_that_drops(self):
+        others, connections, text = self.check_firewall('firewall_drops')
+        self.assertNotIn('icmp_refused', self.kinds(others))
+        self.assertIn('was never answered', text)
+        self.assertNotIn('ICMP', text)
+
+    def test_a_path_with_a_smaller_mtu(self):
+        """Data of the client get no answer; READs of the server are asked for again."""
+        _, connections = self.read('wrong_mtu')
+        self.assertEqual(set(connections), set(self.PORTS))
+        for port, (row, anomalies) in connections.items():
+            self.assertEqual(row['setup_end'], 'done')
+            again = {(one['cause'], one['certainty']) for one in anomalies if one['kind'] == 'retransmission'}
+            if 'unanswered' not in self.kinds(anomalies):
+                self.assertEqual(again, {('answer_wrong', 'either')}, port)
+        text = all_text(explained(SETUPS / 'wrong_mtu.pcap.gz'))
+        self.assertIn('these packets have 4000 bytes of payload: the path may have a smaller MTU', text)
+
+    def test_a_qp_that_ends_without_a_word(self):
+        _, connections = self.read('killed_qp')
+        self.assertEqual(set(connections), set(self.PORTS))
+        for port, (row, anomalies) in connections.items():
+            self.assertNotEqual(row['disconnected_by'], self.SERVER, port)
+            self.assertTrue(self.kinds(anomalies) & {'unanswered', 'disconnect_unanswered'}, port)
+        self.assertIn('either it has stopped, or the path', all_text(explained(SETUPS / 'killed_qp.pcap.gz')))
 
 
 class Seeds(Composed):

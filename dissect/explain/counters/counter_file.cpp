@@ -82,11 +82,28 @@ class CounterLines {
  public:
   /// Returns whether the line has a counter.
   bool read(std::string_view line) {
-    return read_metric(line) || read_pair(line) || read_words(line);
+    if (line.starts_with("node_")) return read_metric(line);
+    if (line == "NIC statistics:") {
+      begin_section();
+      return false;
+    }
+    if (read_pair(line) || read_words(line)) return true;
+    title_ = words_of(line).size() == 1 ? line : std::string_view{};
+    return false;
   }
   [[nodiscard]] DeviceCounters take() { return std::move(all_); }
 
  private:
+  /// What `ethtool -S` prints of a device: its name is the line before, if it is a single word.
+  void begin_section() {
+    ++sections_;
+    if (title_.ends_with(':')) title_.remove_suffix(1);
+    port_ = !title_.empty() ? std::string(title_)
+            : sections_ > 1 ? fmt::format("device {}", sections_)
+                            : std::string();
+    title_ = {};
+  }
+
   /// "PATH/NAME:12", "NAME: 12". `NIC statistics of eth0:` names no counter, but a port.
   bool read_pair(std::string_view line) {
     const std::size_t colon = line.rfind(':');
@@ -128,13 +145,15 @@ class CounterLines {
   /// node_infiniband_NAME{device="mlx5_0",port="1"} 12, node_ethtool_NAME{device="eth0"} 12
   bool read_metric(std::string_view line) {
     const std::size_t brace = line.find('{'), end = line.rfind('}');
-    if (!line.starts_with("node_") || brace == std::string_view::npos || end == std::string_view::npos)
-      return false;
+    if (brace == std::string_view::npos || end == std::string_view::npos) return false;
     const auto value = metric_value(without_blanks(line.substr(end + 1)));
     std::string_view name = line.substr(0, brace);
-    for (const std::string_view prefix :
-         {"node_infiniband_", "node_ethtool_", "node_amazonefa_", "node_network_"})
-      if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+    constexpr std::string_view kPrefixes[] = {"node_infiniband_", "node_ethtool_", "node_amazonefa_",
+                                              "node_network_"};
+    const auto prefix = std::ranges::find_if(
+        kPrefixes, [name](std::string_view one) { return name.starts_with(one); });
+    if (prefix == std::end(kPrefixes)) return false;  // of something else
+    name.remove_prefix(prefix->size());
     if (!value || !is_counter_name(name)) return false;
     const std::string_view labels = line.substr(brace + 1, end - brace - 1);
     const std::string_view device = label_of(labels, "device"), port = label_of(labels, "port");
@@ -152,6 +171,8 @@ class CounterLines {
 
   DeviceCounters all_;
   std::string port_;  // that the lines which name none belong to
+  std::string_view title_;     // the newest line, if it is a single word without a counter
+  std::size_t sections_ = 0;  // of `ethtool -S`
 };
 
 /// `rdma -j statistic show`: a list of objects, one a port.

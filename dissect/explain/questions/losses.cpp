@@ -111,7 +111,7 @@ std::string undecided_begin(const Facts& facts, const Group& group) {
   if (may_be(group, AnomalyKind::retransmission, Cause::answer_wrong))
     return fmt::format(
         "READs were asked for again {}, though all of their answers have passed here: the requester "
-        "does not take them, as the responder's packets ({}) have another MTU than it expects, or they "
+        "does not take them, as the responder's packets{} have another MTU than it expects, or they "
         "were lost behind the capture point",
         times, response_sizes(facts, group));
   return fmt::format("Senders went back {} because of {}: the capture does not show which", times,
@@ -346,7 +346,7 @@ std::string parts_of(const Losses& all) {
     if (count > 0) parts.push_back(fmt::format(fmt::runtime(text), count));
   };
   add(all.before, "{} lost before the capture point");
-  add(all.behind, "{} lost behind it, or overtaken there");
+  add(all.behind, "{} lost behind the capture point, or overtaken there");
   add(all.trimmed, "{} trimmed by a switch");
   add(all.either, "{} missing, lost or not captured");
   add(all.acks, "{} ACKs lost or late behind the capture point");

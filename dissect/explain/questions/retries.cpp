@@ -86,7 +86,7 @@ std::string response_sizes(const Facts& facts, const AnomalyGroup& group) {
       const std::uint32_t mtu = facts.evidence.analyst.flows()[direction.flow].response_mtu;
       if (mtu > 0) sizes.insert(fmt::format("{} bytes", mtu));
     }
-  return sizes.empty() ? "of unknown size" : fmt::format("{}", fmt::join(sizes, ", "));
+  return sizes.empty() ? "" : fmt::format(" ({})", fmt::join(sizes, ", "));
 }
 
 }  // namespace lw::dissect

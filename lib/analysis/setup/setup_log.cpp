@@ -119,17 +119,18 @@ std::optional<SetupLog::End> SetupLog::begin(const SetupNote& note, const CmNote
   return End{static_cast<std::uint32_t>(setups_.size() - 1), side};
 }
 
-/// The side of a set-up that sent a message: by its own ID, or by that of the other end.
+/// The side of a set-up that sent a message: by its own ID, or by that of the other end. An ID may be
+/// used again: the newer set-up holds.
 std::optional<SetupLog::End> SetupLog::end_of(const SetupNote& note, const CmNote& cm) {
   const bool of_service = is_of_service(cm.message);
   const EndKey own{cm.source, cm.destination, note.point, cm.local_id, of_service};
   const EndKey other{cm.destination, cm.source, note.point, cm.remote_id, of_service};
   std::optional<End> end;
-  if (const auto known = ends_.find(own); known != ends_.end() && cm.local_id != 0) {
+  if (const auto known = ends_.find(own); known != ends_.end() && cm.local_id != 0)
     end = known->second;
-  } else if (const auto peer = ends_.find(other); peer != ends_.end() && cm.remote_id != 0) {
-    end = End{peer->second.setup, static_cast<std::uint8_t>(1 - peer->second.side)};
-  }
+  if (const auto peer = ends_.find(other); peer != ends_.end() && cm.remote_id != 0)
+    if (!end || peer->second.setup > end->setup)
+      end = End{peer->second.setup, static_cast<std::uint8_t>(1 - peer->second.side)};
   if (end && begins_setup(cm.message) && !continues(setups_[end->setup], cm)) end.reset();
   if (!end) end = begin(note, cm);
   if (!end) return end;

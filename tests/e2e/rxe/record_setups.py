@@ -16,46 +16,63 @@ import guests
 
 SERVER = guests.ADDRESSES['a'][0]
 FIRST_PORT = 7200
-KINDS = ('rping', 'ib_send_bw', 'rping', 'ib_read_bw', 'ib_write_bw')  # in turns
+KINDS = ('rping', 'ib_send_bw', 'rping', 'ib_read_bw', 'ib_send_bw')  # in turns
+CRASHED = 139
+SENDING = ('rping', 'ib_send_bw')  # the client sends data
 
 
 class Ends:
     """A server in guest a and a client in guest b, of kind NUMBER, until a fault ends them."""
 
-    def __init__(self, lab, number, size=64):
-        self.lab, self.kind, self.port, self.size = lab, KINDS[number % len(KINDS)], FIRST_PORT + number, size
+    def __init__(self, lab, number, size=64, kinds=KINDS, count=None):
+        self.lab, self.kind, self.port, self.size = lab, kinds[number % len(kinds)], FIRST_PORT + number, size
+        self.count = count  # messages; None: no end
 
     def command(self, options, ping_options):
         if self.kind == 'rping':
-            return f'rping -a {SERVER} -p {self.port} -S {self.size} {ping_options}'
-        return f'{self.kind} -d rxe0 -x 1 -F -R -s {self.size} -p {self.port} {options}'
+            count = f'-C {self.count}' if self.count else ''
+            return f'rping -a {SERVER} -p {self.port} -S {self.size} {count} {ping_options}'
+        long = f'-n {self.count}' if self.count else '-D 600'
+        return f'{self.kind} -d rxe0 -x 1 -F -R -s {self.size} -p {self.port} {long} {options}'
 
     def serve(self):
-        self.server = self.lab.a.begin('exec ' + self.command('-D 600', '-s'))
+        self.server = self.lab.a.begin('exec ' + self.command('', '-s'))
         self.lab.a.check(f'until [ -s /run/pid.{self.server.number} ]; do sleep 0.02; done; '
                          f'exec listening $(cat /run/pid.{self.server.number})', 60)
         return self
 
-    def ask(self, seconds=60):
-        """The client, that runs until the fault or for `seconds`."""
+    def ask(self):
         rate = '' if self.kind == 'ib_read_bw' else '--rate_limit 100 --rate_units p --rate_limit_type SW'
-        self.client = self.lab.b.begin(f'timeout {seconds} ' + self.command(f'-D 600 -t 1 {rate} {SERVER}', '-c'))
+        self.client = self.lab.b.begin('exec ' + self.command(f'-t 1 {rate} {SERVER}', '-c'))
         return self
 
-    def run(self, seconds=20):
-        """The client runs until packets have passed."""
-        sent = self.lab.b.counters()['sent_pkts']
-        self.serve().ask(seconds)
-        while self.lab.b.counters()['sent_pkts'] < sent + 60:
-            time.sleep(0.05)
-        return self
+    def run(self):
+        """The client asks, and packets pass. perftest connects twice; where its client comes too early the
+        second time, it ends, and both begin again."""
+        while True:
+            sent = self.lab.b.counters()['sent_pkts']
+            self.serve().ask()
+            while self.lab.b.counters()['sent_pkts'] < sent + 60 and not self.client.done():
+                time.sleep(0.05)
+            if not self.client.done():
+                return self
+            self.finish()
 
-    def finish(self):
-        code, said = self.client.wait(120)
+    def run_on(self, seconds):
+        """Client and server, for so many seconds."""
+        while self.serve().ask().finish(seconds) == CRASHED:
+            pass
+
+    def finish(self, seconds=60):
+        """Waits until the client ends, or ends it after so many seconds."""
+        until = time.monotonic() + seconds
+        while not self.client.done() and time.monotonic() < until:
+            time.sleep(0.2)
+        code, said = self.client.stop('TERM', 60)
         print(f'{self.kind} {self.port}: client {code}: {said.strip().splitlines()[-1:]}', flush=True)
         if hasattr(self, 'server') and not self.server.done():
-            self.server.signal('KILL')
-            self.server.wait(20)
+            self.server.stop('KILL', 60)
+        return code
 
 
 def firewall(lab, verdict):
@@ -79,20 +96,21 @@ def killed_server(lab):
     for number in range(10):
         ends = Ends(lab, number).run()
         ends.server.signal('KILL')
-        ends.finish()
+        ends.finish(12)
 
 
 def blocked(lab, verdict):
     """A firewall in the server's guest: five connections do not come up, five are stopped later."""
     firewall(lab, verdict)
-    asking = [Ends(lab, number).ask(20) for number in range(5)]
+    asking = [Ends(lab, number).ask() for number in range(5)]
+    time.sleep(20)
     for ends in asking:
-        ends.finish()
+        ends.finish(0)
     no_firewall(lab)
     for number in range(5, 10):
-        ends = Ends(lab, number).run(12)
+        ends = Ends(lab, number).run()
         firewall(lab, verdict)
-        ends.finish()
+        ends.finish(12)
         no_firewall(lab)
 
 
@@ -108,32 +126,27 @@ def wrong_mtu(lab):
     """The way to the server carries 1500 bytes, and the client's packets have up to 4096."""
     guests.ip('link set tapA mtu 1500')
     for number in range(10):
-        Ends(lab, number, size=4000).serve().ask(12).finish()
+        Ends(lab, number, size=4000, kinds=SENDING).run_on(12)
     guests.ip(f'link set tapA mtu {lab.mtu}')
 
 
 def killed_qp(lab):
     """The server's QP ends without a word: its device is removed behind a firewall for what it sends."""
     for number in range(10):
-        ends = Ends(lab, number).run(15)
+        ends = Ends(lab, number).run()
         lab.a.check('need nf_tables; nft add table inet filter; '
                     "nft 'add chain inet filter output { type filter hook output priority 0; }'; "
                     'nft add rule inet filter output udp dport 4791 drop')
         ends.server.signal('KILL')
-        time.sleep(1)
+        lab.a.check('rdma link del rxe0; rdma link add rxe0 type rxe netdev eth0')
         no_firewall(lab)
-        ends.finish()
+        ends.finish(12)
 
 
 def disconnected(lab):
     """All as it should be: the client ends its connection."""
     for number in range(10):
-        ends = Ends(lab, number)
-        ends.server = lab.a.begin('exec ' + ends.command('-n 10', '-s -C 10'))
-        lab.a.check(f'until [ -s /run/pid.{ends.server.number} ]; do sleep 0.02; done; '
-                    f'exec listening $(cat /run/pid.{ends.server.number})', 60)
-        ends.client = lab.b.begin('timeout 60 ' + ends.command(f'-n 10 {SERVER}', '-c -C 10'))
-        ends.finish()
+        Ends(lab, number, count=10).run_on(60)
 
 
 FAULTS = (no_listener, killed_server, firewall_rejects, firewall_drops, wrong_mtu, killed_qp, disconnected)
