@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
+import needs
 from longwire_test import SOURCE, program
 
 COMMANDS = {
@@ -294,6 +295,7 @@ class CommandLine(unittest.TestCase):
                     self.assertIn(f'\\fB{option}\\fR', page)
                     self.assertIn(option, found)
 
+    @needs.tools('mandoc', 'groff')
     def test_man_pages_are_clean(self):
         for name, commands in COMMANDS.items():
             for words in ((), *((command,) for command in commands)):
@@ -301,8 +303,6 @@ class CommandLine(unittest.TestCase):
                 self.assertRegex(page, r'^\.TH ROCE')
                 for tool in (('mandoc', '-T', 'lint', '-W', 'warning'),
                              ('groff', '-man', '-ww', '-z')):
-                    if shutil.which(tool[0]) is None:
-                        self.skipTest(f'{tool[0]} is not installed')
                     done = subprocess.run(tool, input=page, capture_output=True, text=True)
                     self.assertEqual((done.stdout + done.stderr, done.returncode), ('', 0), words)
         done = run('roce-gen', '--man', 'fly')
@@ -351,7 +351,7 @@ class CommandLine(unittest.TestCase):
         for topic, row in found.items():
             self.assertRegex(text, rf'(?m)^{row["state"]} +{topic}: ')
 
-    @unittest.skipUnless(os.geteuid() == 0, 'needs root to give capabilities away')
+    @needs.root('capabilities')
     def test_doctor_sees_missing_capabilities(self):
         self.assertEqual(self.findings()['capabilities'],
                          {**self.findings()['capabilities'], 'state': 'ok',
@@ -362,13 +362,13 @@ class CommandLine(unittest.TestCase):
             self.assertEqual((found['capabilities']['state'], found['capabilities']['found']),
                              ('problem', missing))
 
-    @unittest.skipUnless(os.geteuid() == 0, 'needs root for an interface')
+    @needs.root('interfaces')
     def test_doctor_names_commands_that_help(self):
         name = f'lw{os.getpid()}d'
         made = subprocess.run(['ip', 'link', 'add', name, 'type', 'veth', 'peer', 'name',
                                f'{name}p'], capture_output=True, text=True)
         if made.returncode != 0:
-            self.skipTest(f'no veth interfaces here: {made.stderr}')
+            needs.lacks('veth interfaces', made.stderr)
         self.addCleanup(subprocess.run, ['ip', 'link', 'del', name], check=True)
         subprocess.run(['ip', 'link', 'set', f'{name}p', 'up'], check=True)
         finding = self.findings()[f'interface {name}']

@@ -5,11 +5,11 @@ import csv
 import io
 import json
 import pathlib
-import shutil
 import subprocess
 import tempfile
 import unittest
 
+import needs
 from longwire_test import SOURCE, program
 from pcap_file import read_pcap, write_pcap
 from pcapng_file import write_pcapng
@@ -63,7 +63,7 @@ def ours_of(condition):
     return condition
 
 
-@unittest.skipUnless(shutil.which('tshark'), 'SKIPPED: tshark is not installed')
+@needs.tools('tshark')
 class AsTshark(unittest.TestCase):
     def test_where_selects_what_a_display_filter_selects(self):
         selected = 0

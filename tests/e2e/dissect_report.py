@@ -21,11 +21,11 @@ from selenium.webdriver.common.keys import Keys
 
 import accessibility
 from html_pages import page_data, pixels
-from longwire_test import SHARED, SOURCE, program
+from capture_files import RXE, captures
+from longwire_test import SOURCE, program
 from pcap_file import read_pcap
 from pcapng_file import write_pcapng
 
-RXE = SOURCE / 'pcaps' / 'rxe'
 LOSS = RXE / 'loss_write_sender_side.pcap'
 CLEAN = RXE / 'cm_rping.pcap'
 BREAKS_OUT = '</script><img src=x onerror=document.title="owned">'
@@ -183,8 +183,7 @@ class Page(InFolder):
         self.assertEqual(self.find('#title').text, str(LOSS))
 
     def test_the_plots_have_every_packet_of_a_small_capture(self):
-        shared = sorted(SHARED.glob('*.pcap')) if SHARED else []
-        for path in [*sorted(RXE.glob('*.pcap')), *shared]:
+        for path in captures():
             with self.subTest(path.stem):
                 data = page_data(self.report(path))
                 rows = {(row['session'], row['direction']): row for row in rows_of('sessions', path)}
@@ -460,7 +459,7 @@ class Files(InFolder):
         self.assertEqual(page_data(piped)['plots'], expected['plots'])
         printed = dissect('report', LOSS, '-o', '-', text=True)
         self.assertEqual(printed.stdout, (self.folder / 'report.html').read_text().replace(
-            json.dumps(str(packed)), json.dumps(str(LOSS))))
+            json.dumps(str(packed)), json.dumps(str(LOSS), ensure_ascii=False)))
         filtered = dissect('report', LOSS, '--filter', 'src host 192.168.77.1', '-o', piped)
         self.assertEqual(filtered.returncode, 0, filtered.stderr)
         self.assertEqual(page_data(piped)['frames'], 57)

@@ -3,12 +3,12 @@
 
 import json
 import pathlib
-import shutil
 import struct
 import subprocess
 import tempfile
 import unittest
 
+import needs
 from longwire_test import SOURCE, program
 from pcap_file import read_pcap, write_pcap
 
@@ -144,7 +144,7 @@ def frames_of(name, count=12):
     return found[:count]
 
 
-@unittest.skipUnless(Ether, 'SKIPPED: scapy is not installed')
+@needs.module('scapy')
 class Tunnels(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -176,7 +176,7 @@ class Tunnels(unittest.TestCase):
                     self.assertEqual({line.get('longwire.tunnel_id') for line in found}, {number})
                     self.assertTrue(all('longwire.unopened_tunnel' not in line for line in found))
 
-    @unittest.skipUnless(shutil.which('tshark'), 'SKIPPED: tshark is not installed')
+    @needs.tools('tshark')
     def test_tshark_finds_the_same_frames_inside(self):
         plain = frames_of('rc_write_send_read.pcap')
         for name, (_, _, wrap, opens) in tunnels().items():

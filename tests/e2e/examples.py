@@ -10,18 +10,17 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
 
 import example_files
+import needs
 from guides import guide_environment
 from longwire_test import SOURCE, program
 from mpi_runs import ENVIRONMENT as MPI
 from outputs import section
 
-INSIDE = 'LONGWIRE_EXAMPLES'  # set once this program is in its namespace
 PROGRAMS = ('roce-gen', 'roce-endpoint', 'roce-impair', 'roce-dissect')
 TIMEOUT = 120  # s
 DONE, FAILED, ENVIRONMENT = 0, 1, 3  # exit codes
@@ -134,6 +133,7 @@ def every_example():
     return {example: words for name in PROGRAMS for example, words in collect([program(name)]).items()}
 
 
+@needs.root('network namespaces')
 class Examples(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -268,8 +268,5 @@ class Examples(unittest.TestCase):
 
 if __name__ == '__main__':
     import longwire_test
-    if INSIDE not in os.environ:
-        os.environ[INSIDE] = '1'
-        os.execvp('unshare', ['unshare', '--net', 'sh', '-c', 'ip link set lo up; exec "$@"', 'sh',
-                              sys.executable, *sys.argv])
+    longwire_test.enter_namespaces('--net')
     longwire_test.main()

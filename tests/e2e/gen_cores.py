@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """roce-gen run --cores 2: each flow's frames are those of one core, each core has its own queue."""
 
-import os
-import unittest
 
+import needs
 import gen_decoder
 import longwire_test
 from gen_run import FLOWS, InFolder, gen
@@ -18,7 +17,7 @@ class Cores(InFolder):
                 by_qp.setdefault(gen_decoder.decode(frame)['bth.destqp'], []).append(frame)
         return by_qp
 
-    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, 'one CPU')
+    @needs.cpus(2)
     def test_two_cores_send_what_one_sends_each_on_its_queue(self):
         text = ('[[flow]]\nqps = 4\noperation = "write"\nmessage_size = 3000\nmessages = 50\n'
                 '[[flow]]\ndst_qp = 0x300\npayload = "prbs31"\nmessages = 100\n')
@@ -31,7 +30,7 @@ class Cores(InFolder):
         # QPs 0, 2 and 4 are the first core's, 1 and 3 the second's.
         self.assertEqual((len(self.frames_by_qp('a')), len(self.frames_by_qp('b'))), (3, 2))
 
-    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, 'one CPU')
+    @needs.cpus(2)
     def test_the_count_is_all_cores_together(self):
         text = '[[flow]]\nqps = 64\nrepeat = "forever"\nrate = "10 Mframes/s"\n'
         report = self.report('run', '-', '--port', 'net_null0', '--cores', 2, '--count', 10007,

@@ -17,6 +17,7 @@ import unittest
 import xml.etree.ElementTree
 
 import longwire_test
+import mpi_runs
 from pcapng_file import read_pcapng
 
 GEN = longwire_test.program('roce-gen')
@@ -228,17 +229,7 @@ class Experiment(unittest.TestCase):
             self.assertEqual(self.outputs(), one, jobs)
 
     def mpirun(self, *words, ranks=3, cwd=None):
-        """What a program under mpirun did; skips the test where there is none."""
-        if not shutil.which('mpirun'):
-            self.skipTest('mpirun is not installed: ./dev setup')
-        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1',
-                           OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1', TMPDIR='/tmp')
-        done = subprocess.run(['mpirun', '--oversubscribe', '-n', str(ranks), *words],
-                              capture_output=True, text=True, timeout=TIMEOUT, cwd=cwd,
-                              env=environment, check=False)
-        if 'its module for Open MPI is not there' in done.stderr:
-            self.skipTest('built without Open MPI: ./dev setup, then ./dev build')
-        return done
+        return mpi_runs.mpirun(words, ranks, cwd=cwd)
 
     def test_ranks_share_the_cells_and_rank_0_writes_the_same_bytes(self):
         file = self.write(SWEEP)

@@ -3,7 +3,6 @@
 it refuses what doesn't fit, its memory stays within bounds, and clients get through."""
 
 import json
-import os
 import random
 import signal
 import socket
@@ -11,11 +10,11 @@ import struct
 import subprocess
 import sys
 import time
-import unittest
 import zlib
 
-from endpoints import GEN, TIMEOUT, Endpoints
-from longwire_test import main
+import needs
+from endpoints import GEN, Endpoints
+from longwire_test import enter_namespaces, main
 
 EXTREMES = [0, 1, 2, 7, 8, 63, 1024, 4096, 65536, 1 << 20, 1 << 26, 1 << 30, 1 << 31, (1 << 31) + 1,
             3037000500, 3037390391, 3036610659, 0xfffffff0, 0xffffffff]
@@ -38,7 +37,7 @@ def frames_of(pcap):
         at += 16 + length
 
 
-@unittest.skipUnless(os.geteuid() == 0, 'needs root for a namespace of its own')
+@needs.root('network namespaces')
 class HostilePeers(Endpoints):
     MEMORY_MIB = 64
 
@@ -132,8 +131,6 @@ def flood(request):
 if __name__ == '__main__':
     if sys.argv[1:2] == ['flood']:
         flood(bytes.fromhex(sys.argv[2]))
-    elif os.environ.get('LONGWIRE_OWN_NAMESPACE') or os.geteuid() != 0:
+    else:
+        enter_namespaces('--net')  # the veth pair is nobody else's
         main()
-    else:  # the veth pair is nobody else's
-        os.environ['LONGWIRE_OWN_NAMESPACE'] = '1'
-        os.execvp('unshare', ['unshare', '-n', sys.executable, *sys.argv])

@@ -12,6 +12,7 @@ import tempfile
 import time
 import unittest
 
+import needs
 import longwire_test
 
 GEN = longwire_test.program('roce-gen')
@@ -67,14 +68,14 @@ def wait_for_traffic():
         time.sleep(0.02)
 
 
-@unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root for interfaces')
+@needs.root('interfaces')
 class Interfaces(InFolder):
     def setUp(self):
         super().setUp()
         try:
             ip('link', 'add', NEAR, 'type', 'veth', 'peer', 'name', FAR)
         except (OSError, subprocess.CalledProcessError) as error:
-            self.skipTest(f'SKIPPED: no interfaces here: {error}')
+            needs.lacks('interfaces', error)
         self.addCleanup(subprocess.run, ['ip', 'link', 'del', NEAR], stderr=subprocess.DEVNULL,
                         check=False)
         for name in (NEAR, FAR):

@@ -4,12 +4,12 @@ list in their own help."""
 
 import json
 import re
-import shutil
 import signal
 import subprocess
 import tomllib
 import unittest
 
+import needs
 import longwire_test
 
 GEN = longwire_test.program('roce-gen')
@@ -89,9 +89,8 @@ def listed(program):
 
 
 class Perftest(unittest.TestCase):
+    @needs.tools('ib_write_bw')
     def test_every_option_of_the_installed_programs_is_known(self):
-        if not shutil.which('ib_write_bw'):
-            self.skipTest('SKIPPED: perftest is not installed')
         for program in PROGRAMS:
             options = list(listed(program))
             self.assertGreater(len(options), 40, program)

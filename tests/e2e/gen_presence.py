@@ -14,6 +14,7 @@ import tempfile
 import time
 import unittest
 
+import needs
 import longwire_test
 
 GEN = longwire_test.program('roce-gen')
@@ -91,14 +92,14 @@ def ping(address, data=b'longwire' * 7, attempts=20):
     return False
 
 
-@unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root for network namespaces')
+@needs.root('network namespaces')
 class Presence(unittest.TestCase):
     def setUp(self):
         for name in (HERE, THERE):
             try:
                 ip('netns', 'add', name)
             except (OSError, subprocess.CalledProcessError) as error:
-                self.skipTest(f'SKIPPED: no network namespaces here: {error}')
+                needs.lacks('network namespaces', error)
             self.addCleanup(ip, 'netns', 'del', name)
         ip('link', 'add', 'gen', 'netns', HERE, 'type', 'veth', 'peer', 'name', 'kernel', 'netns',
            THERE)

@@ -12,6 +12,7 @@ import time
 import unittest
 import xml.etree.ElementTree
 
+import needs
 import longwire_test
 import mpi_runs
 import output_schemas
@@ -46,7 +47,7 @@ class InFolder(unittest.TestCase):
         return path
 
     def run_ranks(self, text, *words, ranks=2, before=()):
-        return mpi_runs.mpirun(self, [GEN, 'run', self.write(text), *PATIENT, *words], ranks, before)
+        return mpi_runs.mpirun([GEN, 'run', self.write(text), *PATIENT, *words], ranks, before)
 
     def report(self, text, *words, ranks=2, before=(), code=0):
         """The report, whose sums are those of the ranks' own reports."""
@@ -137,7 +138,7 @@ class Sending(InFolder):
         self.assertEqual(done.returncode, 1)
 
     def test_a_skew_above_the_limit_fails_the_run(self):
-        done = mpi_runs.mpirun(self, [GEN, 'run', self.write(TWO), '--start-skew', '0'], 2)
+        done = mpi_runs.mpirun([GEN, 'run', self.write(TWO), '--start-skew', '0'], 2)
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertRegex(done.stdout, r'not as expected: the ranks started within .*: --start-skew allows 0')
 
@@ -150,7 +151,7 @@ class Sending(InFolder):
         self.assertGreaterEqual(far['stamp_bound_ns'], far['clock_bound_ns'])
 
 
-@unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root for interfaces')
+@needs.root('interfaces')
 class Received(InFolder):
     """What ranks send, and another one receives."""
 
@@ -163,8 +164,8 @@ class Received(InFolder):
         words = [GEN, 'run', path, *PATIENT, '--json']
         ahead = ['unshare', '--time', '--monotonic', '1000']
         if subprocess.run([*ahead, 'true'], capture_output=True, check=False).returncode != 0:
-            self.skipTest('no time namespaces here')
-        done = mpi_runs.mpirun(self, [*words, ':', '-n', 1, *ahead, *words], 1)
+            needs.lacks('time namespaces', 'unshare --time fails')
+        done = mpi_runs.mpirun([*words, ':', '-n', 1, *ahead, *words], 1)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         whole = json.loads(done.stdout)
         far = whole['ranks'][1]
@@ -213,7 +214,7 @@ class Perf(InFolder):
         joined = parts[0]
         for part in parts[1:]:
             joined += [':', '-n', 1, *part]
-        done = mpi_runs.mpirun(self, joined, 1, before)
+        done = mpi_runs.mpirun(joined, 1, before)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         if code > 1:
             return done
@@ -239,7 +240,7 @@ class Perf(InFolder):
         self.assertEqual([row['messages'] for row in rows], [500, 500])
         self.assertEqual([row['connections'] for row in rows], [1, 1])
 
-    @unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root for interfaces')
+    @needs.root('interfaces')
     def test_four_ranks_over_a_bridge(self):
         space = Namespace(self)
         ports = [f's{rank}' for rank in range(4)]

@@ -7,8 +7,8 @@ import os
 import shutil
 import signal
 import subprocess
-import unittest
 
+import needs
 import gen_ranks
 import longwire_test
 import mpi_runs
@@ -26,7 +26,7 @@ class Mistakes(gen_ranks.InFolder):
         self.assertEqual(done.stdout, '')
 
     def both(self, one, other):
-        return mpi_runs.mpirun(self, [GEN, 'run', self.write(one), ':', '-n', 1, GEN, 'run',
+        return mpi_runs.mpirun([GEN, 'run', self.write(one), ':', '-n', 1, GEN, 'run',
                                       self.write(other, 'other.toml')], 1)
 
     def test_a_bad_profile_on_one_rank(self):
@@ -67,7 +67,7 @@ class Mistakes(gen_ranks.InFolder):
     def test_options_that_several_ranks_cannot_serve(self):
         self.refused(self.run_ranks(TWO, '--pcap', 'x.pcap'), 2, '--pcap: not in a run of several ranks')
         self.refused(self.run_ranks(TWO, '--count', '5'), 2, '--count: not in a run of several ranks')
-        self.refused(mpi_runs.mpirun(self, [GEN, 'run', self.write(profile_of([], [('a', '')]))], 1), 2,
+        self.refused(mpi_runs.mpirun([GEN, 'run', self.write(profile_of([], [('a', '')]))], 1), 2,
                      '--pcap OUT or --port PORT is required in a run of one rank')
 
     def test_hosts_need_several_processes(self):
@@ -137,7 +137,7 @@ class Ends(gen_ranks.InFolder):
         self.assertEqual(done.stdout, '')
 
 
-@unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root for interfaces')
+@needs.root('interfaces')
 class Stopped(gen_ranks.InFolder):
     def test_a_rank_whose_interface_disappears_stops_all(self):
         space = Namespace(self)

@@ -13,6 +13,7 @@ import zlib
 import gen_decoder
 from gen_frames import ENDS
 
+import needs
 import longwire_test
 
 try:
@@ -25,7 +26,7 @@ except ImportError:
     BTH = None
 
 
-@unittest.skipIf(BTH is None, 'scapy is not installed: ./dev setup brings it')
+@needs.module('scapy')
 class Scapy(unittest.TestCase):
     def frames(self, encapsulation, **defaults):
         profile = gen_decoder.profile(gen_decoder.every_flow(), **ENDS[encapsulation], **defaults)

@@ -14,6 +14,7 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 
+import needs
 import longwire_test
 import output_schemas
 from html_pages import page_data
@@ -109,7 +110,7 @@ class Search(unittest.TestCase):
         try:
             ip('netns', 'add', NAMESPACE)
         except (OSError, subprocess.CalledProcessError) as error:
-            self.skipTest(f'SKIPPED: no network namespaces here: {error}')
+            needs.lacks('network namespaces', error)
         self.addCleanup(ip, 'netns', 'del', NAMESPACE)
         return ip
 
@@ -118,7 +119,7 @@ class Search(unittest.TestCase):
         path.write_text(text, encoding='utf-8')
         return str(path)
 
-    @unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root for a network namespace')
+    @needs.root('network namespaces')
     def test_loss_copies_order_and_damage_count_apart(self):
         """The truth is that of a relay between two pairs of interfaces."""
         ip = self.namespace()
@@ -182,7 +183,7 @@ class Search(unittest.TestCase):
         self.assertEqual(refused.returncode, 2)
         self.assertIn("can't have messages of 131072 B: its region has 65536 B", refused.stderr)
 
-    @unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root for a network namespace')
+    @needs.root('network namespaces')
     def test_over_a_bottleneck(self):
         ip = self.namespace()
         ip('-n', NAMESPACE, 'link', 'add', 'near', 'type', 'veth', 'peer', 'name', 'far')
@@ -192,7 +193,7 @@ class Search(unittest.TestCase):
                                  'rate', '5mbit', 'burst', '20kb', 'limit', '20kb'],
                                 capture_output=True, text=True)
         if bucket.returncode != 0:
-            self.skipTest(f'SKIPPED: no token bucket here: {bucket.stderr}')
+            needs.lacks('token bucket', bucket.stderr)
         report = self.search('--port', 'near,qdisc', '--receive', 'far', '--sizes', '64',
                              '--max-rate', '100Mb/s', '--duration', '300ms', '--settle', '200ms',
                              '--resolution', '5%', prefix=('ip', 'netns', 'exec', NAMESPACE))

@@ -16,6 +16,7 @@ import threading
 import unittest
 import zlib
 
+import needs
 import gen_decoder
 import longwire_test
 from longwire_test import SOURCE
@@ -139,13 +140,13 @@ class Peer(threading.Thread):
         self._raw.close()
 
 
-@unittest.skipIf(os.geteuid() != 0, 'a network namespace needs root')
+@needs.root('network namespaces')
 class OverRocev1(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.unshare(CLONE_NEWNET) != 0:
-            raise unittest.SkipTest(f'no network namespace: {os.strerror(ctypes.get_errno())}')
+            needs.lacks('a network namespace', os.strerror(ctypes.get_errno()))
         ip('link set lo up')
         ip('link add near type veth peer name far')
         for name in ('near', 'far'):

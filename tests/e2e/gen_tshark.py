@@ -6,7 +6,6 @@ four bytes too far on), XRC, FLUSH, ATOMIC WRITE and CNP (opcodes it doesn't kno
 SENDs (malformed to it).
 """
 
-import shutil
 import subprocess
 import tempfile
 import unittest
@@ -14,6 +13,7 @@ import unittest
 import gen_decoder
 from gen_frames import ENDS
 
+import needs
 import longwire_test
 
 NETWORK = {
@@ -48,7 +48,7 @@ def judged(flow):
     return flow.transport in ('rc', 'uc', 'ud') and flow.operation not in ('flush', 'atomic_write')
 
 
-@unittest.skipUnless(shutil.which('tshark'), 'tshark is not installed: ./dev setup brings it')
+@needs.tools('tshark')
 class Tshark(unittest.TestCase):
     maxDiff = None
 

@@ -19,6 +19,7 @@ import time
 import types
 import unittest
 
+import needs
 import check_limits
 import connect_requests
 import hostile_clients
@@ -237,6 +238,7 @@ class Page(AtBox, unittest.TestCase):
     name = 'page'
 
 
+@needs.open_files(4096)
 class Signals(unittest.TestCase):
     """While clients of each kind are connected to each listener."""
 
@@ -373,7 +375,7 @@ class SentReport(unittest.TestCase):
         self.endure(hostile_clients.many)
 
 
-@unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root for a network namespace')
+@needs.root('network namespaces')
 class Respond(unittest.TestCase):
     """roce-gen respond, and a host on its wire that sends mutated connection requests."""
 
@@ -381,7 +383,7 @@ class Respond(unittest.TestCase):
     def setUpClass(cls):
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.unshare(CLONE_NEWNET) != 0:
-            raise unittest.SkipTest(f'no network namespace: {os.strerror(ctypes.get_errno())}')
+            needs.lacks('a network namespace', os.strerror(ctypes.get_errno()))
         for words in ('link set lo up', 'link add near mtu 9000 type veth peer name far mtu 9000',
                       'link set near addrgenmode none up', 'link set far addrgenmode none up'):
             subprocess.run(['ip', *words.split()], check=True, timeout=TIMEOUT)

@@ -2,10 +2,9 @@
 """What the two directions of roce-impair replay have to say to each other comes at its nanosecond:
 pause frames, held against the queue's departures counted by hand, and connections' set-up."""
 
-import shutil
 import subprocess
-import unittest
 
+import needs
 import longwire_test
 from both_ways import START, Box, pause_frame
 from pcap_file import is_roce, other_frame, read_pcap, roce_frame, write_pcap
@@ -61,7 +60,7 @@ queue = {{ rate = "100Mb/s", buffer = "1MB", pfc = {pfc} }}
         self.assertEqual(report['directions'][0]['stages'][0]['pauses'],
                          {'asked': len(asked), 'ended': 1, 'heard': 0, 'silent_ns': 0})
 
-    @unittest.skipUnless(shutil.which('tshark'), 'needs tshark')
+    @needs.tools('tshark')
     def test_tshark_reads_what_it_asks(self):
         self.both_ways(self.profile('{ priority = 5, xoff = "60kB", xon = "30kB" }'), self.stream(),
                        [(START, other_frame(0))])

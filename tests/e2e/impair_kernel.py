@@ -20,11 +20,13 @@ import threading
 import time
 import unittest
 
+import needs
 import longwire_test
 from impair_linux import SOL_PACKET, ip, receive
 
 TIMEOUT = 60
 DRIVER = os.environ.get('LONGWIRE_TEST_DRIVER', '')
+own_port = unittest.skipIf(DRIVER, 'needs our own port: unset LONGWIRE_TEST_DRIVER')
 SUFFIX = os.getpid()
 WEST, EAST = f'lw{SUFFIX}w', f'lw{SUFFIX}e'
 HOSTS = {WEST: 1, EAST: 2}
@@ -79,7 +81,7 @@ def faults_of(frame):
     return ['transport'] if checksum(addresses + struct.pack('>II', len(body), kind) + body) else []
 
 
-@unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root for network namespaces')
+@needs.root('network namespaces')
 class Kernel(unittest.TestCase):
     """Two hosts, 10.9.0.1 and 10.9.0.2, and the box between the other ends of their veth links."""
 
@@ -94,7 +96,7 @@ class Kernel(unittest.TestCase):
             try:
                 ip('netns', 'add', name)
             except (OSError, subprocess.CalledProcessError) as error:
-                self.skipTest(f'SKIPPED: no network namespaces here: {error}')
+                needs.lacks('network namespaces', error)
             self.addCleanup(ip, 'netns', 'del', name)
         for name in HOSTS:
             self.join(name)
@@ -348,9 +350,8 @@ class Kernel(unittest.TestCase):
         self.assertGreaterEqual(came + west['missed'], 3000)
         self.assertFalse(report['ports_hold'])
 
+    @own_port
     def test_tcpdump_sees_sent_frames_when_asked(self):
-        if DRIVER:
-            self.skipTest('SKIPPED: an option of our own port')
         for port, seen in (('{}', False), ('{},qdisc', True)):
             box = self.start(port=port)
             with socket_in(WEST, socket.AF_INET, socket.SOCK_DGRAM):
@@ -364,10 +365,8 @@ class Kernel(unittest.TestCase):
             self.assertEqual(socket.PACKET_OUTGOING in kinds, seen)
             self.finish(box)
 
-
+    @own_port
     def test_af_xdp(self):
-        if DRIVER:
-            self.skipTest('SKIPPED: one driver is enough')
         # The kernel hands over checksums and packets as they are, so the hosts finish them.
         box = self.start(port='{},af_xdp')
         self.ping('10.9.0.2')

@@ -16,6 +16,7 @@ import tempfile
 import time
 import unittest
 
+import needs
 import longwire_test
 from both_ways import pause_frame
 from pcap_file import is_roce, roce_frame
@@ -71,7 +72,7 @@ def test_frames():
     return frames + [roce_frame(i, payload) for i, payload in enumerate((8, 1024, 4096))]
 
 
-@unittest.skipUnless(os.geteuid() == 0, 'needs root for network namespaces')
+@needs.root('network namespaces')
 class Linux(unittest.TestCase):
     def setUp(self):
         holder = tempfile.TemporaryDirectory()
@@ -81,7 +82,7 @@ class Linux(unittest.TestCase):
             try:
                 ip('netns', 'add', name)
             except (OSError, subprocess.CalledProcessError) as error:
-                self.skipTest(f'no network namespaces here: {error}')
+                needs.lacks('network namespaces', error)
             self.addCleanup(ip, 'netns', 'del', name)
         for name in (WEST, EAST):
             ip('link', 'add', f'{name}m', 'type', 'veth', 'peer', 'name', 'far', 'netns', name)

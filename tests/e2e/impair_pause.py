@@ -4,11 +4,11 @@ that listens to them."""
 
 import json
 import pathlib
-import shutil
 import subprocess
 import tempfile
 import unittest
 
+import needs
 import longwire_test
 from both_ways import pause_frame
 from pcap_file import is_roce, read_pcap, roce_frame, write_pcap
@@ -50,7 +50,7 @@ queue = {{ rate = "100Mb/s", buffer = "1MB", pfc = {pfc} }}
         self.assertTrue(report['identity_holds'])
         return report, [frame for _, frame in read_pcap(self.folder / 'to-west.pcap')]
 
-    @unittest.skipUnless(shutil.which('tshark'), 'needs tshark')
+    @needs.tools('tshark')
     def test_a_full_queue_asks_for_silence_as_tshark_reads_it(self):
         for cores in '1', '2':
             pfc = '{ priority = 5, xoff = "60kB", xon = "30kB", link = "1Gb/s", honour = false }'

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
+import needs
 import longwire_test
 from connect_requests import icrc
 from pcap_file import read_pcap, roce_frame, write_pcap
@@ -69,7 +70,7 @@ KINDS = {'vxlan': 'vxlan', 'vxlan, no checksum': 'vxlan', 'vxlan over IPv6': 'vx
          'geneve': 'geneve', 'srv6': 'srv6', 'srv6 of Ethernet': 'srv6', 'srv6, reduced': 'srv6'}
 
 
-@unittest.skipIf(Ether is None, 'scapy is not installed: ./dev setup brings it')
+@needs.module('scapy')
 class Tunnels(unittest.TestCase):
     def setUp(self):
         holder = tempfile.TemporaryDirectory()

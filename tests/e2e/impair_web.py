@@ -14,6 +14,7 @@ import time
 from selenium.webdriver.common.by import By
 
 import live_page
+import needs
 from html_pages import pixels
 from longwire_test import begin, free_port, program
 from pcapng_file import read_pcapng
@@ -160,6 +161,7 @@ class Requests(Box):
             client.sendall(f'GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{headers}\r\n'.encode())
             return b''.join(iter(lambda: client.recv(65536), b''))
 
+    @needs.open_files(4096)
     def test_an_address_does_not_lock_out_another_one(self):
         """Connections of 127.0.0.2, silent or with half a request, until the box is full of them."""
         metrics = free_port()

@@ -9,7 +9,6 @@ import pty
 import re
 import select
 import shlex
-import shutil
 import signal
 import socket
 import stat
@@ -20,6 +19,7 @@ import time
 import tomllib
 import unittest
 
+import needs
 import longwire_test
 import output_schemas
 from longwire_test import BUILD, SOURCE, begin
@@ -31,10 +31,6 @@ TIMEOUT = 60
 def run(*words, **settings):
     return subprocess.run([str(word) for word in words], capture_output=True, text=True,
                           timeout=TIMEOUT, **settings)
-
-
-def needs(tool):
-    return unittest.skipIf(shutil.which(tool) is None, f'{tool} is not installed')
 
 
 class Installation(unittest.TestCase):
@@ -145,8 +141,7 @@ class Installation(unittest.TestCase):
             self.assertGreaterEqual(len(keys), least)
             self.assertEqual(sorted(keys - self.page(name)), [], f'longwire-{name}-profile(5)')
 
-    @needs('mandoc')
-    @needs('groff')
+    @needs.tools('mandoc', 'groff')
     def test_pages_of_profiles_are_clean(self):
         for page in sorted((self.share / 'man').glob('man[57]/*')):
             for tool in (('mandoc', '-T', 'lint', '-W', 'warning'),
@@ -179,7 +174,7 @@ class Installation(unittest.TestCase):
                 self.assertEqual(sorted(self.bash(line)), offered)
         self.assertIn('opcodes', self.bash('roce-gen '))
 
-    @needs('fish')
+    @needs.tools('fish')
     def test_fish(self):
         for line, offered in (('roce-gen pl', ['plan']), ('roce-gen run dem', ['demo']),
                               ('roce-gen plan --op=wr', ['--op=write']),
@@ -192,7 +187,7 @@ class Installation(unittest.TestCase):
             words = [each.split('\t')[0] for each in done.stdout.splitlines()]
             self.assertEqual((words, done.stderr), (offered, ''), line)
 
-    @needs('zsh')
+    @needs.tools('zsh')
     def test_zsh(self):
         folder = self.share / 'zsh/site-functions'
         for name in PROGRAMS:
@@ -231,7 +226,7 @@ class Installation(unittest.TestCase):
         file = self.prefix / 'lib/systemd/system/longwire-impair@.service'
         return re.findall(r'^(\w+)=(.*)$', file.read_text(encoding='utf-8'), re.M)
 
-    @needs('systemd-analyze')
+    @needs.tools('systemd-analyze')
     def test_systemd_accepts_the_unit(self):
         file = self.prefix / 'lib/systemd/system/longwire-impair@.service'
         # It looks for the program where the unit will find it.
@@ -241,7 +236,7 @@ class Installation(unittest.TestCase):
         copy.write_text(text.replace(f'={prefix}/bin', f'={self.bin}'), encoding='utf-8')
         done = run('systemd-analyze', 'verify', '--man=no', copy)
         if 'Failed to initialize manager' in done.stderr:
-            self.skipTest(done.stderr)
+            needs.lacks('a file system for systemd-analyze', done.stderr)
         self.assertEqual((done.stderr, done.returncode), ('', 0))
         unit = dict(self.unit())
         for key, value in (('DynamicUser', 'yes'), ('NoNewPrivileges', 'yes'),
@@ -256,7 +251,7 @@ class Installation(unittest.TestCase):
         for name in names:
             made = run('ip', 'link', 'add', name, 'type', 'veth', 'peer', 'name', f'{name}p')
             if made.returncode != 0:
-                self.skipTest(f'no veth interfaces here: {made.stderr}')
+                needs.lacks('veth interfaces', made.stderr)
             self.addCleanup(run, 'ip', 'link', 'del', name)
             for each in name, f'{name}p':
                 run('ip', 'link', 'set', each, 'up', check=True)
@@ -295,8 +290,8 @@ class Installation(unittest.TestCase):
         return begin(self, [*privileges, *words['ExecStart']], env=settings,
                      cwd=folder), words['ExecReload']
 
-    @unittest.skipUnless(os.geteuid() == 0, 'needs root for interfaces and another user')
-    @needs('setpriv')
+    @needs.root('interfaces and another user')
+    @needs.tools('setpriv')
     def test_the_service_runs_with_two_capabilities_and_reloads(self):
         west, east = self.interfaces()
         profile = self.root / 'etc/test.toml'
@@ -333,7 +328,7 @@ class Installation(unittest.TestCase):
             self.assertEqual(process.returncode, 0, err)
             self.assertTrue(json.loads(out)['identity_holds'])
 
-    @unittest.skipUnless(os.geteuid() == 0, 'needs root for interfaces')
+    @needs.root('interfaces')
     def test_what_hinders_a_run_is_named_with_the_remedy(self):
         west, east = self.interfaces()
         words = [self.bin / 'roce-impair', 'run', 'apn-89km', '--west', west, '--east', east,

@@ -5,11 +5,11 @@ there, a place in the navigation, and no barrier to access that axe-core finds i
 import html.parser
 import pathlib
 import re
-import shutil
 import subprocess
 import tempfile
 import unittest
 
+import needs
 import accessibility
 from dissect_report import start_browser
 from longwire_test import SOURCE
@@ -41,7 +41,7 @@ class Page(html.parser.HTMLParser):
             self.text += data
 
 
-@unittest.skipIf(shutil.which('mkdocs') is None, 'mkdocs is not installed')
+@needs.tools('mkdocs')
 class Site(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

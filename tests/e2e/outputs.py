@@ -15,6 +15,7 @@ import tempfile
 import time
 import unittest
 
+import needs
 import pcap_file
 from example_files import EXPERIMENT
 from longwire_test import SOURCE, begin, program
@@ -391,7 +392,7 @@ class Outputs(unittest.TestCase):
     def test_head_is_quiet(self):
         big = self.file('big.pcap')
         pcap_file.write_pcap(big, [(10**9 + i, pcap_file.roce_frame(i)) for i in range(20000)])
-        done = self.run_it(['sh', '-c', f'{DISSECT} list {big} | head -n 1'])
+        done = self.run_it(['sh', '-c', '"$0" list "$1" | head -n 1', DISSECT, big])
         self.assertEqual((done.stderr, done.stdout.count('\n')), ('', 1))
 
     def test_every_file_on_a_full_device(self):
@@ -450,13 +451,14 @@ class Outputs(unittest.TestCase):
                 done = self.run_it([*words, link], preexec_fn=limited)
                 self.check_short(name, link, done)
 
+    @needs.root('file systems')
     def test_every_long_file_on_a_small_disk(self):
         small = self.file('small')
         small.mkdir()
         mounted = subprocess.run(['mount', '-t', 'tmpfs', '-o', f'size={LIMIT}', 'small', small],
                                  capture_output=True, text=True, check=False)
         if mounted.returncode != 0:
-            self.skipTest(f'no tmpfs can be mounted: {mounted.stderr.strip()}')
+            needs.lacks('a tmpfs', mounted.stderr)
         self.addCleanup(subprocess.run, ['umount', str(small)], check=False)
         commands = self.file_commands()
         for name in self.LONG:
@@ -615,7 +617,7 @@ class Outputs(unittest.TestCase):
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn(f'{FULL}: cannot be written: No space left on device', done.stderr)
 
-    @unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root to open an interface')
+    @needs.root('interfaces')
     def test_an_interface_serves_one_instance(self):
         first = begin(self, [GEN, 'receive', '--port', 'lo', '--quiet'])
         for line in first.stderr:

@@ -5,7 +5,6 @@ dashboard and alert rules."""
 import json
 import pathlib
 import re
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -15,6 +14,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+import needs
 from longwire_test import SOURCE, begin, free_port, program
 
 GRAFANA = SOURCE / 'packaging' / 'grafana'
@@ -37,7 +37,7 @@ def read(url):
         return answer.read().decode()
 
 
-@unittest.skipIf(shutil.which('promtool') is None, 'prometheus is not installed')
+@needs.tools('promtool')
 class Metrics(unittest.TestCase):
     def setUp(self):
         holder = tempfile.TemporaryDirectory(prefix='longwire-')

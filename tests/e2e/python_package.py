@@ -5,13 +5,13 @@ example; and the pytest fixture of the guide, as the guide has it."""
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
 
+import needs
 from longwire_test import SOURCE, program
 
 PACKAGE = SOURCE / 'packaging/python'
@@ -139,7 +139,8 @@ class Package(unittest.TestCase):
         self.assertAlmostEqual(dropped, 200, delta=5 * 14.1)
 
 
-@unittest.skipIf(os.geteuid() != 0 or shutil.which('pytest-3') is None, 'needs root and pytest')
+@needs.root('network namespaces')
+@needs.tools('pytest-3')
 class Guide(unittest.TestCase):
     def test_fixture_and_test_are_right(self):
         fixture, test = re.findall(r'^```python\n(.*?)^```', GUIDE.read_text(encoding='utf-8'), re.S | re.M)

@@ -5,11 +5,11 @@ each interface received and lost, in the file itself. tshark, capinfos and zstd 
 import collections
 import json
 import pathlib
-import shutil
 import subprocess
 import tempfile
 import unittest
 
+import needs
 import longwire_test
 from pcap_file import roce_frame, write_pcap
 
@@ -49,8 +49,7 @@ def in_order(folder, stem):
     return sorted(folder.glob(f'{stem}-[0-9]*'))
 
 
-@unittest.skipUnless(all(map(shutil.which, ('tshark', 'capinfos', 'zstd'))),
-                     'tshark, capinfos or zstd is not installed')
+@needs.tools('tshark', 'capinfos', 'zstd')
 class Files(unittest.TestCase):
     def setUp(self):
         holder = tempfile.TemporaryDirectory()
@@ -241,13 +240,14 @@ class Run(Files):
                               capture_output=True, text=True, check=True).stdout
         self.assertEqual([tuple(line.split('\t')) for line in came.splitlines()], payloads)
 
+    @needs.root('file systems')
     def test_a_full_disk_is_in_the_file_itself(self):
         small = self.path('small')
         small.mkdir()
         mounted = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=200k', 'small', small],
                                  capture_output=True, text=True, check=False)
         if mounted.returncode != 0:
-            self.skipTest(f'no tmpfs can be mounted: {mounted.stderr.strip()}')
+            needs.lacks('a tmpfs', mounted.stderr)
         self.addCleanup(subprocess.run, ['umount', str(small)], check=False)
         report, said = self.run_over_ports(small / 'c.pcapng', expect=3)
         capture = report['capture']

@@ -5,21 +5,18 @@ its own: two servers, a box between them, and its live page. Needs root.
 With LONGWIRE_START_ROOT, the commands run in that root, where the packages are installed."""
 
 import json
-import os
-import pathlib
 import re
-import sys
 import tempfile
 import time
 import unittest
 import urllib.request
 
+import needs
 from guide_blocks import blocks_of
 from guides import ROOT, runner
 from longwire_test import SOURCE
 
 GUIDE = SOURCE / 'docs' / 'start.md'
-INSIDE = 'LONGWIRE_START_GUIDE'  # set once this program is in its namespaces
 # The names of network namespaces are files here: no other process shall see this guide's.
 NAMES = f'{ROOT}/run/netns'
 PATH_US, SHORTER_US, BY_PAGE_US = 1903.5, 500, 1000
@@ -30,6 +27,7 @@ def fewest_us(output):
     return float(re.search(r'^ 64\s+\d+\s+([\d.]+)', output, re.M)[1])
 
 
+@needs.root('network namespaces')
 class Start(unittest.TestCase):
     def test_every_command_does_what_the_page_says(self):
         with tempfile.TemporaryDirectory(prefix='longwire-', dir=f'{ROOT}/tmp') as folder:
@@ -66,12 +64,9 @@ class Start(unittest.TestCase):
 
 if __name__ == '__main__':
     import longwire_test
-    if INSIDE not in os.environ:
-        os.environ[INSIDE] = '1'
-        # `ip netns exec` needs a root that is a mount.
-        mounts = [f'mount --bind {ROOT} {ROOT}'] if ROOT else []
-        mounts += [f'mount --rbind /{name} {ROOT}/{name}' for name in ('dev', 'proc', 'sys') if ROOT]
-        prepare = ' && '.join([*mounts, f'mkdir -p {NAMES}', f'mount -t tmpfs none {NAMES}',
-                               'ip link set lo up', 'exec "$@"'])
-        os.execvp('unshare', ['unshare', '--net', '--mount', 'sh', '-c', prepare, 'sh', sys.executable, *sys.argv])
+    # `ip netns exec` needs a root that is a mount.
+    mounts = [f'mount --bind {ROOT} {ROOT}'] if ROOT else []
+    mounts += [f'mount --rbind /{name} {ROOT}/{name}' for name in ('dev', 'proc', 'sys') if ROOT]
+    longwire_test.enter_namespaces('--net', '--mount', prepare=' && '.join(
+        [*mounts, f'mkdir -p {NAMES}', f'mount -t tmpfs none {NAMES}', 'ip link set lo up']))
     longwire_test.main()

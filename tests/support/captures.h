@@ -37,6 +37,26 @@ inline std::vector<std::filesystem::path> captures_in(const std::filesystem::pat
   return files;
 }
 
+/// Returns our captures of whole frames with right ICRCs: of Linux soft-RoCE, and composed after
+/// network cards.
+inline std::vector<std::filesystem::path> own_captures() {
+  auto files = captures_in(source_root() / "pcaps" / "rxe");
+  const auto composed = captures_in(source_root() / "pcaps" / "nic");
+  files.insert(files.end(), composed.begin(), composed.end());
+  return files;
+}
+
+/// Returns the captures in the folder of LONGWIRE_CAPTURES; none where it is not set. Requires that
+/// it has some.
+inline std::vector<std::filesystem::path> further_captures() {
+  const char* folder = std::getenv("LONGWIRE_CAPTURES");
+  if (folder == nullptr || *folder == '\0') return {};
+  auto files = captures_in(folder);
+  if (files.empty())
+    throw std::runtime_error("LONGWIRE_CAPTURES: no *.pcap in " + std::string(folder));
+  return files;
+}
+
 /// Returns all frames of a capture. Requires that the capture is valid.
 inline std::vector<CapturedFrame> frames_of(const std::filesystem::path& file) {
   auto reader = capture::Reader::open(file.string());

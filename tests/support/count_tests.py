@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Prints "passed failed skipped" of a meson test run, every test case counted, not every program;
-then, a line each, the names of those that failed. The arguments are folders with meson's
-testlog.junit.xml, which has the cases, and testlog.json, which has how each program ended. Of a
-program that is in several folders, the last one counts.
+then "failed: NAME" for each that failed, and "skipped: REASON: NAMES" for each reason for which tests
+were skipped. The arguments are folders with meson's testlog.junit.xml, which has the cases, and
+testlog.json, which has how each program ended. Of a program that is in several folders, the last one
+counts.
 
 With --programs FOLDER SUITE...: prints, a line each, the programs of these suites that failed, if
 no program of another suite failed."""
@@ -10,6 +11,7 @@ no program of another suite failed."""
 import collections
 import json
 import pathlib
+import re
 import sys
 import xml.etree.ElementTree
 
@@ -32,16 +34,29 @@ def owner(name, programs):
     return max((p for p in programs if p in name), key=len, default='')
 
 
+def short_name(program, case):
+    """"impair_run Run.test_x" of a Python test, "unit_nic Veth.Lasts" of a C++ one."""
+    name = re.sub(r'^\d+ - (__main__\.)?', '', case.get('name'))
+    group = case.get('classname')
+    return f"{program.rpartition(' / ')[2]} {'' if ' / ' in group else group + '.'}{name}"
+
+
+def reason(case):
+    """Why a case was skipped: the last line of GoogleTest's message, or what stands behind TAP's SKIP."""
+    said = case.find('skipped').get('message') if case.find('skipped') is not None else None
+    return ((said or case.findtext('system-out') or 'no reason given').strip().splitlines() or [''])[-1]
+
+
 class Tally:
     """Results of one program."""
 
     def __init__(self):
-        self.passed = self.failed = self.skipped = 0
-        self.names = []  # of what failed
+        self.passed = 0
+        self.failed = []  # names
+        self.skipped = []  # pairs of name and reason
 
     def fail(self, name):
-        self.failed += 1
-        self.names.append(name)
+        self.failed.append(name)
 
 
 def tallies(folder):
@@ -55,21 +70,24 @@ def tallies(folder):
         found[''].fail(f'no result in {folder}: {error}')
         return found
     for suite in root.iter('testsuite'):
-        tally = found[owner(suite.get('name'), programs)]
+        program = owner(suite.get('name'), programs)
+        tally = found[program]
         for case in suite.iter('testcase'):
             if case.get('name') in programs:  # a program without cases of its own: counted below
                 continue
             if is_failure(case):
-                tally.fail(f"{case.get('classname')} {case.get('name')}")
+                tally.fail(short_name(program, case))
             elif case.find('skipped') is not None or case.get('status') == 'notrun':
-                tally.skipped += 1
+                tally.skipped.append((short_name(program, case), reason(case)))
             else:
                 tally.passed += 1
     with_cases = set(found)
     for program, result in programs.items():
         tally = found[program]
         if result == 'SKIP':
-            tally.skipped += 1
+            if program in with_cases:
+                continue
+            tally.skipped.append((program, 'the program was not run'))
         elif result != 'OK' and not tally.failed:
             tally.fail(f'{program}: {result}')
         elif result == 'OK' and program not in with_cases:
@@ -77,14 +95,24 @@ def tallies(folder):
     return found
 
 
-def counts(*folders):
-    """(passed, failed, skipped) and the names of the failed."""
+def tallies_of(folders):
+    """{program: Tally}, of the last folder that has the program."""
     found = {}
     for folder in folders:
         found.update(tallies(folder))
-    of = found.values()
-    return ((sum(t.passed for t in of), sum(t.failed for t in of), sum(t.skipped for t in of)),
-            [name for t in of for name in t.names])
+    return found
+
+
+def report(*folders):
+    """The lines that the program prints."""
+    of = tallies_of(folders).values()
+    failed = [name for t in of for name in t.failed]
+    skipped = collections.defaultdict(list)
+    for name, why in (pair for t in of for pair in t.skipped):
+        skipped[why].append(name)
+    return [f'{sum(t.passed for t in of)} {len(failed)} {sum(map(len, skipped.values()))}',
+            *(f'failed: {name}' for name in failed),
+            *(f"skipped: {why}: {', '.join(names)}" for why, names in sorted(skipped.items()))]
 
 
 def failed_programs(folder, suites):
@@ -100,6 +128,4 @@ if __name__ == '__main__':
         for program in failed_programs(sys.argv[2], sys.argv[3:]):
             print(program)
     else:
-        totals, failures = counts(*sys.argv[1:])
-        print(*totals)
-        print(*failures, sep='\n')
+        print(*report(*sys.argv[1:]), sep='\n')

@@ -23,10 +23,6 @@ BUILD = pathlib.Path(os.environ.get('LONGWIRE_BUILD', SOURCE / 'build'))
 # ./dev tsan: the programs are 10 to 20 times as slow.
 THREAD_SANITIZER = 'TSAN_OPTIONS' in os.environ
 
-# Other people's captures: read where they are, never copied; None where they are not.
-_others = SOURCE.parent / 'shared' / 'pcaps' / 'others'
-SHARED = _others if _others.is_dir() else None
-
 _FOLDERS = {'roce-gen': 'gen', 'roce-endpoint': 'gen', 'roce-impair': 'impair',
             'roce-dissect': 'dissect'}
 
@@ -70,6 +66,14 @@ def _end(process):
     process.wait()
     process.stdout.close()
     process.stderr.close()
+
+
+def enter_namespaces(*kinds, prepare='ip link set lo up'):
+    """Begins this program anew, once, in namespaces of its own (options of unshare), behind the shell command
+    `prepare`. Nothing happens where it may not have them: such tests need root."""
+    if os.geteuid() == 0 and 'LONGWIRE_NAMESPACES' not in os.environ:
+        os.environ['LONGWIRE_NAMESPACES'] = '1'
+        os.execvp('unshare', ['unshare', *kinds, 'sh', '-c', f'{prepare} && exec "$@"', 'sh', sys.executable, *sys.argv])
 
 
 # What is attempted again once all tests of a program have run: up to so many that failed.

@@ -8,6 +8,8 @@ import signal
 import subprocess
 import time
 
+import needs
+
 TIMEOUT = 120
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1',
                    TMPDIR='/tmp')
@@ -15,23 +17,23 @@ ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROO
 MPIRUN = ['mpirun', '-q', '--oversubscribe']
 
 
-def needed(test):
+def needed():
     if not shutil.which('mpirun'):
-        test.skipTest('mpirun is not installed: ./dev setup')
+        needs.lacks('mpirun', 'apt install openmpi-bin')
 
 
-def checked(test, done):
+def checked(done):
     if 'its module for Open MPI is not there' in done.stderr:
-        test.skipTest('built without Open MPI: ./dev setup, then ./dev build')
+        needs.lacks('a build with Open MPI', './dev setup, then ./dev build')
     return done
 
 
-def mpirun(test, words, ranks, before=()):
+def mpirun(words, ranks, before=(), cwd=None):
     """What a program under mpirun did. `before`: words before mpirun, such as ip netns exec."""
-    needed(test)
+    needed()
     done = subprocess.run([*before, *MPIRUN, '-n', str(ranks), *map(str, words)], capture_output=True,
-                          text=True, timeout=TIMEOUT, env=ENVIRONMENT, check=False)
-    return checked(test, done)
+                          text=True, timeout=TIMEOUT, env=ENVIRONMENT, cwd=cwd, check=False)
+    return checked(done)
 
 
 def runs(process):
@@ -46,7 +48,7 @@ class Started:
     """A program under mpirun that a test will end."""
 
     def __init__(self, test, words, ranks, before=()):
-        needed(test)
+        needed()
         self.process = subprocess.Popen([*before, *MPIRUN, '-n', str(ranks), *map(str, words)],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         env=ENVIRONMENT)
@@ -83,7 +85,7 @@ class Started:
         ranks = self.ranks()
         out, error = self.process.communicate(timeout=TIMEOUT)
         done = subprocess.CompletedProcess([], self.process.returncode, out, error)
-        checked(self.test, done)
+        checked(done)
         # mpirun kills those that have not ended; the kernel takes a moment to remove them.
         end = time.monotonic() + TIMEOUT
         while left := [rank for rank, process in ranks.items() if runs(process)]:

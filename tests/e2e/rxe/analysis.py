@@ -72,7 +72,7 @@ class Far:
         return psns
 
 
-@unittest.skipIf(guests.NO_QEMU, 'LONGWIRE_NO_QEMU is set')
+@guests.needed
 class AgreesWithTheLedger(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

@@ -47,7 +47,7 @@ action = {action}
 '''
 
 
-@unittest.skipIf(guests.NO_QEMU, 'LONGWIRE_NO_QEMU is set')
+@guests.needed
 class DevicePeer(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

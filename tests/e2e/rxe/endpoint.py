@@ -69,7 +69,7 @@ def words_of(output):
     return rows
 
 
-@unittest.skipIf(guests.NO_QEMU, 'LONGWIRE_NO_QEMU is set')
+@guests.needed
 class Endpoint(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

@@ -201,7 +201,7 @@ def add_modules(tree, kernel):
     run(find('depmod', 'kmod'), '-b', kernel, version)
     for name in MODULES:
         said = run(find('modprobe', 'kmod'), '-d', kernel, '-S', version, '--show-depends', name)
-        paths = re.findall(r'^insmod (\S+)', said, re.M)
+        paths = re.findall(r'^insmod (.+?\.ko\S*)', said, re.M)
         for path in paths:
             tree.file(f'mod/{os.path.basename(path)}', pathlib.Path(path).read_bytes())
         names = ''.join(os.path.basename(path) + '\n' for path in paths)

@@ -35,6 +35,7 @@ import sys
 import tempfile
 import threading
 import time
+import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / 'support')]
@@ -42,6 +43,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / 'support')]
 # pylint: disable=wrong-import-position
 import guest_image
 import longwire_test
+import needs
 import pcap_file
 
 CLONE_NEWNET = 0x40000000
@@ -52,6 +54,12 @@ MTU = 4200  # RoCE's largest, 4096, and its headers
 ADDRESSES = {'a': ('192.168.77.1', 'fd00:77::1'), 'b': ('192.168.77.2', 'fd00:77::2'),
              'host': ('192.168.77.254', 'fd00:77::fe')}
 NO_QEMU = os.environ.get('LONGWIRE_NO_QEMU', '') != ''
+
+
+def needed(test):
+    """Decorator of what needs guests."""
+    return unittest.skipIf(NO_QEMU, 'needs guests: unset LONGWIRE_NO_QEMU')(needs.root('network namespaces')(test))
+
 
 KERNEL = ('console=ttyS0 quiet mitigations=off nokaslr panic=-1 tsc=reliable random.trust_cpu=on '
           'clocksource=tsc no_timer_check audit=0 selinux=0 apparmor=0')

@@ -214,7 +214,7 @@ def distance(some, others, near):
     return most
 
 
-@unittest.skipIf(guests.NO_QEMU, 'LONGWIRE_NO_QEMU is set')
+@guests.needed
 class Netem(unittest.TestCase):
     def replayed(self, line, sent, sizes):
         """What from-tc and replay do with the same frames at the same times."""

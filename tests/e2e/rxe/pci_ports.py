@@ -117,7 +117,7 @@ def test_frames(longest):
     return frames + [roce_frame(i, 8 << i) for i in range(8)]
 
 
-@unittest.skipIf(guests.NO_QEMU, 'LONGWIRE_NO_QEMU is set')
+@guests.needed
 class PciPorts(unittest.TestCase):
     card = None
 

@@ -3,7 +3,6 @@
 rping's client reaches `roce-gen respond`, and `roce-gen perf` reaches rping's server."""
 
 import json
-import subprocess
 import unittest
 
 import guests
@@ -20,7 +19,7 @@ loss = "1%"
 PINGS = 60
 
 
-@unittest.skipIf(guests.NO_QEMU, 'LONGWIRE_NO_QEMU is set')
+@guests.needed
 class Rping(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

@@ -123,7 +123,7 @@ class Seen:
         self.compared = roce_packets.compare(capture.a, capture.b)
 
 
-@unittest.skipIf(guests.NO_QEMU, 'LONGWIRE_NO_QEMU is set')
+@guests.needed
 class Rxe(unittest.TestCase):
     lab = None
 
@@ -449,7 +449,7 @@ action = "drop"'''
             self.assertLessEqual(abs(one.dropped - one.naks - in_vain), 3 + 4 * in_vain ** 0.5)
 
 
-@unittest.skipIf(guests.NO_QEMU, 'LONGWIRE_NO_QEMU is set')
+@guests.needed
 class Vhost(unittest.TestCase):
     def test_guests_on_vhost_sockets(self):
         """The ports of roce-impair are QEMU's vhost-user sockets: no Linux interface is between."""

@@ -87,7 +87,7 @@ def flow(name, transport, operation, size, qp, number, session, family):
     return '[[flow]]\n' + ''.join(f'{key} = {json.dumps(value)}\n' for key, value in keys.items())
 
 
-@unittest.skipIf(guests.NO_QEMU, 'LONGWIRE_NO_QEMU is set')
+@guests.needed
 class Frames(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

@@ -13,7 +13,7 @@ LATENCY = 'ib_write_lat -n 50 -s 8'
 NO_DELAY = '[[rule]]\nname = "haul"\n[capacity]\nrate = "10Gb/s"\nlargest_frame = "4500B"\n'
 
 
-@unittest.skipIf(guests.NO_QEMU, 'LONGWIRE_NO_QEMU is set')
+@guests.needed
 class Smoke(unittest.TestCase):
     def latency_without_delay(self, lab):
         """The guests' own median in us."""

@@ -38,7 +38,7 @@ def records_of(path):
     return rows
 
 
-@unittest.skipIf(guests.NO_QEMU, 'LONGWIRE_NO_QEMU is set')
+@guests.needed
 class Telemetry(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

@@ -24,6 +24,7 @@
 #include "report/figures/json.h"
 #include "support/path_frames.h"
 #include "support/ring_ports.h"
+#include "support/temporary.h"
 
 namespace lw::impair {
 namespace {
@@ -43,7 +44,9 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
   return text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
-fs::path folder() { return fs::path(testing::TempDir()) / fmt::format("forwarder.{}", getpid()); }
+fs::path folder() {
+  return fs::path(lw::test::temporary_folder()) / fmt::format("forwarder.{}", getpid());
+}
 
 /// All that can be observed, a line for each thing. Sorted: directions have no order between them,
 /// nor have frames that leave at the same instant.

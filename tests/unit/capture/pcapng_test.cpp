@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/temporary.h"
 #include "unit/capture/file_builder.h"
 
 namespace lw::capture::test {
@@ -188,7 +189,7 @@ TEST(Pcapng, AFrameAboveTheBufferIsRead) {
   enhanced(file, 0, 1, "before", 6);
   enhanced(file, 0, 2, large, 3'000'000);
   enhanced(file, 0, 3, "behind", 6);
-  const std::string path = testing::TempDir() + "large.pcapng";
+  const std::string path = lw::test::temporary_folder() + "large.pcapng";
   std::ofstream(path) << file.text();
   auto reader = Reader::open(path);
   ASSERT_TRUE(reader) << reader.error().message;

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/temporary.h"
 #include "unit/capture/file_builder.h"
 
 namespace lw::capture::test {
@@ -24,7 +25,7 @@ std::string contents(const std::string& path) {
   return text.str();
 }
 
-std::string path_of(const std::string& name) { return testing::TempDir() + name; }
+std::string path_of(const std::string& name) { return lw::test::temporary_folder() + name; }
 
 /// What `command` prints; "absent" where there is no such program.
 std::string output_of(const std::string& command) {
@@ -103,7 +104,7 @@ TEST(Writer, OtherProgramsReadWhatItWrites) {
     ASSERT_TRUE(writer->close());
     const std::string seen = output_of(
         "tshark -r " + path + " -T fields -e frame.time_epoch -e frame.len -e frame.cap_len");
-    if (seen == "absent") GTEST_SKIP() << "tshark is not installed";
+    if (seen == "absent") GTEST_SKIP() << "needs tshark: apt install tshark";
     EXPECT_EQ(seen, "1700000000.123456789\t1514\t60\n");
   }
   EXPECT_EQ(output_of("tshark -r " + path_of("others.pcapng") + " -T fields -e frame.comment"),

@@ -13,6 +13,7 @@
 #include "config/impair/profile.h"
 #include "config/limits.h"
 #include "config/toml/document.h"
+#include "support/temporary.h"
 
 namespace lw::config {
 namespace bounds_test {
@@ -190,7 +191,7 @@ TEST(Bounds, LimitTheCombinationsOfASweep) {
 
 class InputFiles : public testing::Test {
  protected:
-  InputFiles() : folder_(testing::TempDir() + "bounds_test") {
+  InputFiles() : folder_(lw::test::temporary_folder() + "bounds_test") {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
   }

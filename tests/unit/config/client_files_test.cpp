@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "config/impair/profile_source.h"
+#include "support/temporary.h"
 
 namespace lw::config {
 namespace client_files_test {
@@ -58,7 +59,7 @@ class ClientFilesTest : public testing::Test {
   }
 
   static constexpr std::string_view kProfile = "[[rule]]\nname = \"r\"\ndelay = \"1ms\"\n";
-  const fs::path top_ = fs::path(testing::TempDir()) / "client_files_test";
+  const fs::path top_ = fs::path(lw::test::temporary_folder()) / "client_files_test";
   ClientFiles files_;
 };
 

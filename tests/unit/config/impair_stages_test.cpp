@@ -8,6 +8,7 @@
 
 #include "config/impair/profile.h"
 #include "config/impair/static_profile.h"
+#include "support/temporary.h"
 
 namespace lw::config {
 namespace impair_stages_test {
@@ -195,7 +196,7 @@ TEST(DelayFiles, ValuesAreEquallyLikely) {
 }
 
 TEST(DelayFiles, ASpreadsheetsByteOrderMarkIsNoPartOfTheFirstLine) {
-  const auto file = std::filesystem::path(testing::TempDir()) / "marked.csv";
+  const auto file = std::filesystem::path(lw::test::temporary_folder()) / "marked.csv";
   std::ofstream(file) << "\xef\xbb\xbf"
                       << "1us,2us,1\n";
   EXPECT_EQ(read_whole_file(file.parent_path(), {"marked.csv"}), "1us,2us,1\n");

@@ -9,6 +9,7 @@
 #include "capture/writer.h"
 #include "dissect/fields/frame_source.h"
 #include "support/captures.h"
+#include "support/temporary.h"
 
 namespace lw::dissect::test {
 
@@ -22,7 +23,7 @@ inline std::vector<lw::test::CapturedFrame> real_frames(const std::string& name)
 class CaptureFile {
  public:
   explicit CaptureFile(const std::string& name, std::vector<capture::Interface> interfaces = {{}})
-      : path_(testing::TempDir() + std::to_string(++files_) + name),
+      : path_(lw::test::temporary_folder() + std::to_string(++files_) + name),
         writer_(capture::Writer::create(path_, capture::Format::pcapng, std::move(interfaces))
                     .value()) {}
 

@@ -44,8 +44,8 @@ bool lost_or_disturbed(const std::string& name) {
   return name.starts_with("loss_") || name.starts_with("netem_") || name.starts_with("rnr_");
 }
 
-void expect_nothing_wrong(const std::filesystem::path& folder) {
-  for (const auto& file : test::captures_in(folder)) {
+void expect_nothing_wrong(const std::vector<std::filesystem::path>& files) {
+  for (const auto& file : files) {
     if (lost_or_disturbed(file.filename().string())) continue;
     const Sum sum = measure(file);
     EXPECT_EQ(sum.lost, 0u) << file;
@@ -58,14 +58,9 @@ void expect_nothing_wrong(const std::filesystem::path& folder) {
   }
 }
 
-TEST(MeasureCaptures, LossFreeOnesOfSoftRoceAreInOrder) {
-  expect_nothing_wrong(test::source_root() / "pcaps" / "rxe");
-}
-
-TEST(MeasureCaptures, LossFreeOnesOfOthersAreInOrder) {
-  const auto folder = test::source_root().parent_path() / "shared" / "pcaps" / "others";
-  if (!std::filesystem::is_directory(folder)) GTEST_SKIP() << "no captures beside the checkout";
-  expect_nothing_wrong(folder);
+TEST(MeasureCaptures, LossFreeOnesAreInOrder) {
+  expect_nothing_wrong(test::own_captures());
+  expect_nothing_wrong(test::further_captures());
 }
 
 Sum measure_rxe(const std::string& name) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/perf/options/perftest.h"
 
-#include <cstdlib>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -12,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "gen/perf/options/perftest_options.h"
+#include "support/captures.h"
 
 namespace lw::gen::perftest {
 namespace {
@@ -152,9 +152,7 @@ TEST(Perftest, EveryRowHasItsText) {
 }
 
 TEST(Perftest, TheManualHasTheTable) {
-  const char* source = std::getenv("LONGWIRE_SOURCE");
-  if (source == nullptr) GTEST_SKIP() << "SKIPPED: LONGWIRE_SOURCE is not set";
-  std::ifstream file(std::string(source) + "/docs/reference/roce-gen-perf.md");
+  std::ifstream file(test::source_root() / "docs/reference/roce-gen-perf.md");
   std::stringstream text;
   text << file.rdbuf();
   EXPECT_THAT(text.str(), HasSubstr(manual_table()));

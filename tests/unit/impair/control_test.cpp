@@ -13,6 +13,7 @@
 #include "impair/control/live_profile.h"
 #include "impair/limits.h"
 #include "nic/clock.h"
+#include "support/temporary.h"
 #include "unit/impair/sound_report.h"
 
 namespace lw::impair {
@@ -215,7 +216,7 @@ TEST_F(ControlTest, ARecordingHasANewFileAndABound) {
 }
 
 TEST_F(ControlTest, ARecordingMayHaveSeveralFiles) {
-  const auto folder = std::filesystem::path(testing::TempDir());
+  const auto folder = std::filesystem::path(lw::test::temporary_folder());
   const auto first = folder / "control_test-00001.pcapng";
   const auto record = [&](const Json& more) {
     Json request = {{"do", "record"}, {"file", (folder / "control_test.pcapng").string()}};
@@ -316,7 +317,8 @@ TEST_F(ControlTest, AVersionSharesTheActsOfItsProfile) {
 }
 
 TEST_F(ControlTest, ARecordingIsANewFile) {
-  const auto link = std::filesystem::path(testing::TempDir()) / "control_test_link.pcapng";
+  const auto link =
+      std::filesystem::path(lw::test::temporary_folder()) / "control_test_link.pcapng";
   std::filesystem::remove(link);
   std::filesystem::create_symlink("/nowhere/x.pcapng", link);
   EXPECT_THAT(ask({{"do", "record"}, {"file", link.string()}})["error"], HasSubstr("exists"));

@@ -7,6 +7,7 @@
 #include "impair/control/replay_runner.h"
 #include "impair/datapath/configuration.h"
 #include "support/path_frames.h"
+#include "support/temporary.h"
 #include "unit/impair/forwarder_lab.h"
 
 namespace lw::impair {
@@ -88,7 +89,8 @@ struct Outcome {
 };
 
 Outcome in_virtual_time(const std::vector<Coming>& frames) {
-  const auto file = std::filesystem::path(testing::TempDir()) / "forwarder_replay_test.lwl";
+  const auto file =
+      std::filesystem::path(lw::test::temporary_folder()) / "forwarder_replay_test.lwl";
   Outcome outcome;
   const LiveProfile::Version profile = version();
   {

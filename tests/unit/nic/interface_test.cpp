@@ -17,8 +17,8 @@ bool ip(const std::string& words) { return std::system(("ip link " + words).c_st
 class VethTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (geteuid() != 0) GTEST_SKIP() << "needs root for a veth pair";
-    if (!create()) GTEST_SKIP() << "no veth pair can be created here";
+    if (geteuid() != 0) GTEST_SKIP() << "needs root, for interfaces: run as root";
+    if (!create()) GTEST_SKIP() << "needs veth interfaces: ip link add fails";
   }
   void TearDown() override {
     if (interface_.index() != 0) ip("del " + interface_.name());
