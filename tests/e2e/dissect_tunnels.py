@@ -223,7 +223,7 @@ class Tunnels(unittest.TestCase):
             line, = self.lines([wrap(inner[:90])])
             self.assertEqual(line['longwire.icrc'], 'unverifiable', name)
             self.assertIn('infiniband.bth.psn', line, name)
-            self.assertIn('the capture ends here', line['longwire.problem'], name)
+            self.assertIn('the frame ends here', line['longwire.problem'], name)
             self.assertEqual(dissect('verify', self.path).returncode, 0)
 
     def test_every_truncation_is_read(self):

@@ -89,18 +89,20 @@ std::string size_text(const Facts& facts, const OpenEnd& end) {
                      open.payload);
 }
 
-std::string reason_text(const Facts& facts, const OpenEnd& end) {
+/// `alone`: whether it is told of this connection only.
+std::string reason_text(const Facts& facts, const OpenEnd& end, bool alone) {
   const Silence silence = silence_of(facts, end);
   Words words;
   const ConnectionSetup* const setup = setup_of(facts, *end.session);
   const bool ended = setup != nullptr && setup->disconnected_by();
-  words.add("at", ended ? disconnect_text(*setup) : std::string());
+  const std::string at = ended ? disconnect_text(*setup) : std::string();
+  words.add("at", alone ? at : "In the first of them, " + at);
   std::string text = words.fill(
       std::ranges::find(kSilences, silence, &std::pair<Silence, std::string_view>::first)->second);
   if (silence == Silence::stopped || silence == Silence::never || silence == Silence::one_direction)
     text += size_text(facts, end);
-  if (!ended || silence == Silence::disconnected) return text;
-  return fmt::format("{} Then {}.", text, disconnect_text(*setup));
+  if (!ended || !alone || silence == Silence::disconnected) return text;
+  return fmt::format("{} Then {}.", text, at);
 }
 
 /// Of several connections: each reason once, with the number of the connections.
@@ -111,7 +113,7 @@ std::string reasons_text(const Facts& facts, const std::vector<OpenEnd>& ends) {
   for (const auto& [silence, alike] : by_silence)
     text += fmt::format("{}{}{}", text.empty() ? "" : " ",
                         by_silence.size() == 1 ? "" : fmt::format("Of {}: ", alike.size()),
-                        reason_text(facts, *alike.front()));
+                        reason_text(facts, *alike.front(), alike.size() == 1));
   return text;
 }
 
@@ -131,7 +133,7 @@ std::string open_text(const Facts& facts, const OpenEnd& end) {
           : fmt::format("{}, {} in all", retries_text(open.waits), rounded(open.span()));
   return fmt::format("{}{}{}{}. {}", what, open.ever_answered ? ": " : ", ", sent,
                      was_given_up(facts.evidence, open) ? "; then its sender gave up" : "",
-                     reason_text(facts, end));
+                     reason_text(facts, end, true));
 }
 
 /// Several connections.
@@ -145,10 +147,10 @@ std::string open_texts(const Facts& facts, const Group& group, const std::vector
     never += !end.open->ever_answered;
   }
   return fmt::format(
-      "{} of {} got no answer until the end of the capture, after up to {} retries and {}; {} of these "
-      "connections never got any. {}",
-      counted(group.packets, "request packet"), counted(ends.size(), "connection"), most,
-      rounded(longest), never, reasons_text(facts, ends));
+      "{} of {} got no answer until the end of the capture, after up to {} retries and {}{}. {}",
+      counted(group.packets, "request packet"), counted(ends.size(), "connection"), most, rounded(longest),
+      never == 0 ? "" : fmt::format("; {} of these connections never got any", never),
+      reasons_text(facts, ends));
 }
 
 std::string unanswered_text(const Facts& facts, const Group& group) {

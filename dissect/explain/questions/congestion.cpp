@@ -338,9 +338,14 @@ std::string pause_text(const Facts&, const Group& group) {
 
 constexpr Telling kCongestionTellings[] = {{AnomalyKind::pause, Severity::note, pause_text}};
 
-Health health_of(Congested answer) {
-  if (answer == Congested::yes) return Health::wrong;
-  return answer == Congested::no ? Health::fine : Health::cannot_tell;
+/// Marks and CNPs that slowed senders, with nothing lost or paused, are how ECN is meant to work.
+bool is_controlled(const CongestionVerdict& verdict) {
+  return verdict.marked + verdict.notifications > 0 && verdict.lost + verdict.resent + verdict.pauses == 0;
+}
+
+Health health_of(const CongestionVerdict& verdict) {
+  if (verdict.answer == Congested::yes) return is_controlled(verdict) ? Health::fine : Health::wrong;
+  return verdict.answer == Congested::no ? Health::fine : Health::cannot_tell;
 }
 
 }  // namespace
@@ -370,7 +375,7 @@ Answer ask_congestion(const Facts& facts) {
   CongestionVerdict verdict = congestion_of(facts);
   if (verdict.reason.ends_with('.')) verdict.reason.pop_back();  // the answer is a part of a sentence
   return {.question = Question::congestion,
-          .health = health_of(verdict.answer),
+          .health = health_of(verdict),
           .text = verdict.reason,
           .statements = facts.tell(Question::congestion, kCongestionTellings)};
 }

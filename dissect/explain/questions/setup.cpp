@@ -254,7 +254,7 @@ std::string came_up_text(const Setups& all) {
 
 constexpr AnswerRow<Setups> kSetupRows[] = {
     {[](const Setups& s) { return s.failed() > 0; }, Health::wrong,
-     "of {asked} requests to connect {failures}; {came_up}"},
+     "requests to connect: {failures}; {came_up}"},
     {[](const Setups& s) { return s.done > 0 && s.without == 0; }, Health::fine, "{came_up}"},
     {[](const Setups& s) { return s.done > 0; }, Health::fine,
      "{came_up}; the set-up of {without} others is not in the capture"},
@@ -273,7 +273,6 @@ Answer ask_setup(const Facts& facts) {
   for (const Alike& alike : failures_of(facts)) statements.push_back(statement_of(facts, alike));
   const Setups all = setups_of(facts);
   Words words;
-  words.add("asked", all.failed() + all.done);
   words.add("failures", failures_text(all));
   words.add("came_up", all.done == 0 ? std::string("none came up") : came_up_text(all));
   words.add("without", all.without);

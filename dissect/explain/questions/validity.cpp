@@ -74,7 +74,8 @@ std::string reuse_text(const Facts&, const Group& group) {
   return fmt::format(
       "{} PSNs of other requests before them ({}): the sender is wrong. Their receiver takes them "
       "for repetitions, so it may not execute them.",
-      group.events == 1 ? "1 request has" : fmt::format("{} requests have", group.events),
+      group.packets == 1 ? "A request packet has"
+                         : fmt::format("{} request packets have", group.packets),
       details_of(group));
 }
 
