@@ -6,9 +6,24 @@
 #include <fmt/format.h>
 
 #include "dissect/explain/overview.h"
+#include "dissect/explain/questions/answers.h"
+#include "dissect/explain/questions/capture.h"
+#include "dissect/explain/questions/losses.h"
+#include "dissect/explain/questions/rate.h"
+#include "dissect/explain/questions/setup.h"
+#include "dissect/explain/questions/validity.h"
 
 namespace lw::dissect {
 namespace {
+
+/// All questions, in the order in which an operator asks.
+std::vector<Answer> ask_all(const Facts& facts) {
+  constexpr Answer (*kAll[])(const Facts&) = {
+      ask_capture, ask_setup, ask_answers, ask_validity, ask_losses, ask_congestion, ask_rate};
+  std::vector<Answer> answers;
+  for (const auto ask : kAll) answers.push_back(ask(facts));
+  return answers;
+}
 
 /// The worst first, then the most expensive; a cause before the recoveries from it.
 bool comes_before(const Statement& a, const Statement& b) {
@@ -40,7 +55,7 @@ bool Explanation::nothing_is_wrong() const noexcept {
   return std::ranges::none_of(answers, [](const Answer& a) { return a.health == Health::wrong; });
 }
 
-std::string Explanation::not_told() const {
+std::string Explanation::unknown() const {
   std::string text;
   for (const Answer& answer : answers)
     if (answer.health == Health::cannot_tell)

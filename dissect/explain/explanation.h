@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "dissect/explain/questions/congestion_verdict.h"
+#include "dissect/explain/questions/congestion.h"
 #include "dissect/explain/questions/question.h"
 
 namespace lw::dissect {
@@ -19,7 +19,7 @@ struct Explanation {
   /// Whether packets were followed, and no answer is wrong.
   [[nodiscard]] bool nothing_is_wrong() const noexcept;
   /// The questions that this capture does not answer, and why; empty: it answers all.
-  [[nodiscard]] std::string not_told() const;
+  [[nodiscard]] std::string unknown() const;
 };
 
 /// Explains in words what happened, from the analysis and, if given, the counters of a port.

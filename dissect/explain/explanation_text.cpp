@@ -114,11 +114,12 @@ std::string port_text(const CounterReport& report) {
 
 /// "Counters of mlx5_0/1, which of 2 ports fits 10.0.0.1 best: 1 of 8 contradict the capture."
 std::string counters_head(const CounterReport& report) {
-  if (report.host.empty()) return fmt::format("Counters of {}, without a capture:", port_text(report));
-  const std::string fits =
-      report.other_ports.empty()
-          ? fmt::format(" of {}", report.host)
-          : fmt::format(", which of {} ports fits {} best", report.other_ports.size() + 1, report.host);
+  if (report.host.empty())
+    return fmt::format("Counters of {}, without a capture:", port_text(report));
+  const std::string fits = report.other_ports.empty()
+                               ? fmt::format(" of {}", report.host)
+                               : fmt::format(", which of {} ports fits {} best",
+                                             report.other_ports.size() + 1, report.host);
   if (report.compared.empty())
     return fmt::format("Counters of {}{}: the capture shows nothing that they count.",
                        port_text(report), fits);
@@ -137,8 +138,8 @@ std::string changes_text(const CounterReport& report) {
   if (report.signs.changes.empty()) return "  Nothing changed.\n";
   std::string text;
   for (const CounterChange& change : report.signs.changes)
-    text += line(fmt::format("  {} +{}{}{}", change.name, change.rise, change.what.empty() ? "" : ": ",
-                             change.what),
+    text += line(fmt::format("  {} +{}{}{}", change.name, change.rise,
+                             change.what.empty() ? "" : ": ", change.what),
                  "     ");
   return text;
 }
@@ -149,9 +150,9 @@ std::string explanation_text(const Explanation& explanation, const CommandLine& 
   std::string text;
   for (const std::string& sentence : explanation.overview) text += "  " + line(sentence);
   text += "\n" + answers_text(explanation) + statements_text(explanation, command_line);
-  const std::string not_told = explanation.not_told();
-  if (!not_told.empty())
-    text += "\n" + line(fmt::format("Not told by this capture: {}", not_told), "");
+  const std::string unknown = explanation.unknown();
+  if (!unknown.empty())
+    text += "\n" + line(fmt::format("This capture does not show: {}", unknown), "");
   return text;
 }
 
@@ -160,7 +161,8 @@ std::string counters_text(const CounterReport& report) {
   for (const CounterComparison& one : report.compared)
     text += fmt::format("{} {}\n", one.contradicts ? " !" : "  ",
                         broken(fmt::format("{} ({}): {}", one.name, one.what, one.text), "     "));
-  for (const std::string& sentence : report.signs.sentences()) text += "   " + line(sentence, "     ");
+  for (const std::string& sentence : report.signs.sentences())
+    text += "   " + line(sentence, "     ");
   text += changes_text(report);
   return text + list_text("Smaller than before, so not compared", report.reset);
 }

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
-#include "dissect/explain/questions/capture_share.h"
+#include "dissect/explain/questions/capture.h"
 #include "dissect/sessions/result_rows.h"
 
 namespace lw::dissect {
@@ -17,8 +17,9 @@ using analysis::StreamCounts;
 
 struct PointTotals {
   std::uint64_t connections = 0, payload = 0;
-  std::uint64_t passed = 0;      // messages, in a sample those that its PSNs show
-  std::uint64_t incomplete = 0;  // messages of UC and UD that their receiver drops, as packets are missing
+  std::uint64_t passed = 0;  // messages, in a sample those that its PSNs show
+  std::uint64_t incomplete =
+      0;  // messages of UC and UD that their receiver drops, as packets are missing
   bool sample = false;
   std::set<std::string> hosts, transports;
   std::map<wire::Operation, std::uint64_t> messages;
@@ -83,7 +84,7 @@ std::string overview_line(const Evidence& evidence, std::uint32_t point,
                   counted(totals.sample ? totals.passed : messages, "message"),
                   totals.sample ? fmt::format("by PSNs; {} were seen, some in part", messages)
                   : operations.empty() ? "requests not captured"
-                                     : fmt::format("{}", fmt::join(operations, ", ")));
+                                       : fmt::format("{}", fmt::join(operations, ", ")));
   if (totals.incomplete > 0)
     text += fmt::format("; {} of these messages were not completed, as packets are missing",
                         totals.incomplete);
@@ -102,16 +103,16 @@ std::vector<std::string> overview_of(const Facts& facts) {
   const CaptureTotals& totals = evidence.totals;
   std::vector<std::string> lines;
   if (is_sample(facts))
-    lines.push_back(fmt::format(
-        "The capture holds {:.3g} % of the packets that passed: it is a sample. Rates, bytes and numbers of "
-        "messages are computed from PSNs.",
-        100 * share_of(evidence).held()));
+    lines.push_back(
+        fmt::format("The capture holds {:.3g} % of the packets that passed: it is a sample. Rates, "
+                    "bytes and numbers of "
+                    "messages are computed from PSNs.",
+                    100 * share_of(evidence).held()));
   const std::string frames = counted(totals.frames, "frame");
-  lines.push_back(
-      totals.roce == 0
-          ? frames + ", none of RoCE."
-          : fmt::format("{}, {} of RoCE in {}.", frames, totals.roce,
-                        format_duration(capture::stamp_difference(totals.last, totals.first))));
+  lines.push_back(totals.roce == 0 ? frames + ", none of RoCE."
+                                   : fmt::format("{}, {} of RoCE in {}.", frames, totals.roce,
+                                                 format_duration(capture::stamp_difference(
+                                                     totals.last, totals.first))));
   for (std::string& sentence : evidence.points.sentences()) lines.push_back(std::move(sentence));
   if (totals.further_views > 0)
     lines.push_back(fmt::format("{} were left out, as they were captured before.",

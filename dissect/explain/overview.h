@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "dissect/explain/statement.h"
+#include "dissect/explain/facts/statement.h"
 
 namespace lw::dissect {
 

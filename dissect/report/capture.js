@@ -59,7 +59,7 @@
     said.append(element('ol', { class: 'statements' }, data.statements.map((statement, index) => element('li', { class: 'statement', id: `statement-${index + 1}` },
       element('span', { class: `chip ${statement.severity}` }, `${index + 1} ${WORDS[statement.severity]}`),
       element('div', {}, element('p', {}, statement.text), element('p', { class: 'evidence' }, evidence(statement)))))));
-    if (data.not_told) said.append(element('p', {}, `Not told by this capture: ${data.not_told}`));
+    if (data.unknown) said.append(element('p', {}, `This capture does not show: ${data.unknown}`));
     $('verdict').replaceChildren(questionList(), said);
   }
 

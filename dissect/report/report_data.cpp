@@ -294,7 +294,7 @@ void add_words(Json& data, const Evidence& evidence) {
   data["overview"] = explanation.overview;
   data["nothing_is_wrong"] = explanation.nothing_is_wrong();
   data["statements"] = statements_json(explanation);
-  data["not_told"] = explanation.not_told();
+  data["unknown"] = explanation.unknown();
   data["kinds"] = kinds_json(evidence.anomalies);
 }
 

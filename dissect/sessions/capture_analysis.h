@@ -54,12 +54,13 @@ struct CaptureTotals {
   /// their DSCP, which many switches take for their priority.
   std::array<std::uint64_t, wire::kPriorities> tagged = {}, untagged = {};
   std::uint64_t ecn_capable = 0;  // RoCE frames that a queue may mark or has marked
-  Instant first, last, newest;    // stamps of RoCE frames: the earliest, the latest, of the last one
+  Instant first, last, newest;  // stamps of RoCE frames: the earliest, the latest, of the last one
 
   [[nodiscard]] Followed followed() const;
 };
 
-/// The ethertype of a frame without RoCE, and the protocol of an IP packet: ethertype << 8 | protocol.
+/// The ethertype of a frame without RoCE, and the protocol of an IP packet: ethertype << 8 |
+/// protocol.
 std::uint32_t other_protocol(const roce::Envelope& envelope) noexcept;
 /// "TCP", "ARP", "UDP", "ethertype 0x88cc".
 std::string other_protocol_name(std::uint32_t protocol);

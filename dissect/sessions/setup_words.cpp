@@ -61,8 +61,9 @@ std::string end_text(const ConnectionSetup& setup) {
       return fmt::format("{} REQs, never answered", setup.requests().count);
     case SetupEnd::rejected:
       return fmt::format("refused with {} (frame {})", reject_text(setup),
-                         setup.of_service ? setup.of(ConnectionSetup::kReplier, Step::rep).first_frame
-                                          : setup.rejects().first_frame);
+                         setup.of_service
+                             ? setup.of(ConnectionSetup::kReplier, Step::rep).first_frame
+                             : setup.rejects().first_frame);
     case SetupEnd::unconfirmed:
       return "accepted, and never confirmed (RTU)";
     case SetupEnd::done:
@@ -99,7 +100,9 @@ std::string service_text(std::uint64_t service_id) {
   const std::string id = fmt::format("service {:#x}", service_id);
   if (service_id >> 24 != 1) return id;
   const std::uint64_t protocol = service_id >> 16 & 0xff, port = service_id & 0xffff;
-  const std::string_view name = protocol == kTcp ? "TCP port" : protocol == kUdp ? "UDP port" : "port";
+  const std::string_view name = protocol == kTcp   ? "TCP port"
+                                : protocol == kUdp ? "UDP port"
+                                                   : "port";
   return fmt::format("{} (RDMA CM, {} {})", id, name, port);
 }
 

@@ -219,7 +219,8 @@ void Analyst::share_memory() {
       if (direction.stream) direction.stream->remember(memory_);
 }
 
-/// The requester's path MTU: its connection manager said it, or its own packets show it. 0: neither.
+/// The requester's path MTU: its connection manager said it, or its own packets show it. 0:
+/// neither.
 std::uint32_t Analyst::request_mtu_of(const Session& session, std::uint8_t direction) const {
   const std::uint32_t flow = session.directions[direction].flow;
   if (flow == QpFlow::kNone) return 0;
@@ -316,16 +317,17 @@ bool Analyst::is_trimmed(Session& session, std::uint8_t direction, const Capture
   found.kind = AnomalyKind::trimmed;
   found.role = packet.info->role;
   found.certainty = by == CutBy::network ? Certainty::certain : Certainty::unknown;
-  found.detail = fmt::format("to {} bytes, of {} bytes of payload", packet.wire_length, packet.payload);
+  found.detail =
+      fmt::format("to {} bytes, of {} bytes of payload", packet.wire_length, packet.payload);
   if (packet.dscp != flows_[packet.flow].dscp)
     found.detail += fmt::format(", DSCP {} in place of {}", packet.dscp, flows_[packet.flow].dscp);
   log_.add(found);
   return by == CutBy::network;
 }
 
-/// Whether the analysis leaves a packet with a bad ICRC out, as its receiver drops it. If all of its
-/// source's are bad, they may be missing; or its requests are followed, as its sender sends them
-/// again and again, and its answers are not, as nobody hears them.
+/// Whether the analysis leaves a packet with a bad ICRC out, as its receiver drops it. If all of
+/// its source's are bad, they may be missing; or its requests are followed, as its sender sends
+/// them again and again, and its answers are not, as nobody hears them.
 bool Analyst::is_dropped(Session& session, std::uint8_t direction, const CapturedPacket& packet) {
   if (packet.info == nullptr) return true;
   if (packet.trimmed) [[unlikely]]
@@ -345,7 +347,8 @@ bool Analyst::is_dropped(Session& session, std::uint8_t direction, const Capture
   if (state == IcrcState::unknown) found.certainty = Certainty::unknown;
   if (const auto known = explanations_.find(packet.number);
       known != explanations_.end() && known->second.kind != IcrcError::Kind::unwritten)
-    found.detail = known->second.explains(!all) ? known->second.text : "no single bit or field explains it";
+    found.detail =
+        known->second.explains(!all) ? known->second.text : "no single bit or field explains it";
   log_.add(found);
   return dropped;
 }

@@ -153,7 +153,8 @@ struct AddressField {
 
 std::array<AddressField, 2> address_fields(const roce::Envelope& envelope) {
   const std::size_t at = envelope.network_offset;
-  if (envelope.ipv4 != nullptr) return {{{"source address", at + 12, 4}, {"destination address", at + 16, 4}}};
+  if (envelope.ipv4 != nullptr)
+    return {{{"source address", at + 12, 4}, {"destination address", at + 16, 4}}};
   return {{{"source address", at + 8, 16}, {"destination address", at + 24, 16}}};
 }
 

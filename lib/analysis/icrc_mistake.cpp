@@ -41,7 +41,14 @@ std::uint32_t reversed_bits(std::uint32_t value) noexcept {
 }
 
 /// Fields that the ICRC counts as ones.
-enum Field : unsigned { kTos = 1, kTtl = 2, kIpSum = 4, kUdpSum = 8, kBthByte = 16, kAllFields = 31 };
+enum Field : unsigned {
+  kTos = 1,
+  kTtl = 2,
+  kIpSum = 4,
+  kUdpSum = 8,
+  kBthByte = 16,
+  kAllFields = 31
+};
 
 /// A way to compute an ICRC, which differs from the right one.
 struct Mistake {

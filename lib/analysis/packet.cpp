@@ -182,7 +182,8 @@ bool PacketReader::is_constant(const HostAddress& source, std::uint32_t icrc, st
 }
 
 void PacketReader::note_address(const HostAddress& address) {
-  if (addresses_.size() < kMostAddresses && std::ranges::find(addresses_, address) == addresses_.end())
+  if (addresses_.size() < kMostAddresses &&
+      std::ranges::find(addresses_, address) == addresses_.end())
     addresses_.push_back(address);
 }
 
@@ -193,8 +194,7 @@ void PacketReader::read_bad_icrc(const SeenFrame& seen, CapturedPacket& packet,
   note_address(flow.destination);
   if (!seen.frame.icrc.empty()) {
     const std::uint32_t icrc = wire::load_icrc(seen.frame.icrc);
-    packet.icrc_unwritten =
-        icrc == 0 || icrc == ~0U || is_constant(flow.source, icrc, packet.psn);
+    packet.icrc_unwritten = icrc == 0 || icrc == ~0U || is_constant(flow.source, icrc, packet.psn);
   }
   if (explained_ == kMostExplained) return;
   ++explained_;

@@ -124,7 +124,8 @@ struct QpFlow {
 /// What a host's wrong ICRCs mean, at one capture point.
 enum class IcrcState : std::uint8_t {
   judged,   // some are right: a wrong one shows damage
-  missing,  // all are wrong, and its packets are answered as if they were right, or all are constant
+  missing,  // all are wrong, and its packets are answered as if they were right, or all are
+            // constant
   wrong,    // all are wrong: its packets are dropped
   unknown,  // all are wrong: it has sent too little to tell what becomes of its packets
 };
@@ -222,11 +223,11 @@ class QpFlows {
  private:
   /// What is known about the host with one address, at one capture point.
   struct Host {
-    std::uint32_t good_flows = 0;                 // flows from it with a good ICRC
-    std::uint64_t bad = 0;                        // of its packets: with a bad ICRC
-    std::uint64_t unwritten = 0, mistaken = 0;    // of these: constants, and wrong in a known way
-    std::uint64_t answers = 0;                    // flows of answers to its requests
-    std::uint64_t sent = 0, sent_again = 0;       // its requests
+    std::uint32_t good_flows = 0;               // flows from it with a good ICRC
+    std::uint64_t bad = 0;                      // of its packets: with a bad ICRC
+    std::uint64_t unwritten = 0, mistaken = 0;  // of these: constants, and wrong in a known way
+    std::uint64_t answers = 0;                  // flows of answers to its requests
+    std::uint64_t sent = 0, sent_again = 0;     // its requests
     // Requests of others after an answer of this host: to go on, or to repeat what it answers.
     std::uint64_t heard = 0, unheard = 0;
     std::optional<Duration> round_trip = {};      // the shortest from a request to its answer
@@ -301,9 +302,9 @@ class QpFlows {
     std::uint32_t longest_whole = 0;  // frame of other packets, in bytes
   };
   std::map<std::uint32_t, Trimmed> trimmed_;  // by point
-  bool in_doubt_ = false;  // a host has sent wrong ICRCs only, at some time
-  std::vector<std::uint32_t> undecided_;  // some responses with several candidates, in order
-  std::uint32_t open_naks_ = 0;           // of undecided flows; those decided since count too
+  bool in_doubt_ = false;                     // a host has sent wrong ICRCs only, at some time
+  std::vector<std::uint32_t> undecided_;      // some responses with several candidates, in order
+  std::uint32_t open_naks_ = 0;               // of undecided flows; those decided since count too
   std::map<std::uint32_t, roce::CmLearner> learners_;  // by capture point
 };
 

@@ -28,15 +28,10 @@ struct Closed {
 };
 constexpr Closed kClosedProtocols[] = {
     {50, "ESP"}, {51, "AH"}, {97, "EtherIP"}, {115, "L2TPv3"}, {253, "IFA"}};
-constexpr Closed kClosedPorts[] = {{1701, "L2TP"},
-                                   {2055, "NetFlow"},
-                                   {2152, "GTP-U"},
-                                   {4341, "LISP"},
-                                   {4500, "ESP in UDP"},
-                                   {4739, "IPFIX"},
-                                   {6343, "sFlow"},
-                                   {8472, "VXLAN on port 8472"},
-                                   {51820, "WireGuard"}};
+constexpr Closed kClosedPorts[] = {
+    {1701, "L2TP"},       {2055, "NetFlow"}, {2152, "GTP-U"}, {4341, "LISP"},
+    {4500, "ESP in UDP"}, {4739, "IPFIX"},   {6343, "sFlow"}, {8472, "VXLAN on port 8472"},
+    {51820, "WireGuard"}};
 constexpr Closed kClosedTypes[] = {{0x22f3, "TRILL"},
                                    {0x88e7, "provider backbone bridging"},
                                    {0x8903, "FabricPath"},

@@ -222,12 +222,8 @@ std::string_view reject_reason_name(std::uint16_t reason) noexcept {
 
 std::string_view sidr_status_name(std::uint8_t status) noexcept {
   constexpr std::array<std::string_view, 6> kNames = {
-      "QPN and Q_Key Valid",
-      "Service ID Not Supported",
-      "Rejected by Service Provider",
-      "No QP Available",
-      "Request Should Be Redirected",
-      "Unsupported Version",
+      "QPN and Q_Key Valid", "Service ID Not Supported",     "Rejected by Service Provider",
+      "No QP Available",     "Request Should Be Redirected", "Unsupported Version",
   };
   return status < kNames.size() ? kNames[status] : std::string_view{};
 }

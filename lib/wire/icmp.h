@@ -49,7 +49,8 @@ std::uint16_t icmp_checksum(Bytes message) noexcept;
 std::uint16_t icmpv6_checksum(const Ipv6Address& source, const Ipv6Address& destination,
                               Bytes message) noexcept;
 
-/// Types of messages that quote a packet which a host or router did not pass on. (RFC 792; RFC 4443)
+/// Types of messages that quote a packet which a host or router did not pass on. (RFC 792; RFC
+/// 4443)
 inline constexpr std::uint8_t kIcmpUnreachable = 3, kIcmpTimeExceeded = 11, kIcmpParameter = 12;
 inline constexpr std::uint8_t kIcmpv6Unreachable = 1, kIcmpv6TooBig = 2, kIcmpv6TimeExceeded = 3,
                               kIcmpv6Parameter = 4;

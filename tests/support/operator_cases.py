@@ -549,11 +549,16 @@ def sampled(chance):
     share = chance.choice((3, 4, 5, 8))
     talk = scene.connection()
     psn, messages = talk.psn, 200
-    begin = scene.capture.at
+    begin, reads = scene.capture.at, chance.random() < 0.4
     for number in range(messages):
-        talk.message(psn, 8)
-        scene.capture.wait(8)
-        talk.ack(psn + 7)
+        if reads:
+            talk.read(psn, 8 * 1024)
+            scene.capture.wait(8)
+            talk.responses(psn, [1024] * 8)
+        else:
+            talk.message(psn, 8)
+            scene.capture.wait(8)
+            talk.ack(psn + 7)
         scene.capture.wait(4)
         psn += 8
     rate = messages * 8 * 1024 * 8 / (scene.capture.at - begin) * 1e6

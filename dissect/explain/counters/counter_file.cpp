@@ -148,8 +148,8 @@ class CounterLines {
     if (brace == std::string_view::npos || end == std::string_view::npos) return false;
     const auto value = metric_value(without_blanks(line.substr(end + 1)));
     std::string_view name = line.substr(0, brace);
-    constexpr std::string_view kPrefixes[] = {"node_infiniband_", "node_ethtool_", "node_amazonefa_",
-                                              "node_network_"};
+    constexpr std::string_view kPrefixes[] = {"node_infiniband_", "node_ethtool_",
+                                              "node_amazonefa_", "node_network_"};
     const auto prefix = std::ranges::find_if(
         kPrefixes, [name](std::string_view one) { return name.starts_with(one); });
     if (prefix == std::end(kPrefixes)) return false;  // of something else
@@ -170,8 +170,8 @@ class CounterLines {
   }
 
   DeviceCounters all_;
-  std::string port_;  // that the lines which name none belong to
-  std::string_view title_;     // the newest line, if it is a single word without a counter
+  std::string port_;          // that the lines which name none belong to
+  std::string_view title_;    // the newest line, if it is a single word without a counter
   std::size_t sections_ = 0;  // of `ethtool -S`
 };
 
@@ -198,7 +198,8 @@ std::unexpected<Error> no_counter(std::string_view other, std::size_t number,
                                   const std::string& name) {
   constexpr std::size_t kShown = 60;
   return fail(fmt::format(
-      "{}:{}: expected counters as `grep . /sys/class/infiniband/*/ports/*/hw_counters/*`, `ethtool "
+      "{}:{}: expected counters as `grep . /sys/class/infiniband/*/ports/*/hw_counters/*`, "
+      "`ethtool "
       "-S`, `rdma statistic show` (with -j or without) or node_exporter print them, such as "
       "\"out_of_sequence: 12\", found {}",
       name, std::max<std::size_t>(number, 1),

@@ -27,7 +27,7 @@ Result<DeviceCounters> read_port_counters(const std::string& path);
 
 /// The differences of two readings, by port.
 struct CounterDifferences {
-  DeviceCounters risen;                        // with those that did not change
+  DeviceCounters risen;                                   // with those that did not change
   std::map<std::string, std::vector<std::string>> reset;  // smaller than before
 };
 CounterDifferences differences_of(const DeviceCounters& before, const DeviceCounters& after);

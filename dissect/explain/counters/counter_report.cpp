@@ -161,7 +161,9 @@ constexpr Comparable kComparables[] = {
     one("retry_rnr_exceeded_err", &HostCounts::rnr_naks_received, Relation::at_most, kEndedByRnr),
     one("req_rnr_retries_exceeded", &HostCounts::rnr_naks_received, Relation::at_most, kEndedByRnr),
     {{{{"local_ack_timeout_err"}, {"roce_adp_retrans"}}},
-     &HostCounts::timeouts, Relation::with_last_timer, kTimeouts},
+     &HostCounts::timeouts,
+     Relation::with_last_timer,
+     kTimeouts},
     one("to_retransmits", &HostCounts::timeouts, Relation::with_last_timer, kTimeouts),
     one("RTO", &HostCounts::timeouts, Relation::with_last_timer, kTimeouts),
     one("retry_exceeded_err", &HostCounts::timeouts, Relation::at_most, kEnded),
@@ -194,7 +196,9 @@ constexpr Comparable kComparables[] = {
     one("cnpSent", &HostCounts::cnps_sent, Relation::equal, kCnpsSent),
     // Those that slow restart made itself did not come from the network.
     {{{{"rp_cnp_handled"}, {"rp_cnp_ignored"}, {"roce_slow_restart_cnps", -1}}},
-     &HostCounts::cnps_received, Relation::equal, kCnps},
+     &HostCounts::cnps_received,
+     Relation::equal,
+     kCnps},
     {{{{"cnpHandled"}, {"cnpIgnored"}}}, &HostCounts::cnps_received, Relation::equal, kCnps},
     one("rx_cnp_pkts", &HostCounts::cnps_received, Relation::equal, kCnps),
     one("sent_pkts", &HostCounts::sent, Relation::equal, kSent),
@@ -261,13 +265,13 @@ std::string contradiction(const Comparable& comparable, std::uint64_t counted,
          "second.";
 }
 
-std::string agreement(const Comparable& comparable, std::uint64_t counted,
-                      std::uint64_t captured) {
+std::string agreement(const Comparable& comparable, std::uint64_t counted, std::uint64_t captured) {
   if (counted == captured && comparable.relation == Relation::equal)
     return fmt::format("{}, as in the capture.", counted);
   if (comparable.relation == Relation::with_last_timer && counted > captured)
     return fmt::format(
-        "{}; the capture shows {}, which fits: after the last repetition a timer expires once more.",
+        "{}; the capture shows {}, which fits: after the last repetition a timer expires once "
+        "more.",
         counted, captured);
   return fmt::format("{}; the capture shows {}, which fits.", counted, captured);
 }
@@ -410,8 +414,8 @@ const FigureTable& CounterReport::figures() {
       Row::of<&CounterReport::compared>("compared", "Counters that were compared."),
       Row::of<[](const CounterReport& r) -> const auto& { return r.signs.changes; }>(
           "changes", "Counters that changed, and their meaning."),
-      Row::of<[](const CounterReport& r) { return r.signs.sentences(); }>(
-          "says", "What the changes show."),
+      Row::of<[](const CounterReport& r) { return r.signs.sentences(); }>("says",
+                                                                          "What the changes show."),
       Row::of<&CounterReport::not_compared>("not_compared",
                                             "Counters that changed and have no counterpart."),
       Row::of<&CounterReport::reset>("reset", "Counters that are smaller than before.")};

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "dissect/explain/counters/counter_signs.h"
-#include "dissect/explain/evidence.h"
+#include "dissect/explain/facts/evidence.h"
 
 namespace lw::dissect {
 
@@ -24,8 +24,8 @@ struct CounterComparison {
 
 /// What the counters of one port say, and whether the capture agrees.
 struct CounterReport {
-  std::string port;   // "mlx5_0/1"; empty: the file does not name it
-  std::string host;   // the address that fits the port best, or as given; empty: without a capture
+  std::string port;  // "mlx5_0/1"; empty: the file does not name it
+  std::string host;  // the address that fits the port best, or as given; empty: without a capture
   std::vector<std::string> other_ports;  // that the file has, and that fit worse
   std::vector<CounterComparison> compared;
   CounterSigns signs;
@@ -37,8 +37,8 @@ struct CounterReport {
 };
 
 /// Finds the port whose counters fit a host of the capture best, by their differences, and compares
-/// both. `address`: the port's, if given: then that host is compared. Error: the capture has no such
-/// host.
+/// both. `address`: the port's, if given: then that host is compared. Error: the capture has no
+/// such host.
 Result<CounterReport> compare_counters(const CounterDifferences& differences,
                                        const Evidence& evidence, const std::string& address = {});
 /// What the counters of each port that changed say without a capture; of all ports if none did.

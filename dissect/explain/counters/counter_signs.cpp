@@ -25,12 +25,15 @@ constexpr SignSentence kSentences[] = {
     {Sign::marks, true, "packets came marked Congestion Experienced ({})"},
     {Sign::cnps, true, "CNPs came from the network ({})"},
     {Sign::cnps_sent, true, "the port sent CNPs for marked packets ({})"},
-    {Sign::no_receives, false, "a receiver had no receive buffer posted ({}): no congestion of the path"},
-    {Sign::timeouts, false, "peers did not answer in time ({}): packets or answers were lost, or a peer "
-                            "has stopped"},
+    {Sign::no_receives, false,
+     "a receiver had no receive buffer posted ({}): no congestion of the path"},
+    {Sign::timeouts, false,
+     "peers did not answer in time ({}): packets or answers were lost, or a peer "
+     "has stopped"},
     {Sign::ended, false, "connections ended with an error ({})"},
     {Sign::refused, false, "requests were refused for good ({})"},
-    {Sign::damaged, false, "frames arrived damaged ({}): a bad link, plug or cable, or a wrong ICRC"},
+    {Sign::damaged, false,
+     "frames arrived damaged ({}): a bad link, plug or cable, or a wrong ICRC"},
     {Sign::link, false, "the link failed ({})"},
 };
 
@@ -59,15 +62,15 @@ CounterSigns signs_of(const PortCounters& risen) {
     if (own == 0) continue;
     const auto at = static_cast<std::size_t>(info->sign);
     signs.events[at] += own;
-    signs.counters[at] += fmt::format("{}{} +{}", signs.counters[at].empty() ? "" : ", ", name, own);
+    signs.counters[at] +=
+        fmt::format("{}{} +{}", signs.counters[at].empty() ? "" : ", ", name, own);
   }
   return signs;
 }
 
 bool CounterSigns::show_congestion() const noexcept {
-  return std::ranges::any_of(kSentences, [this](const SignSentence& one) {
-    return one.congestion && of(one.sign) > 0;
-  });
+  return std::ranges::any_of(
+      kSentences, [this](const SignSentence& one) { return one.congestion && of(one.sign) > 0; });
 }
 
 std::vector<std::string> CounterSigns::sentences() const {

@@ -23,9 +23,9 @@ struct CounterChange {
 /// What a port's counters say by themselves.
 struct CounterSigns {
   static constexpr std::size_t kSigns = static_cast<std::size_t>(CounterSign::link) + 1;
-  std::array<std::uint64_t, kSigns> events{};       // by sign
-  std::array<std::string, kSigns> counters{};       // "rx_global_pause +9000", those of each sign
-  std::vector<CounterChange> changes = {};          // all that rose
+  std::array<std::uint64_t, kSigns> events{};  // by sign
+  std::array<std::string, kSigns> counters{};  // "rx_global_pause +9000", those of each sign
+  std::vector<CounterChange> changes = {};     // all that rose
 
   [[nodiscard]] std::uint64_t of(CounterSign sign) const noexcept {
     return events[static_cast<std::size_t>(sign)];

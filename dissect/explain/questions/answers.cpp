@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Did every peer answer: requests without an answer, refusals by ICMP, hosts without a link address?
+// Did every peer answer: requests without an answer, refusals by ICMP, hosts without a link
+// address?
+#include "dissect/explain/questions/answers.h"
+
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -8,7 +11,6 @@
 #include <fmt/ranges.h>
 
 #include "core/quantity.h"
-#include "dissect/explain/questions/question.h"
 #include "dissect/explain/questions/retries.h"
 #include "dissect/sessions/result_rows.h"
 
@@ -43,13 +45,16 @@ constexpr std::pair<Silence, std::string_view> kSilences[] = {
     {Silence::refused, "A device refuses these packets by ICMP."},
     {Silence::disconnected, "{at}: what came after that, or was under way, could not be answered."},
     {Silence::stopped,
-     "The other end answered before: either it has stopped, or the path there or back is cut. Both leave "
+     "The other end answered before: either it has stopped, or the path there or back is cut. Both "
+     "leave "
      "the same frames."},
     {Silence::never,
-     "The capture has answers to this host from others, so it would have these: either the peer does not "
+     "The capture has answers to this host from others, so it would have these: either the peer "
+     "does not "
      "run, or the path there or back is cut."},
     {Silence::one_direction,
-     "The capture has no answer to this host at all, so it may hold one direction only; no answer that its "
+     "The capture has no answer to this host at all, so it may hold one direction only; no answer "
+     "that its "
      "sender could use has reached it."},
 };
 
@@ -68,10 +73,11 @@ Silence silence_of(const Facts& facts, const OpenEnd& end) {
 std::string disconnect_text(const ConnectionSetup& setup) {
   const std::uint8_t side = *setup.disconnected_by();
   const auto& drep = setup.of(1 - side, Step::drep);
-  return fmt::format("{} disconnected (DREQ in frame {}{})",
-                     address_text(side == ConnectionSetup::kRequester ? setup.requester : setup.replier),
-                     setup.of(side, Step::dreq).first_frame,
-                     drep.count > 0 ? fmt::format(", DREP in frame {}", drep.first_frame) : "");
+  return fmt::format(
+      "{} disconnected (DREQ in frame {}{})",
+      address_text(side == ConnectionSetup::kRequester ? setup.requester : setup.replier),
+      setup.of(side, Step::dreq).first_frame,
+      drep.count > 0 ? fmt::format(", DREP in frame {}", drep.first_frame) : "");
 }
 
 /// Whether only shorter packets than these passed: the path may have a smaller MTU.
@@ -82,14 +88,14 @@ std::string size_text(const Facts& facts, const OpenEnd& end) {
   const ConnectionSetup* const setup = setup_of(facts, *end.session);
   const bool came_up = setup != nullptr && setup->end() == analysis::SetupEnd::done;
   if (open.largest_answered == 0 && !came_up) return {};
-  return fmt::format(" {} passed, and these packets have {} bytes of payload: the path may have a smaller MTU.",
-                     open.largest_answered == 0
-                         ? std::string("The short messages of the set-up")
-                         : fmt::format("Packets of up to {} bytes", open.largest_answered),
-                     open.payload);
+  return fmt::format(
+      " {} passed, and these packets have {} bytes of payload: the path may have a smaller MTU.",
+      open.largest_answered == 0 ? std::string("The short messages of the set-up")
+                                 : fmt::format("Packets of up to {} bytes", open.largest_answered),
+      open.payload);
 }
 
-/// `alone`: whether it is told of this connection only.
+/// `alone`: whether it describes this connection only.
 std::string reason_text(const Facts& facts, const OpenEnd& end, bool alone) {
   const Silence silence = silence_of(facts, end);
   Words words;
@@ -123,8 +129,9 @@ std::string open_text(const Facts& facts, const OpenEnd& end) {
   const Ends ends = ends_of(facts.evidence.analyst, *end.session, end.direction);
   const std::string what =
       open.ever_answered
-          ? fmt::format("{} of session {} ({} to {}) got no answer", counted(open.packets, "request packet"),
-                        end.session->number, ends.from, ends.to)
+          ? fmt::format("{} of session {} ({} to {}) got no answer",
+                        counted(open.packets, "request packet"), end.session->number, ends.from,
+                        ends.to)
           : fmt::format("No answer ever came to session {} ({} to {}): {}", end.session->number,
                         ends.from, ends.to, counted(open.packets, "request packet"));
   const std::string sent =
@@ -148,7 +155,8 @@ std::string open_texts(const Facts& facts, const Group& group, const std::vector
   }
   return fmt::format(
       "{} of {} got no answer until the end of the capture, after up to {} retries and {}{}. {}",
-      counted(group.packets, "request packet"), counted(ends.size(), "connection"), most, rounded(longest),
+      counted(group.packets, "request packet"), counted(ends.size(), "connection"), most,
+      rounded(longest),
       never == 0 ? "" : fmt::format("; {} of these connections never got any", never),
       reasons_text(facts, ends));
 }
@@ -163,7 +171,8 @@ std::string unanswered_text(const Facts& facts, const Group& group) {
     return fmt::format("{} got no answer after a fatal NAK, which ended the connection.",
                        counted(group.packets, "request packet"));
   std::vector<OpenEnd> ends = open_ends(facts.evidence);
-  std::erase_if(ends, [&](const OpenEnd& end) { return !group.sessions.contains(end.session->number); });
+  std::erase_if(ends,
+                [&](const OpenEnd& end) { return !group.sessions.contains(end.session->number); });
   if (ends.empty()) return plain_text(facts, group);
   return ends.size() == 1 ? open_text(facts, ends.front()) : open_texts(facts, group, ends);
 }
@@ -183,15 +192,17 @@ std::string icmp_text(const Facts&, const Group& group) {
 
 std::string unresolved_text(const Facts&, const Group& group) {
   return fmt::format(
-      "{} for the link address of a peer got no answer ({}): the host is down, or not in this network, or "
+      "{} for the link address of a peer got no answer ({}): the host is down, or not in this "
+      "network, or "
       "its answers do not pass here.",
       counted(group.packets, "ARP or neighbour request"), details_of(group));
 }
 
 std::string disconnected_text(const Facts& facts, const Group& group) {
   for (const OpenEnd& end : open_ends(facts.evidence))
-    if (group.sessions.contains(end.session->number)) return {};  // told with its requests
-  return fmt::format("{} ended a connection (DREQ) while {} open: {}.", verb(group.events, "A host", "Hosts"),
+    if (group.sessions.contains(end.session->number)) return {};  // its requests name it
+  return fmt::format("{} ended a connection (DREQ) while {} open: {}.",
+                     verb(group.events, "A host", "Hosts"),
                      group.packets == 1 ? "1 request packet was"
                                         : fmt::format("{} request packets were", group.packets),
                      details_of(group));
@@ -199,7 +210,8 @@ std::string disconnected_text(const Facts& facts, const Group& group) {
 
 std::string dreq_text(const Facts&, const Group& group) {
   return fmt::format(
-      "{} to disconnect (DREQ) got no answer ({}): the other end has stopped, or the path there or back is "
+      "{} to disconnect (DREQ) got no answer ({}): the other end has stopped, or the path there or "
+      "back is "
       "cut.",
       counted(group.packets, "request"), details_of(group));
 }
@@ -265,14 +277,16 @@ Answers answers_of(const Facts& facts) {
   all.unresolved = packets_of_kind(AnomalyKind::address_unresolved);
   all.not_ready = packets_of_kind(AnomalyKind::rnr_nak);
   all.ended = facts.events_of([](const Group& group) {
-    return group.kind == AnomalyKind::disconnected || group.kind == AnomalyKind::disconnect_unanswered;
+    return group.kind == AnomalyKind::disconnected ||
+           group.kind == AnomalyKind::disconnect_unanswered;
   });
   return all;
 }
 
 constexpr AnswerRow<Answers> kAnswerRows[] = {
     {[](const Answers& a) { return a.never > 0; }, Health::wrong,
-     "{never} of {connections} with requests never got an answer, {open} in all have requests without "
+     "{never} of {connections} with requests never got an answer, {open} in all have requests "
+     "without "
      "one{icmp}"},
     {[](const Answers& a) { return a.open > 0; }, Health::wrong,
      "{open} of {connections} {have} requests without an answer until the end{icmp}"},
@@ -289,9 +303,11 @@ constexpr AnswerRow<Answers> kAnswerRows[] = {
     {[](const Answers& a) { return a.one_sided == a.connections; }, Health::cannot_tell,
      "the capture holds no answers"},
     {[](const Answers& a) { return a.one_sided > 0; }, Health::fine,
-     "no request waits for an answer at the end; the answers of {one_sided} of {connections} are not in the "
+     "no request waits for an answer at the end; the answers of {one_sided} of {connections} are "
+     "not in the "
      "capture"},
-    {[](const Answers&) { return true; }, Health::fine, "no request waits for an answer at the end"},
+    {[](const Answers&) { return true; }, Health::fine,
+     "no request waits for an answer at the end"},
 };
 
 }  // namespace
@@ -310,7 +326,7 @@ Answer ask_answers(const Facts& facts) {
   words.add("icmp", all.icmp > 0 ? fmt::format("; a device refused {} packets by ICMP", all.icmp)
                                  : std::string());
   return answer_of<Answers>(Question::answers, kAnswerRows, all, words,
-                            facts.tell(Question::answers, kAnswerTellings));
+                            facts.statements_about(Question::answers, kAnswerTellings));
 }
 
 }  // namespace lw::dissect

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Is the capture good enough: complete, both directions, ICRCs, stamps, points?
+#include "dissect/explain/questions/capture.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "capture/link_names.h"
-#include "dissect/explain/questions/capture_share.h"
-#include "dissect/explain/questions/question.h"
 #include "dissect/sessions/result_rows.h"
 
 namespace lw::dissect {
@@ -43,22 +43,25 @@ void add_what_was_cut(const Evidence& evidence, std::vector<Statement>& all) {
   if (by_mirror > 0)
     all.push_back(about_capture(
         "cut_by_mirror", by_mirror,
-        fmt::format("{} frames are shorter than their IP packets, all are cut at one length, and none is "
-                    "longer: a mirror truncates them. Their ICRCs cannot be checked.",
-                    by_mirror),
+        fmt::format(
+            "{} frames are shorter than their IP packets, all are cut at one length, and none is "
+            "longer: a mirror truncates them. Their ICRCs cannot be checked.",
+            by_mirror),
         "verify"));
   if (totals.cut > 0)
-    all.push_back(about_capture("cut_frames", totals.cut,
-                                fmt::format("The capture cut {} of {} RoCE frames: their ICRCs cannot "
-                                            "be checked, and bytes that it cut are not judged.",
-                                            totals.cut, totals.roce),
-                                "verify"));
+    all.push_back(
+        about_capture("cut_frames", totals.cut,
+                      fmt::format("The capture cut {} of {} RoCE frames: their ICRCs cannot "
+                                  "be checked, and bytes that it cut are not judged.",
+                                  totals.cut, totals.roce),
+                      "verify"));
   if (totals.fragments > 0)
-    all.push_back(about_capture("fragments", totals.fragments,
-                                fmt::format("{} came in IP fragments, which is legal: headers and "
-                                            "length are from the first one, ICRCs and data were not "
-                                            "checked.",
-                                            counted(totals.fragments, "packet"))));
+    all.push_back(
+        about_capture("fragments", totals.fragments,
+                      fmt::format("{} came in IP fragments, which is legal: headers and "
+                                  "length are from the first one, ICRCs and data were not "
+                                  "checked.",
+                                  counted(totals.fragments, "packet"))));
 }
 
 void add_what_was_not_followed(const Evidence& evidence, std::vector<Statement>& all) {
@@ -106,9 +109,9 @@ Statement about_sessions(const Evidence& evidence, std::string topic, std::strin
 }
 
 void add_one_sided(const Evidence& evidence, std::vector<Statement>& all) {
-  Statement found = about_sessions(evidence, "one_direction", "sessions", [&](const Session& session) {
-    return is_one_sided(evidence, session);
-  });
+  Statement found =
+      about_sessions(evidence, "one_direction", "sessions",
+                     [&](const Session& session) { return is_one_sided(evidence, session); });
   if (found.events == 0) return;
   found.text = fmt::format(
       "The capture holds one direction only of {}: no round trip, and of a "
@@ -126,7 +129,8 @@ void add_guessed_pairs(const Facts& facts, std::vector<Statement>& all) {
       });
   if (found.events == 0) return;
   found.text = fmt::format(
-      "Which answers belong to which requests is a guess for {}: {}, so the first answers were given to "
+      "Which answers belong to which requests is a guess for {}: {}, so the first answers were "
+      "given to "
       "the first requests.",
       counted(found.events, "connection"),
       is_sample(facts) ? "the frames that would tell are missing"
@@ -139,9 +143,10 @@ void add_drops(const Evidence& evidence, std::vector<Statement>& all) {
   if (totals.dropped > 0)
     all.push_back(about_capture(
         "dropped_by_capture", totals.dropped,
-        fmt::format("The capturing dropped {}, by the file's own count: what is missing here need not be "
-                    "lost.",
-                    counted(totals.dropped, "frame"))));
+        fmt::format(
+            "The capturing dropped {}, by the file's own count: what is missing here need not be "
+            "lost.",
+            counted(totals.dropped, "frame"))));
 }
 
 // The answer.
@@ -183,7 +188,8 @@ Quality quality_of(const Facts& facts) {
 std::string others_text(const CaptureTotals& totals) {
   constexpr std::size_t kMostNamed = 5;
   std::map<std::string, std::uint64_t> by_name;
-  for (const auto& [protocol, frames] : totals.others) by_name[other_protocol_name(protocol)] += frames;
+  for (const auto& [protocol, frames] : totals.others)
+    by_name[other_protocol_name(protocol)] += frames;
   std::vector<std::pair<std::uint64_t, std::string>> sorted;
   for (const auto& [name, frames] : by_name) sorted.emplace_back(frames, name);
   std::ranges::sort(sorted, std::greater<>{});
@@ -198,7 +204,8 @@ std::string limits_text(const Facts& facts) {
   std::string text;
   const std::uint64_t no_icrcs =
       facts.events_of([](const Group& group) { return group.kind == AnomalyKind::no_icrcs; });
-  if (no_icrcs > 0) text += fmt::format("; ICRCs of {} were not written yet", counted(no_icrcs, "flow"));
+  if (no_icrcs > 0)
+    text += fmt::format("; ICRCs of {} were not written yet", counted(no_icrcs, "flow"));
   if (facts.evidence.totals.cut > 0)
     text += fmt::format("; {} of {} frames are cut", facts.evidence.totals.cut,
                         facts.evidence.totals.roce);
@@ -210,8 +217,10 @@ constexpr AnswerRow<Quality> kCaptureRows[] = {
     {[](const Quality& q) { return q.roce == 0; }, Health::cannot_tell,
      "none of its {frames} frames is RoCE{others}"},
     {[](const Quality& q) { return q.sample; }, Health::wrong,
-     "it holds {held:.3g} % of the packets that passed, as PSNs show: a sample, or a mirror that lost the "
-     "others. Rates, bytes and numbers of messages are computed from PSNs and hold; losses, order and "
+     "it holds {held:.3g} % of the packets that passed, as PSNs show: a sample, or a mirror that "
+     "lost the "
+     "others. Rates, bytes and numbers of messages are computed from PSNs and hold; losses, order "
+     "and "
      "single times do not show"},
     {[](const Quality& q) { return q.dropped > 0; }, Health::wrong,
      "the capturing dropped {dropped} frames, by the file's own count{limits}"},

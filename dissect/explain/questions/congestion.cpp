@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Was it congestion? From what queues and ports show, and from what was lost.
-#include "dissect/explain/questions/congestion_verdict.h"
+#include "dissect/explain/questions/congestion.h"
 
 #include <algorithm>
 
@@ -9,8 +9,7 @@
 
 #include "core/quantity.h"
 #include "dissect/explain/counters/counter_report.h"
-#include "dissect/explain/questions/capture_share.h"
-#include "dissect/explain/questions/question.h"
+#include "dissect/explain/questions/capture.h"
 #include "dissect/explain/questions/rate_evidence.h"
 #include "dissect/explain/questions/retries.h"
 #include "dissect/sessions/result_rows.h"
@@ -86,11 +85,12 @@ void add_signs(const Facts& facts, Signs& signs, const Group& group) {
   if (is_unseen_loss(group)) signs.unseen += group.events;
   if (group.is(AnomalyKind::retransmission, Cause::ack_lost)) signs.missing_acks += group.events;
   if (group.kind == AnomalyKind::retransmission && !group.is_certain() &&
-      !is_told_as_unanswered(facts, group))
+      !is_part_of_unanswered(facts, group))
     signs.unexplained += group.events;
   if (group.kind == AnomalyKind::trimmed && group.is_certain()) signs.trimmed += group.packets;
   if (is_turned_away(group.kind)) signs.turned_away += group.events;
-  if (group.kind == AnomalyKind::unanswered && group.cause == Cause::none && !is_explained(facts, group))
+  if (group.kind == AnomalyKind::unanswered && group.cause == Cause::none &&
+      !is_explained(facts, group))
     signs.unanswered += group.packets;
   if (is_undecided(group)) signs.undecided += group.packets;
   if (group.kind == AnomalyKind::rnr_nak) signs.refused += group.events;
@@ -243,8 +243,9 @@ std::string full_link_reason(const Evidence& evidence, const Signs& signs) {
 }
 
 std::string trimmed_reason(const Signs& signs) {
-  return fmt::format("{} {} trimmed: a switch does that to packets for which its queue has no room.",
-                     counted(signs.trimmed, "packet"), verb(signs.trimmed, "was", "were"));
+  return fmt::format(
+      "{} {} trimmed: a switch does that to packets for which its queue has no room.",
+      counted(signs.trimmed, "packet"), verb(signs.trimmed, "was", "were"));
 }
 
 std::string calm_reason(const Evidence& evidence, const Signs& signs) {
@@ -252,7 +253,8 @@ std::string calm_reason(const Evidence& evidence, const Signs& signs) {
     return "nothing was lost in the network: the receiver lacked buffers, which slows the sender, "
            "and is not congestion of the path.";
   if (signs.turned_away > 0)
-    return "packets or connections were turned away, or answered wrongly, which is no congestion; no "
+    return "packets or connections were turned away, or answered wrongly, which is no congestion; "
+           "no "
            "packet is marked, and no CNP came.";
   if (signs.unmarkable > 0)
     return fmt::format(
@@ -284,8 +286,8 @@ constexpr CongestionRow kCongestionRows[] = {
      [](const Case& c) { return marked_reason(c.signs); }},
     {[](const Case& c) { return c.signs.trimmed > 0; }, Congested::yes,
      [](const Case& c) { return trimmed_reason(c.signs); }},
-    {[](const Case& c) { return c.signs.pauses > 0 && c.concerns == Congested::yes; }, Congested::yes,
-     [](const Case& c) { return paused_reason(c.evidence, c.signs, c.concerns); }},
+    {[](const Case& c) { return c.signs.pauses > 0 && c.concerns == Congested::yes; },
+     Congested::yes, [](const Case& c) { return paused_reason(c.evidence, c.signs, c.concerns); }},
     {[](const Case& c) { return c.port != nullptr && c.port->show_congestion(); }, Congested::yes,
      [](const Case& c) {
        return c.port->congestion_text() +
@@ -295,7 +297,8 @@ constexpr CongestionRow kCongestionRows[] = {
      [](const Case& c) { return full_link_reason(c.evidence, c.signs); }},
     {[](const Case& c) { return c.sample; }, Congested::cannot_tell,
      [](const Case&) -> std::string {
-       return "no packet is marked, and no CNP came, but the capture is a sample: what was lost does not "
+       return "no packet is marked, and no CNP came, but the capture is a sample: what was lost "
+              "does not "
               "show.";
      }},
     {[](const Case& c) { return c.signs.lost + c.signs.missing_acks > 0; }, Congested::cannot_tell,
@@ -303,19 +306,22 @@ constexpr CongestionRow kCongestionRows[] = {
     {[](const Case& c) { return c.signs.unanswered > 0; }, Congested::cannot_tell,
      [](const Case& c) {
        return fmt::format(
-           "{} got no answer until the end: they, or their answers, may have been lost; no packet is "
+           "{} got no answer until the end: they, or their answers, may have been lost; no packet "
+           "is "
            "marked, and no CNP came.",
            counted(c.signs.unanswered, "request packet"));
      }},
     {[](const Case& c) { return c.signs.unexplained > 0; }, Congested::cannot_tell,
      [](const Case&) -> std::string {
-       return "packets were sent again, and the capture cannot tell why; no packet is marked, and no CNP "
+       return "packets were sent again, and the capture cannot tell why; no packet is marked, and "
+              "no CNP "
               "came.";
      }},
     {[](const Case& c) { return c.signs.undecided > 0 && c.signs.late + c.signs.refused == 0; },
      Congested::cannot_tell,
      [](const Case&) -> std::string {
-       return "packets may have been lost, and the capture does not show it; no packet is marked, and no "
+       return "packets may have been lost, and the capture does not show it; no packet is marked, "
+              "and no "
               "CNP came.";
      }},
     {[](const Case& c) { return c.signs.pauses > 0 && c.concerns == Congested::cannot_tell; },
@@ -340,11 +346,13 @@ constexpr Telling kCongestionTellings[] = {{AnomalyKind::pause, Severity::note, 
 
 /// Marks and CNPs that slowed senders, with nothing lost or paused, are how ECN is meant to work.
 bool is_controlled(const CongestionVerdict& verdict) {
-  return verdict.marked + verdict.notifications > 0 && verdict.lost + verdict.resent + verdict.pauses == 0;
+  return verdict.marked + verdict.notifications > 0 &&
+         verdict.lost + verdict.resent + verdict.pauses == 0;
 }
 
 Health health_of(const CongestionVerdict& verdict) {
-  if (verdict.answer == Congested::yes) return is_controlled(verdict) ? Health::fine : Health::wrong;
+  if (verdict.answer == Congested::yes)
+    return is_controlled(verdict) ? Health::fine : Health::wrong;
   return verdict.answer == Congested::no ? Health::fine : Health::cannot_tell;
 }
 
@@ -360,7 +368,8 @@ CongestionVerdict congestion_of(const Facts& facts) {
                    .sample = is_sample(facts),
                    .followed = facts.follows_connections(),
                    .port = facts.counters == nullptr ? nullptr : &facts.counters->signs};
-  const auto row = std::ranges::find_if(kCongestionRows, [&](const CongestionRow& one) { return one.holds(found); });
+  const auto row = std::ranges::find_if(kCongestionRows,
+                                        [&](const CongestionRow& one) { return one.holds(found); });
   return {.answer = row->answer,
           .reason = row->reason(found),
           .marked = signs.marked,
@@ -373,11 +382,12 @@ CongestionVerdict congestion_of(const Facts& facts) {
 
 Answer ask_congestion(const Facts& facts) {
   CongestionVerdict verdict = congestion_of(facts);
-  if (verdict.reason.ends_with('.')) verdict.reason.pop_back();  // the answer is a part of a sentence
+  if (verdict.reason.ends_with('.'))
+    verdict.reason.pop_back();  // the answer is a part of a sentence
   return {.question = Question::congestion,
           .health = health_of(verdict),
           .text = verdict.reason,
-          .statements = facts.tell(Question::congestion, kCongestionTellings)};
+          .statements = facts.statements_about(Question::congestion, kCongestionTellings)};
 }
 
 std::string_view name_of(Congested answer) noexcept {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What was lost, late or copied, and where? Sent again, and why.
+#include "dissect/explain/questions/losses.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "core/quantity.h"
-#include "dissect/explain/questions/capture_share.h"
-#include "dissect/explain/questions/question.h"
+#include "dissect/explain/questions/capture.h"
 #include "dissect/explain/questions/retries.h"
 #include "dissect/sessions/result_rows.h"
 
@@ -53,7 +54,7 @@ std::string gap_text(const Facts& facts, const Group& group) {
   if (!group.is_certain())
     return fmt::format("{} {} missing: {}.{}", packets, one ? "is" : "are", either_text(group),
                        fate_text(facts, group));
-  if (group.cause == Cause::trimmed) return {};  // the trimmed packets are told
+  if (group.cause == Cause::trimmed) return {};  // the trimmed packets cover it
   if (group.cause == Cause::missing_in_capture)
     return fmt::format(
         "The capture misses {}: the other end acknowledged {}, so the network has "
@@ -106,12 +107,15 @@ std::string undecided_begin(const Facts& facts, const Group& group) {
   const std::string times = counted(group.events, "time");
   if (may_be(group, AnomalyKind::retransmission, Cause::peer_stopped))
     return fmt::format(
-        "{} expired, and no answer came: the other end has stopped, or the path there or back is cut",
+        "{} expired, and no answer came: the other end has stopped, or the path there or back is "
+        "cut",
         counted(group.events, "timeout"));
   if (may_be(group, AnomalyKind::retransmission, Cause::answer_wrong))
     return fmt::format(
-        "READs were asked for again {}, though all of their answers have passed here: the requester "
-        "does not take them, as the responder's packets{} have another MTU than it expects, or they "
+        "READs were asked for again {}, though all of their answers have passed here: the "
+        "requester "
+        "does not take them, as the responder's packets{} have another MTU than it expects, or "
+        "they "
         "were lost behind the capture point",
         times, response_sizes(facts, group));
   return fmt::format("Senders went back {} because of {}: the capture does not show which", times,
@@ -150,7 +154,8 @@ std::string recovery_begin(const Facts& facts, const Group& group) {
           counted(events, "timeout"));
     case Cause::answer_wrong:
       return fmt::format(
-          "{} expired, as the responder's answers were wrong and their requester does not take them",
+          "{} expired, as the responder's answers were wrong and their requester does not take "
+          "them",
           counted(events, "timeout"));
     default:
       return fmt::format("Senders went back {}", counted(events, "time"));
@@ -200,7 +205,7 @@ bool may_be_kind(const Group& group, AnomalyKind kind) {
 }
 
 std::string recovery_text(const Facts& facts, const Group& group) {
-  if (is_told_as_unanswered(facts, group)) return {};
+  if (is_part_of_unanswered(facts, group)) return {};
   const std::string_view them = verb(group.packets, "it", "them");
   if (group.role == wire::Role::response && group.is_certain())
     return fmt::format(
@@ -232,11 +237,12 @@ std::string recovery_text(const Facts& facts, const Group& group) {
 /// A NAK that asked for packets, where no recovery tells of it.
 std::string nak_text(const Facts& facts, const Group& group) {
   if (group.cause == Cause::fatal_nak) return {};  // a question of validity
-  const bool told = group.is_certain() && std::ranges::any_of(facts.groups, [&](const Group& other) {
-    return other.point == group.point && (other.kind == AnomalyKind::retransmission ||
-                                          other.kind == AnomalyKind::out_of_order);
-  });
-  if (told) return {};
+  const bool covered =
+      group.is_certain() && std::ranges::any_of(facts.groups, [&](const Group& other) {
+        return other.point == group.point && (other.kind == AnomalyKind::retransmission ||
+                                              other.kind == AnomalyKind::out_of_order);
+      });
+  if (covered) return {};
   if (requests_of(facts.evidence, group) == 0)
     return fmt::format(
         "{} \"PSN sequence error\" asked for packets. The requests, which would tell what was lost "
@@ -276,19 +282,22 @@ std::string trimmed_text(const Facts&, const Group& group) {
   const std::string packets = packets_of(group);
   if (!group.is_certain())
     return fmt::format(
-        "{} {} shorter than {} IP length says ({}), and no longer frame is whole: a switch trimmed {}, "
+        "{} {} shorter than {} IP length says ({}), and no longer frame is whole: a switch trimmed "
+        "{}, "
         "as its queue was full, or a mirror cuts all frames.",
         packets, verb(group.packets, "is", "are"), verb(group.packets, "its", "their"),
         details_of(group), verb(group.packets, "it", "them"));
   return fmt::format(
-      "{} {} trimmed in the network ({}): a switch cut off the data in place of dropping {}, as its queue "
-      "was full. As many bytes were captured as were on the wire, and other frames as long are whole.",
+      "{} {} trimmed in the network ({}): a switch cut off the data in place of dropping {}, as "
+      "its queue "
+      "was full. As many bytes were captured as were on the wire, and other frames as long are "
+      "whole.",
       packets, verb(group.packets, "was", "were"), details_of(group),
       verb(group.packets, "the packet", "the packets"));
 }
 
 std::string storm_text(const Facts& facts, const Group& group) {
-  if (is_told_as_unanswered(facts, group)) return {};
+  if (is_part_of_unanswered(facts, group)) return {};
   return fmt::format(
       "{} sent for at least the fourth time: a sender gives up after its number of "
       "retries, often 7, and the connection ends.",
@@ -310,8 +319,8 @@ constexpr Telling kLossTellings[] = {
 
 struct Losses {
   std::uint64_t before = 0, behind = 0, either = 0, late = 0, copied = 0, again = 0, trimmed = 0;
-  std::uint64_t acks = 0;       // that did not arrive
-  std::uint64_t open = 0;       // requests without an answer at the end
+  std::uint64_t acks = 0;  // that did not arrive
+  std::uint64_t open = 0;  // requests without an answer at the end
   bool sample = false, followed = true;
 
   [[nodiscard]] bool any() const noexcept {
@@ -320,8 +329,7 @@ struct Losses {
 };
 
 Losses losses_of(const Facts& facts) {
-  Losses all{.sample = is_sample(facts),
-             .followed = facts.follows_connections()};
+  Losses all{.sample = is_sample(facts), .followed = facts.follows_connections()};
   for (const Group& group : facts.groups) {
     const bool certain = group.is_certain();
     if (group.kind == AnomalyKind::psn_gap && certain && group.cause == Cause::lost_before_capture)
@@ -332,7 +340,7 @@ Losses losses_of(const Facts& facts) {
     if (group.kind == AnomalyKind::duplicate) all.copied += group.packets;
     if (group.kind == AnomalyKind::trimmed) all.trimmed += group.packets;
     if (group.is(AnomalyKind::retransmission, Cause::ack_lost)) all.acks += group.events;
-    if (group.kind == AnomalyKind::retransmission && !is_told_as_unanswered(facts, group))
+    if (group.kind == AnomalyKind::retransmission && !is_part_of_unanswered(facts, group))
       all.again += group.packets;
     if (group.kind == AnomalyKind::unanswered) all.open += group.packets;
   }
@@ -357,7 +365,8 @@ std::string parts_of(const Losses& all) {
 }
 
 constexpr AnswerRow<Losses> kLossRows[] = {
-    {[](const Losses& l) { return !l.followed; }, Health::cannot_tell, "no packet of a connection was followed"},
+    {[](const Losses& l) { return !l.followed; }, Health::cannot_tell,
+     "no packet of a connection was followed"},
     {[](const Losses& l) { return l.sample; }, Health::cannot_tell,
      "the capture is a sample, so a missing packet need not be lost"},
     {[](const Losses& l) { return l.any(); }, Health::wrong, "{parts}"},
@@ -373,7 +382,7 @@ Answer ask_losses(const Facts& facts) {
   Words words;
   words.add("parts", parts_of(all));
   Answer answer = answer_of<Losses>(Question::losses, kLossRows, all, words,
-                                    facts.tell(Question::losses, kLossTellings));
+                                    facts.statements_about(Question::losses, kLossTellings));
   if (all.sample) answer.health = Health::cannot_tell;
   return answer;
 }

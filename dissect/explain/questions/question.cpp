@@ -8,14 +8,6 @@ std::string_view name_of(Health health) noexcept {
   return kNames[static_cast<std::size_t>(health)];
 }
 
-std::vector<Answer> ask_all(const Facts& facts) {
-  constexpr Answer (*kAll[])(const Facts&) = {ask_capture, ask_setup,      ask_answers, ask_validity,
-                                              ask_losses,  ask_congestion, ask_rate};
-  std::vector<Answer> answers;
-  for (const auto ask : kAll) answers.push_back(ask(facts));
-  return answers;
-}
-
 const FigureTable& Answer::figures() {
   using Row = FigureOf<Answer>;
   static constexpr Figure kRows[] = {

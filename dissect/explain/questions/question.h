@@ -9,7 +9,7 @@
 
 #include <fmt/args.h>
 
-#include "dissect/explain/statement.h"
+#include "dissect/explain/facts/statement.h"
 
 namespace lw::dissect {
 
@@ -21,9 +21,9 @@ std::string_view name_of(Health health) noexcept;  // "cannot tell"
 struct Answer {
   Question question{};
   Health health = Health::cannot_tell;
-  std::string text;                          // part of a sentence
-  std::vector<Statement> statements = {};    // its evidence
-  std::vector<std::uint32_t> numbers = {};   // of these among all statements, from 1
+  std::string text;                         // part of a sentence
+  std::vector<Statement> statements = {};   // its evidence
+  std::vector<std::uint32_t> numbers = {};  // of these among all statements, from 1
 
   static const FigureTable& figures();
 };
@@ -67,17 +67,5 @@ Answer answer_of(Question question, std::span<const AnswerRow<Found>> rows, cons
   }
   return {.question = question, .text = {}};
 }
-
-/// The questions, a file each. Each is a function of the facts alone.
-Answer ask_capture(const Facts& facts);
-Answer ask_setup(const Facts& facts);
-Answer ask_answers(const Facts& facts);
-Answer ask_validity(const Facts& facts);
-Answer ask_losses(const Facts& facts);
-Answer ask_congestion(const Facts& facts);
-Answer ask_rate(const Facts& facts);
-
-/// All of them, in the order in which an operator asks.
-std::vector<Answer> ask_all(const Facts& facts);
 
 }  // namespace lw::dissect

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What bounds the rate: a fault, a limit of the sender, a link, or the application?
+#include "dissect/explain/questions/rate.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "core/quantity.h"
-#include "dissect/explain/questions/question.h"
 #include "dissect/explain/questions/rate_evidence.h"
 #include "dissect/sessions/result_rows.h"
 
@@ -104,11 +105,13 @@ struct Bound {
   const StreamCounts* counts = nullptr;
   Duration span{}, recovering{};  // of that session; `recovering`: its recoveries, some at once
   bool full_link = false, window = false, reads = false;
-  bool even = false;  // it came at an even rate: a full link before this point, or a sender that paces
+  bool even =
+      false;  // it came at an even rate: a full link before this point, or a sender that paces
 
   [[nodiscard]] double share() const noexcept {
     if (span <= Duration{}) return 0;
-    return std::min(1.0, static_cast<double>(recovering.count()) / static_cast<double>(span.count()));
+    return std::min(1.0,
+                    static_cast<double>(recovering.count()) / static_cast<double>(span.count()));
   }
 };
 
@@ -162,15 +165,18 @@ constexpr AnswerRow<Bound> kRateRows[] = {
     {[](const Bound& b) { return b.window; }, Health::fine,
      "the limit of outstanding packets of session {session} ({goodput})"},
     {[](const Bound& b) { return is_idle(b); }, Health::fine,
-     "the application, or the way from here to its sender: for {idle:.0f} % of the time nothing of session "
+     "the application, or the way from here to its sender: for {idle:.0f} % of the time nothing of "
+     "session "
      "{session} was in flight here ({goodput})"},
     {[](const Bound& b) { return b.counts->rtt.count() < kEnoughRtts; }, Health::cannot_tell,
      "too few round trips of session {session} were captured ({goodput})"},
     {[](const Bound& b) { return b.even; }, Health::cannot_tell,
-     "packets of session {session} came at an even rate ({goodput}): a full link before this point, or its "
+     "packets of session {session} came at an even rate ({goodput}): a full link before this "
+     "point, or its "
      "sender's own pace"},
     {[](const Bound&) { return true; }, Health::cannot_tell,
-     "session {session} ({goodput}) reaches no limit that shows here: neither of outstanding packets, nor of "
+     "session {session} ({goodput}) reaches no limit that shows here: neither of outstanding "
+     "packets, nor of "
      "a link"},
 };
 

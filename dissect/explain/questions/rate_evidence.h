@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "dissect/explain/evidence.h"
+#include "dissect/explain/facts/evidence.h"
 
 namespace lw::dissect {
 

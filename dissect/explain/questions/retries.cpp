@@ -18,7 +18,8 @@ using analysis::Cause;
 using analysis::OpenRequests;
 using analysis::RetryWaits;
 
-/// The code of a QP's timer that ran for `wait`: 4.096 us, doubled as often. (IBTA vol. 1, 11.2.4.2)
+/// The code of a QP's timer that ran for `wait`: 4.096 us, doubled as often. (IBTA vol.
+/// 1, 11.2.4.2)
 std::optional<int> timeout_code(Duration wait) {
   constexpr double kUnit = 4096, kTolerance = 0.03;
   if (wait <= Duration{}) return std::nullopt;
@@ -44,8 +45,7 @@ std::vector<OpenEnd> open_ends(const Evidence& evidence) {
 
 std::string retries_text(const RetryWaits& waits) {
   if (waits.count == 0) return "sent once";
-  const std::string retries =
-      waits.count == 1 ? "1 retry" : fmt::format("{} retries", waits.count);
+  const std::string retries = waits.count == 1 ? "1 retry" : fmt::format("{} retries", waits.count);
   constexpr int kSpread = 10;  // divided by: what timers vary
   const bool even = waits.longest - waits.shortest <= waits.longest / kSpread;
   if (!even)
@@ -65,7 +65,7 @@ bool was_given_up(const Evidence& evidence, const OpenRequests& open) {
   return silence / 2 > open.waits.longest;
 }
 
-bool is_told_as_unanswered(const Facts& facts, const AnomalyGroup& group) {
+bool is_part_of_unanswered(const Facts& facts, const AnomalyGroup& group) {
   const bool of_timer = group.kind == AnomalyKind::retry_storm ||
                         std::ranges::any_of(group.alternatives, [](const auto& one) {
                           return one.cause == Cause::peer_stopped || one.cause == Cause::timeout;

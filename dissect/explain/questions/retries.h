@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "dissect/explain/statement.h"
+#include "dissect/explain/facts/statement.h"
 
 namespace lw::dissect {
 
@@ -25,9 +25,9 @@ bool was_given_up(const Evidence& evidence, const analysis::OpenRequests& open);
 
 /// Whether the statements about requests without an answer tell of a group of recoveries, or of
 /// packets that were sent often: all happened in connections that got no more answers.
-bool is_told_as_unanswered(const Facts& facts, const AnomalyGroup& group);
-/// " (256 bytes)": the payload of the READ responses FIRST and MIDDLE of the group's sessions; empty:
-/// none was captured.
+bool is_part_of_unanswered(const Facts& facts, const AnomalyGroup& group);
+/// " (256 bytes)": the payload of the READ responses FIRST and MIDDLE of the group's sessions;
+/// empty: none was captured.
 std::string response_sizes(const Facts& facts, const AnomalyGroup& group);
 
 }  // namespace lw::dissect

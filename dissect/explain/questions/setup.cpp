@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Did the connections come up: who asked whom, and how did it end?
+#include "dissect/explain/questions/setup.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -9,7 +11,6 @@
 #include <fmt/ranges.h>
 
 #include "core/quantity.h"
-#include "dissect/explain/questions/question.h"
 #include "dissect/sessions/result_rows.h"
 #include "dissect/sessions/setup_words.h"
 
@@ -76,13 +77,16 @@ constexpr std::string_view kRejectedByRequester =
     "{to} accepted a connection to {service} {times}, and {from}, who had asked for it, ended each "
     "with {reason}{meaning}.{more}";
 constexpr std::string_view kUnanswered =
-    "{from} asked {to} for {service} with {requests}{span}, and was never answered: {to} is down or cannot "
+    "{from} asked {to} for {service} with {requests}{span}, and was never answered: {to} is down "
+    "or cannot "
     "be reached, a firewall drops the requests, or the answers are lost.{more}";
 constexpr std::string_view kRefused =
-    "{from} asked {to} for {service} with {requests}{span}, and was never answered: a device refuses the "
+    "{from} asked {to} for {service} with {requests}{span}, and was never answered: a device "
+    "refuses the "
     "requests by ICMP (frame {icmp}).{more}";
 constexpr std::string_view kUnconfirmed =
-    "{to} accepted a connection to {service} {times} with {replies}, and {from} never confirmed it (RTU): "
+    "{to} accepted a connection to {service} {times} with {replies}, and {from} never confirmed it "
+    "(RTU): "
     "{from} has stopped, or the replies did not reach it.{more}";
 
 std::string_view sentence_of(const ConnectionSetup& setup) {
@@ -101,8 +105,8 @@ std::string_view sentence_of(const ConnectionSetup& setup) {
 std::string meaning_text(const ConnectionSetup& setup) {
   if (!setup.reject) return {};
   const std::uint16_t code = setup.reject->reason;
-  const std::string_view meaning = setup.of_service ? sidr_meaning(static_cast<std::uint8_t>(code))
-                                                    : reject_meaning(code);
+  const std::string_view meaning =
+      setup.of_service ? sidr_meaning(static_cast<std::uint8_t>(code)) : reject_meaning(code);
   return meaning.empty() ? "" : fmt::format(": {}", meaning);
 }
 
@@ -127,9 +131,10 @@ std::string more_text(const ConnectionSetup& setup) {
   std::string text;
   for (const std::uint8_t side : {ConnectionSetup::kRequester, ConnectionSetup::kReplier})
     if (const auto& mra = setup.of(side, Step::mra); mra.count > 0)
-      text += fmt::format(" {} asked for more time (MRA) {}.",
-                          address_text(side == ConnectionSetup::kRequester ? setup.requester : setup.replier),
-                          counted(mra.count, "time"));
+      text += fmt::format(
+          " {} asked for more time (MRA) {}.",
+          address_text(side == ConnectionSetup::kRequester ? setup.requester : setup.replier),
+          counted(mra.count, "time"));
   if (setup.is_withdrawn())
     text += fmt::format(" {} then gave up (REJ, {}).", address_text(setup.requester),
                         reject_text(setup));
@@ -152,7 +157,8 @@ std::string text_of(const Alike& alike) {
   words.add("reason", reject_text(setup));
   words.add("meaning", meaning_text(setup));
   words.add("requests", requests_text(alike));
-  words.add("replies", rep.count == 1 ? std::string("1 reply (REP)") : fmt::format("{} replies (REP)", rep.count));
+  words.add("replies", rep.count == 1 ? std::string("1 reply (REP)")
+                                      : fmt::format("{} replies (REP)", rep.count));
   words.add("span", span > Duration{} ? " in " + rounded(span) : std::string());
   words.add("icmp", setup.refused_by);
   words.add("more", more_text(setup));
@@ -196,7 +202,9 @@ struct Setups {
   std::uint64_t again = 0;    // requests that were sent again, before one was answered
   Duration longest{};         // of those that came up
 
-  [[nodiscard]] std::uint64_t failed() const noexcept { return rejected + unanswered + unconfirmed; }
+  [[nodiscard]] std::uint64_t failed() const noexcept {
+    return rejected + unanswered + unconfirmed;
+  }
 };
 
 void add(Setups& all, const ConnectionSetup& setup) {
@@ -241,12 +249,14 @@ std::string failures_text(const Setups& all) {
   std::vector<std::string> parts;
   if (all.rejected > 0) parts.push_back(fmt::format("{} refused (REJ)", all.rejected));
   if (all.unanswered > 0) parts.push_back(fmt::format("{} never answered", all.unanswered));
-  if (all.unconfirmed > 0) parts.push_back(fmt::format("{} never confirmed (RTU)", all.unconfirmed));
+  if (all.unconfirmed > 0)
+    parts.push_back(fmt::format("{} never confirmed (RTU)", all.unconfirmed));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::string came_up_text(const Setups& all) {
-  std::string text = all.done == 1 ? "1 connection came up" : fmt::format("{} connections came up", all.done);
+  std::string text =
+      all.done == 1 ? "1 connection came up" : fmt::format("{} connections came up", all.done);
   if (all.longest > Duration{}) text += fmt::format(", within {}", rounded(all.longest));
   if (all.again > 0) text += fmt::format(", after {}", counted(all.again, "repeated request"));
   return text;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Is what they sent valid: ICRCs, sizes, PSNs, keys, requests and answers?
+#include "dissect/explain/questions/validity.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "dissect/explain/questions/question.h"
 #include "dissect/sessions/result_rows.h"
 
 namespace lw::dissect {
@@ -34,8 +35,8 @@ std::string senders_of(const Facts& facts, AnomalyKind kind) {
   std::set<std::string> senders;
   for (const analysis::Anomaly& anomaly : facts.evidence.anomalies)
     if (anomaly.kind == kind && anomaly.session != 0) {
-      const auto ends = ends_of(facts.evidence.analyst, session_of(facts.evidence, anomaly),
-                                anomaly.direction);
+      const auto ends =
+          ends_of(facts.evidence.analyst, session_of(facts.evidence, anomaly), anomaly.direction);
       senders.insert(ends.from_address);
     }
   return fmt::format("{}", fmt::join(senders, ", "));
@@ -54,7 +55,8 @@ std::string no_icrcs_text(const Facts&, const Group& group) {
   const std::string flows = counted(group.events, "flow");
   if (!group.is_certain())
     return fmt::format(
-        "No packet of {} has a right ICRC. They were sent once and got no answer here, so nothing tells "
+        "No packet of {} has a right ICRC. They were sent once and got no answer here, so nothing "
+        "tells "
         "whether they were captured where the NIC has yet to write it, or are wrong, and dropped.",
         flows);
   return fmt::format(
@@ -65,7 +67,8 @@ std::string no_icrcs_text(const Facts&, const Group& group) {
 
 std::string wrong_answer_text(const Facts&, const Group& group) {
   return fmt::format(
-      "{} that no request allows: {}. That is the responder's fault; nothing was lost. The requester "
+      "{} that no request allows: {}. That is the responder's fault; nothing was lost. The "
+      "requester "
       "does not take {}.",
       counted(group.events, "answer"), details_of(group), verb(group.events, "it", "them"));
 }
@@ -134,7 +137,7 @@ constexpr AnswerRow<Validity> kValidityRows[] = {
 }  // namespace
 
 Answer ask_validity(const Facts& facts) {
-  std::vector<Statement> statements = facts.tell(Question::validity, kValidityTellings);
+  std::vector<Statement> statements = facts.statements_about(Question::validity, kValidityTellings);
   const Validity all = validity_of(facts, statements);
   Words words;
   words.add("wrong", all.wrong);

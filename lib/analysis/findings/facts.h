@@ -91,8 +91,8 @@ struct ConnectionFacts {
   bool all_repeated = false;        // of three requests, two were sent again
   std::optional<Instant> stopped = {};  // the last answer, if the sender gave up after it; the
                                         // earliest time, if none ever came
-  bool reads_refused = false;  // READs of more than one packet are asked for again and again, though
-                               // their whole answers pass here, and none is taken
+  bool reads_refused = false;  // READs of more than one packet are asked for again and again,
+                               // though their whole answers pass here, and none is taken
   bool mtu_differs = false;    // the responder's packets have another MTU than the requester's
   Resemblance asked = {};      // gaps that a NAK names: packets that were lost behind this point
   Resemblance resent = {};     // other gaps of requests: packets that came again

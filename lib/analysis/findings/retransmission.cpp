@@ -171,8 +171,7 @@ constexpr Row kRows[] = {
      Finding::either({{kKind, Cause::request_resent}, {kKind, Cause::request_copied}})},
     // The sender heard nothing since, and its retries ran out: its peer does not answer, or what
     // either sends is lost.
-    {is_after_stop,
-     Finding::either({{kKind, Cause::peer_stopped}, {kKind, Cause::timeout}})},
+    {is_after_stop, Finding::either({{kKind, Cause::peer_stopped}, {kKind, Cause::timeout}})},
     // Answers say why a sender repeats: none was captured, or their AETHs were cut off.
     {is_unexplained_fetch, kAnyForFetch},
     {is_unexplained, kAnyForRequest},

@@ -77,7 +77,8 @@ class FetchResponses {
   /// before, it was sent before the capture began.
   void note_request(Sent& request) noexcept {
     request.answered_before = request.fetches && request.psn < end_;
-    if (request.fetches) [[unlikely]] long_reads_ += is_long_read(request);
+    if (request.fetches) [[unlikely]]
+      long_reads_ += is_long_read(request);
   }
   /// Whether the requester asked for each READ of more than one packet again and again, though all
   /// of its response has passed: it does not take these responses.

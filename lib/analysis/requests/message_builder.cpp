@@ -81,7 +81,8 @@ void MessageBuilder::add(const Sent& sent, const std::optional<Message::Completi
   }
   extend(sent);
   if (info.position != Position::last && info.position != Position::only) return;
-  const bool repeats = info.transport != wire::Transport::uc && info.transport != wire::Transport::ud;
+  const bool repeats =
+      info.transport != wire::Transport::uc && info.transport != wire::Transport::ud;
   if (open_->partial && !repeats) return report({});
   if (!open_->partial && info.operation == wire::Operation::send) {
     unlike_ = unlike_ || (usual_ != 0 && usual_ != open_->packets);

@@ -9,9 +9,9 @@
 
 namespace lw::analysis {
 
-/// Joins the packets of one direction, in the order of their PSNs, into messages. Opcodes show where
-/// one begins and ends. Where packets are missing, the length in the RETH of a WRITE shows it; of
-/// SENDs, that all before had the same length.
+/// Joins the packets of one direction, in the order of their PSNs, into messages. Opcodes show
+/// where one begins and ends. Where packets are missing, the length in the RETH of a WRITE shows
+/// it; of SENDs, that all before had the same length.
 class MessageBuilder {
  public:
   /// `mtu`: of the path, in bytes; 0: unknown.

@@ -32,8 +32,8 @@ struct OpenRequests {
   RetryWaits waits = {};          // of the oldest; count 0: it was sent once
   std::uint32_t payload = 0;      // bytes, of the oldest
   std::uint32_t largest_answered = 0;  // bytes of payload of those before; 0: none was answered
-  bool ever_answered = false;     // other requests were, before
-  bool reported = false;          // they were sent long enough before the end of the capture
+  bool ever_answered = false;          // other requests were, before
+  bool reported = false;               // they were sent long enough before the end of the capture
 
   [[nodiscard]] Duration span() const noexcept { return stamp_difference(last, first); }
 };

@@ -27,7 +27,8 @@ Instant first_sign(StreamState& state, const CapturedPacket& packet, const Sent&
   if (!silent) return packet.stamp;
   // The sender's timer begins anew with each transmission.
   const Sent* const known = state.log.find(sent.psn);
-  const Instant sent_last = known != nullptr && known->copies > 0 ? known->last_stamp : Instant::min();
+  const Instant sent_last =
+      known != nullptr && known->copies > 0 ? known->last_stamp : Instant::min();
   return std::min(std::max(state.last_progress, sent_last), packet.stamp);
 }
 

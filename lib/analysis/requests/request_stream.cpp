@@ -363,8 +363,7 @@ void RequestStream::take_early_ack(const CapturedPacket& packet, Sequence psn) {
 
 /// Processes an answer that was held, and is right.
 void RequestStream::settle_held(std::optional<CapturedPacket> right) {
-  if (right && right->info->operation == Operation::ack)
-    take_early_ack(*right, unwrap(right->psn));
+  if (right && right->info->operation == Operation::ack) take_early_ack(*right, unwrap(right->psn));
 }
 
 /// Whether a PSN is behind the first one of a READ whose RETH was cut off. If a NAK names it, it is
@@ -417,12 +416,12 @@ void RequestStream::take_read_response(const CapturedPacket& packet, Sequence ps
                                     packet.info->position == wire::Position::only;
   if (wrong_.take_of_other_mtu(packet, psn)) return;
   if (psn >= state_.next) extend_cut_read(psn + 1);
-  if (psn >= state_.next) {
-    if (wrong_.hold(packet, psn)) calm_ = false;
+  Sent* const read = psn < state_.next ? state_.log.find(psn) : nullptr;
+  if (read == nullptr || !read->seen) {
+    state_.counts.payload_unasked += packet.payload;
+    if (psn >= state_.next && wrong_.hold(packet, psn)) calm_ = false;
     return;
   }
-  Sent* const read = state_.log.find(psn);
-  if (read == nullptr || !read->seen) return;
   if (is_answered_without_data(*read)) return complete_atomic(packet, psn, *read);
   if (!is_read(read->opcode)) return wrong_.take_to_other(packet, psn, *read);
   note_early(*read);
@@ -555,8 +554,8 @@ void RequestStream::note_sample() {
   StreamCounts& counts = state_.counts;
   counts.of_sample = counts.lacks_many(std::max(counts.missing, counts.lost));
   if (counts.of_sample)
-    counts.messages_by_psn = messages_.rate().messages_in(counts.span, first_answer_,
-                                                          state_.fetched.newest_answer());
+    counts.messages_by_psn =
+        messages_.rate().messages_in(counts.span, first_answer_, state_.fetched.newest_answer());
 }
 
 ConnectionFacts RequestStream::facts() const noexcept {
@@ -641,7 +640,8 @@ void RequestStream::report_unanswered(Instant end, bool host_answered) {
   open_ = find_open();
   if (!open_) return;
   constexpr Duration kLong = std::chrono::milliseconds{100};
-  constexpr Duration kLongForNone = std::chrono::seconds{1};  // without a round trip to compare with
+  constexpr Duration kLongForNone =
+      std::chrono::seconds{1};  // without a round trip to compare with
   constexpr std::int64_t kRoundTrips = 16;
   const Sent& oldest = *oldest_unanswered();
   const bool given_up = was_given_up(oldest);
@@ -650,9 +650,9 @@ void RequestStream::report_unanswered(Instant end, bool host_answered) {
   const std::uint32_t many = !open_->ever_answered && host_answered ? 2 : 3;
   const bool repeated = oldest.copies >= many;
   const bool is_compared = repeated && state_.counts.rtt.count() > 0;
-  const Duration least = is_compared                                     ? Duration{}
+  const Duration least = is_compared                                 ? Duration{}
                          : open_->ever_answered || oldest.copies > 0 ? kLong
-                                                                         : kLongForNone;
+                                                                     : kLongForNone;
   const Duration silence = stamp_difference(end, repeated ? oldest.stamp : oldest.last_stamp);
   if (silence < least || silence.count() / kRoundTrips < state_.counts.rtt.maximum()) return;
   if (wrong_.refused(oldest.psn)) return;  // it was answered, and the answer was wrong

@@ -16,19 +16,20 @@ namespace lw::analysis {
 struct StreamCounts {
   std::uint64_t packets = 0, bytes = 0;   // on the wire, copies and retransmissions included
   std::uint64_t payload = 0;              // bytes of requests and READ responses, each once
+  std::uint64_t payload_unasked = 0;      // bytes of READ responses whose request was not captured
   std::uint64_t responses = 0, acks = 0;  // of the other end; ACKs are responses too
   std::uint64_t acks_asked = 0;           // requests with AckReq, no READs and atomics
   std::uint64_t fetches_answered = 0;     // READs and atomics, to the last packet
   std::uint64_t resent = 0;               // request packets that were seen before, or fill a gap
   std::uint64_t duplicates = 0;           // requests that the path copied
   std::uint64_t responses_duplicated = 0;
-  std::uint64_t out_of_order = 0;      // PSNs of requests that came late
-  std::uint64_t responses_late = 0;    // of responses
-  std::uint64_t lost = 0;              // PSNs of requests that were skipped, and did not come late
-  std::uint64_t responses_lost = 0;    // PSNs of READ responses
-  std::uint64_t missing = 0;           // of both: only the capture lacks them
-  std::uint64_t span = 0;              // PSNs from the first request to the newest, at the end
-  bool of_sample = false;              // its capture is a sample, and it lacks many PSNs
+  std::uint64_t out_of_order = 0;    // PSNs of requests that came late
+  std::uint64_t responses_late = 0;  // of responses
+  std::uint64_t lost = 0;            // PSNs of requests that were skipped, and did not come late
+  std::uint64_t responses_lost = 0;  // PSNs of READ responses
+  std::uint64_t missing = 0;         // of both: only the capture lacks them
+  std::uint64_t span = 0;            // PSNs from the first request to the newest, at the end
+  bool of_sample = false;            // its capture is a sample, and it lacks many PSNs
   /// Messages in `span`, as the responder's counts, or the lengths of READs and WRITEs, say;
   /// nothing: neither does.
   std::optional<double> messages_by_psn = {};
@@ -86,8 +87,8 @@ struct StreamCounts {
   [[nodiscard]] std::uint64_t payload_passed() const noexcept {
     const std::uint64_t seen = psns_seen();
     if (!is_sample() || seen == 0) return payload;
-    return static_cast<std::uint64_t>(static_cast<double>(payload) * static_cast<double>(span) /
-                                      static_cast<double>(seen));
+    return static_cast<std::uint64_t>(static_cast<double>(payload + payload_unasked) *
+                                      static_cast<double>(span) / static_cast<double>(seen));
   }
   /// Rate of the payload, in b/s; 0 for one instant.
   [[nodiscard]] double goodput() const noexcept {

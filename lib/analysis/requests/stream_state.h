@@ -26,7 +26,7 @@ struct StreamSetup {
   std::uint32_t largest_response = 0;  // payload of a READ response in one packet
   std::uint32_t request_mtu = 0;  // bytes: the requester's, as its own packets or its connection
                                   // manager show; 0: nothing shows it
-  bool answered = true;                // the other direction was captured, and answers
+  bool answered = true;           // the other direction was captured, and answers
   RecoveryScheme scheme = RecoveryScheme::unknown;
   std::optional<Duration> least_reaction = {};  // from a NAK to the packet that it names
   bool ip_numbers_count = false;  // the sender counts up the identifications of its IP packets

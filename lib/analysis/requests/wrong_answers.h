@@ -58,7 +58,7 @@ class WrongAnswers {
 
   StreamState& state_;
   std::optional<Held> held_;
-  bool joined_ = false;  // as far as the answers before the newest show
+  bool joined_ = false;                        // as far as the answers before the newest show
   std::optional<Sequence> next_of_other_mtu_;  // with which a response of another MTU goes on
 };
 

@@ -41,10 +41,10 @@ struct ConnectionSetup {
   bool of_service = false;  // SIDR
   std::optional<CmNote> request = {}, reply = {}, reject = {};
   std::optional<std::uint32_t> requester_qp = {}, replier_qp = {};
-  std::uint32_t session = 0;      // number of its connection; 0: no packet of it was captured
-  bool has_traffic = false;       // packets of the connection followed
-  bool asked_enough = false;      // the request had time to be answered
-  std::uint64_t refused_by = 0;   // first frame of an ICMP message about one of its messages
+  std::uint32_t session = 0;     // number of its connection; 0: no packet of it was captured
+  bool has_traffic = false;      // packets of the connection followed
+  bool asked_enough = false;     // the request had time to be answered
+  std::uint64_t refused_by = 0;  // first frame of an ICMP message about one of its messages
   std::array<std::array<Messages, kSteps>, 2> messages{};  // by side
 
   [[nodiscard]] const Messages& of(std::uint8_t side, Step step) const noexcept {

@@ -96,8 +96,8 @@ Anomaly about(AnomalyKind kind, const Messages& messages, std::uint32_t session)
 }
 
 void judge_rejected(const ConnectionSetup& setup, FindingLog& findings) {
-  const Messages& rejects = setup.of_service ? setup.of(ConnectionSetup::kReplier, Step::rep)
-                                             : setup.rejects();
+  const Messages& rejects =
+      setup.of_service ? setup.of(ConnectionSetup::kReplier, Step::rep) : setup.rejects();
   Anomaly found = about(AnomalyKind::connect_rejected, rejects, setup.session);
   found.related_frame = setup.requests().first_frame;
   found.detail = fmt::format("{}: {}", ends_text(setup), reject_text(setup));
@@ -108,12 +108,14 @@ void judge_waiting(const ConnectionSetup& setup, FindingLog& findings) {
   const bool replied = setup.reply.has_value();
   const Messages& asked =
       replied ? setup.of(ConnectionSetup::kReplier, Step::rep) : setup.requests();
-  Anomaly found = about(
-      replied ? AnomalyKind::connect_unconfirmed : AnomalyKind::connect_unanswered, asked,
-      setup.session);
+  Anomaly found =
+      about(replied ? AnomalyKind::connect_unconfirmed : AnomalyKind::connect_unanswered, asked,
+            setup.session);
   found.related_frame = setup.refused_by;
   found.detail = fmt::format("{}: {} x {}", ends_text(setup), asked.count,
-                             replied ? "REP" : setup.of_service ? "SIDR_REQ" : "REQ");
+                             replied            ? "REP"
+                             : setup.of_service ? "SIDR_REQ"
+                                                : "REQ");
   findings.add(found);
 }
 
@@ -124,8 +126,8 @@ const OpenRequests* left_open(const Session& session, const QpFlows& flows,
   for (const Session::Direction& direction : session.directions) {
     if (!direction.stream || !direction.stream->open_requests()) continue;
     const OpenRequests& open = *direction.stream->open_requests();
-    const bool by_sender = direction.flow != QpFlow::kNone &&
-                           flows[direction.flow].key.source == disconnected_by;
+    const bool by_sender =
+        direction.flow != QpFlow::kNone && flows[direction.flow].key.source == disconnected_by;
     if (!by_sender || open.last_frame > frame) return &open;
   }
   return nullptr;
@@ -157,18 +159,18 @@ void judge_end(const ConnectionSetup& setup, const std::deque<Session>& sessions
 void judge_refusals(const IcmpRefusals& refusals, FindingLog& findings) {
   const IcmpNote& icmp = refusals.first;
   const std::string_view name = wire::icmp_error_name(icmp.type, icmp.code, icmp.v6);
-  findings.add(Anomaly{
-      .kind = AnomalyKind::icmp_refused,
-      .session = refusals.session,
-      .frame = refusals.first_frame,
-      .last_frame = refusals.last_frame,
-      .stamp = refusals.since,
-      .duration = stamp_difference(refusals.until, refusals.since),
-      .psn = icmp.psn.value_or(0),
-      .packets = refusals.count,
-      .detail = fmt::format("ICMP{} type {} code {}{}{} from {}: {} to {}", icmp.v6 ? "v6" : "",
-                            icmp.type, icmp.code, name.empty() ? "" : ", ", name,
-                            text_of(icmp.sender), text_of(icmp.source), text_of(icmp.destination))});
+  findings.add(Anomaly{.kind = AnomalyKind::icmp_refused,
+                       .session = refusals.session,
+                       .frame = refusals.first_frame,
+                       .last_frame = refusals.last_frame,
+                       .stamp = refusals.since,
+                       .duration = stamp_difference(refusals.until, refusals.since),
+                       .psn = icmp.psn.value_or(0),
+                       .packets = refusals.count,
+                       .detail = fmt::format("ICMP{} type {} code {}{}{} from {}: {} to {}",
+                                             icmp.v6 ? "v6" : "", icmp.type, icmp.code,
+                                             name.empty() ? "" : ", ", name, text_of(icmp.sender),
+                                             text_of(icmp.source), text_of(icmp.destination))});
 }
 
 /// When a host sent its last packet of a connection; nothing: none was captured.
@@ -193,20 +195,19 @@ LastPackets last_packets(const SetupLog& log, const std::deque<Session>& session
   return last;
 }
 
-void judge_address(const AddressRequests& requests, const LastPackets& last,
-                   FindingLog& findings) {
+void judge_address(const AddressRequests& requests, const LastPackets& last, FindingLog& findings) {
   constexpr std::uint64_t kSeveral = 3;
   const auto peer = last.find({requests.point, requests.target});
   if (requests.count < kSeveral || peer == last.end()) return;
   if (peer->second && *peer->second > requests.since) return;
-  findings.add(Anomaly{.kind = AnomalyKind::address_unresolved,
-                       .frame = requests.first_frame,
-                       .last_frame = requests.last_frame,
-                       .stamp = requests.since,
-                       .duration = stamp_difference(requests.until, requests.since),
-                       .packets = requests.count,
-                       .detail = fmt::format("{} asks for {}", text_of(requests.asker),
-                                             text_of(requests.target))});
+  findings.add(Anomaly{
+      .kind = AnomalyKind::address_unresolved,
+      .frame = requests.first_frame,
+      .last_frame = requests.last_frame,
+      .stamp = requests.since,
+      .duration = stamp_difference(requests.until, requests.since),
+      .packets = requests.count,
+      .detail = fmt::format("{} asks for {}", text_of(requests.sender), text_of(requests.target))});
 }
 
 }  // namespace
@@ -222,7 +223,8 @@ void join_setups(SetupLog& log, std::deque<Session>& sessions, const QpFlows& fl
     joined.has_traffic = true;
   }
   for (ConnectionSetup& setup : log.setups())
-    setup.asked_enough = had_time(setup.reply ? setup.of(ConnectionSetup::kReplier, Step::rep) : setup.requests(), end);
+    setup.asked_enough = had_time(
+        setup.reply ? setup.of(ConnectionSetup::kReplier, Step::rep) : setup.requests(), end);
   const SessionsByFlow by_flow = sessions_by_flow(sessions, flows);
   for (IcmpRefusals& refusals : log.refusals()) {
     refusals.session = session_of(refusals, by_flow, sessions);
@@ -235,8 +237,7 @@ void judge_setups(const SetupLog& log, const std::deque<Session>& sessions, cons
   for (const ConnectionSetup& setup : log.setups()) {
     const SetupEnd end = setup.end();
     if (end == SetupEnd::rejected) judge_rejected(setup, findings);
-    if (end == SetupEnd::unanswered || end == SetupEnd::unconfirmed)
-      judge_waiting(setup, findings);
+    if (end == SetupEnd::unanswered || end == SetupEnd::unconfirmed) judge_waiting(setup, findings);
     judge_end(setup, sessions, flows, findings);
   }
   for (const IcmpRefusals& refusals : log.refusals()) judge_refusals(refusals, findings);

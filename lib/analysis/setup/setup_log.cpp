@@ -109,8 +109,7 @@ std::optional<SetupLog::End> SetupLog::begin(const SetupNote& note, const CmNote
   // Replies come from the replier; of others nothing shows which side it is.
   const bool by_replier = cm.message == CmMessage::rep || cm.message == CmMessage::sidr_rep ||
                           (cm.message == CmMessage::rej && cm.rejected == 0);
-  const std::uint8_t side =
-      by_replier ? ConnectionSetup::kReplier : ConnectionSetup::kRequester;
+  const std::uint8_t side = by_replier ? ConnectionSetup::kReplier : ConnectionSetup::kRequester;
   setups_.push_back({.number = static_cast<std::uint32_t>(setups_.size() + 1),
                      .point = note.point,
                      .requester = by_replier ? cm.destination : cm.source,
@@ -119,8 +118,8 @@ std::optional<SetupLog::End> SetupLog::begin(const SetupNote& note, const CmNote
   return End{static_cast<std::uint32_t>(setups_.size() - 1), side};
 }
 
-/// The side of a set-up that sent a message: by its own ID, or by that of the other end. An ID may be
-/// used again: the newer set-up holds.
+/// The side of a set-up that sent a message: by its own ID, or by that of the other end. An ID may
+/// be used again: the newer set-up holds.
 std::optional<SetupLog::End> SetupLog::end_of(const SetupNote& note, const CmNote& cm) {
   const bool of_service = is_of_service(cm.message);
   const EndKey own{cm.source, cm.destination, note.point, cm.local_id, of_service};
@@ -154,7 +153,8 @@ void SetupLog::note_qps(std::uint32_t index) {
   const auto enter = [&](const HostAddress& source, const HostAddress& destination,
                          std::optional<std::uint32_t> qp) {
     if (!qp) return;
-    auto& all = by_flow_[{.source = source, .destination = destination, .qp = *qp, .point = setup.point}];
+    auto& all =
+        by_flow_[{.source = source, .destination = destination, .qp = *qp, .point = setup.point}];
     if (all.empty() || all.back() != index) all.push_back(index);
   };
   enter(setup.requester, setup.replier, setup.replier_qp);
@@ -167,7 +167,8 @@ const ConnectionSetup* SetupLog::find(const QpFlowKey& flow, std::uint64_t begin
   const ConnectionSetup* found = nullptr;
   for (const std::uint32_t index : known->second) {
     const ConnectionSetup& setup = setups_[index];
-    const bool answered = setup.reply && setup.of(ConnectionSetup::kReplier, Step::rep).first_frame <= begin;
+    const bool answered =
+        setup.reply && setup.of(ConnectionSetup::kReplier, Step::rep).first_frame <= begin;
     const bool ended = !setup.request && !setup.reply;
     if (answered || (ended && found == nullptr && setup.first_frame() >= begin)) found = &setup;
   }
@@ -184,10 +185,8 @@ void SetupLog::add_icmp(const SetupNote& note, const IcmpNote& icmp) {
   }
   if (known == refusal_places_.end()) {
     refusal_places_.emplace(key, refusals_.size());
-    refusals_.push_back({.first = icmp,
-                         .point = note.point,
-                         .first_frame = note.number,
-                         .since = note.stamp});
+    refusals_.push_back(
+        {.first = icmp, .point = note.point, .first_frame = note.number, .since = note.stamp});
   }
   IcmpRefusals& refusals =
       known == refusal_places_.end() ? refusals_.back() : refusals_[known->second];
@@ -213,7 +212,7 @@ void SetupLog::add_neighbour(const SetupNote& note, const NeighbourNote& neighbo
     return;
   }
   if (requests.count++ == 0) {
-    requests.asker = neighbour.asker;
+    requests.sender = neighbour.sender;
     requests.first_frame = note.number;
     requests.since = note.stamp;
   }

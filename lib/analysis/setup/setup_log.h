@@ -25,7 +25,7 @@ struct IcmpRefusals {
 
 /// Requests for the link address of a host, and whether it answered.
 struct AddressRequests {
-  HostAddress asker{}, target{};  // `asker`: of the first
+  HostAddress sender{}, target{};  // `sender`: of the first
   std::uint32_t point = 0;
   bool v6 = false;
   std::uint64_t count = 0, first_frame = 0, last_frame = 0;  // of requests since the last answer
@@ -73,9 +73,8 @@ class SetupLog {
     std::uint32_t setup = 0;
     std::uint8_t side = 0;
   };
-  using Refused =
-      std::tuple<std::uint32_t, HostAddress, std::uint8_t, std::uint8_t, HostAddress, HostAddress,
-                 std::optional<std::uint32_t>>;
+  using Refused = std::tuple<std::uint32_t, HostAddress, std::uint8_t, std::uint8_t, HostAddress,
+                             HostAddress, std::optional<std::uint32_t>>;
 
   void add_cm(const SetupNote& note, const CmNote& cm);
   void add_icmp(const SetupNote& note, const IcmpNote& icmp);

@@ -182,7 +182,7 @@ std::optional<Note> neighbour_note(const roce::Envelope& envelope, Bytes message
   if (asks && envelope.ipv6->source.bytes == kNobody) return std::nullopt;
   return NeighbourNote{.asks = asks,
                        .v6 = true,
-                       .asker = envelope.ipv6->source.bytes,
+                       .sender = envelope.ipv6->source.bytes,
                        .target = neighbour->target.bytes};
 }
 
@@ -192,7 +192,7 @@ std::optional<Note> arp_note(Bytes message) noexcept {
   const bool asks = arp->operation.get() == wire::kArpRequest && arp->sender != arp->target;
   if (asks && arp->sender == wire::Ipv4Address{}) return std::nullopt;
   return NeighbourNote{.asks = asks,
-                       .asker = roce::mapped(arp->sender),
+                       .sender = roce::mapped(arp->sender),
                        .target = roce::mapped(asks ? arp->target : arp->sender)};
 }
 

@@ -20,10 +20,10 @@ using HostAddress = std::array<std::byte, 16>;
 struct CmNote {
   wire::CmMessage message{};
   HostAddress source{}, destination{};
-  std::uint32_t local_id = 0;   // communication ID of the sender; of SIDR messages: the request's
-  std::uint32_t remote_id = 0;  // that of the other end; 0: unknown
-  std::uint32_t qpn = 0;        // REQ, REP: the sender's QP; DREQ: the other end's
-  std::uint32_t psn = 0;        // REQ, REP: the first PSN that the other end shall send
+  std::uint32_t local_id = 0;    // communication ID of the sender; of SIDR messages: the request's
+  std::uint32_t remote_id = 0;   // that of the other end; 0: unknown
+  std::uint32_t qpn = 0;         // REQ, REP: the sender's QP; DREQ: the other end's
+  std::uint32_t psn = 0;         // REQ, REP: the first PSN that the other end shall send
   std::uint64_t service_id = 0;  // REQ, SIDR_REQ
   std::uint16_t p_key = 0;       // REQ, SIDR_REQ
   std::uint16_t reason = 0;      // REJ; SIDR_REP: its status
@@ -31,9 +31,9 @@ struct CmNote {
   std::uint8_t timeout = 0;      // REQ: of the QP's timer, 4.096 us << timeout; MRA: of its service
   std::uint8_t transport = 0;    // REQ: 0 RC, 1 UC, 2 RD, 3 another (XRC)
   std::uint8_t mtu_code = 0;     // REQ: 1..5 for 256..4096 bytes
-  std::uint8_t retries = 0, rnr_retries = 0;                    // REQ
-  std::uint8_t responder_resources = 0, initiator_depth = 0;    // REQ, REP
-  std::optional<std::uint16_t> source_port = {};  // REQ to an IP service (RDMA CM)
+  std::uint8_t retries = 0, rnr_retries = 0;                  // REQ
+  std::uint8_t responder_resources = 0, initiator_depth = 0;  // REQ, REP
+  std::optional<std::uint16_t> source_port = {};              // REQ to an IP service (RDMA CM)
 };
 
 /// An ICMP or ICMPv6 message about a RoCEv2 packet that was not passed on.
@@ -42,7 +42,7 @@ struct IcmpNote {
   HostAddress source{}, destination{};  // of the quoted packet
   bool v6 = false;
   std::uint8_t type = 0, code = 0;
-  std::uint32_t mtu = 0;                // 0: none is named
+  std::uint32_t mtu = 0;                 // 0: none is named
   std::optional<std::uint32_t> qp, psn;  // of the quoted packet, if it is quoted that far
 };
 
@@ -50,7 +50,7 @@ struct IcmpNote {
 struct NeighbourNote {
   bool asks = false;  // a request: who has `target`? Otherwise `target` names its own address
   bool v6 = false;
-  HostAddress asker{}, target{};
+  HostAddress sender{}, target{};
 };
 
 /// What a frame says about the set-up of connections.

@@ -39,7 +39,8 @@ TEST(RetransmissionFinding, AfterTheLastAnswerThePeerHasStoppedOrThePathIsCut) {
   connection.stopped = Instant{milliseconds{5}};
   Fact fact = fact_of(kResent, Cause::timeout);
   fact.seen.stamp = Instant{milliseconds{6}};
-  expect_either(judged(fact, connection), {{kResent, Cause::peer_stopped}, {kResent, Cause::timeout}});
+  expect_either(judged(fact, connection),
+                {{kResent, Cause::peer_stopped}, {kResent, Cause::timeout}});
   fact.seen.stamp = Instant{milliseconds{4}};
   expect_certain(judged(fact, connection), Cause::timeout);
 }

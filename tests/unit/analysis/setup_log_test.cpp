@@ -177,7 +177,7 @@ TEST(SetupLog, AnAnsweredAddressIsAskedForAnew) {
   const auto say = [&log](std::uint64_t frame, bool asks) {
     log.add({.number = frame,
              .stamp = {},
-             .what = NeighbourNote{.asks = asks, .asker = host(1), .target = host(2)}});
+             .what = NeighbourNote{.asks = asks, .sender = host(1), .target = host(2)}});
   };
   say(1, true);
   say(2, false);

@@ -148,7 +148,8 @@ TEST_P(PcapngOrder, CountsOfDroppedFramesAreRead) {
   packet.u32(0).u32(0).u32(1).u32(4).u32(4).padded("abcd").u16(4).u16(8).u64(7).option(0, "");
   file.block(6, packet).block(6, packet);
   for (const std::uint64_t drops : {20, 30})
-    file.block(5, file.body().u32(1).u64(0).u16(5).u16(8).u64(drops).u16(7).u16(8).u64(1).option(0, ""));
+    file.block(
+        5, file.body().u32(1).u64(0).u16(5).u16(8).u64(drops).u16(7).u16(8).u64(1).option(0, ""));
   auto reader = Reader::from_memory(file.bytes());
   ASSERT_TRUE(reader) << reader.error().message;
   const Yield yield = read_all(*reader);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters as the tools of several drivers print them, and what they say alone and beside a capture.
-#include "dissect/explain/counters/counter_report.h"
-
+// Counters as the tools of several drivers print them, and what they say alone and beside a
+// capture.
 #include <algorithm>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "dissect/explain/counters/counter_report.h"
 #include "support/captures.h"
 
 namespace lw::dissect {
@@ -52,12 +52,12 @@ CounterReport alone(const PortCounters& risen) {
 }
 
 TEST(Counters, ReadsSysfsByPort) {
-  EXPECT_THAT(parsed("/sys/class/infiniband/mlx5_0/ports/1/hw_counters/out_of_sequence:12\n"
-                     "/sys/class/infiniband/mlx5_0/ports/1/hw_counters/lifespan:10\n"
-                     "/sys/class/infiniband/mlx5_1/ports/2/counters/port_xmit_packets:7\n"),
-              ElementsAre(Pair("mlx5_0/1", ElementsAre(Pair("lifespan", 10),
-                                                       Pair("out_of_sequence", 12))),
-                          Pair("mlx5_1/2", ElementsAre(Pair("port_xmit_packets", 7)))));
+  EXPECT_THAT(
+      parsed("/sys/class/infiniband/mlx5_0/ports/1/hw_counters/out_of_sequence:12\n"
+             "/sys/class/infiniband/mlx5_0/ports/1/hw_counters/lifespan:10\n"
+             "/sys/class/infiniband/mlx5_1/ports/2/counters/port_xmit_packets:7\n"),
+      ElementsAre(Pair("mlx5_0/1", ElementsAre(Pair("lifespan", 10), Pair("out_of_sequence", 12))),
+                  Pair("mlx5_1/2", ElementsAre(Pair("port_xmit_packets", 7)))));
 }
 
 TEST(Counters, ReadsEthtool) {
@@ -66,9 +66,10 @@ TEST(Counters, ReadsEthtool) {
 }
 
 TEST(Counters, KeepsDevicesOfEthtoolApart) {
-  EXPECT_THAT(parsed("eth0:\nNIC statistics:\n  rx_packets: 3\neth1\nNIC statistics:\n  rx_packets: 4\n"),
-              ElementsAre(Pair("eth0", ElementsAre(Pair("rx_packets", 3))),
-                          Pair("eth1", ElementsAre(Pair("rx_packets", 4)))));
+  EXPECT_THAT(
+      parsed("eth0:\nNIC statistics:\n  rx_packets: 3\neth1\nNIC statistics:\n  rx_packets: 4\n"),
+      ElementsAre(Pair("eth0", ElementsAre(Pair("rx_packets", 3))),
+                  Pair("eth1", ElementsAre(Pair("rx_packets", 4)))));
   EXPECT_THAT(parsed("NIC statistics:\n  rx_packets: 3\nNIC statistics:\n  rx_packets: 4\n"),
               ElementsAre(Pair("", ElementsAre(Pair("rx_packets", 3))),
                           Pair("device 2", ElementsAre(Pair("rx_packets", 4)))));
@@ -90,10 +91,11 @@ TEST(Counters, ReadsRdmaStatisticInJson) {
 
 TEST(Counters, ReadsNodeExporterByTheNamesOfTheDriver) {
   EXPECT_THAT(
-      parsed("# HELP node_infiniband_rnr_nak_retry_packets_received_total RNR NAKs\n"
-             "node_infiniband_rnr_nak_retry_packets_received_total{device=\"mlx5_0\",port=\"1\"} 5\n"
-             "node_infiniband_port_packets_received_total{device=\"mlx5_0\",port=\"1\"} 1.5e+06\n"
-             "node_load1 3\n"),
+      parsed(
+          "# HELP node_infiniband_rnr_nak_retry_packets_received_total RNR NAKs\n"
+          "node_infiniband_rnr_nak_retry_packets_received_total{device=\"mlx5_0\",port=\"1\"} 5\n"
+          "node_infiniband_port_packets_received_total{device=\"mlx5_0\",port=\"1\"} 1.5e+06\n"
+          "node_load1 3\n"),
       ElementsAre(Pair("mlx5_0/1", ElementsAre(Pair("port_rcv_packets", 1'500'000),
                                                Pair("rnr_nak_retry_err", 5)))));
 }
@@ -200,8 +202,8 @@ TEST(Counters, MissingBeforeIsZeroAndSmallerIsReset) {
 
 TEST(Counters, SignsOfCongestionOfEachDriver) {
   for (const char* name :
-       {"rx_global_pause", "rx_prio3_pause", "tx_prio3_pause", "rx_discards_phy",
-        "tx_global_pause", "np_ecn_marked_roce_packets", "RxECNMrkd", "rx_ecn_marked_pkts"}) {
+       {"rx_global_pause", "rx_prio3_pause", "tx_prio3_pause", "rx_discards_phy", "tx_global_pause",
+        "np_ecn_marked_roce_packets", "RxECNMrkd", "rx_ecn_marked_pkts"}) {
     const CounterReport report = alone({{name, 9'000}});
     EXPECT_TRUE(report.signs.show_congestion()) << name;
     EXPECT_THAT(report.signs.congestion_text(), HasSubstr(fmt::format("{} +9000", name)));

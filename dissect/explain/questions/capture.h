@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "dissect/explain/statement.h"
+#include "dissect/explain/questions/question.h"
 
 namespace lw::dissect {
 
@@ -18,5 +18,8 @@ struct CaptureShare {
 CaptureShare share_of(const Evidence& evidence);
 /// Whether so many frames are missing that the capture is a sample: a twentieth, of any connection.
 bool is_sample(const Facts& facts);
+
+/// Is the capture good enough?
+Answer ask_capture(const Facts& facts);
 
 }  // namespace lw::dissect

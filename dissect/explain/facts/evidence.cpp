@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dissect/explain/evidence.h"
+#include "dissect/explain/facts/evidence.h"
 
 #include <algorithm>
 
@@ -40,7 +40,8 @@ void add(AnomalyGroup& group, const Anomaly& anomaly) {
 void MessageCount::add(const analysis::Message& message) {
   ++messages;
   bytes += message.bytes;
-  const bool repeats = message.transport != wire::Transport::uc && message.transport != wire::Transport::ud;
+  const bool repeats =
+      message.transport != wire::Transport::uc && message.transport != wire::Transport::ud;
   incomplete += !repeats && message.partial;
 }
 

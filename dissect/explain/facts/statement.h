@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/figure.h"
-#include "dissect/explain/evidence.h"
+#include "dissect/explain/facts/evidence.h"
 
 namespace lw::dissect {
 
@@ -51,8 +51,8 @@ struct Statement {
   static const FigureTable& figures();
 };
 
-/// How the groups of a kind are told: the severity, and the text of one of them, which is a function
-/// of what is known. An empty text: another statement covers it.
+/// How the groups of a kind are described: the severity, and the text of one of them, which is a
+/// function of what is known. An empty text: another statement covers it.
 struct Telling {
   analysis::AnomalyKind kind{};
   Severity severity = Severity::harm;
@@ -68,7 +68,8 @@ struct Facts {
   /// Whether packets of a connection were followed.
   [[nodiscard]] bool follows_connections() const;
   /// Statements about the groups that the table tells of, for a question.
-  [[nodiscard]] std::vector<Statement> tell(Question question, std::span<const Telling> table) const;
+  [[nodiscard]] std::vector<Statement> statements_about(Question question,
+                                                        std::span<const Telling> table) const;
   /// Packets, or events, of the groups for which holds(group) is true.
   template <class Holds>
   [[nodiscard]] std::uint64_t packets_of(Holds holds) const {

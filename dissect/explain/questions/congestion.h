@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/figure.h"
-#include "dissect/explain/statement.h"
+#include "dissect/explain/questions/question.h"
 
 namespace lw::dissect {
 
@@ -25,5 +25,8 @@ std::string_view name_of(CongestionVerdict::Answer answer) noexcept;  // "cannot
 /// Answers from CE marks, CNPs, pause frames, trimmed packets, losses and retransmissions together,
 /// and from the counters of a port.
 CongestionVerdict congestion_of(const Facts& facts);
+
+/// Was it congestion?
+Answer ask_congestion(const Facts& facts);
 
 }  // namespace lw::dissect

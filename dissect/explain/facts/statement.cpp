@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dissect/explain/statement.h"
+#include "dissect/explain/facts/statement.h"
 
 #include <algorithm>
 
@@ -54,13 +54,10 @@ std::string_view name_of(Question question) noexcept {
 }
 
 std::string_view text_of(Question question) noexcept {
-  constexpr std::string_view kTexts[] = {"Is the capture good enough?",
-                                         "Did the connections come up?",
-                                         "Did every peer answer?",
-                                         "Is what they sent valid?",
-                                         "What was lost, late or copied?",
-                                         "Was it congestion?",
-                                         "What bounds the rate?"};
+  constexpr std::string_view kTexts[] = {
+      "Is the capture good enough?", "Did the connections come up?",   "Did every peer answer?",
+      "Is what they sent valid?",    "What was lost, late or copied?", "Was it congestion?",
+      "What bounds the rate?"};
   return kTexts[static_cast<std::size_t>(question)];
 }
 
@@ -76,7 +73,8 @@ bool Facts::follows_connections() const {
   });
 }
 
-std::vector<Statement> Facts::tell(Question question, std::span<const Telling> table) const {
+std::vector<Statement> Facts::statements_about(Question question,
+                                               std::span<const Telling> table) const {
   std::vector<Statement> all;
   for (const AnomalyGroup& group : groups) {
     const auto row = std::ranges::find(table, group.kind, &Telling::kind);
