@@ -120,7 +120,8 @@ void judge_waiting(const ConnectionSetup& setup, FindingLog& findings) {
 }
 
 /// Requests of a session that the end of its connection left without an answer; null: none. Those
-/// that a host has sent before it disconnected itself had no answer already.
+/// that a host has sent before it disconnected itself had no answer already; and of the last ones
+/// before the end the capture may lack the answers.
 const OpenRequests* left_open(const Session& session, const QpFlows& flows,
                               const HostAddress& disconnected_by, std::uint64_t frame) {
   for (const Session::Direction& direction : session.directions) {
@@ -128,7 +129,7 @@ const OpenRequests* left_open(const Session& session, const QpFlows& flows,
     const OpenRequests& open = *direction.stream->open_requests();
     const bool by_sender =
         direction.flow != QpFlow::kNone && flows[direction.flow].key.source == disconnected_by;
-    if (!by_sender || open.last_frame > frame) return &open;
+    if (open.last_frame > frame || (!by_sender && open.reported)) return &open;
   }
   return nullptr;
 }
