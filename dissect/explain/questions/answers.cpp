@@ -145,18 +145,15 @@ std::string open_text(const Facts& facts, const OpenEnd& end) {
 
 /// Several connections.
 std::string open_texts(const Facts& facts, const Group& group, const std::vector<OpenEnd>& ends) {
-  Duration longest{};
-  std::uint32_t most = 0;
-  std::uint64_t never = 0;
-  for (const OpenEnd& end : ends) {
-    longest = std::max(longest, end.open->span());
-    most = std::max(most, end.open->waits.count);
-    never += !end.open->ever_answered;
-  }
+  const OpenEnd& longest =
+      *std::ranges::max_element(ends, {}, [](const OpenEnd& end) { return end.open->span(); });
+  const auto never =
+      std::ranges::count_if(ends, [](const OpenEnd& end) { return !end.open->ever_answered; });
   return fmt::format(
-      "{} of {} got no answer until the end of the capture, after up to {} retries and {}{}. {}",
-      counted(group.packets, "request packet"), counted(ends.size(), "connection"), most,
-      rounded(longest),
+      "{} of {} got no answer until the end of the capture; the longest, of session {}: {}, {} in "
+      "all{}. {}",
+      counted(group.packets, "request packet"), counted(ends.size(), "connection"),
+      longest.session->number, retries_text(longest.open->waits), rounded(longest.open->span()),
       never == 0 ? "" : fmt::format("; {} of these connections never got any", never),
       reasons_text(facts, ends));
 }
@@ -253,7 +250,7 @@ struct Answers {
   std::uint64_t one_sided = 0;    // of these: without any, and without a sign of one
   std::uint64_t open = 0;         // with requests that have none
   std::uint64_t never = 0;        // of these: no request has one
-  std::uint64_t icmp = 0, unresolved = 0, ended = 0, not_ready = 0;
+  std::uint64_t icmp = 0, unresolved = 0, ended = 0, undisconnected = 0, not_ready = 0;
 };
 
 Answers answers_of(const Facts& facts) {
@@ -276,10 +273,8 @@ Answers answers_of(const Facts& facts) {
   all.icmp = packets_of_kind(AnomalyKind::icmp_refused);
   all.unresolved = packets_of_kind(AnomalyKind::address_unresolved);
   all.not_ready = packets_of_kind(AnomalyKind::rnr_nak);
-  all.ended = facts.events_of([](const Group& group) {
-    return group.kind == AnomalyKind::disconnected ||
-           group.kind == AnomalyKind::disconnect_unanswered;
-  });
+  all.ended = packets_of_kind(AnomalyKind::disconnected);
+  all.undisconnected = packets_of_kind(AnomalyKind::disconnect_unanswered);
   return all;
 }
 
@@ -296,6 +291,8 @@ constexpr AnswerRow<Answers> kAnswerRows[] = {
      "a peer's link address was asked for {unresolved} times without an answer"},
     {[](const Answers& a) { return a.ended > 0; }, Health::wrong,
      "connections were ended while requests were open"},
+    {[](const Answers& a) { return a.undisconnected > 0; }, Health::wrong,
+     "requests to disconnect (DREQ) got no answer"},
     {[](const Answers& a) { return a.not_ready > 0; }, Health::wrong,
      "yes, but {not_ready} times with an RNR NAK: no receive buffer was posted"},
     {[](const Answers& a) { return a.connections == 0; }, Health::cannot_tell,
