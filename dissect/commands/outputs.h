@@ -15,8 +15,10 @@ inline constexpr JsonOutput kFieldOutput{
 
 /// The table of what `explain` prints.
 const FigureTable& explanation_figures();
-inline constexpr JsonOutput kExplanationOutput{
-    .name = "explanation", .title = "roce-dissect explain --json", .figures = &explanation_figures};
+inline constexpr JsonOutput kExplanationOutput{.name = "explanation",
+                                               .title = "roce-dissect explain --json",
+                                               .figures = &explanation_figures,
+                                               .version = 2};
 
 /// All outputs of JSON.
 std::span<const JsonOutput> outputs();

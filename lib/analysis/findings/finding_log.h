@@ -36,6 +36,8 @@ class FindingLog {
   void mark_frames_damaged_here();
   /// Marks the gaps whose packets passed with wrong ICRCs: the path has damaged them.
   void mark_damaged_gaps();
+  /// Marks the gaps whose packets passed without their data: a switch has trimmed them.
+  void mark_trimmed_gaps();
   /// Marks what recoveries skipped, and a later one repeats: it was not acknowledged before.
   void mark_gaps_sent_again();
   /// Marks gaps of a first round trip whose packets were sent before the capture began.
@@ -46,6 +48,7 @@ class FindingLog {
   [[nodiscard]] std::uint64_t beyond() const noexcept { return beyond_; }
 
  private:
+  void mark_gaps_of(AnomalyKind kind, bool Fact::* mark);
   std::vector<Fact> facts_;
   std::uint64_t beyond_ = 0;
 };
