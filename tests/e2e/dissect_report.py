@@ -329,7 +329,7 @@ class Page(InFolder):
     def test_nothing_is_wrong_with_a_clean_capture(self):
         self.open(self.report(CLEAN))
         self.assertIn('Nothing is wrong', self.find('#verdict').text)
-        self.assertIn('Was it congestion?\nNo', self.find('.congestion').text)
+        self.assertIn('Was it congestion?\nNo', self.find('[data-question="congestion"]').text)
         self.assertEqual(self.cells('anomalies', 'Frame'), [])
         self.assertEqual(self.pixels('psn', '--vermilion'), 0)
 
