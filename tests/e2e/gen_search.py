@@ -177,7 +177,7 @@ class Search(unittest.TestCase):
         self.assertLessEqual(max(ends), 65536)
         said = subprocess.run([DISSECT, 'explain', capture], check=True, capture_output=True,
                               text=True, timeout=TIMEOUT).stdout
-        self.assertIn('Nothing is wrong', said)
+        self.assertIn('What was lost, late or copied? Fine', said)
         self.assertNotIn('incomplete', said)
         refused = subprocess.run([GEN, 'search', profile, '--port', 'net_ring0', '--receive',
                                   'net_ring0', '--sizes', '128KiB', '--duration', '50ms'],
