@@ -31,16 +31,26 @@ class FigureCheck {
       check(without_end(column.ours), names, scenario.compare->at, "ours");
   }
   void check(const ExperimentPlot& plot) {
-    Names names;
+    Names names, parameters, series;
     for (const ExperimentScenario& scenario : profile_.scenarios) {
       const bool drawn = plot.scenarios.empty() ||
                          std::ranges::find(plot.scenarios, scenario.name) != plot.scenarios.end();
       if (!drawn) continue;
-      const Names own = plot.series.empty() ? names_of(scenario) : values_of(scenario, plot);
-      names.insert(own.begin(), own.end());
+      names.merge(plot.series.empty() ? names_of(scenario) : values_of(scenario, plot.series));
+      parameters.merge(parameters_of(scenario));
+      series.merge(series_of(scenario));
     }
-    check(plot.x, names, plot.at, "x");
-    check(plot.y, names, plot.at, "y");
+    if (!plot.series.empty())
+      check(plot.series, series, plot.at, "series", "the runs have no series");
+    if (!names.empty()) {  // else the error is that of the series
+      check(plot.x, names, plot.at, "x");
+      check(plot.y, names, plot.at, "y");
+    }
+    for (const auto& [name, value] : plot.only)
+      check(name, parameters, plot.at, "only", "the runs have no parameter");
+    parameters.insert("scenario");
+    for (const std::string& name : plot.curves)
+      check(name, parameters, plot.at, "curves", "the runs have no parameter");
   }
   [[nodiscard]] Result<void> result() const {
     if (errors_.empty()) return {};
@@ -56,38 +66,48 @@ class FigureCheck {
   }
   /// Figures and parameters of a scenario's runs.
   [[nodiscard]] Names names_of(const ExperimentScenario& scenario) const {
-    Names names;
+    Names names = parameters_of(scenario);
     const report::Json figures = make_run_kind(scenario.run)->figures();
     for (const auto& [name, value] : figures.items())
       if (!value.is_array()) names.insert(name);
+    return names;
+  }
+  /// Parameters of a scenario's runs.
+  [[nodiscard]] Names parameters_of(const ExperimentScenario& scenario) const {
+    Names names;
     for (const auto* parameters : {&scenario.parameters, &scenario.full})
       for (const auto& parameter : *parameters) names.insert(parameter.name);
     for (const auto& [name, value] : changes_.set) names.insert(name);
     return names;
   }
-  /// Values of the samples that a plot draws.
-  Names values_of(const ExperimentScenario& scenario, const ExperimentPlot& plot) {
-    Names names, series;
+  /// Names of the samples that a scenario's runs have.
+  static Names series_of(const ExperimentScenario& scenario) {
+    Names names;
     const report::Json figures = make_run_kind(scenario.run)->figures();
-    for (const auto& [name, value] : figures.items()) {
-      if (!value.is_array()) continue;
-      series.insert(name);
-      if (name != plot.series) continue;
-      for (const auto& [key, of] : value.front().items()) names.insert(key);
-    }
-    check(plot.series, series, plot.at, "series");
+    for (const auto& [name, value] : figures.items())
+      if (value.is_array()) names.insert(name);
     return names;
   }
-  void check(const std::string& name, const Names& names, config::FilePosition at,
-             const char* key) {
-    if (names.contains(name) || names.empty()) return;
+  /// Values of the samples of a name; none if the runs do not have them.
+  static Names values_of(const ExperimentScenario& scenario, const std::string& series) {
+    Names names;
+    const report::Json figures = make_run_kind(scenario.run)->figures();
+    const auto samples = figures.find(series);
+    if (samples == figures.end() || !samples->is_array()) return names;
+    for (const auto& [name, value] : samples->front().items()) names.insert(name);
+    return names;
+  }
+  void check(const std::string& name, const Names& names, config::FilePosition at, const char* key,
+             const char* mistake = "the runs have no figure or parameter") {
+    if (names.contains(name)) return;
     const std::vector<std::string_view> all(names.begin(), names.end());
     const std::string_view near = nearest(name, all);
-    errors_.push_back(fmt::format("{}:{}:{}: {}: the runs have no figure or parameter \"{}\"{}",
-                                  profile_.file, at.line, at.column, key, name,
-                                  near.empty()
-                                      ? fmt::format(": expected one of {}", fmt::join(all, ", "))
-                                      : fmt::format(": did you mean \"{}\"?", near)));
+    const std::string right = !near.empty() ? fmt::format(": did you mean \"{}\"?", near)
+                              : all.empty()
+                                  ? ""
+                                  : fmt::format(": expected one of {}", fmt::join(all, ", "));
+    errors_.push_back(fmt::format("{}:{}:{}: {}: {} \"{}\"{}", profile_.file, at.line, at.column,
+                                  key, mistake, name, right));
   }
 
   const config::ExperimentProfile& profile_;

@@ -69,6 +69,16 @@ show = ["bw_peak_gbps"]
 delay = ["1ms", "2ms"]
 """
 
+# A run and the begin of a plot of it.
+PLOT = """[[scenario]]
+[scenario.set]
+delay = "1ms"
+size = "4KiB"
+[[plot]]
+name = "p"
+"""
+INCAST = PLOT.replace('[scenario.set]\n', 'run = "incast"\n[scenario.set]\nduration = "40ms"\n')
+
 # The shipped throughput experiment's runs until the steady rate is known.
 STEADY = ('table C.1', 'table C.1, READ', 'the other argument sets',
           'the other argument set of READ', 'the other reading of the window')
@@ -390,6 +400,17 @@ class Experiment(unittest.TestCase):
                  ['x.toml:1:1: show:', 'did you mean "bw_average_gbps"?']),
                 ('[[scenario]]\nshow = ["retransmited"]\n[scenario.set]\ndelay = "1ms"\n',
                  ['x.toml:1:1: show:', 'did you mean "retransmitted"?']),
+                (PLOT + 'x = "sise"\ny = "bw_avrage_gbps"\n',
+                 ['x.toml:5:1: x:', 'did you mean "size"?', 'x.toml:5:1: y:',
+                  'did you mean "bw_average_gbps"?']),
+                (PLOT + 'x = "size"\ny = "failed"\ncurves = ["dely"]\nonly = {delai = "1ms"}\n',
+                 ['x.toml:5:1: curves:', 'x.toml:5:1: only:', 'did you mean "delay"?']),
+                (PLOT + 'x = "size"\ny = "failed"\nseries = "rates"\n',
+                 ['x.toml:5:1: series: the runs have no series "rates"']),
+                (INCAST + 'x = "time_ms"\ny = "flow"\nseries = "rate"\n',
+                 ['x.toml:7:1: series:', 'did you mean "rates"?']),
+                (INCAST + 'x = "time_ms"\ny = "goodput_gpbs"\nseries = "rates"\n',
+                 ['x.toml:7:1: y:', 'did you mean "goodput_gbps"?']),
                 ('[[scenario]]\n[scenario.set]\ndelay = "1ms"\n[scenario.compare]\n'
                  'table = "none.csv"\nrows = {a = "b"}\n[[scenario.compare.column]]\n'
                  'published = "p"\nours = "o"\n', ['x.toml:4:1: compare:', 'none.csv']),
@@ -398,6 +419,7 @@ class Experiment(unittest.TestCase):
                 done = self.experiment(self.write(text), code=2)
                 for place in places:
                     self.assertIn(place, done.stderr)
+                self.assertFalse((self.folder / 'out').exists())
 
     def test_what_is_too_far_fails(self):
         (self.folder / 't.csv').write_text('bytes,gbps\n4096,50\n', encoding='utf-8')
