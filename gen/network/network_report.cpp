@@ -69,6 +69,11 @@ std::optional<double> latency_us(const NamedFlow& flow) {
   return (*flow.latency).*kMember;
 }
 
+std::optional<double> elapsed_us(const NamedFlow& flow) {
+  if (flow.result->bytes == 0) return std::nullopt;
+  return us(flow.result->ended - flow.result->started);
+}
+
 const FigureTable& NamedFlow::figures() {
   using Row = FigureOf<NamedFlow>;
   static constexpr Figure kRows[] = {
@@ -80,8 +85,10 @@ const FigureTable& NamedFlow::figures() {
                                 Unit::gbps),
       Row::of<[](const NamedFlow& f) { return f.result->finished; }>(
           "finished", "True if all its messages were completed."),
-      Row::of<[](const NamedFlow& f) { return us(f.result->ended - f.result->started); }>(
-          "elapsed_us", "From its start to its last completion.", Unit::us),
+      Row::of<&elapsed_us>("elapsed_us",
+                           "From its start to its last completion; absent: nothing was completed.",
+                           Unit::us)
+          .if_any(),
       Row::of<&latency_us<&sim::MessageTimes::p50_us>>(
           "latency_p50_us",
           "Median time from post to completion of a message, after the warm-up; absent with a "
