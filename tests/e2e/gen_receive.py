@@ -17,6 +17,7 @@ import unittest
 from pcap_file import read_pcap, write_pcap
 
 import longwire_test
+import needs
 import verdict_outputs
 
 GEN = longwire_test.program('roce-gen')
@@ -449,6 +450,76 @@ class OneProcess(InFolder):
             self.gen('receive', '--port', LOOP, '--count', '0', *wrong, expect=2)
         self.gen('run', self.profile(), '--pcap', self.path('x'), '--receive', LOOP, expect=2)
         self.gen('run', self.profile(), '--port', LOOP, '--series', '/nonexistent/x', expect=3)
+
+
+def ip(*words):
+    subprocess.run(['ip', *words], check=True, capture_output=True)
+
+
+@needs.root('interfaces')
+class UntilIdle(InFolder):
+    """--until-idle beside frames that the receiver does not measure, sent from the far end of a veth."""
+    ENDS = f'lwi{os.getpid()}n', f'lwi{os.getpid()}f'
+    IDLE = 0.3  # s
+    # A router solicitation, with which a kernel greets each new interface, and who has 192.0.2.1.
+    SOLICITATION = bytes.fromhex(
+        '333300000002' '020000000001' '86dd' '60000000' '0008' '3aff'
+        'fe80000000000000' '00000000000000aa' 'ff02000000000000' '0000000000000002'
+        '85007c8d' '00000000')
+    ARP = bytes.fromhex('ffffffffffff' '020000000001' '0806' '0001080006040001' '020000000001'
+                        'c0000202' '000000000000' 'c0000201').ljust(60, b'\0')
+
+    def setUp(self):
+        super().setUp()
+        near, far = self.ENDS
+        try:
+            ip('link', 'add', near, 'type', 'veth', 'peer', 'name', far)
+        except (OSError, subprocess.CalledProcessError) as error:
+            needs.lacks('interfaces', error)
+        self.addCleanup(ip, 'link', 'del', near)
+        for end in self.ENDS:
+            ip('link', 'set', end, 'addrgenmode', 'none', 'mtu', '9000', 'up')
+        self.gen('run', self.profile(), '--pcap', self.path('sent.pcap'))
+        self.roce = read_pcap(self.path('sent.pcap'))[0][1]
+        self.wire = self.enterContext(socket.socket(socket.AF_PACKET, socket.SOCK_RAW))
+        self.wire.bind((near, 0))
+        self.receiver = longwire_test.begin(self, [GEN, 'receive', '--port', far, '--until-idle',
+                                                   f'{self.IDLE}s', '--json', '--quiet'])
+        while (line := self.receiver.stderr.readline()) != 'ready\n':
+            self.assertTrue(line)
+
+    def ended(self):
+        """The receiver's report, when it has ended."""
+        out, errors = self.receiver.communicate(timeout=60)
+        self.assertEqual(self.receiver.returncode, 0, errors)
+        return json.loads(out)
+
+    def check_it_waits_beside(self, frame):
+        for _ in range(5):
+            self.wire.send(frame)
+        time.sleep(3 * self.IDLE)
+        self.assertIsNone(self.receiver.poll(), 'it ended before a frame that it measures')
+        self.wire.send(self.roce)
+        report = self.ended()
+        self.assertEqual((report['frames'], report['roce']), (6, 1))
+
+    def test_it_waits_for_a_measured_frame_beside_router_solicitations(self):
+        self.check_it_waits_beside(self.SOLICITATION)
+
+    def test_it_waits_for_a_measured_frame_beside_arp(self):
+        self.check_it_waits_beside(self.ARP)
+
+    def test_frames_that_are_not_measured_do_not_keep_it_up(self):
+        self.wire.send(self.roce)
+        end = time.monotonic() + 60
+        while self.receiver.poll() is None:
+            self.assertLess(time.monotonic(), end, 'it goes on after the last frame that it measures')
+            self.wire.send(self.SOLICITATION)
+            self.wire.send(self.ARP)
+            time.sleep(self.IDLE / 20)
+        report = self.ended()
+        self.assertEqual(report['roce'], 1)
+        self.assertGreater(report['frames'], 1)
 
 
 class Example(InFolder):
