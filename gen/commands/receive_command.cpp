@@ -208,6 +208,15 @@ Result<void> set_sender(std::span<FlowRow> rows, const ReceiveOptions& options,
   return {};
 }
 
+/// Sets the lost frames of the last figures to those of the report, whose rows begin with the flows
+/// that came and continue with those that did not.
+void set_lost(std::vector<FlowProgress>& flows, std::span<const FlowRow> rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i == flows.size()) flows.push_back({.name = rows[i].name, .is_received = true});
+    flows[i].lost = rows[i].lost();
+  }
+}
+
 /// Judges and prints the results. `sender`: what is known of it.
 void print(ReceiveOptions& options, const ReceiveSummary& summary, bool knows_sender,
            const Result<void>& sender) {
@@ -252,16 +261,20 @@ ExitCode receive_and_report(ReceiveOptions& options) {
     options.history = rate_history(false, true);
     options.choices.progress.history = &*options.history;
   }
+  std::vector<AbsentFlow> absent;
+  std::vector<FlowRow> rows;
+  Result<void> sender;
+  options.choices.progress.at_end = [&](std::vector<FlowProgress>& flows) {
+    if (*expected) absent = absent_flows(**expected, measurement);
+    rows = flow_rows(measurement, names, absent);
+    if (*expected) sender = set_sender(rows, options, **expected, *inbox);
+    set_lost(flows, rows);
+  };
   const auto report = file ? receive_from_file(*file, options, measurement, names)
                            : receive(options, measurement, names);
   if (!report) return print_error(report.error());
   if (!options.choices.histogram.empty())
     report_at_end(write_file(options.choices.histogram, histogram_csv(measurement, names)));
-  std::vector<AbsentFlow> absent;
-  if (*expected) absent = absent_flows(**expected, measurement);
-  std::vector<FlowRow> rows = flow_rows(measurement, names, absent);
-  Result<void> sender;
-  if (*expected) sender = set_sender(rows, options, **expected, *inbox);
   print(options, {*report, measurement, names, std::move(rows)}, expected->has_value(), sender);
   const ExitCode code = options.verdicts.finish("roce-gen receive");
   return sender ? code : std::max(code, print_error(sender.error()));

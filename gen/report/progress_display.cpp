@@ -193,8 +193,9 @@ void ProgressDisplay::show(Instant now, const std::vector<FlowProgress>& flows,
   shown_ = {now, flows};
 }
 
-void ProgressDisplay::finish(Instant now, const std::vector<FlowProgress>& flows,
+void ProgressDisplay::finish(Instant now, std::vector<FlowProgress> flows,
                              const Measurement* received, const PacingSoFar& pacing) {
+  if (options_.at_end) options_.at_end(flows);
   write_rows(now, flows);
   if (series_) report_at_end(series_->close());
   series_.reset();

@@ -59,6 +59,9 @@ struct ProgressOptions {
   web::SiteOptions web = {};                    // of the live page
   report::RateHistory* history = nullptr;       // of rate_history(), to be filled; null: none
   bool knows_sender = false;                    // what is lost is a failure, and not only shown
+  /// Adds to the last figures what is known at the end only, such as frames that never came behind
+  /// the last one of a flow; may be empty.
+  std::function<void(std::vector<FlowProgress>&)> at_end = {};
 };
 
 /// Returns the rates over time of a run that sends, receives, or does both.
@@ -107,7 +110,7 @@ class ProgressDisplay {
             const Measurement* received, const PacingSoFar& pacing = {});
   /// Writes the rows of the last, shorter interval, shows the last figures (also on the live page),
   /// and ends the view. A write error of the series is reported at the program's end.
-  void finish(Instant now, const std::vector<FlowProgress>& flows, const Measurement* received,
+  void finish(Instant now, std::vector<FlowProgress> flows, const Measurement* received,
               const PacingSoFar& pacing = {});
 
  private:

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import unittest
 
-from pcap_file import write_pcap
+from pcap_file import read_pcap, write_pcap
 from terminal import Terminal
 
 import longwire_test
@@ -95,6 +95,28 @@ class Figures(Live):
             row = row_of(screen, flow['name'])
             self.assertEqual(row[3:6],
                              [str(flow[key]) for key in ('frames', 'lost', 'out_of_order')])
+
+    def test_receive_shows_the_lost_frames_of_the_report(self):
+        """Those behind the last one that came too, as the profile or the sender's report says."""
+        self.path('p.toml').write_text(
+            '[defaults]\nsignature = true\nmessages = 100\n' +
+            ''.join(f'[[flow]]\nname = "{name}"\n' for name in ('gap', 'end', 'never')))
+        sent = subprocess.run([GEN, 'run', 'p.toml', '--pcap', 'all.pcap', '--json'], cwd=self.folder,
+                              check=True, capture_output=True, timeout=60).stdout
+        self.path('sent.json').write_bytes(sent)
+        # They leave in turn: gap, end, never.
+        frames = [frame for at, frame in enumerate(read_pcap(self.path('all.pcap')))
+                  if at % 3 == 0 and at != 30 or at % 3 == 1 and at < 280]
+        write_pcap(self.path('some.pcap'), frames)
+        receive = (GEN, 'receive', '--port', 'pcap:some.pcap', '--profile', 'p.toml')
+        for more in ((), ('--sent', 'sent.json')):
+            screen, report = self.last_screen(*receive, *more, code=1)
+            lost = {flow['name']: flow['lost'] for flow in report['flows']}
+            self.assertEqual(lost, {'gap': 1, 'end': 7, 'never': 100})
+            for name, frames_lost in lost.items():
+                self.assertEqual(row_of(screen, name)[4], str(frames_lost))
+            for said in (screen[1], report['verdict']['headline']):
+                self.assertTrue(said.startswith('does not hold: 108 of 300 frames never came'), said)
 
     def test_search(self):
         screen, report = self.last_screen(GEN, 'search', DEMO, *LOOP, '--duration', '50ms',
