@@ -113,9 +113,6 @@ class Reception {
   Result<ReceiveReport> finish(Instant start) {
     const Instant end = nic::now();
     measurement_.finalize();
-    const auto rows = progress_of(names_, nullptr, &measurement_);
-    display_.set_losses(losses_.losses(end));
-    display_.finish(nic::now(), rows, &measurement_);
     ReceiveReport report{.missed = 0,
                          .machine = {.losses = losses_.losses(end),
                                      .stalls = stalls_.stalls(),
@@ -124,6 +121,9 @@ class Reception {
                          .clock = clock_.name(),
                          .interrupted = interrupted_.value_or("")};
     for (const nic::Port& port : ports_.ports) report.missed += port.stats().unseen();
+    display_.set_losses(report.machine.losses);
+    // May wait for the sender's report, while the ports miss frames.
+    display_.finish(nic::now(), progress_of(names_, nullptr, &measurement_), &measurement_);
     return report;
   }
 
