@@ -17,6 +17,7 @@ import unittest
 import urllib.request
 
 import longwire_test
+import needs
 import verdict_outputs
 from pcap_file import other_frame
 
@@ -90,8 +91,9 @@ class Boxes(unittest.TestCase):
 class Faults(Boxes):
     def stopped(self, *options):
         box = self.start(self.rules(), 'net_ring0', 'net_ring1', *options)
+        self.shown()  # it polls its ports
         box.send_signal(signal.SIGSTOP)
-        time.sleep(0.3)
+        time.sleep(0.4)  # more than the 300 ms, as it takes a moment to stop
         box.send_signal(signal.SIGCONT)
         self.until(lambda: self.shown()['report']['machine']['longest_stall_ns'] >= 300_000_000, 'the stall')
         self.assertEqual(self.gauge('stall'), 1)
@@ -139,7 +141,7 @@ class Faults(Boxes):
         self.assertEqual(report['ledger']['records'], 0)
 
 
-@unittest.skipUnless(os.geteuid() == 0, 'needs root for a network namespace')
+@needs.root('a network namespace')
 class Ports(Boxes):
     def setUp(self):
         super().setUp()
@@ -176,11 +178,13 @@ class Ports(Boxes):
         self.assertIn('--cores 2', statement['remedy'])
 
     def test_its_text_says_so_first(self):
-        box = longwire_test.begin(self, [IMPAIR, 'run', self.rules(), '--west', self.wire, '--east', 'null'])
+        self.metrics = longwire_test.free_port()
+        box = longwire_test.begin(self, [IMPAIR, 'run', self.rules(), '--west', self.wire, '--east', 'null',
+                                         '--metrics', f'127.0.0.1:{self.metrics}'])
         while 'ready' not in (line := box.stderr.readline()):
             self.assertTrue(line, 'it did not start')
         self.flood(box, 5000)
-        time.sleep(0.3)
+        self.until(lambda: self.gauge('machine') == 2, 'the losses in the metrics')
         box.send_signal(signal.SIGTERM)
         out, err = box.communicate(timeout=TIMEOUT)
         self.assertEqual(box.returncode, 1, err)

@@ -221,7 +221,7 @@ class Cases(unittest.TestCase):
         back = [*run, '--port', 'net_null0', '--receive', self.pcap('empty')]
         return [
             Case('rate', 'red', 1, [GEN, 'run', self.flow, '--quiet', '--port', 'net_null0', '--set',
-                                    'w.rate=1000Gb/s', '--set', 'w.messages=5000000']),
+                                    'w.rate=100Tb/s', '--set', 'w.messages=5000000']),
             Case('reached', 'amber', 0, [*run, '--port', 'net_null0', '--duration', '600s']),
             Case('reached', 'red', 1, [*endless, '--duration', '600s'], until=LIVE),
             Case('reached', 'amber', 0, endless, until=LIVE),
@@ -260,7 +260,7 @@ class Cases(unittest.TestCase):
         def of(name, *more, port='net_null0'):
             return [GEN, 'replay', self.path(f'{name}.pcap'), '--port', port, *more]
         return [
-            Case('rate', 'red', 1, of('all', '--rate', '1000Gb/s', '--loop', '2000')),
+            Case('rate', 'red', 1, of('all', '--rate', '100Tb/s', '--loop', '2000')),
             Case('reached', 'red', 1, of('all', '--duration', '600s', '--loop', '0', '--live'),
                  until=LIVE),
             Case('sendable', 'red', 1, of('long', *ANY_RATE)),
