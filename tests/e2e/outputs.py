@@ -17,6 +17,7 @@ import unittest
 
 import needs
 import pcap_file
+import verdict_outputs
 from example_files import EXPERIMENT
 from longwire_test import SOURCE, begin, program
 
@@ -379,8 +380,13 @@ class Outputs(unittest.TestCase):
                 self.assertEqual(done.returncode, 3, done.stderr)
                 self.assertIn('standard output: cannot be written: No space left on device; '
                               'its first 0 bytes are valid', done.stderr)
-                if reports:
-                    self.assertIn(expected.split('\n', maxsplit=1)[0].split()[0], done.stderr)
+                if not reports:
+                    continue
+                first = expected.split('\n', maxsplit=1)[0]
+                if verdict_outputs.is_headline(first):  # a busy machine may have another one
+                    self.assertTrue(any(map(verdict_outputs.is_headline, done.stderr.splitlines())), done.stderr)
+                else:
+                    self.assertIn(first.split()[0], done.stderr)
 
     def test_standard_output_that_nobody_reads(self):
         for name, (words, _) in self.commands().items():

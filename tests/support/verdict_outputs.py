@@ -37,6 +37,11 @@ def named(verdict, name):
     return [each for each in verdict['statements'] if each['name'] == name]
 
 
+def is_headline(line):
+    """True if a line of text is the worst statement of a verdict."""
+    return line.startswith(sum(WORDS.values(), ()))
+
+
 def is_late(text):
     """True if all that does not hold is that a busy machine sent late."""
     lines = [line for line in text.splitlines() if line.startswith(WORDS['red'])]
