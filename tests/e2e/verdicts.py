@@ -436,6 +436,12 @@ class Boxed(Cases):
             GEN, 'perf', '--port', west, '--peer', '198.18.0.2', '-n', '300', '-s', '8192']), east)
         self.assertEqual(verdict_outputs.named(verdict, 'wrong')[0]['colour'], 'green')
 
+    def test_latency_through_a_path_that_loses(self):
+        west, east = self.box('loss = "10%"')
+        self.perf(Case('resent', 'amber', 0, [
+            GEN, 'perf', '--port', west, '--peer', '198.18.0.2', '--pattern', 'lat', '-n', '100', '-s', '64',
+            '--timeout', '10']), east)
+
     def test_perf_through_a_path_that_damages_unseen(self):
         west, east = self.box('corrupt = { probability = "10%", part = "packet", icrc = "recomputed" }')
         verdict = self.perf(Case('wrong', 'red', 1, [

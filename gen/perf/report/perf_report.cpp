@@ -439,7 +439,12 @@ void observe_goodput(Judge& judge, const PerfReport& r) {
       .count = result.messages};
   if (result.messages == 0) goodput.text = "no message was completed";
   judge.add(goodput);
-  if (r.outcome.simulated() || result.packets == 0) return;
+}
+
+/// Through a port. A simulation was asked for its losses.
+void observe_resent(Judge& judge, const PerfOutcome& outcome) {
+  const perf::BandwidthResult& result = outcome.bandwidth;
+  if (outcome.simulated() || result.packets == 0) return;
   judge.add(
       {.name = "resent",
        .value = static_cast<double>(result.retransmitted) / static_cast<double>(result.packets),
@@ -454,6 +459,7 @@ void observe_perf(Judge& judge, const PerfReport& r, bool endless) {
   const bool latency = is_latency(r.pattern);
   const std::uint64_t messages = latency ? outcome.latency.ns.count() : outcome.bandwidth.messages;
   if (!latency) observe_goodput(judge, r);
+  observe_resent(judge, outcome);
   observe_failures(judge, outcome, messages);
   observe_arrivals(judge, outcome, messages);
   Observation length{.name = "reached", .value = 1, .count = messages};
