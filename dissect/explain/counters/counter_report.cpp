@@ -218,7 +218,7 @@ struct CounterSum {
   std::uint64_t counted = 0;
 };
 
-CounterSum sum_of(const Comparable& comparable, const PortCounters& risen) {
+CounterSum counter_sum_of(const Comparable& comparable, const PortCounters& risen) {
   CounterSum sum;
   std::int64_t total = 0;
   for (const auto& [name, factor] : comparable.terms) {
@@ -306,7 +306,7 @@ CounterComparison comparison_of(const Comparable& comparable, const CounterSum& 
 std::vector<CounterComparison> compare(const PortCounters& risen, const HostCounts& seen) {
   std::vector<CounterComparison> all;
   for (const Comparable& comparable : kComparables)
-    if (const CounterSum sum = sum_of(comparable, risen); !sum.name.empty())
+    if (const CounterSum sum = counter_sum_of(comparable, risen); !sum.name.empty())
       all.push_back(comparison_of(comparable, sum, risen, seen));
   std::ranges::stable_sort(all, std::greater<>{}, &CounterComparison::contradicts);
   return all;
