@@ -109,9 +109,11 @@ std::string packets_of(const AnomalyGroup& group) {
 }
 
 std::string rounded(Duration time) {
+  constexpr std::int64_t kMost = 9'000'000'000'000'000'000;  // damaged stamps; leaves room to round
+  const std::int64_t ns = std::clamp(time.count(), -kMost, kMost);
   std::int64_t unit = 1;
-  while (std::abs(time.count()) / unit >= 1000) unit *= 10;
-  return format_duration(Duration{(time.count() + unit / 2) / unit * unit});
+  while (std::abs(ns) / unit >= 1000) unit *= 10;
+  return format_duration(Duration{(ns + unit / 2) / unit * unit});
 }
 
 const FigureTable& Statement::figures() {
