@@ -94,8 +94,8 @@ void RequestStream::request(const CapturedPacket& packet) {
     state_.counts.first_psn = packet.psn;
     state_.fetched.note_lone(psn, state_.begin.lone_end());
   }
+  settle_held(wrong_.settle_by_request(psn));  // an early ACK prolongs the first round trip
   end_first_round_trip();
-  settle_held(wrong_.settle_by_request(psn));
   if (psn < state_.next && take_reuse(packet, psn)) return;
   reuse_.finish();
   if (psn < state_.next && state_.ip_numbers.is_late(packet.ip_id) && take_if_late(packet, psn))
