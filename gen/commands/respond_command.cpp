@@ -72,7 +72,10 @@ void observe_session(Judge& judge, const EndedSession& ended) {
              .value = static_cast<double>(session.broken),
              .text = fmt::format("{} of {} connections failed", format_count(session.broken),
                                  format_count(session.connections)),
-             .count = session.connections});
+             .count = session.connections,
+             .unsure = session.gone == 0 ? ""
+                                         : fmt::format("{} of them left without a word",
+                                                       format_count(session.gone))});
   observe(judge, ended.machine, "this machine");
 }
 

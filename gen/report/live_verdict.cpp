@@ -8,6 +8,7 @@
 
 #include "config/flow/questions.h"
 #include "core/quantity.h"
+#include "gen/report/run_verdict.h"
 
 namespace lw::gen {
 namespace {
@@ -44,18 +45,6 @@ void observe_received(Judge& judge, const RunSoFar& run) {
                 "had a wrong ICRC", false);
 }
 
-void observe_rate(Judge& judge, const RunSoFar& run) {
-  constexpr Duration kHeldUp = std::chrono::milliseconds(20);
-  if (run.elapsed.count() <= 0 || run.all.sent_frames == 0) return;
-  const double share = std::max(0.0, 1 - static_cast<double>(run.pacing.behind.count()) /
-                                             static_cast<double>(run.elapsed.count()));
-  judge.add({.name = "rate",
-             .value = run.pacing.behind < kHeldUp ? 1 : share,
-             .text = fmt::format("sent {} of the rate asked for", format_share(share)),
-             .count = run.all.sent_frames,
-             .broken = "this machine's limit, or the port's"});
-}
-
 }  // namespace
 
 Verdict verdict_of(const RunSoFar& run) {
@@ -66,7 +55,8 @@ Verdict verdict_of(const RunSoFar& run) {
                               .how = "when they were to leave",
                               .lost = run.all.not_sent,
                               .frames = run.all.sent_frames + run.all.not_sent});
-    observe_rate(judge, run);
+    if (run.elapsed.count() > 0 && run.all.sent_frames > 0)
+      judge.add(rate_observation(run.pacing.behind, run.elapsed, run.all.sent_frames));
   }
   observe(judge, machine, "this machine");
   if (run.all.is_received) observe_received(judge, run);

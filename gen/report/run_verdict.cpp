@@ -26,15 +26,6 @@ double share_of(std::uint64_t part, std::uint64_t whole) {
   return static_cast<double>(part) / static_cast<double>(std::max<std::uint64_t>(whole, 1));
 }
 
-/// Share of the rate asked for that was sent.
-double pace_of(const RunReport& sent) {
-  const Duration all = std::max(sent.total().span, sent.elapsed);
-  if (all.count() <= 0) return 1;
-  return std::clamp(
-      1 - static_cast<double>(sent.pace.behind.count()) / static_cast<double>(all.count()), 0.0,
-      1.0);
-}
-
 /// "9.60 Gb/s of 40.00 Gb/s on the wire".
 std::string rates_text(const config::FlowProfile& profile, double share) {
   double asked = 0;
@@ -46,24 +37,14 @@ std::string rates_text(const config::FlowProfile& profile, double share) {
 void observe_rate(Judge& judge, const config::FlowProfile& profile, const RunReport& sent) {
   const FlowCounters total = sent.total();
   if (total.frames == 0 || sent.ports.empty()) return;  // a file is written in virtual time
-  const double share = pace_of(sent);
-  Observation rate{.name = "rate",
-                   .value = share,
-                   .text = fmt::format("sent {} of the rate asked for", format_share(share)),
-                   .count = total.frames,
-                   .broken = rates_text(profile, share) + ": this machine's limit, or the port's",
-                   .remedy =
-                       "ask for a lower rate, give more cores (--cores), or use a faster "
-                       "port"};
+  Observation rate =
+      rate_observation(sent.pace.behind, std::max(total.span, sent.elapsed), total.frames);
+  rate.broken = rates_text(profile, *rate.value) + ": " + rate.broken;
+  rate.remedy = "ask for a lower rate, give more cores (--cores), or use a faster port";
   if (sent.pace.worst_second < kNearRate)
     rate.remark =
         fmt::format("in its worst second, {} after the start, {}",
                     format_duration(sent.pace.worst_at), format_share(sent.pace.worst_second));
-  if (share < kNearRate && sent.pace.behind < kHeldUp) {
-    rate.is_lower_bound = true;
-    rate.unsure = fmt::format("it ended {} late: too short a run to tell its rate",
-                              format_duration(sent.pace.behind));
-  }
   judge.add(rate);
 }
 
@@ -329,6 +310,24 @@ void observe_clocks(Judge& judge, const Measurement& measurement, std::span<cons
 }
 
 }  // namespace
+
+Observation rate_observation(Duration behind, Duration length, std::uint64_t frames) {
+  const double late = length.count() <= 0 ? 0
+                                          : static_cast<double>(behind.count()) /
+                                                static_cast<double>(length.count());
+  const double share = std::clamp(1 - late, 0.0, 1.0);
+  Observation rate{.name = "rate",
+                   .value = share,
+                   .text = fmt::format("sent {} of the rate asked for", format_share(share)),
+                   .count = frames,
+                   .broken = "this machine's limit, or the port's"};
+  if (share < kNearRate && behind < kHeldUp) {
+    rate.is_lower_bound = true;
+    rate.unsure =
+        fmt::format("it is {} behind: too short a run to tell its rate", format_duration(behind));
+  }
+  return rate;
+}
 
 void observe_sent(Judge& judge, const config::FlowProfile& profile, const RunReport& sent) {
   observe_rate(judge, profile, sent);

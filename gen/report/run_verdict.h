@@ -14,6 +14,11 @@
 /// What a run of flows, or a receiver, observes of the questions of config/flow/questions.h.
 namespace lw::gen {
 
+/// The rate of a sender whose schedule took `length` so far and which is `behind` it, as a share of
+/// the rate asked for. Whether a low rate holds is unknown while it may have been held up just
+/// then.
+Observation rate_observation(Duration behind, Duration length, std::uint64_t frames);
+
 /// The sender's: rate, end, pacing, unsent frames, ICRCs.
 void observe_sent(Judge& judge, const config::FlowProfile& profile, const RunReport& sent);
 

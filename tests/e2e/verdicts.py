@@ -72,8 +72,6 @@ ELSEWHERE = {
     ('roce-gen perf', 'ranks'): 'e2e/gen_ranks.py: test_ctrl_c_ends_perf_with_the_results_so_far',
     ('roce-gen perf', 'loss'): 'unit/gen/perf_verdict_test.cpp: MessagesThatDidNotArriveAreLoss',
     ('roce-gen perf', 'machine'): 'unit/gen/perf_verdict_test.cpp: WhatTheMachineLostIsToldApart',
-    # The observation of a session is that of roce-endpoint.
-    ('roce-gen respond', 'broken'): 'e2e/rxe/endpoint.py: test_a_killed_client_leaves_nothing_registered',
     ('roce-gen telemetry', 'records'): 'e2e/rxe/telemetry.py: test_packets_of_a_port_are_written_or_missed',
     ('roce-gen telemetry', 'failed'): 'e2e/gen_telemetry.py: test_a_write_that_is_refused_fails',
     ('roce-gen', 'ended'): 'e2e/gen_links.py: test_an_interface_that_disappears_ends_the_run',
@@ -105,7 +103,7 @@ ELSEWHERE = {
 
 # What tests of Boxed show.
 SHOWN_BY_BOXED = {'roce-gen run': {'duplicated', 'out_of_order', 'bad_icrc'},
-                   'roce-gen perf': {'resent', 'wrong'}, 'roce-gen respond': {'wrong'}}
+                   'roce-gen perf': {'resent', 'wrong'}, 'roce-gen respond': {'wrong', 'broken'}}
 
 
 @dataclasses.dataclass
@@ -441,6 +439,30 @@ class Boxed(Cases):
         self.perf(Case('resent', 'amber', 0, [
             GEN, 'perf', '--port', west, '--peer', '198.18.0.2', '--pattern', 'lat', '-n', '100', '-s', '64',
             '--timeout', '10']), east)
+
+    @staticmethod
+    def received(name):
+        """Packets that an interface received."""
+        said = subprocess.run(['ip', '-json', '-stats', 'link', 'show', name], capture_output=True, text=True,
+                              timeout=TIMEOUT, check=True).stdout
+        return json.loads(said)[0]['stats64']['rx']['packets']
+
+    def test_a_peer_that_is_killed(self):
+        west, east = self.box('')
+        there = longwire_test.begin(self, [GEN, 'respond', '--port', east, '--json'])
+        self.assertIn('ready', there.stderr.readline())
+        here = longwire_test.begin(self, [GEN, 'perf', '--port', west, '--peer', '198.18.0.2',
+                                          '--duration', '600s'])
+        while self.received(east) < 1000:
+            self.assertIsNone(here.poll(), 'perf ended')
+        here.kill()
+        here.wait(timeout=TIMEOUT)
+        there.send_signal(signal.SIGINT)
+        out, err = there.communicate(timeout=TIMEOUT)
+        self.assertEqual(there.returncode, 0, err)
+        statement, = verdict_outputs.named(verdict_outputs.read(out.splitlines()[-1]), 'broken')
+        self.assertEqual((statement['result'], statement['reason']),
+                         ('cannot tell', '1 of them left without a word'))
 
     def test_perf_through_a_path_that_damages_unseen(self):
         west, east = self.box('corrupt = { probability = "10%", part = "packet", icrc = "recomputed" }')
