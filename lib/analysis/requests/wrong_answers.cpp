@@ -79,8 +79,11 @@ bool WrongAnswers::take_in_place_of_data(const CapturedPacket& packet, Sequence 
     return false;
   if (needs_no_data(request->opcode) || request->responses > 0 || request->answered_before)
     return false;
-  // A WRITE that comes again is acknowledged with the newest PSN, also that of a READ.
-  if (state_.counts.resent + state_.counts.duplicates > 0 && !refused(psn)) return false;
+  // A WRITE that comes again is acknowledged with the newest PSN, also that of a READ. A capture
+  // that begins later does not show at once what comes again.
+  const bool may_be_again =
+      state_.counts.resent + state_.counts.duplicates > 0 || state_.begin.may_repeat();
+  if (may_be_again && !refused(psn)) return false;
   report(packet, psn,
          fmt::format("an ACK in place of the data that {} (frame {}) asks for",
                      wire::find_opcode(request->opcode)->name, request->frame),
