@@ -298,7 +298,7 @@ void RequestStream::response(const CapturedPacket& packet) {
   if (state_.log.empty()) return take_lone_response(packet);
   recoveries_.report_if_final(packet);
   const Sequence psn = unwrap(packet.psn);
-  settle_held(wrong_.settle_by_answer(psn));
+  settle_held(wrong_.settle_by_answer(packet, psn));
   wrong_.note_begin(state_.begin.joined());
   // The response to a repeated request has the newest count.
   state_.begin.note_answer(packet, psn, state_.counts.resent > 0 ? state_.next : psn + 1);

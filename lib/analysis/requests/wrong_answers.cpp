@@ -34,7 +34,7 @@ std::optional<std::uint32_t> messages_in(SentLog& log, Sequence first, Sequence 
 
 bool WrongAnswers::hold(const CapturedPacket& packet, Sequence psn) {
   const auto newest = state_.fetched.newest_msn();
-  if (!newest || !packet.has_aeth || held_) return false;
+  if (!newest || !packet.has_aeth || held_ || state_.begin.may_repeat()) return false;
   const auto messages = messages_in(state_.log, state_.acked, state_.next);
   if (!messages) return false;
   const wire::Psn most = wire::Psn{*newest} + *messages;
@@ -53,10 +53,12 @@ std::optional<CapturedPacket> WrongAnswers::settle_by_request(Sequence psn) {
   return take_held();
 }
 
-std::optional<CapturedPacket> WrongAnswers::settle_by_answer(Sequence psn) {
+std::optional<CapturedPacket> WrongAnswers::settle_by_answer(const CapturedPacket& packet,
+                                                             Sequence psn) {
   if (!held_) return std::nullopt;
-  if (psn >= held_->psn) return take_held();
-  report_held();  // answers have rising PSNs
+  // ACKs have rising PSNs; the data of a READ may come again.
+  if (psn >= held_->psn || packet.info->operation != wire::Operation::ack) return take_held();
+  report_held();
   return std::nullopt;
 }
 

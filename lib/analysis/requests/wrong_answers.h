@@ -26,8 +26,9 @@ class WrongAnswers {
   /// Returns the held answer, which is right, as a request with `psn` shows; nothing: none is held,
   /// or it is wrong. `packet`: the request.
   [[nodiscard]] std::optional<CapturedPacket> settle_by_request(Sequence psn);
-  /// Like settle_by_request(), for the next answer.
-  [[nodiscard]] std::optional<CapturedPacket> settle_by_answer(Sequence psn);
+  /// Like settle_by_request(), for the next answer, `packet`.
+  [[nodiscard]] std::optional<CapturedPacket> settle_by_answer(const CapturedPacket& packet,
+                                                               Sequence psn);
   [[nodiscard]] bool holds() const noexcept { return held_.has_value(); }
   /// What is still held at the end of the capture.
   [[nodiscard]] std::optional<CapturedPacket> take_held() noexcept;
