@@ -213,13 +213,18 @@ void follow_in_two_threads(BatchReader& reader, analysis::Analyst& analyst, Stam
   }
 }
 
-/// Reports connections that were too many to follow.
+/// Reports connections and set-ups that were too many to follow.
 void report_unfollowed(const analysis::Analyst& analyst) {
-  if (analyst.unfollowed() == 0) return;
-  print_report(
-      fmt::format("{} packets belong to connections beyond the first {}, which are not followed\n",
-                  analyst.unfollowed(), analysis::Analyst::kMostSessions),
-      true);
+  if (analyst.unfollowed() > 0)
+    print_report(fmt::format("{} packets belong to connections beyond the first {}, which are not "
+                             "followed\n",
+                             analyst.unfollowed(), analysis::Analyst::kMostSessions),
+                 true);
+  if (const std::uint64_t beyond = analyst.setups().beyond(); beyond > 0)
+    print_report(fmt::format("{} messages of set-ups, of ICMP or for link addresses are beyond "
+                             "what is followed (the first {} set-ups)\n",
+                             beyond, analysis::SetupLog::kMostSetups),
+                 true);
 }
 
 }  // namespace

@@ -133,9 +133,18 @@ std::optional<SetupLog::End> SetupLog::end_of(const SetupNote& note, const CmNot
   if (end && begins_setup(cm.message) && !continues(setups_[end->setup], cm)) end.reset();
   if (!end) end = begin(note, cm);
   if (!end) return end;
-  if (cm.local_id != 0) ends_[own] = *end;
-  if (cm.remote_id != 0) ends_[other] = {end->setup, static_cast<std::uint8_t>(1 - end->side)};
+  if (cm.local_id != 0) note_id(own, *end);
+  if (cm.remote_id != 0) note_id(other, {end->setup, static_cast<std::uint8_t>(1 - end->side)});
   return end;
+}
+
+void SetupLog::note_id(const EndKey& key, End end) {
+  if (const auto known = ends_.find(key); known != ends_.end())
+    known->second = end;
+  else if (ends_.size() < kMostNames)
+    ends_.emplace(key, end);
+  else
+    ++beyond_;
 }
 
 void SetupLog::add_cm(const SetupNote& note, const CmNote& cm) {
@@ -152,13 +161,22 @@ void SetupLog::note_qps(std::uint32_t index) {
   const ConnectionSetup& setup = setups_[index];
   const auto enter = [&](const HostAddress& source, const HostAddress& destination,
                          std::optional<std::uint32_t> qp) {
-    if (!qp) return;
-    auto& all =
-        by_flow_[{.source = source, .destination = destination, .qp = *qp, .point = setup.point}];
-    if (all.empty() || all.back() != index) all.push_back(index);
+    if (qp)
+      note_flow({.source = source, .destination = destination, .qp = *qp, .point = setup.point},
+                index);
   };
   enter(setup.requester, setup.replier, setup.replier_qp);
   enter(setup.replier, setup.requester, setup.requester_qp);
+}
+
+void SetupLog::note_flow(const QpFlowKey& flow, std::uint32_t setup) {
+  auto known = by_flow_.find(flow);
+  if (known == by_flow_.end() && by_flow_.size() == kMostNames) {
+    ++beyond_;
+    return;
+  }
+  if (known == by_flow_.end()) known = by_flow_.try_emplace(flow).first;
+  if (auto& all = known->second; all.empty() || all.back() != setup) all.push_back(setup);
 }
 
 const ConnectionSetup* SetupLog::find(const QpFlowKey& flow, std::uint64_t begin) const {

@@ -39,6 +39,8 @@ struct AddressRequests {
 class SetupLog {
  public:
   static constexpr std::size_t kMostSetups = 20'000, kMostRefusals = 1'000, kMostTargets = 4'096;
+  /// Communication IDs, and flows to QPs: a set-up has two of each unless IDs are used again.
+  static constexpr std::size_t kMostNames = 4 * kMostSetups;
 
   void add(const SetupNote& note);
 
@@ -81,7 +83,9 @@ class SetupLog {
   void add_neighbour(const SetupNote& note, const NeighbourNote& neighbour);
   std::optional<End> end_of(const SetupNote& note, const CmNote& cm);
   std::optional<End> begin(const SetupNote& note, const CmNote& cm);
+  void note_id(const EndKey& key, End end);
   void note_qps(std::uint32_t setup);
+  void note_flow(const QpFlowKey& flow, std::uint32_t setup);
   [[nodiscard]] bool continues(const ConnectionSetup& setup, const CmNote& request) const noexcept;
 
   std::deque<ConnectionSetup> setups_;

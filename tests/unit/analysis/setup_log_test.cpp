@@ -201,5 +201,18 @@ TEST(SetupLog, MemoryIsBounded) {
   EXPECT_EQ(log.beyond(), 3U);
 }
 
+TEST(SetupLog, MemoryIsBoundedWhereIdsAndQpsOfASetupChange) {
+  Talk talk;
+  talk.say(CmMessage::req);
+  for (std::uint32_t i = 0; i < 2 * SetupLog::kMostNames; ++i) {
+    CmNote reply = talk.note(CmMessage::rep, 1);
+    reply.local_id = 0x1000 + i;
+    reply.qpn = i;
+    talk.add(reply);
+  }
+  EXPECT_EQ(talk.log.setups().size(), 1U);
+  EXPECT_GT(talk.log.beyond(), 2 * SetupLog::kMostNames);  // IDs, and flows to the QPs
+}
+
 }  // namespace setup_log_test
 }  // namespace lw::analysis
