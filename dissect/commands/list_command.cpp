@@ -188,26 +188,27 @@ app::Option& add_capture_files(app::Options& options, CaptureInput& input) {
       "standard input; several files are one capture in the order of their time stamps");
 }
 
+}  // namespace
+
 void add_reading_options(app::Options& options, CaptureInput& input) {
   options.add("--filter", app::text(input.filter), "FILTER",
               "only matching frames, in libpcap's (tcpdump's) syntax, with numbers and addresses");
   options.add_flag("--filter-names", input.filter_names,
                    "look up names of hosts, networks, ports and protocols in --filter");
-  add_follow_option(options, input.follow);
   add_tunnel_option(options, input.no_tunnels);
   add_port_option(options, input.roce_ports);
 }
 
-}  // namespace
-
 void add_capture_options(app::Options& options, CaptureInput& input) {
   add_capture_files(options, input).required();
   add_reading_options(options, input);
+  add_follow_option(options, input.follow);
 }
 
 void add_optional_capture(app::Options& options, CaptureInput& input) {
   add_capture_files(options, input);
   add_reading_options(options, input);
+  add_follow_option(options, input.follow);
 }
 
 void add_jobs_option(app::Options& options, unsigned& jobs) {
