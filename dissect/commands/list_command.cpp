@@ -74,6 +74,7 @@ ExitCode run_list(const ListOptions& options) {
   std::optional<PsnGaps> gaps;
   if (reads_psn_gaps(options)) gaps.emplace();
   std::uint64_t listed = 0;
+  std::optional<Instant> first_stamp;
   while (!options.count || listed < *options.count) {
     const auto captured = source->next();
     if (!captured || !*captured) {
@@ -81,6 +82,8 @@ ExitCode run_list(const ListOptions& options) {
       return captured ? ExitCode::done : print_error(captured.error());
     }
     Dissection dissection(**captured);
+    if (!first_stamp) first_stamp = dissection.captured.record.stamp;
+    dissection.first_stamp = first_stamp;
     if (gaps) find_psn_gap(*gaps, dissection);
     if (options.where && !options.where->matches(dissection)) continue;
     format->frame(output.buffer(), dissection);
