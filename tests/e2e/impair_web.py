@@ -504,6 +504,19 @@ class Page(live_page.InBrowser, Box):
         self.assertEqual(self.js('return document.documentElement.dataset.theme'), 'dark')
         self.stop(box)
 
+    def test_a_screen_of_1280_by_800_shows_what_matters(self):
+        box = self.run_box()
+        self.browser.set_window_size(1280, 800)
+        self.open()
+        self.wait_for(lambda: self.js("return document.querySelectorAll('#rate-figure canvas, #dropped-figure canvas').length") == 2)
+        bottoms = self.js("""return Object.fromEntries(['verdict', 'westward', 'asked', 'rate-figure', 'dropped-figure',
+            'delay-0', 'loss-0'].map((id) => [id, document.getElementById(id).getBoundingClientRect().bottom + scrollY]))""")
+        self.assertEqual({name: bottom for name, bottom in bottoms.items() if not 0 < bottom <= 800}, {})
+        small = self.js("""return [...document.querySelectorAll('body *')].filter((one) => one.textContent.trim() &&
+            one.checkVisibility() && parseFloat(getComputedStyle(one).fontSize) < 10).map((one) => one.outerHTML.slice(0, 80))""")
+        self.assertEqual(small, [])
+        self.stop(box)
+
     def field(self, name):
         return self.find(f'{name}-0').get_property('value')
 
