@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ struct Answer {
   bool ok = true;
   std::string error = {};             // of a refusal
   std::optional<unsigned> exit = {};  // of a refusal
+  std::optional<std::uint64_t> change = {};  // see InForce
   std::optional<std::vector<RuleRow>> rules = {};
   std::optional<std::vector<EventRow>> events = {}, events_on_command = {};
   std::optional<std::vector<ActRow>> scenario = {};

@@ -196,25 +196,28 @@ Result<Answer> Control::record(const Request& request) {
   const std::string first = rotates ? capture::numbered_name(name, 1) : name;
   if (const std::string there = rotates ? numbered_file_of(name) : first; is_there(there))
     return fail(fmt::format("record: {} exists: choose another name, or remove it", there));
-  const std::lock_guard lock(recording_);
   if (auto begun = run_.record(name, *shape); !begun) return std::unexpected(begun.error());
-  return Answer{.text =
-                    fmt::format("recording to {}{}\n", first, rotates ? " and further files" : "")};
+  return Answer{
+      .change = run_.in_force().changes,
+      .text = fmt::format("recording to {}{}\n", first, rotates ? " and further files" : "")};
 }
 
 Result<Answer> Control::stop_recording() {
-  const std::lock_guard lock(recording_);
   const auto capture = run_.stop_recording();
   if (!capture) return std::unexpected(capture.error());
-  return Answer{.capture = *capture, .text = capture_text(*capture)};
+  return Answer{
+      .change = run_.in_force().changes, .capture = *capture, .text = capture_text(*capture)};
 }
 
 Result<Answer> Control::change(const std::string& what, const Request& request) {
+  const std::lock_guard lock(changing_);
   if (what == "record") return record(request);
   if (what == "stop-recording") return stop_recording();
   if (auto done = act(what, request); !done) return std::unexpected(done.error());
-  const config::ImpairProfile profile = run_.profile();
-  return Answer{.rules = rule_rows(profile), .text = rules_text(profile)};
+  const InForce now = run_.in_force();
+  return Answer{.change = now.changes,
+                .rules = rule_rows(now.profile),
+                .text = rules_text(now.profile)};
 }
 
 namespace {
@@ -285,11 +288,12 @@ Result<config::ControlCommand> Control::read_command(const Request& request) {
 Answer Control::shown() const {
   Report report = run_.snapshot();
   for (DirectionReport& direction : report.directions) direction.shows_delays = true;
-  const config::ImpairProfile profile = run_.profile();
+  const auto [changes, profile] = run_.in_force();
   Verdict verdict = verdict_of(report);
   std::string text =
       report::text_of(verdict) + rules_text(profile) + events_text(profile) + to_text(report);
-  return {.rules = rule_rows(profile),
+  return {.change = changes,
+          .rules = rule_rows(profile),
           .events = event_rows(profile.events),
           .events_on_command = event_rows(profile.events_on_command),
           .scenario = act_rows(profile),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +15,13 @@
 #include "core/error.h"
 
 namespace lw::impair {
+
+/// The profile in force after a number of changes of a run: changes and commands of clients, and
+/// steps of the scenario and of commands, in the order in which they took effect.
+struct InForce {
+  std::uint64_t changes = 0;
+  config::ImpairProfile profile;
+};
 
 /// The profile of a run, and its changes during the run. A change makes a complete new version,
 /// which is read and validated as at the start. If it is invalid, nothing changes. A copy takes

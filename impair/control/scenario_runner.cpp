@@ -16,8 +16,6 @@ constexpr Duration kQuietLook = std::chrono::milliseconds(5);
 constexpr Duration kBusyLook = std::chrono::microseconds(200);
 // Interval between looks at the links: a look takes some system calls.
 constexpr Duration kLinkLook = std::chrono::milliseconds(10);
-// Longest wait for the loop to take a step that is due: a round takes microseconds.
-constexpr Duration kStepTimeout = std::chrono::milliseconds(10);
 // Longest time for optics and autonegotiation. After it frames are forwarded in any case.
 constexpr Duration kLinkTimeout = std::chrono::seconds(5);
 
@@ -31,6 +29,11 @@ const config::ScenarioStep kAllLinksUp[] = {
      .act = "load",
      .place = {},
      .links = config::LinkChange{.west = true, .east = true, .up = true}}};
+
+std::unexpected<Error> does_not_forward() {
+  return fail("the run does not forward: a port has no link yet, or the run has ended",
+              ExitCode::failed);
+}
 
 }  // namespace
 
@@ -58,14 +61,11 @@ ScenarioRunner::~ScenarioRunner() {
 }
 
 void ScenarioRunner::work(const std::stop_token& stop) {
+  Lock lock(mutex_);
   while (!stop.stop_requested()) {
-    Duration pause{};
-    {
-      Lock lock(mutex_);
-      pause = look_at_schedule(lock);
-      look_at_links();
-    }
-    std::this_thread::sleep_for(pause);
+    const Duration pause = look_at_schedule(lock);
+    look_at_links();
+    schedule_grew_.wait_for(lock, pause);
   }
 }
 
@@ -92,7 +92,7 @@ void ScenarioRunner::lend_next(Lock& lock) {
   auto pending = prepare_step(item.step, from);
   lock.lock();
   preparing_step_ = false;
-  step_prepared_.notify_all();
+  step_changed_.notify_all();
   if (!pending) return give_up(pending.error());
   pending_ = std::move(*pending);
   if (pending_->next) learn_(pending_->names);
@@ -224,15 +224,35 @@ void ScenarioRunner::lose_link(WatchedLink& link, nic::Port::LinkState state) {
   if (stops) loop_->end();
 }
 
-/// Takes back the lent step, so that a change can take effect. A step that is due goes first.
-void ScenarioRunner::settle_step(Lock& lock) {
-  step_prepared_.wait(lock, [this] { return !preparing_step_; });
-  if (!pending_) return;
-  const auto due = schedule_.next(zero_)->due(zero_);
-  const Instant give_up = nic::now() + kStepTimeout;
-  while (due && *due <= nic::now() && !loop_->changes().done() && nic::now() < give_up)
-    std::this_thread::sleep_for(kBusyLook);
+/// True if a step that was due at `by` has not taken effect.
+bool ScenarioRunner::is_due(Instant by) const {
+  const auto zero = loop_->zero();
+  const Schedule::Item* item = schedule_.next(zero);
+  const auto due = item ? item->due(zero) : std::nullopt;
+  return due && *due <= by;
+}
+
+/// Waits until all steps that are due by now have taken effect, `until` at most.
+Result<void> ScenarioRunner::settle_steps(Lock& lock, Instant until) {
+  schedule_grew_.notify_all();
+  for (const Instant now = nic::now(); is_due(now);) {
+    if (loop_->changes().closed()) return does_not_forward();
+    if (nic::now() > until)
+      return fail(fmt::format("a step that is due has not taken effect for {} s: the machine is "
+                              "too busy, or a link that it sets up does not come back",
+                              kLongestPreparation.count()),
+                  ExitCode::failed);
+    step_changed_.wait_for(lock, kBusyLook);
+  }
+  return {};
+}
+
+/// Takes back the lent step, so that a change can take effect. The steps that are due go first.
+Result<void> ScenarioRunner::settle(Lock& lock, Instant until) {
+  auto settled = settle_steps(lock, until);
+  step_changed_.wait(lock, [this] { return !preparing_step_; });
   withdraw_pending();
+  return settled;
 }
 
 /// Takes back the lent step; if the loop has used it already, finishes it.
@@ -258,6 +278,8 @@ void ScenarioRunner::finish() {
   names_ = std::move(pending_->names);
   schedule_.pop(zero_);
   pending_.reset();
+  ++number_;
+  step_changed_.notify_all();
 }
 
 /// Makes a version the present one. Logs what differs, and audits the configuration that it has
@@ -282,6 +304,7 @@ void ScenarioRunner::give_up(const Error& error) {
   fmt::print(stderr, "a step of the scenario was left out: {}\n", error.message);
   ++report_.failed;
   schedule_.pop(zero_);
+  step_changed_.notify_all();
 }
 
 /// Puts `configuration` in force. It was made with names_.
@@ -295,9 +318,7 @@ Result<Effect> ScenarioRunner::apply(ForwardingLoop::Configuration& configuratio
                     loop_->most_rules(), count));
   learn_(names);
   const auto effect = loop_->apply(configuration);
-  if (!effect)
-    return fail("the run does not forward: a port has no link yet, or the run has ended",
-                ExitCode::failed);
+  if (!effect) return does_not_forward();
   names_ = std::move(names);
   return *effect;
 }
@@ -315,17 +336,19 @@ template <class T, class Use>
 Result<void> ScenarioRunner::prepare(
     From from, std::function<Result<T>(const Base&, const std::stop_token&)> make, Use use) {
   const auto until = PreparingThread::Clock::now() + kLongestPreparation;
+  const Instant settled_by = nic::now() + kLongestPreparation;
+  Lock lock(mutex_);
+  if (auto settled = settle_steps(lock, settled_by); !settled) return settled;
   while (true) {
-    Lock lock(mutex_);
     const auto begin = std::make_shared<const Base>(base());
     lock.unlock();
     auto made = preparing_.run<T>(
         until, [make, begin](const std::stop_token& given_up) { return make(*begin, given_up); });
     if (!made) return std::unexpected(made.error());
     lock.lock();
-    settle_step(lock);
+    if (auto settled = settle(lock, settled_by); !settled) return settled;
     if (from == From::version ? changes_ == begin->changes : names_ == begin->names)
-      return use(std::move(*made));
+      return use(lock, std::move(*made));
   }
 }
 
@@ -339,13 +362,14 @@ Result<void> ScenarioRunner::change(From from, Make make, const std::string& by,
         std::make_unique<ForwardingLoop::Configuration>(version->profile, base.names);
     return Prepared{std::move(*version), std::move(configuration)};
   };
-  return prepare<Prepared>(from, prepared, [&](Prepared next) -> Result<void> {
+  return prepare<Prepared>(from, prepared, [&](Lock& /*lock*/, Prepared next) -> Result<void> {
     const auto effect = apply(*next.configuration);
     if (!effect) return std::unexpected(effect.error());
     LiveProfile::Point before = live_.point();
     auto scenario = std::exchange(next.version.profile.scenario, {});
     keep(std::move(next.version), *next.configuration, *effect, by);
     kept(std::move(before), std::move(scenario));
+    ++number_;
     return {};
   });
 }
@@ -433,7 +457,7 @@ Result<void> ScenarioRunner::command(const config::ControlCommand& command, cons
   const auto make = [command](const Base& base, const std::stop_token& given_up) {
     return base.live.on_command(command, given_up);
   };
-  return prepare<Steps>(From::version, make, [&](const Steps& steps) -> Result<void> {
+  return prepare<Steps>(From::version, make, [&](Lock& lock, const Steps& steps) -> Result<void> {
     if (schedule_.of_commands() + steps.size() > kMostCommandSteps)
       return fail(fmt::format("event: expected at most {} steps of commands that wait, found {}: "
                               "wait until some are done",
@@ -441,15 +465,17 @@ Result<void> ScenarioRunner::command(const config::ControlCommand& command, cons
                   ExitCode::failed);
     schedule_.add(steps, std::max(begin, nic::now()), by);
     report_.all += steps.size();
-    return {};
+    ++number_;
+    return settle_steps(lock, nic::now() + kLongestPreparation);
   });
 }
 
-config::ImpairProfile ScenarioRunner::profile() const {
+InForce ScenarioRunner::in_force() const {
   Lock lock(mutex_);
   const auto version = live_.shared();
+  const std::uint64_t number = number_;
   lock.unlock();
-  return version->profile;
+  return {number, version->profile};
 }
 
 std::optional<ScenarioReport> ScenarioRunner::scenario(Instant end) const {

@@ -35,8 +35,9 @@ struct WatchedLink {
 /// it while the loop works.
 ///
 /// Its thread prepares each step before it is due, a PreparingThread what clients ask for; both
-/// without the lock. A step that is due takes effect before a change. If a step takes effect while
-/// a change is prepared, the change is prepared again.
+/// without the lock. All steps that are due take effect before a change, and a command's before it
+/// returns. If a step takes effect while a change is prepared, the change is prepared again. Changes
+/// and commands of clients must not overlap: one takes effect before the next is asked for.
 class ScenarioRunner {
  public:
   /// Called with all rule names before the first frame of a new rule.
@@ -70,8 +71,7 @@ class ScenarioRunner {
   /// Ends changes that are being prepared: they change nothing. For the end of a run.
   void refuse_changes() { preparing_.close(); }
 
-  /// The profile in force.
-  [[nodiscard]] config::ImpairProfile profile() const;
+  [[nodiscard]] InForce in_force() const;
   /// Returns a report of the run so far.
   [[nodiscard]] Report snapshot();
   /// Starts to watch the links. Call it when both are up. `on_loss`: the action on a loss.
@@ -118,7 +118,9 @@ class ScenarioRunner {
   static Result<std::unique_ptr<Pending>> prepare_step(const config::ScenarioStep& step,
                                                        const Base& base);
   bool link_is_back(const Schedule::Item& item);
-  void settle_step(Lock& lock);
+  [[nodiscard]] bool is_due(Instant by) const;
+  Result<void> settle_steps(Lock& lock, Instant until);
+  Result<void> settle(Lock& lock, Instant until);
   void withdraw_pending();
   void finish();
   void give_up(const Error& error);
@@ -152,11 +154,13 @@ class ScenarioRunner {
   RuleNames names_;
   Schedule schedule_;
   std::uint64_t changes_ = 0;  // of the version in force
+  std::uint64_t number_ = 0;   // see InForce
   ChangeLog log_;
   EndedAudits ended_;
   std::unique_ptr<Pending> pending_;
   bool preparing_step_ = false;  // the thread prepares a step, without the lock
-  std::condition_variable step_prepared_;
+  std::condition_variable step_changed_;   // a step was prepared, took effect or was left out
+  std::condition_variable schedule_grew_;  // a step may be due sooner than expected
   std::optional<Instant> zero_;           // time 0, as known when `pending_` was lent
   std::optional<Instant> links_back_by_;  // end of the wait for a link that was set up
   ScenarioReport report_;

@@ -68,10 +68,13 @@ bool ForwardingLoop::poll(bool receiving) noexcept {
   stalls_.poll(forwarder_.last_time(kEastward));
   if (zero_.load(std::memory_order_relaxed) == kNever.time_since_epoch().count()) [[unlikely]]
     find_zero();
-  changes_.take_due(forwarder_.last_time(kEastward),
-                    Instant{Duration{zero_.load(std::memory_order_relaxed)}},
-                    [this](Change& change) { apply_due(change); });
+  take_due(forwarder_.last_time(kEastward));
   return east || west;
+}
+
+void ForwardingLoop::take_due(Instant now) noexcept {
+  changes_.take_due(now, Instant{Duration{zero_.load(std::memory_order_relaxed)}},
+                    [this](Change& change) { apply_due(change); });
 }
 
 void ForwardingLoop::find_zero() noexcept {
@@ -184,6 +187,7 @@ void ForwardingLoop::close() noexcept {
   configurations_.close();
   links_.close();
   recorders_.close();
+  changes_.close();
 }
 
 std::uint64_t ForwardingLoop::lost_here(Direction direction) const noexcept {
@@ -231,6 +235,7 @@ void ForwardingLoop::attach(const Recorders& recorders) noexcept {
 }
 
 void ForwardingLoop::serve_other_threads() {
+  take_due(nic::now());
   recorders_.take([this](const Recorders& recorders) {
     const Quiesce::Stopped stopped(westward_quiesce_);
     attach(recorders);

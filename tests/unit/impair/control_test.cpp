@@ -70,7 +70,10 @@ class ControlTest : public testing::Test {
          if (!next) return std::unexpected(next.error());
          return next->profile;
        },
-       .profile = [this] { return live_.now().profile; },
+       .in_force =
+           [this] {
+             return InForce{applied_.size() + commands_.size(), live_.now().profile};
+           },
        .snapshot = [] { return sound_report(); },
        .records = []() -> Result<std::vector<std::string>> {
          return std::vector<std::string>{R"({"frame":1})", R"({"frame":2})"};
@@ -142,6 +145,14 @@ TEST_F(ControlTest, SetChangesWhatItNamesAndEditsAddUp) {
   EXPECT_EQ(applied_[1].seed, 9U);
   EXPECT_EQ(ask({{"do", "reset"}})["rules"][0]["delay_ns"], 2'000'000);
   EXPECT_EQ(applied_[2].rules[0].loss, emulator::LossConfig{0.01});
+}
+
+TEST_F(ControlTest, AnAnswerHasTheNumberOfItsChange) {
+  EXPECT_EQ(set("long haul", {{"loss", "5%"}})["change"], 1);
+  EXPECT_EQ(ask({{"do", "event"}, {"flap", {{"port", "west"}, {"down", "1s"}}}})["change"], 2);
+  EXPECT_EQ(set("none", {{"loss", "5%"}})["change"], nullptr);
+  EXPECT_EQ(ask({{"do", "reset"}})["change"], 3);
+  EXPECT_EQ(ask({{"do", "show"}})["change"], 3);
 }
 
 TEST_F(ControlTest, APreviewChangesNothing) {
