@@ -162,6 +162,8 @@ class Forwarder {
   void admit(OneWay& way, std::span<Handle> frames) noexcept;
   void admit_data(OneWay& way, std::span<Handle> frames) noexcept;
   bool admit_single(OneWay& way, Handle frame) noexcept;
+  bool admit_staged(OneWay& way, Handle frame) noexcept;
+  void admit_rest(OneWay& way, Handle frame, const wire::PfcFields& rest) noexcept;
   void take_pause(OneWay& way, Handle frame, const wire::PfcFields& fields) noexcept;
   void refuse(OneWay& way, std::span<Handle> frames) noexcept;
   void exchange_pauses(OneWay& way) noexcept;

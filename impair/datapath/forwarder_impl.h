@@ -66,19 +66,25 @@ std::size_t Forwarder<Io>::receive(OneWay& way, bool receiving) noexcept {
   return frames.size();
 }
 
-/// Pause frames for the other direction's queues are not forwarded. Frames are numbered in order of
-/// arrival.
+/// What a pause frame asks of the other direction's queues is not forwarded. Frames are numbered in
+/// order of arrival.
 template <class Io>
 void Forwarder<Io>::admit(OneWay& way, std::span<Handle> frames) noexcept {
-  if (both() && way.link.pipeline().takes_pauses()) [[unlikely]] {
+  const wire::Priorities obeyed = both() ? way.link.pipeline().obeyed_pauses() : 0;
+  if (obeyed) [[unlikely]] {
     for (std::size_t i = 0; i < frames.size();) {
       const auto asked = wire::pfc_of(Io::bytes(frames[i]));
-      if (!asked) {
+      if (!asked || !(asked->listed() & obeyed)) {
         ++i;
         continue;
       }
       admit_data(way, frames.first(i));
-      take_pause(way, frames[i], *asked);
+      if (const auto rest = asked->without(obeyed); rest.listed()) {
+        pauses_.from(way.io.direction()).push({PauseNote::Kind::heard, *asked});
+        admit_rest(way, frames[i], rest);
+      } else {
+        take_pause(way, frames[i], *asked);
+      }
       frames = frames.subspan(i + 1);
       i = 0;
     }
@@ -102,9 +108,15 @@ void Forwarder<Io>::admit_data(OneWay& way, std::span<Handle> frames) noexcept {
 /// The recorder gets the frame as received, before a stage changes it.
 template <class Io>
 bool Forwarder<Io>::admit_single(OneWay& way, Handle frame) noexcept {
+  if (way.recorder) way.recorder->stage(Io::bytes(frame), Io::wire_length(frame));
+  return admit_staged(way, frame);
+}
+
+/// Admits a frame whose bytes the recorder has, if there is one.
+template <class Io>
+bool Forwarder<Io>::admit_staged(OneWay& way, Handle frame) noexcept {
   const roce::Envelope envelope = Io::envelope(frame);
   emulator::LedgerRecord record;
-  if (way.recorder) way.recorder->stage(Io::bytes(frame), Io::wire_length(frame));
   const bool kept = Io::is_held_by_others(frame)
                         ? way.link.admit_without_buffer(envelope, way.now, &record)
                         : way.link.admit(frame, envelope, way.now, &record);
@@ -112,6 +124,17 @@ bool Forwarder<Io>::admit_single(OneWay& way, Handle frame) noexcept {
   way.recorder->say(0, way.now, false, record);
   way.recorder->publish(1, false);
   return kept;
+}
+
+/// Admits a pause frame, of which it forwards only `rest`: the other priorities are obeyed here. The
+/// frame is forwarded as it came if no buffer is free for the change.
+template <class Io>
+void Forwarder<Io>::admit_rest(OneWay& way, Handle frame, const wire::PfcFields& rest) noexcept {
+  way.io.make_own(std::span(&frame, 1), true);
+  if (way.recorder) way.recorder->stage(Io::bytes(frame), Io::wire_length(frame));
+  auto* pfc = wire::view_at<wire::Pfc>(way.io.frames().writable(frame), sizeof(wire::Ethernet));
+  if (pfc) pfc->set(rest);
+  if (!admit_staged(way, frame)) way.io.free(std::span(&frame, 1));
 }
 
 template <class Io>

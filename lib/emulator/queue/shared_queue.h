@@ -160,10 +160,10 @@ class SharedQueue {
   }
 
   /// Pauses a class: none of its frames begins to leave before `until`; a frame that has begun is
-  /// completed. An `until` in the past ends an earlier pause.
+  /// completed. An `until` in the past ends an earlier pause. No frame starts before the next
+  /// depart(), so that all classes that one pause frame resumes take part.
   void pause(std::uint32_t cls, Instant now, Instant until) noexcept {
     state_.backlogs[cls].paused_until = std::max(now, until);
-    if (!state_.sending) resume(state_, now);
   }
   [[nodiscard]] Instant paused_until(std::uint32_t cls) const noexcept {
     return state_.backlogs[cls].paused_until;
