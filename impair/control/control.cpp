@@ -13,6 +13,7 @@
 #include "capture/file_names.h"
 #include "core/json.h"
 #include "core/limits.h"
+#include "core/printable.h"
 #include "impair/datapath/configuration.h"
 #include "impair/limits.h"
 #include "impair/report/run_verdict.h"
@@ -40,7 +41,7 @@ Result<std::vector<config::Edit>> edits_of(const Json& request, const config::Cl
   for (const auto& [key, value] : keys->items()) {
     if (key.empty()) return fail("set: expected keys, found one without a name");
     edits.push_back({.table = "rule",
-                     .name = rule->get<std::string>(),
+                     .name = visible(rule->get<std::string>()),
                      .key = key,
                      .value = toml_text(value),
                      .only = only});
@@ -215,9 +216,8 @@ Result<Answer> Control::change(const std::string& what, const Request& request) 
   if (what == "stop-recording") return stop_recording();
   if (auto done = act(what, request); !done) return std::unexpected(done.error());
   const InForce now = run_.in_force();
-  return Answer{.change = now.changes,
-                .rules = rule_rows(now.profile),
-                .text = rules_text(now.profile)};
+  return Answer{
+      .change = now.changes, .rules = rule_rows(now.profile), .text = rules_text(now.profile)};
 }
 
 namespace {
@@ -266,17 +266,18 @@ Result<void> Control::act(const std::string& what, const Request& request) {
 Result<config::ControlCommand> Control::read_command(const Request& request) {
   const Json& json = request.json;
   if (const auto name = json.find("name"); name != json.end() && name->is_string())
-    return config::ControlCommand{.name = name->get<std::string>()};
+    return config::ControlCommand{.name = visible(name->get<std::string>())};
   for (const std::string kind : {"event", "at", "protection", "flap"}) {
     const auto table = json.find(kind);
     if (table == json.end() || !table->is_object()) continue;
     auto value = value_of(*table);
     if (!value) return fail(fmt::format("event: expected keys and values in \"{}\"", kind));
     config::restrict_files(*value, request.only);
+    config::make_names_visible(*value);
     const auto name = table->find("name");
     const bool named = name != table->end() && name->is_string();
     return config::ControlCommand{
-        .name = named ? name->get<std::string>() : fmt::format("command {}", ++commands_),
+        .name = named ? visible(name->get<std::string>()) : fmt::format("command {}", ++commands_),
         .kind = kind,
         .table = std::move(value)};
   }
