@@ -244,7 +244,7 @@ Result<void> Run::open() {
   auto ports = open_ports(version_.profile, config_);
   if (!ports) return std::unexpected(ports.error());
   ports_.emplace(std::move(*ports));
-  fmt::print(stderr, "{}\n{}", ports_->eal.notice(),
+  fmt::print(stderr, "{}\n{}{}", ports_->eal.notice(), ports_->eal.left_behind(),
              short_ports(*ports_, version_.profile.capacity.largest_frame));
   offset_ns_ = nic::wall_clock_ns() - to_ns(nic::now());
   if (auto opened = open_files(); !opened) return opened;

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <sys/time.h>
 
+#include "core/last_steps.h"
 #include "report/live_view.h"
 
 namespace lw {
@@ -16,6 +17,7 @@ static_assert(std::atomic<bool>::is_always_lock_free, "required in a signal hand
 /// Ends the process as this signal does without a handler.
 void end_process(int signal) {
   report::restore_terminal();
+  take_last_steps();
   std::signal(signal, SIG_DFL);
   std::raise(signal);
 }
