@@ -60,7 +60,8 @@ class PcapngFormat {
   bool read_usual(Source& source, const std::vector<Interface>& interfaces, Record& record) const;
   Result<bool> peek_block(Source& source, Block& block);
   Result<void> begin_section(Source& source, const Block& block);
-  void add_interface(const Block& block, std::vector<Interface>& interfaces);
+  Result<bool> add_interface(const Source& source, const Block& block,
+                             std::vector<Interface>& interfaces);
   Result<PacketHeader> packet_header(Source& source, const Block& block,
                                      const std::vector<Interface>& interfaces) const;
   void add_statistics(const Block& block, std::vector<Interface>& interfaces) const;
