@@ -16,8 +16,8 @@ namespace lw::impair {
 /// The answer to a request to a run. What the request does not ask for is absent.
 struct Answer {
   bool ok = true;
-  std::string error = {};             // of a refusal
-  std::optional<unsigned> exit = {};  // of a refusal
+  std::string error = {};                    // of a refusal
+  std::optional<unsigned> exit = {};         // of a refusal
   std::optional<std::uint64_t> change = {};  // see InForce
   std::optional<std::vector<RuleRow>> rules = {};
   std::optional<std::vector<EventRow>> events = {}, events_on_command = {};

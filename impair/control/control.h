@@ -41,9 +41,9 @@ namespace lw::impair {
 ///   {"do":"stop-recording"}                           ends the recording and closes its file
 ///
 /// One change is in force before the next one is looked at; the answer to it has its number
-/// (`change`). The answer has `ok`. If it is false, the answer also has `error` and `exit`. Any thread. No
-/// request waits for another, but for the report that both show, and a recording for the one
-/// before.
+/// (`change`). The answer has `ok`. If it is false, the answer also has `error` and `exit`. Any
+/// thread. No request waits for another, but for the report that both show, and a recording for the
+/// one before.
 class Control {
  public:
   /// Functions of the run that requests use. A change takes effect completely, or is refused. `by`:
@@ -100,7 +100,7 @@ class Control {
   Run run_;
   const config::ClientFiles* remote_;
   std::mutex changing_;  // held from the start of a change or recording until it is in force
-  std::mutex show_;       // guards the next
+  std::mutex show_;      // guards the next
   RecentText shown_;
   std::atomic<std::uint64_t> commands_ = 0;  // number of commands without a name
 };

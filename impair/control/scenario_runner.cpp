@@ -233,7 +233,7 @@ bool ScenarioRunner::is_due(Instant by) const {
 }
 
 /// Waits until all steps that are due by now have taken effect, `until` at most.
-Result<void> ScenarioRunner::settle_steps(Lock& lock, Instant until) {
+Result<void> ScenarioRunner::await_due_steps(Lock& lock, Instant until) {
   schedule_grew_.notify_all();
   for (const Instant now = nic::now(); is_due(now);) {
     if (loop_->changes().closed()) return does_not_forward();
@@ -248,11 +248,11 @@ Result<void> ScenarioRunner::settle_steps(Lock& lock, Instant until) {
 }
 
 /// Takes back the lent step, so that a change can take effect. The steps that are due go first.
-Result<void> ScenarioRunner::settle(Lock& lock, Instant until) {
-  auto settled = settle_steps(lock, until);
+Result<void> ScenarioRunner::make_way(Lock& lock, Instant until) {
+  auto done = await_due_steps(lock, until);
   step_changed_.wait(lock, [this] { return !preparing_step_; });
   withdraw_pending();
-  return settled;
+  return done;
 }
 
 /// Takes back the lent step; if the loop has used it already, finishes it.
@@ -336,9 +336,9 @@ template <class T, class Use>
 Result<void> ScenarioRunner::prepare(
     From from, std::function<Result<T>(const Base&, const std::stop_token&)> make, Use use) {
   const auto until = PreparingThread::Clock::now() + kLongestPreparation;
-  const Instant settled_by = nic::now() + kLongestPreparation;
+  const Instant done_by = nic::now() + kLongestPreparation;
   Lock lock(mutex_);
-  if (auto settled = settle_steps(lock, settled_by); !settled) return settled;
+  if (auto done = await_due_steps(lock, done_by); !done) return done;
   while (true) {
     const auto begin = std::make_shared<const Base>(base());
     lock.unlock();
@@ -346,7 +346,7 @@ Result<void> ScenarioRunner::prepare(
         until, [make, begin](const std::stop_token& given_up) { return make(*begin, given_up); });
     if (!made) return std::unexpected(made.error());
     lock.lock();
-    if (auto settled = settle(lock, settled_by); !settled) return settled;
+    if (auto done = make_way(lock, done_by); !done) return done;
     if (from == From::version ? changes_ == begin->changes : names_ == begin->names)
       return use(lock, std::move(*made));
   }
@@ -466,7 +466,7 @@ Result<void> ScenarioRunner::command(const config::ControlCommand& command, cons
     schedule_.add(steps, std::max(begin, nic::now()), by);
     report_.all += steps.size();
     ++number_;
-    return settle_steps(lock, nic::now() + kLongestPreparation);
+    return await_due_steps(lock, nic::now() + kLongestPreparation);
   });
 }
 

@@ -36,8 +36,8 @@ struct WatchedLink {
 ///
 /// Its thread prepares each step before it is due, a PreparingThread what clients ask for; both
 /// without the lock. All steps that are due take effect before a change, and a command's before it
-/// returns. If a step takes effect while a change is prepared, the change is prepared again. Changes
-/// and commands of clients must not overlap: one takes effect before the next is asked for.
+/// returns. If a step takes effect while a change is prepared, the change is prepared again.
+/// Changes and commands of clients must not overlap: one takes effect before the next is asked for.
 class ScenarioRunner {
  public:
   /// Called with all rule names before the first frame of a new rule.
@@ -119,8 +119,8 @@ class ScenarioRunner {
                                                        const Base& base);
   bool link_is_back(const Schedule::Item& item);
   [[nodiscard]] bool is_due(Instant by) const;
-  Result<void> settle_steps(Lock& lock, Instant until);
-  Result<void> settle(Lock& lock, Instant until);
+  Result<void> await_due_steps(Lock& lock, Instant until);
+  Result<void> make_way(Lock& lock, Instant until);
   void withdraw_pending();
   void finish();
   void give_up(const Error& error);
@@ -158,11 +158,11 @@ class ScenarioRunner {
   ChangeLog log_;
   EndedAudits ended_;
   std::unique_ptr<Pending> pending_;
-  bool preparing_step_ = false;  // the thread prepares a step, without the lock
+  bool preparing_step_ = false;            // the thread prepares a step, without the lock
   std::condition_variable step_changed_;   // a step was prepared, took effect or was left out
   std::condition_variable schedule_grew_;  // a step may be due sooner than expected
-  std::optional<Instant> zero_;           // time 0, as known when `pending_` was lent
-  std::optional<Instant> links_back_by_;  // end of the wait for a link that was set up
+  std::optional<Instant> zero_;            // time 0, as known when `pending_` was lent
+  std::optional<Instant> links_back_by_;   // end of the wait for a link that was set up
   ScenarioReport report_;
   std::array<WatchedLink, 2> links_;
   std::optional<config::OnLinkLoss> on_loss_;  // nothing: links are not watched

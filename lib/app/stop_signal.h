@@ -8,8 +8,9 @@ namespace lw {
 
 /// Handles SIGINT and SIGTERM as long as it lives; at most one object at a time. The first signal
 /// sets requested(). The second one ends the process, at once or within kForcedEnd, as chosen in
-/// the constructor; no work in progress can prevent this. SIGHUP, the end of the terminal, also sets
-/// requested(), unless the process was started to ignore it; it may come twice, and never forces.
+/// the constructor; no work in progress can prevent this. SIGHUP, the end of the terminal, also
+/// sets requested(), unless the process was started to ignore it; it may come twice, and never
+/// forces.
 class StopSignal {
  public:
   enum class Second {

@@ -38,7 +38,7 @@ std::optional<pid_t> process_of(const fs::path& folder) {
 bool is_left_behind(const fs::path& folder) {
   const auto process = process_of(folder);
   if (!process || kill(*process, 0) == 0 || errno != ESRCH) return false;
-  const int lock = open((folder / kLock).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  const int lock = open((folder / kLock).c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
   if (lock < 0) return errno == ENOENT;
   const bool is_free = flock(lock, LOCK_EX | LOCK_NB) == 0;
   ::close(lock);

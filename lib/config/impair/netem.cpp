@@ -223,17 +223,16 @@ struct TbfParameters {
 
 void take_tbf_parameter(NetemWords& words, TbfParameters& all) {
   // In tc's order: "l" is limit. (iproute2, q_tbf.c)
-  constexpr NetemParameterName kNames[] = {
-      {"limit"},          {"latency"},    {"burst"},         {"buffer", true}, {"maxburst", true},
-      {"mtu", true},      {"minburst", true}, {"mpu", true}, {"rate", true},   {"peakrate"},
-      {"overhead"},       {"linklayer"}};
+  constexpr NetemParameterName kNames[] = {{"limit"},          {"latency"},        {"burst"},
+                                           {"buffer", true},   {"maxburst", true}, {"mtu", true},
+                                           {"minburst", true}, {"mpu", true},      {"rate", true},
+                                           {"peakrate"},       {"overhead"},       {"linklayer"}};
   const std::string_view word = words.next(), name = whole_parameter(word, kNames);
   if (name == "rate") return static_cast<void>(all.rate = words.rate(name));
   if (name == "burst" || name == "buffer" || name == "maxburst")
     return static_cast<void>(all.burst = words.size(name));
   if (name == "limit") return static_cast<void>(all.limit = words.size(name));
-  if (name == "latency")
-    return static_cast<void>(all.latency_ns = words.time(name));
+  if (name == "latency") return static_cast<void>(all.latency_ns = words.time(name));
   if (name == "overhead") return static_cast<void>(all.overhead = words.count(name).value_or(0));
   if (name == "peakrate" || name == "mtu" || name == "minburst" || name == "linklayer" ||
       name == "mpu")
@@ -292,7 +291,8 @@ direction = "{}"
 queue = {{ rate = "{}b/s", buffer = "{}B", overhead = "{}B" }}
 )";
   std::string notes;
-  for (const std::string& difference : profile.differences) notes += fmt::format("# {}\n", difference);
+  for (const std::string& difference : profile.differences)
+    notes += fmt::format("# {}\n", difference);
   profile.toml = fmt::format(kProfile, notes, std::max(rate, 1'000'000LL), too_long,
                              setting.direction, rate, std::llround(buffer), all.overhead);
   return profile;

@@ -127,9 +127,9 @@ void take_slot(NetemWords& words, NetemParameters& all) {
 void take_netem_parameter(NetemWords& words, NetemParameters& all) {
   // In the order in which tc compares them: "l" is limit, "d" is delay. (iproute2, q_netem.c)
   constexpr NetemParameterName kNames[] = {
-      {"limit"},   {"latency"},   {"delay"},        {"loss"}, {"drop"},       {"ecn"}, {"reorder"},
-      {"corrupt"}, {"gap"},       {"duplicate"},    {"distribution"},         {"rate"}, {"slot", true},
-      {"seed"}};
+      {"limit"},        {"latency"}, {"delay"},      {"loss"}, {"drop"},
+      {"ecn"},          {"reorder"}, {"corrupt"},    {"gap"},  {"duplicate"},
+      {"distribution"}, {"rate"},    {"slot", true}, {"seed"}};
   const std::string_view word = words.next(), name = whole_parameter(word, kNames);
   if (name == "delay" || name == "latency") return take_delay(words, all);
   if (name == "distribution")

@@ -84,8 +84,8 @@ TEST(Filter, KnowsTheWordsOfTheLanguage) {
 }
 
 TEST(Filter, RefusesWhatOnlyALiveCaptureKnows) {
-  for (const char* live : {"inbound", "outbound", "not inbound", "ifindex 1", "udp and not outbound",
-                           "not ifindex 7 or len > 100"})
+  for (const char* live : {"inbound", "outbound", "not inbound", "ifindex 1",
+                           "udp and not outbound", "not ifindex 7 or len > 100"})
     EXPECT_THAT(refusal(live), testing::HasSubstr("they would match nothing here")) << live;
   EXPECT_TRUE(Filter::compile("inbound", kLinkTypeLinuxSll));  // its header has the direction
 }

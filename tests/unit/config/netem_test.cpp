@@ -190,7 +190,8 @@ TEST(Netem, ReadsAnyListingOfTc) {
 
 TEST(Netem, ASeedHas64Bits) {
   const std::string text = "qdisc netem 8002: root refcnt 13 limit 1000 delay 10ms seed ";
-  EXPECT_THAT(translated(text + "9223372036854775807").toml, HasSubstr("seed = 9223372036854775807\n"));
+  EXPECT_THAT(translated(text + "9223372036854775807").toml,
+              HasSubstr("seed = 9223372036854775807\n"));
   EXPECT_THAT(translated(text + "9223372036854775808").toml, HasSubstr("\nseed = 0\n"));
   EXPECT_THAT(translated(text + "18446744073709551615").toml,
               HasSubstr("2^63 on: the seed is tc's less 2^63"));
@@ -217,7 +218,8 @@ TEST(Netem, ADistributionMayBeTheUsersFile) {
               HasSubstr("file = \"/usr/lib/tc/my-link.2.dist\""));
   for (const char* const bad : {"../x", ".x", "a/b", "a\"b", "a\x1b"})
     EXPECT_THAT(refusal(std::string("delay 10ms 1ms distribution ") + bad),
-                HasSubstr("expected uniform, normal or the NAME")) << bad;
+                HasSubstr("expected uniform, normal or the NAME"))
+        << bad;
 }
 
 TEST(Netem, ACorrelatedLossLosesLessAndIsSaidTo) {

@@ -71,9 +71,7 @@ class ControlTest : public testing::Test {
          return next->profile;
        },
        .in_force =
-           [this] {
-             return InForce{applied_.size() + commands_.size(), live_.now().profile};
-           },
+           [this] { return InForce{applied_.size() + commands_.size(), live_.now().profile}; },
        .snapshot = [] { return sound_report(); },
        .records = []() -> Result<std::vector<std::string>> {
          return std::vector<std::string>{R"({"frame":1})", R"({"frame":2})"};
