@@ -115,19 +115,32 @@ class Forwarder {
   [[nodiscard]] Instant last_time(emulator::Direction direction) const noexcept {
     return way(direction).now;
   }
-  /// Time when a frame was last received; before the first frame, time of construction. Any thread.
+  /// Arrival of the frame that was last received; before the first frame, time of construction. Any
+  /// thread.
   [[nodiscard]] Instant last_received(emulator::Direction direction) const noexcept {
     return Instant{Duration{way(direction).last_received.load(std::memory_order_relaxed)}};
+  }
+  /// When the first frame arrived; Instant::max(): none has. Any thread.
+  [[nodiscard]] Instant first_arrival(emulator::Direction direction) const noexcept {
+    return Instant{Duration{way(direction).first_arrival.load(std::memory_order_relaxed)}};
   }
   /// True if the input is exhausted. Any thread.
   [[nodiscard]] bool input_ended(emulator::Direction direction) const noexcept {
     return way(direction).input_ended.load(std::memory_order_relaxed);
+  }
+  /// Number of the pause frames that the queues have sent.
+  [[nodiscard]] std::uint64_t pauses_sent() const noexcept {
+    std::uint64_t sum = 0;
+    for (const auto& way : ways_)
+      if (way) sum += way->pauses_sent;
+    return sum;
   }
   /// Returns the statistics of each direction, not audited. If `running`, frames in flight are
   /// computed from other counters instead of counted.
   [[nodiscard]] std::vector<DirectionReport> report(bool running) const;
 
  private:
+  static constexpr Duration::rep kNever = Instant::max().time_since_epoch().count();
   /// One direction.
   struct alignas(64) OneWay {
     OneWay(const Io& input_output, emulator::Pipeline pipeline, const emulator::LinkConfig& config,
@@ -138,7 +151,13 @@ class Forwarder {
     Link link;
     Recorder* recorder = nullptr;
     bool in_up = true, out_up = true;  // links of the input port and the output port
+    std::uint64_t pauses_sent = 0;     // for the queues of the other direction
     Instant now = io.now();
+    Instant arrival = now;     // of the frames that are being admitted
+    Instant drained_at = now;  // when the port had no frame left; of a port without stamps
+    bool receives = true;      // false: at the end of a run
+    Histogram unseen_wait;     // most ns that frames may have waited in such a port
+    std::atomic<Duration::rep> first_arrival{kNever};
     std::atomic<bool> input_ended{false};
     std::atomic<Duration::rep> last_received{now.time_since_epoch().count()};
   };
@@ -159,6 +178,9 @@ class Forwarder {
   }
 
   std::size_t receive(OneWay& way, bool receiving) noexcept;
+  void take(OneWay& way, std::span<Handle> frames) noexcept;
+  static Instant horizon_of(const OneWay& way) noexcept;
+  static void note_wait(OneWay& way, std::size_t frames, bool drained) noexcept;
   void admit(OneWay& way, std::span<Handle> frames) noexcept;
   void admit_data(OneWay& way, std::span<Handle> frames) noexcept;
   bool admit_single(OneWay& way, Handle frame) noexcept;

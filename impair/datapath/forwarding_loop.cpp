@@ -79,8 +79,7 @@ void ForwardingLoop::take_due(Instant now) noexcept {
 
 void ForwardingLoop::find_zero() noexcept {
   for (const Direction direction : {kEastward, kWestward}) {
-    if (forwarder_.link(direction).counters().received.frames.get() == 0) continue;
-    const auto came = forwarder_.last_received(direction).time_since_epoch().count();
+    const auto came = forwarder_.first_arrival(direction).time_since_epoch().count();
     zero_.store(std::min(zero_.load(std::memory_order_relaxed), came), std::memory_order_relaxed);
   }
 }

@@ -118,7 +118,8 @@ class SharedQueue {
     state_.bytes += held;
     ++state_.frames;
     if (!state_.sending) {
-      state_.line.idle_until(now);
+      // A frame may be admitted after others have left that came later.
+      state_.line.idle_until(std::max(now, state_.line.ended()));
       choose(state_, false);
     }
     return &frame.handle;
