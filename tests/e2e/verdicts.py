@@ -83,6 +83,8 @@ ELSEWHERE = {
     ('roce-impair', 'releases'): 'unit/impair/report_test.cpp: AFrameThatLeftTooEarlyFailsTheRun',
     ('roce-impair', 'scenario'):
         'e2e/impair_scenario.py: test_steps_that_were_due_and_are_not_done_fail_the_run',
+    ('roce-impair', 'late'): 'unit/impair/report_test.cpp: LateFramesAndStepsAreShownAsTheMachines',
+    ('roce-impair', 'step_lateness'): 'unit/impair/report_test.cpp: LateFramesAndStepsAreShownAsTheMachines',
     ('roce-impair', 'links'): 'e2e/impair_kernel.py: --on-link-loss',
     ('roce-impair', 'errors'): 'unit/impair/report_test.cpp: FramesThatThePortsLostFailTheRun',
     ('roce-impair replay', 'reached'): 'unit/impair/report_test.cpp: WhatEndedItIsJudged',

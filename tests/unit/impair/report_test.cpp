@@ -171,6 +171,22 @@ TEST(Report, AFrameThatLeftTooEarlyFailsTheRun) {
   EXPECT_THAT(broken(report), testing::SizeIs(1));
 }
 
+TEST(Report, LateFramesAndStepsAreShownAsTheMachines) {
+  Report report = sound_report();
+  report.directions[0].accounting.direction.sent.frames = 10'000;
+  report.directions[0].accounting.rules[0].sent.frames = 10'000;
+  const auto amber = [&] { return sentences(report, Colour::amber); };
+  report.directions[0].late_frames = 10;
+  EXPECT_THAT(amber(), Not(Contains(HasSubstr("late"))));
+  report.directions[0].late_frames = 11;
+  EXPECT_THAT(amber(), Contains(HasSubstr("this box sent 11 of 10,000 frames (0.11 %) late")));
+  report = sound_report();
+  report.scenario = ScenarioReport{.done = 1, .all = 1, .latest = std::chrono::milliseconds(10)};
+  EXPECT_THAT(amber(), IsEmpty());
+  report.scenario->latest = std::chrono::milliseconds(11);
+  EXPECT_THAT(amber(), ElementsAre(HasSubstr("11 ms late with a step")));
+}
+
 TEST(Report, FramesThatThePortsLostFailTheRun) {
   const auto with = [](PortReport port) {
     Report report = sound_report();
