@@ -84,6 +84,7 @@ class CaptureIo {
 
   /// Frames arrive at their own times, which are now().
   [[nodiscard]] static constexpr bool stamped() noexcept { return false; }
+  [[nodiscard]] static constexpr bool hands_over_singly() noexcept { return false; }
   [[nodiscard]] static std::span<const Instant> arrivals() noexcept { return {}; }
   [[nodiscard]] static Instant horizon() noexcept { return {}; }
   [[nodiscard]] static std::uint64_t stepped() noexcept { return 0; }

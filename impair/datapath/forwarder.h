@@ -191,6 +191,7 @@ class Forwarder {
   void exchange_pauses(OneWay& way) noexcept;
   void send_pause(OneWay& way, const wire::PfcFields& fields) noexcept;
   std::size_t send(OneWay& way) noexcept;
+  static void note_sent_singly(OneWay& way, std::size_t count, Instant before) noexcept;
   std::size_t send_what_falls_due(OneWay& way) noexcept;
   static void record_received(OneWay& way, Handle frame, const emulator::LedgerRecord& record);
 

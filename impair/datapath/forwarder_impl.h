@@ -244,6 +244,7 @@ std::size_t Forwarder<Io>::send(OneWay& way) noexcept {
     if (out.empty()) return total;
     if (way.recorder) [[unlikely]]
       for (const Handle frame : out) way.recorder->stage(Io::bytes(frame), Io::wire_length(frame));
+    const Instant before = way.io.hands_over_singly() ? way.io.now() : Instant{};
     const std::size_t count = way.io.send(out);
     if (count || way.recorder) way.now = way.io.now();
     if (way.recorder) [[unlikely]] {
@@ -253,10 +254,23 @@ std::size_t Forwarder<Io>::send(OneWay& way) noexcept {
           });
       way.recorder->publish(count, true);
     }
-    if (count) way.link.sent(count, way.now);
+    if (way.io.hands_over_singly()) {
+      note_sent_singly(way, count, before);
+    } else if (count) {
+      way.link.sent(count, way.now);
+    }
     total += count;
     if (count < out.size()) return total;
   }
+}
+
+/// Counts frames that a port has taken one after another, between `before` and now.
+template <class Io>
+void Forwarder<Io>::note_sent_singly(OneWay& way, std::size_t count, Instant before) noexcept {
+  const Duration took = way.now - before;
+  for (std::size_t i = 0; i < count; ++i)
+    way.link.sent(
+        1, before + took * static_cast<Duration::rep>(i) / static_cast<Duration::rep>(count));
 }
 
 /// Sends frames that have become due since the round began. If the next frame is due within

@@ -132,7 +132,8 @@ class PortIo {
         pool_(pool),
         clock_(clock),
         arena_(arena),
-        stamped_(from.has_stamps() && clock == nic::now) {}
+        stamped_(from.has_stamps() && clock == nic::now),
+        sends_singly_(to.has_stamps() && clock == nic::now) {}
 
   [[nodiscard]] emulator::Direction direction() const noexcept { return direction_; }
   [[nodiscard]] Frames frames() const noexcept { return Frames(arena_); }
@@ -160,6 +161,8 @@ class PortIo {
   /// Frames whose stamps cannot be: the clock has stepped.
   [[nodiscard]] std::uint64_t stepped() const noexcept { return arrival_clock_.stepped(); }
 
+  /// True if send() gives the kernel one frame after another, each of which it sends at once.
+  [[nodiscard]] bool hands_over_singly() const noexcept { return sends_singly_; }
   /// Gives frames to the output port in order. Returns how many it took.
   std::size_t send(std::span<Handle> frames) noexcept { return to_->send(frames); }
 
@@ -191,7 +194,7 @@ class PortIo {
   rte_mempool* pool_;
   Clock clock_;
   nic::FrameArena* arena_;
-  bool stamped_;
+  bool stamped_, sends_singly_;
   nic::ArrivalClock arrival_clock_;
   std::span<const Instant> arrivals_;
   std::array<rte_mbuf*, kBurst> burst_{};

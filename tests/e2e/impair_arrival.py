@@ -4,6 +4,7 @@ gives it to the interface, and as its receiver gets it (tcpdump, ns). Needs root
 network namespace of its own."""
 
 import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -96,13 +97,14 @@ class Arrival(unittest.TestCase):
         receiver = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
         receiver.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)  # SO_RCVBUFFORCE
         receiver.bind(('easth', 0))
+        more = itertools.count(FRAMES)
         with sender, receiver, self.busy(hogs):
             for number in range(FRAMES):
                 if stops and number % (FRAMES // (stops + 1)) == FRAMES // (stops + 1) - 1:
                     box.send_signal(signal.SIGSTOP)
-                    threads_end = time.monotonic() + 0.25
-                    while time.monotonic() < threads_end:
-                        sender.send(roce_frame(FRAMES + number, 64))
+                    end = time.monotonic() + 0.25
+                    while time.monotonic() < end:
+                        sender.send(roce_frame(next(more), 64))
                         time.sleep(0.002)
                     box.send_signal(signal.SIGCONT)
                 sender.send(roce_frame(number, 64))
