@@ -93,8 +93,8 @@ queue = {{ rate = "100Mb/s", buffer = "1MB", pfc = {pfc} }}
                              [pause_frame({1: 5}), pause_frame({4: 65_535})])
             self.assertTrue(all(check['holds'] for check in east['stages'][0]['checks']))
             ledger = [json.loads(line) for line in (self.folder / 'ledger').read_text().splitlines()]
-            self.assertEqual([r['action'] for r in ledger if r['direction'] == 'east-to-west'],
-                             ['forwarded', 'consumed', 'forwarded'])
+            self.assertEqual(sorted(r['action'] for r in ledger if r['direction'] == 'east-to-west'),
+                             ['consumed', 'pass', 'pass'])
             waits = [r['time_out_ns'] - r['time_in_ns'] for r in ledger
                      if r['direction'] == 'west-to-east']
             self.assertEqual(len(waits), FRAMES)
@@ -145,7 +145,9 @@ all = true
             back = [(start, pause_frame({3: 65_535, 4: 65_535})), (start + 10**6, pause_frame({3: 0, 4: 0}))]
             left, report = self.replay(rules, frames, back)
             self.assertEqual([frame % 2 for frame in left], [first] * 10 + [1 - first] * 10)
-            self.assertEqual(report['verdict']['holds'], True)
+            checks = [check for stages in report['directions'][0]['stages'] for check in stages['checks']]
+            self.assertTrue(checks)
+            self.assertTrue(all(check['holds'] for check in checks), checks)
 
     def test_mistakes_are_named(self):
         for pfc, word in (('{ xoff = "2MB", xon = "1kB" }', 'xoff: expected at most the buffer'),

@@ -322,35 +322,6 @@ class Stages(Feed):
             done = self.replay('out.pcap', '--direction', direction, '--json', profile=shipped)
             self.assertTrue(json.loads(done.stdout)['identity_holds'])
 
-
-class Check(unittest.TestCase):
-    def check(self, profile):
-        done = subprocess.run(
-            [longwire_test.program('roce-impair'), 'check', '--json',
-             str(longwire_test.SOURCE / 'profiles' / profile)],
-            capture_output=True, text=True, timeout=60, check=True)
-        return json.loads(done.stdout)
-
-    def test_the_380_km_path(self):
-        report = self.check('impair/apn-380km.toml')
-        # The report of the measured system: 1861.0 us in the fibre, 1903.5 us in all.
-        for way in ('west-to-east', 'east-to-west'):
-            self.assertAlmostEqual(report['path'][way]['fibre_ns'] / 1000, 1861.0, places=1)
-            self.assertAlmostEqual(report['path'][way]['one_way_ns'] / 1000, 1903.5, places=1)
-            self.assertEqual(report['delay_ns'], report['path'][way]['one_way_ns'])
-        self.assertAlmostEqual(report['bandwidth_delay_bytes'] / 1e6, 23.79, places=2)
-
-    def test_a_path_by_itself_is_a_profile(self):
-        # km x 1.4682 / c, and what its file says of the equipment.
-        for name, fibre_us, equipment_us in (('apn-89km', 435.9, 41.3), ('metro-40km', 195.9, 8),
-                                             ('dci-1000km', 4897.4, 45.1)):
-            report = self.check(f'paths/{name}.toml')
-            there = report['path']['west-to-east']
-            self.assertAlmostEqual(there['fibre_ns'] / 1000, fibre_us, places=1)
-            self.assertEqual(there['equipment_ns'], round(equipment_us * 1000))
-            self.assertEqual(report['path']['round_trip_ns'], 2 * there['one_way_ns'])
-            self.assertEqual(report['rules'][0]['delay_ns'], there['one_way_ns'])
-
     def test_names_cannot_write_to_a_terminal(self):
         profile = self.folder / 'names.toml'
         profile.write_text(r'''
@@ -395,6 +366,35 @@ set = { loss = "5%" }
         done = self.replay('out.pcap', '--back', str(self.folder / 'back.pcap'), profile=profile,
                            source=self.folder / 'few.pcap', expect=1)
         self.assertIn('more than 10000000 pause frames', done.stderr)
+
+
+class Check(unittest.TestCase):
+    def check(self, profile):
+        done = subprocess.run(
+            [longwire_test.program('roce-impair'), 'check', '--json',
+             str(longwire_test.SOURCE / 'profiles' / profile)],
+            capture_output=True, text=True, timeout=60, check=True)
+        return json.loads(done.stdout)
+
+    def test_the_380_km_path(self):
+        report = self.check('impair/apn-380km.toml')
+        # The report of the measured system: 1861.0 us in the fibre, 1903.5 us in all.
+        for way in ('west-to-east', 'east-to-west'):
+            self.assertAlmostEqual(report['path'][way]['fibre_ns'] / 1000, 1861.0, places=1)
+            self.assertAlmostEqual(report['path'][way]['one_way_ns'] / 1000, 1903.5, places=1)
+            self.assertEqual(report['delay_ns'], report['path'][way]['one_way_ns'])
+        self.assertAlmostEqual(report['bandwidth_delay_bytes'] / 1e6, 23.79, places=2)
+
+    def test_a_path_by_itself_is_a_profile(self):
+        # km x 1.4682 / c, and what its file says of the equipment.
+        for name, fibre_us, equipment_us in (('apn-89km', 435.9, 41.3), ('metro-40km', 195.9, 8),
+                                             ('dci-1000km', 4897.4, 45.1)):
+            report = self.check(f'paths/{name}.toml')
+            there = report['path']['west-to-east']
+            self.assertAlmostEqual(there['fibre_ns'] / 1000, fibre_us, places=1)
+            self.assertEqual(there['equipment_ns'], round(equipment_us * 1000))
+            self.assertEqual(report['path']['round_trip_ns'], 2 * there['one_way_ns'])
+            self.assertEqual(report['rules'][0]['delay_ns'], there['one_way_ns'])
 
     def test_the_plain_filter(self):
         report = self.check('impair/rocev2-only.toml')
