@@ -121,11 +121,14 @@ std::string loss_lines(NetemParameters& all) {
           "The correlations of loss and duplicate are left out, as both are there: draws are "
           "independent.");
     } else if (loss > 0 && all.loss_correlation > 0) {
-      const double share = emulator::correlated_share(loss, all.loss_correlation / 100);
+      const double lost_percent =
+          emulator::correlated_share(loss, all.loss_correlation / 100) * 100;
+      constexpr double kHardlyAny = 1e-4;
       all.differences.push_back(fmt::format(
           "netem's draws with a correlation are seldom near 0: of a loss of {:g}% with {:g}%, it "
-          "loses {:.2g}% of the packets; so does this profile.",
-          loss * 100, all.loss_correlation, share * 100));
+          "loses {} of the packets; so does this profile.",
+          loss * 100, all.loss_correlation,
+          lost_percent < kHardlyAny ? "less than 0.0001%" : fmt::format("{:.2g}%", lost_percent)));
       return fmt::format("loss = {{ model = \"correlated\", probability = \"{}%\"{} }}\n",
                          loss * 100, correlation_key(all.loss_correlation));
     } else if (loss == 0 && duplicate > 0 && all.duplicate_correlation > 0) {
