@@ -268,7 +268,7 @@ TEST(Segmenter, RefusesOtherTunnels) {
   const Packet packet{.payload = 2500};
   for (const Tunnel& tunnel :
        {Tunnel{47, bytes({0x10, 0, 8, 0, 0, 0, 0, 1}), false},
-        Tunnel{17, bytes({0x30, 0x39, 0x12, 0xb6, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 7, 0}), true}}) {
+        Tunnel{17, bytes({0x30, 0x39, 0x12, 0xb6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0}), true}}) {
     auto offload = packet.offload(1000);
     offload.checksum_start = static_cast<std::uint16_t>(
         34 + tunnel.header.size() + packet.transport() - (tunnel.ethernet ? 0 : 14));
