@@ -17,7 +17,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-from longwire_test import THREAD_SANITIZER, begin, free_port, program
+from longwire_test import BOX, THREAD_SANITIZER, begin, free_port, program
 from pcapng_file import read_pcapng
 
 PROFILE = '''
@@ -63,7 +63,7 @@ class Control(unittest.TestCase):
     def impair(self, west, east, *options):
         """A run that is ready to be asked."""
         ready = self.folder / 'ready'
-        process = self.start(program('roce-impair'), 'run', self.folder / 'impair.toml', '--west',
+        process = self.start(*BOX, self.folder / 'impair.toml', '--west',
                              west, '--east', east, '--control', self.socket, '--json',
                              '--ready-file', ready, *options)
         return process, ready

@@ -113,6 +113,10 @@ class Order(unittest.TestCase):
             more = FIRST_STEPS if keys['steps'] else ''
             (self.folder / name).write_text(PROFILE.format(more=more, **keys))
 
+    def new_box(self):
+        return longwire.Box(self.folder / 'plain.toml', *longwire_test.ANY_LATENESS, west='net_ring0',
+                            east='net_ring1')
+
     def keys_of(self, what, value):
         if what == 'set':
             return {'rule': 'c', 'keys': {'delay': f'{value}us'}}
@@ -179,7 +183,7 @@ class Order(unittest.TestCase):
         state = State('plain.toml')
         self.number = 0
         os.environ['PATH'] = os.path.dirname(program('roce-impair')) + ':' + os.environ['PATH']
-        with longwire.Box(self.folder / 'plain.toml', west='net_ring0', east='net_ring1') as self.box:
+        with self.new_box() as self.box:
             self.control = self.box._path('control')  # pylint: disable=protected-access
             self.box.wait_for_links()
             for sequence in range(SEQUENCES):
@@ -192,7 +196,7 @@ class Order(unittest.TestCase):
     def test_an_event_that_is_answered_is_in_force(self):
         """The cut of an event, and a set that comes after its answer."""
         os.environ['PATH'] = os.path.dirname(program('roce-impair')) + ':' + os.environ['PATH']
-        with longwire.Box(self.folder / 'plain.toml', west='net_ring0', east='net_ring1') as box:
+        with self.new_box() as box:
             box.wait_for_links()
             for i in range(20):
                 self.assertEqual(box.request('event', name='cut').rules[0].delay_ns, 2000)

@@ -40,7 +40,7 @@ direction = "west-to-east"
 queue = {{ rate = "100Mb/s", buffer = "1MB", pfc = {pfc} }}
 ''')
         run = subprocess.run(
-            [longwire_test.program('roce-impair'), 'run', str(self.folder / 'p.toml'), '--west',
+            [*longwire_test.BOX, str(self.folder / 'p.toml'), '--west',
              f'pcap:{self.folder}/west.pcap,{self.folder}/to-west.pcap', '--east',
              f'pcap:{self.folder}/east.pcap,{self.folder}/to-east.pcap', '--json', '--ledger',
              str(self.folder / 'ledger'), *options],

@@ -76,7 +76,7 @@ class Ports(unittest.TestCase):
         ready.unlink(missing_ok=True)
         self.socket = self.folder / 'ctl'
         box = longwire_test.begin(
-            self, [*before, longwire_test.program('roce-impair'), 'run', self.folder / 'p.toml', '--west', west,
+            self, [*before, *longwire_test.BOX, self.folder / 'p.toml', '--west', west,
                    '--east', east, '--json', '--ready-file', ready, '--control', self.socket, *options])
         self.wait_until(ready.exists, box)
         return box
@@ -166,7 +166,7 @@ class Ports(unittest.TestCase):
         west, east = f'memif:{self.folder}/w', f'memif:{self.folder}/e'
         self.socket = self.folder / 'ctl'
         box = longwire_test.begin(
-            self, [longwire_test.program('roce-impair'), 'run', self.folder / 'p.toml', '--west', west + ',server',
+            self, [*longwire_test.BOX, self.folder / 'p.toml', '--west', west + ',server',
                    '--east', east + ',server', '--json', '--control', self.socket, '--wait', '60s'])
         self.wait_until(self.socket.exists, box)
         receiver = longwire_test.begin(self, [longwire_test.program('roce-gen'), 'receive', '--port', east, '--json',

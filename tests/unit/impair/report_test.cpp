@@ -171,20 +171,54 @@ TEST(Report, AFrameThatLeftTooEarlyFailsTheRun) {
   EXPECT_THAT(broken(report), testing::SizeIs(1));
 }
 
-TEST(Report, LateFramesAndStepsAreShownAsTheMachines) {
+TEST(Report, LateFramesAreTheMachines) {
   Report report = sound_report();
   report.directions[0].accounting.direction.sent.frames = 10'000;
   report.directions[0].accounting.rules[0].sent.frames = 10'000;
-  const auto amber = [&] { return sentences(report, Colour::amber); };
-  report.directions[0].late_frames = 10;
-  EXPECT_THAT(amber(), Not(Contains(HasSubstr("late"))));
-  report.directions[0].late_frames = 11;
-  EXPECT_THAT(amber(), Contains(HasSubstr("this box sent 11 of 10,000 frames (0.11 %) late")));
-  report = sound_report();
-  report.scenario = ScenarioReport{.done = 1, .all = 1, .latest = std::chrono::milliseconds(10)};
-  EXPECT_THAT(amber(), IsEmpty());
-  report.scenario->latest = std::chrono::milliseconds(11);
-  EXPECT_THAT(amber(), ElementsAre(HasSubstr("11 ms late with a step")));
+  const auto of = [&](Colour colour, std::uint64_t late) {
+    report.directions[0].late_frames = late;
+    return sentences(report, colour);
+  };
+  const auto is_late = [](const char* how_many) {
+    return Contains(HasSubstr(std::string("this box sent ") + how_many));
+  };
+  EXPECT_THAT(of(Colour::amber, 10), Not(is_late("")));
+  EXPECT_THAT(of(Colour::amber, 11), is_late("11 of 10,000 frames (0.11 %) late"));
+  EXPECT_THAT(of(Colour::amber, 100), is_late("100 of 10,000 frames (1 %) late"));
+  EXPECT_THAT(of(Colour::red, 100), Not(is_late("")));
+  EXPECT_THAT(of(Colour::red, 101), is_late("101 of 10,000 frames (1.01 %) late"));
+}
+
+TEST(Report, LateStepsAreTheMachines) {
+  Report report = sound_report();
+  const auto of = [&](Colour colour, int ms) {
+    report.scenario = ScenarioReport{.done = 1, .all = 1, .latest = std::chrono::milliseconds(ms)};
+    return sentences(report, colour);
+  };
+  EXPECT_THAT(of(Colour::amber, 10), IsEmpty());
+  EXPECT_THAT(of(Colour::amber, 11), ElementsAre(HasSubstr("11 ms late with a step")));
+  EXPECT_THAT(of(Colour::amber, 100), ElementsAre(HasSubstr("100 ms late with a step")));
+  EXPECT_THAT(of(Colour::red, 101), ElementsAre(HasSubstr("101 ms late with a step")));
+}
+
+TEST(Report, AnExpectationOfLatenessReplacesWhatTheRunAsks) {
+  Report report = sound_report();
+  report.directions[0].accounting.direction.sent.frames = 10'000;
+  report.directions[0].accounting.rules[0].sent.frames = 10'000;
+  report.directions[0].late_frames = 500;
+  for (const auto& [text, colour] : {std::pair("late<=100%", Colour::green),
+                                     std::pair("late<=6%", Colour::green),
+                                     std::pair("late<=1%", Colour::red)}) {
+    Judge judge(kImpairQuestions, {parse_expectation(text).value()});
+    observe_run(judge, report);
+    EXPECT_EQ(judge.finish().colour(), colour) << text;
+  }
+  report = {.command = "run"};  // without a frame or a step
+  Judge judge(kImpairQuestions, {parse_expectation("late<=0%").value(),
+                                 parse_expectation("step_lateness<=1ms").value()});
+  observe_run(judge, report);
+  for (const Judgement& each : judge.finish().all())
+    if (each.name == "late" || each.name == "step_lateness") EXPECT_EQ(each.holds, Holds::yes);
 }
 
 TEST(Report, FramesThatThePortsLostFailTheRun) {
