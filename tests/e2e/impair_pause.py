@@ -85,8 +85,11 @@ queue = {{ rate = "100Mb/s", buffer = "1MB", pfc = {pfc} }}
                                                              pause_frame({4: 65_535})],
                                         '--cores', cores)
             east, back = report['directions']
-            self.assertEqual(east['stages'][0]['pauses'],
-                             {'asked': 0, 'ended': 0, 'heard': 2, 'silent_ns': silence})
+            pauses = east['stages'][0]['pauses']
+            silent = pauses.pop('silent_ns')
+            self.assertEqual(pauses, {'asked': 0, 'ended': 0, 'heard': 2})
+            # Until the second one ends, which may be received later.
+            self.assertTrue(silence <= silent < 2 * silence, silent)
             self.assertEqual(east['sent']['frames'], FRAMES)
             self.assertEqual((back['received']['frames'], back['consumed']['frames']), (3, 1))
             self.assertEqual([frame for frame in west if not is_roce(frame)],

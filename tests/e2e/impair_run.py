@@ -237,7 +237,7 @@ class Run(unittest.TestCase):
         environment = {k: v for k, v in os.environ.items() if k != 'XDG_RUNTIME_DIR'}
         done = subprocess.run(
             ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups',
-             program, 'run', str(profile), '--west',
+             program, *longwire_test.BOX[1:], str(profile), '--west',
              'pcap:' + self.path('in.pcap'), '--east', 'pcap:,' + self.path('out.pcap'), '--json'],
             capture_output=True, text=True, timeout=TIMEOUT, env=environment, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -616,7 +616,7 @@ class Outputs(unittest.TestCase):
     def test_a_capture_that_a_port_writes_is_checked(self):
         """DPDK's driver writes it, and ignores errors."""
         out = self.file('port.pcap')
-        words = [IMPAIR, 'run', self.rules, '--west', f'pcap:{self.frames}', '--east']
+        words = [*BOX, self.rules, '--west', f'pcap:{self.frames}', '--east']
         done = self.run_it([*words, f'pcap:,{out}'],
                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE,
                                                                  (LIMIT, LIMIT)))

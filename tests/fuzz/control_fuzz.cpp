@@ -70,7 +70,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
          if (!next) return std::unexpected(next.error());
          return std::move(next->profile);
        },
-       .in_force = [&] { return InForce{0, live.now().profile}; },
+       .in_force = [&] { return lw::impair::InForce{0, live.now().profile}; },
        .snapshot = [] { return lw::impair::Report{}; },
        .records = []() -> lw::Result<std::vector<std::string>> { return lw::fail("no ledger"); },
        .record = [](const auto&, auto) -> lw::Result<void> { return {}; },

@@ -203,22 +203,20 @@ TEST(Report, LateStepsAreTheMachines) {
 
 TEST(Report, AnExpectationOfLatenessReplacesWhatTheRunAsks) {
   Report report = sound_report();
-  report.directions[0].accounting.direction.sent.frames = 10'000;
-  report.directions[0].accounting.rules[0].sent.frames = 10'000;
-  report.directions[0].late_frames = 500;
-  for (const auto& [text, colour] : {std::pair("late<=100%", Colour::green),
-                                     std::pair("late<=6%", Colour::green),
-                                     std::pair("late<=1%", Colour::red)}) {
-    Judge judge(kImpairQuestions, {parse_expectation(text).value()});
+  const auto colour_of = [&](const std::string& name, const char* limit) {
+    Judge judge(kImpairQuestions, {parse_expectation(name + limit).value()});
     observe_run(judge, report);
-    EXPECT_EQ(judge.finish().colour(), colour) << text;
-  }
-  report = {.command = "run"};  // without a frame or a step
-  Judge judge(kImpairQuestions, {parse_expectation("late<=0%").value(),
-                                 parse_expectation("step_lateness<=1ms").value()});
-  observe_run(judge, report);
-  for (const Judgement& each : judge.finish().all())
-    if (each.name == "late" || each.name == "step_lateness") EXPECT_EQ(each.holds, Holds::yes);
+    const Verdict verdict = judge.finish();
+    return std::ranges::find(verdict.all(), name, &Judgement::name)->colour();
+  };
+  report.directions[0].accounting.direction.sent.frames = 10'000;
+  report.directions[0].late_frames = 500;
+  EXPECT_EQ(colour_of("late", "<=100%"), Colour::green);
+  EXPECT_EQ(colour_of("late", "<=4%"), Colour::red);
+  EXPECT_EQ(colour_of("late", "<=0.1%"), Colour::red);
+  report.directions[0].accounting.direction.sent.frames = report.directions[0].late_frames = 0;
+  EXPECT_EQ(colour_of("late", "<=0%"), Colour::green);  // no frame, and no step
+  EXPECT_EQ(colour_of("step_lateness", "<=1ms"), Colour::green);
 }
 
 TEST(Report, FramesThatThePortsLostFailTheRun) {
