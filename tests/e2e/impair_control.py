@@ -374,7 +374,7 @@ class Control(unittest.TestCase):
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
         self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
         for address, request in ((str(self.socket), b'{"do":"show"}\n'),
-                                 (('127.0.0.1', port), b'GET /metrics HTTP/1.1\r\n\r\n')):
+                                 (('127.0.0.1', port), b'GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')):
             alone = max(self.seconds_of(address, request) for _ in range(20))
             with self.crowd(address, request):
                 beside = max(self.seconds_of(address, request) for _ in range(20))
@@ -405,7 +405,7 @@ class Control(unittest.TestCase):
         loading.wait()
         waits = []
         while loader.is_alive():
-            waits.append(self.seconds_of(('127.0.0.1', port), b'GET /metrics HTTP/1.1\r\n\r\n'))
+            waits.append(self.seconds_of(('127.0.0.1', port), b'GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n'))
         loader.join()
         print(f'# {rules} rules: show {min(shown):.3f} s, of which forwarding paused {held_up / 1e6:.1f} '
               f'ms; load {took[0]:.2f} s, metrics meanwhile {max(waits):.3f} s at most')
