@@ -119,19 +119,6 @@ Result<void> check_ends(const RunOptions& options, const RunConfig& config) {
   return nic::check_distinct(std::vector{config.west, config.east});
 }
 
-/// Makes room for longer delays where a page may set them, and says so.
-void reserve_for_changes(config::ImpairProfile& profile, const RunConfig& config) {
-  Duration& reserve = profile.capacity.reserve;
-  if (!config.web.address || config.web_read_only || reserve.count() > 0) return;
-  reserve = reserve_for_page(profile, available_memory());
-  fmt::print(
-      stderr,
-      "room for delays up to {}, which the page may set, in {} of memory; [capacity] reserve "
-      "in the profile sets another\n",
-      format_set_duration(profile.longest_delay() + reserve),
-      format_bytes(static_cast<double>(size_for(profile).memory())));
-}
-
 /// Prints the plan of the run, for --dry-run.
 ExitCode plan(const RunOptions& options, const config::ImpairProfile& profile,
               const RunConfig& config) {
@@ -174,7 +161,6 @@ ExitCode execute(RunOptions& options) {
   if (const auto apart = check_ends(options, *config); !apart) return print_error(apart.error());
   if (options.dry_run) return plan(options, version->profile, *config);
   if (auto saved = options.source.save(*text); !saved) return print_error(saved.error());
-  reserve_for_changes(version->profile, *config);
   auto history = rate_history(std::chrono::milliseconds(100));
   if (options.output.html.wanted()) config->history = &history;
   const auto report = run(*version, *config);

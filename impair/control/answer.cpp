@@ -19,6 +19,7 @@ const FigureTable& Answer::figures() {
           "changes and commands of clients, and steps. The rules are those after it. Of other "
           "requests: number of the last change before it."),
       Row::of<&Answer::rules>("rules", "Rules in force."),
+      Row::of<&Answer::room>("room", "Memory that the change needed, or of `preview` would need."),
       Row::of<&Answer::events>("events", "Events of the profile; only `show`."),
       Row::of<&Answer::events_on_command>(
           "events_on_command", "Events of the profile that wait for a command; only `show`."),

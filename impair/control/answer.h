@@ -8,6 +8,7 @@
 
 #include "core/figure.h"
 #include "core/verdict.h"
+#include "impair/datapath/more_room.h"
 #include "impair/report/report.h"
 #include "impair/report/rule_report.h"
 
@@ -20,6 +21,7 @@ struct Answer {
   std::optional<unsigned> exit = {};         // of a refusal
   std::optional<std::uint64_t> change = {};  // see InForce
   std::optional<std::vector<RuleRow>> rules = {};
+  std::optional<RoomReport> room = {};
   std::optional<std::vector<EventRow>> events = {}, events_on_command = {};
   std::optional<std::vector<ActRow>> scenario = {};
   std::optional<Report> report = {};

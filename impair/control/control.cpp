@@ -14,6 +14,7 @@
 #include "core/json.h"
 #include "core/limits.h"
 #include "core/printable.h"
+#include "core/quantity.h"
 #include "impair/datapath/configuration.h"
 #include "impair/limits.h"
 #include "impair/report/run_verdict.h"
@@ -128,6 +129,12 @@ std::optional<config::Value> value_of(const Json& json, int depth = 8) {
 
 std::string line_of(const Answer& answer) { return report::json_line(kControlOutput, answer); }
 
+/// "first, 1.2 GB of memory for 12345 frames each way".
+std::string text_of(const RoomReport& room) {
+  return fmt::format("first, {} of memory for {} frames each way",
+                     format_bytes(static_cast<double>(room.bytes)), room.frames_per_direction);
+}
+
 }  // namespace
 
 const config::ClientFiles Control::kNoFiles;
@@ -165,11 +172,12 @@ SharedText Control::show() {
 Result<Answer> Control::preview(const Request& request) const {
   const auto edits = edits_of(request.json, request.only);
   if (!edits) return std::unexpected(edits.error());
-  const auto profile = run_.preview(*edits);
-  if (!profile) return std::unexpected(profile.error());
-  return Answer{
-      .rules = rule_rows(*profile),
-      .text = rules_text(*profile) + "in flight each way: " + arithmetic(*profile) + "\n"};
+  const auto preview = run_.preview(*edits);
+  if (!preview) return std::unexpected(preview.error());
+  const auto& [profile, room] = *preview;
+  std::string text = rules_text(profile) + "in flight each way: " + arithmetic(profile) + "\n";
+  if (room) text += fmt::format("takes {}: {}\n", format_duration(room->took), text_of(*room));
+  return Answer{.rules = rule_rows(profile), .room = room, .text = text};
 }
 
 Result<Answer> Control::records() const {
@@ -215,9 +223,10 @@ Result<Answer> Control::change(const std::string& what, const Request& request) 
   if (what == "record") return record(request);
   if (what == "stop-recording") return stop_recording();
   if (auto done = act(what, request); !done) return std::unexpected(done.error());
-  const InForce now = run_.in_force();
-  return Answer{
-      .change = now.changes, .rules = rule_rows(now.profile), .text = rules_text(now.profile)};
+  const auto [changes, profile, room] = run_.in_force();
+  std::string text = rules_text(profile);
+  if (room) text += fmt::format("took {}: {}\n", format_duration(room->took), text_of(*room));
+  return Answer{.change = changes, .rules = rule_rows(profile), .room = room, .text = text};
 }
 
 namespace {
@@ -289,7 +298,7 @@ Result<config::ControlCommand> Control::read_command(const Request& request) {
 Answer Control::shown() const {
   Report report = run_.snapshot();
   for (DirectionReport& direction : report.directions) direction.shows_delays = true;
-  const auto [changes, profile] = run_.in_force();
+  const auto [changes, profile, room] = run_.in_force();
   Verdict verdict = verdict_of(report);
   std::string text =
       report::text_of(verdict) + rules_text(profile) + events_text(profile) + to_text(report);

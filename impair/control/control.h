@@ -55,7 +55,7 @@ class Control {
     std::function<Result<void>(By by)> reset;
     std::function<Result<void>(By by)> undo;
     std::function<Result<void>(const config::ControlCommand&, By by, Instant begin)> command;
-    std::function<Result<config::ImpairProfile>(std::span<const config::Edit>)> preview;
+    std::function<Result<Preview>(std::span<const config::Edit>)> preview;
     std::function<InForce()> in_force;
     std::function<Report()> snapshot;
     std::function<Result<std::vector<std::string>>()> records;  // JSON, as in the ledger

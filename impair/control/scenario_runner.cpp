@@ -43,7 +43,7 @@ ScenarioRunner::ScenarioRunner(const LiveProfile::Version& profile, ForwardingLo
       ports_(&ports),
       learn_(std::move(learn)),
       add_records_(std::move(add_records)),
-      live_(profile),
+      live_(profile, ports.memory_grows),
       names_(rule_names_of(profile.profile)),
       log_(std::move(log)),
       links_{WatchedLink{.side = {.west = true}, .port = &ports.west},
@@ -94,19 +94,23 @@ void ScenarioRunner::lend_next(Lock& lock) {
   preparing_step_ = false;
   step_changed_.notify_all();
   if (!pending) return give_up(pending.error());
+  if (!grow((*pending)->room.get())) return;  // the loop has ended
   pending_ = std::move(*pending);
   if (pending_->next) learn_(pending_->names);
   loop_->changes().lend_until_due(pending_->change, item.step.at, item.since_zero);
 }
 
 Result<std::unique_ptr<ScenarioRunner::Pending>> ScenarioRunner::prepare_step(
-    const config::ScenarioStep& step, const Base& base) {
+    const config::ScenarioStep& step, const Base& base) const {
   auto pending = std::make_unique<Pending>();
   pending->change.links = step.links;
   pending->names = base.names;
   if (step.edits.empty()) return pending;
   auto next = base.live.stepped(step);
   if (!next) return std::unexpected(next.error());
+  auto room = room_for(size_for(next->profile).frames_per_direction, base.live);
+  if (!room) return std::unexpected(room.error());
+  pending->room = std::move(*room);
   pending->change.configuration =
       std::make_unique<ForwardingLoop::Configuration>(next->profile, base.names);
   pending->names = pending->change.configuration->names();
@@ -176,6 +180,7 @@ void ScenarioRunner::look_at_losses() {
        {emulator::Direction::west_to_east, emulator::Direction::east_to_west})
     loss_times_.directions[static_cast<std::size_t>(direction)].sample(loop_->lost_here(direction),
                                                                        now - watched_since_);
+  free_former_arenas();
 }
 
 OwnLossTimes ScenarioRunner::loss_times() {
@@ -307,6 +312,36 @@ void ScenarioRunner::give_up(const Error& error) {
   step_changed_.notify_all();
 }
 
+/// Prepares memory for `frames` frames in each direction. Returns null if the run has it.
+Result<std::unique_ptr<MoreRoom>> ScenarioRunner::room_for(std::uint64_t frames,
+                                                           const LiveProfile& live) const {
+  if (frames <= live.room()) return nullptr;
+  auto room = make_room(loop_->forwarder(), frames, live.capacity());
+  if (!room) return std::unexpected(room.error());
+  return std::make_unique<MoreRoom>(std::move(*room));
+}
+
+/// Uses more memory from now on; null: nothing. Frames that are inside stay in the former arenas.
+Result<void> ScenarioRunner::grow(MoreRoom* room) {
+  if (!room || room->report.frames_per_direction <= live_.room()) return {};
+  if (!loop_->grow(*room)) return does_not_forward();
+  live_.set_room(room->report.frames_per_direction);
+  room_ = room->report;
+  free_former_arenas();
+  for (auto& arena : room->arenas) ports_->arenas.push_back(std::move(arena));
+  return {};
+}
+
+/// Frees those arenas in which no frame is left, but for the last two, which are in use.
+void ScenarioRunner::free_former_arenas() {
+  auto& arenas = ports_->arenas;
+  constexpr std::ptrdiff_t kInUse = 2;
+  if (std::ssize(arenas) <= kInUse) return;
+  arenas.erase(std::remove_if(arenas.begin(), arenas.end() - kInUse,
+                              [](const auto& arena) { return arena->frames() == 0; }),
+               arenas.end() - kInUse);
+}
+
 /// Puts `configuration` in force. It was made with names_.
 Result<Effect> ScenarioRunner::apply(ForwardingLoop::Configuration& configuration) {
   RuleNames names = configuration.names();
@@ -339,6 +374,7 @@ Result<void> ScenarioRunner::prepare(
   const Instant done_by = nic::now() + kLongestPreparation;
   Lock lock(mutex_);
   if (auto done = await_due_steps(lock, done_by); !done) return done;
+  room_.reset();
   while (true) {
     const auto begin = std::make_shared<const Base>(base());
     lock.unlock();
@@ -354,15 +390,18 @@ Result<void> ScenarioRunner::prepare(
 
 /// Makes a version of the profile, and puts it in force.
 Result<void> ScenarioRunner::change(From from, Make make, const std::string& by, const Kept& kept) {
-  const auto prepared = [make = std::move(make)](
+  const auto prepared = [this, make = std::move(make)](
                             const Base& base, const std::stop_token& given_up) -> Result<Prepared> {
     auto version = make(base, given_up);
     if (!version) return std::unexpected(version.error());
+    auto room = room_for(size_for(version->profile).frames_per_direction, base.live);
+    if (!room) return std::unexpected(room.error());
     auto configuration =
         std::make_unique<ForwardingLoop::Configuration>(version->profile, base.names);
-    return Prepared{std::move(*version), std::move(configuration)};
+    return Prepared{std::move(*version), std::move(configuration), std::move(*room)};
   };
   return prepare<Prepared>(from, prepared, [&](Lock& /*lock*/, Prepared next) -> Result<void> {
+    if (auto grown = grow(next.room.get()); !grown) return grown;
     const auto effect = apply(*next.configuration);
     if (!effect) return std::unexpected(effect.error());
     LiveProfile::Point before = live_.point();
@@ -405,17 +444,22 @@ Result<void> ScenarioRunner::set(std::span<const config::Edit> edits, const std:
       [this](LiveProfile::Point before, const auto& /*scenario*/) { remember(std::move(before)); });
 }
 
-Result<config::ImpairProfile> ScenarioRunner::preview(std::span<const config::Edit> edits) {
+Result<Preview> ScenarioRunner::preview(std::span<const config::Edit> edits) {
   Lock lock(mutex_);
   const LiveProfile live = live_;
   lock.unlock();
-  auto next = preparing_.run<LiveProfile::Version>(
-      PreparingThread::Clock::now() + kLongestPreparation,
-      [live, all = std::vector(edits.begin(), edits.end())](const auto& /*given_up*/) {
-        return live.with(all);
-      });
-  if (!next) return std::unexpected(next.error());
-  return std::move(next->profile);
+  return preparing_.run<Preview>(PreparingThread::Clock::now() + kLongestPreparation,
+                                 [live, all = std::vector(edits.begin(), edits.end())](
+                                     const auto& /*given_up*/) -> Result<Preview> {
+                                   auto next = live.with(all);
+                                   if (!next) return std::unexpected(next.error());
+                                   Preview preview{.profile = std::move(next->profile)};
+                                   const auto frames =
+                                       size_for(preview.profile).frames_per_direction;
+                                   if (frames > live.room())
+                                     preview.room = estimate_room(frames, live.capacity());
+                                   return preview;
+                                 });
 }
 
 Result<void> ScenarioRunner::reset(const std::string& by) {
@@ -453,29 +497,37 @@ void ScenarioRunner::begin_scenario(std::span<const config::ScenarioStep> steps,
 
 Result<void> ScenarioRunner::command(const config::ControlCommand& command, const std::string& by,
                                      Instant begin) {
-  using Steps = std::vector<config::ScenarioStep>;
-  const auto make = [command](const Base& base, const std::stop_token& given_up) {
-    return base.live.on_command(command, given_up);
+  const auto make = [this, command](const Base& base,
+                                    const std::stop_token& given_up) -> Result<PreparedSteps> {
+    auto steps = base.live.on_command(command, given_up);
+    if (!steps) return std::unexpected(steps.error());
+    auto room = room_for(steps->frames, base.live);
+    if (!room) return std::unexpected(room.error());
+    return PreparedSteps{std::move(steps->all), std::move(*room)};
   };
-  return prepare<Steps>(From::version, make, [&](Lock& lock, const Steps& steps) -> Result<void> {
+  const auto use = [&](Lock& lock, PreparedSteps made) -> Result<void> {
+    const auto& steps = made.all;
     if (schedule_.of_commands() + steps.size() > kMostCommandSteps)
       return fail(fmt::format("event: expected at most {} steps of commands that wait, found {}: "
                               "wait until some are done",
                               kMostCommandSteps, schedule_.of_commands() + steps.size()),
                   ExitCode::failed);
+    if (auto grown = grow(made.room.get()); !grown) return grown;
     schedule_.add(steps, std::max(begin, nic::now()), by);
     report_.all += steps.size();
     ++number_;
     return await_due_steps(lock, nic::now() + kLongestPreparation);
-  });
+  };
+  return prepare<PreparedSteps>(From::version, make, use);
 }
 
 InForce ScenarioRunner::in_force() const {
   Lock lock(mutex_);
   const auto version = live_.shared();
   const std::uint64_t number = number_;
+  const std::optional<RoomReport> room = room_;
   lock.unlock();
-  return {number, version->profile};
+  return {number, version->profile, room};
 }
 
 std::optional<ScenarioReport> ScenarioRunner::scenario(Instant end) const {

@@ -84,6 +84,12 @@ class Forwarder {
 
   /// Swaps `next` and the configuration in force. Frames inside keep their release times.
   void replace(Configuration& next) noexcept;
+  /// Uses more memory for the frames of a direction, and `frames` for those that wait. See
+  /// Link::grow().
+  void grow(emulator::Direction direction, typename Link::Room& room,
+            typename Io::Frames frames) noexcept {
+    way(direction).link.grow(room, frames, way(direction).io.now());
+  }
   /// Sets the links of ports up or down. A frame that enters or leaves by a port whose link is down
   /// is dropped and counted.
   void set_links(const config::LinkChange& change) noexcept;

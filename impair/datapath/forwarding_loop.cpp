@@ -27,8 +27,7 @@ constexpr Duration kAnswerTimeout = std::chrono::seconds(5);
 
 std::array<PortIo, 2> port_ios(Ports& ports) {
   const auto arena = [&](Direction direction) {
-    auto& its = ports.arenas[static_cast<std::size_t>(direction)];
-    return its ? &*its : nullptr;
+    return ports.arenas.empty() ? nullptr : ports.arenas[static_cast<std::size_t>(direction)].get();
   };
   return {PortIo(kEastward, ports.west, ports.east, ports.pool.get(), nic::now, arena(kEastward)),
           PortIo(kWestward, ports.east, ports.west, ports.pool.get(), nic::now, arena(kWestward))};
@@ -185,6 +184,7 @@ void ForwardingLoop::close() noexcept {
   snapshots_.close();
   configurations_.close();
   links_.close();
+  rooms_.close();
   recorders_.close();
   changes_.close();
 }
@@ -224,6 +224,8 @@ std::optional<Effect> ForwardingLoop::set_links(config::LinkChange change) {
   return links_.lend(asked, kAnswerTimeout) ? std::optional(asked.effect) : std::nullopt;
 }
 
+bool ForwardingLoop::grow(MoreRoom& room) { return rooms_.lend(room, kAnswerTimeout); }
+
 bool ForwardingLoop::record(Recorders recorders) {
   return recorders_.lend(recorders, kAnswerTimeout);
 }
@@ -243,6 +245,13 @@ void ForwardingLoop::serve_other_threads() {
     const Quiesce::Stopped stopped(westward_quiesce_);
     forwarder_.set_links(asked.change);
     asked.effect = effect_now();
+  });
+  rooms_.take([this](MoreRoom& room) {
+    const Quiesce::Stopped stopped(westward_quiesce_);
+    for (const Direction direction : {kEastward, kWestward}) {
+      const auto i = static_cast<std::size_t>(direction);
+      forwarder_.grow(direction, room.links[i], MbufAccess(room.arenas[i].get()));
+    }
   });
   configurations_.take([this](Swap& asked) {
     const Quiesce::Stopped stopped(westward_quiesce_);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,8 +56,9 @@ struct RunConfig {
 struct Ports {
   nic::Eal eal;
   nic::Pool pool;
-  std::array<std::optional<nic::FrameArena>, 2> arenas;  // by direction; see Sizing
+  std::vector<std::unique_ptr<nic::FrameArena>> arenas;  // by direction, or none: see Sizing
   nic::Port west, east;
+  bool memory_grows = true;  // false: a device knows the memory of the start only
 };
 
 /// Starts EAL, and opens both ports. Errors (usage, environment) name the port and the remedy.

@@ -106,6 +106,16 @@ class Link {
   /// they would have. Frames stay in order where the rules require it. Afterwards `next` holds the
   /// old pipeline.
   void replace(PreparedPipeline& next, Instant now) noexcept;
+  /// Memory for more frames inside. The caller prepares it outside the data path.
+  struct Room {
+    ReleaseQueue<Handle, Frames> queue;
+    Ledger::Room ledger;
+  };
+  /// Memory for `capacity` frames that wait. Any thread.
+  [[nodiscard]] Room room_for(std::size_t capacity) const;
+  /// Uses `room` from now on, which is for more frames than fit now. Takes some 20 ns a frame that
+  /// waits. Afterwards `room` holds the former memory.
+  void grow(Room& room, Frames frames, Instant now) noexcept;
   /// Largest number of rule names of this link.
   [[nodiscard]] std::size_t most_rules() const noexcept { return rules_.size() - 1; }
 
