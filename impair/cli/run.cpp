@@ -294,6 +294,7 @@ void Run::add_records(Report& report) const {
     report.ledger = LedgerReport{*config_.ledger, ledger_.file->records(),
                                  ledger_.thread->skipped(), ledger_.file->lost()};
   report.captures = recordings_->reports();
+  report.expected = config_.expected;
 }
 
 Result<void> Run::forward() {

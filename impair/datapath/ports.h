@@ -11,6 +11,7 @@
 #include "config/impair/profile.h"
 #include "config/toml/client_files.h"
 #include "core/error.h"
+#include "core/expectation.h"
 #include "core/output.h"
 #include "impair/datapath/direction_report.h"
 #include "nic/eal.h"
@@ -48,6 +49,7 @@ struct RunConfig {
   config::ClientFiles web_files = {};      // files that requests of the page may name
   bool telemetry = false;                  // offer /impair/stats and others in DPDK's telemetry
   std::string file_prefix = {};            // of DPDK's runtime directory; empty: a unique one
+  std::vector<Expectation> expected = {};  // of this machine, also while it runs: see Report
   report::RateHistory* history = nullptr;  // of rate_history(), to be filled; null: none
 };
 

@@ -286,7 +286,7 @@ void observe_run(Judge& judge, const Report& report) {
 }
 
 Verdict verdict_of(const Report& report) {
-  Judge judge(kImpairQuestions, {});
+  Judge judge(kImpairQuestions, report.expected);
   observe_run(judge, report);
   return judge.finish();
 }

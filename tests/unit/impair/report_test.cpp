@@ -219,6 +219,14 @@ TEST(Report, AnExpectationOfLatenessReplacesWhatTheRunAsks) {
   EXPECT_EQ(colour_of("step_lateness", "<=1ms"), Colour::green);
 }
 
+TEST(Report, TheVerdictSoFarKnowsWhatIsExpectedOfTheMachine) {
+  Report report = sound_report();
+  report.directions[0].late_frames = report.directions[0].accounting.direction.sent.frames;
+  EXPECT_EQ(verdict_of(report).colour(), Colour::red);
+  report.expected = {parse_expectation("late<=100%").value()};
+  EXPECT_NE(verdict_of(report).colour(), Colour::red);
+}
+
 TEST(Report, FramesThatThePortsLostFailTheRun) {
   const auto with = [](PortReport port) {
     Report report = sound_report();
