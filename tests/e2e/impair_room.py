@@ -5,6 +5,7 @@ while frames pass. With two cores, too."""
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
 import time
@@ -13,7 +14,7 @@ import unittest
 import longwire_test
 import needs
 
-TIMEOUT = 60
+TIMEOUT = 120
 GEN, IMPAIR = longwire_test.program('roce-gen'), longwire_test.program('roce-impair')
 # 1 ms are 1,024 frames each way, the least; 100 ms are some 15,000.
 PROFILE = '''
@@ -31,8 +32,8 @@ source = "198.18.0.1"
 destination = "198.18.0.2"
 operation = "write"
 message_size = {size}
-rate = "20000 frames/s"
-messages = 40000
+rate = "10000 frames/s"
+repeat = "forever"
 '''
 
 
@@ -81,13 +82,13 @@ class Room(unittest.TestCase):
     def check_growth(self, options, keys, size):
         wires = tempfile.mkdtemp(dir=self.folder)
         west, east = f'memif:{wires}/w', f'memif:{wires}/e'
-        box = self.box(*options, '--wait', '60s', west=west + ',server', east=east + ',server', **keys)
+        box = self.box(*options, '--wait', '120s', west=west + ',server', east=east + ',server', **keys)
         (self.folder / 'flow.toml').write_text(FLOW.format(size=size))
-        receiver = longwire_test.begin(self, [GEN, 'receive', '--port', east, '--json', '--count', '40000'])
+        receiver = longwire_test.begin(self, [GEN, 'receive', '--port', east, '--json'])
         sender = longwire_test.begin(self, [GEN, 'run', self.folder / 'flow.toml', '--port', west, '--json',
                                             *longwire_test.ANY_RATE])
-        received = lambda: self.ctl('show')['report']['directions'][0]['received']['frames']
-        self.wait_until(lambda: received() > 2000, box)
+        frames = lambda what: self.ctl('show')['report']['directions'][0][what]['frames']
+        self.wait_until(lambda: frames('received') > 2000, box)
         before = self.ctl('preview', 'far', 'delay=100ms')
         self.assertIn('of memory for', before['text'])
         self.assertGreater(before['room']['took_ns'], 0)
@@ -98,12 +99,16 @@ class Room(unittest.TestCase):
         self.assertNotIn('room', self.ctl('set', 'far', 'delay=90ms'))
         event = self.ctl('event', '{"at": {"rule": "far", "set": {"delay": "200ms"}}}')
         self.assertGreater(event['room']['frames_per_direction'], after['room']['frames_per_direction'])
+        met_it = frames('received')
+        self.wait_until(lambda: frames('sent') > met_it + 1000, box)
         for process in sender, receiver:
-            out, err = process.communicate(timeout=TIMEOUT)
-            self.assertEqual(process.returncode, 0, err)
-        self.assertEqual(json.loads(out)['frames'], 40_000)
-        direction = self.report_of(box)['directions'][0]
-        self.assertEqual(direction['sent']['frames'], 40_000)
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=TIMEOUT)
+            self.assertIn(process.returncode, (0, 1), err)  # 1: a busy machine loses frames at its ports
+            self.wait_until(lambda: frames('sent') == frames('received'), box)
+        report = self.report_of(box)
+        direction = report['directions'][0]
+        self.assertEqual(direction['sent'], direction['received'])
         self.assertGreaterEqual(direction['delay_ns']['max'], 199_000_000)
         self.assertEqual(sum(want['frames'] for want in direction['dropped_for_resource'].values()), 0)
 
