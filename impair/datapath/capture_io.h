@@ -86,6 +86,7 @@ class CaptureIo {
   [[nodiscard]] static constexpr bool stamped() noexcept { return false; }
   [[nodiscard]] static constexpr bool hands_over_singly() noexcept { return false; }
   [[nodiscard]] static std::span<const Instant> arrivals() noexcept { return {}; }
+  [[nodiscard]] static std::span<const Instant> departures() noexcept { return {}; }
   [[nodiscard]] static Instant horizon() noexcept { return {}; }
   [[nodiscard]] static std::uint64_t stepped() noexcept { return 0; }
 

@@ -155,8 +155,13 @@ const FigureTable& ArrivalReport::figures() {
           "wait_ns",
           "Without stamps: at most so long frames have waited in the port before they were "
           "received, which is in no other figure.",
-          Unit::ns)};
-  static constexpr FigureTable kTable{"What is known about when frames arrived.", kRows};
+          Unit::ns),
+      Row::of<&ArrivalReport::departures>(
+          "departures",
+          "Frames sent whose departure is the stamp of the output interface's driver; that of the "
+          "others is when they were handed over.",
+          Unit::frames)};
+  static constexpr FigureTable kTable{"What is known about when frames arrived and left.", kRows};
   return kTable;
 }
 

@@ -65,6 +65,7 @@ struct ArrivalReport {
   bool stamped = false;       // by the kernel; otherwise a frame arrives when it is received
   std::uint64_t stepped = 0;  // frames whose stamps cannot be: the clock has stepped
   Spread wait = {};           // without stamps: how long frames waited in the port before, at most
+  std::uint64_t departures = 0;  // frames sent whose departure is a stamp; else it is the hand-over
 
   static const FigureTable& figures();
 };

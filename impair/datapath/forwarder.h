@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#include "core/counter.h"
 #include "core/handoff.h"
 #include "emulator/direction.h"
 #include "emulator/link.h"
@@ -159,10 +160,11 @@ class Forwarder {
     bool in_up = true, out_up = true;  // links of the input port and the output port
     std::uint64_t pauses_sent = 0;     // for the queues of the other direction
     Instant now = io.now();
-    Instant arrival = now;     // of the frames that are being admitted
-    Instant drained_at = now;  // when the port had no frame left; of a port without stamps
-    bool receives = true;      // false: at the end of a run
-    Histogram unseen_wait;     // most ns that frames may have waited in such a port
+    Instant arrival = now;       // of the frames that are being admitted
+    Instant drained_at = now;    // when the port had no frame left; of a port without stamps
+    bool receives = true;        // false: at the end of a run
+    Histogram unseen_wait;       // most ns that frames may have waited in such a port
+    Counter stamped_departures;  // frames whose departure the output port has stamped
     std::atomic<Duration::rep> first_arrival{kNever};
     std::atomic<bool> input_ended{false};
     std::atomic<Duration::rep> last_received{now.time_since_epoch().count()};

@@ -264,13 +264,21 @@ std::size_t Forwarder<Io>::send(OneWay& way) noexcept {
   }
 }
 
-/// Counts frames that a port has taken one after another, between `before` and now.
+/// Counts frames that a port has taken one after another, between `before` and now: when they left
+/// by their stamps, or else spread over this time.
 template <class Io>
 void Forwarder<Io>::note_sent_singly(OneWay& way, std::size_t count, Instant before) noexcept {
+  const std::span<const Instant> stamped = way.io.departures();
+  const bool known = count > 0 && stamped.size() == count;
+  if (known) way.stamped_departures.add(count);
   const Duration took = way.now - before;
-  for (std::size_t i = 0; i < count; ++i)
-    way.link.sent(
-        1, before + took * static_cast<Duration::rep>(i) / static_cast<Duration::rep>(count));
+  Instant left = before;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto share = static_cast<Duration::rep>(i);
+    left = known ? std::clamp(stamped[i], left, way.now)
+                 : before + took * share / static_cast<Duration::rep>(count);
+    way.link.sent(1, left);
+  }
 }
 
 /// Sends frames that have become due since the round began. If the next frame is due within
@@ -352,7 +360,8 @@ std::vector<DirectionReport> Forwarder<Io>::report(bool running) const {
     if (Io::kPolls)
       report.arrivals = ArrivalReport{.stamped = way->io.stamped(),
                                       .stepped = way->io.stepped(),
-                                      .wait = spread_of(way->unseen_wait)};
+                                      .wait = spread_of(way->unseen_wait),
+                                      .departures = way->stamped_departures.get()};
   }
   return reports;
 }

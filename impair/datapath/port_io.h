@@ -13,6 +13,7 @@
 #include "impair/record/recorder.h"
 #include "nic/arrival_clock.h"
 #include "nic/clock.h"
+#include "nic/departure_stamps.h"
 #include "nic/frame_arena.h"
 #include "nic/port.h"
 #include "roce/envelope.h"
@@ -133,7 +134,9 @@ class PortIo {
         clock_(clock),
         arena_(arena),
         stamped_(from.has_stamps() && clock == nic::now),
-        sends_singly_(to.has_stamps() && clock == nic::now) {}
+        sends_singly_(to.has_stamps() && clock == nic::now) {
+    if (sends_singly_) to.stamp_departures();
+  }
 
   [[nodiscard]] emulator::Direction direction() const noexcept { return direction_; }
   [[nodiscard]] Frames frames() const noexcept { return Frames(arena_); }
@@ -163,6 +166,9 @@ class PortIo {
 
   /// True if send() gives the kernel one frame after another, each of which it sends at once.
   [[nodiscard]] bool hands_over_singly() const noexcept { return sends_singly_; }
+  /// When the frames of the last send() left, of all or none; not in order if the clock has
+  /// stepped. Only if hands_over_singly().
+  [[nodiscard]] std::span<const Instant> departures() noexcept;
   /// Gives frames to the output port in order. Returns how many it took.
   std::size_t send(std::span<Handle> frames) noexcept { return to_->send(frames); }
 
@@ -197,6 +203,7 @@ class PortIo {
   bool stamped_, sends_singly_;
   nic::ArrivalClock arrival_clock_;
   std::span<const Instant> arrivals_;
+  std::array<Instant, nic::DepartureStamps::kMost> departures_{};
   std::array<rte_mbuf*, kBurst> burst_{};
 };
 

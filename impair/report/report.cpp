@@ -158,6 +158,9 @@ std::string arrivals(const ArrivalReport& report) {
     text +=
         fmt::format("  {:<22}{:>12} frames: the clock has stepped, their arrival is uncertain\n",
                     "stamped wrong", report.stepped);
+  if (report.departures > 0)
+    text += fmt::format("  {:<22}{:>12} frames by stamps, others when they were handed over\n",
+                        "departure", report.departures);
   return text + spread("before that, at most", report.wait);
 }
 

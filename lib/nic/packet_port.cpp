@@ -56,6 +56,14 @@ std::size_t PacketPort::send(std::span<rte_mbuf*> frames, std::uint16_t queue) n
   return send_[queue]->send(frames);
 }
 
+void PacketPort::stamp_departures() noexcept {
+  for (const auto& ring : send_) ring->stamp_departures();
+}
+
+std::span<const std::int64_t> PacketPort::departures(std::uint16_t queue) const noexcept {
+  return send_[queue]->departures();
+}
+
 std::array<std::byte, 6> PacketPort::mac_address() const noexcept {
   return interface_.mac_address().value_or(std::array<std::byte, 6>{});
 }

@@ -78,6 +78,12 @@ class Port {
   /// whether it left none in the port's ring. Only with has_stamps().
   [[nodiscard]] std::span<const std::int64_t> stamps() const noexcept;
   [[nodiscard]] bool is_drained() const noexcept;
+  /// Asks for departures(). Before the first send().
+  void stamp_departures() noexcept;
+  /// When the frames left that the last send() on this queue has sent (CLOCK_REALTIME, ns), by the
+  /// stamps of the interface's driver: of all, in order, or none, as of large sends. Only with
+  /// has_stamps().
+  [[nodiscard]] std::span<const std::int64_t> departures(std::uint16_t queue = 0) const noexcept;
 
   /// Sends frames in order. Returns how many the device accepted; the caller still owns the others.
   std::size_t send(std::span<rte_mbuf*> frames, std::uint16_t queue = 0) noexcept {

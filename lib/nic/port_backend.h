@@ -27,6 +27,12 @@ class PortBackend {
   [[nodiscard]] virtual bool has_stamps() const noexcept { return false; }
   [[nodiscard]] virtual std::span<const std::int64_t> stamps() const noexcept { return {}; }
   [[nodiscard]] virtual bool is_drained() const noexcept { return false; }
+  /// See Port::stamp_departures() and Port::departures().
+  virtual void stamp_departures() noexcept {}
+  [[nodiscard]] virtual std::span<const std::int64_t> departures(
+      std::uint16_t /*queue*/) const noexcept {
+    return {};
+  }
   [[nodiscard]] virtual std::optional<std::uint16_t> device() const noexcept {
     return std::nullopt;
   }

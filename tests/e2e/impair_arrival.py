@@ -43,16 +43,17 @@ class Arrival(unittest.TestCase):
         self.assertGreater(len(passage.times), passage.sent * 0.99)
         return passage
 
-    def check_near(self, said, truth, least=20_000):
-        """Within 10 % or some us: the stamp of the sender is before the interface's, that of the
-        receiver within the send."""
+    def check_near(self, said, truth, least=10_000):
+        """Within 10 % or some us: the sender's stamp is before its capture has the frame, and the
+        interface's after it."""
         self.assertLessEqual(abs(said - truth), max(truth * 0.1, least), (said, truth))
 
-    def check_passage(self, passage, least=20_000):
+    def check_passage(self, passage, least=10_000):
         said = passage.direction['pass_latency_ns']
         self.check_near(said['p50'], quantile(passage.times, 0.5), least)
         self.check_near(said['p99'], quantile(passage.times, 0.99), 5 * least)
         self.assertTrue(passage.direction['arrivals']['stamped'])
+        self.assertGreater(passage.direction['arrivals']['departures'], 0)
 
     def test_the_wait_in_the_ring_is_in_the_figures(self):
         for idle in 'spin', 'yield', 'adaptive':
@@ -78,7 +79,7 @@ class Arrival(unittest.TestCase):
         said = passage.direction['release_error_ns']
         self.assertGreaterEqual(error[0], -1000)
         self.check_near(said['p50'], quantile(error, 0.5))
-        self.check_near(said['p99'], quantile(error, 0.99), 100_000)
+        self.check_near(said['p99'], quantile(error, 0.99), 50_000)
 
     def test_a_port_without_stamps_says_how_much_more_it_may_be(self):
         """DPDK's driver: what is not in the passage is at most the wait that the report states."""
