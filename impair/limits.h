@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 
 namespace lw::impair {
 
@@ -20,5 +21,9 @@ inline constexpr std::chrono::hours kLongestAhead = std::chrono::hours(24);
 /// A step that is due has taken effect at most this time later, or the run fails, in milliseconds:
 /// a busy machine may stop a thread for a part of it.
 inline constexpr std::chrono::milliseconds kLatestStep = std::chrono::milliseconds(100);
+
+/// Most pause frames that the queues of a replay send: those of seven minutes of pauses without a
+/// break at 400 Gb/s.
+inline constexpr std::uint64_t kMostPauseFrames = 10'000'000;
 
 }  // namespace lw::impair

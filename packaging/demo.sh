@@ -74,7 +74,7 @@ failed=0
 run "$gen" run demo --port "memif:$west" --pcap "$work/near.pcapng" \
   2>"$work/gen.err" || [ $? = 1 ] || give_up  # 1: a busy machine sent more slowly, as its verdict says
 wait "$receive_pid" || give_up
-wait "$impair_pid" || give_up
+wait "$impair_pid" || [ $? = 1 ] || give_up  # 1: a busy machine sent late, likewise
 pids=()
 
 say "# what roce-impair reports"

@@ -68,6 +68,7 @@ std::vector<nic::Port*> receivers_of(Ports& ports, const RunOptions& options) {
 }
 
 Result<void> wait_links(Ports& ports, const RunOptions& options) {
+  fmt::print(stderr, "{}", ports.eal().left_behind());
   if (!ports.eal().has_hugepages()) fmt::print(stderr, "{}\n", ports.eal().notice());
   auto up = ports.wait_links(options.link_timeout.value_or(kRunLinkTimeout), *options.limits.stop);
   // If a signal ended the wait, the report has no frames.

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <linux/ethtool.h>
+#include <linux/net_tstamp.h>
 #include <linux/sockios.h>
 #include <memory>
 #include <net/if.h>
@@ -171,16 +172,38 @@ Finding pci_devices() {
           "sudo dpdk-devbind.py --bind=vfio-pci ADDRESS, unless the NIC's driver is mlx4 or mlx5"};
 }
 
-/// Returns a setting of an interface, as ethtool reads it; false if the interface does not have it.
-bool ethtool_flag(const std::string& name, std::uint32_t command, std::uint32_t mask) {
+/// Asks the kernel about an interface as ethtool does; `value` begins with the command. Returns
+/// false if the interface does not answer.
+bool ask_ethtool(const std::string& name, void* value) {
   const int descriptor = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  ethtool_value value = {.cmd = command, .data = 0};
   ifreq request = {};
   std::copy_n(name.data(), std::min(name.size(), std::size_t{IFNAMSIZ - 1}), request.ifr_name);
-  request.ifr_data = reinterpret_cast<char*>(&value);
+  request.ifr_data = static_cast<char*>(value);
   const bool answered = descriptor >= 0 && ioctl(descriptor, SIOCETHTOOL, &request) == 0;
   if (descriptor >= 0) close(descriptor);
-  return answered && (value.data & mask) != 0;
+  return answered;
+}
+
+/// Returns a setting of an interface; false if the interface does not have it.
+bool ethtool_flag(const std::string& name, std::uint32_t command, std::uint32_t mask) {
+  ethtool_value value = {.cmd = command, .data = 0};
+  return ask_ethtool(name, &value) && (value.data & mask) != 0;
+}
+
+/// Which stamps of frames an interface has: "stamps of the kernel (arrival), of the device (PHC
+/// 0)".
+std::string stamps_text(const std::string& name) {
+  ethtool_ts_info info = {};
+  info.cmd = ETHTOOL_GET_TS_INFO;
+  // The kernel stamps arrivals of every interface.
+  if (!ask_ethtool(name, &info)) return "stamps of the kernel (arrival)";
+  const bool sends = (info.so_timestamping & SOF_TIMESTAMPING_TX_SOFTWARE) != 0;
+  const bool device = (info.so_timestamping & SOF_TIMESTAMPING_RX_HARDWARE) != 0;
+  std::string text = fmt::format("stamps of the kernel (arrival{})", sends ? ", departure" : "");
+  if (device)
+    text += info.phc_index >= 0 ? fmt::format(", of the device (PHC {})", info.phc_index)
+                                : ", of the device";
+  return text;
 }
 
 /// Returns the largest path MTU with frames that fit `mtu`; 0: none. Headers are IPv6, UDP, BTH,
@@ -199,17 +222,18 @@ void add_reason(Finding& finding, const std::string& meaning, const std::string&
   finding.fix += (finding.fix.empty() ? "" : " && ") + fix;
 }
 
-/// Formats an interface: "mlx5_core, up, MTU 9000, 100.00 Gb/s, GRO".
+/// Formats an interface: "mlx5_core, up, MTU 9000, 100.00 Gb/s, GRO, stamps of the kernel
+/// (arrival)".
 std::string interface_text(const nic::NetworkInterface& asked, std::uint32_t mtu, bool gro,
                            bool lro) {
   const std::string driver = app::sys_link("class/net/" + asked.name() + "/device/driver");
   const auto bps = asked.bps();
-  return fmt::format("{}, {}, MTU {}{}{}{}", driver.empty() ? "virtual" : driver,
+  return fmt::format("{}, {}, MTU {}{}{}{}, {}", driver.empty() ? "virtual" : driver,
                      asked.is_running() ? "up"
                      : asked.is_up()    ? "up, no carrier"
                                         : "down",
                      mtu, bps ? ", " + format_bit_rate(*bps) : "", gro ? ", GRO" : "",
-                     lro ? ", LRO" : "");
+                     lro ? ", LRO" : "", stamps_text(asked.name()));
 }
 
 Finding interface(const std::string& name) {

@@ -62,6 +62,7 @@ Result<ReplayReport> replay_to_port(const ReplayOptions& options) {
   if (!ports) return std::unexpected(ports.error());
   if (const auto most = longest_sendable(ports->all().front(), 0); most && *most < kLongestReplayed)
     source->set_longest(*most);
+  fmt::print(stderr, "{}", ports->eal().left_behind());
   if (!ports->eal().has_hugepages()) fmt::print(stderr, "{}\n", ports->eal().notice());
   if (auto up = ports->wait_links(kReplayLinkTimeout, *options.limits.stop); !up) {
     if (!options.limits.stopped()) return std::unexpected(up.error());

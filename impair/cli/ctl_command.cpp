@@ -15,8 +15,10 @@
 #include "config/toml/profile_search.h"
 #include "core/json.h"
 #include "core/output.h"
+#include "core/printable.h"
 #include "core/quantity.h"
 #include "impair/cli/commands.h"
+#include "net/limits.h"
 #include "net/socket.h"
 #include "nic/clock.h"
 #include "report/json_line.h"
@@ -70,11 +72,9 @@ void print(const Json& answer, const RequestOptions& options) {
   if (options.json) {
     print_out(report::json_line(answer));
   } else if (!options.event.empty()) {
-    // The command takes effect between two bursts, or within a millisecond. The answer does not
-    // wait for it.
-    print_out("on its way: `show` counts the scenario's steps\n");
+    print_out("done: its steps that are due are in force; `show` counts those that follow\n");
   } else {
-    print_out(answer.value("text", ""));
+    print_out(visible(answer.value("text", ""), LineEnds::kept));
   }
 }
 
@@ -89,11 +89,13 @@ void send_request(const net::Socket& server, std::string_view text) {
   }
 }
 
-/// Returns all that comes back before the server closes.
+/// Returns all that comes back before the server closes; of an answer that is too long, more than
+/// the limit.
 std::string read_answer(const net::Socket& server) {
   std::string answer;
   std::array<char, 4096> piece;
-  for (ssize_t count; (count = recv(server.descriptor(), piece.data(), piece.size(), 0)) > 0;)
+  for (ssize_t count; answer.size() <= net::kMostControlAnswer &&
+                      (count = recv(server.descriptor(), piece.data(), piece.size(), 0)) > 0;)
     answer.append(piece.data(), static_cast<std::size_t>(count));
   return answer;
 }
@@ -135,6 +137,10 @@ std::vector<std::string> sockets_of(const std::string& list) {
 Result<Json> answer_of(const AskedRun& server) {
   const std::string text = read_answer(server.socket);
   if (text.empty()) return fail(server.path + ": no answer", ExitCode::environment);
+  if (text.size() > net::kMostControlAnswer)
+    return fail(fmt::format("{}: expected an answer of {} bytes at most, found a longer one",
+                            server.path, net::kMostControlAnswer),
+                ExitCode::environment);
   const Json answer = parse_json(text);
   if (answer.is_object() && answer.contains("ok")) return answer;
   return fail(fmt::format("{}: not a roce-impair's socket", server.path), ExitCode::environment);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -18,9 +19,10 @@ struct FromTcOptions {
   std::string direction = "west-to-east";
 };
 
-/// Returns the folder with netem's distributions; the folder in which tc searches if there are
-/// none.
+/// Returns the folder with netem's distributions: TC_LIB_DIR, as tc does; the folder in which tc
+/// searches if there are none.
 std::string distribution_folder() {
+  if (const char* const own = std::getenv("TC_LIB_DIR")) return own;
   for (const char* const folder : {"/usr/lib/tc", "/usr/lib/x86_64-linux-gnu/tc",
                                    "/usr/lib/aarch64-linux-gnu/tc", "/usr/lib64/tc"}) {
     std::error_code error;

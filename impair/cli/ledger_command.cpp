@@ -21,7 +21,11 @@ ExitCode print(const std::string& path) {
   if (!file || (file.peek(), file.bad()))
     return print_error({fmt::format("cannot read {}: {}", path, std::strerror(errno))});
   file.clear();
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  std::string bytes(binary_ledger::kMagic.size(), '\0');
+  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<std::size_t>(file.gcount()));
+  // Of another file, only the first bytes are read: it may be large, or have no end.
+  if (bytes == binary_ledger::kMagic) bytes.append(std::istreambuf_iterator<char>(file), {});
   const auto end = binary_ledger::read(
       std::as_bytes(std::span(bytes)),
       [](const emulator::LedgerRecord& record, const RuleNames& names) {

@@ -244,7 +244,7 @@ Result<void> Run::open() {
   auto ports = open_ports(version_.profile, config_);
   if (!ports) return std::unexpected(ports.error());
   ports_.emplace(std::move(*ports));
-  fmt::print(stderr, "{}\n{}", ports_->eal.notice(),
+  fmt::print(stderr, "{}\n{}{}", ports_->eal.notice(), ports_->eal.left_behind(),
              short_ports(*ports_, version_.profile.capacity.largest_frame));
   offset_ns_ = nic::wall_clock_ns() - to_ns(nic::now());
   if (auto opened = open_files(); !opened) return opened;
@@ -294,6 +294,7 @@ void Run::add_records(Report& report) const {
     report.ledger = LedgerReport{*config_.ledger, ledger_.file->records(),
                                  ledger_.thread->skipped(), ledger_.file->lost()};
   report.captures = recordings_->reports();
+  report.expected = config_.expected;
 }
 
 Result<void> Run::forward() {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <memory>
 #include <ranges>
+#include <string_view>
 #include <vector>
 
 #include <fmt/core.h>
@@ -119,17 +121,13 @@ Result<void> check_ends(const RunOptions& options, const RunConfig& config) {
   return nic::check_distinct(std::vector{config.west, config.east});
 }
 
-/// Makes room for longer delays where a page may set them, and says so.
-void reserve_for_changes(config::ImpairProfile& profile, const RunConfig& config) {
-  Duration& reserve = profile.capacity.reserve;
-  if (!config.web.address || config.web_read_only || reserve.count() > 0) return;
-  reserve = reserve_for_page(profile, available_memory());
-  fmt::print(
-      stderr,
-      "room for delays up to {}, which the page may set, in {} of memory; [capacity] reserve "
-      "in the profile sets another\n",
-      format_set_duration(profile.longest_delay() + reserve),
-      format_bytes(static_cast<double>(size_for(profile).memory())));
+/// The expectations that every report so far can be judged by.
+std::vector<Expectation> of_machine(std::vector<Expectation> all) {
+  constexpr std::array<std::string_view, 4> kNames = {"machine", "stall", "late", "step_lateness"};
+  std::erase_if(all, [&](const Expectation& each) {
+    return std::ranges::find(kNames, each.name) == kNames.end();
+  });
+  return all;
 }
 
 /// Prints the plan of the run, for --dry-run.
@@ -173,8 +171,8 @@ ExitCode execute(RunOptions& options) {
   if (!config) return print_error(config.error());
   if (const auto apart = check_ends(options, *config); !apart) return print_error(apart.error());
   if (options.dry_run) return plan(options, version->profile, *config);
+  config->expected = of_machine(verdicts.named());
   if (auto saved = options.source.save(*text); !saved) return print_error(saved.error());
-  reserve_for_changes(version->profile, *config);
   auto history = rate_history(std::chrono::milliseconds(100));
   if (options.output.html.wanted()) config->history = &history;
   const auto report = run(*version, *config);

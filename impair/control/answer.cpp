@@ -13,7 +13,13 @@ const FigureTable& Answer::figures() {
       Row::of<&Answer::ok>("ok", "True if the request was carried out."),
       Row::of<&Answer::error>("error", "Reason of a refusal.").if_any(),
       Row::of<&Answer::exit>("exit", "Exit code that `ctl` then has."),
+      Row::of<&Answer::change>(
+          "change",
+          "Number of this change among those of the run in the order in which they took effect: "
+          "changes and commands of clients, and steps. The rules are those after it. Of other "
+          "requests: number of the last change before it."),
       Row::of<&Answer::rules>("rules", "Rules in force."),
+      Row::of<&Answer::room>("room", "Memory that the change needed, or of `preview` would need."),
       Row::of<&Answer::events>("events", "Events of the profile; only `show`."),
       Row::of<&Answer::events_on_command>(
           "events_on_command", "Events of the profile that wait for a command; only `show`."),

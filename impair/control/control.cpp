@@ -13,6 +13,8 @@
 #include "capture/file_names.h"
 #include "core/json.h"
 #include "core/limits.h"
+#include "core/printable.h"
+#include "core/quantity.h"
 #include "impair/datapath/configuration.h"
 #include "impair/limits.h"
 #include "impair/report/run_verdict.h"
@@ -40,7 +42,7 @@ Result<std::vector<config::Edit>> edits_of(const Json& request, const config::Cl
   for (const auto& [key, value] : keys->items()) {
     if (key.empty()) return fail("set: expected keys, found one without a name");
     edits.push_back({.table = "rule",
-                     .name = rule->get<std::string>(),
+                     .name = visible(rule->get<std::string>()),
                      .key = key,
                      .value = toml_text(value),
                      .only = only});
@@ -127,6 +129,12 @@ std::optional<config::Value> value_of(const Json& json, int depth = 8) {
 
 std::string line_of(const Answer& answer) { return report::json_line(kControlOutput, answer); }
 
+/// "first, 1.2 GB of memory for 12345 frames each way".
+std::string text_of(const RoomReport& room) {
+  return fmt::format("first, {} of memory for {} frames each way",
+                     format_bytes(static_cast<double>(room.bytes)), room.frames_per_direction);
+}
+
 }  // namespace
 
 const config::ClientFiles Control::kNoFiles;
@@ -164,11 +172,12 @@ SharedText Control::show() {
 Result<Answer> Control::preview(const Request& request) const {
   const auto edits = edits_of(request.json, request.only);
   if (!edits) return std::unexpected(edits.error());
-  const auto profile = run_.preview(*edits);
-  if (!profile) return std::unexpected(profile.error());
-  return Answer{
-      .rules = rule_rows(*profile),
-      .text = rules_text(*profile) + "in flight each way: " + arithmetic(*profile) + "\n"};
+  const auto preview = run_.preview(*edits);
+  if (!preview) return std::unexpected(preview.error());
+  const auto& [profile, room] = *preview;
+  std::string text = rules_text(profile) + "in flight each way: " + arithmetic(profile) + "\n";
+  if (room) text += fmt::format("takes {}: {}\n", format_duration(room->took), text_of(*room));
+  return Answer{.rules = rule_rows(profile), .room = room, .text = text};
 }
 
 Result<Answer> Control::records() const {
@@ -196,25 +205,28 @@ Result<Answer> Control::record(const Request& request) {
   const std::string first = rotates ? capture::numbered_name(name, 1) : name;
   if (const std::string there = rotates ? numbered_file_of(name) : first; is_there(there))
     return fail(fmt::format("record: {} exists: choose another name, or remove it", there));
-  const std::lock_guard lock(recording_);
   if (auto begun = run_.record(name, *shape); !begun) return std::unexpected(begun.error());
-  return Answer{.text =
-                    fmt::format("recording to {}{}\n", first, rotates ? " and further files" : "")};
+  return Answer{
+      .change = run_.in_force().changes,
+      .text = fmt::format("recording to {}{}\n", first, rotates ? " and further files" : "")};
 }
 
 Result<Answer> Control::stop_recording() {
-  const std::lock_guard lock(recording_);
   const auto capture = run_.stop_recording();
   if (!capture) return std::unexpected(capture.error());
-  return Answer{.capture = *capture, .text = capture_text(*capture)};
+  return Answer{
+      .change = run_.in_force().changes, .capture = *capture, .text = capture_text(*capture)};
 }
 
 Result<Answer> Control::change(const std::string& what, const Request& request) {
+  const std::lock_guard lock(changing_);
   if (what == "record") return record(request);
   if (what == "stop-recording") return stop_recording();
   if (auto done = act(what, request); !done) return std::unexpected(done.error());
-  const config::ImpairProfile profile = run_.profile();
-  return Answer{.rules = rule_rows(profile), .text = rules_text(profile)};
+  const auto [changes, profile, room] = run_.in_force();
+  std::string text = rules_text(profile);
+  if (room) text += fmt::format("took {}: {}\n", format_duration(room->took), text_of(*room));
+  return Answer{.change = changes, .rules = rule_rows(profile), .room = room, .text = text};
 }
 
 namespace {
@@ -263,17 +275,18 @@ Result<void> Control::act(const std::string& what, const Request& request) {
 Result<config::ControlCommand> Control::read_command(const Request& request) {
   const Json& json = request.json;
   if (const auto name = json.find("name"); name != json.end() && name->is_string())
-    return config::ControlCommand{.name = name->get<std::string>()};
+    return config::ControlCommand{.name = visible(name->get<std::string>())};
   for (const std::string kind : {"event", "at", "protection", "flap"}) {
     const auto table = json.find(kind);
     if (table == json.end() || !table->is_object()) continue;
     auto value = value_of(*table);
     if (!value) return fail(fmt::format("event: expected keys and values in \"{}\"", kind));
     config::restrict_files(*value, request.only);
+    config::make_names_visible(*value);
     const auto name = table->find("name");
     const bool named = name != table->end() && name->is_string();
     return config::ControlCommand{
-        .name = named ? name->get<std::string>() : fmt::format("command {}", ++commands_),
+        .name = named ? visible(name->get<std::string>()) : fmt::format("command {}", ++commands_),
         .kind = kind,
         .table = std::move(value)};
   }
@@ -285,11 +298,12 @@ Result<config::ControlCommand> Control::read_command(const Request& request) {
 Answer Control::shown() const {
   Report report = run_.snapshot();
   for (DirectionReport& direction : report.directions) direction.shows_delays = true;
-  const config::ImpairProfile profile = run_.profile();
+  const auto [changes, profile, room] = run_.in_force();
   Verdict verdict = verdict_of(report);
   std::string text =
       report::text_of(verdict) + rules_text(profile) + events_text(profile) + to_text(report);
-  return {.rules = rule_rows(profile),
+  return {.change = changes,
+          .rules = rule_rows(profile),
           .events = event_rows(profile.events),
           .events_on_command = event_rows(profile.events_on_command),
           .scenario = act_rows(profile),

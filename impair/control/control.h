@@ -15,6 +15,7 @@
 #include "config/impair/profile.h"
 #include "core/error.h"
 #include "impair/control/answer.h"
+#include "impair/control/live_profile.h"
 #include "impair/control/recent_text.h"
 #include "impair/record/recording.h"
 
@@ -39,9 +40,10 @@ namespace lw::impair {
 ///                                                     how many of these are kept, the last ones
 ///   {"do":"stop-recording"}                           ends the recording and closes its file
 ///
-/// The answer has `ok`. If it is false, the answer also has `error` and `exit`. Any thread. No
-/// request waits for another, but for the report that both show, and a recording for the one
-/// before.
+/// One change is in force before the next one is looked at; the answer to it has its number
+/// (`change`). The answer has `ok`. If it is false, the answer also has `error` and `exit`. Any
+/// thread. No request waits for another, but for the report that both show, and a recording for the
+/// one before.
 class Control {
  public:
   /// Functions of the run that requests use. A change takes effect completely, or is refused. `by`:
@@ -53,8 +55,8 @@ class Control {
     std::function<Result<void>(By by)> reset;
     std::function<Result<void>(By by)> undo;
     std::function<Result<void>(const config::ControlCommand&, By by, Instant begin)> command;
-    std::function<Result<config::ImpairProfile>(std::span<const config::Edit>)> preview;
-    std::function<config::ImpairProfile()> profile;  // the profile in force
+    std::function<Result<Preview>(std::span<const config::Edit>)> preview;
+    std::function<InForce()> in_force;
     std::function<Report()> snapshot;
     std::function<Result<std::vector<std::string>>()> records;  // JSON, as in the ledger
     std::function<Result<void>(const std::string& file, const RecordingShape&)> record;
@@ -97,8 +99,8 @@ class Control {
 
   Run run_;
   const config::ClientFiles* remote_;
-  std::mutex recording_;  // held while a recording is opened or closed
-  std::mutex show_;       // guards the next
+  std::mutex changing_;  // held from the start of a change or recording until it is in force
+  std::mutex show_;      // guards the next
   RecentText shown_;
   std::atomic<std::uint64_t> commands_ = 0;  // number of commands without a name
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "impair/control/live_profile.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "core/quantity.h"
@@ -45,12 +47,13 @@ Result<LiveProfile::Version> LiveProfile::parse(std::string_view text, config::F
                  .edits = std::move(edits)};
 }
 
-LiveProfile::LiveProfile(Version started)
+LiveProfile::LiveProfile(Version started, bool grows)
     : started_{.capacity = started.profile.capacity,
                .seed = started.profile.seed,
                .log_all = started.profile.log_all,
                .frames_per_direction = size_for(started.profile).frames_per_direction,
-               .longest_delay = started.profile.longest_delay()} {
+               .longest_delay = started.profile.longest_delay(),
+               .grows = grows} {
   started.profile.scenario.clear();
   keep(std::move(started));
 }
@@ -61,19 +64,21 @@ Result<LiveProfile::Version> LiveProfile::with(std::span<const config::Edit> edi
   return read(now_->source, std::move(all), config::Diagnostics::Texts::shown);
 }
 
-Result<std::vector<config::ScenarioStep>> LiveProfile::on_command(
-    const config::ControlCommand& command, const std::stop_token& stop) const {
+Result<LiveProfile::Steps> LiveProfile::on_command(const config::ControlCommand& command,
+                                                   const std::stop_token& stop) const {
   auto steps = now_->source->steps_on_command(now_->edits, command, stop);
-  if (!steps) return steps;
+  if (!steps) return std::unexpected(steps.error());
   LiveProfile ahead = *this;
+  std::uint64_t frames = 0;
   for (const config::ScenarioStep& step : *steps) {
     if (stop.stop_requested()) return fail("the check of the command was given up");
     if (step.edits.empty()) continue;
     auto next = ahead.stepped(step);
     if (!next) return std::unexpected(next.error());
+    frames = std::max(frames, size_for(next->profile).frames_per_direction);
     ahead.keep(std::move(*next));
   }
-  return steps;
+  return Steps{std::move(*steps), frames};
 }
 
 Result<LiveProfile::Version> LiveProfile::loaded(const config::FileName& file,
@@ -130,17 +135,24 @@ Result<LiveProfile::Version> LiveProfile::fitted(Version version) const {
   return version;
 }
 
-/// Checks that `next` fits the buffers and release queues of the run, and that there is memory for
-/// its rules' queues, which each version allocates.
+/// Checks that `next` fits the run's memory, or that this can grow.
+Result<void> LiveProfile::check_room(const config::ImpairProfile& next) const {
+  const std::uint64_t needed = size_for(next).frames_per_direction;
+  if (needed <= room()) return {};
+  if (!started_.grows)
+    return fail(fmt::format(
+        "this run has room for {} frames each way, and these delays need {}: {}. The memory of its "
+        "ports cannot grow: a device (AF_XDP, PCI) knows that of the start only. [capacity] "
+        "reserve = \"{}\" in the profile that a run starts with makes room",
+        room(), needed, arithmetic(next),
+        format_set_duration(next.longest_delay() - started_.longest_delay)));
+  return check_memory_for(needed, started_.capacity);
+}
+
+/// Checks that `next` fits the buffers of the run, and that there is memory for its rules' queues,
+/// which each version allocates.
 Result<void> LiveProfile::check_fits(const config::ImpairProfile& next) const {
-  const std::uint64_t room = started_.frames_per_direction;
-  const auto needed = size_for(next).frames_per_direction;
-  if (needed > room)
-    return fail(
-        fmt::format("this run has room for {} frames each way, and these delays need {}: {}. "
-                    "[capacity] reserve = \"{}\" in the profile that a run starts with makes room",
-                    room, needed, arithmetic(next),
-                    format_set_duration(next.longest_delay() - started_.longest_delay)));
+  if (auto has_room = check_room(next); !has_room) return has_room;
   if (next.capacity.largest_frame > started_.capacity.largest_frame)
     return fail(fmt::format("this run's buffers hold frames of {} B, and largest_frame asks for {}",
                             started_.capacity.largest_frame, next.capacity.largest_frame));

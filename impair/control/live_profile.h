@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,15 +13,31 @@
 #include "config/impair/profile.h"
 #include "config/impair/profile_source.h"
 #include "core/error.h"
+#include "impair/datapath/more_room.h"
 
 namespace lw::impair {
+
+/// A profile that a change would put in force.
+struct Preview {
+  config::ImpairProfile profile;
+  std::optional<RoomReport> room = {};  // that the change would need
+};
+
+/// The profile in force after a number of changes of a run: changes and commands of clients, and
+/// steps of the scenario and of commands, in the order in which they took effect.
+struct InForce {
+  std::uint64_t changes = 0;
+  config::ImpairProfile profile;
+  std::optional<RoomReport> room = {};  // that the last change of a client needed
+};
 
 /// The profile of a run, and its changes during the run. A change makes a complete new version,
 /// which is read and validated as at the start. If it is invalid, nothing changes. A copy takes
 /// little time: versions are shared and immutable. One thread per copy.
 ///
-/// Buffers are sized when the run starts: a version that needs more (longer delays, larger frames)
-/// is refused. Random draws keep the seed of the start.
+/// Memory is sized when the run starts. A version with longer delays than fit needs more, which the
+/// caller makes before keep(), or is refused where it cannot grow; larger frames are refused.
+/// Random draws keep the seed of the start.
 class LiveProfile {
  public:
   struct Version {
@@ -38,8 +55,8 @@ class LiveProfile {
                                std::vector<config::Edit> edits = {},
                                const std::stop_token& stop = {});
 
-  /// Keeps all of `started` but its scenario.
-  explicit LiveProfile(Version started);
+  /// Keeps all of `started` but its scenario. `grows`: the run can get more memory.
+  explicit LiveProfile(Version started, bool grows = true);
 
   /// Version with more edits. Like the following functions, it changes nothing: call keep() once
   /// the version is in force. Errors: the profile is invalid, or needs more room than the run has.
@@ -63,11 +80,21 @@ class LiveProfile {
   [[nodiscard]] Result<Version> stepped(const config::ScenarioStep& step) const {
     return with(step.edits);
   }
+  /// The steps of a command, and how many frames then wait in each direction at most.
+  struct Steps {
+    std::vector<config::ScenarioStep> all;
+    std::uint64_t frames = 0;
+  };
   /// Returns the steps of a command that begins now; `stop` ends this with an error.
-  [[nodiscard]] Result<std::vector<config::ScenarioStep>> on_command(
-      const config::ControlCommand& command, const std::stop_token& stop = {}) const;
+  [[nodiscard]] Result<Steps> on_command(const config::ControlCommand& command,
+                                         const std::stop_token& stop = {}) const;
   /// Returns what differs between the present version and `next`; first the file's name.
   [[nodiscard]] std::vector<config::KeyChange> differences(const Version& next) const;
+  /// Frames that can wait in each direction of the run, and what they are like.
+  [[nodiscard]] std::uint64_t room() const noexcept { return started_.frames_per_direction; }
+  [[nodiscard]] const config::Capacity& capacity() const noexcept { return started_.capacity; }
+  /// The run has room for more frames from now on.
+  void set_room(std::uint64_t frames) noexcept { started_.frames_per_direction = frames; }
   /// Makes `version` the present one.
   void keep(Version version) { now_ = std::make_shared<const Version>(std::move(version)); }
 
@@ -76,19 +103,21 @@ class LiveProfile {
   [[nodiscard]] std::shared_ptr<const Version> shared() const noexcept { return now_; }
 
  private:
-  /// What the run allocated when it started, and what its changes keep.
+  /// What the run has allocated, and what its changes keep.
   struct Started {
     config::Capacity capacity;
     std::uint64_t seed = 0;
     bool log_all = false;
     std::uint64_t frames_per_direction = 0;
     Duration longest_delay{};
+    bool grows = true;
   };
   [[nodiscard]] Result<Version> read(std::shared_ptr<const config::ProfileSource> source,
                                      std::vector<config::Edit> edits,
                                      config::Diagnostics::Texts texts) const;
   [[nodiscard]] Result<Version> fitted(Version version) const;
   [[nodiscard]] Result<void> check_fits(const config::ImpairProfile& next) const;
+  [[nodiscard]] Result<void> check_room(const config::ImpairProfile& next) const;
 
   Started started_;
   std::shared_ptr<const Version> now_;

@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "impair/limits.h"
+
 namespace lw::impair {
 namespace {
 
@@ -77,6 +81,13 @@ std::optional<Instant> ReplayRunner::next_step() const {
 
 Result<void> ReplayRunner::poll(bool receiving) {
   forwarder_.poll_together(receiving);
+  if (forwarder_.pauses_sent() > kMostPauseFrames)
+    return fail(
+        fmt::format("the queues ask for more than {} pause frames: a pause of 65,535 quanta "
+                    "at a low rate lasts for hours, in which a full queue repeats its own; "
+                    "a lower link of pfc makes fewer",
+                    kMostPauseFrames),
+        ExitCode::failed);
   if (state_.failure) return std::unexpected(*state_.failure);
   return {};
 }

@@ -16,8 +16,6 @@ constexpr Duration kQuietLook = std::chrono::milliseconds(5);
 constexpr Duration kBusyLook = std::chrono::microseconds(200);
 // Interval between looks at the links: a look takes some system calls.
 constexpr Duration kLinkLook = std::chrono::milliseconds(10);
-// Longest wait for the loop to take a step that is due: a round takes microseconds.
-constexpr Duration kStepTimeout = std::chrono::milliseconds(10);
 // Longest time for optics and autonegotiation. After it frames are forwarded in any case.
 constexpr Duration kLinkTimeout = std::chrono::seconds(5);
 
@@ -32,6 +30,11 @@ const config::ScenarioStep kAllLinksUp[] = {
      .place = {},
      .links = config::LinkChange{.west = true, .east = true, .up = true}}};
 
+std::unexpected<Error> does_not_forward() {
+  return fail("the run does not forward: a port has no link yet, or the run has ended",
+              ExitCode::failed);
+}
+
 }  // namespace
 
 ScenarioRunner::ScenarioRunner(const LiveProfile::Version& profile, ForwardingLoop& loop,
@@ -40,7 +43,7 @@ ScenarioRunner::ScenarioRunner(const LiveProfile::Version& profile, ForwardingLo
       ports_(&ports),
       learn_(std::move(learn)),
       add_records_(std::move(add_records)),
-      live_(profile),
+      live_(profile, ports.memory_grows),
       names_(rule_names_of(profile.profile)),
       log_(std::move(log)),
       links_{WatchedLink{.side = {.west = true}, .port = &ports.west},
@@ -58,14 +61,11 @@ ScenarioRunner::~ScenarioRunner() {
 }
 
 void ScenarioRunner::work(const std::stop_token& stop) {
+  Lock lock(mutex_);
   while (!stop.stop_requested()) {
-    Duration pause{};
-    {
-      Lock lock(mutex_);
-      pause = look_at_schedule(lock);
-      look_at_links();
-    }
-    std::this_thread::sleep_for(pause);
+    const Duration pause = look_at_schedule(lock);
+    look_at_links();
+    schedule_grew_.wait_for(lock, pause);
   }
 }
 
@@ -92,21 +92,25 @@ void ScenarioRunner::lend_next(Lock& lock) {
   auto pending = prepare_step(item.step, from);
   lock.lock();
   preparing_step_ = false;
-  step_prepared_.notify_all();
+  step_changed_.notify_all();
   if (!pending) return give_up(pending.error());
+  if (!grow((*pending)->room.get())) return;  // the loop has ended
   pending_ = std::move(*pending);
   if (pending_->next) learn_(pending_->names);
   loop_->changes().lend_until_due(pending_->change, item.step.at, item.since_zero);
 }
 
 Result<std::unique_ptr<ScenarioRunner::Pending>> ScenarioRunner::prepare_step(
-    const config::ScenarioStep& step, const Base& base) {
+    const config::ScenarioStep& step, const Base& base) const {
   auto pending = std::make_unique<Pending>();
   pending->change.links = step.links;
   pending->names = base.names;
   if (step.edits.empty()) return pending;
   auto next = base.live.stepped(step);
   if (!next) return std::unexpected(next.error());
+  auto room = room_for(size_for(next->profile).frames_per_direction, base.live);
+  if (!room) return std::unexpected(room.error());
+  pending->room = std::move(*room);
   pending->change.configuration =
       std::make_unique<ForwardingLoop::Configuration>(next->profile, base.names);
   pending->names = pending->change.configuration->names();
@@ -176,6 +180,7 @@ void ScenarioRunner::look_at_losses() {
        {emulator::Direction::west_to_east, emulator::Direction::east_to_west})
     loss_times_.directions[static_cast<std::size_t>(direction)].sample(loop_->lost_here(direction),
                                                                        now - watched_since_);
+  free_former_arenas();
 }
 
 OwnLossTimes ScenarioRunner::loss_times() {
@@ -224,15 +229,35 @@ void ScenarioRunner::lose_link(WatchedLink& link, nic::Port::LinkState state) {
   if (stops) loop_->end();
 }
 
-/// Takes back the lent step, so that a change can take effect. A step that is due goes first.
-void ScenarioRunner::settle_step(Lock& lock) {
-  step_prepared_.wait(lock, [this] { return !preparing_step_; });
-  if (!pending_) return;
-  const auto due = schedule_.next(zero_)->due(zero_);
-  const Instant give_up = nic::now() + kStepTimeout;
-  while (due && *due <= nic::now() && !loop_->changes().done() && nic::now() < give_up)
-    std::this_thread::sleep_for(kBusyLook);
+/// True if a step that was due at `by` has not taken effect.
+bool ScenarioRunner::is_due(Instant by) const {
+  const auto zero = loop_->zero();
+  const Schedule::Item* item = schedule_.next(zero);
+  const auto due = item ? item->due(zero) : std::nullopt;
+  return due && *due <= by;
+}
+
+/// Waits until all steps that are due by now have taken effect, `until` at most.
+Result<void> ScenarioRunner::await_due_steps(Lock& lock, Instant until) {
+  schedule_grew_.notify_all();
+  for (const Instant now = nic::now(); is_due(now);) {
+    if (loop_->changes().closed()) return does_not_forward();
+    if (nic::now() > until)
+      return fail(fmt::format("a step that is due has not taken effect for {} s: the machine is "
+                              "too busy, or a link that it sets up does not come back",
+                              kLongestPreparation.count()),
+                  ExitCode::failed);
+    step_changed_.wait_for(lock, kBusyLook);
+  }
+  return {};
+}
+
+/// Takes back the lent step, so that a change can take effect. The steps that are due go first.
+Result<void> ScenarioRunner::make_way(Lock& lock, Instant until) {
+  auto done = await_due_steps(lock, until);
+  step_changed_.wait(lock, [this] { return !preparing_step_; });
   withdraw_pending();
+  return done;
 }
 
 /// Takes back the lent step; if the loop has used it already, finishes it.
@@ -258,6 +283,8 @@ void ScenarioRunner::finish() {
   names_ = std::move(pending_->names);
   schedule_.pop(zero_);
   pending_.reset();
+  ++number_;
+  step_changed_.notify_all();
 }
 
 /// Makes a version the present one. Logs what differs, and audits the configuration that it has
@@ -282,6 +309,37 @@ void ScenarioRunner::give_up(const Error& error) {
   fmt::print(stderr, "a step of the scenario was left out: {}\n", error.message);
   ++report_.failed;
   schedule_.pop(zero_);
+  step_changed_.notify_all();
+}
+
+/// Prepares memory for `frames` frames in each direction. Returns null if the run has it.
+Result<std::unique_ptr<MoreRoom>> ScenarioRunner::room_for(std::uint64_t frames,
+                                                           const LiveProfile& live) const {
+  if (frames <= live.room()) return nullptr;
+  auto room = make_room(loop_->forwarder(), frames, live.capacity());
+  if (!room) return std::unexpected(room.error());
+  return std::make_unique<MoreRoom>(std::move(*room));
+}
+
+/// Uses more memory from now on; null: nothing. Frames that are inside stay in the former arenas.
+Result<void> ScenarioRunner::grow(MoreRoom* room) {
+  if (!room || room->report.frames_per_direction <= live_.room()) return {};
+  if (!loop_->grow(*room)) return does_not_forward();
+  live_.set_room(room->report.frames_per_direction);
+  room_ = room->report;
+  free_former_arenas();
+  for (auto& arena : room->arenas) ports_->arenas.push_back(std::move(arena));
+  return {};
+}
+
+/// Frees those arenas in which no frame is left, but for the last two, which are in use.
+void ScenarioRunner::free_former_arenas() {
+  auto& arenas = ports_->arenas;
+  constexpr std::ptrdiff_t kInUse = 2;
+  if (std::ssize(arenas) <= kInUse) return;
+  arenas.erase(std::remove_if(arenas.begin(), arenas.end() - kInUse,
+                              [](const auto& arena) { return arena->frames() == 0; }),
+               arenas.end() - kInUse);
 }
 
 /// Puts `configuration` in force. It was made with names_.
@@ -295,9 +353,7 @@ Result<Effect> ScenarioRunner::apply(ForwardingLoop::Configuration& configuratio
                     loop_->most_rules(), count));
   learn_(names);
   const auto effect = loop_->apply(configuration);
-  if (!effect)
-    return fail("the run does not forward: a port has no link yet, or the run has ended",
-                ExitCode::failed);
+  if (!effect) return does_not_forward();
   names_ = std::move(names);
   return *effect;
 }
@@ -315,37 +371,44 @@ template <class T, class Use>
 Result<void> ScenarioRunner::prepare(
     From from, std::function<Result<T>(const Base&, const std::stop_token&)> make, Use use) {
   const auto until = PreparingThread::Clock::now() + kLongestPreparation;
+  const Instant done_by = nic::now() + kLongestPreparation;
+  Lock lock(mutex_);
+  if (auto done = await_due_steps(lock, done_by); !done) return done;
+  room_.reset();
   while (true) {
-    Lock lock(mutex_);
     const auto begin = std::make_shared<const Base>(base());
     lock.unlock();
     auto made = preparing_.run<T>(
         until, [make, begin](const std::stop_token& given_up) { return make(*begin, given_up); });
     if (!made) return std::unexpected(made.error());
     lock.lock();
-    settle_step(lock);
+    if (auto done = make_way(lock, done_by); !done) return done;
     if (from == From::version ? changes_ == begin->changes : names_ == begin->names)
-      return use(std::move(*made));
+      return use(lock, std::move(*made));
   }
 }
 
 /// Makes a version of the profile, and puts it in force.
 Result<void> ScenarioRunner::change(From from, Make make, const std::string& by, const Kept& kept) {
-  const auto prepared = [make = std::move(make)](
+  const auto prepared = [this, make = std::move(make)](
                             const Base& base, const std::stop_token& given_up) -> Result<Prepared> {
     auto version = make(base, given_up);
     if (!version) return std::unexpected(version.error());
+    auto room = room_for(size_for(version->profile).frames_per_direction, base.live);
+    if (!room) return std::unexpected(room.error());
     auto configuration =
         std::make_unique<ForwardingLoop::Configuration>(version->profile, base.names);
-    return Prepared{std::move(*version), std::move(configuration)};
+    return Prepared{std::move(*version), std::move(configuration), std::move(*room)};
   };
-  return prepare<Prepared>(from, prepared, [&](Prepared next) -> Result<void> {
+  return prepare<Prepared>(from, prepared, [&](Lock& /*lock*/, Prepared next) -> Result<void> {
+    if (auto grown = grow(next.room.get()); !grown) return grown;
     const auto effect = apply(*next.configuration);
     if (!effect) return std::unexpected(effect.error());
     LiveProfile::Point before = live_.point();
     auto scenario = std::exchange(next.version.profile.scenario, {});
     keep(std::move(next.version), *next.configuration, *effect, by);
     kept(std::move(before), std::move(scenario));
+    ++number_;
     return {};
   });
 }
@@ -381,17 +444,22 @@ Result<void> ScenarioRunner::set(std::span<const config::Edit> edits, const std:
       [this](LiveProfile::Point before, const auto& /*scenario*/) { remember(std::move(before)); });
 }
 
-Result<config::ImpairProfile> ScenarioRunner::preview(std::span<const config::Edit> edits) {
+Result<Preview> ScenarioRunner::preview(std::span<const config::Edit> edits) {
   Lock lock(mutex_);
   const LiveProfile live = live_;
   lock.unlock();
-  auto next = preparing_.run<LiveProfile::Version>(
-      PreparingThread::Clock::now() + kLongestPreparation,
-      [live, all = std::vector(edits.begin(), edits.end())](const auto& /*given_up*/) {
-        return live.with(all);
-      });
-  if (!next) return std::unexpected(next.error());
-  return std::move(next->profile);
+  return preparing_.run<Preview>(PreparingThread::Clock::now() + kLongestPreparation,
+                                 [live, all = std::vector(edits.begin(), edits.end())](
+                                     const auto& /*given_up*/) -> Result<Preview> {
+                                   auto next = live.with(all);
+                                   if (!next) return std::unexpected(next.error());
+                                   Preview preview{.profile = std::move(next->profile)};
+                                   const auto frames =
+                                       size_for(preview.profile).frames_per_direction;
+                                   if (frames > live.room())
+                                     preview.room = estimate_room(frames, live.capacity());
+                                   return preview;
+                                 });
 }
 
 Result<void> ScenarioRunner::reset(const std::string& by) {
@@ -429,27 +497,37 @@ void ScenarioRunner::begin_scenario(std::span<const config::ScenarioStep> steps,
 
 Result<void> ScenarioRunner::command(const config::ControlCommand& command, const std::string& by,
                                      Instant begin) {
-  using Steps = std::vector<config::ScenarioStep>;
-  const auto make = [command](const Base& base, const std::stop_token& given_up) {
-    return base.live.on_command(command, given_up);
+  const auto make = [this, command](const Base& base,
+                                    const std::stop_token& given_up) -> Result<PreparedSteps> {
+    auto steps = base.live.on_command(command, given_up);
+    if (!steps) return std::unexpected(steps.error());
+    auto room = room_for(steps->frames, base.live);
+    if (!room) return std::unexpected(room.error());
+    return PreparedSteps{std::move(steps->all), std::move(*room)};
   };
-  return prepare<Steps>(From::version, make, [&](const Steps& steps) -> Result<void> {
+  const auto use = [&](Lock& lock, PreparedSteps made) -> Result<void> {
+    const auto& steps = made.all;
     if (schedule_.of_commands() + steps.size() > kMostCommandSteps)
       return fail(fmt::format("event: expected at most {} steps of commands that wait, found {}: "
                               "wait until some are done",
                               kMostCommandSteps, schedule_.of_commands() + steps.size()),
                   ExitCode::failed);
+    if (auto grown = grow(made.room.get()); !grown) return grown;
     schedule_.add(steps, std::max(begin, nic::now()), by);
     report_.all += steps.size();
-    return {};
-  });
+    ++number_;
+    return await_due_steps(lock, nic::now() + kLongestPreparation);
+  };
+  return prepare<PreparedSteps>(From::version, make, use);
 }
 
-config::ImpairProfile ScenarioRunner::profile() const {
+InForce ScenarioRunner::in_force() const {
   Lock lock(mutex_);
   const auto version = live_.shared();
+  const std::uint64_t number = number_;
+  const std::optional<RoomReport> room = room_;
   lock.unlock();
-  return version->profile;
+  return {number, version->profile, room};
 }
 
 std::optional<ScenarioReport> ScenarioRunner::scenario(Instant end) const {

@@ -35,8 +35,10 @@ struct WatchedLink {
 /// it while the loop works.
 ///
 /// Its thread prepares each step before it is due, a PreparingThread what clients ask for; both
-/// without the lock. A step that is due takes effect before a change. If a step takes effect while
-/// a change is prepared, the change is prepared again.
+/// without the lock, with the memory that they need. All steps that are due take effect before a
+/// change, and a command's before it returns. If a step takes effect while a change is prepared,
+/// the change is prepared again. Changes and commands of clients must not overlap: one takes effect
+/// before the next is asked for.
 class ScenarioRunner {
  public:
   /// Called with all rule names before the first frame of a new rule.
@@ -53,7 +55,7 @@ class ScenarioRunner {
   /// longer than kLongestPreparation.
   Result<void> set(std::span<const config::Edit> edits, const std::string& by);
   /// Returns the profile that set() would put in force. Changes nothing.
-  [[nodiscard]] Result<config::ImpairProfile> preview(std::span<const config::Edit> edits);
+  [[nodiscard]] Result<Preview> preview(std::span<const config::Edit> edits);
   /// Replaces the profile by another file. Its scenario begins at `begin`, or now if that is past.
   Result<void> load(const config::FileName& file, const std::string& by, Instant begin = {});
   /// Removes the edits on request since the profile was loaded.
@@ -70,8 +72,7 @@ class ScenarioRunner {
   /// Ends changes that are being prepared: they change nothing. For the end of a run.
   void refuse_changes() { preparing_.close(); }
 
-  /// The profile in force.
-  [[nodiscard]] config::ImpairProfile profile() const;
+  [[nodiscard]] InForce in_force() const;
   /// Returns a report of the run so far.
   [[nodiscard]] Report snapshot();
   /// Starts to watch the links. Call it when both are up. `on_loss`: the action on a loss.
@@ -91,6 +92,7 @@ class ScenarioRunner {
   struct Pending {
     ForwardingLoop::Change change;
     std::optional<LiveProfile::Version> next;  // the profile with this change
+    std::unique_ptr<MoreRoom> room;            // that it needs
     RuleNames names;
   };
   /// State of the run from which a change is prepared.
@@ -104,6 +106,12 @@ class ScenarioRunner {
   struct Prepared {
     LiveProfile::Version version;
     std::unique_ptr<ForwardingLoop::Configuration> configuration;
+    std::unique_ptr<MoreRoom> room;
+  };
+  /// The steps of a command, prepared.
+  struct PreparedSteps {
+    std::vector<config::ScenarioStep> all;
+    std::unique_ptr<MoreRoom> room;
   };
   using Lock = std::unique_lock<std::mutex>;
   using Make = std::function<Result<LiveProfile::Version>(const Base&, const std::stop_token&)>;
@@ -115,10 +123,16 @@ class ScenarioRunner {
   void work(const std::stop_token& stop);
   Duration look_at_schedule(Lock& lock);
   void lend_next(Lock& lock);
-  static Result<std::unique_ptr<Pending>> prepare_step(const config::ScenarioStep& step,
-                                                       const Base& base);
+  [[nodiscard]] Result<std::unique_ptr<Pending>> prepare_step(const config::ScenarioStep& step,
+                                                              const Base& base) const;
+  [[nodiscard]] Result<std::unique_ptr<MoreRoom>> room_for(std::uint64_t frames,
+                                                           const LiveProfile& live) const;
+  [[nodiscard]] Result<void> grow(MoreRoom* room);
+  void free_former_arenas();
   bool link_is_back(const Schedule::Item& item);
-  void settle_step(Lock& lock);
+  [[nodiscard]] bool is_due(Instant by) const;
+  Result<void> await_due_steps(Lock& lock, Instant until);
+  Result<void> make_way(Lock& lock, Instant until);
   void withdraw_pending();
   void finish();
   void give_up(const Error& error);
@@ -151,14 +165,17 @@ class ScenarioRunner {
   std::deque<LiveProfile::Point> undo_;  // state before each change on request
   RuleNames names_;
   Schedule schedule_;
-  std::uint64_t changes_ = 0;  // of the version in force
+  std::uint64_t changes_ = 0;       // of the version in force
+  std::uint64_t number_ = 0;        // see InForce
+  std::optional<RoomReport> room_;  // that the last change of a client needed
   ChangeLog log_;
   EndedAudits ended_;
   std::unique_ptr<Pending> pending_;
-  bool preparing_step_ = false;  // the thread prepares a step, without the lock
-  std::condition_variable step_prepared_;
-  std::optional<Instant> zero_;           // time 0, as known when `pending_` was lent
-  std::optional<Instant> links_back_by_;  // end of the wait for a link that was set up
+  bool preparing_step_ = false;            // the thread prepares a step, without the lock
+  std::condition_variable step_changed_;   // a step was prepared, took effect or was left out
+  std::condition_variable schedule_grew_;  // a step may be due sooner than expected
+  std::optional<Instant> zero_;            // time 0, as known when `pending_` was lent
+  std::optional<Instant> links_back_by_;   // end of the wait for a link that was set up
   ScenarioReport report_;
   std::array<WatchedLink, 2> links_;
   std::optional<config::OnLinkLoss> on_loss_;  // nothing: links are not watched

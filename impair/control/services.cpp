@@ -51,7 +51,7 @@ Control::Run requests_of(const Controlled& controlled) {
       .command = [&](const auto& command, const auto& by,
                      Instant begin) { return runner.command(command, by, begin); },
       .preview = [&](auto edits) { return runner.preview(edits); },
-      .profile = [&] { return runner.profile(); },
+      .in_force = [&] { return runner.in_force(); },
       .snapshot = [&] { return runner.snapshot(); },
       .records = [ledger = controlled.ledger]() -> Result<std::vector<std::string>> {
         if (!ledger) return fail("records: the run has no ledger: start it with --ledger FILE");

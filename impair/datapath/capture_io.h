@@ -69,7 +69,7 @@ class CaptureIo {
   using Recorder = FileRecorder;
 
   static constexpr std::size_t kBurst = 1, kSendBurst = FileRecorder::kMostStaged;
-  static constexpr bool kBatches = false;
+  static constexpr bool kBatches = false, kPolls = false;
 
   /// `state` must outlive the object.
   CaptureIo(emulator::Direction direction, ReplayState& state) noexcept
@@ -81,6 +81,14 @@ class CaptureIo {
   /// A frame whose link has no room is dropped: it does not wait.
   [[nodiscard]] static bool finite() noexcept { return false; }
   [[nodiscard]] static bool exhausted() noexcept { return false; }
+
+  /// Frames arrive at their own times, which are now().
+  [[nodiscard]] static constexpr bool stamped() noexcept { return false; }
+  [[nodiscard]] static constexpr bool hands_over_singly() noexcept { return false; }
+  [[nodiscard]] static std::span<const Instant> arrivals() noexcept { return {}; }
+  [[nodiscard]] static std::span<const Instant> departures() noexcept { return {}; }
+  [[nodiscard]] static Instant horizon() noexcept { return {}; }
+  [[nodiscard]] static std::uint64_t stepped() noexcept { return 0; }
 
   /// Returns the frame that arrives now, if there is one.
   std::span<Handle> receive(std::size_t most) noexcept;

@@ -92,16 +92,6 @@ Sizing size_for(const config::ImpairProfile& profile) {
   return sizing;
 }
 
-Duration reserve_for_page(const config::ImpairProfile& profile, std::uint64_t available_bytes) {
-  constexpr Duration kLeastRoom = std::chrono::milliseconds(10);
-  config::ImpairProfile roomy = profile;
-  Duration& reserve = roomy.capacity.reserve;
-  const Duration longest = profile.longest_delay();
-  reserve = std::max(longest, kLeastRoom - longest);
-  while (reserve.count() > 0 && size_for(roomy).memory() > available_bytes / 4) reserve /= 2;
-  return reserve;
-}
-
 emulator::LinkConfig link_config(const config::ImpairProfile& profile) {
   return {.capacity = size_for(profile).frames_per_direction,
           .egress_capacity = kEgress,

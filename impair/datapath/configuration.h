@@ -75,10 +75,6 @@ std::uint64_t stage_bytes(const config::ImpairProfile& profile) noexcept;
 
 /// Returns the size of buffers, arenas and queues for a profile.
 Sizing size_for(const config::ImpairProfile& profile);
-/// Returns a reserve for a profile without one, whose delays a page may set: room for twice the
-/// longest delay and for 10 ms. The reserve is halved until all memory of the run is at most a
-/// quarter of `available_bytes`.
-Duration reserve_for_page(const config::ImpairProfile& profile, std::uint64_t available_bytes);
 /// Returns the configuration of each direction's link.
 emulator::LinkConfig link_config(const config::ImpairProfile& profile);
 

@@ -142,6 +142,29 @@ const FigureTable& StagesReport::figures() {
   return kTable;
 }
 
+const FigureTable& ArrivalReport::figures() {
+  using Row = FigureOf<ArrivalReport>;
+  static constexpr Figure kRows[] = {
+      Row::of<&ArrivalReport::stamped>(
+          "stamped",
+          "True if the kernel stamps frames when they arrive, from which delays count; "
+          "otherwise they count from when a frame is received."),
+      Row::of<&ArrivalReport::stepped>(
+          "stepped", "Frames whose stamps cannot be, as the clock has stepped.", Unit::frames),
+      Row::of<&ArrivalReport::wait>(
+          "wait_ns",
+          "Without stamps: at most so long frames have waited in the port before they were "
+          "received, which is in no other figure.",
+          Unit::ns),
+      Row::of<&ArrivalReport::departures>(
+          "departures",
+          "Frames sent whose departure is the stamp of the output interface's driver; that of the "
+          "others is when they were handed over.",
+          Unit::frames)};
+  static constexpr FigureTable kTable{"What is known about when frames arrived and left.", kRows};
+  return kTable;
+}
+
 const FigureTable& DirectionReport::figures() {
   using Row = FigureOf<DirectionReport>;
   static constexpr Figure kRows[] = {
@@ -164,6 +187,11 @@ const FigureTable& DirectionReport::figures() {
           "release_error_ns", "Achieved minus asked release of delayed frames.", Unit::ns),
       Row::of<&DirectionReport::pass_latency>(
           "pass_latency_ns", "Time of the box for frames that no rule delays.", Unit::ns),
+      Row::of<&DirectionReport::late_frames>(
+          "late_frames", "Frames that left later than 5 % of their delay, at least 200 us.",
+          Unit::frames),
+      Row::of<&DirectionReport::arrivals>("arrivals",
+                                          "What is known about arrivals; only of a run."),
       Row::of<listed_rules>("rules", "Counters by rule."),
       Row::of<&DirectionReport::stages>("stages", "Stages by rule."),
       Row::of<[](const DirectionReport& d) -> const auto& { return d.events.outcomes; }>(

@@ -60,12 +60,24 @@ struct EventsReport {
   emulator::EventHits hits = {};
 };
 
+/// What is known about the arrivals of a direction's frames.
+struct ArrivalReport {
+  bool stamped = false;       // by the kernel; otherwise a frame arrives when it is received
+  std::uint64_t stepped = 0;  // frames whose stamps cannot be: the clock has stepped
+  Spread wait = {};           // without stamps: how long frames waited in the port before, at most
+  std::uint64_t departures = 0;  // frames sent whose departure is a stamp; else it is the hand-over
+
+  static const FigureTable& figures();
+};
+
 /// Statistics of one direction.
 struct DirectionReport {
   emulator::Accounting accounting;
   Spread delay = {};  // requested delay of frames that wait: scheduled release minus arrival
   Spread release_error = {};                   // actual minus scheduled release
   Spread pass_latency = {};                    // time inside of frames that no rule delays
+  std::uint64_t late_frames = 0;               // sent later than emulator::is_late() permits
+  std::optional<ArrivalReport> arrivals = {};  // of a run; a replay has the times of its capture
   std::vector<Histogram::Bucket> delays = {};  // see delays_of()
   std::vector<StagesReport> stages = {};
   EventsReport events = {};

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#include "core/counter.h"
 #include "core/handoff.h"
 #include "emulator/direction.h"
 #include "emulator/link.h"
@@ -84,6 +85,12 @@ class Forwarder {
 
   /// Swaps `next` and the configuration in force. Frames inside keep their release times.
   void replace(Configuration& next) noexcept;
+  /// Uses more memory for the frames of a direction, and `frames` for those that wait. See
+  /// Link::grow().
+  void grow(emulator::Direction direction, typename Link::Room& room,
+            typename Io::Frames frames) noexcept {
+    way(direction).link.grow(room, frames, way(direction).io.now());
+  }
   /// Sets the links of ports up or down. A frame that enters or leaves by a port whose link is down
   /// is dropped and counted.
   void set_links(const config::LinkChange& change) noexcept;
@@ -115,19 +122,32 @@ class Forwarder {
   [[nodiscard]] Instant last_time(emulator::Direction direction) const noexcept {
     return way(direction).now;
   }
-  /// Time when a frame was last received; before the first frame, time of construction. Any thread.
+  /// Arrival of the frame that was last received; before the first frame, time of construction. Any
+  /// thread.
   [[nodiscard]] Instant last_received(emulator::Direction direction) const noexcept {
     return Instant{Duration{way(direction).last_received.load(std::memory_order_relaxed)}};
+  }
+  /// When the first frame arrived; Instant::max(): none has. Any thread.
+  [[nodiscard]] Instant first_arrival(emulator::Direction direction) const noexcept {
+    return Instant{Duration{way(direction).first_arrival.load(std::memory_order_relaxed)}};
   }
   /// True if the input is exhausted. Any thread.
   [[nodiscard]] bool input_ended(emulator::Direction direction) const noexcept {
     return way(direction).input_ended.load(std::memory_order_relaxed);
+  }
+  /// Number of the pause frames that the queues have sent.
+  [[nodiscard]] std::uint64_t pauses_sent() const noexcept {
+    std::uint64_t sum = 0;
+    for (const auto& way : ways_)
+      if (way) sum += way->pauses_sent;
+    return sum;
   }
   /// Returns the statistics of each direction, not audited. If `running`, frames in flight are
   /// computed from other counters instead of counted.
   [[nodiscard]] std::vector<DirectionReport> report(bool running) const;
 
  private:
+  static constexpr Duration::rep kNever = Instant::max().time_since_epoch().count();
   /// One direction.
   struct alignas(64) OneWay {
     OneWay(const Io& input_output, emulator::Pipeline pipeline, const emulator::LinkConfig& config,
@@ -138,7 +158,14 @@ class Forwarder {
     Link link;
     Recorder* recorder = nullptr;
     bool in_up = true, out_up = true;  // links of the input port and the output port
+    std::uint64_t pauses_sent = 0;     // for the queues of the other direction
     Instant now = io.now();
+    Instant arrival = now;       // of the frames that are being admitted
+    Instant drained_at = now;    // when the port had no frame left; of a port without stamps
+    bool receives = true;        // false: at the end of a run
+    Histogram unseen_wait;       // most ns that frames may have waited in such a port
+    Counter stamped_departures;  // frames whose departure the output port has stamped
+    std::atomic<Duration::rep> first_arrival{kNever};
     std::atomic<bool> input_ended{false};
     std::atomic<Duration::rep> last_received{now.time_since_epoch().count()};
   };
@@ -159,14 +186,20 @@ class Forwarder {
   }
 
   std::size_t receive(OneWay& way, bool receiving) noexcept;
+  void take(OneWay& way, std::span<Handle> frames) noexcept;
+  static Instant horizon_of(const OneWay& way) noexcept;
+  static void note_wait(OneWay& way, std::size_t frames, bool drained) noexcept;
   void admit(OneWay& way, std::span<Handle> frames) noexcept;
   void admit_data(OneWay& way, std::span<Handle> frames) noexcept;
   bool admit_single(OneWay& way, Handle frame) noexcept;
+  bool admit_staged(OneWay& way, Handle frame) noexcept;
+  void admit_rest(OneWay& way, Handle frame, const wire::PfcFields& rest) noexcept;
   void take_pause(OneWay& way, Handle frame, const wire::PfcFields& fields) noexcept;
   void refuse(OneWay& way, std::span<Handle> frames) noexcept;
   void exchange_pauses(OneWay& way) noexcept;
   void send_pause(OneWay& way, const wire::PfcFields& fields) noexcept;
   std::size_t send(OneWay& way) noexcept;
+  static void note_sent_singly(OneWay& way, std::size_t count, Instant before) noexcept;
   std::size_t send_what_falls_due(OneWay& way) noexcept;
   static void record_received(OneWay& way, Handle frame, const emulator::LedgerRecord& record);
 

@@ -42,10 +42,12 @@ void Forwarder<Io>::poll_together(bool receiving) noexcept {
 template <class Io>
 std::size_t Forwarder<Io>::receive(OneWay& way, bool receiving) noexcept {
   std::span<Handle> frames;
+  std::size_t most = 0;
+  way.receives = receiving;
   if (receiving) {
     // Without room in the egress buffer, frames stay in the device: so the device's ring shows that
     // the output is blocked.
-    std::size_t most = std::min(Io::kBurst, way.link.egress_room());
+    most = std::min(Io::kBurst, way.link.egress_room());
     // A file can wait until the queue has room; a wire can't.
     if (way.io.finite()) most = std::min(most, way.link.queue_room());
     if (most) frames = way.io.receive(most);
@@ -55,30 +57,68 @@ std::size_t Forwarder<Io>::receive(OneWay& way, bool receiving) noexcept {
     way.link.fetch_next();
   }
   way.now = way.io.now();
-  way.link.release(way.now, frames.size());
+  const std::span<const Instant> arrivals =
+      frames.empty() ? std::span<const Instant>() : way.io.arrivals();
+  way.link.release(way.now, frames.size(),
+                   arrivals.empty() ? horizon_of(way) : std::min(arrivals.front(), way.now));
+  if (Io::kPolls && !way.io.stamped()) note_wait(way, frames.size(), frames.size() < most);
   if (frames.empty()) return 0;
-  way.last_received.store(way.now.time_since_epoch().count(), std::memory_order_relaxed);
+  for (std::size_t i = 0; i < frames.size();) {
+    way.arrival = arrivals.empty() ? way.now : arrivals[i];
+    std::size_t end = arrivals.empty() ? frames.size() : i + 1;
+    while (end < frames.size() && arrivals[end] == way.arrival) ++end;
+    take(way, frames.subspan(i, end - i));
+    i = end;
+  }
+  way.last_received.store(way.arrival.time_since_epoch().count(), std::memory_order_relaxed);
+  return frames.size();
+}
+
+/// Takes frames that arrived together, at way.arrival.
+template <class Io>
+void Forwarder<Io>::take(OneWay& way, std::span<Handle> frames) noexcept {
+  if (way.first_arrival.load(std::memory_order_relaxed) == kNever) [[unlikely]]
+    way.first_arrival.store(way.arrival.time_since_epoch().count(), std::memory_order_relaxed);
   if (way.in_up) [[likely]] {
     admit(way, frames);
   } else {
     refuse(way, frames);
   }
-  return frames.size();
 }
 
-/// Pause frames for the other direction's queues are not forwarded. Frames are numbered in order of
-/// arrival.
+/// Until when queues and groups go on: no frame arrives before it that is received later. At the
+/// end of a run none is received.
+template <class Io>
+Instant Forwarder<Io>::horizon_of(const OneWay& way) noexcept {
+  return way.io.stamped() && way.receives ? std::min(way.io.horizon(), way.now) : way.now;
+}
+
+/// Of a port without stamps: counts how long frames may have waited, since the port had none left.
+template <class Io>
+void Forwarder<Io>::note_wait(OneWay& way, std::size_t frames, bool drained) noexcept {
+  if (frames > 0) way.unseen_wait.add((way.now - way.drained_at).count(), frames);
+  if (drained) way.drained_at = way.now;
+}
+
+/// What a pause frame asks of the other direction's queues is not forwarded. Frames are numbered in
+/// order of arrival.
 template <class Io>
 void Forwarder<Io>::admit(OneWay& way, std::span<Handle> frames) noexcept {
-  if (both() && way.link.pipeline().takes_pauses()) [[unlikely]] {
+  const wire::Priorities obeyed = both() ? way.link.pipeline().obeyed_pauses() : 0;
+  if (obeyed) [[unlikely]] {
     for (std::size_t i = 0; i < frames.size();) {
       const auto asked = wire::pfc_of(Io::bytes(frames[i]));
-      if (!asked) {
+      if (!asked || !(asked->listed() & obeyed)) {
         ++i;
         continue;
       }
       admit_data(way, frames.first(i));
-      take_pause(way, frames[i], *asked);
+      if (const auto rest = asked->without(obeyed); rest.listed()) {
+        pauses_.from(way.io.direction()).push({PauseNote::Kind::heard, *asked});
+        admit_rest(way, frames[i], rest);
+      } else {
+        take_pause(way, frames[i], *asked);
+      }
       frames = frames.subspan(i + 1);
       i = 0;
     }
@@ -93,7 +133,7 @@ void Forwarder<Io>::admit_data(OneWay& way, std::span<Handle> frames) noexcept {
   const std::size_t batch = Io::kBatches && !way.recorder ? ours : 0;
   std::size_t drops = 0;
   if constexpr (Io::kBatches)
-    if (batch) drops = way.link.admit(frames.first(batch), way.now, dropped);
+    if (batch) drops = way.link.admit(frames.first(batch), way.arrival, dropped);
   for (const Handle frame : frames.subspan(batch))
     if (!admit_single(way, frame)) dropped[drops++] = frame;
   if (drops) way.io.free(std::span(dropped).first(drops));
@@ -102,16 +142,33 @@ void Forwarder<Io>::admit_data(OneWay& way, std::span<Handle> frames) noexcept {
 /// The recorder gets the frame as received, before a stage changes it.
 template <class Io>
 bool Forwarder<Io>::admit_single(OneWay& way, Handle frame) noexcept {
+  if (way.recorder) way.recorder->stage(Io::bytes(frame), Io::wire_length(frame));
+  return admit_staged(way, frame);
+}
+
+/// Admits a frame whose bytes the recorder has, if there is one.
+template <class Io>
+bool Forwarder<Io>::admit_staged(OneWay& way, Handle frame) noexcept {
   const roce::Envelope envelope = Io::envelope(frame);
   emulator::LedgerRecord record;
-  if (way.recorder) way.recorder->stage(Io::bytes(frame), Io::wire_length(frame));
   const bool kept = Io::is_held_by_others(frame)
-                        ? way.link.admit_without_buffer(envelope, way.now, &record)
-                        : way.link.admit(frame, envelope, way.now, &record);
+                        ? way.link.admit_without_buffer(envelope, way.arrival, &record)
+                        : way.link.admit(frame, envelope, way.arrival, &record);
   if (!way.recorder) return kept;
-  way.recorder->say(0, way.now, false, record);
+  way.recorder->say(0, way.arrival, false, record);
   way.recorder->publish(1, false);
   return kept;
+}
+
+/// Admits a pause frame, of which it forwards only `rest`: the other priorities are obeyed here.
+/// The frame is forwarded as it came if no buffer is free for the change.
+template <class Io>
+void Forwarder<Io>::admit_rest(OneWay& way, Handle frame, const wire::PfcFields& rest) noexcept {
+  way.io.make_own(std::span(&frame, 1), true);
+  if (way.recorder) way.recorder->stage(Io::bytes(frame), Io::wire_length(frame));
+  auto* pfc = wire::view_at<wire::Pfc>(way.io.frames().writable(frame), sizeof(wire::Ethernet));
+  if (pfc) pfc->set(rest);
+  if (!admit_staged(way, frame)) way.io.free(std::span(&frame, 1));
 }
 
 template <class Io>
@@ -119,14 +176,14 @@ void Forwarder<Io>::record_received(OneWay& way, Handle frame,
                                     const emulator::LedgerRecord& record) {
   if (!way.recorder) return;
   way.recorder->stage(Io::bytes(frame), Io::wire_length(frame));
-  way.recorder->say(0, way.now, false, record);
+  way.recorder->say(0, way.arrival, false, record);
   way.recorder->publish(1, false);
 }
 
 template <class Io>
 void Forwarder<Io>::take_pause(OneWay& way, Handle frame, const wire::PfcFields& fields) noexcept {
   emulator::LedgerRecord record;
-  way.link.consume(Io::envelope(frame), way.now, &record);
+  way.link.consume(Io::envelope(frame), way.arrival, &record);
   pauses_.from(way.io.direction()).push({PauseNote::Kind::heard, fields});
   record_received(way, frame, record);
   way.io.free(std::span(&frame, 1));
@@ -137,7 +194,7 @@ template <class Io>
 void Forwarder<Io>::refuse(OneWay& way, std::span<Handle> frames) noexcept {
   for (const Handle frame : frames) {
     emulator::LedgerRecord record;
-    way.link.turn_away(Io::envelope(frame), way.now, &record);
+    way.link.turn_away(Io::envelope(frame), way.arrival, &record);
     record_received(way, frame, record);
   }
   way.io.free(frames);
@@ -166,7 +223,9 @@ template <class Io>
 void Forwarder<Io>::send_pause(OneWay& way, const wire::PfcFields& fields) noexcept {
   const auto bytes = wire::pfc_frame(way.io.source_address(), fields);
   std::optional<Handle> frame = way.io.make_frame(bytes);
-  if (frame && !way.link.create(*frame, bytes.size(), way.now)) way.io.free(std::span(&*frame, 1));
+  if (!frame) return;
+  ++way.pauses_sent;
+  if (!way.link.create(*frame, bytes.size(), way.now)) way.io.free(std::span(&*frame, 1));
 }
 
 /// Sends the frames that the link has released; drops them if the output link is down. Returns how
@@ -185,6 +244,7 @@ std::size_t Forwarder<Io>::send(OneWay& way) noexcept {
     if (out.empty()) return total;
     if (way.recorder) [[unlikely]]
       for (const Handle frame : out) way.recorder->stage(Io::bytes(frame), Io::wire_length(frame));
+    const Instant before = way.io.hands_over_singly() ? way.io.now() : Instant{};
     const std::size_t count = way.io.send(out);
     if (count || way.recorder) way.now = way.io.now();
     if (way.recorder) [[unlikely]] {
@@ -194,9 +254,30 @@ std::size_t Forwarder<Io>::send(OneWay& way) noexcept {
           });
       way.recorder->publish(count, true);
     }
-    if (count) way.link.sent(count, way.now);
+    if (way.io.hands_over_singly()) {
+      note_sent_singly(way, count, before);
+    } else if (count) {
+      way.link.sent(count, way.now);
+    }
     total += count;
     if (count < out.size()) return total;
+  }
+}
+
+/// Counts frames that a port has taken one after another, between `before` and now: when they left
+/// by their stamps, or else spread over this time.
+template <class Io>
+void Forwarder<Io>::note_sent_singly(OneWay& way, std::size_t count, Instant before) noexcept {
+  const std::span<const Instant> stamped = way.io.departures();
+  const bool known = count > 0 && stamped.size() == count;
+  if (known) way.stamped_departures.add(count);
+  const Duration took = way.now - before;
+  Instant left = before;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto share = static_cast<Duration::rep>(i);
+    left = known ? std::clamp(stamped[i], left, way.now)
+                 : before + took * share / static_cast<Duration::rep>(count);
+    way.link.sent(1, left);
   }
 }
 
@@ -211,7 +292,7 @@ std::size_t Forwarder<Io>::send_what_falls_due(OneWay& way) noexcept {
   const Instant next = way.link.next_release();
   if (next > way.now + kAboutToBeDue) return 0;
   for (int looks = 0; next > way.now && looks < kMostLooks; ++looks) way.now = way.io.now();
-  way.link.release(way.now);
+  way.link.release(way.now, 0, horizon_of(way));
   return send(way);
 }
 
@@ -275,6 +356,12 @@ std::vector<DirectionReport> Forwarder<Io>::report(bool running) const {
     report.delays = delays_of(link.delay());
     report.release_error = spread_of(link.release_error());
     report.pass_latency = spread_of(link.pass_latency());
+    report.late_frames = link.late();
+    if (Io::kPolls)
+      report.arrivals = ArrivalReport{.stamped = way->io.stamped(),
+                                      .stepped = way->io.stepped(),
+                                      .wait = spread_of(way->unseen_wait),
+                                      .departures = way->stamped_departures.get()};
   }
   return reports;
 }

@@ -27,8 +27,7 @@ constexpr Duration kAnswerTimeout = std::chrono::seconds(5);
 
 std::array<PortIo, 2> port_ios(Ports& ports) {
   const auto arena = [&](Direction direction) {
-    auto& its = ports.arenas[static_cast<std::size_t>(direction)];
-    return its ? &*its : nullptr;
+    return ports.arenas.empty() ? nullptr : ports.arenas[static_cast<std::size_t>(direction)].get();
   };
   return {PortIo(kEastward, ports.west, ports.east, ports.pool.get(), nic::now, arena(kEastward)),
           PortIo(kWestward, ports.east, ports.west, ports.pool.get(), nic::now, arena(kWestward))};
@@ -68,16 +67,18 @@ bool ForwardingLoop::poll(bool receiving) noexcept {
   stalls_.poll(forwarder_.last_time(kEastward));
   if (zero_.load(std::memory_order_relaxed) == kNever.time_since_epoch().count()) [[unlikely]]
     find_zero();
-  changes_.take_due(forwarder_.last_time(kEastward),
-                    Instant{Duration{zero_.load(std::memory_order_relaxed)}},
-                    [this](Change& change) { apply_due(change); });
+  take_due(forwarder_.last_time(kEastward));
   return east || west;
+}
+
+void ForwardingLoop::take_due(Instant now) noexcept {
+  changes_.take_due(now, Instant{Duration{zero_.load(std::memory_order_relaxed)}},
+                    [this](Change& change) { apply_due(change); });
 }
 
 void ForwardingLoop::find_zero() noexcept {
   for (const Direction direction : {kEastward, kWestward}) {
-    if (forwarder_.link(direction).counters().received.frames.get() == 0) continue;
-    const auto came = forwarder_.last_received(direction).time_since_epoch().count();
+    const auto came = forwarder_.first_arrival(direction).time_since_epoch().count();
     zero_.store(std::min(zero_.load(std::memory_order_relaxed), came), std::memory_order_relaxed);
   }
 }
@@ -183,7 +184,9 @@ void ForwardingLoop::close() noexcept {
   snapshots_.close();
   configurations_.close();
   links_.close();
+  rooms_.close();
   recorders_.close();
+  changes_.close();
 }
 
 std::uint64_t ForwardingLoop::lost_here(Direction direction) const noexcept {
@@ -221,6 +224,8 @@ std::optional<Effect> ForwardingLoop::set_links(config::LinkChange change) {
   return links_.lend(asked, kAnswerTimeout) ? std::optional(asked.effect) : std::nullopt;
 }
 
+bool ForwardingLoop::grow(MoreRoom& room) { return rooms_.lend(room, kAnswerTimeout); }
+
 bool ForwardingLoop::record(Recorders recorders) {
   return recorders_.lend(recorders, kAnswerTimeout);
 }
@@ -231,6 +236,7 @@ void ForwardingLoop::attach(const Recorders& recorders) noexcept {
 }
 
 void ForwardingLoop::serve_other_threads() {
+  take_due(nic::now());
   recorders_.take([this](const Recorders& recorders) {
     const Quiesce::Stopped stopped(westward_quiesce_);
     attach(recorders);
@@ -239,6 +245,13 @@ void ForwardingLoop::serve_other_threads() {
     const Quiesce::Stopped stopped(westward_quiesce_);
     forwarder_.set_links(asked.change);
     asked.effect = effect_now();
+  });
+  rooms_.take([this](MoreRoom& room) {
+    const Quiesce::Stopped stopped(westward_quiesce_);
+    for (const Direction direction : {kEastward, kWestward}) {
+      const auto i = static_cast<std::size_t>(direction);
+      forwarder_.grow(direction, room.links[i], MbufAccess(room.arenas[i].get()));
+    }
   });
   configurations_.take([this](Swap& asked) {
     const Quiesce::Stopped stopped(westward_quiesce_);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/handoff.h"
+#include "impair/datapath/more_room.h"
 #include "impair/datapath/port_io.h"
 #include "impair/datapath/ports.h"
 #include "impair/record/change_log.h"
@@ -60,7 +61,7 @@ class ForwardingLoop {
     Duration held_up{};  // time for which forwarding stopped to gather them
     Stalls stalls{};     // of all threads that forward
   };
-  /// Call before work() or after drain().
+  /// Call before work() or after drain(); of a running loop, only what any thread may ask.
   [[nodiscard]] const PortForwarder& forwarder() const noexcept { return forwarder_; }
   /// Call after drain(): returns the audited statistics of the whole run.
   [[nodiscard]] Statistics statistics() const;
@@ -71,6 +72,9 @@ class ForwardingLoop {
   /// Swaps `next` and the configuration in force. One other thread at a time. Returns nothing if
   /// the loop has ended: see snapshot().
   [[nodiscard]] std::optional<Effect> apply(Configuration& next);
+  /// Uses `room` from now on; its arenas must then live as long as the loop. Threads: see apply();
+  /// result: see snapshot().
+  [[nodiscard]] bool grow(MoreRoom& room);
   /// Sets the links of ports up or down: see Forwarder::set_links(). Threads and result: see
   /// apply().
   [[nodiscard]] std::optional<Effect> set_links(config::LinkChange change);
@@ -106,6 +110,7 @@ class ForwardingLoop {
 
   bool poll(bool receiving) noexcept;
   void find_zero() noexcept;
+  void take_due(Instant now) noexcept;
   void apply_due(Change& change) noexcept;
   [[nodiscard]] Effect effect_now() const noexcept;
   void swap(Configuration& next) noexcept;
@@ -132,6 +137,7 @@ class ForwardingLoop {
   std::mutex asking_;  // held by the thread that waits for a snapshot
   Mailbox<Statistics> snapshots_;
   Mailbox<LinkSwitch> links_;
+  Mailbox<MoreRoom> rooms_;
   Mailbox<const Recorders> recorders_;
   Mailbox<Change> changes_;
   std::atomic<bool> ended_{false};

@@ -23,6 +23,26 @@ void MbufAccess::store(std::span<rte_mbuf* const> frames, std::span<rte_mbuf*> s
   rte_pktmbuf_free_bulk(copied.data(), copies);
 }
 
+/// `before`: a moment before the port's ring was read.
+void PortIo::note_arrivals(std::size_t frames, Instant before) noexcept {
+  arrivals_ = {};
+  if (frames > 0) {
+    const auto clocks = nic::BothClocks::read();
+    arrivals_ = arrival_clock_.arrivals_of(from_->stamps(), clocks.now, clocks.wall_ns);
+  }
+  // Without a buffer, frames stay in the ring: queues must go on, to free some.
+  if (frames == 0 || from_->is_drained()) arrival_clock_.seen_empty(before);
+}
+
+std::span<const Instant> PortIo::departures() noexcept {
+  const std::span<const std::int64_t> stamps = to_->departures();
+  if (stamps.empty()) return {};
+  const auto clocks = nic::BothClocks::read();
+  for (std::size_t i = 0; i < stamps.size(); ++i)
+    departures_[i] = clocks.now - Duration{clocks.wall_ns - stamps[i]};
+  return std::span(departures_).first(stamps.size());
+}
+
 std::size_t PortIo::make_own(std::span<Handle> frames, bool edits) noexcept {
   const auto foreign = [edits](const rte_mbuf* frame) {
     return impair::is_held_by_others(frame) || (edits && is_shared(frame));

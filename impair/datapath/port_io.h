@@ -11,7 +11,9 @@
 #include "emulator/transit.h"
 #include "impair/datapath/forwarder.h"
 #include "impair/record/recorder.h"
+#include "nic/arrival_clock.h"
 #include "nic/clock.h"
+#include "nic/departure_stamps.h"
 #include "nic/frame_arena.h"
 #include "nic/port.h"
 #include "roce/envelope.h"
@@ -118,13 +120,23 @@ class PortIo {
 
   static constexpr std::size_t kBurst = 32, kSendBurst = 64;
   static constexpr bool kBatches = true;
+  static constexpr bool kPolls = true;  // frames wait in a port until they are received
 
   /// `pool`: buffers for pause frames. `clock`: a test may pass the times of a capture. `arena`:
   /// for frames of this direction that wait, or null. Ports, pool and arena must outlive the
   /// object.
   PortIo(emulator::Direction direction, nic::Port& from, nic::Port& to, rte_mempool* pool,
          Clock clock = nic::now, nic::FrameArena* arena = nullptr) noexcept
-      : direction_(direction), from_(&from), to_(&to), pool_(pool), clock_(clock), arena_(arena) {}
+      : direction_(direction),
+        from_(&from),
+        to_(&to),
+        pool_(pool),
+        clock_(clock),
+        arena_(arena),
+        stamped_(from.has_stamps() && clock == nic::now),
+        sends_singly_(to.has_stamps() && clock == nic::now) {
+    if (sends_singly_) to.stamp_departures();
+  }
 
   [[nodiscard]] emulator::Direction direction() const noexcept { return direction_; }
   [[nodiscard]] Frames frames() const noexcept { return Frames(arena_); }
@@ -135,11 +147,28 @@ class PortIo {
 
   /// Returns frames that have arrived, at most `most` and kBurst. The next call reuses the span.
   std::span<Handle> receive(std::size_t most) noexcept {
+    const Instant before = stamped_ ? clock_() : Instant{};
     const auto frames = std::span(burst_).first(from_->receive(std::span(burst_).first(most)));
+    if (stamped_) note_arrivals(frames.size(), before);
     // Prefetch: the bytes arrive in the cache while due frames are sent.
     for (const rte_mbuf* frame : frames) rte_prefetch0(rte_pktmbuf_mtod(frame, const void*));
     return frames;
   }
+  /// True if the input port stamps frames when they arrive; without it, they arrive when they are
+  /// received.
+  [[nodiscard]] bool stamped() const noexcept { return stamped_; }
+  /// When the frames of the last receive() arrived; at most now(). Only if stamped().
+  [[nodiscard]] std::span<const Instant> arrivals() const noexcept { return arrivals_; }
+  /// No frame arrives before it that is received later. Only if stamped().
+  [[nodiscard]] Instant horizon() const noexcept { return arrival_clock_.earliest(); }
+  /// Frames whose stamps cannot be: the clock has stepped.
+  [[nodiscard]] std::uint64_t stepped() const noexcept { return arrival_clock_.stepped(); }
+
+  /// True if send() gives the kernel one frame after another, each of which it sends at once.
+  [[nodiscard]] bool hands_over_singly() const noexcept { return sends_singly_; }
+  /// When the frames of the last send() left, of all or none; not in order if the clock has
+  /// stepped. Only if hands_over_singly().
+  [[nodiscard]] std::span<const Instant> departures() noexcept;
   /// Gives frames to the output port in order. Returns how many it took.
   std::size_t send(std::span<Handle> frames) noexcept { return to_->send(frames); }
 
@@ -163,12 +192,18 @@ class PortIo {
   static roce::Envelope envelope(Handle frame) noexcept { return envelope_of(frame); }
 
  private:
+  void note_arrivals(std::size_t frames, Instant before) noexcept;
+
   emulator::Direction direction_;
   nic::Port* from_;
   nic::Port* to_;
   rte_mempool* pool_;
   Clock clock_;
   nic::FrameArena* arena_;
+  bool stamped_, sends_singly_;
+  nic::ArrivalClock arrival_clock_;
+  std::span<const Instant> arrivals_;
+  std::array<Instant, nic::DepartureStamps::kMost> departures_{};
   std::array<rte_mbuf*, kBurst> burst_{};
 };
 

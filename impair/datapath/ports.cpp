@@ -50,14 +50,14 @@ Result<std::uint32_t> frame_size_for(const config::ImpairProfile& profile,
 }
 
 /// Creates one arena per direction if `sizing` has arenas.
-Result<std::array<std::optional<nic::FrameArena>, 2>> make_arenas(const Sizing& sizing,
+Result<std::vector<std::unique_ptr<nic::FrameArena>>> make_arenas(const Sizing& sizing,
                                                                   bool eal_memory) {
-  std::array<std::optional<nic::FrameArena>, 2> arenas;
+  std::vector<std::unique_ptr<nic::FrameArena>> arenas;
   if (sizing.arena_bytes == 0) return arenas;
-  for (std::size_t i = 0; i < arenas.size(); ++i) {
+  for (int i = 0; i < 2; ++i) {
     auto arena = nic::FrameArena::create(fmt::format("arena{}", i), sizing.arena_bytes, eal_memory);
     if (!arena) return std::unexpected(arena.error());
-    arenas[i] = std::move(*arena);
+    arenas.push_back(std::make_unique<nic::FrameArena>(std::move(*arena)));
   }
   return arenas;
 }
@@ -93,8 +93,8 @@ Result<Ports> open_ports(const config::ImpairProfile& profile, const RunConfig& 
   if (!west) return std::unexpected(west.error());
   auto east = nic::Port::open(*eal, config.east, *pool);
   if (!east) return std::unexpected(east.error());
-  return Ports{std::move(*eal), std::move(*pool), std::move(*arenas), std::move(*west),
-               std::move(*east)};
+  return Ports{std::move(*eal),  std::move(*pool), std::move(*arenas),
+               std::move(*west), std::move(*east), !in_eal};
 }
 
 std::vector<PortReport> port_reports(const Ports& ports, const std::array<LinkLosses, 2>& losses,

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "config/impair/profile.h"
 #include "config/toml/client_files.h"
 #include "core/error.h"
+#include "core/expectation.h"
 #include "core/output.h"
 #include "impair/datapath/direction_report.h"
 #include "nic/eal.h"
@@ -47,6 +49,7 @@ struct RunConfig {
   config::ClientFiles web_files = {};      // files that requests of the page may name
   bool telemetry = false;                  // offer /impair/stats and others in DPDK's telemetry
   std::string file_prefix = {};            // of DPDK's runtime directory; empty: a unique one
+  std::vector<Expectation> expected = {};  // of this machine, also while it runs: see Report
   report::RateHistory* history = nullptr;  // of rate_history(), to be filled; null: none
 };
 
@@ -55,8 +58,9 @@ struct RunConfig {
 struct Ports {
   nic::Eal eal;
   nic::Pool pool;
-  std::array<std::optional<nic::FrameArena>, 2> arenas;  // by direction; see Sizing
+  std::vector<std::unique_ptr<nic::FrameArena>> arenas;  // by direction, or none: see Sizing
   nic::Port west, east;
+  bool memory_grows = true;  // false: a device knows the memory of the start only
 };
 
 /// Starts EAL, and opens both ports. Errors (usage, environment) name the port and the remedy.

@@ -14,7 +14,6 @@
 namespace lw::impair::binary_ledger {
 namespace {
 
-constexpr std::string_view kMagic = "LWLEDGER";
 constexpr std::uint16_t kVersion = 3;
 constexpr std::size_t kOldRecordSize = 40;  // version 1, with 16 bits for the rule
 constexpr std::uint32_t kNoRule = 0xffffffff;

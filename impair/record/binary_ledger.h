@@ -30,6 +30,7 @@ using RuleNames = std::array<std::vector<std::string>, 2>;
 ///     4 change   of the profile or a link, as JSON: the line of the other form; since version 3
 namespace binary_ledger {
 
+inline constexpr std::string_view kMagic = "LWLEDGER";
 inline constexpr std::size_t kRecordSize = 44;
 
 /// Appends the header of the file.

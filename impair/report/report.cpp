@@ -152,6 +152,18 @@ std::string events(const EventsReport& report) {
   return text;
 }
 
+std::string arrivals(const ArrivalReport& report) {
+  std::string text;
+  if (report.stepped > 0)
+    text +=
+        fmt::format("  {:<22}{:>12} frames: the clock has stepped, their arrival is uncertain\n",
+                    "stamped wrong", report.stepped);
+  if (report.departures > 0)
+    text += fmt::format("  {:<22}{:>12} frames by stamps, others when they were handed over\n",
+                        "departure", report.departures);
+  return text + spread("before that, at most", report.wait);
+}
+
 std::string direction(const DirectionReport& report) {
   std::string text =
       fmt::format("{}\n{}", report.accounting.direction.name, account(report.accounting.direction));
@@ -165,7 +177,8 @@ std::string direction(const DirectionReport& report) {
     text += fmt::format("  {:<22}{:>12} passed untouched\n", "without a whole BTH",
                         report.accounting.truncated);
   text += spread("release error", report.release_error);
-  return text + spread("passing through took", report.pass_latency);
+  text += spread("passing through took", report.pass_latency);
+  return report.arrivals ? text + arrivals(*report.arrivals) : text;
 }
 
 std::string port_line(const PortReport& port) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/expectation.h"
 #include "core/figure.h"
 #include "core/stalls.h"
 #include "core/time.h"
@@ -59,6 +60,8 @@ struct Report {
   std::vector<EndedAudit> ended_audits = {};
   EndedAudits::Further further_audits = {};
   std::vector<RunAudit> run_audits = {};  // of rules that changed, over the whole run
+  /// What was asked of this machine by name, for the verdict so far.
+  std::vector<Expectation> expected = {};
   /// Time for which forwarding stopped to gather this report.
   std::optional<Duration> held_up = {};
   Stalls stalls = {};                     // of the threads that forward

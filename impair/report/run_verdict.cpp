@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
+#include "impair/limits.h"
 
 namespace lw::impair {
 namespace {
@@ -139,6 +140,45 @@ void observe_directions(Judge& judge, const Report& report) {
       "frames left before they were due: see the smallest release error in --json", frames);
 }
 
+/// Largest share of late frames that is no failure.
+constexpr double kMostLate = 0.01;
+constexpr const char* kLateRemedy =
+    "give the box cores of its own (--core, --cores 2) and --idle spin";
+
+/// How late this machine sent frames, in real time.
+void observe_late_frames(Judge& judge, const Report& report) {
+  std::uint64_t late = 0, sent = 0;
+  for (const DirectionReport& each : report.directions) {
+    late += each.late_frames;
+    sent += each.accounting.direction.sent.frames;
+  }
+  if (sent == 0 && !judge.expects("late")) return;
+  const double share = sent == 0 ? 0 : static_cast<double>(late) / static_cast<double>(sent);
+  judge.add({.name = "late",
+             .value = share,
+             .text = late == 0 ? std::string("this box sent no frame late")
+                               : fmt::format("this box sent {} of {} frames ({}) late",
+                                             format_count(late), format_count(sent),
+                                             format_share(late, sent)),
+             .count = sent,
+             .broken = "their delays were longer than the profile's by more than 5 %, at least "
+                       "200 us: it is no effect of the path",
+             .remedy = kLateRemedy,
+             .noted = share <= kMostLate});
+}
+
+/// How late this machine was with steps of the scenario, in real time.
+void observe_late_steps(Judge& judge, const ScenarioReport& scenario) {
+  if (scenario.done == 0 && !judge.expects("step_lateness")) return;
+  judge.add({.name = "step_lateness",
+             .value = static_cast<double>(scenario.latest.count()),
+             .text = fmt::format("this box was {} late with a step of the scenario at most",
+                                 format_duration(scenario.latest)),
+             .count = scenario.done,
+             .remedy = kLateRemedy,
+             .noted = scenario.latest <= kLatestStep});
+}
+
 void observe_scenario(Judge& judge, const ScenarioReport& scenario) {
   std::uint64_t undone = scenario.failed;
   for (const OverdueAct& act : scenario.overdue) undone += act.steps;
@@ -240,10 +280,13 @@ void observe_run(Judge& judge, const Report& report) {
   observe_ports(judge, report);
   observe_records(judge, report);
   observe_length(judge, report);
+  if (report.command != "run") return;
+  observe_late_frames(judge, report);
+  observe_late_steps(judge, report.scenario.value_or(ScenarioReport{}));
 }
 
 Verdict verdict_of(const Report& report) {
-  Judge judge(kImpairQuestions, {});
+  Judge judge(kImpairQuestions, report.expected);
   observe_run(judge, report);
   return judge.finish();
 }

@@ -57,6 +57,19 @@ inline constexpr Question kImpairQuestions[] = {
      .limit = "== 0",
      .where = "port counters"},
     kMachineQuestions[1],
+    {.name = "late",
+     .meaning = "share of the frames that this machine sent too late",
+     .unit = Expectation::Unit::share,
+     .asked = "at most 0.1 % of the frames leave later than 5 % of their delay, at least 200 us; "
+              "amber up to 1 %",
+     .limit = "<= 0.1%",
+     .where = "release times"},
+    {.name = "step_lateness",
+     .meaning = "longest time from when a step of the scenario was due until it took effect",
+     .unit = Expectation::Unit::time,
+     .asked = "each step of the scenario takes effect within 10 ms; amber up to 100 ms",
+     .limit = "<= 10ms",
+     .where = "scenario"},
 };
 inline constexpr std::span<const Question> kReplayQuestions =
     std::span<const Question>(kImpairQuestions).first(8);

@@ -21,6 +21,7 @@
 #include "core/limits.h"
 #include "core/names.h"
 #include "core/output.h"
+#include "core/printable.h"
 
 namespace lw::app {
 namespace {
@@ -437,7 +438,7 @@ namespace lw {
 ExitCode print_error(const Error& error) {
   standard_output().flush();
   if (!error.message.empty()) {
-    std::fputs((error.message + "\n").c_str(), stderr);
+    std::fputs((visible(error.message, LineEnds::kept) + "\n").c_str(), stderr);
     app::this_invocation().errors.push_back(error.message);
   }
   return error.exit;

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <sys/time.h>
 
+#include "core/last_steps.h"
 #include "report/live_view.h"
 
 namespace lw {
@@ -16,6 +17,7 @@ static_assert(std::atomic<bool>::is_always_lock_free, "required in a signal hand
 /// Ends the process as this signal does without a handler.
 void end_process(int signal) {
   report::restore_terminal();
+  take_last_steps();
   std::signal(signal, SIG_DFL);
   std::raise(signal);
 }
@@ -37,6 +39,8 @@ extern "C" void note_or_end(int signal) {
   if (received_once.exchange(true)) end_process(signal);
 }
 
+extern "C" void note(int) { received_once.store(true); }
+
 extern "C" void end_forced(int) { end_process(SIGTERM); }
 
 void handle(int signal, void (*handler)(int)) {
@@ -45,9 +49,16 @@ void handle(int signal, void (*handler)(int)) {
   sigaction(signal, &action, nullptr);
 }
 
+/// True if the process was started so that the end of its terminal does not end it, as by nohup(1).
+bool ignores_hangup() {
+  struct sigaction action = {};
+  return sigaction(SIGHUP, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 }  // namespace
 
-StopSignal::StopSignal(Second second) {
+StopSignal::StopSignal(Second second) : hangup_ends_(!ignores_hangup()) {
+  if (hangup_ends_) handle(SIGHUP, note);
   handle(SIGALRM, end_forced);
   for (const int signal : {SIGINT, SIGTERM})
     handle(signal, second == Second::ends_process ? note_or_end : force_or_end);
@@ -56,6 +67,7 @@ StopSignal::StopSignal(Second second) {
 StopSignal::~StopSignal() {
   end_after(std::chrono::seconds(0));
   for (const int signal : {SIGINT, SIGTERM, SIGALRM}) handle(signal, SIG_DFL);
+  if (hangup_ends_) handle(SIGHUP, SIG_DFL);
 }
 
 const std::atomic<bool>& StopSignal::requested() const noexcept { return received_once; }

@@ -8,7 +8,9 @@ namespace lw {
 
 /// Handles SIGINT and SIGTERM as long as it lives; at most one object at a time. The first signal
 /// sets requested(). The second one ends the process, at once or within kForcedEnd, as chosen in
-/// the constructor; no work in progress can prevent this.
+/// the constructor; no work in progress can prevent this. SIGHUP, the end of the terminal, also
+/// sets requested(), unless the process was started to ignore it; it may come twice, and never
+/// forces.
 class StopSignal {
  public:
   enum class Second {
@@ -24,6 +26,9 @@ class StopSignal {
 
   [[nodiscard]] const std::atomic<bool>& requested() const noexcept;
   [[nodiscard]] bool forced() const noexcept;
+
+ private:
+  bool hangup_ends_;
 };
 
 /// Installs a StopSignal for the rest of the process; a second signal ends the process.

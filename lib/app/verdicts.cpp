@@ -72,13 +72,15 @@ bool Verdicts::figures_asked() const {
   });
 }
 
-Judge Verdicts::judge() const {
+Judge Verdicts::judge() const { return {questions_, named()}; }
+
+std::vector<Expectation> Verdicts::named() const {
   std::vector<Expectation> named;
   for (const Expectation& each : expectations_)
     if (find_question(questions_, each.name) != nullptr) named.push_back(each);
   if (strict_)
     for (const Expectation& each : strict_machine(questions_)) named.push_back(each);
-  return {questions_, std::move(named)};
+  return named;
 }
 
 std::string Verdicts::complete(Judge& judge, std::string line, std::string name,

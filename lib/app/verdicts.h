@@ -37,6 +37,8 @@ class Verdicts {
   /// `output` can have, or compares it with a value of another kind.
   [[nodiscard]] Result<void> check(const JsonOutput& output) const;
 
+  /// The expectations that have the name of a question, and those of --strict-machine.
+  [[nodiscard]] std::vector<Expectation> named() const;
   /// Judges the observations of one report.
   [[nodiscard]] Judge judge() const;
   /// Judges a report by the observations that `judge` has and by the figures in its JSON, and

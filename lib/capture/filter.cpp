@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capture/filter.h"
 
+#include <algorithm>
+#include <span>
+
 #include <fmt/format.h>
 #include <pcap/pcap.h>
 
@@ -20,6 +23,17 @@ int dlt_of(int link_type) noexcept { return link_type == kLinkTypeRaw ? DLT_RAW 
 struct ClosePcap {
   void operator()(pcap_t* handle) const noexcept { pcap_close(handle); }
 };
+
+/// True if the program asks the kernel about a frame that is being received (its direction, its
+/// interface): loads at these offsets, beyond any frame. (BPF_NET_OFF and SKF_AD_OFF of Linux)
+bool needs_live_capture(const bpf_program& program) noexcept {
+  constexpr bpf_u_int32 kBeyondFrames = 0x8000'0000;
+  return std::ranges::any_of(
+      std::span(program.bf_insns, program.bf_len), [](const bpf_insn& instruction) {
+        return BPF_CLASS(instruction.code) == BPF_LD && BPF_MODE(instruction.code) == BPF_ABS &&
+               instruction.k >= kBeyondFrames;
+      });
+}
 
 }  // namespace
 
@@ -43,6 +57,10 @@ Result<Filter> Filter::compile(const std::string& expression, int link_type, Fil
     return status == 0 ? std::move(compiled) : nullptr;
   };
   auto whole = program(false);
+  if (whole && needs_live_capture(*whole))
+    return refuse(
+        "inbound, outbound and ifindex ask a kernel that is capturing, and a frame does not say: "
+        "they would match nothing here");
   if (whole && whole->bf_len <= kMostOptimized) whole = program(true);
   if (!whole) return refuse(pcap_geterr(handle.get()));
   return Filter(std::move(whole));

@@ -23,7 +23,8 @@ enum class FilterNames : std::uint8_t { refused, looked_up };
 class Filter {
  public:
   /// Compiles a filter for frames of this LINKTYPE, in up to a second. A usage error contains the
-  /// start of the expression, and libpcap's message or that of check_filter_words().
+  /// start of the expression, and libpcap's message or that of check_filter_words(). Refused is
+  /// also what only a live capture knows (inbound, ifindex), as libpcap refuses it for files.
   static Result<Filter> compile(const std::string& expression, int link_type,
                                 FilterNames names = FilterNames::refused);
 

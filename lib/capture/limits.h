@@ -18,5 +18,11 @@ inline constexpr std::size_t kMostOptimized = 4'000;
 inline constexpr std::size_t kMostComments = 8;
 /// Longest of them, in bytes.
 inline constexpr std::size_t kLongestComment = 2'048;
+/// Most interfaces that a capture describes, of all its sections: each needs about 100 bytes, and
+/// one of a machine with a thousand VLANs has a few thousand.
+inline constexpr std::size_t kMostInterfaces = 100'000;
+
+/// Longest name of an interface of a capture, in bytes: Linux's have 15, and a longer one is cut.
+inline constexpr std::size_t kLongestInterfaceName = 255;
 
 }  // namespace lw::capture

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "capture/limits.h"
 #include "capture/pcapng_block.h"
 
 namespace lw::capture {
@@ -78,13 +79,18 @@ Result<void> PcapngFormat::begin_section(Source& source, const PcapngBlock& bloc
   return {};
 }
 
-void PcapngFormat::add_interface(const PcapngBlock& block, std::vector<Interface>& interfaces) {
+Result<bool> PcapngFormat::add_interface(const Source& source, const PcapngBlock& block,
+                                         std::vector<Interface>& interfaces) {
+  if (interfaces.size() == kMostInterfaces)
+    return damaged(source,
+                   fmt::format("expected at most {} interfaces, found more", kMostInterfaces));
   Interface interface;
   StampUnit unit;
   interface.link_type = load<std::uint16_t>(block.body, 0, swap_);
   interface.snap_length = load<std::uint32_t>(block.body, 4, swap_);
   for_each_option(block.body.subspan(8), swap_, [&](std::uint16_t code, Bytes value) {
-    if (code == kOptionName) interface.name = text_of(value);
+    if (code == kOptionName)
+      interface.name = text_of(value.first(std::min(value.size(), kLongestInterfaceName)));
     if (code == kOptionResolution && value.size() == 1) {
       unit.resolution = std::to_integer<std::uint8_t>(value[0]);
     }
@@ -94,6 +100,7 @@ void PcapngFormat::add_interface(const PcapngBlock& block, std::vector<Interface
   });
   interfaces.push_back(std::move(interface));
   units_.push_back(unit);
+  return true;
 }
 
 Result<PcapngFormat::PacketHeader> PcapngFormat::packet_header(
@@ -198,7 +205,7 @@ Result<bool> PcapngFormat::read_next(Source& source, std::vector<Interface>& int
     } else if (block.type == kSectionHeaderBlock) {
       if (auto begun = begin_section(source, block); !begun) return std::unexpected(begun.error());
     } else if (block.type == kInterfaceBlock) {
-      add_interface(block, interfaces);
+      done = add_interface(source, block, interfaces);
     } else if (block.type == kStatisticsBlock) {
       add_statistics(block, interfaces);
     }  // else: names, secrets, private blocks

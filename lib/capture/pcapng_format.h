@@ -42,7 +42,8 @@ class PcapngFormat {
   Result<bool> read_next(Source& source, std::vector<Interface>& interfaces, Record& record);
   bool read_usual(Source& source, const std::vector<Interface>& interfaces, Record& record) const;
   Result<void> begin_section(Source& source, const PcapngBlock& block);
-  void add_interface(const PcapngBlock& block, std::vector<Interface>& interfaces);
+  Result<bool> add_interface(const Source& source, const PcapngBlock& block,
+                             std::vector<Interface>& interfaces);
   Result<PacketHeader> packet_header(Source& source, const PcapngBlock& block,
                                      const std::vector<Interface>& interfaces) const;
   void add_statistics(const PcapngBlock& block, std::vector<Interface>& interfaces) const;

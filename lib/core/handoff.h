@@ -119,6 +119,7 @@ class Mailbox {
   }
   /// Any thread: ends the present and all later waits of lend(), as the polling thread has ended.
   void close() noexcept { closed_.store(true); }
+  [[nodiscard]] bool closed() const noexcept { return closed_.load(); }
   /// Control thread: lends `object` for take_due() at `at`, which counts from time 0 of the polling
   /// thread (`since_zero`) or from the clock's epoch. Requires that nothing is lent.
   void lend_until_due(T& object, Duration at, bool since_zero) noexcept {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/limits.h"
+#include "core/printable.h"
 
 namespace lw {
 namespace {
@@ -43,11 +44,6 @@ struct Compression {
 constexpr Compression kCompressions[] = {
     {".gz", "gzip"}, {".zst", "zstd"}, {".xz", "xz"}, {".bz2", "bzip2"}, {".lz4", "lz4"}};
 
-void hide_controls(std::string& text) {
-  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
-  std::ranges::replace_if(text, is_control, '?');
-}
-
 /// Returns the last start of a UTF-8 character at or before `at`.
 std::size_t character_start(std::string_view text, std::size_t at) {
   while (at > 0 && at < text.size() && (text[at] & 0xc0) == 0x80) --at;
@@ -84,8 +80,7 @@ std::string first_character(std::string_view text) {
 
 std::string excerpt(std::string_view text) {
   const std::size_t length = character_start(text, std::min(text.size(), kLongestQuote));
-  std::string start(text.substr(0, length));
-  hide_controls(start);
+  const std::string start = visible(text.substr(0, length));
   return length < text.size() ? start + "..." : start;
 }
 
@@ -97,8 +92,7 @@ std::string bounded_message(std::string message) {
     const std::size_t end = character_start(message, message.size() - kPart);
     message.replace(start, end - start, kCut);
   }
-  hide_controls(message);
-  return message;
+  return visible(message);
 }
 
 Result<void> check_file_name(std::string_view path, bool packs) {

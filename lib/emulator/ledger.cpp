@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "emulator/ledger.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace lw::emulator {
@@ -16,9 +17,26 @@ Ledger::Ledger(LedgerSink* sink, bool all, Direction direction, std::size_t insi
     : sink_(sink), all_(all), direction_(direction) {
   if (!sink_) return;
   batch_.resize(kBatch);
-  inside_.resize(inside);
-  free_slots_.resize(inside);
-  std::iota(free_slots_.rbegin(), free_slots_.rend(), 0U);
+  Room room = room_for(inside);
+  inside_.swap(room.inside);
+  free_slots_.swap(room.free_slots);
+}
+
+Ledger::Room Ledger::room_for(std::size_t inside) {
+  Room room{std::vector<LedgerRecord>(inside), std::vector<std::uint32_t>(inside)};
+  std::iota(room.free_slots.rbegin(), room.free_slots.rend(), 0U);
+  return room;
+}
+
+void Ledger::grow(Room& room) noexcept {
+  if (!sink_) return;
+  std::ranges::copy(inside_, room.inside.begin());
+  // room_for() lists the slots of the highest numbers first, which are free.
+  const std::size_t more = room.inside.size() - inside_.size();
+  std::ranges::copy(free_slots_, room.free_slots.begin() + static_cast<std::ptrdiff_t>(more));
+  room.free_slots.resize(more + free_slots_.size());
+  inside_.swap(room.inside);
+  free_slots_.swap(room.free_slots);
 }
 
 LedgerRecord Ledger::open(const IngressFrame& arrival, const Decision& decision,

@@ -103,6 +103,16 @@ class Ledger {
   /// No sink: nothing is logged. `inside`: how many frames can be inside at once.
   Ledger(LedgerSink* sink, bool all, Direction direction, std::size_t inside);
 
+  /// Memory for the records of more frames, prepared outside the data path.
+  struct Room {
+    std::vector<LedgerRecord> inside;
+    std::vector<std::uint32_t> free_slots;
+  };
+  /// Room for `inside` frames at once.
+  [[nodiscard]] static Room room_for(std::size_t inside);
+  /// Uses `room`, of more frames than before. Afterwards it holds the former memory.
+  void grow(Room& room) noexcept;
+
   /// Whether there is a ledger.
   [[nodiscard]] bool active() const noexcept { return sink_ != nullptr; }
   /// Whether a frame is in the ledger even if it goes out.

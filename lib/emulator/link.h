@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <span>
 #include <vector>
 
+#include "core/counter.h"
 #include "core/histogram.h"
 #include "emulator/frame_access.h"
 #include "emulator/ledger.h"
@@ -21,6 +24,14 @@ struct LinkConfig {
   bool log_all = false;               // log every frame in the ledger
   std::size_t most_rules = 512;  // rules of the first pipeline and of all that replace() brings
 };
+
+/// The least time by which a frame is late, and the part of its delay.
+inline constexpr Duration kLateLeast = std::chrono::microseconds(200);
+inline constexpr int kLatePart = 20;
+/// True if a frame that left `by` after it was due was late, of `delay`.
+constexpr bool is_late(Duration by, Duration delay) noexcept {
+  return by > std::max(kLateLeast, delay / kLatePart);
+}
 
 /// One direction through the emulator: frames come in, a pipeline decides about them, a release
 /// queue holds them, and they leave through a bounded egress buffer. Every frame is accounted for.
@@ -77,8 +88,10 @@ class Link {
   [[nodiscard]] bool create(Handle handle, std::uint32_t bytes, Instant now) noexcept;
 
   /// Moves frames that are due at `now` to the egress buffer, but leaves room for `spare` frames:
-  /// the burst that was received because there was room for it, and is admitted next.
-  void release(Instant now, std::size_t spare = 0) noexcept;
+  /// the burst that was received because there was room for it, and is admitted next. Queues and
+  /// groups go on until `horizon` only, before which no later frame arrives.
+  void release(Instant now, std::size_t spare, Instant horizon) noexcept;
+  void release(Instant now, std::size_t spare = 0) noexcept { release(now, spare, now); }
 
   /// The argument of replace(). The caller prepares it outside the data path, because it allocates.
   struct PreparedPipeline {
@@ -93,6 +106,16 @@ class Link {
   /// they would have. Frames stay in order where the rules require it. Afterwards `next` holds the
   /// old pipeline.
   void replace(PreparedPipeline& next, Instant now) noexcept;
+  /// Memory for more frames inside. The caller prepares it outside the data path.
+  struct Room {
+    ReleaseQueue<Handle, Frames> queue;
+    Ledger::Room ledger;
+  };
+  /// Memory for `capacity` frames that wait. Any thread.
+  [[nodiscard]] Room room_for(std::size_t capacity) const;
+  /// Uses `room` from now on, which is for more frames than fit now. Takes some 20 ns a frame that
+  /// waits. Afterwards `room` holds the former memory.
+  void grow(Room& room, Frames frames, Instant now) noexcept;
   /// Largest number of rule names of this link.
   [[nodiscard]] std::size_t most_rules() const noexcept { return rules_.size() - 1; }
 
@@ -160,6 +183,8 @@ class Link {
   [[nodiscard]] const Histogram& delay() const noexcept { return delay_; }
   /// Time inside of frames that no rule delays, in ns.
   [[nodiscard]] const Histogram& pass_latency() const noexcept { return pass_latency_; }
+  /// Frames that were sent later than is_late() permits.
+  [[nodiscard]] std::uint64_t late() const noexcept { return late_.get(); }
   [[nodiscard]] const Pipeline& pipeline() const noexcept { return pipeline_; }
 
  private:
@@ -172,6 +197,10 @@ class Link {
   };
 
   static constexpr std::size_t kCountedTogether = 64;
+
+  void count_late(const Leaving& train, Instant now) noexcept {
+    if (is_late(now - train.due, train.due - train.transit.in())) late_.add(train.transit.frames());
+  }
 
   AccountCounters& counters_of(RuleIndex rule) noexcept {
     return rules_[rule == kUntouched ? rules_.size() - 1 : rule];
@@ -279,6 +308,7 @@ class Link {
   std::vector<std::uint64_t> inside_;   // by rule, as rules_: frames that wait or are delayed
   Counter fragments_, truncated_;
   Histogram delay_, release_error_, pass_latency_;
+  Counter late_;
   std::size_t batches_ = 0;
   // Release times of the batch that is being admitted.
   std::array<Instant, Rule::kMostTogether> releases_;

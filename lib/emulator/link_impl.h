@@ -148,6 +148,20 @@ void Link<Handle, Frames>::replace(PreparedPipeline& next, Instant now) noexcept
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
+auto Link<Handle, Frames>::room_for(std::size_t capacity) const -> Room {
+  return {Queue(Pipeline::kMostFifos, 1, capacity),
+          ledger_.active() ? Ledger::room_for(capacity + egress_.capacity()) : Ledger::Room{}};
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+void Link<Handle, Frames>::grow(Room& room, Frames frames, Instant now) noexcept {
+  room.queue.take_over(queue_, now);
+  std::swap(queue_, room.queue);
+  ledger_.grow(room.ledger);
+  frames_ = std::move(frames);
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::pause(const wire::PfcFields& asked, Instant now) noexcept {
   depart(now);
   for (const std::size_t place : pipeline_.listening()) pipeline_.rules()[place].pause(asked, now);

@@ -69,16 +69,16 @@ Transit Link<Handle, Frames>::cut_after(Transit& train, std::span<const Entry> f
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
-void Link<Handle, Frames>::release(Instant now, std::size_t spare) noexcept {
-  depart(now);
-  if (next_deadline_ <= now) [[unlikely]]
-    close_due_groups(now);
+void Link<Handle, Frames>::release(Instant now, std::size_t spare, Instant horizon) noexcept {
+  depart(horizon);
+  if (next_deadline_ <= horizon) [[unlikely]]
+    close_due_groups(horizon);
   const std::size_t room = egress_.room();
   if (room > spare)
     queue_.take_due(now, room - spare,
                     [this](std::span<Entry> entries, Entry* next) { let_out(entries, next); });
-  if (next_deadline_ <= now) [[unlikely]]
-    let_out_held(now, spare);
+  if (next_deadline_ <= horizon) [[unlikely]]
+    let_out_held(horizon, spare);
 }
 
 /// Lets groups leave whose deadline has passed.
@@ -155,6 +155,8 @@ std::size_t Link<Handle, Frames>::close_accounts(std::size_t first, std::size_t 
     const auto& [transit, due] = leaving_[i];
     if (transit.rule != kind.rule || transit.queued != kind.queued) break;
     late[trains] = {(now - due).count(), transit.frames()};
+    if (now - due > kLateLeast) [[unlikely]]
+      count_late(leaving_[i], now);
     amount += {transit.frames(), transit.bytes};
     logged |= transit.logged || transit.logged_late;
   }

@@ -65,8 +65,9 @@ Pipeline::Pipeline(Direction direction, std::uint64_t seed, std::span<const Rule
     if (rule.hears_pauses()) listening_.push_back(i);
   }
   const Direction other = opposite(direction);
-  takes_pauses_ = std::ranges::any_of(
-      rules, [&](const RuleConfig& rule) { return rule.applies(other) && rule.hears_pauses(); });
+  for (const RuleConfig& rule : rules)
+    if (rule.applies(other) && rule.hears_pauses())
+      obeyed_pauses_ |= wire::priority_bit(rule.pauses()->priority);
   for (const EventConfig& event : events) {
     if (!event.applies(direction)) continue;
     edits_ |= event.action == EventAction::mark || event.action == EventAction::corrupt;

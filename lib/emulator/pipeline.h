@@ -100,9 +100,9 @@ class Pipeline {
   [[nodiscard]] std::size_t lines() const noexcept { return lines_.size(); }
   /// True if a rule may change bytes of frames.
   [[nodiscard]] bool edits() const noexcept { return edits_; }
-  /// True if the other direction has a queue that listens to pause frames. Such frames come in here
+  /// The priorities whose pauses the other direction's queues obey. Their pause frames come in here
   /// and are not forwarded.
-  [[nodiscard]] bool takes_pauses() const noexcept { return takes_pauses_; }
+  [[nodiscard]] wire::Priorities obeyed_pauses() const noexcept { return obeyed_pauses_; }
   /// Indexes in rules() of the rules with a queue of their own; of those whose queues send pause
   /// frames; of those whose queues listen to them.
   [[nodiscard]] const std::vector<std::size_t>& queueing() const noexcept { return queueing_; }
@@ -149,7 +149,8 @@ class Pipeline {
   std::vector<std::size_t> places_;             // index in rules_ by name index
   std::vector<std::optional<Duration>> lines_;  // delay of a shared FIFO
   std::vector<std::size_t> queueing_, asking_, listening_;
-  bool edits_ = false, uses_wheel_ = false, takes_pauses_ = false;
+  bool edits_ = false, uses_wheel_ = false;
+  wire::Priorities obeyed_pauses_ = 0;
 };
 
 }  // namespace lw::emulator

@@ -56,7 +56,7 @@ class QueueClass {
       ++stats.tail_dropped;
       return p.decision.drop(Queue::kNumber);
     }
-    queue_->watch.came(cls_, on_the_line(p.bytes, 0));
+    queue_->watch.came(cls_, on_the_line(p.bytes, 0), p.now);
     const std::uint64_t bytes = queue_->frames.bytes(cls_);
     stats.peak_queue_bytes = std::max(stats.peak_queue_bytes, bytes);
     p.decision.act(Queue::kNumber);

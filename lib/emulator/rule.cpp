@@ -95,11 +95,7 @@ void Rule::decide_in_full(Decision& decision, const IngressFrame& arrival,
   if (inside_) passage.inside = *inside_;
   if (!first_) first_ = arrival.now;
   begin(passage);
-  if (aimed.drop) {
-    decision.drop(Stage::event);
-  } else {
-    pass<0>(passage, arrival.envelope);
-  }
+  pass<0>(passage, arrival.envelope);
   if (decision.action == Action::wait) {
     decision.release += stage<Delay>()->nominal();
   } else if (decision.action != Action::drop) {

@@ -12,6 +12,9 @@ namespace lw::net {
 inline constexpr std::size_t kMostClients = 256;
 /// Longest request at the control socket, in bytes: a change of every key of a rule takes 6 KiB.
 inline constexpr std::size_t kMostControlRequest = std::size_t{16} << 10;
+/// Longest answer that `ctl` takes from a control socket, in bytes: the state of a run with 50,000
+/// rules takes less.
+inline constexpr std::size_t kMostControlAnswer = std::size_t{64} << 20;
 /// Longest body of an HTTP request, in bytes: it holds a request of the control socket.
 inline constexpr std::size_t kMostBody = std::size_t{16} << 10;
 /// Longest HTTP request with its head, in bytes: a browser's head takes up to 4 KiB.

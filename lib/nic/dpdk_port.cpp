@@ -85,6 +85,10 @@ DpdkPort::DpdkPort(std::uint16_t id, const PortSpec& spec)
       send_limit_(frame_limit(spec).value_or(0)),
       name_(spec.text) {
   if (const auto* files = spec.as<PcapSpec>()) output_ = files->out;
+  if (const auto* linux_port = spec.as<InterfaceSpec>()) {
+    const NetworkInterface interface(linux_port->interface);
+    before_.emplace(interface, interface.is_set_promiscuous(), interface.mtu());
+  }
 }
 
 DpdkPort::~DpdkPort() { close(); }
@@ -119,9 +123,28 @@ Result<void> DpdkPort::configure(const Eal& eal, const Pool& pool, const PortCon
   }
   if (const int code = start(); code != 0 && !may_start_later())
     return refuse(eal, name_, "did not start", code);
-  // The programs receive all frames. A device without a filter may report an error.
-  rte_eth_promiscuous_enable(id_);
+  receive_all();
   return {};
+}
+
+/// The programs receive all frames. A device without a filter may report an error. DPDK's drivers
+/// for Linux interfaces would set the interface's flag for good, and have cleared it at the start.
+void DpdkPort::receive_all() noexcept {
+  if (!before_) return static_cast<void>(rte_eth_promiscuous_enable(id_));
+  const NetworkInterface& interface = before_->interface;
+  if (interface.is_set_promiscuous() != before_->is_promiscuous)
+    interface.set_promiscuous(before_->is_promiscuous);
+  before_->mtu_of_driver = interface.mtu();
+  all_frames_.emplace(interface.index());
+}
+
+/// Undoes what DPDK's driver has changed on a Linux interface, and nobody has changed since.
+void DpdkPort::restore_interface() noexcept {
+  if (!before_) return;
+  all_frames_.reset();
+  if (before_->mtu && before_->mtu != before_->mtu_of_driver &&
+      before_->interface.mtu() == before_->mtu_of_driver)
+    before_->interface.set_mtu(*before_->mtu);
 }
 
 int DpdkPort::start() noexcept {
@@ -141,6 +164,7 @@ void DpdkPort::close() noexcept {
   if (!output_.empty()) rte_eth_stats_get(id_, &sent);
   stop();
   rte_eth_dev_close(std::exchange(id_, kClosed));
+  restore_interface();
   if (!output_.empty()) check_output(sent);
 }
 

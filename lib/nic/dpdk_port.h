@@ -51,6 +51,14 @@ class DpdkPort : public PortBackend {
   /// True if the device may start only when its other side is there.
   [[nodiscard]] virtual bool may_start_later() const noexcept { return false; }
   void check_output(const rte_eth_stats& sent) const noexcept;
+  void receive_all() noexcept;
+  void restore_interface() noexcept;
+  /// The flags and the MTU of a Linux interface, which DPDK's drivers change.
+  struct InterfaceState {
+    NetworkInterface interface;
+    bool is_promiscuous;
+    std::optional<std::uint32_t> mtu, mtu_of_driver = {};  // before, and as the driver left it
+  };
 
   static constexpr std::uint16_t kClosed = RTE_MAX_ETHPORTS;
   std::uint16_t id_;
@@ -60,6 +68,8 @@ class DpdkPort : public PortBackend {
   Counter too_long_;          // frames longer than send_limit_
   int time_field_ = -1;       // offset in buffers; -1: the device sends at once
   std::uint64_t time_flag_ = 0;
+  std::optional<InterfaceState> before_;  // of a Linux interface, before the device was configured
+  std::optional<AllFrames> all_frames_;   // likewise
   std::string name_;
   std::string output_;  // capture file that DPDK writes, or empty
 };

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <optional>
 #include <sched.h>
 #include <string_view>
 #include <system_error>
@@ -17,6 +18,9 @@
 #include <rte_errno.h>
 #include <rte_lcore.h>
 #include <rte_log.h>
+
+#include "nic/runtime_folder.h"
+#include "nic/set_down.h"
 
 namespace lw::nic {
 
@@ -102,15 +106,17 @@ struct Eal::State {
 
   EalLog& log;
   bool hugepages = false;
-  std::string runtime_directory;  // DPDK's, removed at the end
-  std::string private_directory;  // created by us if the user has none; removed at the end
+  std::string private_directory;        // created by us if the user has none; removed at the end
+  std::optional<RuntimeFolder> folder;  // DPDK's, removed at the end
+  std::vector<std::string> left_behind;
   PortClaims claims;
 
   // Doesn't call rte_eal_cleanup(), which unmaps memory that DPDK's interrupt thread still reads
   // (crashes at exit after memif was used, DPDK 22.11). The end of the process frees the memory.
   ~State() {
     std::error_code ignored;
-    if (!runtime_directory.empty()) std::filesystem::remove_all(runtime_directory, ignored);
+    note_set_down_in(nullptr);
+    folder.reset();
     if (!private_directory.empty()) std::filesystem::remove_all(private_directory, ignored);
   }
 };
@@ -172,7 +178,9 @@ std::vector<std::string> arguments_of(const EalConfig& config, bool hugepages) {
 std::string provide_runtime_directory() {
   const char* own = std::getenv("XDG_RUNTIME_DIR");
   if (geteuid() == 0 || (own && access(own, W_OK | X_OK) == 0)) return {};
-  std::string path = (std::filesystem::temp_directory_path() / "longwire-XXXXXX").string();
+  const auto folder = std::filesystem::temp_directory_path();
+  remove_private_folders(folder);
+  std::string path = (folder / "longwire-XXXXXX").string();
   if (!mkdtemp(path.data())) return {};
   setenv("XDG_RUNTIME_DIR", path.c_str(), 1);
   return path;
@@ -207,7 +215,9 @@ Result<Eal> Eal::start(const EalConfig& config) {
     return fail(fmt::format("DPDK did not start ({}); it says:{}", rte_strerror(rte_errno),
                             state->log.said()),
                 ExitCode::environment);
-  state->runtime_directory = rte_eal_get_runtime_dir();
+  state->folder.emplace(rte_eal_get_runtime_dir());
+  note_set_down_in(&*state->folder);
+  state->left_behind = state->folder->remove_others();
   if (!config.verbose) rte_log_set_global_level(RTE_LOG_NOTICE);
   return Eal(std::move(state));
 }
@@ -223,6 +233,11 @@ std::string Eal::notice() const {
   if (state_->hugepages) return "memory: hugepages";
   return "memory: ordinary (too few free hugepages): a physical NIC may not open, and with many "
          "frames in flight the packet rate is lower (`roce-gen doctor` says how to reserve them)";
+}
+
+std::string Eal::left_behind() const {
+  return state_->left_behind.empty() ? ""
+                                     : fmt::format("{}\n", fmt::join(state_->left_behind, "\n"));
 }
 
 void Eal::forget() const { state_->log.forget(); }

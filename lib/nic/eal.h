@@ -46,6 +46,9 @@ class Eal {
   [[nodiscard]] bool has_hugepages() const noexcept;
   /// One sentence for the user: the kind of memory in use, and its cost.
   [[nodiscard]] std::string notice() const;
+  /// A line for each interface that an earlier process has set down before it was killed. Its
+  /// folder is removed by start(), the interface is left as it is.
+  [[nodiscard]] std::string left_behind() const;
 
   /// Quote DPDK in error messages: call forget(), then DPDK; said() returns what DPDK logged.
   void forget() const;

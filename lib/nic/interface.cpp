@@ -8,6 +8,7 @@
 #include <ifaddrs.h>
 #include <linux/ethtool.h>
 #include <linux/if_link.h>
+#include <linux/if_packet.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <net/if_arp.h>
@@ -15,6 +16,7 @@
 #include <string>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 namespace lw::nic {
 namespace {
@@ -31,6 +33,14 @@ ifreq request_for(const std::string& name) noexcept {
 bool ask(unsigned long what, ifreq& request) noexcept {
   static const int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   return ioctl(any, what, &request) == 0;
+}
+
+/// Sets or clears a flag (IFF_UP). Returns false if the kernel refuses it.
+bool set_flag(ifreq request, int flag, bool value) noexcept {
+  if (!ask(SIOCGIFFLAGS, request)) return false;
+  const int flags = request.ifr_flags;
+  request.ifr_flags = static_cast<short>(value ? flags | flag : flags & ~flag);
+  return ask(SIOCSIFFLAGS, request);
 }
 
 }  // namespace
@@ -60,11 +70,40 @@ bool NetworkInterface::is_lasting() const noexcept {
 }
 
 bool NetworkInterface::set_up(bool up) const noexcept {
+  return set_flag(request_for(name_), IFF_UP, up);
+}
+
+bool NetworkInterface::is_set_promiscuous() const noexcept {
   ifreq request = request_for(name_);
-  if (!ask(SIOCGIFFLAGS, request)) return false;
-  const int flags = request.ifr_flags;
-  request.ifr_flags = static_cast<short>(up ? flags | IFF_UP : flags & ~IFF_UP);
-  return ask(SIOCSIFFLAGS, request);
+  return ask(SIOCGIFFLAGS, request) && (request.ifr_flags & IFF_PROMISC) != 0;
+}
+
+bool NetworkInterface::set_promiscuous(bool all) const noexcept {
+  return set_flag(request_for(name_), IFF_PROMISC, all);
+}
+
+bool NetworkInterface::set_mtu(std::uint32_t mtu) const noexcept {
+  ifreq request = request_for(name_);
+  request.ifr_mtu = static_cast<int>(mtu);
+  return ask(SIOCSIFMTU, request);
+}
+
+void set_interface_up(const char* name) noexcept {
+  ifreq request{};
+  for (std::size_t i = 0; i + 1 < IFNAMSIZ && name[i] != 0; ++i) request.ifr_name[i] = name[i];
+  set_flag(request, IFF_UP, true);
+}
+
+AllFrames::AllFrames(unsigned interface) noexcept
+    : socket_(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)) {
+  packet_mreq wanted{};
+  wanted.mr_ifindex = static_cast<int>(interface);
+  wanted.mr_type = PACKET_MR_PROMISC;
+  setsockopt(socket_, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &wanted, sizeof wanted);
+}
+
+AllFrames::~AllFrames() {
+  if (socket_ >= 0) close(socket_);
 }
 
 std::optional<std::uint32_t> NetworkInterface::mtu() const noexcept {

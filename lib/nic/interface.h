@@ -52,8 +52,13 @@ class NetworkInterface {
   /// Sets the interface up or down like `ip link set`; its peer sees the link change. Needs
   /// CAP_NET_ADMIN. Returns false if it failed.
   bool set_up(bool up) const noexcept;
+  /// True if it was set to receive all frames, as by `ip link set promisc on`: not for the packet
+  /// sockets that ask for it.
+  [[nodiscard]] bool is_set_promiscuous() const noexcept;
+  bool set_promiscuous(bool all) const noexcept;
   /// Longest IP packet, in bytes.
   [[nodiscard]] std::optional<std::uint32_t> mtu() const noexcept;
+  bool set_mtu(std::uint32_t mtu) const noexcept;
   /// Returns nothing if it is not an Ethernet interface.
   [[nodiscard]] std::optional<std::array<std::byte, 6>> mac_address() const noexcept;
   /// Rate in bits per second, if the interface reports it.
@@ -63,6 +68,24 @@ class NetworkInterface {
 
  private:
   std::string name_;
+};
+
+/// Sets an interface up. A signal handler may call it.
+void set_interface_up(const char* name) noexcept;
+
+/// As long as it lives, an interface receives all frames. The kernel counts who asks for it, and
+/// forgets a process that ends, in any way; the interface's own flag would stay.
+class AllFrames {
+ public:
+  AllFrames() = default;
+  /// Asks for it; does nothing if the kernel refuses it.
+  explicit AllFrames(unsigned interface) noexcept;
+  AllFrames(const AllFrames&) = delete;
+  AllFrames& operator=(const AllFrames&) = delete;
+  ~AllFrames();
+
+ private:
+  int socket_ = -1;
 };
 
 }  // namespace lw::nic

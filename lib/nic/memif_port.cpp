@@ -90,12 +90,32 @@ MemifPort::~MemifPort() {
 
 std::size_t MemifPort::receive(std::span<rte_mbuf*> out) noexcept {
   const MemifBursts::Burst burst;
-  return rte_eth_rx_burst(id(), 0, out.data(), static_cast<std::uint16_t>(out.size()));
+  const auto count = rte_eth_rx_burst(id(), 0, out.data(), static_cast<std::uint16_t>(out.size()));
+  if (count) received_.add(count);
+  return count;
 }
 
 std::size_t MemifPort::send(std::span<rte_mbuf*> frames, std::uint16_t queue) noexcept {
   const MemifBursts::Burst burst;
-  return rte_eth_tx_burst(id(), queue, frames.data(), static_cast<std::uint16_t>(frames.size()));
+  const auto count =
+      rte_eth_tx_burst(id(), queue, frames.data(), static_cast<std::uint16_t>(frames.size()));
+  if (count) sent_.fetch_add(count, std::memory_order_relaxed);
+  return count;
+}
+
+PortStats MemifPort::stats() const {
+  PortStats now = DpdkPort::stats();
+  now.received = received_.get();
+  now.sent = sent_.load(std::memory_order_relaxed);
+  const std::lock_guard lock(errors_);
+  for (const auto counter : {&PortStats::missed, &PortStats::no_buffer, &PortStats::receive_errors,
+                             &PortStats::send_errors}) {
+    const std::uint64_t of_driver = now.*counter;
+    if (of_driver < last_.*counter) before_.*counter += last_.*counter;
+    last_.*counter = of_driver;
+    now.*counter += before_.*counter;
+  }
+  return now;
 }
 
 bool MemifPort::try_link(Instant now) {

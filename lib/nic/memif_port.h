@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "core/counter.h"
 #include "nic/dpdk_port.h"
 
 namespace lw::nic {
@@ -18,6 +19,8 @@ class MemifPort final : public DpdkPort {
   std::size_t receive(std::span<rte_mbuf*> out) noexcept override;
   std::size_t send(std::span<rte_mbuf*> frames, std::uint16_t queue) noexcept override;
   [[nodiscard]] bool has_direct_bursts() const noexcept override { return false; }
+  /// The driver forgets its counters when the other side leaves: the port's own never go back.
+  [[nodiscard]] PortStats stats() const override;
   /// A client asks its server again.
   bool try_link(Instant now) override;
 
@@ -30,6 +33,10 @@ class MemifPort final : public DpdkPort {
   static constexpr Duration kFirstRetry = std::chrono::milliseconds(40);
   static constexpr Duration kLastRetry = std::chrono::milliseconds(320);
 
+  Counter received_;
+  std::atomic<std::uint64_t> sent_{0};  // by all threads that send
+  mutable std::mutex errors_;           // guards the next
+  mutable PortStats before_, last_;     // of the driver: before the other side left last; seen last
   bool client_;
   std::optional<Instant> next_try_;
   Duration retry_ = kFirstRetry;

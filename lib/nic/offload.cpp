@@ -216,17 +216,20 @@ std::optional<Segmenter::Layer> Segmenter::inside(const Layer& outer,
   }
 }
 
-/// Returns the packet in VXLAN, at its port or at Linux' default port, or in Geneve.
+/// Returns the packet in Geneve, or in VXLAN: at its port, at Linux' default port, or at another
+/// one with the header that Linux writes.
 std::optional<Segmenter::Layer> Segmenter::inside_udp(std::size_t udp,
                                                       std::size_t limit) const noexcept {
   constexpr std::uint16_t kVxlan = 4789, kVxlanOfLinux = 8472, kGeneve = 6081;
-  constexpr std::size_t kHeader = 8;  // of VXLAN, and of Geneve without options
+  constexpr std::uint32_t kWithNumber = 0x0800'0000;  // RFC 7348: flag I, and reserved bits
+  constexpr std::size_t kHeader = 8;                  // of VXLAN, and of Geneve without options
   if (udp + kUdpHeader + kHeader > limit) return std::nullopt;
   const std::uint16_t port = load16(headers_.data() + udp + 2);
   std::size_t ethernet = udp + kUdpHeader + kHeader;
   if (port == kGeneve) {
     ethernet += 4 * (std::to_integer<std::size_t>(headers_[udp + kUdpHeader]) & 0x3f);
-  } else if (port != kVxlan && port != kVxlanOfLinux) {
+  } else if (port != kVxlan && port != kVxlanOfLinux &&
+             load32(headers_.data() + udp + kUdpHeader) != kWithNumber) {
     return std::nullopt;
   }
   return layer_at(ethernet + kAddresses, limit);

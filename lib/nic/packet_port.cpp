@@ -49,8 +49,19 @@ std::size_t PacketPort::receive(std::span<rte_mbuf*> out) noexcept {
   return receive_->receive(out);
 }
 
+std::span<const std::int64_t> PacketPort::stamps() const noexcept { return receive_->stamps(); }
+bool PacketPort::is_drained() const noexcept { return receive_->is_drained(); }
+
 std::size_t PacketPort::send(std::span<rte_mbuf*> frames, std::uint16_t queue) noexcept {
   return send_[queue]->send(frames);
+}
+
+void PacketPort::stamp_departures() noexcept {
+  for (const auto& ring : send_) ring->stamp_departures();
+}
+
+std::span<const std::int64_t> PacketPort::departures(std::uint16_t queue) const noexcept {
+  return send_[queue]->departures();
 }
 
 std::array<std::byte, 6> PacketPort::mac_address() const noexcept {

@@ -36,7 +36,13 @@ class PacketPort final : public PortBackend {
   /// interface's MTU permits is taken, dropped and counted, because waiting would not help. While
   /// the interface is down or its queue is full, frames are not taken.
   std::size_t receive(std::span<rte_mbuf*> out) noexcept override;
+  [[nodiscard]] bool has_stamps() const noexcept override { return true; }
+  [[nodiscard]] std::span<const std::int64_t> stamps() const noexcept override;
+  [[nodiscard]] bool is_drained() const noexcept override;
   std::size_t send(std::span<rte_mbuf*> frames, std::uint16_t queue) noexcept override;
+  void stamp_departures() noexcept override;
+  [[nodiscard]] std::span<const std::int64_t> departures(
+      std::uint16_t queue) const noexcept override;
 
   /// Returns the kernel memory of a port's rings in bytes, with one send queue and an MTU for
   /// frames of `frame_size`.

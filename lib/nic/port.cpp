@@ -11,6 +11,7 @@
 #include "nic/clock.h"
 #include "nic/memif_port.h"
 #include "nic/packet_port.h"
+#include "nic/set_down.h"
 
 namespace lw::nic {
 namespace {
@@ -66,8 +67,10 @@ Port::Port(std::unique_ptr<PortBackend> backend, const PortSpec& spec)
 }
 
 Port::Port(Port&&) noexcept = default;
-Port& Port::operator=(Port&&) noexcept = default;
-Port::~Port() = default;
+
+Port::~Port() {
+  if (backend_ && is_set_down_) set_link(true);
+}
 
 std::size_t Port::receive_through_backend(std::span<rte_mbuf*> out) noexcept {
   return backend_->receive(out);
@@ -75,6 +78,14 @@ std::size_t Port::receive_through_backend(std::span<rte_mbuf*> out) noexcept {
 
 std::size_t Port::send_through_backend(std::span<rte_mbuf*> frames, std::uint16_t queue) noexcept {
   return backend_->send(frames, queue);
+}
+
+bool Port::has_stamps() const noexcept { return backend_->has_stamps(); }
+std::span<const std::int64_t> Port::stamps() const noexcept { return backend_->stamps(); }
+bool Port::is_drained() const noexcept { return backend_->is_drained(); }
+void Port::stamp_departures() noexcept { backend_->stamp_departures(); }
+std::span<const std::int64_t> Port::departures(std::uint16_t queue) const noexcept {
+  return backend_->departures(queue);
 }
 
 void Port::end_receiving() { backend_->end_receiving(); }
@@ -92,7 +103,13 @@ Port::LinkState Port::link_state() const noexcept {
 bool Port::bind_again() { return backend_->bind_again(); }
 
 bool Port::set_link(bool up) noexcept {
-  return interface_ ? interface_->set_up(up) : backend_->set_link(up);
+  // Before it is down, so that no end of the process comes between.
+  if (interface_ && !up && interface_->is_up()) note_set_down(interface_->name(), true);
+  const bool was_up = !interface_ || interface_->is_up();
+  const bool done = interface_ ? interface_->set_up(up) : backend_->set_link(up);
+  if (interface_ && up) note_set_down(interface_->name(), false);
+  if (done) is_set_down_ = !up && (is_set_down_ || was_up);
+  return done;
 }
 
 Result<void> Port::wait_link(Duration timeout, const std::atomic<bool>& cancelled,

@@ -57,7 +57,7 @@ class Port {
                            const PortConfig& config = {});
 
   Port(Port&&) noexcept;
-  Port& operator=(Port&&) noexcept;
+  Port& operator=(Port&&) = delete;
   ~Port();  // stops and closes: completes files, takes the link down
 
   /// Receives up to out.size() frames without waiting; returns their number. The caller owns them.
@@ -71,6 +71,19 @@ class Port {
       idle_ = true;
     return count;
   }
+
+  /// True if the kernel stamps frames when they arrive.
+  [[nodiscard]] bool has_stamps() const noexcept;
+  /// The stamps of the frames that receive() returned last (CLOCK_REALTIME, ns), of at most 64;
+  /// whether it left none in the port's ring. Only with has_stamps().
+  [[nodiscard]] std::span<const std::int64_t> stamps() const noexcept;
+  [[nodiscard]] bool is_drained() const noexcept;
+  /// Asks for departures(). Before the first send().
+  void stamp_departures() noexcept;
+  /// When the frames left that the last send() on this queue has sent (CLOCK_REALTIME, ns), by the
+  /// stamps of the interface's driver: of all, in order, or none, as of large sends. Only with
+  /// has_stamps().
+  [[nodiscard]] std::span<const std::int64_t> departures(std::uint16_t queue = 0) const noexcept;
 
   /// Sends frames in order. Returns how many the device accepted; the caller still owns the others.
   std::size_t send(std::span<rte_mbuf*> frames, std::uint16_t queue = 0) noexcept {
@@ -90,7 +103,8 @@ class Port {
 
   [[nodiscard]] bool link_up() const noexcept;
   /// Sets the link of the device or Linux interface up or down; the other end sees it. Any thread.
-  /// Returns false if the port doesn't support it.
+  /// Returns false if the port doesn't support it. The end of the port, or of the process by a
+  /// signal, sets up again what was set down.
   bool set_link(bool up) noexcept;
   /// Waits for the link; starts a memif client when its server is there. Errors: no link within
   /// `timeout` (environment), or `cancelled` became true (failed). Calls `meanwhile`, if given,
@@ -139,6 +153,7 @@ class Port {
   std::uint16_t direct_ = kNone;  // device(), if its bursts are called directly; otherwise kNone
   bool finite_;
   bool idle_ = false;
+  bool is_set_down_ = false;  // by set_link()
   std::string name_;
   std::optional<NetworkInterface> interface_;  // of a Linux interface
 };

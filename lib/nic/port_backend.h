@@ -23,6 +23,16 @@ class PortBackend {
 
   virtual std::size_t receive(std::span<rte_mbuf*> out) noexcept = 0;
   virtual std::size_t send(std::span<rte_mbuf*> frames, std::uint16_t queue) noexcept = 0;
+  /// See Port::stamps() and Port::is_drained().
+  [[nodiscard]] virtual bool has_stamps() const noexcept { return false; }
+  [[nodiscard]] virtual std::span<const std::int64_t> stamps() const noexcept { return {}; }
+  [[nodiscard]] virtual bool is_drained() const noexcept { return false; }
+  /// See Port::stamp_departures() and Port::departures().
+  virtual void stamp_departures() noexcept {}
+  [[nodiscard]] virtual std::span<const std::int64_t> departures(
+      std::uint16_t /*queue*/) const noexcept {
+    return {};
+  }
   [[nodiscard]] virtual std::optional<std::uint16_t> device() const noexcept {
     return std::nullopt;
   }

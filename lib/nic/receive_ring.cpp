@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <linux/if_ether.h>
+#include <linux/net_tstamp.h>
 #include <optional>
 
 namespace lw::nic {
@@ -29,6 +30,10 @@ Result<void> ReceiveRing::open(const std::string& port, unsigned interface) {
   // received.
   if (!socket_.set(PACKET_IGNORE_OUTGOING, 1))
     return refuse_step(port, "own frames can't be ignored (Linux 4.20 or later is needed)", errno);
+  // The kernel stamps a frame before it may wait for its softirq; without this, when it puts the
+  // frame into the ring. Where it doesn't know the option, that stays.
+  constexpr int kEarly = SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE;
+  setsockopt(socket_.fd(), SOL_SOCKET, SO_TIMESTAMPING, &kEarly, sizeof kEarly);
   auto mapped = socket_.map(port, PACKET_RX_RING, kSlot, kSlots, kFewestSlots);
   if (!mapped) return mapped;
   return bind(port, interface);
@@ -45,14 +50,18 @@ Result<void> ReceiveRing::bind(const std::string& port, unsigned interface) {
 }
 
 std::size_t ReceiveRing::receive(std::span<rte_mbuf*> out) noexcept {
-  std::size_t count = 0;
+  std::size_t count = stamped_ = 0;
+  drained_ = false;
   while (count < out.size()) {
     if (!segmenter_.done()) [[unlikely]] {
       if (!take_segments(out, count)) break;
       continue;
     }
     tpacket2_hdr* slot = socket_.slot(at_);
-    if ((status_of(slot) & TP_STATUS_USER) == 0) break;
+    if ((status_of(slot) & TP_STATUS_USER) == 0) {
+      drained_ = true;
+      break;
+    }
     tpacket2_hdr* next = socket_.slot(socket_.after(at_));
     rte_prefetch0(next);
     rte_prefetch0(bytes_at(next, RTE_CACHE_LINE_SIZE));
@@ -107,9 +116,17 @@ bool ReceiveRing::take(tpacket2_hdr* slot, std::span<rte_mbuf*> out, std::size_t
         !complete_checksum({to + start + shift, size - start}, offload.checksum_offset))
       errors_.add();
   }
+  put(frame, *slot, out, count);
   release();
-  out[count++] = frame;
   return true;
+}
+
+/// Adds a frame of a slot to those that were received.
+void ReceiveRing::put(rte_mbuf* frame, const tpacket2_hdr& slot, std::span<rte_mbuf*> out,
+                      std::size_t& count) noexcept {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  if (count < kMostStamps) stamps_[stamped_++] = slot.tp_sec * kSecond + slot.tp_nsec;
+  out[count++] = frame;
 }
 
 /// Returns false if the packet can't be segmented; counts it.
@@ -137,7 +154,7 @@ bool ReceiveRing::take_segments(std::span<rte_mbuf*> out, std::size_t& count) no
     if (frame == nullptr) return false;
     const auto size = static_cast<std::uint16_t>(segmenter_.next_size());
     segmenter_.write(reinterpret_cast<std::byte*>(rte_pktmbuf_append(frame, size)));
-    out[count++] = frame;
+    put(frame, *socket_.slot(at_), out, count);
   }
   if (segmenter_.done()) release();
   return true;

@@ -34,6 +34,14 @@ class ReceiveRing {
   Result<void> bind(const std::string& port, unsigned interface);
 
   std::size_t receive(std::span<rte_mbuf*> out) noexcept;
+  /// When the kernel took each of the frames that receive() returned last, the first kMostStamps
+  /// of them: CLOCK_REALTIME in ns, from its softirq.
+  [[nodiscard]] std::span<const std::int64_t> stamps() const noexcept {
+    return std::span(stamps_).first(stamped_);
+  }
+  static constexpr std::size_t kMostStamps = 64;
+  /// True if the last receive() has left no frame in the ring.
+  [[nodiscard]] bool is_drained() const noexcept { return drained_; }
 
   [[nodiscard]] std::uint64_t received() const noexcept { return received_.get(); }
   [[nodiscard]] std::uint64_t too_long() const noexcept { return too_long_.get(); }
@@ -50,6 +58,8 @@ class ReceiveRing {
 
  private:
   rte_mbuf* buffer() noexcept;
+  void put(rte_mbuf* frame, const tpacket2_hdr& slot, std::span<rte_mbuf*> out,
+           std::size_t& count) noexcept;
   bool take(tpacket2_hdr* slot, std::span<rte_mbuf*> out, std::size_t& count) noexcept;
   bool take_segments(std::span<rte_mbuf*> out, std::size_t& count) noexcept;
   bool begin_segments(tpacket2_hdr* slot, const Offload& offload) noexcept;
@@ -67,6 +77,9 @@ class ReceiveRing {
   Segmenter segmenter_;   // segments of the slot at_, unless done()
   std::array<rte_mbuf*, kSpares> spare_{};
   unsigned spares_ = 0;
+  std::array<std::int64_t, kMostStamps> stamps_{};
+  std::size_t stamped_ = 0;
+  bool drained_ = false;
   Counter received_, too_long_, errors_;
   Counter tagged_;  // slots with a VLAN tag beside the frame
   mutable std::atomic<std::uint64_t> missed_{0};

@@ -64,6 +64,7 @@ bool SendRing::fits(const rte_mbuf* frame) noexcept {
 
 std::size_t SendRing::send(std::span<rte_mbuf*> frames) noexcept {
   std::size_t done = 0;
+  departed_ = 0;
   while (done < frames.size()) {
     const std::uint32_t first = at_;
     const std::uint32_t filled = fill(frames.subspan(done));
@@ -72,6 +73,7 @@ std::size_t SendRing::send(std::span<rte_mbuf*> frames) noexcept {
       rte_pktmbuf_free_bulk(&frames[done], taken);
       sent_.add(taken);
       done += taken;
+      departed_ += taken;
       refused_since_.reset();
     }
     if (done == frames.size()) break;
@@ -115,13 +117,16 @@ std::uint32_t SendRing::fill(std::span<rte_mbuf*> frames) noexcept {
 /// others back.
 std::uint32_t SendRing::hand_over(std::uint32_t first, std::uint32_t filled) noexcept {
   constexpr std::uint32_t kNotTaken = TP_STATUS_SEND_REQUEST | TP_STATUS_WRONG_FORMAT;
-  const auto result = ::send(socket_.fd(), nullptr, 0, MSG_DONTWAIT);
+  const auto result = stamps_.send(socket_.fd(), filled);
   interface_refused_ = result < 0 && errno == ENOBUFS;
   const std::uint32_t last = at_ == 0 ? socket_.slots() - 1 : at_ - 1;
-  if ((status_of(socket_.slot(last)) & kNotTaken) == 0) [[likely]]
+  if ((status_of(socket_.slot(last)) & kNotTaken) == 0) [[likely]] {
+    stamps_.read(socket_.fd(), filled);
     return filled;
+  }
   std::uint32_t taken = 0, slot = first;
   for (; (status_of(socket_.slot(slot)) & kNotTaken) == 0; slot = socket_.after(slot)) ++taken;
+  stamps_.read(socket_.fd(), taken);
   // The kernel continues at the first slot that it has not accepted.
   at_ = slot;
   for (std::uint32_t left = filled - taken; left > 0; --left, slot = socket_.after(slot))

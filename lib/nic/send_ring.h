@@ -10,6 +10,7 @@
 
 #include "core/counter.h"
 #include "core/time.h"
+#include "nic/departure_stamps.h"
 #include "nic/interface.h"
 #include "nic/offload.h"
 #include "nic/ring_socket.h"
@@ -31,6 +32,12 @@ class SendRing {
   /// Size of a slot for frames of `largest` bytes.
   static std::uint32_t slot_for(std::size_t largest) noexcept {
     return static_cast<std::uint32_t>(TPACKET_ALIGN(kData + kVirtioHeader + largest));
+  }
+  /// Asks for stamps of small sends from now on.
+  void stamp_departures() noexcept { stamps_.open(socket_.fd()); }
+  /// When the frames of the last send() left (CLOCK_REALTIME, ns): of all, or none.
+  [[nodiscard]] std::span<const std::int64_t> departures() const noexcept {
+    return departed_ == stamps_.last().size() ? stamps_.last() : std::span<const std::int64_t>();
   }
   [[nodiscard]] std::uint64_t sent() const noexcept { return sent_.get(); }
   [[nodiscard]] std::uint64_t too_long() const noexcept { return too_long_.get(); }
@@ -59,6 +66,8 @@ class SendRing {
   bool drop_refused(rte_mbuf* frame) noexcept;
 
   RingSocket socket_;
+  DepartureStamps stamps_;
+  std::size_t departed_ = 0;  // frames that the last send() has sent
   const NetworkInterface* interface_ = nullptr;
   std::atomic<std::size_t> mtu_{0};  // longest packet of the interface, in bytes
   std::size_t room_ = 0;             // longest frame that fits into a slot, in bytes

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/printable.h"
 #include "report/json_line.h"
 
 namespace lw::report {
@@ -29,20 +30,15 @@ std::string_view entity_of(char c) {
   }
 }
 
-/// Returns text for XML 1.0. Characters that it doesn't permit, and bytes that aren't UTF-8, become
-/// U+FFFD.
+/// Returns text for XML 1.0, without the characters that it doesn't permit: see visible().
 std::string xml_text(std::string_view text) {
-  constexpr std::string_view kUnknown = "\xef\xbf\xbd";
-  const std::string valid = Json::parse(json_string(text)).get<std::string>();
   std::string out;
-  for (const char c : valid) {
+  for (const char c : visible(text)) {
     const std::string_view entity = entity_of(c);
-    if (static_cast<unsigned char>(c) < 0x20) {
-      out += kUnknown;
-    } else if (!entity.empty()) {
-      out += entity;
-    } else {
+    if (entity.empty()) {
       out += c;
+    } else {
+      out += entity;
     }
   }
   return out;

@@ -20,7 +20,7 @@ using net::kMostBody;
 constexpr const char* kJson = "application/json";
 constexpr std::string_view kLineEnd = "\r\n", kHeadEnd = "\r\n\r\n";
 
-/// The headers that httplib sees.
+/// The headers that httplib sees; Host is the first.
 constexpr std::string_view kHeaders[] = {
     "Host",         "Origin",           "Authorization",    "Content-Length",
     "Content-Type", "Content-Encoding", "Transfer-Encoding"};
@@ -71,6 +71,21 @@ bool has_control(std::string_view head) noexcept {
   return false;
 }
 
+/// Returns what is wrong with the headers that httplib sees; empty: nothing. Of a header that is
+/// there twice, another reader may take the other value. (RFC 9112, 3.2 and 6.3)
+std::string wrong_headers(std::string_view head) {
+  std::array<bool, std::size(kHeaders)> seen{};
+  std::string wrong;
+  for_each_header(head, [&](std::string_view name, std::string_view) {
+    for (std::size_t i = 0; i < std::size(kHeaders); ++i)
+      if (same_name(kHeaders[i], name) && std::exchange(seen[i], true))
+        wrong = fmt::format("expected one {}, found two", kHeaders[i]);
+  });
+  const bool needs_host = head.substr(0, head.find(kLineEnd)).ends_with(" HTTP/1.1");
+  if (needs_host && !seen[0] && wrong.empty()) return "expected a Host, found none";
+  return wrong;
+}
+
 /// Returns the first line of a head without the query.
 std::string request_line(std::string_view head) {
   const std::string_view line = head.substr(0, head.find(kLineEnd));
@@ -81,15 +96,13 @@ std::string request_line(std::string_view head) {
          std::string(version == std::string_view::npos ? "" : line.substr(version));
 }
 
-/// Returns the headers of a head that are in kHeaders, the first of each name.
+/// Returns the headers of a head that are in kHeaders.
 std::string known_headers(std::string_view head) {
   std::string known;
-  std::array<bool, std::size(kHeaders)> seen{};
   for_each_header(head, [&](std::string_view name, std::string_view value) {
     const auto place = std::ranges::find_if(
         kHeaders, [&](std::string_view header) { return same_name(header, name); });
     if (place == std::end(kHeaders)) return;
-    if (std::exchange(seen[static_cast<std::size_t>(place - kHeaders)], true)) return;
     known.append(*place).append(": ");
     // httplib decodes the values of headers as if they were URLs.
     for (const char c : value) known += c == '%' ? "%25" : std::string(1, c);
@@ -263,6 +276,8 @@ net::Protocol::Answer Http::answer(std::string_view request, const std::string& 
   if (end == std::string_view::npos || has_control(request.substr(0, end)))
     return {shared(refusal("400 Bad Request", "expected a head without control characters"))};
   const std::string_view head = request.substr(0, end);
+  if (const std::string wrong = wrong_headers(head); !wrong.empty())
+    return {shared(refusal("400 Bad Request", wrong))};
   const std::string line = request_line(head);
   std::string text =
       router_->answer(line + std::string(kLineEnd) + known_headers(head) + std::string(kLineEnd) +

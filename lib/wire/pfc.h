@@ -20,9 +20,29 @@ inline constexpr std::size_t kPriorities = 8;
 /// Bit times of a pause quantum.
 inline constexpr unsigned kQuantumBits = 512;
 
+/// Some of the priorities: bit i stands for priority i.
+using Priorities = std::uint8_t;
+constexpr Priorities priority_bit(std::size_t priority) noexcept {
+  return static_cast<Priorities>(1U << priority);
+}
+
 /// Pause time of each listed priority, in quanta; 0 ends the pause.
 struct PfcFields {
   std::array<std::optional<std::uint16_t>, kPriorities> quanta;
+
+  [[nodiscard]] Priorities listed() const noexcept {
+    Priorities found = 0;
+    for (std::size_t i = 0; i < kPriorities; ++i)
+      if (quanta[i]) found |= priority_bit(i);
+    return found;
+  }
+  /// These fields without those of some priorities.
+  [[nodiscard]] PfcFields without(Priorities some) const noexcept {
+    PfcFields rest = *this;
+    for (std::size_t i = 0; i < kPriorities; ++i)
+      if (some & priority_bit(i)) rest.quanta[i].reset();
+    return rest;
+  }
   friend bool operator==(const PfcFields&, const PfcFields&) = default;
 };
 
@@ -41,12 +61,8 @@ struct Pfc {
   }
   void set(const PfcFields& f) noexcept {
     opcode.set(kOpcodePfc);
-    unsigned listed = 0;
-    for (std::size_t i = 0; i < kPriorities; ++i) {
-      times[i].set(f.quanta[i].value_or(0));
-      if (f.quanta[i]) listed |= 1U << i;
-    }
-    enabled.set(static_cast<std::uint16_t>(listed));
+    for (std::size_t i = 0; i < kPriorities; ++i) times[i].set(f.quanta[i].value_or(0));
+    enabled.set(f.listed());
   }
 };
 static_assert(sizeof(Pfc) == 20 && alignof(Pfc) == 1);

@@ -74,7 +74,7 @@ class Expectations(unittest.TestCase):
         return {
             'roce-impair replay': ([IMPAIR, 'replay', self.rules, frames, self.path('out.pcap')],
                                    'directions.west-to-east.loss_share'),
-            'roce-impair run': ([IMPAIR, 'run', self.rules, '--west', f'pcap:{frames}', '--east',
+            'roce-impair run': ([*longwire_test.BOX, self.rules, '--west', f'pcap:{frames}', '--east',
                                  'null'], 'directions.west-to-east.dropped_by_rule.frames'),
             'roce-gen run': ([GEN, 'run', self.flow, *loop, '--quiet', *longwire_test.ANY_RATE],
                              'received.flows.w.latency_ns.p50'),

@@ -326,7 +326,7 @@ class Namespace:
         """A roce-impair that delays all by 1 ms."""
         ready = folder / 'ready'
         process = longwire_test.begin(self.test, [
-            *self.inside, longwire_test.program('roce-impair'), 'run', '--delay', '1ms', '--west', 'west',
+            *self.inside, *longwire_test.BOX, '--delay', '1ms', '--west', 'west',
             '--east', 'east', '--ready-file', ready, '--json'])
         while not ready.exists():
             self.test.assertIsNone(process.poll(), 'the box has ended')

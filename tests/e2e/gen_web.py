@@ -10,7 +10,7 @@ import subprocess
 
 import live_page
 import output_schemas
-from longwire_test import begin, program
+from longwire_test import BOX, begin, program
 
 GEN = program('roce-gen')
 
@@ -226,7 +226,7 @@ class Page(live_page.InBrowser):
                          '--quiet', '--web', '0')
         self.open()
         self.assertIn('waits for the links', self.find('about').text)
-        begin(self, [program('roce-impair'), 'run', self.folder / 'rules.toml', '--west', west + ',server',
+        begin(self, [*BOX, self.folder / 'rules.toml', '--west', west + ',server',
                      '--east', east + ',server', '--idle', 'yield'])
         begin(self, [GEN, 'run', self.folder / 'flows.toml', '--port', west, '--quiet'])
         self.wait_for(lambda: self.count('received-flows', 'all', 'Frames') > 20_000)

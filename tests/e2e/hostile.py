@@ -24,7 +24,7 @@ import check_limits
 import connect_requests
 import hostile_clients
 from hostile_clients import Listener
-from longwire_test import SOURCE, begin, free_port, program
+from longwire_test import BOX, SOURCE, begin, free_port, program
 from pcap_file import read_pcap
 
 CLONE_NEWNET = 0x40000000
@@ -99,7 +99,7 @@ class Box:
         (self.folder / 'f.toml').write_text(FLOW.format(rate), encoding='utf-8')
         memif = f'memif:{self.folder}/west'
         self.process = begin(owner, [
-            program('roce-impair'), 'run', self.folder / 'p.toml', '--west', memif + ',server',
+            *BOX, self.folder / 'p.toml', '--west', memif + ',server',
             '--east', 'null', '--control', self.control, '--metrics', f'127.0.0.1:{self.metrics}',
             '--web', '0', '--json'])
         self.sender = begin(owner, [program('roce-gen'), 'run', self.folder / 'f.toml', '--port',

@@ -68,7 +68,7 @@ class Recorded(Box):
         (self.folder / 'p.toml').write_text(LOGGED)
         for cores in '1', '2':
             run = self.run_program(
-                'run', self.folder / 'p.toml', '--west', f'pcap:{self.folder}/west.pcap', '--east',
+                *longwire_test.BOX[1:], self.folder / 'p.toml', '--west', f'pcap:{self.folder}/west.pcap', '--east',
                 f'pcap:{self.folder}/east.pcap', '--json', '--cores', cores, '--capture',
                 self.folder / 'c.pcapng', '--ledger', self.folder / 'run')
             self.assertEqual(json.loads(run.stdout)['capture']['skipped'], 0)

@@ -17,7 +17,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-from longwire_test import THREAD_SANITIZER, begin, free_port, program
+from longwire_test import BOX, THREAD_SANITIZER, begin, free_port, program
 from pcapng_file import read_pcapng
 
 PROFILE = '''
@@ -43,6 +43,10 @@ LONG_FLOW = FLOW.replace('messages = 8000', 'messages = 4_000_000')  # 1,000 s
 SEQUENCE = slice(14 + 20 + 8 + 12 + 16 + 8, 14 + 20 + 8 + 12 + 16 + 16)
 
 
+def metrics_request(port):
+    return f'GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n'.encode()
+
+
 class Control(unittest.TestCase):
 
     def setUp(self):
@@ -63,7 +67,7 @@ class Control(unittest.TestCase):
     def impair(self, west, east, *options):
         """A run that is ready to be asked."""
         ready = self.folder / 'ready'
-        process = self.start(program('roce-impair'), 'run', self.folder / 'impair.toml', '--west',
+        process = self.start(*BOX, self.folder / 'impair.toml', '--west',
                              west, '--east', east, '--control', self.socket, '--json',
                              '--ready-file', ready, *options)
         return process, ready
@@ -159,7 +163,7 @@ class Control(unittest.TestCase):
         self.ctl('set', 'short', 'loss=100%')
         self.assertEqual(self.ctl('reset')['rules'][0]['loss'], 0)
         self.assertEqual(self.ctl('undo')['rules'][0]['loss'], 1)
-        self.assertIn('room', self.ctl('set', 'short', 'delay=10s', expect=2))
+        self.assertIn('not enough memory', self.ctl('set', 'short', 'delay=10s', expect=3))
         report = self.stop(process)
         names = [rule['name'] for rule in report['directions'][0]['rules']]
         self.assertEqual(names, ['long haul', 'short', 'untouched'])
@@ -374,7 +378,7 @@ class Control(unittest.TestCase):
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
         self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
         for address, request in ((str(self.socket), b'{"do":"show"}\n'),
-                                 (('127.0.0.1', port), b'GET /metrics HTTP/1.1\r\n\r\n')):
+                                 (('127.0.0.1', port), metrics_request(port))):
             alone = max(self.seconds_of(address, request) for _ in range(20))
             with self.crowd(address, request):
                 beside = max(self.seconds_of(address, request) for _ in range(20))
@@ -405,7 +409,7 @@ class Control(unittest.TestCase):
         loading.wait()
         waits = []
         while loader.is_alive():
-            waits.append(self.seconds_of(('127.0.0.1', port), b'GET /metrics HTTP/1.1\r\n\r\n'))
+            waits.append(self.seconds_of(('127.0.0.1', port), metrics_request(port)))
         loader.join()
         print(f'# {rules} rules: show {min(shown):.3f} s, of which forwarding paused {held_up / 1e6:.1f} '
               f'ms; load {took[0]:.2f} s, metrics meanwhile {max(waits):.3f} s at most')

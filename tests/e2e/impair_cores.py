@@ -54,7 +54,7 @@ class Cores(unittest.TestCase):
 
     def start(self, *options, west=None, east=None):
         return subprocess.Popen(
-            [longwire_test.program('roce-impair'), 'run', str(self.folder / 'p.toml'), '--west',
+            [*longwire_test.BOX, str(self.folder / 'p.toml'), '--west',
              west or f'pcap:{self.folder}/west.pcap,{self.folder}/to-west.pcap', '--east',
              east or f'pcap:{self.folder}/east.pcap,{self.folder}/to-east.pcap', '--json',
              *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -120,7 +120,7 @@ class Kernel(unittest.TestCase):
         path.write_text(profile)
         prefix = f'{DRIVER}:' if DRIVER else ''
         box = longwire_test.begin(
-            self, [longwire_test.program('roce-impair'), 'run', path,
+            self, [*longwire_test.BOX, path,
                    '--west', prefix + port.format(f'{WEST}m'),
                    '--east', prefix + port.format(f'{EAST}m'), '--json', *options])
         said = ''
@@ -379,7 +379,7 @@ class Kernel(unittest.TestCase):
             path.write_text('[[rule]]\nname = "r"\n' +
                             (f'[capacity]\nlargest_frame = {size}\n' if size else ''))
             run = subprocess.run(
-                [longwire_test.program('roce-impair'), 'run', path, '--west', f'{WEST}m,af_xdp',
+                [*longwire_test.BOX, path, '--west', f'{WEST}m,af_xdp',
                  '--east', 'null', '--duration', '0.1'], capture_output=True, text=True,
                 timeout=TIMEOUT, check=False)
             self.assertEqual(run.returncode, code, run.stderr)

@@ -98,7 +98,7 @@ class Linux(unittest.TestCase):
         self.addCleanup(west.close)
         self.addCleanup(east.close)
         box = longwire_test.begin(
-            self, [longwire_test.program('roce-impair'), 'run', self.profile, '--west', f'{WEST}m',
+            self, [*longwire_test.BOX, self.profile, '--west', f'{WEST}m',
                    '--east', f'{EAST}m', '--json', *options])
         said = ''
         while 'ready' not in said:

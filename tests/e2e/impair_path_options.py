@@ -91,7 +91,7 @@ class PathOptions(unittest.TestCase):
 
     def test_a_run_says_what_it_does(self):
         write_pcap(self.folder / 'in.pcap', [(START + i, roce_frame(i)) for i in range(5)])
-        done = self.run_it('run', '--distance', '10km', '--west', 'pcap:in.pcap', '--east',
+        done = self.run_it(*longwire_test.BOX[1:], '--distance', '10km', '--west', 'pcap:in.pcap', '--east',
                            'null', '--save', 'kept.toml',
                            '--html', 'page.html', '--json')
         report = json.loads(done.stdout)

@@ -6,8 +6,10 @@ import pathlib
 import subprocess
 import tempfile
 import unittest
+import xml.dom.minidom
 
 import longwire_test
+from both_ways import pause_frame
 from pcap_file import is_roce, other_frame, read_pcap, roce_frame, write_pcap
 from pcapng_file import write_pcapng
 
@@ -319,6 +321,51 @@ class Stages(Feed):
         for direction in ('west-to-east', 'east-to-west'):
             done = self.replay('out.pcap', '--direction', direction, '--json', profile=shipped)
             self.assertTrue(json.loads(done.stdout)['identity_holds'])
+
+    def test_names_cannot_write_to_a_terminal(self):
+        profile = self.folder / 'names.toml'
+        profile.write_text(r'''
+[[rule]]
+name = "a\u001b[2Jb\u0007\u009b31mc\r\nevery frame is accounted for"
+loss = "10%"
+[[event]]
+name = "e\u001b]0;t\u0007"
+action = "drop"
+[[at]]
+name = "x\u001b[5m"
+time = "1us"
+rule = "a\u001b[2Jb\u0007\u009b31mc\r\nevery frame is accounted for"
+set = { loss = "5%" }
+''', encoding='utf-8')
+        texts = [self.replay('out.pcap', '--junit', str(self.folder / 'j.xml'), profile=profile)]
+        for command in 'check', 'explain':
+            texts.append(subprocess.run([longwire_test.program('roce-impair'), command, str(profile)], check=True,
+                                        capture_output=True, text=True))
+        for done in texts:
+            for text in done.stdout, done.stderr:
+                self.assertNotRegex(text, '[\x00-\x09\x0b-\x1f\x7f-\x9f]')
+                self.assertNotRegex(text, '(?m)^every frame')
+        self.assertIn('a?[2Jb??31mc??every frame is accounted for', texts[0].stdout)
+        xml.dom.minidom.parse(str(self.folder / 'j.xml'))
+
+    def test_a_listed_loss_counts_what_an_event_drops(self):
+        profile = self.folder / 'listed.toml'
+        profile.write_text('[[rule]]\nname = "r"\nloss = { model = "listed", frames = [4, 9] }\n'
+                           '[[event]]\nname = "e"\naction = "drop"\noccurrence = 3\n')
+        write_pcap(self.folder / 'few.pcap', [(1000 * i, roce_frame(i)) for i in range(12)])
+        self.replay('out.pcap', profile=profile, source=self.folder / 'few.pcap')
+        left = {int.from_bytes(frame[51:54], 'big') for _, frame in read_pcap(self.folder / 'out.pcap')}
+        self.assertEqual(set(range(12)) - left, {2, 4, 9})
+
+    def test_pauses_at_a_low_rate_have_a_limit(self):
+        profile = self.folder / 'slow.toml'
+        profile.write_text('[[rule]]\nname = "r"\ndirection = "west-to-east"\nqueue = { rate = "1kb/s", '
+                           'buffer = "20kB", pfc = { priority = 3, xoff = "100B", xon = "50B" } }\n')
+        write_pcap(self.folder / 'few.pcap', [(1000 * i, roce_frame(i)) for i in range(3)])
+        write_pcap(self.folder / 'back.pcap', [(1000, pause_frame({3: 65_535}))])
+        done = self.replay('out.pcap', '--back', str(self.folder / 'back.pcap'), profile=profile,
+                           source=self.folder / 'few.pcap', expect=1)
+        self.assertIn('more than 10000000 pause frames', done.stderr)
 
 
 class Check(unittest.TestCase):

@@ -39,7 +39,7 @@ class Run(unittest.TestCase):
         profile.write_text(f'[capacity]\nrate = "{rate}"\nlargest_frame = "9000B"\n'
                            f'smallest_frame = "{smallest}"\n'
                            f'[[rule]]\nname = "r"\ndelay = "{delay}"\nloss = "{loss:%}"\n')
-        return longwire_test.begin(self, [longwire_test.program('roce-impair'), 'run', profile,
+        return longwire_test.begin(self, [*longwire_test.BOX, profile,
                                           '--west', west, '--east', east, '--json', *options])
 
     def finish(self, process, expect=0):
@@ -131,7 +131,7 @@ class Run(unittest.TestCase):
             f'[[rule]]\nname = "rule {i}"\nmatch = {{dst_qp = {i}, psn = "{i}-{i + 9000}"}}\n'
             f'loss = "{i % 2:%}"\n' for i in range(10_000)))
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = subprocess.run([longwire_test.program('roce-impair'), 'run', str(path), '--west',
+        done = subprocess.run([*longwire_test.BOX, str(path), '--west',
                                'null', '--east', 'null', '--duration', '50ms'],
                               capture_output=True, text=True, timeout=TIMEOUT, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -237,7 +237,7 @@ class Run(unittest.TestCase):
         environment = {k: v for k, v in os.environ.items() if k != 'XDG_RUNTIME_DIR'}
         done = subprocess.run(
             ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups',
-             program, 'run', str(profile), '--west',
+             program, *longwire_test.BOX[1:], str(profile), '--west',
              'pcap:' + self.path('in.pcap'), '--east', 'pcap:,' + self.path('out.pcap'), '--json'],
             capture_output=True, text=True, timeout=TIMEOUT, env=environment, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)

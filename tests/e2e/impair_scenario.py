@@ -357,7 +357,7 @@ class Running(Scenario):
     def begin(self, profile, west, east, *options):
         self.ready = self.folder / 'ready'
         return longwire_test.begin(
-            self, [program('roce-impair'), 'run', self.write('p.toml', profile), '--west', west,
+            self, [*longwire_test.BOX, self.write('p.toml', profile), '--west', west,
                    '--east', east, '--json', '--control', self.folder / 'ctl', '--ready-file',
                    self.ready, *options])
 

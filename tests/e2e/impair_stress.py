@@ -37,7 +37,7 @@ class Stress(unittest.TestCase):
     def start(self, text, *options, west=FEED[0], east=FEED[1]):
         (self.folder / 'p.toml').write_text(text)
         return longwire_test.begin(
-            self, [longwire_test.program('roce-impair'), 'run', self.path('p.toml'), '--west', west,
+            self, [*longwire_test.BOX, self.path('p.toml'), '--west', west,
                    '--east', east, '--json', '--ready-file', self.path('ready'), *options])
 
     def wait_ready(self, process):

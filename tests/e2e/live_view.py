@@ -177,7 +177,7 @@ class Figures(Live):
                                                     ('received', 'dropped_by_rule')])
 
     def test_impair_run(self):
-        screen, report = self.last_screen(IMPAIR, 'run', RULES, '--west', f'pcap:{RXE}', '--east',
+        screen, report = self.last_screen(*longwire_test.BOX, RULES, '--west', f'pcap:{RXE}', '--east',
                                           'pcap:,out.pcap', '--until-idle', '500ms')
         self.assertGreater(report['directions'][0]['received']['frames'], 600)
         self.check_box(screen, report)
@@ -224,7 +224,7 @@ class Signals(Live):
         self.interrupt(GEN, 'replay', RXE, '--port', 'net_null0', '--loop', '0')
 
     def test_impair_run(self):
-        self.interrupt(IMPAIR, 'run', RULES, '--west', 'net_ring0', '--east', 'net_ring1')
+        self.interrupt(*longwire_test.BOX, RULES, '--west', 'net_ring0', '--east', 'net_ring1')
 
     def test_impair_replay(self):
         frames = [(i * 1000, bytes(12) + b'\x08\x00' + bytes(50)) for i in range(10_000)]
@@ -282,7 +282,7 @@ class Elsewhere(Live):
         self.lines(GEN, 'run', DEMO, *LOOP, '--duration', '3s', *longwire_test.ANY_RATE)
 
     def test_receive_and_box(self):
-        self.lines(IMPAIR, 'run', RULES, '--west', 'net_ring0', '--east', 'net_ring1',
+        self.lines(*longwire_test.BOX, RULES, '--west', 'net_ring0', '--east', 'net_ring1',
                    '--duration', '3s')
         self.lines(GEN, 'receive', '--port', 'net_ring0', '--duration', '3s')
 

@@ -44,7 +44,7 @@ class Boxes(unittest.TestCase):
         self.control = self.folder / 'control'
         self.metrics = longwire_test.free_port()
         box = longwire_test.begin(self, [
-            IMPAIR, 'run', rules, '--west', west, '--east', east, '--json', '--junit', self.junit, '--html',
+            *longwire_test.BOX, rules, '--west', west, '--east', east, '--json', '--junit', self.junit, '--html',
             self.page, '--control', self.control, '--metrics', f'127.0.0.1:{self.metrics}', *options])
         while 'ready' not in (line := box.stderr.readline()):
             self.assertTrue(line, 'it did not start')
@@ -179,7 +179,7 @@ class Ports(Boxes):
 
     def test_its_text_says_so_first(self):
         self.metrics = longwire_test.free_port()
-        box = longwire_test.begin(self, [IMPAIR, 'run', self.rules(), '--west', self.wire, '--east', 'null',
+        box = longwire_test.begin(self, [*longwire_test.BOX, self.rules(), '--west', self.wire, '--east', 'null',
                                          '--metrics', f'127.0.0.1:{self.metrics}'])
         while 'ready' not in (line := box.stderr.readline()):
             self.assertTrue(line, 'it did not start')

@@ -19,7 +19,7 @@ import needs
 import pcap_file
 import verdict_outputs
 from example_files import EXPERIMENT
-from longwire_test import SOURCE, begin, program
+from longwire_test import BOX, SOURCE, begin, program
 
 GEN, ENDPOINT, IMPAIR, DISSECT = (
     program(name) for name in ('roce-gen', 'roce-endpoint', 'roce-impair', 'roce-dissect'))
@@ -219,7 +219,7 @@ class Outputs(unittest.TestCase):
             'impair profiles': ([IMPAIR, 'profiles', '--json'], False),
             'impair replay': ([IMPAIR, 'replay', self.rules, self.frames, self.file('c.pcap')],
                               True),
-            'impair run': ([IMPAIR, 'run', self.rules, '--west', f'pcap:{self.frames}', '--east',
+            'impair run': ([*BOX, self.rules, '--west', f'pcap:{self.frames}', '--east',
                             'null'], True),
             'impair ledger': ([IMPAIR, 'ledger', self.ledger()], False),
             'impair ctl show': (self.ctl('show'), False),
@@ -265,7 +265,8 @@ class Outputs(unittest.TestCase):
         sim = [GEN, 'perf', '--sim', '--delay', '0us', '-n', '2000', '-s', '4096']
         replay = [IMPAIR, 'replay', self.rules, self.frames]
         out = self.file('d.pcap')
-        run = [IMPAIR, 'run', self.rules, '--west', f'pcap:{self.frames}', '--east', 'null']
+        ports = ['--west', f'pcap:{self.frames}', '--east', 'null']
+        run = [*BOX, self.rules, *ports]
         search = self.commands()['gen search'][0]
         extract = [DISSECT, 'extract', self.frames, '--force', '--out']
         experiment = [GEN, 'experiment', self.experiment(), '--out']
@@ -338,7 +339,7 @@ class Outputs(unittest.TestCase):
             'impair run --ready-file': ([*run, '--ready-file'], 'ready'),
             'impair check --save': ([IMPAIR, 'check', '--delay', '1ms', '--save'], 'o.toml'),
             'impair explain --save': ([IMPAIR, 'explain', '--delay', '1ms', '--save'], 'o.toml'),
-            'impair run --save': ([IMPAIR, 'run', '--delay', '1ms', *run[3:], '--save'], 'o.toml'),
+            'impair run --save': ([*BOX, '--delay', '1ms', *ports, '--save'], 'o.toml'),
         }
 
     def study(self):
@@ -615,7 +616,7 @@ class Outputs(unittest.TestCase):
     def test_a_capture_that_a_port_writes_is_checked(self):
         """DPDK's driver writes it, and ignores errors."""
         out = self.file('port.pcap')
-        words = [IMPAIR, 'run', self.rules, '--west', f'pcap:{self.frames}', '--east']
+        words = [*BOX, self.rules, '--west', f'pcap:{self.frames}', '--east']
         done = self.run_it([*words, f'pcap:,{out}'],
                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE,
                                                                  (LIMIT, LIMIT)))

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import unittest
 
-from longwire_test import SOURCE, begin, program
+from longwire_test import BOX, SOURCE, begin, program
 
 PROFILE = '''
 seed = 5
@@ -77,7 +77,7 @@ class Pipeline(unittest.TestCase):
 
     def run_pipeline(self):
         at = self.folder
-        impair = self.start(program('roce-impair'), 'run', at / 'impair.toml',
+        impair = self.start(*BOX, at / 'impair.toml',
                             '--west', f'memif:{at}/west.sock,server',
                             '--east', f'memif:{at}/east.sock,server',
                             '--ledger', at / 'ledger.jsonl', '--json')

@@ -15,7 +15,7 @@ import urllib.parse
 import urllib.request
 
 import needs
-from longwire_test import SOURCE, begin, free_port, program
+from longwire_test import BOX, SOURCE, begin, free_port, program
 
 GRAFANA = SOURCE / 'packaging' / 'grafana'
 DASHBOARD, RULES = GRAFANA / 'longwire-impair.json', GRAFANA / 'longwire-impair.rules.yml'
@@ -48,7 +48,7 @@ class Metrics(unittest.TestCase):
         ready = self.folder / 'ready'
         west = f'memif:{self.folder}/w'
         (self.folder / 'flow.toml').write_text(FLOW, encoding='utf-8')
-        self.process = begin(self, [program('roce-impair'), 'run', self.folder / 'impair.toml', '--west',
+        self.process = begin(self, [*BOX, self.folder / 'impair.toml', '--west',
                                     west + ',server', '--east', 'null', '--metrics', self.target,
                                     '--ledger', self.folder / 'ledger.jsonl', '--ready-file', ready])
         begin(self, [program('roce-gen'), 'run', self.folder / 'flow.toml', '--port', west])

@@ -12,7 +12,7 @@ import time
 import unittest
 
 import needs
-from longwire_test import SOURCE, program
+from longwire_test import ANY_LATENESS, SOURCE, program
 
 PACKAGE = SOURCE / 'packaging/python'
 GUIDE = SOURCE / 'docs/impaired-link-in-ci.md'
@@ -54,7 +54,7 @@ class Package(unittest.TestCase):
         self.west, self.east = f'memif:{self.folder}/w', f'memif:{self.folder}/e'
 
     def box(self, **ports):
-        return longwire.Box(self.folder / 'path.toml', **{
+        return longwire.Box(self.folder / 'path.toml', *ANY_LATENESS, **{
             'west': self.west + ',server', 'east': self.east + ',server', **ports})
 
     def frames_until(self, box, count):

@@ -204,7 +204,7 @@ class Run(Files):
     """Over ports, where a thread of its own writes the frames from the rings."""
 
     def run_over_ports(self, capture, *options, expect=0):
-        done = self.run_it('roce-impair', 'run', self.path('profile.toml'), '--west',
+        done = self.run_it('roce-impair', 'run', *longwire_test.ANY_LATENESS, self.path('profile.toml'), '--west',
                            f"pcap:{self.path('in.pcap')}", '--east', f"pcap:,{self.path('out.pcap')}", '--capture',
                            capture, '--json', *options, expect=expect)
         return json.loads(done.stdout), done.stderr

@@ -21,7 +21,7 @@ from dissect_report import start_browser
 from example_files import EXPERIMENT
 from html_pages import page_data
 import verdict_outputs
-from longwire_test import ANY_RATE, SOURCE, begin, program
+from longwire_test import ANY_RATE, BOX, SOURCE, begin, program
 
 GEN, IMPAIR = program('roce-gen'), program('roce-impair')
 DEMO = 'profiles/flows/demo.toml'  # as the picture shows it
@@ -90,7 +90,7 @@ class InFolder(unittest.TestCase):
                               '--pattern', 'ping', '--json'],
             'impair replay': [IMPAIR, 'replay', self.file('rules.toml', RULES), self.frames,
                               self.folder / 'c.pcap', '--json'],
-            'impair run': [IMPAIR, 'run', self.folder / 'rules.toml', '--west',
+            'impair run': [*BOX, self.folder / 'rules.toml', '--west',
                            f'pcap:{self.frames}', '--east', 'null', '--until-idle', '200ms',
                            '--json'],
         }
@@ -213,7 +213,7 @@ class Pages(InFolder):
     def test_rates_over_time_of_a_box_between_two_generators(self):
         west, east = (f'memif:{self.folder}/{side}' for side in 'we')
         ready = self.folder / 'ready'
-        box = begin(self, [IMPAIR, 'run', self.file('rules.toml', RULES), '--west', f'{west},server', '--east',
+        box = begin(self, [*BOX, self.file('rules.toml', RULES), '--west', f'{west},server', '--east',
                            f'{east},server', '--ready-file', ready, '--html', self.page, '--json'])
         far_page = self.folder / 'far.html'
         far = begin(self, [GEN, 'receive', '--port', east, '--until-idle', '500ms', '--html', far_page, '--json'])
@@ -256,7 +256,7 @@ class Pages(InFolder):
         for number in signal.SIGINT, signal.SIGTERM:
             ready.unlink(missing_ok=True)
             self.page.unlink(missing_ok=True)
-            run = begin(self, [IMPAIR, 'run', self.file('rules.toml', RULES), *ports, '--html',
+            run = begin(self, [*BOX, self.file('rules.toml', RULES), *ports, '--html',
                                self.page, '--json'])
             while not ready.exists() and run.poll() is None:
                 time.sleep(0.02)

@@ -19,7 +19,7 @@ import longwire_test
 import needs
 import question_table
 import verdict_outputs
-from longwire_test import ANY_RATE
+from longwire_test import ANY_RATE, BOX
 from pcap_file import read_pcap, write_pcap
 
 PROGRAMS = ('roce-gen', 'roce-endpoint', 'roce-impair', 'roce-dissect')
@@ -83,6 +83,8 @@ ELSEWHERE = {
     ('roce-impair', 'releases'): 'unit/impair/report_test.cpp: AFrameThatLeftTooEarlyFailsTheRun',
     ('roce-impair', 'scenario'):
         'e2e/impair_scenario.py: test_steps_that_were_due_and_are_not_done_fail_the_run',
+    ('roce-impair', 'late'): 'unit/impair/report_test.cpp: LateFramesAreTheMachines',
+    ('roce-impair', 'step_lateness'): 'unit/impair/report_test.cpp: LateStepsAreTheMachines',
     ('roce-impair', 'links'): 'e2e/impair_kernel.py: --on-link-loss',
     ('roce-impair', 'errors'): 'unit/impair/report_test.cpp: FramesThatThePortsLostFailTheRun',
     ('roce-impair replay', 'reached'): 'unit/impair/report_test.cpp: WhatEndedItIsJudged',
@@ -314,7 +316,7 @@ class Cases(unittest.TestCase):
         ]
 
     def cases_of_impair_run(self):
-        run = [IMPAIR, 'run', self.rules, '--west', self.pcap('all'), '--east', 'null']
+        run = [*BOX, self.rules, '--west', self.pcap('all'), '--east', 'null']
         waits = [IMPAIR, 'run', self.rules, '--west', 'net_null0', '--east', 'null']
         small = self.file('small.toml', '[capacity]\nrate = "1Mb/s"\n[[rule]]\nname = "haul"\n'
                           'match = "all"\ndelay = "1s"\n')

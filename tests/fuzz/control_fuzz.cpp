@@ -65,12 +65,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
          const auto steps = live.on_command(command);
          return steps ? Result<void>{} : std::unexpected(steps.error());
        },
-       .preview = [&](auto edits) -> lw::Result<lw::config::ImpairProfile> {
+       .preview = [&](auto edits) -> lw::Result<lw::impair::Preview> {
          auto next = live.with(edits);
          if (!next) return std::unexpected(next.error());
-         return std::move(next->profile);
+         return lw::impair::Preview{.profile = std::move(next->profile)};
        },
-       .profile = [&] { return live.now().profile; },
+       .in_force = [&] { return lw::impair::InForce{.profile = live.now().profile}; },
        .snapshot = [] { return lw::impair::Report{}; },
        .records = []() -> lw::Result<std::vector<std::string>> { return lw::fail("no ledger"); },
        .record = [](const auto&, auto) -> lw::Result<void> { return {}; },

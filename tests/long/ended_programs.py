@@ -239,7 +239,7 @@ class EndedPrograms(unittest.TestCase):
     def test_impair_runs(self):
         for ledger in 'ledger.jsonl', 'ledger.lwl':
             self.end_at_random(lambda folder, ledger=ledger: [
-                longwire_test.program('roce-impair'), 'run', self.folder / 'rules.toml', '--west',
+                *longwire_test.BOX, self.folder / 'rules.toml', '--west',
                 'net_null0,size=64', '--east', 'net_null1', '--ledger', folder / ledger,
                 '--capture', folder / 'record.pcapng', '--json'])
 

@@ -9,7 +9,7 @@ import signal
 import tempfile
 import unittest
 
-from longwire_test import begin, program
+from longwire_test import BOX, begin, program
 
 GEN, IMPAIR = program('roce-gen'), program('roce-impair')
 TIMEOUT = 240  # seconds: it ends a program that hangs, also on a machine that is busy
@@ -37,7 +37,7 @@ class Endpoints(unittest.TestCase):
         at = self.folder
         (at / f'{name}.toml').write_text(profile + capacity)
         west, east = f'memif:{at}/{name}-west', f'memif:{at}/{name}-east'
-        impair = self.start(IMPAIR, 'run', at / f'{name}.toml', '--west', west + ',server',
+        impair = self.start(*BOX, at / f'{name}.toml', '--west', west + ',server',
                             '--east', east + ',server', '--json', *options)
         yield west, east
         impair.send_signal(signal.SIGTERM)

@@ -22,6 +22,8 @@ BUILD = pathlib.Path(os.environ.get('LONGWIRE_BUILD', SOURCE / 'build'))
 
 # Of roce-gen run and replay through ports: a machine that is busy sends late, and the verdict says so.
 ANY_RATE = ('--expect', 'rate>=0%')
+# Of roce-impair run: a machine that is busy sends frames late, and takes steps of a scenario late.
+ANY_LATENESS = ('--expect', 'late<=100%', '--expect', 'step_lateness<=60s')
 
 # ./dev tsan: the programs are 10 to 20 times as slow.
 THREAD_SANITIZER = 'TSAN_OPTIONS' in os.environ
@@ -39,6 +41,10 @@ for _number, _action in ((signal.SIGINT, signal.default_int_handler), (signal.SI
 def program(name):
     """The absolute path of one of the programs, as built."""
     return str(BUILD / _FOLDERS[name] / name)
+
+
+# A box whose results a test reads, on any machine.
+BOX = (program('roce-impair'), 'run', *ANY_LATENESS)
 
 
 def free_port():

@@ -4,15 +4,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 
 #include <fmt/core.h>
 
 #include "config/impair/netem_parameters.h"
+#include "config/impair/profile.h"
 #include "core/limits.h"
 #include "core/quantity.h"
 #include "emulator/path.h"
+#include "emulator/random/correlated_draw.h"
 #include "emulator/stage_keys.h"
 #include "emulator/stages/limit.h"
 #include "emulator/stages/reorder.h"
@@ -118,6 +121,14 @@ std::string loss_lines(NetemParameters& all) {
           "The correlations of loss and duplicate are left out, as both are there: draws are "
           "independent.");
     } else if (loss > 0 && all.loss_correlation > 0) {
+      const double lost_percent =
+          emulator::correlated_share(loss, all.loss_correlation / 100) * 100;
+      constexpr double kHardlyAny = 1e-4;
+      all.differences.push_back(fmt::format(
+          "netem's draws with a correlation are seldom near 0: of a loss of {:g}% with {:g}%, it "
+          "loses {} of the packets; so does this profile.",
+          loss * 100, all.loss_correlation,
+          lost_percent < kHardlyAny ? "less than 0.0001%" : fmt::format("{:.2g}%", lost_percent)));
       return fmt::format("loss = {{ model = \"correlated\", probability = \"{}%\"{} }}\n",
                          loss * 100, correlation_key(all.loss_correlation));
     } else if (loss == 0 && duplicate > 0 && all.duplicate_correlation > 0) {
@@ -188,13 +199,18 @@ std::string profile_text(NetemParameters& all, std::string_view text, const Nete
   rule += limit_line(all) + queue_lines(all) + slot_line(all, setting) + delay_lines(all, setting) +
           reorder_line(all);
   const std::string capacity = capacity_lines(all);
+  constexpr std::uint64_t kLargestSeed = std::numeric_limits<std::int64_t>::max();
+  if (all.seed.value_or(0) > kLargestSeed)
+    all.differences.push_back(
+        "TOML has no numbers from 2^63 on: the seed is tc's less 2^63. Other draws than netem's "
+        "come from any seed.");
   std::string head = "# netem";
-  const auto words = tc_words(text);
+  const auto words = without_counters(tc_words(text));
   for (const std::string_view word : std::span(words).subspan(place_behind(words, "netem")))
     head += fmt::format(" {}", word);
   head += '\n';
   for (const std::string& difference : all.differences) head += fmt::format("# {}\n", difference);
-  if (all.seed) head += fmt::format("seed = {}\n", *all.seed);
+  if (all.seed) head += fmt::format("seed = {}\n", *all.seed & kLargestSeed);
   return fmt::format(
       "{}\n{}[[rule]]\nname = \"netem\"\nmatch = \"all\"  # as netem: every frame, not only "
       "RoCEv2\n"
@@ -209,19 +225,33 @@ struct TbfParameters {
 };
 
 void take_tbf_parameter(NetemWords& words, TbfParameters& all) {
-  const std::string_view name = words.next();
+  // In tc's order: "l" is limit. (iproute2, q_tbf.c)
+  constexpr NetemParameterName kNames[] = {{"limit"},          {"latency"},        {"burst"},
+                                           {"buffer", true},   {"maxburst", true}, {"mtu", true},
+                                           {"minburst", true}, {"mpu", true},      {"rate", true},
+                                           {"peakrate"},       {"overhead"},       {"linklayer"}};
+  const std::string_view word = words.next(), name = whole_parameter(word, kNames);
   if (name == "rate") return static_cast<void>(all.rate = words.rate(name));
   if (name == "burst" || name == "buffer" || name == "maxburst")
     return static_cast<void>(all.burst = words.size(name));
   if (name == "limit") return static_cast<void>(all.limit = words.size(name));
-  if (name == "latency" || name == "lat")
-    return static_cast<void>(all.latency_ns = words.time(name));
+  if (name == "latency") return static_cast<void>(all.latency_ns = words.time(name));
   if (name == "overhead") return static_cast<void>(all.overhead = words.count(name).value_or(0));
   if (name == "peakrate" || name == "mtu" || name == "minburst" || name == "linklayer" ||
       name == "mpu")
     return words.fail(fmt::format("{} of a tbf has no equivalent: a queue has one rate", name));
-  words.fail(fmt::format("unknown parameter of tbf: \"{}\"", name));
+  words.fail(fmt::format("unknown parameter of tbf: \"{}\"", word));
 }
+
+/// The longest frame of a run by default: a burst below it may be shorter than a frame.
+constexpr long long kLongestTbfFrame = Capacity{}.largest_frame;
+constexpr const char* kTooLong = R"(
+[[rule]]
+name = "longer than the burst"
+match = {{ filter = "greater {}" }}
+direction = "{}"
+loss = "100%"
+)";
 
 /// Translates a token bucket filter: its rate, and its limit as the buffer.
 Result<NetemProfile> profile_of_tbf(NetemWords words, const NetemSetting& setting) {
@@ -244,20 +274,29 @@ Result<NetemProfile> profile_of_tbf(NetemWords words, const NetemSetting& settin
       "After a pause, a tbf lets {:.0f} bytes pass at the rate of the line; here each frame takes "
       "its time at the rate.",
       *all.burst));
-  const long long rate = std::llround(*all.rate);
+  const long long rate = std::llround(*all.rate), burst = std::llround(*all.burst);
+  // tbf_enqueue() compares a packet with the burst. (sch_tbf.c)
+  std::string too_long;
+  if (burst < kLongestTbfFrame) {
+    profile.differences.push_back(
+        fmt::format("A tbf drops all frames longer than its burst of {} B.", burst));
+    too_long = fmt::format(kTooLong, burst + 1, setting.direction);
+  }
   constexpr const char* kProfile = R"(# tbf
-# {}
-
+{}
 [capacity]
 rate = "{}b/s"
-
+{}
 [[rule]]
 name = "tbf"
 match = "all"  # as tbf: every frame, not only RoCEv2
 direction = "{}"
 queue = {{ rate = "{}b/s", buffer = "{}B", overhead = "{}B" }}
 )";
-  profile.toml = fmt::format(kProfile, profile.differences[0], std::max(rate, 1'000'000LL),
+  std::string notes;
+  for (const std::string& difference : profile.differences)
+    notes += fmt::format("# {}\n", difference);
+  profile.toml = fmt::format(kProfile, notes, std::max(rate, 1'000'000LL), too_long,
                              setting.direction, rate, std::llround(buffer), all.overhead);
   return profile;
 }
@@ -265,8 +304,9 @@ queue = {{ rate = "{}b/s", buffer = "{}B", overhead = "{}B" }}
 }  // namespace
 
 Result<NetemProfile> profile_of_netem(std::string_view text, const NetemSetting& setting) {
-  const auto all_words = tc_words(text);
+  auto all_words = tc_words(text);
   if (auto known = check_qdisc(all_words); !known) return std::unexpected(known.error());
+  all_words = without_counters(std::move(all_words));
   NetemWords words(all_words);
   if (is_tbf(all_words)) return profile_of_tbf(std::move(words), setting);
   if (words.ended()) return fail("expected parameters of netem, such as \"delay 100ms loss 1%\"");

@@ -39,16 +39,19 @@ void take_delay(NetemWords& words, NetemParameters& all) {
   }
 }
 
-/// Returns the name of a distribution of delays or of times between slots.
+/// Returns the name of a distribution of delays or of times between slots: "uniform", or that of a
+/// file NAME.dist of iproute2 or of the user.
 std::string take_distribution_name(NetemWords& words) {
-  constexpr std::array<std::string_view, 5> kKnown = {"uniform", "normal", "pareto", "paretonormal",
-                                                      "experimental"};
-  const std::string_view name = words.ended() ? "the end" : words.next();
-  if (std::ranges::find(kKnown, name) == kKnown.end())
-    words.fail(fmt::format(
-        "distribution: expected uniform, normal, pareto, paretonormal or experimental, found "
-        "\"{}\"",
-        name));
+  const std::string_view name = words.ended() ? "" : words.next();
+  const auto is_of_name = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
+           c == '_' || c == '-';
+  };
+  if (name.empty() || name.front() == '.' || !std::ranges::all_of(name, is_of_name))
+    words.fail(
+        fmt::format("distribution: expected uniform, normal or the NAME of a file NAME.dist, of "
+                    "letters, digits, ., _ and -, found {}",
+                    name.empty() ? "the end" : fmt::format("\"{}\"", name)));
   return std::string(name);
 }
 
@@ -122,7 +125,12 @@ void take_slot(NetemWords& words, NetemParameters& all) {
 }  // namespace
 
 void take_netem_parameter(NetemWords& words, NetemParameters& all) {
-  const std::string_view name = words.next();
+  // In the order in which tc compares them: "l" is limit, "d" is delay. (iproute2, q_netem.c)
+  constexpr NetemParameterName kNames[] = {
+      {"limit"},        {"latency"}, {"delay"},      {"loss"}, {"drop"},
+      {"ecn"},          {"reorder"}, {"corrupt"},    {"gap"},  {"duplicate"},
+      {"distribution"}, {"rate"},    {"slot", true}, {"seed"}};
+  const std::string_view word = words.next(), name = whole_parameter(word, kNames);
   if (name == "delay" || name == "latency") return take_delay(words, all);
   if (name == "distribution")
     return static_cast<void>(all.distribution = take_distribution_name(words));
@@ -141,9 +149,9 @@ void take_netem_parameter(NetemWords& words, NetemParameters& all) {
     return;
   }
   if (name == "limit" || name == "seed" || name == "gap") {
-    const auto value = name == "seed" ? words.seed() : words.count(name);
-    auto& place = name == "limit" ? all.limit : name == "seed" ? all.seed : all.gap;
-    if (value) place = static_cast<std::uint64_t>(*value);
+    if (name == "seed") return static_cast<void>(all.seed = words.seed());
+    const auto value = words.count(name);
+    if (value) (name == "limit" ? all.limit : all.gap) = static_cast<std::uint64_t>(*value);
     return;
   }
   if (name == "reorder") {
@@ -152,10 +160,9 @@ void take_netem_parameter(NetemWords& words, NetemParameters& all) {
     return;
   }
   if (name == "slot") return take_slot(words, all);
-  constexpr std::array<std::string_view, 12> kNames = {
-      "delay",     "distribution", "loss", "rate", "ecn",     "corrupt",
-      "duplicate", "limit",        "seed", "gap",  "reorder", "slot"};
-  const std::string_view near = nearest(name, kNames);
+  std::vector<std::string_view> known;
+  for (const NetemParameterName& parameter : kNames) known.push_back(parameter.name);
+  const std::string_view near = nearest(name, known);
   words.fail(
       fmt::format("unknown parameter of netem: \"{}\"{}", name,
                   near.empty() ? std::string() : fmt::format("; did you mean \"{}\"?", near)));

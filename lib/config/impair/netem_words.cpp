@@ -6,7 +6,6 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
-#include <limits>
 
 #include <fmt/core.h>
 
@@ -111,6 +110,19 @@ Result<void> check_qdisc(std::span<const std::string_view> all) {
       *other));
 }
 
+std::vector<std::string_view> without_counters(std::vector<std::string_view> words) {
+  for (std::size_t i = 0; i + 2 < words.size(); ++i)
+    if (words[i] == "Sent" && words[i + 2] == "bytes") words.resize(i);
+  return words;
+}
+
+std::string_view whole_parameter(std::string_view word,
+                                 std::span<const NetemParameterName> parameters) {
+  for (const auto& [name, is_whole] : parameters)
+    if (is_whole ? word == name : name.starts_with(word) && !word.empty()) return name;
+  return word;
+}
+
 std::size_t place_behind(std::span<const std::string_view> words, std::string_view qdisc) {
   for (std::size_t i = 0; i < words.size(); ++i)
     if (words[i] == qdisc && (i == 0 || !is_before_name(words[i - 1]))) return i + 1;
@@ -135,8 +147,8 @@ bool NetemWords::take(std::string_view word) {
 /// Skips what `tc qdisc show` prints between "netem" and the parameters: "8001: root refcnt 2".
 void NetemWords::skip_place() {
   if (at_ > 0 && !ended() && words_[at_].ends_with(':')) ++at_;
-  for (const std::string_view word : {"dev", "root", "parent", "refcnt"})
-    if (take(word) && word != "root" && !ended()) ++at_;
+  for (const std::string_view word : {"dev", "root", "parent", "offloaded", "refcnt"})
+    if (take(word) && word != "root" && word != "offloaded" && !ended()) ++at_;
 }
 
 template <class Parse>
@@ -186,10 +198,15 @@ std::optional<std::int64_t> NetemWords::count(std::string_view of, bool must, bo
                 });
 }
 
-std::optional<std::int64_t> NetemWords::seed() {
-  return number("seed", "a whole number below 2^63", true, [](std::string_view word) {
-    return whole_number(word, 0, std::numeric_limits<std::int64_t>::max());
-  });
+std::optional<std::uint64_t> NetemWords::seed() {
+  return number("seed", "a whole number below 2^64", true,
+                [](std::string_view word) -> std::optional<std::uint64_t> {
+                  std::uint64_t value = 0;
+                  const char* const end = word.data() + word.size();
+                  const auto read = std::from_chars(word.data(), end, value);
+                  if (read.ec != std::errc{} || read.ptr != end) return std::nullopt;
+                  return value;
+                });
 }
 
 void NetemWords::fail(std::string message) {

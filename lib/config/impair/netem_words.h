@@ -21,6 +21,19 @@ bool is_tbf(std::span<const std::string_view> words);
 /// Returns the place of the word behind the name of a qdisc; 0 if there is no such qdisc.
 std::size_t place_behind(std::span<const std::string_view> words, std::string_view qdisc);
 
+/// Returns the words without the counters that `tc -s qdisc show` prints behind a qdisc.
+std::vector<std::string_view> without_counters(std::vector<std::string_view> words);
+
+/// A parameter of a qdisc, and whether tc takes only its whole name: of others it takes any
+/// beginning.
+struct NetemParameterName {
+  std::string_view name;
+  bool is_whole = false;
+};
+/// Returns the first of `parameters` that tc takes `word` for; `word` itself if there is none.
+std::string_view whole_parameter(std::string_view word,
+                                 std::span<const NetemParameterName> parameters);
+
 /// Words of a tc command line, read one by one. Units are those of tc. Keeps the first error.
 class NetemWords {
  public:
@@ -41,7 +54,7 @@ class NetemWords {
   std::optional<double> size(std::string_view of);
   /// Reads a whole number up to 10^12.
   std::optional<std::int64_t> count(std::string_view of, bool must = true, bool negative = false);
-  std::optional<std::int64_t> seed();
+  std::optional<std::uint64_t> seed();
   void fail(std::string message);
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 

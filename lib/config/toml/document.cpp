@@ -395,6 +395,7 @@ Result<Value> parse_toml(std::string_view text, const std::string& name) {
   if (!root) return root;
   if (const Value* value = holder_of_nul(*root))
     return refuse(name, value->at, "expected text without NUL characters, found one");
+  make_names_visible(*root);
   return root;
 }
 

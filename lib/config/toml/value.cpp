@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "core/names.h"
+#include "core/printable.h"
 
 namespace lw::config {
 namespace {
@@ -70,6 +71,19 @@ void restrict_files(Value& value, const ClientFiles* only) {
     for (Value& item : *items) restrict_files(item, only);
   if (auto* entries = std::get_if<Entries>(&value.data))
     for (Entry& entry : *entries) restrict_files(entry.value, only);
+}
+
+void make_names_visible(Value& value) {
+  constexpr std::array<std::string_view, 4> kNames = {"name", "rule", "shared", "event"};
+  if (auto* items = std::get_if<Array>(&value.data))
+    std::ranges::for_each(*items, make_names_visible);
+  auto* entries = std::get_if<Entries>(&value.data);
+  if (!entries) return;
+  for (Entry& entry : *entries) {
+    auto* text = std::get_if<std::string>(&entry.value.data);
+    if (text && std::ranges::find(kNames, entry.key) != kNames.end()) *text = visible(*text);
+    make_names_visible(entry.value);
+  }
 }
 
 std::string describe(const Value& value) {

@@ -51,6 +51,10 @@ struct Entry {
 /// Marks a value and all within it as a remote client's. `only` may be null, and must outlive it.
 void restrict_files(Value& value, const ClientFiles* only);
 
+/// Replaces what a terminal would obey, see visible(), in all names within a value: of tables, and
+/// where one names another (rule, shared, event).
+void make_names_visible(Value& value);
+
 /// The value as error messages show it: `"fast"`, `-1`, `a table`.
 std::string describe(const Value& value);
 

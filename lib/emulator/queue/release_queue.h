@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "emulator/frame_access.h"
@@ -22,6 +23,8 @@ class WheelLine {
  public:
   explicit WheelLine(std::size_t capacity) : wheel_(capacity) {}
 
+  /// See Wheel::take_over().
+  void take_over(WheelLine& old, Instant now) noexcept { wheel_.take_over(old.wheel_, now); }
   void push(const Entry& entry, Instant now) noexcept { wheel_.push(entry, now); }
   void push(std::span<const Entry> entries, Instant now) noexcept { wheel_.push(entries, now); }
   [[nodiscard]] bool empty() const noexcept { return wheel_.empty(); }
@@ -88,6 +91,17 @@ class ReleaseQueue {
 
   /// Uses the first `lines` FIFOs from now on.
   void use(std::size_t lines) noexcept { used_ = std::max(used_, lines); }
+
+  /// Takes over the frames of `old`, which has as many FIFOs. Requires that no frame waits here,
+  /// and a capacity for all.
+  void take_over(ReleaseQueue& old, Instant now) noexcept {
+    for (std::size_t i = 0; i < lines_.size(); ++i) lines_[i].take_over(old.lines_[i]);
+    wheel_.take_over(old.wheel_, now);
+    use(old.used_);
+    size_ = std::exchange(old.size_, 0);
+    find_next();
+    old.next_ = kNever;
+  }
 
   /// Approximate memory use, in bytes.
   static std::uint64_t bytes_needed(std::size_t lines, std::size_t capacity) noexcept {

@@ -118,7 +118,8 @@ class SharedQueue {
     state_.bytes += held;
     ++state_.frames;
     if (!state_.sending) {
-      state_.line.idle_until(now);
+      // A frame may be admitted after others have left that came later.
+      state_.line.idle_until(std::max(now, state_.line.ended()));
       choose(state_, false);
     }
     return &frame.handle;
@@ -160,10 +161,10 @@ class SharedQueue {
   }
 
   /// Pauses a class: none of its frames begins to leave before `until`; a frame that has begun is
-  /// completed. An `until` in the past ends an earlier pause.
+  /// completed. An `until` in the past ends an earlier pause. No frame starts before the next
+  /// depart(), so that all classes that one pause frame resumes take part.
   void pause(std::uint32_t cls, Instant now, Instant until) noexcept {
     state_.backlogs[cls].paused_until = std::max(now, until);
-    if (!state_.sending) resume(state_, now);
   }
   [[nodiscard]] Instant paused_until(std::uint32_t cls) const noexcept {
     return state_.backlogs[cls].paused_until;

@@ -91,6 +91,9 @@ class Wheel {
   /// The same for many.
   void push(std::span<const Item> items, Instant now) noexcept;
 
+  /// Takes over the items of `old`, in their order. Requires empty(), and room for all.
+  void take_over(Wheel& old, Instant now) noexcept;
+
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   /// When the first item is due, exactly; nothing is due before. Only when not empty(), as the
   /// three below.
@@ -256,6 +259,16 @@ void Wheel<Item>::push(std::span<const Item> items, Instant now) noexcept {
   }
   next_ = next;
   size_ += items.size();
+}
+
+template <class Item>
+void Wheel<Item>::take_over(Wheel& old, Instant now) noexcept {
+  while (!old.empty()) {
+    old.turn();
+    const auto items = std::span<const Item>(old.current_).subspan(old.first_);
+    push(items, now);
+    old.pop(items.size());
+  }
 }
 
 template <class Item>

@@ -98,12 +98,11 @@ bool is_heading(const CsvRow& row) {
   });
 }
 
-Parsed<double> positive_number(std::string_view text) {
+Parsed<double> weight_in(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !(value > 0) || value > 1e300)
-    return std::unexpected(
-        fmt::format("expected a weight above 0, 1e300 at most, found \"{}\"", text));
+  if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0) || value > 1e300)
+    return std::unexpected(fmt::format("expected a weight of 0 to 1e300, found \"{}\"", text));
   return value;
 }
 
@@ -244,6 +243,7 @@ Parsed<std::vector<CsvRow>> rows_of_delays(std::string_view csv) {
 
 Parsed<BinnedDelay> parse_delay_histogram(std::string_view csv) {
   BinnedDelay delay;
+  double above = 0;  // end of the bin before, with or without a weight
   const auto rows = rows_of_delays(csv);
   if (!rows) return std::unexpected(rows.error());
   for (const CsvRow& row : *rows) {
@@ -251,19 +251,22 @@ Parsed<BinnedDelay> parse_delay_histogram(std::string_view csv) {
       return at_line(row.line,
                      fmt::format("expected low,high,weight, found {} fields", row.fields.size()));
     const auto low = parse_duration(row.fields[0]), high = parse_duration(row.fields[1]);
-    const auto weight = positive_number(row.fields[2]);
+    const auto weight = weight_in(row.fields[2]);
     if (!low) return at_line(row.line, low.error());
     if (!high) return at_line(row.line, high.error());
     if (!weight) return at_line(row.line, weight.error());
     const BinnedDelay::Bin bin{static_cast<double>(low->count()),
                                static_cast<double>(high->count()), *weight};
-    if (bin.low > bin.high || (!delay.bins.empty() && bin.low < delay.bins.back().high))
+    if (bin.low > bin.high || bin.low < above)
       return at_line(row.line,
                      fmt::format("expected bins that rise and don't overlap, found {} to {}",
                                  row.fields[0], row.fields[1]));
-    delay.bins.push_back(bin);
+    above = bin.high;
+    if (bin.weight > 0) delay.bins.push_back(bin);
   }
-  if (delay.bins.empty()) return std::unexpected("expected lines of low,high,weight, found none");
+  if (delay.bins.empty())
+    return std::unexpected(
+        "expected lines of low,high,weight, one with a weight above 0, found none");
   return delay;
 }
 

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 
 #include <fmt/format.h>
 
+#include "emulator/match/tunnel_rules.h"
 #include "emulator/rule_config.h"
 #include "emulator/stage_keys.h"
 #include "emulator/stats/audit.h"
@@ -57,6 +59,39 @@ Region region_of(const roce::Envelope& envelope, CorruptConfig::Part part) noexc
   return {begin, all - begin};
 }
 
+/// Makes the checksum of a frame's UDP datagram right again after its bytes have changed, but for
+/// the bits of the checksum that were flipped themselves. A datagram without one stays without.
+class UdpChecksum {
+ public:
+  UdpChecksum(wire::MutableBytes frame, const roce::Envelope& envelope) noexcept
+      : frame_(frame),
+        envelope_(envelope),
+        field_(region_of(envelope, CorruptConfig::Part::udp_checksum)),
+        words_(udp_words(frame, envelope)),
+        before_(value()) {}
+
+  void refit() const noexcept {
+    if (before_ == 0) return;
+    const std::uint16_t flipped = value() ^ before_;
+    set(before_);
+    refit_udp_checksum(frame_, envelope_, words_);
+    set(value() ^ flipped);
+  }
+
+ private:
+  [[nodiscard]] wire::Be16* field() const noexcept {
+    if (field_.size == 0 || field_.begin + field_.size > frame_.size()) return nullptr;
+    return wire::view_at<wire::Be16>(frame_, field_.begin);
+  }
+  [[nodiscard]] std::uint16_t value() const noexcept { return field() ? field()->get() : 0; }
+  void set(int value) const noexcept { field()->set(static_cast<std::uint16_t>(value)); }
+
+  wire::MutableBytes frame_;
+  const roce::Envelope& envelope_;
+  Region field_;
+  std::uint16_t words_, before_;
+};
+
 }  // namespace
 
 bool Corrupter::has_offset(const roce::Envelope& envelope) const noexcept {
@@ -77,6 +112,8 @@ void Corrupter::apply(wire::MutableBytes frame, const roce::Envelope& envelope,
   Region region = region_of(envelope, config_.part);
   // An event may corrupt a frame without the field.
   if (region.size == 0) region = region_of(envelope, CorruptConfig::Part::packet);
+  std::optional<UdpChecksum> checksum;
+  if (config_.recompute_icrc) checksum.emplace(frame, envelope);
   const wire::MutableBytes part = frame.subspan(region.begin, region.size);
   const std::size_t icrc = config_.recompute_icrc ? roce::icrc_offset(envelope).value_or(0) : 0;
   if (config_.offset && has_offset(envelope)) {
@@ -93,6 +130,7 @@ void Corrupter::apply(wire::MutableBytes frame, const roce::Envelope& envelope,
   if (!config_.recompute_icrc) return;
   if (const auto right = roce::expected_icrc(envelope))
     wire::store_icrc(frame.subspan(right->offset, wire::kIcrcSize), right->expected);
+  checksum->refit();
 }
 
 /// Flips bits at random, but none of the `count` bytes at `first`.

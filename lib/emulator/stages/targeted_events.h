@@ -5,8 +5,8 @@
 
 namespace lw::emulator {
 
-/// Applies the events that target one frame (see emulator/events), whatever its rule is. Drops and
-/// delays by events happen outside the stages: before the first, and after the last.
+/// Applies the events that target one frame (see emulator/events), whatever its rule is. Delays by
+/// events happen outside the stages, after the last.
 class TargetedEvents {
  public:
   static constexpr Stage kNumber = Stage::event;
@@ -26,6 +26,7 @@ class TargetedEvents {
 
   void apply(Passage& p, Stats& /*stats*/) const noexcept {
     if (p.aimed == EventActions{}) return;
+    if (p.aimed.drop) return p.decision.drop(kNumber);
     p.decision.act(kNumber);
     p.decision.aimed = primary(p.aimed);
     p.decision.corrupt = p.aimed.corrupt;

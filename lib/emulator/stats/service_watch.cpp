@@ -24,7 +24,7 @@ void ServiceWatch::left(std::uint32_t cls, const Bottleneck::Frame& frame, Insta
   stats_.link.add(on_link, came, frame);
   stats_.largest = std::max(stats_.largest, on_link);
   if (!follows) ready_ = 0;
-  if ((ready_ & higher_[cls]) != 0) ++stats_.overtook;
+  if (follows ? (ready_ & higher_[cls]) != 0 : overtakes(cls, frame.starts)) ++stats_.overtook;
   judge_share(cls, on_link);
   if (--waiting_[cls] == 0) not_empty_ &= ~bit(cls);
   bytes_ -= frame.bytes;
@@ -33,6 +33,16 @@ void ServiceWatch::left(std::uint32_t cls, const Bottleneck::Frame& frame, Insta
     const auto c = static_cast<std::uint32_t>(std::countr_zero(left));
     if (paused_until_[c] <= frame.ends) ready_ |= bit(c);
   }
+}
+
+/// True if a frame of `cls` that starts on an idle link at `starts`, when a pause has ended, could
+/// have been one of a higher priority.
+bool ServiceWatch::overtakes(std::uint32_t cls, Instant starts) const noexcept {
+  for (Classes left = not_empty_ & higher_[cls]; left != 0; left &= left - 1) {
+    const auto c = static_cast<std::uint32_t>(std::countr_zero(left));
+    if (since_[c] < starts && paused_until_[c] <= starts) return true;
+  }
+  return false;
 }
 
 /// Compares the service of the classes of one priority since these classes can send.
@@ -60,6 +70,7 @@ void ServiceWatch::take_over(const ServiceWatch& old) noexcept {
   waiting_ = old.waiting_;
   not_empty_ = old.not_empty_;
   bytes_ = old.bytes_;
+  since_ = old.since_;
   paused_until_ = old.paused_until_;
 }
 

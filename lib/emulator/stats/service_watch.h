@@ -27,8 +27,8 @@ class ServiceWatch {
  public:
   explicit ServiceWatch(const SharedQueueConfig& config) noexcept;
 
-  void came(std::uint32_t cls, std::uint32_t bytes) noexcept {
-    ++waiting_[cls];
+  void came(std::uint32_t cls, std::uint32_t bytes, Instant now) noexcept {
+    if (waiting_[cls]++ == 0) since_[cls] = now;
     not_empty_ |= bit(cls);
     bytes_ += bytes;
     stats_.peak_bytes = std::max(stats_.peak_bytes, bytes_);
@@ -44,12 +44,14 @@ class ServiceWatch {
  private:
   using Classes = std::uint64_t;  // a bit a class
   static constexpr Classes bit(std::uint32_t cls) noexcept { return Classes{1} << cls; }
+  [[nodiscard]] bool overtakes(std::uint32_t cls, Instant starts) const noexcept;
   void judge_share(std::uint32_t cls, std::uint64_t on_link) noexcept;
 
   LineCost cost_;
   std::array<ServiceOrder, kMostQueueClasses> orders_{};
   std::array<Classes, kMostQueueClasses> higher_{}, equal_{};  // by class
   std::array<std::uint64_t, kMostQueueClasses> waiting_{};
+  std::array<Instant, kMostQueueClasses> since_{};  // when the class had no frames last
   std::array<Instant, kMostQueueClasses> paused_until_{};
   std::array<double, kMostQueueClasses> service_{};  // bytes per unit of weight in this span
   std::array<Classes, kMostQueueClasses> span_{};    // classes of a span, by their first class

@@ -43,8 +43,8 @@ FILES = {  # /etc/rxe.driver names the library that makes verbs of the kernel's 
 TOOLS = {'kmod': ['depmod', 'modprobe'], 'qemu-system-x86': ['qemu-system-x86_64'],
          'dpkg': ['dpkg'], 'apt': ['apt-get', 'apt-cache']}
 MODULES = ['virtio_pci', 'virtio_net', 'virtio_console', 'crc32_generic', 'rdma_rxe', 'ib_umad',
-           'rdma_cm', 'rdma_ucm', 'sch_netem', 'nf_tables', 'nft_reject_inet', 'veth', 'e1000e', 'vmxnet3', 'vfio_iommu_type1',
-           'vfio_pci']
+           'rdma_cm', 'rdma_ucm', 'sch_netem', 'sch_tbf', 'nf_tables', 'nft_reject_inet', 'veth', 'e1000e',
+           'vmxnet3', 'vfio_iommu_type1', 'vfio_pci']
 # DPDK's drivers of the PCI suite; each is loaded from DRIVERS.
 DPDK = ['bus_pci', 'bus_vdev', 'mempool_ring', 'mempool_stack', 'net_e1000', 'net_memif',
         'net_null', 'net_pcap', 'net_ring', 'net_virtio', 'net_vmxnet3']

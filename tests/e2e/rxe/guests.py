@@ -317,7 +317,7 @@ class Box:
         before = ['chrt', '-f', '10'] if real_time and can_be_real_time() else []
         self._out, self._err = self.folder / 'out', self.folder / 'err'
         self._process = subprocess.Popen(
-            [*before, longwire_test.program('roce-impair'), 'run', profile, '--west', ports[0],
+            [*before, *longwire_test.BOX, profile, '--west', ports[0],
              '--east', ports[1], '--json', '--ledger', self.ledger, '--ready-file', ready,
              *options],
             stdin=subprocess.DEVNULL, stdout=open(self._out, 'wb'), stderr=open(self._err, 'wb'),

@@ -93,6 +93,57 @@ CHANCE = (
     ('rate 1mbit delay 10ms loss 10%', 1),
     ('delay 20ms 5ms distribution normal loss gemodel 2% 20%', 1),
 )
+# As scripts and guides in public have them, with usual values for what is a variable there: continuous
+# integration, chaos tests, satellite and mobile links, selftests of Linux.
+PUBLIC_EXACT = (
+    ('delay 2000ms', 1, (200,)),
+    ('delay 50000', 1, MIXED),
+    ('latency 100ms', 1, (200,)),
+    ('delay 150ms limit 1000000', 1, MIXED),
+    ('limit 187500 delay 25ms loss 0%', 1, (200,)),
+    ('limit 10000 delay 0ms', 1, MIXED),
+    ('rate 10mbit delay 4ms', 1, MIXED),
+    ('rate 100mbit delay 20ms', 1, MIXED),
+    ('rate 1000kbit', 2, MIXED),
+    ('limit 30 rate 256kbit delay 140ms', 4, MIXED),
+    ('limit 1000 rate 2mbit', 1, MIXED),
+    ('limit 4 duplicate 100%', 1, (200,)),
+    ('delay 10ms reorder 100% gap 10', 1, (200,)),
+)
+PUBLIC_CHANCE = (
+    ('delay 100ms 10ms 25%', 1),
+    ('delay 100ms 20ms distribution normal', 1),
+    ('limit 100000 delay 10ms 2ms loss 2%', 1),
+    ('loss 0.5%', 1),
+    ('loss 0.3% 25%', 1),
+    ('loss 10% 50%', 1),
+    ('loss 50% delay 300 100', 1),
+    ('delay 100ms loss 5% duplicate 2%', 1),
+    ('delay 100ms loss 1% rate 5mbit', 1),
+    ('delay 250ms loss 10.0000% rate 1000kbit', 2),
+    ('rate 600kbit delay 40ms 10ms', 20),
+    ('delay 1000ms 50ms reorder 8% corrupt 5% duplicate 2% 5% loss 5%', 1),
+    ('delay 200ms 40ms 25% loss 15.3% 25% duplicate 1% corrupt 0.1% reorder 5% 50%', 1),
+    ('loss random 0.5% delay 2ms reorder 95% 80%', 1),
+    ('delay 3000ms 30ms 20%', 4),
+    ('loss state 10% 90%', 1),
+    ('loss gemodel 5% 50% 0% 100%', 1),
+    ('reorder 25% delay 500ms 100ms', 1),
+    ('delay 90ms 90ms 25% reorder 0.1% 50% gap 5', 1),
+    ('duplicate 20', 1),
+    ('corrupt 0.2%', 1),
+    ('corrupt 50%', 1),
+)
+# (line, bytes of the burst, bits per second, gap in ms, sizes)
+PUBLIC_TBF = (
+    ('tbf rate 1mbit burst 32kbit latency 400ms', 4096, 1e6, 2, MIXED),
+    ('tbf rate 1mbit burst 10kbit latency 100ms', 1280, 1e6, 2, MIXED),
+    ('tbf rate 220kbit latency 50ms burst 1540', 1540, 220e3, 4, MIXED),
+    ('tbf rate 256kbit buffer 1600 limit 3000', 1600, 256e3, 4, MIXED),
+    ('tbf rate 512kbit burst 10kb latency 70ms', 10_240, 512e3, 2, MIXED),
+    ('tbf rate 100kbit burst 32kbit latency 400ms', 4096, 100e3, 8, MIXED),
+    ('tbf rate 6mbit burst 32kbit latency 20ms', 4096, 6e6, 1, MIXED),
+)
 GUEST = None
 
 
@@ -114,16 +165,17 @@ class NetemGuest:
                                     virtual_time=True)
         self.machine.wait_until_up()
         self.machine.check('''set -e
-need veth sch_netem
+need veth sch_netem sch_tbf
 ip link add out type veth peer name in
 for i in out in; do echo 1 >/proc/sys/net/ipv6/conf/$i/disable_ipv6; ip link set $i up; done''')
         still = self.passed('delay 10ms', 1, 200, (200,))
         self.added_ns = statistics.median(still.delays) - 10_000_000
 
     def passed(self, line, gap_ms, count, sizes):
-        """What the kernel's netem does with frames, as an Outcome."""
+        """What the kernel's netem, or tbf, does with frames, as an Outcome."""
+        qdisc = line if line.startswith('tbf') else f'netem {line}'
         said = self.machine.check(f'''set -e
-tc qdisc add dev out root netem {line}
+tc qdisc add dev out root {qdisc}
 netem_probe out in {gap_ms * 1_000_000} {count} {' '.join(map(str, sizes))}
 tc qdisc del dev out root''', 120)
         sent, arrived = [], []
@@ -244,7 +296,7 @@ class Netem(unittest.TestCase):
         return kernel, self.replayed(line, kernel.sent, sizes)
 
     def test_lines_without_chance(self):
-        for line, gap_ms, sizes in EXACT:
+        for line, gap_ms, sizes in EXACT + PUBLIC_EXACT:
             with self.subTest(line, gap_ms=gap_ms):
                 kernel, ours = self.both(line, gap_ms, 500, sizes)
                 self.assertGreater(len(kernel.arrived), 50)
@@ -254,7 +306,7 @@ class Netem(unittest.TestCase):
                                     (number, theirs, time))
 
     def test_lines_with_chance(self):
-        for line, gap_ms in CHANCE:
+        for line, gap_ms in CHANCE + PUBLIC_CHANCE:
             with self.subTest(line):
                 kernel, ours = self.both(line, gap_ms, 2000, (200,))
                 for name in SHARES:
@@ -266,6 +318,27 @@ class Netem(unittest.TestCase):
                 bound = KS_BOUND * math.sqrt(1 / len(delays) + 1 / len(ours.delays))
                 self.assertLess(distance(delays, ours.delays, NEAR_NS), bound,
                                 (statistics.quantiles(delays), statistics.quantiles(ours.delays)))
+
+    def test_lines_of_tbf(self):
+        """The kernel lets a burst pass at once, which takes its time at the rate here: so frames leave later
+        by as much as the burst takes at most, and as many more are dropped."""
+        for line, burst, rate, gap_ms, sizes in PUBLIC_TBF:
+            with self.subTest(line):
+                kernel, ours = self.both(line, gap_ms, 500, sizes)
+                self.assertGreater(len(kernel.arrived), 20)
+                theirs = {number: time for number, time, _ in kernel.arrived}
+                sizes_of = [sizes[number % len(sizes)] for number in range(500)]
+                for number, _, _ in kernel.arrived + ours.arrived:
+                    self.assertLessEqual(sizes_of[number], burst, number)
+                frame_ns = max(size for size in sizes if size <= burst) * 8e9 / rate
+                for number, time, _ in ours.arrived:
+                    if number not in theirs:
+                        continue
+                    later = time - (theirs[number] - GUEST.added_ns)
+                    self.assertGreater(later, -frame_ns - NEAR_NS, number)
+                    self.assertLess(later, burst * 8e9 / rate + frame_ns + NEAR_NS, number)
+                passed = [sum(sizes_of[number] for number, _, _ in one.arrived) for one in (kernel, ours)]
+                self.assertLess(abs(passed[0] - passed[1]), burst + 2 * max(sizes), passed)
 
 
 if __name__ == '__main__':

@@ -140,7 +140,7 @@ class PciPorts(unittest.TestCase):
 
     def begin_box(self, west, east, *options):
         job = GUEST.machine.begin(f'exec roce-impair run /profile.toml --west {west} --east {east} '
-                                  f"--idle yield --json {' '.join(options)}")
+                                  f"--idle yield --json --expect 'late<=100%' {' '.join(options)}")
         job.wait_for('\nready', 60)
         return job
 

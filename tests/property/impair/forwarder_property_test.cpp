@@ -74,6 +74,7 @@ struct Outcome {
   }
   void finish(std::vector<DirectionReport> directions) {
     std::ranges::for_each(directions, audit);
+    for (DirectionReport& direction : directions) direction.arrivals.reset();  // only of a run
     const Report report{.command = "", .profile = "", .directions = std::move(directions)};
     EXPECT_TRUE(report.accounts_hold());
     EXPECT_TRUE(report.releases_hold());

@@ -39,6 +39,26 @@ TEST(StopSignal, TheFirstAsksAndTheSecondForces) {
             0);
 }
 
+TEST(StopSignal, TheEndOfTheTerminalAsksAndNeverForces) {
+  EXPECT_EQ(status_of([] {
+              const StopSignal stop;
+              std::raise(SIGHUP);
+              std::raise(SIGHUP);
+              if (!stop.requested() || stop.forced()) _exit(1);
+            }),
+            0);
+}
+
+TEST(StopSignal, AProcessThatOutlivesItsTerminalIsNotAsked) {
+  EXPECT_EQ(status_of([] {
+              std::signal(SIGHUP, SIG_IGN);
+              const StopSignal stop;
+              std::raise(SIGHUP);
+              if (stop.requested()) _exit(1);
+            }),
+            0);
+}
+
 TEST(StopSignal, TheSecondEndsAProcessThatDoesNotEnd) {
   const int status = status_of([] {
     const StopSignal stop;

@@ -83,6 +83,13 @@ TEST(Filter, KnowsTheWordsOfTheLanguage) {
     EXPECT_EQ(refusal(plain), "") << plain;
 }
 
+TEST(Filter, RefusesWhatOnlyALiveCaptureKnows) {
+  for (const char* live : {"inbound", "outbound", "not inbound", "ifindex 1",
+                           "udp and not outbound", "not ifindex 7 or len > 100"})
+    EXPECT_THAT(refusal(live), testing::HasSubstr("they would match nothing here")) << live;
+  EXPECT_TRUE(Filter::compile("inbound", kLinkTypeLinuxSll));  // its header has the direction
+}
+
 TEST(Filter, BoundsWordsAndBytes) {
   std::string long_one = "port 1";
   for (int i = 2; i < 250; ++i) long_one += " or " + std::to_string(i);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "capture/limits.h"
 #include "support/temporary.h"
 #include "unit/capture/file_builder.h"
 
@@ -105,6 +106,23 @@ TEST(Pcapng, ASectionOfTheOtherByteOrderBeginsItsOwnInterfaces) {
   EXPECT_EQ(yield.records[4].bytes, "xyz");
   EXPECT_EQ(yield.records[4].offset, first.text().size() + 28 + 20);
   EXPECT_EQ(reader->interfaces()[2].link_type, kLinkTypeLinuxSll);
+}
+
+TEST(Pcapng, InterfacesAndTheirNamesHaveALimit) {
+  FileBuilder file(false);
+  section(file);
+  for (std::size_t i = 0; i < kMostInterfaces; ++i) file.block(1, file.body().u16(1).u16(0).u32(0));
+  enhanced(file, 0, 1, "xyz", 3);
+  const std::string full = file.text();
+  file.block(1, file.body().u16(1).u16(0).u32(0));
+  enhanced(file, 0, 1, "xyz", 3);
+  const std::string over = file.text();
+  auto reader = Reader::from_memory(std::as_bytes(std::span(full)));
+  EXPECT_EQ(read_all(*reader).error, "");
+  reader = Reader::from_memory(std::as_bytes(std::span(over)));
+  const Yield yield = read_all(*reader);
+  EXPECT_EQ(yield.records.size(), 1U);
+  EXPECT_THAT(yield.error, HasSubstr("expected at most 100000 interfaces"));
 }
 
 TEST(Pcapng, ASimplePacketIsCutAtTheSnapLength) {

@@ -183,6 +183,11 @@ TEST(DelayFiles, AHistogramIsReadAsItStands) {
   EXPECT_DOUBLE_EQ(read->bins[1].weight, 3);
   EXPECT_THAT(emulator::parse_delay_histogram("0us,2us,1\n1us,3us,1").error(), HasSubstr("line 2"));
   EXPECT_THAT(emulator::parse_delay_histogram("0us,2us,0").error(), HasSubstr("weight"));
+  const auto gaps = emulator::parse_delay_histogram("0us,2us,0\n2us,3us,4\n3us,9us,0");
+  ASSERT_TRUE(gaps) << gaps.error();
+  EXPECT_EQ(gaps->bins.size(), 1U);
+  EXPECT_THAT(emulator::parse_delay_histogram("0us,2us,0\n1us,3us,1").error(), HasSubstr("line 2"));
+  EXPECT_THAT(emulator::parse_delay_histogram("0us,2us,-1").error(), HasSubstr("weight"));
   EXPECT_THAT(emulator::parse_delay_histogram("# nothing\n").error(), HasSubstr("none"));
   EXPECT_THAT(emulator::parse_delay_histogram("-1us,2us,1\n2us,3us,1").error(), HasSubstr("line 1"))
       << "no heading";

@@ -12,9 +12,11 @@ namespace netem_test {
 
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 NetemProfile translated(std::string_view text) {
   const auto profile = profile_of_netem(text);
@@ -28,12 +30,12 @@ std::string refusal(std::string_view text) {
   return profile ? "" : profile.error().message;
 }
 
-/// The only rule of a translated profile, as a run reads it.
+/// The last rule of a translated profile, as a run reads it.
 emulator::RuleConfig rule_of(std::string_view text) {
   const NetemProfile netem = translated(text);
   const auto profile = parse_impair_profile(netem.toml, "netem.toml");
   EXPECT_TRUE(profile) << netem.toml << profile.error().message;
-  return profile && profile->rules.size() == 1 ? profile->rules[0] : emulator::RuleConfig{};
+  return profile && !profile->rules.empty() ? profile->rules.back() : emulator::RuleConfig{};
 }
 
 TEST(Netem, DelayAndLoss) {
@@ -172,6 +174,65 @@ TEST(Netem, ReadsWhatTcShows) {
       "1-k 0.1%");
   EXPECT_EQ(std::get<emulator::GilbertElliott>(gilbert.loss),
             (emulator::GilbertElliott{.p = 0.01, .r = 0.3, .bad_loss = 0.9, .good_loss = 0.001}));
+}
+
+TEST(Netem, ReadsAnyListingOfTc) {
+  EXPECT_EQ(rule_of("qdisc netem 8003: root offloaded refcnt 2 limit 1000 delay 150.0ms").delay,
+            milliseconds{150});
+  EXPECT_EQ(rule_of("qdisc netem 8003: dev veth0 root refcnt 2 limit 1000 delay 3ms\n"
+                    " Sent 2710 bytes 31 pkt (dropped 0, overlimits 0 requeues 0) \n"
+                    " backlog 0b 0p requeues 0\n")
+                .delay,
+            milliseconds{3});
+  EXPECT_THAT(refusal("qdisc netem 1: root delay 3ms\n Sent 0 bytes 0 pkt\nqdisc fq 2: root"),
+              HasSubstr("found several"));
+}
+
+TEST(Netem, ASeedHas64Bits) {
+  const std::string text = "qdisc netem 8002: root refcnt 13 limit 1000 delay 10ms seed ";
+  EXPECT_THAT(translated(text + "9223372036854775807").toml,
+              HasSubstr("seed = 9223372036854775807\n"));
+  EXPECT_THAT(translated(text + "9223372036854775808").toml, HasSubstr("\nseed = 0\n"));
+  EXPECT_THAT(translated(text + "18446744073709551615").toml,
+              HasSubstr("2^63 on: the seed is tc's less 2^63"));
+  EXPECT_THAT(refusal(text + "18446744073709551616"), HasSubstr("below 2^64"));
+  EXPECT_THAT(refusal(text + "-1"), HasSubstr("below 2^64"));
+}
+
+// matches() of iproute2 takes the beginning of a word, of the first parameter that has it.
+TEST(Netem, ParametersMayBeCutAsTcTakesThem) {
+  EXPECT_EQ(rule_of("lat 100ms 5ms dist normal").delay, milliseconds{100});
+  EXPECT_EQ(rule_of("l 7 d 1ms").limit, 7U);
+  EXPECT_EQ(std::get<double>(rule_of("dro 2%").loss), 0.02);
+  EXPECT_EQ(rule_of("del 10ms r 25% g 5").reorder->gap, 5U);
+  EXPECT_EQ(rule_of("ra 1mbit").queue->rate_bps, 1e6);
+  EXPECT_TRUE(rule_of("c 1%").corrupt);
+  EXPECT_TRUE(rule_of("du 1%").duplicate);
+  EXPECT_THAT(refusal("slo 1ms"), HasSubstr("did you mean \"slot\"?"));
+  EXPECT_TRUE(rule_of("tbf rate 1mbit b 4k lat 1s").queue);
+  EXPECT_THAT(refusal("tbf rat 1mbit burst 4k latency 1s"), HasSubstr("unknown parameter of tbf"));
+}
+
+TEST(Netem, ADistributionMayBeTheUsersFile) {
+  EXPECT_THAT(translated("delay 10ms 1ms distribution my-link.2").toml,
+              HasSubstr("file = \"/usr/lib/tc/my-link.2.dist\""));
+  for (const char* const bad : {"../x", ".x", "a/b", "a\"b", "a\x1b"})
+    EXPECT_THAT(refusal(std::string("delay 10ms 1ms distribution ") + bad),
+                HasSubstr("expected uniform, normal or the NAME"))
+        << bad;
+}
+
+TEST(Netem, ACorrelatedLossLosesLessAndIsSaidTo) {
+  EXPECT_THAT(translated("loss 0.3% 25%").differences, ElementsAre(HasSubstr("it loses less than 0.0001%")));
+}
+
+TEST(Netem, ATokenBucketDropsWhatIsLongerThanItsBurst) {
+  const auto netem = translated("tbf rate 1mbit burst 10kbit latency 100ms");
+  EXPECT_THAT(netem.differences, Contains(HasSubstr("longer than its burst of 1280 B")));
+  EXPECT_THAT(netem.toml, HasSubstr("match = { filter = \"greater 1281\" }"));
+  EXPECT_TRUE(parse_impair_profile(netem.toml, "netem.toml"));
+  EXPECT_THAT(translated("tbf rate 1mbit burst 32kb latency 100ms").toml,
+              Not(HasSubstr("[[rule]]\nname = \"longer")));
 }
 
 TEST(Netem, ReorderedPacketsGoAheadOfTheDelay) {

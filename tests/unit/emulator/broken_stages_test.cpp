@@ -266,7 +266,8 @@ std::string judged_queue(const SharedQueueConfig& asked, const SharedQueueConfig
   for (std::uint64_t i = 0; i < 2000; ++i) {
     while (queue.depart(came(i), [](const auto&) {})) continue;
     for (const std::uint32_t cls : {0U, 1U})
-      if (queue.frames.enqueue(cls, 1000, {.came = came(i)}, came(i))) queue.watch.came(cls, 1000);
+      if (queue.frames.enqueue(cls, 1000, {.came = came(i)}, came(i)))
+        queue.watch.came(cls, 1000, came(i));
   }
   RuleConfig rule = test::stage_rule();
   rule.shared = QueueUse{.owner = "r", .queue = asked, .pauses = {}};

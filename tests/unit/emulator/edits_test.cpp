@@ -112,6 +112,42 @@ TEST(Corrupt, RecomputedTheIcrcIsRightAgain) {
   }
 }
 
+/// The sum of a UDP datagram over IPv4 with its pseudo header; 0xffff: its checksum is right.
+std::uint32_t udp_sum(const Frame& frame) {
+  const auto envelope = roce::open_envelope(frame);
+  const auto begin = envelope.transport_offset;
+  const auto length = envelope.udp->length.get();
+  std::uint32_t sum = 17U + length;
+  const auto add = [&](std::size_t from, std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i)
+      sum += std::to_integer<std::uint32_t>(frame[from + i]) << (i % 2 == 0 ? 8 : 0);
+  };
+  add(envelope.network_offset + 12, 8);
+  add(begin, length);
+  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >> 16);
+  return sum;
+}
+
+TEST(Corrupt, RecomputedAUdpChecksumIsRightAgain) {
+  Frame frame = roce_frame(2);
+  const auto checksum = roce::open_envelope(frame).transport_offset + 6;
+  const std::uint32_t sum = udp_sum(frame);
+  frame[checksum] = static_cast<std::byte>((0xffff - sum) >> 8);
+  frame[checksum + 1] = static_cast<std::byte>(0xffff - sum);
+  ASSERT_EQ(udp_sum(frame), 0xffffU);
+  for (std::uint64_t number = 0; number < 50; ++number) {
+    const Frame after =
+        corrupted({.probability = 1, .bits = 5, .recompute_icrc = true}, frame, number);
+    EXPECT_NE(frame, after);
+    EXPECT_EQ(udp_sum(after), 0xffffU);
+    EXPECT_EQ(roce::check_icrc(roce::open_envelope(after)), roce::IcrcVerdict::ok);
+    EXPECT_NE(udp_sum(corrupted({.probability = 1, .bits = 1}, frame, number)), 0xffffU);
+    const CorruptConfig anywhere{
+        .probability = 1, .part = CorruptConfig::Part::frame, .recompute_icrc = true};
+    EXPECT_NE(corrupted(anywhere, frame, number), frame);
+  }
+}
+
 TEST(Corrupt, AtAnOffsetBitsStandInARow) {
   const Frame frame = roce_frame(2);
   const Frame after = corrupted(

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // More comes than there is room for: what finds none is dropped and counted, and the others fare
 // as if there were room for all.
+#include <algorithm>
+#include <array>
 #include <map>
+#include <span>
 
 #include <gtest/gtest.h>
 
@@ -72,6 +75,60 @@ TEST(WantOfRoom, LeavesWhatIsHeldBackByTimeAsItIs) {
   RuleConfig rule = delayed();
   rule.reorder = ReorderConfig{.fraction = 0.1, .by = Duration{9'000}};
   expect_the_others_unharmed(rule);
+}
+
+/// What leaves a link, its ledger, and its accounts, if it gets more room after so many frames.
+std::pair<std::vector<test::Exit>, std::size_t> run_that_grows(const RuleConfig& rule,
+                                                               std::span<const int> at) {
+  test::Recorder ledger;
+  Link<int> link(Pipeline(Direction::west_to_east, 7, std::span(&rule, 1)),
+                 {.capacity = 1024, .log_all = true}, &ledger);
+  test::VirtualRun run(link);
+  const auto frame = test::roce_frame(1, 1, 512);
+  Instant now = instant_from_ns(1'000'000);
+  for (int i = 0; i < kFrames; ++i) {
+    now += Duration{100};
+    if (std::ranges::find(at, i) != at.end()) {
+      auto room = link.room_for(1024 + static_cast<std::size_t>(i));
+      link.grow(room, {}, now);
+    }
+    (void)run.admit(i, frame, now);
+  }
+  run.finish();
+  link.flush_ledger();
+  EXPECT_TRUE(link.accounting().holds());
+  return {run.exits(), ledger.records().size()};
+}
+
+TEST(MoreRoom, ChangesNothingOfTheFramesInside) {
+  constexpr std::array kTimes = {1, 500, 501, 2'500};
+  RuleConfig constant = delayed(), jittered = delayed(), ordered = delayed(), queued = delayed();
+  jittered.jitter = JitterConfig{UniformDelay{0, 20'000}, {}};
+  ordered.jitter = jittered.jitter;
+  jittered.keep_order = false;
+  queued.reorder = ReorderConfig{.fraction = 0.1, .by = Duration{9'000}};
+  for (const RuleConfig& rule : {constant, jittered, ordered, queued}) {
+    const auto grown = run_that_grows(rule, kTimes);
+    EXPECT_EQ(grown, run_that_grows(rule, {}));
+    EXPECT_EQ(grown.second, static_cast<std::size_t>(kFrames));
+  }
+}
+
+TEST(MoreRoom, IsForAsManyFramesAsAsked) {
+  const RuleConfig rule = delayed();
+  Link<int> link(Pipeline(Direction::west_to_east, 7, std::span(&rule, 1)), {.capacity = 100});
+  test::VirtualRun run(link);
+  const auto frame = test::roce_frame(1, 1, 512);
+  const Instant now = instant_from_ns(1'000'000);
+  int taken = 0;
+  while (run.admit(taken, frame, now)) ++taken;
+  EXPECT_EQ(taken, 100);
+  auto room = link.room_for(300);
+  link.grow(room, {}, now);
+  while (run.admit(taken, frame, now)) ++taken;
+  EXPECT_EQ(taken, 300);
+  run.finish();
+  EXPECT_EQ(run.exits().size(), 300U);
 }
 
 }  // namespace link_room_test

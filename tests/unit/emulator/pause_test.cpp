@@ -305,7 +305,7 @@ TEST(Pause, WhoIsReplacedAsksNoMore) {
 TEST(Pause, FramesThatAreHeardOrMadeAreAccountedFor) {
   const RuleConfig rule = paused_rule();
   Pipeline pipeline(Direction::east_to_west, 1, std::span(&rule, 1));
-  EXPECT_TRUE(pipeline.takes_pauses());
+  EXPECT_TRUE(pipeline.obeyed_pauses());
   test::Recorder ledger;
   Link<int> link(std::move(pipeline), {.capacity = 16, .egress_capacity = 1}, &ledger);
   const auto frame = wire::pfc_frame({}, ask(3, 7));

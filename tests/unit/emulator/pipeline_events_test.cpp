@@ -69,8 +69,8 @@ TEST(PipelineEvents, EveryPacketThatOneFallsOnIsCarriedOutOrWasLostBefore) {
   const EventHits hits = pipeline.event_hits();
   EXPECT_EQ(hits.packets, 100U);
   EXPECT_EQ(hits.carried_out, carried_out);
-  EXPECT_GT(carried_out, 60U);  // all that drop, and those others that weren't lost
-  EXPECT_LT(carried_out, 90U);
+  EXPECT_GT(carried_out, 30U);  // those that were not lost
+  EXPECT_LT(carried_out, 70U);
   EXPECT_TRUE(hits.holds());
   Pipeline next(Direction::west_to_east, 1, std::span(&rule, 1), events);
   next.inherit(pipeline, kNow);

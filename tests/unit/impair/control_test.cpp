@@ -47,6 +47,7 @@ class ControlTest : public testing::Test {
   std::vector<config::ControlCommand> commands_;
   std::pair<std::string, RecordingShape> recorded_;
   LiveProfile::Point before_;
+  std::optional<RoomReport> room_;
   LiveProfile live_{LiveProfile::parse(kProfile, {"p.toml"}).value()};
   Control control_{
       {.set = [this](auto edits, const auto& /*by*/) { return change(live_.with(edits)); },
@@ -65,12 +66,15 @@ class ControlTest : public testing::Test {
          commands_.push_back(command);
          return {};
        },
-       .preview = [this](auto edits) -> Result<config::ImpairProfile> {
+       .preview = [this](auto edits) -> Result<Preview> {
          auto next = live_.with(edits);
          if (!next) return std::unexpected(next.error());
-         return next->profile;
+         return Preview{next->profile, room_};
        },
-       .profile = [this] { return live_.now().profile; },
+       .in_force =
+           [this] {
+             return InForce{applied_.size() + commands_.size(), live_.now().profile, room_};
+           },
        .snapshot = [] { return sound_report(); },
        .records = []() -> Result<std::vector<std::string>> {
          return std::vector<std::string>{R"({"frame":1})", R"({"frame":2})"};
@@ -144,6 +148,14 @@ TEST_F(ControlTest, SetChangesWhatItNamesAndEditsAddUp) {
   EXPECT_EQ(applied_[2].rules[0].loss, emulator::LossConfig{0.01});
 }
 
+TEST_F(ControlTest, AnAnswerHasTheNumberOfItsChange) {
+  EXPECT_EQ(set("long haul", {{"loss", "5%"}})["change"], 1);
+  EXPECT_EQ(ask({{"do", "event"}, {"flap", {{"port", "west"}, {"down", "1s"}}}})["change"], 2);
+  EXPECT_EQ(set("none", {{"loss", "5%"}})["change"], nullptr);
+  EXPECT_EQ(ask({{"do", "reset"}})["change"], 3);
+  EXPECT_EQ(ask({{"do", "show"}})["change"], 3);
+}
+
 TEST_F(ControlTest, APreviewChangesNothing) {
   const Json answer = ask({{"do", "preview"}, {"rule", "long haul"}, {"keys", {{"loss", "5%"}}}});
   EXPECT_EQ(answer["rules"][0]["loss"], 0.05);
@@ -176,18 +188,32 @@ TEST_F(ControlTest, WhatIsWrongChangesNothing) {
   EXPECT_EQ(ask({{"do", "show"}})["rules"][0]["loss"], 0.01);
 }
 
-TEST_F(ControlTest, MoreThanThereIsRoomForIsRefusedWithTheArithmetic) {
-  const Json answer = set("long haul", {{"delay", "2s"}});
+TEST_F(ControlTest, MoreThanThereIsMemoryForIsRefused) {
+  const Json answer = set("long haul", {{"delay", "10000s"}});
   EXPECT_EQ(answer["ok"], false);
-  EXPECT_THAT(answer["error"], HasSubstr("100.0 Gb/s x 2 s"));
+  EXPECT_THAT(answer["error"], HasSubstr("not enough memory: these delays need room for"));
 }
 
-TEST_F(ControlTest, AReserveIsThereForLongerDelays) {
+TEST_F(ControlTest, AnAnswerSaysHowLongItTookToMakeRoom) {
+  room_ = {.frames_per_direction = 5000, .bytes = 12'000'000, .took = std::chrono::seconds(2)};
+  const Json answer = set("long haul", {{"delay", "5ms"}});
+  EXPECT_THAT(answer["text"], HasSubstr("took 2 s: first, 12.00 MB of memory for 5000 frames"));
+  EXPECT_EQ(answer["room"]["took_ns"], 2'000'000'000);
+  EXPECT_EQ(answer["room"]["bytes"], 12'000'000);
+  const Json preview =
+      ask({{"do", "preview"}, {"rule", "long haul"}, {"keys", {{"delay", "9ms"}}}});
+  EXPECT_THAT(preview["text"], HasSubstr("takes 2 s: first, 12.00 MB of memory"));
+}
+
+TEST_F(ControlTest, AReserveIsThereForLongerDelaysWhereMemoryCannotGrow) {
   const auto start = [this](const std::string& text) {
-    live_ = LiveProfile(LiveProfile::parse(text, {"p.toml"}).value());
+    live_ = LiveProfile(LiveProfile::parse(text, {"p.toml"}).value(), false);
   };
   start("[[rule]]\ndelay = \"2ms\"\n");
-  EXPECT_THAT(set("rule0", {{"delay", "7ms"}})["error"], HasSubstr("reserve = \"5 ms\""));
+  const Json refused = set("rule0", {{"delay", "7ms"}});
+  EXPECT_THAT(refused["error"], HasSubstr("reserve = \"5 ms\""));
+  EXPECT_THAT(refused["error"], HasSubstr("100.0 Gb/s x 7 ms"));
+  EXPECT_THAT(refused["error"], HasSubstr("a device (AF_XDP, PCI) knows that of the start only"));
   start("[capacity]\nreserve = \"5ms\"\n[[rule]]\ndelay = \"2ms\"\n");
   EXPECT_EQ(set("rule0", {{"delay", "7ms"}})["ok"], true);
   EXPECT_EQ(set("rule0", {{"delay", "8ms"}})["ok"], false);

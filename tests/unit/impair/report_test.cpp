@@ -171,6 +171,62 @@ TEST(Report, AFrameThatLeftTooEarlyFailsTheRun) {
   EXPECT_THAT(broken(report), testing::SizeIs(1));
 }
 
+TEST(Report, LateFramesAreTheMachines) {
+  Report report = sound_report();
+  report.directions[0].accounting.direction.sent.frames = 10'000;
+  report.directions[0].accounting.rules[0].sent.frames = 10'000;
+  const auto of = [&](Colour colour, std::uint64_t late) {
+    report.directions[0].late_frames = late;
+    return sentences(report, colour);
+  };
+  const auto is_late = [](const char* how_many) {
+    return Contains(HasSubstr(std::string("this box sent ") + how_many));
+  };
+  EXPECT_THAT(of(Colour::amber, 10), Not(is_late("")));
+  EXPECT_THAT(of(Colour::amber, 11), is_late("11 of 10,000 frames (0.11 %) late"));
+  EXPECT_THAT(of(Colour::amber, 100), is_late("100 of 10,000 frames (1 %) late"));
+  EXPECT_THAT(of(Colour::red, 100), Not(is_late("")));
+  EXPECT_THAT(of(Colour::red, 101), is_late("101 of 10,000 frames (1.01 %) late"));
+}
+
+TEST(Report, LateStepsAreTheMachines) {
+  Report report = sound_report();
+  const auto of = [&](Colour colour, int ms) {
+    report.scenario = ScenarioReport{.done = 1, .all = 1, .latest = std::chrono::milliseconds(ms)};
+    return sentences(report, colour);
+  };
+  EXPECT_THAT(of(Colour::amber, 10), IsEmpty());
+  EXPECT_THAT(of(Colour::amber, 11), ElementsAre(HasSubstr("11 ms late with a step")));
+  EXPECT_THAT(of(Colour::amber, 100), ElementsAre(HasSubstr("100 ms late with a step")));
+  EXPECT_THAT(of(Colour::red, 101), ElementsAre(HasSubstr("101 ms late with a step")));
+}
+
+TEST(Report, AnExpectationOfLatenessReplacesWhatTheRunAsks) {
+  Report report = sound_report();
+  const auto colour_of = [&](const std::string& name, const char* limit) {
+    Judge judge(kImpairQuestions, {parse_expectation(name + limit).value()});
+    observe_run(judge, report);
+    const Verdict verdict = judge.finish();
+    return std::ranges::find(verdict.all(), name, &Judgement::name)->colour();
+  };
+  report.directions[0].accounting.direction.sent.frames = 10'000;
+  report.directions[0].late_frames = 500;
+  EXPECT_EQ(colour_of("late", "<=100%"), Colour::green);
+  EXPECT_EQ(colour_of("late", "<=4%"), Colour::red);
+  EXPECT_EQ(colour_of("late", "<=0.1%"), Colour::red);
+  report.directions[0].accounting.direction.sent.frames = report.directions[0].late_frames = 0;
+  EXPECT_EQ(colour_of("late", "<=0%"), Colour::green);  // no frame, and no step
+  EXPECT_EQ(colour_of("step_lateness", "<=1ms"), Colour::green);
+}
+
+TEST(Report, TheVerdictSoFarKnowsWhatIsExpectedOfTheMachine) {
+  Report report = sound_report();
+  report.directions[0].late_frames = report.directions[0].accounting.direction.sent.frames;
+  EXPECT_EQ(verdict_of(report).colour(), Colour::red);
+  report.expected = {parse_expectation("late<=100%").value()};
+  EXPECT_NE(verdict_of(report).colour(), Colour::red);
+}
+
 TEST(Report, FramesThatThePortsLostFailTheRun) {
   const auto with = [](PortReport port) {
     Report report = sound_report();

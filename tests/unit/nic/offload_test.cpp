@@ -197,6 +197,7 @@ struct Tunnel {
 const Frame kVxlan = bytes({0x30, 0x39, 0x12, 0xb5, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 7, 0});
 const Frame kVxlanWithChecksum =
     bytes({0x30, 0x39, 0x12, 0xb5, 0, 0, 0xab, 0xcd, 8, 0, 0, 0, 0, 0, 7, 0});
+const Frame kVxlanElsewhere = bytes({0x30, 0x39, 0x30, 0x3a, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 7, 0});
 const Frame kGeneve =
     bytes({0x30, 0x39, 0x17, 0xc1, 0, 0, 0, 0, 1, 0, 0x65, 0x58, 0, 0, 7, 0, 9, 9, 9, 9});
 const Frame kGre = bytes({0, 0, 8, 0});
@@ -228,8 +229,13 @@ void check_outer(const Tunnel& tunnel, const Frame& frame, std::size_t i) {
 }
 
 TEST(Segmenter, CutsPacketsInTunnels) {
-  const Tunnel tunnels[] = {{17, kVxlan, true}, {17, kVxlanWithChecksum, true}, {17, kGeneve, true},
-                            {47, kGre, false},  {47, kGreTapWithKey, true},     {4, {}, false}};
+  const Tunnel tunnels[] = {{17, kVxlan, true},
+                            {17, kVxlanWithChecksum, true},
+                            {17, kVxlanElsewhere, true},
+                            {17, kGeneve, true},
+                            {47, kGre, false},
+                            {47, kGreTapWithKey, true},
+                            {4, {}, false}};
   const Packet packet{.payload = 2500};
   for (const Tunnel& tunnel : tunnels) {
     const Frame whole = through(tunnel, packet);
@@ -262,7 +268,7 @@ TEST(Segmenter, RefusesOtherTunnels) {
   const Packet packet{.payload = 2500};
   for (const Tunnel& tunnel :
        {Tunnel{47, bytes({0x10, 0, 8, 0, 0, 0, 0, 1}), false},
-        Tunnel{17, bytes({0x30, 0x39, 0x12, 0xb6, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 7, 0}), true}}) {
+        Tunnel{17, bytes({0x30, 0x39, 0x12, 0xb6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0}), true}}) {
     auto offload = packet.offload(1000);
     offload.checksum_start = static_cast<std::uint16_t>(
         34 + tunnel.header.size() + packet.transport() - (tunnel.ethernet ? 0 : 14));

@@ -266,9 +266,8 @@ TEST(Junit, escapes_what_xml_reserves_or_cannot_hold) {
   const NamedVerdict reports[] = {{"", verdict_of({hostile})}};
   const std::string xml = junit_xml("p", reports);
   EXPECT_THAT(xml, HasSubstr("classname=\"&lt;&amp;&gt;&quot;\""));
-  EXPECT_THAT(xml, HasSubstr("name=\"tab\xef\xbf\xbd"
-                             "bad\xef\xbf\xbd\""));
-  EXPECT_THAT(xml, HasSubstr("holds: &lt;&amp;&gt;&quot;: \xef\xbf\xbd<"));
+  EXPECT_THAT(xml, HasSubstr("name=\"tab?bad?\""));
+  EXPECT_THAT(xml, HasSubstr("holds: &lt;&amp;&gt;&quot;: ?<"));
 }
 
 }  // namespace verdict_test

@@ -84,9 +84,17 @@ TEST_F(Page, RefusesControlCharactersInAHead) {
     EXPECT_THAT(get("/", fmt::format("{}{}", kHost, head)), StartsWith("HTTP/1.1 400")) << head;
 }
 
-TEST_F(Page, TakesTheFirstOfTwoHeadersAsItIsWritten) {
-  EXPECT_THAT(get("/", fmt::format("{}Host: evil.example\r\n", kHost)), StartsWith("HTTP/1.1 200"));
-  EXPECT_THAT(get("/", fmt::format("Host: evil.example\r\n{}", kHost)), StartsWith("HTTP/1.1 403"));
+TEST_F(Page, RefusesTwoOfAHeaderAndNoHost) {
+  for (const std::string_view second : {"Host: evil.example", "host: 127.0.0.1:9092"})
+    for (const std::string& head :
+         {fmt::format("{}{}\r\n", kHost, second), fmt::format("{}\r\n{}", second, kHost)})
+      EXPECT_THAT(get("/", head), testing::AllOf(StartsWith("HTTP/1.1 400"),
+                                                 HasSubstr("expected one Host, found two")));
+  EXPECT_THAT(post("one", fmt::format("{}Content-Length: 3\r\ncontent-length: 3\r\n", kRights)),
+              HasSubstr("expected one Content-Length, found two"));
+  EXPECT_THAT(get("/", fmt::format("{}Authorization: Bearer x\r\n", kRights)),
+              StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(get("/", "X: 1\r\n"), HasSubstr("expected a Host, found none"));
   EXPECT_THAT(get("/", "Host: 127.0.0.1%3a9092\r\n"), StartsWith("HTTP/1.1 403"));
 }
 
