@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/printable.h"
 #include "dissect/sessions/display_filter.h"
 #include "dissect/sessions/result_rows.h"
 

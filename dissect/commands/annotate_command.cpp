@@ -8,6 +8,7 @@
 #include "app/invocation.h"
 #include "capture/limits.h"
 #include "core/output.h"
+#include "core/printable.h"
 #include "dissect/annotate/frame_comments.h"
 #include "dissect/annotate/spooled_input.h"
 #include "dissect/commands/commands.h"
@@ -37,8 +38,9 @@ Annotations annotations_of(const AnnotateOptions& options, const Evidence& evide
     return fmt::format("roce-dissect {} {}{}", show.substr(0, space),
                        app::quoted_for_shell(options.in), show.substr(space));
   };
+  // Names of interfaces are foreign text, and capinfos prints comments to a terminal.
   return {.summary = "longwire, roce-dissect explain\n" +
-                     explanation_text(explain(evidence), command_line),
+                     visible(explanation_text(explain(evidence), command_line), LineEnds::kept),
           .comments = frame_comments(evidence),
           .findings = evidence.anomalies.size(),
           .beyond = beyond};
