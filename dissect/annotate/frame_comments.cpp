@@ -28,7 +28,7 @@ std::string finding_text(const Anomaly& anomaly, const analysis::Analyst& analys
 void add_finding(std::vector<capture::FrameComment>& comments, const Anomaly& anomaly,
                  const analysis::Analyst& analyst) {
   comments.push_back(
-      {anomaly.frame, fmt::format("{}\nDisplay filter: {}", finding_text(anomaly, analyst),
+      {anomaly.frame, fmt::format("{}\nDisplay filter: {}", visible(finding_text(anomaly, analyst)),
                                   display_filter(anomaly, analyst))});
   const auto refer = [&](std::uint64_t frame, std::string_view how) {
     if (frame != 0 && frame != anomaly.frame)
