@@ -21,4 +21,9 @@ inline constexpr std::size_t kMostInterfaces = 100'000;
 /// Longest name of an interface of a capture, in bytes: Linux's have 15, and a longer one is cut.
 inline constexpr std::size_t kLongestInterfaceName = 255;
 
+/// Most comments that `roce-dissect annotate` adds to a frame.
+inline constexpr std::size_t kMostComments = 8;
+/// Longest of them, in bytes.
+inline constexpr std::size_t kLongestComment = 2'048;
+
 }  // namespace lw::capture
