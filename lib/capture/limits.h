@@ -14,15 +14,16 @@ inline constexpr std::size_t kLongestFilter = std::size_t{16} << 10;
 /// cube of the length, to 0.3 s here. A longer program runs as it is.
 inline constexpr std::size_t kMostOptimized = 4'000;
 
-/// Most comments that `roce-dissect annotate` adds to a frame.
-inline constexpr std::size_t kMostComments = 8;
-/// Longest of them, in bytes.
-inline constexpr std::size_t kLongestComment = 2'048;
 /// Most interfaces that a capture describes, of all its sections: each needs about 100 bytes, and
 /// one of a machine with a thousand VLANs has a few thousand.
 inline constexpr std::size_t kMostInterfaces = 100'000;
 
 /// Longest name of an interface of a capture, in bytes: Linux's have 15, and a longer one is cut.
 inline constexpr std::size_t kLongestInterfaceName = 255;
+
+/// Most comments that `roce-dissect annotate` adds to a frame.
+inline constexpr std::size_t kMostComments = 8;
+/// Longest of them, in bytes.
+inline constexpr std::size_t kLongestComment = 2'048;
 
 }  // namespace lw::capture

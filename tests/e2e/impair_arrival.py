@@ -51,7 +51,7 @@ class Arrival(unittest.TestCase):
     def check_passage(self, passage, least=10_000):
         said = passage.direction['pass_latency_ns']
         self.check_near(said['p50'], quantile(passage.times, 0.5), least)
-        self.check_near(said['p99'], quantile(passage.times, 0.99), 5 * least)
+        self.check_near(said['p99'], quantile(passage.times, 0.99), 10 * least)
         self.assertTrue(passage.direction['arrivals']['stamped'])
         self.assertGreater(passage.direction['arrivals']['departures'], 0)
 
@@ -103,7 +103,8 @@ class Arrival(unittest.TestCase):
 
         def step(number):
             if number in (800, 1600):
-                offset.write_bytes(struct.pack('=q', 10**9 if number == 800 else 0))
+                with open(offset, 'r+b') as file:  # the box has it mapped: it never becomes shorter
+                    file.write(struct.pack('=q', 10**9 if number == 800 else 0))
         passage = self.measure(DELAY, *ANY, at_frame=step,
                                environment={'LD_PRELOAD': str(library), 'CLOCK_OFFSET': str(offset)})
         direction = passage.direction

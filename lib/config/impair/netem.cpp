@@ -102,7 +102,13 @@ std::string delay_lines(NetemParameters& all, const NetemSetting& setting) {
 /// Returns the keys loss, mark and duplicate. netem sends a packet once that is both lost and
 /// duplicated, and a copy may be lost on its own.
 std::string loss_lines(NetemParameters& all) {
-  const double duplicate = all.duplicate.value_or(0) / 100;
+  const bool both = all.duplicate.value_or(0) > 0 && all.independent_loss.value_or(0) > 0 &&
+                    !all.ecn && all.loss_correlation + all.duplicate_correlation > 0;
+  // Of independent draws, where both are there: the share that correlated ones come to.
+  const auto share_of = [both](double percent, double correlation) {
+    return both ? emulator::correlated_share(percent / 100, correlation / 100) : percent / 100;
+  };
+  const double duplicate = share_of(all.duplicate.value_or(0), all.duplicate_correlation);
   const auto duplicate_line = [](double share) {
     return share > 0 ? fmt::format("duplicate = \"{}%\"\n", share * 100) : std::string();
   };
@@ -113,13 +119,15 @@ std::string loss_lines(NetemParameters& all) {
     all.differences.push_back(
         "netem corrupts a copy on its own; here it has the same bit flipped as the packet.");
   if (all.independent_loss && !all.ecn) {
-    const double loss = *all.independent_loss / 100, lost = (1 - duplicate) * loss;
+    const double loss = share_of(*all.independent_loss, all.loss_correlation);
+    const double lost = (1 - duplicate) * loss;
     const double copied = lost < 1 ? duplicate * (1 - loss) * (1 - loss) / (1 - lost) : 0;
     std::string lines;
-    if (duplicate > 0 && loss > 0 && all.loss_correlation + all.duplicate_correlation > 0) {
-      all.differences.push_back(
+    if (both) {
+      all.differences.push_back(fmt::format(
           "The correlations of loss and duplicate are left out, as both are there: draws are "
-          "independent.");
+          "independent, of the shares that netem's come to: {:.3g}% and {:.3g}%.",
+          loss * 100, duplicate * 100));
     } else if (loss > 0 && all.loss_correlation > 0) {
       const double lost_percent =
           emulator::correlated_share(loss, all.loss_correlation / 100) * 100;

@@ -223,7 +223,8 @@ TEST(Netem, ADistributionMayBeTheUsersFile) {
 }
 
 TEST(Netem, ACorrelatedLossLosesLessAndIsSaidTo) {
-  EXPECT_THAT(translated("loss 0.3% 25%").differences, ElementsAre(HasSubstr("it loses less than 0.0001%")));
+  EXPECT_THAT(translated("loss 0.3% 25%").differences,
+              ElementsAre(HasSubstr("it loses less than 0.0001%")));
 }
 
 TEST(Netem, ATokenBucketDropsWhatIsLongerThanItsBurst) {
