@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/check/protocol_check.h"
 #include "analysis/findings/classify.h"
 #include "core/quantity.h"
 
@@ -28,6 +29,10 @@ Anomaly about(const Session& session, std::uint8_t direction, const CapturedPack
 void add_spacing(std::unique_ptr<CompactHistogram>& spacing, Duration between) {
   if (!spacing) spacing = std::make_unique<CompactHistogram>();
   spacing->add(between.count());
+}
+
+bool is_of_same_stream(const Anomaly& one, const Anomaly& other) noexcept {
+  return one.session == other.session && one.direction == other.direction;
 }
 
 /// 250 MB for all streams, of one direction each; at least what a normal connection needs.
@@ -111,36 +116,49 @@ void Analyst::report_findings() {
   for (const Session& session : sessions_)
     for (const Session::Direction& direction : session.directions)
       if (direction.stream) direction.stream->add_to(capture);
-  for (const Fact& fact : log_.facts()) {
-    const bool of_request = fact.seen.role == wire::Role::request;
-    capture.timeouts +=
-        fact.seen.kind == AnomalyKind::retransmission && fact.seen.cause == Cause::timeout;
-    const bool copy = fact.seen.kind == AnomalyKind::duplicate;
-    capture.copies += copy && of_request;
-    capture.unasked_copies +=
-        copy && (of_request ? fact.unasked : fact.seen.cause == Cause::path_copy);
-    capture.late += fact.seen.kind == AnomalyKind::out_of_order;
-    capture.response_recoveries += fact.seen.kind == AnomalyKind::retransmission && of_request &&
-                                   fact.seen.cause == Cause::response_lost;
+  log_.add_to(capture);
+  log_.mark();
+  const std::vector<std::uint32_t> order = log_.by_connection();
+  const auto& facts = log_.facts();
+  for (std::size_t i = 0; i < order.size();) {
+    const std::size_t first = i;
+    while (i < order.size() && is_of_same_stream(facts[order[first]].seen, facts[order[i]].seen))
+      ++i;
+    report_findings_of(std::span(order).subspan(first, i - first), capture);
   }
-  log_.mark_late_responses();
-  log_.mark_frames_damaged_here();
-  log_.mark_damaged_gaps();
-  log_.mark_gaps_sent_again();
-  log_.mark_overtaken();
-  log_.mark_passed_gaps();
-  for (const Fact& fact : std::exchange(log_.facts(), {})) {
-    ConnectionFacts connection;
-    if (fact.seen.session != 0) {
-      const Session& session = sessions_[fact.seen.session - 1];
-      const Session::Direction& direction = session.directions[fact.seen.direction];
-      if (direction.stream) connection = direction.stream->facts();
-      if (direction.flow != QpFlow::kNone)
-        connection.host_reactions = flows_.reactions_of_source(direction.flow);
-    }
-    if (const auto anomaly = classify(fact, connection, capture)) results_.found(*anomaly);
-  }
+  log_.facts() = {};
   if (log_.beyond() > 0) results_.beyond(log_.beyond());
+}
+
+/// Classifies and checks the facts of one direction of a session, or of none, at these places of
+/// the log.
+void Analyst::report_findings_of(std::span<const std::uint32_t> places,
+                                 const CaptureFacts& capture) {
+  const Anomaly& seen = log_.facts()[places.front()].seen;
+  ConnectionFacts connection;
+  const Session::Direction* direction = nullptr;
+  if (seen.session != 0) direction = &sessions_[seen.session - 1].directions[seen.direction];
+  if (direction != nullptr && direction->stream) connection = direction->stream->facts();
+  if (direction != nullptr && direction->flow != QpFlow::kNone)
+    connection.host_reactions = flows_.reactions_of_source(direction->flow);
+  std::vector<Anomaly> findings;
+  for (const std::uint32_t place : places)
+    if (auto anomaly = classify(log_.facts()[place], connection, capture))
+      findings.push_back(std::move(*anomaly));
+  if (direction != nullptr && direction->passages) {
+    direction->passages->finish();
+    const bool guessed =
+        direction->flow != QpFlow::kNone && flows_[direction->flow].paired_by == PairedBy::order;
+    check_findings(*direction->passages,
+                   {.guessed_pair = guessed,
+                    .answered = connection.answered,
+                    .began_before = connection.began_before,
+                    .complete = !capture.is_incomplete() && connection.headers_whole,
+                    .selective = connection.selective,
+                    .ids_tell_copies = connection.ip_numbers_vary},
+                   findings);
+  }
+  for (const Anomaly& anomaly : findings) results_.found(anomaly);
 }
 
 Session* Analyst::session_of(const CapturedPacket& packet) {
@@ -188,19 +206,26 @@ RequestStream& Analyst::stream_of(Session& session, std::uint8_t direction) {
   setup.answered = responses != QpFlow::kNone && flows_[responses].responses > 0;
   if (requests != QpFlow::kNone) {
     setup.mtu = flows_.mtu_of(requests);
-    setup.ip_numbers_count = flows_[requests].ip_numbers.counts;
+    setup.ip_numbers_count = flows_[requests].ip_numbers.counts();
     setup.round_trip = flows_.round_trip_to_source(requests);
     if (const auto& recovery = flows_[requests].recovery) {
       setup.scheme = recovery->scheme(setup.round_trip);
-      setup.least_reaction = recovery->least_reaction(setup.round_trip);
+      setup.least_reaction = flows_.least_reaction(requests);
     }
+    // Both ends of a connection recover in the same way.
+    if (setup.scheme == RecoveryScheme::unknown && responses != QpFlow::kNone)
+      setup.scheme = flows_[responses].scheme;
     if (setup.scheme == RecoveryScheme::unknown && flows_.source_goes_back(requests))
       setup.scheme = RecoveryScheme::go_back_n;
     if (!setup.answered && setup.scheme == RecoveryScheme::unknown)
       setup.scheme = flows_[requests].repeated.scheme();
   }
-  if (responses != QpFlow::kNone) setup.largest_response = flows_[responses].largest_payload;
+  if (responses != QpFlow::kNone) {
+    setup.largest_response = flows_[responses].mtu.largest_payload();
+    setup.answer_time = flows_.round_trip_to_source(responses);
+  }
   stream = std::make_unique<RequestStream>(setup, results_, log_);
+  session.directions[direction].passages = std::make_unique<PassageLog>(passages_);
   stream->remember(memory_);
   return *stream;
 }
@@ -222,9 +247,17 @@ void Analyst::follow(const CapturedPacket& packet) {
 
 void Analyst::take(Session& session, std::uint8_t direction, const CapturedPacket& packet) {
   const bool shared = is_management(packet, flows_[packet.flow].key);
-  if (packet.is_request() && !shared) stream_of(session, direction).request(packet);
+  if (packet.is_request() && !shared) {
+    RequestStream& stream = stream_of(session, direction);
+    session.directions[direction].passages->request(packet, stream.setup().span_of(packet));
+    stream.request(packet);
+  }
   const auto other = static_cast<std::uint8_t>(1 - direction);
-  if (packet.is_response()) stream_of(session, other).response(packet);
+  if (packet.is_response()) {
+    RequestStream& stream = stream_of(session, other);
+    session.directions[other].passages->answer(packet);
+    stream.response(packet);
+  }
 }
 
 void Analyst::count(Session& session, Session::Direction& direction, std::uint8_t index,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/anomaly.h"
+#include "analysis/check/passage_log.h"
 #include "analysis/findings/finding_log.h"
 #include "analysis/pause_log.h"
 #include "analysis/qp_flows.h"
@@ -23,6 +24,7 @@ struct Session {
   struct Direction {
     std::uint32_t flow = QpFlow::kNone;
     std::unique_ptr<RequestStream> stream;  // its requests, and the responses to them
+    std::unique_ptr<PassageLog> passages;   // of these; null where `stream` is
     std::uint64_t packets = 0;              // of the flow, whatever they are
     std::uint64_t congested = 0;            // with the ECN mark CE
     std::uint64_t markable = 0;             // that queues may mark, or have marked, without CNPs
@@ -64,6 +66,9 @@ class Analyst {
   /// Packets of connections beyond this are counted, not followed.
   static constexpr std::size_t kMostSessions = 20'000;
 
+  /// Entries of all PassageLogs, 64 bytes each.
+  static constexpr std::uint32_t kMostPassages = 1'000'000;
+
   /// `observer` may be null.
   explicit Analyst(Results& results, PacketObserver* observer = nullptr)
       : results_(results), observer_(observer) {}
@@ -104,6 +109,7 @@ class Analyst {
   Session* begin_session(const CapturedPacket& packet);
   void share_memory();
   void report_findings();
+  void report_findings_of(std::span<const std::uint32_t> places, const CaptureFacts& capture);
   RequestStream& stream_of(Session& session, std::uint8_t direction);
   void count(Session& session, Session::Direction& direction, std::uint8_t index,
              const CapturedPacket& packet);
@@ -128,6 +134,7 @@ class Analyst {
   Instant end_;
   std::uint64_t unfollowed_ = 0;
   PauseLog pauses_;
+  std::uint32_t passages_ = kMostPassages;  // entries that may still be kept
 };
 
 }  // namespace lw::analysis

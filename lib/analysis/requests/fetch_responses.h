@@ -8,11 +8,11 @@
 #include "analysis/requests/fetch_state.h"
 #include "analysis/requests/repeated_answer.h"
 #include "analysis/requests/repeated_responses.h"
+#include "analysis/requests/request_checks.h"
 #include "analysis/requests/response_gaps.h"
 #include "analysis/requests/seen_responses.h"
 #include "analysis/requests/sent_log.h"
 #include "analysis/requests/stream_report.h"
-#include "wire/aeth.h"
 
 namespace lw::analysis {
 
@@ -24,8 +24,9 @@ namespace lw::analysis {
 class FetchResponses {
  public:
   /// The arguments must outlive the object.
-  FetchResponses(SentLog& log, StreamCounts& counts, StreamReport& report) noexcept
-      : state_(log, counts, report), repeated_(report) {}
+  FetchResponses(SentLog& log, StreamCounts& counts, const AnswerTimes& answers,
+                 StreamReport& report) noexcept
+      : state_(log, counts, answers, report), repeated_(report) {}
   FetchResponses(const FetchResponses&) = delete;  // again_ refers to state_
   FetchResponses& operator=(const FetchResponses&) = delete;
 
@@ -66,11 +67,6 @@ class FetchResponses {
       if (packet.info->operation == wire::Operation::ack) repeated_.take_ack(packet);
     }
   }
-  /// Whether a packet answers the request with its PSN. Without its AETH, an ACK may be a NAK.
-  [[nodiscard]] static bool answers(const CapturedPacket& packet) noexcept {
-    return packet.has_aeth ? wire::AethFields{packet.syndrome, 0}.kind() == wire::AethKind::ack
-                           : packet.info->operation != wire::Operation::ack;
-  }
   /// Notes a request that is seen for the first time. If an answer to it, or to a later one, came
   /// before, it was sent before the capture began.
   void note_request(Sent& request) const noexcept {
@@ -101,12 +97,18 @@ class FetchResponses {
   }
   /// One past the highest PSN of a response, also without its request; 0: none came.
   [[nodiscard]] Sequence answered_end() const noexcept { return end_; }
-  /// Reports what is still missing at the end of the capture.
-  void finish() {
+  /// Reports what is still missing at the end of the capture, at `end`. Returns the lowest PSN
+  /// whose response may come later; the highest number: none.
+  Sequence finish(Instant end) {
     again_.decide_jump(0);
     repeated_.end();
-    state_.gaps.close([this](const ResponseGap& gap) { state_.report_missing(gap); });
+    Sequence open = ~Sequence{0};
+    state_.gaps.close([&](const ResponseGap& gap) {
+      if (gap.asked_again || state_.may_be_asked(gap, end)) open = std::min(open, gap.first);
+      state_.report_missing(gap);
+    });
     refilled_.close([this](const ResponseGap& gap) { state_.report_lost(gap); });
+    return open;
   }
 
  private:

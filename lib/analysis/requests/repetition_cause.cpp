@@ -53,8 +53,7 @@ bool is_copy(const StreamState& state, const CapturedPacket& packet, const Sent&
   // A sender that waits for each response asks again after a round trip. A copy comes sooner.
   if (const auto turnaround = state.limits.turnaround(); is_read(known.opcode) && turnaround)
     return age < std::min(*turnaround, kShortestTimer);
-  if (state.selective)
-    return age < state.setup.least_reaction.value_or(Duration{state.counts.rtt.minimum()});
+  if (state.selective) return age < state.setup.least_reaction.value_or(state.least_round_trip());
   return age < kShortestTimer || (state.setup.answered && known.psn > state.acked);
 }
 
@@ -92,9 +91,11 @@ std::optional<Cause> cause_of(StreamState& state, const CapturedPacket& packet, 
   if (copied && !(fetches && of_rest)) return std::nullopt;
   if (fetches && known != nullptr) {
     // After silence it was the timer. Otherwise the response to a later request has just shown the
-    // loss.
+    // loss. Where none has come, only a timer can have acted.
     const bool by_timer = silent && (!known->answered || state.setup.least_reaction);
-    if (by_timer) return Cause::timeout;
+    const bool none_came = state.setup.answered && psn >= state.acked &&
+                           stamp_difference(packet.stamp, known->last_stamp) >= kShortestTimer;
+    if (by_timer || none_came) return Cause::timeout;
     if (const auto late = state.fetched.late_gap_in(psn, psn + known->span, known->last_stamp)) {
       related = *late;
       return Cause::response_lost;

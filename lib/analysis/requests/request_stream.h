@@ -116,6 +116,7 @@ class RequestStream {
 
   void retire_done();
   void retire(Cause cause_of_gap);
+  void keep_order(std::optional<Message::Completion>& completion) noexcept;
   void retire_beyond(std::size_t most);
   [[nodiscard]] const Sent* oldest_unanswered() noexcept;
   void report_unanswered(Instant end);
@@ -140,7 +141,9 @@ class RequestStream {
   LossesBehind losses_;
   LoneResponses lone_;
   std::optional<EarlyAck> early_ack_;
-  std::optional<Instant> stopped_;  // the last response, if the sender gave up after it
+  Instant completed_ = Instant::min();  // the newest, in the order of the requests
+  Sequence open_from_ = ~Sequence{0};   // what is behind it was not followed to its end
+  std::optional<Instant> stopped_;      // the last response, if the sender gave up after it
   PsnReuse reuse_;
 };
 
