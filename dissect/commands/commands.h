@@ -35,6 +35,8 @@ struct CaptureInput {
 };
 /// Adds FILE..., --filter, --filter-names, --follow, --no-tunnels and --roce-port.
 void add_capture_options(app::Options& options, CaptureInput& input);
+/// Like add_capture_options(), for a command that also runs without a capture.
+void add_optional_capture(app::Options& options, CaptureInput& input);
 /// Adds --points.
 void add_points_option(app::Options& options, std::string& points);
 /// Adds --jobs, the `jobs` of analyse().

@@ -6,13 +6,14 @@
 
 #include <fmt/format.h>
 
-#include "app/expectations.h"
+#include "app/verdicts.h"
 #include "capture/reader.h"
 #include "core/output.h"
 #include "core/quantity.h"
 #include "dissect/commands/commands.h"
 #include "dissect/compare/compare_format.h"
 #include "dissect/compare/expectation.h"
+#include "dissect/fields/capture_question.h"
 #include "dissect/fields/frame_source.h"
 #include "report/figures/json.h"
 
@@ -23,17 +24,12 @@ struct CompareOptions {
   std::string near, far, filter, points;
   FrameReading reading;
   Asked asked;
-  std::vector<Expectation> metrics;  // what must hold of each direction
-  app::Expectations expectations;    // all of them
+  app::Verdicts verdicts{compare_questions()};
   std::string ledger;
   LedgerEntries entries;  // of the ledger
   std::size_t most_flows = kMostFlows;
   bool json = false, csv = false, across_flows = false, two_clocks = false;
 };
-
-ExitCode damage_exit(const CapturePoint& point) {
-  return point.damage ? print_error(*point.damage) : ExitCode::done;
-}
 
 /// Two capture points, and the comparison of their frames.
 struct PointPair {
@@ -202,22 +198,12 @@ Result<CompareReport> compare_recording(const CompareOptions& options) {
   return report;
 }
 
-/// Returns the verdicts about metrics and the ledger.
-std::vector<report::TestCase> test_cases_of(const CompareReport& report) {
-  std::vector<report::TestCase> cases;
-  const auto add = [&](const char* direction, const std::optional<LedgerFindings>& found) {
-    if (found) std::ranges::copy(test_cases_of(direction, *found), std::back_inserter(cases));
-  };
-  add("near > far", report.ledger_there);
-  add("far > near", report.ledger_back);
-  return cases;
-}
-
-ExitCode verdict_of(const CompareReport& report) {
-  const auto fits = [](const std::optional<LedgerFindings>& found) {
-    return !found || explained(*found);
-  };
-  return fits(report.ledger_there) && fits(report.ledger_back) ? ExitCode::done : ExitCode::failed;
+void observe_report(Judge& judge, const CompareReport& report) {
+  observe_directions(judge, report.comparison);
+  if (report.ledger_there) observe_ledger(judge, "near_to_far", *report.ledger_there);
+  if (report.ledger_back) observe_ledger(judge, "far_to_near", *report.ledger_back);
+  observe_capture(judge, report.near.damage ? report.near.damage : report.far.damage,
+                  report.near.frames + report.far.frames);
 }
 
 Result<void> check_files(const CompareOptions& options) {
@@ -226,12 +212,11 @@ Result<void> check_files(const CompareOptions& options) {
   return check_outputs({{"NEAR", place_of(options.near).file},
                         {"FAR", place_of(options.far).file},
                         {"--ledger", options.ledger}},
-                       {options.expectations.junit()});
+                       {options.verdicts.junit()});
 }
 
 ExitCode run_compare(CompareOptions& options) {
-  const bool others = !options.metrics.empty() || !options.ledger.empty();
-  if (auto checked = options.expectations.check(kComparisonOutput, others); !checked)
+  if (auto checked = options.verdicts.check(kComparisonOutput); !checked)
     return print_error(checked.error());
   if (auto checked = check_files(options); !checked) return print_error(checked.error());
   if (!options.ledger.empty()) {
@@ -241,38 +226,17 @@ ExitCode run_compare(CompareOptions& options) {
   }
   auto report = options.far.empty() ? compare_recording(options) : compare_captures(options);
   if (!report) return print_error(report.error());
-  options.expectations.add_judgements(judge(options.metrics, report->comparison), "report");
-  const std::string json = options.expectations.judged(
-      options.json, [&] { return report::json_line(kComparisonOutput, *report); }, "report",
+  Judge judge = options.verdicts.judge();
+  observe_report(judge, *report);
+  const std::string json = options.verdicts.judged(
+      judge, options.json, [&] { return report::json_line(kComparisonOutput, *report); }, "report",
       &kComparisonOutput);
-  options.expectations.add_cases(test_cases_of(*report));
   print_out(options.json  ? json
             : options.csv ? comparison_csv(*report)
-                          : comparison_text(*report) + options.expectations.text());
-  return std::max({damage_exit(report->near), damage_exit(report->far), verdict_of(*report),
-                   options.expectations.finish("roce-dissect compare")});
-}
-
-/// Parses the text of --expect: a metric, or the path of a figure, which has a dot.
-Parsed<void> take_expectation(CompareOptions& options, std::string_view text) {
-  const auto metric = parse_metric_expectation(text);
-  if (metric) {
-    options.metrics.push_back(*metric);
-    return {};
-  }
-  const auto figure = parse_expectation(text);
-  if (!figure || is_metric(figure->name) || figure->name.find('.') == std::string::npos)
-    return std::unexpected(metric.error());
-  options.expectations.add(std::span(&*figure, 1));
-  return {};
-}
-
-/// "loss, lost, ...".
-std::string metric_names() {
-  std::string names;
-  for (const Metric& metric : all_metrics())
-    names.append(names.empty() ? "" : ", ").append(metric.name);
-  return names;
+                          : options.verdicts.text() + comparison_text(*report));
+  for (const CapturePoint* point : {&report->near, &report->far})
+    if (point->damage) print_error(*point->damage);
+  return options.verdicts.finish("roce-dissect compare");
 }
 
 }  // namespace
@@ -314,16 +278,7 @@ roce-dissect compare both.pcapng@eth1 both.pcapng@eth2)",
   list.add_flag("--two-clocks", options->two_clocks,
                 "the points have clocks of their own: estimate offset and drift from both "
                 "directions, as if their shortest delays were equal");
-  list.add(
-      "--expect",
-      app::OptionValue{
-          .read = [options](std::string_view text) { return take_expectation(*options, text); },
-          .repeats = true},
-      "EXPECTATION",
-      "what must hold in each direction: METRIC<=VALUE, or < >= > == !=; exit code 1 if one "
-      "does not; may be given several times; metrics: " +
-          metric_names() + "; or the path of a figure in --json");
-  options->expectations.add_junit(list);
+  options->verdicts.add_options(list);
   list.add("--ledger", app::text(options->ledger), "FILE",
            "roce-impair's ledger (JSON Lines): it must explain each difference, and each of its "
            "records must have one; NEAR is the west; - for standard input")

@@ -205,6 +205,11 @@ void add_capture_options(app::Options& options, CaptureInput& input) {
   add_reading_options(options, input);
 }
 
+void add_optional_capture(app::Options& options, CaptureInput& input) {
+  add_capture_files(options, input);
+  add_reading_options(options, input);
+}
+
 void add_jobs_option(app::Options& options, unsigned& jobs) {
   options
       .add("--jobs", app::number(jobs, 1U, 256U), "N",

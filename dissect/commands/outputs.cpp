@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dissect/commands/outputs.h"
 
+#include "dissect/commands/questions.h"
 #include "dissect/compare/compare_figures.h"
+#include "dissect/compare/expectation.h"
 #include "dissect/extract/row_figures.h"
 #include "dissect/list/list_format.h"
 #include "dissect/sessions/result_figures.h"
@@ -20,6 +22,21 @@ std::span<const JsonOutput> outputs() {
                                             kExplanationOutput, kFieldOutput,
                                             kSummaryOutput};
   return kOutputs;
+}
+
+std::span<const CommandQuestions> questions() {
+  static const CommandQuestions kCommands[] = {{"verify", kVerifyQuestions},
+                                               {"summary", kReadingQuestions},
+                                               {"compare", compare_questions()},
+                                               {"list", kReadingQuestions, false},
+                                               {"sessions", kReadingQuestions, false},
+                                               {"messages", kReadingQuestions, false},
+                                               {"anomalies", kReadingQuestions, false},
+                                               {"explain", kReadingQuestions, false},
+                                               {"extract", kReadingQuestions, false},
+                                               {"report", kReadingQuestions, false},
+                                               {"fields"}};
+  return kCommands;
 }
 
 }  // namespace lw::dissect

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "core/figure.h"
+#include "core/question.h"
 
 namespace lw::dissect {
 
@@ -14,10 +15,15 @@ inline constexpr JsonOutput kFieldOutput{
 
 /// The table of what `explain` prints.
 const FigureTable& explanation_figures();
-inline constexpr JsonOutput kExplanationOutput{
-    .name = "explanation", .title = "roce-dissect explain --json", .figures = &explanation_figures};
+inline constexpr JsonOutput kExplanationOutput{.name = "explanation",
+                                               .title = "roce-dissect explain --json",
+                                               .figures = &explanation_figures,
+                                               .version = 2};
 
 /// All outputs of JSON.
 std::span<const JsonOutput> outputs();
+
+/// All commands, with what they ask of their results.
+std::span<const CommandQuestions> questions();
 
 }  // namespace lw::dissect

@@ -36,9 +36,7 @@ struct ReportAnalysis {
 
 void begin_messages(ReportAnalysis& analysis) {
   analysis.results.on_message = [&analysis](const analysis::Message& message) {
-    MessageCount& count = analysis.counts[{message.session, message.direction, message.operation}];
-    ++count.messages;
-    count.bytes += message.bytes;
+    analysis.counts[{message.session, message.direction, message.operation}].add(message);
     add_to(analysis.groups, Grouping::operation, message);
     analysis.plots.completed(message);
   };

@@ -7,6 +7,7 @@
 #include "core/quantity.h"
 #include "dissect/commands/commands.h"
 #include "dissect/sessions/result_figures.h"
+#include "dissect/sessions/setup_words.h"
 #include "report/json_line.h"
 #include "report/table.h"
 
@@ -45,10 +46,8 @@ std::string time_of(const CompactHistogram& histogram, double share) {
 }
 
 std::string goodput_of(const analysis::StreamCounts& counts) {
-  const auto span = capture::stamp_difference(counts.last, counts.first);
-  if (span <= Duration{} || counts.payload == 0) return "";
-  return format_bit_rate(static_cast<double>(counts.payload) * 8e9 /
-                         static_cast<double>(span.count()));
+  const double goodput = counts.goodput();
+  return goodput > 0 ? format_bit_rate(goodput) : "";
 }
 
 void add_row(report::TextTable& table, const analysis::Analyst& analyst,
@@ -67,10 +66,21 @@ void add_row(report::TextTable& table, const analysis::Analyst& analyst,
   table.add_row({number(session.number), points.name(flow.key.point),
                  std::string(wire::name_of(flow.transport)), ends.from, ends.to,
                  operations_text(counts), number(there.stream ? there.stream->messages() : 0),
-                 format_bytes(static_cast<double>(counts.payload)), goodput_of(counts),
+                 format_bytes(static_cast<double>(counts.payload_passed())), goodput_of(counts),
                  number(counts.resent), time_of(counts.rtt, 0.5), time_of(counts.rtt, 0.99),
                  number(naks), number(counts.rnr_naks), number(there.congested),
                  number(back.cnps)});
+}
+
+/// A line for each set-up; those of connections without packets too.
+std::string setups_text(const analysis::Analyst& analyst) {
+  std::string text;
+  for (const analysis::ConnectionSetup& setup : analyst.setups().setups())
+    text += fmt::format("{}{}: {}\n", text.empty() ? "\n" : "",
+                        setup.session == 0 ? fmt::format("frame {}", setup.first_frame())
+                                           : fmt::format("session {}", setup.session),
+                        setup_text(setup));
+  return text;
 }
 
 std::string rows_of(const SessionsOptions& options, const analysis::Analyst& analyst,
@@ -89,7 +99,9 @@ std::string rows_of(const SessionsOptions& options, const analysis::Analyst& ana
     }
   }
   if (options.json || options.csv) return lines;
-  return table.empty() ? "no RoCE frame\n" : table.to_string();
+  const std::string setups = setups_text(analyst);
+  if (table.empty() && setups.empty()) return "no RoCE frame\n";
+  return (table.empty() ? "" : table.to_string()) + setups;
 }
 
 ExitCode run_sessions(const SessionsOptions& options) {

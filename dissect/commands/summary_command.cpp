@@ -3,10 +3,11 @@
 
 #include <fmt/format.h>
 
-#include "app/expectations.h"
+#include "app/verdicts.h"
 #include "core/output.h"
 #include "core/quantity.h"
 #include "dissect/commands/commands.h"
+#include "dissect/commands/questions.h"
 #include "dissect/summary/summary_figures.h"
 #include "report/figures/json.h"
 #include "report/table.h"
@@ -125,28 +126,31 @@ std::string summary_csv(const Overview& o) {
 struct SummaryOptions {
   CaptureInput input;
   std::size_t most_flows = kMostFlows;
-  app::Expectations expectations;
+  app::Verdicts verdicts{kReadingQuestions};
   bool json = false, csv = false;
 };
 
 /// Judges the summary, and returns it in the requested format.
-std::string report_of(SummaryOptions& options, const Overview& overview) {
+std::string report_of(SummaryOptions& options, const Overview& overview,
+                      const std::optional<Error>& damage) {
   const auto& files = options.input.files;
   const Summary summary{files, overview};
-  const std::string json = options.expectations.judged(
-      options.json, [&] { return report::json_line(kSummaryOutput, summary); }, names_of(files),
-      &kSummaryOutput);
+  Judge judge = options.verdicts.judge();
+  observe_capture(judge, damage, overview.all.frames);
+  const std::string json = options.verdicts.judged(
+      judge, options.json, [&] { return report::json_line(kSummaryOutput, summary); },
+      names_of(files), &kSummaryOutput);
   if (options.json) return json;
   return options.csv ? summary_csv(overview)
-                     : summary_text(names_of(files), summary) + options.expectations.text();
+                     : options.verdicts.text() + summary_text(names_of(files), summary);
 }
 
 Result<void> check_summary(const SummaryOptions& options) {
-  if (auto checked = options.expectations.check(kSummaryOutput); !checked) return checked;
+  if (auto checked = options.verdicts.check(kSummaryOutput); !checked) return checked;
   std::vector<NamedFile> inputs;
   for (const std::string& file : options.input.files)
     inputs.push_back({"FILE", place_of(file).file});
-  return check_outputs(inputs, {options.expectations.junit()});
+  return check_outputs(inputs, {options.verdicts.junit()});
 }
 
 ExitCode run_summary(SummaryOptions& options) {
@@ -161,9 +165,9 @@ ExitCode run_summary(SummaryOptions& options) {
     if (!captured || !*captured) break;
     overview.add(Dissection(**captured));
   }
-  print_out(report_of(options, overview));
-  const ExitCode expected = options.expectations.finish("roce-dissect summary");
-  return std::max(expected, damage ? print_error(*damage) : ExitCode::done);
+  print_out(report_of(options, overview, damage));
+  if (damage) print_error(*damage);
+  return options.verdicts.finish("roce-dissect summary");
 }
 
 }  // namespace
@@ -178,7 +182,7 @@ app::Command summary_command() {
   };
   add_capture_options(command.options, options->input);
   add_flow_limit(command.options, options->most_flows);
-  options->expectations.add_options(command.options);
+  options->verdicts.add_options(command.options);
   command.options.add_flag("--json", options->json, "one line of JSON");
   command.options.add_flag("--csv", options->csv, "CSV: table, name, frames, bytes")
       .excludes("--json");

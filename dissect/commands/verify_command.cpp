@@ -4,10 +4,12 @@
 
 #include <fmt/format.h>
 
-#include "app/expectations.h"
 #include "app/stop_signal.h"
+#include "app/verdicts.h"
 #include "core/output.h"
+#include "core/quantity.h"
 #include "dissect/commands/commands.h"
+#include "dissect/commands/questions.h"
 #include "dissect/fields/frame_source.h"
 #include "dissect/verify/verdicts.h"
 #include "report/figures/json.h"
@@ -17,12 +19,12 @@ namespace {
 
 struct VerifyOptions {
   std::vector<std::string> files;
-  app::Expectations expectations;
+  app::Verdicts verdicts{kVerifyQuestions};
   bool json = false, csv = false, follow = false, no_tunnels = false;
   std::vector<std::uint16_t> roce_ports;
 };
 
-void print_text(const Verdicts& v) {
+void print_text(const FileVerdict& v) {
   print_out(fmt::format("{}: {} frames, {} RoCE: ICRC {} ok, {} bad, {} unverifiable\n", v.file,
                         v.frames, v.roce, v.icrc_ok, v.bad_icrc, v.icrc_unverifiable));
   for (const BadFrame& bad : v.first_bad) {
@@ -34,7 +36,7 @@ void print_text(const Verdicts& v) {
   }
 }
 
-void print_remarks(const Verdicts& v) {
+void print_remarks(const FileVerdict& v) {
   standard_output().flush();
   for (const auto& [name, frames] : v.closed)
     fmt::print(stderr, "{}: {} frames are in a tunnel that is not opened: {}\n", v.file, frames,
@@ -49,17 +51,38 @@ report::RowStyle style_of(const VerifyOptions& options) {
 
 Result<void> check_verify(const VerifyOptions& options) {
   if (auto one = check_follow(options.follow, options.files); !one) return one;
-  if (auto checked = options.expectations.check(kVerdictOutput); !checked) return checked;
+  if (auto checked = options.verdicts.check(kVerdictOutput); !checked) return checked;
   std::vector<NamedFile> inputs;
   for (const std::string& file : options.files) inputs.push_back({"FILE", place_of(file).file});
-  return check_outputs(inputs, {options.expectations.junit()});
+  return check_outputs(inputs, {options.verdicts.junit()});
+}
+
+void observe_icrcs(Judge& judge, const FileVerdict& v) {
+  Observation icrc{.name = "icrc",
+                   .value = static_cast<double>(v.bad_icrc),
+                   .text = fmt::format("{} of {} ICRCs are bad", format_count(v.bad_icrc),
+                                       format_count(v.icrc_ok + v.bad_icrc)),
+                   .count = v.icrc_ok + v.bad_icrc};
+  if (icrc.count == 0) {
+    icrc.value.reset();
+    icrc.unsure = fmt::format("no ICRC of {} frames can be verified", format_count(v.frames));
+  }
+  judge.add(icrc);
+  judge.add({.name = "unverifiable",
+             .value = static_cast<double>(v.icrc_unverifiable),
+             .text = fmt::format("{} of {} ICRCs cannot be verified",
+                                 format_count(v.icrc_unverifiable), format_count(v.roce)),
+             .count = v.roce});
+  observe_capture(judge, v.damage, v.frames);
 }
 
 /// Judges and prints the results of one file.
-void print_verdicts(VerifyOptions& options, report::RowFormat& rows, const Verdicts& verdicts) {
+void print_verdicts(VerifyOptions& options, report::RowFormat& rows, const FileVerdict& verdicts) {
   report::RowFormat lines(report::RowStyle::json, kVerdictOutput);
-  const std::string line = options.expectations.judged(
-      options.json, [&] { return lines.line(report::json_of(verdicts)); }, verdicts.file,
+  Judge judge = options.verdicts.judge();
+  observe_icrcs(judge, verdicts);
+  const std::string line = options.verdicts.judged(
+      judge, options.json, [&] { return lines.line(report::json_of(verdicts)); }, verdicts.file,
       &kVerdictOutput);
   if (rows.style() == report::RowStyle::text) return print_text(verdicts);
   print_out(rows.style() == report::RowStyle::json ? line : rows.line(report::json_of(verdicts)));
@@ -71,15 +94,15 @@ ExitCode run_verify(VerifyOptions& options) {
                              .tunnels = !options.no_tunnels,
                              .roce_ports = options.roce_ports};
   report::RowFormat rows(style_of(options), kVerdictOutput);
-  int exit = 0;
+  ExitCode unread = ExitCode::done;  // of files that could not be opened
   for (const std::string& file : options.files) {
-    const Verdicts verdicts = verify_file(file, reading);
+    const FileVerdict verdicts = verify_file(file, reading);
     if (verdicts.opened) print_verdicts(options, rows, verdicts);
     print_remarks(verdicts);
-    exit = std::max(exit, exit_of(verdicts));
+    if (!verdicts.opened && verdicts.damage) unread = std::max(unread, verdicts.damage->exit);
   }
-  if (rows.style() == report::RowStyle::text) print_out(options.expectations.text());
-  return std::max(ExitCode{exit}, options.expectations.finish("roce-dissect verify"));
+  if (rows.style() == report::RowStyle::text) print_out(options.verdicts.all_text());
+  return std::max(unread, options.verdicts.finish("roce-dissect verify"));
 }
 
 }  // namespace
@@ -99,7 +122,7 @@ app::Command verify_command() {
       .required();
   command.options.add_flag("--json", options->json, "one line of JSON per file");
   command.options.add_flag("--csv", options->csv, "a line of CSV per file").excludes("--json");
-  options->expectations.add_options(command.options);
+  options->verdicts.add_options(command.options);
   add_follow_option(command.options, options->follow);
   add_tunnel_option(command.options, options->no_tunnels);
   add_port_option(command.options, options->roce_ports);

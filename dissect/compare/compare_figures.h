@@ -32,6 +32,6 @@ inline constexpr JsonOutput kComparisonOutput{.name = "comparison",
                                               .title = "roce-dissect compare --json",
                                               .figures = &CompareReport::figures,
                                               .judged = true,
-                                              .version = 2};
+                                              .version = 3};
 
 }  // namespace lw::dissect

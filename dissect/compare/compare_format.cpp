@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <ranges>
 #include <span>
 
@@ -42,8 +43,8 @@ std::array<Statistic, 6> statistics_of(const Delays& delays) {
            {"max", "max", quantile(1)}}};
 }
 
-std::string microseconds(double ns) { return fmt::format("{:.3f} us", ns / 1000); }
-std::string signed_microseconds(double ns) { return fmt::format("{:+.3f} us", ns / 1000); }
+std::string time_text(double ns) { return format_duration(Duration{std::llround(ns)}); }
+std::string signed_time(double ns) { return (ns < 0 ? "" : "+") + time_text(ns); }
 std::string percent(double share) { return fmt::format("{:.4g} %", share * 100); }
 
 std::string loss_text(const DirectionResult& d, const Asked& asked) {
@@ -66,14 +67,14 @@ std::string delay_text(const DirectionResult& d, const Asked& asked) {
   if (judged) columns.push_back({"less asked", report::Align::right});
   report::TextTable table(std::move(columns));
   for (const Statistic& s : statistics_of(d.delays)) {
-    std::vector<std::string> row = {s.title, microseconds(s.value_ns)};
+    std::vector<std::string> row = {s.title, time_text(s.value_ns)};
     if (judged) {
-      row.push_back(signed_microseconds(s.value_ns - static_cast<double>(asked.delay->count())));
+      row.push_back(signed_time(s.value_ns - static_cast<double>(asked.delay->count())));
     }
     table.add_row(std::move(row));
   }
   std::string text = table.to_string(2);
-  if (judged) text += fmt::format("  asked {}\n", format_duration(*asked.delay));
+  if (judged) text += fmt::format("  asked {}\n", format_set_duration(*asked.delay));
   if (d.ambiguous > 0) {
     text += fmt::format("  {} frames that may be matched with another one: no delay taken\n",
                         d.ambiguous);
@@ -182,7 +183,7 @@ std::string steps_text(const Comparison& comparison) {
   std::string text;
   for (const ClockStep& step : comparison.steps)
     text += fmt::format("a clock stepped: far's minus near's grew by {} at frame {} of far\n",
-                        signed_microseconds(static_cast<double>(step.by_ns)), step.far_number);
+                        signed_time(static_cast<double>(step.by_ns)), step.far_number);
   if (text.empty()) return text;
   return text + (comparison.clocks.empty()
                      ? "delays behind a step are those by the clocks before the first step\n"
@@ -235,7 +236,7 @@ std::string clocks_text(const std::vector<ClockFit>& fits) {
       "two clocks: far's minus near's is {:+.3f} us at the first frame, and grows by {:+.3f} ppm "
       "(+-{:.3f}),\nif the shortest delays of both directions are equal; their sum is {}\n",
       clocks->offset_ns() / 1000, clocks->drift_ppm(), clocks->drift_uncertainty_ppm(),
-      microseconds(clocks->round_trip_ns()));
+      time_text(clocks->round_trip_ns()));
 }
 
 void add_unexplained(std::string& text, std::string_view what, std::uint64_t count,
@@ -252,7 +253,8 @@ std::string ledger_text(const char* title, const std::optional<LedgerFindings>& 
   std::string text = fmt::format(
       "\nledger, {}: {} differences, {} records{}{}\n", title, found->differences, found->records,
       found->others > 0 ? fmt::format(", {} of other frames", found->others) : "",
-      explained(*found) ? ": each explains the other" : "");
+      found->differences_unexplained + found->records_unexplained == 0 ? ": each explains the other"
+                                                                       : "");
   add_unexplained(text, "differences", found->differences_unexplained, found->difference_texts);
   add_unexplained(text, "records", found->records_unexplained, found->record_texts);
   return text;

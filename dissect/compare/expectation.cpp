@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dissect/compare/expectation.h"
 
-#include <algorithm>
-#include <iterator>
-#include <utility>
-
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include "core/names.h"
+#include "core/quantity.h"
+#include "dissect/fields/capture_question.h"
 
 namespace lw::dissect {
 namespace {
@@ -32,89 +28,147 @@ std::optional<double> delay_of(const DirectionResult& d) {
   return static_cast<double>(d.delays.quantile(kPermille / 1000.0));
 }
 
-constexpr Metric kMetrics[] = {
-    {"loss", "share of the sent frames that were lost", share,
-     [](const DirectionResult& d) { return share_of(d.lost, d.sent); }},
-    {"lost", "lost frames", none, count_of<&DirectionResult::lost>},
-    {"duplicates", "further copies that arrived", none, count_of<&DirectionResult::duplicated>},
-    {"reordered", "frames that arrived after later ones", none,
-     count_of<&DirectionResult::reordered>},
-    {"changed", "frames that were changed on the way", none, count_of<&DirectionResult::changed>},
-    {"corrupt", "changed and invented frames with a bad ICRC", none,
-     count_of<&DirectionResult::damaged>},
-    {"invented", "frames that only the receiver's point saw", none,
-     count_of<&DirectionResult::invented>},
-    {"ce", "share of the received frames with ECN CE", share,
-     [](const DirectionResult& d) { return share_of(d.ce, d.received); }},
-    {"marked", "share of the received frames that were marked CE on the way", share,
-     [](const DirectionResult& d) { return share_of(d.marked, d.received); }},
-    {"min", "shortest one-way delay", time, delay_of<0>},
-    {"p50", "median of the delay", time, delay_of<500>},
-    {"p90", "90th percentile of the delay", time, delay_of<900>},
-    {"p99", "99th percentile of the delay", time, delay_of<990>},
-    {"p99_9", "99.9th percentile of the delay", time, delay_of<999>},
-    {"max", "longest delay", time, delay_of<1000>},
-    {"mean", "mean delay", time,
+/// How a figure of a direction is measured: nothing if there is no value, as no delay was measured
+/// and no frame was sent.
+struct Measure {
+  const char* name;
+  std::optional<double> (*of)(const DirectionResult&);
+};
+
+constexpr Measure kMeasures[] = {
+    {"loss", [](const DirectionResult& d) { return share_of(d.lost, d.sent); }},
+    {"lost", count_of<&DirectionResult::lost>},
+    {"duplicates", count_of<&DirectionResult::duplicated>},
+    {"reordered", count_of<&DirectionResult::reordered>},
+    {"changed", count_of<&DirectionResult::changed>},
+    {"corrupt", count_of<&DirectionResult::damaged>},
+    {"invented", count_of<&DirectionResult::invented>},
+    {"ce", [](const DirectionResult& d) { return share_of(d.ce, d.received); }},
+    {"marked", [](const DirectionResult& d) { return share_of(d.marked, d.received); }},
+    {"min", delay_of<0>},
+    {"p50", delay_of<500>},
+    {"p90", delay_of<900>},
+    {"p99", delay_of<990>},
+    {"p99_9", delay_of<999>},
+    {"max", delay_of<1000>},
+    {"mean",
      [](const DirectionResult& d) {
        return d.delays.count() == 0 ? std::nullopt : std::optional(d.delays.mean());
      }},
-    {"jitter", "mean difference between the delays of frames that arrived one after the other",
-     time,
+    {"jitter",
      [](const DirectionResult& d) {
        return d.delays.count() < 2 ? std::nullopt : std::optional(d.delays.jitter());
      }},
 };
 
-Parsed<const Metric*> find_metric(std::string_view name) {
-  const auto at = std::ranges::find(kMetrics, name, &Metric::name);
-  if (at != std::end(kMetrics)) return at;
-  std::vector<std::string_view> names;
-  for (const Metric& metric : kMetrics) names.push_back(metric.name);
-  const std::string_view near = nearest(name, names);
-  return std::unexpected(
-      fmt::format("no metric \"{}\"{}", name,
-                  near.empty() ? fmt::format(": expected one of {}", fmt::join(names, ", "))
-                               : fmt::format(": did you mean \"{}\"?", near)));
-}
+constexpr Question kCompareQuestions[] = {
+    {.name = "loss",
+     .meaning = "share of the sent frames that were lost",
+     .unit = share,
+     .where = "both captures"},
+    {.name = "lost", .meaning = "lost frames", .unit = none, .where = "both captures"},
+    {.name = "duplicates",
+     .meaning = "further copies that arrived",
+     .unit = none,
+     .where = "both captures"},
+    {.name = "reordered",
+     .meaning = "frames that arrived after later ones",
+     .unit = none,
+     .where = "both captures"},
+    {.name = "changed",
+     .meaning = "frames that were changed on the way",
+     .unit = none,
+     .where = "both captures"},
+    {.name = "corrupt",
+     .meaning = "changed and invented frames with a bad ICRC",
+     .unit = none,
+     .where = "both captures"},
+    {.name = "invented",
+     .meaning = "frames that only the receiver's point saw",
+     .unit = none,
+     .where = "both captures"},
+    {.name = "ce",
+     .meaning = "share of the received frames with ECN CE",
+     .unit = share,
+     .where = "both captures"},
+    {.name = "marked",
+     .meaning = "share of the received frames that were marked CE on the way",
+     .unit = share,
+     .where = "both captures"},
+    {.name = "min", .meaning = "shortest one-way delay", .unit = time, .where = "both captures"},
+    {.name = "p50", .meaning = "median of the delay", .unit = time, .where = "both captures"},
+    {.name = "p90",
+     .meaning = "90th percentile of the delay",
+     .unit = time,
+     .where = "both captures"},
+    {.name = "p99",
+     .meaning = "99th percentile of the delay",
+     .unit = time,
+     .where = "both captures"},
+    {.name = "p99_9",
+     .meaning = "99.9th percentile of the delay",
+     .unit = time,
+     .where = "both captures"},
+    {.name = "max", .meaning = "longest delay", .unit = time, .where = "both captures"},
+    {.name = "mean", .meaning = "mean delay", .unit = time, .where = "both captures"},
+    {.name = "jitter",
+     .meaning = "mean difference between the delays of frames that arrived one after the other",
+     .unit = time,
+     .where = "both captures"},
+    {.name = "compared",
+     .meaning = "frames that both points saw",
+     .asked = "the captures have frames in common",
+     .limit = ">= 1",
+     .where = "both captures",
+     .noted = true},
+    {.name = "ledger",
+     .meaning = "differences without a record of the ledger, and records without a difference",
+     .asked = "with --ledger, the ledger explains each difference, and a difference each record",
+     .limit = "== 0",
+     .where = "ledger and captures"},
+    kCaptureQuestion,
+};
 
-report::Judgement judge_one(const Expectation& expectation, std::string direction,
-                            const DirectionResult& result) {
-  const Metric& metric = **find_metric(expectation.name);
-  const bool of_sent = metric.unit == none && expectation.unit == share;
-  return report::judge_value(expectation, std::move(direction), metric.unit,
-                             result.seen() ? metric.measure(result) : std::nullopt,
-                             of_sent ? static_cast<double>(result.sent) : 1);
+void observe_direction(Judge& judge, const char* direction, const DirectionResult& result) {
+  if (!result.seen()) return;
+  for (const auto& [name, of] : kMeasures)
+    judge.add({.name = name,
+               .of = direction,
+               .value = of(result),
+               .count = result.sent,
+               .whole = static_cast<double>(result.sent)});
 }
 
 }  // namespace
 
-std::span<const Metric> all_metrics() { return kMetrics; }
+std::span<const Question> compare_questions() noexcept { return kCompareQuestions; }
 
-bool is_metric(std::string_view name) {
-  return std::ranges::find(kMetrics, name, &Metric::name) != std::end(kMetrics);
+void observe_directions(Judge& judge, const Comparison& comparison) {
+  observe_direction(judge, "near_to_far", comparison.near_to_far);
+  observe_direction(judge, "far_to_near", comparison.far_to_near);
+  const std::uint64_t common = comparison.near_to_far.received - comparison.near_to_far.invented +
+                               comparison.far_to_near.received - comparison.far_to_near.invented;
+  judge.add({.name = "compared",
+             .value = static_cast<double>(common),
+             .text = common == 0
+                         ? "no frame was seen at both points"
+                         : fmt::format("{} frames were seen at both points", format_count(common)),
+             .count = common,
+             .broken = "nothing can be compared"});
 }
 
-Parsed<Expectation> parse_metric_expectation(std::string_view text) {
-  auto limit = parse_expectation(text);
-  if (!limit) return limit;
-  const auto metric = find_metric(limit->name);
-  if (!metric) return std::unexpected(metric.error());
-  if (auto fits = check_limit(*limit, (*metric)->unit); !fits)
-    return std::unexpected(limit->name + ": " + fits.error());
-  return limit;
-}
-
-std::vector<report::Judgement> judge(std::span<const Expectation> expectations,
-                                     const Comparison& comparison) {
-  std::vector<report::Judgement> judgements;
-  for (const Expectation& expectation : expectations) {
-    const DirectionResult &there = comparison.near_to_far, &back = comparison.far_to_near;
-    if (there.seen()) judgements.push_back(judge_one(expectation, "near_to_far", there));
-    if (back.seen()) judgements.push_back(judge_one(expectation, "far_to_near", back));
-    if (!there.seen() && !back.seen())
-      judgements.push_back(judge_one(expectation, "no RoCE frames", {}));
-  }
-  return judgements;
+void observe_ledger(Judge& judge, const char* direction, const LedgerFindings& found) {
+  const std::uint64_t open = found.differences_unexplained + found.records_unexplained;
+  judge.add({.name = "ledger",
+             .of = direction,
+             .value = static_cast<double>(open),
+             .text = fmt::format(
+                 "{} of {} differences have no record, {} of {} records have no "
+                 "difference",
+                 format_count(found.differences_unexplained), format_count(found.differences),
+                 format_count(found.records_unexplained), format_count(found.records)),
+             .count = found.differences + found.records,
+             .asked_by = "--ledger"});
 }
 
 }  // namespace lw::dissect

@@ -296,18 +296,4 @@ LedgerFindings check_ledger(const LedgerEntries& ledger, std::size_t direction, 
   return LedgerCheck(ledger, direction, near, far, matching, goes_far).run();
 }
 
-std::vector<report::TestCase> test_cases_of(const std::string& direction,
-                                            const LedgerFindings& found) {
-  const auto test = [&](const char* what, std::uint64_t unexplained, std::uint64_t all) {
-    return report::TestCase{.suite = direction,
-                            .name = what,
-                            .measured = fmt::format("{} of {} unexplained", unexplained, all),
-                            .expected = {},
-                            .passed = unexplained == 0};
-  };
-  return {
-      test("the ledger explains each difference", found.differences_unexplained, found.differences),
-      test("a difference explains each record", found.records_unexplained, found.records)};
-}
-
 }  // namespace lw::dissect

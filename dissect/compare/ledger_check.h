@@ -7,7 +7,6 @@
 
 #include "dissect/compare/comparison.h"
 #include "dissect/compare/ledger_reader.h"
-#include "report/junit.h"
 
 namespace lw::dissect {
 
@@ -31,13 +30,6 @@ struct LedgerFindings {
   std::vector<std::string> difference_texts, record_texts;
 };
 inline constexpr std::size_t kMostUnexplained = 1000;
-
-inline bool explained(const LedgerFindings& found) noexcept {
-  return found.differences_unexplained + found.records_unexplained == 0;
-}
-/// Returns the two checks of one direction.
-std::vector<report::TestCase> test_cases_of(const std::string& direction,
-                                            const LedgerFindings& found);
 
 /// Explains each difference of one direction by a record, and each record by a difference.
 ///

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
+#include "dissect/explain/questions/capture.h"
 #include "dissect/sessions/result_rows.h"
 
 namespace lw::dissect {
@@ -16,6 +17,10 @@ using analysis::StreamCounts;
 
 struct PointTotals {
   std::uint64_t connections = 0, payload = 0;
+  std::uint64_t passed = 0;  // messages, in a sample those that its PSNs show
+  std::uint64_t incomplete =
+      0;  // messages of UC and UD that their receiver drops, as packets are missing
+  bool sample = false;
   std::set<std::string> hosts, transports;
   std::map<wire::Operation, std::uint64_t> messages;
   std::uint32_t fastest = 0;  // session; 0: none has a rate
@@ -23,10 +28,8 @@ struct PointTotals {
 };
 
 void add_rate(PointTotals& totals, const Session& session, const StreamCounts& counts) {
-  totals.payload += counts.payload;
-  const Duration span = capture::stamp_difference(counts.last, counts.first);
-  if (span <= Duration{}) return;
-  const double rate = static_cast<double>(counts.payload) * 8e9 / static_cast<double>(span.count());
+  totals.payload += counts.payload_passed();
+  const double rate = counts.goodput();
   if (rate <= totals.rate) return;
   totals.rate = rate;
   totals.fastest = session.number;
@@ -47,12 +50,16 @@ std::map<std::uint32_t, PointTotals> totals_by_point(const Evidence& evidence) {
     for (const auto& direction : session.directions) {
       if (!direction.stream) continue;
       add_rate(totals, session, direction.stream->counts());
+      totals.passed += direction.stream->messages();
+      totals.sample = totals.sample || direction.stream->counts().is_sample();
       totals.transports.insert(transport_of(evidence, session));
     }
   }
   for (const auto& [key, count] : evidence.messages) {
     const Session& session = evidence.analyst.sessions()[std::get<0>(key) - 1];
-    all[point_of(evidence.analyst, session)].messages[std::get<2>(key)] += count.messages;
+    PointTotals& totals = all[point_of(evidence.analyst, session)];
+    totals.messages[std::get<2>(key)] += count.messages;
+    totals.incomplete += count.incomplete;
   }
   return all;
 }
@@ -74,9 +81,13 @@ std::string overview_line(const Evidence& evidence, std::uint32_t point,
       fmt::format("{}{} ({}) {}: {} of payload in {} ({})", at_point(evidence, point),
                   counted(totals.connections, "connection"), fmt::join(totals.transports, ", "),
                   hosts_text(totals.hosts), format_bytes(static_cast<double>(totals.payload)),
-                  counted(messages, "message"),
-                  operations.empty() ? "requests not captured"
-                                     : fmt::format("{}", fmt::join(operations, ", ")));
+                  counted(totals.sample ? totals.passed : messages, "message"),
+                  totals.sample ? fmt::format("by PSNs; {} were seen, some in part", messages)
+                  : operations.empty() ? "requests not captured"
+                                       : fmt::format("{}", fmt::join(operations, ", ")));
+  if (totals.incomplete > 0)
+    text += fmt::format("; {} of these messages were not completed, as packets are missing",
+                        totals.incomplete);
   if (totals.fastest != 0 && totals.connections > 1)
     text += fmt::format("; the fastest is session {} with {}", totals.fastest,
                         format_bit_rate(totals.rate));
@@ -87,11 +98,21 @@ std::string overview_line(const Evidence& evidence, std::uint32_t point,
 
 }  // namespace
 
-std::vector<std::string> overview_of(const Evidence& evidence) {
+std::vector<std::string> overview_of(const Facts& facts) {
+  const Evidence& evidence = facts.evidence;
   const CaptureTotals& totals = evidence.totals;
-  std::vector<std::string> lines{
-      fmt::format("{}, {} of RoCE in {}.", counted(totals.frames, "frame"), totals.roce,
-                  format_duration(capture::stamp_difference(totals.last, totals.first)))};
+  std::vector<std::string> lines;
+  if (is_sample(facts))
+    lines.push_back(
+        fmt::format("The capture holds {:.3g} % of the packets that passed: it is a sample. Rates, "
+                    "bytes and numbers of "
+                    "messages are computed from PSNs.",
+                    100 * share_of(evidence).held()));
+  const std::string frames = counted(totals.frames, "frame");
+  lines.push_back(totals.roce == 0 ? frames + ", none of RoCE."
+                                   : fmt::format("{}, {} of RoCE in {}.", frames, totals.roce,
+                                                 format_duration(capture::stamp_difference(
+                                                     totals.last, totals.first))));
   for (std::string& sentence : evidence.points.sentences()) lines.push_back(std::move(sentence));
   if (totals.further_views > 0)
     lines.push_back(fmt::format("{} were left out, as they were captured before.",

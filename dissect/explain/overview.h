@@ -4,11 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "dissect/explain/evidence.h"
+#include "dissect/explain/facts/statement.h"
 
 namespace lw::dissect {
 
-/// What the capture holds, in sentences: its frames, its capture points, the connections of each.
-std::vector<std::string> overview_of(const Evidence& evidence);
+/// What the capture holds, in words: the totals; how its capture points were decided; a line for
+/// each of them. A sample says so first.
+std::vector<std::string> overview_of(const Facts& facts);
 
 }  // namespace lw::dissect

@@ -46,7 +46,7 @@ void read_expected_icrc(const Dissection& d, Values& values) {
 void read_problem(const Dissection& d, Values& values) {
   if (!d.is_roce()) return;
   if (!d.frame) values.add(roce::to_string(d.frame.error()));
-  if (d.frame && d.frame->defect) values.add(roce::to_string(*d.frame->defect));
+  if (d.frame && d.frame->defect) values.add(roce::defect_text(*d.frame));
 }
 
 void add_text(std::string text, Values& values) {

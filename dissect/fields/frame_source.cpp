@@ -356,6 +356,14 @@ bool FrameSource::next_of_several() {
   return true;
 }
 
+std::uint64_t FrameSource::dropped() const noexcept {
+  std::uint64_t dropped = 0;
+  for (const Input& input : inputs_)
+    for (std::size_t i = 0; i < input.interfaces.size(); ++i)
+      if (wanted_[input.interfaces[i]]) dropped += input.reader.interfaces()[i].dropped();
+  return dropped;
+}
+
 void FrameSource::show_progress() {
   std::uint64_t offset = 0;
   for (const Input& input : inputs_) offset += input.reader.file_offset();

@@ -105,6 +105,8 @@ class FrameSource {
 
   /// Number of frames so far with an unsupported link type, by link type.
   [[nodiscard]] const std::map<int, std::uint64_t>& unopened() const noexcept { return unopened_; }
+  /// Frames that the capturing lost on the wanted interfaces, as the files say so far.
+  [[nodiscard]] std::uint64_t dropped() const noexcept;
   /// The interfaces of all files so far. With a single file, the index is its interface number.
   [[nodiscard]] const std::vector<capture::Interface>& interfaces() const noexcept {
     return interfaces_;

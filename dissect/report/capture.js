@@ -41,16 +41,26 @@
       $('anomalies-title').scrollIntoView();
     } }, label)];
   }
+  const capitalized = (text) => text[0].toUpperCase() + text.slice(1);
+  const statementLink = (number) => [' ', element('a', { href: `#statement-${number}`, onclick: (event) => {
+    event.preventDefault();
+    $(`statement-${number}`).scrollIntoView();
+  } }, `(${number})`)];
+  // The questions of an operator and their answers.
+  function questionList() {
+    return element('dl', { class: 'questions' }, data.questions.map((one) =>
+      element('div', { class: 'question', 'data-question': one.question, 'data-health': one.health },
+        element('dt', {}, one.asks),
+        element('dd', {}, element('strong', {}, capitalized(one.verdict)), `: ${one.reason}.`, one.statements.flatMap(statementLink)))));
+  }
   function showVerdict() {
     const said = element('div', {}, data.overview.map((line) => element('p', {}, line)));
-    if (data.nothing_is_wrong)
-      said.append(element('p', { class: 'well' }, 'Nothing is wrong: no packet was lost, late, copied, refused, damaged or sent again.'));
-    said.append(element('ol', { class: 'statements' }, data.statements.map((statement) => element('li', { class: 'statement' },
-      element('span', { class: `chip ${statement.severity}` }, WORDS[statement.severity]),
+    if (data.nothing_is_wrong) said.append(element('p', { class: 'well' }, 'Nothing is wrong.'));
+    said.append(element('ol', { class: 'statements' }, data.statements.map((statement, index) => element('li', { class: 'statement', id: `statement-${index + 1}` },
+      element('span', { class: `chip ${statement.severity}` }, `${index + 1} ${WORDS[statement.severity]}`),
       element('div', {}, element('p', {}, statement.text), element('p', { class: 'evidence' }, evidence(statement)))))));
-    const { answer, reason } = data.congestion;
-    $('verdict').replaceChildren(said, element('div', { class: 'congestion', 'data-answer': answer },
-      'Was it congestion?', element('strong', {}, answer[0].toUpperCase() + answer.slice(1)), reason));
+    if (data.unknown) said.append(element('p', {}, `This capture does not show: ${data.unknown}`));
+    $('verdict').replaceChildren(questionList(), said);
   }
 
   // Plots.

@@ -244,6 +244,27 @@ Json messages_json(const MessageGroups& groups) {
 
 // Words.
 
+/// The verdict in words: of the question whether it was congestion "yes" or "no".
+std::string_view verdict_of(const Answer& answer, const Explanation& explanation) {
+  return answer.question == OperatorQuestion::congestion ? name_of(explanation.congestion.answer)
+                                                         : name_of(answer.health);
+}
+
+Json questions_json(const Explanation& explanation) {
+  Json all = Json::array();
+  for (const Answer& answer : explanation.answers) {
+    Json row;
+    row["question"] = name_of(answer.question);
+    row["asks"] = text_of(answer.question);
+    row["health"] = name_of(answer.health);
+    row["verdict"] = verdict_of(answer, explanation);
+    row["reason"] = answer.text;
+    row["statements"] = answer.numbers;
+    all.push_back(std::move(row));
+  }
+  return all;
+}
+
 Json statements_json(const Explanation& explanation) {
   Json all = Json::array();
   for (const Statement& statement : explanation.statements) {
@@ -269,11 +290,11 @@ Json kinds_json(std::span<const Anomaly> anomalies) {
 
 void add_words(Json& data, const Evidence& evidence) {
   const Explanation explanation = explain(evidence);
+  data["questions"] = questions_json(explanation);
   data["overview"] = explanation.overview;
   data["nothing_is_wrong"] = explanation.nothing_is_wrong();
   data["statements"] = statements_json(explanation);
-  data["congestion"] = {{"answer", name_of(explanation.congestion.answer)},
-                        {"reason", explanation.congestion.reason}};
+  data["unknown"] = explanation.unknown();
   data["kinds"] = kinds_json(evidence.anomalies);
 }
 

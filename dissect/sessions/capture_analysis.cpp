@@ -13,6 +13,7 @@
 #include "core/handoff.h"
 #include "core/output.h"
 #include "dissect/sessions/stamp_sorter.h"
+#include "roce/describe.h"
 #include "roce/frame.h"
 #include "wire/address.h"
 #include "wire/pfc.h"
@@ -26,6 +27,8 @@ std::string end_text(const std::string& address, std::optional<std::uint32_t> qp
 
 void count_roce(CaptureTotals& totals, const CapturedFrame& captured) {
   const Instant stamp = captured.record.stamp;
+  totals.backwards += totals.roce > 0 && stamp < totals.newest;
+  totals.newest = stamp;
   totals.first = totals.roce == 0 ? stamp : std::min(totals.first, stamp);
   totals.last = totals.roce == 0 ? stamp : std::max(totals.last, stamp);
   ++totals.roce;
@@ -45,11 +48,12 @@ struct Pause {
   wire::PfcFields fields = {};
   std::optional<std::uint16_t> of_link = {};  // quanta
 };
-/// The data that the analysis takes from some frames. The order between packets and pauses does not
-/// matter to it.
+/// The data that the analysis takes from some frames. The order between packets, pauses and notes
+/// does not matter to it.
 struct Batch {
   std::vector<analysis::KeyedPacket> packets;
   std::vector<Pause> pauses;
+  std::vector<analysis::SetupNote> notes;
 };
 
 void take(Batch& batch, analysis::Analyst& analyst, StampSorter& sorter) {
@@ -62,6 +66,7 @@ void take(Batch& batch, analysis::Analyst& analyst, StampSorter& sorter) {
       analyst.add(batch.packets[i]);
     }
   }
+  for (const analysis::SetupNote& note : batch.notes) analyst.setups().add(note);
   for (const Pause& pause : batch.pauses) {
     if (pause.of_link)
       analyst.pauses().add_link(pause.number, pause.stamp, pause.port, *pause.of_link);
@@ -91,6 +96,7 @@ class BatchReader {
   bool read(Batch& batch, std::size_t most) {
     batch.packets.clear();
     batch.pauses.clear();
+    batch.notes.clear();
     for (std::size_t i = 0; i < most; ++i) {
       const auto captured = source_.next();
       if (!captured) damage_ = captured.error();
@@ -125,7 +131,7 @@ class BatchReader {
     const auto frame = roce::parse(captured.envelope);
     if (captured.tunnels && !captured.tunnels->unopened().empty())
       ++totals_.tunnels[std::string(captured.tunnels->unopened())];
-    if (!frame) return take_pause(captured, batch);
+    if (!frame) return take_other(captured, batch);
     count_roce(totals_, captured);
     const std::uint32_t point = points_.of(captured, source_);
     if (points_.has_repeated_views() &&
@@ -141,6 +147,21 @@ class BatchReader {
                                           .point = point,
                                           .frame = *frame,
                                           .icrc = roce::check_icrc(captured.envelope)}));
+  }
+
+  /// Takes what a frame without RoCE says about pauses, or about the hosts of connections.
+  void take_other(const CapturedFrame& captured, Batch& batch) {
+    constexpr std::size_t kMostProtocols = 256;
+    const std::uint32_t protocol = other_protocol(captured.envelope);
+    if (totals_.others.size() < kMostProtocols || totals_.others.contains(protocol))
+      ++totals_.others[protocol];
+    take_pause(captured, batch);
+    auto what = analysis::other_note(captured.envelope);
+    if (!what) return;
+    batch.notes.push_back({.number = captured.number,
+                           .stamp = captured.record.stamp,
+                           .point = points_.of(captured, source_),
+                           .what = std::move(*what)});
   }
 
   FrameSource& source_;
@@ -192,13 +213,18 @@ void follow_in_two_threads(BatchReader& reader, analysis::Analyst& analyst, Stam
   }
 }
 
-/// Reports connections that were too many to follow.
+/// Reports connections and set-ups that were too many to follow.
 void report_unfollowed(const analysis::Analyst& analyst) {
-  if (analyst.unfollowed() == 0) return;
-  print_report(
-      fmt::format("{} packets belong to connections beyond the first {}, which are not followed\n",
-                  analyst.unfollowed(), analysis::Analyst::kMostSessions),
-      true);
+  if (analyst.unfollowed() > 0)
+    print_report(fmt::format("{} packets belong to connections beyond the first {}, which are not "
+                             "followed\n",
+                             analyst.unfollowed(), analysis::Analyst::kMostSessions),
+                 true);
+  if (const std::uint64_t beyond = analyst.setups().beyond(); beyond > 0)
+    print_report(fmt::format("{} messages of set-ups, of ICMP or for link addresses are beyond "
+                             "what is followed (the first {} set-ups)\n",
+                             beyond, analysis::SetupLog::kMostSetups),
+                 true);
 }
 
 }  // namespace
@@ -232,8 +258,21 @@ std::optional<Error> analyse(FrameSource& source, analysis::Analyst& analyst, Ca
   analyst.finish();
   report_unfollowed(analyst);
   counted.unopened = source.unopened();
+  counted.dropped = source.dropped();
   if (totals != nullptr) *totals = counted;
   return reader.damage();
+}
+
+std::uint32_t other_protocol(const roce::Envelope& envelope) noexcept {
+  return std::uint32_t{envelope.ether_type} << 8 | envelope.protocol;
+}
+
+std::string other_protocol_name(std::uint32_t protocol) {
+  const auto ether_type = static_cast<std::uint16_t>(protocol >> 8);
+  const bool is_ip = ether_type == wire::kEtherTypeIpv4 || ether_type == wire::kEtherTypeIpv6;
+  if (!is_ip) return roce::ether_type_name(ether_type);
+  const auto upper = static_cast<std::uint8_t>(protocol & 0xff);
+  return upper == wire::kProtocolUdp ? "UDP" : roce::protocol_name(upper);
 }
 
 std::string address_text(const std::array<std::byte, 16>& address) {

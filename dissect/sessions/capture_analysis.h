@@ -45,16 +45,25 @@ struct CaptureTotals {
   std::map<int, std::uint64_t> unopened = {};          // frames by unsupported link type
   std::map<std::string, std::uint64_t> tunnels = {};   // by tunnel that cannot be opened
   std::map<std::uint8_t, std::uint64_t> opcodes = {};  // RoCE frames by unknown opcode
+  std::map<std::uint32_t, std::uint64_t> others = {};  // frames without RoCE, by other_protocol()
+  std::uint64_t dropped = 0;        // frames that the capturing lost, as the files say
+  std::uint64_t backwards = 0;      // RoCE frames with an earlier stamp than the one before
   std::uint64_t fragments = 0;      // RoCE frames that are the first of several IP fragments
   std::uint64_t further_views = 0;  // RoCE frames that were captured before: not analysed
   /// RoCE frames by the priority of their tag, and of untagged frames by the upper three bits of
   /// their DSCP, which many switches take for their priority.
   std::array<std::uint64_t, wire::kPriorities> tagged = {}, untagged = {};
   std::uint64_t ecn_capable = 0;  // RoCE frames that a queue may mark or has marked
-  Instant first, last;            // stamps of RoCE frames: the earliest, the latest
+  Instant first, last, newest;  // stamps of RoCE frames: the earliest, the latest, of the last one
 
   [[nodiscard]] Followed followed() const;
 };
+
+/// The ethertype of a frame without RoCE, and the protocol of an IP packet: ethertype << 8 |
+/// protocol.
+std::uint32_t other_protocol(const roce::Envelope& envelope) noexcept;
+/// "TCP", "ARP", "UDP", "ethertype 0x88cc".
+std::string other_protocol_name(std::uint32_t protocol);
 
 /// Called with a frame of a capture before the analysis gets it.
 using EachFrame = std::function<void(const CapturedFrame&, const roce::Frame&)>;

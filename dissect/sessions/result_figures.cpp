@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "dissect/sessions/setup_words.h"
 #include "report/figures/json.h"
 
 namespace lw::dissect {
@@ -37,16 +38,58 @@ struct SessionRow {
   std::optional<std::uint32_t> mtu;
   Ends ends;
   const StreamCounts& counts;
+  const analysis::ConnectionSetup* setup;  // null: not captured
 
   [[nodiscard]] Duration duration() const {
     return capture::stamp_difference(counts.last, counts.first);
   }
   [[nodiscard]] std::optional<double> goodput() const {
-    const double span = static_cast<double>(duration().count()) / 1e9;
-    if (span <= 0) return std::nullopt;
-    return static_cast<double>(counts.payload) * 8 / span;
+    if (duration() <= Duration{}) return std::nullopt;
+    return counts.goodput();
   }
 };
+
+// Set-up.
+
+std::string address_of(const analysis::ConnectionSetup& setup, std::uint8_t side) {
+  return address_text(side == analysis::ConnectionSetup::kRequester ? setup.requester
+                                                                    : setup.replier);
+}
+
+std::optional<std::string> asked_by(const SessionRow& row) {
+  if (row.setup == nullptr) return std::nullopt;
+  return address_of(*row.setup, analysis::ConnectionSetup::kRequester);
+}
+
+std::optional<std::string> service(const SessionRow& row) {
+  if (row.setup == nullptr || !row.setup->request) return std::nullopt;
+  return service_text(row.setup->request->service_id);
+}
+
+std::optional<std::uint64_t> setup_frame(const SessionRow& row) {
+  if (row.setup == nullptr) return std::nullopt;
+  return row.setup->first_frame();
+}
+
+std::optional<std::string_view> setup_end(const SessionRow& row) {
+  if (row.setup == nullptr) return std::nullopt;
+  return name_of(row.setup->end());
+}
+
+std::optional<Duration> setup_duration(const SessionRow& row) {
+  return row.setup == nullptr ? std::nullopt : row.setup->duration();
+}
+
+std::optional<std::string> agreed(const SessionRow& row) {
+  if (row.setup == nullptr || !row.setup->request) return std::nullopt;
+  return agreement_text(*row.setup);
+}
+
+std::optional<std::string> disconnected_by(const SessionRow& row) {
+  const auto side = row.setup == nullptr ? std::nullopt : row.setup->disconnected_by();
+  if (!side) return std::nullopt;
+  return address_of(*row.setup, *side);
+}
 
 std::vector<std::pair<std::string, std::uint64_t>> naks_of(const SessionRow& row) {
   std::vector<std::pair<std::string, std::uint64_t>> naks;
@@ -120,7 +163,8 @@ constexpr Figure kSessionRows[] = {
     SessionFigure::of<[](const SessionRow& r) {
       return r.there.stream ? r.there.stream->messages() : 0;
     }>("messages", "Messages."),
-    count_row<&StreamCounts::payload>("payload_bytes", "Bytes of payload, each once.", Unit::bytes),
+    SessionFigure::of<[](const SessionRow& r) { return r.counts.payload_passed(); }>(
+        "payload_bytes", "Bytes of payload, each once; in a sample by PSNs.", Unit::bytes),
     count_row<&StreamCounts::first_psn>("first_psn", "First PSN; null without requests.").or_null(),
     SessionFigure::of<&SessionRow::duration>("duration_ns",
                                              "Time from the first to the last request.", Unit::ns),
@@ -164,6 +208,22 @@ constexpr Figure kSessionRows[] = {
     SessionFigure::of<[](const SessionRow& r) { return r.back.cnps; }>(
         "cnps", "CNPs to the sender of this direction."),
     SessionFigure::of<cnp_spacing>("cnp_spacing_p50_ns", "Median time between CNPs.", Unit::ns)
+        .or_null(),
+    SessionFigure::of<asked_by>(
+        "asked_by", "Address of the side that asked for the connection; null: not captured.")
+        .or_null(),
+    SessionFigure::of<service>("service", "The service that it asked for, in words.").or_null(),
+    SessionFigure::of<setup_frame>("setup_frame", "Number of the first frame of the set-up.")
+        .or_null(),
+    SessionFigure::of<setup_end>(
+        "setup_end", "How the set-up ended: before, open, unanswered, rejected, unconfirmed, done.")
+        .or_null(),
+    SessionFigure::of<setup_duration>("setup_ns", "Time from the request to its confirmation.",
+                                      Unit::ns)
+        .or_null(),
+    SessionFigure::of<agreed>("agreed", "What was agreed, in words.").or_null(),
+    SessionFigure::of<disconnected_by>("disconnected_by",
+                                       "Address of the side that ended the connection by DREQ.")
         .or_null()};
 
 std::optional<std::string> hex_if(bool known, std::uint64_t value, int digits) {
@@ -397,7 +457,8 @@ report::Json session_row(const analysis::Analyst& analyst, const CapturePoints& 
                        .flow = analyst.flows()[is_there ? there.flow : back.flow],
                        .mtu = is_there ? analyst.flows().mtu_of(there.flow) : std::nullopt,
                        .ends = ends_of(analyst, session, direction),
-                       .counts = there.stream ? there.stream->counts() : kNothing};
+                       .counts = there.stream ? there.stream->counts() : kNothing,
+                       .setup = analyst.setup_of(session)};
   return report::json_of(session_figures(), &row);
 }
 

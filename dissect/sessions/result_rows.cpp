@@ -107,8 +107,9 @@ std::string anomaly_words(const Anomaly& anomaly) {
 
 std::string anomaly_text(const Anomaly& anomaly) {
   if (anomaly.session == 0)
-    return fmt::format("{:>9}  {:<13}  {:<18}  {} frames to frame {}: {}\n", anomaly.frame,
-                       "capture", analysis::name_of(anomaly.kind), anomaly.packets,
+    return fmt::format("{:>9}  {:<13}  {:<18}  {} to frame {}: {}\n", anomaly.frame,
+                       anomaly.kind == analysis::AnomalyKind::pause ? "capture" : "set-up",
+                       analysis::name_of(anomaly.kind), counted(anomaly.packets, "frame"),
                        anomaly.last_frame, anomaly.detail);
   return fmt::format("{:>9}  session {} {}  {:<18}  {}\n", anomaly.frame, anomaly.session,
                      arrow(anomaly.direction), analysis::name_of(anomaly.kind),

@@ -22,6 +22,7 @@ struct Summary {
 inline constexpr JsonOutput kSummaryOutput{.name = "summary",
                                            .title = "roce-dissect summary --json",
                                            .figures = &Summary::figures,
-                                           .judged = true};
+                                           .judged = true,
+                                           .version = 2};
 
 }  // namespace lw::dissect

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kShownBad = 10;
 constexpr std::size_t kRemembered = 65536;  // packets with fragments
 
-void note_bad(Verdicts& verdicts, const CapturedFrame& frame) {
+void note_bad(FileVerdict& verdicts, const CapturedFrame& frame) {
   ++verdicts.bad_icrc;
   if (verdicts.first_bad.size() == kShownBad) return;
   const auto place = roce::expected_icrc(frame.envelope);
@@ -23,7 +23,7 @@ void note_bad(Verdicts& verdicts, const CapturedFrame& frame) {
       {frame.number, frame.record.offset, __builtin_bswap32(place->expected), found->get()});
 }
 
-void count(Verdicts& verdicts, FragmentTracker& fragments, const CapturedFrame& frame) {
+void count(FileVerdict& verdicts, FragmentTracker& fragments, const CapturedFrame& frame) {
   ++verdicts.frames;
   if (frame.tunnels && !frame.tunnels->unopened().empty())
     ++verdicts.closed[std::string(frame.tunnels->unopened())];
@@ -48,8 +48,8 @@ void count(Verdicts& verdicts, FragmentTracker& fragments, const CapturedFrame& 
 
 }  // namespace
 
-Verdicts verify_file(const std::string& path, const FrameReading& reading) {
-  Verdicts verdicts;
+FileVerdict verify_file(const std::string& path, const FrameReading& reading) {
+  FileVerdict verdicts;
   verdicts.file = path;
   auto source = FrameSource::open(path, {}, reading);
   if (!source) {
@@ -70,35 +70,30 @@ Verdicts verify_file(const std::string& path, const FrameReading& reading) {
   return verdicts;
 }
 
-const FigureTable& Verdicts::figures() {
-  using Row = FigureOf<Verdicts>;
+const FigureTable& FileVerdict::figures() {
+  using Row = FigureOf<FileVerdict>;
   static constexpr Figure kRows[] = {
-      Row::of<&Verdicts::file>("file", "The capture."),
-      Row::of<&Verdicts::frames>("frames", "Frames.", Unit::frames),
-      Row::of<&Verdicts::roce>("roce", "RoCE frames.", Unit::frames),
-      Row::of<&Verdicts::icrc_ok>("icrc_ok", "Right ICRCs."),
-      Row::of<&Verdicts::bad_icrc>("bad_icrc", "Wrong ICRCs."),
-      Row::of<&Verdicts::icrc_unverifiable>("icrc_unverifiable",
-                                            "ICRCs of truncated frames and fragments."),
-      Row::of<[](const Verdicts& verdicts) {
+      Row::of<&FileVerdict::file>("file", "The capture."),
+      Row::of<&FileVerdict::frames>("frames", "Frames.", Unit::frames),
+      Row::of<&FileVerdict::roce>("roce", "RoCE frames.", Unit::frames),
+      Row::of<&FileVerdict::icrc_ok>("icrc_ok", "Right ICRCs."),
+      Row::of<&FileVerdict::bad_icrc>("bad_icrc", "Wrong ICRCs."),
+      Row::of<&FileVerdict::icrc_unverifiable>("icrc_unverifiable",
+                                               "ICRCs of truncated frames and fragments."),
+      Row::of<[](const FileVerdict& verdicts) {
         std::vector<std::pair<std::string, std::uint64_t>> types;
         for (const auto& [type, frames] : verdicts.unopened)
           types.emplace_back(std::to_string(type), frames);
         return types;
       }>("unknown_link_types", "Frames by unknown link type.", Unit::frames),
-      Row::of<&Verdicts::closed>("unopened_tunnels", "Frames by tunnel that is not opened.",
-                                 Unit::frames),
-      Row::of<[](const Verdicts& verdicts) {
+      Row::of<&FileVerdict::closed>("unopened_tunnels", "Frames by tunnel that is not opened.",
+                                    Unit::frames),
+      Row::of<[](const FileVerdict& verdicts) {
         return verdicts.damage ? &verdicts.damage->message : nullptr;
       }>("damage", "Where and why the file ends early; null if it is whole.")
           .or_null()};
   static constexpr FigureTable kTable{"ICRCs of a capture; a line each.", kRows};
   return kTable;
-}
-
-int exit_of(const Verdicts& verdicts) noexcept {
-  if (verdicts.damage) return to_int(verdicts.damage->exit);
-  return to_int(verdicts.bad_icrc > 0 ? ExitCode::failed : ExitCode::done);
 }
 
 /// Addresses and identification identify a packet. (RFC 791, 3.2; RFC 8200, 4.5)

@@ -23,7 +23,7 @@ struct BadFrame {
 };
 
 /// Result of `verify` for one file. roce = icrc_ok + bad_icrc + icrc_unverifiable.
-struct Verdicts {
+struct FileVerdict {
   std::string file;
   std::uint64_t frames = 0, roce = 0, icrc_ok = 0, bad_icrc = 0, icrc_unverifiable = 0;
   bool opened = false;                    // the file could be read, even if it is not a capture
@@ -36,16 +36,13 @@ struct Verdicts {
 };
 inline constexpr JsonOutput kVerdictOutput{.name = "verdict",
                                            .title = "roce-dissect verify --json",
-                                           .figures = &Verdicts::figures,
+                                           .figures = &FileVerdict::figures,
                                            .judged = true,
-                                           .version = 2};
+                                           .version = 3};
 
 /// Checks every ICRC of a capture, also inside tunnels unless `reading` says otherwise. Cut frames
 /// and fragments of RoCE packets are unverifiable.
-Verdicts verify_file(const std::string& path, const FrameReading& reading = {});
-
-/// Exit code: failure for a bad ICRC or damage.
-int exit_of(const Verdicts& verdicts) noexcept;
+FileVerdict verify_file(const std::string& path, const FrameReading& reading = {});
 
 /// Finds the IP fragments that belong to RoCE packets: only a packet's first fragment holds the UDP
 /// header. Fragments may come in any order. Keeps the newest 65536 packets.

@@ -33,13 +33,16 @@ class CoreRun {
 
   /// Runs the loop to its end, or until `cancelled`.
   void go(Instant start, const std::atomic<bool>& cancelled) {
-    loop_.start(start);
-    for (Instant now = start; !loop_.ended(now);) {
+    begin(start);
+    Instant now = start;
+    while (!loop_.ended(now)) {
       if (limits_.stopped() || cancelled.load(std::memory_order_relaxed)) break;
+      watch(now);
       follow_clock(now);
       publish(now);
       const Duration ahead = loop_.ahead(now);
       if (ahead > Duration{0}) {
+        stalls_.sleeps(std::min(ahead, nic::kLongestSleep));
         nic::wait_towards(ahead);
         now = nic::now();
         continue;
@@ -48,6 +51,25 @@ class CoreRun {
       if (!loop_.send_due(now)) break;
       now = loop_.after_sending();
     }
+    end(now);
+  }
+
+  void begin(Instant start) {
+    loop_.start(start);
+    pace_.start(start);
+    stalls_.start(start);
+  }
+  /// Called in each round.
+  void watch(Instant now) noexcept {
+    stalls_.poll(now);
+    if (pace_.due(now)) [[unlikely]]
+      pace_.sample(now, loop_.behind(now));
+  }
+  void sleeps(Duration longest) noexcept { stalls_.sleeps(longest); }
+  /// The loop has ended, or was stopped.
+  void end(Instant now) noexcept {
+    ended_by_ = limits_.stopped() ? EndedBy::signal : loop_.ended_by();
+    final_ = pace_.finish(loop_.behind(now));
   }
 
   /// Reads the clock of the signatures' send times once a millisecond.
@@ -64,12 +86,19 @@ class CoreRun {
     sent.pacing.add(published_.pacing);
   }
   /// The core's pacing errors. The core's thread.
-  [[nodiscard]] PacingSoFar pacing() noexcept { return PacingSoFar(loop_.audit().pacing_error); }
+  [[nodiscard]] PacingSoFar pacing(Instant now) noexcept {
+    PacingSoFar pacing(loop_.audit().pacing_error);
+    pacing.behind = loop_.behind(now);
+    return pacing;
+  }
   /// Copies the current counters. The core's thread, or any once the core has ended.
   void put_counted(std::vector<FlowCounters>& flows) const { put(loop_.counters(), flows); }
   /// Adds all other counters. Call it after the core has ended.
   void add_to(RunReport& report) {
     report.audit.add(loop_.audit());
+    report.pace.add(final_);
+    report.machine.stalls.add(stalls_.stalls());
+    if (ended_by_ != EndedBy::flows) report.ended_by = ended_by_;
     report.caught_up.skipped = std::max(report.caught_up.skipped, loop_.caught_up().skipped);
     report.caught_up.stalls += loop_.caught_up().stalls;
     for (std::size_t i = 0; i < report.ports.size(); ++i)
@@ -87,7 +116,7 @@ class CoreRun {
     if (now < next_publish_) return;
     next_publish_ = now + kPublishEvery;
     const std::lock_guard lock(mutex_);
-    published_ = {loop_.counters(), pacing()};
+    published_ = {loop_.counters(), pacing(now)};
   }
 
   const Limits& limits_;
@@ -97,6 +126,10 @@ class CoreRun {
   TxScheduler scheduler_;
   TxLoop loop_;
   Instant next_publish_{}, next_clock_{};
+  PaceWatch pace_;
+  StallWatch stalls_;
+  PaceReport final_;
+  EndedBy ended_by_ = EndedBy::flows;
   std::mutex mutex_;
   SentSoFar published_;  // under mutex_
 };
@@ -177,7 +210,7 @@ class MainCore {
     for (Instant now = nic::now(); now < start; now = nic::now()) {
       if (run_.limits.stopped() || background_.interrupted()) break;
       if (auto stepped = background_.step(
-              now, [this]() -> auto& { return counted(); }, std::nullopt);
+              now, [this, now]() -> auto& { return counted(now); }, std::nullopt);
           !stepped)
         return stepped;
       nic::wait_towards(std::min<Duration>(start - now, kPoll), !background_.listens());
@@ -186,19 +219,22 @@ class MainCore {
   }
 
   Result<void> go(Instant start) {
-    own_.loop().start(start);
-    for (Instant now = start; !run_.limits.stopped() && !background_.interrupted();) {
+    own_.begin(start);
+    Instant now = start;
+    while (!run_.limits.stopped() && !background_.interrupted()) {
+      own_.watch(now);
       own_.follow_clock(now);
       const bool ended = own_.loop().ended(now);
       if (ended && !others_.busy()) break;
       std::optional<Duration> left;
       if (run_.limits.duration) left = *run_.limits.duration - (now - start);
       if (auto stepped = background_.step(
-              now, [this]() -> auto& { return counted(); }, left);
+              now, [this, now]() -> auto& { return counted(now); }, left);
           !stepped)
         return stepped;
       const Duration ahead = ended ? kPoll : own_.loop().ahead(now);
       if (ahead > Duration{0}) {
+        own_.sleeps(std::min(ahead, nic::kLongestSleep));
         nic::wait_towards(ahead, !background_.listens());
         now = nic::now();
         continue;
@@ -206,6 +242,7 @@ class MainCore {
       if (auto sent = own_.loop().send_due(now); !sent) return sent;
       now = own_.loop().after_sending();
     }
+    own_.end(now);
     return {};
   }
 
@@ -218,9 +255,9 @@ class MainCore {
   static constexpr Duration kPoll = std::chrono::milliseconds(1);
 
   /// Counters of all cores; those of the others are up to 0.1 s old.
-  const SentSoFar& counted() {
+  const SentSoFar& counted(Instant now) {
     own_.put_counted(sent_.flows);
-    sent_.pacing = own_.pacing();
+    sent_.pacing = own_.pacing(now);
     others_.put_published(sent_);
     return sent_;
   }
@@ -232,14 +269,17 @@ class MainCore {
   SentSoFar sent_;
 };
 
-/// Adds the frames that the ports took since `before` and lost.
+/// Adds the frames that the ports took since `before` and lost, and those that they did not take.
 void add_losses(RunReport& report, std::span<const nic::Port> ports,
                 const std::vector<nic::PortStats>& before) {
   std::vector<std::uint64_t> taken(ports.size());
   for (std::size_t i = 0; i < report.flows.size(); ++i)
     taken[i % taken.size()] += report.flows[i].frames;
-  for (std::size_t i = 0; i < taken.size(); ++i)
-    report.ports[i].lost = lost_since(before[i], ports[i], taken[i]);
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    PortLosses& port = report.ports[i];
+    port.lost = lost_since(before[i], ports[i], taken[i]);
+    report.machine.losses.push_back(not_sent_at(port, taken[i]));
+  }
 }
 
 }  // namespace
@@ -265,9 +305,13 @@ Result<RunReport> run_through_ports(const PortRun& run, BackgroundTasks& backgro
   for (const nic::Port& port : run.ports) report.ports.push_back({port.name(), {}, {}});
   report.catch_up = run.limits.catch_up;
   report.interrupted = background.interrupted().value_or("");
+  report.duration = run.limits.duration;
+  report.count = run.limits.count;
+  report.machine.elapsed = report.elapsed;
   main.put_counted(report);
   others.put_counted(report);
   add_losses(report, run.ports, before);
+  if (!report.interrupted.empty()) report.ended_by = EndedBy::failure;
   for (std::size_t i = 0; i < report.flows.size(); ++i) {
     const config::Flow& flow = run.profile.flows[i];
     if (report.flows[i].frames > 0) report.flows[i].shared = shared_part(mean_gap(flow), flow.qps);

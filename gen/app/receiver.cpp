@@ -31,6 +31,12 @@ std::optional<std::string> missing_port(std::span<const nic::Port> ports) {
   return fmt::format("port `{}`: the interface has disappeared", missing->name());
 }
 
+std::vector<const nic::Port*> pointers_to(std::span<const nic::Port> ports) {
+  std::vector<const nic::Port*> pointers;
+  for (const nic::Port& port : ports) pointers.push_back(&port);
+  return pointers;
+}
+
 /// The loop of receive_all().
 class Reception {
  public:
@@ -44,15 +50,19 @@ class Reception {
         display_(display),
         names_(names),
         limits_(limits),
-        until_idle_(until_idle) {}
+        until_idle_(until_idle),
+        losses_(pointers_to(ports.ports)) {}
 
   Result<ReceiveReport> go() {
     const Instant start = nic::now();
     display_.start(start);
+    stalls_.start(start);
+    losses_.start(start);
     while (!limits_.stopped() && listener_.frames() < limits_.count) {
       const auto count = poll_all();
       if (!count) return std::unexpected(count.error());
       const Instant now = nic::now();
+      stalls_.poll(now);
       if (display_.due(now)) {
         if (auto shown = show(now, start); !shown) return std::unexpected(shown.error());
       }
@@ -60,6 +70,7 @@ class Reception {
       if (now >= next_watch_) {
         next_watch_ = now + kWatchEvery;
         if (interrupted_ = missing_port(ports_.ports); interrupted_) break;
+        if (losses_.due(now)) display_.set_losses(losses_.losses(now));
       }
       if (*count > 0) {
         idle_.busy();
@@ -69,7 +80,7 @@ class Reception {
       // First yields, because on two cores the sender needs both.
       if (!idle_.nap(kNap)) sched_yield();
     }
-    return finish();
+    return finish(start);
   }
 
  private:
@@ -88,7 +99,7 @@ class Reception {
     return std::ranges::all_of(ports_.ports, &nic::Port::exhausted);
   }
   [[nodiscard]] bool idle_for_long(Instant now) const noexcept {
-    return until_idle_ && listener_.frames() > 0 && now - listener_.last() >= *until_idle_;
+    return until_idle_ && listener_.measured() && now - *listener_.measured() >= *until_idle_;
   }
 
   Result<void> show(Instant now, Instant start) {
@@ -99,15 +110,20 @@ class Reception {
     return {};
   }
 
-  Result<ReceiveReport> finish() {
+  Result<ReceiveReport> finish(Instant start) {
+    const Instant end = nic::now();
     measurement_.finalize();
-    const auto rows = progress_of(names_, nullptr, &measurement_);
-    display_.finish(nic::now(), rows, &measurement_);
     ReceiveReport report{.missed = 0,
+                         .machine = {.losses = losses_.losses(end),
+                                     .stalls = stalls_.stalls(),
+                                     .elapsed = end - start},
                          .elapsed = listener_.last() - listener_.first(),
                          .clock = clock_.name(),
                          .interrupted = interrupted_.value_or("")};
     for (const nic::Port& port : ports_.ports) report.missed += port.stats().unseen();
+    display_.set_losses(report.machine.losses);
+    // May wait for the sender's report, while the ports miss frames.
+    display_.finish(nic::now(), progress_of(names_, nullptr, &measurement_), &measurement_);
     return report;
   }
 
@@ -119,6 +135,8 @@ class Reception {
   const FlowNames& names_;
   const Limits& limits_;
   std::optional<Duration> until_idle_;
+  ReceiveWatch losses_;
+  StallWatch stalls_;
   Instant next_watch_{};
   std::optional<std::string> interrupted_;
   static constexpr Duration kNap = std::chrono::microseconds(70);
@@ -161,7 +179,9 @@ Result<std::size_t> Listener::poll(nic::Port& port, ResponderPort* responder) {
   std::array<wire::Bytes, kBurst> frames;
   std::ranges::transform(std::span(buffers_).first(wanted), frames.begin(),
                          [](const rte_mbuf* buffer) { return frame_bytes(buffer); });
+  const std::uint64_t roce = measurement_.totals().roce;
   measurement_.take(std::span<const wire::Bytes>(frames).first(wanted), arrival, send_clock);
+  if (measurement_.totals().roce != roce) measured_ = now;
   if (responder != nullptr) {
     for (const wire::Bytes frame : std::span(frames).first(wanted)) responder->answer(frame);
     responder->send_answers();
@@ -237,6 +257,7 @@ BackgroundTasks::BackgroundTasks(NeighborTable& neighbors, std::span<nic::Port* 
     : neighbors_(neighbors),
       watched_(watched),
       receivers_(receivers.begin(), receivers.end()),
+      losses_({receivers.begin(), receivers.end()}),
       measurement_(measurement),
       display_(display),
       names_(std::move(names)) {
@@ -252,6 +273,7 @@ void BackgroundTasks::poll_neighbors(Instant now) {
   if (now < next_watch_) return;
   next_watch_ = now + kWatchEvery;
   if (!interrupted_) interrupted_ = missing_port(watched_);
+  if (losses_.due(now)) display_.set_losses(losses_.losses(now));
 }
 
 Result<void> BackgroundTasks::poll() {
@@ -307,6 +329,7 @@ Result<void> BackgroundTasks::finish(const SentSoFar& sent, Duration timeout,
     }
   }
   if (measurement_ != nullptr) measurement_->finalize();
+  display_.set_losses(losses_.losses(nic::now()));
   display_.finish(nic::now(), progress_of(names_, &sent.flows, measurement_), measurement_,
                   sent.pacing);
   return {};

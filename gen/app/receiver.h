@@ -13,6 +13,7 @@
 #include "gen/receive/measurement.h"
 #include "gen/report/progress_display.h"
 #include "gen/stats/run_stats.h"
+#include "gen/tx/ports.h"
 #include "nic/port.h"
 
 namespace lw::nic {
@@ -41,6 +42,8 @@ class Listener {
   Result<std::size_t> poll(nic::Port& port, ResponderPort* responder = nullptr);
 
   [[nodiscard]] std::uint64_t frames() const noexcept { return frames_; }
+  /// When the last frame came that the measurement counts; nothing if none came.
+  [[nodiscard]] std::optional<Instant> measured() const noexcept { return measured_; }
   /// Arrival times of the first and the last frame; valid if frames() > 0.
   [[nodiscard]] Instant first() const noexcept { return first_; }
   [[nodiscard]] Instant last() const noexcept { return last_; }
@@ -58,6 +61,7 @@ class Listener {
   std::uint64_t most_;
   std::uint64_t frames_ = 0;
   Instant first_{}, last_{};
+  std::optional<Instant> measured_;
   std::array<rte_mbuf*, kBurst> buffers_{};
 };
 
@@ -68,8 +72,8 @@ struct ListeningPorts {
 };
 
 /// Receives until a limit is reached, a stop is requested, all ports that read files are at their
-/// end, or no frame arrives for `until_idle` after the first one. Yields or sleeps while nothing
-/// arrives. Ends early if a port's interface disappears. Errors: the ports'.
+/// end, or no RoCE frame arrives for `until_idle` after the first one. Yields or sleeps while
+/// nothing arrives. Ends early if a port's interface disappears. Errors: the ports'.
 Result<ReceiveReport> receive_all(const ListeningPorts& ports, Measurement& measurement,
                                   capture::Writer* copy, ProgressDisplay& display,
                                   const FlowNames& names, const Limits& limits,
@@ -96,7 +100,12 @@ class BackgroundTasks {
   /// True if frames may arrive at any time, so that the loop must not sleep.
   [[nodiscard]] bool listens() const noexcept { return listener_.has_value(); }
 
-  void start(Instant now) { display_.start(now); }
+  void start(Instant now) {
+    display_.start(now);
+    losses_.start(now);
+  }
+  /// What the receiving ports lost until `now`.
+  [[nodiscard]] std::vector<OwnLoss> losses(Instant now) { return losses_.losses(now); }
 
   /// Reason why the run must end; nothing if it may continue.
   [[nodiscard]] const std::optional<std::string>& interrupted() const noexcept {
@@ -137,6 +146,7 @@ class BackgroundTasks {
   std::span<const nic::Port> watched_;
   std::optional<std::string> interrupted_;
   std::vector<nic::Port*> receivers_;
+  ReceiveWatch losses_;
   Measurement* measurement_;
   std::optional<Listener> listener_;
   ProgressDisplay& display_;

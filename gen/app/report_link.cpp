@@ -98,7 +98,7 @@ Result<std::string> ReportInbox::take(Duration timeout, const std::atomic<bool>&
     std::this_thread::sleep_for(kStep);
   } while (nic::now() < end && !stop);
   return fail(fmt::format("{}: no sender's report came within {}; the sender needs --report-to{}",
-                          place_, format_duration(timeout), refused_),
+                          place_, format_set_duration(timeout), refused_),
               ExitCode::environment);
 }
 

@@ -17,6 +17,7 @@
 #include "gen/ranks/companions.h"
 #include "gen/report/run_report.h"
 #include "gen/tx/capture_run.h"
+#include "nic/clock.h"
 #include "wire/signature.h"
 
 namespace lw::gen {
@@ -109,13 +110,19 @@ Result<void> check_files(const RunOptions& options) {
                                     {"--histogram", options.choices.histogram},
                                     {"--report-to", report_file(options.report_to)},
                                     {"--rank-reports", options.rank_reports},
-                                    options.expectations.junit(),
+                                    options.verdicts.junit(),
                                     options.html.file()};
   for (const std::string& name : all_names(options)) nic::add_files(name, inputs, outputs);
   return check_outputs(inputs, outputs);
 }
 
 }  // namespace
+
+void fit_length(config::FlowProfile& profile, const Limits& limits) {
+  if (!limits.duration && limits.count == Limits::kAll) return;
+  for (config::Flow& flow : profile.flows)
+    if (!flow.counted) flow.repeat = std::nullopt;
+}
 
 Result<RunReport> run_to_file(const config::FlowProfile& profile, const RunOptions& options) {
   if (const auto apart = check_files(options); !apart) return std::unexpected(apart.error());
@@ -226,8 +233,10 @@ Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOpti
   auto finished = background.finish(sent, options.timeout.value_or(kMissingFramesTimeout),
                                     *options.limits.stop);
   if (!finished) return std::unexpected(finished.error());
-  for (const nic::Port* port : receivers_of(*ports, options))
-    report->missed += port->stats().unseen();
+  for (OwnLoss& loss : background.losses(nic::now())) {
+    report->missed += loss.lost;
+    report->machine.losses.push_back(std::move(loss));
+  }
   if (options.companions != nullptr) options.companions->end(answer_arp);
   if (!background.listens()) ports->drain();
   if (*copy) report_at_end((*copy)->close());

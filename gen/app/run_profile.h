@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "app/expectations.h"
 #include "app/html_report.h"
+#include "app/verdicts.h"
+#include "config/flow/questions.h"
 #include "core/error.h"
 #include "core/output.h"
 #include "gen/app/device_flows.h"
@@ -31,7 +32,7 @@ struct RunOptions {
   nic::ClockKind clock = nic::ClockKind::steady;  // of the signatures' send times
   MeasureChoices choices;
   Limits limits;
-  app::Expectations expectations = {};
+  app::Verdicts verdicts{config::kRunQuestions};
   app::HtmlReport html = {};
   std::optional<report::RateHistory> history = {};  // of --html
   std::uint16_t cores = 1;
@@ -44,6 +45,10 @@ struct RunOptions {
   Duration most_skew = kUsualSkew;   // of the starts in a common run
   std::string rank_reports;          // folder, then file, of this process's report; empty: none
 };
+
+/// With a limit of the run, flows whose profile has no number of messages repeat until it is
+/// reached.
+void fit_length(config::FlowProfile& profile, const Limits& limits);
 
 /// Writes the frames of a profile into a file, in virtual time.
 Result<RunReport> run_to_file(const config::FlowProfile& profile, const RunOptions& options);

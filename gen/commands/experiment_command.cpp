@@ -9,14 +9,18 @@
 #include <fmt/format.h>
 
 #include "app/html_report.h"
+#include "app/profile_note.h"
 #include "app/stop_signal.h"
+#include "app/verdicts.h"
 #include "config/toml/profile_search.h"
 #include "core/output.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
 #include "gen/perf/report/perf_files.h"
+#include "gen/questions.h"
 #include "gen/study/cell_runs.h"
 #include "gen/study/experiment_view.h"
+#include "gen/study/figure_check.h"
 #include "gen/study/result_files.h"
 #include "gen/study/run_journal.h"
 
@@ -37,6 +41,7 @@ struct ExperimentOptions {
   Changes changes;
   std::optional<std::uint64_t> jobs;
   bool resume = false, live = false;
+  app::Verdicts verdicts{kExperimentQuestions};
 
   /// Number of threads of this process: --jobs; with several ranks 1, because mpirun starts one
   /// rank per core; otherwise the number of cores.
@@ -61,17 +66,19 @@ Result<std::vector<std::pair<std::string, std::string>>> pairs_of(
 /// A result file in the folder of --out.
 struct ResultFile {
   std::string name;
-  std::function<std::string(const Outcome&)> content;
+  std::function<std::string(const Outcome&, const std::string& json)> content;
 };
 
 std::vector<ResultFile> files_of(const config::ExperimentProfile& profile) {
   std::vector<ResultFile> files = {
-      {profile.name + ".csv", [](const Outcome& outcome) { return to_csv(outcome); }},
-      {profile.name + ".json", [](const Outcome& outcome) { return to_json(outcome); }},
-      {profile.name + ".txt", [](const Outcome& outcome) { return to_text(outcome); }}};
+      {profile.name + ".csv", [](const Outcome& outcome, const auto&) { return to_csv(outcome); }},
+      {profile.name + ".json", [](const Outcome&, const std::string& json) { return json; }},
+      {profile.name + ".txt",
+       [](const Outcome& outcome, const auto&) { return to_text(outcome); }}};
   for (const auto& plot : profile.plots)
-    files.push_back({plot.name + ".svg",
-                     [&plot](const Outcome& outcome) { return to_picture(outcome, plot); }});
+    files.push_back({plot.name + ".svg", [&plot](const Outcome& outcome, const auto&) {
+                       return to_picture(outcome, plot);
+                     }});
   return files;
 }
 
@@ -81,17 +88,21 @@ std::string journal_name(const config::ExperimentProfile& profile) {
 
 /// Error: a result would replace an input, such as the profile or a published table.
 Result<void> check_result_files(const config::ExperimentProfile& profile,
-                                const std::filesystem::path& folder, const NamedFile& page) {
-  std::vector<NamedFile> outputs = {{"--out", (folder / journal_name(profile)).string()}, page};
+                                const std::filesystem::path& folder,
+                                std::vector<NamedFile> outputs) {
+  outputs.push_back({"--out", (folder / journal_name(profile)).string()});
   for (const ResultFile& file : files_of(profile))
     outputs.push_back({"--out", (folder / file.name).string()});
   return check_outputs({{"FILE", profile.file}}, outputs);
 }
 
-Result<void> write_all(const Outcome& outcome, const std::filesystem::path& folder) {
+/// `json`: the results as JSON, with the verdict.
+Result<void> write_all(const Outcome& outcome, const std::string& json,
+                       const std::filesystem::path& folder) {
   std::string names;
   for (const auto& [name, content] : files_of(outcome.results.profile)) {
-    if (auto wrote = write_file((folder / name).string(), content(outcome)); !wrote) return wrote;
+    if (auto wrote = write_file((folder / name).string(), content(outcome, json)); !wrote)
+      return wrote;
     names += " " + name;
   }
   print_out(fmt::format("\nwritten to {}:{}\n", folder.string(), names));
@@ -151,14 +162,6 @@ Result<std::vector<std::vector<Compared>>> compare_all(const ExperimentResults& 
   return all;
 }
 
-/// Returns the number of published cells that differ by more than the experiment allows.
-std::size_t too_far(const Outcome& outcome) {
-  std::size_t count = 0;
-  for (const auto& scenario : outcome.compared)
-    for (const Compared& compared : scenario) count += compared.holds ? 0 : 1;
-  return count;
-}
-
 /// Prepares the runs. Errors: all that can be checked before the first run. `profile` must outlive
 /// the results.
 Result<ExperimentResults> prepare(const config::ExperimentProfile& profile,
@@ -171,6 +174,8 @@ Result<ExperimentResults> prepare(const config::ExperimentProfile& profile,
   if (const auto tables = check_tables(profile); !tables) return std::unexpected(tables.error());
   auto cells = cells_of(profile, options.changes);
   if (!cells) return std::unexpected(cells.error());
+  if (auto known = check_figures(profile, options.changes); !known)
+    return std::unexpected(known.error());
   return ExperimentResults(profile, options.changes, std::move(*cells));
 }
 
@@ -179,7 +184,8 @@ Result<ExperimentResults> prepare(const config::ExperimentProfile& profile,
 Result<RunJournal> open_journal(ExperimentResults& results, const ExperimentOptions& options,
                                 const std::filesystem::path& folder, const report::Json& identity,
                                 const NamedFile& page) {
-  if (auto apart = check_result_files(results.profile, folder, page); !apart)
+  if (auto apart = check_result_files(results.profile, folder, {page, options.verdicts.junit()});
+      !apart)
     return std::unexpected(apart.error());
   if (auto made = make_folder(folder); !made) return std::unexpected(made.error());
   const std::string file = (folder / journal_name(results.profile)).string();
@@ -205,39 +211,29 @@ Result<void> run_all(ExperimentResults& results, unsigned jobs, Ranks& ranks,
   return ran;
 }
 
-/// Prints and writes the results, and prints which conditions did not hold. Returns the exit
-/// status.
-ExitCode report_on(Outcome outcome, const ExperimentOptions& options,
-                   const std::filesystem::path& folder, app::HtmlReport& html) {
+/// Judges, prints and writes the results. Returns the exit status.
+ExitCode report_on(Outcome outcome, ExperimentOptions& options, const std::filesystem::path& folder,
+                   app::HtmlReport& html) {
   ExperimentResults& results = outcome.results;
   results.remove_unfinished();
   auto compared = compare_all(results);
   if (!compared) return print_error(compared.error());
   outcome.compared = std::move(*compared);
-  html.add_report(to_json(outcome), experiment::kExperimentOutput, page_rows(outcome));
+  if (results.missing == 0 && !options.failures.empty())
+    report_at_end(capture_failures(results, options.failures));
+  Judge judge = options.verdicts.judge();
+  observe_experiment(judge, outcome);
+  const std::string json = options.verdicts.judged(
+      judge, true, [&] { return to_json(outcome); }, results.profile.name, &kExperimentOutput);
+  html.add_report(json, kExperimentOutput, options.verdicts.last(), page_rows(outcome));
   for (const auto& plot : results.profile.plots) html.add_plot(to_plot(outcome, plot));
-  print_report(to_text(outcome) +
+  print_report(options.verdicts.text() + to_text(outcome) +
                fmt::format("\n{} cells in {:.1f} s\n", results.cells.size(), results.elapsed_s));
-  if (const auto wrote = write_all(outcome, folder); !wrote) return print_error(wrote.error());
-  if (results.missing > 0)
-    return print_error({fmt::format("interrupted: {} of {} cells are there; --resume continues",
-                                    results.cells.size(), results.cells.size() + results.missing),
-                        ExitCode::failed});
-  if (!options.failures.empty())
-    if (const auto captured = capture_failures(results, options.failures); !captured)
-      return print_error(captured.error());
-  const std::size_t failed = failed_runs(results).size(), far = too_far(outcome);
-  if (failed > 0)
-    print_error({fmt::format(
-        "{} runs failed{}", failed,
-        options.failures.empty() ? "; --capture-failures DIR writes their packets" : "")});
-  if (far > 0)
-    print_error(
-        {fmt::format("{} figures are further from the published ones than asked for", far)});
-  return failed > 0 || far > 0 ? ExitCode::failed : ExitCode::done;
+  report_at_end(write_all(outcome, json, folder));
+  return options.verdicts.finish("roce-gen experiment");
 }
 
-ExitCode run_experiment(ExperimentOptions options, app::HtmlReport& html) {
+ExitCode run_experiment(ExperimentOptions& options, app::HtmlReport& html) {
   auto ranks = Ranks::join();
   if (!ranks) return print_error(ranks.error());
   const auto& stop = stop_on_signals();
@@ -247,9 +243,12 @@ ExitCode run_experiment(ExperimentOptions options, app::HtmlReport& html) {
   };
   const auto profile = config::load_experiment_profile(options.file);
   if (!profile) return refuse(profile.error());
+  if (const auto checked = options.verdicts.check(kExperimentOutput); !checked)
+    return refuse(checked.error());
   auto results = prepare(*profile, options);
   if (!results) return refuse(results.error());
   const report::Json identity = identity_of(*results);
+  app::say_profile(options.file, {config::kExperimentProfiles}, profile->title);
   if (!ranks->leads()) {
     serve_runs(*results, options.threads(*ranks), *ranks, identity);
     return ExitCode::done;
@@ -286,6 +285,7 @@ experiment, 3 a file can't be written.)",
       .required();
   list.add("--out", app::text(options->out), "DIR", "folder for the results")
       .defaults_to("NAME-results");
+  options->verdicts.add_options(list);
   html->add_option(list);
   list.add_flag("--full", options->changes.full,
                 "full length, as in the profile's [scenario.full]");

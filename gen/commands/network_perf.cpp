@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "app/profile_note.h"
+#include "config/toml/profile_search.h"
 #include "core/output.h"
 #include "gen/network/network_capture.h"
 #include "gen/network/network_drawing.h"
@@ -60,10 +62,12 @@ ExitCode perf_on_network(const NetworkOptions& options, const PerfOptions& perf,
   if (const auto apart =
           check_outputs({{"--network", options.network}}, {{"--series", outputs.series},
                                                            {"--pcap", outputs.pcap, true},
-                                                           outputs.expectations.junit(),
+                                                           outputs.verdicts.junit(),
                                                            outputs.html.file()});
       !apart)
     return print_error(apart.error());
+  app::say_profile(options.network, {config::kNetworkProfiles}, setup->file.title);
+  say_path(perf);
   setup->config.perf.stop = &stop;
   const bool shows = !outputs.json && isatty(STDERR_FILENO) != 0;
   auto capture = capture_of(outputs, setup->file.topology);
@@ -73,31 +77,21 @@ ExitCode perf_on_network(const NetworkOptions& options, const PerfOptions& perf,
   };
   const sim::NetworkResult result = sim::run_network(setup->config, hook, progress_on(shows));
   const NetworkReport report{setup->file, setup->config, result};
-  const std::string json = outputs.expectations.judged(
-      outputs.json || outputs.html.wanted(),
+  if (!outputs.series.empty()) report_at_end(write_file(outputs.series, network_csv(report)));
+  if (*capture) report_at_end((*capture)->close());
+  Judge judge = outputs.verdicts.judge();
+  observe_network(judge, report);
+  const std::string json = outputs.verdicts.judged(
+      judge, outputs.json || outputs.html.wanted(),
       [&] { return report::json_line(kNetworkOutput, report); }, setup->file.name, &kNetworkOutput);
-  outputs.html.add_report(json, kNetworkOutput, page_rows(report), &outputs.expectations);
+  outputs.html.add_report(json, kNetworkOutput, outputs.verdicts.last(), page_rows(report));
   outputs.html.add_drawing("The network, links coloured by use", network_svg(report));
   for (report::Plot& plot : network_plots(report)) outputs.html.add_plot(std::move(plot));
-  print_report(outputs.json ? json : network_text(report));
-  if (!outputs.series.empty())
-    if (const auto written = write_file(outputs.series, network_csv(report)); !written)
-      return print_error(written.error());
-  if (*capture) {
-    if (const auto closed = (*capture)->close(); !closed) return print_error(closed.error());
-    if (const std::uint64_t further = (*capture)->further(); further > 0)
-      fmt::print(stderr,
-                 "--pcap: the file has the first {} frames; {} further ones are not in it\n",
-                 NetworkCapture::kMostFrames, further);
-  }
-  if (!outputs.json) print_report(outputs.expectations.text());
-  const ExitCode expected = outputs.expectations.finish("roce-gen perf");
-  if (result.stopped)
-    return print_error(Error{"stopped by a signal: the results are incomplete", ExitCode::failed});
-  if (result.failed > 0)
-    return std::max(expected, print_error(Error{failure_text(result.failed, result.failure),
-                                                ExitCode::failed}));
-  return expected;
+  print_report(outputs.json ? json : outputs.verdicts.text() + network_text(report));
+  if (*capture && (*capture)->further() > 0)
+    fmt::print(stderr, "--pcap: the file has the first {} frames; {} further ones are not in it\n",
+               NetworkCapture::kMostFrames, (*capture)->further());
+  return outputs.verdicts.finish("roce-gen perf");
 }
 
 }  // namespace lw::gen

@@ -5,15 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "app/expectations.h"
 #include "app/html_report.h"
+#include "app/verdicts.h"
 #include "gen/network/network_options.h"
 
 namespace lw::gen {
 
 /// Where `perf --sim --network` writes.
 struct NetworkOutputs {
-  app::Expectations& expectations;
+  app::Verdicts& verdicts;
   app::HtmlReport& html;
   bool json = false;
   std::string series;                    // CSV of the ports over time; empty: none

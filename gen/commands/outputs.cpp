@@ -2,11 +2,13 @@
 #include "gen/commands/outputs.h"
 
 #include "app/profiles_command.h"
+#include "config/flow/questions.h"
 #include "gen/network/network_report.h"
 #include "gen/perf/plan/plan.h"
 #include "gen/perf/report/buffer_study.h"
 #include "gen/perf/report/perf_ranks.h"
 #include "gen/perf/report/perf_report.h"
+#include "gen/questions.h"
 #include "gen/replay/replay.h"
 #include "gen/report/flow_report.h"
 #include "gen/report/live_page.h"
@@ -42,6 +44,23 @@ std::span<const JsonOutput> outputs() {
                                         kSendDeviceOutput,
                                         kTelemetryOutput};
   return kOutputs;
+}
+
+std::span<const CommandQuestions> questions() {
+  static constexpr CommandQuestions kCommands[] = {{"run", config::kRunQuestions},
+                                                   {"receive", config::kReceiveQuestions},
+                                                   {"replay", kReplayQuestions},
+                                                   {"search", kSearchQuestions},
+                                                   {"perf", kPerfQuestions},
+                                                   {"respond", kRespondQuestions},
+                                                   {"telemetry", kTelemetryQuestions},
+                                                   {"plan", kPlanQuestions},
+                                                   {"experiment", kExperimentQuestions},
+                                                   {"check"},
+                                                   {"profiles"},
+                                                   {"opcodes"},
+                                                   {"doctor"}};
+  return kCommands;
 }
 
 }  // namespace lw::gen

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "core/figure.h"
+#include "core/question.h"
 
 namespace lw::gen {
 
@@ -16,11 +17,17 @@ const FigureTable& finding_figures();
 inline constexpr JsonOutput kFindingOutput{
     .name = "finding", .title = "roce-gen doctor --json", .figures = &finding_figures};
 const FigureTable& telemetry_figures();
-inline constexpr JsonOutput kTelemetryOutput{
-    .name = "telemetry", .title = "roce-gen telemetry --json", .figures = &telemetry_figures};
+inline constexpr JsonOutput kTelemetryOutput{.name = "telemetry",
+                                             .title = "roce-gen telemetry --json",
+                                             .figures = &telemetry_figures,
+                                             .judged = true,
+                                             .version = 2};
 const FigureTable& respond_figures();
-inline constexpr JsonOutput kRespondOutput{
-    .name = "respond_session", .title = "roce-gen respond --json", .figures = &respond_figures};
+inline constexpr JsonOutput kRespondOutput{.name = "respond_session",
+                                           .title = "roce-gen respond --json",
+                                           .figures = &respond_figures,
+                                           .judged = true,
+                                           .version = 2};
 const FigureTable& send_device_figures();
 inline constexpr JsonOutput kSendDeviceOutput{.name = "send_device",
                                               .title = "roce-gen run --peer --json, second line",
@@ -28,5 +35,8 @@ inline constexpr JsonOutput kSendDeviceOutput{.name = "send_device",
 
 /// All outputs of JSON.
 std::span<const JsonOutput> outputs();
+
+/// All commands, with what they ask of their results.
+std::span<const CommandQuestions> questions();
 
 }  // namespace lw::gen

@@ -75,45 +75,39 @@ void print_part(PerfCommand& command, const std::string& text) {
   }
 }
 
-/// Evaluates and prints the result of one size.
+/// Closes the files of the run, unless they are closed.
+void close_files(PerfCommand& command) {
+  if (const auto close = std::exchange(command.close_files, {})) close();
+}
+
+/// Judges and prints the result of one size.
 void print_outcome(PerfCommand& command, const perf::PerfConfig& config,
                    const PerfOutcome& outcome) {
   const PerfReport report{config, outcome, command.pattern()};
   const JsonOutput& output = output_of(report.pattern);
-  const std::string json = command.expectations.judged(
-      command.json || command.html.wanted(), [&] { return perf_json(report); },
+  Judge judge = command.verdicts.judge();
+  observe_perf(judge, report, command.forever);
+  const std::string json = command.verdicts.judged(
+      judge, command.json || command.html.wanted(), [&] { return perf_json(report); },
       fmt::format("{} B", config.size), &output);
-  command.html.add_report(json, output, page_rows(report), &command.expectations);
+  command.html.add_report(json, output, command.verdicts.last(), page_rows(report));
   command.plots.add(config.size, outcome, command.sim ? config.nic.rate_bps : 0);
   print_part(command, command.json ? json : perf_row(report));
 }
 
-/// Measures and prints each size. Errors: of a measurement; failed work requests.
+/// Measures and prints each size, until one is incomplete. Errors: of a measurement.
 Result<void> run_sizes(PerfCommand& command, perf::PerfConfig config, const PerfMeasure& measure) {
   if (!command.json && !std::exchange(command.headed, true))
     print_part(command, perf_heading(command.pattern()));
-  std::uint64_t failed = 0, wrong = 0;
-  std::uint32_t stuck = 0;
-  std::optional<perf::Failure> first;
-  for (const std::uint32_t size : sizes_of(config, command.all_sizes)) {
+  const std::vector<std::uint32_t> sizes = sizes_of(config, command.all_sizes);
+  for (const std::uint32_t size : sizes) {
     config.size = size;
     const auto outcome = measure(config);
     if (!outcome) return std::unexpected(outcome.error());
+    if (!command.forever && (size == sizes.back() || outcome->incomplete())) close_files(command);
     print_outcome(command, config, *outcome);
-    failed += outcome->failed();
-    if (!first) first = outcome->failure();
-    stuck = std::max(stuck, outcome->stuck_qps());
-    wrong += outcome->wrong;
-    if (outcome->incomplete())
-      return fail("stopped by a signal: the results are incomplete", ExitCode::failed);
+    if (outcome->incomplete()) break;
   }
-  if (failed > 0) return fail(failure_text(failed, first), ExitCode::failed);
-  if (stuck > 0)
-    return fail(fmt::format("{} of {} QPs wait for ever: a packet was lost, no later one shows it, "
-                            "and --timeout 0 sets no timer",
-                            stuck, command.latency() ? 1 : config.qps),
-                ExitCode::failed);
-  if (wrong > 0) return fail(wrong_text(wrong), ExitCode::failed);
   return {};
 }
 
@@ -153,12 +147,16 @@ Result<void> run_simulated(PerfCommand& command, const perf::PerfConfig& config)
     if (outcome) view.add(each, *outcome);
     return outcome;
   };
+  command.close_files = [&] {
+    report_at_end(series->close());
+    if (!command.pcap.empty()) report_at_end(capture.write(command.pcap));
+  };
   auto ran = run_repeatedly(command, config, run, *config.stop);
   view.end();
   print_report(std::exchange(command.waiting, {}));
-  report_at_end(series->close());
-  if (!ran || command.pcap.empty()) return ran;
-  return capture.write(command.pcap);
+  if (!ran) command.pcap.clear();  // a former file stays
+  close_files(command);
+  return ran;
 }
 
 /// Returns what was checked, where that is not all.
@@ -181,9 +179,10 @@ Result<void> run_live(PerfCommand& command, const perf::PerfConfig& config,
     return run_repeatedly(command, config, measure, stop);
   };
   command.peer.verify = verify_of(command);
+  command.close_files = [&] { report_at_end(series->close()); };
   auto ran =
       run_in_real_time(command.endpoint, command.peer, command.latency(), *series, stop, run);
-  report_at_end(series->close());
+  close_files(command);
   if (ran && !command.json) print_report(verified_line(command.peer.verify));
   return ran;
 }
@@ -193,7 +192,7 @@ Result<void> check_perf_files(const PerfCommand& command) {
   std::vector<NamedFile> inputs = {{"--path", command.options.path}, {"--data", command.data}};
   std::vector<NamedFile> outputs = {{"--pcap", command.pcap, true},
                                     {"--series", command.series},
-                                    command.expectations.junit(),
+                                    command.verdicts.junit(),
                                     command.html.file()};
   if (!command.study.empty())
     for (const std::string& file : study_files(command.study)) outputs.push_back({"--study", file});
@@ -223,6 +222,7 @@ Result<void> read_data(PerfCommand& command, perf::PerfConfig& config) {
 ExitCode perf(PerfCommand& command, const std::atomic<bool>& stop) {
   auto config = config_of(command);
   if (!config) return print_error(config.error());
+  say_path(command.options);
   if (const auto apart = check_perf_files(command); !apart) return print_error(apart.error());
   if (const auto read = read_data(command, *config); !read) return print_error(read.error());
   if (command.sim) config->stop = &stop;
@@ -231,15 +231,15 @@ ExitCode perf(PerfCommand& command, const std::atomic<bool>& stop) {
                          .endpoint = command.endpoint,
                          .verify = verify_of(command),
                          .most_skew = command.most_skew,
-                         .expectations = command.expectations,
+                         .verdicts = command.verdicts,
                          .html = command.html,
                          .json = command.json},
                         *config, stop);
   const auto ran = command.sim ? run_simulated(command, *config) : run_live(command, *config, stop);
-  if (!command.json) print_report(command.expectations.text());
   for (report::Plot& plot : command.plots.plots()) command.html.add_plot(std::move(plot));
   command.html.add_port("--port", command.endpoint.port);
-  const ExitCode expected = command.expectations.finish("roce-gen perf");
+  if (!command.json) print_report(command.verdicts.all_text());
+  const ExitCode expected = command.verdicts.finish("roce-gen perf");
   return std::max(expected, ran ? ExitCode::done : print_error(ran.error()));
 }
 
@@ -292,7 +292,8 @@ void add_output_options(app::Options& list, PerfCommand& options) {
   list.add("--study", app::text(options.study), "DIR",
            "of a blast: how many buffers fill the channel at each distance; prints the table, "
            "writes buffers.csv and buffers.svg");
-  options.expectations.add_options(list);
+  options.verdicts.add_options(list);
+  options.verdicts.add_strict_option(list);
   options.html.add_option(list);
   list.add_flag("-J,--json", options.json, "print one line of JSON per size");
   list.add_flag("--live", options.live, report::kLiveHelp);
@@ -320,7 +321,7 @@ app::Command perf_command() {
             const std::atomic<bool>& stop = stop_on_signals();
             if (!options->network.network.empty())
               return perf_on_network(options->network, options->options,
-                                     {options->expectations, options->html, options->json,
+                                     {options->verdicts, options->html, options->json,
                                       options->series, options->pcap, options->points},
                                      stop);
             return perf(*options, stop);

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
-#include "app/expectations.h"
 #include "app/html_report.h"
+#include "app/verdicts.h"
 #include "gen/app/common_run.h"
 #include "gen/commands/network_perf.h"
 #include "gen/network/network_report.h"
 #include "gen/perf/options/perf_options.h"
 #include "gen/perf/report/perf_plots.h"
 #include "gen/perf/traffic/perf_run.h"
+#include "gen/questions.h"
 
 namespace lw::gen {
 
@@ -21,7 +23,7 @@ struct PerfCommand {
   EndpointOptions endpoint;
   PeerOptions peer;
   NetworkOptions network;
-  app::Expectations expectations;
+  app::Verdicts verdicts{kPerfQuestions};
   app::HtmlReport html;
   PerfPlots plots;
   std::string pcap;
@@ -30,9 +32,10 @@ struct PerfCommand {
   bool forever = false;  // repeat the run until a signal
   bool headed = false;   // the header of the report is printed
 
-  bool live = false;    // show the live view
-  bool waits = false;   // hold the report back until the live view ends
-  std::string waiting;  // the report that is held back
+  bool live = false;                  // show the live view
+  bool waits = false;                 // hold the report back until the live view ends
+  std::string waiting;                // the report that is held back
+  std::function<void()> close_files;  // called before the last report is judged
 
   std::string verify = kVerifyNames.front();
   std::string data;   // file that the messages carry

@@ -81,6 +81,7 @@ PerfRankRow rank_row_of(const RankOutcome& outcome) {
   row.broken = outcome.served.broken + outcome.served.gone;
   row.bad_icrc = outcome.port.bad_icrc;
   row.frames_not_sent = outcome.port.not_sent;
+  row.own = outcome.machine;
   return row;
 }
 
@@ -105,11 +106,7 @@ PerfRanksSummary summary_of(const PerfRanksOptions& options, const perf::PerfCon
                           : row.read(parts[rank]);
     const std::string name = rank_name(rank, host);
     if (!read) summary.broken.push_back(fmt::format("{}: {}", name, read.error().message));
-    if (row.failed > 0)
-      summary.broken.push_back(fmt::format("{}: {} work requests failed", name, row.failed));
-    if (row.wrong + row.received_wrong > 0)
-      summary.broken.push_back(
-          fmt::format("{}: {}", name, wrong_text(row.wrong + row.received_wrong)));
+    summary.machine.add(row.own);
     if (row.broken > 0 && common.reason().empty())  // a stopped requester says no good-bye
       summary.broken.push_back(fmt::format("{}: {} connections failed", name, row.broken));
     timings[rank] = row.timing;
@@ -122,16 +119,17 @@ PerfRanksSummary summary_of(const PerfRanksOptions& options, const perf::PerfCon
 }
 
 ExitCode print_summary(const PerfRanksOptions& options, const PerfRanksSummary& summary) {
-  const std::string json = options.expectations.judged(
-      options.json || options.html.wanted(),
+  Judge judge = options.verdicts.judge();
+  summary.observe(judge);
+  const std::string json = options.verdicts.judged(
+      judge, options.json || options.html.wanted(),
       [&] { return report::json_line(kPerfRanksOutput, summary); }, "roce-gen perf",
       &kPerfRanksOutput);
-  options.html.add_report(json, kPerfRanksOutput, summary.page_rows(), &options.expectations);
+  options.html.add_report(json, kPerfRanksOutput, options.verdicts.last(), summary.page_rows());
   for (const PerfRankRow& row : summary.ranks)
     options.html.add_fact(rank_name(row.rank, row.host), row.address);
-  print_report(options.json ? json : summary.text() + options.expectations.text());
-  const ExitCode expected = options.expectations.finish("roce-gen perf");
-  return std::max(expected, summary.broken.empty() ? ExitCode::done : ExitCode::failed);
+  print_report(options.json ? json : options.verdicts.text() + summary.text());
+  return options.verdicts.finish("roce-gen perf");
 }
 
 /// Runs this rank's part. Returns the exit code of rank 0's report; on other ranks done.

@@ -3,8 +3,8 @@
 
 #include <atomic>
 
-#include "app/expectations.h"
 #include "app/html_report.h"
+#include "app/verdicts.h"
 #include "core/error.h"
 #include "gen/perf/options/endpoint_options.h"
 #include "gen/perf/options/perf_options.h"
@@ -19,7 +19,7 @@ struct PerfRanksOptions {
   const EndpointOptions& endpoint;
   Verify verify = Verify::all;
   Duration most_skew{};
-  app::Expectations& expectations;
+  app::Verdicts& verdicts;
   app::HtmlReport& html;
   bool json = false;
 };

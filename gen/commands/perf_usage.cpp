@@ -195,7 +195,7 @@ Result<void> check_common(const Given& given, const PerfCommand& command) {
        "does not go with " + pattern},
       {command.config().qp.transport != Transport::rc, {"--transport"}, pattern + " goes with rc"}};
   if (auto fits = check_conflicts(given, conflicts); !fits) return fits;
-  if (auto known = command.expectations.check(kPerfRanksOutput); !known) return known;
+  if (auto known = command.verdicts.check(kPerfRanksOutput); !known) return known;
   return check_conflicts(given, simulated_options());
 }
 
@@ -210,7 +210,7 @@ Result<void> check_usage(const Given& given, const PerfCommand& command) {
     return refuse("perf", "expected --sim, or --port and --peer");
   if (command.options.common()) return check_common(given, command);
   if (auto fits = check_conflicts(given, conflicts_of(given, command)); !fits) return fits;
-  if (auto known = command.expectations.check(command.judged_output()); !known) return known;
+  if (auto known = command.verdicts.check(command.judged_output()); !known) return known;
   if (auto fits = check_network_usage(given); !fits) return fits;
   if (const auto plain = check_file_name(command.pcap, true); !plain)
     return refuse("--pcap", plain.error().message);

@@ -5,12 +5,13 @@
 
 #include <fmt/format.h>
 
-#include "app/expectations.h"
 #include "app/invocation.h"
+#include "app/verdicts.h"
 #include "core/output.h"
 #include "gen/commands/commands.h"
 #include "gen/perf/options/perf_options.h"
 #include "gen/perf/plan/plan.h"
+#include "gen/questions.h"
 #include "report/figures/json.h"
 
 namespace lw::gen {
@@ -18,7 +19,7 @@ namespace {
 
 struct PlanOptions {
   PerfOptions perf;
-  app::Expectations expectations;
+  app::Verdicts verdicts{kPlanQuestions};
   bool json = false;
 };
 
@@ -37,16 +38,20 @@ std::string simulation() {
 ExitCode print_plan(PlanOptions& options) {
   const auto config = perf_config(options.perf);
   if (!config) return print_error(config.error());
-  app::Expectations& expectations = options.expectations;
-  if (auto checked = expectations.check(kPlanOutput); !checked) return print_error(checked.error());
-  if (auto apart = check_outputs({{"--path", options.perf.path}}, {expectations.junit()}); !apart)
+  say_path(options.perf);
+  app::Verdicts& verdicts = options.verdicts;
+  if (auto checked = verdicts.check(kPlanOutput); !checked) return print_error(checked.error());
+  if (auto apart = check_outputs({{"--path", options.perf.path}}, {verdicts.junit()}); !apart)
     return print_error(apart.error());
   const Plan result = plan(*config);
-  const std::string json = expectations.judged(
-      options.json, [&] { return report::json_line(kPlanOutput, PlanReport{*config, result}); },
-      "roce-gen plan", &kPlanOutput);
-  print_out(options.json ? json : plan_text(*config, result, simulation()) + expectations.text());
-  return expectations.finish("roce-gen plan");
+  Judge judge = verdicts.judge();
+  observe_plan(judge, result);
+  const std::string json = verdicts.judged(
+      judge, options.json,
+      [&] { return report::json_line(kPlanOutput, PlanReport{*config, result}); }, "roce-gen plan",
+      &kPlanOutput);
+  print_out(options.json ? json : verdicts.text() + plan_text(*config, result, simulation()));
+  return verdicts.finish("roce-gen plan");
 }
 
 }  // namespace
@@ -60,7 +65,7 @@ app::Command plan_command() {
       .run = [options] { return print_plan(*options); },
   };
   add_perf_options(command.options, options->perf);
-  options->expectations.add_options(command.options);
+  options->verdicts.add_options(command.options);
   command.options.add_flag("--json", options->json, "print one line of JSON");
   return command;
 }

@@ -6,10 +6,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "app/expectations.h"
 #include "app/html_report.h"
+#include "app/profile_note.h"
 #include "app/rotation_options.h"
 #include "app/stop_signal.h"
+#include "app/verdicts.h"
+#include "config/flow/questions.h"
 #include "config/toml/profile_search.h"
 #include "core/output.h"
 #include "gen/app/receiver.h"
@@ -19,8 +21,8 @@
 #include "gen/commands/measure_options.h"
 #include "gen/perf/options/endpoint_options.h"
 #include "gen/report/run_plots.h"
-#include "gen/report/run_report.h"
 #include "gen/report/run_rows.h"
+#include "gen/report/run_verdict.h"
 #include "gen/report/sent_counts.h"
 #include "gen/tx/ports.h"
 
@@ -57,7 +59,7 @@ struct ReceiveOptions {
   std::optional<Duration> until_idle, link_timeout;
   nic::ClockKind clock = nic::ClockKind::steady;
   MeasureChoices choices;
-  app::Expectations expectations;
+  app::Verdicts verdicts{config::kReceiveQuestions};
   app::HtmlReport html;
   std::optional<report::RateHistory> history;  // of --html
   bool json = false, verbose = false;
@@ -104,7 +106,7 @@ Result<void> check_files(const ReceiveOptions& options) {
   std::vector<NamedFile> outputs = {{"--pcap", options.pcap, true},
                                     {"--series", options.choices.progress.series},
                                     {"--histogram", options.choices.histogram},
-                                    options.expectations.junit(),
+                                    options.verdicts.junit(),
                                     options.html.file()};
   for (const std::string& name : options.ports) nic::add_files(name, inputs, outputs);
   return check_outputs(inputs, outputs);
@@ -176,16 +178,6 @@ Result<SentCounts> counts_for(const config::FlowProfile& profile, std::optional<
   return parse_sent_counts(*text, options.sent, profile);
 }
 
-Result<Verdict> judge(const config::FlowProfile& profile, const Measurement& measurement,
-                      std::optional<ReportInbox>& inbox, const ReceiveOptions& options) {
-  const auto counts = counts_for(profile, inbox, options);
-  if (!counts) return std::unexpected(counts.error());
-  Verdict verdict;
-  judge_with_counts(verdict, profile, measurement, *counts, options.choices.measure.join);
-  note_unchecked(verdict, profile, false, true);
-  return verdict;
-}
-
 /// `profile`: that of --profile, without which there is no --sent.
 Result<std::optional<ReportInbox>> open_inbox(const ReceiveOptions& options,
                                               const config::FlowProfile* profile) {
@@ -196,38 +188,67 @@ Result<std::optional<ReportInbox>> open_inbox(const ReceiveOptions& options,
   return std::optional(std::move(*inbox));
 }
 
-void print(ReceiveOptions& options, const ReceiveReport& report, const Measurement& measurement,
-           const config::FlowProfile* expected, const Verdict& verdict) {
-  const FlowNames names = expected != nullptr ? names_in(*expected) : FlowNames{};
-  const Verdict* judged = expected != nullptr ? &verdict : nullptr;
-  std::vector<AbsentFlow> absent;
-  if (expected != nullptr) absent = absent_flows(*expected, measurement);
-  options.expectations.add_judgements(verdict.judgements, "roce-gen receive");
-  const ReceiveSummary summary{report, measurement, flow_rows(measurement, names, absent), judged};
-  const std::string json = options.expectations.judged(
-      options.json || options.html.wanted(),
+void add_to_page(ReceiveOptions& options, const ReceiveSummary& summary, const std::string& json) {
+  app::HtmlReport& html = options.html;
+  if (!html.wanted()) return;
+  html.add_report(json, kReceiveOutput, options.verdicts.last(), page_rows(summary));
+  for (report::Plot& plot : received_plots(summary.measurement, summary.names))
+    html.add_plot(std::move(plot));
+  if (options.history)
+    for (report::Plot& plot : options.history->plots()) html.add_plot(std::move(plot));
+  for (const std::string& port : options.ports) html.add_port("--port", port);
+}
+
+/// Sets what is known of the sender of a profile's flows. Error: its report did not come.
+Result<void> set_sender(std::span<FlowRow> rows, const ReceiveOptions& options,
+                        const config::FlowProfile& expected, std::optional<ReportInbox>& inbox) {
+  const auto counts = counts_for(expected, inbox, options);
+  if (!counts) return std::unexpected(counts.error());
+  set_sent(rows, expected, *counts, options.choices.measure.join);
+  return {};
+}
+
+/// Sets the lost frames of the last figures to those of the report, whose rows begin with the flows
+/// that came and continue with those that did not.
+void set_lost(std::vector<FlowProgress>& flows, std::span<const FlowRow> rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i == flows.size()) flows.push_back({.name = rows[i].name, .is_received = true});
+    flows[i].lost = rows[i].lost();
+  }
+}
+
+/// Judges and prints the results. `sender`: what is known of it.
+void print(ReceiveOptions& options, const ReceiveSummary& summary, bool knows_sender,
+           const Result<void>& sender) {
+  Judge judge = options.verdicts.judge();
+  if (const Machine& machine = summary.report.machine; !machine.losses.empty())
+    observe_machine(judge, machine);
+  if (!sender)
+    judge.add({.name = "loss",
+               .asked = "the sender's report",
+               .asked_by = "--sent",
+               .observed = sender.error().message,
+               .holds = Holds::no,
+               .failure = sender.error().exit});
+  observe_received(judge, summary.measurement, summary.flows, knows_sender);
+  observe_end(judge, summary.report.interrupted);
+  const std::string json = options.verdicts.judged(
+      judge, options.json || options.html.wanted(),
       [&] { return report::json_line(kReceiveOutput, summary); }, "roce-gen receive",
       &kReceiveOutput);
-  options.expectations.add_cases(cases_of(verdict));
-  options.html.add_report(json, kReceiveOutput, page_rows(summary), &options.expectations);
-  if (options.html.wanted())
-    for (report::Plot& plot : received_plots(measurement, names))
-      options.html.add_plot(std::move(plot));
-  if (options.history)
-    for (report::Plot& plot : options.history->plots()) options.html.add_plot(std::move(plot));
-  for (const std::string& port : options.ports) options.html.add_port("--port", port);
-  std::string text = to_text(report, measurement, names, absent);
-  if (judged != nullptr) text += to_text(verdict);
-  print_report(options.json ? json : text + options.expectations.text(), options.pcap == "-");
+  add_to_page(options, summary, json);
+  print_report(options.json ? json : options.verdicts.text() + to_text(summary),
+               options.pcap == "-");
 }
 
 ExitCode receive_and_report(ReceiveOptions& options) {
   const auto expected = load_expected(options.profile);
   if (!expected) return print_error(expected.error());
-  if (*expected) options.expectations.add((*expected)->expect_figures);
-  if (auto checked =
-          options.expectations.check(kReceiveOutput, *expected && !(*expected)->expect.empty());
-      !checked)
+  if (*expected) {
+    app::say_profile(options.profile, {config::kFlowProfiles}, config::words_of(**expected));
+    options.verdicts.add((*expected)->expect, config::kSenderQuestions);
+  }
+  if (auto checked = options.verdicts.check(kReceiveOutput); !checked)
     return print_error(checked.error());
   if (const auto apart = check_files(options); !apart) return print_error(apart.error());
   auto inbox = open_inbox(options, *expected ? &**expected : nullptr);
@@ -235,24 +256,28 @@ ExitCode receive_and_report(ReceiveOptions& options) {
   const FlowNames names = *expected ? names_in(**expected) : FlowNames{};
   Measurement measurement(options.choices.measure);
   const auto file = only_file(options);
+  options.choices.progress.knows_sender = expected->has_value();
   if (options.html.wanted() && !file) {
     options.history = rate_history(false, true);
     options.choices.progress.history = &*options.history;
   }
+  std::vector<AbsentFlow> absent;
+  std::vector<FlowRow> rows;
+  Result<void> sender;
+  options.choices.progress.at_end = [&](std::vector<FlowProgress>& flows) {
+    if (*expected) absent = absent_flows(**expected, measurement);
+    rows = flow_rows(measurement, names, absent);
+    if (*expected) sender = set_sender(rows, options, **expected, *inbox);
+    set_lost(flows, rows);
+  };
   const auto report = file ? receive_from_file(*file, options, measurement, names)
                            : receive(options, measurement, names);
   if (!report) return print_error(report.error());
-  Result<Verdict> verdict;
-  if (*expected) verdict = judge(**expected, measurement, *inbox, options);
-  if (*expected && verdict) judge_missed(*verdict, report->missed);
-  print(options, *report, measurement, *expected ? &**expected : nullptr,
-        verdict.value_or(Verdict{}));
   if (!options.choices.histogram.empty())
     report_at_end(write_file(options.choices.histogram, histogram_csv(measurement, names)));
-  const ExitCode judged = options.expectations.finish("roce-gen receive");
-  if (!verdict) return print_error(verdict.error());
-  const bool good = verdict->holds() && report->interrupted.empty();
-  return std::max(judged, good ? ExitCode::done : ExitCode::failed);
+  print(options, {*report, measurement, names, std::move(rows)}, expected->has_value(), sender);
+  const ExitCode code = options.verdicts.finish("roce-gen receive");
+  return sender ? code : std::max(code, print_error(sender.error()));
 }
 
 void add_receive_options(app::Options& list, ReceiveOptions& options) {
@@ -266,7 +291,7 @@ void add_receive_options(app::Options& list, ReceiveOptions& options) {
   app::add_rotation_options(list, options.rotation, "--capture");
   add_limit_options(list, options.limits);
   list.add("--until-idle", app::parsed(app::read_time, options.until_idle), "TIME",
-           "stop when frames were received and then none for this time");
+           "stop when RoCE frames were received and then none for this time");
   add_link_option(list, options.link_timeout, "1h");
   add_clock_option(list, options.clock);
   add_measure_options(list, options.choices);
@@ -289,7 +314,8 @@ void add_receive_options(app::Options& list, ReceiveOptions& options) {
            "MAC", "MAC address of the --answer addresses")
       .defaults_to("the port's");
   add_progress_options(list, options.choices.progress);
-  options.expectations.add_options(list);
+  options.verdicts.add_options(list);
+  options.verdicts.add_strict_option(list);
   options.html.add_option(list);
   add_report_options(list, options.json, options.verbose);
 }

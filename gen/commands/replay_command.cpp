@@ -6,10 +6,12 @@
 
 #include "app/html_report.h"
 #include "app/stop_signal.h"
+#include "app/verdicts.h"
 #include "core/output.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
 #include "gen/perf/options/endpoint_options.h"
+#include "gen/questions.h"
 #include "gen/replay/replay.h"
 #include "gen/replay/replay_view.h"
 #include "report/figures/json.h"
@@ -72,20 +74,32 @@ Result<ReplayReport> replay_to_port(const ReplayOptions& options) {
   return report;
 }
 
-ExitCode replay(const ReplayOptions& options, app::HtmlReport& html) {
+/// What the command writes beside its report.
+struct ReplayOutputs {
+  app::Verdicts verdicts{kReplayQuestions};
+  app::HtmlReport html;
+};
+
+ExitCode replay(const ReplayOptions& options, ReplayOutputs& to) {
+  app::HtmlReport& html = to.html;
+  if (auto checked = to.verdicts.check(kReplayOutput); !checked)
+    return print_error(checked.error());
   std::vector<NamedFile> inputs = {{"CAPTURE", options.capture}};
-  std::vector<NamedFile> outputs = {{"--pcap", options.pcap, true}, html.file()};
+  std::vector<NamedFile> outputs = {
+      {"--pcap", options.pcap, true}, html.file(), to.verdicts.junit()};
   nic::add_files(options.port, inputs, outputs);
   if (const auto apart = check_outputs(inputs, outputs); !apart) return print_error(apart.error());
   const auto report = options.port.empty() ? replay_to_file(options) : replay_to_port(options);
   if (!report) return print_error(report.error());
-  const std::string json = report::json_line(kReplayOutput, *report);
-  html.add_report(json, kReplayOutput, page_rows(*report));
+  Judge judge = to.verdicts.judge();
+  observe_replay(judge, *report, options);
+  const std::string json = to.verdicts.judged(
+      judge, options.json || html.wanted(),
+      [&] { return report::json_line(kReplayOutput, *report); }, "roce-gen replay", &kReplayOutput);
+  html.add_report(json, kReplayOutput, to.verdicts.last(), page_rows(*report));
   html.add_port("--port", options.port);
-  print_report(options.json ? json : to_text(*report), options.pcap == "-");
-  const bool lost = report->port && report->port->lost.total() > 0;
-  const bool all_sent = report->not_sent + report->source.too_long == 0 && !lost;
-  return all_sent ? ExitCode::done : ExitCode::failed;
+  print_report(options.json ? json : to.verdicts.text() + to_text(*report), options.pcap == "-");
+  return to.verdicts.finish("roce-gen replay");
 }
 
 Parsed<wire::MacAddress> mac_of(std::string_view text) { return read_mac(text); }
@@ -145,7 +159,7 @@ Result<void> check_replay_usage(const ReplayOptions& options) {
 
 app::Command replay_command() {
   auto options = std::make_shared<ReplayOptions>();
-  auto html = std::make_shared<app::HtmlReport>();
+  auto outputs = std::make_shared<ReplayOutputs>();
   app::Command command{
       .name = "replay",
       .help = "Send the frames of a capture",
@@ -153,9 +167,9 @@ app::Command replay_command() {
       .notes = kReplayNotes,
       .check = [options](const app::Given&) { return check_replay_usage(*options); },
       .run =
-          [options, html] {
+          [options, outputs] {
             options->limits.stop = &stop_on_signals();
-            return replay(*options, *html);
+            return replay(*options, *outputs);
           },
   };
   app::Options& list = command.options;
@@ -168,7 +182,9 @@ app::Command replay_command() {
   list.add_flag("--roce-only", options->roce_only, "send RoCE frames only");
   add_limit_options(list, options->limits);
   list.add_flag("--live", options->live, report::kLiveHelp);
-  html->add_option(list);
+  outputs->verdicts.add_options(list);
+  outputs->verdicts.add_strict_option(list);
+  outputs->html.add_option(list);
   add_report_options(list, options->json, options->verbose);
   return command;
 }

@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include "app/stop_signal.h"
+#include "app/verdicts.h"
 #include "core/output.h"
 #include "core/quantity.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/outputs.h"
 #include "gen/perf/cm/connection_manager.h"
 #include "gen/perf/options/perf_options.h"
+#include "gen/questions.h"
 #include "nic/clock.h"
 #include "report/figures/json.h"
 
@@ -35,6 +37,7 @@ struct RespondOptions {
   std::uint16_t cm = 0;        // port of rping's clients; 0: none
   std::uint64_t sessions = 0;  // 0: without end
   transport::DcqcnConfig dcqcn;
+  app::Verdicts verdicts{kRespondQuestions};
   bool json = false;
 };
 
@@ -55,19 +58,41 @@ std::string text_of(const SessionReport& session) {
 struct EndedSession {
   SessionReport session;
   FramePortCounters port;
+  Machine machine;  // since the start
 };
 
-/// Prints the sessions that ended. Returns the number of those with errors.
-std::uint64_t print_ended(PassiveSide& side, const RespondOptions& options,
-                          const FramePortCounters& port) {
-  std::uint64_t wrong = 0;
+void observe_session(Judge& judge, const EndedSession& ended) {
+  const SessionReport& session = ended.session;
+  judge.add({.name = "wrong",
+             .value = static_cast<double>(session.stats.wrong),
+             .text = fmt::format("{} messages had other bytes than were sent",
+                                 format_count(session.stats.wrong)),
+             .count = session.compared});
+  judge.add({.name = "broken",
+             .value = static_cast<double>(session.broken),
+             .text = fmt::format("{} of {} connections failed", format_count(session.broken),
+                                 format_count(session.connections)),
+             .count = session.connections,
+             .unsure = session.gone == 0 ? ""
+                                         : fmt::format("{} of them left without a word",
+                                                       format_count(session.gone))});
+  observe(judge, ended.machine, "this machine");
+}
+
+/// Judges and prints the sessions that ended.
+void print_ended(PassiveSide& side, RespondOptions& options, EndpointContext& context) {
+  if (side.sessions.empty()) return;
+  const FramePortCounters& port = context.port().counters();
+  const Machine machine = context.machine();
   for (; !side.sessions.empty(); side.sessions.pop_front()) {
-    const SessionReport& session = side.sessions.front();
-    print_report(options.json ? report::json_line(kRespondOutput, EndedSession{session, port})
-                              : text_of(session));
-    if (session.stats.wrong + session.broken > 0) ++wrong;
+    const EndedSession ended{side.sessions.front(), port, machine};
+    Judge judge = options.verdicts.judge();
+    observe_session(judge, ended);
+    const std::string json = options.verdicts.judged(
+        judge, options.json, [&] { return report::json_line(kRespondOutput, ended); },
+        "roce-gen respond", &kRespondOutput);
+    print_report(options.json ? json : options.verdicts.text() + text_of(ended.session));
   }
-  return wrong;
 }
 
 /// Answers again peers that did not get the DREP, for 500 ms, or until the link is down or `stop`
@@ -80,29 +105,34 @@ Result<void> say_goodbye(EndpointContext& context, const std::atomic<bool>& stop
   return {};
 }
 
-Result<std::uint64_t> serve(const RespondOptions& options, EndpointContext& context,
-                            const std::atomic<bool>& stop) {
+Result<void> serve(RespondOptions& options, EndpointContext& context,
+                   const std::atomic<bool>& stop) {
   PassiveSide side(context.endpoint(), {.port = options.endpoint.service,
                                         .rping_port = options.cm,
                                         .memory = options.memory,
                                         .dcqcn = options.dcqcn});
-  std::uint64_t ended = 0, wrong = 0;
+  std::uint64_t ended = 0;
+  context.begin_watch();
   while (!stop.load(std::memory_order_relaxed) &&
          (options.sessions == 0 || ended < options.sessions)) {
     if (auto polled = context.endpoint().poll(); !polled) return std::unexpected(polled.error());
     side.sweep(nic::now());
     ended += side.sessions.size();
-    wrong += print_ended(side, options, context.port().counters());
+    print_ended(side, options, context);
   }
   if (options.sessions > 0) {
     if (auto said = say_goodbye(context, stop); !said) return std::unexpected(said.error());
   }
   side.finish();
-  return wrong + print_ended(side, options, context.port().counters());
+  print_ended(side, options, context);
+  return {};
 }
 
-ExitCode respond(const RespondOptions& options, const std::atomic<bool>& stop) {
-  std::vector<NamedFile> inputs, outputs = {{"--pcap", options.endpoint.pcap, true}};
+ExitCode respond(RespondOptions& options, const std::atomic<bool>& stop) {
+  if (auto checked = options.verdicts.check(kRespondOutput); !checked)
+    return print_error(checked.error());
+  std::vector<NamedFile> inputs,
+      outputs = {{"--pcap", options.endpoint.pcap, true}, options.verdicts.junit()};
   nic::add_files(options.endpoint.port, inputs, outputs);
   if (const auto apart = check_outputs(inputs, outputs); !apart) return print_error(apart.error());
   const auto own = address_of(options.endpoint, 2);
@@ -113,12 +143,11 @@ ExitCode respond(const RespondOptions& options, const std::atomic<bool>& stop) {
     return stop.load() ? ExitCode::done : print_error(up.error());
   }
   fmt::print(stderr, "ready\n");
-  const auto wrong = serve(options, **context, stop);
+  const auto served = serve(options, **context, stop);
   const auto closed = (*context)->close();
-  if (!wrong) return print_error(wrong.error());
-  if (!closed) return print_error(closed.error());
-  if (*wrong == 0) return ExitCode::done;
-  return print_error({fmt::format("{} sessions were not in order", *wrong), ExitCode::failed});
+  const ExitCode judged = options.verdicts.finish("roce-gen respond");
+  if (!served) return print_error(served.error());
+  return closed ? judged : print_error(closed.error());
 }
 
 }  // namespace
@@ -146,7 +175,9 @@ const FigureTable& respond_figures() {
       Row::of<through<&EndedSession::port, &FramePortCounters::not_sent>>(
           "frames_not_sent", "Frames that the port did not take.", Unit::frames),
       Row::of<through<&EndedSession::port, &FramePortCounters::bad_icrc>>(
-          "bad_icrc", "Frames with a wrong ICRC.", Unit::frames)};
+          "bad_icrc", "Frames with a wrong ICRC.", Unit::frames),
+      Row::of<&EndedSession::machine>("machine",
+                                      "What this machine lost and delayed since the start.")};
   static constexpr FigureTable kTable{"A session of the responder that ended; a line each.", kRows};
   return kTable;
 }
@@ -173,6 +204,8 @@ app::Command respond_command() {
   list.add("--pcap", app::text(options->endpoint.pcap), "FILE",
            "capture file of what passes the port");
   list.add_flag("-J,--json", options->json, "print one line of JSON per session");
+  options->verdicts.add_options(list);
+  options->verdicts.add_strict_option(list);
   add_dcqcn_options(list, options->dcqcn);
   return command;
 }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "app/profile_note.h"
 #include "app/rotation_options.h"
 #include "app/stop_signal.h"
 #include "config/toml/profile_search.h"
@@ -97,17 +98,25 @@ const FigureTable& device_counts() {
   return kTable;
 }
 
-/// Prints the report of the device's side on received frames.
-ExitCode print_device(const handover::Report& device, RunOptions& options) {
+/// What the device's side says of received frames.
+void observe_device(Judge& judge, const handover::Report& device) {
+  const bool failed = !device.failure.empty();
+  Observation observed{.name = "device",
+                       .value = static_cast<double>(device.stats.wrong + (failed ? 1 : 0)),
+                       .text = "the device's side took all messages",
+                       .count = device.messages};
+  if (failed) observed.text = "the device's side failed: " + device.failure;
+  if (device.stats.wrong > 0)
+    observed.text = fmt::format("{} messages arrived with other bytes than were sent",
+                                format_count(device.stats.wrong));
+  judge.add(observed);
+}
+
+/// Prints the report of the device's side. The run's verdict includes it.
+void print_device(const handover::Report& device, RunOptions& options) {
   const std::string json = report::json_line(kSendDeviceOutput, device);
-  options.html.add_report(json, kSendDeviceOutput);
+  options.html.add_report(json, kSendDeviceOutput, {});
   print_report(options.json ? json : text_of(device), options.pcap == "-");
-  if (!device.failure.empty())
-    return print_error({"the device's side failed: " + device.failure, ExitCode::failed});
-  if (device.stats.wrong == 0) return ExitCode::done;
-  return print_error(
-      {fmt::format("{} messages arrived with other bytes than were sent", device.stats.wrong),
-       ExitCode::failed});
 }
 
 /// Prints the frames that the run would send. Opens no port or file.
@@ -129,7 +138,7 @@ void add_to_page(RunOptions& options, const config::FlowProfile& profile, const 
                  const Measurement* received, const std::string& json) {
   app::HtmlReport& html = options.html;
   if (!html.wanted()) return;
-  html.add_report(json, kSendOutput, page_rows(summary), &options.expectations);
+  html.add_report(json, kSendOutput, options.verdicts.last(), page_rows(summary));
   for (report::Plot& plot : sent_plots(summary.sent(), profile)) html.add_plot(std::move(plot));
   if (received != nullptr)
     for (report::Plot& plot : received_plots(*received, names_in(profile)))
@@ -150,11 +159,14 @@ Result<void> check_alone(const config::FlowProfile& profile, const RunOptions& o
 }
 
 ExitCode run_alone(RunOptions& options) {
-  const auto profile = config::load_flow_profile(options.profile, options.changes);
+  auto profile = config::load_flow_profile(options.profile, options.changes);
   if (!profile) return print_error(profile.error());
+  fit_length(*profile, options.limits);
+  app::say_profile(options.profile, {config::kFlowProfiles}, config::words_of(*profile));
   if (auto alone = check_alone(*profile, options); !alone) return print_error(alone.error());
-  options.expectations.add(profile->expect_figures);
-  if (auto checked = options.expectations.check(kSendOutput, !profile->expect.empty()); !checked)
+  options.verdicts.add(profile->expect, options.receive.empty() ? config::kReceiverQuestions
+                                                                : std::span<const Question>{});
+  if (auto checked = options.verdicts.check(kSendOutput); !checked)
     return print_error(checked.error());
   if (options.dry_run) return print_plan(*profile, options);
   std::optional<handover::Report> device;
@@ -169,25 +181,22 @@ ExitCode run_alone(RunOptions& options) {
   if (!report) return print_error(report.error());
   report->profile = profile->name;
   report->seed = options.seed.value_or(profile->seed);
-  const RunSummary summary(*profile, *report, receives);
-  options.expectations.add_judgements(summary.verdict().judgements, "roce-gen run");
-  const std::string json = options.expectations.judged(
-      options.json || options.html.wanted() || !options.report_to.empty(),
-      [&] { return report::json_line(kSendOutput, summary); }, "roce-gen run", &kSendOutput);
-  options.expectations.add_cases(cases_of(summary.verdict()));
-  add_to_page(options, *profile, summary, receives, json);
-  print_report(options.json ? json : summary.text() + options.expectations.text(),
-               options.pcap == "-");
-  const ExitCode expected = options.expectations.finish("roce-gen run");
   if (!options.choices.histogram.empty())
     report_at_end(
         write_file(options.choices.histogram, histogram_csv(measurement, names_in(*profile))));
-  if (!options.report_to.empty()) {
-    const auto delivered = deliver_report(options.report_to, json);
-    if (!delivered) return print_error(delivered.error());
-  }
-  const ExitCode received = device ? print_device(*device, options) : ExitCode::done;
-  return std::max(expected, summary.good() ? received : ExitCode::failed);
+  const RunSummary summary(*profile, *report, receives);
+  Judge judge = options.verdicts.judge();
+  summary.observe(judge);
+  if (device) observe_device(judge, *device);
+  std::string json = options.verdicts.judged(
+      judge, options.json || options.html.wanted() || !options.report_to.empty(),
+      [&] { return report::json_line(kSendOutput, summary); }, "roce-gen run", &kSendOutput);
+  if (!options.report_to.empty()) report_at_end(deliver_report(options.report_to, json));
+  options.verdicts.update_files(json);
+  add_to_page(options, *profile, summary, receives, json);
+  print_report(options.json ? json : options.verdicts.text() + summary.text(), options.pcap == "-");
+  if (device) print_device(*device, options);
+  return options.verdicts.finish("roce-gen run");
 }
 
 ExitCode run(RunOptions& options) {
@@ -257,7 +266,8 @@ void add_run_options(app::Options& list, RunOptions& options) {
       .defaults_to("1ms");
   list.add("--rank-reports", app::text(options.rank_reports), "DIR",
            "under mpirun: folder in which each rank writes its own report, RANK.json");
-  options.expectations.add_options(list);
+  options.verdicts.add_options(list);
+  options.verdicts.add_strict_option(list);
   options.html.add_option(list);
   add_report_options(list, options.json, options.verbose);
 }
@@ -284,6 +294,7 @@ app::Command run_command() {
           [options] {
             options->limits.stop = &stop_on_signals();
             options->choices.progress.title = "roce-gen run " + options->profile;
+            options->choices.progress.knows_sender = true;
             return run(*options);
           },
   };

@@ -101,7 +101,7 @@ void set_clock_bounds(WholeRun& whole, const std::vector<RankRow>& ranks) {
   }
 }
 
-/// Puts the parts together. Adds the errors of parts that can't be read to the verdicts.
+/// Puts the parts together. Adds the errors of parts that can't be read to `broken`.
 WholeRun whole_of(const config::FlowProfile& profile, const RunOptions& options,
                   const std::vector<RankShare>& shares, const std::vector<std::string>& parts,
                   std::vector<std::string>& broken) {
@@ -139,7 +139,7 @@ void add_whole_to_page(RunOptions& options, const config::FlowProfile& profile,
                        const RanksSummary& summary, const std::string& json) {
   app::HtmlReport& html = options.html;
   if (!html.wanted()) return;
-  html.add_report(json, kRanksOutput, page_rows(summary), &options.expectations);
+  html.add_report(json, kRanksOutput, options.verdicts.last(), page_rows(summary));
   for (report::Plot& plot : sent_plots(whole.sent, profile)) html.add_plot(std::move(plot));
   if (whole.receives)
     for (report::Plot& plot : received_plots(whole.received, names_in(profile)))
@@ -163,29 +163,26 @@ ExitCode report_on_all(const config::FlowProfile& profile, RunOptions& options,
   whole.sent.interrupted = common.reason();
   const std::vector<RankRow> rows = rank_rows(common, shares, common.timings(parts), whole);
   set_clock_bounds(whole, rows);
-  RunSummary summary(profile, whole.sent, whole.receives ? &whole.received : nullptr);
+  const RunSummary summary(profile, whole.sent, whole.receives ? &whole.received : nullptr);
   std::vector<RankTiming> timings;
   for (const RankRow& row : rows) timings.push_back(row.timing);
   const CommonStart start = start_of(timings, options.most_skew);
   if (!start.holds()) broken.push_back(start.refusal());
-  for (const std::string& what : broken) summary.add_failure(what);
   const RanksSummary all{summary, start, rows, own.clock};
-  options.expectations.add_judgements(summary.verdict().judgements, "roce-gen run");
-  const std::string json = options.expectations.judged(
-      options.json || options.html.wanted() || !options.report_to.empty(),
-      [&] { return report::json_line(kRanksOutput, all); }, "roce-gen run", &kRanksOutput);
-  options.expectations.add_cases(rank_cases(rows));
-  options.expectations.add_cases(cases_of(summary.verdict()));
-  add_whole_to_page(options, profile, whole, shares, all, json);
-  print_report(options.json ? json : all.text() + options.expectations.text(), false);
-  const ExitCode expected = options.expectations.finish("roce-gen run");
   if (!options.choices.histogram.empty())
     report_at_end(
         write_file(options.choices.histogram, histogram_csv(whole.received, names_in(profile))));
-  if (!options.report_to.empty())
-    if (const auto delivered = deliver_report(options.report_to, json); !delivered)
-      return print_error(delivered.error());
-  return std::max(expected, summary.good() ? ExitCode::done : ExitCode::failed);
+  Judge judge = options.verdicts.judge();
+  summary.observe(judge);
+  observe_ranks(judge, rows, broken);
+  std::string json = options.verdicts.judged(
+      judge, options.json || options.html.wanted() || !options.report_to.empty(),
+      [&] { return report::json_line(kRanksOutput, all); }, "roce-gen run", &kRanksOutput);
+  if (!options.report_to.empty()) report_at_end(deliver_report(options.report_to, json));
+  options.verdicts.update_files(json);
+  add_whole_to_page(options, profile, whole, shares, all, json);
+  print_report(options.json ? json : options.verdicts.text() + all.text(), false);
+  return options.verdicts.finish("roce-gen run");
 }
 
 /// Runs this rank's part. Returns the exit code of rank 0's report; on other ranks done.
@@ -194,8 +191,9 @@ Result<ExitCode> run_part(RunOptions& options, Ranks& ranks, CommonRun& common) 
   auto profile = usage ? config::load_flow_profile(options.profile, options.changes)
                        : Result<config::FlowProfile>(std::unexpected(usage.error()));
   if (profile) {
-    options.expectations.add(profile->expect_figures);
-    if (auto checked = options.expectations.check(kRanksOutput, !profile->expect.empty()); !checked)
+    fit_length(*profile, options.limits);
+    options.verdicts.add(profile->expect);
+    if (auto checked = options.verdicts.check(kRanksOutput); !checked)
       profile = std::unexpected(checked.error());
   }
   const auto shares = common.introduce(

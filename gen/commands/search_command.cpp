@@ -5,13 +5,15 @@
 
 #include <fmt/format.h>
 
-#include "app/expectations.h"
 #include "app/html_report.h"
+#include "app/profile_note.h"
 #include "app/stop_signal.h"
+#include "app/verdicts.h"
 #include "config/toml/profile_search.h"
 #include "core/output.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
+#include "gen/questions.h"
 #include "gen/study/rate_search.h"
 #include "gen/study/search_view.h"
 #include "gen/study/trial_run.h"
@@ -39,7 +41,7 @@ struct SearchOptions {
   std::optional<Duration> settle;
   SearchConfig search;
   Limits limits;
-  app::Expectations expectations;
+  app::Verdicts verdicts{kSearchQuestions};
   app::HtmlReport html;
   bool json = false, verbose = false, live = false;
 };
@@ -122,13 +124,14 @@ std::string csv_of(const SearchOptions& options) { return options.out + "/search
 std::string svg_of(const SearchOptions& options) { return options.out + "/search.svg"; }
 
 std::string title_of(const SearchOptions& options, const std::string& profile) {
-  return fmt::format("{}: highest rate with at most {} % loss", profile, 100 * options.search.loss);
+  return fmt::format("{}: highest rate with at most {} loss", profile,
+                     format_share(options.search.loss));
 }
 
 void add_to_page(SearchOptions& options, const SearchReport& report, const std::string& profile,
                  const std::string& json) {
   if (!options.html.wanted()) return;
-  options.html.add_report(json, kSearchOutput, page_rows(report), &options.expectations);
+  options.html.add_report(json, kSearchOutput, options.verdicts.last(), page_rows(report));
   options.html.add_plot(rate_plot(report.sizes, title_of(options, profile)));
   options.html.add_plot(trial_plot(report.sizes));
   options.html.add_port("--port", options.port);
@@ -146,7 +149,7 @@ Result<void> write_files(const std::vector<SizeSearch>& searches, const SearchOp
 /// Error: an output is also an input or another output.
 Result<void> check_search_files(const SearchOptions& options) {
   std::vector<NamedFile> inputs = {{"PROFILE", options.profile}};
-  std::vector<NamedFile> outputs = {options.expectations.junit(), options.html.file()};
+  std::vector<NamedFile> outputs = {options.verdicts.junit(), options.html.file()};
   if (!options.out.empty()) {
     outputs.push_back({"--out", csv_of(options)});
     outputs.push_back({"--out", svg_of(options)});
@@ -159,20 +162,22 @@ Result<void> check_search_files(const SearchOptions& options) {
 ExitCode search_and_report(SearchOptions& options) {
   auto profile = config::load_flow_profile(options.profile);
   if (!profile) return print_error(profile.error());
-  if (auto checked = options.expectations.check(kSearchOutput); !checked)
+  app::say_profile(options.profile, {config::kFlowProfiles}, config::words_of(*profile));
+  if (auto checked = options.verdicts.check(kSearchOutput); !checked)
     return print_error(checked.error());
   if (const auto apart = check_search_files(options); !apart) return print_error(apart.error());
   const auto searches = search(*profile, options);
   if (!searches) return print_error(searches.error());
   const SearchReport report{*searches, options.search};
-  const std::string json = options.expectations.judged(
-      options.json || options.html.wanted(),
+  if (!options.out.empty()) report_at_end(write_files(*searches, options, profile->name));
+  Judge judge = options.verdicts.judge();
+  observe_search(judge, report);
+  const std::string json = options.verdicts.judged(
+      judge, options.json || options.html.wanted(),
       [&] { return report::json_line(kSearchOutput, report); }, "roce-gen search", &kSearchOutput);
   add_to_page(options, report, profile->name, json);
-  print_report(options.json ? json
-                            : to_text(*searches, options.search) + options.expectations.text());
-  if (!options.out.empty()) report_at_end(write_files(*searches, options, profile->name));
-  const ExitCode judged = options.expectations.finish("roce-gen search");
+  print_report(options.json ? json : options.verdicts.text() + to_text(*searches, options.search));
+  const ExitCode judged = options.verdicts.finish("roce-gen search");
   if (is_complete(*searches)) return judged;
   return std::max(judged,
                   print_error({fmt::format("interrupted: {} of {} message sizes are finished",
@@ -249,7 +254,7 @@ app::Command search_command() {
       .required();
   add_search_options(list, *options);
   list.add("--out", app::text(options->out), "DIR", "folder for search.csv and search.svg");
-  options->expectations.add_options(list);
+  options->verdicts.add_options(list);
   options->html.add_option(list);
   list.add_flag("--json", options->json, "report in one line of JSON");
   list.add_flag("--live", options->live, report::kLiveHelp);

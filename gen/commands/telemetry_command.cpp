@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "app/stop_signal.h"
+#include "app/verdicts.h"
 #include "config/toml/profile_search.h"
 #include "core/output.h"
 #include "core/quantity.h"
@@ -14,6 +15,7 @@
 #include "gen/limits.h"
 #include "gen/perf/cm/device_connector.h"
 #include "gen/perf/options/endpoint_options.h"
+#include "gen/questions.h"
 #include "gen/telemetry/packet_source.h"
 #include "gen/telemetry/record_packer.h"
 #include "gen/telemetry/record_writer.h"
@@ -41,6 +43,7 @@ struct TelemetryOptions {
   unsigned timeout = 18;
   std::optional<Duration> duration;
   bool json = false;
+  app::Verdicts verdicts{kTelemetryQuestions};
 };
 
 bool is_capture(const std::string& from) { return from == "-" || std::filesystem::exists(from); }
@@ -106,8 +109,9 @@ Result<void> Telemetry::watch() {
   if (writer_.completed() != completed_ || writer_.idle()) moved_ = now;
   completed_ = writer_.completed();
   if (now - moved_ > kAckTimeout)
-    return fail(fmt::format("the peer acknowledged nothing for {}", format_duration(kAckTimeout)),
-                ExitCode::failed);
+    return fail(
+        fmt::format("the peer acknowledged nothing for {}", format_set_duration(kAckTimeout)),
+        ExitCode::failed);
   return connector_.check();
 }
 
@@ -136,6 +140,7 @@ struct TelemetryResult {
   std::uint64_t missed = 0;
   transport::RequesterCounters sent;
   Duration elapsed{};
+  Machine machine;
 
   [[nodiscard]] double rate() const noexcept {
     return elapsed.count() > 0
@@ -153,12 +158,22 @@ std::string text_of(const TelemetryResult& result) {
       result.packets.cut, result.missed);
 }
 
-Result<void> check_missed(std::uint64_t missed) {
-  if (missed == 0) return {};
-  return fail(fmt::format("{} packets have no record: they came faster than the peer acknowledged "
-                          "records, or than this machine receives: try a larger --tx-depth",
-                          missed),
-              ExitCode::failed);
+/// `failure`: why records were not written; empty: all were.
+void observe_telemetry(Judge& judge, const TelemetryResult& result, const std::string& failure) {
+  judge.add({.name = "records",
+             .value = static_cast<double>(result.missed),
+             .text = result.missed == 0
+                         ? "every packet has its record"
+                         : fmt::format("{} packets have no record: they came faster than the peer "
+                                       "acknowledged records, or than this machine receives",
+                                       format_count(result.missed)),
+             .count = result.records + result.missed,
+             .remedy = "try a larger --tx-depth"});
+  judge.add({.name = "failed",
+             .value = failure.empty() ? 0 : 1,
+             .text = failure.empty() ? "the peer acknowledged every record" : failure,
+             .count = result.records});
+  observe(judge, result.machine, "this machine");
 }
 
 Result<std::unique_ptr<PacketSource>> open_source(const TelemetryOptions& options,
@@ -169,7 +184,7 @@ Result<std::unique_ptr<PacketSource>> open_source(const TelemetryOptions& option
   return std::move(*captured);
 }
 
-Result<void> run_telemetry(const TelemetryOptions& options, const config::RecordLayout& layout,
+Result<void> run_telemetry(TelemetryOptions& options, const config::RecordLayout& layout,
                            EndpointContext& context, const std::atomic<bool>& stop) {
   if (auto up = context.wait_link(options.endpoint.wait, stop); !up) return up;
   RecordPacker packer(layout);
@@ -192,6 +207,7 @@ Result<void> run_telemetry(const TelemetryOptions& options, const config::Record
   auto connected = connector.connect(params, qp, 1);
   if (!connected) return std::unexpected(connected.error());
   RecordWriter writer(connected->front(), options.immediate_every);
+  context.begin_watch();
   const Instant began = nic::now();
   const Instant until = options.duration ? began + *options.duration : Instant::max();
   auto ran = Telemetry(context, connector, **source, packer, writer).run(until, stop);
@@ -200,21 +216,28 @@ Result<void> run_telemetry(const TelemetryOptions& options, const config::Record
                                packer.counters(),
                                (*source)->missed(),
                                connected->front().connection->pair().requester().counters(),
-                               nic::now() - began};
-  print_report(options.json ? report::json_line(kTelemetryOutput, result) : text_of(result));
+                               nic::now() - began,
+                               context.machine()};
+  Judge judge = options.verdicts.judge();
+  observe_telemetry(judge, result, ran ? "" : ran.error().message);
+  const std::string json = options.verdicts.judged(
+      judge, options.json, [&] { return report::json_line(kTelemetryOutput, result); },
+      "roce-gen telemetry", &kTelemetryOutput);
+  print_report(options.json ? json : options.verdicts.text() + text_of(result));
   connected->front().messages = writer.completed();
   const auto ended = connector.disconnect(*connected);
-  if (!ran) return ran;
-  if (!ended) return ended;
-  return check_missed((*source)->missed());
+  return ran ? ended : ran;
 }
 
-ExitCode telemetry(const TelemetryOptions& options, const std::atomic<bool>& stop) {
+ExitCode telemetry(TelemetryOptions& options, const std::atomic<bool>& stop) {
   const auto layout = config::load_record_layout(options.layout);
   if (!layout) return print_error(layout.error());
+  if (auto checked = options.verdicts.check(kTelemetryOutput); !checked)
+    return print_error(checked.error());
   const bool captured = is_capture(options.from);
   std::vector<NamedFile> inputs = {{"--layout", options.layout}},
-                         outputs = {{"--pcap", options.endpoint.pcap, true}};
+                         outputs = {{"--pcap", options.endpoint.pcap, true},
+                                    options.verdicts.junit()};
   if (captured) inputs.push_back({"--from", options.from});
   nic::add_files(options.endpoint.port, inputs, outputs);
   if (const auto apart = check_outputs(inputs, outputs); !apart) return print_error(apart.error());
@@ -224,8 +247,9 @@ ExitCode telemetry(const TelemetryOptions& options, const std::atomic<bool>& sto
   if (!context) return print_error(context.error());
   const auto ran = run_telemetry(options, *layout, **context, stop);
   const auto closed = (*context)->close();
-  if (!ran) return print_error(ran.error());
-  return closed ? ExitCode::done : print_error(closed.error());
+  const ExitCode judged = options.verdicts.finish("roce-gen telemetry");
+  if (!ran) return std::max(judged, print_error(ran.error()));
+  return closed ? judged : print_error(closed.error());
 }
 
 Result<void> check_telemetry_usage(const app::Given& given, const TelemetryOptions& options) {
@@ -265,6 +289,8 @@ void add_telemetry_options(app::Options& list, TelemetryOptions& options) {
   list.add("--pcap", app::text(options.endpoint.pcap), "FILE",
            "capture file of what passes --port");
   add_endpoint_options(list, options.endpoint);
+  options.verdicts.add_options(list);
+  options.verdicts.add_strict_option(list);
   list.add_flag("--json", options.json, "print the result as one line of JSON");
 }
 
@@ -289,7 +315,8 @@ const FigureTable& telemetry_figures() {
       Row::of<through<&TelemetryResult::sent, &transport::RequesterCounters::timeouts>>(
           "timeouts", "Timeouts."),
       Row::of<&TelemetryResult::elapsed>("elapsed_ns", "Duration.", Unit::ns),
-      Row::of<&TelemetryResult::rate>("records_per_second", "Rate, in records per second.")};
+      Row::of<&TelemetryResult::rate>("records_per_second", "Rate, in records per second."),
+      Row::of<&TelemetryResult::machine>("machine", "What this machine lost and delayed.")};
   static constexpr FigureTable kTable{"Result of writing records.", kRows};
   return kTable;
 }

@@ -38,8 +38,9 @@ Result<PerfOutcome> run_session(const Device& device, const VerbsClientOptions& 
              : config.both ? run_both_ways(device, session, outcome)
                            : BandwidthRun(session, outcome).run();
   if (!ran) return std::unexpected(ran.error());
-  const double seconds = static_cast<double>((time_now() - start).count()) * 1e-9;
-  outcome.cpu_share = (cpu_seconds() - cpu) / seconds;
+  const Duration elapsed = time_now() - start;
+  outcome.cpu_share = (cpu_seconds() - cpu) / (static_cast<double>(elapsed.count()) * 1e-9);
+  outcome.machine = Machine{.stalls = session.stalls(), .elapsed = elapsed};
   auto ended = config.both ? session.end_both(outcome) : session.end(outcome);
   if (!ended) return std::unexpected(ended.error());
   return outcome;

@@ -71,6 +71,7 @@ Result<void> ClientSession::connect(handover::Offer offer, const PortGid& gid) {
   if (auto same = handover::check_encapsulation(offer, !gid.rocev2); !same) return same;
   offer_ = std::move(offer);
   progressed_ = time_now();
+  stalls_.start(progressed_);
   return connect_qps(gid);
 }
 
@@ -250,9 +251,11 @@ Duration ClientSession::longest_retry() const noexcept {
 }
 
 Result<void> ClientSession::idle() {
+  if (completions_->has_events()) stalls_.sleeps(kCheckEvery);
   completions_->wait(kCheckEvery, -1);
   if (!completions_->has_events() && ++idle_rounds_ % 256 != 0) return {};
   const Instant now = time_now();
+  stalls_.poll(now);
   if (now < check_at_) return {};
   check_at_ = now + kCheckEvery;
   if (link_ && stopped() && !stopped_at_) stopped_at_ = now;
@@ -269,7 +272,7 @@ Result<void> ClientSession::idle() {
   }
   if (now - progressed_ > kAnswerWithin)
     return fail(fmt::format("no message completed for {}: is the path still there?",
-                            format_duration(kAnswerWithin)),
+                            format_set_duration(kAnswerWithin)),
                 ExitCode::failed);
   return {};
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/stalls.h"
 #include "gen/endpoint/clock.h"
 #include "gen/endpoint/device.h"
 #include "gen/endpoint/region.h"
@@ -115,7 +116,12 @@ class ClientSession {
   /// Returns the error of a completion that isn't a success.
   [[nodiscard]] Error failure_of(const ibv_wc& done) const;
   /// Call when a message has completed.
-  void note_progress(Instant now) noexcept { progressed_ = now; }
+  void note_progress(Instant now) noexcept {
+    progressed_ = now;
+    stalls_.poll(now);
+  }
+  /// For how long this thread stood still, since the server's offer.
+  [[nodiscard]] const Stalls& stalls() const noexcept { return stalls_.stalls(); }
   /// Call after a round without work. Errors (failed): nothing has completed for too long, or the
   /// server is gone and its answers have timed out; a signal came, and requests are still open
   /// kWaitAfterStop later.
@@ -160,6 +166,7 @@ class ClientSession {
   std::vector<Flow> flows_;
   handover::Offer offer_;
   Instant progressed_, check_at_;
+  StallWatch stalls_;
   std::uint64_t idle_rounds_ = 0;
   std::optional<Error> gone_;  // error of the server's TCP connection
   Instant gone_at_;

@@ -9,8 +9,11 @@ namespace lw::gen::endpoint {
 app::Command serve_command();
 /// The table of a session that `serve` reports.
 const FigureTable& session_figures();
-inline constexpr JsonOutput kServeOutput{
-    .name = "serve_session", .title = "roce-endpoint serve --json", .figures = &session_figures};
+inline constexpr JsonOutput kServeOutput{.name = "serve_session",
+                                         .title = "roce-endpoint serve --json",
+                                         .figures = &session_figures,
+                                         .judged = true,
+                                         .version = 2};
 /// Makes the command that measures as perftest does.
 app::Command bw_command();
 app::Command lat_command();

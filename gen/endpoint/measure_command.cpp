@@ -7,6 +7,7 @@
 
 #include "app/html_report.h"
 #include "app/stop_signal.h"
+#include "app/verdicts.h"
 #include "core/output.h"
 #include "core/quantity.h"
 #include "gen/endpoint/client.h"
@@ -17,6 +18,7 @@
 #include "gen/perf/report/perf_plots.h"
 #include "gen/perf/report/perf_report.h"
 #include "gen/perf/session/handover.h"
+#include "gen/questions.h"
 #include "sim/perf.h"
 
 namespace lw::gen::endpoint {
@@ -62,6 +64,8 @@ Result<void> check_measure(const app::Given& given, const MeasureCommand& comman
   } else if (command.all_sizes || command.json) {
     return fail("--sweep: goes without -a and --json: it writes a JSON file");
   }
+  if (!command.sweep.empty() && (given.has("--expect") || given.has("--junit")))
+    return fail("--sweep: goes without --expect and --junit: its files have every run");
   if (command.forever && (command.all_sizes || !command.sweep.empty()))
     return fail("--forever: goes without -a and --sweep");
   if (given.has("--duration") && given.has("--iterations"))
@@ -93,12 +97,19 @@ std::optional<std::uint32_t> next_size(const MeasureCommand& command, std::size_
   return sizes[done % sizes.size()];
 }
 
+/// What a command writes beside its rows.
+struct MeasureOutputs {
+  app::Verdicts verdicts{kEndpointQuestions};
+  app::Verdicts of_sweep{kExperimentQuestions};
+  app::HtmlReport page;
+};
+
 Result<void> measure_all(const MeasureCommand& command, const std::atomic<bool>& stop,
-                         app::HtmlReport& page) {
+                         MeasureOutputs& outputs) {
+  app::HtmlReport& page = outputs.page;
   PerfPlots plots;
   auto measurement = VerbsClient::open(command.options, stop);
   if (!measurement) return std::unexpected(measurement.error());
-  std::uint64_t wrong = 0;
   bool has_header = command.json;
   for (std::size_t done = 0; !stop.load(std::memory_order_relaxed); ++done) {
     const auto size = next_size(command, done);
@@ -109,18 +120,22 @@ Result<void> measure_all(const MeasureCommand& command, const std::atomic<bool>&
     if (!outcome) return std::unexpected(outcome.error());
     if (!std::exchange(has_header, true)) print_report(perf_heading(command.pattern));
     const PerfReport report{config, *outcome, command.pattern};
-    print_report(command.json ? perf_json(report) : perf_row(report));
+    Judge judge = outputs.verdicts.judge();
+    observe_perf(judge, report, command.forever);
+    const std::string json = outputs.verdicts.judged(
+        judge, command.json || page.wanted(), [&] { return perf_json(report); },
+        fmt::format("{} B", *size), &output_of(report.pattern));
+    print_report(command.json ? json : perf_row(report));
     if (command.forever) {
       standard_output().flush();
     } else {
-      page.add_report(perf_json(report), output_of(report.pattern), page_rows(report));
+      page.add_report(json, output_of(report.pattern), outputs.verdicts.last(), page_rows(report));
       plots.add(*size, *outcome, 0);
     }
-    wrong += outcome->wrong;
   }
+  if (!command.json) print_report(outputs.verdicts.all_text());
   for (report::Plot& plot : plots.plots()) page.add_plot(std::move(plot));
-  if (wrong == 0) return {};
-  return fail(wrong_text(wrong), ExitCode::failed);
+  return {};
 }
 
 /// Returns the figure that a pattern's prediction is compared with.
@@ -145,7 +160,7 @@ void add_predictions(const MeasureCommand& command, const Device& device, perf::
     return;
   }
   const Plan planned = plan(config);
-  values["plan_gbps"] = planned.throughput_bps / 1e9;
+  if (planned.unknown.empty()) values["plan_gbps"] = planned.throughput_bps / 1e9;
   values["plan_buffers"] = planned.needed;
   values["sim_gbps"] = sim::run_bandwidth(config).average_bps / 1e9;
 }
@@ -195,11 +210,11 @@ Result<void> check_sweep(const MeasureCommand& command) {
 }
 
 Result<void> measure_sweep(const MeasureCommand& command, const std::atomic<bool>& stop,
-                           app::HtmlReport& page) {
+                           MeasureOutputs& to) {
   Sweep sweep = sweep_of(command);
   const std::string folder = command.out.empty() ? sweep.profile.name + "-results" : command.out;
   if (auto fits = check_sweep(command); !fits) return fits;
-  std::vector<NamedFile> outputs = {page.file()};
+  std::vector<NamedFile> outputs = {to.page.file(), to.verdicts.junit()};
   for (const std::string& file : sweep.files(folder)) outputs.push_back({"--out", file});
   if (auto apart = check_outputs({}, outputs); !apart) return apart;
   sweep.run = [&](const experiment::Point& point) -> Result<report::Json> {
@@ -219,7 +234,7 @@ Result<void> measure_sweep(const MeasureCommand& command, const std::atomic<bool
       values["failure"] = fmt::format("{} messages arrived with other bytes", outcome->wrong);
     return values;
   };
-  return run_sweep(sweep, folder, stop, page);
+  return run_sweep(sweep, folder, stop, {to.of_sweep, to.page});
 }
 
 void add_connection_options(app::Options& list, MeasureCommand& command) {
@@ -241,7 +256,8 @@ void add_connection_options(app::Options& list, MeasureCommand& command) {
 void add_message_options(app::Options& list, MeasureCommand& command) {
   perf::PerfConfig& config = command.config;
   add_operation_options(list, config);
-  list.add("-s,--size", app::parsed(parse_bytes, config.size), "SIZE", "message size, in bytes")
+  list.add("-s,--size", app::parsed(parse_message_size, config.size), "SIZE",
+           "message size, in bytes; K, M and G are binary, as in perftest")
       .defaults_to(command.latency() ? "64" : "64KiB");
   list.add_flag("-a,--all", command.all_sizes, "measure every power of two, 2 B to 8 MiB");
   list.add("-n,--iterations", app::number(config.iterations), "N",
@@ -337,7 +353,7 @@ void add_all_options(app::Options& list, MeasureCommand& command) {
 app::Command measure_command(Pattern pattern, const char* name, const char* help,
                              const char* examples) {
   auto command = std::make_shared<MeasureCommand>();
-  auto page = std::make_shared<app::HtmlReport>();
+  auto outputs = std::make_shared<MeasureOutputs>();
   command->pattern = pattern;
   command->config.size = command->latency() ? 64 : 65536;
   command->config.qp.tx_depth = pattern == Pattern::bw ? 128 : 8;
@@ -351,16 +367,21 @@ app::Command measure_command(Pattern pattern, const char* name, const char* help
       .notes = kMeasureNotes,
       .check = [command](const app::Given& given) { return check_measure(given, *command); },
       .run =
-          [command, page] {
+          [command, outputs, program = std::string("roce-endpoint ") + name] {
             command->options.verbs.checked = !command->no_check;
             const auto& stop = stop_on_signals();
-            const auto measured = command->sweep.empty() ? measure_all(*command, stop, *page)
-                                                         : measure_sweep(*command, stop, *page);
-            return measured ? ExitCode::done : print_error(measured.error());
+            if (auto checked = outputs->verdicts.check(output_of(command->pattern)); !checked)
+              return print_error(checked.error());
+            const auto measured = command->sweep.empty() ? measure_all(*command, stop, *outputs)
+                                                         : measure_sweep(*command, stop, *outputs);
+            const ExitCode judged =
+                std::max(outputs->verdicts.finish(program), outputs->of_sweep.finish(program));
+            return measured ? judged : std::max(judged, print_error(measured.error()));
           },
   };
   add_all_options(made.options, *command);
-  page->add_option(made.options);
+  outputs->verdicts.add_options(made.options);
+  outputs->page.add_option(made.options);
   return made;
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <memory>
 
 #include <fmt/format.h>
 
 #include "app/html_report.h"
 #include "app/stop_signal.h"
+#include "app/verdicts.h"
 #include "config/toml/profile_search.h"
 #include "core/output.h"
 #include "core/quantity.h"
@@ -12,6 +14,7 @@
 #include "gen/endpoint/commands.h"
 #include "gen/endpoint/server.h"
 #include "gen/perf/options/perf_options.h"
+#include "gen/questions.h"
 #include "report/figures/json.h"
 
 namespace lw::gen::endpoint {
@@ -34,6 +37,7 @@ struct ServeCommand {
   std::string listen, token_file;
   std::string layout;         // layout of records: a TOML file, or the name of a shipped layout
   std::string records = "-";  // output file of records
+  app::Verdicts verdicts{kServeQuestions};
   app::HtmlReport page;
   bool json = false;
 };
@@ -100,6 +104,30 @@ std::string text_of(const SessionEnd& end) {
   return text;
 }
 
+void observe_session(Judge& judge, const SessionEnd& end) {
+  const std::uint64_t wrong = end.report.stats.wrong;
+  judge.add({.name = "wrong",
+             .value = static_cast<double>(wrong),
+             .text = fmt::format("{} messages had other bytes than were sent", format_count(wrong)),
+             .count = end.report.stats.checked});
+  const bool failed = !end.report.failure.empty();
+  judge.add({.name = "broken",
+             .value = failed ? 1 : 0,
+             .text = failed ? "the session failed: " + end.report.failure : "no connection failed",
+             .count = 1});
+  if (!end.ring) return;
+  const std::uint64_t gaps = end.ring->lapped + end.ring->lost;
+  judge.add({.name = "machine",
+             .value = static_cast<double>(gaps) /
+                      static_cast<double>(std::max<std::uint64_t>(1, end.ring->records + gaps)),
+             .text = fmt::format("this machine lost {} of {} records, as they came faster than it "
+                                 "read them",
+                                 format_count(gaps), format_count(end.ring->records + gaps)),
+             .count = end.ring->records + gaps,
+             .limit = "== 0",
+             .where = "ring of records"});
+}
+
 /// Reads the layout of records and opens their file, if the command has a layout.
 Result<std::optional<OutputFile>> open_records(ServeCommand& command) {
   if (command.layout.empty()) return std::nullopt;
@@ -119,11 +147,16 @@ ExitCode run_serve(ServeCommand& command, const std::atomic<bool>& stop) {
   auto token = command.token_file.empty() ? make_token()
                                           : read_token_file("--token-file", command.token_file);
   if (!token) return print_error(token.error());
-  if (const auto apart = check_outputs(
-          {{"--token-file", command.token_file}, {"--telemetry", command.layout}},
-          {{"--region", options.region.file}, {"--records", command.records}, command.page.file()});
+  if (const auto apart =
+          check_outputs({{"--token-file", command.token_file}, {"--telemetry", command.layout}},
+                        {{"--region", options.region.file},
+                         {"--records", command.records},
+                         command.page.file(),
+                         command.verdicts.junit()});
       !apart)
     return print_error(apart.error());
+  if (auto checked = command.verdicts.check(kServeOutput); !checked)
+    return print_error(checked.error());
   options.admission.token = *token;
   auto records = open_records(command);
   if (!records) return print_error(records.error());
@@ -131,7 +164,6 @@ ExitCode run_serve(ServeCommand& command, const std::atomic<bool>& stop) {
     const bool csv = command.records.ends_with(".csv");
     (*records)->write(csv ? options.records->csv_line(record) : options.records->json_line(record));
   };
-  std::uint64_t bad = 0;
   const ServeEvents events{
       .ready =
           [&](std::uint16_t port, const Device& device) {
@@ -141,20 +173,22 @@ ExitCode run_serve(ServeCommand& command, const std::atomic<bool>& stop) {
       .ended =
           [&](const SessionEnd& end) {
             const bool taken = *records && command.records == "-";
-            const std::string json = report::json_line(kServeOutput, end);
-            print_report(command.json ? json : text_of(end), taken);
-            command.page.add_report(json, kServeOutput);
+            Judge judge = command.verdicts.judge();
+            observe_session(judge, end);
+            const std::string json = command.verdicts.judged(
+                judge, command.json || command.page.wanted(),
+                [&] { return report::json_line(kServeOutput, end); }, "roce-endpoint serve",
+                &kServeOutput);
+            print_report(command.json ? json : command.verdicts.text() + text_of(end), taken);
+            command.page.add_report(json, kServeOutput, command.verdicts.last());
             standard_output().flush();
             if (*records) (*records)->flush();
-            const bool gaps = end.ring && end.ring->lapped + end.ring->lost > 0;
-            if (end.report.stats.wrong > 0 || gaps || !end.report.failure.empty()) ++bad;
           },
       .refused = [](const std::string& why) { fmt::print(stderr, "refused {}\n", why); }};
   const auto served = serve(options, stop, events);
   if (*records) report_at_end((*records)->close());
   if (!served) return print_error(served.error());
-  if (bad == 0) return ExitCode::done;
-  return print_error({fmt::format("{} sessions were not in order", bad), ExitCode::failed});
+  return command.verdicts.finish("roce-endpoint serve");
 }
 
 void add_serve_options(app::Options& list, ServeCommand& command) {
@@ -196,6 +230,7 @@ void add_serve_options(app::Options& list, ServeCommand& command) {
   list.add("--poll", app::choice<bool>(options.events, {{"busy", false}, {"event", true}}), "HOW",
            "wait for completions: busy, or sleep until an event");
   list.add_flag("--json", command.json, "print one line of JSON per session");
+  command.verdicts.add_options(list);
   command.page.add_option(list);
   list.add("--telemetry", app::profile(command.layout, {config::kTelemetryProfiles}), "LAYOUT",
            "follow a ring of records that the client writes, such as `roce-gen telemetry`: a TOML "

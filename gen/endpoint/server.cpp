@@ -153,7 +153,7 @@ Result<Done> Server::exchange(ServerSession& session, Admitted& client,
     if (std::exchange(active, false)) idle.note_sign(now);
     if (idle.expired(now))
       return fail(fmt::format("the client gave no sign for {}: --idle-limit allows more",
-                              format_duration(options_.idle_limit)),
+                              format_set_duration(options_.idle_limit)),
                   ExitCode::failed);
     (void)listener_->poll(Duration{}, busy);
     show_refusals();

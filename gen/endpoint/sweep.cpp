@@ -54,9 +54,9 @@ Result<void> run_all(const Sweep& sweep, ExperimentResults& results,
   return {};
 }
 
-std::string content_of(const Outcome& outcome, const std::string& file) {
+std::string content_of(const Outcome& outcome, const std::string& file, const std::string& json) {
   if (file.ends_with(".csv")) return experiment::to_csv(outcome);
-  if (file.ends_with(".json")) return experiment::to_json(outcome);
+  if (file.ends_with(".json")) return json;
   if (file.ends_with(".txt")) return experiment::to_text(outcome);
   const auto& plots = outcome.results.profile.plots;
   const auto plot = std::ranges::find(plots, std::filesystem::path(file).stem().string(),
@@ -109,7 +109,7 @@ std::vector<std::string> Sweep::files(const std::string& folder) const {
 }
 
 Result<void> run_sweep(const Sweep& sweep, const std::string& folder, const std::atomic<bool>& stop,
-                       app::HtmlReport& page) {
+                       SweepOutputs outputs) {
   if (auto made = make_folder(folder); !made) return made;
   const config::ExperimentProfile& profile = sweep.profile;
   Outcome outcome{.results = ExperimentResults(profile, {}, cells_of(profile.scenarios.front())),
@@ -117,12 +117,16 @@ Result<void> run_sweep(const Sweep& sweep, const std::string& folder, const std:
   auto ran = run_all(sweep, outcome.results, stop);
   outcome.results.remove_unfinished();
   if (outcome.results.cells.empty()) return ran;
-  page.add_report(experiment::to_json(outcome), experiment::kExperimentOutput,
-                  experiment::page_rows(outcome));
-  for (const auto& plot : profile.plots) page.add_plot(experiment::to_plot(outcome, plot));
-  print_report(experiment::to_text(outcome));
+  Judge judge = outputs.verdicts.judge();
+  experiment::observe_experiment(judge, outcome);
+  const std::string json = outputs.verdicts.judged(
+      judge, true, [&] { return experiment::to_json(outcome); }, profile.name);
+  outputs.page.add_report(json, experiment::kExperimentOutput, outputs.verdicts.last(),
+                          experiment::page_rows(outcome));
+  for (const auto& plot : profile.plots) outputs.page.add_plot(experiment::to_plot(outcome, plot));
+  print_report(outputs.verdicts.text() + experiment::to_text(outcome));
   for (const std::string& file : sweep.files(folder))
-    if (auto wrote = write_file(file, content_of(outcome, file)); !wrote) return wrote;
+    if (auto wrote = write_file(file, content_of(outcome, file, json)); !wrote) return wrote;
   print_out(fmt::format("\nwritten to {}\n", folder));
   return ran;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/html_report.h"
+#include "app/verdicts.h"
 #include "config/experiment/profile.h"
 #include "core/error.h"
 #include "core/quantity.h"
@@ -35,10 +36,16 @@ struct Sweep {
   [[nodiscard]] std::vector<std::string> files(const std::string& folder) const;
 };
 
+/// What a sweep writes beside its files.
+struct SweepOutputs {
+  app::Verdicts& verdicts;  // of kExperimentQuestions
+  app::HtmlReport& page;
+};
+
 /// Runs a sweep and writes its files; the page gets its results and plots. If a run fails or `stop`
 /// is set, writes the results of the finished combinations. Errors: those of a run; a file that
 /// can't be written; interrupted (failed).
 Result<void> run_sweep(const Sweep& sweep, const std::string& folder, const std::atomic<bool>& stop,
-                       app::HtmlReport& page);
+                       SweepOutputs outputs);
 
 }  // namespace lw::gen::endpoint

@@ -42,7 +42,7 @@ def measure(options, size):
 def row_of(size, report):
     sent = report['flows'][0]
     came = next((flow for flow in report['received']['flows'] if flow['signed']), None)
-    lost = came['never_came'] if came else sent['frames']
+    lost = came['lost'] if came else sent['frames']
     latency = came['latency_ns'] if came else {'p50': 0, 'p99': 0, 'max': 0}
     gigabits = 8 * sent['bytes'] / report['elapsed_ns'] if report['elapsed_ns'] else 0
     return {'size': size, 'frames': sent['frames'], 'Gb/s': round(gigabits, 3), 'lost': lost,

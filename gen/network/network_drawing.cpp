@@ -107,7 +107,7 @@ std::string network_svg(const NetworkReport& r) {
         "stroke-width=\"{:.1f}\"><title>{} - {}: {}, {}{}</title></line>",
         a.x, a.y, b.x, b.y, colour_of(uses[i].share), 2 + 4 * std::min(1.0, uses[i].share),
         escaped(t.name(cable.a)), escaped(t.name(cable.b)), format_bit_rate(cable.rate_bps),
-        format_duration(cable.delay), escaped(uses[i].text));
+        format_set_duration(cable.delay), escaped(uses[i].text));
   }
   for (Node node = 0; node < t.nodes(); ++node) {
     const Point p = positions[node];

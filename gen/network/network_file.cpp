@@ -162,7 +162,8 @@ void Reader::read_links() {
       cable.delay = emulator::fibre_delay(fibre, emulator::Direction::west_to_east);
     }
     if (cable.delay > kLongestCable)
-      table.refuse(fmt::format("expected a delay of at most {}", format_duration(kLongestCable)));
+      table.refuse(
+          fmt::format("expected a delay of at most {}", format_set_duration(kLongestCable)));
     const auto count = table.get_or("count", integer<std::uint32_t>(1, sim::kMostPorts), 1);
     table.finish();
     if (ends.size() != 2) {

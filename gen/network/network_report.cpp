@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
+#include "gen/perf/report/perf_report.h"
+#include "perf/rate.h"
 #include "report/table.h"
 
 namespace lw::gen {
@@ -67,6 +69,11 @@ std::optional<double> latency_us(const NamedFlow& flow) {
   return (*flow.latency).*kMember;
 }
 
+std::optional<double> elapsed_us(const NamedFlow& flow) {
+  if (flow.result->bytes == 0) return std::nullopt;
+  return us(flow.result->ended - flow.result->started);
+}
+
 const FigureTable& NamedFlow::figures() {
   using Row = FigureOf<NamedFlow>;
   static constexpr Figure kRows[] = {
@@ -78,8 +85,10 @@ const FigureTable& NamedFlow::figures() {
                                 Unit::gbps),
       Row::of<[](const NamedFlow& f) { return f.result->finished; }>(
           "finished", "True if all its messages were completed."),
-      Row::of<[](const NamedFlow& f) { return us(f.result->ended - f.result->started); }>(
-          "elapsed_us", "From its start to its last completion.", Unit::us),
+      Row::of<&elapsed_us>("elapsed_us",
+                           "From its start to its last completion; absent: nothing was completed.",
+                           Unit::us)
+          .if_any(),
       Row::of<&latency_us<&sim::MessageTimes::p50_us>>(
           "latency_p50_us",
           "Median time from post to completion of a message, after the warm-up; absent with a "
@@ -222,7 +231,8 @@ const FigureTable& NetworkReport::figures() {
 const JsonOutput kNetworkOutput{.name = "perf_network",
                                 .title = "roce-gen perf --sim --network FILE --json",
                                 .figures = &NetworkReport::figures,
-                                .judged = true};
+                                .judged = true,
+                                .version = 2};
 
 namespace {
 
@@ -242,8 +252,8 @@ std::string whole_text(const NetworkReport& r) {
   if (!result.flow_bps.empty())
     text += fmt::format(
         "  goodput      {:.2f} Gb/s after {}, {:.3f} to {:.3f} Gb/s a QP, fairness {:.4f}\n",
-        result.total_bps() / 1e9, format_duration(r.config.warm_up), least_gbps(r), most_gbps(r),
-        result.fairness());
+        result.total_bps() / 1e9, format_set_duration(r.config.warm_up), least_gbps(r),
+        most_gbps(r), result.fairness());
   if (const auto latency = worst_latency(result))
     text += fmt::format(
         "  latency      messages of the slowest QP: p50 {:.1f} us, p99 {:.1f} us, at most {:.1f} "
@@ -253,7 +263,7 @@ std::string whole_text(const NetworkReport& r) {
                       result.retransmitted, result.timeouts, result.cnps);
   text += fmt::format("  switches     {} marked, {} dropped ({} after {}), largest queue {}\n",
                       result.marked(), result.dropped(), result.late_dropped(),
-                      format_duration(r.config.warm_up),
+                      format_set_duration(r.config.warm_up),
                       format_bytes(static_cast<double>(r.peak_queue())));
   if (result.hosts_paused > Duration{})
     text += fmt::format("  hosts paused {} in all\n", format_duration(result.hosts_paused));
@@ -314,24 +324,86 @@ std::string network_text(const NetworkReport& r) {
   return text;
 }
 
+namespace {
+
+report::Json sample_of(const sim::PortSample& s, const std::string& port) {
+  return {{"time_ms", static_cast<double>(to_ns(s.at)) / 1e6},
+          {"port", port},
+          {"utilization", s.utilization},
+          {"queue_bytes", s.most_bytes},
+          {"marked", s.marked},
+          {"dropped", s.dropped},
+          {"paused_us", us(s.paused)}};
+}
+
+}  // namespace
+
 report::Json network_values(const NetworkReport& r) {
   report::Json json = report::json_of(NetworkReport::figures(), &r);
-  report::Json samples = report::Json::array();
-  for (const sim::PortSample& s : r.result.samples)
-    samples.push_back({{"time_ms", static_cast<double>(to_ns(s.at)) / 1e6},
-                       {"port", r.port_name(r.result.ports[s.port])},
-                       {"utilization", s.utilization},
-                       {"queue_bytes", s.most_bytes},
-                       {"marked", s.marked},
-                       {"dropped", s.dropped},
-                       {"paused_us", us(s.paused)}});
-  json["ports_over_time"] = samples;
+  report::Json& samples = json["ports_over_time"] = report::Json::array();
+  for (const sim::PortSample& sample : r.result.samples)
+    samples.push_back(sample_of(sample, r.port_name(r.result.ports[sample.port])));
   return json;
 }
 
+report::Json network_names() {
+  report::Json names;
+  for (const Figure& row : NetworkReport::figures().rows) names[std::string(row.name)] = nullptr;
+  names["ports_over_time"] = {sample_of({}, "")};
+  return names;
+}
+
+namespace {
+
+/// The ports that were paused for longest: where nothing moves, who waits for whom.
+std::string paused_text(const NetworkReport& r) {
+  constexpr std::size_t kMost = 3;
+  std::vector<const PortResult*> ports;
+  for (const PortResult& port : r.result.ports)
+    if (port.all.paused > Duration{}) ports.push_back(&port);
+  std::ranges::stable_sort(ports, std::greater{},
+                           [](const PortResult* port) { return port->all.paused; });
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMost, ports.size()); ++i)
+    text += fmt::format("{}{} was paused for {} of {}", i == 0 ? "" : ", ", r.port_name(*ports[i]),
+                        format_duration(ports[i]->all.paused), format_duration(r.result.elapsed));
+  return text;
+}
+
+std::string stuck_text(const NetworkReport& r) {
+  if (const std::string paused = paused_text(r); !paused.empty()) return paused;
+  return fmt::format("{} packets dropped, {} timeouts", format_count(r.result.dropped()),
+                     format_count(r.result.timeouts));
+}
+
+}  // namespace
+
+void observe_network(Judge& judge, const NetworkReport& r) {
+  std::uint64_t bytes = 0;
+  for (const FlowResult& flow : r.result.flows) bytes += flow.bytes;
+  const double bps =
+      r.result.flow_bps.empty() ? perf::rate_bps(bytes, r.result.elapsed) : r.result.total_bps();
+  judge.add({.name = "goodput",
+             .value = bps,
+             .text = bps > 0 ? fmt::format("goodput {}", format_bit_rate(bps))
+                             : fmt::format("no payload was completed after {}",
+                                           format_set_duration(r.config.warm_up)),
+             .count = r.result.flows.size(),
+             .broken = stuck_text(r)});
+  judge.add({.name = "failed",
+             .value = static_cast<double>(r.result.failed),
+             .text = r.result.failed == 0 ? "no work request failed"
+                                          : failure_text(r.result.failed, r.result.failure),
+             .count = r.result.flows.size()});
+  judge.add({.name = "reached",
+             .value = r.result.stopped ? 0 : 1,
+             .text = fmt::format("{} of virtual time", format_duration(r.result.elapsed)),
+             .count = r.result.flows.size(),
+             .broken = "a signal ended the run: the results are incomplete"});
+}
+
 report::RunRows page_rows(const NetworkReport& r) {
-  return {.requested = {{"work requests that failed", "0",
-                         report::number_text(static_cast<double>(r.result.failed)),
+  return {.requested = {{"work requests that failed", "0", format_count(r.result.failed),
                          r.result.failed == 0}}};
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/figure.h"
+#include "core/question.h"
 #include "gen/network/network_file.h"
 #include "report/figures/json.h"
 #include "report/run_rows.h"
@@ -26,12 +27,16 @@ struct NetworkReport {
 
 extern const JsonOutput kNetworkOutput;
 
+/// Adds what the run observed of kPerfQuestions.
+void observe_network(Judge& judge, const NetworkReport& report);
 /// The rows of a run's page.
 report::RunRows page_rows(const NetworkReport& report);
 /// The report that a person reads: the whole, the ports, the flows by size.
 std::string network_text(const NetworkReport& report);
 /// The figures, and the samples as `ports_over_time`, for experiments.
 report::Json network_values(const NetworkReport& report);
+/// The names of these figures, and of the values of a sample.
+report::Json network_names();
 /// Samples of all ports: time_ms, port, utilization, queue_bytes, marked, dropped, paused_us.
 std::string network_csv(const NetworkReport& report);
 

@@ -294,7 +294,10 @@ void Measurement::take_signed(Incoming& in, const StreamKey& stream,
   }
   count_arrival(*flow, in);
   count_order(tracker->take(signature.sequence), flow->order);
-  if (!in.send_clock) return;
+  if (!in.send_clock) {
+    ++flow->signature->left_out;
+    return;
+  }
   const std::int64_t transit = to_ns(in.now) - static_cast<std::int64_t>(signature.send_time_ns);
   if (flow->waiting.add(transit)) [[likely]]
     return;

@@ -97,6 +97,8 @@ struct SignedPart {
   Histogram latency;  // ns; negative values (clocks differ) count as 0, minimum() shows them
   std::uint8_t clock = wire::ClockId::kUnknown;  // of the newest frame
   std::uint8_t version = 0;                      // of the signatures
+  std::uint64_t left_out =
+      0;                    // frames whose arrival time is of no clock to compare, or far too late
   Duration clock_bound{0};  // by which the clocks of the two ends may differ; 0: not known to
   struct EarlierRun {
     std::uint16_t run;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/machine_questions.h"
 #include "core/quantity.h"
 #include "gen/replay/replay_view.h"
 #include "gen/report/run_report.h"
@@ -14,6 +15,10 @@
 
 namespace lw::gen {
 namespace {
+
+bool is_beyond(const ReplayFrame& frame, const Limits& limits) noexcept {
+  return limits.duration && frame.due >= *limits.duration;
+}
 
 std::string count_line(std::uint64_t count, std::string_view what) {
   return count > 0 ? fmt::format("{} frames {}\n", count, what) : std::string{};
@@ -37,18 +42,27 @@ class PortReplay {
     const nic::PortStats before = port_.stats();
     start_ = nic::now();
     view_.start(start_);
+    stalls_.start(start_);
+    report_.ended_by = EndedBy::count;
     while (!limits_.stopped() && taken_ < limits_.count) {
       const auto frame = source_.next();
       if (!frame) return std::unexpected(frame.error());
-      if (!*frame || (limits_.duration && (*frame)->due >= *limits_.duration)) break;
+      if (!*frame || is_beyond(**frame, limits_)) {
+        report_.ended_by = *frame ? EndedBy::duration : EndedBy::flows;
+        break;
+      }
       if (auto waited = wait_for((*frame)->due); !waited) return std::unexpected(waited.error());
       if (limits_.stopped()) break;
       if (auto sent = add(**frame); !sent) return std::unexpected(sent.error());
     }
+    if (limits_.stopped()) report_.ended_by = EndedBy::signal;
     if (auto sent = send(); !sent) return std::unexpected(sent.error());
     report_.elapsed = nic::now() - start_;
     report_.source = source_.counters();
     report_.port = PortLosses{port_.name(), refused_, lost_since(before, port_, report_.frames)};
+    report_.machine = Machine{.losses = {not_sent_at(*report_.port, report_.frames)},
+                              .stalls = stalls_.stalls(),
+                              .elapsed = report_.elapsed};
     return report_;
   }
 
@@ -61,10 +75,16 @@ class PortReplay {
     }
     while ((now = nic::now() - start_) < due && !limits_.stopped()) {
       show_if_due(now);
+      stalls_.poll(start_ + now);
+      stalls_.sleeps(std::min(due - now, nic::kLongestSleep));
       nic::wait_towards(due - now);
     }
+    stalls_.poll(start_ + now);
     show_if_due(now);
-    if (source_.paced()) report_.latest = std::max(report_.latest, now - due);
+    report_.paced = source_.paced();
+    if (!report_.paced) return {};
+    report_.behind = std::max(now - due, Duration{0});
+    report_.latest = std::max(report_.latest, now - due);
     return {};
   }
 
@@ -111,6 +131,7 @@ class PortReplay {
   ReplayView& view_;
   ReplayReport report_;
   NotSent refused_;
+  StallWatch stalls_;
   Instant start_{};
   std::uint64_t taken_ = 0;
   std::size_t waiting_ = 0;  // frames in the burst
@@ -124,6 +145,65 @@ void ReplayReport::count(std::size_t size) noexcept {
   ++frames;
   bytes += size;
   wire_bytes += gen::wire_bytes(size);
+}
+
+namespace {
+
+void observe_pace(Judge& judge, const ReplayReport& r) {
+  constexpr Duration kHeldUp = std::chrono::milliseconds(20);
+  constexpr double kNear = 0.99;
+  const auto all = static_cast<double>(std::max<Duration::rep>(r.elapsed.count(), 1));
+  const double share = std::max(0.0, 1 - static_cast<double>(r.behind.count()) / all);
+  Observation rate{.name = "rate",
+                   .value = share,
+                   .text = fmt::format("sent at {} of the speed asked for", format_share(share)),
+                   .count = r.frames,
+                   .broken = "this machine's limit, or the port's",
+                   .remedy = "ask for a lower --speed or --rate, or use a faster port"};
+  if (share < kNear && r.behind < kHeldUp) {
+    rate.is_lower_bound = true;
+    rate.unsure = fmt::format("it ended {} late: too short a run to tell its rate",
+                              format_duration(r.behind));
+  }
+  judge.add(rate);
+}
+
+void observe_length(Judge& judge, const ReplayReport& r, const ReplayOptions& options) {
+  const Limits& limits = options.limits;
+  const bool limited = limits.duration || limits.count != Limits::kAll;
+  Observation length{.name = "reached",
+                     .value = 1,
+                     .text = fmt::format("sent {} frames in {}", format_count(r.frames),
+                                         format_duration(r.elapsed)),
+                     .count = r.frames};
+  if (limited) length.asked_by = limits.duration ? "--duration" : "--count";
+  if (r.ended_by == EndedBy::flows && limited) length.remark = "the end of the capture ended it";
+  if (r.ended_by == EndedBy::signal) {
+    length.text = "a signal ended it: " + length.text;
+    const bool endless = options.loop == 0 && !limited;
+    length.value = endless ? 1 : 0;
+    if (endless) length.remark = "it was to run until one";
+  }
+  judge.add(length);
+}
+
+}  // namespace
+
+void observe_replay(Judge& judge, const ReplayReport& r, const ReplayOptions& options) {
+  observe_length(judge, r, options);
+  const std::uint64_t unsendable = r.source.too_long + r.source.cut;
+  judge.add({.name = "sendable",
+             .value = static_cast<double>(unsendable),
+             .text = unsendable == 0
+                         ? "every frame of the capture could be sent"
+                         : fmt::format("{} frames are too long for the port, {} were cut by the "
+                                       "capture",
+                                       format_count(r.source.too_long), format_count(r.source.cut)),
+             .count = r.frames + unsendable,
+             .noted = r.source.too_long == 0});
+  if (!r.machine) return;
+  if (r.paced) observe_pace(judge, r);
+  observe(judge, *r.machine, "this machine");
 }
 
 std::string to_text(const ReplayReport& r) {
@@ -157,6 +237,11 @@ const FigureTable& ReplayReport::figures() {
                                        Unit::frames),
       Row::of<&ReplayReport::elapsed>("elapsed_ns", "Duration.", Unit::ns),
       Row::of<&ReplayReport::latest>("latest_ns", "Largest delay of a frame.", Unit::ns),
+      Row::of<&ReplayReport::behind>("behind_ns", "Delay of the last frame.", Unit::ns),
+      Row::of<&ReplayReport::ended_by>("ended_by", "What ended it; `flows`: the capture's end."),
+      Row::of<&ReplayReport::machine>("machine",
+                                      "What this machine lost and delayed; only with a port.")
+          .if_any(),
       Row::of<through<&ReplayReport::source, &ReplayCounters::read>>(
           "read", "Frames read from the capture.", Unit::frames),
       Row::of<through<&ReplayReport::source, &ReplayCounters::not_roce>>(

@@ -7,6 +7,7 @@
 
 #include "capture/writer.h"
 #include "core/figure.h"
+#include "core/question.h"
 #include "core/time.h"
 #include "gen/replay/replay_source.h"
 #include "gen/tx/ports.h"
@@ -25,17 +26,26 @@ struct ReplayReport {
   Duration elapsed{0};  // to the last frame's due time in a file, to the end in real time
   // largest delay from a frame's due time to its hand-over to the port; 0 in a file
   Duration latest{0};
+  Duration behind{0};                   // delay of the last frame; 0 in a file
+  bool paced = false;                   // it was to keep to a speed
+  EndedBy ended_by = EndedBy::flows;    // flows: the end of the capture
+  std::optional<Machine> machine = {};  // none in a file
   ReplayCounters source;
   std::optional<PortLosses> port;  // none in a file
 
   void count(std::size_t size) noexcept;
   static const FigureTable& figures();
 };
-inline constexpr JsonOutput kReplayOutput{
-    .name = "send_replay", .title = "roce-gen replay --json", .figures = &ReplayReport::figures};
+inline constexpr JsonOutput kReplayOutput{.name = "send_replay",
+                                          .title = "roce-gen replay --json",
+                                          .figures = &ReplayReport::figures,
+                                          .judged = true,
+                                          .version = 2};
 
 class ReplayView;
 
+/// Adds what a replay observed of kReplayQuestions.
+void observe_replay(Judge& judge, const ReplayReport& report, const ReplayOptions& options);
 /// The rows of a replay's page.
 report::RunRows page_rows(const ReplayReport& report);
 /// Text lines.

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/output.h"
 namespace lw::gen {
 namespace {
 
@@ -197,7 +198,11 @@ Result<bool> ReplaySource::begin_pass() {
 Result<std::optional<ReplayFrame>> ReplaySource::next() {
   while (true) {
     const auto record = reader_.next();
-    if (!record) return std::unexpected(record.error());
+    if (!record && counters_.read == 0) return std::unexpected(record.error());
+    if (!record) {
+      report_at_end(std::unexpected(record.error()));
+      return std::nullopt;
+    }
     if (!*record) {
       const auto more = begin_pass();
       if (!more) return std::unexpected(more.error());

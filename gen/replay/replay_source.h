@@ -103,9 +103,9 @@ class ReplaySource {
   /// directions (usage).
   static Result<ReplaySource> open(const ReplayOptions& options, std::size_t longest);
 
-  /// Returns the next frame to send; nothing after the last pass. Errors: those of the file; a
-  /// frame that isn't Ethernet, or that goes back although there is one new address for all
-  /// (usage).
+  /// Returns the next frame to send; nothing after the last pass, or where the file is damaged,
+  /// which is reported at the end of the program. Errors: those of a file without frames; a frame
+  /// that isn't Ethernet, or that goes back although there is one new address for all (usage).
   Result<std::optional<ReplayFrame>> next();
 
   /// False if frames have no due times and are sent without pauses.

@@ -43,7 +43,7 @@ report::LiveModel ReplayView::model(const ReplayReport& report, const ReplayCoun
   const std::string bytes = format_bytes(static_cast<double>(report.bytes));
   return {.title = title_,
           .status = time,
-          .verdict = report.not_sent > 0 ? report::LiveVerdict::bad : report::LiveVerdict::good,
+          .colour = report.not_sent > 0 ? Colour::red : Colour::green,
           .verdict_text = fmt::format("{} frames not sent", report.not_sent),
           .sections = {{.columns = {{""}, {""}},
                         .rows = {{"sent", fmt::format("{} frames, {}", report.frames, bytes)},

@@ -15,8 +15,6 @@
 namespace lw::gen {
 namespace {
 
-using config::FlowMetric;
-
 std::string address_text(const std::array<std::byte, 16>& bytes) {
   return wire::to_string(ip_of(wire::Ipv6Address{bytes}));
 }
@@ -24,57 +22,6 @@ std::string address_text(const std::array<std::byte, 16>& bytes) {
 const Histogram* latency_of(const ReceiveFlow& flow) {
   if (!flow.signature || flow.signature->latency.count() == 0) return nullptr;
   return &flow.signature->latency;
-}
-
-/// Number of distinct frames that the sender sent, as far as a receiver can tell.
-double frames_due(const ReceiveFlow& flow) {
-  const std::uint64_t unique = flow.frames - std::min(flow.frames, flow.order.duplicated);
-  return static_cast<double>(std::max<std::uint64_t>(1, unique + flow.order.lost));
-}
-
-std::optional<double> share_of(const ReceiveFlow& flow, FlowMetric metric) {
-  const double frames =
-      static_cast<double>(std::max<std::uint64_t>(1, flow.frames + flow.bad_icrc));
-  switch (metric) {
-    case FlowMetric::loss:
-      return static_cast<double>(flow.order.lost) / frames_due(flow);
-    case FlowMetric::duplicated:
-      return static_cast<double>(flow.order.duplicated) / frames;
-    case FlowMetric::out_of_order:
-      return static_cast<double>(flow.order.out_of_order) / frames;
-    case FlowMetric::bad_icrc:
-      return static_cast<double>(flow.bad_icrc) / frames;
-    case FlowMetric::ce_marks:
-      return static_cast<double>(flow.ce_marks) / frames;
-    default:
-      return std::nullopt;
-  }
-}
-
-std::optional<double> time_of(const ReceiveFlow& flow, FlowMetric metric) {
-  const Histogram* latency = latency_of(flow);
-  if (latency == nullptr) return std::nullopt;
-  const auto quantile = [&](double q) { return static_cast<double>(latency->quantile(q)); };
-  switch (metric) {
-    case FlowMetric::latency_mean:
-      return latency->mean();
-    case FlowMetric::p50:
-      return quantile(0.5);
-    case FlowMetric::p90:
-      return quantile(0.9);
-    case FlowMetric::p99:
-      return quantile(0.99);
-    case FlowMetric::p99_9:
-      return quantile(0.999);
-    case FlowMetric::p99_99:
-      return quantile(0.9999);
-    case FlowMetric::latency_max:
-      return static_cast<double>(latency->maximum());
-    case FlowMetric::jitter:
-      return flow.signature->jitter.ns();
-    default:
-      return std::nullopt;
-  }
 }
 
 template <int per_myriad>
@@ -132,21 +79,21 @@ report::TextTable order_table(Measured measured) {
   return report::TextTable(columns);
 }
 
-void add_order_row(report::TextTable& table, const std::string& name, const ReceiveFlow& flow,
-                   Measured measured) {
+void add_order_row(report::TextTable& table, const FlowRow& row, Measured measured) {
+  const ReceiveFlow& flow = *row.flow;
   const analysis::OrderCounts& order = flow.order;
   const std::int64_t extent = order.extents ? order.extents->maximum() : 0;
-  std::vector<std::string> row = {name,
-                                  fmt::to_string(flow.frames),
-                                  fmt::to_string(flow.bytes),
-                                  fmt::to_string(order.lost),
-                                  fmt::to_string(order.duplicated),
-                                  fmt::to_string(order.out_of_order),
-                                  fmt::to_string(extent)};
+  std::vector<std::string> cells = {row.name,
+                                    fmt::to_string(flow.frames),
+                                    fmt::to_string(flow.bytes),
+                                    fmt::to_string(row.lost()),
+                                    fmt::to_string(order.duplicated),
+                                    fmt::to_string(order.out_of_order),
+                                    fmt::to_string(extent)};
   if (measured == Measured::frames)
     for (const std::uint64_t count : {flow.bad_icrc, flow.ce_marks})
-      row.push_back(fmt::to_string(count));
-  table.add_row(std::move(row));
+      cells.push_back(fmt::to_string(count));
+  table.add_row(std::move(cells));
 }
 
 report::TextTable latency_table() {
@@ -220,30 +167,23 @@ std::string destination_of(const ReceiveFlow& flow) {
   return address_text(flow.stream.key.destination);
 }
 
-std::optional<double> value_of(const ReceiveFlow& flow, FlowMetric metric) {
-  return config::is_time(metric) ? time_of(flow, metric) : share_of(flow, metric);
+std::uint64_t FlowRow::due() const noexcept {
+  const std::uint64_t unique = flow->frames - std::min(flow->frames, flow->order.duplicated);
+  return sent.value_or(unique + lost());
 }
 
-std::string flow_table(const Measurement& measurement, const FlowNames& names, std::size_t most,
-                       Measured measured, std::span<const AbsentFlow> absent) {
+std::string flow_table(const Measurement& measurement, std::span<const FlowRow> flows,
+                       std::size_t most, Measured measured) {
   auto order = order_table(measured);
   auto latencies = latency_table();
-  const auto& flows = measurement.flows();
-  std::size_t shown = 0;
-  for (const ReceiveFlow& flow : flows) {
-    if (shown++ >= most) break;
-    const std::string name = name_of(flow, names);
-    add_order_row(order, name, flow, measured);
-    if (measured == Measured::frames || measurement.latency_doubt(flow).empty())
-      add_latency_row(latencies, name, flow);
+  for (const FlowRow& row : flows.first(std::min(most, flows.size()))) {
+    add_order_row(order, row, measured);
+    if (measured == Measured::frames || measurement.latency_doubt(*row.flow).empty())
+      add_latency_row(latencies, row.name, *row.flow);
   }
-  for (const AbsentFlow& flow : absent)
-    if (shown++ < most)
-      add_order_row(order, name_of(flow.expected, names), flow.expected, measured);
   std::string text = order.empty() ? "" : order.to_string();
   if (!latencies.empty()) text += latencies.to_string();
-  const std::size_t all = flows.size() + absent.size();
-  if (all > most) text += fmt::format("and {} flows more\n", all - most);
+  if (flows.size() > most) text += fmt::format("and {} flows more\n", flows.size() - most);
   return text;
 }
 
@@ -260,18 +200,19 @@ std::string histogram_csv(const Measurement& measurement, const FlowNames& names
   return csv;
 }
 
-std::string to_text(const ReceiveReport& report, const Measurement& measurement,
-                    const FlowNames& names, std::span<const AbsentFlow> absent) {
+std::string to_text(const ReceiveSummary& summary) {
   constexpr std::size_t kMostRows = 100;
+  const ReceiveReport& report = summary.report;
+  const Measurement& measurement = summary.measurement;
   const MeasureTotals& totals = measurement.totals();
-  std::string text = flow_table(measurement, names, kMostRows, Measured::frames, absent);
+  std::string text = flow_table(measurement, summary.flows, kMostRows);
   text += fmt::format("{} frames, {} of them RoCE, {} in {}; {} missed\n", totals.frames,
                       totals.roce, format_bytes(static_cast<double>(totals.bytes)),
                       format_duration(report.elapsed), report.missed);
   for (const ReceiveFlow& flow : measurement.flows()) {
     const std::string doubt = measurement.latency_doubt(flow);
     if (doubt.empty()) continue;
-    text += fmt::format("latencies mean nothing: of {}, {}\n", name_of(flow, names), doubt);
+    text += fmt::format("latencies mean nothing: of {}, {}\n", name_of(flow, summary.names), doubt);
     break;
   }
   if (!report.clock.empty()) text += fmt::format("latencies by {}\n", report.clock);
@@ -290,7 +231,7 @@ std::vector<FlowRow> flow_rows(const Measurement& measurement, const FlowNames& 
   std::vector<FlowRow> rows;
   for (const ReceiveFlow& flow : measurement.flows()) rows.push_back({&flow, name_of(flow, names)});
   for (const AbsentFlow& flow : absent)
-    rows.push_back({&flow.expected, name_of(flow.expected, names)});
+    rows.push_back({&flow.expected, name_of(flow.expected, names), true});
   return rows;
 }
 
@@ -319,6 +260,11 @@ std::optional<double> shown_jitter(const FlowRow& row) {
 std::optional<std::string> sender_clock(const FlowRow& row) {
   if (latency_of(*row.flow) == nullptr) return std::nullopt;
   return clock_name(row.flow->signature->clock);
+}
+
+std::optional<std::uint64_t> left_out(const FlowRow& row) {
+  if (!row.flow->signature) return std::nullopt;
+  return row.flow->signature->left_out;
 }
 
 std::optional<Duration> delay_bound(const FlowRow& row) {
@@ -377,8 +323,11 @@ const FigureTable& FlowRow::arrivals() {
           "destination", "Destination IP address, or GID."),
       Row::of<counter<&ReceiveFlow::frames>>("frames", "Frames that came.", Unit::frames),
       Row::of<counter<&ReceiveFlow::bytes>>("bytes", "Their bytes, without FCS.", Unit::bytes),
-      Row::of<order<&analysis::OrderCounts::lost>>(
-          "lost", "Frames that sequence numbers show as missing.", Unit::frames),
+      Row::of<&FlowRow::lost>(
+          "lost",
+          "Frames that never came, by sequence numbers; where the number sent is known, the last "
+          "ones included.",
+          Unit::frames),
       Row::of<order<&analysis::OrderCounts::duplicated>>(
           "duplicated", "Frames that came more than once.", Unit::frames),
       Row::of<order<&analysis::OrderCounts::out_of_order>>(
@@ -394,6 +343,9 @@ const FigureTable& FlowRow::arrivals() {
       Row::with_table<shown_latency, latency_distribution>(
           "latency_ns", "One-way latency of signed frames.", Unit::ns),
       Row::of<shown_jitter>("jitter_ns", "Mean variation of the latency (RFC 3550).", Unit::ns),
+      Row::of<left_out>("latencies_left_out",
+                        "Latencies that are not counted: negative, longer than an hour, or of "
+                        "clocks that cannot be compared."),
       Row::of<sender_clock>("sender_clock", "Clock of the sender's time stamps."),
       Row::of<signature_version>("signature_version", "Version of the signature.")};
   static constexpr FigureTable kTable{"What came of one flow.", kRows};
@@ -418,7 +370,7 @@ const FigureTable& FlowRow::figures() {
       Row::of<counter<&ReceiveFlow::rnr_naks>>("rnr_naks",
                                                "NAKs for a receiver that was not ready."),
       Row::of<counter<&ReceiveFlow::other_naks>>("other_naks", "Other NAKs."),
-      Row::of<&FlowRow::sent>("sent", "Frames that the sender sent; only when the sender measures.",
+      Row::of<&FlowRow::sent>("sent", "Frames that the sender sent, where it is known.",
                               Unit::frames),
       Row::of<&FlowRow::sender>("sender", "Host that sent it; only in a run of several.").if_any(),
       Row::of<&FlowRow::receiver>("receiver", "Host that received it; only in a run of several.")
@@ -427,10 +379,7 @@ const FigureTable& FlowRow::figures() {
                            "Largest error of the latencies, as the clocks of the two hosts differ; "
                            "only in a run of several.",
                            Unit::ns)
-          .if_any(),
-      Row::of<&FlowRow::never_came>(
-          "never_came", "Frames that were sent and did not come; only when the sender measures.",
-          Unit::frames)};
+          .if_any()};
   static constexpr FigureTable kTable{"What came of one flow.", kRows};
   return kTable;
 }
@@ -469,8 +418,10 @@ const FigureTable& ReceiveSummary::figures() {
       Row::of<[](const Summary& s) -> const auto& { return s.report.interrupted; }>(
           "interrupted", "Reason why the run ended early.")
           .if_any(),
-      Row::of<&Summary::flows>("flows", "What came, by flow."),
-      Row::of<&Summary::verdict>("expect", "Judgement of the expectations.")};
+      Row::of<[](const Summary& s) {
+        return s.report.machine.losses.empty() ? nullptr : &s.report.machine;
+      }>("machine", "What this machine lost and delayed; only with ports."),
+      Row::of<&Summary::flows>("flows", "What came, by flow.")};
   static constexpr FigureTable kTable{"Report of a receiver.", kRows};
   return kTable;
 }

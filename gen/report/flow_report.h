@@ -14,8 +14,6 @@
 
 namespace lw::gen {
 
-struct Verdict;
-
 /// A flow of a profile of which no frame came.
 struct AbsentFlow {
   std::uint32_t id = 0;  // in the profile
@@ -36,17 +34,22 @@ std::string name_of(const ReceiveFlow& flow, const FlowNames& names);
 std::string source_of(const ReceiveFlow& flow);
 std::string destination_of(const ReceiveFlow& flow);
 
-/// Returns the value of a metric for one flow: ns for times, otherwise a share of the expected
-/// frames, in [0, 1]. Nothing if the flow has no such value (latency without signatures).
-std::optional<double> value_of(const ReceiveFlow& flow, config::FlowMetric metric);
-
 /// What came of a flow.
 struct FlowRow {
   const ReceiveFlow* flow = nullptr;
   std::string name;
-  std::optional<std::uint64_t> sent = {}, never_came = {};  // where the sender measures
-  bool valid_latency = true;                                // false: its latencies mean nothing
-  std::string sender = {}, receiver = {};                   // hosts of a common run
+  bool absent = false;                  // no frame of it came
+  std::optional<std::uint64_t> sent{};  // frames that were sent, where it is known
+  std::optional<std::uint64_t>
+      missing{};              // of these, those that never came, the last ones included
+  std::string unknown_end{};  // why nobody can tell whether the last frames came; empty: one can
+  bool valid_latency = true;  // false: its latencies mean nothing
+  std::string sender = {}, receiver = {};  // hosts of a common run
+
+  /// Frames that never came, as far as it is known.
+  [[nodiscard]] std::uint64_t lost() const noexcept { return missing.value_or(flow->order.lost); }
+  /// Distinct frames that were to come, as far as it is known.
+  [[nodiscard]] std::uint64_t due() const noexcept;
 
   /// The figures that payloads alone show.
   static const FigureTable& arrivals();
@@ -60,33 +63,31 @@ std::vector<FlowRow> flow_rows(const Measurement& measurement, const FlowNames& 
 struct ReceiveSummary {
   const ReceiveReport& report;
   const Measurement& measurement;
+  const FlowNames& names;
   std::vector<FlowRow> flows;
-  const Verdict* verdict = nullptr;  // null: nothing was expected
 
   static const FigureTable& figures();
 };
 inline constexpr JsonOutput kReceiveOutput{.name = "receive",
                                            .title = "roce-gen receive --json",
                                            .figures = &ReceiveSummary::figures,
-                                           .judged = true};
+                                           .judged = true,
+                                           .version = 2};
 
 /// Measured objects: whole frames, or their payloads, which have no ICRC and no CE mark.
 enum class Measured : std::uint8_t { frames, payloads };
 
 /// Formats a table with a row per flow, and a second table if there are latencies; for payloads,
-/// only if latencies are meaningful. Lists at most `most` flows and counts the others; `absent`
-/// flows come last.
-std::string flow_table(const Measurement& measurement, const FlowNames& names, std::size_t most,
-                       Measured measured = Measured::frames,
-                       std::span<const AbsentFlow> absent = {});
+/// only if latencies are meaningful. Lists at most `most` flows and counts the others.
+std::string flow_table(const Measurement& measurement, std::span<const FlowRow> flows,
+                       std::size_t most, Measured measured = Measured::frames);
 
 /// Formats latency histograms as CSV, "flow,first,last,count": the buckets [first, last] in ns that
 /// are not empty. Bucket bounds are fixed, so files are merged by adding the counts of equal
 /// buckets.
 std::string histogram_csv(const Measurement& measurement, const FlowNames& names);
 
-/// Formats the results of the reception as text. `absent`: expected flows that did not come.
-std::string to_text(const ReceiveReport& report, const Measurement& measurement,
-                    const FlowNames& names, std::span<const AbsentFlow> absent);
+/// Formats the results of the reception as text.
+std::string to_text(const ReceiveSummary& summary);
 
 }  // namespace lw::gen

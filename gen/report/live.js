@@ -21,16 +21,6 @@ function showEnds(total, before, seconds) {
     ? `received ${whole(received.frames)} frames, ${rate(receivedRate(total, before, seconds))} →` : '';
 }
 
-const counted = (count, what) => (count > 0 ? [`${whole(count)} ${what}`] : []);
-function showVerdict({ sent, received }) {
-  const wrong = [...counted(sent?.not_sent, 'not sent'), ...counted(received?.lost, 'lost'),
-    ...counted(received?.bad_icrc, 'with a bad ICRC'), ...counted(received?.duplicated, 'duplicated'),
-    ...counted(received?.out_of_order, 'out of order')];
-  const measured = received ? 'No frame is lost, damaged, duplicated or out of order.' : 'Every frame was sent.';
-  $('verdict').dataset.holds = wrong.length === 0;
-  $('verdict').textContent = wrong.length === 0 ? measured : `Frames: ${wrong.join(', ')}.`;
-}
-
 const number = (text) => element('td', { class: 'number' }, text);
 const nameOf = (row) => element('td', { class: 'keep' }, row.qps > 1 ? `${row.name} (${whole(row.qps)} QPs)` : row.name);
 function sentRow(row, before, seconds) {
@@ -113,7 +103,7 @@ function show(state) {
   const seconds = before ? state.seconds - before.seconds : 0;
   last = state;
   showEnds(state.total, before?.total, seconds);
-  showVerdict(state.total);
+  Live.showVerdict(state.verdict);
   showFlows('sent', sentRow, state, before, seconds);
   showFlows('received', receivedRow, state, before, seconds);
   $('more').hidden = state.more_flows === 0;

@@ -131,18 +131,6 @@ LiveSection flow_section(const ProgressNow& now, const FlowProgress& all) {
   return section;
 }
 
-/// Formats the faults: "3 lost, 1 not sent"; empty if there are none.
-std::string faults_text(const FlowProgress& all) {
-  std::string text;
-  const auto add = [&text](std::uint64_t count, const char* what) {
-    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, what);
-  };
-  add(all.lost, "lost");
-  add(all.bad_icrc, "with a bad ICRC");
-  add(all.not_sent, "not sent");
-  return text;
-}
-
 /// Returns the p99 of the worst flow, in ns; 0 if there are too many flows.
 std::int64_t worst_p99(const std::vector<FlowProgress>& flows) {
   if (flows.size() > kMostQuantiles) return 0;
@@ -169,13 +157,12 @@ std::string time_text(const ProgressNow& now) {
 report::LiveModel flow_model(const std::string& title, const ProgressNow& now,
                              report::Sparkline& trend) {
   const FlowProgress all = total_of(now.flows), before = total_of(now.before);
-  const std::string faults = faults_text(all);
-  return {.title = title,
-          .status = time_text(now),
-          .verdict = faults.empty() ? report::LiveVerdict::good : report::LiveVerdict::bad,
-          .verdict_text = faults.empty() ? "nothing is missing so far" : "missing: " + faults,
-          .sections = {totals_of(now, all, before, trend), flow_section(now, all)},
-          .line = flow_line(now)};
+  report::LiveModel model{.title = title,
+                          .status = time_text(now),
+                          .sections = {totals_of(now, all, before, trend), flow_section(now, all)},
+                          .line = flow_line(now)};
+  model.show(now.verdict);
+  return model;
 }
 
 std::string flow_line(const ProgressNow& now) {

@@ -25,6 +25,7 @@ struct LiveFigures {
   std::optional<Duration> left;
   std::vector<FlowProgress> flows = {};
   Histogram latencies = {};        // ns, of all flows
+  Verdict verdict = {};            // so far
   std::string latency_doubt = {};  // why a flow's latencies are not valid; empty: all are
 };
 
@@ -219,6 +220,8 @@ const FigureTable& live_figures() {
           "Histogram of the latencies of all flows since the start: [first, end, count] of each "
           "bucket that is not empty, in ns, from `first` to below `end`. Empty with more than 64 "
           "received streams."),
+      Row::of<[](const LiveState& s) -> const auto& { return s.figures.verdict; }>(
+          "verdict", "What was asked of the run, and whether it holds so far."),
       Row::of<[](const LiveState& s) -> const auto& { return s.figures.latency_doubt; }>(
           "latency_doubt", "Why the latencies of a flow mean nothing; empty if none is known to.")};
   static constexpr FigureTable kTable{
@@ -284,13 +287,18 @@ Result<LivePage> LivePage::open(const web::SiteOptions& options, const LiveSubje
 const std::string& LivePage::url() const noexcept { return feed_->url(); }
 
 void LivePage::show(Duration elapsed, std::optional<Duration> left,
-                    const std::vector<FlowProgress>& flows, const Measurement* received) {
-  feed_->put(figures_of("running", elapsed, left, flows, received));
+                    const std::vector<FlowProgress>& flows, const Measurement* received,
+                    const Verdict& verdict) {
+  LiveFigures figures = figures_of("running", elapsed, left, flows, received);
+  figures.verdict = verdict;
+  feed_->put(std::move(figures));
 }
 
 void LivePage::finish(Duration elapsed, const std::vector<FlowProgress>& flows,
-                      const Measurement* received) {
-  feed_->put_last(figures_of("ended", elapsed, std::nullopt, flows, received));
+                      const Measurement* received, const Verdict& verdict) {
+  LiveFigures figures = figures_of("ended", elapsed, std::nullopt, flows, received);
+  figures.verdict = verdict;
+  feed_->put_last(std::move(figures));
 }
 
 }  // namespace lw::gen

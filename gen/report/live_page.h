@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/figure.h"
 #include "core/time.h"
+#include "core/verdict.h"
 #include "web/site.h"
 
 namespace lw::gen {
@@ -19,8 +20,10 @@ class Measurement;
 
 /// The table of the state that the page gets.
 const FigureTable& live_figures();
-inline constexpr JsonOutput kLiveOutput{
-    .name = "live", .title = "roce-gen run --web, receive --web", .figures = &live_figures};
+inline constexpr JsonOutput kLiveOutput{.name = "live",
+                                        .title = "roce-gen run --web, receive --web",
+                                        .figures = &live_figures,
+                                        .version = 2};
 
 /// Texts of the live page about a run.
 struct LiveSubject {
@@ -46,10 +49,10 @@ class LivePage {
   /// known. `received` may be null; its latencies must be counted. Figures may be skipped while a
   /// thread of the server takes the previous ones.
   void show(Duration elapsed, std::optional<Duration> left, const std::vector<FlowProgress>& flows,
-            const Measurement* received);
+            const Measurement* received, const Verdict& verdict);
   /// Passes the final figures. Waits up to 500 ms until open pages have them.
-  void finish(Duration elapsed, const std::vector<FlowProgress>& flows,
-              const Measurement* received);
+  void finish(Duration elapsed, const std::vector<FlowProgress>& flows, const Measurement* received,
+              const Verdict& verdict);
 
  private:
   class Feed;

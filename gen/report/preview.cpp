@@ -124,10 +124,11 @@ std::string arrival_words(const Flow& flow) {
   if (flow.burst > 1) text += fmt::format(" in bursts of {}", flow.burst);
   if (flow.arrival == config::ArrivalProcess::poisson) text += ", Poisson";
   if (flow.arrival == config::ArrivalProcess::on_off) {
-    text += fmt::format(", {} on and {} off", format_duration(flow.on), format_duration(flow.off));
+    text += fmt::format(", {} on and {} off", format_set_duration(flow.on),
+                        format_set_duration(flow.off));
   }
   if (flow.start_after > Duration{0}) {
-    text += fmt::format(", from {} on", format_duration(flow.start_after));
+    text += fmt::format(", from {} on", format_set_duration(flow.start_after));
   }
   return text;
 }
@@ -157,7 +158,7 @@ std::string describe_flow(const FlowProfile& profile, const FlowPreview& f) {
   text += fmt::format("  {}, {} frames/s{}", format_bit_rate(f.bits_per_second),
                       per_second_text(f.frames_per_second), arrival_words(flow));
   text += f.time ? fmt::format(": {}{} frames in {}\n", f.exact ? "" : "about ", *f.frames,
-                               format_duration(*f.time))
+                               format_set_duration(*f.time))
                  : std::string(": until it is stopped\n");
   return text + fault_words(flow);
 }
@@ -211,7 +212,7 @@ std::string to_text(const Preview& preview) {
   }
   text += "first frames:\n";
   for (const auto& [at, flow, words] : preview.first_frames)
-    text += fmt::format("  {:>12}  {}: {}\n", format_duration(at), flow, words);
+    text += fmt::format("  {:>12}  {}: {}\n", format_set_duration(at), flow, words);
   return text;
 }
 

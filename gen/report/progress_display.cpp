@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "gen/report/live_flows.h"
+#include "gen/report/live_verdict.h"
 #include "report/table.h"
 #include "wire/ethernet.h"
 
@@ -156,11 +157,24 @@ void ProgressDisplay::start(Instant now) {
   view_->start(now);
 }
 
+Verdict ProgressDisplay::verdict_at(Instant now, const std::vector<FlowProgress>& flows,
+                                    const PacingSoFar& pacing, bool ended) const {
+  return verdict_of({.all = total_of(flows),
+                     .pacing = pacing,
+                     .elapsed = now - start_,
+                     .losses = losses_,
+                     .knows_sender = options_.knows_sender,
+                     .ended = ended});
+}
+
 void ProgressDisplay::show(Instant now, const std::vector<FlowProgress>& flows,
                            std::optional<Duration> left, const Measurement* received,
                            const PacingSoFar& pacing) {
-  if (now >= next_page_) {
-    page_->show(now - start_, left, flows, received);
+  const bool page_due = now >= next_page_, view_due = view_->due(now);
+  Verdict verdict;
+  if (page_due || view_due) verdict = verdict_at(now, flows, pacing, false);
+  if (page_due) {
+    page_->show(now - start_, left, flows, received, verdict);
     next_page_ = now + LivePage::kInterval;
   }
   if (series_due(now)) {
@@ -168,22 +182,25 @@ void ProgressDisplay::show(Instant now, const std::vector<FlowProgress>& flows,
     while (next_ <= now) next_ += options_.interval;
   }
   if (history_due(now)) add_sample(*options_.history, now - start_, flows);
-  if (!view_->due(now)) return;
+  if (!view_due) return;
   view_->show(now, model_({.elapsed = now - start_,
                            .left = left,
                            .span = now - shown_.at,
                            .flows = flows,
                            .before = shown_.flows,
-                           .pacing = pacing}));
+                           .pacing = pacing,
+                           .verdict = std::move(verdict)}));
   shown_ = {now, flows};
 }
 
-void ProgressDisplay::finish(Instant now, const std::vector<FlowProgress>& flows,
+void ProgressDisplay::finish(Instant now, std::vector<FlowProgress> flows,
                              const Measurement* received, const PacingSoFar& pacing) {
+  if (options_.at_end) options_.at_end(flows);
   write_rows(now, flows);
   if (series_) report_at_end(series_->close());
   series_.reset();
-  if (page_) page_->finish(now - start_, flows, received);
+  const Verdict verdict = verdict_at(now, flows, pacing, true);
+  if (page_) page_->finish(now - start_, flows, received, verdict);
   const Duration elapsed = now - start_;
   if (options_.history != nullptr) add_sample(*options_.history, elapsed, flows);
   if (options_.live)
@@ -192,6 +209,7 @@ void ProgressDisplay::finish(Instant now, const std::vector<FlowProgress>& flows
                           .flows = flows,
                           .before = {},
                           .pacing = pacing,
+                          .verdict = verdict,
                           .ended = true}));
   view_->end();
 }

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/machine.h"
 #include "core/output.h"
 #include "core/time.h"
+#include "core/verdict.h"
 #include "gen/report/flow_report.h"
 #include "gen/report/live_page.h"
 #include "gen/stats/run_stats.h"
@@ -56,6 +58,10 @@ struct ProgressOptions {
   std::string title = {};                       // of the live view
   web::SiteOptions web = {};                    // of the live page
   report::RateHistory* history = nullptr;       // of rate_history(), to be filled; null: none
+  bool knows_sender = false;                    // what is lost is a failure, and not only shown
+  /// Adds to the last figures what is known at the end only, such as frames that never came behind
+  /// the last one of a flow; may be empty.
+  std::function<void(std::vector<FlowProgress>&)> at_end = {};
 };
 
 /// Returns the rates over time of a run that sends, receives, or does both.
@@ -69,6 +75,7 @@ struct ProgressNow {
   const std::vector<FlowProgress>& flows;   // now
   const std::vector<FlowProgress>& before;  // at the last update of the display
   PacingSoFar pacing = {};                  // of the sender
+  Verdict verdict = {};                     // so far
   bool ended = false;                       // true for the last figures
 };
 
@@ -91,6 +98,8 @@ class ProgressDisplay {
                                       const LiveSubject& subject = {});
 
   void set_model(Model model) { model_ = std::move(model); }
+  /// Sets what this machine lost so far.
+  void set_losses(std::vector<OwnLoss> losses) { losses_ = std::move(losses); }
   void start(Instant now);
   [[nodiscard]] bool due(Instant now) const noexcept {
     return view_->due(now) || series_due(now) || now >= next_page_ || history_due(now);
@@ -101,7 +110,7 @@ class ProgressDisplay {
             const Measurement* received, const PacingSoFar& pacing = {});
   /// Writes the rows of the last, shorter interval, shows the last figures (also on the live page),
   /// and ends the view. A write error of the series is reported at the program's end.
-  void finish(Instant now, const std::vector<FlowProgress>& flows, const Measurement* received,
+  void finish(Instant now, std::vector<FlowProgress> flows, const Measurement* received,
               const PacingSoFar& pacing = {});
 
  private:
@@ -116,6 +125,8 @@ class ProgressDisplay {
   [[nodiscard]] bool history_due(Instant now) const noexcept {
     return options_.history != nullptr && options_.history->due(now - start_);
   }
+  [[nodiscard]] Verdict verdict_at(Instant now, const std::vector<FlowProgress>& flows,
+                                   const PacingSoFar& pacing, bool ended) const;
   void write_rows(Instant now, const std::vector<FlowProgress>& flows);
 
   ProgressOptions options_;
@@ -123,6 +134,7 @@ class ProgressDisplay {
   Model model_;
   std::optional<OutputFile> series_;
   std::optional<LivePage> page_;
+  std::vector<OwnLoss> losses_;
   Instant start_{}, next_{};
   Instant next_page_ = Instant::max();
   Last shown_, written_;

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/quantity.h"
 #include "report/table.h"
@@ -42,20 +43,13 @@ std::string rows_text(const std::vector<RankRow>& ranks) {
 
 }  // namespace
 
-std::vector<report::TestCase> rank_cases(const std::vector<RankRow>& ranks) {
-  std::vector<report::TestCase> cases;
-  for (const RankRow& row : ranks) {
-    const std::string measured =
-        row.timing.reported
-            ? fmt::format("{} frames sent, {} not sent", row.sent.frames, row.sent.not_sent)
-            : "no results";
-    cases.push_back({.suite = fmt::format("rank {} ({})", row.rank, row.host),
-                     .name = "results are there, all frames were sent",
-                     .measured = measured,
-                     .expected = "0 not sent",
-                     .passed = row.timing.reported && row.sent.not_sent == 0});
-  }
-  return cases;
+void observe_ranks(Judge& judge, const std::vector<RankRow>& ranks,
+                   const std::vector<std::string>& broken) {
+  judge.add({.name = "ranks",
+             .value = static_cast<double>(broken.size()),
+             .text = broken.empty() ? fmt::format("{} ranks started together", ranks.size())
+                                    : fmt::format("{}", fmt::join(broken, "; ")),
+             .count = ranks.size()});
 }
 
 std::string RanksSummary::text() const {

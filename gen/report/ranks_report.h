@@ -26,8 +26,10 @@ struct RankRow {
   static const FigureTable& figures();
 };
 
-/// A case of JUnit for each rank: whether its results are there and all its frames were sent.
-std::vector<report::TestCase> rank_cases(const std::vector<RankRow>& ranks);
+/// Adds what the ranks did: `broken` has a sentence for each part that cannot be read, and for a
+/// start that was too late.
+void observe_ranks(Judge& judge, const std::vector<RankRow>& ranks,
+                   const std::vector<std::string>& broken);
 
 /// Report of a common run: the sums, as for a run of one process, and each rank.
 struct RanksSummary {
@@ -44,7 +46,7 @@ inline constexpr JsonOutput kRanksOutput{.name = "ranks",
                                          .title = "mpirun roce-gen run --json",
                                          .figures = &RanksSummary::figures,
                                          .judged = true,
-                                         .version = 2};
+                                         .version = 3};
 
 /// The report of one rank, by its own counts: `sent` and `received` are those of its process.
 struct RankReport {

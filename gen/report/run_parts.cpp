@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/json.h"
+#include "gen/ranks/machine_json.h"
 #include "gen/ranks/part_json.h"
 #include "report/json_line.h"
 
@@ -107,6 +108,12 @@ Json sent_json(const RunReport& sent) {
             {"stalls", sent.caught_up.stalls},
             {"run", sent.run},
             {"clock", sent.clock}};
+  json["pace"] = {{"behind", sent.pace.behind.count()},
+                  {"worst_second", sent.pace.worst_second},
+                  {"worst_at", sent.pace.worst_at.count()}};
+  json["machine"] = machine_json(sent.machine);
+  json["ended_by"] = static_cast<int>(sent.ended_by);
+  if (sent.duration) json["duration"] = sent.duration->count();
   if (sent.catch_up) json["catch_up"] = sent.catch_up->count();
   return json;
 }
@@ -141,7 +148,8 @@ Json flow_json(const ReceiveFlow& flow) {
     json["signature"] = {{"latency", histogram_json(flow.signature->latency)},
                          {"jitter", flow.signature->jitter.ns()},
                          {"clock", flow.signature->clock},
-                         {"version", flow.signature->version}};
+                         {"version", flow.signature->version},
+                         {"left_out", flow.signature->left_out}};
   return json;
 }
 
@@ -166,6 +174,7 @@ ReceiveFlow flow_in(const Json& json) {
   flow.signature->jitter = JitterEstimate(part.at("jitter").get<double>());
   flow.signature->clock = part.at("clock").get<std::uint8_t>();
   flow.signature->version = part.at("version").get<std::uint8_t>();
+  flow.signature->left_out = part.at("left_out").get<std::uint64_t>();
   return flow;
 }
 
@@ -193,6 +202,14 @@ void add_sent(RunReport& whole, std::size_t rank, const Json& json,
   audit.icrc_checked = json.at("icrc_checked").get<std::uint64_t>();
   audit.bad_icrc = json.at("bad_icrc").get<std::uint64_t>();
   whole.audit.add(audit);
+  const Json& pace = json.at("pace");
+  whole.pace.add({.behind = time_in(pace.at("behind")),
+                  .worst_second = pace.at("worst_second").get<double>(),
+                  .worst_at = time_in(pace.at("worst_at"))});
+  add_machine(whole.machine, whole.hosts.at(rank), json.at("machine"));
+  whole.ended_by = std::max(whole.ended_by,
+                            static_cast<EndedBy>(std::clamp(json.at("ended_by").get<int>(), 0, 4)));
+  if (json.contains("duration")) whole.duration = time_in(json["duration"]);
   if (json.contains("catch_up")) whole.catch_up = Duration{json["catch_up"].get<Duration::rep>()};
   whole.caught_up.skipped =
       std::max(whole.caught_up.skipped, Duration{json.at("skipped").get<Duration::rep>()});

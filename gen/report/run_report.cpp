@@ -3,210 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include <fmt/format.h>
 
 #include "core/quantity.h"
 #include "gen/report/flow_report.h"
-#include "report/judgement.h"
+#include "gen/report/run_verdict.h"
+#include "gen/report/sent_counts.h"
 #include "report/table.h"
 
 namespace lw::gen {
-namespace {
-
-using config::FlowMetric;
-
-bool is_of_sender(FlowMetric metric) {
-  return metric == FlowMetric::not_sent || metric == FlowMetric::rate_error ||
-         metric >= FlowMetric::pacing_p50;
-}
-
-/// The metric of an expectation of the profile, which names one.
-FlowMetric metric_of(const Expectation& bound) { return config::metric_of(bound.name).value(); }
-
-void hold(Verdict& verdict, const std::string& name, const Expectation& bound, double value) {
-  const auto unit =
-      config::is_time(metric_of(bound)) ? Expectation::Unit::time : Expectation::Unit::share;
-  verdict.judgements.push_back(report::judge_value(bound, name, unit, value));
-}
-
-/// Returns the value of the metric. Loss is a share of the sent frames, if their number is known.
-std::optional<double> figure(const ReceiveFlow& flow, FlowMetric metric, const RunReport* sent) {
-  const std::uint32_t id = flow.stream.key.dest_qp;
-  const bool known = metric == FlowMetric::loss && flow.stream.is_signed && sent != nullptr &&
-                     id < sent->flows.size() && sent->flows[id].frames > 0;
-  if (!known) return value_of(flow, metric);
-  const FlowCounters& counters = sent->flows[id];
-  return static_cast<double>(lost_of(flow, counters)) / static_cast<double>(counters.frames);
-}
-
-/// True for metrics that two different clocks falsify: latency, but not its variation.
-bool compares_clocks(FlowMetric metric) {
-  return config::is_time(metric) && metric != FlowMetric::jitter;
-}
-
-/// Adds a failure for each flow whose latencies are not valid.
-void judge_clocks(Verdict& verdict, const Measurement& measurement, const FlowNames& names) {
-  for (const ReceiveFlow& flow : measurement.flows()) {
-    const std::string doubt = measurement.latency_doubt(flow);
-    if (!doubt.empty())
-      verdict.failures.push_back({name_of(flow, names), "the latency can't be judged: " + doubt});
-  }
-}
-
-bool bounds_loss(const config::FlowProfile& profile) {
-  return std::ranges::any_of(profile.expect, [](const Expectation& bound) {
-    return metric_of(bound) == FlowMetric::loss;
-  });
-}
-
-double quantile_of(const Histogram& histogram, FlowMetric metric) {
-  if (metric == FlowMetric::pacing_max) return static_cast<double>(histogram.maximum());
-  return static_cast<double>(histogram.quantile(metric == FlowMetric::pacing_p50 ? 0.5 : 0.99));
-}
-
-double sent_figure(const FlowCounters& counters, const config::Rate& rate, FlowMetric metric) {
-  if (metric == FlowMetric::rate_error)
-    return std::abs(counters.achieved(rate.unit) / rate.value - 1);
-  const auto all =
-      static_cast<double>(std::max<std::uint64_t>(1, counters.frames + counters.not_sent));
-  return static_cast<double>(counters.not_sent) / all;
-}
-
-}  // namespace
-
-bool Verdict::holds() const {
-  return failures.empty() && std::ranges::all_of(judgements, &report::Judgement::holds);
-}
-
-std::vector<std::string> Verdict::failed() const {
-  std::vector<std::string> sentences;
-  for (const auto& [of, what] : failures) sentences.push_back(of.empty() ? what : of + ": " + what);
-  return sentences;
-}
-
-std::vector<std::string> Verdict::broken() const {
-  std::vector<std::string> sentences;
-  for (const report::Judgement& each : judgements)
-    if (!each.holds) sentences.push_back(each.sentence());
-  std::ranges::copy(failed(), std::back_inserter(sentences));
-  return sentences;
-}
-
-std::vector<report::TestCase> cases_of(const Verdict& verdict) {
-  std::vector<report::TestCase> cases;
-  for (const auto& [of, what] : verdict.failures)
-    cases.push_back({.suite = of.empty() ? "all flows" : of,
-                     .name = what,
-                     .measured = "broken",
-                     .expected = {}});
-  return cases;
-}
-
-std::uint64_t lost_of(const ReceiveFlow& flow, const FlowCounters& sent) {
-  const std::uint64_t is_signed = sent.frames - std::min(sent.frames, sent.unsigned_frames);
-  const std::uint64_t at_end = is_signed - std::min(is_signed, flow.tracker.next());
-  return std::min(is_signed, flow.order.lost + at_end);
-}
-
-void judge_received(Verdict& verdict, const config::FlowProfile& profile,
-                    const Measurement& measurement, const RunReport* sent) {
-  const FlowNames names = names_in(profile);
-  const auto bounds_latency = [](const Expectation& bound) {
-    return compares_clocks(metric_of(bound)) && !is_of_sender(metric_of(bound));
-  };
-  if (std::ranges::any_of(profile.expect, bounds_latency))
-    judge_clocks(verdict, measurement, names);
-  for (const Expectation& bound : profile.expect) {
-    if (is_of_sender(metric_of(bound))) continue;
-    for (const ReceiveFlow& flow : measurement.flows()) {
-      if (bounds_latency(bound) && !measurement.latency_doubt(flow).empty()) continue;
-      const auto value = figure(flow, metric_of(bound), sent);
-      if (value) hold(verdict, name_of(flow, names), bound, *value);
-    }
-  }
-  if (!bounds_loss(profile)) return;
-  for (const AbsentFlow& flow : absent_flows(profile, measurement))
-    if (flow.expected.stream.is_signed)
-      verdict.failures.push_back(
-          {config::full_name(profile.flows[flow.id]), "no signed frame of it came"});
-}
-
-bool allows_loss(const config::FlowProfile& profile, double share) {
-  bool bounded = false;
-  for (const Expectation& bound : profile.expect) {
-    if (metric_of(bound) != FlowMetric::loss) continue;
-    if (!bound.compares(share, bound.value)) return false;
-    bounded = true;
-  }
-  return bounded;
-}
-
-void judge_absent(Verdict& verdict, const config::FlowProfile& profile,
-                  std::span<const AbsentFlow> absent) {
-  const bool loss_is_bounded = bounds_loss(profile);
-  for (const AbsentFlow& flow : absent) {
-    const bool judged = loss_is_bounded && flow.expected.stream.is_signed;
-    if (!judged)
-      verdict.failures.push_back(
-          {config::full_name(profile.flows[flow.id]), "no frame of it came"});
-  }
-}
-
-void judge_missed(Verdict& verdict, std::uint64_t missed) {
-  if (missed == 0) return;
-  verdict.failures.push_back(
-      {"", fmt::format("{} frames missed: they came, and were lost before they were read, so flows "
-                       "seem to have lost frames that the path has not",
-                       missed)});
-}
-
-void judge_sent(Verdict& verdict, const config::FlowProfile& profile, const RunReport& sent) {
-  for (const Expectation& bound : profile.expect) {
-    if (!is_of_sender(metric_of(bound))) continue;
-    if (config::is_time(metric_of(bound))) {
-      hold(verdict, "all flows", bound, quantile_of(sent.audit.pacing_error, metric_of(bound)));
-      continue;
-    }
-    for (std::size_t i = 0; i < sent.flows.size(); ++i) {
-      const config::Flow& flow = profile.flows[i];
-      hold(verdict, flow.name, bound, sent_figure(sent.flows[i], flow.rate, metric_of(bound)));
-    }
-  }
-}
-
-void note_unchecked(Verdict& verdict, const config::FlowProfile& profile, bool sent,
-                    bool received) {
-  for (const Expectation& bound : profile.expect) {
-    if (is_of_sender(metric_of(bound)) ? sent : received) continue;
-    verdict.unchecked.push_back(bound.name);
-  }
-}
-
-std::string to_text(const Verdict& verdict) {
-  std::string text;
-  for (const std::string& line : verdict.failed()) text += "not as expected: " + line + "\n";
-  if (!verdict.unchecked.empty())
-    text += fmt::format("not checked here: {}\n", fmt::join(verdict.unchecked, ", "));
-  for (const std::string& line : verdict.not_judged) text += "cannot be judged: " + line + "\n";
-  return text;
-}
-
-const FigureTable& Verdict::figures() {
-  using Row = FigureOf<Verdict>;
-  static constexpr Figure kRows[] = {
-      Row::of<&Verdict::holds>("holds", "True if all that was checked is as expected."),
-      Row::of<&Verdict::broken>(
-          "broken", "One sentence for each expectation that is not met, and each failure."),
-      Row::of<&Verdict::failed>("failures", "Those of them that no expectation is about.").if_any(),
-      Row::of<&Verdict::unchecked>("unchecked",
-                                   "Keys of expectations that this side cannot check."),
-      Row::of<&Verdict::not_judged>("not_judged", "Reasons why some cannot be judged.").if_any()};
-  static constexpr FigureTable kTable{"Judgement of the profile's expectations.", kRows};
-  return kTable;
-}
-
 namespace {
 
 using config::Rate;
@@ -278,25 +84,7 @@ std::string catch_up_text(const RunReport& run) {
   if (!run.catch_up || run.caught_up.stalls == 0) return {};
   return fmt::format("{} of the schedule put off in {} stalls, as frames may catch up at most {}\n",
                      format_duration(run.caught_up.skipped), run.caught_up.stalls,
-                     format_duration(*run.catch_up));
-}
-
-/// Lists the missing frames of each flow that the receiver can tell.
-std::string missing_text(const RunReport& sent, const Measurement& received,
-                         std::span<const AbsentFlow> absent, const FlowNames& names) {
-  std::string text;
-  const auto add = [&](const ReceiveFlow& flow, std::uint64_t missing, std::uint64_t frames) {
-    text += fmt::format("{}: {} of {} frames never came\n", name_of(flow, names), missing, frames);
-  };
-  for (const ReceiveFlow& flow : received.flows()) {
-    const std::uint32_t id = flow.stream.key.dest_qp;
-    if (!flow.stream.is_signed || id >= sent.flows.size()) continue;
-    if (const std::uint64_t missing = lost_of(flow, sent.flows[id]); missing > 0)
-      add(flow, missing, sent.flows[id].frames);
-  }
-  for (const AbsentFlow& flow : absent)
-    add(flow.expected, sent.flows[flow.id].frames, sent.flows[flow.id].frames);
-  return text;
+                     format_set_duration(*run.catch_up));
 }
 
 /// Formats the largest error of latencies between two clocks; empty if all are of one clock.
@@ -305,6 +93,16 @@ std::string clock_bound_text(const Measurement& received) {
   for (const ReceiveFlow& flow : received.flows())
     if (flow.signature) bound = std::max(bound, flow.signature->clock_bound);
   return bound == Duration{0} ? "" : fmt::format(", wrong by at most {}", format_duration(bound));
+}
+
+/// Sets the hosts of a common run.
+void set_hosts(std::span<FlowRow> rows, const RunReport& sent) {
+  for (FlowRow& row : rows) {
+    const ReceiveFlow& flow = *row.flow;
+    if (!row.absent) row.receiver = sent.hosts.at(flow.rank);
+    if (flow.stream.is_signed && flow.stream.key.dest_qp < sent.flows.size())
+      row.sender = sender_of(sent, flow.stream.key.dest_qp);
+  }
 }
 
 /// Returns the flows that were sent and did not come.
@@ -381,27 +179,27 @@ RunSummary::RunSummary(const config::FlowProfile& profile, const RunReport& sent
       sent_(sent),
       received_(received),
       absent_(absent_of(profile, sent, received)) {
-  judge_sent(verdict_, profile, sent);
-  if (received != nullptr) judge_received(verdict_, profile, *received, &sent);
-  judge_absent(verdict_, profile, absent_);
-  note_unchecked(verdict_, profile, true, received != nullptr);
+  if (received == nullptr) return;
+  rows_ = flow_rows(*received, names_in(profile), absent_);
+  set_sent(rows_, profile, SentCounts(sent.flows.begin(), sent.flows.end()), false);
+  if (!sent.hosts.empty()) set_hosts(rows_, sent);
 }
 
-bool RunSummary::good() const {
-  return sent_.total().not_sent == 0 && sent_.lost_in_ports() == 0 && sent_.interrupted.empty() &&
-         sent_.audit.bad_icrc == 0 && verdict_.holds();
+void RunSummary::observe(Judge& judge) const {
+  if (!sent_.ports.empty()) observe_machine(judge, sent_.machine);
+  observe_sent(judge, profile_, sent_);
+  if (sent_.ports.empty()) return;
+  observe_end(judge, sent_.interrupted);
+  if (received_ != nullptr) observe_received(judge, *received_, rows_, true);
 }
 
 std::string RunSummary::text() const {
   std::string text = to_text(sent_, profile_) + audit_text(sent_.audit);
   if (received_ != nullptr) {
-    const FlowNames names = names_in(profile_);
-    text += "received:\n" + flow_table(*received_, names, kMostFlows, Measured::frames, absent_);
-    text += missing_text(sent_, *received_, absent_, names);
+    text += "received:\n" + flow_table(*received_, rows_, kMostFlows);
     text += fmt::format("latencies by {}{}\n", sent_.clock, clock_bound_text(*received_));
   }
-  if (!sent_.interrupted.empty()) text += fmt::format("ended early: {}\n", sent_.interrupted);
-  return text + to_text(verdict_);
+  return text;
 }
 
 const FigureTable& SentQp::figures() {
@@ -508,7 +306,21 @@ const FigureTable& catch_up_figures() {
   return kTable;
 }
 
+const FigureTable& pace_figures() {
+  using Row = FigureOf<PaceReport>;
+  static constexpr Figure kRows[] = {
+      Row::of<&PaceReport::behind>("behind_ns", "How far it was behind its schedule at the end.",
+                                   Unit::ns),
+      Row::of<&PaceReport::worst_second>(
+          "worst_second", "Share of what was due that was sent, in the worst second."),
+      Row::of<&PaceReport::worst_at>("worst_second_at_ns", "Its begin, since the start.",
+                                     Unit::ns)};
+  static constexpr FigureTable kTable{"How a run kept to its schedule.", kRows};
+  return kTable;
+}
+
 const FigureTable& port_run_figures() {
+  static constexpr std::string_view kEnds[] = {"flows", "count", "duration", "signal", "failure"};
   using Row = FigureOf<RunReport>;
   static constexpr Figure kRows[] = {
       Row::of<&RunReport::run>("run", "Number of the run in the signatures; only with ports."),
@@ -516,6 +328,9 @@ const FigureTable& port_run_figures() {
       Row::of<&RunReport::lost_in_ports>(
           "lost_in_ports", "Frames that the ports took and lost; only with ports.", Unit::frames),
       Row::of<&RunReport::ports>("ports", "Frames not sent, by port."),
+      Row::of<&RunReport::ended_by>("ended_by", "What ended the run.").among(kEnds),
+      Row::with_table<&RunReport::pace, pace_figures>("pace", "How the run kept to its schedule."),
+      Row::of<&RunReport::machine>("machine", "What this machine lost and delayed."),
       Row::with_table<[](const RunReport& run) { return run.catch_up ? &run : nullptr; },
                       catch_up_figures>("catch_up", "Delays of the schedule."),
       Row::of<&RunReport::interrupted>("interrupted", "Reason why the run ended early.").if_any()};
@@ -523,32 +338,11 @@ const FigureTable& port_run_figures() {
   return kTable;
 }
 
-std::vector<FlowRow> returned_flows(const config::FlowProfile& profile, const RunReport& sent,
-                                    const Measurement& received,
-                                    std::span<const AbsentFlow> absent) {
-  std::vector<FlowRow> rows = flow_rows(received, names_in(profile), absent);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const bool came = i < received.flows().size();
-    const ReceiveFlow& flow = *rows[i].flow;
-    const std::size_t id = came ? flow.stream.key.dest_qp : absent[i - received.flows().size()].id;
-    if (came && !sent.hosts.empty()) rows[i].receiver = sent.hosts.at(flow.rank);
-    if (came && (!flow.stream.is_signed || id >= sent.flows.size())) continue;
-    if (!sent.hosts.empty()) rows[i].sender = sender_of(sent, id);
-    rows[i].sent = sent.flows[id].frames;
-    rows[i].never_came = came ? lost_of(flow, sent.flows[id]) : sent.flows[id].frames;
-  }
-  return rows;
-}
-
 }  // namespace
 
 std::optional<ReturnedFrames> RunSummary::returned() const {
   if (received_ == nullptr) return std::nullopt;
-  return ReturnedFrames{received_->totals(), returned_flows(profile_, sent_, *received_, absent_)};
-}
-
-const Verdict* RunSummary::judged() const {
-  return profile_.expect.empty() && verdict_.holds() ? nullptr : &verdict_;
+  return ReturnedFrames{received_->totals(), rows_};
 }
 
 const FigureTable& RunSummary::figures() {
@@ -568,8 +362,7 @@ const FigureTable& RunSummary::figures() {
         return s.sent_.audit.pacing_error.count() != 0 ? &s.sent_.audit : nullptr;
       },
                       audit_figures>("audit", "Pacing and ICRCs of what was sent."),
-      Row::of<&Summary::returned>("received", "What came back, with --receive."),
-      Row::of<&Summary::judged>("expect", "Judgement of the expectations.")};
+      Row::of<&Summary::returned>("received", "What came back, with --receive.")};
   static constexpr FigureTable kTable{"Report of a sender.", kRows};
   return kTable;
 }

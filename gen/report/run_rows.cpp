@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/report/run_rows.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "core/quantity.h"
@@ -9,36 +11,26 @@ namespace lw::gen {
 namespace {
 
 using report::AccountTable;
-using report::CheckRow;
 using report::Json;
 using report::RequestedRow;
 
-/// "2.00 Gb/s on the wire", "1000 frames/s".
+/// "2.00 Gb/s on the wire", "1,000 frames/s".
 std::string text_of(const config::Rate& rate) {
   constexpr std::string_view kBits = "b/s";
   const std::string_view unit = name_of(rate.unit);
-  if (!unit.starts_with(kBits)) return fmt::format("{:.6g} {}", rate.value, unit);
+  if (!unit.starts_with(kBits)) return fmt::format("{} {}", format_number(rate.value), unit);
   return fmt::format("{}{}", format_bit_rate(rate.value), unit.substr(kBits.size()));
 }
 
 void add_rates(std::vector<RequestedRow>& rows, const std::vector<SentFlow>& flows) {
+  constexpr double kNear = 0.01;
   for (const SentFlow& flow : flows) {
     const std::uint64_t not_sent = flow.counters.not_sent;
-    rows.push_back({flow.name + ": rate", text_of(flow.asked), text_of(flow.achieved)});
-    rows.push_back({flow.name + ": frames that the port did not take", "0",
-                    report::number_text(static_cast<double>(not_sent)), not_sent == 0});
+    const bool near = std::abs(flow.achieved.value / flow.asked.value - 1) <= kNear;
+    rows.push_back({flow.name + ": rate", text_of(flow.asked), text_of(flow.achieved), near});
+    rows.push_back({flow.name + ": frames that the port did not take", "0", format_count(not_sent),
+                    not_sent == 0});
   }
-}
-
-/// Adds what the judgements do not say. `verdict`: null if nothing was judged.
-void add_verdict(std::vector<CheckRow>& rows, const Verdict* verdict) {
-  if (verdict == nullptr) return;
-  for (const std::string& line : verdict->failed()) rows.push_back({line, false});
-  if (verdict->holds()) rows.push_back({"All bounds of [expect] hold.", true});
-  for (const std::string& key : verdict->unchecked)
-    rows.push_back({"Not checked in this run: " + key, {}});
-  for (const std::string& line : verdict->not_judged)
-    rows.push_back({"Cannot be judged: " + line, {}});
 }
 
 AccountTable sent_table(const std::vector<SentFlow>& flows, const FlowCounters& total) {
@@ -58,13 +50,13 @@ AccountTable sent_table(const std::vector<SentFlow>& flows, const FlowCounters& 
 /// Returns the flows of the sender that were received too. `all_signed`: every frame had a
 /// signature, so each that came was counted in its flow.
 AccountTable returned_table(const ReturnedFrames& returned, bool all_signed) {
-  AccountTable table{.identity = all_signed ? "sent + duplicated = received + never came" : "",
-                     .columns = {"Flow", "Sent", "Received", "Duplicated", "Never came"}};
+  AccountTable table{.identity = all_signed ? "sent + duplicated = received + lost" : "",
+                     .columns = {"Flow", "Sent", "Received", "Duplicated", "Lost"}};
   if (all_signed) table.columns.emplace_back("Adds up");
   for (const FlowRow& flow : returned.flows) {
-    if (!flow.never_came) continue;
+    if (!flow.missing) continue;
     const std::uint64_t sent = flow.sent.value_or(0), came = flow.flow->frames,
-                        copies = flow.flow->order.duplicated, lost = *flow.never_came;
+                        copies = flow.flow->order.duplicated, lost = flow.lost();
     table.rows.push_back({flow.name, sent, came, copies, lost});
     if (all_signed) table.rows.back().push_back(sent + copies == came + lost);
   }
@@ -97,32 +89,27 @@ report::RunRows page_rows(const RunSummary& summary) {
   const std::vector<SentFlow> flows = summary.flows();
   const FlowCounters total = summary.sent().total();
   add_rates(rows.requested, flows);
-  add_verdict(rows.checks, summary.judged());
   rows.accounts.push_back(sent_table(flows, total));
   if (const auto returned = summary.returned())
     rows.accounts.push_back(returned_table(*returned, total.unsigned_frames == 0));
-  if (!summary.sent().ports.empty()) rows.ended_early = summary.sent().interrupted;
   return rows;
 }
 
 report::RunRows page_rows(const RanksSummary& summary) {
   report::RunRows rows = page_rows(summary.whole);
-  rows.checks.push_back({"The ranks started within --start-skew, with the error of their clocks.",
-                         summary.start.holds()});
   rows.accounts.insert(rows.accounts.begin(),
                        rank_table(summary.ranks, summary.whole.sent().total()));
   return rows;
 }
 
 report::RunRows page_rows(const ReceiveSummary& summary) {
-  report::RunRows rows{.ended_early = summary.report.interrupted};
-  add_verdict(rows.checks, summary.verdict);
+  report::RunRows rows;
   AccountTable& table = rows.accounts.emplace_back(
       "", std::vector<std::string>{"Flow", "Received", "Lost", "Duplicated", "Out of order",
                                    "Bad ICRC"});
   for (const FlowRow& flow : summary.flows) {
     const analysis::OrderCounts& order = flow.flow->order;
-    table.rows.push_back({flow.name, flow.flow->frames, order.lost, order.duplicated,
+    table.rows.push_back({flow.name, flow.flow->frames, flow.lost(), order.duplicated,
                           order.out_of_order, flow.flow->bad_icrc});
   }
   return rows;

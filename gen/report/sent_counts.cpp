@@ -2,6 +2,7 @@
 #include "gen/report/sent_counts.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -90,23 +91,23 @@ std::uint64_t damaged_between(const ReceiveFlow& flow, std::uint64_t next, std::
       numbers, [&](std::uint64_t number) { return number >= next && number < end; }));
 }
 
-/// Returns the number of the sender's signed frames after the newest received one, by their
-/// sequence numbers. Those that arrived damaged don't count.
-std::uint64_t missing_at_end(const FlowCounters& sent, std::uint32_t id,
-                             const Measurement& measurement) {
-  const std::uint64_t end = sent.frames - std::min(sent.frames, sent.unsigned_frames);
-  std::uint64_t missing = end;
-  for (const ReceiveFlow& flow : measurement.flows()) {
-    if (!flow.stream.is_signed || flow.stream.key.dest_qp != id) continue;
-    const std::uint64_t next = std::min(end, flow.tracker.next());
-    missing = std::min(missing, end - next - damaged_between(flow, next, end));
-  }
-  return missing;
+/// Number of the sender's frames that have a signature.
+std::uint64_t signed_frames(const FlowCounters& sent) {
+  return sent.frames - std::min(sent.frames, sent.unsigned_frames);
+}
+
+/// Number of the signed frames that never came: gaps in the sequence, and those after the newest,
+/// unless they came damaged.
+std::uint64_t missing_of(const ReceiveFlow& flow, const FlowCounters& sent) {
+  const std::uint64_t end = signed_frames(sent);
+  const std::uint64_t next = std::min(end, flow.tracker.next());
+  const std::uint64_t after = end - next;
+  const std::uint64_t at_end = after - std::min(after, damaged_between(flow, next, end));
+  return std::min(end, flow.order.lost + at_end);
 }
 
 /// Returns the reason why a flow's last frame is unknown; empty if it is known.
 std::string unknown_end(const config::Flow& flow, const std::optional<FlowCounters>& sent) {
-  if (!flow.signature) return "its frames have no signature";
   if (sent) return {};
   const std::string_view why =
       flow.repeat || flow.stop_after ? "it has too many frames to count" : "it repeats forever";
@@ -114,22 +115,33 @@ std::string unknown_end(const config::Flow& flow, const std::optional<FlowCounte
       "{}: --sent FILE.json with the sender's report (run --json or --report-to) is needed", why);
 }
 
-void judge_end(Verdict& verdict, const config::FlowProfile& profile, const config::Flow& flow,
-               const FlowCounters& sent, const Measurement& measurement) {
-  const std::uint64_t missing = missing_at_end(sent, flow.id, measurement);
-  if (missing == 0) return;
-  if (allows_loss(profile, static_cast<double>(missing) / static_cast<double>(sent.frames))) return;
-  verdict.failures.push_back(
-      {config::full_name(flow), fmt::format("the last {} of {} frames never came", missing,
-                                            sent.frames - sent.unsigned_frames)});
+void set_signed(FlowRow& row, const FlowCounters& sent, bool joined) {
+  row.missing = row.absent ? signed_frames(sent) : missing_of(*row.flow, sent);
+  if (!joined) row.sent = sent.frames;
 }
 
-/// Returns the absent flows whose end judge_end() cannot judge.
-std::vector<AbsentFlow> absent_unsigned(const config::FlowProfile& profile,
-                                        const Measurement& measurement) {
-  auto absent = absent_flows(profile, measurement);
-  std::erase_if(absent, [&](const AbsentFlow& flow) { return flow.expected.stream.is_signed; });
-  return absent;
+/// A flow without signatures: PSNs show its gaps, and the number of its frames whether the last
+/// ones are there.
+void set_unsigned(FlowRow& row, const FlowCounters& sent) {
+  const ReceiveFlow& flow = *row.flow;
+  const std::uint64_t came =
+      flow.frames + flow.bad_icrc - std::min(flow.frames, flow.order.duplicated);
+  row.sent = sent.frames;
+  row.missing =
+      std::max(std::min(flow.order.lost, sent.frames), sent.frames - std::min(sent.frames, came));
+}
+
+/// The flows of a profile by the streams of those without signatures; none for a stream that
+/// several have.
+std::unordered_map<StreamKey, const config::Flow*, StreamKeyHash> plain_flows(
+    const config::FlowProfile& profile) {
+  std::unordered_map<StreamKey, const config::Flow*, StreamKeyHash> flows;
+  for (const config::Flow& flow : profile.flows) {
+    if (flow.signature) continue;
+    const auto [place, is_new] = flows.try_emplace(plain_stream(flow), &flow);
+    if (!is_new) place->second = nullptr;
+  }
+  return flows;
 }
 
 }  // namespace
@@ -164,19 +176,25 @@ Result<SentCounts> parse_sent_counts(std::string_view text, const std::string& s
   return counts;
 }
 
-void judge_with_counts(Verdict& verdict, const config::FlowProfile& profile,
-                       const Measurement& measurement, const SentCounts& counts, bool joined) {
-  RunReport sent;
-  for (const auto& known : counts) sent.flows.push_back(known.value_or(FlowCounters{}));
-  judge_received(verdict, profile, measurement, joined ? nullptr : &sent);
-  judge_absent(verdict, profile, absent_unsigned(profile, measurement));
-  for (const config::Flow& flow : profile.flows) {
-    const auto& known = counts[flow.id];
-    if (const std::string why = unknown_end(flow, known); why.empty()) {
-      judge_end(verdict, profile, flow, *known, measurement);
-    } else if (flow.qp == 0) {
-      verdict.not_judged.push_back(fmt::format("the end of {}, as {}", flow.name, why));
+void set_sent(std::span<FlowRow> rows, const config::FlowProfile& profile, const SentCounts& counts,
+              bool joined) {
+  const auto plain = plain_flows(profile);
+  for (FlowRow& row : rows) {
+    const StreamKey& stream = row.flow->stream;
+    const std::uint32_t id = stream.key.dest_qp;
+    if (stream.is_signed) {
+      if (id >= counts.size()) continue;
+      row.unknown_end = unknown_end(profile.flows[id], counts[id]);
+      if (counts[id]) set_signed(row, *counts[id], joined);
+      continue;
     }
+    const auto known = plain.find(stream);
+    if (known == plain.end()) continue;
+    const bool countable = known->second != nullptr && counts[known->second->id] && !joined;
+    if (countable)
+      set_unsigned(row, *counts[known->second->id]);
+    else
+      row.unknown_end = "its frames have no signature";
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,7 +10,7 @@
 #include "config/flow/profile.h"
 #include "core/error.h"
 #include "gen/receive/measurement.h"
-#include "gen/report/run_report.h"
+#include "gen/report/flow_report.h"
 #include "gen/stats/run_stats.h"
 
 namespace lw::gen {
@@ -27,11 +28,10 @@ SentCounts planned_counts(const config::FlowProfile& profile);
 Result<SentCounts> parse_sent_counts(std::string_view json, const std::string& source,
                                      const config::FlowProfile& profile);
 
-/// Checks the receiver's part of [expect] with the sender's counters, and that no flow's last
-/// frames are missing: with a bound on loss, as part of the loss; without one, any missing end
-/// breaks the verdict. Names the flows whose end cannot be judged. `joined`: reception may have
-/// started after the sender.
-void judge_with_counts(Verdict& verdict, const config::FlowProfile& profile,
-                       const Measurement& measurement, const SentCounts& counts, bool joined);
+/// Sets what is known of the sender's frames in the rows of the profile's flows: the number sent,
+/// and how many of them never came, the last ones included; or why that is unknown. `joined`:
+/// reception may have started after the sender.
+void set_sent(std::span<FlowRow> rows, const config::FlowProfile& profile, const SentCounts& counts,
+              bool joined);
 
 }  // namespace lw::gen

@@ -36,6 +36,36 @@ FlowCounters& FlowCounters::operator+=(const FlowCounters& other) noexcept {
   return *this;
 }
 
+void PaceReport::add(const PaceReport& other) noexcept {
+  behind = std::max(behind, other.behind);
+  if (other.worst_second >= worst_second) return;
+  worst_second = other.worst_second;
+  worst_at = other.worst_at;
+}
+
+void PaceWatch::sample(Instant now, Duration behind) noexcept {
+  const auto span = static_cast<double>((now - second_).count());
+  const auto more = static_cast<double>((behind - behind_).count());
+  if (const double share = std::clamp(1 - more / span, 0.0, 1.0); share < pace_.worst_second) {
+    pace_.worst_second = share;
+    pace_.worst_at = second_ - start_;
+  }
+  second_ = now;
+  behind_ = behind;
+}
+
+PaceReport PaceWatch::finish(Duration behind) const noexcept {
+  PaceReport pace = pace_;
+  pace.behind = behind;
+  return pace;
+}
+
+std::string_view name_of(EndedBy end) noexcept {
+  constexpr std::array<std::string_view, 5> kNames = {"flows", "count", "duration", "signal",
+                                                      "failure"};
+  return kNames[static_cast<std::size_t>(end)];
+}
+
 std::string_view name_of(NotSentReason reason) noexcept {
   constexpr std::array<std::string_view, kNotSentReasons> kNames = {"mtu", "link_down", "ring_full",
                                                                     "port_error"};
@@ -105,9 +135,9 @@ std::uint64_t RunReport::lost_in_ports() const noexcept {
 
 FlowCounters RunReport::total() const noexcept { return total(0, flows.size()); }
 
-FlowCounters RunReport::total(std::size_t first, std::size_t count) const noexcept {
+FlowCounters RunReport::total(std::size_t first, std::size_t number) const noexcept {
   FlowCounters sum;
-  for (std::size_t i = first; i < first + count; ++i) sum += flows[i];
+  for (std::size_t i = first; i < first + number; ++i) sum += flows[i];
   return sum;
 }
 

@@ -15,6 +15,7 @@
 #include "config/flow/profile.h"
 #include "core/figure.h"
 #include "core/histogram.h"
+#include "core/machine.h"
 #include "core/time.h"
 #include "roce/envelope.h"
 
@@ -96,6 +97,37 @@ struct CatchUp {
   std::uint64_t stalls = 0;  // number of delays
 };
 
+/// How far a sender is behind its schedule.
+struct PaceReport {
+  Duration behind{0};       // at the end; with what Limits::catch_up put off
+  double worst_second = 1;  // share of what was due in it that was sent
+  Duration worst_at{0};     // its begin, since the start
+
+  void add(const PaceReport& other) noexcept;
+};
+
+/// Samples the pace of a sending loop once a second.
+class PaceWatch {
+ public:
+  void start(Instant now) noexcept { start_ = second_ = now; }
+  [[nodiscard]] bool due(Instant now) const noexcept { return now - second_ >= kSecond; }
+  /// Requires due(). `behind`: of the next frame, 0 if it is not due yet.
+  void sample(Instant now, Duration behind) noexcept;
+  /// The pace at the end.
+  [[nodiscard]] PaceReport finish(Duration behind) const noexcept;
+
+ private:
+  static constexpr Duration kSecond = std::chrono::seconds(1);
+
+  Instant start_{}, second_{};
+  Duration behind_{0};  // at second_
+  PaceReport pace_;
+};
+
+/// What ended a run.
+enum class EndedBy : std::uint8_t { flows, count, duration, signal, failure };
+std::string_view name_of(EndedBy end) noexcept;  // "flows": all frames of the profile were sent
+
 /// Checks of the sender's timing and ICRCs.
 struct SendAudit {
   static constexpr std::uint32_t kIcrcEvery = 4096;  // frames per ICRC that is computed in full
@@ -131,6 +163,7 @@ struct PacingSoFar {
   std::uint64_t bursts = 0;
   double sum_ns = 0;
   std::int64_t largest_ns = 0;
+  Duration behind{0};  // of the schedule, now
 
   PacingSoFar() = default;
   explicit PacingSoFar(const Histogram& errors) noexcept
@@ -139,6 +172,7 @@ struct PacingSoFar {
     bursts += other.bursts;
     sum_ns += other.sum_ns;
     largest_ns = std::max(largest_ns, other.largest_ns);
+    behind = std::max(behind, other.behind);
   }
 };
 
@@ -158,18 +192,23 @@ struct RunReport {
   std::vector<PortLosses> ports;     // empty for a capture
   std::optional<Duration> catch_up;  // the limit
   CatchUp caught_up;
-  std::uint16_t run = 0;     // number of the run, in the signatures; 0 for a capture
-  std::string clock;         // of the signatures' send times
-  std::string interrupted;   // reason for an early end; empty: none
-  std::uint64_t missed = 0;  // frames that its receiving ports lost before they were read
-  Duration started_late{0};  // after the instant that a common run had agreed on
+  std::uint16_t run = 0;    // number of the run, in the signatures; 0 for a capture
+  std::string clock;        // of the signatures' send times
+  std::string interrupted;  // reason for an early end; empty: none
+  EndedBy ended_by = EndedBy::flows;
+  std::optional<Duration> duration;    // that was asked for
+  std::uint64_t count = Limits::kAll;  // number of frames that was asked for
+  PaceReport pace;                     // of frames sent through ports
+  Machine machine;                     // with ports
+  std::uint64_t missed = 0;            // frames that its receiving ports lost before they were read
+  Duration started_late{0};            // after the instant that a common run had agreed on
   // Of a common run of several processes; empty otherwise:
   std::vector<std::string> hosts;           // by rank
   std::vector<std::uint16_t> rank_of_flow;  // which sent it
 
   [[nodiscard]] FlowCounters total() const noexcept;
   /// Sum of `count` flows from index `first`: the QPs of one [[flow]].
-  [[nodiscard]] FlowCounters total(std::size_t first, std::size_t count) const noexcept;
+  [[nodiscard]] FlowCounters total(std::size_t first, std::size_t number) const noexcept;
   /// Frames that ports took and lost.
   [[nodiscard]] std::uint64_t lost_in_ports() const noexcept;
 };
@@ -177,9 +216,10 @@ struct RunReport {
 /// Result of receiving, besides the Measurement.
 struct ReceiveReport {
   std::uint64_t missed = 0;  // frames that the ports lost before they were read
-  Duration elapsed{0};       // from the first frame to the last
-  std::string clock;         // of arrival times; empty: a capture's stamps
-  std::string interrupted;   // reason for an early end; empty: none
+  Machine machine = {};
+  Duration elapsed{0};      // from the first frame to the last
+  std::string clock;        // of arrival times; empty: a capture's stamps
+  std::string interrupted;  // reason for an early end; empty: none
 };
 
 }  // namespace lw::gen

@@ -2,7 +2,6 @@
 #include "gen/study/comparison.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <sstream>
@@ -24,13 +23,6 @@ std::vector<std::string> cells_of_line(const std::string& line) {
   std::stringstream in(line);
   for (std::string cell; std::getline(in, cell, ',');) cells.push_back(cell);
   return cells;
-}
-
-std::optional<double> as_number(const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 /// Replaces the braces in a name, as in "stress{stress}_s", by a cell's values.

@@ -120,7 +120,7 @@ report::LiveModel ExperimentView::model(Instant now) const {
   report::LiveModel model{
       .title = "roce-gen experiment " + results_.profile.name,
       .status = status(now),
-      .verdict = failed > 0 ? report::LiveVerdict::bad : report::LiveVerdict::good,
+      .colour = failed > 0 ? Colour::red : Colour::green,
       .verdict_text = failed > 0 ? failures : "no run failed",
       .sections = {counts(), last_results()},
       .line = fmt::format("[{}] {} of {} runs, {}", progress_bar(), done_, all_, status(now))};

@@ -68,27 +68,49 @@ double highest_of(const std::vector<SizeSearch>& searches) noexcept {
 
 }  // namespace
 
-bool passes(const Trial& trial, const SearchConfig& config) noexcept {
-  return trial.offered && trial.loss() <= config.loss;
+TrialEnd end_of(const Trial& trial, const SearchConfig& config) noexcept {
+  if (!trial.offered) return TrialEnd::not_offered;
+  if (trial.loss() <= config.loss) return TrialEnd::passed;
+  return trial.path_loss() > config.loss ? TrialEnd::failed : TrialEnd::not_offered;
 }
+
+std::string_view name_of(TrialEnd end) noexcept {
+  constexpr std::string_view kNames[] = {"passed", "failed", "not offered"};
+  return kNames[static_cast<std::size_t>(end)];
+}
+
+namespace {
+
+/// Notes the last trial at a rate: a bound of the search.
+void note_bound(SearchResult& result, TrialEnd end) {
+  const Trial& trial = result.trials.back();
+  if (end == TrialEnd::passed) result.passes = trial;
+  if (end == TrialEnd::not_offered) result.not_offered = trial;
+  if (end != TrialEnd::failed) return;
+  result.fails = trial;
+  result.not_offered.reset();  // it is above
+}
+
+}  // namespace
 
 Result<SearchResult> search_rate(
     const SearchConfig& config, const std::function<Result<std::optional<Trial>>(double)>& try_at) {
   SearchResult result;
   double low = 0, high = 1, next = 1;
   while (true) {
-    bool passed = true;
-    for (int i = 0; passed && i < config.repeat; ++i) {
+    TrialEnd end = TrialEnd::passed;
+    for (int i = 0; end == TrialEnd::passed && i < config.repeat; ++i) {
       auto trial = try_at(next);
       if (!trial) return std::unexpected(trial.error());
       result.complete = trial->has_value();
       if (!result.complete) return result;
       (*trial)->fraction = next;
-      passed = (*trial)->passed = passes(**trial, config);
+      end = end_of(**trial, config);
+      (*trial)->passed = end == TrialEnd::passed;
       result.trials.push_back(**trial);
     }
-    (passed ? result.passes : result.fails) = result.trials.back();
-    (passed ? low : high) = next;
+    note_bound(result, end);
+    (end == TrialEnd::passed ? low : high) = next;
     if (high - low <= config.resolution) return result;
     next = low + (high - low) / 2;
   }
@@ -108,14 +130,13 @@ std::string to_text(const std::vector<SizeSearch>& searches, const SearchConfig&
                            {"loss there", Align::right},
                            {"trials", Align::right}});
   for (const SizeSearch& search : searches) {
-    const auto& [passes, fails, trials, complete] = search.result;
-    const std::string loss = !fails           ? "-"
-                             : fails->offered ? fmt::format("{:.4f} %", 100 * fails->loss())
-                                              : "not offered";
+    const auto& [passes, fails, not_offered, trials, complete] = search.result;
     table.add_row({fmt::format("{} B", search.message_size), rate_text(passes),
                    passes ? per_second_text(passes->frames_per_second) : "-",
-                   passes ? fmt::format("{:.1f} %", 100 * passes->fraction) : "-", rate_text(fails),
-                   loss, fmt::to_string(trials.size()) + (complete ? "" : ", stopped")});
+                   passes ? fmt::format("{:.1f} %", 100 * passes->fraction) : "-",
+                   not_offered ? "not offered" : rate_text(fails),
+                   not_offered || !fails ? "-" : fmt::format("{:.4f} %", 100 * fails->loss()),
+                   fmt::to_string(trials.size()) + (complete ? "" : ", stopped")});
   }
   std::string text = table.to_string() + measure_text(config);
   for (const SizeSearch& search : searches)
@@ -150,6 +171,8 @@ const FigureTable& Trial::figures() {
       Row::rows_of<&Trial::arrivals>(),
       Row::of<&Trial::not_sent>("not_sent", "Frames that the port did not take.", Unit::frames),
       Row::of<&Trial::offered>("offered", "True if the sender reached the rate."),
+      Row::of<&Trial::lost_here>("lost_here", "Frames that our own receiving port lost.",
+                                 Unit::frames),
       Row::of<&Trial::passed>("passed", "True if the loss was within the bound.")};
   static constexpr FigureTable kTable{"A trial.", kRows};
   return kTable;
@@ -163,7 +186,12 @@ const FigureTable& SizeSearch::figures() {
           "passes", "Highest rate that passed; null if none did.")
           .or_null(),
       Row::of<through<&SizeSearch::result, &SearchResult::fails>>(
-          "fails", "Lowest rate that failed; null if none did.")
+          "fails", "Lowest rate at which the path lost too much; null if there was none.")
+          .or_null(),
+      Row::of<through<&SizeSearch::result, &SearchResult::not_offered>>(
+          "not_offered",
+          "Lowest rate above `passes` that this machine could not send or receive: the path may "
+          "pass more; null if there was none.")
           .or_null(),
       Row::of<through<&SizeSearch::result, &SearchResult::trials>>("trials", "All trials.")};
   static constexpr FigureTable kTable{{}, kRows};
@@ -190,21 +218,64 @@ const FigureTable& SearchReport::figures() {
   return kTable;
 }
 
+namespace {
+
+/// "1.17 Gb/s, 12.5 % of the highest; fails at 1.20 Gb/s".
+std::string found_text(const SearchResult& result) {
+  std::string text = "no rate passes";
+  if (result.passes)
+    text = fmt::format("{} passes, {} of the highest", format_bit_rate(result.passes->wire_bps),
+                       format_share(result.passes->fraction));
+  if (result.not_offered)
+    return text + fmt::format("; {} of the highest was not offered",
+                              format_share(result.not_offered->fraction));
+  return text +
+         (result.fails ? "; fails at " + format_bit_rate(result.fails->wire_bps) : "; none failed");
+}
+
+/// Why this machine bounds the search.
+std::string limit_text(const Trial& trial) {
+  if (trial.offered)
+    return fmt::format("this machine's own port lost {} of {} frames there",
+                       format_count(trial.lost_here), format_count(trial.sent));
+  return fmt::format("this machine, or the port, sent only {} there",
+                     format_bit_rate(trial.wire_bps));
+}
+
+}  // namespace
+
+void observe_search(Judge& judge, const SearchReport& report) {
+  for (const auto& [size, result] : report.sizes) {
+    Observation found{.name = "passes",
+                      .of = fmt::format("{} B", format_count(size)),
+                      .value = result.passes ? result.passes->wire_bps : 0,
+                      .text = found_text(result),
+                      .count = result.trials.size(),
+                      .asked_by = "roce-gen search"};
+    if (result.not_offered) {
+      found.is_lower_bound = judge.expects("passes");  // nobody else asked for a bound
+      found.unsure = fmt::format(
+          "not offered above {}: {}",
+          result.passes ? format_bit_rate(result.passes->wire_bps) : std::string("0 b/s"),
+          limit_text(*result.not_offered));
+      found.remedy = "use a faster port or more cores, or ask for a lower --max-rate";
+    }
+    if (!result.complete) found.unsure = "a signal ended the search";
+    if (!result.complete || (result.not_offered && !result.passes)) found.value.reset();
+    judge.add(found);
+  }
+}
+
 report::RunRows page_rows(const SearchReport& report) {
   report::RunRows rows;
   report::AccountTable& trials = rows.accounts.emplace_back(
       "", std::vector<std::string>{"Message size", "Share of the highest rate", "Sent", "Received",
                                    "Lost", "Not sent", "Passed"});
   for (const auto& [size, result] : report.sizes) {
-    const std::string found = result.passes ? fmt::format("{}, {:.6g} % of the highest",
-                                                          format_bit_rate(result.passes->wire_bps),
-                                                          100 * result.passes->fraction)
-                                            : "every rate failed";
     rows.requested.push_back(
-        {report::number_text(static_cast<double>(size)) + " B: highest rate that passes",
-         fmt::format("loss of at most {:.6g} %", 100 * report.config.loss),
-         found + (result.fails ? "; fails at " + format_bit_rate(result.fails->wire_bps)
-                               : "; none failed")});
+        {fmt::format("{} B: highest rate that passes", format_count(size)),
+         fmt::format("loss of at most {}", format_share(report.config.loss)), found_text(result),
+         result.not_offered ? std::nullopt : std::optional(result.passes.has_value())});
     for (const Trial& trial : result.trials)
       trials.rows.push_back({size, trial.fraction, trial.sent, trial.received, trial.lost(),
                              trial.not_sent, trial.passed});

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/error.h"
 #include "core/figure.h"
+#include "core/question.h"
 #include "gen/study/trial_count.h"
 #include "report/plot.h"
 #include "report/run_rows.h"
@@ -23,6 +26,7 @@ struct Trial {
   ArrivalCounts arrivals = {};                 // how frames arrived
   double wire_bps = 0, frames_per_second = 0;  // as sent
   bool offered = true;                         // the sender reached the requested rate
+  std::uint64_t lost_here = 0;                 // frames that our own receiving port lost
   bool passed = false;                         // as search_rate() judged it
 
   /// Frames that did not arrive undamaged. A frame counts once, by its flow and sequence number.
@@ -32,6 +36,12 @@ struct Trial {
   /// Share of the sent frames that was lost, in [0, 1].
   [[nodiscard]] double loss() const noexcept {
     return sent > 0 ? static_cast<double>(lost()) / static_cast<double>(sent) : 0;
+  }
+  /// Share of the sent frames that was lost, and not by our own port.
+  [[nodiscard]] double path_loss() const noexcept {
+    return sent > 0 ? static_cast<double>(lost() - std::min(lost(), lost_here)) /
+                          static_cast<double>(sent)
+                    : 0;
   }
   static const FigureTable& figures();
 };
@@ -43,16 +53,20 @@ struct SearchConfig {
 };
 
 /// Result of a search. `passes` is the highest rate that passed, `fails` the lowest rate above it
-/// that failed, at most the resolution away. Without `fails` the highest rate passed; without
-/// `passes` every rate failed.
+/// at which the path lost too much, at most the resolution away. Without `fails` the highest rate
+/// passed; without `passes` every rate failed. With `not_offered`, the lowest rate above `passes`
+/// that this machine could not send or receive, the path may pass more: nobody can tell.
 struct SearchResult {
-  std::optional<Trial> passes, fails;
+  std::optional<Trial> passes, fails, not_offered;
   std::vector<Trial> trials;  // in order of time
   bool complete = true;       // false: stopped before the bracket was as narrow as asked
 };
 
-/// Returns true if the rate was offered and at most the tolerated share was lost.
-bool passes(const Trial& trial, const SearchConfig& config) noexcept;
+/// How a trial ended: it passed; the path lost too much; or this machine did not send at the rate,
+/// or lost frames itself that the path did not lose.
+enum class TrialEnd : std::uint8_t { passed, failed, not_offered };
+TrialEnd end_of(const Trial& trial, const SearchConfig& config) noexcept;
+std::string_view name_of(TrialEnd end) noexcept;
 
 /// Finds the highest rate without loss by bisection (RFC 2544, 26.1): first the highest rate, then
 /// the middle between the highest passed and the lowest failed one. `try_at` runs a trial at a
@@ -79,7 +93,11 @@ struct SearchReport {
 inline constexpr JsonOutput kSearchOutput{.name = "rate_search",
                                           .title = "roce-gen search --json",
                                           .figures = &SearchReport::figures,
-                                          .judged = true};
+                                          .judged = true,
+                                          .version = 2};
+
+/// Adds what was found for each size.
+void observe_search(Judge& judge, const SearchReport& report);
 
 /// Returns the rows of a search's page: the rates found, and all trials.
 report::RunRows page_rows(const SearchReport& report);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/quantity.h"
 #include "report/figures/json.h"
 #include "report/plot.h"
 #include "report/table.h"
@@ -146,7 +147,7 @@ std::string curve_name(const ExperimentResults& results, const ExperimentPlot& p
 bool is_wanted(const ExperimentResults& results, const ExperimentPlot& plot, std::size_t cell) {
   const std::string& name = results.profile.scenarios[results.cells[cell].scenario].name;
   for (const auto& [parameter, value] : plot.only)
-    if (results.words(cell, parameter) != value) return false;
+    if (!same_value(results.words(cell, parameter), value)) return false;
   return plot.scenarios.empty() || std::ranges::find(plot.scenarios, name) != plot.scenarios.end();
 }
 
@@ -361,6 +362,41 @@ const FigureTable& Outcome::figures() {
   static constexpr FigureTable kTable{
       "Runs of an experiment, and the published figures beside them.", kRows};
   return kTable;
+}
+
+void observe_experiment(Judge& judge, const Outcome& outcome) {
+  const ExperimentResults& results = outcome.results;
+  std::size_t runs = 0, compared = 0, far = 0;
+  for (const auto& cell : results.runs) runs += cell.size();
+  const std::size_t failed = failed_runs(results).size();
+  judge.add({.name = "failed",
+             .value = static_cast<double>(failed),
+             .text = failed == 0 ? fmt::format("{} runs succeeded", format_count(runs))
+                                 : fmt::format("{} of {} runs failed", failed, runs),
+             .count = runs,
+             .remedy = "--capture-failures DIR writes their packets"});
+  for (const auto& scenario : outcome.compared)
+    for (const Compared& each : scenario) {
+      ++compared;
+      far += each.holds ? 0 : 1;
+    }
+  if (compared > 0)
+    judge.add(
+        {.name = "published",
+         .value = static_cast<double>(far),
+         .text = fmt::format("{} of {} figures are further from the published ones than asked "
+                             "for",
+                             far, compared),
+         .count = compared});
+  const std::size_t cells = results.cells.size() + results.missing;
+  judge.add({.name = "reached",
+             .value = cells == 0
+                          ? 1
+                          : static_cast<double>(results.cells.size()) / static_cast<double>(cells),
+             .text = fmt::format("{} of {} cells are there", results.cells.size(), cells),
+             .count = cells,
+             .broken = "a signal ended the experiment",
+             .remedy = "--resume continues"});
 }
 
 report::RunRows page_rows(const Outcome& outcome) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/figure.h"
+#include "core/question.h"
 #include "gen/study/comparison.h"
 #include "gen/study/results.h"
 #include "report/plot.h"
@@ -21,7 +22,9 @@ struct Outcome {
 inline constexpr JsonOutput kExperimentOutput{
     .name = "experiment",
     .title = "NAME.json of roce-gen experiment, and of a sweep of roce-endpoint",
-    .figures = &Outcome::figures};
+    .figures = &Outcome::figures,
+    .judged = true,
+    .version = 2};
 
 /// Formats the parameters that distinguish a cell from others of its scenario: "size = 64KiB, loss
 /// = 0.1".
@@ -34,8 +37,10 @@ std::string failure_table(const ExperimentResults& results);
 /// Formats CSV with a header line and a line per cell: scenario, parameters, figures. With repeats,
 /// a figure has three columns: average, minimum and maximum.
 std::string to_csv(const Outcome& outcome);
-/// Formats JSON with every run of every cell, and the comparisons.
+/// Formats JSON with every run of every cell, and the comparisons, without the verdict.
 std::string to_json(const Outcome& outcome);
+/// Adds what the experiment observed of kExperimentQuestions.
+void observe_experiment(Judge& judge, const Outcome& outcome);
 /// Returns the rows of its page: published figures beside those of the experiment.
 report::RunRows page_rows(const Outcome& outcome);
 /// Formats text: premises, a table per scenario, and the comparison with published figures.

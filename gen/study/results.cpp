@@ -86,8 +86,9 @@ ExperimentParameters changed(const ExperimentScenario& scenario, const Changes& 
         changes.only, [&](const auto& only) { return only.first == parameter.name; });
     if (!limited) continue;
     std::erase_if(parameter.values, [&](const ExperimentValue& value) {
-      return std::ranges::find(changes.only, std::pair(parameter.name, value.text)) ==
-             changes.only.end();
+      return std::ranges::none_of(changes.only, [&](const auto& only) {
+        return only.first == parameter.name && same_value(only.second, value.text);
+      });
     });
   }
   return parameters;
@@ -257,6 +258,17 @@ std::string ExperimentResults::words(std::size_t cell, std::string_view name) co
   }
   const auto spread = figure(cell, name);
   return spread ? number(spread->average) : "";
+}
+
+std::optional<double> as_number(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+bool same_value(const std::string& one, const std::string& other) {
+  return one == other || (as_number(one) && as_number(one) == as_number(other));
 }
 
 std::vector<std::size_t> ExperimentResults::cells_of(std::size_t scenario) const {

@@ -21,6 +21,11 @@ struct Changes {
   std::uint32_t repeats = 0;                              // 0: as in the file
 };
 
+/// Returns the number that a text consists of, if it does.
+std::optional<double> as_number(const std::string& text);
+/// Returns true for the same text, or the same number: "1e-3" and "0.001".
+bool same_value(const std::string& one, const std::string& other);
+
 /// One combination of the values of a sweep: parameter, value.
 using Point = std::vector<std::pair<std::string, std::string>>;
 

@@ -24,6 +24,16 @@ report::Json law_of(const perf::PerfConfig& config) {
   return {{"losses_a_round_trip", p * w}, {"law_efficiency", (1 - p) / (1 - p + p * w)}};
 }
 
+/// Adds the names of a table's figures.
+void add_names(report::Json& names, const FigureTable& table) {
+  for (const Figure& row : table.rows) {
+    if (row.name.empty())
+      add_names(names, row.type->table());
+    else
+      names[std::string(row.name)] = nullptr;
+  }
+}
+
 /// Adds the failure of a run: "retry exceeded, QP 0 of host 0, 4.3 s after the start".
 void add_failure(report::Json& json, const std::optional<perf::Failure>& failure) {
   if (!failure) return;
@@ -55,6 +65,7 @@ class PerfKind : public RunKind {
  public:
   void add_options(app::Options& options) override;
   Result<Work> work() override;
+  [[nodiscard]] report::Json figures() const override;
 
  private:
   PerfOptions options_;
@@ -63,6 +74,14 @@ class PerfKind : public RunKind {
 void PerfKind::add_options(app::Options& options) {
   add_perf_options(options, options_);
   add_run_options(options, options_);
+}
+
+report::Json PerfKind::figures() const {
+  report::Json names = law_of({});
+  for (const perf::PerfPattern pattern : {perf::PerfPattern::bw, perf::PerfPattern::lat})
+    add_names(names, output_of(pattern).figures());
+  for (const char* name : {"efficiency", "failure", "failed_at_ns"}) names[name] = nullptr;
+  return names;
 }
 
 Result<Work> PerfKind::work() {
@@ -108,6 +127,12 @@ class IncastKind : public RunKind {
  public:
   void add_options(app::Options& options) override;
   Result<Work> work() override;
+  [[nodiscard]] report::Json figures() const override {
+    sim::IncastResult result;
+    result.flow_bps = {0};
+    result.samples = {{}};
+    return values_of(result);
+  }
 
  private:
   PerfOptions options_;
@@ -153,6 +178,7 @@ class NetworkKind : public RunKind {
  public:
   void add_options(app::Options& options) override;
   Result<Work> work() override;
+  [[nodiscard]] report::Json figures() const override { return network_names(); }
 
  private:
   PerfOptions options_;

@@ -28,6 +28,9 @@ class RunKind {
   virtual ~RunKind() = default;
   virtual void add_options(app::Options& options) = 0;
   virtual Result<Work> work() = 0;
+  /// The names of the figures that a run may have, as the keys of an object; a series is a list
+  /// with one sample, which has the names of its values.
+  [[nodiscard]] virtual report::Json figures() const = 0;
 };
 
 /// Creates the kind with this name, one of run_kinds(); null if it is unknown.

@@ -33,14 +33,12 @@ void SearchView::begin_trial(std::uint64_t size, double fraction) {
 
 void SearchView::end_trial(const Trial& trial) {
   SizeBounds& bounds = bounds_.back();
-  const bool passed = passes(trial, config_);
-  (passed ? bounds.passes : bounds.fails) = trial;
+  const TrialEnd end = end_of(trial, config_);
+  (end == TrialEnd::passed ? bounds.passes : bounds.fails) = trial;
   newest_.push_front({fmt::to_string(trials_), fmt::format("{} B", bounds.size),
                       percent_text(fraction_), format_bit_rate(trial.wire_bps),
                       fmt::to_string(trial.sent), fmt::to_string(trial.lost()),
-                      passed          ? "passed"
-                      : trial.offered ? "failed"
-                                      : "failed: not offered"});
+                      std::string(name_of(end))});
   if (newest_.size() > kNewestTrials) newest_.pop_back();
 }
 

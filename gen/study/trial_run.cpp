@@ -217,6 +217,7 @@ Result<Trial> run_trial(config::FlowProfile& profile, double fraction, const Tri
   bounds.duration = overtime(bound_messages(bounded, *limits.duration));
   const FlowNames names = names_in(bounded);
   BackgroundTasks background(ends.neighbors, {}, nullptr, display, names, ends.senders.all());
+  const std::uint64_t unseen = ends.receiver.stats().unseen();
   Reception reception(ends.receiver, quiet_time, bounded);
   const auto report = run_through_ports({.profile = bounded,
                                          .ports = ends.senders.all(),
@@ -236,6 +237,8 @@ Result<Trial> run_trial(config::FlowProfile& profile, double fraction, const Tri
   continue_psns(profile, *report);
   Trial trial = trial_of(*report, bounded);
   trial.arrivals = count.counts();
+  const std::uint64_t unseen_now = ends.receiver.stats().unseen();
+  trial.lost_here = unseen_now - std::min(unseen, unseen_now);
   for (std::size_t i = 0; i < report->flows.size(); ++i)
     trial.received += std::min(count.received(i), report->flows[i].frames);
   return trial;

@@ -73,10 +73,20 @@ report::Json outcome(const Ends& ends) {
   return fmt::format("partial:{:.0f}", ends.seconds);
 }
 
+/// The figures of a migration. `memory`: of the guest, in bytes; `wire`: of the path, in bit/s.
+report::Json values_of(const Precopy& run, const Ends& ends, double memory, double wire) {
+  return {{"memory_gib", memory / kGiB}, {"written_gib", run.stress.working_set / kGiB},
+          {"wire_gbps", wire / 1e9},     {"rate_gbps", run.rate * kBits / 1e9},
+          {"finished", ends.finished},   {"starts", ends.all},
+          {"passes", ends.passes},       {"copied_gib", ends.copied / kGiB},
+          {"time_s", outcome(ends)}};
+}
+
 class VmKind : public RunKind {
  public:
   void add_options(app::Options& options) override;
   Result<Work> work() override;
+  [[nodiscard]] report::Json figures() const override { return values_of({}, {}, 0, 0); }
 
  private:
   std::string path_;
@@ -140,12 +150,7 @@ Result<Work> VmKind::work() {
                 const double wire = wire_bps(path);
                 run.rate = (rdma ? std::min(wire, host_bps) : host_bps) / kBits;
                 const Ends ends = migrate_often(run, starts);
-                return report::Json{
-                    {"memory_gib", memory / kGiB}, {"written_gib", run.stress.working_set / kGiB},
-                    {"wire_gbps", wire / 1e9},     {"rate_gbps", run.rate * kBits / 1e9},
-                    {"finished", ends.finished},   {"starts", ends.all},
-                    {"passes", ends.passes},       {"copied_gib", ends.copied / kGiB},
-                    {"time_s", outcome(ends)}};
+                return values_of(run, ends, memory, wire);
               }};
 }
 

@@ -19,9 +19,16 @@ Result<RunReport> run_into_capture(const config::FlowProfile& profile, TxSchedul
   report.flows.resize(profile.flows.size());
   std::array<std::byte, kLongestFrame> buffer;
   for (std::uint64_t sent = 0; sent < limits.count; ++sent) {
-    if (sent % kStopCheckEvery == 0 && (limits.stopped() || writer.failed())) break;
+    if (sent % kStopCheckEvery == 0 && (limits.stopped() || writer.failed())) {
+      report.ended_by = limits.stopped() ? EndedBy::signal : EndedBy::failure;
+      break;
+    }
     auto due = scheduler.next();
-    if (!due || (limits.duration && due->at >= *limits.duration)) break;
+    if (!due) break;
+    if (limits.duration && due->at >= *limits.duration) {
+      report.ended_by = EndedBy::duration;
+      break;
+    }
     const Instant stamp = kVirtualStart + due->at;
     due->fields.send_time_ns = static_cast<std::uint64_t>(to_ns(stamp));
     due->frame->write(due->fields, buffer);
@@ -36,6 +43,9 @@ Result<RunReport> run_into_capture(const config::FlowProfile& profile, TxSchedul
     counters.shared = shared_part(counters.span - due->at, profile.flows[due->flow].qps);
   }
   report.elapsed = report.total().span;
+  report.duration = limits.duration;
+  report.count = limits.count;
+  if (report.total().frames == limits.count) report.ended_by = EndedBy::count;
   return report;
 }
 

@@ -183,6 +183,44 @@ NotSent lost_since(const nic::PortStats& before, const nic::Port& port, std::uin
   return lost;
 }
 
+OwnLoss not_sent_at(const PortLosses& port, std::uint64_t taken) {
+  const std::uint64_t refused = port.refused.total();
+  return {.place = fmt::format("port {}", port.port),
+          .how = "when they were to leave",
+          .lost = refused + port.lost.total(),
+          .frames = taken + refused,
+          .remedy =
+              "send at a lower rate, give the port and its peer cores of their own, or use "
+              "a faster port"};
+}
+
+OwnLoss unseen_at(const nic::Port& port, const LossTimes& times) {
+  const nic::PortStats stats = port.stats();
+  return {.place = fmt::format("port {}", port.name()),
+          .how = "before it read them",
+          .lost = stats.unseen(),
+          .frames = stats.received + stats.unseen(),
+          .first = times.first,
+          .last = times.last,
+          .remedy =
+              "receive at a lower rate, give this program cores of its own, or make the "
+              "kernel's backlog longer: sysctl net.core.netdev_max_backlog"};
+}
+
+void ReceiveWatch::sample(Instant now) {
+  next_ = now + std::chrono::seconds(1);
+  for (std::size_t i = 0; i < ports_.size(); ++i)
+    times_[i].sample(ports_[i]->stats().unseen(), now - start_);
+}
+
+std::vector<OwnLoss> ReceiveWatch::losses(Instant now) {
+  sample(now);
+  std::vector<OwnLoss> losses;
+  for (std::size_t i = 0; i < ports_.size(); ++i)
+    losses.push_back(unseen_at(*ports_[i], times_[i]));
+  return losses;
+}
+
 NotSentReason reason_not_sent(const nic::Port& port) noexcept {
   if (!port.exists()) return NotSentReason::port_error;
   return port.link_up() ? NotSentReason::ring_full : NotSentReason::link_down;

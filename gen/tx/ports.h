@@ -70,6 +70,32 @@ std::optional<std::size_t> longest_sendable(const nic::Port& port, std::size_t v
 /// according to its own counters.
 NotSent lost_since(const nic::PortStats& before, const nic::Port& port, std::uint64_t taken);
 
+/// The frames that a port did not take, and those that it took and lost, as this machine's losses.
+/// `taken`: frames that it took.
+OwnLoss not_sent_at(const PortLosses& port, std::uint64_t taken);
+
+/// The frames that a port lost before they were read. `times`: samples of their number.
+OwnLoss unseen_at(const nic::Port& port, const LossTimes& times);
+
+/// Samples once a second what ports lost before it was read. One thread.
+class ReceiveWatch {
+ public:
+  /// The ports must outlive it.
+  explicit ReceiveWatch(std::vector<const nic::Port*> ports)
+      : ports_(std::move(ports)), times_(ports_.size()) {}
+
+  void start(Instant now) noexcept { start_ = next_ = now; }
+  [[nodiscard]] bool due(Instant now) const noexcept { return now >= next_; }
+  void sample(Instant now);
+  /// The losses of each port until `now`.
+  [[nodiscard]] std::vector<OwnLoss> losses(Instant now);
+
+ private:
+  std::vector<const nic::Port*> ports_;
+  std::vector<LossTimes> times_;
+  Instant start_{}, next_{};
+};
+
 /// Returns the reason why a port has just not taken a frame.
 NotSentReason reason_not_sent(const nic::Port& port) noexcept;
 

@@ -58,6 +58,21 @@ TxLoop::TxLoop(TxScheduler& scheduler, std::size_t flows, CoreShare share,
   if (std::ranges::all_of(bursts_, &FlowBurst::is_timed)) lead_ = kLead;
 }
 
+Duration TxLoop::behind(Instant now) const noexcept {
+  const bool spent = scheduler_.done() || budget_.spent();
+  const Duration due = spent ? Duration{0} : scheduler_.poll().at;
+  const bool is_sent = !spent && !(limits_.duration && due >= *limits_.duration);
+  Duration late = is_sent ? now - start_ - due : Duration{0};
+  if (spent)
+    for (const Duration each : late_) late = std::max(late, each);
+  return std::max(late, Duration{0}) + caught_up_.skipped;
+}
+
+EndedBy TxLoop::ended_by() const noexcept {
+  if (scheduler_.done()) return EndedBy::flows;
+  return budget_.spent() ? EndedBy::count : EndedBy::duration;
+}
+
 /// Fills the bursts with all frames that are due, until one burst is full.
 void TxLoop::fill_bursts(Instant now) noexcept {
   std::uint64_t budget = budget_.take(FlowBurst::kFrames * bursts_.size());

@@ -53,6 +53,11 @@ class TxLoop {
   [[nodiscard]] Duration ahead(Instant now) const noexcept {
     return start_ + scheduler_.poll().at - lead_ - now;
   }
+  /// How far the loop is behind its schedule: the delay of the next frame, or, without one, of the
+  /// last; with what Limits::catch_up put off.
+  [[nodiscard]] Duration behind(Instant now) const noexcept;
+  /// What ended the loop. Requires ended(), or that it was stopped.
+  [[nodiscard]] EndedBy ended_by() const noexcept;
   /// Sends the due frames, at most a burst per port. Errors: the copy's.
   Result<void> send_due(Instant now);
   /// The time after send_due(): the clock's last reading before a port got its burst, if there was

@@ -25,26 +25,26 @@ struct CheckOptions {
 
 void print_parts(const emulator::Path& path, emulator::Direction way) {
   print_out(fmt::format("  {:<28}{:g} km, {}\n", "fibre", length_km(path, way),
-                        format_duration(fibre_delay(path, way))));
+                        format_set_duration(fibre_delay(path, way))));
   for (const auto& item : path.equipment) {
     if (!covers(item.ways, way)) continue;
     print_out(fmt::format("  {:<28}{} x {} = {}\n", item.name, item.count,
-                          format_duration(item.latency),
-                          format_duration(item.latency * std::int64_t{item.count})));
+                          format_set_duration(item.latency),
+                          format_set_duration(item.latency * std::int64_t{item.count})));
   }
 }
 
 void print_path(const emulator::Path& path) {
   using enum emulator::Direction;
-  const std::string there = format_duration(one_way_delay(path, west_to_east));
-  const std::string round = format_duration(round_trip(path));
+  const std::string there = format_set_duration(one_way_delay(path, west_to_east));
+  const std::string round = format_set_duration(round_trip(path));
   if (symmetric(path)) {
     print_out(fmt::format("path {}: {} one way, {} there and back\n", path.name, there, round));
     return print_parts(path, west_to_east);
   }
-  print_out(fmt::format("path {}: {} {}, {} {}, {} there and back\n", path.name, there,
-                        name_of(west_to_east), format_duration(one_way_delay(path, east_to_west)),
-                        name_of(east_to_west), round));
+  print_out(fmt::format(
+      "path {}: {} {}, {} {}, {} there and back\n", path.name, there, name_of(west_to_east),
+      format_set_duration(one_way_delay(path, east_to_west)), name_of(east_to_west), round));
   for (const auto way : {west_to_east, east_to_west}) {
     print_out(fmt::format(" {}\n", name_of(way)));
     print_parts(path, way);
@@ -55,7 +55,7 @@ void print_flight(const ImpairProfile& profile) {
   const double rate = profile.capacity.rate_bps;
   const Duration delay = profile.longest_delay();
   print_out(fmt::format("in flight each way: {} x {} = {}\n", format_bit_rate(rate),
-                        format_duration(delay),
+                        format_set_duration(delay),
                         format_bytes(emulator::bandwidth_delay_bytes(rate, delay))));
   for (const auto& line : emulator::flight_table(rate, delay)) {
     const std::string what = line.payload ? fmt::format("RoCE payload {} B", line.payload)
@@ -73,8 +73,8 @@ ExitCode check(const CheckOptions& options) {
     print_out(report::json_line(kCheckOutput, ProfileCheck{*profile, size_for(*profile)}));
   } else {
     if (profile->path) print_path(*profile->path);
-    print_out(fmt::format("{}{}{}{}", rules_text(*profile), lost_rules(*profile),
-                          events_text(*profile), scenario_text(*profile)));
+    print_out(fmt::format("{}{}{}", rules_text(*profile), events_text(*profile),
+                          scenario_text(*profile)));
     print_flight(*profile);
     const auto rings = nic::PacketPort::ring_bytes(profile->capacity.largest_frame);
     print_out(fmt::format("memory: {}\n  and {} of the kernel's for each Linux interface\n",

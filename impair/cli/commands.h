@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "app/command_line.h"
-#include "app/expectations.h"
 #include "app/html_report.h"
+#include "app/verdicts.h"
 #include "config/impair/profile.h"
 #include "core/figure.h"
 #include "core/output.h"
+#include "impair/report/run_verdict.h"
 
 namespace lw::impair {
 
@@ -26,17 +27,17 @@ app::Command run_command();
 
 /// Outputs of a run or a replay. Without a value, an output is not written.
 struct OutputOptions {
-  std::optional<std::string> ledger;   // JSON Lines; binary if the name ends in .lwl
-  std::optional<std::string> capture;  // pcapng file of frames in and out
-  Rotation rotation = {};              // of the capture
-  bool json = false;                   // print the report as JSON
-  bool live = false;                   // show the live view
-  app::Expectations expectations = {};
+  std::optional<std::string> ledger = {};   // JSON Lines; binary if the name ends in .lwl
+  std::optional<std::string> capture = {};  // pcapng file of frames in and out
+  Rotation rotation = {};                   // of the capture
+  bool json = false;                        // print the report as JSON
+  bool live = false;                        // show the live view
+  app::Verdicts verdicts{kImpairQuestions};
   app::HtmlReport html = {};
 };
 
 /// Adds the options that `run` and `replay` share: --seed, --ledger, --capture, --json, --live,
-/// --rotate, --ring, --expect, --junit and --html.
+/// --rotate, --ring, --expect, --junit, --strict-machine and --html.
 void add_output_options(app::Options& list, std::optional<std::uint64_t>& seed,
                         OutputOptions& output);
 /// Error (usage): options that need another one.

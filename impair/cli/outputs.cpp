@@ -6,6 +6,7 @@
 #include "impair/control/answer.h"
 #include "impair/report/explanation.h"
 #include "impair/report/report.h"
+#include "impair/report/run_verdict.h"
 
 namespace lw::impair {
 
@@ -13,6 +14,18 @@ std::span<const JsonOutput> outputs() {
   static constexpr JsonOutput kOutputs[] = {kRunOutput, kControlOutput, kCheckOutput,
                                             kExplanationOutput, kDryRunOutput};
   return kOutputs;
+}
+
+std::span<const CommandQuestions> questions() {
+  static constexpr CommandQuestions kCommands[] = {{"run", kImpairQuestions},
+                                                   {"replay", kReplayQuestions},
+                                                   {"check"},
+                                                   {"ctl"},
+                                                   {"explain"},
+                                                   {"from-tc"},
+                                                   {"ledger"},
+                                                   {"profiles"}};
+  return kCommands;
 }
 
 }  // namespace lw::impair

@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "app/profile_note.h"
 #include "config/impair/profile.h"
 #include "config/toml/profile_search.h"
 #include "core/output.h"
@@ -22,16 +23,7 @@ std::string fibre_note(double km) {
   return fmt::format(
       "{:g} km of bare fibre: {} one way; equipment adds to it: that of the path apn-380km adds "
       "42.5 us\n",
-      km, format_duration(one_way_delay(fibre, emulator::Direction::west_to_east)));
-}
-
-/// Reads a share of frames. 1 without a unit is refused: who types it may mean one in a hundred.
-Parsed<double> read_loss(std::string_view text) {
-  const auto share = parse_probability(text);
-  if (share && *share == 1 && !text.ends_with('%'))
-    return std::unexpected(
-        fmt::format("expected 1% or 100%, found {}, which is every frame", text));
-  return share;
+      km, format_set_duration(one_way_delay(fibre, emulator::Direction::west_to_east)));
 }
 
 void add_profile_words(app::Options& list, ProfileInput& input, bool required) {
@@ -60,6 +52,11 @@ Result<config::ProfileText> ProfileInput::read() const {
   return made;
 }
 
+void ProfileInput::say(const config::ImpairProfile& found) const {
+  app::say_profile(profile, {config::kImpairProfiles, config::kPathProfiles},
+                   config::words_of(found));
+}
+
 Result<void> ProfileInput::save(const config::ProfileText& text) const {
   return saved ? write_file(*saved, text.text) : Result<void>();
 }
@@ -75,7 +72,7 @@ void add_profile_or_path(app::Options& list, ProfileInput& input) {
            "delay in each direction: 2ms");
   list.add("--jitter", app::parsed(parse_duration, input.path.jitter), "TIME",
            "the delay differs by at most this, evenly, and frames keep their order: 10us");
-  list.add("--loss", app::parsed(read_loss, input.path.loss), "SHARE",
+  list.add("--loss", app::parsed(parse_probability, input.path.loss), "SHARE",
            "independent loss in each direction: 0.1%, 1e-4");
   list.add("--rate", app::parsed(parse_bit_rate, input.path.rate_bps), "RATE",
            "rate of a queue in each direction: 10Gb/s");

@@ -26,6 +26,8 @@ struct ProfileInput {
   [[nodiscard]] Result<config::ProfileText> read() const;
   /// Writes `text` to `saved`, if it has a value.
   [[nodiscard]] Result<void> save(const config::ProfileText& text) const;
+  /// Prints on standard error what the name of the profile stands for.
+  void say(const config::ImpairProfile& found) const;
 };
 
 /// Adds PROFILE, which is required, and --set.

@@ -91,7 +91,6 @@ class ReplayView {
 struct ReplayOutcome {
   Report report;
   std::optional<Error> damage;
-  bool stopped = false;  // a signal ended it before the end of the capture
 };
 
 constexpr std::uint64_t kLeastRoom = 1024, kBeyondAllMemory = std::uint64_t{1} << 40;  // frames
@@ -202,9 +201,9 @@ Result<ReplayOutcome> replay(const LiveProfile::Version& version, const ReplayCo
 
   ReplayOutcome outcome{
       .report = {.command = "replay", .profile = profile.name, .seed = profile.seed},
-      .damage = source->damage(),
-      .stopped = stopped};
+      .damage = source->damage()};
   runner->report(outcome.report);
+  outcome.report.stopped = stopped;
   outcome.report.not_captured = source->missing();
   if (*ledger) {
     report_at_end((*ledger)->close());
@@ -224,38 +223,35 @@ struct ReplayOptions {
   ReplayConfig replay;
   std::string direction = "west-to-east";
   std::optional<std::uint64_t> seed;
-  OutputOptions output;
+  OutputOptions output{.verdicts = app::Verdicts(kReplayQuestions)};
   bool dry_run = false;
 };
 
 /// Evaluates and prints the report, and prints errors. Returns the exit status.
 ExitCode report_on(const ReplayOutcome& outcome, const report::RateHistory& history,
                    ReplayOptions& options) {
-  app::Expectations& expectations = options.output.expectations;
+  app::Verdicts& verdicts = options.output.verdicts;
   app::HtmlReport& html = options.output.html;
-  const std::string json = expectations.judged(
-      options.output.json || html.wanted(),
+  if (outcome.damage) report_at_end(std::unexpected(*outcome.damage));
+  Judge judge = verdicts.judge();
+  observe_run(judge, outcome.report);
+  const std::string json = verdicts.judged(
+      judge, options.output.json || html.wanted(),
       [&] { return report::json_line(kRunOutput, outcome.report); }, "roce-impair replay",
       &kRunOutput);
   if (html.wanted()) {
-    html.add_report(json, kRunOutput, page_rows(outcome.report), &expectations);
+    html.add_report(json, kRunOutput, verdicts.last(), page_rows(outcome.report));
     for (report::Plot& plot : plots_of(outcome.report)) html.add_plot(std::move(plot));
     for (report::Plot& plot : history.plots()) html.add_plot(std::move(plot));
   }
-  print_report(options.output.json ? json : to_text(outcome.report) + expectations.text(),
+  print_report(options.output.json ? json : verdicts.text() + to_text(outcome.report),
                options.replay.out == "-");
-  const ExitCode expected = expectations.finish("roce-impair replay");
   if (outcome.report.not_captured)
     fmt::print(stderr,
                "{}: {} received frames are missing in it, by the numbers of the others: from the "
                "first of them, draws and frame counts differ from the run's\n",
                options.replay.input.in, outcome.report.not_captured);
-  if (outcome.damage) return std::max(expected, print_error(*outcome.damage));
-  if (outcome.stopped)
-    return std::max(expected,
-                    print_error({options.replay.input.in + ": stopped by a signal before the end",
-                                 ExitCode::failed}));
-  return std::max(expected, outcome.report.holds() ? ExitCode::done : ExitCode::failed);
+  return verdicts.finish("roce-impair replay");
 }
 
 ExitCode run(ReplayOptions& options) {
@@ -263,9 +259,10 @@ ExitCode run(ReplayOptions& options) {
   if (!text) return print_error(text.error());
   const auto profile = LiveProfile::load(*text, options.seed, options.source.changes);
   if (!profile) return print_error(profile.error());
-  app::Expectations& expectations = options.output.expectations;
-  expectations.add(profile->profile.expect);
-  if (auto checked = expectations.check(kRunOutput); !checked) return print_error(checked.error());
+  options.source.say(profile->profile);
+  app::Verdicts& verdicts = options.output.verdicts;
+  verdicts.add(profile->profile.expect);
+  if (auto checked = verdicts.check(kRunOutput); !checked) return print_error(checked.error());
   ReplayConfig config = options.replay;
   config.ledger = options.output.ledger;
   config.capture = options.output.capture;
@@ -273,8 +270,8 @@ ExitCode run(ReplayOptions& options) {
   if (options.output.live) config.live = "roce-impair replay " + options.source.profile;
   if (options.direction == "east-to-west")
     config.input.direction = emulator::Direction::east_to_west;
-  if (auto sound = check_files(config, options.source.profile, expectations.junit(),
-                               options.output.html.file());
+  if (auto sound =
+          check_files(config, options.source.profile, verdicts.junit(), options.output.html.file());
       !sound)
     return print_error(sound.error());
   if (options.dry_run)

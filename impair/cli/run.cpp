@@ -220,6 +220,8 @@ class Run {
   Progress progress_;
   std::unique_ptr<Services> services_;
   std::array<LinkLosses, 2> link_losses_{};
+  OwnLossTimes loss_times_;
+  bool stopped_ = false;  // by a signal
   std::optional<ScenarioReport> scenario_;
   ChangeLog changes_;
   EndedAudits ended_;
@@ -242,9 +244,8 @@ Result<void> Run::open() {
   auto ports = open_ports(version_.profile, config_);
   if (!ports) return std::unexpected(ports.error());
   ports_.emplace(std::move(*ports));
-  fmt::print(stderr, "{}\n{}{}", ports_->eal.notice(),
-             short_ports(*ports_, version_.profile.capacity.largest_frame),
-             lost_rules(version_.profile));
+  fmt::print(stderr, "{}\n{}", ports_->eal.notice(),
+             short_ports(*ports_, version_.profile.capacity.largest_frame));
   offset_ns_ = nic::wall_clock_ns() - to_ns(nic::now());
   if (auto opened = open_files(); !opened) return opened;
   make_loop();
@@ -309,11 +310,13 @@ Result<void> Run::forward() {
     progress_.tick(now, forwarder);
   });
   const Instant end = nic::now();
+  stopped_ = stop_.requested();
   notify_supervisor("STOPPING=1");
   runner_->refuse_changes();
   link_losses_ = runner_->end_watching();
   for (nic::Port* port : {&ports_->west, &ports_->east}) port->end_receiving();
   loop_->drain([this] { return stop_.forced(); });  // services continue: clients need not wait
+  loss_times_ = runner_->loss_times();
   services_.reset();
   progress_.stop();
   progress_.sample(nic::now(), loop_->forwarder());
@@ -330,16 +333,19 @@ Report Run::report() {
   auto statistics = loop_->statistics();
   report.seconds = statistics.seconds;
   report.directions = std::move(statistics.directions);
-  report.ports = port_reports(*ports_, link_losses_);
+  report.stalls = statistics.stalls;
+  report.duration = config_.duration;
+  report.stopped = stopped_;
+  set_losses(report, *ports_, link_losses_, loss_times_);
   report.scenario = scenario_;
   add_changes(report, changes_, ended_);
   if (ledger_.file) {
     ledger_.thread->finish();
-    if (auto closed = ledger_.file->close(ledger_.thread->skipped()); !closed)
-      report.write_failure = closed.error();
+    report_at_end(ledger_.file->close(ledger_.thread->skipped()));
   }
   if (recordings_->is_open())
-    if (auto closed = recordings_->close(); !closed) report.write_failure = closed.error();
+    if (const auto closed = recordings_->close(); !closed)
+      report_at_end(std::unexpected(closed.error()));
   add_records(report);
   progress_.finish(report);
   return report;

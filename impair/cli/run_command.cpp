@@ -111,7 +111,7 @@ Result<void> check_ends(const RunOptions& options, const RunConfig& config) {
                                     {"--capture", config.capture.value_or(""), true},
                                     {"--ready-file", config.ready_file.value_or("")},
                                     {"--save", options.source.saved.value_or("")},
-                                    options.output.expectations.junit(),
+                                    options.output.verdicts.junit(),
                                     options.output.html.file()};
   nic::add_files(options.west, inputs, outputs);
   nic::add_files(options.east, inputs, outputs);
@@ -128,14 +128,14 @@ void reserve_for_changes(config::ImpairProfile& profile, const RunConfig& config
       stderr,
       "room for delays up to {}, which the page may set, in {} of memory; [capacity] reserve "
       "in the profile sets another\n",
-      format_duration(profile.longest_delay() + reserve),
+      format_set_duration(profile.longest_delay() + reserve),
       format_bytes(static_cast<double>(size_for(profile).memory())));
 }
 
 /// Prints the plan of the run, for --dry-run.
 ExitCode plan(const RunOptions& options, const config::ImpairProfile& profile,
               const RunConfig& config) {
-  const auto limit = config.duration ? format_duration(*config.duration) : std::string();
+  const auto limit = config.duration ? format_set_duration(*config.duration) : std::string();
   return print_plan({"run",
                      profile,
                      {.west = options.west,
@@ -152,7 +152,7 @@ void add_to_page(RunOptions& options, const Report& report, const report::RateHi
                  const std::string& json) {
   app::HtmlReport& html = options.output.html;
   if (!html.wanted()) return;
-  html.add_report(json, kRunOutput, page_rows(report), &options.output.expectations);
+  html.add_report(json, kRunOutput, options.output.verdicts.last(), page_rows(report));
   for (report::Plot& plot : plots_of(report)) html.add_plot(std::move(plot));
   for (report::Plot& plot : history.plots()) html.add_plot(std::move(plot));
   html.add_port("--west", options.west);
@@ -165,9 +165,10 @@ ExitCode execute(RunOptions& options) {
   if (!text) return print_error(text.error());
   auto version = LiveProfile::load(*text, options.seed, options.source.changes);
   if (!version) return print_error(version.error());
-  app::Expectations& expectations = options.output.expectations;
-  expectations.add(version->profile.expect);
-  if (auto checked = expectations.check(kRunOutput); !checked) return print_error(checked.error());
+  options.source.say(version->profile);
+  app::Verdicts& verdicts = options.output.verdicts;
+  verdicts.add(version->profile.expect);
+  if (auto checked = verdicts.check(kRunOutput); !checked) return print_error(checked.error());
   auto config = run_config(options);
   if (!config) return print_error(config.error());
   if (const auto apart = check_ends(options, *config); !apart) return print_error(apart.error());
@@ -178,14 +179,14 @@ ExitCode execute(RunOptions& options) {
   if (options.output.html.wanted()) config->history = &history;
   const auto report = run(*version, *config);
   if (!report) return print_error(report.error());
-  const std::string json = expectations.judged(
-      options.output.json || options.output.html.wanted(),
+  Judge judge = verdicts.judge();
+  observe_run(judge, *report);
+  const std::string json = verdicts.judged(
+      judge, options.output.json || options.output.html.wanted(),
       [&] { return report::json_line(kRunOutput, *report); }, "roce-impair run", &kRunOutput);
   add_to_page(options, *report, history, json);
-  print_report(options.output.json ? json : to_text(*report) + expectations.text());
-  const ExitCode expected = expectations.finish("roce-impair run");
-  if (report->write_failure) return print_error(*report->write_failure);
-  return std::max(expected, report->holds() ? ExitCode::done : ExitCode::failed);
+  print_report(options.output.json ? json : verdicts.text() + to_text(*report));
+  return verdicts.finish("roce-impair run");
 }
 
 void add_ports(app::Options& list, RunOptions& options) {
@@ -334,7 +335,8 @@ void add_output_options(app::Options& list, std::optional<std::uint64_t>& seed,
   app::add_rotation_options(list, output.rotation, "--capture");
   list.add_flag("--json", output.json, "report as one JSON object");
   list.add_flag("--live", output.live, report::kLiveHelp);
-  output.expectations.add_options(list);
+  output.verdicts.add_options(list);
+  output.verdicts.add_strict_option(list);
   output.html.add_option(list);
 }
 

@@ -19,6 +19,10 @@ const FigureTable& Answer::figures() {
           "events_on_command", "Events of the profile that wait for a command; only `show`."),
       Row::of<&Answer::scenario>("scenario", "Acts of the scenario; only `show`."),
       Row::of<&Answer::report>("report", "Report so far; only `show`."),
+      Row::of<&Answer::verdict>("verdict",
+                                "What was asked of the run, and whether it holds so far; only "
+                                "`show`.")
+          .if_any(),
       Row::of<&Answer::records>("records",
                                 "Newest records of the ledger, the oldest first; only `records`."),
       Row::of<&Answer::capture>("capture", "The recording that ended; only `stop-recording`."),

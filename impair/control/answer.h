@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/figure.h"
+#include "core/verdict.h"
 #include "impair/report/report.h"
 #include "impair/report/rule_report.h"
 
@@ -20,6 +21,7 @@ struct Answer {
   std::optional<std::vector<EventRow>> events = {}, events_on_command = {};
   std::optional<std::vector<ActRow>> scenario = {};
   std::optional<Report> report = {};
+  std::optional<Verdict> verdict = {};
   std::optional<std::vector<JsonText>> records = {};
   std::optional<CaptureReport> capture = {};
   std::optional<std::string> text = {};
@@ -30,7 +32,7 @@ struct Answer {
 inline constexpr JsonOutput kControlOutput{.name = "control",
                                            .title = "roce-impair ctl --json",
                                            .figures = &Answer::figures,
-                                           .version = 2};
+                                           .version = 3};
 
 /// The answer that a request is refused.
 Answer refusal(const Error& error);

@@ -15,8 +15,10 @@
 #include "core/limits.h"
 #include "impair/datapath/configuration.h"
 #include "impair/limits.h"
+#include "impair/report/run_verdict.h"
 #include "nic/clock.h"
 #include "report/figures/json.h"
+#include "report/verdict.h"
 
 namespace lw::impair {
 namespace {
@@ -24,7 +26,7 @@ namespace {
 using report::Json;
 
 /// Returns the value as in a profile: a text without quotes, a number, true or false.
-std::string value_text(const Json& value) {
+std::string toml_text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
@@ -40,7 +42,7 @@ Result<std::vector<config::Edit>> edits_of(const Json& request, const config::Cl
     edits.push_back({.table = "rule",
                      .name = rule->get<std::string>(),
                      .key = key,
-                     .value = value_text(value),
+                     .value = toml_text(value),
                      .only = only});
   }
   return edits;
@@ -101,7 +103,8 @@ std::optional<config::Value> value_of(const Json& json, int depth = 8) {
   if (depth == 0) return std::nullopt;
   if (json.is_boolean()) return config::Value{kNowhere, json.get<bool>()};
   if (json.is_number_integer()) return config::Value{kNowhere, json.get<std::int64_t>()};
-  if (json.is_number()) return config::Value{kNowhere, json.get<double>()};
+  if (json.is_number())
+    return config::Value{.at = kNowhere, .data = json.get<double>(), .exact = true};
   if (json.is_string()) return config::Value{kNowhere, json.get<std::string>()};
   if (json.is_array()) {
     config::Array items;
@@ -163,9 +166,9 @@ Result<Answer> Control::preview(const Request& request) const {
   if (!edits) return std::unexpected(edits.error());
   const auto profile = run_.preview(*edits);
   if (!profile) return std::unexpected(profile.error());
-  return Answer{.rules = rule_rows(*profile),
-                .text = rules_text(*profile) + lost_rules(*profile) +
-                        "in flight each way: " + arithmetic(*profile) + "\n"};
+  return Answer{
+      .rules = rule_rows(*profile),
+      .text = rules_text(*profile) + "in flight each way: " + arithmetic(*profile) + "\n"};
 }
 
 Result<Answer> Control::records() const {
@@ -211,7 +214,7 @@ Result<Answer> Control::change(const std::string& what, const Request& request) 
   if (what == "stop-recording") return stop_recording();
   if (auto done = act(what, request); !done) return std::unexpected(done.error());
   const config::ImpairProfile profile = run_.profile();
-  return Answer{.rules = rule_rows(profile), .text = rules_text(profile) + lost_rules(profile)};
+  return Answer{.rules = rule_rows(profile), .text = rules_text(profile)};
 }
 
 namespace {
@@ -283,12 +286,15 @@ Answer Control::shown() const {
   Report report = run_.snapshot();
   for (DirectionReport& direction : report.directions) direction.shows_delays = true;
   const config::ImpairProfile profile = run_.profile();
-  std::string text = rules_text(profile) + events_text(profile) + to_text(report);
+  Verdict verdict = verdict_of(report);
+  std::string text =
+      report::text_of(verdict) + rules_text(profile) + events_text(profile) + to_text(report);
   return {.rules = rule_rows(profile),
           .events = event_rows(profile.events),
           .events_on_command = event_rows(profile.events_on_command),
           .scenario = act_rows(profile),
           .report = std::move(report),
+          .verdict = std::move(verdict),
           .text = std::move(text)};
 }
 

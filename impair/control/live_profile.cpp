@@ -140,7 +140,7 @@ Result<void> LiveProfile::check_fits(const config::ImpairProfile& next) const {
         fmt::format("this run has room for {} frames each way, and these delays need {}: {}. "
                     "[capacity] reserve = \"{}\" in the profile that a run starts with makes room",
                     room, needed, arithmetic(next),
-                    format_duration(next.longest_delay() - started_.longest_delay)));
+                    format_set_duration(next.longest_delay() - started_.longest_delay)));
   if (next.capacity.largest_frame > started_.capacity.largest_frame)
     return fail(fmt::format("this run's buffers hold frames of {} B, and largest_frame asks for {}",
                             started_.capacity.largest_frame, next.capacity.largest_frame));

@@ -8,7 +8,9 @@
 
 #include <fmt/format.h>
 
+#include "impair/report/run_verdict.h"
 #include "report/figures/metrics.h"
+#include "report/verdict.h"
 
 namespace lw::impair {
 namespace {
@@ -132,6 +134,7 @@ std::string to_prometheus(const Report& report) {
              &DirectionReport::pass_latency);
   add_ports(out, report);
   add_records(out, report);
+  report::add_verdict(out, "longwire_impair_", verdict_of(report));
   return out.text();
 }
 

@@ -149,6 +149,7 @@ void ScenarioRunner::plan_links(const config::LinkChange& change) {
 void ScenarioRunner::watch_links(config::OnLinkLoss on_loss) {
   const std::lock_guard lock(mutex_);
   on_loss_ = on_loss;
+  watched_since_ = nic::now();
 }
 
 std::array<LinkLosses, 2> ScenarioRunner::end_watching() {
@@ -166,9 +167,27 @@ std::array<LinkLosses, 2> ScenarioRunner::link_losses() const {
   return losses;
 }
 
+/// Samples what the box lost, under the lock.
+void ScenarioRunner::look_at_losses() {
+  const Instant now = nic::now();
+  next_sample_ = now + std::chrono::seconds(1);
+  sample_losses(loss_times_, *ports_, now - watched_since_);
+  for (const auto direction :
+       {emulator::Direction::west_to_east, emulator::Direction::east_to_west})
+    loss_times_.directions[static_cast<std::size_t>(direction)].sample(loop_->lost_here(direction),
+                                                                       now - watched_since_);
+}
+
+OwnLossTimes ScenarioRunner::loss_times() {
+  const std::lock_guard lock(mutex_);
+  look_at_losses();
+  return loss_times_;
+}
+
 void ScenarioRunner::look_at_links() {
   if (!on_loss_ || nic::now() < next_look_) return;
   next_look_ = nic::now() + kLinkLook;
+  if (next_look_ > next_sample_) look_at_losses();
   for (WatchedLink& link : links_)
     if (!link.planned_down) look_at_link(link);
 }
@@ -457,14 +476,16 @@ Report ScenarioRunner::snapshot() {
   const bool answered = loop_->snapshot(statistics);
   const auto losses = link_losses();
   const std::lock_guard lock(mutex_);
+  look_at_losses();
   Report report{
       .command = "run", .profile = live_.now().profile.name, .seed = live_.now().profile.seed};
   if (answered) {  // after the end of the loop, only the ports have statistics
     report.seconds = statistics.seconds;
     report.directions = std::move(statistics.directions);
     report.held_up = statistics.held_up;
+    report.stalls = statistics.stalls;
   }
-  report.ports = port_reports(*ports_, losses);
+  set_losses(report, *ports_, losses, loss_times_);
   report.scenario = results(nic::now());
   add_changes(report, log_, ended_, kMostShownChanges);
   add_records_(report);

@@ -80,6 +80,8 @@ class ScenarioRunner {
   std::array<LinkLosses, 2> end_watching();
   /// Returns the losses so far, of the west port and the east port.
   [[nodiscard]] std::array<LinkLosses, 2> link_losses() const;
+  /// When the box lost frames itself, by samples once a second.
+  [[nodiscard]] OwnLossTimes loss_times();
   /// Returns the results of scenario and commands by `end`; nothing if there were none.
   [[nodiscard]] std::optional<ScenarioReport> scenario(Instant end) const;
   /// The changes so far, and the audits of what they ended.
@@ -136,6 +138,7 @@ class ScenarioRunner {
   void set_links(const config::LinkChange& change);
   void plan_links(const config::LinkChange& change);
   void look_at_links();
+  void look_at_losses();
   void look_at_link(WatchedLink& link);
   void lose_link(WatchedLink& link, nic::Port::LinkState state);
 
@@ -160,6 +163,8 @@ class ScenarioRunner {
   std::array<WatchedLink, 2> links_;
   std::optional<config::OnLinkLoss> on_loss_;  // nothing: links are not watched
   Instant next_look_{};                        // time of the next look at the links
+  OwnLossTimes loss_times_;
+  Instant watched_since_{}, next_sample_{};
   PreparingThread preparing_;
   std::jthread thread_;
 };

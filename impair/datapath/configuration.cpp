@@ -114,9 +114,9 @@ std::string arithmetic(const config::ImpairProfile& profile) {
   const auto& capacity = profile.capacity;
   const Duration longest = profile.longest_delay(), room = longest + capacity.reserve;
   const auto bytes = [](std::uint64_t count) { return format_bytes(static_cast<double>(count)); };
-  std::string delay = format_duration(longest);
+  std::string delay = format_set_duration(longest);
   if (room > longest)
-    delay = fmt::format("({} + {} in reserve)", delay, format_duration(capacity.reserve));
+    delay = fmt::format("({} + {} in reserve)", delay, format_set_duration(capacity.reserve));
   const std::string arenas =
       sizing.arena_bytes == 0
           ? ""

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/histogram.h"
+#include "core/stalls.h"
 #include "emulator/pipeline.h"
 #include "emulator/stats/accounting.h"
 #include "emulator/stats/audit.h"
@@ -69,6 +70,7 @@ struct DirectionReport {
   std::vector<StagesReport> stages = {};
   EventsReport events = {};
   bool shows_delays = false;  // in JSON
+  LossTimes lost_times = {};  // when frames were lost for lack of a resource
 
   /// True if no frame left before its scheduled release or before its arrival.
   [[nodiscard]] bool none_left_early() const noexcept {
@@ -83,6 +85,11 @@ struct LinkLosses {
   Duration time{};  // total time without the link
 };
 
+/// When the box lost frames, by samples: at the west and the east port, and by direction.
+struct OwnLossTimes {
+  std::array<LossTimes, 2> unseen = {}, unsent = {}, directions = {};
+};
+
 /// Counters of a port's device.
 struct PortReport {
   std::string side = {}, port = {};
@@ -91,6 +98,7 @@ struct PortReport {
   std::uint64_t too_long = 0, unsent_too_long = 0, unsent_dropped = 0;
   std::uint32_t mtu = 0;  // 0: unknown
   LinkLosses link_losses = {};
+  LossTimes unseen_times = {}, unsent_times = {};  // by samples
 
   /// Frames that came from the wire, but that the program did not receive.
   [[nodiscard]] std::uint64_t unseen() const noexcept { return missed + no_buffer + too_long; }

@@ -65,6 +65,7 @@ ForwardingLoop::ForwardingLoop(const config::ImpairProfile& profile, Ports& port
 bool ForwardingLoop::poll(bool receiving) noexcept {
   const bool east = forwarder_.poll(kEastward, receiving);
   const bool west = !on_two_cores_ && forwarder_.poll(kWestward, receiving);
+  stalls_.poll(forwarder_.last_time(kEastward));
   if (zero_.load(std::memory_order_relaxed) == kNever.time_since_epoch().count()) [[unlikely]]
     find_zero();
   changes_.take_due(forwarder_.last_time(kEastward),
@@ -129,9 +130,12 @@ void ForwardingLoop::work_westward(const RunConfig& config, const std::stop_toke
   const DpdkThread thread(config.second_core);
   nic::Idle idle(config.idle);
   westward_quiesce_.enter();
+  westward_stalls_.start(nic::now());
   while (!stop.stop_requested()) {
     westward_quiesce_.pass();
-    if (forwarder_.poll(kWestward, true)) {
+    const bool busy = forwarder_.poll(kWestward, true);
+    westward_stalls_.poll(forwarder_.last_time(kWestward));
+    if (busy) {
       idle.busy();
     } else {
       idle.rest(nic::now(), forwarder_.next_work(kWestward));
@@ -143,6 +147,7 @@ void ForwardingLoop::work_westward(const RunConfig& config, const std::stop_toke
 void ForwardingLoop::work_on_this_core(const RunConfig& config, const std::atomic<bool>& stop,
                                        const Observer& observe) {
   nic::Idle idle(config.idle);
+  stalls_.start(nic::now());
   for (unsigned rounds = 1; !stop.load(std::memory_order_relaxed); ++rounds) {
     const bool busy = poll(true);
     if (busy) {
@@ -181,8 +186,20 @@ void ForwardingLoop::close() noexcept {
   recorders_.close();
 }
 
+std::uint64_t ForwardingLoop::lost_here(Direction direction) const noexcept {
+  return unasked_losses(forwarder_.link(direction).counters().account({})).frames;
+}
+
+Stalls ForwardingLoop::all_stalls() const noexcept {
+  Stalls stalls = stalls_.stalls();
+  stalls.add(westward_stalls_.stalls());
+  return stalls;
+}
+
 ForwardingLoop::Statistics ForwardingLoop::statistics() const {
-  Statistics statistics{seconds_between(start_, end_), forwarder_.report(false)};
+  Statistics statistics{.seconds = seconds_between(start_, end_),
+                        .directions = forwarder_.report(false),
+                        .stalls = all_stalls()};
   std::ranges::for_each(statistics.directions, audit);
   return statistics;
 }
@@ -232,6 +249,7 @@ void ForwardingLoop::serve_other_threads() {
     const Quiesce::Stopped stopped(westward_quiesce_);
     const Instant begin = nic::now();
     statistics.seconds = seconds_between(start_, begin);
+    statistics.stalls = all_stalls();
     statistics.directions = forwarder_.report(true);
     statistics.held_up = nic::now() - begin;
   });

@@ -58,6 +58,7 @@ class ForwardingLoop {
     double seconds = 0;
     std::vector<DirectionReport> directions;
     Duration held_up{};  // time for which forwarding stopped to gather them
+    Stalls stalls{};     // of all threads that forward
   };
   /// Call before work() or after drain().
   [[nodiscard]] const PortForwarder& forwarder() const noexcept { return forwarder_; }
@@ -75,6 +76,8 @@ class ForwardingLoop {
   [[nodiscard]] std::optional<Effect> set_links(config::LinkChange change);
   /// Replaces the recorders by these, from now on. Threads: see apply(); result: see snapshot().
   [[nodiscard]] bool record(Recorders recorders);
+  /// Frames of a direction that were lost for lack of a resource so far. Any thread.
+  [[nodiscard]] std::uint64_t lost_here(emulator::Direction direction) const noexcept;
   /// Makes work() return. Any thread.
   void end() noexcept { ended_.store(true, std::memory_order_relaxed); }
   /// Mailbox for changes that take effect at a due time.
@@ -116,12 +119,15 @@ class ForwardingLoop {
     return static_cast<double>((end - begin).count()) * 1e-9;
   }
 
+  [[nodiscard]] Stalls all_stalls() const noexcept;
+
   PortForwarder forwarder_;
   Duration longest_stay_;
   Instant start_ = nic::now();
   Instant end_ = start_;
   bool on_two_cores_ = false;
-  Quiesce westward_quiesce_;  // stops the thread of the direction from east to west
+  StallWatch stalls_, westward_stalls_;  // westward: of the second core
+  Quiesce westward_quiesce_;             // stops the thread of the direction from east to west
   Mailbox<Swap> configurations_;
   std::mutex asking_;  // held by the thread that waits for a snapshot
   Mailbox<Statistics> snapshots_;

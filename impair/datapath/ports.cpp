@@ -97,8 +97,23 @@ Result<Ports> open_ports(const config::ImpairProfile& profile, const RunConfig& 
                std::move(*east)};
 }
 
-std::vector<PortReport> port_reports(const Ports& ports, const std::array<LinkLosses, 2>& losses) {
-  return {report_of("west", ports.west, losses[0]), report_of("east", ports.east, losses[1])};
+std::vector<PortReport> port_reports(const Ports& ports, const std::array<LinkLosses, 2>& losses,
+                                     const OwnLossTimes& times) {
+  std::vector<PortReport> reports = {report_of("west", ports.west, losses[0]),
+                                     report_of("east", ports.east, losses[1])};
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    reports[i].unseen_times = times.unseen[i];
+    reports[i].unsent_times = times.unsent[i];
+  }
+  return reports;
+}
+
+void sample_losses(OwnLossTimes& times, const Ports& ports, Duration now) {
+  const std::array reports = {report_of("west", ports.west, {}), report_of("east", ports.east, {})};
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    times.unseen[i].sample(reports[i].unseen(), now);
+    times.unsent[i].sample(reports[i].unsent(), now);
+  }
 }
 
 const FigureTable& PortReport::figures() {

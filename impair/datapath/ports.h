@@ -63,6 +63,10 @@ struct Ports {
 Result<Ports> open_ports(const config::ImpairProfile& profile, const RunConfig& config);
 
 /// Returns the counters of both devices. `losses`: link losses of the west port and the east port.
-std::vector<PortReport> port_reports(const Ports& ports, const std::array<LinkLosses, 2>& losses);
+std::vector<PortReport> port_reports(const Ports& ports, const std::array<LinkLosses, 2>& losses,
+                                     const OwnLossTimes& times);
+
+/// Samples what the ports lost until `now`, since the start.
+void sample_losses(OwnLossTimes& times, const Ports& ports, Duration now);
 
 }  // namespace lw::impair

@@ -142,9 +142,9 @@ void words(Of<emulator::Rewrite> /*stage*/, const RuleConfig& rule, Statements& 
 void words(Of<emulator::Slot> /*stage*/, const RuleConfig& rule, Statements& out) {
   const emulator::SlotConfig& slot = *rule.slot;
   std::string text = "Let frames go on in slots only, ";
-  if (!slot.between && slot.least < slot.most) text += format_duration(slot.least) + " to ";
+  if (!slot.between && slot.least < slot.most) text += format_set_duration(slot.least) + " to ";
   text += slot.between ? "apart by the distribution " + emulator::describe(*slot.between)
-                       : format_duration(slot.most) + " apart";
+                       : format_set_duration(slot.most) + " apart";
   if (slot.frames > 0)
     text += fmt::format(", at most {} in each", plural(slot.frames, "frame", "frames"));
   if (slot.bytes > 0) text += fmt::format(", none more once {} have gone", amount(slot.bytes));
@@ -225,25 +225,26 @@ void words(Of<emulator::Delay> /*stage*/, const RuleConfig& rule, Statements& ou
   if (rule.delay)
     out.push_back(
         {"delay",
-         fmt::format("Delay each frame by {}{}.", format_duration(*rule.delay),
+         fmt::format("Delay each frame by {}{}.", format_set_duration(*rule.delay),
                      rule.overtakes ? "; after a change of path, frames may overtake" : "")});
   if (!rule.jitter) return;
   std::string text = fmt::format("Add a random delay to each frame: {}",
                                  emulator::describe(rule.jitter->distribution));
   if (rule.jitter->half_life)
     text += fmt::format("; delays of frames near each other are alike (half-life {})",
-                        format_duration(*rule.jitter->half_life));
+                        format_set_duration(*rule.jitter->half_life));
   out.push_back({"jitter", text + "."});
 }
 
 void words(Of<emulator::Trace> /*stage*/, const RuleConfig& rule, Statements& out) {
   const emulator::TraceConfig& trace = *rule.trace;
   out.push_back(
-      {"trace", fmt::format("Follow a trace of {} over {} that replaces delay, loss or rate; {}.",
-                            plural(trace.rows.size(), "row", "rows"),
-                            format_duration(trace.rows.back().time),
-                            trace.period ? "it begins again every " + format_duration(*trace.period)
-                                         : std::string("the last row stays in force"))});
+      {"trace",
+       fmt::format("Follow a trace of {} over {} that replaces delay, loss or rate; {}.",
+                   plural(trace.rows.size(), "row", "rows"),
+                   format_set_duration(trace.rows.back().time),
+                   trace.period ? "it begins again every " + format_set_duration(*trace.period)
+                                : std::string("the last row stays in force"))});
 }
 
 void words(Of<emulator::Order> /*stage*/, const RuleConfig& rule, Statements& out) {
@@ -265,12 +266,12 @@ void words(Of<emulator::Reorder> /*stage*/, const RuleConfig& rule, Statements& 
   } else if (reorder.times) {
     text += "hold each back by a random time: " + emulator::describe(*reorder.times);
   } else if (reorder.frames == 0) {
-    text += fmt::format("hold each back by {}", format_duration(reorder.by));
+    text += fmt::format("hold each back by {}", format_set_duration(reorder.by));
   } else {
     text += reorder.swap ? std::string("each changes places with the next")
                          : fmt::format("hold each back until {} passed it",
                                        plural(reorder.frames, "frame has", "frames have"));
-    text += fmt::format(", for at most {}", format_duration(reorder.at_most));
+    text += fmt::format(", for at most {}", format_set_duration(reorder.at_most));
   }
   out.push_back({"reorder", text + "."});
 }
@@ -280,7 +281,7 @@ void words(Of<emulator::Accumulate> /*stage*/, const RuleConfig& rule, Statement
   out.push_back({"accumulate",
                  fmt::format("Hold frames until {} are there, or the first has waited {}; then all "
                              "leave together.",
-                             accumulate.frames, format_duration(accumulate.time))});
+                             accumulate.frames, format_set_duration(accumulate.time))});
 }
 
 template <class Config>
@@ -320,7 +321,7 @@ std::string action_words(const emulator::EventConfig& event) {
     case emulator::EventAction::delay:
       break;
   }
-  return fmt::format("delay it by {}", format_duration(event.delay));
+  return fmt::format("delay it by {}", format_set_duration(event.delay));
 }
 
 }  // namespace
@@ -377,11 +378,11 @@ std::string path_words(const emulator::Path& path) {
   using enum emulator::Direction;
   const auto one = [&](emulator::Direction way) {
     return fmt::format("{} one way ({:g} km of fibre {}, equipment {})",
-                       format_duration(one_way_delay(path, way)), length_km(path, way),
-                       format_duration(fibre_delay(path, way)),
-                       format_duration(equipment_delay(path, way)));
+                       format_set_duration(one_way_delay(path, way)), length_km(path, way),
+                       format_set_duration(fibre_delay(path, way)),
+                       format_set_duration(equipment_delay(path, way)));
   };
-  const std::string round = format_duration(round_trip(path));
+  const std::string round = format_set_duration(round_trip(path));
   if (symmetric(path))
     return fmt::format("The path {} takes {} and {} there and back.", path.name, one(west_to_east),
                        round);
@@ -398,13 +399,14 @@ std::string match_words(const emulator::MatchConfig& match) {
 }
 
 std::string act_words(const config::Act& act) {
-  std::string text = act.time ? "After " + format_duration(*act.time) : std::string("On command");
+  std::string text =
+      act.time ? "After " + format_set_duration(*act.time) : std::string("On command");
   if (act.ramp > 0)
-    text += fmt::format(", over {} in {} equal steps", format_duration(act.over), act.ramp);
+    text += fmt::format(", over {} in {} equal steps", format_set_duration(act.over), act.ramp);
   std::vector<std::string> steps;
   for (const config::ScenarioStep& step : act.steps)
     steps.push_back(step.at.count() > 0
-                        ? fmt::format("{} later: {}", format_duration(step.at), step_text(step))
+                        ? fmt::format("{} later: {}", format_set_duration(step.at), step_text(step))
                         : step_text(step));
   return fmt::format("{}: {}.", text, fmt::join(steps, "; "));
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
+#include "impair/report/run_verdict.h"
 #include "report/live_view.h"
 
 namespace lw::impair {
@@ -17,9 +18,7 @@ using report::Align;
 
 constexpr std::size_t kMostRules = 100;  // on the screen
 
-std::string us_text(std::int64_t ns) {
-  return fmt::format("{:.3f} us", static_cast<double>(ns) / 1000);
-}
+std::string time_text(std::int64_t ns) { return format_duration(Duration{ns}); }
 
 std::string share_text(std::uint64_t part, std::uint64_t all) {
   return all == 0
@@ -91,21 +90,6 @@ std::vector<std::string> rule_row(const DirectionReport& direction, const Accoun
           queue_text(stages ? stages->queued_bytes : std::nullopt)};
 }
 
-std::uint64_t unasked_in(const Report& report) {
-  std::uint64_t frames = 0;
-  for (const auto& each : report.directions)
-    frames += unasked_losses(each.accounting.direction).frames;
-  return frames;
-}
-
-void judge(report::LiveModel& model, const Report& now) {
-  const std::uint64_t lost = unasked_in(now);
-  const bool holds = now.accounts_hold();
-  model.verdict = holds && lost == 0 ? report::LiveVerdict::good : report::LiveVerdict::bad;
-  model.verdict_text = holds ? "every frame is accounted for" : "THE ACCOUNTING DOES NOT ADD UP";
-  if (lost > 0) model.verdict_text += fmt::format("; THE BOX LOST {} FRAMES", lost);
-}
-
 }  // namespace
 
 report::LiveSection LiveReport::directions(const Report& now) {
@@ -150,7 +134,7 @@ report::LiveSection LiveReport::delays(const Report& now) const {
   for (const DirectionReport& each : now.directions) {
     const Account& account = each.accounting.direction;
     const auto spread = [](const Spread& figures, std::int64_t ns) {
-      return figures.count > 0 ? us_text(ns) : "-";
+      return figures.count > 0 ? time_text(ns) : "-";
     };
     section.rows.push_back(
         {account.name, spread(each.delay, each.delay.p50), spread(each.delay, each.delay.p99),
@@ -196,7 +180,6 @@ std::string LiveReport::line(const Report& now) const {
         bits_text(account.sent, before.sent, seconds), account.received.frames, account.sent.frames,
         account.dropped_by_rule.frames, account.in_flight.frames);
   }
-  if (!now.accounts_hold()) text += "; THE ACCOUNTING DOES NOT ADD UP";
   return text;
 }
 
@@ -209,7 +192,7 @@ report::LiveModel LiveReport::model(const Report& now, bool ended) {
                             ended ? ", ended" : ""),
       .sections = {directions(now), delays(now), rules(now)},
       .line = line(now)};
-  judge(model, now);
+  model.show(verdict_of(now));
   before_ = now;
   return model;
 }

@@ -2,12 +2,14 @@
 #include "impair/report/report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <span>
 
 #include <fmt/format.h>
 
 #include "core/quantity.h"
+#include "impair/report/run_verdict.h"
 
 namespace lw::impair {
 
@@ -56,6 +58,25 @@ bool Report::stages_hold() const noexcept {
   return further_audits.failed == 0;
 }
 
+std::string check_figure(double value, emulator::CheckUnit unit) {
+  using emulator::CheckUnit;
+  switch (unit) {
+    case CheckUnit::share:
+      return format_share(value);
+    case CheckUnit::frames:
+      return fmt::format("{} frames", format_number(value));
+    case CheckUnit::nanoseconds:
+      return format_duration(Duration{std::llround(value)});
+    case CheckUnit::bits_per_second:
+      return format_bit_rate(std::max(0.0, value));
+    case CheckUnit::bytes:
+      return format_bytes(std::max(0.0, value));
+    case CheckUnit::chi_square:
+      return fmt::format("chi-square {:.4g}", value);
+  }
+  return {};
+}
+
 namespace {
 
 std::string frames(const emulator::Amount& amount) {
@@ -70,9 +91,9 @@ std::string line(std::string_view what, const emulator::Amount& amount) {
 
 std::string spread(std::string_view what, const Spread& spread) {
   if (spread.count == 0) return "";
-  const auto us = [](std::int64_t ns) { return static_cast<double>(ns) / 1000; };
-  return fmt::format("  {:<22}p50 {:.3f}  p99 {:.3f}  p99.9 {:.3f}  max {:.3f} us\n", what,
-                     us(spread.p50), us(spread.p99), us(spread.p999), us(spread.maximum));
+  const auto text = [](std::int64_t ns) { return format_duration(Duration{ns}); };
+  return fmt::format("  {:<22}p50 {}  p99 {}  p99.9 {}  max {}\n", what, text(spread.p50),
+                     text(spread.p99), text(spread.p999), text(spread.maximum));
 }
 
 std::string account(const emulator::Account& account) {
@@ -95,28 +116,8 @@ std::string rule_line(const emulator::Account& rule) {
                      rule.received.frames, rule.dropped_by_rule.frames, lost * 100);
 }
 
-/// Formats the figure of a check with its unit.
-std::string figure(double value, emulator::CheckUnit unit) {
-  using emulator::CheckUnit;
-  switch (unit) {
-    case CheckUnit::share:
-      return fmt::format("{:.6g} %", value * 100);
-    case CheckUnit::frames:
-      return fmt::format("{:.6g} frames", value);
-    case CheckUnit::nanoseconds:
-      return fmt::format("{:.6g} us", value * 1e-3);
-    case CheckUnit::bits_per_second:
-      return format_bit_rate(std::max(0.0, value));
-    case CheckUnit::bytes:
-      return format_bytes(std::max(0.0, value));
-    case CheckUnit::chi_square:
-      return fmt::format("chi-square {:.6g}", value);
-  }
-  return {};
-}
-
 std::string check_text(const emulator::Check& check) {
-  const auto of = [&](double value) { return figure(value, check.unit); };
+  const auto of = [&](double value) { return check_figure(value, check.unit); };
   return fmt::format("{} {}, asked {}, bounds {} to {}: {}", check.what, of(check.seen),
                      of(check.asked), of(check.low), of(check.high),
                      !check.holds()   ? "DOES NOT HOLD"
@@ -183,37 +184,11 @@ std::string port_line(const PortReport& port) {
       "{} port {}: not sent: {} longer than the MTU of {} B, {} dropped by the "
       "interface\n",
       port.side, port.port, port.unsent_too_long, port.mtu, port.unsent_dropped);
-  if (port.unsent_too_long > 0)
-    text +=
-        "  raise it as root: ip link set INTERFACE mtu BYTES (veth: at both ends; a second VLAN "
-        "tag needs 4 more)\n";
-  if (port.unsent_dropped > 0)
-    text +=
-        "  an interface drops what it has refused for 20 ms: its queue is full, or, of a veth, the "
-        "far "
-        "end's MTU is smaller than the frame: compare both with ip link show\n";
   return text;
 }
 
 std::string lost_text(std::uint64_t lost) {
   return lost > 0 ? fmt::format(", {} LOST: the file could not be written", lost) : "";
-}
-
-/// Lists the frames that one direction lost for lack of a resource, and the remedy.
-std::string losses(const emulator::Account& account) {
-  const emulator::Amount lost = unasked_losses(account), came = account.received + account.created;
-  if (lost.frames == 0) return "";
-  const auto of = [&](emulator::ResourceDrop want) {
-    return account.dropped_for_resource[static_cast<std::size_t>(want)].frames;
-  };
-  std::string text = fmt::format(
-      "{}: THE BOX LOST {} FRAMES ({:.3g} %) THAT NO RULE DROPPED", account.name, lost.frames,
-      100.0 * static_cast<double>(lost.frames) / static_cast<double>(came.frames));
-  if (of(emulator::ResourceDrop::no_room) + of(emulator::ResourceDrop::no_buffer) > 0)
-    text += "; ask for more in [capacity]: a higher rate, a smaller smallest_frame, or reserve";
-  if (of(emulator::ResourceDrop::egress_full) > 0)
-    text += "; the port or the peer behind it takes frames too slowly";
-  return text + "\n";
 }
 
 /// Lists the first changes.
@@ -273,11 +248,18 @@ std::string scenario(const ScenarioReport& report) {
     text += fmt::format(", at most {} late", format_duration(report.latest));
   if (report.failed) text += fmt::format(", {} LEFT OUT", report.failed);
   for (const OverdueAct& act : report.overdue)
-    text += fmt::format(", {} OF {} WERE DUE AND NOT DONE", act.steps, act.name);
+    text += fmt::format(", {} of {} were due and not done", act.steps, act.name);
   return text + "\n";
 }
 
 }  // namespace
+
+void set_losses(Report& report, const Ports& ports, const std::array<LinkLosses, 2>& links,
+                const OwnLossTimes& times) {
+  report.ports = port_reports(ports, links, times);
+  for (std::size_t i = 0; i < std::min(report.directions.size(), times.directions.size()); ++i)
+    report.directions[i].lost_times = times.directions[i];
+}
 
 void add_changes(Report& report, const ChangeLog& log, const EndedAudits& ended, std::size_t most) {
   const std::vector<Change>& changes = log.changes();
@@ -320,17 +302,7 @@ std::string to_text(const Report& report) {
         fmt::format("ledger {}: {} records, {} skipped{}\n", report.ledger->file,
                     report.ledger->records, report.ledger->skipped, lost_text(report.ledger->lost));
   for (const CaptureReport& capture : report.captures) text += capture_text(capture);
-  if (!report.stages_hold())
-    text += "A STAGE DID NOT DO WHAT IT WAS ASKED: see the lines that do not hold\n";
-  for (const auto& each : report.directions) text += losses(each.accounting.direction);
-  if (!report.ports_hold())
-    text += "FRAMES WERE LOST AT THE PORTS, not by a rule: see the lines of the ports\n";
-  if (!report.links_hold()) text += "A PORT LOST ITS LINK: see the lines of the ports\n";
-  if (!report.releases_hold())
-    text += "FRAMES LEFT BEFORE THEY WERE DUE: see the smallest release error in --json\n";
-  return text + (report.accounts_hold()
-                     ? "every frame is accounted for\n"
-                     : "THE ACCOUNTS DO NOT ADD UP: see --json for every figure\n");
+  return text;
 }
 
 const FigureTable& LedgerReport::figures() {
@@ -416,6 +388,7 @@ const FigureTable& Report::figures() {
       }>("earlier_captures", "Recordings that ended before it.")
           .if_any(),
       Row::of<&Report::ledger>("ledger", "The ledger."),
+      Row::of<machine_of>("machine", "What this machine lost and delayed."),
       Row::of<&Report::held_up>("held_up_ns", "Longest pause of forwarding for a query or change.",
                                 Unit::ns),
       Row::of<&Report::stamps_backwards>(

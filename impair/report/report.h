@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -8,8 +9,10 @@
 
 #include "core/error.h"
 #include "core/figure.h"
+#include "core/stalls.h"
 #include "core/time.h"
 #include "impair/datapath/direction_report.h"
+#include "impair/datapath/ports.h"
 #include "impair/record/change_log.h"
 #include "impair/record/recorder.h"
 #include "impair/report/ended_audits.h"
@@ -38,7 +41,6 @@ struct ScenarioReport {
   Duration latest{};  // longest time from a step's due time until it took effect
   std::vector<OverdueAct> overdue = {};
 
-  [[nodiscard]] bool holds() const noexcept { return failed == 0 && overdue.empty(); }
   static const FigureTable& figures();
 };
 
@@ -57,10 +59,11 @@ struct Report {
   std::vector<EndedAudit> ended_audits = {};
   EndedAudits::Further further_audits = {};
   std::vector<RunAudit> run_audits = {};  // of rules that changed, over the whole run
-  /// Write error of the ledger or of a recording.
-  std::optional<Error> write_failure = {};
   /// Time for which forwarding stopped to gather this report.
   std::optional<Duration> held_up = {};
+  Stalls stalls = {};                     // of the threads that forward
+  std::optional<Duration> duration = {};  // that was asked for
+  bool stopped = false;                   // a signal ended it
   std::uint64_t stamps_backwards = 0;  // frames with an earlier time stamp than their predecessor
   std::uint64_t not_captured = 0;      // replay: frames missing in a recording, by their numbers
 
@@ -77,17 +80,13 @@ struct Report {
   [[nodiscard]] bool resources_hold() const noexcept;
   /// True if no record of the ledger and no frame of a recording is missing.
   [[nodiscard]] bool records_hold() const noexcept;
-  /// True if no step of the scenario failed, and each took effect that was due.
-  [[nodiscard]] bool scenario_holds() const noexcept { return !scenario || scenario->holds(); }
   /// True if no port counted an error, a frame lost before reception, or a frame lost after
   /// sending.
   [[nodiscard]] bool ports_hold() const noexcept;
   /// True if no port lost its link, except as the scenario requests.
   [[nodiscard]] bool links_hold() const noexcept;
-  /// True if all checks above hold.
-  [[nodiscard]] bool holds() const noexcept {
-    return accounts_hold() && stages_hold() && releases_hold() && resources_hold() &&
-           records_hold() && scenario_holds() && ports_hold() && links_hold();
+  [[nodiscard]] Duration length() const noexcept {
+    return Duration{static_cast<Duration::rep>(seconds * 1e9)};
   }
   /// Truth values: what holds.
   static const FigureTable& checks();
@@ -98,13 +97,20 @@ inline constexpr JsonOutput kRunOutput{.name = "impair_run",
                                        .title = "roce-impair run --json, replay --json",
                                        .figures = &Report::figures,
                                        .judged = true,
-                                       .version = 2};
+                                       .version = 3};
+
+/// Sets the ports of a report of a run, and when its directions lost frames.
+void set_losses(Report& report, const Ports& ports, const std::array<LinkLosses, 2>& links,
+                const OwnLossTimes& times);
 
 /// Adds the changes so far, and the audits of what they ended, to a report: the newest `most` of
 /// each, and the number of the others; and the audits of the whole run. The report has its
 /// directions, with their checks.
 void add_changes(Report& report, const ChangeLog& log, const EndedAudits& ended,
                  std::size_t most = ChangeLog::kMost);
+
+/// Formats the figure of a check with its unit.
+std::string check_figure(double value, emulator::CheckUnit unit);
 
 /// Formats one recording as a line.
 std::string capture_text(const CaptureReport& capture);

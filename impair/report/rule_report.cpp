@@ -107,7 +107,7 @@ std::string to_text(const EventConfig& event) {
   std::string text = fmt::format("{} {}{}{}: {}", name_of(event.on), event.occurrence,
                                  psn_of(event), qp_of(event), name_of(event.action));
   if (event.action == emulator::EventAction::delay)
-    text += fmt::format(" {}", format_duration(event.delay));
+    text += fmt::format(" {}", format_set_duration(event.delay));
   return text;
 }
 
@@ -131,19 +131,6 @@ std::string rules_text(const config::ImpairProfile& profile) {
     if (stages.empty()) text += "  passes at once\n";
   }
   return text;
-}
-
-std::string lost_rules(const config::ImpairProfile& profile) {
-  const auto loses_all = [](const emulator::RuleConfig& rule) {
-    const auto* loss = std::get_if<double>(&rule.loss);
-    return loss && *loss == 1;
-  };
-  const auto first = std::ranges::find_if(profile.rules, loses_all);
-  if (first == profile.rules.end()) return {};
-  const auto count = std::ranges::count_if(profile.rules, loses_all);
-  return fmt::format(
-      "rule {}{} loses every frame: loss = 1 is 100 %; did you mean \"1%\", one in a hundred?\n",
-      first->name, count > 1 ? fmt::format(" (and {} others)", count - 1) : "");
 }
 
 std::string events_text(const config::ImpairProfile& profile) {
@@ -213,13 +200,13 @@ std::string scenario_text(const config::ImpairProfile& profile) {
   std::string text;
   for (const auto& act : *profile.acts) {
     text += fmt::format("{} {}: {}", act.kind, act.name,
-                        act.time ? "at " + format_duration(*act.time) : "on command");
+                        act.time ? "at " + format_set_duration(*act.time) : "on command");
     if (act.ramp > 0)
-      text += fmt::format(", over {} in {} steps", format_duration(act.over), act.ramp);
+      text += fmt::format(", over {} in {} steps", format_set_duration(act.over), act.ramp);
     text += '\n';
     for (const auto& step : act.steps)
       text += fmt::format("  + {:<26}{}\n",
-                          format_duration(step.at + (act.ramp ? act.over : Duration{})),
+                          format_set_duration(step.at + (act.ramp ? act.over : Duration{})),
                           step_text(step));
   }
   return text;

@@ -32,9 +32,6 @@ std::string to_text(const emulator::EventConfig& event);
 /// Format a profile's rules with their stages, its events, and its scenario with the steps of each
 /// act.
 std::string rules_text(const config::ImpairProfile& profile);
-/// Returns a line about the rules that lose every frame, which somebody may not have meant; empty
-/// if there are none.
-std::string lost_rules(const config::ImpairProfile& profile);
 std::string events_text(const config::ImpairProfile& profile);
 std::string scenario_text(const config::ImpairProfile& profile);
 /// Formats one step: "west down", "long haul delay = 1ms".

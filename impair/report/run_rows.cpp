@@ -3,21 +3,23 @@
 
 #include <fmt/format.h>
 
+#include "core/quantity.h"
+
 namespace lw::impair {
 namespace {
-
-using report::number_text;
 
 /// Compares the stages' statistics with their parameters. Too few frames are not judged.
 void add_checks(std::vector<report::RequestedRow>& rows, const std::string& place,
                 const std::vector<emulator::Check>& checks) {
-  for (const emulator::Check& check : checks)
-    rows.push_back({fmt::format("{}: {} {}, of {} frames", place, name_of(check.stage), check.what,
-                                number_text(static_cast<double>(check.frames))),
-                    number_text(check.asked),
-                    fmt::format("{} (allowed: {} to {})", number_text(check.seen),
-                                number_text(check.low), number_text(check.high)),
-                    check.enough() ? std::optional(check.holds()) : std::nullopt});
+  for (const emulator::Check& check : checks) {
+    const auto of = [&](double value) { return check_figure(value, check.unit); };
+    rows.push_back(
+        {fmt::format("{}: {} {}, of {} frames", place, name_of(check.stage), check.what,
+                     format_count(check.frames)),
+         of(check.asked),
+         fmt::format("{} (allowed: {} to {})", of(check.seen), of(check.low), of(check.high)),
+         check.enough() ? std::optional(check.holds()) : std::nullopt});
+  }
 }
 
 /// The stages' checks, and those of configurations that a change has ended.
@@ -27,10 +29,10 @@ std::vector<report::RequestedRow> stage_rows(const Report& report) {
     for (const StagesReport& stages : direction.stages)
       add_checks(rows, direction.accounting.direction.name + ", " + stages.rule, stages.checks);
   for (const EndedAudit& ended : report.ended_audits)
-    add_checks(rows,
-               fmt::format("{}, {}, until {} ns", ended.direction, ended.rule,
-                           number_text(static_cast<double>(ended.end.count()))),
-               ended.checks);
+    add_checks(
+        rows,
+        fmt::format("{}, {}, until {}", ended.direction, ended.rule, format_duration(ended.end)),
+        ended.checks);
   for (const RunAudit& run : report.run_audits)
     add_checks(rows, fmt::format("{}, {}, over the whole run", run.direction, run.rule),
                run.checks);
@@ -64,9 +66,7 @@ report::AccountTable accounts_of(const Report& report) {
 }  // namespace
 
 report::RunRows page_rows(const Report& report) {
-  return {.requested = stage_rows(report),
-          .checks = report::check_rows(Report::checks(), &report),
-          .accounts = {accounts_of(report)}};
+  return {.requested = stage_rows(report), .accounts = {accounts_of(report)}};
 }
 
 }  // namespace lw::impair

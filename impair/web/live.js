@@ -22,11 +22,6 @@ function showDirections(report, before, seconds) {
   }
   for (const port of report.ports) $(port.side).textContent = `${port.side}: ${port.port}`;
 }
-function showIdentity(report) {
-  $('identity').dataset.holds = report.identity_holds;
-  $('identity').textContent = report.identity_holds
-    ? 'Every frame is accounted for.' : 'The accounts do not add up: `roce-impair ctl show --json` has every figure.';
-}
 function showRules(report, before, seconds) {
   const number = (text) => element('td', { class: 'number' }, text);
   const rows = report.directions.flatMap((direction) => direction.rules.map((rule) => {
@@ -282,8 +277,8 @@ function show(state) {
   last = report;
   $('title').textContent = report.profile;
   $('about').textContent = `roce-impair has been running for ${Math.floor(report.seconds)} s.`;
+  if (state.verdict) Live.showVerdict(state.verdict);
   showDirections(report, before, seconds);
-  showIdentity(report);
   showRules(report, before, seconds);
   showForms(rules);
   showChanges(report.changes ?? []);

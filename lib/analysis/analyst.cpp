@@ -9,6 +9,7 @@
 
 #include "analysis/check/protocol_check.h"
 #include "analysis/findings/classify.h"
+#include "analysis/setup/setup_findings.h"
 #include "core/quantity.h"
 
 namespace lw::analysis {
@@ -48,13 +49,25 @@ StreamMemory memory_for(std::size_t sessions) {
 void Analyst::add(const KeyedPacket& keyed) {
   const std::uint32_t flow = flows_.enter(keyed);
   if (const auto moved = flows_.take_moved()) move(*moved);
-  if (keyed.rare && keyed.packet.bad_icrc)
-    explanations_[keyed.packet.number] = keyed.rare->bad_icrc;
+  if (keyed.rare) [[unlikely]]
+    add_rare(keyed, flow);
   if (waiting_count_ == kLookAhead) follow_oldest();
   const std::size_t place = (oldest_ + waiting_count_++) % kLookAhead;
   if (place == waiting_.size()) waiting_.emplace_back();
   waiting_[place] = keyed.packet;
   waiting_[place].flow = flow;
+}
+
+void Analyst::add_rare(const KeyedPacket& keyed, std::uint32_t flow) {
+  const CapturedPacket& packet = keyed.packet;
+  if (keyed.rare->bad_icrc) explanations_[packet.number] = *keyed.rare->bad_icrc;
+  const bool damaged =
+      packet.bad_icrc && flow != QpFlow::kNone && flows_.icrcs_of(flow) == IcrcState::judged;
+  if (keyed.rare->setup && !damaged)
+    setups_.add({.number = packet.number,
+                 .stamp = packet.stamp,
+                 .point = keyed.key.point,
+                 .what = *keyed.rare->setup});
 }
 
 /// Brings into the cache what follow() needs for the packets that wait behind the oldest one: each
@@ -106,13 +119,28 @@ void Analyst::finish() {
   }
   waiting_ = {};
   for (Session& session : sessions_) finish(session);
+  mark_sample();
+  join_setups(setups_, sessions_, flows_, std::max(end_, setups_.last()));
+  judge_setups(setups_, sessions_, flows_, log_);
   if (const auto pauses = pauses_.summary()) log_.add(*pauses);
   report_findings();
 }
 
+/// A mirror that drops a part of the frames drops those of all connections.
+void Analyst::mark_sample() {
+  const auto for_each_stream = [this](auto&& use) {
+    for (Session& session : sessions_)
+      for (Session::Direction& direction : session.directions)
+        if (direction.stream) use(*direction.stream);
+  };
+  bool is_sample = false;
+  for_each_stream([&](const RequestStream& stream) { is_sample |= stream.counts().is_sample(); });
+  if (is_sample) for_each_stream([](RequestStream& stream) { stream.note_sample(); });
+}
+
 /// Classifies all facts: now the whole capture is known.
 void Analyst::report_findings() {
-  CaptureFacts capture;
+  CaptureFacts& capture = facts_;
   for (const Session& session : sessions_)
     for (const Session::Direction& direction : session.directions)
       if (direction.stream) direction.stream->add_to(capture);
@@ -139,6 +167,8 @@ void Analyst::report_findings_of(std::span<const std::uint32_t> places,
   const Session::Direction* direction = nullptr;
   if (seen.session != 0) direction = &sessions_[seen.session - 1].directions[seen.direction];
   if (direction != nullptr && direction->stream) connection = direction->stream->facts();
+  if (direction != nullptr)
+    connection.mtu_differs = has_other_mtu(sessions_[seen.session - 1], seen.direction);
   if (direction != nullptr && direction->flow != QpFlow::kNone)
     connection.host_reactions = flows_.reactions_of_source(direction->flow);
   std::vector<Anomaly> findings;
@@ -159,6 +189,16 @@ void Analyst::report_findings_of(std::span<const std::uint32_t> places,
                    findings);
   }
   for (const Anomaly& anomaly : findings) results_.found(anomaly);
+}
+
+/// Whether the responder's packets of a session have another MTU than the requester's, of which the
+/// largest shows the least.
+bool Analyst::has_other_mtu(const Session& session, std::uint8_t direction) const {
+  const std::uint32_t requests = session.directions[direction].flow;
+  const std::uint32_t responses = session.directions[1 - direction].flow;
+  if (requests == QpFlow::kNone || responses == QpFlow::kNone) return false;
+  const std::uint32_t answer_mtu = flows_[responses].mtu.of_responses();
+  return answer_mtu != 0 && flows_[requests].mtu.largest_payload() > answer_mtu;
 }
 
 Session* Analyst::session_of(const CapturedPacket& packet) {
@@ -197,6 +237,17 @@ void Analyst::share_memory() {
       if (direction.stream) direction.stream->remember(memory_);
 }
 
+/// The requester's path MTU: its connection manager said it, or its own packets show it. 0:
+/// neither.
+std::uint32_t Analyst::request_mtu_of(const Session& session, std::uint8_t direction) const {
+  const std::uint32_t flow = session.directions[direction].flow;
+  if (flow == QpFlow::kNone) return 0;
+  if (const std::uint32_t mtu = flows_[flow].mtu.of_requests(); mtu != 0) return mtu;
+  const ConnectionSetup* const setup = setups_.find(flows_[flow].key, session.first_frame);
+  const std::size_t code = setup != nullptr && setup->request ? setup->request->mtu_code : 0;
+  return code >= 1 && code <= kMtus.size() ? kMtus[code - 1] : 0;
+}
+
 RequestStream& Analyst::stream_of(Session& session, std::uint8_t direction) {
   auto& stream = session.directions[direction].stream;
   if (stream) return *stream;
@@ -224,6 +275,8 @@ RequestStream& Analyst::stream_of(Session& session, std::uint8_t direction) {
     setup.largest_response = flows_[responses].mtu.largest_payload();
     setup.answer_time = flows_.round_trip_to_source(responses);
   }
+  setup.request_mtu = request_mtu_of(session, direction);
+  if (setup.request_mtu != 0) setup.mtu = setup.request_mtu;
   stream = std::make_unique<RequestStream>(setup, results_, log_);
   session.directions[direction].passages = std::make_unique<PassageLog>(passages_);
   stream->remember(memory_);
@@ -285,31 +338,61 @@ void Analyst::count(Session& session, Session::Direction& direction, std::uint8_
   log_.add(found);
 }
 
-/// A packet with a bad ICRC: the receiver drops it, and so does the analysis. If no packet of
-/// its source has a right one, the capture was taken where there are none.
+/// Whether a packet that is shorter than its IP length says reached this point without its data, so
+/// that its receiver does not take it either. If a mirror cut it, it is whole elsewhere.
+bool Analyst::is_trimmed(Session& session, std::uint8_t direction, const CapturedPacket& packet) {
+  const CutBy by = flows_.cut_by(packet);
+  if (by == CutBy::mirror) {
+    session.directions[direction].cut_by_mirror++;
+    return false;
+  }
+  Anomaly found = about(session, direction, packet);
+  found.kind = AnomalyKind::trimmed;
+  found.role = packet.info->role;
+  found.certainty = by == CutBy::network ? Certainty::certain : Certainty::unknown;
+  found.detail =
+      fmt::format("to {} bytes, of {} bytes of payload", packet.wire_length, packet.payload);
+  if (packet.dscp != flows_[packet.flow].dscp)
+    found.detail += fmt::format(", DSCP {} in place of {}", packet.dscp, flows_[packet.flow].dscp);
+  log_.add(found);
+  return by == CutBy::network;
+}
+
+/// Whether the analysis leaves a packet with a bad ICRC out, as its receiver drops it. If all of
+/// its source's are bad, they may be missing; or its requests are followed, as its sender sends
+/// them again and again, and its answers are not, as nobody hears them.
 bool Analyst::is_dropped(Session& session, std::uint8_t direction, const CapturedPacket& packet) {
   if (packet.info == nullptr) return true;
+  if (packet.trimmed) [[unlikely]]
+    return is_trimmed(session, direction, packet);
   if (!packet.bad_icrc) return false;
   const QpFlow& flow = flows_[packet.flow];
-  const bool none_right = flows_.lacks_icrcs(packet.flow);
+  const IcrcState state = flows_.icrcs_of(packet.flow);
+  const bool all = state != IcrcState::judged;
+  const bool dropped = !all || (state == IcrcState::wrong && packet.is_response());
   const bool first = session.directions[direction].bad_icrcs++ == 0;
-  if (none_right && !first) return false;
+  if (all && !first) return dropped;
   Anomaly found = about(session, direction, packet);
-  found.kind = none_right ? AnomalyKind::no_icrcs : AnomalyKind::bad_icrc;
-  if (none_right) {
-    found.packets = flow.bad_icrcs;
-  } else if (const auto known = explanations_.find(packet.number); known != explanations_.end()) {
-    found.detail = known->second;
-  }
+  found.kind = state == IcrcState::wrong ? AnomalyKind::wrong_icrcs
+               : all                     ? AnomalyKind::no_icrcs
+                                         : AnomalyKind::bad_icrc;
+  if (all) found.packets = flow.bad_icrcs;
+  if (state == IcrcState::unknown) found.certainty = Certainty::unknown;
+  if (const auto known = explanations_.find(packet.number);
+      known != explanations_.end() && known->second.kind != IcrcError::Kind::unwritten)
+    found.detail =
+        known->second.explains(!all) ? known->second.text : "no single bit or field explains it";
   log_.add(found);
-  return !none_right;
+  return dropped;
 }
 
 void Analyst::finish(Session& session) {
   for (std::uint8_t direction = 0; direction < 2; ++direction) {
     auto& stream = session.directions[direction].stream;
     if (!stream) continue;
-    stream->finish(end_);
+    const std::uint32_t flow = session.directions[direction].flow;
+    stream->finish(std::max(end_, setups_.last()),
+                   flow != QpFlow::kNone && flows_.has_answers_to_source(flow));
     judge_plateau(session, direction);
   }
   judge_congestion(session);

@@ -15,6 +15,7 @@
 #include "analysis/pause_log.h"
 #include "analysis/qp_flows.h"
 #include "analysis/requests/request_stream.h"
+#include "analysis/setup/setup_log.h"
 
 namespace lw::analysis {
 
@@ -30,6 +31,7 @@ struct Session {
     std::uint64_t markable = 0;             // that queues may mark, or have marked, without CNPs
     std::uint64_t cnps = 0;                 // sent along this direction
     std::uint64_t bad_icrcs = 0;
+    std::uint64_t cut_by_mirror = 0;  // frames that are shorter than their IP packets
     std::optional<std::uint16_t> p_key;
     std::uint64_t first_congested = 0, first_cnp = 0;  // frames; 0: none
     Instant last_cnp;
@@ -40,6 +42,7 @@ struct Session {
   Direction directions[2];
   Instant first, last;  // stamps
   std::uint64_t first_frame = 0;
+  std::uint32_t setup = 0;  // number of its set-up, from 1, in SetupLog::setups(); 0: not captured
 };
 
 /// Sees each packet of the connections that are followed, in the order of the capture.
@@ -88,6 +91,13 @@ class Analyst {
   /// Pause frames, which the caller adds.
   [[nodiscard]] PauseLog& pauses() noexcept { return pauses_; }
   [[nodiscard]] const PauseLog& pauses() const noexcept { return pauses_; }
+  /// What passed beside the connections: the caller adds what is in frames of other protocols.
+  [[nodiscard]] SetupLog& setups() noexcept { return setups_; }
+  [[nodiscard]] const SetupLog& setups() const noexcept { return setups_; }
+  /// The set-up of a session, after finish(); null: it was not captured.
+  [[nodiscard]] const ConnectionSetup* setup_of(const Session& session) const noexcept {
+    return session.setup == 0 ? nullptr : &setups_.setups()[session.setup - 1];
+  }
   /// Follows the oldest packet that waits, with a shorter look-ahead. Returns false if none waits.
   bool follow_oldest();
   /// The capture has ended: judges all that waits.
@@ -95,12 +105,15 @@ class Analyst {
 
   [[nodiscard]] const QpFlows& flows() const noexcept { return flows_; }
   [[nodiscard]] const std::deque<Session>& sessions() const noexcept { return sessions_; }
+  /// What the capture shows about itself. Call it after finish().
+  [[nodiscard]] const CaptureFacts& facts() const noexcept { return facts_; }
   /// Packets of connections beyond kMostSessions, and of flows beyond QpFlows::kMostFlows.
   [[nodiscard]] std::uint64_t unfollowed() const noexcept { return unfollowed_; }
 
  private:
   [[nodiscard]] bool has_many_flows() const noexcept { return flows_.size() > kFewFlows; }
   void fetch_waiting() const noexcept;
+  void add_rare(const KeyedPacket& keyed, std::uint32_t flow);
   void move(const MovedPackets& moved);
   void follow(const CapturedPacket& packet);
   void take(Session& session, std::uint8_t direction, const CapturedPacket& packet);
@@ -108,11 +121,15 @@ class Analyst {
   Session* session_of(const CapturedPacket& packet);
   Session* begin_session(const CapturedPacket& packet);
   void share_memory();
+  void mark_sample();
   void report_findings();
   void report_findings_of(std::span<const std::uint32_t> places, const CaptureFacts& capture);
   RequestStream& stream_of(Session& session, std::uint8_t direction);
+  [[nodiscard]] std::uint32_t request_mtu_of(const Session& session, std::uint8_t direction) const;
+  [[nodiscard]] bool has_other_mtu(const Session& session, std::uint8_t direction) const;
   void count(Session& session, Session::Direction& direction, std::uint8_t index,
              const CapturedPacket& packet);
+  bool is_trimmed(Session& session, std::uint8_t direction, const CapturedPacket& packet);
   bool is_dropped(Session& session, std::uint8_t direction, const CapturedPacket& packet);
   void finish(Session& session);
   void judge_congestion(const Session& session);
@@ -128,13 +145,15 @@ class Analyst {
   std::vector<CapturedPacket>
       waiting_;  // the look-ahead: a ring of up to kLookAhead, from oldest_ on
   std::size_t oldest_ = 0, waiting_count_ = 0;
-  std::unordered_map<std::uint64_t, std::string> explanations_;  // of bad ICRCs, by frame
+  std::unordered_map<std::uint64_t, IcrcError> explanations_;  // of bad ICRCs, by frame
   std::deque<Session> sessions_;
   StreamMemory memory_;  // of each stream
   Instant end_;
   std::uint64_t unfollowed_ = 0;
   PauseLog pauses_;
   std::uint32_t passages_ = kMostPassages;  // entries that may still be kept
+  SetupLog setups_;
+  CaptureFacts facts_;
 };
 
 }  // namespace lw::analysis

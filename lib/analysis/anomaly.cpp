@@ -41,6 +41,25 @@ constexpr std::array kKinds = {
             "pause frames, of a link or of a priority: a port was full"},
     KindRow{AnomalyKind::window_plateau, "window_plateau",
             "a limit of outstanding requests, reached again and again"},
+    KindRow{AnomalyKind::wrong_icrcs, "wrong_icrcs",
+            "all ICRCs of a sender are wrong: its packets are dropped"},
+    KindRow{AnomalyKind::wrong_answer, "wrong_answer",
+            "an answer that no request allows: the responder is wrong"},
+    KindRow{AnomalyKind::trimmed, "trimmed", "a packet whose data a switch has cut off"},
+    KindRow{AnomalyKind::connect_rejected, "connect_rejected",
+            "a connection request that was refused (REJ)"},
+    KindRow{AnomalyKind::connect_unanswered, "connect_unanswered",
+            "connection requests (REQ) without an answer"},
+    KindRow{AnomalyKind::connect_unconfirmed, "connect_unconfirmed",
+            "a reply (REP) that nobody confirmed (RTU)"},
+    KindRow{AnomalyKind::disconnected, "disconnected",
+            "one end has disconnected (DREQ), and requests were open"},
+    KindRow{AnomalyKind::disconnect_unanswered, "disconnect_unanswered",
+            "requests to disconnect (DREQ) without an answer"},
+    KindRow{AnomalyKind::icmp_refused, "icmp_refused",
+            "ICMP messages about packets that were not passed on"},
+    KindRow{AnomalyKind::address_unresolved, "address_unresolved",
+            "ARP or neighbour requests for a peer, without an answer"},
 };
 
 constexpr auto kAll = [] {
@@ -81,6 +100,8 @@ constexpr CauseRow kCauses[] = {
     {Cause::path_copy, "path_copy", "the path copied it"},
     {Cause::rnr_exhausted, "rnr_exhausted", "refused with RNR NAKs until the retries were used up"},
     {Cause::fatal_nak, "fatal_nak", "fatal NAK"},
+    {Cause::answer_wrong, "answer_wrong", "its requester does not take the answer, which is wrong"},
+    {Cause::trimmed, "trimmed", "a switch has cut off its data"},
 };
 
 const CauseRow& row_of(Cause cause) noexcept {

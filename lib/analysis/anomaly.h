@@ -18,27 +18,37 @@ namespace lw::analysis {
 
 /// What is unusual about some packets of a connection.
 enum class AnomalyKind : std::uint8_t {
-  psn_gap,             // PSNs that the capture skips
-  lost_after_capture,  // captured, but missing at the receiver
-  out_of_order,        // a packet that comes after a later one, for the first time
-  duplicate,           // a copy made by the path
-  retransmission,      // one recovery: packets that the sender sends again
-  nak,                 // the receiver refuses or misses a packet
-  rnr_nak,             // the receiver has no receive buffer posted
-  psn_reused,          // the PSN of another request
-  ack_of_unsent,       // an acknowledgement of a PSN that was not sent before
-  unanswered,          // requests without an answer at the end of the capture
-  retry_storm,         // the same packet sent for at least the fourth time
-  stall,               // requests outstanding, and no packet for long
-  read_span,           // a READ response with another number of packets than the MTU gives
-  bad_icrc,            // a packet with a wrong ICRC: the receiver drops it
-  no_icrcs,            // no packet of the flow has a valid ICRC
-  malformed,           // lengths, pads or order of opcodes that the specification forbids
-  p_key,               // another partition key than the flow's first packet
-  ce_without_cnp,      // CE marks, but no CNP to the sender
-  cnp_without_ce,      // CNPs, but no CE mark in the capture
-  pause,               // pause frames, of a link or of a priority: a port was full
-  window_plateau,      // a limit of outstanding requests that was reached repeatedly
+  psn_gap,                // PSNs that the capture skips
+  lost_after_capture,     // captured, but missing at the receiver
+  out_of_order,           // a packet that comes after a later one, for the first time
+  duplicate,              // a copy made by the path
+  retransmission,         // one recovery: packets that the sender sends again
+  nak,                    // the receiver refuses or misses a packet
+  rnr_nak,                // the receiver has no receive buffer posted
+  psn_reused,             // the PSN of another request
+  ack_of_unsent,          // an acknowledgement of a PSN that was not sent before
+  unanswered,             // requests without an answer at the end of the capture
+  retry_storm,            // the same packet sent for at least the fourth time
+  stall,                  // requests outstanding, and no packet for long
+  read_span,              // a READ response with another number of packets than the MTU gives
+  bad_icrc,               // a packet with a wrong ICRC: the receiver drops it
+  no_icrcs,               // no packet of the flow has a valid ICRC
+  malformed,              // lengths, pads or order of opcodes that the specification forbids
+  p_key,                  // another partition key than the flow's first packet
+  ce_without_cnp,         // CE marks, but no CNP to the sender
+  cnp_without_ce,         // CNPs, but no CE mark in the capture
+  pause,                  // pause frames, of a link or of a priority: a port was full
+  window_plateau,         // a limit of outstanding requests that was reached repeatedly
+  wrong_icrcs,            // all of a sender are wrong: its packets are dropped
+  wrong_answer,           // an answer that no request allows: its requester does not take it
+  trimmed,                // a packet whose end a switch has cut off, as its queue was full
+  connect_rejected,       // a connection request that was refused (REJ)
+  connect_unanswered,     // a connection request (REQ) without an answer
+  connect_unconfirmed,    // a reply (REP) to one, and neither RTU nor a packet of the connection
+  disconnected,           // one end has disconnected (DREQ), and requests were open
+  disconnect_unanswered,  // DREQs without an answer
+  icmp_refused,           // ICMP messages about packets that were not passed on
+  address_unresolved,     // requests for the link address of a peer, without an answer
 };
 
 /// Cause of an anomaly, or the place where it happened.
@@ -65,6 +75,8 @@ enum class Cause : std::uint8_t {
   path_copy,            // the path copied it
   rnr_exhausted,        // the receiver refused with RNR NAKs until the retries were used up
   fatal_nak,            // a NAK after which a QP is in the error state
+  answer_wrong,         // the responder answered, and the requester does not take the answer
+  trimmed,              // a switch has cut off its data
 };
 
 /// How many explanations the capture leaves.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/icrc_error.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <optional>
@@ -8,10 +9,15 @@
 
 #include <fmt/format.h>
 
+#include "analysis/icrc_mistake.h"
 #include "wire/bth.h"
 
 namespace lw::analysis {
 namespace {
+
+using roce::Bytes;
+
+constexpr std::string_view kUnexplained = "no single bit or field explains it";
 
 /// A frame whose ICRC is wrong by `syndrome`.
 struct Damage {
@@ -80,9 +86,11 @@ std::optional<std::string> flipped_bit(const Damage& damage) {
   return std::nullopt;
 }
 
-/// Returns the original value of the 16-bit field at offset `at`. Finds the bits whose ICRC changes
-/// add up to the syndrome, by elimination.
-std::optional<std::uint16_t> rewritten(const Damage& damage, std::size_t at) {
+/// Returns what to XOR to the `width` bytes at offset `at` so that the frame's ICRC is right. Finds
+/// the bits whose ICRC changes add up to the syndrome, by elimination. Four bytes: there is always
+/// one.
+std::optional<std::uint32_t> change_of(const Damage& damage, std::uint32_t syndrome, std::size_t at,
+                                       std::size_t width) {
   struct Sum {
     std::uint32_t change = 0;  // of the ICRC
     std::uint32_t bits = 0;    // of the field
@@ -94,16 +102,26 @@ std::optional<std::uint16_t> rewritten(const Damage& damage, std::size_t at) {
         sum = {sum.change ^ known.change, sum.bits ^ known.bits};
     return sum;
   };
-  for (std::uint32_t bit = 0; bit < 16; ++bit) {
+  for (std::uint32_t bit = 0; bit < 8 * width; ++bit) {
     const auto in_byte = static_cast<std::uint8_t>(1 << bit % 8);
-    sums.push_back(
-        reduce({wire::icrc_change(in_byte, damage.behind(bit < 8 ? at + 1 : at)), 1U << bit}));
+    const std::size_t byte = at + width - 1 - bit / 8;
+    sums.push_back(reduce({wire::icrc_change(in_byte, damage.behind(byte)), 1U << bit}));
   }
-  const Sum rest = reduce({damage.syndrome, 0});
+  const Sum rest = reduce({syndrome, 0});
   if (rest.change != 0) return std::nullopt;
-  const auto high = std::to_integer<std::uint32_t>(damage.envelope.bytes[at]);
-  const auto low = std::to_integer<std::uint32_t>(damage.envelope.bytes[at + 1]);
-  return static_cast<std::uint16_t>((high << 8 | low) ^ rest.bits);
+  return rest.bits;
+}
+
+/// The original value of a 16-bit field.
+std::optional<std::uint32_t> rewritten(const Damage& damage, std::uint32_t syndrome,
+                                       std::size_t at) {
+  const auto change = change_of(damage, syndrome, at, 2);
+  if (!change) return std::nullopt;
+  return wire::view_at<wire::Be16>(damage.envelope.bytes, at)->get() ^ *change;
+}
+
+std::string when_computed(std::string_view name, const auto& value) {
+  return fmt::format("the {} was {} when the ICRC was computed", name, value);
 }
 
 std::optional<std::string> rewritten_field(const Damage& damage) {
@@ -113,31 +131,125 @@ std::optional<std::string> rewritten_field(const Damage& damage) {
     std::size_t at;
   };
   std::vector<Field> fields = {{"P_Key", envelope.bth_offset() + 2}};
-  if (envelope.udp != nullptr) fields.push_back({"UDP source port", envelope.transport_offset});
+  if (envelope.udp != nullptr) {
+    fields.push_back({"UDP source port", envelope.transport_offset});
+    fields.push_back({"UDP destination port", envelope.transport_offset + 2});
+  }
   if (envelope.ipv4 != nullptr)
     fields.push_back({"IP identification", envelope.network_offset + 4});
-  for (const auto& [name, at] : fields) {
-    if (const auto value = rewritten(damage, at))
-      return fmt::format("the {} was {} when the ICRC was computed", name, *value);
-  }
+  for (const auto& [name, at] : fields)
+    if (const auto value = rewritten(damage, damage.syndrome, at))
+      return when_computed(name, *value);
   return std::nullopt;
+}
+
+// Addresses that were translated.
+
+/// An address of the frame: its place, and its bytes.
+struct AddressField {
+  std::string_view name;
+  std::size_t at, size;
+};
+
+std::array<AddressField, 2> address_fields(const roce::Envelope& envelope) {
+  const std::size_t at = envelope.network_offset;
+  if (envelope.ipv4 != nullptr)
+    return {{{"source address", at + 12, 4}, {"destination address", at + 16, 4}}};
+  return {{{"source address", at + 8, 16}, {"destination address", at + 24, 16}}};
+}
+
+bool is_private(std::uint32_t address) noexcept {
+  return address >> 24 == 10 || address >> 20 == 0xac1 || address >> 16 == 0xc0a8 ||
+         address >> 22 == 0x191 || address >> 16 == 0xa9fe;
+}
+
+wire::Ipv4Address ipv4_of(std::uint32_t address) noexcept {
+  wire::Ipv4Address ip;
+  for (std::size_t i = 0; i < 4; ++i) ip.bytes[i] = static_cast<std::byte>(address >> (24 - 8 * i));
+  return ip;
+}
+
+/// Whether an address is likely to be the old one of a packet.
+bool is_plausible(const roce::Envelope& envelope, std::uint32_t address, KnownAddresses known) {
+  const auto near = [address](const wire::Ipv4Address& own) {
+    return (wire::view<wire::Be32>(Bytes{own.bytes})->get() ^ address) >> 16 == 0;
+  };
+  const wire::Ipv6Address gid = wire::gid_of(ipv4_of(address));
+  return is_private(address) || near(envelope.ipv4->source) || near(envelope.ipv4->destination) ||
+         std::ranges::find(known, gid.bytes) != known.end();
+}
+
+/// "10.0.0.7", the old value of an IPv4 address that makes the ICRC right.
+std::string old_address(const Damage& damage, const AddressField& field, KnownAddresses known) {
+  const auto change = change_of(damage, damage.syndrome, field.at, 4);
+  if (!change) return {};
+  const std::uint32_t now = wire::view_at<wire::Be32>(damage.envelope.bytes, field.at)->get();
+  if (!is_plausible(damage.envelope, now ^ *change, known)) return {};
+  return wire::to_string(ipv4_of(now ^ *change));
+}
+
+/// What an address of the capture in place of one of the frame changes in its ICRC.
+std::uint32_t change_by(const Damage& damage, const AddressField& field,
+                        const std::array<std::byte, 16>& known) {
+  std::uint32_t change = 0;
+  for (std::size_t i = 0; i < field.size; ++i) {
+    const auto bits = damage.envelope.bytes[field.at + i] ^ known[16 - field.size + i];
+    if (bits != std::byte{0})
+      change ^= wire::icrc_change(std::to_integer<std::uint8_t>(bits), damage.behind(field.at + i));
+  }
+  return change;
+}
+
+/// An address of the capture, perhaps with another UDP source port, in place of one of the frame.
+std::optional<std::string> known_address(const Damage& damage, KnownAddresses known) {
+  for (const AddressField& field : address_fields(damage.envelope))
+    for (const auto& address : known) {
+      const wire::IpAddress ip = wire::ip_of(wire::Ipv6Address{address});
+      if (std::holds_alternative<wire::Ipv4Address>(ip) != (field.size == 4)) continue;
+      const std::uint32_t rest = damage.syndrome ^ change_by(damage, field, address);
+      if (rest == damage.syndrome) continue;
+      if (rest == 0) return when_computed(field.name, wire::to_string(ip));
+      if (damage.envelope.udp == nullptr) continue;
+      if (const auto port = rewritten(damage, rest, damage.envelope.transport_offset))
+        return when_computed(field.name, wire::to_string(ip)) +
+               fmt::format(", and the UDP source port {}", *port);
+    }
+  return std::nullopt;
+}
+
+std::optional<std::string> translated_address(const Damage& damage, KnownAddresses known) {
+  if (auto text = known_address(damage, known)) return text;
+  if (damage.envelope.ipv4 == nullptr) return std::nullopt;
+  std::string text;
+  for (const AddressField& field : address_fields(damage.envelope)) {
+    const std::string old = old_address(damage, field, known);
+    if (old.empty()) continue;
+    text += fmt::format("{}the {} was {}", text.empty() ? "" : ", or ", field.name, old);
+  }
+  if (text.empty()) return std::nullopt;
+  return text + " when the ICRC was computed";
 }
 
 }  // namespace
 
-std::string explain_bad_icrc(const roce::Envelope& envelope) {
+IcrcError explain_bad_icrc(const roce::Envelope& envelope, KnownAddresses known) {
+  using Kind = IcrcError::Kind;
   const auto place = roce::expected_icrc(envelope);
-  if (!place) return "its position is unknown";
+  if (!place) return {Kind::unexplained, "its position is unknown"};
   const std::uint32_t found =
       wire::load_icrc(envelope.bytes.subspan(place->offset, wire::kIcrcSize));
   const Damage damage{envelope, *place, found ^ place->expected};
   if (found == 0 || found == 0xffffffff)
-    return fmt::format("it is {:#010x}: no ICRC was written", found);
+    return {Kind::unwritten, fmt::format("it is {:#010x}: no ICRC was written", found)};
+  if (const auto text = icrc_mistake(envelope, *place, found); !text.empty())
+    return {Kind::mistake, std::string(text)};
   if (std::popcount(damage.syndrome) == 1)
-    return fmt::format("bit {} of the ICRC was flipped", std::countr_zero(damage.syndrome));
-  if (auto bit = flipped_bit(damage)) return *bit;
-  if (auto field = rewritten_field(damage)) return *field;
-  return "no single bit or field explains it";
+    return {Kind::damage,
+            fmt::format("bit {} of the ICRC was flipped", std::countr_zero(damage.syndrome))};
+  if (auto bit = flipped_bit(damage)) return {Kind::damage, *bit};
+  if (auto field = rewritten_field(damage)) return {Kind::rewritten, *field};
+  if (auto address = translated_address(damage, known)) return {Kind::translated, *address};
+  return {Kind::unexplained, std::string(kUnexplained)};
 }
 
 }  // namespace lw::analysis

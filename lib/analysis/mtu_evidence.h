@@ -59,6 +59,9 @@ class MtuEvidence {
       if (kMtus[i] >= least && kShare * distances_[i] >= most) return kMtus[i];
     return std::nullopt;
   }
+  /// Payload of most FIRST and MIDDLE packets of one kind, in bytes; 0: there were none.
+  [[nodiscard]] std::uint32_t of_requests() const noexcept { return requests_.bytes; }
+  [[nodiscard]] std::uint32_t of_responses() const noexcept { return responses_.bytes; }
   /// Payload of the longest packet that is no FIRST or MIDDLE, in bytes.
   [[nodiscard]] std::uint32_t largest_payload() const noexcept { return largest_; }
 

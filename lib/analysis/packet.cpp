@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/packet.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
 
-#include "analysis/icrc_error.h"
 #include "roce/plain_rocev2.h"
 #include "wire/mad.h"
 
@@ -95,6 +95,8 @@ CapturedPacket packet_of(const SeenFrame& seen) noexcept {
   packet.ip_id = envelope.ipv4 != nullptr ? envelope.ipv4->id.get() : std::uint16_t{0};
   packet.source_port = envelope.udp != nullptr ? envelope.udp->source_port.get() : std::uint16_t{0};
   packet.ecn = envelope.ecn();
+  packet.dscp = envelope.dscp();
+  packet.trimmed = envelope.is_trimmed();
   packet.bad_icrc = seen.icrc == roce::IcrcVerdict::bad;
   packet.good_icrc = seen.icrc == roce::IcrcVerdict::ok;
   packet.complete = !frame.defect || frame.defect->problem == roce::Problem::cut;
@@ -155,6 +157,7 @@ bool PacketReader::read_plain(const SeenEnvelope& seen, KeyedPacket& taken) noex
   packet.ip_id = ip.id.get();
   packet.source_port = roce::plain_udp(frame).source_port.get();
   packet.ecn = ip.ecn();
+  packet.dscp = ip.dscp();
   packet.good_icrc = true;
   take_extensions(extensions, packet);
   taken.key.source = roce::mapped(ip.source);
@@ -165,6 +168,41 @@ bool PacketReader::read_plain(const SeenEnvelope& seen, KeyedPacket& taken) noex
   return true;
 }
 
+/// Whether another packet of the source, with another PSN, has the same bad ICRC.
+bool PacketReader::is_constant(const HostAddress& source, std::uint32_t icrc, std::uint32_t psn) {
+  const std::uint64_t hash = QpFlowKeyHash{}(QpFlowKey{.source = source});
+  const auto known = sources_.find(hash);
+  if (known == sources_.end()) {
+    if (sources_.size() < kMostSources) sources_[hash] = {icrc, psn};
+    return false;
+  }
+  Source& first = known->second;
+  if (icrc == first.icrc && psn != first.psn) first.constant = true;
+  return first.constant && icrc == first.icrc;
+}
+
+void PacketReader::note_address(const HostAddress& address) {
+  if (addresses_.size() < kMostAddresses &&
+      std::ranges::find(addresses_, address) == addresses_.end())
+    addresses_.push_back(address);
+}
+
+void PacketReader::read_bad_icrc(const SeenFrame& seen, CapturedPacket& packet,
+                                 KeyedPacket::Rare& rare) {
+  const roce::FlowKey flow = roce::flow_key(seen.frame);
+  note_address(flow.source);
+  note_address(flow.destination);
+  if (!seen.frame.icrc.empty()) {
+    const std::uint32_t icrc = wire::load_icrc(seen.frame.icrc);
+    packet.icrc_unwritten = icrc == 0 || icrc == ~0U || is_constant(flow.source, icrc, packet.psn);
+  }
+  if (explained_ == kMostExplained) return;
+  ++explained_;
+  rare.bad_icrc = explain_bad_icrc(seen.frame.envelope, addresses_);
+  if (packet.icrc_unwritten && rare.bad_icrc->kind != IcrcError::Kind::unwritten)
+    rare.bad_icrc = {IcrcError::Kind::unwritten, "it is a constant: no ICRC was written"};
+}
+
 KeyedPacket PacketReader::read(const SeenFrame& seen) {
   KeyedPacket taken{.packet = packet_of(seen),
                     .key = qp_flow_key(seen),
@@ -172,13 +210,13 @@ KeyedPacket PacketReader::read(const SeenFrame& seen) {
                     .rare = nullptr};
   taken.hash = QpFlowKeyHash{}(taken.key);
   KeyedPacket::Rare rare;
-  if (taken.packet.bad_icrc && explained_ < kMostExplained) {
-    rare.bad_icrc = explain_bad_icrc(seen.frame.envelope);
-    ++explained_;
+  if (is_cm(seen.frame)) {
+    if (!taken.packet.bad_icrc)
+      rare.connection = roce::cm_sighting(seen.frame.envelope, *seen.frame.bth);
+    rare.setup = cm_note(seen.frame);
   }
-  if (!taken.packet.bad_icrc && is_cm(seen.frame))
-    rare.connection = roce::cm_sighting(seen.frame.envelope, *seen.frame.bth);
-  if (rare.connection || !rare.bad_icrc.empty())
+  if (taken.packet.bad_icrc) read_bad_icrc(seen, taken.packet, rare);
+  if (rare.setup || rare.bad_icrc)
     taken.rare = std::make_unique<KeyedPacket::Rare>(std::move(rare));
   return taken;
 }

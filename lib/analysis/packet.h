@@ -6,8 +6,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
+#include <unordered_map>
+#include <vector>
 
+#include "analysis/icrc_error.h"
+#include "analysis/setup/setup_note.h"
 #include "core/time.h"
 #include "roce/cm_learner.h"
 #include "roce/frame.h"
@@ -56,11 +59,13 @@ struct CapturedPacket {
   std::uint32_t wire_length = 0;
   std::uint16_t ip_id = 0, source_port = 0, p_key = 0;
   std::uint8_t syndrome = 0;
-  std::uint8_t ecn = 0;
+  std::uint8_t ecn = 0, dscp = 0;
   std::uint8_t pad = 0;
   bool has_reth = false, has_aeth = false, has_immediate = false;
   bool ack_req = false, bad_icrc = false, good_icrc = false, becn = false;
-  bool complete = true;  // no defect: headers and lengths are valid
+  bool complete = true;         // no defect: headers and lengths are valid
+  bool icrc_unwritten = false;  // a bad ICRC is a constant: nobody wrote one
+  bool trimmed = false;         // the frame is shorter than its IP packet, and the capture whole
 
   [[nodiscard]] bool is_request() const noexcept {
     return info != nullptr && info->role == wire::Role::request;
@@ -94,8 +99,9 @@ constexpr bool is_management(const CapturedPacket& packet, const QpFlowKey& key)
 struct KeyedPacket {
   /// Data that few packets have.
   struct Rare {
-    std::optional<roce::CmSighting> connection;  // a connection manager's datagram
-    std::string bad_icrc;                        // explanation of a bad ICRC; empty: not computed
+    std::optional<roce::CmSighting> connection;  // a connection manager's REQ or REP
+    std::optional<CmNote> setup;                 // any of its messages
+    std::optional<IcrcError> bad_icrc;           // of the first kMostExplained bad ICRCs
   };
 
   CapturedPacket packet;
@@ -118,6 +124,8 @@ struct SeenEnvelope {
 class PacketReader {
  public:
   static constexpr std::size_t kMostExplained = 1000;
+  static constexpr std::size_t kMostSources = 1024;  // whose constant ICRCs are recognised
+  static constexpr std::size_t kMostAddresses = 64;  // that may be the old ones of others
 
   [[nodiscard]] KeyedPacket read(const SeenFrame& seen);
   /// Like read(), without parsing. Fills `taken`, a new object, from an uncut frame with
@@ -126,7 +134,18 @@ class PacketReader {
   [[nodiscard]] static bool read_plain(const SeenEnvelope& seen, KeyedPacket& taken) noexcept;
 
  private:
+  /// The bad ICRCs of a source.
+  struct Source {
+    std::uint32_t icrc = 0, psn = 0;  // of the first
+    bool constant = false;            // another packet has the same
+  };
+  void read_bad_icrc(const SeenFrame& seen, CapturedPacket& packet, KeyedPacket::Rare& rare);
+  [[nodiscard]] bool is_constant(const HostAddress& source, std::uint32_t icrc, std::uint32_t psn);
+  void note_address(const HostAddress& address);
+
   std::size_t explained_ = 0;
+  std::unordered_map<std::uint64_t, Source> sources_;  // by hash of the address
+  std::vector<HostAddress> addresses_;
 };
 
 }  // namespace lw::analysis

@@ -114,7 +114,7 @@ std::uint32_t QpFlows::enter(const KeyedPacket& keyed) {
   if (packet.good_icrc && flow.good_icrcs > 0) [[likely]]
     ++flow.good_icrcs;
   else
-    count_icrc(flow, packet);
+    count_icrc(flow, keyed);
   if (is_damaged(flow, packet) || packet.info == nullptr) return index;
   learn(flow, packet);
   if (packet.is_request()) learn_request(index, packet);
@@ -123,12 +123,28 @@ std::uint32_t QpFlows::enter(const KeyedPacket& keyed) {
   return index;
 }
 
+IcrcState QpFlows::Host::icrcs() const noexcept {
+  constexpr std::uint64_t kEnough = 3;  // frames, so that it is no chance
+  if (good_flows > 0 || bad < kEnough) return IcrcState::judged;
+  if (2 * unwritten >= bad) return IcrcState::missing;
+  // Who goes on has taken the answers; who asks again and again has not.
+  if (answers > 0 || (heard > 0 && 2 * heard > unheard)) return IcrcState::missing;
+  const bool unanswered = sent_again >= 2 && sent_again >= 2 * sent;
+  const bool refused = unheard >= kEnough;
+  if (mistaken > 0 || unanswered || refused) return IcrcState::wrong;
+  return IcrcState::unknown;
+}
+
 /// Counts an ICRC. The first good one of a source shows that the frames before it were damaged:
 /// what was learned from them is forgotten.
-void QpFlows::count_icrc(QpFlow& flow, const CapturedPacket& packet) noexcept {
+void QpFlows::count_icrc(QpFlow& flow, const KeyedPacket& keyed) noexcept {
+  const CapturedPacket& packet = keyed.packet;
   Host& host = hosts_[flow.source];
   flow.bad_icrcs += packet.bad_icrc;
   host.bad += packet.bad_icrc;
+  host.unwritten += packet.icrc_unwritten;
+  if (keyed.rare && keyed.rare->bad_icrc) host.mistaken += keyed.rare->bad_icrc->concerns_all();
+  in_doubt_ = in_doubt_ || (packet.bad_icrc && host.good_flows == 0);
   if (!packet.good_icrc) return;
   if (flow.good_icrcs++ > 0) return;
   ++host.good_flows;
@@ -138,9 +154,23 @@ void QpFlows::count_icrc(QpFlow& flow, const CapturedPacket& packet) noexcept {
   }
 }
 
-/// Index of the ICRC counts of a key's source at its point.
-std::uint32_t QpFlows::source_of(const QpFlowKey& key) {
-  const QpFlowKey source{.source = key.source, .point = key.point};
+/// Notes what a request shows: whether its sender has heard the answers before, and whether it got
+/// any.
+void QpFlows::note_hearing(const QpFlow& flow, const CapturedPacket& packet) noexcept {
+  const bool again = flow.requests > 0 && distance(flow.highest_psn, packet.psn) <= 0;
+  Host& own = hosts_[flow.source];
+  ++(again ? own.sent_again : own.sent);
+  if (flow.peer == QpFlow::kNone || flows_[flow.peer].responses == 0) return;
+  Host& other = hosts_[flows_[flow.peer].source];
+  if (!again)
+    ++other.heard;
+  else if (distance(packet.psn, flows_[flow.peer].response_psn) >= 0)
+    ++other.unheard;
+}
+
+/// Index of what is known of a host at a point.
+std::uint32_t QpFlows::host_of(const HostAddress& address, std::uint32_t point) {
+  const QpFlowKey source{.source = address, .point = point};
   const auto [known, is_new] =
       sources_.try_emplace(source, static_cast<std::uint32_t>(hosts_.size()));
   if (is_new) hosts_.emplace_back();
@@ -251,7 +281,9 @@ std::uint32_t QpFlows::begin_next(std::uint32_t index) {
 std::uint32_t QpFlows::begin(const QpFlowKey& key) {
   if (flows_.size() >= kMostFlows) return QpFlow::kNone;
   const auto index = static_cast<std::uint32_t>(flows_.size());
-  flows_.push_back({.key = key, .source = source_of(key)});
+  flows_.push_back({.key = key,
+                    .source = host_of(key.source, key.point),
+                    .target = host_of(key.destination, key.point)});
   current_[key] = index;
   if (constexpr std::size_t kMost = 1U << 18;
       2 * flows_.size() > recent_.size() && recent_.size() < kMost)
@@ -341,12 +373,40 @@ void QpFlows::forget_asked(QpFlow& flow) noexcept {
 void QpFlows::learn(QpFlow& flow, const CapturedPacket& packet) {
   flow.transport =
       packet.info->transport == wire::Transport::cnp ? flow.transport : packet.info->transport;
-  if (packet.complete) flow.mtu.add(packet);
+  if (packet.trimmed) [[unlikely]]
+    return note_trimmed(flow, packet);
+  if (!packet.complete) return;
+  if (packet.wire_length > flow.largest_frame) note_whole(flow, packet);
+  flow.mtu.add(packet);
+}
+
+void QpFlows::note_trimmed(const QpFlow& flow, const CapturedPacket& packet) {
+  Trimmed& trimmed = trimmed_[flow.key.point];
+  if (trimmed.length != 0 && trimmed.length != packet.wire_length) trimmed.one_length = false;
+  trimmed.length = packet.wire_length;
+}
+
+/// Notes the size of a whole packet that is larger than the flow's others.
+void QpFlows::note_whole(QpFlow& flow, const CapturedPacket& packet) {
+  if (flow.largest_frame == 0) flow.dscp = packet.dscp;
+  flow.largest_frame = packet.wire_length;
+  Trimmed& trimmed = trimmed_[flow.key.point];
+  trimmed.longest_whole = std::max(trimmed.longest_whole, packet.wire_length);
+}
+
+CutBy QpFlows::cut_by(const CapturedPacket& packet) const noexcept {
+  const QpFlow& flow = flows_[packet.flow];
+  const bool remarked = flow.largest_frame > 0 && packet.dscp != flow.dscp;
+  const auto at = trimmed_.find(flow.key.point);
+  if (remarked || at == trimmed_.end() || at->second.longest_whole > packet.wire_length)
+    return CutBy::network;
+  return at->second.one_length ? CutBy::mirror : CutBy::unknown;
 }
 
 void QpFlows::learn_request(std::uint32_t index, const CapturedPacket& packet) {
   note_restart(index, packet);
   QpFlow& flow = flows_[index];
+  if (in_doubt_ && packet.is_reliable()) note_hearing(flow, packet);
   if (flow.restart) ++flow.restart->requests;
   if (flow.recovery && flow.recovery->is_open())
     change_votes(flow, [&](RecoveryVotes& votes) {
@@ -443,7 +503,7 @@ void QpFlows::take_probe(const QpFlow& responses, const CapturedPacket& packet) 
 void QpFlows::learn_response(std::uint32_t index, const CapturedPacket& packet) {
   QpFlow& flow = flows_[index];
   if (flow.requests == 0) flow.source_port = packet.source_port;
-  ++flow.responses;
+  if (flow.responses++ == 0) ++hosts_[flow.target].answers;
   flow.response_psn = packet.psn;
   if (packet.has_aeth) flow.msn = packet.msn;
   if (packet.has_aeth && flow.peer != QpFlow::kNone) flows_[flow.peer].restart.reset();

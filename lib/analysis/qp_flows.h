@@ -94,6 +94,7 @@ struct QpFlow {
   std::uint32_t peer = kNone;     // the other direction
   std::uint32_t session = kNone;  // set by the owner of the flows
   std::uint32_t source = 0;       // index of its source's host
+  std::uint32_t target = 0;       // index of its destination's host
   PairedBy paired_by = PairedBy::none;
   wire::Transport transport = wire::Transport::rc;
   wire::Encapsulation encapsulation = wire::Encapsulation::ipv4;
@@ -109,6 +110,8 @@ struct QpFlow {
   std::uint32_t msn = 0;                      // of the last response that has one
   IpCount ip_numbers = {};
   std::uint16_t source_port = 0;
+  std::uint8_t dscp = 0;            // of its first whole packet
+  std::uint32_t largest_frame = 0;  // of its whole packets, in bytes
 
   MtuEvidence mtu = {};
   std::uint64_t good_icrcs = 0, bad_icrcs = 0;
@@ -121,6 +124,22 @@ struct QpFlow {
   std::shared_ptr<RecoveryVotes> recovery = {};     // of its sender; null: it got no NAK
   RecoveryScheme scheme = RecoveryScheme::unknown;  // that its source counts for it
   RepeatedRuns repeated = {};                       // in its requests: tells without answers
+};
+
+/// What a host's wrong ICRCs mean, at one capture point.
+enum class IcrcState : std::uint8_t {
+  judged,   // some are right: a wrong one shows damage
+  missing,  // all are wrong, and its packets are answered as if they were right, or all are
+            // constant
+  wrong,    // all are wrong: its packets are dropped
+  unknown,  // all are wrong: it has sent too little to tell what becomes of its packets
+};
+
+/// Where a packet that is shorter than its IP length says was cut.
+enum class CutBy : std::uint8_t {
+  network,  // a switch trimmed it: its DSCP was changed, or others as long are whole
+  mirror,   // all packets at this point are cut at one length
+  unknown,  // one of both
 };
 
 /// From frame `frame` on, packets of the flows `from` belong to the flows `to`, in the same order:
@@ -152,11 +171,15 @@ class QpFlows {
   /// Processes a packet of a capture and returns its flow; kNone if there are kMostFlows others.
   /// Nothing is learned from frames with a bad ICRC.
   std::uint32_t enter(const KeyedPacket& keyed);
-  /// Whether the capture has no ICRCs of a flow's source: all of them are wrong, and it has sent
-  /// enough frames so that this is no chance.
-  [[nodiscard]] bool lacks_icrcs(std::uint32_t flow) const noexcept {
-    const Host& host = hosts_[flows_[flow].source];
-    return host.good_flows == 0 && host.bad >= kEnoughBad;
+  /// What all the wrong ICRCs of a flow's source mean.
+  [[nodiscard]] IcrcState icrcs_of(std::uint32_t flow) const noexcept {
+    return hosts_[flows_[flow].source].icrcs();
+  }
+  /// Where a packet with CapturedPacket::trimmed was cut.
+  [[nodiscard]] CutBy cut_by(const CapturedPacket& packet) const noexcept;
+  /// Whether the capture has answers to requests of the flow's source, of any connection.
+  [[nodiscard]] bool has_answers_to_source(std::uint32_t flow) const noexcept {
+    return hosts_[flows_[flow].source].answers > 0;
   }
   /// Shortest time from a request, of any connection, to the answer of the flow's source, as seen
   /// at the flow's point: it answers a NAK hardly sooner. Nothing: not seen.
@@ -213,20 +236,29 @@ class QpFlows {
  private:
   /// What is known about the host with one address, at one capture point.
   struct Host {
-    std::uint32_t good_flows = 0;                 // flows from it with a good ICRC
-    std::uint64_t bad = 0;                        // of its packets: with a bad ICRC
+    std::uint32_t good_flows = 0;               // flows from it with a good ICRC
+    std::uint64_t bad = 0;                      // of its packets: with a bad ICRC
+    std::uint64_t unwritten = 0, mistaken = 0;  // of these: constants, and wrong in a known way
+    std::uint64_t answers = 0;                  // flows of answers to its requests
+    std::uint64_t sent = 0, sent_again = 0;     // its requests
+    // Requests of others after an answer of this host: to go on, or to repeat what it answers.
+    std::uint64_t heard = 0, unheard = 0;
     std::optional<Duration> round_trip = {};      // the shortest from a request to its answer
     std::uint32_t going_back = 0, selective = 0;  // flows from it that recover in these ways
     QuickReactions reactions = {};                // of all flows from it
+
+    [[nodiscard]] IcrcState icrcs() const noexcept;
   };
-  static constexpr std::uint64_t kEnoughBad = 3;
 
   /// Whether a bad ICRC shows damage: other frames of the source have good ones.
   [[nodiscard]] bool is_damaged(const QpFlow& flow, const CapturedPacket& packet) const noexcept {
     return packet.bad_icrc && hosts_[flow.source].good_flows > 0;
   }
-  void count_icrc(QpFlow& flow, const CapturedPacket& packet) noexcept;
-  std::uint32_t source_of(const QpFlowKey& key);
+  void count_icrc(QpFlow& flow, const KeyedPacket& keyed) noexcept;
+  void note_trimmed(const QpFlow& flow, const CapturedPacket& packet);
+  void note_whole(QpFlow& flow, const CapturedPacket& packet);
+  void note_hearing(const QpFlow& flow, const CapturedPacket& packet) noexcept;
+  std::uint32_t host_of(const HostAddress& address, std::uint32_t point);
   std::uint32_t find(const KeyedPacket& keyed);
   [[nodiscard]] bool begins_flow(const QpFlow& flow, const CapturedPacket& packet) const noexcept;
   void note_restart(std::uint32_t requests, const CapturedPacket& packet);
@@ -281,9 +313,17 @@ class QpFlows {
   std::vector<std::uint32_t> recent_ = std::vector<std::uint32_t>(1024, QpFlow::kNone);
   std::unordered_map<QpFlowKey, Group, QpFlowKeyHash> groups_;
   std::optional<MovedPackets> moved_;
-  std::vector<std::uint32_t> undecided_;  // some responses with several candidates, in order
-  std::uint32_t asking_ = 0;              // flows with QpFlow::asked
-  std::uint32_t open_naks_ = 0;           // of undecided flows; those decided since count too
+  /// The packets at a point that are shorter than their IP lengths say.
+  struct Trimmed {
+    std::uint32_t length = 0;         // of the newest frame, in bytes; 0: there is none
+    bool one_length = true;           // all have it
+    std::uint32_t longest_whole = 0;  // frame of other packets, in bytes
+  };
+  std::map<std::uint32_t, Trimmed> trimmed_;  // by point
+  bool in_doubt_ = false;                     // a host has sent wrong ICRCs only, at some time
+  std::vector<std::uint32_t> undecided_;      // some responses with several candidates, in order
+  std::uint32_t asking_ = 0;                  // flows with QpFlow::asked
+  std::uint32_t open_naks_ = 0;               // of undecided flows; those decided since count too
   std::map<std::uint32_t, roce::CmLearner> learners_;  // by capture point
 };
 

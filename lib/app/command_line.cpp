@@ -205,7 +205,7 @@ Parsed<Duration> read_time(std::string_view text) {
   if (const auto time = parse_duration(std::string(text) + "s")) return *time;
   return std::unexpected(
       fmt::format("expected a time such as 10s or 500ms, of at most {}, found \"{}\"",
-                  format_duration(kLongestTime), excerpt(text)));
+                  format_set_duration(kLongestTime), excerpt(text)));
 }
 
 std::string default_text_of(double value) { return fmt::format("{:g}", value); }

@@ -37,12 +37,10 @@ void HtmlReport::add_option(Options& list) {
            "profile, machine, versions");
 }
 
-void HtmlReport::add_report(const std::string& line, const JsonOutput& output, report::RunRows rows,
-                            const Expectations* judged) {
-  if (!wanted()) return;
-  if (judged != nullptr)
-    for (report::RequestedRow& row : judged->last_rows()) rows.requested.push_back(std::move(row));
-  page_.reports.push_back({report::Json::parse(line), &output, std::move(rows)});
+void HtmlReport::add_report(const std::string& line, const JsonOutput& output,
+                            const Verdict& verdict, report::RunRows rows) {
+  if (wanted())
+    page_.reports.push_back({report::Json::parse(line), &output, std::move(rows), verdict});
 }
 
 void HtmlReport::add_plot(report::Plot plot) {

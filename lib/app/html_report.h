@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "app/command_line.h"
-#include "app/expectations.h"
 #include "core/output.h"
+#include "core/verdict.h"
 #include "report/run_page.h"
 
 namespace lw::app {
@@ -28,10 +28,10 @@ class HtmlReport {
   [[nodiscard]] bool wanted() const noexcept { return !path_.empty(); }
 
   /// A report: a line of JSON as --json prints it. Several, where the command prints several.
-  /// `output`: the table of its figures; `rows`: what else the page shows of it; `judged`: the
-  /// expectations that were judged last, with this report.
-  void add_report(const std::string& line, const JsonOutput& output, report::RunRows rows = {},
-                  const Expectations* judged = nullptr);
+  /// `output`: the table of its figures; `verdict`: on this report; `rows`: what else the page
+  /// shows of it.
+  void add_report(const std::string& line, const JsonOutput& output, const Verdict& verdict,
+                  report::RunRows rows = {});
   void add_plot(report::Plot plot);
   /// A picture that is SVG already.
   void add_drawing(std::string title, std::string svg);

@@ -30,6 +30,8 @@ constexpr std::size_t smallest_body(std::uint32_t type) noexcept {
       return 20;
     case kSimplePacketBlock:
       return 4;
+    case kStatisticsBlock:
+      return 12;
     default:
       return 0;
   }
@@ -198,9 +200,20 @@ Result<PcapngFormat::PacketHeader> PcapngFormat::packet_header(
   return header;
 }
 
+/// Reads the number of frames that an interface has lost so far.
+void PcapngFormat::add_statistics(const Block& block, std::vector<Interface>& interfaces) const {
+  const std::size_t index = section_base_ + load<std::uint32_t>(block.body, 0, swap_);
+  if (index >= interfaces.size()) return;
+  std::uint64_t dropped = 0;
+  for_each_option(block.body.subspan(12), [&](std::uint16_t code, Bytes value) {
+    const bool counts = code == kOptionDropped || code == kOptionDroppedBySystem;
+    if (counts && value.size() == 8) dropped += load<std::uint64_t>(value, 0, swap_);
+  });
+  interfaces[index].dropped_by_statistics = dropped;
+}
+
 Result<bool> PcapngFormat::read_packet(Source& source, const Block& block,
-                                       const std::vector<Interface>& interfaces,
-                                       Record& record) const {
+                                       std::vector<Interface>& interfaces, Record& record) const {
   const auto header = packet_header(source, block, interfaces);
   if (!header) return std::unexpected(header.error());
   record.bytes = block.body.subspan(header->data, header->captured);
@@ -214,6 +227,8 @@ Result<bool> PcapngFormat::read_packet(Source& source, const Block& block,
   const std::size_t options = std::min(block.body.size(), header->data + padded(header->captured));
   for_each_option(block.body.subspan(options), [&](std::uint16_t code, Bytes value) {
     if (code == kOptionComment && record.comment.empty()) record.comment = text_of(value);
+    if (code == kOptionDropCount && value.size() == 8)
+      interfaces[record.interface].dropped_between += load<std::uint64_t>(value, 0, swap_);
   });
   return true;
 }
@@ -258,7 +273,9 @@ Result<bool> PcapngFormat::read_next(Source& source, std::vector<Interface>& int
       if (auto begun = begin_section(source, block); !begun) return std::unexpected(begun.error());
     } else if (block.type == kInterfaceBlock) {
       add_interface(block, interfaces);
-    }  // else: names, statistics, secrets, private blocks
+    } else if (block.type == kStatisticsBlock) {
+      add_statistics(block, interfaces);
+    }  // else: names, secrets, private blocks
     if (!done) return done;
     source.skip(block.size);
     if (is_packet) return true;

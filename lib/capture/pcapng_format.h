@@ -21,8 +21,11 @@ inline constexpr std::uint32_t kByteOrderMagic = 0x1a2b3c4d;
 /// Codes of a block's options.
 inline constexpr std::uint16_t kOptionEnd = 0, kOptionComment = 1, kOptionName = 2;
 inline constexpr std::uint16_t kOptionResolution = 9, kOptionOffset = 14;
-/// Codes of options of an interface statistics block.
-inline constexpr std::uint16_t kOptionReceived = 4, kOptionDropped = 5;
+/// Codes of options of an interface statistics block: frames received; dropped by the interface;
+/// dropped by the operating system.
+inline constexpr std::uint16_t kOptionReceived = 4, kOptionDropped = 5, kOptionDroppedBySystem = 7;
+/// Code of an enhanced packet block's option: frames dropped since the one before.
+inline constexpr std::uint16_t kOptionDropCount = 4;
 
 /// Unit of a pcapng interface's time stamps.
 struct StampUnit {
@@ -60,8 +63,9 @@ class PcapngFormat {
   void add_interface(const Block& block, std::vector<Interface>& interfaces);
   Result<PacketHeader> packet_header(Source& source, const Block& block,
                                      const std::vector<Interface>& interfaces) const;
-  Result<bool> read_packet(Source& source, const Block& block,
-                           const std::vector<Interface>& interfaces, Record& record) const;
+  void add_statistics(const Block& block, std::vector<Interface>& interfaces) const;
+  Result<bool> read_packet(Source& source, const Block& block, std::vector<Interface>& interfaces,
+                           Record& record) const;
   template <class Visitor>
   void for_each_option(Bytes options, Visitor visit) const;
 

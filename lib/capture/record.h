@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -27,6 +28,12 @@ struct Interface {
   int link_type = kLinkTypeEthernet;
   std::uint32_t snap_length = 262144;  // captured bytes per frame at most; 0: all
   std::string name = {};
+  // Frames that the capturing lost, as the file says: by its statistics so far, and by its frames.
+  std::uint64_t dropped_by_statistics = 0, dropped_between = 0;
+
+  [[nodiscard]] std::uint64_t dropped() const noexcept {
+    return std::max(dropped_by_statistics, dropped_between);
+  }
 };
 
 /// Names of the interfaces in a recording of roce-impair: the frames of each direction as they came

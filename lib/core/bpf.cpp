@@ -88,7 +88,7 @@ bool is_sound(const BpfInstruction& i, std::size_t rest) noexcept {
 }
 
 /// The registers of a run over one frame.
-struct Machine {
+struct BpfMachine {
   std::span<const std::byte> frame;
   std::uint32_t wire_length;
   std::uint32_t a = 0, x = 0;
@@ -198,7 +198,7 @@ std::optional<BpfProgram> BpfProgram::create(std::vector<BpfInstruction> instruc
 
 bool BpfProgram::matches(std::span<const std::byte> frame,
                          std::uint32_t wire_length) const noexcept {
-  Machine machine{.frame = frame, .wire_length = wire_length};
+  BpfMachine machine{.frame = frame, .wire_length = wire_length};
   for (std::size_t at = 0;; ++at) {
     const BpfInstruction& i = instructions_[at];
     if (class_of(i.code) == kRet) return (i.code & 0x18) == kReturnA ? machine.a : i.k;

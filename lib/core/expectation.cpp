@@ -62,6 +62,12 @@ Parsed<Amount> parse_amount(std::string_view text) {
       std::string(text) + "\"");
 }
 
+/// The value as it was given.
+std::string_view value_of(const Expectation& expectation) {
+  const std::string_view limit = expectation.limit;
+  return limit.substr(limit.find(' ') + 1);
+}
+
 Parsed<void> wrong_limit(const Expectation& expectation, std::string_view expected) {
   return std::unexpected("expected " + std::string(expected) + ", found \"" + expectation.limit +
                          "\"");
@@ -114,7 +120,12 @@ Parsed<void> check_limit(const Expectation& expectation, ValueUnit unit) {
   const bool is_count = is_number && value >= 0 && value == std::floor(value);
   if (unit == ValueUnit::time && expectation.unit != ValueUnit::time)
     return wrong_limit(expectation, "a time (1.9ms)");
+  if (unit == ValueUnit::rate && expectation.unit != ValueUnit::rate)
+    return wrong_limit(expectation, "a rate (10Gb/s)");
   if (unit == ValueUnit::share && !is_share) return wrong_limit(expectation, "a share (0.1%)");
+  if (unit == ValueUnit::share && is_number)
+    if (const auto share = parse_probability(value_of(expectation)); !share)
+      return std::unexpected(share.error());
   if (unit == ValueUnit::none && !is_count && (is_number || !is_share))
     return wrong_limit(expectation, "a number of frames or a share (12, 0.1%)");
   if (expectation.relation == Relation::below && value <= 0)

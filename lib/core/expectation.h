@@ -32,8 +32,8 @@ struct Expectation {
 /// without a unit, or true or false.
 Parsed<Expectation> parse_expectation(std::string_view text);
 
-/// Checks that the limit is a value of a figure that is never negative, of a unit: a time; a share,
-/// which may be a number from 0 to 1; or none, a count, which may be a share of a whole.
+/// Checks that the limit is a value of a figure that is never negative, of a unit: a time; a rate;
+/// a share, as parse_probability() reads it; or none, a count, which may be a share of a whole.
 Parsed<void> check_limit(const Expectation& expectation, Expectation::Unit unit);
 
 /// Returns the unit as a phrase for error messages: "a time".

@@ -145,7 +145,7 @@ struct JsonOutput {
   std::string_view name;   // "impair_run": its key "schema" is "longwire.impair_run"
   std::string_view title;  // the commands and options that print it
   const FigureTable& (*figures)() = nullptr;
-  bool judged = false;  // app::Expectations adds "expectations"
+  bool judged = false;  // app::Verdicts adds "verdict"
   /// Increases when a key goes or changes its meaning; not for a new key.
   int version = 1;
 };

@@ -508,7 +508,7 @@ void print_report(std::string_view text, bool taken) {
 
 namespace {
 
-std::vector<Error>& kept_errors() {
+std::vector<Error>& errors_at_end() {
   static std::vector<Error> errors;
   return errors;
 }
@@ -516,12 +516,14 @@ std::vector<Error>& kept_errors() {
 }  // namespace
 
 void report_at_end(const Result<void>& closed) {
-  if (!closed) kept_errors().push_back(closed.error());
+  if (!closed) errors_at_end().push_back(closed.error());
 }
+
+const std::vector<Error>& kept_errors() noexcept { return errors_at_end(); }
 
 std::vector<Error> close_outputs() {
   report_at_end(standard_output().close());
-  return std::exchange(kept_errors(), {});
+  return std::exchange(errors_at_end(), {});
 }
 
 namespace {

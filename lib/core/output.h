@@ -111,6 +111,8 @@ void print_report(std::string_view text, bool taken = false);
 /// Keeps the error of an output, if there is one, until the end of the program, so that the report
 /// is printed first. Main thread.
 void report_at_end(const Result<void>& closed);
+/// The errors that are kept so far.
+const std::vector<Error>& kept_errors() noexcept;
 /// Closes standard output. Returns the errors kept by report_at_end(), in order, and its own.
 std::vector<Error> close_outputs();
 

@@ -22,20 +22,36 @@ Parsed<Duration> parse_duration(std::string_view text);
 /// Mb/s, Gb/s, Tb/s, also bps, kbit/s, kbit and so on; K, M, G, T alone mean bits per second.
 /// Prefixes are decimal.
 Parsed<double> parse_bit_rate(std::string_view text);
-/// Parses a size up to kLargestSize; returns whole bytes. Units B, kB, MB, GB (decimal), KiB,
-/// MiB, GiB (binary); K, M, G alone are binary, as in perftest and qemu.
+/// Parses a size up to kLargestSize; returns whole bytes. Units B, kB, KB, MB, GB (decimal), KiB,
+/// MiB, GiB (binary). Error: also a bare K, M or G, which may mean either.
 Parsed<std::uint64_t> parse_bytes(std::string_view text);
+/// Parses a size of perftest's -s, in which a bare K, M or G is binary.
+Parsed<std::uint64_t> parse_message_size(std::string_view text);
 /// Parses a length in m or km, from 0 to kLongestFibre; returns km.
 Parsed<double> parse_kilometres(std::string_view text);
-/// Parses a probability in [0, 1]: "0.1%", "1e-3", "0.001".
+/// Parses a share in [0, 1]: "0.1%", "1e-3", "0". Error: also another plain number, 0.1 or 1, which
+/// may mean 0.1 % or 10 %: "0.1: write 0.1% or 10%".
 Parsed<double> parse_probability(std::string_view text);
 
-/// Returns "1.9035 ms": in the largest unit in which the number is at least 1, with up to 10
-/// digits.
+// Numbers for people: three or four significant digits and a unit. Files and --json have all
+// digits.
+
+/// Returns a measured time, "1.904 ms", in the largest unit in which the number is at least 1.
 std::string format_duration(Duration duration);
-/// Returns "98.04 Gb/s": with two decimals.
+/// Returns a time that somebody set, "1.9035 ms", with up to 10 digits.
+std::string format_set_duration(Duration duration);
+/// Returns "98.04 Gb/s", "948.0 Mb/s".
 std::string format_bit_rate(double bits_per_second);
-/// Returns "23.75 MB": decimal prefix, two decimals; whole bytes below 1000 B.
+/// Returns "23.75 MB", "948.0 kB", with a decimal prefix; whole bytes below 1000 B.
 std::string format_bytes(double bytes);
+/// Returns "464,560".
+std::string format_count(std::uint64_t count);
+/// Returns "45.4 %" for 0.454; only 0 and 1 are "0 %" and "100 %".
+std::string format_share(double share);
+/// Returns "45.4 %" for 454 of 1000; "0 %" of none.
+std::string format_share(std::uint64_t part, std::uint64_t whole);
+/// Returns a number without a unit: a whole one as format_count() does, others with 4 digits;
+/// "none" if it is not finite.
+std::string format_number(double number);
 
 }  // namespace lw

@@ -89,14 +89,14 @@ void read_schedules(const StageKeys& rule, RuleConfig& config) {
 std::string text_of(const When& when) {
   const auto place = [&](std::int64_t count) {
     return when.by_frames ? fmt::format("{} frame{}", count, count == 1 ? "" : "s")
-                          : format_duration(Duration{count});
+                          : format_set_duration(Duration{count});
   };
   std::string text = "for " + place(when.length);
   if (when.period > 0) text += " of every " + place(when.period);
   if (when.begin == 0) return text;
   return text + (when.by_frames ? fmt::format(", from frame {} on", when.begin)
                                 : fmt::format(", from {} after the first frame on",
-                                              format_duration(Duration{when.begin})));
+                                              format_set_duration(Duration{when.begin})));
 }
 
 }  // namespace lw::emulator

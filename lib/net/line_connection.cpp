@@ -105,7 +105,7 @@ Result<std::string> LineConnection::receive(Duration timeout, const std::atomic<
     if (*line) return std::move(**line);
     if (stop.load(std::memory_order_relaxed)) return fail("interrupted", ExitCode::failed);
     const auto now = Clock::now();
-    if (now >= until) return gone(fmt::format("said nothing for {}", format_duration(timeout)));
+    if (now >= until) return gone(fmt::format("said nothing for {}", format_set_duration(timeout)));
     if (meanwhile) meanwhile();
     static_cast<void>(socket_.wait_for(POLLIN, std::min<Duration>(step, until - now)));
   }

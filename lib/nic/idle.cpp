@@ -62,7 +62,6 @@ void Idle::learn(Duration late) noexcept {
 void wait_towards(Duration ahead, bool may_sleep) noexcept {
   constexpr Duration kTimerLatency = std::chrono::microseconds(100);
   constexpr Duration kShortestYield = std::chrono::microseconds(5);
-  constexpr Duration kLongestSleep = std::chrono::milliseconds(20);
   if (may_sleep && ahead > kTimerLatency) {
     sleep_for(std::min(ahead - kTimerLatency, kLongestSleep));
   } else if (ahead > kShortestYield) {

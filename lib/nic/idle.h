@@ -63,9 +63,12 @@ class Idle {
   Duration wake_up_;  // expected wake-up latency
 };
 
+/// The longest sleep of wait_towards().
+inline constexpr Duration kLongestSleep = std::chrono::milliseconds(20);
+
 /// Waits once for an event that is `ahead` from now: sleeps (if allowed), yields or spins. Returns
-/// early, at the latest after 20 ms, so that the caller can check for signals and read the clock
-/// again.
+/// early, at the latest after kLongestSleep, so that the caller can check for signals and read the
+/// clock again.
 void wait_towards(Duration ahead, bool may_sleep = true) noexcept;
 
 }  // namespace lw::nic

@@ -101,7 +101,7 @@ Result<void> Port::wait_link(Duration timeout, const std::atomic<bool>& cancelle
   while (!backend_->try_link(now())) {
     if (cancelled.load()) return fail("stopped while waiting for a link", ExitCode::failed);
     if (now() >= give_up)
-      return fail(fmt::format("port `{}`: no link within {}{}", name_, format_duration(timeout),
+      return fail(fmt::format("port `{}`: no link within {}{}", name_, format_set_duration(timeout),
                               what_it_waits_for(name_, interface_)),
                   ExitCode::environment);
     if (meanwhile) meanwhile();

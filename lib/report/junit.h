@@ -5,19 +5,19 @@
 #include <string>
 #include <string_view>
 
+#include "core/verdict.h"
+
 namespace lw::report {
 
-/// A check and its result, for a JUnit file.
-struct TestCase {
-  std::string suite, name;
-  std::string measured, expected;  // `expected` may be empty if the name includes it
-  bool passed = false;
-  std::string error = {};     // why the check could not be made; empty if it was made
-  std::string sentence = {};  // the result in words; empty: what was measured
+/// The verdict on a report, and the report's name.
+struct NamedVerdict {
+  std::string name;
+  Verdict verdict;
 };
 
-/// Returns a JUnit XML file, as CI systems read it, for one run of `program`: a test suite per
-/// suite of the cases, a test case per check.
-std::string junit_xml(std::string_view program, std::span<const TestCase> cases);
+/// Returns a JUnit XML file, as CI systems read it, for one run of `program`: a test case for each
+/// statement. Its suite is what the statement is of, or the report. A red statement is a failure,
+/// or, if its answer is unknown, an error; an unknown one that nobody asked is skipped.
+std::string junit_xml(std::string_view program, std::span<const NamedVerdict> reports);
 
 }  // namespace lw::report

@@ -114,15 +114,16 @@ std::vector<ScreenLine> lines_of(const LiveModel& model, ScreenSize size) {
   return lines;
 }
 
-std::string_view style_of(LineKind kind, LiveVerdict verdict) {
+std::string_view style_of(LineKind kind, std::optional<Colour> verdict) {
   switch (kind) {
     case LineKind::title:
     case LineKind::heading:
       return "\x1b[1m";
     case LineKind::verdict:
-      return verdict == LiveVerdict::bad    ? "\x1b[31m"
-             : verdict == LiveVerdict::good ? "\x1b[32m"
-                                            : "";
+      return verdict == Colour::red     ? "\x1b[31m"
+             : verdict == Colour::amber ? "\x1b[33m"
+             : verdict == Colour::green ? "\x1b[32m"
+                                        : "";
     case LineKind::plain:
       break;
   }
@@ -130,6 +131,12 @@ std::string_view style_of(LineKind kind, LiveVerdict verdict) {
 }
 
 }  // namespace
+
+void LiveModel::show(const Verdict& verdict) {
+  colour = verdict.colour();
+  verdict_text = verdict.headline();
+  if (colour != Colour::green) line += "; " + verdict_text;
+}
 
 std::vector<std::string> screen_lines(const LiveModel& model, ScreenSize size) {
   std::vector<std::string> texts;
@@ -142,7 +149,7 @@ std::string screen_bytes(const LiveModel& model, ScreenSize size, bool color) {
   bool first = true;
   for (const ScreenLine& line : lines_of(model, size)) {
     if (!std::exchange(first, false)) bytes += "\r\n";
-    const std::string_view style = color ? style_of(line.kind, model.verdict) : "";
+    const std::string_view style = color ? style_of(line.kind, model.colour) : "";
     bytes.append(style).append(line.text);
     if (!style.empty()) bytes += "\x1b[0m";
     bytes += "\x1b[K";

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/verdict.h"
 #include "report/table.h"
 
 namespace lw::report {
@@ -20,16 +22,17 @@ struct LiveSection {
   std::size_t more = 0;  // further rows, which are not in `rows`
 };
 
-enum class LiveVerdict : std::uint8_t { none, good, bad };
-
 /// What a live view shows at one moment.
 struct LiveModel {
-  std::string title;        // command and what it works on
-  std::string status = {};  // "12 s, 48 s left"
-  LiveVerdict verdict = LiveVerdict::none;
+  std::string title;                  // command and what it works on
+  std::string status = {};            // "12 s, 48 s left"
+  std::optional<Colour> colour = {};  // of the verdict; none: there is none
   std::string verdict_text = {};
   std::vector<LiveSection> sections = {};
   std::string line = {};  // the most important figures, where there is no screen; no newline
+
+  /// Shows a verdict: its headline, and in the line if it is not green.
+  void show(const Verdict& verdict);
 };
 
 /// Size of a terminal, in characters.

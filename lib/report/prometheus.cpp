@@ -20,7 +20,7 @@ std::string label_text(std::string_view text) {
   return out;
 }
 
-std::string_view name_of(Prometheus::Type type) noexcept {
+std::string_view type_text(Prometheus::Type type) noexcept {
   using enum Prometheus::Type;
   return type == counter ? "counter" : type == gauge ? "gauge" : "histogram";
 }
@@ -29,7 +29,7 @@ std::string_view name_of(Prometheus::Type type) noexcept {
 
 void Prometheus::family(std::string_view name, Type type, std::string_view help) {
   family_ = name;
-  text_ += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, name_of(type));
+  text_ += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, type_text(type));
 }
 
 void Prometheus::begin_sample(const Labels& labels, std::string_view suffix) {

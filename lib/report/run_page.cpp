@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "report/figures/json.h"
 #include "report/html_page.h"
 
 namespace lw::report {
@@ -16,18 +17,25 @@ namespace {
 
 constexpr std::size_t kMostFigures = 4000, kMostPoints = 400;
 
-std::string meaning_of(ExitCode code) {
-  switch (code) {
-    case ExitCode::done:
-      return "The run succeeded, and everything that was checked holds.";
-    case ExitCode::failed:
-      return "The run failed, or something that was checked does not hold.";
-    case ExitCode::usage:
-      return "Wrong usage or profile, or an expectation that cannot be judged.";
-    case ExitCode::environment:
-      return "The system lacks or refused something.";
+/// The verdict of all reports, which a page shows first.
+Json verdict_json(const RunPage& page) {
+  Verdict all;
+  Json statements = Json::array();
+  for (const PageReport& report : page.reports) {
+    all.add(report.verdict);
+    for (const Judgement& each : report.verdict.all()) {
+      Json row = json_of(each);
+      if (!report.rows.name.empty()) row["report"] = report.rows.name;
+      statements.push_back(std::move(row));
+    }
   }
-  return {};
+  const bool failed = page.exit != ExitCode::done;
+  const bool is_known = all.colour() == Colour::red || !failed;
+  return {{"colour", name_of(failed ? Colour::red : all.colour())},
+          {"exit", to_int(page.exit)},
+          {"headline", is_known || page.errors.empty() ? all.headline() : page.errors.front()},
+          {"errors", page.errors},
+          {"statements", std::move(statements)}};
 }
 
 Json texts_json(const std::vector<NamedText>& texts) {
@@ -63,35 +71,11 @@ Json drawing_json(const NamedText& drawing) {
           {"svg", drawing.second}};
 }
 
-Json verdict_json(std::optional<bool> holds) { return holds ? Json(*holds) : Json(); }
-
 Json requested_json(const RequestedRow& row) {
   return {{"what", row.what},
           {"requested", row.requested},
           {"measured", row.measured},
-          {"holds", verdict_json(row.holds)}};
-}
-
-void add_check(Json& rows, const std::string& text, std::optional<bool> holds) {
-  rows.push_back({{"text", text}, {"holds", verdict_json(holds)}});
-}
-
-/// The checks of a report: the program's, what was not kept, and an early end.
-void add_checks(Json& checks, const RunRows& rows) {
-  for (const auto& [text, holds] : rows.checks) add_check(checks, text, holds);
-  for (const auto& [what, requested, measured, holds] : rows.requested)
-    if (holds == false)
-      add_check(checks, fmt::format("{}: requested {}, measured {}", what, requested, measured),
-                false);
-  if (!rows.ended_early.empty()) add_check(checks, "Ended early: " + rows.ended_early, false);
-}
-
-/// The checks of all reports, and what was printed as an error.
-Json checks_of(const RunPage& page) {
-  Json checks = Json::array();
-  for (const std::string& error : page.errors) add_check(checks, error, false);
-  for (const PageReport& report : page.reports) add_checks(checks, report.rows);
-  return checks;
+          {"holds", row.holds ? Json(*row.holds) : Json()}};
 }
 
 Json figures_json(const PageReport& report) {
@@ -104,11 +88,10 @@ Json figures_json(const PageReport& report) {
 
 std::string html_text(const RunPage& page) {
   Json data = {{"schema", "longwire.run_page"},
-               {"version", 1},
+               {"version", 2},
                {"command", page.command},
                {"command_line", page.command_line},
-               {"exit", {{"code", to_int(page.exit)}, {"meaning", meaning_of(page.exit)}}},
-               {"checks", checks_of(page)}};
+               {"verdict", verdict_json(page)}};
   for (const char* key : {"requested", "accounts", "figures", "plots"}) data[key] = Json::array();
   Json reports = Json::array();
   for (const PageReport& report : page.reports) {

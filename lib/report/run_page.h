@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/verdict.h"
 #include "report/plot.h"
 #include "report/run_rows.h"
 
@@ -19,6 +20,7 @@ struct PageReport {
   Json json;
   const JsonOutput* output = nullptr;
   RunRows rows = {};
+  Verdict verdict = {};
 };
 
 /// What the page of a run shows.
@@ -35,7 +37,8 @@ struct RunPage {
   std::vector<NamedText> machine = {}, versions = {};
 };
 
-/// One HTML document without references to other files: verdict, requested and measured values,
+/// One HTML document without references to other files: the verdict, in the colour of its worst
+/// statement, or red if the exit code is above 0; all statements, requested and measured values,
 /// plots, accounts, all figures with their meaning, profile, machine, versions. The figures come
 /// from the reports, so a new key of --json is on the page too.
 std::string html_text(const RunPage& page);

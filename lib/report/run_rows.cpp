@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "report/run_rows.h"
 
-#include <cmath>
 #include <string>
 
 #include <fmt/format.h>
@@ -37,7 +36,7 @@ class FigureList {
   void add(const Json& node, const Json* schema, const std::string& path) {
     if (!node.is_structured()) return add_leaf(node, schema, path);
     for (const auto& [key, child] : children_of(node))
-      if (path.empty() ? key != "expectations" : true)
+      if (path.empty() ? key != "verdict" : true)
         add(*child, child_schema(schema, key, node.is_array()), path_of(path, key));
   }
   [[nodiscard]] std::size_t all() const noexcept { return all_; }
@@ -53,19 +52,6 @@ class FigureList {
 };
 
 }  // namespace
-
-std::vector<CheckRow> check_rows(const FigureTable& table, const void* object) {
-  const Json values = json_of(table, object);
-  std::vector<CheckRow> rows;
-  for (const Figure& row : table.rows)
-    rows.push_back({fmt::format("{} ({})", row.meaning, row.name),
-                    values.at(std::string(row.name)).get<bool>()});
-  return rows;
-}
-
-std::string number_text(double value) {
-  return std::isfinite(value) ? fmt::format("{:.6g}", value) : "null";
-}
 
 Json figure_rows(const Json& report, std::size_t most, const JsonOutput* output) {
   Json rows = Json::array();

@@ -17,12 +17,6 @@ struct RequestedRow {
   std::optional<bool> holds = {};  // nothing: nothing was to be kept
 };
 
-/// What was checked at the end of the run.
-struct CheckRow {
-  std::string text;
-  std::optional<bool> holds;  // nothing: it could not be checked
-};
-
 /// Counts of frames or messages.
 struct AccountTable {
   std::string identity;  // holds in each row if the last column says so; empty: there is none
@@ -34,16 +28,8 @@ struct AccountTable {
 struct RunRows {
   std::string name = {};  // of the report, where there are several: "64 B"
   std::vector<RequestedRow> requested = {};
-  std::vector<CheckRow> checks = {};
   std::vector<AccountTable> accounts = {};
-  std::string ended_early = {};  // the reason; empty: the run did not end early
 };
-
-/// Returns a row for each truth value of a table: its meaning and name.
-std::vector<CheckRow> check_rows(const FigureTable& table, const void* object);
-
-/// Returns a number with six digits; "null", as in JSON, if it is not finite.
-std::string number_text(double value);
 
 /// All numbers, truth values and texts of a report, up to `most`:
 /// `{"rows": [{"path", "value", "help"}], "of": N}`. The path is the name that --expect takes;

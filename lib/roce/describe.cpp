@@ -10,9 +10,6 @@
 #include "wire/cm.h"
 
 namespace lw::roce {
-namespace {
-
-using wire::FieldValue;
 
 std::string protocol_name(std::uint8_t protocol) {
   switch (protocol) {
@@ -44,6 +41,10 @@ std::string ether_type_name(std::uint16_t type) {
       return type < 0x600 ? "802.3" : fmt::format("ethertype {:#06x}", type);
   }
 }
+
+namespace {
+
+using wire::FieldValue;
 
 std::string_view nak_text(std::uint8_t code) noexcept {
   constexpr std::array<std::string_view, 5> kTexts = {
@@ -161,7 +162,7 @@ std::string aeth_text(const wire::AethFields& aeth) {
       return fmt::format("ACK msn {} credits {}", aeth.msn, credits_of(value));
     case wire::AethKind::rnr_nak:
       return fmt::format("RNR NAK msn {} wait {}", aeth.msn,
-                         format_duration(wire::rnr_timer(value)));
+                         format_set_duration(wire::rnr_timer(value)));
     case wire::AethKind::nak:
       return fmt::format("NAK msn {}: {}", aeth.msn, nak_text(value));
     case wire::AethKind::reserved:
@@ -178,7 +179,7 @@ std::string describe(const Frame& frame, std::string_view remark) {
     add_part(details, "  ", fmt::format("len {}", frame.payload_length));
   }
   add_marks(details, frame);
-  if (frame.defect) add_part(details, "  ", fmt::format("[{}]", to_string(*frame.defect)));
+  if (frame.defect) add_part(details, "  ", fmt::format("[{}]", defect_text(frame)));
   add_part(details, "  ", remark);
   std::string text = fmt::format("{:<21} qp {:#08x} psn {:<8}  {}", opcode_text(bth.opcode.get()),
                                  bth.dest_qp.get(), bth.psn().value(), details);

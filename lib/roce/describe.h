@@ -8,6 +8,10 @@
 
 namespace lw::roce {
 
+/// "ICMP", "IP protocol 200"; "ARP", "ethertype 0x88b5".
+std::string protocol_name(std::uint8_t protocol);
+std::string ether_type_name(std::uint16_t type);
+
 /// Protocol of a frame that isn't RoCE: "TCP", "ARP", "ethertype 0x88cc", "UDP 68 > 67".
 std::string protocol_of(const Envelope& envelope);
 /// "RC WRITE FIRST", "opcode 0x1f (reserved)".

@@ -72,6 +72,12 @@ struct Envelope {
     if (grh) return protocol == wire::kNextHeaderBth;
     return udp && (udp->destination_port.get() == wire::kRoceV2Port || other_port);
   }
+  /// Whether the frame ended on the wire before its IP packet does: something has cut it. What
+  /// takes the last four bytes for an FCS cuts those alone.
+  [[nodiscard]] bool is_trimmed() const noexcept {
+    constexpr std::size_t kFcs = 4;
+    return network_end > wire_length + kFcs && bytes.size() == wire_length;
+  }
   /// Offset of the BTH. Only for is_roce().
   [[nodiscard]] std::size_t bth_offset() const noexcept {
     return transport_offset + (udp ? sizeof(wire::Udp) : 0);
@@ -107,6 +113,10 @@ inline Envelope open_envelope(Bytes bytes, std::size_t wire_length,
   return envelope;
 }
 inline Envelope open_envelope(Bytes bytes) noexcept { return open_envelope(bytes, bytes.size()); }
+
+/// Opens the layers of a frame anew, from the ethertype (or VLAN tags) at offset `type_at` on,
+/// behind headers that open_envelope() does not know. Offsets stay those of the whole frame.
+void reopen_from_type(Envelope& envelope, std::size_t type_at) noexcept;
 
 enum class IcrcVerdict : std::uint8_t {
   not_roce,

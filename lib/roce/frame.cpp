@@ -148,6 +148,16 @@ std::string to_string(const ParseError& error) {
   return fmt::format("{} at offset {}: {}", error.layer, error.offset, text_of(error.problem));
 }
 
+std::string defect_text(const Frame& frame) {
+  if (!frame.defect) return {};
+  const Envelope& envelope = frame.envelope;
+  if (frame.defect->problem != Problem::cut || !envelope.is_trimmed())
+    return to_string(*frame.defect);
+  return fmt::format(
+      "{} at offset {}: trimmed (the frame ends here, {} bytes before its IP packet)",
+      frame.defect->layer, frame.defect->offset, envelope.network_end - envelope.wire_length);
+}
+
 std::expected<Frame, ParseError> parse(const Envelope& envelope) noexcept {
   if (!envelope.is_roce()) {
     const bool piece = envelope.fragment && !envelope.udp;

@@ -48,6 +48,11 @@ struct Frame : wire::ExtensionSlots<wire::HeaderView> {
   std::optional<ParseError> defect;  // the first error after the BTH
 };
 
+/// The frame's defect as text, empty without one. A frame that was captured as long as it was on
+/// the wire, and that is shorter than its IP packet, was cut on its way: "payload at offset 70:
+/// trimmed (the frame ends here, 442 bytes before its IP packet)".
+std::string defect_text(const Frame& frame);
+
 /// Parses a whole frame. Returns an error only if there is no BTH. The first error after the BTH is
 /// stored in `defect`, so that the readable part of cut and damaged frames is available.
 std::expected<Frame, ParseError> parse(const Envelope& envelope) noexcept;

@@ -14,16 +14,28 @@ constexpr std::uint16_t kEtherTypeMpls = 0x8847, kEtherTypeMplsMulticast = 0x884
                         kEtherTypeErspan = 0x88be, kEtherTypeErspanIii = 0x22eb;
 constexpr std::uint8_t kProtocolIpv4 = 4, kProtocolIpv6 = 41, kProtocolGre = 47,
                        kProtocolMpls = 137, kProtocolEthernet = 143;
-constexpr std::uint16_t kVxlanPort = 4789, kGenevePort = 6081, kMplsPort = 6635;
+constexpr std::uint16_t kVxlanPort = 4789, kGenevePort = 6081, kMplsPort = 6635,
+                        kVxlanGpePort = 4790;
+// Headers between the MAC addresses and the frame's own ethertype.
+constexpr std::uint16_t kEtherTypeArista = 0xd28b, kEtherTypeCmd = 0x8909, kEtherTypeNsh = 0x894f,
+                        kEtherTypeEtag = 0x893f, kEtherTypeVntag = 0x8926,
+                        kEtherTypeMacsec = 0x88e5;
 
 /// Tunnels that are named but not opened.
 struct Closed {
   std::uint16_t number;
   std::string_view name;
 };
-constexpr Closed kClosedProtocols[] = {{50, "ESP"}, {51, "AH"}, {97, "EtherIP"}, {115, "L2TPv3"}};
+constexpr Closed kClosedProtocols[] = {
+    {50, "ESP"}, {51, "AH"}, {97, "EtherIP"}, {115, "L2TPv3"}, {253, "IFA"}};
 constexpr Closed kClosedPorts[] = {
-    {1701, "L2TP"}, {2152, "GTP-U"}, {4790, "VXLAN-GPE"}, {8472, "VXLAN on port 8472"}};
+    {1701, "L2TP"},       {2055, "NetFlow"}, {2152, "GTP-U"}, {4341, "LISP"},
+    {4500, "ESP in UDP"}, {4739, "IPFIX"},   {6343, "sFlow"}, {8472, "VXLAN on port 8472"},
+    {51820, "WireGuard"}};
+constexpr Closed kClosedTypes[] = {{0x22f3, "TRILL"},
+                                   {0x88e7, "provider backbone bridging"},
+                                   {0x8903, "FabricPath"},
+                                   {0x892f, "HSR"}};
 
 std::string_view closed_name(std::span<const Closed> list, std::uint16_t number) noexcept {
   const auto found = std::ranges::find(list, number, &Closed::number);
@@ -68,7 +80,7 @@ class TunnelOpener {
 
  private:
   /// Content after the header that was read last, from offset_ on.
-  enum class Inside : std::uint8_t { nothing, ethernet, ip, mpls };
+  enum class Inside : std::uint8_t { nothing, ethernet, ip, mpls, typed };
 
   bool enter() noexcept;
   bool enter_ip() noexcept;
@@ -77,9 +89,15 @@ class TunnelOpener {
   bool enter_erspan(bool sequenced) noexcept;
   bool enter_erspan_iii() noexcept;
   bool enter_vxlan() noexcept;
+  bool enter_vxlan_gpe() noexcept;
   bool enter_geneve() noexcept;
   bool enter_mpls() noexcept;
   bool enter_pppoe() noexcept;
+  bool enter_arista() noexcept;
+  bool enter_cmd() noexcept;
+  bool enter_nsh() noexcept;
+  bool enter_macsec() noexcept;
+  bool enter_shim(const char* name, std::size_t size, std::optional<std::uint32_t> number) noexcept;
   bool enter_typed(std::uint16_t ether_type, std::string_view other) noexcept;
   bool inside_mpls() noexcept;
   [[nodiscard]] bool is_whole_ip(unsigned version) const noexcept;
@@ -87,6 +105,7 @@ class TunnelOpener {
     return offset_ < envelope_.bytes.size() || close("tunnel, cut before what it carries");
   }
   void open_inside() noexcept;
+  void open_typed() noexcept;
 
   template <class Number>
   [[nodiscard]] const Number* at(std::size_t offset) const noexcept {
@@ -133,7 +152,25 @@ bool TunnelOpener::enter() noexcept {
   if (is_ip) return enter_ip();
   offset_ = envelope_.network_offset;
   const std::uint16_t type = envelope_.ether_type;
-  if (type == kEtherTypePppoe) return enter_pppoe();
+  switch (type) {
+    case kEtherTypePppoe:
+      return enter_pppoe();
+    case kEtherTypeArista:
+      return enter_arista();
+    case kEtherTypeCmd:
+      return enter_cmd();
+    case kEtherTypeNsh:
+      return enter_nsh();
+    case kEtherTypeEtag:  // IEEE 802.1BR: PCP, DEI, two E-CIDs
+      return enter_shim("E-tag", 6, {});
+    case kEtherTypeVntag:
+      return enter_shim("VN-tag", 4, {});
+    case kEtherTypeMacsec:
+      return enter_macsec();
+    default:
+      break;
+  }
+  if (const auto closed = closed_name(kClosedTypes, type); !closed.empty()) return close(closed);
   return (type == kEtherTypeMpls || type == kEtherTypeMplsMulticast) && enter_mpls();
 }
 
@@ -161,6 +198,7 @@ bool TunnelOpener::enter_udp() noexcept {
   if (port == kVxlanPort) return enter_vxlan();
   if (port == kGenevePort) return enter_geneve();
   if (port == kMplsPort) return enter_mpls();
+  if (port == kVxlanGpePort) return enter_vxlan_gpe();
   const std::string_view closed = closed_name(kClosedPorts, port);
   return closed.empty() ? false : close(closed);
 }
@@ -172,6 +210,18 @@ bool TunnelOpener::enter_vxlan() noexcept {
   if (!vni) return close("VXLAN, cut");
   if (!(flags->get() & kHasVni)) return close("VXLAN without a VNI");
   return push("VXLAN", vni->get() >> 8, Inside::ethernet, offset_ + 8);
+}
+
+/// | flags 8 | reserved 16 | next protocol 8 | VNI 24 | reserved 8 |
+bool TunnelOpener::enter_vxlan_gpe() noexcept {
+  constexpr std::uint32_t kHasNext = 0x04000000;
+  const auto *head = be32(offset_), *vni = be32(offset_ + 4);
+  if (!vni) return close("VXLAN-GPE, cut");
+  const std::uint32_t next = head->get() & 0xff;
+  if (!(head->get() & kHasNext)) return enter_vxlan();
+  const Inside inside = next == 3 ? Inside::ethernet : Inside::ip;
+  if (next == 0 || next > 4) return close("VXLAN-GPE of another protocol");
+  return push("VXLAN-GPE", vni->get() >> 8, inside, offset_ + 8) && (next != 4 || enter_nsh());
 }
 
 /// | version 2, words of options 6 | flags 8 | protocol 16 | VNI 24 | reserved 8 | options |
@@ -309,13 +359,74 @@ bool TunnelOpener::enter_pppoe() noexcept {
   return push("PPPoE", session->get(), Inside::ip, offset_) && (protocol != kMpls || enter_mpls());
 }
 
+/// A header of `size` bytes behind the ethertype, before the frame's own ethertype.
+bool TunnelOpener::enter_shim(const char* name, std::size_t size,
+                              std::optional<std::uint32_t> number) noexcept {
+  if (!be16(offset_ + size)) return close("header before the ethertype, cut");
+  return push(name, number, Inside::typed, offset_ + size);
+}
+
+/// A time stamp of a switch: | subtype 16 | version 16 | stamp 64 or 48 |
+bool TunnelOpener::enter_arista() noexcept {
+  constexpr std::uint16_t kStamp = 1, kLong = 0x10, kShort = 0x20;
+  const auto *subtype = be16(offset_), *version = be16(offset_ + 2);
+  if (!version) return close("Arista header, cut");
+  const auto size = static_cast<std::uint16_t>(version->get() & 0xff);
+  if (subtype->get() != kStamp || (size != kLong && size != kShort))
+    return close("Arista header of another kind");
+  return enter_shim("Arista time stamp", size == kLong ? 12 : 10, {});
+}
+
+/// Cisco metadata: | version 8 | length 8, in options | option 16 | security group 16 | ...
+bool TunnelOpener::enter_cmd() noexcept {
+  const auto *head = be16(offset_), *group = be16(offset_ + 4);
+  if (!group) return close("Cisco metadata, cut");
+  const std::size_t options = std::max<std::size_t>(head->get() & 0xff, 1);
+  return enter_shim("Cisco metadata", 2 + 4 * options, group->get());
+}
+
+/// | version 2, O 1, U 1, TTL 6, words 6 | U 4, MD type 4 | next protocol 8 | path 24 | index 8 |
+/// then the metadata. (RFC 8300)
+bool TunnelOpener::enter_nsh() noexcept {
+  const auto *head = be32(offset_), *path = be32(offset_ + 4);
+  if (!path) return close("NSH, cut");
+  if (head->get() >> 30 != 0) return close("NSH of another version");
+  const std::size_t size = std::max<std::size_t>(head->get() >> 16 & 0x3f, 2) * 4;
+  const std::uint32_t next = head->get() & 0xff;
+  constexpr std::uint32_t kIpv4 = 1, kIpv6 = 2, kEthernet = 3, kMpls = 5;
+  if (next != kIpv4 && next != kIpv6 && next != kEthernet && next != kMpls)
+    return close("NSH of another protocol");
+  const std::size_t behind = offset_ + size;
+  if (!push("NSH", path->get() >> 8, next == kEthernet ? Inside::ethernet : Inside::ip, behind))
+    return false;
+  return next != kMpls || enter_mpls();
+}
+
+/// | TCI 6, AN 2 | short length 8 | packet number 32 | SCI 64, if its flag is set |: what is only
+/// authenticated can be read. (IEEE 802.1AE, 9.3)
+bool TunnelOpener::enter_macsec() noexcept {
+  constexpr std::uint16_t kHasSci = 0x2000, kEncrypted = 0x0800, kChanged = 0x0400;
+  const auto* head = be16(offset_);
+  if (!head) return close("MACsec, cut");
+  if (head->get() & (kEncrypted | kChanged)) return close("MACsec, encrypted");
+  return enter_shim("MACsec", head->get() & kHasSci ? 14 : 6, {});
+}
+
 void TunnelOpener::open_inside() noexcept {
+  if (inside_ == Inside::typed) return open_typed();
   const Bytes bytes = envelope_.bytes;
   const std::size_t begin = std::min(offset_, bytes.size());
   const std::size_t end = std::clamp(end_, begin, bytes.size());
   const std::size_t on_wire = end_ > offset_ ? end_ - offset_ : 0;
   envelope_ = open_envelope(bytes.subspan(begin, end - begin), on_wire,
                             inside_ == Inside::ethernet ? LinkType::ethernet : LinkType::raw_ip);
+}
+
+/// Opens the frame whose ethertype is at offset_: it keeps the MAC addresses and the wire length.
+void TunnelOpener::open_typed() noexcept {
+  const Envelope outer = envelope_;
+  reopen_from_type(envelope_, offset_);
+  envelope_.ethernet = outer.ethernet;
 }
 
 void open_tunnels(Envelope& envelope, TunnelStack& stack) noexcept {

@@ -14,7 +14,9 @@ namespace lw::roce {
 /// A tunnel header around another frame or packet: "VXLAN", "Geneve", "GRE", "NVGRE", "ERSPAN I",
 /// "ERSPAN II", "ERSPAN III", "MPLS", "IPv4 in IP", "IPv6 in IP", "Ethernet in IP" (of SRv6),
 /// "PPPoE". The number identifies the tunnel: VNI, VSID, ERSPAN session, GRE key, the last MPLS
-/// label, PPPoE session.
+/// label, PPPoE session, NSH path, Cisco security group. Headers between the MAC addresses and the
+/// frame's own ethertype are layers, too: "Arista time stamp", "Cisco metadata", "NSH", "E-tag",
+/// "VN-tag", "MACsec" (if it is not encrypted).
 struct TunnelLayer {
   const char* name;  // of static lifetime
   bool numbered;     // whether it has a number

@@ -24,6 +24,17 @@ const Live = (() => {
     $('problem').hidden = !text;
   }
 
+  // The worst statement, in its colour, and the others that are not green, with what to do.
+  function showVerdict({ colour, headline, statements }) {
+    $('verdict').dataset.colour = colour;
+    $('verdict').textContent = headline;
+    const notes = statements.filter((each) => each.colour !== 'green');
+    const text = ({ result, of, observed, reason, remedy }) => `${result}: ${of ? `${of}: ` : ''}${observed}` +
+      `${reason ? `: ${reason}` : ''}${remedy && result !== 'holds' ? `. ${remedy}` : ''}`;
+    $('notes').hidden = notes.length === 0;
+    $('notes').replaceChildren(...notes.map((each) => Page.element('li', { class: each.colour }, text(each))));
+  }
+
   // One request; the answer. Its refusal is shown at the top of the page, unless `shown` is "quiet": the
   // caller shows it. What the page asks for on its own (true) leaves an earlier refusal.
   async function ask(request, shown = false) {
@@ -119,5 +130,5 @@ const Live = (() => {
   $('made').textContent = `Served by ${settings.program}.`;
   addEventListener('hashchange', () => { token = takeToken(); });
 
-  return { $, settings, ask, perSecond, percent, share, quantileOf, history: historyOf, follow };
+  return { $, settings, ask, showVerdict, perSecond, percent, share, quantileOf, history: historyOf, follow };
 })();

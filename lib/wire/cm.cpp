@@ -178,6 +178,56 @@ std::span<const FieldOf<CmPair>> cm_id_fields(CmMessage message) noexcept {
   }
 }
 
+std::string_view reject_reason_name(std::uint16_t reason) noexcept {
+  constexpr std::array<std::string_view, 36> kNames = {
+      "",
+      "No QP Available",
+      "No EEC Available",
+      "No Resources Available",
+      "Timeout",
+      "Unsupported Request",
+      "Invalid Communication ID",
+      "Invalid Communication Instance",
+      "Invalid Service ID",
+      "Invalid Transport Service Type",
+      "Stale Connection",
+      "RDC Does Not Exist",
+      "Primary Remote Port GID Rejected",
+      "Primary Remote Port LID Rejected",
+      "Invalid Primary SL",
+      "Invalid Primary Traffic Class",
+      "Invalid Primary Hop Limit",
+      "Invalid Primary Packet Rate",
+      "Alternate Remote Port GID Rejected",
+      "Alternate Remote Port LID Rejected",
+      "Invalid Alternate SL",
+      "Invalid Alternate Traffic Class",
+      "Invalid Alternate Hop Limit",
+      "Invalid Alternate Packet Rate",
+      "Port and CM Redirection",
+      "Port Redirection",
+      "Invalid Path MTU",
+      "Insufficient Responder Resources",
+      "Consumer Reject",
+      "RNR Retry Count Reject",
+      "Duplicate Local Communication ID",
+      "Invalid Class Version",
+      "Invalid Primary Flow Label",
+      "Invalid Alternate Flow Label",
+      "",
+      "Vendor Option Not Supported",
+  };
+  return reason < kNames.size() ? kNames[reason] : std::string_view{};
+}
+
+std::string_view sidr_status_name(std::uint8_t status) noexcept {
+  constexpr std::array<std::string_view, 6> kNames = {
+      "QPN and Q_Key Valid", "Service ID Not Supported",     "Rejected by Service Provider",
+      "No QP Available",     "Request Should Be Redirected", "Unsupported Version",
+  };
+  return status < kNames.size() ? kNames[status] : std::string_view{};
+}
+
 std::string_view name_of(CmMessage message) noexcept {
   switch (message) {
     case CmMessage::req:

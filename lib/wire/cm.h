@@ -72,6 +72,8 @@ struct CmReq {
   [[nodiscard]] std::uint8_t retry_count() const noexcept {
     return local_timeout_retries.get() & 7;
   }
+  /// The timer of the requester's QP is 4.096 us, doubled as often as this says; 0: none.
+  [[nodiscard]] std::uint8_t ack_timeout() const noexcept { return primary_ack_timeout.get() >> 3; }
 };
 static_assert(sizeof(CmReq) == 232 && alignof(CmReq) == 1);
 
@@ -128,6 +130,46 @@ struct CmDreq {
   std::array<std::byte, 220> private_data;
 };
 static_assert(sizeof(CmDreq) == 232 && alignof(CmDreq) == 1);
+
+/// "Message received" (MRA): a REQ or REP takes longer to answer. (IBTA vol. 1, 12.6.6)
+struct CmMra {
+  CmPair ids;
+  Be8 message;          // 2 bits: 0 REQ, 1 REP, 2 LAP
+  Be8 service_timeout;  // 5 bits
+  std::array<std::byte, 222> private_data;
+
+  /// How long the sender needs at most is 4.096 us, doubled as often as this says.
+  [[nodiscard]] std::uint8_t timeout() const noexcept { return service_timeout.get() >> 3; }
+};
+static_assert(sizeof(CmMra) == 232 && alignof(CmMra) == 1);
+
+/// A request for the QP of a datagram service (SIDR_REQ). (IBTA vol. 1, 12.11.1)
+struct CmSidrReq {
+  Be32 request_id;
+  Be16 p_key, reserved;
+  Be64 service_id;
+  std::array<std::byte, 216> private_data;
+};
+static_assert(sizeof(CmSidrReq) == 232 && alignof(CmSidrReq) == 1);
+
+/// The answer to it (SIDR_REP). (IBTA vol. 1, 12.11.2)
+struct CmSidrRep {
+  Be32 request_id;
+  Be8 status;  // 0: the QP is valid
+  Be8 info_length;
+  Be16 vendor_high;
+  Be24 qpn;
+  Be8 vendor_low;
+  Be64 service_id;
+  Be32 q_key;
+  std::array<std::byte, 208> info_and_private_data;
+};
+static_assert(sizeof(CmSidrRep) == 232 && alignof(CmSidrRep) == 1);
+
+/// The specification's words for the reason of a REJ, "Invalid Service ID", and for the status of a
+/// SIDR_REP; empty for a reserved code. (IBTA vol. 1, 12.6.7.2 and 12.11.2.1)
+std::string_view reject_reason_name(std::uint16_t reason) noexcept;
+std::string_view sidr_status_name(std::uint8_t status) noexcept;
 
 /// The fields table of a message, without the communication IDs of a CmPair.
 std::span<const FieldOf<CmReq>> cm_fields(const CmReq&) noexcept;

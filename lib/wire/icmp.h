@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <string_view>
+
 #include "wire/address.h"
 #include "wire/big_endian.h"
 #include "wire/view.h"
@@ -46,6 +48,29 @@ std::uint16_t icmp_checksum(Bytes message) noexcept;
 /// Like icmp_checksum(), with the pseudo-header that ICMPv6 adds. (RFC 4443, 2.3)
 std::uint16_t icmpv6_checksum(const Ipv6Address& source, const Ipv6Address& destination,
                               Bytes message) noexcept;
+
+/// Types of messages that quote a packet which a host or router did not pass on. (RFC 792; RFC
+/// 4443)
+inline constexpr std::uint8_t kIcmpUnreachable = 3, kIcmpTimeExceeded = 11, kIcmpParameter = 12;
+inline constexpr std::uint8_t kIcmpv6Unreachable = 1, kIcmpv6TooBig = 2, kIcmpv6TimeExceeded = 3,
+                              kIcmpv6Parameter = 4;
+inline constexpr std::uint8_t kIcmpTooBigCode = 4;  // of kIcmpUnreachable: fragmentation needed
+
+/// A message that quotes a packet, from its IP header on. (RFC 792; RFC 1191, 4; RFC 4443, 3)
+///
+///   | type 8 | code 8 | checksum 16 |
+///   | unused 16, MTU 16; in ICMPv6: MTU or unused 32 |
+struct IcmpError {
+  Be8 type, code;
+  Be16 checksum;
+  Be32 mtu;
+};
+static_assert(sizeof(IcmpError) == 8 && alignof(IcmpError) == 1);
+
+/// Whether a message of this type says that the packet that it quotes was not passed on.
+bool is_icmp_error(std::uint8_t type, bool v6) noexcept;
+/// "communication administratively prohibited", ...; empty for an unknown type or code.
+std::string_view icmp_error_name(std::uint8_t type, std::uint8_t code, bool v6) noexcept;
 
 inline constexpr std::uint8_t kNeighbourSolicitation = 135, kNeighbourAdvertisement = 136;
 inline constexpr std::uint8_t kSourceLinkAddress = 1, kTargetLinkAddress = 2;

@@ -21,6 +21,7 @@
 #include "impair/record/ledger_file.h"
 #include "impair/record/recording.h"
 #include "impair/report/report.h"
+#include "impair/report/run_verdict.h"
 
 namespace lw::impair {
 namespace {
@@ -149,7 +150,8 @@ void print(const std::vector<Look>& looks, const Report& end, double core_second
       static_cast<double>(all) / core_seconds, frames / seconds, last.received,
       last.received - last.untouched, last.no_room, in_flight,
       frames / seconds * last.delay_ns * 1e-9, end.directions[0].release_error.p50,
-      end.directions[0].release_error.p99, median_held_up(looks).count(), end.holds(), written);
+      end.directions[0].release_error.p99, median_held_up(looks).count(),
+      verdict_of(end).exit() == ExitCode::done, written);
 }
 
 int run(const Options& options) {
@@ -186,7 +188,7 @@ int run(const Options& options) {
   const auto written = finish(*writing);
   if (!written) return fmt::print(stderr, "{}\n", written.error().message), 3;
   print(looks, end, worked, *written);
-  return end.holds() ? 0 : 1;
+  return verdict_of(end).exit() == ExitCode::done ? 0 : 1;
 }
 
 }  // namespace

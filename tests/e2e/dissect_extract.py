@@ -663,7 +663,7 @@ class Folder(InFolder):
         process.send_signal(signal.SIGINT)
         shown, said = process.communicate(timeout=20)
         self.assertEqual((process.returncode, said), (0, ''))
-        self.assertIn('8 files with 110.10 kB of data', shown)
+        self.assertIn('8 files with 110.1 kB of data', shown)
         whole, _ = self.extract(RXE / 'rc_write_send_read.pcap')
         for file in whole.glob('*.bin'):
             self.assertEqual((out / file.name).read_bytes(), file.read_bytes())

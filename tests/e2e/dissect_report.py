@@ -329,7 +329,7 @@ class Page(InFolder):
     def test_nothing_is_wrong_with_a_clean_capture(self):
         self.open(self.report(CLEAN))
         self.assertIn('Nothing is wrong', self.find('#verdict').text)
-        self.assertIn('Was it congestion?\nNo', self.find('.congestion').text)
+        self.assertIn('Was it congestion?\nNo', self.find('[data-question="congestion"]').text)
         self.assertEqual(self.cells('anomalies', 'Frame'), [])
         self.assertEqual(self.pixels('psn', '--vermilion'), 0)
 
@@ -377,7 +377,7 @@ class Page(InFolder):
     def test_a_large_capture_is_thinned(self):
         big = self.folder / 'big.pcapng'
         subprocess.run([program('roce-gen'), 'perf', '--sim', '--delay', '10us', '--op', 'write', '-s',
-                        '4KiB', '-n', '3000', '-q', '20', '--loss', '0.02', '--pcap', big, '--pcap-at',
+                        '4KiB', '-n', '3000', '-q', '20', '--loss', '2%', '--pcap', big, '--pcap-at',
                         'client-out', '--pcap-at', 'client-in'], check=True, capture_output=True)
         page = self.report(big)
         self.assertLess(page.stat().st_size, 8_000_000)

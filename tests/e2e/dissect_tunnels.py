@@ -49,6 +49,10 @@ def tunnels():
         return lambda frame: bytes((head4 if frame[12:14] == b'\x08\x00' else head6) /
                                    Raw(frame[ETHERNET:]))
 
+    def shim(head, tail=b''):
+        """A header behind the MAC addresses: its ethertype and what follows."""
+        return lambda frame: frame[:12] + bytes.fromhex(head) + frame[12:] + tail
+
     def label(value, last=1):
         return MPLS(label=value, s=last, ttl=9)
 
@@ -106,6 +110,21 @@ def tunnels():
         'pppoe with a whole protocol number': ('PPPoE', 4660, around_packet(*(
             Ether(src=ether.src, dst=ether.dst, type=0x8864) / PPPoE(sessionid=0x1234, code=0) /
             Raw(bytes([0, proto])) for proto in (0x21, 0x57))), True),
+        'nsh': ('NSH', 0x123, around(Ether(src=ether.src, dst=ether.dst, type=0x894f) /
+                                     Raw(bytes.fromhex('0fc60103' '000123ff') + bytes(16))), True),
+        'nsh of IP': ('NSH', 0x123, around_packet(*(
+            Ether(src=ether.src, dst=ether.dst, type=0x894f) /
+            Raw(bytes([0x0f, 0xc2, 2, proto]) + bytes.fromhex('000123ff')) for proto in (1, 2))), True),
+        'vxlan-gpe with nsh': ('VXLAN-GPE > NSH', 0x123, around(
+            outer() / UDP(sport=50000, dport=4790) / Raw(
+                bytes.fromhex('0c000004' '00138900' '0fc60103' '000123ff') + bytes(16))), False),
+        'arista': ('Arista time stamp', None, shim('d28b00010010' + '00' * 8), False),
+        'arista with a short stamp': ('Arista time stamp', None, shim('d28b00010020' + '00' * 6), False),
+        'arista behind a tag': ('Arista time stamp', None, shim('81000005' 'd28b00010010' + '00' * 8), False),
+        'cisco metadata': ('Cisco metadata', 100, shim('89090101' '00010064'), True),
+        'e-tag': ('E-tag', None, shim('893f' '000000010000'), True),
+        'vn-tag': ('VN-tag', None, shim('8926' '00010002'), True),
+        'macsec without encryption': ('MACsec', None, shim('88e52000' '00000001' + '11' * 8, bytes(16)), False),
         'vxlan in geneve in gre': ('GRE > Geneve > VXLAN', 5001, around(
             outer() / GRE(proto=0x0800) / outer()[IP] / UDP(sport=1, dport=6081) /
             GENEVE(vni=88, proto=0x6558) / outer() / vxlan), True),
@@ -204,7 +223,7 @@ class Tunnels(unittest.TestCase):
             line, = self.lines([wrap(inner[:90])])
             self.assertEqual(line['longwire.icrc'], 'unverifiable', name)
             self.assertIn('infiniband.bth.psn', line, name)
-            self.assertIn('the capture ends here', line['longwire.problem'], name)
+            self.assertIn('the frame ends here', line['longwire.problem'], name)
             self.assertEqual(dissect('verify', self.path).returncode, 0)
 
     def test_every_truncation_is_read(self):
@@ -230,6 +249,9 @@ class Tunnels(unittest.TestCase):
             'GRE of another protocol': outer() / GRE(proto=0x1234) / Raw(bytes(60)),
             'GRE version 1': outer(47) / Raw(bytes.fromhex('3001880b') + bytes(40)),
             'VXLAN without a VNI': outer() / UDP(dport=4789) / Raw(bytes(60)),
+            'sFlow': outer() / UDP(dport=6343) / Raw(bytes(60)),
+            'IFA': outer(253) / Raw(bytes(60)),
+            'MACsec, encrypted': Ether(src=MAC, dst=MAC, type=0x88e5) / Raw(bytes.fromhex('2c00') + bytes(60)),
             'GTP-U': outer() / UDP(dport=2152) / Raw(bytes(60)),
             'VXLAN, cut': outer() / UDP(dport=4789) / Raw(bytes(5)),
             'PPPoE of another protocol': Ether(src=MAC, dst=MAC, type=0x8864) / PPPoE(sessionid=1) / PPP(proto=0xc021),

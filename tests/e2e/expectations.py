@@ -11,6 +11,7 @@ import xml.etree.ElementTree
 
 import longwire_test
 import output_schemas
+import verdict_outputs
 from pcap_file import roce_frame, write_pcap
 
 GEN = longwire_test.program('roce-gen')
@@ -20,7 +21,7 @@ FRAMES = 4000
 LOSS = 0.05
 RIGHT = longwire_test.SOURCE / 'pcaps' / 'rxe' / 'atomic.pcap'
 
-RULES = f'[[rule]]\nname = "haul"\nloss = {LOSS}\n'
+RULES = f'[[rule]]\nname = "haul"\nloss = "{LOSS:%}"\n'
 FLOW = '[[flow]]\nname = "w"\nrate = "20000 frames/s"\nmessages = 500\nsignature = true\n'
 
 PLAN = ['plan', '--delay', '1ms']
@@ -75,7 +76,7 @@ class Expectations(unittest.TestCase):
                                    'directions.west-to-east.loss_share'),
             'roce-impair run': ([IMPAIR, 'run', self.rules, '--west', f'pcap:{frames}', '--east',
                                  'null'], 'directions.west-to-east.dropped_by_rule.frames'),
-            'roce-gen run': ([GEN, 'run', self.flow, *loop, '--quiet'],
+            'roce-gen run': ([GEN, 'run', self.flow, *loop, '--quiet', *longwire_test.ANY_RATE],
                              'received.flows.w.latency_ns.p50'),
             'roce-gen receive': ([GEN, 'receive', '--port', f'pcap:{frames}', '--quiet'],
                                  'frames'),
@@ -90,20 +91,17 @@ class Expectations(unittest.TestCase):
             'roce-dissect verify': ([DISSECT, 'verify', RIGHT], 'icrc_ok'),
         }
 
+    def asked(self, report):
+        """The statements that somebody asked for."""
+        return [each for each in report['verdict']['statements'] if 'asked_by' in each]
+
+    def judged(self, report):
+        """What was asked, of what, and whether it holds."""
+        return [(each.get('of'), each['asked'], each['result'] == 'holds') for each in self.asked(report)]
+
     def check_junit(self, junit, program, report):
-        """The file has the expectations of the report, with equal numbers and verdicts."""
-        root = xml.etree.ElementTree.parse(junit).getroot()
-        judged = report['expectations']
-        cases = list(root.iter('testcase'))
-        self.assertEqual((root.tag, root.get('name')), ('testsuites', program))
-        self.assertEqual([int(root.get(key)) for key in ('tests', 'failures', 'errors')],
-                         [len(judged), sum(not j['holds'] and 'error' not in j for j in judged),
-                          sum('error' in j for j in judged)])
-        for case, judgement in zip(cases, judged, strict=True):
-            values = {p.get('name'): p.get('value') for p in case.iter('property')}
-            self.assertEqual(json.loads(values['measured']), judgement['measured'])
-            self.assertEqual(case.get('name'), f'{judgement["figure"]} {values["expected"]}')
-            self.assertEqual(case.find('failure') is None, judgement['holds'])
+        verdict_outputs.check_itself(self, report['verdict'])
+        verdict_outputs.check_junit(self, junit, program, [report['verdict']])
 
     def test_each_command_judges_its_figures(self):
         for program, (words, figure) in self.commands().items():
@@ -114,20 +112,22 @@ class Expectations(unittest.TestCase):
                 line = done.stdout.splitlines()[-1]
                 output_schemas.validate(line)
                 report = json.loads(line)
-                (judged,) = report['expectations']
+                judged = self.asked(report)[-1]
                 self.assertGreater(judged['measured'], 0)
                 self.assertEqual(judged['measured'], figure_at(report, figure.split('.')))
-                self.assertEqual(judged['expected'], f'{figure} > 0')
+                self.assertEqual((judged['asked'], judged['asked_by']), (f'{figure} > 0', '--expect'))
                 self.check_junit(junit, program, report)
 
                 done = self.run_it([*words, '--json', '--expect', f'{figure} <= 0', '--expect',
                                     f'{figure}>0', '--junit', junit], 1)
                 report = json.loads(done.stdout.splitlines()[-1])
-                self.assertEqual([j['holds'] for j in report['expectations']], [False, True])
+                self.assertEqual([holds for *_, holds in self.judged(report)[-2:]], [False, True])
                 self.check_junit(junit, program, report)
+                self.assertIn('does not hold: ', done.stderr)
 
                 done = self.run_it([*words, '--expect', f'{figure}<0'], 1)
-                self.assertRegex(done.stdout, rf'{figure} [0-9.e+-]+, expected < 0: not met')
+                self.assertRegex(done.stdout, rf'does not hold: .*{figure} [0-9.e+,-]+.*; asked: {figure}<0 '
+                                              r'\(--expect\)')
 
     def test_each_command_names_near_figures(self):
         for program, (words, figure) in self.commands().items():
@@ -146,8 +146,8 @@ class Expectations(unittest.TestCase):
         words, _ = self.commands()['roce-gen run']
         wrong = 'received.flows.x.frames'
         done = self.run_it([*words, '--expect', f'{wrong}>0', '--junit', self.path('r.xml')], 2)
-        self.assertIn(f'{wrong}>0: the report has no figure "{wrong}": did you mean "', done.stderr)
-        self.assertIn(f'{wrong} > 0: cannot be judged', done.stdout)
+        self.assertIn(f'cannot tell: {wrong} cannot be judged; asked: {wrong}>0 (--expect): the report '
+                      f'has no figure "{wrong}": did you mean "', done.stdout)
         root = xml.etree.ElementTree.parse(self.path('r.xml')).getroot()
         self.assertIn('did you mean', next(root.iter('error')).get('message'))
 
@@ -173,8 +173,8 @@ class Expectations(unittest.TestCase):
                             '--junit', junit], 1)
         report = json.loads(done.stdout)
         rules = report['directions'][0]['rules']
-        self.assertEqual([(j['figure'].split('.')[3], j['measured'], j['holds'])
-                          for j in report['expectations']],
+        self.assertEqual([(each['name'].split('.')[3], each['measured'], each['result'] == 'holds')
+                          for each in self.asked(report)],
                          [(r['name'], r['received']['frames'], r['received']['frames'] > 0)
                           for r in rules])
         self.check_junit(junit, 'roce-impair replay', report)
@@ -186,13 +186,15 @@ class Expectations(unittest.TestCase):
         own = self.file('own.toml', f'include = "base.toml"\n[expect]\n{lost} = "< 1%"\n')
         wrong = self.file('wrong.toml', '[expect]\nholds = "few"\n' + RULES)
         replay = [IMPAIR, 'replay', base, self.path('in.pcap'), self.path('o.pcap'), '--json']
-        judged = json.loads(self.run_it(replay, 0).stdout)['expectations']
-        self.assertEqual([j['expected'] for j in judged],
-                         [f'{lost} > 1%', f'{lost} < 10%', 'resources_hold == true'])
+        report = json.loads(self.run_it(replay, 0).stdout)
+        self.assertEqual(self.judged(report), [(None, f'{lost} > 1%', True), (None, f'{lost} < 10%', True),
+                                               (None, 'resources_hold == true', True)])
+        self.assertEqual([pathlib.Path(each['asked_by']).name for each in self.asked(report)],
+                         ['base.toml:2:38', 'base.toml:2:38', 'base.toml:3:18'])
         replay[2] = own  # its keys replace the included ones
-        judged = json.loads(self.run_it(replay, 1).stdout)['expectations']
-        self.assertEqual([(j['expected'], j['holds']) for j in judged],
-                         [(f'{lost} < 1%', False), ('resources_hold == true', True)])
+        report = json.loads(self.run_it(replay, 1).stdout)
+        self.assertEqual(self.judged(report),
+                         [(None, f'{lost} < 1%', False), (None, 'resources_hold == true', True)])
         replay[2] = wrong
         self.assertIn('wrong.toml:2:9: holds: holds: expected a number', self.run_it(replay, 2).stderr)
 
@@ -202,14 +204,10 @@ class Expectations(unittest.TestCase):
                             'received.frames = ">= 500"\n' + FLOW)
         words = [GEN, 'run', profile, '--port', 'net_ring0', '--receive', 'net_ring0', '--quiet']
         report = json.loads(self.run_it([*words, '--json', '--junit', junit], 1).stdout)
-        self.assertEqual([(j.get('of'), j['figure'], j['holds']) for j in report['expectations']],
-                         [('w', 'loss', True), ('w', 'p99', False), (None, 'flows.w.frames', True),
-                          (None, 'received.frames', True)])
-        root = xml.etree.ElementTree.parse(junit).getroot()
-        failed = {case.get('name'): case.find('failure') is not None
-                  for case in root.iter('testcase')}
-        self.assertEqual(failed, {'flows.w.frames > 10': False, 'received.frames >= 500': False,
-                                  'loss <= 0': False, 'p99 < 1ns': True})
+        self.assertEqual(self.judged(report),
+                         [('w', 'loss <= 0', True), ('w', 'p99 < 1ns', False),
+                          (None, 'flows.w.frames > 10', True), (None, 'received.frames >= 500', True)])
+        self.check_junit(junit, 'roce-gen run', report)
         misspelt = self.file('m.toml', '[expect]\nlosss = 0\n' + FLOW)
         done = self.run_it([GEN, 'run', misspelt, '--pcap', self.path('x.pcap')], 2)
         self.assertIn('did you mean "loss"?', done.stderr)
@@ -219,7 +217,7 @@ class Expectations(unittest.TestCase):
         for more, said in ((['--expect', 'seconds'], 'expected NAME<=VALUE'),
                            (['--expect', 'seconds < few'], 'seconds: expected a number'),
                            (['--expect', 'seconds < 1Gb/s'], 'seconds is a time'),
-                           (['--junit', 'x.xml'], '--junit goes with --expect'),
+                           (['--expect', 'seconds < 64K'], 'seconds is a time'),
                            (['--expect', 'seconds<9', '--junit', self.rules], 'PROFILE')):
             done = self.run_it([*replay, *more], 2)
             self.assertIn(said, done.stderr)

@@ -344,7 +344,7 @@ class OverOneWire(Endpoints):
         self.assertIn('198.18.0.2', done.stderr)
 
     def test_what_is_simulated_says_where_it_is_to_be_had(self):
-        for words, instead in ((('--loss', '0.1'), 'roce-impair'), (('--delay', '1ms'), 'roce-impair'),
+        for words, instead in ((('--loss', '10%'), 'roce-impair'), (('--delay', '1ms'), 'roce-impair'),
                                (('--rate', '1Gb/s'), '--qp-rate'),
                                (('--pattern', 'lat', '--duration', '1s'), '-n')):
             done = subprocess.run([GEN, 'perf', '--port', 'null', '--peer', '198.18.0.2', *words],
@@ -355,7 +355,7 @@ class OverOneWire(Endpoints):
     def test_wrong_usage(self):
         for words in (('perf', '--port', 'null'), ('perf', '--sim', '--port', 'null'),
                       ('perf', '--port', 'null', '--peer', 'there'), ('respond',),
-                      ('perf', '--port', 'null', '--peer', '198.18.0.2', '--loss', '0.1'),
+                      ('perf', '--port', 'null', '--peer', '198.18.0.2', '--loss', '10%'),
                       ('perf', '--port', 'null', '--peer', '::1', '--address', '198.18.0.1'),
                       ('perf', '--sim', '--delay', '1ms', '--peer', '198.18.0.2'),
                       ('perf', '--port', 'null', '--cm', '198.18.0.2'),

@@ -48,7 +48,7 @@ size = "16KiB"
 iterations = 50
 timeout = 8
 retries = 1
-loss = [0, 0.9]
+loss = [0, 9e-1]
 """
 # Runs of random length; each takes a moment.
 SWEEP = """seed = 3
@@ -68,6 +68,16 @@ show = ["bw_peak_gbps"]
 [scenario.set]
 delay = ["1ms", "2ms"]
 """
+
+# A run and the begin of a plot of it.
+PLOT = """[[scenario]]
+[scenario.set]
+delay = "1ms"
+size = "4KiB"
+[[plot]]
+name = "p"
+"""
+INCAST = PLOT.replace('[scenario.set]\n', 'run = "incast"\n[scenario.set]\nduration = "40ms"\n')
 
 # The shipped throughput experiment's runs until the steady rate is known.
 STEADY = ('table C.1', 'table C.1, READ', 'the other argument sets',
@@ -183,10 +193,10 @@ class Experiment(unittest.TestCase):
 
     def test_a_failing_cell_shows_its_reason_and_seed(self):
         done = self.experiment(self.write(FAILING), code=1)
-        self.assertIn('runs failed', done.stderr)
-        section = done.stdout[done.stdout.index('2 of 3 runs failed'):]
+        self.assertIn('does not hold: 2 of 3 runs failed', done.stdout)
+        section = done.stdout[done.stdout.rindex('2 of 3 runs failed'):]
         for seed in (5, 6):
-            self.assertRegex(section, rf'2 +lossy +loss = 0.9 +{seed} +retry exceeded, QP 0 of host')
+            self.assertRegex(section, rf'2 +lossy +loss = 9e-1 +{seed} +retry exceeded, QP 0 of host')
         good, bad = self.results('x')['cells']
         self.assertEqual(bad['seeds'], [5, 6])
         self.assertNotIn('failure', good['runs'][0])
@@ -251,7 +261,7 @@ class Experiment(unittest.TestCase):
         self.assertEqual(done.stderr.count('x.toml:1:1: run:'), 1)
         done = self.mpirun(GEN, 'experiment', str(self.write(FAILING)), '--out', out)
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(done.stdout.count('2 of 3 runs failed'), 1)
+        self.assertEqual(done.stdout.count('does not hold: 2 of 3 runs failed'), 1)
 
     def test_a_rank_with_another_experiment_is_refused(self):
         one, other = self.write(SWEEP), self.folder / 'other.toml'
@@ -274,7 +284,7 @@ class Experiment(unittest.TestCase):
         out, error = process.communicate(timeout=TIMEOUT)
         self.assertEqual(process.returncode, 1)
         self.assertRegex(out, r'INCOMPLETE: \d of 6 cells are there, as a signal ended')
-        self.assertRegex(error, r'interrupted: \d of 6 cells are there; --resume continues')
+        self.assertRegex(out, r'^does not hold: \d of 6 cells are there: a signal ended the experiment')
         return runs
 
     def test_ctrl_c_leaves_the_finished_cells_and_resume_continues(self):
@@ -386,6 +396,21 @@ class Experiment(unittest.TestCase):
                  ['x.toml:3:9: delay:', 'x.toml:4:7: qsp:', 'qps']),
                 ('[[scenario]]\n[scenario.set]\nsize = 1\n', ['x.toml:1:1:', '--path, --delay']),
                 ('[[scenario]]\nrun = "walk"\n', ['x.toml:1:1: run: expected one of perf']),
+                ('[[scenario]]\nshow = ["bw_avrage_gbps"]\n[scenario.set]\ndelay = "1ms"\n',
+                 ['x.toml:1:1: show:', 'did you mean "bw_average_gbps"?']),
+                ('[[scenario]]\nshow = ["retransmited"]\n[scenario.set]\ndelay = "1ms"\n',
+                 ['x.toml:1:1: show:', 'did you mean "retransmitted"?']),
+                (PLOT + 'x = "sise"\ny = "bw_avrage_gbps"\n',
+                 ['x.toml:5:1: x:', 'did you mean "size"?', 'x.toml:5:1: y:',
+                  'did you mean "bw_average_gbps"?']),
+                (PLOT + 'x = "size"\ny = "failed"\ncurves = ["dely"]\nonly = {delai = "1ms"}\n',
+                 ['x.toml:5:1: curves:', 'x.toml:5:1: only:', 'did you mean "delay"?']),
+                (PLOT + 'x = "size"\ny = "failed"\nseries = "rates"\n',
+                 ['x.toml:5:1: series: the runs have no series "rates"']),
+                (INCAST + 'x = "time_ms"\ny = "flow"\nseries = "rate"\n',
+                 ['x.toml:7:1: series:', 'did you mean "rates"?']),
+                (INCAST + 'x = "time_ms"\ny = "goodput_gpbs"\nseries = "rates"\n',
+                 ['x.toml:7:1: y:', 'did you mean "goodput_gbps"?']),
                 ('[[scenario]]\n[scenario.set]\ndelay = "1ms"\n[scenario.compare]\n'
                  'table = "none.csv"\nrows = {a = "b"}\n[[scenario.compare.column]]\n'
                  'published = "p"\nours = "o"\n', ['x.toml:4:1: compare:', 'none.csv']),
@@ -394,6 +419,7 @@ class Experiment(unittest.TestCase):
                 done = self.experiment(self.write(text), code=2)
                 for place in places:
                     self.assertIn(place, done.stderr)
+                self.assertFalse((self.folder / 'out').exists())
 
     def test_what_is_too_far_fails(self):
         (self.folder / 't.csv').write_text('bytes,gbps\n4096,50\n', encoding='utf-8')

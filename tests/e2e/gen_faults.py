@@ -109,7 +109,7 @@ class InBytes(unittest.TestCase):
         for ends, udp in ENDS.values():
             sound, _ = generate(flow + ends + 'signature = true\n')
             for kind in ('bad_icrc', 'wrong_pad_count', 'wrong_tver'):
-                bent, _ = generate(flow + ends + 'signature = true\n' + fault(kind, rate=1))
+                bent, _ = generate(flow + ends + 'signature = true\n' + fault(kind, rate='100%'))
                 self.assertEqual(bent, [self.edited(kind, f, udp) for f in sound], kind)
 
     def test_truncated_frames_keep_their_own_pad_count(self):
@@ -118,7 +118,7 @@ class InBytes(unittest.TestCase):
                 profile = (f'[[flow]]\n{source}mtu = 256\nmessages = 12\nmessage_size = {sizes}\n'
                            'signature = true\n')
                 sound, _ = generate(profile)
-                bent, report = generate(profile + fault('truncated_bth', rate=1))
+                bent, report = generate(profile + fault('truncated_bth', rate='100%'))
                 self.assertEqual(len(bent), len(sound), ends)
                 self.assertEqual(report['payload_bytes'], 0)
                 for short, whole in zip(bent, sound, strict=True):
@@ -217,8 +217,8 @@ class Rates(unittest.TestCase):
 
     def test_several_faults_never_share_a_frame(self):
         flow = FLOW.replace('messages = 3', 'messages = 500') + '''fault = [
-            { kind = "bad_icrc", rate = 0.3 },
-            { kind = "psn_gap", rate = 0.3 },
+            { kind = "bad_icrc", rate = "30%" },
+            { kind = "psn_gap", rate = "30%" },
             { kind = "wrong_tver", frames = [10, 20] }]
             '''
         frames, report = generate(flow)

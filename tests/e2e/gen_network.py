@@ -11,6 +11,7 @@ import unittest
 
 import longwire_test
 import output_schemas
+import verdict_outputs
 
 GEN = longwire_test.program('roce-gen')
 DISSECT = longwire_test.program('roce-dissect')
@@ -98,7 +99,7 @@ class Network(unittest.TestCase):
     def test_options_that_a_network_replaces_are_refused(self):
         file = self.write()
         for words, text in ((('--delay', '1ms'), '--delay does not go with --network'),
-                            (('--loss', '0.1'), '--loss does not go with --network'),
+                            (('--loss', '10%'), '--loss does not go with --network'),
                             (('-q', '4'), '[workload] has `qps`'),
                             (('-n', '10'), '[workload] has `messages`'),
                             (('--op', 'read'), 'goes with --op write and send'),
@@ -149,7 +150,7 @@ class Network(unittest.TestCase):
         text = self.network(*words).stdout
         self.assertIn(f"{got['total_gbps']:.2f} Gb/s", text)
         html = page.read_text(encoding='utf-8')
-        for text in ('links coloured by use', 'Queues of the fullest ports', '100.00 Gb/s, '):
+        for text in ('links coloured by use', 'Queues of the fullest ports', '100.0 Gb/s, '):
             self.assertTrue(text in html, text)  # the page is too long for a message
 
     def test_captures_have_what_the_ports_sent(self):
@@ -221,6 +222,39 @@ class Network(unittest.TestCase):
                 got = json.loads(self.network(file.stem, '--duration', '12ms', '--sample', '1ms', '--json').stdout)
                 self.assertGreater(got['packets'], 0)
                 self.assertEqual(got['failed'], 0)
+
+    def check_no_payload(self, why, *changes):
+        """Text, --json, page, JUnit and exit code of a network in which nothing is completed."""
+        file, page, junit = self.write(*changes), self.folder / 'p.html', self.folder / 'j.xml'
+        words = (file, '--duration', '1ms', '--size', '64KiB')
+        text = self.network(*words, code=1).stdout
+        said = f'does not hold: no payload was completed after 500 us: {why}'
+        self.assertRegex(text.splitlines()[0], said)
+        got = json.loads(self.network(*words, '--json', '--html', page, '--junit', junit, code=1).stdout)
+        output_schemas.validate(json.dumps(got))
+        verdict_outputs.check_itself(self, got['verdict'])
+        self.assertEqual(verdict_outputs.broken(got['verdict']), [(None, 'goodput')])
+        self.assertRegex(got['verdict']['headline'], said)
+        self.assertEqual((got['total_gbps'], got['flows'][0]['bytes']), (0, 0))
+        self.assertNotIn('elapsed_us', got['flows'][0])
+        self.assertRegex(page.read_text(encoding='utf-8'), said)
+        self.assertEqual(junit.read_text(encoding='utf-8').count('<failure'), 1)
+
+    def test_a_network_that_drops_all_fails(self):
+        self.check_no_payload(r'[\d,]+ packets dropped, 0 timeouts', ('{switch}', 'buffer = "1kB"'))
+
+    def test_a_run_that_ends_before_the_first_completion_fails(self):
+        self.check_no_payload('0 packets dropped, 0 timeouts', ('delay = "1us"', 'delay = "10ms"'))
+
+    def test_a_flow_without_payload_is_judged_if_it_is_asked_for(self):
+        """One whose first message is not completed yet, beside others: the whole has goodput."""
+        file = self.write()
+        words = (file, '--duration', '1ms', '--size', '1MB', '-t', '1')
+        flows = json.loads(self.network(*words, '--json').stdout)['flows']
+        self.assertEqual({flow['goodput_gbps'] > 0 for flow in flows}, {True, False})
+        got = json.loads(self.network(*words, '--json', '--expect', 'flows.*.goodput_gbps > 0', code=1).stdout)
+        self.assertEqual(len(verdict_outputs.red(got['verdict'])),
+                         sum(flow['goodput_gbps'] == 0 for flow in flows))
 
     def test_expectations_are_judged(self):
         file = self.write()

@@ -10,12 +10,12 @@ import subprocess
 import tempfile
 import time
 import unittest
-import xml.etree.ElementTree
 
 import needs
 import longwire_test
 import mpi_runs
 import output_schemas
+import verdict_outputs
 
 GEN = longwire_test.program('roce-gen')
 # Ranks of a busy machine start late: the skew is not what these tests are about.
@@ -47,7 +47,8 @@ class InFolder(unittest.TestCase):
         return path
 
     def run_ranks(self, text, *words, ranks=2, before=()):
-        return mpi_runs.mpirun([GEN, 'run', self.write(text), *PATIENT, *words], ranks, before)
+        return mpi_runs.mpirun([GEN, 'run', self.write(text), *PATIENT, *longwire_test.ANY_RATE, *words],
+                               ranks, before)
 
     def report(self, text, *words, ranks=2, before=(), code=0):
         """The report, whose sums are those of the ranks' own reports."""
@@ -128,11 +129,11 @@ class Sending(InFolder):
                             'start.skew_ns >= 0', '--junit', junit, '--html', page)
         self.assertEqual([flow['host'] for flow in whole['flows']],
                          [f'{os.uname().nodename}/{rank}' for rank in (0, 1)])
-        cases = [case.get('name') for case in xml.etree.ElementTree.parse(junit).iter('testcase')]
-        self.assertEqual(sorted(cases), ['frames == 4000', *['results are there, all frames were sent'] * 2,
-                                         'start.skew_ns >= 0'])
+        verdict_outputs.check_junit(self, junit, 'roce-gen run', [whole['verdict']])
+        self.assertEqual([each['asked'] for each in verdict_outputs.named(whole['verdict'], 'frames')],
+                         ['frames == 4000'])
         text = page.read_text(encoding='utf-8')
-        for part in ('longwire.ranks', 'frames of all ranks = frames of the run', 'The ranks started within'):
+        for part in ('longwire.ranks', 'frames of all ranks = frames of the run', 'all ranks of a common run start together'):
             self.assertIn(part, text)
         done = self.run_ranks(profile_of([], flows), '--port', 'null', '--expect', 'frames == 2000')
         self.assertEqual(done.returncode, 1)
@@ -140,7 +141,7 @@ class Sending(InFolder):
     def test_a_skew_above_the_limit_fails_the_run(self):
         done = mpi_runs.mpirun([GEN, 'run', self.write(TWO), '--start-skew', '0'], 2)
         self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertRegex(done.stdout, r'not as expected: the ranks started within .*: --start-skew allows 0')
+        self.assertRegex(done.stdout, r'does not hold: the ranks started within .*: --start-skew allows 0')
 
     def test_a_common_clock_is_not_corrected(self):
         whole = self.report(TWO, '--clock', 'tai')
@@ -161,7 +162,7 @@ class Received(InFolder):
         text = profile_of([('0', f'receive = ["{wire},server"]'), ('1', f'ports = ["{wire}"]')],
                           [('w', 'host = "1"')], more='[expect]\nlatency_max = "10s"\nloss = 0\n')
         path = self.write(text)
-        words = [GEN, 'run', path, *PATIENT, '--json']
+        words = [GEN, 'run', path, *PATIENT, *longwire_test.ANY_RATE, '--json']
         ahead = ['unshare', '--time', '--monotonic', '1000']
         if subprocess.run([*ahead, 'true'], capture_output=True, check=False).returncode != 0:
             needs.lacks('time namespaces', 'unshare --time fails')
@@ -172,7 +173,7 @@ class Received(InFolder):
         self.assertTrue(far['clock_corrected'])
         self.assertLess(abs(far['clock_ahead_ns'] - 1000_000_000_000), 1_000_000_000)
         row, = whole['received']['flows']
-        self.assertEqual((row['frames'], row['sent'], row['never_came']), (2000, 2000, 0))
+        self.assertEqual((row['frames'], row['sent'], row['lost']), (2000, 2000, 0))
         self.assertEqual((row['sender'], row['receiver']), ('1', '0'))
         self.assertEqual(row['latency_bound_ns'], far['stamp_bound_ns'])
         # Without the correction the latencies would be -1000 s.
@@ -194,7 +195,7 @@ class Received(InFolder):
         for row in rows:
             self.assertEqual((row['sender'], row['receiver']), (str(row['flow'] % 4), '4'))
             self.assertEqual(row['sent'], 1000)
-            self.assertEqual(row['frames'] + row['never_came'], 1000)
+            self.assertEqual(row['frames'] + row['lost'], 1000)
             self.assertEqual(row['duplicated'], 0)
             self.assertGreaterEqual(row['latency_ns']['min'], 1_000_000 - row['latency_bound_ns'])
         impair.terminate()
@@ -209,7 +210,9 @@ class Perf(InFolder):
     """perf over ranks: who sends to whom, and the sums."""
 
     def perf(self, pattern, ports, *words, before=(), code=0):
-        command = [GEN, 'perf', '--pattern', pattern, '-s', 4096, '-m', 1024, '--json', *PATIENT, *words]
+        # A busy machine loses frames of its own.
+        command = [GEN, 'perf', '--pattern', pattern, '-s', 4096, '-m', 1024, '--json', *PATIENT, '--expect',
+                   'machine <= 90%', *words]
         parts = [[*command, '--port', port] for port in ports]
         joined = parts[0]
         for part in parts[1:]:
@@ -221,7 +224,7 @@ class Perf(InFolder):
         self.assertEqual(output_schemas.validate(done.stdout), 'perf_ranks')
         whole = json.loads(done.stdout)
         rows = whole['ranks']
-        self.assertEqual(whole['broken'], [])
+        self.assertEqual(verdict_outputs.broken(whole['verdict']), [])
         for key in ('messages', 'bytes'):
             self.assertEqual(whole[key], sum(row[key] for row in rows))
         self.assertEqual(whole['bytes'], sum(row['received_bytes'] for row in rows))
@@ -279,7 +282,8 @@ class Perf(InFolder):
         done = run.end()
         self.assertEqual(done.returncode, 1, done.stderr)
         whole = json.loads(done.stdout)
-        self.assertEqual(whole['broken'], ['ended early: stopped by a signal'])
+        self.assertIn('ended early: stopped by a signal',
+                      verdict_outputs.observed(whole['verdict'], 'ranks'))
         self.assertTrue(all(row['reported'] for row in whole['ranks']))
 
 

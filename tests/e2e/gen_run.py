@@ -22,7 +22,8 @@ START = 1735689600 * 10**9  # 2025-01-01 00:00:00 UTC, where virtual time begins
 
 
 def gen(*arguments, text=None):
-    return subprocess.run([GEN, *map(str, arguments)], input=text, capture_output=True, text=True)
+    rate = longwire_test.ANY_RATE if arguments[:1] == ('run',) and '--port' in arguments else ()
+    return subprocess.run([GEN, *map(str, arguments), *rate], input=text, capture_output=True, text=True)
 
 
 class InFolder(unittest.TestCase):
@@ -274,7 +275,7 @@ class Ports(InFolder):
         self.assertEqual(json.loads(out)['frames'], 0)
 
     def start(self, text, *arguments):
-        return longwire_test.begin(self, [GEN, 'run', '-', *arguments], text)
+        return longwire_test.begin(self, [GEN, 'run', '-', *longwire_test.ANY_RATE, *arguments], text)
 
     def test_a_signal_ends_a_run_with_its_report(self):
         endless = '[[flow]]\nrepeat = "forever"\nrate = "50 kframes/s"\n'
@@ -302,6 +303,18 @@ class Ports(InFolder):
         self.assertGreater(report['not_sent'], 0)
         self.assertEqual(report['frames'] + report['not_sent'], 50000)
 
+    def test_a_duration_takes_the_place_of_the_default_number_of_messages(self):
+        run = ('run', '-', '--port', 'net_null0', '--duration', '700ms')
+        report = self.report(*run, text='[[flow]]\nrate = "2000 frames/s"\n')
+        self.assertEqual(report['frames'], 1400)
+        for text in ('[[flow]]\nrate = "2000 frames/s"\nmessages = 100\n',
+                     '[defaults]\nmessages = 50\n[[flow]]\nrate = "2000 frames/s"\n'):
+            report = self.report(*run, text=text)
+            self.assertLessEqual(report['frames'], 100)
+            reached, = (each for each in report['verdict']['statements'] if each['name'] == 'reached')
+            self.assertEqual(reached['colour'], 'amber')
+            self.assertIn('the number of messages in the profile ended it', reached['reason'])
+
     def test_buffers_used_again_carry_nothing_of_what_they_held(self):
         # Short and long packets, lengths that vary, and damaged frames take turns in the same few
         # buffers; whoever gets them checks every ICRC, and every signature's or PSN's number.
@@ -311,9 +324,9 @@ class Ports(InFolder):
                 'messages = 3000\nrate = "50 Mframes/s"\n'
                 '[[flow]]\ndst_qp = 0x300\nmessages = 3000\npayload = "prbs31"\n'
                 'signature = true\nrate = "50 Mframes/s"\n'
-                'fault = [{ kind = "bad_icrc", rate = 0.1 }]\n')
+                'fault = [{ kind = "bad_icrc", rate = "10%" }]\n')
         report = self.report('run', '-', '--port', 'net_ring0', '--receive', 'net_ring0',
-                             '--check-icrc', 'all', text=text)
+                             '--check-icrc', 'all', '--expect', 'loss<=20%', text=text)
         received, bad = report['received'], report['faults']['bad_icrc']
         self.assertEqual(received['frames'], report['frames'])
         self.assertGreater(bad, 0)

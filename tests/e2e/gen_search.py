@@ -17,6 +17,7 @@ import xml.etree.ElementTree
 import needs
 import longwire_test
 import output_schemas
+import verdict_outputs
 from html_pages import page_data
 
 GEN = longwire_test.program('roce-gen')
@@ -35,12 +36,13 @@ class Search(unittest.TestCase):
         self.addCleanup(holder.cleanup)
         self.folder = pathlib.Path(holder.name)
 
-    def search(self, *options, prefix=(), profile=PROFILE):
+    def search(self, *options, prefix=(), profile=PROFILE, codes=(0, 1)):
         done = subprocess.run([*prefix, GEN, 'search', profile, '--json', '--out',
                                str(self.folder), *options],
                               capture_output=True, text=True, timeout=TIMEOUT)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(done.returncode, codes, done.stderr)  # a busy machine may not offer the rates
         report = json.loads(done.stdout)
+        self.assertEqual(done.returncode, report['verdict']['exit'])
         self.check(report)
         return report
 
@@ -59,7 +61,8 @@ class Search(unittest.TestCase):
             self.assertEqual(trial['passed'], trial['offered'] and within)
         for size in report['sizes']:
             passes, fails = size['passes'], size['fails']
-            low, high = passes['fraction'] if passes else 0, fails['fraction'] if fails else 1
+            low = passes['fraction'] if passes else 0
+            high = min((end['fraction'] for end in (fails, size['not_offered']) if end), default=1)
             self.assertTrue(passes is None or passes in size['trials'] and passes['passed'])
             self.assertTrue(fails is None or fails in size['trials'] and not fails['passed'])
             self.assertLessEqual(high - low, report['resolution'])
@@ -100,8 +103,7 @@ class Search(unittest.TestCase):
         with open(self.folder / 'search.csv', newline='') as file:
             self.assertEqual(len(list(csv.DictReader(file))), len(size['trials']))
         self.assertEqual(page_data(page)['reports'], [report])
-        cases = xml.etree.ElementTree.parse(self.folder / 'junit.xml').getroot().iter('testcase')
-        self.assertEqual(len(list(cases)), 1)
+        verdict_outputs.check_junit(self, self.folder / 'junit.xml', 'roce-gen search', [report['verdict']])
 
     def namespace(self):
         """A function that runs `ip`, once there is a network namespace."""
@@ -175,7 +177,7 @@ class Search(unittest.TestCase):
         self.assertLessEqual(max(ends), 65536)
         said = subprocess.run([DISSECT, 'explain', capture], check=True, capture_output=True,
                               text=True, timeout=TIMEOUT).stdout
-        self.assertIn('Nothing is wrong', said)
+        self.assertIn('What was lost, late or copied? Fine', said)
         self.assertNotIn('incomplete', said)
         refused = subprocess.run([GEN, 'search', profile, '--port', 'net_ring0', '--receive',
                                   'net_ring0', '--sizes', '128KiB', '--duration', '50ms'],
@@ -196,8 +198,10 @@ class Search(unittest.TestCase):
             needs.lacks('token bucket', bucket.stderr)
         report = self.search('--port', 'near,qdisc', '--receive', 'far', '--sizes', '64',
                              '--max-rate', '100Mb/s', '--duration', '300ms', '--settle', '200ms',
-                             '--resolution', '5%', prefix=('ip', 'netns', 'exec', NAMESPACE))
-        self.assertIsNotNone(report['sizes'][0]['fails'])  # twenty times what the bucket lets by
+                             '--resolution', '5%', prefix=('ip', 'netns', 'exec', NAMESPACE), codes=(1,))
+        # Twenty times what the bucket of our own port lets by.
+        self.assertIsNotNone(report['sizes'][0]['not_offered'])
+        self.assertIn('not offered above', report['verdict']['headline'])
 
     def test_a_message_that_the_transport_cannot_carry_is_refused(self):
         profile = self.folder / 'ud.toml'

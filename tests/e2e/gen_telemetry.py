@@ -19,13 +19,14 @@ import zlib
 import needs
 import gen_decoder
 import longwire_test
+import verdict_outputs
 from longwire_test import SOURCE
 
 GEN, DISSECT = longwire_test.program('roce-gen'), longwire_test.program('roce-dissect')
 CLONE_NEWNET = 0x40000000
 ROCEV1, NEXT_IS_BTH = 0x8915, 0x1b
 WRITE_ONLY, WRITE_ONLY_IMM, ACK = 10, 11, 17
-SEQUENCE_ERROR = 0x60
+SEQUENCE_ERROR, REMOTE_ACCESS_ERROR = 0x60, 0x62
 QPN, R_KEY, VA = 0x123456, 0xcafe0001, 0x7f00_0000_1000
 FIRST_PSN = 0xfffff0  # of the peer, which sends no requests
 RECORD, SLOTS, RECORDS = 32, 64, 300
@@ -51,9 +52,10 @@ def records_of(path):
 class Peer(threading.Thread):
     """The hand-over and the responder of one QP; keeps every frame that it takes."""
 
-    def __init__(self, address, drop=(), encapsulation='rocev1'):
+    def __init__(self, address, drop=(), encapsulation='rocev1', refuse=0):
         super().__init__(daemon=True)
         self.address, self.drop, self.encapsulation = address, set(drop), encapsulation
+        self.refuse = refuse
         self.frames, self.memory, self.hello, self.trouble = [], {}, None, None
         self._tcp = socket.create_server(('127.0.0.1', 0))
         self.port = self._tcp.getsockname()[1]
@@ -109,6 +111,9 @@ class Peer(threading.Thread):
             if count in self.drop:
                 continue
             self.frames.append(frame)
+            if count == self.refuse:
+                self._send(own['qpn'], expected, REMOTE_ACCESS_ERROR)
+                continue
             f = gen_decoder.decode(frame)
             ahead = (f['bth.psn'] - expected + (1 << 23)) % (1 << 24) - (1 << 23)
             if ahead > 0:
@@ -221,6 +226,16 @@ class OverRocev1(unittest.TestCase):
         self.assertEqual(said['records'], RECORDS)
         self.assertGreaterEqual(said['retransmitted'], 4)
         self.check_memory(peer)
+
+    def test_a_write_that_is_refused_fails(self):
+        peer = Peer('192.0.2.2', refuse=40)
+        done = self.run_telemetry(peer, '192.0.2.1')
+        self.assertEqual(done.returncode, 1, done.stderr)
+        verdict = json.loads(done.stdout)['verdict']
+        verdict_outputs.check_itself(self, verdict)
+        failed, = verdict_outputs.named(verdict, 'failed')
+        self.assertEqual(failed['result'], 'does not hold')
+        self.assertIn('remote access', failed['observed'])
 
 
 if __name__ == '__main__':

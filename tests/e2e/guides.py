@@ -15,8 +15,8 @@ from guide_blocks import FENCE, Runner, blocks_of, pattern_of
 from longwire_test import SOURCE, program
 
 ROOT = os.environ.get('LONGWIRE_START_ROOT', '')
-CAPTURE = (pathlib.Path(ROOT, 'usr/share/longwire/captures') if ROOT else SOURCE / 'pcaps/rxe'
-           ) / 'loss_write_sender_side.pcap'
+CAPTURES = pathlib.Path(ROOT, 'usr/share/longwire/captures') if ROOT else SOURCE / 'pcaps/rxe'
+INSTALLED = ('loss_write_sender_side.pcap', 'cm_rping.pcap')
 PROGRAMS = ('roce-gen', 'roce-impair', 'roce-dissect')
 # Run by start_guide.
 OTHERS = {'start.md'}
@@ -81,7 +81,8 @@ class Guides(unittest.TestCase):
 
     def run_block(self, block):
         with tempfile.TemporaryDirectory(prefix='longwire-', dir=f'{ROOT}/tmp') as folder:
-            shutil.copy(CAPTURE, folder)
+            for name in INSTALLED:
+                shutil.copy(CAPTURES / name, folder)
             runner(self, folder).run([block])
 
     def test_each_guide_has_a_block_or_a_reason(self):

@@ -343,7 +343,7 @@ class SentReport(unittest.TestCase):
             self.assertEqual(self.send_report(self.place).returncode, 0)
             out, err = receiver.communicate(timeout=TIMEOUT)
         self.assertEqual(receiver.returncode, 0, err)
-        self.assertTrue(json.loads(out)['expect']['holds'])
+        self.assertEqual(json.loads(out)['verdict']['colour'], 'green', out)
 
     def test_sigterm_ends_the_wait(self):
         receiver = self.receive()

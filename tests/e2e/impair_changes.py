@@ -79,11 +79,11 @@ DRAWS = {
     'jitter': lambda draw: [draw.randrange(60_000) for _ in range(draw.randrange(2, 6))],
     'order': lambda draw: draw.choice(('kept', 'free')),
     'reorder': draw_reorder, 'accumulate': draw_accumulate,
-    'loss': lambda draw: draw.choice(('0.1', '0.4', '{ model = "every", nth = 5 }',
+    'loss': lambda draw: draw.choice(('"10%"', '"40%"', '{ model = "every", nth = 5 }',
                                       '{ model = "gilbert-elliott", p = "5%", r = "30%" }')),
-    'corrupt': lambda draw: draw.choice(('0.2', '{ probability = 0.3, bits = 3 }')),
-    'duplicate': lambda draw: draw.choice(('0.2', '{ probability = 0.2, copies = 3 }')),
-    'rewrite': lambda draw: '{ probability = 0.5, dscp = %d }' % draw.randrange(64),
+    'corrupt': lambda draw: draw.choice(('"20%"', '{ probability = "30%", bits = 3 }')),
+    'duplicate': lambda draw: draw.choice(('"20%"', '{ probability = "20%", copies = 3 }')),
+    'rewrite': lambda draw: '{ probability = 5e-1, dscp = %d }' % draw.randrange(64),
     'limit': lambda draw: draw.randrange(3, 60),
     'delay': lambda draw: draw.randrange(0, 80_000),
 }
@@ -94,7 +94,7 @@ def reorder_toml(value):
            'frames': f'frames = {value.get("frames")}', 'ahead': f'ahead = true, gap = {value.get("ahead")}'}
     way = next(name for name in how if name in value)
     most = f', at_most = "{value["at_most"]}ns"' if way in ('frames', 'swap') else ''
-    return f'{{ fraction = {value["fraction"]}, {how[way]}{most} }}'
+    return f'{{ fraction = "{value["fraction"]:.0%}", {how[way]}{most} }}'
 
 
 def when_toml(schedules):
@@ -463,7 +463,7 @@ class Changes(unittest.TestCase):
             lines = [','.join(['time', 'delay', 'loss', 'rate'])]
             for time, delay, loss, rate in values['trace']['rows']:
                 lines.append(','.join((f'{time}ns', '' if delay is None else f'{delay}ns',
-                                       '' if loss is None else str(loss),
+                                       '' if loss is None else f'{loss:e}',
                                        '' if rate is None else f'{rate}Mb/s')))
             (self.folder / name).write_text('\n'.join(lines) + '\n')
             period = values['trace']['period']

@@ -150,13 +150,13 @@ class Control(unittest.TestCase):
         self.assertEqual((changed['rules'][0]['delay_ns'], changed['rules'][0]['loss']),
                          (1_000_000, 0.05))
         self.assertIn('did you mean', self.ctl('set', 'long haul', 'dely=1ms', expect=2))
-        self.assertIn('expected', self.ctl('set', 'long haul', 'loss=7', expect=2))
+        self.assertIn('loss: 7: write 7%', self.ctl('set', 'long haul', 'loss=7', expect=2))
         self.assertIn('"long hall": did you mean "long haul"?',
                       self.ctl('set', 'long hall', 'loss=0', expect=2))
         self.assertEqual(self.ctl('show')['rules'], changed['rules'])
         self.write('other.toml', '[[rule]]\nname = "short"\ndelay = "1us"\n')
         self.assertEqual(self.ctl('load', self.folder / 'other.toml')['rules'][0]['name'], 'short')
-        self.ctl('set', 'short', 'loss=1')
+        self.ctl('set', 'short', 'loss=100%')
         self.assertEqual(self.ctl('reset')['rules'][0]['loss'], 0)
         self.assertEqual(self.ctl('undo')['rules'][0]['loss'], 1)
         self.assertIn('room', self.ctl('set', 'short', 'delay=10s', expect=2))
@@ -171,7 +171,7 @@ class Control(unittest.TestCase):
                        for one in changes])
         self.assertEqual([(one['before'], one['after']) for one in changes
                           if (one['name'], one['key']) == ('short', 'loss')],
-                         [('', '1'), ('1', ''), ('', '1')])
+                         [('', '"100%"'), ('"100%"', ''), ('', '"100%"')])
         self.assertEqual([one['since_first_frame_ns'] for one in changes], [None] * len(changes))
         self.assertIn('--control', self.ctl('show', expect=3))
         self.assertFalse(self.socket.exists())
@@ -428,7 +428,7 @@ class Control(unittest.TestCase):
             changes += 1
         sent = self.finish(near)
         received = self.finish(far)
-        self.ctl('set', 'long haul', 'loss=1')
+        self.ctl('set', 'long haul', 'loss=100%')
         report = self.stop(impair)
         self.assertGreater(changes, 5)
         self.assertEqual(sum(f['frames'] for f in sent['flows']), 8000)

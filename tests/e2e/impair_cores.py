@@ -28,7 +28,7 @@ loss = 0
 [[at]]
 time = "200ms"
 rule = "all"
-set = { loss = 1 }
+set = { loss = "100%" }
 [[at]]
 time = "400ms"
 rule = "all"

@@ -149,7 +149,7 @@ class Events(unittest.TestCase):
                 lost = {i for i, f in enumerate(self.frames(capture)) if chosen(f)}
                 total += len(lost)
                 if lost:
-                    self.assert_lost(capture, f'[[rule]]\nmatch = {match}\nloss = 1\n', lost)
+                    self.assert_lost(capture, f'[[rule]]\nmatch = {match}\nloss = "100%"\n', lost)
             self.assertTrue(total, match)
 
     def test_a_bad_filter_is_refused_at_its_place(self):

@@ -17,7 +17,7 @@ LOSS = 0.01
 
 
 def profile_text(delay=f'{DELAY_NS}ns', loss=LOSS, extra=''):
-    return f'{extra}\n[[rule]]\nname = "haul"\ndelay = "{delay}"\nloss = {loss}\n'
+    return f'{extra}\n[[rule]]\nname = "haul"\ndelay = "{delay}"\nloss = "{loss:%}"\n'
 
 
 class Feed(unittest.TestCase):
@@ -64,7 +64,7 @@ class Replay(Feed):
     def test_a_delay_for_which_no_wire_would_have_room_is_replayed(self):
         # 10 min at 100 Gb/s are 9e9 frames; this capture has fewer.
         profile = self.folder / 'long.toml'
-        profile.write_text('[[rule]]\nmatch = "all"\ndelay = "10min"\nduplicate = 1\n')
+        profile.write_text('[[rule]]\nmatch = "all"\ndelay = "10min"\nduplicate = "100%"\n')
         self.replay('out.pcap', profile=profile)
         received = read_pcap(self.folder / 'out.pcap')
         self.assertEqual(received, [(stamp + 600 * 10**9, data) for stamp, data in self.sent
@@ -229,7 +229,7 @@ class Stages(Feed):
         # A file's frames could be counted.
         with open(self.folder / 'in.pcap', 'rb') as source:
             done = self.replay('out.pcap', profile=slow, source='-', expect=3, stdin=source)
-        self.assertIn('not enough memory: 100.00 Gb/s x ', done.stderr)
+        self.assertIn('not enough memory: 100.0 Gb/s x ', done.stderr)
 
     def test_listed_frames_are_lost_and_no_others(self):
         # Nine frames in ten are RoCE: number i of them is frame i + i // 9.
@@ -276,8 +276,8 @@ class Stages(Feed):
     def test_four_states_are_held_to_their_equilibrium(self):
         p13, p31, p32, p23, p14 = 0.12, 0.25, 0.1, 0.4, 0.02
         checks = self.checks(
-            f'loss = {{ model = "four-state", p13 = {p13}, p31 = {p31}, p32 = {p32}, p23 = {p23}, '
-            f'p14 = {p14} }}')
+            f'loss = {{ model = "four-state", p13 = {p13:e}, p31 = {p31:e}, '
+            f'p32 = {p32:e}, p23 = {p23:e}, p14 = {p14:e} }}')
         # Worked out here by itself: from frame to frame until nothing changes.
         arrives, arrives_in_burst, lost_in_burst, lost_alone = 1, 0, 0, 0
         for _ in range(10_000):

@@ -77,7 +77,7 @@ class Replay(Scenario):
 [[at]]
 time = "10ms"
 rule = "haul"
-set = { loss = 1 }
+set = { loss = "100%" }
 [[at]]
 time = "20ms"
 rule = "haul"
@@ -101,7 +101,7 @@ set = { loss = 0, delay = "3ms" }
 name = "worse"
 time = "10ms"
 rule = "haul"
-set = { loss = 0.5, delay = "3ms" }
+set = { loss = "50%", delay = "3ms" }
 [[flap]]
 name = "cut"
 port = "east"
@@ -116,7 +116,7 @@ down = "5ms"
         self.assertEqual([(one['since_first_frame_ns'], one['by'], one['name'], one['key'],
                            one['before'], one['after']) for one in changes],
                          [(10_000_000, 'scenario "worse"', 'haul', 'delay', '"path"', '"3ms"'),
-                          (10_000_000, 'scenario "worse"', 'haul', 'loss', '0', '0.5'),
+                          (10_000_000, 'scenario "worse"', 'haul', 'loss', '0', '"50%"'),
                           (20_000_000, 'scenario "cut"', 'east', 'link', 'up', 'down'),
                           (25_000_000, 'scenario "cut"', 'east', 'link', 'down', 'up')])
         for one in changes:
@@ -138,7 +138,7 @@ down = "5ms"
                                    '-T', 'fields', '-e', 'frame.comment'], capture_output=True,
                                   text=True, check=True).stdout
         self.assertEqual(comments.count('; change before frame'), 4)
-        self.assertIn('haul: loss 0 -> 0.5 (scenario "worse")', comments)
+        self.assertIn('haul: loss 0 -> "50%" (scenario "worse")', comments)
         compared = subprocess.run([program('roce-dissect'), 'compare', str(recording), '--ledger',
                                    str(self.folder / 'ledger')], capture_output=True, text=True,
                                   check=False)
@@ -155,11 +155,11 @@ down = "5ms"
 [[at]]
 time = "10ms"
 rule = "haul"
-set = { loss = 0.5 }
+set = { loss = "50%" }
 [[at]]
 time = "20ms"
 rule = "haul"
-set = { loss = 0.1, delay = "1ms" }
+set = { loss = "10%", delay = "1ms" }
 ''')
         spans = [(0, 10), (10, 20)]
         self.assertEqual([(one['from_ns'], one['to_ns']) for one in report['ended_audits']],
@@ -345,7 +345,7 @@ path = { rate = "400Gb/s", span = [ { length = "1000km" } ] }
     def test_mistakes_name_the_acts_own_line(self):
         profile = self.write('bad.toml', PATHS + '[[at]]\ntime = "1s"\nrule = "haul"\n'
                                                  'set = { loss = 7 }\n')
-        self.assertIn('bad.toml:13:9: loss: expected', self.impair('check', profile, expect=2).stderr)
+        self.assertIn('bad.toml:13:9: loss: 7: write 7%', self.impair('check', profile, expect=2).stderr)
 
 
 class Running(Scenario):

@@ -220,7 +220,7 @@ class Rewrite(Stages):
     def test_a_bleached_frame_is_not_marked(self):
         frames = [(START + i * 1000, with_valid_checksum(roce_frame(i), 2)) for i in range(4000)]
         report, out = self.replay(frames, 'rewrite = { ecn = "not-ect", probability = "25%" }\n'
-                                          'mark = 1')
+                                          'mark = "100%"')
         ecn = [ecn_of(frame) for _, frame in out]
         self.assertEqual(set(ecn), {0, 3})
         self.assertLess(abs(ecn.count(0) - 1000), 5 * math.sqrt(4000 * 0.25 * 0.75))
@@ -232,7 +232,7 @@ class Corrupt(Stages):
         frames = [(START + i * 1000, roce_frame(i)) for i in range(300)]
         for part, at in (('ip-checksum', 24), ('udp-length', 38), ('udp-checksum', 40)):
             with self.subTest(part):
-                _, out = self.replay(frames, f'corrupt = {{ probability = 1, bits = 2, part = "{part}" }}')
+                _, out = self.replay(frames, f'corrupt = {{ probability = "100%", bits = 2, part = "{part}" }}')
                 for (_, before), (_, after) in zip(frames, out):
                     changed = [i for i, (a, b) in enumerate(zip(before, after)) if a != b]
                     self.assertTrue(changed and set(changed) <= {at, at + 1}, changed)
@@ -245,7 +245,7 @@ class Corrupt(Stages):
                            ('part = "udp-length", bits = 17', 'at most 16 bits')):
             with self.subTest(keys):
                 error = self.replay([(START, roce_frame(0))],
-                                    f'corrupt = {{ probability = 1, {keys} }}', expect=2)
+                                    f'corrupt = {{ probability = "100%", {keys} }}', expect=2)
                 self.assertIn(text, error)
 
 
@@ -364,7 +364,7 @@ class Limit(Stages):
 
     def test_copies_count(self):
         sent = [(START + i * 1000, roce_frame(i)) for i in range(100)]
-        _, out = self.replay(sent, 'duplicate = { probability = 1, copies = 3 }\nlimit = 2\ndelay = "500ns"')
+        _, out = self.replay(sent, 'duplicate = { probability = "100%", copies = 3 }\nlimit = 2\ndelay = "500ns"')
         self.assertEqual([leaves for leaves, _ in out],
                          [stamp + 500 for stamp, _ in sent for _ in range(2)])
 
@@ -466,7 +466,7 @@ class Correlation(Stages):
             for probability, correlation in ((0.3, 0.5), (0.45, 0.9)):
                 with self.subTest(stage, probability=probability, correlation=correlation):
                     report, out = self.replay(
-                        sent, f'{stage} = {{ {key} = {probability}, correlation = {correlation} }}')
+                        sent, f'{stage} = {{ {key} = {probability:e}, correlation = {correlation:e} }}')
                     for seen, right in zip(shares(self.hits(stage, sent, out)),
                                            shares(correlated_hits(probability, correlation))):
                         wider = (1 + correlation) / (1 - correlation) * (1 / 20_000 + 1 / 400_000)
@@ -480,7 +480,7 @@ class Correlation(Stages):
 
     def test_a_correlation_that_stands_still_is_refused(self):
         error = self.replay([(START, roce_frame(0))],
-                            'duplicate = { probability = 0.5, correlation = "99.5%" }', expect=2)
+                            'duplicate = { probability = "50%", correlation = "99.5%" }', expect=2)
         self.assertIn('profile.toml:3:', error)
         self.assertIn('at most 99 %', error)
 

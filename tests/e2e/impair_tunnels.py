@@ -114,12 +114,12 @@ class Tunnels(unittest.TestCase):
                 ('tunnel = "vxlan", source = "10.9.9.1"', lambda kind, qp, vni: False),
                 ('dst_qp = 0x11', lambda kind, qp, vni: kind is None)):
             with self.subTest(match):
-                out = self.replay([f for *_, f in frames], f'[[rule]]\nmatch = {{ {match} }}\nloss = 1\n')
+                out = self.replay([f for *_, f in frames], f'[[rule]]\nmatch = {{ {match} }}\nloss = "100%"\n')
                 self.assertEqual(out, [f for kind, qp, vni, f in frames if not gone(kind, qp, vni)])
 
     def test_the_first_rule_that_matches_decides(self):
         frames = [f for *_, f in self.frames()]
-        rule = '[[rule]]\nname = "{}"\nmatch = {}\nloss = {}\n'
+        rule = '[[rule]]\nname = "{}"\nmatch = {}\nloss = "{:%}"\n'
         tunnel, everything = ('t', '{ tunnel = "vxlan" }'), ('a', '"all"')
         kept = self.replay(frames, rule.format(*tunnel, 0) + rule.format(*everything, 1))
         self.assertEqual(len(kept), 12)
@@ -129,7 +129,7 @@ class Tunnels(unittest.TestCase):
         for kind in KINDS:
             frame = around(kind, inner(7, 0x11))
             [out] = self.replay([frame], '[[rule]]\nmatch = { tunnel = "%s" }\n'
-                                'corrupt = { probability = 1, bits = 5, icrc = "recomputed" }\n'
+                                'corrupt = { probability = "100%%", bits = 5, icrc = "recomputed" }\n'
                                 % KINDS[kind])
             with self.subTest(kind):
                 self.assertTrue(checksums_hold(frame) and checksums_hold(out))
@@ -142,7 +142,7 @@ class Tunnels(unittest.TestCase):
     def test_marks_and_rewrites_are_of_the_outer_header(self):
         for kind in ('vxlan', 'geneve', 'srv6', 'vxlan over IPv6'):
             frame = around(kind, inner(7, 0x11))
-            [out] = self.replay([frame], '[[rule]]\nmatch = { tunnel = "%s" }\nmark = 1\n'
+            [out] = self.replay([frame], '[[rule]]\nmatch = { tunnel = "%s" }\nmark = "100%%"\n'
                                          'rewrite = { dscp = 40 }\n' % KINDS[kind])
             with self.subTest(kind):
                 self.assertTrue(checksums_hold(out))
@@ -158,10 +158,10 @@ class Tunnels(unittest.TestCase):
                 ('match = { tunnel = "srv6", vni = 5 }', 'expected no vni'),
                 ('match = { tunnel = "vxlan", filter = "udp" }', 'expected no filter'),
                 ('match = { tunnel = "vxlan", frames = "all" }', 'expected "rocev2"'),
-                ('match = { tunnel = "vxlan" }\ncorrupt = { probability = 1, offset = 4 }',
+                ('match = { tunnel = "vxlan" }\ncorrupt = { probability = "100%", offset = 4 }',
                  'expected no offset beside a tunnel'),
                 ('match = { tunnel = "vxlan" }\n'
-                 'corrupt = { probability = 1, part = "frame", icrc = "recomputed" }',
+                 'corrupt = { probability = "100%", part = "frame", icrc = "recomputed" }',
                  'outer headers have no ICRC')):
             with self.subTest(keys):
                 stderr = self.replay([inner(1, 0x11)], f'[[rule]]\n{keys}\n', expect=2)

@@ -16,7 +16,7 @@ from pcap_file import roce_frame, write_pcap
 FRAMES = 3000
 SIZE = 200_000  # most bytes of a file in turn
 INTERFACES = ['west-to-east in', 'west-to-east out', 'east-to-west in', 'east-to-west out']
-PROFILE = '[[rule]]\nname = "haul"\ndelay = "1ms"\nloss = 0.01\n'
+PROFILE = '[[rule]]\nname = "haul"\ndelay = "1ms"\nloss = "1%"\n'
 FLOW = ('ipv4-rc-send', '--set', 'ipv4-rc-send.messages=200')  # ten frames each
 
 

@@ -126,7 +126,7 @@ def largest(draw):
     """Largest values of several keys together: their sums and products are the danger."""
     year = '"31536000s"'
     return Made(*draw.choice([
-        ('roce-impair', RULE + f'delay = {year}\nreorder = {{fraction = 1, time = {year}}}\njitter = '
+        ('roce-impair', RULE + f'delay = {year}\nreorder = {{fraction = "100%", time = {year}}}\njitter = '
          f'{{distribution = "pareto", shape = 0.05, minimum = {year}}}\norder = "free"\nqueue = '
          '{rate = "1kb/s", buffer = "4GiB"}\n[capacity]\nrate = "1000Tb/s"\nreserve = ' + year),
         ('roce-impair', 'name = "p"\nrate = "1000Tb/s"\n' + '[[span]]\nlength = "1000000km"\n' * 1000),
@@ -183,7 +183,7 @@ def includes(draw):
 
 FILE_KEYS = ['trace = {file = "DATA"}', 'jitter = {distribution = "histogram", file = "DATA"}',
              'jitter = {distribution = "values", file = "DATA"}', 'loss = {model = "listed", file = "DATA"}',
-             'loss = {model = "bursts", begin = 0.1, file = "DATA"}',
+             'loss = {model = "bursts", begin = "10%", file = "DATA"}',
              'jitter = {distribution = "netem", deviation = "1ms", file = "DATA"}']
 FILE_DATA = [
     lambda: b'', lambda: b'\0' * 100, lambda: b'x' * (17 << 20), lambda: b'time,delay\n0s,9000000000s\n',

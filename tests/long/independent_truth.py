@@ -45,6 +45,8 @@ class IndependentTruth(unittest.TestCase):
             with self.subTest(name):
                 for figure, bound in zip(('false_pct', 'missed_pct', 'open_pct'), bounds):
                     self.assertLessEqual(result['pooled'][name][figure] or 0, bound, figure)
+        # Its responders answer as they should.
+        self.assertNotIn('wrong_answer', result['classes'].get('kinds||', {}))
         for key, counts in result['classes'].items():
             for kind in ('nak', 'rnr_nak', 'found:nak', 'found:rnr_nak'):
                 count = counts.get(kind, {})

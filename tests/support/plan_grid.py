@@ -152,7 +152,7 @@ class Point:
         if lossless > 0:  # only losses break it
             most = 2_000_000
             messages = min(10 / self.loss, most) / self.qps / self.packets()
-            length = ['--loss', self.loss, '-n', max(5, math.ceil(messages))]
+            length = ['--loss', f'{self.loss:e}', '-n', max(5, math.ceil(messages))]
             if 10 / self.loss > most:
                 return []
         ran, _ = self.run(*length)
@@ -174,7 +174,7 @@ class Point:
 
     def check_with_loss(self, plan, budget):
         length = f"{self.duration_ns(plan['throughput_gbps'], budget)}ns"
-        rates = [self.run('--loss', self.loss, '--duration', length, '--seed',
+        rates = [self.run('--loss', f'{self.loss:e}', '--duration', length, '--seed',
                           seed)[0]['bw_average_gbps'] for seed in range(1, SEEDS + 1)]
         median = statistics.median(rates)
         return [(abs(plan['throughput_gbps'] / median - 1) / LOSSY if median > 0 else math.inf,
@@ -182,12 +182,12 @@ class Point:
                  f'{min(rates):.4g} to {max(rates):.4g})')]
 
     def words(self):
-        loss = ['--loss', self.loss] if self.loss > 0 else []
+        loss = ['--loss', f'{self.loss:e}'] if self.loss > 0 else []
         return ' '.join(map(str, [*self.options(), *loss]))
 
     def check(self, budget):
         """How many bounds the plan is off, with a line for each; nothing where it is within them."""
-        plan = run('plan', *self.options(), *(['--loss', self.loss] if self.loss > 0 else []))
+        plan = run('plan', *self.options(), *(['--loss', f'{self.loss:e}'] if self.loss > 0 else []))
         self.simulate = plan['simulate']
         if self.simulate:
             return []

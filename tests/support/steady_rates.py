@@ -12,12 +12,12 @@ GEN = longwire_test.program('roce-gen')
 LONG_RUNS, LONGER = 4, 20  # runs for the mean, each so many times as long as the first one
 # Losses that cost round trips, and losses that wait for a timer, which are rare and long.
 CONFIGURATIONS = (
-    '-s 4096 -t 16 --delay 50us --loss 0.01 --timeout 10',
-    '-s 65536 -q 4 -t 32 --delay 100us --rate 25Gb/s --loss 0.002 --timeout 12',
-    '--op send -s 8KiB --mtu 1024 -t 8 --delay 20us --loss 0.005 --timeout 9 --selective-repeat',
-    '--op read -s 4096 -q 2 -t 16 --delay 50us --loss 0.005 --timeout 11',
-    '--op atomic -q 3 -t 4 --delay 30us --loss 0.01 --timeout 14',
-    '-s 2048 -t 4 --delay 10us --loss 0.01 --timeout 16 --adaptive')
+    '-s 4096 -t 16 --delay 50us --loss 1% --timeout 10',
+    '-s 65536 -q 4 -t 32 --delay 100us --rate 25Gb/s --loss 0.2% --timeout 12',
+    '--op send -s 8KiB --mtu 1024 -t 8 --delay 20us --loss 0.5% --timeout 9 --selective-repeat',
+    '--op read -s 4096 -q 2 -t 16 --delay 50us --loss 0.5% --timeout 11',
+    '--op atomic -q 3 -t 4 --delay 30us --loss 1% --timeout 14',
+    '-s 2048 -t 4 --delay 10us --loss 1% --timeout 16 --adaptive')
 
 
 def run(options, seed, *more):

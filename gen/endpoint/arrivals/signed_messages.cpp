@@ -128,7 +128,7 @@ std::string SignedMessages::text() const {
       "  signatures: {} frames, {} lost, {} duplicated, {} out of order; {} frames without one\n",
       counts_.frames, counts_.lost, counts_.duplicated, counts_.out_of_order,
       counts_.unsigned_frames);
-  text += flow_table(measurement_, {}, kMostRows, Measured::payloads);
+  text += flow_table(measurement_, flow_rows(measurement_, {}, {}), kMostRows, Measured::payloads);
   for (std::size_t i = 0; i < sent_.size(); ++i) {
     const std::uint64_t missing = missing_at_end(i);
     if (missing > 0 && missing == sent_[i])

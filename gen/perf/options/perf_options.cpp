@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "app/profile_note.h"
 #include "config/impair/profile.h"
 #include "config/toml/document.h"
 #include "config/toml/profile_search.h"
@@ -227,14 +228,6 @@ void add_receive_options(app::Options& list, perf::PerfConfig& config) {
            "number of RNR retries before a QP fails; 7: unlimited");
 }
 
-/// Returns the delay of a packet that is not affected by losses, jitter or queues.
-Duration nominal_delay(const config::ImpairProfile& profile, emulator::Direction direction) {
-  Duration longest{};
-  for (const emulator::RuleConfig& rule : profile.rules)
-    if (rule.applies(direction)) longest = std::max(longest, rule.delay.value_or(Duration{}));
-  return longest;
-}
-
 /// Checks that a simulation can apply the profile.
 Result<void> can_be_simulated(const config::ImpairProfile& profile) {
   if (!profile.scenario.empty())
@@ -294,18 +287,23 @@ Result<void> take_buffer(const PerfOptions& options, perf::PerfConfig& config) {
   return {};
 }
 
-/// Loads a path profile, or an impair profile with all its rules.
-Result<void> take_profile(const std::string& file, perf::PerfConfig& config) {
+/// Loads a path profile, or an impair profile; of one name the path profile.
+Result<config::ImpairProfile> load_path(const std::string& file) {
   const auto found = config::find_profile(file, {config::kPathProfiles, config::kImpairProfiles});
   if (!found) return std::unexpected(found.error());
-  const auto profile = config::load_impair_profile(*found);
+  return config::load_impair_profile(*found);
+}
+
+/// Takes a path profile, or an impair profile with all its rules.
+Result<void> take_profile(const std::string& file, perf::PerfConfig& config) {
+  const auto profile = load_path(file);
   if (!profile) return std::unexpected(profile.error());
   if (const auto can = can_be_simulated(*profile); !can)
     return fail(file + ": " + can.error().message);
   auto rules = std::make_shared<perf::PathRules>();
   *rules = {.seed = profile->seed, .rules = profile->rules, .events = profile->events};
-  config.path.one_way = nominal_delay(*profile, emulator::Direction::west_to_east);
-  config.path.way_back = nominal_delay(*profile, emulator::Direction::east_to_west);
+  config.path.one_way = config::nominal_delay(*profile, emulator::Direction::west_to_east);
+  config.path.way_back = config::nominal_delay(*profile, emulator::Direction::east_to_west);
   config.path.rate_bps = slowest_link(*profile, *rules, config.nic.rate_bps);
   if (rules->plain()) return {};
   for (const emulator::RuleConfig& rule : rules->rules) {
@@ -328,7 +326,8 @@ Parsed<Duration> read_run_length(std::string_view text) {
 void add_perf_options(app::Options& list, PerfOptions& options) {
   perf::PerfConfig& config = options.config;
   add_operation_options(list, config);
-  list.add("-s,--size", app::parsed(parse_bytes, config.size), "SIZE", "message size, in bytes")
+  list.add("-s,--size", app::parsed(parse_message_size, config.size), "SIZE",
+           "message size, in bytes; K, M and G are binary, as in perftest")
       .defaults_to("64KiB");
   add_windows(list, config);
   list.add("--path", app::profile(options.path, {config::kPathProfiles, config::kImpairProfiles}),
@@ -459,6 +458,14 @@ Result<perf::PerfConfig> perf_config(const PerfOptions& options, bool simulated)
   if (const auto possible = check_times(config); !possible)
     return std::unexpected(possible.error());
   return config;
+}
+
+void say_path(const PerfOptions& options) {
+  if (options.path.empty() || !config::is_profile_name(options.path)) return;
+  const auto profile = load_path(options.path);
+  if (!profile) return;  // perf_config() says why
+  app::say_profile(options.path, {config::kPathProfiles, config::kImpairProfiles},
+                   config::words_of(*profile));
 }
 
 }  // namespace lw::gen

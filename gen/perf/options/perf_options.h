@@ -70,4 +70,7 @@ void add_run_options(app::Options& list, PerfOptions& options);
 /// path. Errors: those of the path profile, a size out of range, options that exclude each other.
 Result<perf::PerfConfig> perf_config(const PerfOptions& options, bool simulated = true);
 
+/// Prints on standard error what the name of --path stands for.
+void say_path(const PerfOptions& options);
+
 }  // namespace lw::gen

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <optional>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -74,14 +77,15 @@ Plan plan(const perf::PerfConfig& config) {
 
 namespace {
 
-std::string_view name_of(transport::LossRecovery recovery) noexcept {
+std::string_view recovery_text(transport::LossRecovery recovery) noexcept {
   return recovery == transport::LossRecovery::go_back_n ? "go-back-N" : "selective repeat";
 }
 
 std::string loss_text(const perf::PerfConfig& config, const Plan& plan) {
   if (!plan.breaks.empty()) return fmt::format("breaks          every QP: {}\n", plan.breaks);
+  if (!plan.unknown.empty()) return {};
   std::string text = fmt::format("loss            {:.1e} costs {} a tenth of that\n",
-                                 plan.loss_for_90_percent, name_of(config.qp.recovery));
+                                 plan.loss_for_90_percent, recovery_text(config.qp.recovery));
   if (config.path.loss > 0)
     text += fmt::format("with losses     {} at a loss of {:.3g}, {:.1f} % of that\n",
                         format_bit_rate(plan.throughput_bps), config.path.loss,
@@ -97,9 +101,9 @@ std::string plan_text(const perf::PerfConfig& config, const Plan& plan,
       "round trip      {} ({} there, {} back, {} in each host and NIC, each way)\n"
       "in flight       {} fill a round trip of {}\n"
       "line            carries {} of payload in {} messages of {} B\n",
-      format_duration(plan.round_trip), format_duration(config.path.one_way),
-      format_duration(config.path.way_back.value_or(config.path.one_way)),
-      format_duration(config.nic.latency), format_bytes(plan.bdp_bytes),
+      format_set_duration(plan.round_trip), format_set_duration(config.path.one_way),
+      format_set_duration(config.path.way_back.value_or(config.path.one_way)),
+      format_set_duration(config.nic.latency), format_bytes(plan.bdp_bytes),
       format_bit_rate(config.nic.rate_bps), format_bit_rate(plan.goodput_bps),
       wire::name_of(config.operation), config.size);
   text += fmt::format(
@@ -108,13 +112,44 @@ std::string plan_text(const perf::PerfConfig& config, const Plan& plan,
       "what binds      {}\n",
       plan.needed, plan.qps_needed, plan.configured / config.qps,
       config.fetches() ? " and READs" : " and window", plan.needed, config.qps, plan.configured,
-      format_bit_rate(plan.lossless_bps), name_of(plan.limit));
+      plan.unknown.empty() ? format_bit_rate(plan.lossless_bps) : "not known",
+      plan.unknown.empty() ? name_of(plan.limit) : "not known");
   text += loss_text(config, plan);
   if (!plan.unknown.empty())
     text += fmt::format("simulate        {}\n                as no formula holds: {}\n", command,
                         plan.unknown);
   return text;
 }
+
+void observe_plan(Judge& judge, const Plan& plan) {
+  Observation model{.name = "model", .text = "a formula holds", .count = 1};
+  if (plan.unknown.empty()) {
+    model.value = 0;
+  } else {
+    model.text = "no formula holds for this configuration";
+    model.unsure = plan.unknown;
+    model.remedy = "simulate it: perf --sim with the same options";
+  }
+  judge.add(model);
+  judge.add({.name = "breaks",
+             .value = plan.breaks.empty() ? 0 : 1,
+             .text = plan.breaks.empty() ? "no QP breaks"
+                                         : fmt::format("every QP breaks: {}", plan.breaks),
+             .count = 1});
+}
+
+namespace {
+
+/// A figure of the model; nothing where no formula holds.
+template <auto value>
+auto if_known(const PlanReport& r) {
+  using Value = decltype(std::invoke(value, r.plan));
+  return r.plan.unknown.empty()
+             ? std::optional<std::remove_cvref_t<Value>>(std::invoke(value, r.plan))
+             : std::nullopt;
+}
+
+}  // namespace
 
 const FigureTable& PlanReport::figures() {
   using Row = FigureOf<PlanReport>;
@@ -123,7 +158,7 @@ const FigureTable& PlanReport::figures() {
           "operation", "RDMA operation."),
       Row::of<[](const PlanReport& r) { return r.config.size; }>("bytes", "Message size, in bytes.",
                                                                  Unit::bytes),
-      Row::of<[](const PlanReport& r) { return name_of(r.config.qp.recovery); }>(
+      Row::of<[](const PlanReport& r) { return recovery_text(r.config.qp.recovery); }>(
           "recovery", "Recovery from loss."),
       Row::of<[](const PlanReport& r) { return r.config.path.loss; }>(
           "loss", "Share of packets that the path loses, 0 to 1."),
@@ -139,16 +174,22 @@ const FigureTable& PlanReport::figures() {
           "messages_configured", "Messages outstanding of the settings."),
       Row::of<[](const PlanReport& r) { return r.plan.qps_needed; }>(
           "qps_needed", "QPs needed with the configured depth."),
-      Row::of<[](const PlanReport& r) { return r.plan.lossless_bps / 1e9; }>(
-          "lossless_gbps", "Throughput without loss.", Unit::gbps),
-      Row::of<[](const PlanReport& r) { return r.plan.throughput_bps / 1e9; }>(
-          "throughput_gbps", "Throughput with the loss.", Unit::gbps),
-      Row::of<[](const PlanReport& r) { return r.plan.limit; }>("limit",
-                                                                "What limits the throughput."),
-      Row::of<[](const PlanReport& r) { return r.plan.window_packets; }>(
-          "window_packets", "Packets outstanding of all QPs."),
-      Row::of<[](const PlanReport& r) { return r.plan.loss_for_90_percent; }>(
-          "loss_for_90_percent", "Loss that costs a tenth of the throughput, 0 to 1."),
+      Row::of<if_known<[](const Plan& plan) { return plan.lossless_bps / 1e9; }>>(
+          "lossless_gbps", "Throughput without loss; null where no formula holds.", Unit::gbps)
+          .or_null(),
+      Row::of<if_known<[](const Plan& plan) { return plan.throughput_bps / 1e9; }>>(
+          "throughput_gbps", "Throughput with the loss; null where no formula holds.", Unit::gbps)
+          .or_null(),
+      Row::of<if_known<&Plan::limit>>("limit",
+                                      "What limits the throughput; null where no formula holds.")
+          .or_null(),
+      Row::of<if_known<&Plan::window_packets>>(
+          "window_packets", "Packets outstanding of all QPs; null where no formula holds.")
+          .or_null(),
+      Row::of<if_known<&Plan::loss_for_90_percent>>(
+          "loss_for_90_percent",
+          "Loss that costs a tenth of the throughput, 0 to 1; null where no formula holds.")
+          .or_null(),
       Row::of<[](const PlanReport& r) { return !r.plan.unknown.empty(); }>(
           "simulate", "True if no formula holds: perf --sim gives the figure."),
       Row::of<[](const PlanReport& r) { return r.plan.unknown; }>(

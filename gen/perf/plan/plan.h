@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/figure.h"
+#include "core/question.h"
 #include "perf/config.h"
 
 namespace lw::gen {
@@ -33,7 +34,7 @@ struct Plan {
   std::uint64_t configured = 0;    // messages that may be outstanding, all QPs together
   std::uint64_t qps_needed = 0;    // number of QPs with the configured window of a QP
   double lossless_bps = 0;         // of this configuration without losses
-  double throughput_bps = 0;       // with the losses of config.path.loss
+  double throughput_bps = 0;       // with the losses of config.path.loss; not with `unknown`
   PlanLimit limit{};               // without losses
   double window_packets = 0;       // sent in a round trip at lossless_bps
   double loss_for_90_percent = 0;  // the loss that costs a tenth of lossless_bps
@@ -51,7 +52,11 @@ struct PlanReport {
 inline constexpr JsonOutput kPlanOutput{.name = "plan",
                                         .title = "roce-gen plan --json",
                                         .figures = &PlanReport::figures,
-                                        .judged = true};
+                                        .judged = true,
+                                        .version = 2};
+
+/// Adds whether a formula holds, and whether the QPs break.
+void observe_plan(Judge& judge, const Plan& plan);
 
 /// Computes a plan. Assumes that losses are independent, and equally likely in both directions.
 Plan plan(const perf::PerfConfig& config);

@@ -4,9 +4,12 @@
 #include <functional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/json.h"
+#include "core/machine_questions.h"
 #include "core/quantity.h"
+#include "gen/ranks/machine_json.h"
 #include "gen/ranks/part_json.h"
 #include "report/json_line.h"
 #include "report/table.h"
@@ -44,6 +47,7 @@ std::string size_text(std::uint64_t bytes) { return format_bytes(static_cast<dou
 std::string PerfRankRow::part() const {
   report::Json json;
   each_sum(*this, PutNumbers{json});
+  json["machine"] = machine_json(own);
   return report::json_line(json);
 }
 
@@ -51,6 +55,7 @@ Result<void> PerfRankRow::read(std::string_view part) {
   try {
     const report::Json json = parse_json(part);
     each_sum(*this, GetNumbers{json});
+    add_machine(own, host, json.at("machine"));
     timing.reported = true;
     return {};
   } catch (const std::exception& error) {  // of nlohmann-json: a missing key, another type
@@ -111,15 +116,11 @@ std::string PerfRanksSummary::text() const {
   text +=
       fmt::format("{}\n{}: {} messages, {}: {} in all, fairness {:.3f}\n", start.text(), pattern,
                   messages(), size_text(bytes()), format_bit_rate(total_bps()), fairness());
-  for (const std::string& what : broken) text += "broken: " + what + "\n";
   return text;
 }
 
 report::RunRows PerfRanksSummary::page_rows() const {
   report::RunRows rows;
-  for (const std::string& what : broken) rows.checks.push_back({what, false});
-  rows.checks.push_back(
-      {"The ranks started within --start-skew, with the error of their clocks.", start.holds()});
   report::AccountTable& table = rows.accounts.emplace_back(
       "", std::vector<std::string>{"Rank", "Host", "Address", "Started late, ns", "Bytes sent",
                                    "Rate, b/s", "Packets sent again", "Bytes received"});
@@ -132,6 +133,39 @@ report::RunRows PerfRanksSummary::page_rows() const {
   table.rows.push_back(
       {nullptr, "all ranks", nullptr, nullptr, bytes(), total_bps(), nullptr, received});
   return rows;
+}
+
+void PerfRanksSummary::observe(Judge& judge) const {
+  std::uint64_t failed = 0, wrong = 0, packets = 0, resent = 0;
+  for (const PerfRankRow& row : ranks) {
+    failed += row.failed;
+    wrong += row.wrong + row.received_wrong;
+    packets += row.packets;
+    resent += row.retransmitted;
+  }
+  judge.add({.name = "goodput",
+             .value = total_bps(),
+             .text = fmt::format("goodput {} of all ranks", format_bit_rate(total_bps())),
+             .count = messages()});
+  judge.add({.name = "failed",
+             .value = static_cast<double>(failed),
+             .text = fmt::format("{} work requests failed", format_count(failed)),
+             .count = messages() + failed});
+  judge.add({.name = "wrong",
+             .value = static_cast<double>(wrong),
+             .text = fmt::format("{} messages had other bytes than were sent", format_count(wrong)),
+             .count = messages()});
+  judge.add({.name = "resent",
+             .value = packets == 0 ? 0 : static_cast<double>(resent) / static_cast<double>(packets),
+             .text = fmt::format("{} of {} packets were sent again ({})", format_count(resent),
+                                 format_count(packets), format_share(resent, packets)),
+             .count = packets});
+  judge.add({.name = "ranks",
+             .value = static_cast<double>(broken.size()),
+             .text = broken.empty() ? fmt::format("{} ranks started together", ranks.size())
+                                    : fmt::format("{}", fmt::join(broken, "; ")),
+             .count = ranks.size()});
+  lw::observe(judge, machine, "this machine");
 }
 
 const FigureTable& PerfRankRow::figures() {
@@ -183,7 +217,7 @@ const FigureTable& PerfRanksSummary::figures() {
       Row::of<&Summary::fairness>("fairness", "Jain's index of the requesters' rates, up to 1."),
       Row::of<&Summary::start>("start", "When the ranks started."),
       Row::of<&Summary::ranks>("ranks", "The ranks, by number."),
-      Row::of<&Summary::broken>("broken", "What is wrong; empty if nothing is.")};
+      Row::of<&Summary::machine>("machine", "What the machines of the ranks lost and delayed.")};
   static constexpr FigureTable kTable{"Report of a perf run of several ranks.", kRows};
   return kTable;
 }

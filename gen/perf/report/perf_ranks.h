@@ -8,6 +8,8 @@
 
 #include "core/error.h"
 #include "core/figure.h"
+#include "core/machine.h"
+#include "core/question.h"
 #include "gen/ranks/rank_timing.h"
 #include "perf/config.h"
 #include "report/run_rows.h"
@@ -29,6 +31,7 @@ struct PerfRankRow {
   std::uint64_t connections = 0, received_bytes = 0, checked = 0, received_wrong = 0, broken = 0;
   // At its port:
   std::uint64_t bad_icrc = 0, frames_not_sent = 0;
+  Machine own = {};  // what its machine lost and delayed
 
   /// The part that the rank itself measured, for rank 0.
   [[nodiscard]] std::string part() const;
@@ -43,7 +46,8 @@ struct PerfRanksSummary {
   std::uint64_t size = 0, qps = 0;  // of each pair of ranks
   CommonStart start;
   std::vector<PerfRankRow> ranks;
-  std::vector<std::string> broken;  // what is wrong; empty: nothing
+  std::vector<std::string> broken;  // what is wrong with ranks; empty: nothing
+  Machine machine = {};             // of all ranks
 
   [[nodiscard]] std::uint64_t messages() const noexcept;
   [[nodiscard]] std::uint64_t bytes() const noexcept;
@@ -52,6 +56,8 @@ struct PerfRanksSummary {
   /// Jain's index of the requesters' rates: 1 if all are equal, 1/n if one has all. (R. Jain et
   /// al., DEC-TR-301, 1984)
   [[nodiscard]] double fairness() const noexcept;
+  /// What was observed of kPerfQuestions.
+  void observe(Judge& judge) const;
   [[nodiscard]] std::string text() const;
   [[nodiscard]] report::RunRows page_rows() const;
   static const FigureTable& figures();
@@ -60,6 +66,7 @@ struct PerfRanksSummary {
 inline constexpr JsonOutput kPerfRanksOutput{.name = "perf_ranks",
                                              .title = "mpirun roce-gen perf --json",
                                              .figures = &PerfRanksSummary::figures,
-                                             .judged = true};
+                                             .judged = true,
+                                             .version = 2};
 
 }  // namespace lw::gen

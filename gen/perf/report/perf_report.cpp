@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/perf/report/perf_report.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "core/machine_questions.h"
 #include "core/quantity.h"
 
 namespace lw::gen {
@@ -83,8 +86,14 @@ double messages_per_us(const perf::BandwidthResult& result) {
   return ns > 0 ? static_cast<double>(result.messages) * 1000 / ns : 0;
 }
 
-std::string incomplete_line(const PerfOutcome& outcome) {
-  return outcome.incomplete() ? "incomplete: a signal ended this run early\n" : "";
+std::string resent_text(const perf::BandwidthResult& result) {
+  return fmt::format("{} of {} packets were sent again ({})", format_count(result.retransmitted),
+                     format_count(result.packets),
+                     format_share(result.retransmitted, result.packets));
+}
+
+std::string resent_line(const PerfOutcome& outcome) {
+  return outcome.bandwidth.retransmitted > 0 ? resent_text(outcome.bandwidth) + "\n" : "";
 }
 
 std::string arrivals_line(const PerfOutcome& outcome) {
@@ -160,8 +169,7 @@ std::string perf_heading(perf::PerfPattern pattern) {
 
 std::string perf_row(const PerfReport& report) {
   const auto& [config, outcome, pattern] = report;
-  std::string notes =
-      ways_line(config, outcome) + arrivals_line(outcome) + incomplete_line(outcome);
+  std::string notes = ways_line(config, outcome) + arrivals_line(outcome) + resent_line(outcome);
   if (is_of_study(pattern)) return study_line(report) + notes;
   if (is_latency(pattern)) return latency_line(config.size, outcome.latency) + notes;
   return bandwidth_line(config.size, outcome.bandwidth) + notes +
@@ -191,11 +199,14 @@ const FigureTable& PerfReport::figures() {
       },
                       dcqcn_settings>(),
       Row::with_table<[](const PerfReport& r) {
-        return r.outcome.port || r.outcome.device ? nullptr : &r.config;
+        return r.outcome.simulated() ? &r.config : nullptr;
       },
                       simulated_settings>(),
       Row::rows_of<[](const PerfReport& r) -> const auto& { return r.outcome.port; }>(),
-      Row::rows_of<[](const PerfReport& r) -> const auto& { return r.outcome.device; }>()};
+      Row::rows_of<[](const PerfReport& r) -> const auto& { return r.outcome.device; }>(),
+      Row::of<[](const PerfReport& r) -> const auto& { return r.outcome.machine; }>(
+          "machine", "What this machine lost and delayed; absent in a simulation.")
+          .if_any()};
   static constexpr FigureTable kTable{{}, kRows};
   return kTable;
 }
@@ -355,18 +366,20 @@ const JsonOutput& output_of(perf::PerfPattern pattern) noexcept {
   static constexpr JsonOutput kBandwidth{.name = "perf_bandwidth",
                                          .title = "roce-gen perf --json, roce-endpoint bw --json",
                                          .figures = &bandwidth_figures,
-                                         .judged = true};
+                                         .judged = true,
+                                         .version = 2};
   static constexpr JsonOutput kLatency{
       .name = "perf_latency",
       .title = "roce-gen perf --pattern lat --json, roce-endpoint lat --json",
       .figures = &latency_figures,
       .judged = true,
-      .version = 2};
+      .version = 3};
   static constexpr JsonOutput kStudy{
       .name = "perf_study",
       .title = "roce-gen perf --pattern blast|ping --json, roce-endpoint blast|ping --json",
       .figures = &study_figures,
-      .judged = true};
+      .judged = true,
+      .version = 2};
   if (is_of_study(pattern)) return kStudy;
   return is_latency(pattern) ? kLatency : kBandwidth;
 }
@@ -375,23 +388,106 @@ report::Json perf_values(const PerfReport& r) {
   return report::json_of(output_of(r.pattern).figures(), &r);
 }
 
+namespace {
+
+void observe_failures(Judge& judge, const PerfOutcome& outcome, std::uint64_t messages) {
+  const std::uint64_t failed = outcome.failed();
+  judge.add(
+      {.name = "failed",
+       .value = static_cast<double>(failed),
+       .text = failed == 0 ? "no work request failed" : failure_text(failed, outcome.failure()),
+       .count = messages + failed});
+  const std::uint32_t stuck = outcome.stuck_qps();
+  judge.add({.name = "stuck",
+             .value = static_cast<double>(stuck),
+             .text = stuck == 0 ? "no QP waits for ever"
+                                : fmt::format("{} QPs wait for ever: a packet was lost, no later "
+                                              "one shows it, and --timeout 0 sets no timer",
+                                              stuck),
+             .count = messages});
+  if (!outcome.simulated())
+    judge.add(
+        {.name = "wrong",
+         .value = static_cast<double>(outcome.wrong),
+         .text = outcome.wrong == 0 ? "no message had wrong bytes" : wrong_text(outcome.wrong),
+         .count = messages});
+}
+
+/// UC and UD: messages that did not arrive.
+void observe_arrivals(Judge& judge, const PerfOutcome& outcome, std::uint64_t messages) {
+  if (!outcome.lost_messages && !outcome.arrivals_unknown) return;
+  Observation loss{.name = "loss", .count = messages, .noted = outcome.simulated()};
+  if (outcome.lost_messages) {
+    loss.value = static_cast<double>(*outcome.lost_messages) /
+                 static_cast<double>(std::max<std::uint64_t>(messages, 1));
+    loss.text =
+        fmt::format("{} of {} messages did not arrive ({})", format_count(*outcome.lost_messages),
+                    format_count(messages), format_share(*outcome.lost_messages, messages));
+  } else {
+    loss.text = fmt::format("{} WRITEs were sent", format_count(messages));
+    loss.unsure = "nobody counts which arrived: with --imm the responder does";
+  }
+  judge.add(loss);
+}
+
+void observe_goodput(Judge& judge, const PerfReport& r) {
+  const perf::BandwidthResult& result = r.outcome.bandwidth;
+  Observation goodput{
+      .name = "goodput",
+      .value = result.average_bps,
+      .text = fmt::format("goodput {} on average", format_bit_rate(result.average_bps)),
+      .count = result.messages};
+  if (result.messages == 0) goodput.text = "no message was completed";
+  judge.add(goodput);
+}
+
+/// Through a port. A simulation was asked for its losses.
+void observe_resent(Judge& judge, const PerfOutcome& outcome) {
+  const perf::BandwidthResult& result = outcome.bandwidth;
+  if (outcome.simulated() || result.packets == 0) return;
+  judge.add(
+      {.name = "resent",
+       .value = static_cast<double>(result.retransmitted) / static_cast<double>(result.packets),
+       .text = result.retransmitted == 0 ? "no packet was sent again" : resent_text(result),
+       .count = result.packets});
+}
+
+}  // namespace
+
+void observe_perf(Judge& judge, const PerfReport& r, bool endless) {
+  const PerfOutcome& outcome = r.outcome;
+  const bool latency = is_latency(r.pattern);
+  const std::uint64_t messages = latency ? outcome.latency.ns.count() : outcome.bandwidth.messages;
+  if (!latency) observe_goodput(judge, r);
+  observe_resent(judge, outcome);
+  observe_failures(judge, outcome, messages);
+  observe_arrivals(judge, outcome, messages);
+  Observation length{.name = "reached", .value = 1, .count = messages};
+  length.text = fmt::format("{} messages", format_count(messages));
+  if (outcome.incomplete()) {
+    length.text = fmt::format("a signal ended the run after {} messages", format_count(messages));
+    length.value = endless ? 1 : 0;
+    (endless ? length.remark : length.broken) = "the figures are of the time until then";
+  }
+  judge.add(length);
+  if (outcome.machine) observe(judge, *outcome.machine, "this machine", judge.most("loss"));
+}
+
 report::RunRows page_rows(const PerfReport& r) {
   const auto& [config, outcome, pattern] = r;
-  const bool simulated = !outcome.port && !outcome.device, study = is_of_study(pattern);
+  const bool simulated = outcome.simulated(), study = is_of_study(pattern);
   const bool bandwidth = !study && !is_latency(pattern);
   report::RunRows rows{.name = fmt::format("{} B", config.size)};
-  const std::string size = report::number_text(config.size) + " B: ";
+  const std::string size = format_count(config.size) + " B: ";
   if (simulated && bandwidth)
     rows.requested.push_back({size + "rate of the link, and goodput",
                               format_bit_rate(config.nic.rate_bps),
-                              fmt::format("{:.6g} Gb/s", outcome.bandwidth.average_bps / 1e9)});
+                              format_bit_rate(outcome.bandwidth.average_bps)});
   if (simulated && !study && !bandwidth)
-    rows.requested.push_back(
-        {size + "delay of the path one way, and typical latency",
-         fmt::format("{:.6g} us", static_cast<double>(config.path.one_way.count()) / 1e3),
-         fmt::format("{:.6g} us", quantile_us(outcome.latency, 0.5))});
-  rows.requested.push_back({size + "work requests that failed", "0",
-                            report::number_text(static_cast<double>(outcome.failed())),
+    rows.requested.push_back({size + "delay of the path one way, and typical latency",
+                              format_set_duration(config.path.one_way),
+                              format_duration(Duration{outcome.latency.ns.quantile(0.5)})});
+  rows.requested.push_back({size + "work requests that failed", "0", format_count(outcome.failed()),
                             outcome.failed() == 0});
   if (!bandwidth) return rows;
   const perf::BandwidthResult& result = outcome.bandwidth;

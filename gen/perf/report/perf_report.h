@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "core/figure.h"
+#include "core/machine.h"
+#include "core/question.h"
 #include "gen/perf/report/perf_settings.h"
 #include "perf/config.h"
 #include "perf/result.h"
@@ -29,13 +31,15 @@ struct PerfOutcome {
   // What the run went through; without both, it was simulated.
   std::optional<MeasuredPort> port = {};
   std::optional<MeasuredDevice> device = {};
-  double cpu_share = 0;  // share of one core used by this process; 0 in a simulation
+  std::optional<Machine> machine = {};  // with a port or a device
+  double cpu_share = 0;                 // share of one core used by this process; 0 in a simulation
 
   /// Returns true if a signal ended the run early.
   [[nodiscard]] bool incomplete() const noexcept { return bandwidth.stopped || latency.stopped; }
   [[nodiscard]] std::uint64_t failed() const noexcept {
     return std::max(bandwidth.failed, latency.failed);
   }
+  [[nodiscard]] bool simulated() const noexcept { return !port && !device; }
   /// The first completion in error.
   [[nodiscard]] const std::optional<perf::Failure>& failure() const noexcept {
     return bandwidth.failure ? bandwidth.failure : latency.failure;
@@ -58,9 +62,11 @@ struct PerfReport {
 const JsonOutput& output_of(perf::PerfPattern pattern) noexcept;
 /// Returns settings and figures by name.
 report::Json perf_values(const PerfReport& report);
+/// Adds what the run observed of kPerfQuestions. `endless`: it was to run until a signal.
+void observe_perf(Judge& judge, const PerfReport& report, bool endless = false);
 /// The rows of a run's page.
 report::RunRows page_rows(const PerfReport& report);
-/// The line of JSON.
+/// The line of JSON, without the verdict.
 std::string perf_json(const PerfReport& report);
 
 /// Returns the heading of the rows. perftest's columns come first, so that its users and scripts

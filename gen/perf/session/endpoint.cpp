@@ -129,6 +129,11 @@ void Endpoint::send_management(wire::Bytes mad, const OwnAddress& peer) {
 
 Result<bool> Endpoint::poll(Instant now) {
   now_ = now;
+  stalls_.poll(now);
+  if (now >= next_sample_) [[unlikely]] {
+    next_sample_ = now + std::chrono::seconds(1);
+    channel_.sample(now);
+  }
   const auto received = channel_.receive([&](const roce::Frame& frame) { receive(frame, now); });
   if (!received) return std::unexpected(received.error());
   run_timers(now);
@@ -206,7 +211,21 @@ void Endpoint::put_on_link(std::uint32_t qp, Draft& draft, Instant /*now*/) {
 void Endpoint::idle(Instant now) noexcept {
   const Duration pause = quiet_.rest(now);
   if (pause == Duration{}) return idle_.yield();
-  idle_.nap(next_timer() - now < pause ? nic::kShortestNap : pause);
+  const Duration nap = next_timer() - now < pause ? nic::kShortestNap : pause;
+  stalls_.sleeps(nap);
+  idle_.nap(nap);
+}
+
+void EndpointContext::begin_watch() {
+  watched_since_ = nic::now();
+  port_->begin_watch(watched_since_);
+  endpoint_->begin_watch(watched_since_);
+}
+
+Machine EndpointContext::machine() {
+  const Instant now = nic::now();
+  return {
+      .losses = port_->losses(now), .stalls = endpoint_->stalls(), .elapsed = now - watched_since_};
 }
 
 EndpointContext::EndpointContext(Ports ports) : ports_(std::make_unique<Ports>(std::move(ports))) {}

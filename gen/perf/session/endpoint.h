@@ -109,6 +109,13 @@ class Endpoint final : public transport::QpScheduler<Endpoint> {
 
   [[nodiscard]] const FrameChannel& channel() const noexcept { return channel_; }
 
+  /// Begins to watch for stalls of the polling thread.
+  void begin_watch(Instant now) noexcept {
+    stalls_ = StallWatch();
+    stalls_.start(now);
+  }
+  [[nodiscard]] const Stalls& stalls() const noexcept { return stalls_.stalls(); }
+
  private:
   friend class transport::QpScheduler<Endpoint>;
   struct Draft {
@@ -139,6 +146,8 @@ class Endpoint final : public transport::QpScheduler<Endpoint> {
   Draft draft_;
   nic::Idle idle_;
   Quiet quiet_;
+  StallWatch stalls_;
+  Instant next_sample_{};
 };
 
 /// An endpoint with its port and capture file. Opens and closes them in order.
@@ -162,6 +171,10 @@ class EndpointContext {
   [[nodiscard]] std::optional<double> link_bps() const;
   [[nodiscard]] Endpoint& endpoint() noexcept { return *endpoint_; }
   [[nodiscard]] FramePort& port() noexcept { return *port_; }
+  /// Begins to watch what this machine loses and delays.
+  void begin_watch();
+  /// What it lost and delayed since.
+  [[nodiscard]] Machine machine();
   /// The second port; null without one.
   [[nodiscard]] nic::Port* beside() noexcept;
   /// Sends the queued frames and completes the capture file. Doesn't wait until the peer has read
@@ -175,6 +188,7 @@ class EndpointContext {
   std::unique_ptr<Ports> ports_;
   std::optional<FramePort> port_;
   std::optional<Endpoint> endpoint_;
+  Instant watched_since_{};
 };
 
 /// An application that serves one connection.

@@ -30,6 +30,9 @@ class FrameChannel {
   /// Sends the burst. Errors: those of the channel.
   virtual Result<void> flush() = 0;
 
+  /// Samples what is lost on this machine, about once a second.
+  virtual void sample(Instant /*now*/) {}
+
   [[nodiscard]] const OwnAddress& own() const noexcept { return own_; }
   [[nodiscard]] bool rocev1() const noexcept { return rocev1_; }
   /// Returns the addresses and encapsulation of frames to `peer`, which has the own address family.

@@ -38,6 +38,22 @@ Result<std::size_t> FramePort::receive(const std::function<void(const roce::Fram
   return count;
 }
 
+void FramePort::begin_watch(Instant now) {
+  before_ = counters_;
+  losses_.start(now);
+}
+
+std::vector<OwnLoss> FramePort::losses(Instant now) {
+  std::vector<OwnLoss> losses = losses_.losses(now);
+  const std::uint64_t refused = counters_.not_sent - before_.not_sent;
+  losses.push_back({.place = losses.front().place,
+                    .how = "when they were to leave",
+                    .lost = refused,
+                    .frames = counters_.sent - before_.sent + refused,
+                    .remedy = "give this program and its peer cores of their own"});
+  return losses;
+}
+
 void FramePort::look_at(wire::Bytes bytes, const std::function<void(const roce::Frame&)>& take) {
   const roce::Envelope envelope = roce::open_envelope(bytes);
   if (!envelope.is_roce()) {
@@ -120,7 +136,8 @@ Result<wire::MacAddress> FramePort::resolve(const wire::IpAddress& target, Durat
   return fail(
       fmt::format("nobody at port `{}` answered for {}, asked each second for {} as {}: is "
                   "`roce-gen respond` running there, with that --address? --peer-mac asks nobody",
-                  port_.name(), to_string(target), format_duration(timeout), to_string(own().ip)),
+                  port_.name(), to_string(target), format_set_duration(timeout),
+                  to_string(own().ip)),
       ExitCode::environment);
 }
 

@@ -6,6 +6,7 @@
 
 #include "capture/writer.h"
 #include "gen/perf/session/frame_channel.h"
+#include "gen/tx/ports.h"
 #include "gen/tx/tx_burst.h"
 
 namespace lw::gen {
@@ -37,6 +38,12 @@ class FramePort final : public FrameChannel {
   Result<wire::MacAddress> resolve(const wire::IpAddress& target, Duration timeout,
                                    const std::atomic<bool>& stop);
 
+  void sample(Instant now) override { losses_.sample(now); }
+  /// Begins to watch the port's losses.
+  void begin_watch(Instant now);
+  /// What the port lost since begin_watch().
+  [[nodiscard]] std::vector<OwnLoss> losses(Instant now);
+
   [[nodiscard]] bool link_up() const noexcept { return port_.link_up(); }
   [[nodiscard]] const FramePortCounters& counters() const noexcept { return counters_; }
 
@@ -56,7 +63,8 @@ class FramePort final : public FrameChannel {
   std::size_t waiting_ = 0;  // frames in the burst
   std::vector<std::byte> answer_;
   std::optional<NeighborEntry> resolved_;  // the latest answer
-  FramePortCounters counters_;
+  FramePortCounters counters_, before_;    // before_: at begin_watch()
+  ReceiveWatch losses_{{&port_}};
 };
 
 }  // namespace lw::gen

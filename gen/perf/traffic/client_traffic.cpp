@@ -146,16 +146,21 @@ void BandwidthTraffic::count(const Completion& done, Instant now) noexcept {
   meter_.note(now - start_, result.bandwidth);
 }
 
-void BandwidthTraffic::finish() {
-  meter_.finish(result.bandwidth, window(), true);
+void ClientTraffic::finish() {
   for (const auto& client : connections_) {
-    if (!client->counted_right()) ++result.wrong;
     const auto& counters = client->connection().pair().requester().counters();
     result.bandwidth.packets += counters.packets;
     result.bandwidth.retransmitted += counters.retransmitted;
     result.bandwidth.timeouts += counters.timeouts;
     result.bandwidth.cnps += client->connection().pair().cnps_sent();
   }
+}
+
+void BandwidthTraffic::finish() {
+  ClientTraffic::finish();
+  meter_.finish(result.bandwidth, window(), true);
+  for (const auto& client : connections_)
+    if (!client->counted_right()) ++result.wrong;
 }
 
 std::uint64_t BandwidthTraffic::window() const noexcept {

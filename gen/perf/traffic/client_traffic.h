@@ -136,8 +136,8 @@ class ClientTraffic : public transport::Application {
     }
   }
 
-  /// Computes the result. Requires done().
-  void finish() {}
+  /// Computes the result: the counters of the transport. Requires done().
+  void finish();
 
   ClientResult result;
 

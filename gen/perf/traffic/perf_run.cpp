@@ -193,7 +193,7 @@ Result<void> PerfClient::move(Kind& traffic) {
       progressed = now;
     } else if (now - progressed > kTimeout) {
       return fail(fmt::format("no message completed for {}: is the responder still there?",
-                              format_duration(kTimeout)),
+                              format_set_duration(kTimeout)),
                   ExitCode::failed);
     }
   }
@@ -391,6 +391,7 @@ Result<void> run_in_real_time(const EndpointOptions& options, const PeerOptions&
     const auto fields = (*context)->port().fields_to(*own);
     const std::size_t longest = longest_client_frame(*config, fields);
     if (auto fits = (*context)->check_frame(longest); !fits) return std::unexpected(fits.error());
+    (*context)->begin_watch();
     const Duration worked = cpu_time();
     const Instant began = nic::now();
     auto result = !peer.cm.empty() ? client.rping(*config)
@@ -402,6 +403,7 @@ Result<void> run_in_real_time(const EndpointOptions& options, const PeerOptions&
       perf::keep_measurable(result->bandwidth, *link * (config->both ? 2 : 1));
     PerfOutcome outcome =
         outcome_of(std::move(*result), options, peer, (*context)->port().counters());
+    outcome.machine = (*context)->machine();
     outcome.cpu_share =
         static_cast<double>((cpu_time() - worked).count()) / static_cast<double>(took.count());
     return outcome;
@@ -467,6 +469,7 @@ Result<RankOutcome> run_among_ranks(const EndpointOptions& options, const RankPa
     sides.push_back(endpoint.on_management);
     share_management(endpoint, sides);
   }
+  (*context)->begin_watch();
   CommonPerf common(companions, endpoint, passive ? &*passive : nullptr, stop);
   RankOutcome outcome;
   if (part.peers.empty()) {
@@ -489,6 +492,7 @@ Result<RankOutcome> run_among_ranks(const EndpointOptions& options, const RankPa
     outcome.served = sum_of(passive->sessions);
   }
   outcome.port = (*context)->port().counters();
+  outcome.machine = (*context)->machine();
   outcome.started_late = common.late();
   if (auto closed = (*context)->close(); !closed) return std::unexpected(closed.error());
   return outcome;

@@ -53,6 +53,7 @@ struct RankOutcome {
   std::optional<PerfOutcome> sent;  // none: it had no peers
   SessionReport served;             // all connections together; 0 unless it responds
   FramePortCounters port;
+  Machine machine;
   Duration started_late{0};  // after the instant that all had agreed on
 };
 

@@ -30,7 +30,7 @@ std::optional<Finding> finding_of(const Fact& fact, const ConnectionFacts& conne
       if (fact.early && connection.began_before) return std::nullopt;
       return Finding::certain(fact.seen.cause);
     default:
-      return Finding::certain(fact.seen.cause);
+      return Finding{.certainty = fact.seen.certainty, .cause = fact.seen.cause};
   }
 }
 

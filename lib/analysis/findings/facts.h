@@ -45,6 +45,7 @@ struct Fact {
   bool passed = false;     // a gap of the first round trip: the receiver has got packets behind it
                            // that were skipped as well, so they passed before the capture began
   bool damaged = false;    // a gap: its packets passed with wrong ICRCs
+  bool trimmed = false;    // a gap: its packets passed without their data
   bool in_row = false;     // a gap: the packets around it came one after the other
   bool taken = false;      // a gap: the receiver acknowledged its packets before they came again
   bool overtaken = false;  // a late packet: the sender repeats what overtook it, but not the packet
@@ -103,9 +104,13 @@ struct ConnectionFacts {
   bool ip_numbers_ordered = false;  // they tell which was sent first
   bool all_answered = false;        // each request that asks for an answer has one, repetitions too
   bool all_repeated = false;        // of three requests, two were sent again
-  std::optional<Instant> stopped = {};  // the last answer, if the sender gave up after it
-  Disorder disorder = {};               // of requests
-  Disorder response_disorder = {};      // of READ responses
+  std::optional<Instant> stopped = {};  // the last answer, if the sender gave up after it; the
+                                        // earliest time, if none ever came
+  bool reads_refused = false;       // READs of more than one packet are asked for again and again,
+                                    // though their whole answers pass here, and none is taken
+  bool mtu_differs = false;         // the responder's packets have another MTU than the requester's
+  Disorder disorder = {};           // of requests
+  Disorder response_disorder = {};  // of READ responses
   Resemblance asked = {};      // gaps that a NAK names: packets that were lost behind this point
   Resemblance resent = {};     // other gaps of requests: packets that came again
   Resemblance responses = {};  // gaps that a repeated READ begins with: repeated READs

@@ -85,6 +85,7 @@ void FindingLog::mark() {
   mark_late_responses();
   mark_frames_damaged_here();
   mark_damaged_gaps();
+  mark_trimmed_gaps();
   mark_gaps_sent_again();
   mark_overtaken();
   mark_passed_gaps();
@@ -132,19 +133,24 @@ void FindingLog::mark_frames_damaged_here() {
   }
 }
 
-void FindingLog::mark_damaged_gaps() {
+void FindingLog::mark_damaged_gaps() { mark_gaps_of(AnomalyKind::bad_icrc, &Fact::damaged); }
+
+void FindingLog::mark_trimmed_gaps() { mark_gaps_of(AnomalyKind::trimmed, &Fact::trimmed); }
+
+/// Marks the gaps whose packets are frames of a kind of anomaly.
+void FindingLog::mark_gaps_of(AnomalyKind kind, bool Fact::* mark) {
   std::set<DamagedFrame> damaged;
   std::vector<Fact*> gaps;
   for (Fact& fact : facts_) {
     const Anomaly& seen = fact.seen;
-    if (seen.kind == AnomalyKind::bad_icrc)
+    if (seen.kind == kind && seen.certainty == Certainty::certain)
       damaged.insert({seen.session, seen.direction, seen.psn, seen.frame});
     else if (seen.kind == AnomalyKind::psn_gap && seen.cause != Cause::missing_in_capture)
       gaps.push_back(&fact);
   }
   if (damaged.empty()) return;
   std::ranges::stable_sort(gaps, {}, [](const Fact* gap) { return gap->seen.frame; });
-  for (Fact* const gap : gaps) gap->damaged = take_skipped(damaged, *gap);
+  for (Fact* const gap : gaps) gap->*mark = take_skipped(damaged, *gap);
 }
 
 void FindingLog::mark_passed_gaps() {

@@ -46,12 +46,16 @@ class FindingLog {
   void mark_frames_damaged_here();
   /// Marks the gaps whose packets passed with wrong ICRCs: the path has damaged them.
   void mark_damaged_gaps();
+  /// Marks the gaps whose packets passed without their data: a switch has trimmed them.
+  void mark_trimmed_gaps();
   /// Marks what recoveries skipped, and a later one repeats: it was not acknowledged before.
   void mark_gaps_sent_again();
   /// Marks gaps of a first round trip whose packets were sent before the capture began.
   void mark_passed_gaps();
   /// Marks late packets behind which a recovery begins: what overtook them was discarded.
   void mark_overtaken();
+
+  void mark_gaps_of(AnomalyKind kind, bool Fact::* mark);
 
   std::vector<Fact> facts_;
   std::uint64_t beyond_ = 0;

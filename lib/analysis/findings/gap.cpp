@@ -70,6 +70,7 @@ std::optional<Finding> classify_gap(const Fact& fact, const ConnectionFacts& con
   if (fact.filled != 0 && (connection.goes_back || fact.overtaken || !is_order_unknown(connection)))
     return std::nullopt;
   if (fact.filled != 0) return kLostOrLate;
+  if (fact.trimmed) return Finding::certain(Cause::trimmed);
   if (fact.damaged) return Finding::certain(Cause::lost_before_capture);
   if (fact.may_be_unasked) return capture.is_incomplete() ? kLostMissingOrNotSent : kLostOrNotSent;
   // A sender skips what was acknowledged meanwhile, and no answer was captured.

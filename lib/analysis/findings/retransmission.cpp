@@ -138,6 +138,20 @@ bool is_needless_fetch(const Fact& fact, const ConnectionFacts& connection) {
          *fact.waits.sent >= kShortestTimer && connection.all_answered && connection.all_repeated;
 }
 
+/// A READ whose whole answer has passed, and that its sender's timer sends again.
+bool is_answered_fetch(const Fact& fact) noexcept {
+  return fact.fetches && fact.seen.cause == Cause::response_lost && !fact.waits.asked &&
+         fact.waits.answered && *fact.waits.answered >= kShortestTimer;
+}
+
+bool is_of_other_mtu(const Fact& fact, const ConnectionFacts& connection) {
+  return is_answered_fetch(fact) && connection.reads_refused && connection.mtu_differs;
+}
+
+bool is_refused_fetch(const Fact& fact, const ConnectionFacts& connection) {
+  return is_answered_fetch(fact) && connection.reads_refused;
+}
+
 bool is_for_late_response(const Fact& fact, const ConnectionFacts&) {
   return fact.seen.cause == Cause::response_lost && fact.late;
 }
@@ -155,13 +169,14 @@ constexpr Row kRows[] = {
                                          {AnomalyKind::duplicate, Cause::path_copy}})},
     {is_for_any_request,
      Finding::either({{kKind, Cause::request_resent}, {kKind, Cause::request_copied}})},
+    // The sender heard nothing since, and its retries ran out: its peer does not answer, or what
+    // either sends is lost.
+    {is_after_stop, Finding::either({{kKind, Cause::peer_stopped}, {kKind, Cause::timeout}})},
     // Answers say why a sender repeats: none was captured, or their AETHs were cut off.
     {is_unexplained_fetch, kAnyForFetch},
     {is_unexplained, kAnyForRequest},
     // The response was only late.
     {is_for_late_response, Finding::certain(Cause::reordered)},
-    // The sender heard nothing since, and its retries ran out.
-    {is_after_stop, Finding::certain(Cause::peer_stopped)},
     // A sender answers a NAK at once: the NAK was lost, or what it asked for was lost again.
     {is_too_late_for_nak, Finding::certain(Cause::timeout)},
     // Its timer may be as short, or it may have been busy. One that repeats single packets is
@@ -178,6 +193,10 @@ constexpr Row kRows[] = {
      Finding::either({{kKind, Cause::timer_too_short}, {kKind, Cause::ack_lost}})},
     {is_sooner_than_heard, Finding::certain(Cause::timer_too_short)},
     {may_be_unheard, Finding::either({{kKind, Cause::ack_lost}, {kKind, Cause::timer_too_short}})},
+    // Its requester takes no answer of more than one packet.
+    {is_of_other_mtu, Finding::certain(Cause::answer_wrong)},
+    {is_refused_fetch,
+     Finding::either({{kKind, Cause::answer_wrong}, {kKind, Cause::response_lost}})},
     {is_needless_fetch,
      Finding::either({{kKind, Cause::timer_too_short}, {kKind, Cause::response_lost}})},
 };

@@ -220,6 +220,8 @@ void FetchResponses::ask_again(Sent& request, Sequence from) {
   again_.decide_jump(0);
   state_.gaps.ask_again(from, request.asked_end());
   again_.ask_again(request, from);
+  constexpr std::uint32_t kMany = 3;  // repetitions
+  refused_reads_ += request.answered && request.copies == kMany && is_long_read(request);
   request.answered = false;  // the requester has not taken the answer
   ++state_.counts.fetches_repeated;
   note_copy(request);

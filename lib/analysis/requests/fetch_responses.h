@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/requests/fetch_state.h"
+#include "analysis/requests/message_rate.h"
 #include "analysis/requests/repeated_answer.h"
 #include "analysis/requests/repeated_responses.h"
 #include "analysis/requests/request_checks.h"
@@ -69,8 +70,15 @@ class FetchResponses {
   }
   /// Notes a request that is seen for the first time. If an answer to it, or to a later one, came
   /// before, it was sent before the capture began.
-  void note_request(Sent& request) const noexcept {
+  void note_request(Sent& request) noexcept {
     request.answered_before = request.fetches && request.psn < end_;
+    if (request.fetches) [[unlikely]]
+      long_reads_ += is_long_read(request);
+  }
+  /// Whether the requester asked for each READ of more than one packet again and again, though all
+  /// of its response has passed: it does not take these responses.
+  [[nodiscard]] bool are_refused() const noexcept {
+    return refused_reads_ > 0 && refused_reads_ == long_reads_;
   }
   /// Notes the responses before the first request, which has `psn`. `end`: one past their highest
   /// PSN; nothing: there are none.
@@ -78,6 +86,15 @@ class FetchResponses {
     if (end)
       end_ = psn +
              static_cast<Sequence>(std::int64_t{wire::Psn::distance(wire::Psn{psn_of(psn)}, *end)});
+  }
+  /// The MSN of the newest response; nothing: none came.
+  [[nodiscard]] std::optional<std::uint32_t> newest_msn() const noexcept {
+    if (state_.newest_msn > wire::Psn::kMask) return std::nullopt;
+    return state_.newest_msn;
+  }
+  /// The newest response with an MSN.
+  [[nodiscard]] MessageRate::Answer newest_answer() const noexcept {
+    return {state_.newest_msn_psn + 1, state_.newest_msn};
   }
   /// Whether a response has the MSN of the newest one.
   [[nodiscard]] bool has_newest_msn(const CapturedPacket& packet) const noexcept {
@@ -112,6 +129,9 @@ class FetchResponses {
   }
 
  private:
+  [[nodiscard]] static bool is_long_read(const Sent& request) noexcept {
+    return is_read(request.opcode) && request.dma_length > kMtus[0];
+  }
   [[nodiscard]] bool comes_alone(Sequence psn, const Sent& request) const noexcept;
   [[nodiscard]] bool is_late(const CapturedPacket& packet, Sequence psn,
                              const Sent& request) const noexcept;
@@ -136,6 +156,8 @@ class FetchResponses {
   Sequence first_end_ = 0;  // one past the highest PSN of a response
   Sequence late_next_ = 0;  // one past the newest response that came late, and was repeated before
   Sequence end_ = 0;        // one past the highest PSN of a response, also without its request
+  std::uint64_t long_reads_ = 0;     // READs of more than one packet
+  std::uint64_t refused_reads_ = 0;  // of these: answered, and asked for a fourth time
 };
 
 }  // namespace lw::analysis

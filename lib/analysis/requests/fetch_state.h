@@ -23,7 +23,9 @@ class FetchState {
     newest = psn;
     newest_frame = packet.number;
     newest_ip_id = packet.ip_id;
-    if (packet.has_aeth) newest_msn = packet.msn;
+    if (!packet.has_aeth) return;
+    newest_msn = packet.msn;
+    newest_msn_psn = psn;
   }
   /// Whether a response comes far sooner after the newest request than any answer does.
   [[nodiscard]] bool is_too_soon(const CapturedPacket& packet, const Sent& request) const noexcept;
@@ -61,6 +63,7 @@ class FetchState {
   std::uint64_t newest_frame = 0;
   std::uint16_t newest_ip_id = 0;
   std::uint32_t newest_msn = ~0U;  // none: above all MSNs
+  Sequence newest_msn_psn = 0;     // of the response that has it
 
  private:
   Sequence row_end_ = 0;  // one past the newest gap behind `newest`, shown by this frame:

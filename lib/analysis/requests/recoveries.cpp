@@ -22,8 +22,14 @@ Instant first_sign(StreamState& state, const CapturedPacket& packet, const Sent&
   if (const Nak* const nak = state.naks.of_frame(why.related)) return nak->stamp;
   const auto gap = state.fetched.gap_in(sent.psn, sent.psn + sent.span);
   if (gap && gap->frame == why.related) return std::min(gap->stamp, packet.stamp);
-  const bool silent = why.cause == Cause::timeout || why.cause == Cause::ack_lost;
-  return silent ? std::min(state.last_progress, packet.stamp) : packet.stamp;
+  const bool silent = why.cause == Cause::timeout || why.cause == Cause::ack_lost ||
+                      why.cause == Cause::answer_wrong || why.silence >= kShortestTimer;
+  if (!silent) return packet.stamp;
+  // The sender's timer begins anew with each transmission.
+  const Sent* const known = state.log.find(sent.psn);
+  const Instant sent_last =
+      known != nullptr && known->copies > 0 ? known->last_stamp : Instant::min();
+  return std::min(std::max(state.last_progress, sent_last), packet.stamp);
 }
 
 /// Times before a recovery that begins at `begin` with a packet. `known`: its entry in the log;
@@ -55,6 +61,8 @@ void note_nak_answered(StreamState& state, const CapturedPacket& packet, Sequenc
 void Recoveries::begin(const CapturedPacket& packet, const Sent& sent, Sent* known,
                        const RepetitionCause& why) {
   ++state_.counts.resent;
+  if (known != nullptr)
+    retry_waits_.add(sent.psn, stamp_difference(packet.stamp, known->last_stamp));
   start({.cause = *why.cause,
          .start = sent.psn,
          .next = sent.psn,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "analysis/requests/open_requests.h"
 #include "analysis/requests/recovery.h"
 #include "analysis/requests/repetition_cause.h"
 #include "analysis/requests/stream_state.h"
@@ -103,6 +104,8 @@ class Recoveries {
   [[nodiscard]] Sequence start() const noexcept { return start_; }  // 0: there was none
   [[nodiscard]] Instant stamp() const noexcept { return stamp_; }   // of its first packet
   [[nodiscard]] bool is_by_nak() const noexcept { return by_nak_; }
+  /// Before the repetitions of the packet with which the newest recoveries began.
+  [[nodiscard]] const RetryWaits& retry_waits() const noexcept { return retry_waits_; }
 
  private:
   /// A recovery that has ended, and is reported after the PSN `until`.
@@ -142,6 +145,7 @@ class Recoveries {
   Sequence start_ = 0;
   Instant stamp_;
   bool by_nak_ = false;
+  RetryWaits retry_waits_;
   Sequence interrupted_ = 0;  // the PSN at which the last recovery would have gone on; 0: none
   Sequence first_gap_ = 0;    // as first_gap(), at the newest recovery
 };

@@ -117,6 +117,9 @@ RepetitionCause cause_of_repetition(StreamState& state, const CapturedPacket& pa
                                     const Sent& sent, const Sent* known) {
   std::uint64_t related = known != nullptr ? known->frame : 0;
   auto cause = cause_of(state, packet, sent.psn, known, related);
+  if (state.refused && may_be_timer(state) && sent.psn >= state.refused->first &&
+      sent.psn < state.refused->end)
+    return {Cause::answer_wrong, state.refused->frame, state.silence};
   const bool for_response = sent.fetches && (!state.setup.goes_back() ||
                                              state.fetched.gap_in(sent.psn, sent.psn + sent.span));
   if (Nak* const nak = cause && !for_response ? nak_of_that_time(state, packet, sent) : nullptr;

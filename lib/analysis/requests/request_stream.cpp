@@ -28,6 +28,13 @@ bool is_cut_read(const Sent* sent) noexcept {
   return sent != nullptr && sent->seen && is_read(sent->opcode) && !sent->has_reth;
 }
 
+/// Whether a request is a FLUSH or ATOMIC WRITE: a READ RESPONSE ONLY without data answers it, as
+/// Linux does, or an ACK.
+bool is_answered_without_data(const Sent& sent) noexcept {
+  const Operation operation = wire::find_opcode(sent.opcode)->operation;
+  return operation == Operation::flush || operation == Operation::atomic_write;
+}
+
 /// Whether nothing more is expected for a request. A READ or atomic without its whole response
 /// still waits: its requester may ask for the rest.
 bool is_done(const StreamState& state, const Sent& sent) {
@@ -89,6 +96,7 @@ void RequestStream::request(const CapturedPacket& packet) {
     state_.counts.first_psn = packet.psn;
     state_.fetched.note_lone(psn, state_.begin.lone_end());
   }
+  settle_held(wrong_.settle_by_request(psn));  // an early ACK prolongs the first round trip
   end_first_round_trip();
   if (psn < state_.next && take_reuse(packet, psn)) return;
   reuse_.finish();
@@ -110,7 +118,7 @@ void RequestStream::request(const CapturedPacket& packet) {
   newest_end_ = psn + state_.setup.span_of(packet);
   state_.ip_numbers.add(packet.ip_id);
   calm_ = state_.begin.has_order() && recoveries_.none_open() && fills_.none_open() &&
-          losses_.none_open() && !early_ack_ && repetitions_.none_open();
+          losses_.none_open() && !early_ack_ && !wrong_.holds() && repetitions_.none_open();
 }
 
 /// Notes that the first round trip is over, if it is.
@@ -283,11 +291,16 @@ void RequestStream::response(const CapturedPacket& packet) {
   if (state_.counts.packets == 0 && state_.counts.responses == 0)
     state_.counts.first = packet.stamp;
   state_.counts.last = std::max(state_.counts.last, packet.stamp);
-  if (state_.counts.responses++ == 0) state_.begin.note_first_answer(packet.number);
+  if (state_.counts.responses++ == 0) {
+    state_.begin.note_first_answer(packet.number);
+    first_answer_ = {unwrap(packet.psn) + 1, packet.msn};
+  }
   state_.answers.begin(packet.stamp);
   if (state_.log.empty()) return take_lone_response(packet);
   recoveries_.report_if_final(packet);
   const Sequence psn = unwrap(packet.psn);
+  settle_held(wrong_.settle_by_answer(packet, psn));
+  wrong_.note_begin(state_.begin.joined());
   // The response to a repeated request has the newest count.
   state_.begin.note_answer(packet, psn, state_.counts.resent > 0 ? state_.next : psn + 1);
   if (state_.counts.responses == 1) state_.answers.note_first(state_.begin.joined());
@@ -329,14 +342,29 @@ void RequestStream::take_ack(const CapturedPacket& packet, Sequence psn) {
   if (state_.counts.fetches_repeated > 0) state_.fetched.skip_rest_of_again(psn, packet);
   if (psn >= state_.next) {
     calm_ = false;
-    state_.begin.note_early_ack(psn);
-    early_ack_ = EarlyAck{psn, packet.number, packet.stamp};
-    acknowledge(state_.next, packet);
+    if (!wrong_.hold(packet, psn)) take_early_ack(packet, psn);
     return;
   }
   if (psn < state_.acked) return;
-  if (const Sent* sent = state_.log.find(psn)) state_.answers.sample(*sent, packet.stamp);
+  Sent* const sent = state_.log.find(psn);
+  if (sent != nullptr && sent->fetches) [[unlikely]] {
+    if (wrong_.take_in_place_of_data(packet, psn)) return acknowledge(sent->psn, packet);
+    if (is_answered_without_data(*sent)) return complete_atomic(packet, psn, *sent);
+  }
+  if (sent != nullptr) state_.answers.sample(*sent, packet.stamp);
   acknowledge(psn + 1, packet);
+}
+
+/// Processes an ACK of a PSN that was not sent before: requests are missing, or come behind it.
+void RequestStream::take_early_ack(const CapturedPacket& packet, Sequence psn) {
+  state_.begin.note_early_ack(psn);
+  early_ack_ = EarlyAck{psn, packet.number, packet.stamp};
+  acknowledge(state_.next, packet);
+}
+
+/// Processes an answer that was held, and is right.
+void RequestStream::settle_held(std::optional<CapturedPacket> right) {
+  if (right && right->info->operation == Operation::ack) take_early_ack(*right, unwrap(right->psn));
 }
 
 /// Whether a PSN is behind the first one of a READ whose RETH was cut off. If a NAK names it, it is
@@ -387,9 +415,16 @@ void RequestStream::note_early(Sent& request) const noexcept {
 void RequestStream::take_read_response(const CapturedPacket& packet, Sequence psn) {
   state_.counts.fetches_answered += packet.info->position == wire::Position::last ||
                                     packet.info->position == wire::Position::only;
+  if (wrong_.take_of_other_mtu(packet, psn)) return;
   if (psn >= state_.next) extend_cut_read(psn + 1);
-  Sent* const read = state_.log.find(psn);
-  if (read == nullptr || !read->seen || !is_read(read->opcode)) return;
+  Sent* const read = psn < state_.next ? state_.log.find(psn) : nullptr;
+  if (read == nullptr || !read->seen) {
+    state_.counts.payload_unasked += packet.payload;
+    if (psn >= state_.next && wrong_.hold(packet, psn)) calm_ = false;
+    return;
+  }
+  if (is_answered_without_data(*read)) return complete_atomic(packet, psn, *read);
+  if (!is_read(read->opcode)) return wrong_.take_to_other(packet, psn, *read);
   note_early(*read);
   if (state_.fetched.take_behind(packet, psn, *read)) return retire_done();
   acknowledge(read->psn, packet);
@@ -409,16 +444,26 @@ void RequestStream::take_read_response(const CapturedPacket& packet, Sequence ps
 
 void RequestStream::take_atomic_ack(const CapturedPacket& packet, Sequence psn) {
   ++state_.counts.fetches_answered;
+  if (psn >= state_.next) {
+    if (wrong_.hold(packet, psn)) calm_ = false;
+    return;
+  }
   Sent* const atomic = state_.log.find(psn);
-  if (atomic == nullptr || !atomic->seen || !is_atomic(atomic->opcode)) return;
-  note_early(*atomic);
-  if (atomic->responses > 0 && atomic->reused) return;
-  if (atomic->responses > 0) {
-    state_.fetched.take_again(packet, psn, *atomic);
+  if (atomic == nullptr || !atomic->seen) return;
+  if (!is_atomic(atomic->opcode)) return wrong_.take_to_other(packet, psn, *atomic);
+  complete_atomic(packet, psn, *atomic);
+}
+
+/// Processes the response to an atomic, or to a FLUSH or ATOMIC WRITE.
+void RequestStream::complete_atomic(const CapturedPacket& packet, Sequence psn, Sent& atomic) {
+  note_early(atomic);
+  if (atomic.responses > 0 && atomic.reused) return;
+  if (atomic.responses > 0) {
+    state_.fetched.take_again(packet, psn, atomic);
     return retire_done();
   }
-  state_.fetched.take_atomic(packet, psn, *atomic);
-  state_.answers.sample(*atomic, packet.stamp);
+  state_.fetched.take_atomic(packet, psn, atomic);
+  state_.answers.sample(atomic, packet.stamp);
   acknowledge(psn, packet);
   acknowledge(psn + 1, packet);
   retire_done();
@@ -499,8 +544,9 @@ void RequestStream::retire_beyond(std::size_t most) {
   }
 }
 
-void RequestStream::finish(Instant end) {
+void RequestStream::finish(Instant end, bool host_answered) {
   reuse_.finish();
+  settle_held(wrong_.take_held());
   repetitions_.judge(0, nullptr);
   losses_.finish();
   fills_.finish();
@@ -510,9 +556,19 @@ void RequestStream::finish(Instant end) {
   early_ack_.reset();
   open_from_ = state_.fetched.finish(end);
   lone_.finish();
-  report_unanswered(end);
+  report_unanswered(end, host_answered);
   retire_beyond(0);
   messages_.finish();
+  state_.counts.span = state_.next - state_.begin.first();
+  if (state_.counts.is_sample()) note_sample();
+}
+
+void RequestStream::note_sample() {
+  StreamCounts& counts = state_.counts;
+  counts.of_sample = counts.lacks_many(std::max(counts.missing, counts.lost));
+  if (counts.of_sample)
+    counts.messages_by_psn =
+        messages_.rate().messages_in(counts.span, first_answer_, state_.fetched.newest_answer());
 }
 
 ConnectionFacts RequestStream::facts() const noexcept {
@@ -546,6 +602,7 @@ ConnectionFacts RequestStream::facts() const noexcept {
                        state_.counts.fetches_answered + tail >= fetches;
   facts.least_answer = state_.answers.least();
   facts.longest_quiet = state_.answers.longest_quiet(state_.counts.last);
+  facts.reads_refused = state_.fetched.are_refused();
   facts.all_repeated = 5 * state_.counts.resent >= 2 * state_.counts.packets;
   return facts;
 }
@@ -564,26 +621,63 @@ const Sent* RequestStream::oldest_unanswered() noexcept {
   return due ? oldest : nullptr;
 }
 
-/// Reports requests without a response, if the other direction responds at all, and if they were
-/// sent long enough before the end. A sender that repeats a request is not answered since it sent
-/// it first.
-void RequestStream::report_unanswered(Instant end) {
-  if (!state_.reliable || !state_.setup.answered || state_.counts.responses == 0 ||
-      state_.log.waiting() == 0 || state_.acks_cut)
-    return;
-  const Sent* const first = oldest_unanswered();
-  if (first == nullptr) return;
-  const Sent& oldest = *first;
-  constexpr Duration kLong = std::chrono::milliseconds{100};
-  constexpr std::int64_t kRoundTrips = 16;
+/// Whether a sender that has no answer to its oldest request has given up: it repeated it until the
+/// end, and sent nothing new meanwhile.
+bool RequestStream::was_given_up(const Sent& oldest) noexcept {
   constexpr std::uint32_t kMany = 3;  // repetitions
-  const bool repeated = oldest.copies >= kMany;
+  return oldest.copies >= kMany && state_.log.newest().stamp < oldest.last_stamp;
+}
+
+std::optional<OpenRequests> RequestStream::find_open() noexcept {
+  if (!state_.reliable || state_.log.waiting() == 0 || state_.acks_cut) return std::nullopt;
+  const Sent* const oldest = oldest_unanswered();
+  if (oldest == nullptr || !oldest->seen) return std::nullopt;
+  const Sent& newest = state_.log.newest();
+  OpenRequests open{.psn = psn_of(oldest->psn),
+                    .packets = state_.next - oldest->psn,
+                    .frame = oldest->frame,
+                    .last_frame = std::max(oldest->last_frame, newest.last_frame),
+                    .first = oldest->stamp,
+                    .last = std::max(oldest->last_stamp, newest.last_stamp),
+                    .ever_answered = state_.counts.responses > 0};
+  if (recoveries_.retry_waits().psn == oldest->psn) open.waits = recoveries_.retry_waits();
+  open.payload = oldest->payload;
+  constexpr Sequence kBack = 4096;
+  if (open.ever_answered)
+    state_.log.for_each(oldest->psn - kBack, oldest->psn, [&open](const Sent& sent) {
+      open.largest_answered = std::max(open.largest_answered, sent.payload);
+    });
+  return open;
+}
+
+/// Reports requests without a response, if they were sent long enough before the end, and answers
+/// would have been captured. A sender that repeats a request is not answered since it sent it
+/// first; one that gives up shows by itself that no answer has reached it.
+void RequestStream::report_unanswered(Instant end, bool host_answered) {
+  open_ = find_open();
+  if (!open_) return;
+  constexpr Duration kLong = std::chrono::milliseconds{100};
+  constexpr Duration kLongForNone =
+      std::chrono::seconds{1};  // without a round trip to compare with
+  constexpr std::int64_t kRoundTrips = 16;
+  const Sent& oldest = *oldest_unanswered();
+  const bool given_up = was_given_up(oldest);
+  if (!open_->ever_answered && !host_answered && !given_up) return;
+  // Repetitions; fewer where others answer this host.
+  const std::uint32_t many = !open_->ever_answered && host_answered ? 2 : 3;
+  const bool repeated = oldest.copies >= many;
+  const bool is_compared = repeated && state_.counts.rtt.count() > 0;
+  const Duration least = is_compared                                 ? Duration{}
+                         : open_->ever_answered || oldest.copies > 0 ? kLong
+                                                                     : kLongForNone;
   const Duration silence = stamp_difference(end, repeated ? oldest.stamp : oldest.last_stamp);
-  if (!oldest.seen || silence < kLong) return;
-  if (silence.count() / kRoundTrips < state_.counts.rtt.maximum()) return;
+  if (silence < least || silence.count() / kRoundTrips < state_.counts.rtt.maximum()) return;
+  if (wrong_.refused(oldest.psn)) return;  // it was answered, and the answer was wrong
   const Cause refusal = state_.naks.refusal_of(oldest.psn);
-  if (repeated && refusal == Cause::none) stopped_ = state_.answers.newest();
-  state_.report.unanswered(oldest, state_.log.newest().last_frame, state_.next, end, refusal);
+  if (repeated && refusal == Cause::none && (open_->ever_answered || host_answered))
+    stopped_ = open_->ever_answered ? state_.answers.newest() : Instant::min();
+  open_->reported = true;
+  state_.report.unanswered(*open_, end, refusal);
 }
 
 }  // namespace lw::analysis

@@ -10,10 +10,12 @@
 #include "analysis/requests/lone_responses.h"
 #include "analysis/requests/losses_behind.h"
 #include "analysis/requests/message_builder.h"
+#include "analysis/requests/message_rate.h"
 #include "analysis/requests/psn_reuse.h"
 #include "analysis/requests/recoveries.h"
 #include "analysis/requests/repetitions.h"
 #include "analysis/requests/stream_state.h"
+#include "analysis/requests/wrong_answers.h"
 
 namespace lw::analysis {
 
@@ -36,7 +38,7 @@ class RequestStream {
  public:
   RequestStream(const StreamSetup& setup, Results& results, FindingLog& log)
       : state_(setup, log),
-        messages_(results, setup.session, setup.direction),
+        messages_(results, setup.session, setup.direction, setup.mtu.value_or(0)),
         flight_(state_.counts.flight),
         recoveries_(state_),
         fills_(state_, recoveries_),
@@ -54,8 +56,12 @@ class RequestStream {
     memory_ = memory;
     state_.log.trim();
   }
-  /// Ends the stream. `end`: end of the capture.
-  void finish(Instant end);
+  /// Ends the stream. `end`: end of the capture. `host_answered`: it has answers to the requester's
+  /// host, of whatever connection, so that answers to this stream would have been captured.
+  void finish(Instant end, bool host_answered);
+  /// Notes that the capture is a sample, after finish(): then PSNs that no answer shows to have
+  /// passed are absent, too.
+  void note_sample();
 
   /// What the capture shows about the requests and their answers, so far.
   [[nodiscard]] ConnectionFacts facts() const noexcept;
@@ -70,8 +76,15 @@ class RequestStream {
       capture.naks += naks->second;
   }
   [[nodiscard]] const StreamCounts& counts() const noexcept { return state_.counts; }
-  [[nodiscard]] std::uint64_t messages() const noexcept { return messages_.messages(); }
+  /// Messages that were seen, completely or in part; in a sample, those that passed.
+  [[nodiscard]] std::uint64_t messages() const noexcept {
+    if (!state_.counts.is_sample() || !state_.counts.messages_by_psn) return messages_.messages();
+    return static_cast<std::uint64_t>(*state_.counts.messages_by_psn + 0.5);
+  }
   [[nodiscard]] const StreamSetup& setup() const noexcept { return state_.setup; }
+  /// The requests without an answer at the end of the capture; nothing: all have one, or none asks
+  /// for one. Call it after finish().
+  [[nodiscard]] const std::optional<OpenRequests>& open_requests() const noexcept { return open_; }
 
   /// Returns `psn` without wrap-around: the number nearest to that of the next request.
   [[nodiscard]] Sequence unwrap(std::uint32_t psn) const noexcept;
@@ -119,7 +132,12 @@ class RequestStream {
   void keep_order(std::optional<Message::Completion>& completion) noexcept;
   void retire_beyond(std::size_t most);
   [[nodiscard]] const Sent* oldest_unanswered() noexcept;
-  void report_unanswered(Instant end);
+  [[nodiscard]] std::optional<OpenRequests> find_open() noexcept;
+  [[nodiscard]] bool was_given_up(const Sent& oldest) noexcept;
+  void report_unanswered(Instant end, bool host_answered);
+  void take_early_ack(const CapturedPacket& packet, Sequence psn);
+  void settle_held(std::optional<CapturedPacket> right);
+  void complete_atomic(const CapturedPacket& packet, Sequence psn, Sent& atomic);
 
   // Members that a packet in order and its ACK use come first, in few cache lines.
   Sequence newest_end_ = 0;  // one past the PSNs of the newest packet
@@ -140,10 +158,13 @@ class RequestStream {
   Repetitions repetitions_;
   LossesBehind losses_;
   LoneResponses lone_;
+  WrongAnswers wrong_{state_};
   std::optional<EarlyAck> early_ack_;
   Instant completed_ = Instant::min();  // the newest, in the order of the requests
   Sequence open_from_ = ~Sequence{0};   // what is behind it was not followed to its end
   std::optional<Instant> stopped_;      // the last response, if the sender gave up after it
+  std::optional<OpenRequests> open_;
+  MessageRate::Answer first_answer_;
   PsnReuse reuse_;
 };
 

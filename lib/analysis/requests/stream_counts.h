@@ -16,17 +16,23 @@ namespace lw::analysis {
 struct StreamCounts {
   std::uint64_t packets = 0, bytes = 0;   // on the wire, copies and retransmissions included
   std::uint64_t payload = 0;              // bytes of requests and READ responses, each once
+  std::uint64_t payload_unasked = 0;      // bytes of READ responses whose request was not captured
   std::uint64_t responses = 0, acks = 0;  // of the other end; ACKs are responses too
   std::uint64_t acks_asked = 0;           // requests with AckReq, no READs and atomics
   std::uint64_t fetches_answered = 0;     // READs and atomics, to the last packet
   std::uint64_t resent = 0;               // request packets that were seen before, or fill a gap
   std::uint64_t duplicates = 0;           // requests that the path copied
   std::uint64_t responses_duplicated = 0;
-  std::uint64_t out_of_order = 0;      // PSNs of requests that came late
-  std::uint64_t responses_late = 0;    // of responses
-  std::uint64_t lost = 0;              // PSNs of requests that were skipped, and did not come late
-  std::uint64_t responses_lost = 0;    // PSNs of READ responses
-  std::uint64_t missing = 0;           // of both: only the capture lacks them
+  std::uint64_t out_of_order = 0;    // PSNs of requests that came late
+  std::uint64_t responses_late = 0;  // of responses
+  std::uint64_t lost = 0;            // PSNs of requests that were skipped, and did not come late
+  std::uint64_t responses_lost = 0;  // PSNs of READ responses
+  std::uint64_t missing = 0;         // of both: only the capture lacks them
+  std::uint64_t span = 0;            // PSNs from the first request to the newest, at the end
+  bool of_sample = false;            // its capture is a sample, and it lacks many PSNs
+  /// Messages in `span`, as the responder's counts, or the lengths of READs and WRITEs, say;
+  /// nothing: neither does.
+  std::optional<double> messages_by_psn = {};
   std::uint64_t missing_early = 0;     // of these: in the first round trip of the capture
   std::uint64_t lost_behind = 0;       // packets that were lost behind the capture point
   std::uint64_t gaps_asked = 0;        // packets of lost that a NAK named, and that were sent again
@@ -62,10 +68,32 @@ struct StreamCounts {
   [[nodiscard]] bool held_by_window() const noexcept {
     return reads == 0 && held >= kOften && held_share() >= 0.5 && held_after * 8 <= held_before;
   }
+  /// Whether so many of the PSNs are absent, a twentieth or more, that the capture is a sample if
+  /// the network has carried them.
+  [[nodiscard]] bool lacks_many(std::uint64_t absent) const noexcept {
+    constexpr std::uint64_t kFew = 8, kShare = 20;
+    return absent > kFew && absent * kShare > span;
+  }
+  /// Whether the capture holds a sample of the packets.
+  [[nodiscard]] bool is_sample() const noexcept { return of_sample || lacks_many(missing); }
+  /// PSNs that were seen: of requests, and of the responses to READs.
+  [[nodiscard]] std::uint64_t psns_seen() const noexcept {
+    const std::uint64_t again = resent + duplicates + reads;
+    const std::uint64_t others = acks + responses_duplicated;
+    return packets - std::min(packets, again) +
+           (reads == 0 ? 0 : responses - std::min(responses, others));
+  }
+  /// Bytes of payload that passed: in a sample, by the PSNs.
+  [[nodiscard]] std::uint64_t payload_passed() const noexcept {
+    const std::uint64_t seen = psns_seen();
+    if (!is_sample() || seen == 0) return payload;
+    return static_cast<std::uint64_t>(static_cast<double>(payload + payload_unasked) *
+                                      static_cast<double>(span) / static_cast<double>(seen));
+  }
   /// Rate of the payload, in b/s; 0 for one instant.
   [[nodiscard]] double goodput() const noexcept {
     const auto all = static_cast<double>(stamp_difference(last, first).count());
-    return all > 0 ? static_cast<double>(payload) * 8e9 / all : 0;
+    return all > 0 ? static_cast<double>(payload_passed()) * 8e9 / all : 0;
   }
   /// True if the most READs in flight, once a round trip, carry at most twice the goodput:
   /// otherwise the application asked for no more.

@@ -253,6 +253,12 @@ void StreamReport::overtaken(Anomaly lost, bool again) {
   log_.add(Fact{.seen = std::move(lost), .again = again});
 }
 
+void StreamReport::wrong_answer(const CapturedPacket& packet, Sequence psn, std::string wrong) {
+  Anomaly found = response_anomaly(AnomalyKind::wrong_answer, packet, psn);
+  found.detail = std::move(wrong);
+  log_.add(found);
+}
+
 void StreamReport::ack_of_unsent(const EarlyAck& ack, const CapturedPacket& packet) {
   Anomaly early = response_anomaly(AnomalyKind::ack_of_unsent, packet, ack.psn);
   early.frame = early.last_frame = ack.frame;
@@ -261,18 +267,17 @@ void StreamReport::ack_of_unsent(const EarlyAck& ack, const CapturedPacket& pack
   log_.add(Fact{.seen = std::move(early), .early = is_early(ack.psn)});
 }
 
-void StreamReport::unanswered(const Sent& oldest, std::uint64_t last_frame, Sequence next,
-                              Instant end, Cause cause) {
+void StreamReport::unanswered(const OpenRequests& open, Instant end, Cause cause) {
   log_.add(Anomaly{.kind = AnomalyKind::unanswered,
                    .cause = cause,
                    .session = session_,
                    .direction = direction_,
-                   .frame = oldest.frame,
-                   .last_frame = last_frame,
-                   .stamp = oldest.stamp,
-                   .duration = stamp_difference(end, oldest.last_stamp),
-                   .psn = psn_of(oldest.psn),
-                   .packets = next - oldest.psn});
+                   .frame = open.frame,
+                   .last_frame = open.last_frame,
+                   .stamp = open.first,
+                   .duration = stamp_difference(end, open.first),
+                   .psn = open.psn,
+                   .packets = open.packets});
 }
 
 void StreamReport::stall(const CapturedPacket& packet, Sequence oldest, Sequence next,

@@ -8,6 +8,7 @@
 #include "analysis/findings/finding_log.h"
 #include "analysis/packet.h"
 #include "analysis/requests/answer_times.h"
+#include "analysis/requests/open_requests.h"
 #include "analysis/requests/recovery.h"
 #include "analysis/requests/response_gaps.h"
 #include "analysis/requests/stream_counts.h"
@@ -90,11 +91,13 @@ class StreamReport {
   /// A packet that `lost`, of lost_after_capture(), was taken for, and that came. `again`: it may
   /// be one that was sent before the NAK.
   void overtaken(Anomaly lost, bool again);
+  /// A response that no request allows. `wrong`: text about it.
+  void wrong_answer(const CapturedPacket& packet, Sequence psn, std::string wrong);
   /// `packet` is the first that has the PSN of the ACK.
   void ack_of_unsent(const EarlyAck& ack, const CapturedPacket& packet);
-  /// `cause`: how the last answer refused the oldest request; none: it did not.
-  void unanswered(const Sent& oldest, std::uint64_t last_frame, Sequence next, Instant end,
-                  Cause cause);
+  /// `cause`: how the last answer refused the oldest request; none: it did not. `end`: that of the
+  /// capture.
+  void unanswered(const OpenRequests& open, Instant end, Cause cause);
   /// `packet` ends a silence; requests from `oldest` up to the one before `next` waited.
   void stall(const CapturedPacket& packet, Sequence oldest, Sequence next, Duration silence);
 

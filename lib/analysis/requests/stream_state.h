@@ -24,7 +24,9 @@ struct StreamSetup {
   std::uint8_t direction = 0;
   std::optional<std::uint32_t> mtu;    // bytes; nothing: unknown
   std::uint32_t largest_response = 0;  // payload of a READ response in one packet
-  bool answered = true;                // the other direction was captured, and answers
+  std::uint32_t request_mtu = 0;  // bytes: the requester's, as its own packets or its connection
+                                  // manager show; 0: nothing shows it
+  bool answered = true;           // the other direction was captured, and answers
   RecoveryScheme scheme = RecoveryScheme::unknown;
   std::optional<Duration> least_reaction = {};  // from a NAK to the packet that it names
   bool ip_numbers_count = false;  // the sender counts up the identifications of its IP packets
@@ -47,6 +49,12 @@ struct StreamSetup {
     if (mtu) return read_span(packet.dma_length, *mtu);
     return packet.dma_length <= largest_response ? 1 : read_span(packet.dma_length, 4096);
   }
+};
+
+/// Requests whose answer is wrong: their sender does not take it, and sends them again.
+struct Refused {
+  Sequence first = 0, end = 0;
+  std::uint64_t frame = 0;  // of the answer
 };
 
 /// What was seen of a stream so far: its requests, their NAKs, late packets and responses, and what
@@ -106,6 +114,7 @@ struct StreamState {
   NakLog naks;
   LatePackets late;
   FetchResponses fetched;
+  std::optional<Refused> refused;  // the newest
 };
 
 }  // namespace lw::analysis

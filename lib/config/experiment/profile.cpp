@@ -116,6 +116,7 @@ std::optional<ExperimentComparison> read_comparison(const Table& table,
 
 ExperimentPlot read_plot(const Table& table) {
   ExperimentPlot plot;
+  plot.at = table.position();
   plot.name = table.require("name", read_file_stem, "a file name").value_or("");
   plot.title = table.get_or("title", read_text, plot.name);
   plot.scenarios = table.get_or("scenario", list_of(read_text), {});

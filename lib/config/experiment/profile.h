@@ -63,6 +63,7 @@ struct ExperimentScenario {
 enum class AxisScale : std::uint8_t { linear, log, binary };
 
 struct ExperimentPlot {
+  FilePosition at;
   std::string name, title;
   std::vector<std::string> scenarios;                     // empty: all
   std::vector<std::pair<std::string, std::string>> only;  // selects cells by parameter value

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include "config/flow/hosts.h"
 #include "config/flow/network.h"
 #include "config/flow/qp_range.h"
+#include "config/flow/questions.h"
 #include "config/toml/document.h"
 #include "config/toml/expectations.h"
 #include "config/toml/profile_search.h"
@@ -22,54 +24,24 @@
 namespace lw::config {
 namespace {
 
-struct Row {
-  std::string_view key;
-  FlowMetric metric;
-  bool is_time;
-};
-
-constexpr Row kRows[] = {
-    {"loss", FlowMetric::loss, false},
-    {"duplicated", FlowMetric::duplicated, false},
-    {"out_of_order", FlowMetric::out_of_order, false},
-    {"bad_icrc", FlowMetric::bad_icrc, false},
-    {"ce_marks", FlowMetric::ce_marks, false},
-    {"not_sent", FlowMetric::not_sent, false},
-    {"rate_error", FlowMetric::rate_error, false},
-    {"latency_mean", FlowMetric::latency_mean, true},
-    {"p50", FlowMetric::p50, true},
-    {"p90", FlowMetric::p90, true},
-    {"p99", FlowMetric::p99, true},
-    {"p99_9", FlowMetric::p99_9, true},
-    {"p99_99", FlowMetric::p99_99, true},
-    {"latency_max", FlowMetric::latency_max, true},
-    {"jitter", FlowMetric::jitter, true},
-    {"pacing_p50", FlowMetric::pacing_p50, true},
-    {"pacing_p99", FlowMetric::pacing_p99, true},
-    {"pacing_max", FlowMetric::pacing_max, true},
-};
-
-/// Reads keys of [expect] that are not metrics as paths of figures. Refuses a key with a spelling
-/// similar to a metric's.
-std::vector<Expectation> read_figures(const Table& table) {
-  std::vector<std::string_view> metrics;
-  for (const Row& row : kRows) metrics.push_back(row.key);
+/// Reads [expect]: the names of questions, and paths of figures. Refuses a key with a spelling
+/// similar to a question's.
+std::vector<Expectation> read_expect(const Table& table) {
+  std::vector<Expectation> all;
+  std::vector<std::string_view> names;
+  for (const Question& question : kFlowQuestions) {
+    names.push_back(question.name);
+    std::ranges::move(read_limits(table, question), std::back_inserter(all));
+  }
   for (const std::string_view key : table.keys()) {
-    const bool is_metric = std::ranges::find(metrics, key) != metrics.end();
-    if (is_metric || table.get(key, is_table).value_or(false)) continue;
-    if (const std::string_view near = nearest(key, metrics); !near.empty())
+    const bool is_question = std::ranges::find(names, key) != names.end();
+    if (is_question || table.get(key, is_table).value_or(false)) continue;
+    if (const std::string_view near = nearest(key, names); !near.empty())
       table.refuse(key, fmt::format("unknown key \"{}\": did you mean \"{}\"?", key, near));
   }
-  return read_expectations(table, metrics);
-}
-
-void read_expect(const Table& table, FlowProfile& profile) {
-  for (const Row& row : kRows)
-    std::ranges::copy(read_limits(table, row.key,
-                                  row.is_time ? Expectation::Unit::time : Expectation::Unit::share),
-                      std::back_inserter(profile.expect));
-  profile.expect_figures = read_figures(table);
+  std::ranges::move(read_expectations(table, names), std::back_inserter(all));
   table.finish();
+  return all;
 }
 
 /// Reads [[flow]] number `number` and adds its QPs to `flows`.
@@ -136,7 +108,7 @@ Result<FlowProfile> read_flow_profile(Document document) {
   profile.link_bps = root.get("link", parse_bit_rate);
   profile.hosts = read_hosts(root);
   profile.flows = read_flows(root, {document.name(), profile.link_bps}, profile.hosts);
-  if (const auto expect = root.table("expect")) read_expect(*expect, profile);
+  if (const auto expect = root.table("expect")) profile.expect = read_expect(*expect);
   profile.presence = read_arp_config(root);
   root.finish();
   const bool no_errors = document.verdict().has_value();
@@ -191,17 +163,22 @@ Result<FlowProfile> load_flow_profile(const std::string& path,
   return read_flow_profile(std::move(*document));
 }
 
+std::string words_of(const FlowProfile& profile) {
+  double bps = 0;
+  std::size_t flows = 0;
+  for (const Flow& flow : profile.flows) {
+    bps += mean_wire_bits(flow);
+    if (flow.qp == 0) ++flows;
+  }
+  return fmt::format("{} flow{}, {} on the wire", flows, flows == 1 ? "" : "s",
+                     format_bit_rate(bps));
+}
+
 Result<FlowProfile> parse_flow_profile(std::string_view text, std::string name) {
   auto document = Document::parse(text, std::move(name));
   if (!document) return std::unexpected(document.error());
   return read_flow_profile(std::move(*document));
 }
-
-std::optional<FlowMetric> metric_of(std::string_view key) noexcept {
-  const auto row = std::ranges::find(kRows, key, &Row::key);
-  return row == std::end(kRows) ? std::nullopt : std::optional(row->metric);
-}
-bool is_time(FlowMetric metric) noexcept { return kRows[static_cast<std::size_t>(metric)].is_time; }
 
 MessageMeans means_of(const Flow& flow) {
   roce::FrameFields fields = flow.frame;

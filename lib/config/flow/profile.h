@@ -52,6 +52,7 @@ struct Flow {
   MessageSizes sizes = MessageSizes::fixed(0);  // if sizes don't vary, equal to message.length
   std::uint64_t messages = 1000;
   std::optional<std::uint64_t> repeat = 1;  // nullopt: until stopped
+  bool counted = false;                     // messages or repeat are written in the profile
 
   /// Message i (from 0, over all repetitions) has the address va + (i % va_slots) * va_step.
   std::uint64_t va_slots = 1, va_step = 0;
@@ -93,43 +94,12 @@ struct ArpConfig {
   std::optional<wire::MacAddress> mac;  // of these addresses; default: the first flow's source
 };
 
-/// A quantity that [expect] bounds per flow. Shares are 0 to 1; times are in ns.
-enum class FlowMetric : std::uint8_t {
-  // shares of the frames
-  loss,
-  duplicated,
-  out_of_order,
-  bad_icrc,
-  ce_marks,
-  not_sent,
-  rate_error,  // deviation of the achieved from the requested rate
-  // times: latency and jitter
-  latency_mean,
-  p50,
-  p90,
-  p99,
-  p99_9,
-  p99_99,
-  latency_max,
-  jitter,
-  // times: delay of bursts after their due time, over the whole run
-  pacing_p50,
-  pacing_p99,
-  pacing_max,
-};
-
-/// The metric of a key of [expect], such as "p99_9"; nothing for another key.
-std::optional<FlowMetric> metric_of(std::string_view key) noexcept;
-/// True for times, false for shares.
-bool is_time(FlowMetric metric) noexcept;
-
 struct FlowProfile {
   std::string name;
   std::uint64_t seed = 0;
-  std::optional<double> link_bps;           // rate of the link that all flows share
-  std::vector<Flow> flows;                  // not empty
-  std::vector<Expectation> expect;          // of metrics, for every flow
-  std::vector<Expectation> expect_figures;  // of figures of the report
+  std::optional<double> link_bps;   // rate of the link that all flows share
+  std::vector<Flow> flows;          // not empty
+  std::vector<Expectation> expect;  // of questions (questions.h), or of figures
   ArpConfig presence;
   std::vector<RankHost> hosts;  // of a run of several processes
 };
@@ -140,6 +110,9 @@ struct FlowProfile {
 Result<FlowProfile> load_flow_profile(const std::string& path,
                                       std::span<const std::string> changes = {});
 Result<FlowProfile> parse_flow_profile(std::string_view text, std::string name);
+
+/// What a profile sends, in a few words: "4 flows, 200.0 Mb/s on the wire".
+std::string words_of(const FlowProfile& profile);
 
 /// Computes the means from the flow's fields, message and sizes.
 MessageMeans means_of(const Flow& flow);

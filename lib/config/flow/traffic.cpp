@@ -172,6 +172,7 @@ Parsed<Rate> counted(std::string_view text, std::string_view unit, Rate::Unit me
 void read_traffic(const Table& table, const FlowContext& context, Flow& flow) {
   flow.messages = table.get_or("messages", integer<std::uint64_t>(1, kMostMessages), 1000);
   flow.repeat = table.get_or("repeat", read_repeat, 1);
+  flow.counted = table.has("messages") || table.has("repeat");
   read_arrival(table, context, flow);
   flow.payload = read_payload(table, context);
   flow.signature = table.get_or("signature", read_boolean, false);

@@ -62,7 +62,7 @@ emulator::Path read_path(const Table& table, std::string fallback_name) {
     path.equipment.push_back(read_equipment(item));
   if (equipment_ns(path) > static_cast<double>(Duration(kLongestTime).count())) {
     table.refuse("equipment", fmt::format("expected at most {} of latency in all, found more",
-                                          format_duration(kLongestTime)));
+                                          format_set_duration(kLongestTime)));
     path.equipment.clear();
   }
   if (!table.has("span") && !table.has("equipment"))

@@ -23,7 +23,7 @@ Result<void> check(const PathOptions& options) {
   if (options.jitter && *options.jitter > one_way(options))
     return fail(fmt::format(
         "--jitter: expected at most the delay, {}, found {}: no frame leaves before it arrived",
-        format_duration(one_way(options)), format_duration(*options.jitter)));
+        format_set_duration(one_way(options)), format_set_duration(*options.jitter)));
   if (options.jitter && options.jitter->count() == 0)
     return fail("--jitter: expected a time above 0, found 0");
   return {};
@@ -58,7 +58,7 @@ Result<std::string> profile_of(const PathOptions& options) {
         *options.km);
   text += fmt::format("\n[[rule]]\nname = \"path\"\nmatch = \"{}\"\n",
                       options.all_frames ? "all" : "rocev2");
-  if (options.loss) text += fmt::format("loss = {}\n", *options.loss);
+  if (options.loss) text += fmt::format("loss = \"{:.15g}%\"\n", *options.loss * 100);
   if (options.buffer)
     text += fmt::format("queue = {{ rate = \"{}b/s\", buffer = \"{}B\" }}\n", *options.rate_bps,
                         *options.buffer);

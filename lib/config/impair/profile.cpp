@@ -1,11 +1,56 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "config/impair/profile.h"
 
+#include <algorithm>
+#include <variant>
+
+#include <fmt/format.h>
+
 #include "config/impair/profile_source.h"
 #include "config/impair/static_profile.h"
 #include "config/toml/profile_search.h"
+#include "core/quantity.h"
 
 namespace lw::config {
+
+Duration nominal_delay(const ImpairProfile& profile, emulator::Direction direction) {
+  Duration longest{};
+  for (const emulator::RuleConfig& rule : profile.rules)
+    if (rule.applies(direction)) longest = std::max(longest, rule.delay.value_or(Duration{}));
+  return longest;
+}
+
+namespace {
+
+/// Paths are usually compared in microseconds.
+std::string delay_words(Duration delay) {
+  constexpr Duration kMost = std::chrono::milliseconds(10);
+  if (delay >= kMost) return format_set_duration(delay);
+  return fmt::format("{:.5g} us", static_cast<double>(delay.count()) / 1e3);
+}
+
+std::string loss_words(const ImpairProfile& profile) {
+  for (const emulator::RuleConfig& rule : profile.rules) {
+    const double* loss = std::get_if<double>(&rule.loss);
+    if (loss == nullptr) return "losses by a model";
+    if (*loss > 0) return "loss " + format_share(*loss);
+  }
+  return "no loss";
+}
+
+}  // namespace
+
+std::string words_of(const ImpairProfile& profile) {
+  const Duration there = nominal_delay(profile, emulator::Direction::west_to_east),
+                 back = nominal_delay(profile, emulator::Direction::east_to_west);
+  std::string words = there == back
+                          ? delay_words(there)
+                          : fmt::format("{} there, {} back", delay_words(there), delay_words(back));
+  words += ", " + loss_words(profile);
+  for (const emulator::RuleConfig& rule : profile.rules)
+    if (rule.queue) return words + ", a queue of " + format_bit_rate(rule.queue->rate_bps);
+  return words;
+}
 
 Result<ProfileText> find_impair_profile(const std::string& file) {
   const auto found = find_profile(file, {kImpairProfiles, kPathProfiles});

@@ -61,6 +61,13 @@ struct ImpairProfile {
   [[nodiscard]] Duration longest_stay() const noexcept;
 };
 
+/// The delay of a packet that is not affected by losses, jitter or queues.
+Duration nominal_delay(const ImpairProfile& profile, emulator::Direction direction);
+
+/// What a profile does to frames, in a few words: "1903.5 us, no loss", "2000 us there, 3000 us
+/// back, loss 0.1 %, a queue of 10.00 Gb/s".
+std::string words_of(const ImpairProfile& profile);
+
 /// Reads the text of an impair profile or a path: `file` is a path, a bare name, or "-", standard
 /// input. Errors (usage): those of find_profile() and read_profile_text().
 Result<ProfileText> find_impair_profile(const std::string& file);

@@ -117,7 +117,7 @@ void read_ramp(const Table& table, Act& act) {
       steps.value_or(static_cast<std::uint32_t>(std::min<Duration::rep>(wanted, kMostOfARamp)));
   if (*over / act.ramp < kShortestStep)
     table.refuse("over", fmt::format("expected steps of at least 1 ms, found {}",
-                                     format_duration(*over / act.ramp)));
+                                     format_set_duration(*over / act.ramp)));
 }
 
 Act read_at(const Table& table, std::size_t index, const TargetNames& names) {
@@ -185,9 +185,9 @@ Act read_flap(const Table& table, std::size_t index) {
     table.refuse("every", "expected more than down, as the link comes up in between");
   const bool too_long = every && *every > Duration(kLongestTime) / times;
   if (too_long)
-    table.refuse("every",
-                 fmt::format("expected all flaps within {}, found {} every {}",
-                             format_duration(kLongestTime), times, format_duration(*every)));
+    table.refuse("every", fmt::format("expected all flaps within {}, found {} every {}",
+                                      format_set_duration(kLongestTime), times,
+                                      format_set_duration(*every)));
   table.finish();
   for (std::uint32_t i = 0; down && !too_long && i < times; ++i) {
     const Duration begin = every.value_or(Duration{}) * std::int64_t{i};
@@ -243,7 +243,7 @@ double part_way(double from, double to, double share) noexcept {
 Value number_value(FilePosition at, double number) {
   if (std::floor(number) == number && std::abs(number) < 1e15)
     return {at, static_cast<std::int64_t>(number)};
-  return {at, number};
+  return {.at = at, .data = number, .exact = true};
 }
 
 }  // namespace
@@ -298,7 +298,7 @@ Parsed<Value> between(const Value& from, const Value& to, double share) {
   };
   const auto text = [&](std::string words) { return Value{to.at, std::move(words)}; };
   if (const auto x = parse_probability(first), y = parse_probability(last); x && y)
-    return text(fmt::format("{:.17g}", at(*x, *y)));
+    return text(fmt::format("{:.17e}", at(*x, *y)));
   if (const auto x = parse_duration(first), y = parse_duration(last); x && y)
     return text(fmt::format("{}ns", std::llround(at(x->count(), y->count()))));
   if (const auto x = parse_bytes(first), y = parse_bytes(last); x && y)

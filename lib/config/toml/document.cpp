@@ -26,44 +26,67 @@ FilePosition position_of(const toml::source_region& region) {
           static_cast<std::uint32_t>(region.begin.column)};
 }
 
-Value convert(const toml::node& node);
-
-Entries convert_table(const toml::table& table) {
-  Entries entries;
-  entries.reserve(table.size());
-  for (const auto& [key, node] : table) {
-    entries.push_back({std::string(key.str()), position_of(key.source()), convert(node)});
+/// Converts a parsed text. Recursive: toml++ bounds the nesting depth.
+class Conversion {
+ public:
+  explicit Conversion(std::string_view text) {
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const std::size_t end = std::min(text.find('\n', begin), text.size());
+      lines_.push_back(text.substr(begin, end - begin));
+      begin = end + 1;
+    }
   }
-  return entries;
-}
 
-Array convert_array(const toml::array& array) {
-  Array items;
-  items.reserve(array.size());
-  for (const auto& node : array) items.push_back(convert(node));
-  return items;
-}
-
-/// Recursive. toml++ bounds the nesting depth.
-Value convert(const toml::node& node) {
-  const FilePosition at = position_of(node.source());
-  switch (node.type()) {
-    case toml::node_type::table:
-      return {at, convert_table(*node.as_table()), !node.as_table()->is_inline()};
-    case toml::node_type::array:
-      return {at, convert_array(*node.as_array())};
-    case toml::node_type::string:
-      return {at, node.as_string()->get()};
-    case toml::node_type::integer:
-      return {at, node.as_integer()->get()};
-    case toml::node_type::floating_point:
-      return {at, node.as_floating_point()->get()};
-    case toml::node_type::boolean:
-      return {at, node.as_boolean()->get()};
-    default:
-      return {at, DateOrTime{}};
+  Entries table(const toml::table& table) const {
+    Entries entries;
+    entries.reserve(table.size());
+    for (const auto& [key, node] : table)
+      entries.push_back({std::string(key.str()), position_of(key.source()), value(node)});
+    return entries;
   }
-}
+
+ private:
+  Array array(const toml::array& array) const {
+    Array items;
+    items.reserve(array.size());
+    for (const auto& node : array) items.push_back(value(node));
+    return items;
+  }
+
+  Value value(const toml::node& node) const {
+    const FilePosition at = position_of(node.source());
+    switch (node.type()) {
+      case toml::node_type::table:
+        return {at, table(*node.as_table()), !node.as_table()->is_inline()};
+      case toml::node_type::array:
+        return {at, array(*node.as_array())};
+      case toml::node_type::string:
+        return {at, node.as_string()->get()};
+      case toml::node_type::integer:
+        return {at, node.as_integer()->get()};
+      case toml::node_type::floating_point:
+        return {.at = at, .data = node.as_floating_point()->get(), .exact = has_exponent(at)};
+      case toml::node_type::boolean:
+        return {at, node.as_boolean()->get()};
+      default:
+        return {at, DateOrTime{}};
+    }
+  }
+
+  /// True if the number at this position is written as 1e-3.
+  bool has_exponent(FilePosition at) const {
+    if (at.line == 0 || at.line > lines_.size()) return false;
+    std::string_view rest = lines_[at.line - 1];
+    const auto is_first = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
+    for (std::uint32_t column = 1; column < at.column && !rest.empty(); ++column) do
+        rest.remove_prefix(1);
+      while (!rest.empty() && !is_first(rest.front()));
+    rest = rest.substr(0, rest.find_first_not_of("0123456789+-._eE"));
+    return rest.find_first_of("eE") != rest.npos;
+  }
+
+  std::vector<std::string_view> lines_;
+};
 
 bool has_nul(std::string_view text) noexcept { return text.find('\0') != text.npos; }
 
@@ -91,7 +114,7 @@ std::unexpected<Error> refuse(const std::string& name, FilePosition at, std::str
 Result<Value> parse_any(std::string_view text, const std::string& name) {
   if (auto bounded = check_bounds(text, name); !bounded) return std::unexpected(bounded.error());
   try {
-    return Value{{1, 1}, convert_table(toml::parse(text))};
+    return Value{{1, 1}, Conversion(text).table(toml::parse(text))};
   } catch (const toml::parse_error& error) {
     return refuse(name, position_of(error.source()),
                   fmt::format("not TOML: {}", error.description()));

@@ -72,12 +72,12 @@ std::vector<Expectation> read_expectations(const Table& table,
   return all;
 }
 
-std::vector<Expectation> read_limits(const Table& table, std::string_view key,
-                                     Expectation::Unit unit) {
+std::vector<Expectation> read_limits(const Table& table, const Question& question) {
   std::vector<Expectation> all;
-  add_limits(table, key, std::string(key), all);
+  add_limits(table, question.name, std::string(question.name), all);
   for (const Expectation& each : all)
-    if (const auto fits = check_limit(each, unit); !fits) table.refuse(key, fits.error());
+    if (const auto fits = check_limit(each, question.unit); !fits)
+      table.refuse(question.name, fits.error());
   return all;
 }
 

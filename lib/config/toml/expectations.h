@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "config/toml/table.h"
-#include "core/expectation.h"
+#include "core/question.h"
 
 namespace lw::config {
 
@@ -14,9 +14,7 @@ namespace lw::config {
 std::vector<Expectation> read_expectations(const Table& table,
                                            const std::vector<std::string_view>& others = {});
 
-/// Reads the limits of one key, which stands for a figure of a unit: check_limit(). None if the key
-/// is absent.
-std::vector<Expectation> read_limits(const Table& table, std::string_view key,
-                                     Expectation::Unit unit);
+/// Reads the limits of the key with a question's name: check_question(). None if it is absent.
+std::vector<Expectation> read_limits(const Table& table, const Question& question);
 
 }  // namespace lw::config

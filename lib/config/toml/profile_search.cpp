@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <ranges>
 #include <sstream>
@@ -154,6 +155,22 @@ std::string shipped(const fs::path& name) {
   return {};
 }
 
+/// The kind that a name begins with, as in "paths/apn-380km"; empty: none.
+std::string_view folder_of(const std::string& name) {
+  constexpr std::string_view kKinds[] = {kFlowProfiles,       kImpairProfiles,    kPathProfiles,
+                                         kExperimentProfiles, kTelemetryProfiles, kNetworkProfiles};
+  const std::string parent = fs::path(name).parent_path().string();
+  const auto found = std::ranges::find(kKinds, parent);
+  return found == std::end(kKinds) ? std::string_view() : *found;
+}
+
+bool exists_as_file(const std::string& name) {
+  std::error_code unknown;
+  const bool is_path = fs::path(name).has_parent_path();
+  return name == "-" ||
+         (fs::exists(name, unknown) && (is_path || !fs::is_directory(name, unknown)));
+}
+
 bool is_of_kind(const fs::path& file, ProfileKinds kinds) {
   const auto profile = describe_profile(file, {});
   return !profile || wants(kinds, profile->kind);
@@ -161,18 +178,13 @@ bool is_of_kind(const fs::path& file, ProfileKinds kinds) {
 
 }  // namespace
 
-Result<std::string> find_profile(const std::string& name, ProfileKinds kinds) {
+bool is_profile_name(const std::string& name) { return !exists_as_file(name); }
+
+namespace {
+
+/// The file of a bare name in the folders of the search, of one of these kinds; empty: none.
+std::string found_by_name(const std::string& name, ProfileKinds kinds) {
   std::error_code unknown;
-  const bool is_path = fs::path(name).has_parent_path();
-  if (name == "-" || (fs::exists(name, unknown) && (is_path || !fs::is_directory(name, unknown))))
-    return name;
-  std::vector<std::string> names;
-  if (is_path) {
-    if (std::string found = shipped(name); !found.empty()) return found;
-    for (const fs::path& file : profiles_in(fs::path(name).parent_path()))
-      names.push_back(file.stem().string());
-    return no_profile(name, names, "");
-  }
   for (const Place& place : places(kinds)) {
     for (const std::string& file : {name, name + ".toml"}) {
       const fs::path path = place.folder / file;
@@ -181,6 +193,41 @@ Result<std::string> find_profile(const std::string& name, ProfileKinds kinds) {
         return path.lexically_normal().string();
     }
   }
+  return {};
+}
+
+/// The profile of a name with its folder, such as "paths/apn-380km".
+Result<std::string> find_in_folder(const std::string& name, std::string_view folder,
+                                   ProfileKinds kinds) {
+  if (!wants(kinds, folder))
+    return fail(fmt::format("{}: expected a profile of {}, found one of {}", bounded_message(name),
+                            fmt::join(kinds, " or "), folder));
+  std::error_code unknown;
+  const std::string stem = fs::path(name).filename().string();
+  for (const fs::path& searched : search_path())
+    for (const std::string& file : {stem, stem + ".toml"})
+      if (const fs::path path = searched / folder / file; fs::is_regular_file(path, unknown))
+        return path.lexically_normal().string();
+  std::vector<std::string> names;
+  for (const NamedProfile& profile : list_profiles(std::span(&folder, 1)))
+    names.push_back(profile.name);
+  return no_profile(name, names, searched_text());
+}
+
+}  // namespace
+
+Result<std::string> find_profile(const std::string& name, ProfileKinds kinds) {
+  if (exists_as_file(name)) return name;
+  if (const std::string_view folder = folder_of(name); !folder.empty())
+    return find_in_folder(name, folder, kinds);
+  std::vector<std::string> names;
+  if (fs::path(name).has_parent_path()) {
+    if (std::string found = shipped(name); !found.empty()) return found;
+    for (const fs::path& file : profiles_in(fs::path(name).parent_path()))
+      names.push_back(file.stem().string());
+    return no_profile(name, names, "");
+  }
+  if (std::string found = found_by_name(name, kinds); !found.empty()) return found;
   for (const NamedProfile& profile : list_profiles(kinds)) names.push_back(profile.name);
   return no_profile(name, names, searched_text());
 }

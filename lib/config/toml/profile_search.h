@@ -23,15 +23,18 @@ using ProfileKinds = std::span<const std::string_view>;
 /// directory, its profiles/, the folders of $LONGWIRE_PROFILES (separated by colons),
 /// ~/.config/longwire, profiles/ of the source tree in which the program was built, and
 /// share/longwire/profiles/ beside the folder of the installed program; in each folder, and in its
-/// sub-folders named after a kind. A path that begins with profiles/ is also looked for in those of
-/// these folders that are named profiles, so that it means the same in every folder. Error (usage):
-/// there is no such profile; the message lists the searched folders and suggests the most similar
-/// name.
+/// sub-folders named after a kind. The folder may be given: "paths/apn-380km" is the profile of
+/// that kind only. A path that begins with profiles/ is also looked for in those of these folders
+/// that are named profiles, so that it means the same in every folder. Error (usage): there is no
+/// such profile; the message lists the searched folders and suggests the most similar name.
 Result<std::string> find_profile(const std::string& name, ProfileKinds kinds);
 inline Result<std::string> find_profile(const std::string& name,
                                         std::initializer_list<std::string_view> kinds) {
   return find_profile(name, ProfileKinds(kinds.begin(), kinds.size()));
 }
+
+/// True if find_profile() looks for `name`, rather than take it for the path of a file.
+bool is_profile_name(const std::string& name);
 
 /// A profile that find_profile() finds by its bare name.
 struct NamedProfile {

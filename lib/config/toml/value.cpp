@@ -2,6 +2,7 @@
 #include "config/toml/value.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -50,6 +51,17 @@ char canonical_letter(char c) {
   return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
 }
 
+std::string number_text(double number, bool exact) {
+  if (!exact) return fmt::format("{}", number);
+  std::array<char, 64> digits{};
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), number,
+                                          std::chars_format::scientific);
+  std::string text(digits.data(), end);
+  const std::size_t exponent = text.find_first_of("+-", 1) + 1;
+  if (text[exponent] == '0') text.erase(exponent, 1);  // 1e-3, not 1e-03
+  return text;
+}
+
 }  // namespace
 
 void restrict_files(Value& value, const ClientFiles* only) {
@@ -64,7 +76,7 @@ std::string describe(const Value& value) {
   return std::visit(Overloaded{
                         [](bool b) { return std::string(b ? "true" : "false"); },
                         [](std::int64_t i) { return fmt::format("{}", i); },
-                        [](double d) { return fmt::format("{}", d); },
+                        [&](double d) { return number_text(d, value.exact); },
                         [](const std::string& s) { return fmt::format("\"{}\"", excerpt(s)); },
                         [](const Array&) { return std::string("an array"); },
                         [](const Entries&) { return std::string("a table"); },
@@ -76,7 +88,7 @@ std::string describe(const Value& value) {
 std::string text_of(const Value& value) {
   return std::visit(Overloaded{
                         [](std::int64_t i) { return fmt::format("{}", i); },
-                        [](double d) { return fmt::format("{}", d); },
+                        [&](double d) { return number_text(d, value.exact); },
                         [](const std::string& s) { return s; },
                         [](const auto&) { return std::string(); },
                     },

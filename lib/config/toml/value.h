@@ -39,6 +39,7 @@ struct Value {
   std::variant<bool, std::int64_t, double, std::string, Array, Entries, DateOrTime> data;
   bool dotted = false;  // a table from dotted keys: queue.rate = ..., not queue = {...}
   const ClientFiles* only = nullptr;  // of a remote client: the files that it may name
+  bool exact = false;  // a number written as 1e-3, or by a program: as a share it is no percentage
 };
 
 struct Entry {
@@ -53,7 +54,8 @@ void restrict_files(Value& value, const ClientFiles* only);
 /// The value as error messages show it: `"fast"`, `-1`, `a table`.
 std::string describe(const Value& value);
 
-/// A string's text, or a number in decimal; empty for other types.
+/// A string's text, or a number in decimal, with an exponent if it is `exact`; empty for other
+/// types.
 std::string text_of(const Value& value);
 
 /// Result type T of a reader for Table::get(): a function of a `const Value&` or a text that

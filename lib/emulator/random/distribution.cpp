@@ -134,7 +134,7 @@ Moments moments(const BinnedDelay& d) noexcept {
 }
 
 std::string time(double ns) {
-  return format_duration(Duration{static_cast<Duration::rep>(std::llround(ns))});
+  return format_set_duration(Duration{static_cast<Duration::rep>(std::llround(ns))});
 }
 std::string words(const UniformDelay& d) {
   return fmt::format("uniform {} to {}", time(d.low), time(d.high));

@@ -26,9 +26,9 @@ void Accumulate::read(const StageKeys& rule, Settings& settings) {
 }
 
 void Accumulate::describe(const RuleConfig& rule, StageTexts& texts) {
-  texts.emplace_back(kName,
-                     fmt::format("{} frames leave together, or what has come in {}",
-                                 rule.accumulate->frames, format_duration(rule.accumulate->time)));
+  texts.emplace_back(
+      kName, fmt::format("{} frames leave together, or what has come in {}",
+                         rule.accumulate->frames, format_set_duration(rule.accumulate->time)));
 }
 
 /// Compares the groups that left with the largest size and the longest wait.

@@ -181,11 +181,11 @@ void Delay::inherit(Delay& old, const RuleConfig& rule, const RuleConfig& old_ru
 void Delay::read(const StageKeys& rule, Settings& settings) { settings.jitter = read_jitter(rule); }
 
 void Delay::describe(const RuleConfig& rule, StageTexts& texts) {
-  if (rule.delay) texts.emplace_back(kName, format_duration(*rule.delay));
+  if (rule.delay) texts.emplace_back(kName, format_set_duration(*rule.delay));
   if (!rule.jitter) return;
   std::string text = emulator::describe(rule.jitter->distribution);
   if (rule.jitter->half_life)
-    text += fmt::format(", half-life {}", format_duration(*rule.jitter->half_life));
+    text += fmt::format(", half-life {}", format_set_duration(*rule.jitter->half_life));
   texts.emplace_back("jitter", text);
 }
 

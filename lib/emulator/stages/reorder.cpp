@@ -119,11 +119,11 @@ void Reorder::describe(const RuleConfig& rule, StageTexts& texts) {
   } else if (reorder.times) {
     text += "held back by a time, " + emulator::describe(*reorder.times);
   } else if (reorder.frames == 0) {
-    text += fmt::format("held back by {}", format_duration(reorder.by));
+    text += fmt::format("held back by {}", format_set_duration(reorder.by));
   } else {
     text += reorder.swap ? "change places with the next"
                          : fmt::format("held back until {} more have gone on", reorder.frames);
-    text += fmt::format(", at most {}", format_duration(reorder.at_most));
+    text += fmt::format(", at most {}", format_set_duration(reorder.at_most));
   }
   texts.emplace_back(kName, text);
 }

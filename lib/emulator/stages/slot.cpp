@@ -126,18 +126,19 @@ void Slot::read(const StageKeys& rule, Settings& settings) {
   if (slot.least < Duration{} || slot.most == Duration{})
     table->refuse("min", "expected a time of at least 0 and a longer max, or more than 0");
   if (slot.most < slot.least)
-    table->refuse("max", fmt::format("expected at least min, {}, found {}",
-                                     format_duration(slot.least), format_duration(slot.most)));
+    table->refuse(
+        "max", fmt::format("expected at least min, {}, found {}", format_set_duration(slot.least),
+                           format_set_duration(slot.most)));
   table->finish();
 }
 
 void Slot::describe(const RuleConfig& rule, StageTexts& texts) {
   const SlotConfig& slot = *rule.slot;
-  std::string text =
-      slot.between ? "by " + emulator::describe(*slot.between)
-      : slot.least == slot.most
-          ? fmt::format("every {}", format_duration(slot.least))
-          : fmt::format("every {} to {}", format_duration(slot.least), format_duration(slot.most));
+  std::string text = slot.between ? "by " + emulator::describe(*slot.between)
+                     : slot.least == slot.most
+                         ? fmt::format("every {}", format_set_duration(slot.least))
+                         : fmt::format("every {} to {}", format_set_duration(slot.least),
+                                       format_set_duration(slot.most));
   if (slot.frames > 0) text += fmt::format(", {} frames each", slot.frames);
   if (slot.bytes > 0) text += fmt::format(", {} each", amount(slot.bytes));
   texts.emplace_back(kName, text);

@@ -120,9 +120,9 @@ void Trace::read(const StageKeys& rule, Settings& settings) {
 void Trace::describe(const RuleConfig& rule, StageTexts& texts) {
   const TraceConfig& trace = *rule.trace;
   const std::string again =
-      trace.period ? fmt::format(", again every {}", format_duration(*trace.period)) : "";
+      trace.period ? fmt::format(", again every {}", format_set_duration(*trace.period)) : "";
   texts.emplace_back(kName, fmt::format("{} rows over {}{}", trace.rows.size(),
-                                        format_duration(trace.rows.back().time), again));
+                                        format_set_duration(trace.rows.back().time), again));
 }
 
 void Trace::add_floor(const RuleConfig& rule, AmpleDelay& ample) noexcept {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/output.h"
-#include "report/judgement.h"
+#include "core/verdict.h"
 
 namespace lw::report {
 namespace {
@@ -118,15 +118,6 @@ Json header_of(const JsonOutput& output) {
             {"const", output.version}}}};
 }
 
-Json expectations_schema() {
-  static constexpr FigureType kJudgement{.shape = FigureType::Shape::object,
-                                         .table = &Judgement::figures};
-  static constexpr FigureType kJudgements{.shape = FigureType::Shape::list, .element = &kJudgement};
-  Json schema = {{"description", "Judgement of expectations."}};
-  schema.update(list_schema(kJudgements));
-  return schema;
-}
-
 }  // namespace
 
 std::string description_of(const Figure& figure) {
@@ -141,7 +132,11 @@ std::string description_of(const Figure& figure) {
 Json schema_of(const JsonOutput& output) {
   Json properties = header_of(output), required = {"schema", "version"};
   add_rows(properties, required, output.figures());
-  if (output.judged) properties["expectations"] = expectations_schema();
+  if (output.judged) {
+    properties["verdict"] = {{"description", "What was asked, and whether it holds."}};
+    properties["verdict"].update(object_schema(Verdict::figures()));
+    required.push_back("verdict");
+  }
   Json schema = {
       {"$schema", "https://json-schema.org/draft/2020-12/schema"},
       {"$id", fmt::format("https://longwire.invalid/schemas/{}.json", output.name)},

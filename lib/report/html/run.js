@@ -8,7 +8,7 @@
   const $ = (id) => document.getElementById(id);
 
   // Values, with the unit that the figure's name has.
-  const digits = (value) => (Number.isInteger(value) ? whole(value) : String(Number(value.toPrecision(6))));
+  const digits = (value) => (Number.isInteger(value) ? whole(value) : String(Number(value.toPrecision(4))));
   const UNITS = [
     [/_ns(\.|$)/, time], [/_usec(\.|$)/, (us) => time(us * 1e3)], [/(_seconds|^seconds)$/, (s) => time(s * 1e9)],
     [/_gbps$/, (gbps) => rate(gbps * 1e9)], [/_bps$/, rate], [/bytes$/, bytes], [/_percent$/, (share) => `${digits(share)} %`],
@@ -21,18 +21,30 @@
     return unit ? unit[1](value) : digits(value);
   }
   const cell = (value) => (typeof value === 'number' ? digits(value) : value === null ? '' : typeof value === 'boolean' ? (value ? 'yes' : 'NO') : value);
-  function chip(holds) {
-    const [name, word] = holds === null ? ['unknown', 'not checked'] : holds ? ['yes', 'holds'] : ['no', 'does not hold'];
-    return element('span', { class: `chip ${name}` }, word);
-  }
+  const chip = (colour, word) => element('span', { class: `chip ${colour}` }, word);
+  const statement = ({ of, observed }) => (of ? `${of}: ${observed}` : observed);
 
+  // The worst statement first, in its colour; then all others that are not green, with what to do.
   function showVerdict() {
-    const good = data.exit.code === 0;
-    $('verdict').append(element('p', { class: 'outcome', id: 'outcome', 'data-holds': String(good) },
-      `Exit code ${data.exit.code}: ${data.exit.meaning}`));
-    if (data.checks.length > 0)
-      $('verdict').append(element('ul', { class: 'checks', id: 'checks' },
-        data.checks.map((check) => element('li', {}, chip(check.holds), element('span', {}, check.text)))));
+    const { colour, exit, headline, errors, statements } = data.verdict;
+    $('verdict').append(element('p', { class: 'outcome', id: 'outcome', 'data-colour': colour }, headline));
+    const notes = statements.filter((each) => each.colour !== 'green').map((each) => element('li', {}, chip(each.colour, each.result),
+      element('span', {}, statement(each), each.reason ? `: ${each.reason}` : '',
+        each.remedy && each.result !== 'holds' ? element('span', { class: 'muted' }, ` ${each.remedy}`) : null)));
+    notes.push(...errors.map((error) => element('li', {}, chip('red', 'error'), element('span', {}, error))));
+    if (notes.length > 0) $('verdict').append(element('ul', { class: 'checks', id: 'checks' }, notes));
+    $('verdict').append(element('p', { class: 'muted' }, `Exit code ${exit}.`));
+    if (statements.length === 0) return;
+    const place = element('div');
+    $('verdict').append(element('h3', { class: 'part' }, 'All statements'), place);
+    Page.table(place, {
+      id: 'statements', title: 'Statements', rows: statements, of: statements.length,
+      columns: [...(data.reports.length > 1 ? [{ key: 'report', title: 'Report', keep: true }] : []),
+        { key: 'name', title: 'Statement', keep: true }, { key: 'asked', title: 'Asked' },
+        { key: 'asked_by', title: 'By', text: (row) => row.asked_by ?? 'the command' }, { key: 'observed', title: 'Observed', text: statement, value: statement },
+        { key: 'where', title: 'Where' }, { key: 'observations', title: 'Of', number: true, text: (row) => whole(row.observations) },
+        { key: 'result', title: 'Result', keep: true }, { key: 'reason', title: 'Reason' }],
+    });
   }
 
   // A table whose cells are in the data's order, without sorting: for few rows.

@@ -28,8 +28,9 @@ import urllib.request
 __all__ = ['Box', 'Generator', 'LongwireError', 'Receiver', 'Result', 'generate']
 
 # The versions of the outputs that this package reads; of others, 1.
-VERSIONS = {'longwire.control': 2, 'longwire.impair_run': 2, 'longwire.perf_latency': 2,
-            'longwire.send': 2}
+VERSIONS = {'longwire.control': 3, 'longwire.impair_run': 3, 'longwire.perf_bandwidth': 2,
+            'longwire.perf_latency': 3, 'longwire.rate_search': 2, 'longwire.receive': 2,
+            'longwire.send': 3, 'longwire.send_replay': 2}
 _START = 60.0  # s: the longest time that a program may take to start
 _POLL = 0.02  # s
 
@@ -66,7 +67,7 @@ class _Program:
         self._process: subprocess.Popen | None = None
         #: The report: there once the program has ended.
         self.report: Result | None = None
-        #: 0: everything is as asked for; 1: the report says what is not.
+        #: 0: everything is as asked for; 1: `report.verdict` says what is not.
         self.exit_code: int | None = None
 
     def _start(self) -> None:

@@ -29,6 +29,7 @@ PROGRAMS = {
     'ibverbs-utils': ['ibv_devices', 'ibv_devinfo', 'ibv_rc_pingpong', 'ibv_uc_pingpong',
                       'ibv_ud_pingpong'],
     'iproute2': ['ip', 'rdma', 'tc'],
+    'nftables': ['nft'],
     'perftest': [f'ib_{verb}_{what}' for verb in ('write', 'send', 'read', 'atomic')
                  for what in ('lat', 'bw')],
     'util-linux': ['chrt', 'flock'],
@@ -42,7 +43,7 @@ FILES = {  # /etc/rxe.driver names the library that makes verbs of the kernel's 
 TOOLS = {'kmod': ['depmod', 'modprobe'], 'qemu-system-x86': ['qemu-system-x86_64'],
          'dpkg': ['dpkg'], 'apt': ['apt-get', 'apt-cache']}
 MODULES = ['virtio_pci', 'virtio_net', 'virtio_console', 'crc32_generic', 'rdma_rxe', 'ib_umad',
-           'rdma_cm', 'rdma_ucm', 'sch_netem', 'veth', 'e1000e', 'vmxnet3', 'vfio_iommu_type1',
+           'rdma_cm', 'rdma_ucm', 'sch_netem', 'nf_tables', 'nft_reject_inet', 'veth', 'e1000e', 'vmxnet3', 'vfio_iommu_type1',
            'vfio_pci']
 # DPDK's drivers of the PCI suite; each is loaded from DRIVERS.
 DPDK = ['bus_pci', 'bus_vdev', 'mempool_ring', 'mempool_stack', 'net_e1000', 'net_memif',

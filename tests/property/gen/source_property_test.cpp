@@ -153,7 +153,7 @@ std::string random_flow() {
   text += one_of("", "arrival = \"poisson\"\n",
                  "arrival = \"on_off\"\non = \"100us\"\noff = \"50us\"\n");
   text += one_of("", "start_after = \"1ms\"\n", "stop_after = \"700us\"\n");
-  text += one_of("", "", "fault = [{ kind = \"bad_icrc\", rate = 0.3 }]\n",
+  text += one_of("", "", "fault = [{ kind = \"bad_icrc\", rate = \"30%\" }]\n",
                  "fault = [{ kind = \"psn_gap\", frames = [3, 5] }]\n");
   return text;
 }

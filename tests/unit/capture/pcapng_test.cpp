@@ -133,8 +133,29 @@ TEST(Pcapng, DamageIsNamedWithItsOffset) {
   EXPECT_THAT(read_all(insane.bytes()).error, HasSubstr("offset 28: a block of type 0x6"));
 
   FileBuilder trailer(false);
-  section(trailer).u32(5).u32(16).u32(0).u32(20);
+  section(trailer).u32(0xbad).u32(16).u32(0).u32(20);
   EXPECT_THAT(read_all(trailer.bytes()).error, HasSubstr("begins with length 16 and ends with"));
+}
+
+/// Frames that were dropped: those before a packet (epb_dropcount), and the totals of an interface
+/// (isb_ifdrop and isb_osdrop, of which the newest count holds). The larger count is the file's.
+TEST_P(PcapngOrder, CountsOfDroppedFramesAreRead) {
+  FileBuilder file(GetParam());
+  section(file);
+  for (int interface = 0; interface < 2; ++interface)
+    file.block(1, file.body().u16(1).u16(0).u32(0));
+  FileBuilder packet = file.body();
+  packet.u32(0).u32(0).u32(1).u32(4).u32(4).padded("abcd").u16(4).u16(8).u64(7).option(0, "");
+  file.block(6, packet).block(6, packet);
+  for (const std::uint64_t drops : {20, 30})
+    file.block(
+        5, file.body().u32(1).u64(0).u16(5).u16(8).u64(drops).u16(7).u16(8).u64(1).option(0, ""));
+  auto reader = Reader::from_memory(file.bytes());
+  ASSERT_TRUE(reader) << reader.error().message;
+  const Yield yield = read_all(*reader);
+  EXPECT_EQ(yield.error, "");
+  EXPECT_EQ(reader->interfaces()[0].dropped(), 14U);
+  EXPECT_EQ(reader->interfaces()[1].dropped(), 31U);
 }
 
 TEST(Pcapng, DamagedOptionsLoseNoFrame) {

@@ -123,14 +123,14 @@ TEST(Faults, WrongOnesAreRefused) {
   };
   EXPECT_EQ(of("", "kind = \"bad_icrc\", frames = [1]"), "");
   EXPECT_NE(of("", "kind = \"bad_icrc\""), "");
-  EXPECT_NE(of("", "kind = \"bad_icrc\", rate = 0.1, frames = [1]"), "");
-  EXPECT_NE(of("", "kind = \"bad_icr\", rate = 0.1"), "");
-  EXPECT_NE(of("", "rate = 0.1"), "");
-  EXPECT_NE(of("", "kind = \"first_after_first\", rate = 0.1"), "");
-  EXPECT_NE(of("message_size = 2000", "kind = \"short_middle\", rate = 0.1"), "");
-  EXPECT_NE(of("operation = \"ack\"", "kind = \"middle_without_first\", rate = 0.1"), "");
-  EXPECT_NE(of("operation = \"cnp\"", "kind = \"psn_gap\", rate = 0.1"), "");
-  EXPECT_NE(of("encapsulation = \"rocev1\"", "kind = \"wrong_udp_length\", rate = 0.1"), "");
+  EXPECT_NE(of("", "kind = \"bad_icrc\", rate = \"10%\", frames = [1]"), "");
+  EXPECT_NE(of("", "kind = \"bad_icr\", rate = \"10%\""), "");
+  EXPECT_NE(of("", "rate = \"10%\""), "");
+  EXPECT_NE(of("", "kind = \"first_after_first\", rate = \"10%\""), "");
+  EXPECT_NE(of("message_size = 2000", "kind = \"short_middle\", rate = \"10%\""), "");
+  EXPECT_NE(of("operation = \"ack\"", "kind = \"middle_without_first\", rate = \"10%\""), "");
+  EXPECT_NE(of("operation = \"cnp\"", "kind = \"psn_gap\", rate = \"10%\""), "");
+  EXPECT_NE(of("encapsulation = \"rocev1\"", "kind = \"wrong_udp_length\", rate = \"10%\""), "");
 }
 
 }  // namespace flow_range_test

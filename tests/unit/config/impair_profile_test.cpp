@@ -124,13 +124,13 @@ TEST(ImpairProfile, AReserveIsATime) {
 
 TEST(ImpairProfile, EditsChangeNamedRules) {
   constexpr std::string_view kText =
-      "[[rule]]\nname = \"a\"\nloss = 0.1\n[[rule]]\nname = \"b\"\ndelay = \"1ms\"\n";
+      "[[rule]]\nname = \"a\"\nloss = \"10%\"\n[[rule]]\nname = \"b\"\ndelay = \"1ms\"\n";
   const auto edited = [&](std::vector<Edit> edits) {
     return parse_impair_profile(kText, "x.toml", edits);
   };
   const auto profile = edited({{"rule", "a", "loss", "2%"},
                                {"rule", "b", "delay", "\"3ms\""},
-                               {"rule", "b", "loss", "0.5"},
+                               {"rule", "b", "loss", "50%"},
                                {"rule", "a", "match", "all"}});
   ASSERT_TRUE(profile) << profile.error().message;
   EXPECT_EQ(profile->rules[0].loss, emulator::LossConfig{0.02});

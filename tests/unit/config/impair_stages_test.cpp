@@ -65,13 +65,14 @@ TEST(ImpairStages, Police) {
 
 TEST(ImpairStages, LossModels) {
   const auto ge = std::get<emulator::GilbertElliott>(
-      rule("loss = { model = \"gilbert-elliott\", p = \"1%\", r = 0.3, good_loss = 1e-9 }").loss);
+      rule("loss = { model = \"gilbert-elliott\", p = \"1%\", r = \"30%\", good_loss = 1e-9 }")
+          .loss);
   EXPECT_DOUBLE_EQ(ge.p, 0.01);
   EXPECT_DOUBLE_EQ(ge.r, 0.3);
   EXPECT_DOUBLE_EQ(ge.bad_loss, 1);
   EXPECT_DOUBLE_EQ(ge.good_loss, 1e-9);
   const auto four =
-      std::get<emulator::FourState>(rule("loss = { model = \"four-state\", p13 = 0.1 }").loss);
+      std::get<emulator::FourState>(rule("loss = { model = \"four-state\", p13 = 1e-1 }").loss);
   EXPECT_DOUBLE_EQ(four.p31, 0.9);  // tc-netem(8): 1 - p13 by default
   EXPECT_DOUBLE_EQ(four.p23, 1);
   const auto bursts = std::get<emulator::Bursts>(
@@ -95,17 +96,17 @@ TEST(ImpairStages, LossModels) {
 
 TEST(ImpairStages, LossRefusals) {
   EXPECT_THAT(refusal("loss = { model = \"gilbert\" }"), HasSubstr("gilbert-elliott"));
-  EXPECT_THAT(refusal("loss = { p = 1 }"), HasSubstr("model"));
+  EXPECT_THAT(refusal("loss = { p = \"100%\" }"), HasSubstr("model"));
   EXPECT_THAT(refusal("loss = { model = \"gilbert-elliott\" }"), HasSubstr("p: expected"));
   EXPECT_THAT(refusal("loss = { model = \"every\", nth = 0 }"), HasSubstr("x.toml:2:33"));
-  EXPECT_THAT(refusal("loss = { model = \"every\", nth = 2, p = 1 }"),
+  EXPECT_THAT(refusal("loss = { model = \"every\", nth = 2, p = \"100%\" }"),
               HasSubstr("unknown key \"p\""));
   EXPECT_THAT(refusal("loss = { model = \"pattern\", bits = \"01x\" }"), HasSubstr("'x'"));
-  EXPECT_THAT(refusal("loss = { model = \"four-state\", p13 = 0.6, p14 = 0.6 }"),
+  EXPECT_THAT(refusal("loss = { model = \"four-state\", p13 = 6e-1, p14 = 6e-1 }"),
               HasSubstr("p13 + p14"));
-  EXPECT_THAT(refusal("loss = { model = \"four-state\", p13 = 0.1, p32 = 0.1, p23 = 0 }"),
+  EXPECT_THAT(refusal("loss = { model = \"four-state\", p13 = 1e-1, p32 = 1e-1, p23 = 0 }"),
               HasSubstr("ends in state 2"));
-  EXPECT_THAT(refusal("loss = { model = \"bursts\", begin = 0.1, length = [8, 3] }"),
+  EXPECT_THAT(refusal("loss = { model = \"bursts\", begin = \"10%\", length = [8, 3] }"),
               HasSubstr("shortest"));
   EXPECT_THAT(refusal("loss = { model = \"listed\" }"), HasSubstr("frames"));
   EXPECT_THAT(refusal("loss = { model = \"listed\", file = \"no such\" }"), HasSubstr("no such"));
@@ -113,20 +114,21 @@ TEST(ImpairStages, LossRefusals) {
 
 TEST(ImpairStages, CorruptDuplicateAndMark) {
   EXPECT_DOUBLE_EQ(rule("corrupt = \"1%\"").corrupt->probability, 0.01);
-  const auto corrupt = rule(
-                           "corrupt = { probability = 1, bits = 3, part = \"frame\", offset = 40, "
-                           "icrc = \"recomputed\" }")
-                           .corrupt;
+  const auto corrupt =
+      rule(
+          "corrupt = { probability = \"100%\", bits = 3, part = \"frame\", offset = 40, "
+          "icrc = \"recomputed\" }")
+          .corrupt;
   EXPECT_EQ(corrupt->bits, 3U);
   EXPECT_EQ(corrupt->part, emulator::CorruptConfig::Part::frame);
   EXPECT_EQ(corrupt->offset, 40U);
   EXPECT_TRUE(corrupt->recompute_icrc);
-  EXPECT_THAT(refusal("corrupt = { probability = 1, bits = 65 }"), HasSubstr("x.toml:2:"));
-  EXPECT_EQ(rule("duplicate = { probability = 0.5, copies = 4 }").duplicate->copies, 4);
-  EXPECT_EQ(rule("duplicate = 0.5").duplicate->copies, 1);
+  EXPECT_THAT(refusal("corrupt = { probability = \"100%\", bits = 65 }"), HasSubstr("x.toml:2:"));
+  EXPECT_EQ(rule("duplicate = { probability = \"50%\", copies = 4 }").duplicate->copies, 4);
+  EXPECT_EQ(rule("duplicate = \"50%\"").duplicate->copies, 1);
   const auto mark = rule(
                         "queue = { rate = \"1Gb/s\", buffer = \"1MB\" }\nmark = { kmin = \"10kB\", "
-                        "kmax = \"20kB\", pmax = 0.2, not_ect = \"drop\", force = true }")
+                        "kmax = \"20kB\", pmax = \"20%\", not_ect = \"drop\", force = true }")
                         .mark;
   ASSERT_TRUE(mark && mark->red);
   EXPECT_EQ(mark->red->kmin_bytes, 10'000U);
@@ -136,7 +138,7 @@ TEST(ImpairStages, CorruptDuplicateAndMark) {
   EXPECT_TRUE(mark->force);
   EXPECT_THAT(refusal("mark = { kmin = \"1kB\", kmax = \"2kB\" }"), HasSubstr("queue"));
   EXPECT_THAT(refusal("mark = { force = true }"), HasSubstr("probability"));
-  EXPECT_THAT(refusal("mark = { probability = 1, not_ect = \"drop\" }"),
+  EXPECT_THAT(refusal("mark = { probability = \"100%\", not_ect = \"drop\" }"),
               HasSubstr("not_ect: expected kmin and kmax"));
 }
 
@@ -155,19 +157,20 @@ TEST(ImpairStages, QueueDelayAndReorder) {
   ASSERT_TRUE(jitter);
   EXPECT_DOUBLE_EQ(std::get<emulator::NormalDelay>(jitter->distribution).deviation, 5000);
   EXPECT_EQ(jitter->half_life, milliseconds(2));
-  EXPECT_EQ(rule("reorder = { fraction = 0.1, swap = true }").reorder->frames, 1U);
-  EXPECT_EQ(rule("reorder = { fraction = 0.1, time = \"9us\" }").reorder->by, microseconds(9));
-  EXPECT_EQ(rule("reorder = { fraction = 0.1, ahead = true }").reorder->gap, 1U);
-  EXPECT_EQ(rule("reorder = { fraction = 0.1, ahead = true, gap = 5 }").reorder->gap, 5U);
-  EXPECT_THAT(refusal("reorder = { fraction = 0.1, swap = true, gap = 5 }"), HasSubstr("ahead"));
-  EXPECT_THAT(refusal("reorder = { fraction = 0.1, ahead = true, at_most = \"1s\" }"),
+  EXPECT_EQ(rule("reorder = { fraction = \"10%\", swap = true }").reorder->frames, 1U);
+  EXPECT_EQ(rule("reorder = { fraction = \"10%\", time = \"9us\" }").reorder->by, microseconds(9));
+  EXPECT_EQ(rule("reorder = { fraction = \"10%\", ahead = true }").reorder->gap, 1U);
+  EXPECT_EQ(rule("reorder = { fraction = \"10%\", ahead = true, gap = 5 }").reorder->gap, 5U);
+  EXPECT_THAT(refusal("reorder = { fraction = \"10%\", swap = true, gap = 5 }"),
+              HasSubstr("ahead"));
+  EXPECT_THAT(refusal("reorder = { fraction = \"10%\", ahead = true, at_most = \"1s\" }"),
               HasSubstr("beside frames or swap"));
-  EXPECT_THAT(refusal("reorder = { fraction = 0.1 }"), HasSubstr("one of"));
-  EXPECT_THAT(refusal("reorder = { fraction = 0.1, frames = 2, swap = true }"),
+  EXPECT_THAT(refusal("reorder = { fraction = \"10%\" }"), HasSubstr("one of"));
+  EXPECT_THAT(refusal("reorder = { fraction = \"10%\", frames = 2, swap = true }"),
               HasSubstr("one of"));
-  EXPECT_THAT(refusal("reorder = { fraction = 0.1, swap = false }"), HasSubstr("one of"));
-  EXPECT_EQ(rule("reorder = { fraction = 0.1, frames = 2, swap = false }").reorder->frames, 2U);
-  EXPECT_THAT(refusal("reorder = { fraction = 0.1, time = \"9us\", at_most = \"1s\" }"),
+  EXPECT_THAT(refusal("reorder = { fraction = \"10%\", swap = false }"), HasSubstr("one of"));
+  EXPECT_EQ(rule("reorder = { fraction = \"10%\", frames = 2, swap = false }").reorder->frames, 2U);
+  EXPECT_THAT(refusal("reorder = { fraction = \"10%\", time = \"9us\", at_most = \"1s\" }"),
               HasSubstr("at_most"));
 }
 
@@ -208,7 +211,7 @@ TEST(ImpairStages, ARuleIsNotCalledAsReportsCallWhatNoneMatches) {
 
 TEST(ImpairStages, AScheduleHasTimesOrFrames) {
   const auto when = [](const std::string& keys) {
-    return rule("loss = 0.5\nwhen.loss = { " + keys + " }").when.stage<emulator::Loss>();
+    return rule("loss = \"50%\"\nwhen.loss = { " + keys + " }").when.stage<emulator::Loss>();
   };
   const auto is = [](auto one, emulator::When other) { return one && *one == other; };
   EXPECT_TRUE(is(when("for = \"10ms\""), {.length = 10'000'000}));
@@ -217,7 +220,7 @@ TEST(ImpairStages, AScheduleHasTimesOrFrames) {
   EXPECT_TRUE(is(when("every = 1000, for = 10, from = 500"),
                  {.by_frames = true, .begin = 500, .length = 10, .period = 1000}));
   const auto wrong = [](const std::string& keys) {
-    return refusal("loss = 0.5\nwhen.loss = { " + keys + " }");
+    return refusal("loss = \"50%\"\nwhen.loss = { " + keys + " }");
   };
   EXPECT_THAT(wrong("every = \"1s\""), HasSubstr("for = \"10ms\""));
   EXPECT_THAT(wrong("every = \"1s\", for = 10"), HasSubstr("all as numbers of frames"));

@@ -111,7 +111,7 @@ TEST(Scenario, ARampOfAStageThatIsNotThereBeginsWithNothing) {
            "\n[[rule]]\nname = \"bare\"\n";
   };
   const auto rule =
-      after(course("{ loss = \"4%\", delay = \"1ms\", duplicate = 0.2 }"), 1).rules.back();
+      after(course("{ loss = \"4%\", delay = \"1ms\", duplicate = \"20%\" }"), 1).rules.back();
   EXPECT_EQ(rule.loss, emulator::LossConfig{0.02});
   EXPECT_EQ(rule.delay, microseconds(500));
   EXPECT_DOUBLE_EQ(rule.duplicate->probability, 0.1);
@@ -158,11 +158,11 @@ TEST(Scenario, MistakesAreAtTheirOwnPlaces) {
               HasSubstr("x.toml:17:9: loss: expected"));
   EXPECT_THAT(refusal(at("time = \"1s\"\nrule = \"rest\"\nset = { lost = \"5%\" }\n")),
               HasSubstr("x.toml:17:9: unknown key \"lost\": did you mean \"loss\"?"));
-  EXPECT_THAT(refusal(at("time = \"1s\"\nrule = \"hall\"\nset = { loss = 1 }\n")),
+  EXPECT_THAT(refusal(at("time = \"1s\"\nrule = \"hall\"\nset = { loss = \"100%\" }\n")),
               HasSubstr("x.toml:16:8: rule: expected a [[rule]]'s name"));
-  EXPECT_THAT(refusal(at("time = \"0s\"\nrule = \"rest\"\nset = { loss = 1 }\n")),
+  EXPECT_THAT(refusal(at("time = \"0s\"\nrule = \"rest\"\nset = { loss = \"100%\" }\n")),
               HasSubstr("x.toml:15:8: time: expected more than 0"));
-  EXPECT_THAT(refusal(at("rule = \"rest\"\nset = { loss = 1 }\n")),
+  EXPECT_THAT(refusal(at("rule = \"rest\"\nset = { loss = \"100%\" }\n")),
               HasSubstr("expected a time, or a name"));
   EXPECT_THAT(refusal(at("time = \"1s\"\nset = { seed = 7 }\n")),
               HasSubstr("set: expected path, path_order or outage"));
@@ -174,7 +174,7 @@ TEST(Scenario, MistakesAreAtTheirOwnPlaces) {
   EXPECT_THAT(
       refusal(at("time = \"1s\"\nrule = \"rest\"\nover = \"1s\"\nset = { delay = \"9Gb/s\" }\n")),
       HasSubstr("two values of one kind"));
-  EXPECT_THAT(refusal(at("time = \"1s\"\nrule = \"rest\"\nsteps = 3\nset = { loss = 1 }\n")),
+  EXPECT_THAT(refusal(at("time = \"1s\"\nrule = \"rest\"\nsteps = 3\nset = { loss = \"100%\" }\n")),
               HasSubstr("steps: expected only with over"));
   EXPECT_THAT(refusal("[[protection]]\ntime = \"1s\"\noutage = \"1ms\"\npath = \"none.toml\"\n"),
               HasSubstr("x.toml:17:8: path: none.toml: no such profile"));
@@ -220,11 +220,11 @@ TEST(Ramp, ValuesOfAKindHaveSomethingBetween) {
   const auto value = [](auto data) { return Value{{}, data}; };
   const auto text = [&](const char* words) { return value(std::string(words)); };
   EXPECT_EQ(text_of(*between(value(std::int64_t{2}), value(std::int64_t{4}), 0.5)), "3");
-  EXPECT_EQ(text_of(*between(value(std::int64_t{0}), value(std::int64_t{1}), 0.5)), "0.5");
+  EXPECT_EQ(text_of(*between(value(std::int64_t{0}), value(std::int64_t{1}), 0.5)), "5e-1");
   EXPECT_EQ(text_of(*between(text("1ms"), text("2ms"), 0.25)), "1250000ns");
   EXPECT_EQ(text_of(*between(text("1Gb/s"), text("3Gb/s"), 0.5)), "2000000000b/s");
   EXPECT_EQ(text_of(*between(text("1MB"), text("3MB"), 0.5)), "2000000B");
-  EXPECT_EQ(text_of(*between(value(std::int64_t{0}), text("1%"), 0.5)), "0.0050000000000000001");
+  EXPECT_EQ(text_of(*between(value(std::int64_t{0}), text("1%"), 0.5)), "5.00000000000000010e-03");
   EXPECT_FALSE(between(text("path"), text("1ms"), 0.5));
 }
 

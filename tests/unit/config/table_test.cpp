@@ -48,7 +48,7 @@ TEST(Table, ReadsEveryKind) {
 rate = "10Gb/s"
 size = 4096
 also_size = "64KiB"
-loss = 0.001
+loss = "0.1%"
 delay = "1.9ms"
 fibre = "380km"
 on = true

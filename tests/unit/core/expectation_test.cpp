@@ -68,5 +68,22 @@ TEST(Expectation, refuses_what_is_not_one) {
   }
 }
 
+TEST(Expectation, fits_figures_of_its_unit) {
+  const auto error = [](const char* text, Unit unit) {
+    const auto fits = check_limit(*parse_expectation(text), unit);
+    return fits ? std::string() : fits.error();
+  };
+  for (const char* share : {"x<=1%", "x<=1e-3", "x==0"})
+    EXPECT_EQ(error(share, Unit::share), "") << share;
+  EXPECT_EQ(error("x<=0.1", Unit::share), "0.1: write 0.1% or 10%");
+  EXPECT_EQ(error("x<=1", Unit::share), "1: write 1% or 100%");
+  for (const auto& [text, unit] : {std::pair("x<=1ms", Unit::share), std::pair("x<=1%", Unit::time),
+                                   std::pair("x<=5", Unit::time), std::pair("x<=1us", Unit::none),
+                                   std::pair("x>=1ms", Unit::rate), std::pair("x<0%", Unit::share)})
+    EXPECT_NE(error(text, unit), "") << text;
+  EXPECT_EQ(error("x>=1Gb/s", Unit::rate), "");
+  EXPECT_EQ(error("x<=1%", Unit::none), "");  // of a whole
+}
+
 }  // namespace expectation_test
 }  // namespace lw

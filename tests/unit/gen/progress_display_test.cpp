@@ -47,15 +47,19 @@ TEST(FlowModel, HasTotalsAndTheBusiestFlows) {
   flows[20].name = "busy";
   flows[20].lost = 2;
   report::Sparkline trend;
+  Verdict verdict;
+  verdict.add({.name = "loss", .observed = "2 of 522 frames never came", .holds = Holds::no});
   const ProgressNow now{.elapsed = seconds(3),
                         .left = seconds(7),
                         .span = seconds(1),
                         .flows = flows,
                         .before = {},
-                        .pacing = PacingSoFar()};
+                        .pacing = PacingSoFar(),
+                        .verdict = verdict};
   const report::LiveModel model = flow_model("run x", now, trend);
   EXPECT_EQ(model.status, "3 s, 7 s left");
-  EXPECT_EQ(model.verdict_text, "missing: 2 lost");
+  EXPECT_EQ(model.verdict_text, "does not hold: 2 of 522 frames never came");
+  EXPECT_EQ(model.colour, Colour::red);
   ASSERT_EQ(model.sections.size(), 2u);
   const report::LiveSection& busiest = model.sections[1];
   EXPECT_EQ(busiest.rows.size() + busiest.more, 50u);
@@ -65,8 +69,8 @@ TEST(FlowModel, HasTotalsAndTheBusiestFlows) {
   EXPECT_EQ(busiest.rows[0][2], "30");
   EXPECT_EQ(total_of(flows).received_frames, 520u);
   EXPECT_EQ(model.line,
-            "3 s, 7 s left; sent 520 frames, 520.00 kb/s, 0 not sent; received 520 frames, "
-            "416.00 kb/s, 2 lost, 0 late");
+            "3 s, 7 s left; sent 520 frames, 520.0 kb/s, 0 not sent; received 520 frames, "
+            "416.0 kb/s, 2 lost, 0 late; does not hold: 2 of 522 frames never came");
 }
 
 TEST(Progress, JoinsWhatWasSentWithWhatCame) {

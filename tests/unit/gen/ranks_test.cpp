@@ -223,8 +223,8 @@ TEST(RunParts, TheWholeIsTheSumOfItsParts) {
 
 std::string received_json(const Measurement& measurement, const FlowNames& names) {
   const ReceiveReport report;
-  return report::json_line(kReceiveOutput,
-                           ReceiveSummary{report, measurement, flow_rows(measurement, names, {})});
+  return report::json_line(kReceiveOutput, ReceiveSummary{report, measurement, names,
+                                                          flow_rows(measurement, names, {})});
 }
 
 /// What another process received is reported as if it had been received here.

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "core/chance.h"
+#include "gen/questions.h"
 #include "gen/traffic/tx_scheduler.h"
 
 namespace lw::gen {
@@ -62,7 +63,73 @@ TEST(RateSearch, ARateThatWasNotOfferedDoesNotPass) {
     return Trial{.sent = 10, .received = 10, .offered = fraction < 0.3};
   });
   EXPECT_LT(found->passes->fraction, 0.3);
-  EXPECT_GE(found->fails->fraction, 0.3);
+  EXPECT_FALSE(found->fails);  // nobody saw the path lose a frame
+  EXPECT_GE(found->not_offered->fraction, 0.3);
+  EXPECT_LE(found->not_offered->fraction - found->passes->fraction, 0.01);
+}
+
+TEST(RateSearch, WhatOurOwnPortLostIsNoLossOfThePath) {
+  const auto found = search_rate({}, [](double fraction) -> Result<Trial> {
+    const std::uint64_t lost = fraction < 0.3 ? 0 : 5;
+    return Trial{.sent = 100, .received = 100 - lost, .lost_here = lost};
+  });
+  EXPECT_LT(found->passes->fraction, 0.3);
+  EXPECT_FALSE(found->fails);
+  EXPECT_GE(found->not_offered->fraction, 0.3);
+}
+
+TEST(RateSearch, ARateThatThePathFailsBelowThatOfTheMachineDecides) {
+  const auto found = search_rate({}, [](double fraction) -> Result<Trial> {
+    return Trial{.sent = 100, .received = fraction < 0.2 ? 100u : 90u, .offered = fraction < 0.6};
+  });
+  EXPECT_LT(found->passes->fraction, 0.2);
+  EXPECT_NEAR(found->fails->fraction, 0.2, 0.01);
+  EXPECT_FALSE(found->not_offered);
+}
+
+Judgement judged(const std::function<Result<Trial>(double)>& path, const char* expect = "") {
+  const std::vector<SizeSearch> sizes = {{1024, *search_rate({}, path)}};
+  std::vector<Expectation> expectations;
+  if (*expect != 0) expectations.push_back(*parse_expectation(expect));
+  Judge judge(kSearchQuestions, std::move(expectations));
+  observe_search(judge, {sizes, {}});
+  return judge.finish().all().front();
+}
+
+/// A path that takes half of 10 Gb/s.
+Result<Trial> half(double fraction) {
+  Trial trial = *path_of(0.5)(fraction);
+  trial.wire_bps = 10e9 * fraction;
+  return trial;
+}
+
+TEST(RateSearch, ARateThatPassesHolds) {
+  const Judgement found = judged(half);
+  EXPECT_EQ(found.colour(), Colour::green);
+  EXPECT_EQ(found.observed.substr(0, 10), "5.00 Gb/s ");
+  EXPECT_EQ(judged(half, "passes>=4Gb/s").colour(), Colour::green);
+  EXPECT_EQ(judged(half, "passes>=6Gb/s").exit(), ExitCode::failed);
+}
+
+TEST(RateSearch, ADeadPathFails) {
+  const Judgement found = judged(path_of(0));
+  EXPECT_EQ(found.holds, Holds::no);
+  EXPECT_EQ(found.exit(), ExitCode::failed);
+  EXPECT_EQ(found.observed.substr(0, 14), "no rate passes");
+}
+
+TEST(RateSearch, WhatTheMachineDidNotOfferCannotBeTold) {
+  const auto slow = [](double fraction) -> Result<Trial> {
+    return Trial{
+        .sent = 10, .received = 10, .wire_bps = 10e9 * fraction, .offered = fraction < 0.3};
+  };
+  const Judgement found = judged(slow);
+  EXPECT_EQ(found.holds, Holds::unknown);
+  EXPECT_EQ(found.exit(), ExitCode::failed);
+  EXPECT_NE(found.reason.find("not offered above 2.9"), std::string::npos) << found.reason;
+  // More than what passed is known to be true.
+  EXPECT_EQ(judged(slow, "passes>=2Gb/s").holds, Holds::yes);
+  EXPECT_EQ(judged(slow, "passes>=5Gb/s").exit(), ExitCode::failed);
 }
 
 /// Chance decides near the capacity; what holds: the end passed and failed as it says, the
@@ -76,8 +143,8 @@ TEST(RateSearch, KeepsItsWordOverANoisyPath) {
       return path_of(0.6 + 0.1 * chance.uniform(draw++))(fraction);
     });
     ASSERT_TRUE(found->passes && found->fails);
-    EXPECT_TRUE(passes(*found->passes, config));
-    EXPECT_FALSE(passes(*found->fails, config));
+    EXPECT_EQ(end_of(*found->passes, config), TrialEnd::passed);
+    EXPECT_EQ(end_of(*found->fails, config), TrialEnd::failed);
     EXPECT_GT(found->fails->fraction, found->passes->fraction);
     EXPECT_LE(found->fails->fraction - found->passes->fraction, 0.01);
     EXPECT_GT(found->passes->fraction, 0.59);

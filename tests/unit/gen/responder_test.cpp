@@ -65,7 +65,7 @@ TEST(Responder, counts_receives_echoes_and_kept_packets_as_memory) {
   EXPECT_FALSE(lab.ask(1, sends(64, 1, 0xffffffff)));
   EXPECT_EQ(lab.refusal, "depth: expected 1 to 1048576, found 4294967295");
   EXPECT_FALSE(lab.ask(1, sends(1, 1, 1u << 20)));
-  EXPECT_EQ(lab.refusal, "--memory 67.11 MB doesn't hold another 100.75 MB");
+  EXPECT_EQ(lab.refusal, "--memory 67.11 MB doesn't hold another 100.7 MB");
   SessionParams echoes = sends(1, 1, 1u << 18);
   echoes.echo = true;
   EXPECT_FALSE(lab.ask(1, echoes));

@@ -117,7 +117,7 @@ signature = true
 name = "b"
 messages = 30
 payload = "prbs31"
-fault = [{ kind = "bad_icrc", rate = 0.2 }]
+fault = [{ kind = "bad_icrc", rate = "20%" }]
 )");
   using Sent = std::pair<std::int64_t, std::vector<std::byte>>;
   const auto frames_on = [&](std::uint16_t cores) {

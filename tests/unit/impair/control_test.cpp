@@ -92,8 +92,9 @@ TEST_F(ControlTest, ACommandIsByNameOrSaysAllItself) {
   EXPECT_EQ(ask({{"do", "event"}, {"event", {{"on", "ack"}, {"action", "drop"}}}})["ok"], true);
   EXPECT_THAT(ask({{"do", "event"}, {"event", {{"on", "ack"}, {"acton", "drop"}}}})["error"],
               HasSubstr("did you mean"));
-  EXPECT_EQ(ask({{"do", "event"}, {"at", {{"rule", "long haul"}, {"set", {{"loss", 1}}}}}})["ok"],
-            true);
+  EXPECT_EQ(
+      ask({{"do", "event"}, {"at", {{"rule", "long haul"}, {"set", {{"loss", "100%"}}}}}})["ok"],
+      true);
   EXPECT_EQ(commands_.size(), 3U);
 }
 
@@ -146,7 +147,7 @@ TEST_F(ControlTest, SetChangesWhatItNamesAndEditsAddUp) {
 TEST_F(ControlTest, APreviewChangesNothing) {
   const Json answer = ask({{"do", "preview"}, {"rule", "long haul"}, {"keys", {{"loss", "5%"}}}});
   EXPECT_EQ(answer["rules"][0]["loss"], 0.05);
-  EXPECT_THAT(answer["text"], HasSubstr("in flight each way: 100.00 Gb/s x 2 ms"));
+  EXPECT_THAT(answer["text"], HasSubstr("in flight each way: 100.0 Gb/s x 2 ms"));
   EXPECT_TRUE(applied_.empty());
 }
 
@@ -178,7 +179,7 @@ TEST_F(ControlTest, WhatIsWrongChangesNothing) {
 TEST_F(ControlTest, MoreThanThereIsRoomForIsRefusedWithTheArithmetic) {
   const Json answer = set("long haul", {{"delay", "2s"}});
   EXPECT_EQ(answer["ok"], false);
-  EXPECT_THAT(answer["error"], HasSubstr("100.00 Gb/s x 2 s"));
+  EXPECT_THAT(answer["error"], HasSubstr("100.0 Gb/s x 2 s"));
 }
 
 TEST_F(ControlTest, AReserveIsThereForLongerDelays) {
@@ -261,7 +262,7 @@ TEST_F(ControlTest, AnEndedRunSaysSoAndKeepsNothing) {
 TEST_F(ControlTest, AnotherProfileIsLoadedByItsFile) {
   char path[] = "/tmp/longwire-XXXXXX";
   close(mkstemp(path));
-  std::ofstream(path) << "seed = 1\n[[rule]]\nname = \"other\"\nloss = 1\n";
+  std::ofstream(path) << "seed = 1\n[[rule]]\nname = \"other\"\nloss = \"100%\"\n";
   EXPECT_EQ(ask({{"do", "load"}, {"file", path}})["rules"][0]["name"], "other");
   EXPECT_EQ(set("other", {{"loss", "0"}})["ok"], true);
   EXPECT_EQ(applied_.back().seed, 9U) << "draws go on";

@@ -46,5 +46,26 @@ TEST(Metrics, EveryWayOfBeingCountedIsASample) {
   EXPECT_THAT(text, HasSubstr("release_error_seconds_count{direction=\"west-to-east\"} 6\n"));
 }
 
+TEST(Metrics, HaveAStatementOfTheVerdictEach) {
+  Report report = sound_report();
+  const auto gauge = [&](std::string_view statement) {
+    const std::string text = to_prometheus(report);
+    const std::string begin =
+        fmt::format("\nlongwire_impair_verdict{{statement=\"{}\",", statement);
+    const std::size_t at = text.find(begin);
+    EXPECT_NE(at, std::string::npos) << statement;
+    return text[text.find("} ", at) + 2];
+  };
+  EXPECT_EQ(gauge("accounts"), '0');
+  EXPECT_EQ(gauge("machine"), '0');
+  report.directions[0].accounting.direction.dropped_for_resource[0] = {9, 900};
+  EXPECT_EQ(gauge("machine"), '2');
+  report.stalls = {.watched = true,
+                   .count = 1,
+                   .total = Duration(300'000'000),
+                   .longest = Duration(300'000'000)};
+  EXPECT_EQ(gauge("stall"), '1');
+}
+
 }  // namespace metrics_test
 }  // namespace lw::impair

@@ -141,7 +141,9 @@ TEST(Figures, TheSchemaAllowsThatAndNothingElse) {
   EXPECT_EQ(key("parts")["items"]["description"], "Frames and their bytes.");
   EXPECT_EQ(key("buckets")["items"]["maxItems"], 2);
   EXPECT_EQ(key("by_rule")["additionalProperties"]["type"], "integer");
-  EXPECT_EQ(key("expectations")["items"]["properties"]["measured"]["type"].size(), 3U);
+  EXPECT_EQ(
+      key("verdict")["properties"]["statements"]["items"]["properties"]["measured"]["type"].size(),
+      3U);
   const auto required = schema["required"];
   const auto is_required = [&](const char* name) {
     return std::ranges::find(required, Json(name)) != required.end();

@@ -20,7 +20,7 @@ using testing::ElementsAre;
 LiveModel two_sections() {
   LiveModel model{.title = "roce-gen run x.toml",
                   .status = "3 s",
-                  .verdict = LiveVerdict::bad,
+                  .colour = Colour::red,
                   .verdict_text = "2 lost",
                   .sections = {{.columns = {{""}, {""}}, .rows = {{"sent", "12 frames"}}},
                                {.title = "flows",
@@ -44,9 +44,24 @@ TEST(Screen, HasExactlyTheseBytes) {
             "bb       0\x1b[K\r\n"
             "c        1\x1b[K\r\n"
             "d        0\x1b[K\x1b[J");
-  EXPECT_EQ(screen_bytes({.title = "t", .verdict = LiveVerdict::good, .verdict_text = "v"}, {9, 2},
-                         false),
-            "\x1b[Ht\x1b[K\r\nv\x1b[K\x1b[J");
+  EXPECT_EQ(
+      screen_bytes({.title = "t", .colour = Colour::green, .verdict_text = "v"}, {9, 2}, false),
+      "\x1b[Ht\x1b[K\r\nv\x1b[K\x1b[J");
+}
+
+TEST(Screen, ShowsAVerdictInItsColour) {
+  Verdict verdict;
+  LiveModel model{.title = "t", .line = "3 s"};
+  const auto judged = [&](Holds holds) {
+    verdict.add({.name = "loss", .observed = "2 lost", .holds = holds});
+    model.show(verdict);
+    return screen_bytes(model, {60, 2}, true);
+  };
+  EXPECT_THAT(judged(Holds::yes), testing::HasSubstr("\x1b[32mholds: 1 statement\x1b[0m"));
+  EXPECT_EQ(model.line, "3 s");
+  EXPECT_THAT(judged(Holds::unknown), testing::HasSubstr("\x1b[33mcannot tell: 2 lost\x1b[0m"));
+  EXPECT_EQ(model.line, "3 s; cannot tell: 2 lost");
+  EXPECT_THAT(judged(Holds::no), testing::HasSubstr("\x1b[31mdoes not hold: 2 lost\x1b[0m"));
 }
 
 TEST(Screen, ALowOneCountsTheRowsThatDoNotFit) {

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "report/judgement.h"
 #include "report/plot_curves.h"
 
 namespace lw::report {
@@ -15,7 +14,7 @@ const Json kSent = Json::parse(R"({"schema": "longwire.send", "version": 1, "fra
              "rate_asked": {"unit": "b/s on the wire", "value": 2e9},
              "rate_achieved": {"unit": "b/s on the wire", "value": 1.5e9}}],
   "received": {"flows": [{"name": "a", "sent": 5, "frames": 4, "duplicated": 1,
-                          "never_came": 2}]}})");
+                          "lost": 2}]}})");
 
 struct Sent {
   struct Flow {
@@ -57,66 +56,67 @@ TEST(RunRows, FiguresHaveTheNamesOfExpectAndTheDescriptionsOfTheTable) {
   EXPECT_EQ(few["of"], figures["of"]);
 }
 
-TEST(RunRows, ChecksHaveTheMeaningsAndNamesOfATable) {
-  struct Kept {
-    bool first = true, second = false;
-  };
-  using Row = FigureOf<Kept>;
-  static constexpr Figure kRows[] = {Row::of<&Kept::first>("first_holds", "The first."),
-                                     Row::of<&Kept::second>("second_holds", "The second.")};
-  static constexpr FigureTable kTable{{}, kRows};
-  const Kept kept;
-  const auto checks = check_rows(kTable, &kept);
-  ASSERT_EQ(checks.size(), 2U);
-  EXPECT_EQ(checks[0].text, "The first. (first_holds)");
-  EXPECT_EQ(checks[0].holds, true);
-  EXPECT_EQ(checks[1].holds, false);
-}
-
-TEST(RunRows, AJudgementIsARowOfWhatWasRequested) {
-  Judgement judgement = {.of = "a",
-                         .figure = "loss",
-                         .expected = "loss <= 1%",
-                         .measured = std::uint64_t{1234567},
-                         .holds = false};
-  const RequestedRow row = row_of(judgement);
-  EXPECT_EQ(row.what, "a: loss");
-  EXPECT_EQ(row.requested, "loss <= 1%");
-  EXPECT_EQ(row.measured, "1.23457e+06");
-  EXPECT_EQ(row.holds, false);
-  judgement.measured = true;
-  EXPECT_EQ(row_of(judgement).measured, "true");
-  judgement.measured = std::nullopt;
-  EXPECT_EQ(row_of(judgement).measured, "none");
-  judgement.error = "no such figure";
-  EXPECT_EQ(row_of(judgement).measured, "no such figure");
-}
-
 /// The data in a page.
 Json data_of(const std::string& page) {
   const std::size_t begin = page.find(R"({"schema":"longwire.run_page")");
   return Json::parse(page.substr(begin, page.find("</script>", begin) - begin));
 }
 
+Verdict verdict_of(Holds holds, const std::string& observed = "1 was not sent") {
+  Verdict verdict;
+  verdict.add({.name = "rate", .of = "a", .asked = "2 Gb/s", .observed = observed, .holds = holds});
+  return verdict;
+}
+
 TEST(RunPage, ShowsTheRowsOfEachReport) {
-  RunRows rows = {.name = "64 B",
-                  .requested = {{"a: rate", "2 Gb/s", "1 Gb/s"}, {"a: not sent", "0", "1", false}},
-                  .checks = {{"All hold.", true}, {"Cannot be judged: b", {}}},
-                  .accounts = {{.identity = "x = y", .columns = {"Flow", "x"}, .rows = {{"a", 5}}}},
-                  .ended_early = "a signal"};
-  const Json data = data_of(html_text(RunPage{
-      .command = "c", .command_line = "c", .errors = {"e"}, .reports = {{kSent, nullptr, rows}}}));
+  RunRows rows = {
+      .name = "64 B",
+      .requested = {{"a: rate", "2 Gb/s", "1 Gb/s"}, {"a: not sent", "0", "1", false}},
+      .accounts = {{.identity = "x = y", .columns = {"Flow", "x"}, .rows = {{"a", 5}}}}};
+  const Json data = data_of(html_text(
+      RunPage{.command = "c",
+              .command_line = "c",
+              .reports = {{.json = kSent, .rows = rows, .verdict = verdict_of(Holds::yes)}}}));
   ASSERT_EQ(data["requested"].size(), 2U);
   EXPECT_EQ(data["requested"][0]["holds"], nullptr);
   EXPECT_EQ(data["requested"][1]["holds"], false);
-  EXPECT_EQ(data["checks"].dump(),
-            R"([{"text":"e","holds":false},{"text":"All hold.","holds":true},)"
-            R"({"text":"Cannot be judged: b","holds":null},)"
-            R"({"text":"a: not sent: requested 0, measured 1","holds":false},)"
-            R"({"text":"Ended early: a signal","holds":false}])");
   EXPECT_EQ(data["accounts"].dump(),
             R"([{"identity":"x = y","columns":["Flow","x"],"rows":[["a",5]]}])");
   EXPECT_EQ(data["figures"][0]["name"], "64 B");
+  EXPECT_EQ(data["verdict"]["statements"][0]["report"], "64 B");
+}
+
+/// The verdict on a page of two reports.
+Json verdict_on(Holds first, Holds second, ExitCode exit, std::vector<std::string> errors = {}) {
+  const Json data =
+      data_of(html_text(RunPage{.command = "c",
+                                .command_line = "c",
+                                .exit = exit,
+                                .errors = std::move(errors),
+                                .reports = {{.json = kSent, .verdict = verdict_of(first)},
+                                            {.json = kSent, .verdict = verdict_of(second)}}}));
+  return data["verdict"];
+}
+
+TEST(RunPage, ItsColourIsThatOfTheWorstStatement) {
+  const Json good = verdict_on(Holds::yes, Holds::yes, ExitCode::done);
+  EXPECT_EQ(good["colour"], "green");
+  EXPECT_EQ(good["headline"], "holds: 2 statements");
+  EXPECT_EQ(good["statements"].size(), 2U);
+  const Json amber = verdict_on(Holds::yes, Holds::unknown, ExitCode::done);
+  EXPECT_EQ(amber["colour"], "amber");
+  EXPECT_EQ(amber["headline"], "cannot tell: a: 1 was not sent");
+  const Json red = verdict_on(Holds::no, Holds::yes, ExitCode::failed);
+  EXPECT_EQ(red["colour"], "red");
+  EXPECT_EQ(red["headline"], "does not hold: a: 1 was not sent");
+}
+
+TEST(RunPage, AnExitCodeAboveZeroIsRed) {
+  const Json page = verdict_on(Holds::yes, Holds::yes, ExitCode::environment, {"the port is gone"});
+  EXPECT_EQ(page["colour"], "red");
+  EXPECT_EQ(page["exit"], 3);
+  EXPECT_EQ(page["headline"], "the port is gone");
+  EXPECT_EQ(page["errors"].dump(), R"(["the port is gone"])");
 }
 
 TEST(RunPage, NamesCannotBreakOut) {
@@ -127,7 +127,9 @@ TEST(RunPage, NamesCannotBreakOut) {
       html_text(RunPage{.command = hostile,
                         .command_line = hostile,
                         .errors = {hostile},
-                        .reports = {{report, nullptr, {.requested = {{hostile, "", ""}}}}},
+                        .reports = {{.json = report,
+                                     .rows = {.requested = {{hostile, "", ""}}},
+                                     .verdict = verdict_of(Holds::no, hostile)}},
                         .plots = {{.title = hostile,
                                    .x = {.label = hostile,
                                          .scale = PlotAxis::Scale::category,

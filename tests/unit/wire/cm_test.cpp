@@ -54,6 +54,19 @@ TEST(ConnectionManagement, ReadsTheReplyOfRping) {
   EXPECT_EQ(rep->first_psn(), Psn{0x9c8212});
 }
 
+TEST(ConnectionManagement, ReasonsHaveTheNamesOfTheSpecification) {
+  EXPECT_EQ(reject_reason_name(1), "No QP Available");
+  EXPECT_EQ(reject_reason_name(8), "Invalid Service ID");
+  EXPECT_EQ(reject_reason_name(10), "Stale Connection");
+  EXPECT_EQ(reject_reason_name(28), "Consumer Reject");
+  for (std::uint16_t reason = 1; reason <= 33; ++reason)
+    EXPECT_FALSE(reject_reason_name(reason).empty()) << reason;
+  EXPECT_TRUE(reject_reason_name(0).empty());
+  EXPECT_TRUE(reject_reason_name(0xffff).empty());
+  EXPECT_EQ(sidr_status_name(1), "Service ID Not Supported");
+  EXPECT_TRUE(sidr_status_name(0xff).empty());
+}
+
 TEST(ConnectionManagement, MadHeaderIsWrittenAsItIsRead) {
   const auto bytes = mad_of_frame(0);
   Mad written{};

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+
+#include "dissect/explain/facts/evidence.h"
+
+namespace lw::dissect {
+
+/// " (104.46 kB at 8.19 Gb/s, 102 us)": the longest of the queues that connections fill; empty
+/// without one.
+std::string longest_queue_text(const Evidence& evidence);
+
+/// Why nothing tells whether a link before the capture point is full: packets came at an even rate
+/// and were answered at once. Empty: no connection is such, of 1 Gb/s or more.
+std::string even_rate_reason(const Evidence& evidence);
+
+/// "; for 97 % of the time nothing of session 1 was in flight here: ...", of the session with the
+/// most payload; empty where something was in flight for half of the time or more.
+std::string idle_time_text(const Evidence& evidence);
+
+}  // namespace lw::dissect
