@@ -16,6 +16,7 @@ SAID = {
     'mtu_from_one_loss': ('explain', 'MTU of 512', '1 packet was lost'),
     'nak_lost_timer_from_una': ('explain', 'After NAKs', 'because of a timer, or a NAK'),
     'read_lost_behind_quick_answer': ('explain', 'none was lost', 'lost behind the capture point, or overtaken'),
+    'read_response_lost_end': ('explain', 'only the capturing lost', 'either lost before the capture point'),
     'read_latency_with_loss': ('messages', 'completed by frame 20', 'completed by frame 29'),
     'rnr_first_of_recovery_lost': ('anomalies', 'RNR NAK (frame 21)', 'NAK'),
     'timer_short_mixed_operations': ('explain', 'missed responses', 'timeouts'),
@@ -119,6 +120,7 @@ class Reads(Sibling):
             with self.subTest((count, lost)):
                 path = self.begun(count, lost).save(self.folder / 'reads.pcap')
                 self.assertIsNone(rows('messages', path)[5]['completion_frame'])
+                self.assertNotIn('only the capturing lost', said_of('explain', path))
 
 
 class Timers(Sibling):

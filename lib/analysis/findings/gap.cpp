@@ -85,7 +85,7 @@ std::optional<Finding> classify_gap(const Fact& fact, const ConnectionFacts& con
     return capture.is_incomplete() ? kLostMissingOrNotSent : kLostOrNotSent;
   }
   // Without its requests, PSNs may be those of requests that are answered without data.
-  if (fact.seen.cause == Cause::none && fact.seen.role == wire::Role::response)
+  if (fact.seen.cause == Cause::none && fact.seen.role == wire::Role::response && !fact.waits.sent)
     return kLostMissingOrNotSent;
   // Nothing acknowledges the PSNs, and nobody sent them again.
   if (fact.seen.cause == Cause::none) return kLostOrMissing;

@@ -121,8 +121,12 @@ class FetchResponses {
     repeated_.end();
     Sequence open = ~Sequence{0};
     state_.gaps.close([&](const ResponseGap& gap) {
-      if (gap.asked_again || state_.may_be_asked(gap, end)) open = std::min(open, gap.first);
-      state_.report_missing(gap);
+      const bool may_be_asked = state_.may_be_asked(gap, end);
+      if (gap.asked_again || may_be_asked) open = std::min(open, gap.first);
+      if (may_be_asked)
+        state_.report_open(gap);
+      else
+        state_.report_missing(gap);
     });
     refilled_.close([this](const ResponseGap& gap) { state_.report_lost(gap); });
     return open;

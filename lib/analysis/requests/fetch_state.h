@@ -40,6 +40,8 @@ class FetchState {
     report.response_gap(gap,
                         gap.asked_again ? Cause::lost_before_capture : Cause::missing_in_capture);
   }
+  /// Reports a gap that the requester may ask for behind the end of the capture.
+  void report_open(const ResponseGap& gap) { report.response_gap(gap, Cause::none); }
   /// Whether the capture ends, at `end`, before a requester has asked again for what is missing.
   [[nodiscard]] bool may_be_asked(const ResponseGap& gap, Instant end) const {
     constexpr int kRoundTrips = 4;
