@@ -70,13 +70,12 @@ struct Resemblance {
 
 /// Packets that came late, and gaps that are taken for losses.
 struct Disorder {
+  static constexpr std::uint64_t kEnough = 8;  // not by an odd chance
+
   std::uint64_t late = 0, lost = 0;
 
-  /// Whether most gaps are of late packets, and not by an odd chance: then another gap may be one.
-  [[nodiscard]] bool prevails() const noexcept {
-    constexpr std::uint64_t kEnough = 8;
-    return late >= kEnough && late > lost;
-  }
+  /// Whether most gaps are of late packets: then another gap may be one.
+  [[nodiscard]] bool prevails() const noexcept { return late >= kEnough && late > lost; }
 };
 
 /// What the whole capture shows about the requests of one direction and their answers.

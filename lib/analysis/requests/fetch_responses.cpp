@@ -104,12 +104,19 @@ void FetchResponses::take_again(const CapturedPacket& packet, Sequence psn, Sent
   if (!request.asked_again || (request.answers_due > 0 && !again_.take(packet, psn, request)))
     return repeated_.add(packet, psn, {.frame = request.response_frame, .cause = Cause::path_copy},
                          false);
-  again_.go_on(psn);
+  again_.go_on(packet, psn);
   state_.ip_numbers.add(packet.ip_id);
   if (request.answered || psn + 1 != request.asked_end()) return;
   request.answered = true;
   request.response_frame = packet.number;
   request.response_stamp = packet.stamp;
+  note_completed(packet, request);
+}
+
+/// Notes that a READ or atomic is complete with a response that came again, or late.
+void FetchResponses::note_completed(const CapturedPacket& packet, const Sent& request) noexcept {
+  completed_ = request.psn;
+  completed_stamp_ = packet.stamp;
 }
 
 /// Processes a response that came before, to a request that may have been sent again before the
@@ -163,7 +170,7 @@ void FetchResponses::take_missing(const CapturedPacket& packet, Sequence psn,
                                   const ResponseGap& old, Sent& request) {
   if (is_only_interrupted(psn, old, request)) {
     state_.gaps.remove(old);
-    again_.go_on(psn);
+    again_.go_on(packet, psn);
     return state_.ip_numbers.add(packet.ip_id);
   }
   if (!old.came_before) state_.counts.payload += packet.payload;
@@ -172,7 +179,7 @@ void FetchResponses::take_missing(const CapturedPacket& packet, Sequence psn,
   if (!late) {
     note_lost(old, psn);
     if (!again_.take(packet, psn, request)) again_.begin(packet, psn);
-    again_.go_on(psn);
+    again_.go_on(packet, psn);
   } else if (psn < first_end_) {  // not only behind an ACK
     state_.report.late_response(packet, psn, old);
     late_gaps_.add({psn, 1, old.frame, old.stamp});
@@ -189,6 +196,7 @@ void FetchResponses::take_missing(const CapturedPacket& packet, Sequence psn,
   // A requester takes responses in order: those behind one that was lost come again.
   request.answered = (late || psn + 1 == end) && request.responses == request.span &&
                      !state_.gaps.in(request.psn, end);
+  note_completed(packet, request);
 }
 
 /// A response has come: what is left of `gap` may still be filled.

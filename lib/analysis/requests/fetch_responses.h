@@ -112,6 +112,11 @@ class FetchResponses {
     const auto gap = late_gaps_.in(first - 1, end);
     return gap && gap->stamp >= since ? std::optional(gap->frame) : std::nullopt;
   }
+  /// Whether a READ or atomic before `psn` was not complete at `stamp`: its requester does not take
+  /// an answer to a later request then. (IBTA vol. 1, 9.7.5.1.1)
+  [[nodiscard]] bool was_incomplete_before(Sequence psn, Instant stamp) const noexcept {
+    return completed_ < psn && completed_stamp_ > stamp;
+  }
   /// One past the highest PSN of a response, also without its request; 0: none came.
   [[nodiscard]] Sequence answered_end() const noexcept { return end_; }
   /// Reports what is still missing at the end of the capture, at `end`. Returns the lowest PSN
@@ -149,6 +154,7 @@ class FetchResponses {
   void note_lost(const ResponseGap& gap, Sequence psn);
   void note_lost_in_others(Sequence psn);
   void note_first(const CapturedPacket& packet, Sequence psn, const Sent& request);
+  void note_completed(const CapturedPacket& packet, const Sent& request) noexcept;
   void take_unasked(const CapturedPacket& packet, Sequence psn, const Sent& request);
 
   FetchState state_;
@@ -156,6 +162,9 @@ class FetchResponses {
   ResponseGaps late_gaps_;  // that a late response filled
   ResponseGaps refilled_;   // that a repeated response filled: the first one may still come late
   RepeatedResponses repeated_;
+  // The newest READ or atomic that was complete with a response that came again, or late.
+  Sequence completed_ = ~Sequence{0};
+  Instant completed_stamp_ = Instant::min();
   SeenResponses seen_;      // to requests that may have been sent before the capture
   Sequence first_end_ = 0;  // one past the highest PSN of a response
   Sequence late_next_ = 0;  // one past the newest response that came late, and was repeated before

@@ -30,7 +30,9 @@ void RepeatedAnswer::take_first(const CapturedPacket& packet, Sequence psn, cons
   }
   // Nobody answered before: what was asked for again is answered for the first time.
   const bool within = next_ > request.psn && next_ <= psn;
-  if (next_ == psn || within) next_ = psn + 1;
+  if (next_ != psn && !within) return;
+  next_ = psn + 1;
+  note_end(packet, psn);
 }
 
 void RepeatedAnswer::ask_again(const Sent& request, Sequence from) {
@@ -125,7 +127,7 @@ bool RepeatedAnswer::skip_to_next_read(const CapturedPacket& packet, Sequence ps
     return true;
   }
   const Row row{next_, first_, begin_, packet.number, psn};
-  skip(next_, before->asked_end(), packet, jumped_);
+  skip(next_, end_of(*before), packet, jumped_);
   skip_reads(*before, request.psn, packet, jumped_);
   const Sequence asked = request.asked_from();
   if (psn > asked + 1)
@@ -161,7 +163,7 @@ const Sent* RepeatedAnswer::skip_rest(Sequence psn, const CapturedPacket& packet
   // A single response may be a copy of an earlier one.
   const bool begins = state_.ip_numbers.ordered() && first_ == before->asked_from();
   if (!begins && next_ < row_ + kSeries) return nullptr;
-  const Sequence end = before->asked_end();
+  const Sequence end = end_of(*before);
   if (psn < end) return nullptr;
   add_gap(packet, next_, end);
   next_ = end;
@@ -174,7 +176,7 @@ const Sent* RepeatedAnswer::skip_rest(Sequence psn, const CapturedPacket& packet
 void RepeatedAnswer::skip_reads(const Sent& before, Sequence end, const CapturedPacket& packet,
                                 Gaps& gaps) {
   constexpr Sequence kMost = 256;
-  const Sequence first = std::max(before.asked_end(), end_);
+  const Sequence first = std::max(before.psn + before.span, end_);
   if (end <= first || end - first > kMost) return;
   const Instant asked = before.last_stamp;
   const Duration least = state_.answers.least_round_trip().value_or(Duration{});

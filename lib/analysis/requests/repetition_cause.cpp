@@ -45,6 +45,16 @@ bool may_be_timer(const StreamState& state) noexcept {
   return state.silence >= std::max(kShortestTimer, reaction + reaction / 2);
 }
 
+/// Whether a READ asks for another part of its response than the original, and than when it was
+/// last seen: then it is no copy of either.
+bool asks_for_another_part(const StreamState& state, const CapturedPacket& packet, Sequence psn,
+                           const Sent& known) noexcept {
+  if (!is_read(known.opcode) || !known.has_reth || !packet.has_reth) return false;
+  const Sequence end = psn + state.setup.span_of(packet);
+  return (psn != known.psn || end != known.psn + known.span) &&
+         (psn != known.asked_from() || end != known.asked_end());
+}
+
 bool is_copy(const StreamState& state, const CapturedPacket& packet, const Sent& known) noexcept {
   if (packet.ack_req != known.ack_req || packet.payload != known.payload) return false;
   if (packet.ip_id != known.ip_id && packet.ip_id != known.last_ip_id) return false;
@@ -61,7 +71,8 @@ std::optional<Cause> cause_of(StreamState& state, const CapturedPacket& packet, 
                               const Sent* known, std::uint64_t& related) {
   if (!state.reliable) return std::nullopt;  // nobody repeats packets of UC and UD
   const bool silent = may_be_timer(state);
-  const bool copied = known != nullptr && is_copy(state, packet, *known);
+  const bool of_part = known != nullptr && asks_for_another_part(state, packet, psn, *known);
+  const bool copied = known != nullptr && !of_part && is_copy(state, packet, *known);
   const bool fetches = is_read(packet.info->opcode) || is_atomic(packet.info->opcode);
   const auto gap =
       fetches ? state.fetched.gap_in(psn, psn + state.setup.span_of(packet)) : std::nullopt;
@@ -101,14 +112,16 @@ std::optional<Cause> cause_of(StreamState& state, const CapturedPacket& packet, 
       return Cause::response_lost;
     }
     // Nothing is missing here: the requests that follow tell a repetition from a late copy.
-    const bool complete = known->answered && known->copies == 0;
+    const bool complete = known->answered && known->copies == 0 && !of_part;
     if (complete && !state.ip_numbers.vary() && psn + known->span < state.next) return std::nullopt;
     return Cause::response_lost;
   }
   if (state.acks_cut) return Cause::none;  // there may have been a NAK
   // Without a NAK, and without the time of a timer, only a response can have been missing.
   if (!silent && state.counts.fetches_answered > 0) return Cause::response_lost;
-  return psn < state.acked ? Cause::ack_lost : Cause::timeout;
+  const bool taken =
+      known == nullptr || !state.fetched.was_incomplete_before(known->psn, known->response_stamp);
+  return psn < state.acked && taken ? Cause::ack_lost : Cause::timeout;
 }
 
 }  // namespace
