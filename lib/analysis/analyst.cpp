@@ -290,12 +290,19 @@ void Analyst::follow(const CapturedPacket& packet) {
     return;
   }
   end_ = std::max(end_, packet.stamp);
+  note_load(packet);
   Session& session = *known;
   const std::uint8_t direction = session.directions[0].flow == packet.flow ? 0 : 1;
   count(session, session.directions[direction], direction, packet);
   const bool taken = !is_dropped(session, direction, packet);
   if (taken) take(session, direction, packet);
   if (observer_ != nullptr) observer_->followed(session, direction, packet, taken);
+}
+
+void Analyst::note_load(const CapturedPacket& packet) {
+  const QpFlow& flow = flows_[packet.flow];
+  if (flow.target >= loads_.size()) loads_.resize(flow.target + 1);
+  loads_[flow.target].add(flow.source, packet.stamp, packet.wire_length);
 }
 
 void Analyst::take(Session& session, std::uint8_t direction, const CapturedPacket& packet) {

@@ -12,6 +12,7 @@
 #include "analysis/anomaly.h"
 #include "analysis/check/passage_log.h"
 #include "analysis/findings/finding_log.h"
+#include "analysis/link_load.h"
 #include "analysis/pause_log.h"
 #include "analysis/qp_flows.h"
 #include "analysis/requests/request_stream.h"
@@ -107,6 +108,8 @@ class Analyst {
   [[nodiscard]] const std::deque<Session>& sessions() const noexcept { return sessions_; }
   /// What the capture shows about itself. Call it after finish().
   [[nodiscard]] const CaptureFacts& facts() const noexcept { return facts_; }
+  /// How busy the links to the capture's hosts are, by the index of QpFlow::target.
+  [[nodiscard]] const std::vector<LinkLoad>& loads() const noexcept { return loads_; }
   /// Packets of connections beyond kMostSessions, and of flows beyond QpFlows::kMostFlows.
   [[nodiscard]] std::uint64_t unfollowed() const noexcept { return unfollowed_; }
 
@@ -116,6 +119,7 @@ class Analyst {
   void add_rare(const KeyedPacket& keyed, std::uint32_t flow);
   void move(const MovedPackets& moved);
   void follow(const CapturedPacket& packet);
+  void note_load(const CapturedPacket& packet);
   void take(Session& session, std::uint8_t direction, const CapturedPacket& packet);
   /// Null: there are too many.
   Session* session_of(const CapturedPacket& packet);
@@ -151,6 +155,7 @@ class Analyst {
   Instant end_;
   std::uint64_t unfollowed_ = 0;
   PauseLog pauses_;
+  std::vector<LinkLoad> loads_;
   std::uint32_t passages_ = kMostPassages;  // entries that may still be kept
   SetupLog setups_;
   CaptureFacts facts_;

@@ -6,11 +6,11 @@ namespace lw::analysis {
 namespace {
 
 constexpr Hypothesis kCopy = {AnomalyKind::duplicate, Cause::path_copy};
-constexpr Hypothesis kLate = {AnomalyKind::out_of_order, Cause::none};
+constexpr Hypothesis kCameLate = {AnomalyKind::out_of_order, Cause::none};
 
 /// Whether a packet that came before may be one that was sent before the one in its place: others
 /// came late, and nothing tells it from a copy.
-bool may_be_late(const Fact& fact, const ConnectionFacts& connection) noexcept {
+bool others_came_late(const Fact& fact, const ConnectionFacts& connection) noexcept {
   const bool request = fact.seen.role == wire::Role::request;
   const Disorder& disorder = request ? connection.disorder : connection.response_disorder;
   return disorder.late >= Disorder::kEnough && !connection.ip_numbers_vary;
@@ -34,7 +34,7 @@ Finding without_copies(const Fact& fact, const ConnectionFacts& connection,
   if (capture.response_recoveries >= kSome)
     return {.cause = kForResponse.cause, .kind = kForResponse.kind};
   // A sender that goes back sends no packet alone.
-  if (connection.goes_back && !fact.newest) return Finding::either({kCopy, kLate});
+  if (connection.goes_back && !fact.newest) return Finding::either({kCopy, kCameLate});
   return Finding::either({kCopy, kForResponse});
 }
 
@@ -52,7 +52,7 @@ Finding classify_duplicate(const Fact& fact, const ConnectionFacts& connection,
   const bool undecided = request ? asked_unseen && may_be_sent && !connection.ip_numbers_vary
                                  : fact.seen.cause == Cause::none;
   // A packet from far before comes late, where many do.
-  if (!undecided && may_be_late(fact, connection)) return Finding::either({kCopy, kLate});
+  if (!undecided && others_came_late(fact, connection)) return Finding::either({kCopy, kCameLate});
   // Networks copy few packets; senders repeat many.
   if (undecided)
     return request ? Finding::either({kAgain, kCopy}) : Finding::either({kCopy, kAgain});
