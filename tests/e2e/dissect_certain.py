@@ -19,9 +19,11 @@ SAID = {
     'read_response_lost_end': ('explain', 'only the capturing lost', 'either lost before the capture point'),
     'read_latency_with_loss': ('messages', 'completed by frame 20', 'completed by frame 29'),
     'rnr_first_of_recovery_lost': ('anomalies', 'RNR NAK (frame 21)', 'NAK'),
-    'timer_short_mixed_operations': ('explain', 'missed responses', 'timeouts'),
+    'timer_short_mixed_operations': ('explain', 'were lost', 'shorter than the round trip'),
     'nccl_two_qps_psn0': ('sessions', 'QP 0x101  10.0.0.200 QP 0x900', '10.0.0.200 QP 0x900'),
     'congestion_yes_software_receiver': ('explain', 'congestion? Yes', 'congestion?'),
+    'full_link_three_hosts': ('explain', 'congestion? No', 'of several hosts'),
+    'spray_goback_two_interfaces': ('explain', 'At eth0', 'parts of one point'),
     'damaged_in_capture_but_acked': ('explain', 'receiver drops it', 'in the capture only'),
 }
 
