@@ -74,7 +74,7 @@ class PairEvidence {
   [[nodiscard]] double mean_square() const noexcept { return times_ > 0 ? squares_ / times_ : 0; }
 
  private:
-  static constexpr std::uint32_t kMost = 4096;
+  static constexpr std::uint32_t kMost = 256;
 
   std::uint32_t early_ = 0, answers_ = 0, unasked_ = 0, miscounted_ = 0, times_ = 0;
   double squares_ = 0;

@@ -80,7 +80,8 @@ std::optional<Finding> classify_gap(const Fact& fact, const ConnectionFacts& con
   if (fact.early && connection.began_before && !was_sent_here(fact, connection)) {
     // The receiver has got them, or what was sent behind them: they were sent before the capture
     // began.
-    const bool passed = fact.passed || fact.seen.cause == Cause::missing_in_capture;
+    const bool passed = fact.passed || fact.seen.cause == Cause::missing_in_capture ||
+                        (fact.seen.cause == Cause::none && fact.seen.role == wire::Role::response);
     if (passed && !capture.is_incomplete()) return std::nullopt;
     return capture.is_incomplete() ? kLostMissingOrNotSent : kLostOrNotSent;
   }

@@ -138,16 +138,10 @@ bool is_answered_before_timer(const Fact& fact) noexcept {
          fact.waits.answered && fact.waits.sent && *fact.waits.sent >= kShortestTimer;
 }
 
-/// The response passed here, and the requester is so far that it cannot have got it.
-bool is_fetch_sooner_than_heard(const Fact& fact, const ConnectionFacts& connection) {
-  return is_answered_before_timer(fact) && connection.round_trip &&
-         *fact.waits.answered < *connection.round_trip;
-}
-
 /// Like may_be_unheard(), of a READ or atomic.
 bool may_be_unheard_fetch(const Fact& fact, const ConnectionFacts& connection) {
   return is_answered_before_timer(fact) && *fact.waits.sent > connection.longest_quiet &&
-         !connection.round_trip;
+         !(connection.round_trip && *fact.waits.answered >= *connection.round_trip);
 }
 
 /// A READ or atomic that comes again, though nothing is missing in its response here.
@@ -215,7 +209,6 @@ constexpr Row kRows[] = {
     {is_of_other_mtu, Finding::certain(Cause::answer_wrong)},
     {is_refused_fetch,
      Finding::either({{kKind, Cause::answer_wrong}, {kKind, Cause::response_lost}})},
-    {is_fetch_sooner_than_heard, Finding::certain(Cause::timer_too_short)},
     {may_be_unheard_fetch,
      Finding::either({{kKind, Cause::response_lost}, {kKind, Cause::timer_too_short}})},
     {is_needless_fetch,

@@ -43,12 +43,15 @@ class FetchState {
   /// Reports a gap that the requester may ask for behind the end of the capture.
   void report_open(const ResponseGap& gap) { report.response_gap(gap, Cause::none); }
   /// Whether the capture ends, at `end`, before a requester has asked again for what is missing.
+  /// One that goes on with new requests, later than it can have noticed, misses nothing.
   [[nodiscard]] bool may_be_asked(const ResponseGap& gap, Instant end) const {
     constexpr int kRoundTrips = 4;
     constexpr Duration kToAsk = std::chrono::milliseconds{1};
     const Duration to_ask =
         std::max(kToAsk, kRoundTrips * answers.least_round_trip().value_or(Duration{}));
-    return !gap.asked_again && stamp_difference(end, gap.stamp) < to_ask;
+    const bool goes_on = !log.empty() && stamp_difference(log.newest().stamp, gap.stamp) >
+                                             answers.least_round_trip().value_or(to_ask);
+    return !gap.asked_again && !goes_on && stamp_difference(end, gap.stamp) < to_ask;
   }
   /// Reports responses that were lost.
   void report_lost(const ResponseGap& gap) { report.response_gap(gap, Cause::lost_before_capture); }

@@ -55,7 +55,7 @@ bool asks_for_another_part(const StreamState& state, const CapturedPacket& packe
          (psn != known.asked_from() || end != known.asked_end());
 }
 
-bool is_copy(const StreamState& state, const CapturedPacket& packet, const Sent& known) noexcept {
+bool is_copy(StreamState& state, const CapturedPacket& packet, const Sent& known) noexcept {
   if (packet.ack_req != known.ack_req || packet.payload != known.payload) return false;
   if (packet.ip_id != known.ip_id && packet.ip_id != known.last_ip_id) return false;
   if (state.ip_numbers.vary()) return true;
@@ -63,6 +63,9 @@ bool is_copy(const StreamState& state, const CapturedPacket& packet, const Sent&
   // A sender that waits for each response asks again after a round trip. A copy comes sooner.
   if (const auto turnaround = state.limits.turnaround(); is_read(known.opcode) && turnaround)
     return age < std::min(*turnaround, kShortestTimer);
+  // Without a NAK, only a timer makes its sender repeat a SEND or WRITE.
+  const bool asked = known.fetches || state.naks.asking_for(known.psn, state.acked) != nullptr;
+  if (state.selective && !asked) return age < kShortestTimer;
   if (state.selective) return age < state.setup.least_reaction.value_or(state.least_round_trip());
   return age < kShortestTimer || (state.setup.answered && known.psn > state.acked);
 }
