@@ -17,6 +17,22 @@ NAMED = ((re.compile(r'<pre>'), '<pre tabindex="0">'),
          (re.compile(r'(data-md-component="search" role="dialog")'), r'\1 aria-label="Search"'))
 
 
+# A prompt at the start of a line of code: `$ ` anywhere, `# ` only where the block is of a terminal.
+BLOCK = re.compile(r'(<pre><code(?: class="language-(\w+)")?>)(.*?)(</code></pre>)', re.S)
+PROMPTS = {True: re.compile(r'^([$#]) ', re.M), False: re.compile(r'^(\$) ', re.M)}
+
+
+def without_prompts(block):
+    """A block of code whose prompts are drawn by the style sheet: who selects or copies it, by hand or
+    by the button, gets the commands without them."""
+    begin, language, code, end = block.groups()
+    return begin + PROMPTS[language == 'console'].sub(r'<span class="prompt" data-prompt="\1 "></span>', code) + end
+
+
+def on_page_content(html, **_):
+    return BLOCK.sub(without_prompts, html)
+
+
 def on_post_page(output, **_):
     for part, named in NAMED:
         output = part.sub(named, output)

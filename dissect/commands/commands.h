@@ -16,6 +16,7 @@ app::Command summary_command();
 app::Command sessions_command();
 app::Command messages_command();
 app::Command anomalies_command();
+app::Command annotate_command();
 app::Command explain_command();
 app::Command report_command();
 app::Command extract_command();
@@ -35,6 +36,8 @@ struct CaptureInput {
 };
 /// Adds FILE..., --filter, --filter-names, --follow, --no-tunnels and --roce-port.
 void add_capture_options(app::Options& options, CaptureInput& input);
+/// Adds all of these but FILE and --follow, for a command that reads one file twice.
+void add_reading_options(app::Options& options, CaptureInput& input);
 /// Like add_capture_options(), for a command that also runs without a capture.
 void add_optional_capture(app::Options& options, CaptureInput& input);
 /// Adds --points.

@@ -74,6 +74,7 @@ ExitCode run_list(const ListOptions& options) {
   std::optional<PsnGaps> gaps;
   if (reads_psn_gaps(options)) gaps.emplace();
   std::uint64_t listed = 0;
+  std::optional<Instant> first_stamp;
   while (!options.count || listed < *options.count) {
     const auto captured = source->next();
     if (!captured || !*captured) {
@@ -81,6 +82,8 @@ ExitCode run_list(const ListOptions& options) {
       return captured ? ExitCode::done : print_error(captured.error());
     }
     Dissection dissection(**captured);
+    if (!first_stamp) first_stamp = dissection.captured.record.stamp;
+    dissection.first_stamp = first_stamp;
     if (gaps) find_psn_gap(*gaps, dissection);
     if (options.where && !options.where->matches(dissection)) continue;
     format->frame(output.buffer(), dissection);
@@ -188,26 +191,27 @@ app::Option& add_capture_files(app::Options& options, CaptureInput& input) {
       "standard input; several files are one capture in the order of their time stamps");
 }
 
+}  // namespace
+
 void add_reading_options(app::Options& options, CaptureInput& input) {
   options.add("--filter", app::text(input.filter), "FILTER",
               "only matching frames, in libpcap's (tcpdump's) syntax, with numbers and addresses");
   options.add_flag("--filter-names", input.filter_names,
                    "look up names of hosts, networks, ports and protocols in --filter");
-  add_follow_option(options, input.follow);
   add_tunnel_option(options, input.no_tunnels);
   add_port_option(options, input.roce_ports);
 }
 
-}  // namespace
-
 void add_capture_options(app::Options& options, CaptureInput& input) {
   add_capture_files(options, input).required();
   add_reading_options(options, input);
+  add_follow_option(options, input.follow);
 }
 
 void add_optional_capture(app::Options& options, CaptureInput& input) {
   add_capture_files(options, input);
   add_reading_options(options, input);
+  add_follow_option(options, input.follow);
 }
 
 void add_jobs_option(app::Options& options, unsigned& jobs) {

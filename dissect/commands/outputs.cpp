@@ -33,6 +33,7 @@ std::span<const CommandQuestions> questions() {
                                                {"messages", kReadingQuestions, false},
                                                {"anomalies", kReadingQuestions, false},
                                                {"explain", kReadingQuestions, false},
+                                               {"annotate", kReadingQuestions, false},
                                                {"extract", kReadingQuestions, false},
                                                {"report", kReadingQuestions, false},
                                                {"fields"}};

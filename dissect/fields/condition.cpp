@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -32,6 +33,17 @@ bool is_word(char c) {
 constexpr std::string_view kSigns[] = {"==", "!=", "<=", ">=", "&&", "||", "..", "<",
                                        ">",  "!",  "&",  "(",  ")",  "{",  "}",  ","};
 
+/// Words of Wireshark for a sign.
+constexpr std::pair<std::string_view, std::string_view> kSignWords[] = {
+    {"and", "&&"}, {"or", "||"}, {"not", "!"}, {"eq", "=="}, {"ne", "!="},
+    {"lt", "<"},   {"le", "<="}, {"gt", ">"},  {"ge", ">="}};
+
+Token word_token(std::string_view word, std::size_t column) {
+  for (const auto& [name, sign] : kSignWords)
+    if (word == name) return {Token::Kind::sign, sign, column};
+  return {Token::Kind::word, word, column};
+}
+
 /// Returns the token at `at`, and sets `at` to its end.
 Token next_token(std::string_view all, std::size_t& at) {
   while (at < all.size() && (all[at] == ' ' || all[at] == '\t' || all[at] == '\n')) ++at;
@@ -50,7 +62,7 @@ Token next_token(std::string_view all, std::size_t& at) {
   }
   while (at < all.size() && is_word(all[at]) && !all.substr(at).starts_with("..")) ++at;
   if (at == start) return {Token::Kind::bad, all.substr(start), start + 1};
-  return {Token::Kind::word, all.substr(start, at - start), start + 1};
+  return word_token(all.substr(start, at - start), start + 1);
 }
 
 std::optional<std::uint64_t> number_of(std::string_view text) {
@@ -150,6 +162,8 @@ bool compares(const Condition::Test& test, const Value& value) {
       return value > first.high;
     case Operation::at_least:
       return value >= first.low;
+    case Operation::contains:
+      return std::get<std::string>(value).contains(std::get<std::string>(first.low));
     default:
       return in_ranges(test, value);
   }
@@ -168,6 +182,8 @@ bool holds_test(const Condition::Test& test, const Dissection& dissection) {
   if (test.operation != Operation::different) return std::ranges::any_of(values, holds);
   return !values.empty() && std::ranges::none_of(values, holds);
 }
+
+constexpr std::string_view kContains = "contains";
 
 std::optional<Operation> comparison_of(std::string_view sign) {
   constexpr std::pair<std::string_view, Operation> kComparisons[] = {
@@ -229,6 +245,9 @@ class Condition::Parser {
   NodeResult both();
   NodeResult negation();
   NodeResult test();
+  NodeResult protocol(std::string_view unknown);
+  std::size_t add_test(Condition::Test test);
+  [[nodiscard]] bool at_comparison() const;
   Parsed<void> read_mask(Condition::Test& test);
   Parsed<void> read_values(Condition::Test& test);
   Parsed<void> read_set(Condition::Test& test);
@@ -338,15 +357,20 @@ Parsed<void> Condition::Parser::read_values(Condition::Test& test) {
     advance();
     return read_set(test);
   }
-  const auto comparison =
-      token_.kind == Token::Kind::sign ? comparison_of(token_.text) : std::nullopt;
-  if (!comparison) return {};
-  test.operation = *comparison;
+  if (!at_comparison()) return {};
+  const bool contains = token_.text == kContains;
+  test.operation = contains ? Operation::contains : *comparison_of(token_.text);
   const Token sign = token_;
+  const bool is_text = test.field->type == FieldType::text;
   const bool ordered = test.operation != Operation::equal && test.operation != Operation::different;
-  if (ordered && test.field->type == FieldType::text)
-    return error_at(sign.column, fmt::format("{} is text: expected == or != or in, found {}",
-                                             test.field->name, sign.text));
+  if (contains && !is_text)
+    return error_at(sign.column, fmt::format("contains looks into text, and {} is a {}: expected "
+                                             "==, or & for bits of a number",
+                                             test.field->name, name_of(test.field->type)));
+  if (ordered && is_text && !contains)
+    return error_at(sign.column,
+                    fmt::format("{} is text: expected ==, !=, in or contains, found {}",
+                                test.field->name, sign.text));
   advance();
   auto found = value(*test.field);
   if (!found) return std::unexpected(found.error());
@@ -354,17 +378,43 @@ Parsed<void> Condition::Parser::read_values(Condition::Test& test) {
   return {};
 }
 
+bool Condition::Parser::at_comparison() const {
+  if (token_.kind == Token::Kind::word) return token_.text == kContains;
+  return token_.kind == Token::Kind::sign && comparison_of(token_.text).has_value();
+}
+
+std::size_t Condition::Parser::add_test(Condition::Test test) {
+  condition_.tests_.push_back(std::move(test));
+  return add(Kind::test, condition_.tests_.size() - 1);
+}
+
+/// A protocol's name alone: whether the frame has one of its fields. `unknown`: the error where
+/// there is no such protocol either.
+Parsed<std::size_t> Condition::Parser::protocol(std::string_view unknown) {
+  const Token name = token_;
+  const std::vector<const Field*> fields = fields_of_protocol(name.text);
+  if (fields.empty()) return error_at(name.column, unknown);
+  advance();
+  if (at_comparison() || (token_.kind == Token::Kind::word && token_.text == "in"))
+    return error_at(name.column, fmt::format("{} is a protocol: expected one of its fields, such "
+                                             "as {}, to compare",
+                                             name.text, fields.front()->name));
+  std::size_t node = add_test({.field = fields.front()});
+  for (const Field* field : std::span(fields).subspan(1))
+    node = add(Kind::either, node, add_test({.field = field}));
+  return node;
+}
+
 Parsed<std::size_t> Condition::Parser::test() {
   if (token_.kind != Token::Kind::word) return expected("the name of a field");
   const auto field = find_field(token_.text);
-  if (!field) return error_at(token_.column, field.error());
+  if (!field) return protocol(field.error());
   advance();
   Condition::Test test{.field = *field};
   if (token_.kind == Token::Kind::sign && token_.text == "&")
     if (auto read = read_mask(test); !read) return std::unexpected(read.error());
   if (auto read = read_values(test); !read) return std::unexpected(read.error());
-  condition_.tests_.push_back(std::move(test));
-  return add(Kind::test, condition_.tests_.size() - 1);
+  return add_test(std::move(test));
 }
 
 Parsed<Condition> Condition::parse(std::string_view text) { return Parser(text).run(); }

@@ -14,10 +14,12 @@ namespace lw::dissect {
 ///
 ///   bth.opcode == 10 && udp.srcport in {1, 2, 5..9} || !(aeth.syndrome & 0x60 == 0)
 ///
-/// Comparisons are ==, !=, <, <=, >, >=; `&` first takes bits of a number. A bare name is true if
-/// the frame has the field. A comparison of a field that the frame doesn't have is false, also !=.
-/// A field with two values satisfies ==, in and < with either, != only with both. Values are
-/// numbers, addresses ("10.0.0.0/8" too), times in seconds since 1970, words and "quoted text".
+/// Comparisons are ==, !=, <, <=, >, >=, and of text `contains`; `&` first takes bits of a number.
+/// Signs have Wireshark's words too: and, or, not, eq, ne, lt, le, gt, ge. A bare name is true if
+/// the frame has the field, or a field of this protocol. A comparison of a field that the frame
+/// doesn't have is false, also !=. A field with two values satisfies ==, in and < with either, !=
+/// only with both. Values are numbers, addresses ("10.0.0.0/8" too), times in seconds since 1970,
+/// words and "quoted text".
 class Condition {
  public:
   /// The error begins with the column, from 1.
@@ -44,6 +46,7 @@ class Condition {
     at_most,
     above,
     at_least,
+    contains,  // text
   };
   struct Test {
     const Field* field = nullptr;

@@ -70,6 +70,16 @@ std::vector<Row> record_rows() {
        true,
        nullptr,
        [](const Dissection& d, Values& values) { values.add(d.captured.record.stamp); }},
+      {{.name = "frame.time_relative", .help = "seconds since the first frame that is read"},
+       FieldType::time,
+       false,
+       false,
+       nullptr,
+       [](const Dissection& d, Values& values) {
+         if (d.first_stamp)
+           values.add(instant_from_ns(
+               capture::stamp_difference(d.captured.record.stamp, *d.first_stamp).count()));
+       }},
       {{.name = "frame.len", .help = "bytes on the wire"},
        FieldType::number,
        true,
@@ -368,6 +378,17 @@ Parsed<const Field*> find_field(std::string_view name) {
   const std::string hint = near.empty() ? "; \"roce-dissect fields\" lists all"
                                         : fmt::format(": did you mean \"{}\"?", near);
   return std::unexpected(fmt::format("no field \"{}\"{}", name, hint));
+}
+
+std::vector<const Field*> fields_of_protocol(std::string_view protocol) {
+  std::vector<const Field*> fields;
+  for (const std::string_view prefix : {"", "infiniband."}) {
+    const std::string start = fmt::format("{}{}.", prefix, protocol);
+    for (const Field& field : field_table())
+      if (field.name.starts_with(start)) fields.push_back(&field);
+    if (!fields.empty()) break;
+  }
+  return fields;
 }
 
 void read_field(const Field& field, const Dissection& dissection, Values& values) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "core/quantity.h"
 #include "dissect/fields/frame_source.h"
@@ -32,6 +33,8 @@ class Dissection {
   std::expected<roce::Frame, roce::ParseError> frame;
   /// Result of PsnGaps for this frame, if a caller has set it.
   std::optional<std::uint64_t> psn_gap;
+  /// Stamp of the first frame that was read, if a caller has set it.
+  std::optional<Instant> first_stamp;
 
  private:
   mutable std::optional<roce::IcrcVerdict> icrc_;
@@ -82,6 +85,10 @@ std::span<const Field> field_table();
 /// infiniband, longwire or frame ("bth.psn"), or its key in a [[flow]] ("dst_qp"). The error holds
 /// the nearest name.
 Parsed<const Field*> find_field(std::string_view name);
+
+/// The fields of a protocol by its name in Wireshark ("ip", "infiniband.reth"), or without
+/// "infiniband."; empty: there is no such protocol.
+std::vector<const Field*> fields_of_protocol(std::string_view protocol);
 
 /// Replaces `values` by the field's values in a frame.
 void read_field(const Field& field, const Dissection& dissection, Values& values);

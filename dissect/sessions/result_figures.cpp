@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "dissect/sessions/display_filter.h"
 #include "dissect/sessions/setup_words.h"
 #include "report/figures/json.h"
 
@@ -374,10 +375,11 @@ constexpr Figure kAnomalyRows[] = {
 template <class Found>
 struct AtPoint {
   const Found& found;
-  const CapturePointInfo* point;
+  const analysis::Analyst& analyst;
+  const CapturePointInfo* point = nullptr;
 
-  AtPoint(const Found& what, const analysis::Analyst& analyst, const CapturePoints& points)
-      : found(what), point(nullptr) {
+  AtPoint(const Found& what, const analysis::Analyst& analysed, const CapturePoints& points)
+      : found(what), analyst(analysed) {
     if (what.session == 0) return;
     const auto& [one, other] = analyst.sessions()[what.session - 1].directions;
     const std::uint32_t flow = one.flow != analysis::QpFlow::kNone ? one.flow : other.flow;
@@ -438,6 +440,8 @@ const FigureTable& anomaly_figures() {
   static constexpr Figure kRows[] = {
       Row::with_table<[](const AtPoint<Anomaly>& a) -> const auto& { return a.found; },
                       plain_anomaly_figures>(),
+      Row::of<[](const AtPoint<Anomaly>& a) { return display_filter(a.found, a.analyst); }>(
+          "display_filter", "Wireshark's display filter for its packets."),
       kPointRows<Anomaly>[0], kPointRows<Anomaly>[1]};
   static constexpr FigureTable kTable{"An anomaly; a line each.", kRows};
   return kTable;

@@ -218,8 +218,10 @@ Finding interface(const std::string& name) {
   const bool gro = ethtool_flag(name, ETHTOOL_GGRO, 1);
   const bool lro = ethtool_flag(name, ETHTOOL_GFLAGS, ETH_FLAG_LRO);
   Finding finding{.topic = "interface " + name, .found = interface_text(asked, mtu, gro, lro)};
-  if (!asked.is_up())
+  if (!asked.is_up()) {  // nobody sends through it as it is: one finding is enough
     add_reason(finding, "a run waits for its link", fmt::format("sudo ip link set {} up", name));
+    return finding;
+  }
   if (path_mtu < 4096)
     add_reason(finding, fmt::format("RoCE frames of a path MTU above {} B do not fit", path_mtu),
                fmt::format("sudo ip link set {} mtu 4200", name));

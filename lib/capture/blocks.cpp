@@ -3,20 +3,16 @@
 
 #include <algorithm>
 
+#include "capture/pcapng_block.h"
 #include "capture/reader.h"
 
 namespace lw::capture {
 namespace {
 
-constexpr std::size_t kMostOption = 0xffff;
-constexpr std::size_t kBlockFrame = 12;  // type and both lengths
-
 template <class T>
 void put(std::string& out, const T& value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
-
-constexpr std::size_t in_words(std::size_t size) noexcept { return (size + 3) & ~std::size_t{3}; }
 
 void put_option(std::string& out, std::uint16_t code, std::string_view value) {
   value = value.substr(0, kMostOption);
@@ -31,7 +27,7 @@ void put_number_option(std::string& out, std::uint16_t code, std::uint64_t value
 
 /// Appends a block with a padded body.
 void put_block(std::string& out, std::uint32_t type, std::string_view body) {
-  const auto size = static_cast<std::uint32_t>(body.size() + kBlockFrame);
+  const auto size = static_cast<std::uint32_t>(body.size() + kBlockOverhead);
   put(out, type);
   put(out, size);
   out.append(body);
@@ -54,6 +50,8 @@ std::string interface_body(const Interface& interface) {
   put(body, interface.snap_length);
   if (!interface.name.empty()) put_option(body, kOptionName, interface.name);
   put_option(body, kOptionResolution, "\x09");
+  if (interface.fcs_bytes != 0)
+    put_option(body, kOptionFcsLength, std::string(1, static_cast<char>(interface.fcs_bytes)));
   put(body, std::uint32_t{0});  // end of options
   return body;
 }

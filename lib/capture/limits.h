@@ -14,4 +14,9 @@ inline constexpr std::size_t kLongestFilter = std::size_t{16} << 10;
 /// cube of the length, to 0.3 s here. A longer program runs as it is.
 inline constexpr std::size_t kMostOptimized = 4'000;
 
+/// Most comments that `roce-dissect annotate` adds to a frame.
+inline constexpr std::size_t kMostComments = 8;
+/// Longest of them, in bytes.
+inline constexpr std::size_t kLongestComment = 2'048;
+
 }  // namespace lw::capture

@@ -5,36 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "capture/pcapng_block.h"
+
 namespace lw::capture {
 namespace {
 
-constexpr std::size_t kBlockOverhead = 12;  // type and the two lengths
-constexpr std::size_t kSmallestSection = 28;
-
-constexpr std::size_t padded(std::size_t size) noexcept { return (size + 3) & ~std::size_t{3}; }
-
 std::string_view text_of(Bytes bytes) noexcept {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-/// Smallest legal body of a block of this type, in bytes.
-constexpr std::size_t smallest_body(std::uint32_t type) noexcept {
-  switch (type) {
-    case kSectionHeaderBlock:
-      return 16;
-    case kInterfaceBlock:
-      return 8;
-    case kEnhancedPacketBlock:
-      return 20;
-    case kPacketBlock:
-      return 20;
-    case kSimplePacketBlock:
-      return 4;
-    case kStatisticsBlock:
-      return 12;
-    default:
-      return 0;
-  }
 }
 
 std::uint64_t decimal_to_ns(std::uint64_t stamp, unsigned digits) noexcept {
@@ -60,12 +37,6 @@ std::uint64_t binary_to_ns(std::uint64_t stamp, unsigned bits) noexcept {
 
 }  // namespace
 
-/// A whole block of the file.
-struct PcapngFormat::Block {
-  std::uint32_t type = 0;
-  Bytes body;
-  std::size_t size = 0;  // of the whole block
-};
 /// The header of any kind of packet block.
 struct PcapngFormat::PacketHeader {
   std::uint32_t interface = 0;  // within the section
@@ -88,8 +59,9 @@ bool PcapngFormat::recognises(Bytes start) noexcept {
 
 Result<PcapngFormat> PcapngFormat::open(Source& source) {
   PcapngFormat format;
-  Block block;
-  if (auto found = format.peek_block(source, block); !found) return std::unexpected(found.error());
+  PcapngBlock block;
+  if (auto found = peek_block(source, format.swap_, block); !found)
+    return std::unexpected(found.error());
   if (auto begun = format.begin_section(source, block); !begun) {
     return std::unexpected(begun.error());
   }
@@ -97,41 +69,7 @@ Result<PcapngFormat> PcapngFormat::open(Source& source) {
   return format;
 }
 
-/// The next whole block; false at the file's end. A section header sets the byte order before its
-/// length is read.
-Result<bool> PcapngFormat::peek_block(Source& source, Block& block) {
-  const Bytes start = source.peek(kBlockOverhead);
-  if (start.empty() && !source.read_error()) return false;
-  if (start.size() < kBlockOverhead) return cut(source, "a block", kBlockOverhead, start.size());
-  block.type = load<std::uint32_t>(start, 0, swap_);
-  if (block.type == kSectionHeaderBlock) {
-    swap_ = load<std::uint32_t>(start, 8, false) != kByteOrderMagic;
-    if (load<std::uint32_t>(start, 8, swap_) != kByteOrderMagic) {
-      return damaged(source, "a section header without the byte-order magic 1a2b3c4d");
-    }
-  }
-  block.size = load<std::uint32_t>(start, 4, swap_);
-  if (block.size % 4 != 0 || block.size < kBlockOverhead + smallest_body(block.type) ||
-      block.size > kMaxRecord) {
-    return damaged(
-        source,
-        fmt::format(
-            "a block of type {:#x} cannot be {} bytes long; the file is damaged here or before",
-            block.type, block.size));
-  }
-  const Bytes bytes = source.peek(block.size);
-  if (bytes.size() < block.size) return cut(source, "a block", block.size, bytes.size());
-  const auto trailer = load<std::uint32_t>(bytes, block.size - 4, swap_);
-  if (trailer != block.size) {
-    return damaged(source, fmt::format("a block begins with length {} and ends with length {}",
-                                       block.size, trailer));
-  }
-  block.body = bytes.subspan(8, block.size - kBlockOverhead);
-  return true;
-}
-
-Result<void> PcapngFormat::begin_section(Source& source, const Block& block) {
-  static_assert(kSmallestSection == kBlockOverhead + smallest_body(kSectionHeaderBlock));
+Result<void> PcapngFormat::begin_section(Source& source, const PcapngBlock& block) {
   const auto major = load<std::uint16_t>(block.body, 4, swap_);
   if (major != 1) {
     return damaged(source, fmt::format("expected version 1 of the pcapng format, found {}", major));
@@ -140,25 +78,12 @@ Result<void> PcapngFormat::begin_section(Source& source, const Block& block) {
   return {};
 }
 
-/// Calls visit(code, value) for each option up to the end mark, or up to a damaged option: a frame
-/// counts even if its options are damaged.
-template <class Visitor>
-void PcapngFormat::for_each_option(Bytes options, Visitor visit) const {
-  while (options.size() >= 4) {
-    const auto code = load<std::uint16_t>(options, 0, swap_);
-    const std::size_t length = load<std::uint16_t>(options, 2, swap_);
-    if (code == kOptionEnd || 4 + length > options.size()) return;
-    visit(code, options.subspan(4, length));
-    options = options.subspan(std::min(options.size(), 4 + padded(length)));
-  }
-}
-
-void PcapngFormat::add_interface(const Block& block, std::vector<Interface>& interfaces) {
+void PcapngFormat::add_interface(const PcapngBlock& block, std::vector<Interface>& interfaces) {
   Interface interface;
   StampUnit unit;
   interface.link_type = load<std::uint16_t>(block.body, 0, swap_);
   interface.snap_length = load<std::uint32_t>(block.body, 4, swap_);
-  for_each_option(block.body.subspan(8), [&](std::uint16_t code, Bytes value) {
+  for_each_option(block.body.subspan(8), swap_, [&](std::uint16_t code, Bytes value) {
     if (code == kOptionName) interface.name = text_of(value);
     if (code == kOptionResolution && value.size() == 1) {
       unit.resolution = std::to_integer<std::uint8_t>(value[0]);
@@ -172,7 +97,7 @@ void PcapngFormat::add_interface(const Block& block, std::vector<Interface>& int
 }
 
 Result<PcapngFormat::PacketHeader> PcapngFormat::packet_header(
-    Source& source, const Block& block, const std::vector<Interface>& interfaces) const {
+    Source& source, const PcapngBlock& block, const std::vector<Interface>& interfaces) const {
   const auto u32 = [&](std::size_t at) { return load<std::uint32_t>(block.body, at, swap_); };
   const auto stamp = [&] { return std::uint64_t{u32(4)} << 32 | u32(8); };
   PacketHeader header;
@@ -201,18 +126,19 @@ Result<PcapngFormat::PacketHeader> PcapngFormat::packet_header(
 }
 
 /// Reads the number of frames that an interface has lost so far.
-void PcapngFormat::add_statistics(const Block& block, std::vector<Interface>& interfaces) const {
+void PcapngFormat::add_statistics(const PcapngBlock& block,
+                                  std::vector<Interface>& interfaces) const {
   const std::size_t index = section_base_ + load<std::uint32_t>(block.body, 0, swap_);
   if (index >= interfaces.size()) return;
   std::uint64_t dropped = 0;
-  for_each_option(block.body.subspan(12), [&](std::uint16_t code, Bytes value) {
+  for_each_option(block.body.subspan(12), swap_, [&](std::uint16_t code, Bytes value) {
     const bool counts = code == kOptionDropped || code == kOptionDroppedBySystem;
     if (counts && value.size() == 8) dropped += load<std::uint64_t>(value, 0, swap_);
   });
   interfaces[index].dropped_by_statistics = dropped;
 }
 
-Result<bool> PcapngFormat::read_packet(Source& source, const Block& block,
+Result<bool> PcapngFormat::read_packet(Source& source, const PcapngBlock& block,
                                        std::vector<Interface>& interfaces, Record& record) const {
   const auto header = packet_header(source, block, interfaces);
   if (!header) return std::unexpected(header.error());
@@ -224,8 +150,9 @@ Result<bool> PcapngFormat::read_packet(Source& source, const Block& block,
   record.comment = {};
   if (block.type == kSimplePacketBlock) return true;
   record.stamp = instant_from_ns(stamp_to_ns(header->stamp, units_[record.interface]));
-  const std::size_t options = std::min(block.body.size(), header->data + padded(header->captured));
-  for_each_option(block.body.subspan(options), [&](std::uint16_t code, Bytes value) {
+  const std::size_t options =
+      std::min(block.body.size(), header->data + in_words(header->captured));
+  for_each_option(block.body.subspan(options), swap_, [&](std::uint16_t code, Bytes value) {
     if (code == kOptionComment && record.comment.empty()) record.comment = text_of(value);
     if (code == kOptionDropCount && value.size() == 8)
       interfaces[record.interface].dropped_between += load<std::uint64_t>(value, 0, swap_);
@@ -242,7 +169,7 @@ bool PcapngFormat::read_usual(Source& source, const std::vector<Interface>& inte
   if (swap_ || bytes.size() < kWithoutData) return false;
   const auto u32 = [&](std::size_t at) { return load<std::uint32_t>(bytes, at, false); };
   const std::uint32_t captured = u32(20);
-  const std::size_t size = kWithoutData + padded(captured);
+  const std::size_t size = kWithoutData + in_words(captured);
   if (u32(0) != kEnhancedPacketBlock || captured > kMaxRecord - kBlockOverhead - kData ||
       u32(4) != size || size > bytes.size() || u32(size - 4) != size ||
       u32(8) >= interfaces.size() - section_base_)
@@ -262,11 +189,10 @@ bool PcapngFormat::read_usual(Source& source, const std::vector<Interface>& inte
 Result<bool> PcapngFormat::read_next(Source& source, std::vector<Interface>& interfaces,
                                      Record& record) {
   for (;;) {
-    Block block;
-    Result<bool> done = peek_block(source, block);
+    PcapngBlock block;
+    Result<bool> done = peek_block(source, swap_, block);
     if (!done || !*done) return done;
-    const bool is_packet = block.type == kEnhancedPacketBlock || block.type == kPacketBlock ||
-                           block.type == kSimplePacketBlock;
+    const bool is_packet = holds_packet(block.type);
     if (is_packet) {
       done = read_packet(source, block, interfaces, record);
     } else if (block.type == kSectionHeaderBlock) {

@@ -11,21 +11,7 @@ namespace lw::capture {
 
 inline constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 
-inline constexpr std::uint32_t kSectionHeaderBlock = 0x0a0d0d0a;
-inline constexpr std::uint32_t kInterfaceBlock = 1;
-inline constexpr std::uint32_t kPacketBlock = 2;  // obsolete
-inline constexpr std::uint32_t kSimplePacketBlock = 3;
-inline constexpr std::uint32_t kStatisticsBlock = 5;
-inline constexpr std::uint32_t kEnhancedPacketBlock = 6;
-inline constexpr std::uint32_t kByteOrderMagic = 0x1a2b3c4d;
-/// Codes of a block's options.
-inline constexpr std::uint16_t kOptionEnd = 0, kOptionComment = 1, kOptionName = 2;
-inline constexpr std::uint16_t kOptionResolution = 9, kOptionOffset = 14;
-/// Codes of options of an interface statistics block: frames received; dropped by the interface;
-/// dropped by the operating system.
-inline constexpr std::uint16_t kOptionReceived = 4, kOptionDropped = 5, kOptionDroppedBySystem = 7;
-/// Code of an enhanced packet block's option: frames dropped since the one before.
-inline constexpr std::uint16_t kOptionDropCount = 4;
+struct PcapngBlock;
 
 /// Unit of a pcapng interface's time stamps.
 struct StampUnit {
@@ -38,8 +24,6 @@ std::int64_t stamp_to_ns(std::uint64_t stamp, StampUnit unit) noexcept;
 
 /// Reads pcapng files: sections of either byte order, each with its own interfaces.
 /// (draft-ietf-opsawg-pcapng)
-///
-///   block: | type 32 | total length 32 | body, padded to 4 | total length 32 |
 class PcapngFormat {
  public:
   /// Returns true if these first four bytes are those of a pcapng file.
@@ -53,21 +37,17 @@ class PcapngFormat {
   }
 
  private:
-  struct Block;
   struct PacketHeader;
 
   Result<bool> read_next(Source& source, std::vector<Interface>& interfaces, Record& record);
   bool read_usual(Source& source, const std::vector<Interface>& interfaces, Record& record) const;
-  Result<bool> peek_block(Source& source, Block& block);
-  Result<void> begin_section(Source& source, const Block& block);
-  void add_interface(const Block& block, std::vector<Interface>& interfaces);
-  Result<PacketHeader> packet_header(Source& source, const Block& block,
+  Result<void> begin_section(Source& source, const PcapngBlock& block);
+  void add_interface(const PcapngBlock& block, std::vector<Interface>& interfaces);
+  Result<PacketHeader> packet_header(Source& source, const PcapngBlock& block,
                                      const std::vector<Interface>& interfaces) const;
-  void add_statistics(const Block& block, std::vector<Interface>& interfaces) const;
-  Result<bool> read_packet(Source& source, const Block& block, std::vector<Interface>& interfaces,
-                           Record& record) const;
-  template <class Visitor>
-  void for_each_option(Bytes options, Visitor visit) const;
+  void add_statistics(const PcapngBlock& block, std::vector<Interface>& interfaces) const;
+  Result<bool> read_packet(Source& source, const PcapngBlock& block,
+                           std::vector<Interface>& interfaces, Record& record) const;
 
   bool swap_ = false;
   // number of earlier sections' interfaces: index of the section's first one

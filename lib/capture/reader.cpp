@@ -11,7 +11,10 @@ namespace lw::capture {
 namespace {
 
 constexpr std::uint16_t kMajorVersion = 2;
-constexpr std::uint32_t kLinkTypeMask = 0xffff;  // above it: how long a trailing FCS is
+// The last word of a pcap file's header: link type, and the length of a trailing FCS in 16-bit
+// words where the flag is set.
+constexpr std::uint32_t kLinkTypeMask = 0xffff, kFcsStated = 0x0400'0000;
+constexpr unsigned kFcsWords = 28;
 
 bool is_magic(std::uint32_t value) noexcept {
   return value == kPcapMicroseconds || value == kPcapNanoseconds || value == kPcapModified;
@@ -50,8 +53,11 @@ Result<PcapFormat> PcapFormat::open(Source& source, std::vector<Interface>& inte
     return damaged(source, fmt::format("expected version {} of the pcap format, found {}",
                                        kMajorVersion, major));
   }
-  const auto link = load<std::uint32_t>(header, 20, format.swap_) & kLinkTypeMask;
-  interfaces.push_back({static_cast<int>(link), load<std::uint32_t>(header, 16, format.swap_), {}});
+  const auto link = load<std::uint32_t>(header, 20, format.swap_);
+  interfaces.push_back({.link_type = static_cast<int>(link & kLinkTypeMask),
+                        .snap_length = load<std::uint32_t>(header, 16, format.swap_)});
+  if ((link & kFcsStated) != 0)
+    interfaces.back().fcs_bytes = static_cast<std::uint8_t>(2 * (link >> kFcsWords));
   source.skip(kPcapHeaderSize);
   return format;
 }

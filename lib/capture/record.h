@@ -28,6 +28,9 @@ struct Interface {
   int link_type = kLinkTypeEthernet;
   std::uint32_t snap_length = 262144;  // captured bytes per frame at most; 0: all
   std::string name = {};
+  /// Bytes of the frame check sequence behind each frame, as a pcap file states them; 0: not
+  /// stated.
+  std::uint8_t fcs_bytes = 0;
   // Frames that the capturing lost, as the file says: by its statistics so far, and by its frames.
   std::uint64_t dropped_by_statistics = 0, dropped_between = 0;
 

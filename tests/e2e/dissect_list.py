@@ -31,13 +31,17 @@ CONDITIONS = (
     ('ipv6.dst == fe80::/10', 'ipv6.dst == fe80::/10'),
     ('vlan.id in {1, 100}', 'vlan.id in {1, 100}'),
     ('frame.len > 1000', 'frame.len > 1000'),
+    ('ip and not udp.srcport eq 4791', 'ip and not udp.srcport eq 4791'),
+    ('infiniband or ipv6', 'infiniband or ipv6'),
+    ('infiniband.aeth and bth.psn ge 100', 'infiniband.aeth and infiniband.bth.psn ge 100'),
+    ('vlan or bth.opcode ne 17', 'vlan or infiniband.bth.opcode ne 17'),
+    ('frame.time_relative le 0.005', 'frame.time_relative le 0.005'),
+    ('frame.time_relative gt 0.001 and frame.len lt 200', 'frame.time_relative gt 0.001 and frame.len lt 200'),
     ('frame.time_epoch < 1795230000.5', 'frame.time_epoch < 1795230000.5'),
     ('ip.dsfield.dscp != 0 || ip.dsfield.ecn & 2', 'ip.dsfield.dscp != 0 || ip.dsfield.ecn & 2'),
     ('eth.addr == ff:ff:ff:ff:ff:ff', 'eth.addr == ff:ff:ff:ff:ff:ff'),
     ('udp.port == 4791', 'udp.port == 4791'),
 )
-# Where a header's presence has no name of ours, one of its fields.
-OURS = {'deth': 'deth.srcqp', 'udp': 'udp.srcport'}
 FIELDS = ('frame.number', 'frame.len', 'eth.src', 'vlan.id', 'ip.src', 'ip.dst', 'ipv6.src',
           'udp.srcport', 'infiniband.bth.opcode', 'infiniband.bth.destqp', 'infiniband.bth.psn',
           'infiniband.reth.va', 'infiniband.reth.r_key', 'infiniband.aeth.msn', 'ip.addr',
@@ -57,12 +61,6 @@ def tshark(*args):
     return done.stdout
 
 
-def ours_of(condition):
-    for name, field in OURS.items():
-        condition = condition.replace(f'!{name}', f'!{field}').replace(f'|| {name}', f'|| {field}')
-    return condition
-
-
 @needs.tools('tshark')
 class AsTshark(unittest.TestCase):
     def test_where_selects_what_a_display_filter_selects(self):
@@ -70,7 +68,7 @@ class AsTshark(unittest.TestCase):
         for name in ('rc_write_send_read', 'rnr_nak', 'ud_send', 'ipv6_rc', 'vlan100', 'tos_dscp'):
             capture = RXE / f'{name}.pcap'
             for condition, display_filter in CONDITIONS:
-                numbers = dissect('list', capture, '--where', ours_of(condition), '-e',
+                numbers = dissect('list', capture, '--where', condition, '-e',
                                   'frame.number')
                 self.assertEqual(numbers.stderr, '')
                 wanted = tshark('-r', capture, '-Y', display_filter, '-T', 'fields', '-e',

@@ -30,7 +30,6 @@ WITHOUT_BLOCKS = {
     'how-it-works.md': 'has no commands',
     'impaired-link-in-ci.md': 'python_package runs its fixture and its test',
     'incast.md': 'needs nine machines, or root: gen_ranks does the same with five ranks',
-    'index.md': 'has no commands',
     'install.md': './dev package --test and installation do what it says',
     'limits.md': 'has no commands',
     'security.md': 'says what others may do, and has no commands',

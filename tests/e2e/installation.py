@@ -69,6 +69,9 @@ class Installation(unittest.TestCase):
                   'share/longwire/captures/cm_rping.pcap',
                   'share/longwire/captures/loss_write_sender_side.pcap',
                   'share/man/man5/longwire-flow-profile.5'}
+        wanted |= {'bin/longwire', 'share/longwire/demo.sh', 'share/longwire/demo_verdict.py'}
+        wanted |= {f'share/doc/longwire/{file.relative_to(SOURCE)}' for file in (SOURCE / 'pcaps').rglob('*')
+                   if file.is_file()}
         wanted |= {f'share/longwire/schemas/{file.name}'
                    for file in output_schemas.FILES}
         wanted |= {f'share/longwire/grafana/{file.name}'

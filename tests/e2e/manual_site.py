@@ -75,7 +75,7 @@ class Site(unittest.TestCase):
                         self.assertIn(anchor, self.pages[target].ids)
 
     def test_each_page_of_the_manual_is_in_the_navigation(self):
-        listed = set(re.findall(r': (\S+\.md)$', (SOURCE / 'packaging/mkdocs.yml').read_text(), re.M))
+        listed = set(re.findall(r'[:-] (\S+\.md)$', (SOURCE / 'packaging/mkdocs.yml').read_text(), re.M))
         there = {str(path.relative_to(SOURCE / 'docs')) for path in (SOURCE / 'docs').rglob('*.md')}
         self.assertEqual(listed, there)
 

@@ -655,7 +655,7 @@ class Outputs(unittest.TestCase):
         for path, command in commands.items():
             path.write_text(f'#!/bin/sh\n{command}\n', encoding='utf-8')
             path.chmod(0o755)
-        done = self.run_it(['bash', SOURCE / 'tests' / 'e2e' / 'demo.sh', build],
+        done = self.run_it(['bash', SOURCE / 'packaging' / 'demo.sh', build],
                            env={**os.environ, 'PATH': f'{tools}:{os.environ["PATH"]}'})
         self.assertEqual(done.returncode, 1, done.stderr)
         return [path.name for path in work.iterdir()] if work.exists() else None

@@ -123,7 +123,7 @@ class Pipeline(unittest.TestCase):
 class Demo(unittest.TestCase):
 
     def test_runs_and_is_content(self):
-        done = subprocess.run(['bash', SOURCE / 'tests/e2e/demo.sh',
+        done = subprocess.run(['bash', SOURCE / 'packaging/demo.sh',
                                pathlib.Path(program('roce-gen')).parents[1]],
                               capture_output=True, text=True, timeout=100)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

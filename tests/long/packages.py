@@ -115,6 +115,12 @@ class Packages(unittest.TestCase):
         compared = self.inside('roce-dissect', 'compare', '/tmp/near.pcap', '/tmp/far.pcap',
                                '--delay', '1903.5us', '--loss', '0.1%')
         self.assertIn('within the interval', compared.stdout)
+        with said('longwire demo'):
+            demo = self.inside('longwire', 'demo').stdout
+        self.assertIn('asked 0.1 %: within the interval', demo)
+        # The captures of the reference, and the manual as a web site.
+        self.inside('sh', '-c', 'cd /usr/share/doc/longwire && roce-dissect explain pcaps/rxe/atomic.pcap')
+        self.assertTrue((self.root / 'usr/share/doc/longwire/html/index.html').exists())
         # Ports: DPDK's drivers are there.
         self.inside('roce-gen', 'run', 'demo', '--port', 'null', '--duration', '100ms', '--quiet')
         self.inside('roce-impair', 'run', 'apn-380km', '--west', 'pcap:/tmp/near.pcap', '--east',

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks that each relative link of the manuals leads to a file of the tree, and to a heading in it, and
-that each test that they name as code (`tests/...`) is there.
+that each test that they name as code (`tests/...`) is there. Of the pages in docs/: each has a title of
+its own, another page links to each, and a list names each by its title, the one of man longwire too.
 
     check_links.py [FOLDER]
 
@@ -14,6 +15,10 @@ import sys
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 LINK = re.compile(r'!?\[[^\]]*\]\(([^)\s]+)\)', re.S)
 TEST = re.compile(r'`(tests/[^`\s]*)`')
+# An item of a list that is a link and nothing else.
+LISTED = re.compile(r'^- \[([^\]\n]+)\]\(([^)#\s]+\.md)\)$', re.M)
+OVERVIEW = 'packaging/longwire.7.md'
+IN_OVERVIEW = re.compile(r'^- (.+): `([\w-]+\.md)`$', re.M)
 
 
 def manuals(folder):
@@ -56,9 +61,53 @@ def dead_ends(file, folder):
         yield within.count('\n', 0, match.start()) + 1, match[1]
 
 
+def title_of(page):
+    return page.read_text(encoding='utf-8').split('\n', 1)[0].removeprefix('# ')
+
+
+def listed_pages(folder):
+    """(manual, text, page) of each item of a list that names a page."""
+    for file in manuals(folder):
+        for text, target in LISTED.findall(file.read_text(encoding='utf-8')):
+            yield file, text, (file.parent / target).resolve()
+    overview = folder / OVERVIEW
+    if overview.exists():
+        for text, name in IN_OVERVIEW.findall(overview.read_text(encoding='utf-8')):
+            yield overview, text, folder / 'docs' / name
+
+
+def linked_pages(folder):
+    """The pages that another page links to."""
+    found = set()
+    for file in manuals(folder):
+        for link in LINK.finditer(without_code(file.read_text(encoding='utf-8'))):
+            target = (file.parent / link[1].partition('#')[0]).resolve()
+            if target != file.resolve():
+                found.add(target)
+    return found
+
+
+def wrong_titles(folder):
+    """A line of text for each page of docs/ that is hard to find."""
+    for file, text, page in listed_pages(folder):
+        if page.exists() and text != title_of(page):
+            yield f'{file.relative_to(folder)}: the title of {page.name} is "{title_of(page)}", found "{text}"'
+    pages, titles = sorted((folder / 'docs').rglob('*.md')), {}
+    linked = linked_pages(folder)
+    for page in pages:
+        name = page.relative_to(folder)
+        if page.name != 'index.md' and page.resolve() not in linked:
+            yield f'{name}: no other page links to it'
+        if titles.setdefault(title_of(page), name) != name:
+            yield f'{name}: has the title of {titles[title_of(page)]}'
+
+
 def main(folder):
     """Checks all manuals of a folder."""
     wrong = 0
+    for line in wrong_titles(folder):
+        print(line)
+        wrong += 1
     for file in manuals(folder):
         for line, target in dead_ends(file, folder):
             print(f'{file.relative_to(folder)}:{line}: leads nowhere: {target}')

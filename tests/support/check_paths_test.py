@@ -20,7 +20,7 @@ class CheckPaths(unittest.TestCase):
         ('dev', 'cp ../captures/*.pcap build/'),
         ('dev', 'cd ..'),
         ('.ci/run', 'cd "$(dirname "$0")/../.."'),
-        ('tests/e2e/demo.sh', 'ls "$LONGWIRE_SOURCE"/../captures'),
+        ('packaging/demo.sh', 'ls "$LONGWIRE_SOURCE"/../captures'),
         ('packaging/meson.build', "install_data('../../captures/a.pcap')"),
     )
     INSIDE = (

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <mutex>
+#include <span>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include "capture/reader.h"
 #include "config/limits.h"
 #include "config/toml/bounds.h"
 #include "config/toml/include.h"
@@ -110,8 +112,21 @@ std::unexpected<Error> refuse(const std::string& name, FilePosition at, std::str
   return fail(fmt::format("{}:{}:{}: {}", name, at.line, at.column, why));
 }
 
+/// What a file is that begins with these bytes and is no profile; empty: it may be one.
+std::string_view other_file(std::string_view text) {
+  const auto start = std::as_bytes(std::span(text));
+  if (capture::PcapFormat::recognises(start) || capture::PcapngFormat::recognises(start))
+    return "a capture";
+  if (text.starts_with("\x1f\x8b") || text.starts_with("\x28\xb5\x2f\xfd"))
+    return "a compressed file";
+  return {};
+}
+
 /// Parses a text within the bounds of profiles; it may contain NUL characters.
 Result<Value> parse_any(std::string_view text, const std::string& name) {
+  if (const auto found = other_file(text); !found.empty())
+    return fail(fmt::format("{}: expected a profile (TOML), found {}; the profile comes first",
+                            name, found));
   if (auto bounded = check_bounds(text, name); !bounded) return std::unexpected(bounded.error());
   try {
     return Value{{1, 1}, Conversion(text).table(toml::parse(text))};

@@ -28,6 +28,18 @@ TEST(Document, RefusesWhatIsNotToml) {
   EXPECT_EQ(document.error().exit, ExitCode::usage);
 }
 
+TEST(Document, NamesACaptureThatStandsInForAProfile) {
+  for (const std::string_view start :
+       {"\xd4\xc3\xb2\xa1", "\xa1\xb2\x3c\x4d", "\x0a\x0d\x0d\x0a"}) {
+    const auto found = Document::parse(std::string(start) + "....", "near.pcap");
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().message,
+              "near.pcap: expected a profile (TOML), found a capture; the profile comes first");
+  }
+  EXPECT_THAT(Document::parse("\x28\xb5\x2f\xfd....", "a.zst").error().message,
+              testing::HasSubstr("found a compressed file"));
+}
+
 TEST(Document, RefusesADuplicateKey) {
   const auto document = Document::parse("rate = 1\nrate = 2\n", "x.toml");
   ASSERT_FALSE(document);

@@ -117,7 +117,8 @@ TEST(Condition, AnErrorHasItsColumnAndAHint) {
       {"ip.src == 10.0.0.0/33", "column 11: expected a value of ip.src, an IPv4 address"},
       {"ip.src == fe80::1", "column 11: expected a value of ip.src, an IPv4 address"},
       {"ip.src & 1", "column 8: & takes bits of a number"},
-      {"longwire.opcode > \"A\"", "column 17: longwire.opcode is text: expected == or !="},
+      {"longwire.opcode > \"A\"",
+       "column 17: longwire.opcode is text: expected ==, !=, in or contains"},
       {"bth.opcode in 17", "column 15: expected { and the values of a set"},
       {"bth.opcode in {9..3}", "column 19: the range ends before it begins"},
       {"bth.opcode in {3", "column 17: expected , or }, found the end"},
@@ -155,6 +156,32 @@ TEST(FieldTable, EachNameIsThereOnceAndFound) {
   std::ranges::sort(names);
   EXPECT_EQ(std::ranges::adjacent_find(names), names.end());
   EXPECT_GT(names.size(), 150u);
+}
+
+TEST(Condition, TakesWiresharksWords) {
+  for (const char* yes :
+       {"bth.opcode eq 17 and not bth.opcode eq 16", "bth.opcode ne 16 or bth.opcode lt 1",
+        "bth.opcode ge 17 and bth.opcode le 17 and bth.opcode gt 16", "not (bth.opcode lt 17)"})
+    EXPECT_EQ(asked(yes, an_ack()), "yes") << yes;
+  EXPECT_THAT(asked("bth.opcode eq", an_ack()), HasSubstr("column 14: expected a value"));
+}
+
+TEST(Condition, AProtocolIsTrueWhereAFrameHasIt) {
+  for (const char* yes : {"ip", "udp && infiniband", "infiniband.aeth", "aeth and bth", "eth"})
+    EXPECT_EQ(asked(yes, an_ack()), "yes") << yes;
+  for (const char* no : {"ipv6", "vlan", "infiniband.reth", "reth or deth"})
+    EXPECT_EQ(asked(no, an_ack()), "no") << no;
+  EXPECT_THAT(asked("ip == 10.0.0.1", an_ack()),
+              HasSubstr("column 1: ip is a protocol: expected one of its fields, such as ip."));
+  EXPECT_THAT(asked("tcp", an_ack()), HasSubstr("no field \"tcp\""));
+}
+
+TEST(Condition, LooksIntoText) {
+  EXPECT_EQ(asked("frame.comment contains \"remark\"", an_ack()), "yes");
+  EXPECT_EQ(asked("frame.comment contains \"longwire\"", an_ack()), "no");
+  EXPECT_THAT(
+      asked("bth.opcode contains 1", an_ack()),
+      HasSubstr("column 12: contains looks into text, and infiniband.bth.opcode is a number"));
 }
 
 }  // namespace
