@@ -18,7 +18,7 @@ TRUTH = longwire_test.SOURCE / 'tests' / 'long' / 'truth2'
 SEEDS = int(os.environ.get('LONGWIRE_SEEDS', '100'))
 
 ORDINARY = 'rxe', 'gbn', 'sr', 'reads', 'corrupt', 'dup', 'mix', 'long', 'clean'
-HARD = 'incast', 'rnr', 'outage', 'died', 'short', 'dcqcn', 'pfc', 'nccl', 'readpart'
+HARD = 'incast', 'rnr', 'outage', 'died', 'short', 'spray', 'reorder', 'dcqcn', 'pfc', 'nccl', 'readpart'
 # Per cent of these families: false claims, missed events.
 BOUNDS = {ORDINARY: (2, 4), HARD: (2, 4)}
 

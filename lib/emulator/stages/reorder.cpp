@@ -10,7 +10,6 @@
 #include "emulator/rule_config.h"
 #include "emulator/stage_keys.h"
 #include "emulator/stats/audit.h"
-#include "emulator/stats/loss_audit.h"
 
 namespace lw::emulator {
 namespace {
