@@ -205,7 +205,10 @@ std::map<PairKey, TapPairFacts> TapFrames::pair_facts(std::uint32_t taps) const 
   }
   for (auto& [key, ways] : later)
     for (const std::size_t way : {0U, 1U}) {
+      const auto sooner = std::ranges::count_if(ways[way], [](std::int64_t d) { return d < 0; });
+      const auto later_ones = static_cast<std::ptrdiff_t>(ways[way].size()) - sooner;
       facts[key].shared += ways[way].size();
+      facts[key].unordered += static_cast<std::uint64_t>(std::min(sooner, later_ones));
       if (!ways[way].empty()) facts[key].later[way] = median_of(ways[way]);
     }
   for (auto& [key, fact] : facts) fact.opposite = fact.common_addresses && !not_opposite[key];

@@ -23,6 +23,8 @@ enum class TapRelation : std::uint8_t {
 /// a hop changes (see ViewIdentity).
 struct TapPairFacts {
   std::uint64_t shared = 0;  // frames that both saw
+  /// Of these, summed over the directions: by the tap that saw fewer of a direction's first.
+  std::uint64_t unordered = 0;
   std::uint64_t common = 0;  // frames of the flows that both saw, at the tap that has fewer
   /// How much later b saw the shared frames than a: medians, from the lower address to the higher,
   /// and back. Nothing: no frame of that direction is shared.
@@ -42,6 +44,8 @@ struct TapPairFacts {
 /// other | views |
 /// | otherwise | own points: the far one is later in one direction and sooner in the other, or the
 /// clocks differ |
+/// | fewer than three quarters are at both, each tap saw a quarter of them first, and their PSNs
+/// overlap: the sender repeats packets, and each transmission takes either way | parts |
 /// | **no frames at both, at the same time** | |
 /// | each tap has the other direction | halves |
 /// | requests of one flow at both, with overlapping PSNs; or other flows of the same addresses |

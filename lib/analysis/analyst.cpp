@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/check/protocol_check.h"
 #include "analysis/findings/classify.h"
 #include "analysis/setup/setup_findings.h"
 #include "core/quantity.h"
@@ -29,6 +30,10 @@ Anomaly about(const Session& session, std::uint8_t direction, const CapturedPack
 void add_spacing(std::unique_ptr<CompactHistogram>& spacing, Duration between) {
   if (!spacing) spacing = std::make_unique<CompactHistogram>();
   spacing->add(between.count());
+}
+
+bool is_of_same_stream(const Anomaly& one, const Anomaly& other) noexcept {
+  return one.session == other.session && one.direction == other.direction;
 }
 
 /// 250 MB for all streams, of one direction each; at least what a normal connection needs.
@@ -139,38 +144,51 @@ void Analyst::report_findings() {
   for (const Session& session : sessions_)
     for (const Session::Direction& direction : session.directions)
       if (direction.stream) direction.stream->add_to(capture);
-  for (const Fact& fact : log_.facts()) {
-    const bool of_request = fact.seen.role == wire::Role::request;
-    capture.timeouts +=
-        fact.seen.kind == AnomalyKind::retransmission && fact.seen.cause == Cause::timeout;
-    const bool copy = fact.seen.kind == AnomalyKind::duplicate;
-    capture.copies += copy && of_request;
-    capture.unasked_copies +=
-        copy && (of_request ? fact.unasked : fact.seen.cause == Cause::path_copy);
-    capture.late += fact.seen.kind == AnomalyKind::out_of_order;
-    capture.response_recoveries += fact.seen.kind == AnomalyKind::retransmission && of_request &&
-                                   fact.seen.cause == Cause::response_lost;
+  log_.add_to(capture);
+  log_.mark();
+  const std::vector<std::uint32_t> order = log_.by_connection();
+  const auto& facts = log_.facts();
+  for (std::size_t i = 0; i < order.size();) {
+    const std::size_t first = i;
+    while (i < order.size() && is_of_same_stream(facts[order[first]].seen, facts[order[i]].seen))
+      ++i;
+    report_findings_of(std::span(order).subspan(first, i - first), capture);
   }
-  log_.mark_late_responses();
-  log_.mark_frames_damaged_here();
-  log_.mark_damaged_gaps();
-  log_.mark_trimmed_gaps();
-  log_.mark_gaps_sent_again();
-  log_.mark_overtaken();
-  log_.mark_passed_gaps();
-  for (const Fact& fact : std::exchange(log_.facts(), {})) {
-    ConnectionFacts connection;
-    if (fact.seen.session != 0) {
-      const Session& session = sessions_[fact.seen.session - 1];
-      const Session::Direction& direction = session.directions[fact.seen.direction];
-      if (direction.stream) connection = direction.stream->facts();
-      connection.mtu_differs = has_other_mtu(session, fact.seen.direction);
-      if (direction.flow != QpFlow::kNone)
-        connection.host_reactions = flows_.reactions_of_source(direction.flow);
-    }
-    if (const auto anomaly = classify(fact, connection, capture)) results_.found(*anomaly);
-  }
+  log_.facts() = {};
   if (log_.beyond() > 0) results_.beyond(log_.beyond());
+}
+
+/// Classifies and checks the facts of one direction of a session, or of none, at these places of
+/// the log.
+void Analyst::report_findings_of(std::span<const std::uint32_t> places,
+                                 const CaptureFacts& capture) {
+  const Anomaly& seen = log_.facts()[places.front()].seen;
+  ConnectionFacts connection;
+  const Session::Direction* direction = nullptr;
+  if (seen.session != 0) direction = &sessions_[seen.session - 1].directions[seen.direction];
+  if (direction != nullptr && direction->stream) connection = direction->stream->facts();
+  if (direction != nullptr)
+    connection.mtu_differs = has_other_mtu(sessions_[seen.session - 1], seen.direction);
+  if (direction != nullptr && direction->flow != QpFlow::kNone)
+    connection.host_reactions = flows_.reactions_of_source(direction->flow);
+  std::vector<Anomaly> findings;
+  for (const std::uint32_t place : places)
+    if (auto anomaly = classify(log_.facts()[place], connection, capture))
+      findings.push_back(std::move(*anomaly));
+  if (direction != nullptr && direction->passages) {
+    direction->passages->finish();
+    const bool guessed =
+        direction->flow != QpFlow::kNone && flows_[direction->flow].paired_by == PairedBy::order;
+    check_findings(*direction->passages,
+                   {.guessed_pair = guessed,
+                    .answered = connection.answered,
+                    .began_before = connection.began_before,
+                    .complete = !capture.is_incomplete() && connection.headers_whole,
+                    .selective = connection.selective,
+                    .ids_tell_copies = connection.ip_numbers_vary},
+                   findings);
+  }
+  for (const Anomaly& anomaly : findings) results_.found(anomaly);
 }
 
 /// Whether the responder's packets of a session have another MTU than the requester's, of which the
@@ -179,8 +197,8 @@ bool Analyst::has_other_mtu(const Session& session, std::uint8_t direction) cons
   const std::uint32_t requests = session.directions[direction].flow;
   const std::uint32_t responses = session.directions[1 - direction].flow;
   if (requests == QpFlow::kNone || responses == QpFlow::kNone) return false;
-  const std::uint32_t answer_mtu = flows_[responses].response_mtu;
-  return answer_mtu != 0 && flows_[requests].largest_payload > answer_mtu;
+  const std::uint32_t answer_mtu = flows_[responses].mtu.of_responses();
+  return answer_mtu != 0 && flows_[requests].mtu.largest_payload() > answer_mtu;
 }
 
 Session* Analyst::session_of(const CapturedPacket& packet) {
@@ -224,7 +242,7 @@ void Analyst::share_memory() {
 std::uint32_t Analyst::request_mtu_of(const Session& session, std::uint8_t direction) const {
   const std::uint32_t flow = session.directions[direction].flow;
   if (flow == QpFlow::kNone) return 0;
-  if (flows_[flow].request_mtu != 0) return flows_[flow].request_mtu;
+  if (const std::uint32_t mtu = flows_[flow].mtu.of_requests(); mtu != 0) return mtu;
   const ConnectionSetup* const setup = setups_.find(flows_[flow].key, session.first_frame);
   const std::size_t code = setup != nullptr && setup->request ? setup->request->mtu_code : 0;
   return code >= 1 && code <= kMtus.size() ? kMtus[code - 1] : 0;
@@ -239,21 +257,28 @@ RequestStream& Analyst::stream_of(Session& session, std::uint8_t direction) {
   setup.answered = responses != QpFlow::kNone && flows_[responses].responses > 0;
   if (requests != QpFlow::kNone) {
     setup.mtu = flows_.mtu_of(requests);
-    setup.ip_numbers_count = flows_[requests].ip_numbers.counts;
+    setup.ip_numbers_count = flows_[requests].ip_numbers.counts();
     setup.round_trip = flows_.round_trip_to_source(requests);
     if (const auto& recovery = flows_[requests].recovery) {
       setup.scheme = recovery->scheme(setup.round_trip);
-      setup.least_reaction = recovery->least_reaction(setup.round_trip);
+      setup.least_reaction = flows_.least_reaction(requests);
     }
+    // Both ends of a connection recover in the same way.
+    if (setup.scheme == RecoveryScheme::unknown && responses != QpFlow::kNone)
+      setup.scheme = flows_[responses].scheme;
     if (setup.scheme == RecoveryScheme::unknown && flows_.source_goes_back(requests))
       setup.scheme = RecoveryScheme::go_back_n;
     if (!setup.answered && setup.scheme == RecoveryScheme::unknown)
       setup.scheme = flows_[requests].repeated.scheme();
   }
-  if (responses != QpFlow::kNone) setup.largest_response = flows_[responses].largest_payload;
+  if (responses != QpFlow::kNone) {
+    setup.largest_response = flows_[responses].mtu.largest_payload();
+    setup.answer_time = flows_.round_trip_to_source(responses);
+  }
   setup.request_mtu = request_mtu_of(session, direction);
   if (setup.request_mtu != 0) setup.mtu = setup.request_mtu;
   stream = std::make_unique<RequestStream>(setup, results_, log_);
+  session.directions[direction].passages = std::make_unique<PassageLog>(passages_);
   stream->remember(memory_);
   return *stream;
 }
@@ -265,6 +290,7 @@ void Analyst::follow(const CapturedPacket& packet) {
     return;
   }
   end_ = std::max(end_, packet.stamp);
+  note_load(packet);
   Session& session = *known;
   const std::uint8_t direction = session.directions[0].flow == packet.flow ? 0 : 1;
   count(session, session.directions[direction], direction, packet);
@@ -273,11 +299,25 @@ void Analyst::follow(const CapturedPacket& packet) {
   if (observer_ != nullptr) observer_->followed(session, direction, packet, taken);
 }
 
+void Analyst::note_load(const CapturedPacket& packet) {
+  const QpFlow& flow = flows_[packet.flow];
+  if (flow.target >= loads_.size()) loads_.resize(flow.target + 1);
+  loads_[flow.target].add(flow.source, packet.stamp, packet.wire_length);
+}
+
 void Analyst::take(Session& session, std::uint8_t direction, const CapturedPacket& packet) {
   const bool shared = is_management(packet, flows_[packet.flow].key);
-  if (packet.is_request() && !shared) stream_of(session, direction).request(packet);
+  if (packet.is_request() && !shared) {
+    RequestStream& stream = stream_of(session, direction);
+    session.directions[direction].passages->request(packet, stream.setup().span_of(packet));
+    stream.request(packet);
+  }
   const auto other = static_cast<std::uint8_t>(1 - direction);
-  if (packet.is_response()) stream_of(session, other).response(packet);
+  if (packet.is_response()) {
+    RequestStream& stream = stream_of(session, other);
+    session.directions[other].passages->answer(packet);
+    stream.response(packet);
+  }
 }
 
 void Analyst::count(Session& session, Session::Direction& direction, std::uint8_t index,

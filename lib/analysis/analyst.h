@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "analysis/anomaly.h"
+#include "analysis/check/passage_log.h"
 #include "analysis/findings/finding_log.h"
+#include "analysis/link_load.h"
 #include "analysis/pause_log.h"
 #include "analysis/qp_flows.h"
 #include "analysis/requests/request_stream.h"
@@ -24,6 +26,7 @@ struct Session {
   struct Direction {
     std::uint32_t flow = QpFlow::kNone;
     std::unique_ptr<RequestStream> stream;  // its requests, and the responses to them
+    std::unique_ptr<PassageLog> passages;   // of these; null where `stream` is
     std::uint64_t packets = 0;              // of the flow, whatever they are
     std::uint64_t congested = 0;            // with the ECN mark CE
     std::uint64_t markable = 0;             // that queues may mark, or have marked, without CNPs
@@ -67,6 +70,9 @@ class Analyst {
   /// Packets of connections beyond this are counted, not followed.
   static constexpr std::size_t kMostSessions = 20'000;
 
+  /// Entries of all PassageLogs, 64 bytes each.
+  static constexpr std::uint32_t kMostPassages = 1'000'000;
+
   /// `observer` may be null.
   explicit Analyst(Results& results, PacketObserver* observer = nullptr)
       : results_(results), observer_(observer) {}
@@ -102,6 +108,8 @@ class Analyst {
   [[nodiscard]] const std::deque<Session>& sessions() const noexcept { return sessions_; }
   /// What the capture shows about itself. Call it after finish().
   [[nodiscard]] const CaptureFacts& facts() const noexcept { return facts_; }
+  /// How busy the links to the capture's hosts are, by the index of QpFlow::target.
+  [[nodiscard]] const std::vector<LinkLoad>& loads() const noexcept { return loads_; }
   /// Packets of connections beyond kMostSessions, and of flows beyond QpFlows::kMostFlows.
   [[nodiscard]] std::uint64_t unfollowed() const noexcept { return unfollowed_; }
 
@@ -111,6 +119,7 @@ class Analyst {
   void add_rare(const KeyedPacket& keyed, std::uint32_t flow);
   void move(const MovedPackets& moved);
   void follow(const CapturedPacket& packet);
+  void note_load(const CapturedPacket& packet);
   void take(Session& session, std::uint8_t direction, const CapturedPacket& packet);
   /// Null: there are too many.
   Session* session_of(const CapturedPacket& packet);
@@ -118,6 +127,7 @@ class Analyst {
   void share_memory();
   void mark_sample();
   void report_findings();
+  void report_findings_of(std::span<const std::uint32_t> places, const CaptureFacts& capture);
   RequestStream& stream_of(Session& session, std::uint8_t direction);
   [[nodiscard]] std::uint32_t request_mtu_of(const Session& session, std::uint8_t direction) const;
   [[nodiscard]] bool has_other_mtu(const Session& session, std::uint8_t direction) const;
@@ -145,6 +155,8 @@ class Analyst {
   Instant end_;
   std::uint64_t unfollowed_ = 0;
   PauseLog pauses_;
+  std::vector<LinkLoad> loads_;
+  std::uint32_t passages_ = kMostPassages;  // entries that may still be kept
   SetupLog setups_;
   CaptureFacts facts_;
 };

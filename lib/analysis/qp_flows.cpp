@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analysis/pair_choice.h"
 #include "analysis/requests/request_checks.h"
 
 namespace lw::analysis {
@@ -91,20 +92,6 @@ QpFlowKey group_key(const QpFlowKey& flow, std::uint32_t block,
           .qp = block,
           .source_qp = source_port,
           .point = flow.point};
-}
-
-/// The PSN after a READ shows the MTU: it is as far away as the READ has packets.
-void vote(QpFlow& flow, std::uint32_t following) noexcept {
-  const auto [psn, length] = *flow.read;
-  flow.read.reset();
-  const std::int32_t away = distance(psn, following);
-  std::size_t fits = 0, fitting = 0;
-  for (std::size_t i = 0; i < kMtus.size(); ++i) {
-    if (away <= 0 || read_span(length, kMtus[i]) != static_cast<std::uint32_t>(away)) continue;
-    ++fits;
-    fitting = i;
-  }
-  if (fits == 1) ++flow.mtu_votes[fitting];
 }
 
 }  // namespace
@@ -280,9 +267,7 @@ std::uint32_t QpFlows::begin_next(std::uint32_t index) {
   flow.transport = before.transport;
   flow.encapsulation = before.encapsulation;
   flow.source_port = before.source_port;
-  flow.request_mtu = before.request_mtu;
-  flow.response_mtu = before.response_mtu;
-  flow.largest_payload = before.largest_payload;
+  flow.mtu = before.mtu;
   flow.good_icrcs = before.good_icrcs;
   if (!before.restart) return next;
   flow.requests = before.restart->requests;
@@ -316,6 +301,7 @@ void QpFlows::end(std::uint32_t flow) {
   const auto known = current_.find(flows_[flow].key);
   if (known != current_.end() && known->second == flow) current_.erase(known);
   flows_[flow].ended = true;
+  forget_asked(flows_[flow]);
 }
 
 /// Enters a flow with requests from `from_psn` to the PSN before `end_psn`. Of a long READ, it
@@ -373,8 +359,15 @@ void QpFlows::pair(std::uint32_t a, std::uint32_t b, PairedBy by) {
   one.peer = b;
   other.peer = a;
   one.paired_by = other.paired_by = by;
-  one.candidates.clear();
-  other.candidates.clear();
+  for (QpFlow* const flow : {&one, &other}) {
+    flow->candidates.clear();
+    forget_asked(*flow);
+  }
+}
+
+void QpFlows::forget_asked(QpFlow& flow) noexcept {
+  asking_ -= flow.asked != nullptr;
+  flow.asked.reset();
 }
 
 void QpFlows::learn(QpFlow& flow, const CapturedPacket& packet) {
@@ -384,10 +377,7 @@ void QpFlows::learn(QpFlow& flow, const CapturedPacket& packet) {
     return note_trimmed(flow, packet);
   if (!packet.complete) return;
   if (packet.wire_length > flow.largest_frame) note_whole(flow, packet);
-  const bool full = packet.info->payload == wire::PayloadRule::full;
-  std::uint32_t& mtu = packet.is_response() ? flow.response_mtu : flow.request_mtu;
-  if (full && mtu == 0) mtu = packet.payload;
-  if (!full) flow.largest_payload = std::max(flow.largest_payload, packet.payload);
+  flow.mtu.add(packet);
 }
 
 void QpFlows::note_trimmed(const QpFlow& flow, const CapturedPacket& packet) {
@@ -423,15 +413,21 @@ void QpFlows::learn_request(std::uint32_t index, const CapturedPacket& packet) {
       votes.add(packet.psn, flow.last_psn, flow.highest_psn + 1, packet.stamp, is_fetch(packet),
                 hosts_[flow.source].round_trip.value_or(Duration{}) / 2);
     });
-  if (flow.read) vote(flow, packet.psn);
+  if (flow.read) {
+    flow.mtu.add_distance(flow.read->length, distance(flow.read->psn, packet.psn));
+    flow.read.reset();
+  }
   const bool reads = packet.info->operation == wire::Operation::read_request && packet.has_reth;
   if (reads) flow.read = QpFlow::PendingRead{packet.psn, packet.dma_length};
-  const std::uint32_t mtu = flow.request_mtu != 0 ? flow.request_mtu : kMtus[0];
-  const wire::Psn end = wire::Psn{packet.psn} + (reads ? read_span(packet.dma_length, mtu) : 1);
+  const std::uint32_t span =
+      reads ? read_span(packet.dma_length, mtu_of(index).value_or(kMtus[0])) : 1;
+  const wire::Psn end = wire::Psn{packet.psn} + span;
   const bool begins = flow.requests++ == 0;
   if (open_naks_ > 0 && is_free(flow) && sent_exactly(flow, packet.psn))
     pair_by_nak(index, packet.psn);
-  probe(flow, packet, begins || distance(flow.highest_psn, packet.psn) > 0);
+  const bool is_new = begins || distance(flow.highest_psn, packet.psn) > 0;
+  probe(flow, packet, is_new);
+  if (is_new && flow.peer == QpFlow::kNone && packet.is_reliable()) note_asked(flow, packet);
   if (begins) {
     flow.first_psn = flow.end_psn = flow.highest_psn = packet.psn;
     flow.source_port = packet.source_port;
@@ -454,6 +450,17 @@ void QpFlows::learn_request(std::uint32_t index, const CapturedPacket& packet) {
   if (begins) return enter_groups(index, flow.first_psn, flow.end_psn);
   enter_groups(index, flow.first_psn, old_first & ~(kBlock - 1));
   enter_groups(index, next_block((old_end - 1) & wire::Psn::kMask), flow.end_psn);
+}
+
+/// Notes a new request of a flow without a peer: its answer tells which flow that is.
+void QpFlows::note_asked(QpFlow& flow, const CapturedPacket& packet) {
+  constexpr std::uint32_t kMostAsking = 4096;  // 1 KiB each
+  if (!flow.asked) {
+    if (asking_ == kMostAsking) return;
+    ++asking_;
+    flow.asked = std::make_shared<AskedRequests>();
+  }
+  flow.asked->add(packet, is_fetch(packet));
 }
 
 /// Calls `change` with the votes of a flow, and counts for its source what they show.
@@ -503,14 +510,23 @@ void QpFlows::learn_response(std::uint32_t index, const CapturedPacket& packet) 
   take_probe(flow, packet);
   if (is_sequence_nak(packet) && flow.peer != QpFlow::kNone)
     change_votes(flows_[flow.peer], [&](RecoveryVotes& votes) {
-      votes.add_nak(packet.psn, packet.stamp,
-                    flows_[flow.peer].gap_end == (wire::Psn{packet.psn} + 1).value());
+      const QpFlow& requests = flows_[flow.peer];
+      votes.add_nak(packet.psn, packet.stamp, requests.highest_psn + 1,
+                    requests.gap_end == (wire::Psn{packet.psn} + 1).value());
     });
-  if (is_free(flow)) match(index, packet.psn);
+  else if (flow.peer != QpFlow::kNone && answers(packet))
+    learn_ack(flows_[flow.peer], packet.psn);
+  if (is_free(flow)) match(index, packet);
   if (is_sequence_nak(packet) && is_free(flow) && flow.candidates.size() > 1 && !flow.naked) {
     flow.naked = packet.psn;
     ++open_naks_;
   }
+}
+
+/// All requests of a flow up to `psn` are acknowledged.
+void QpFlows::learn_ack(QpFlow& requests, std::uint32_t psn) {
+  if (requests.recovery && requests.recovery->is_open())
+    change_votes(requests, [&](RecoveryVotes& votes) { votes.add_ack(psn); });
 }
 
 /// A request of a free flow with a PSN that it has sent. If one undecided flow of responses has
@@ -532,7 +548,8 @@ void QpFlows::pair_by_nak(std::uint32_t requests, std::uint32_t psn) {
 }
 
 /// Keeps the candidates with requests that the responses may answer. Pairs the flow if one is left.
-void QpFlows::match(std::uint32_t index, std::uint32_t psn) {
+void QpFlows::match(std::uint32_t index, const CapturedPacket& packet) {
+  const std::uint32_t psn = packet.psn;
   std::vector<QpFlow::Candidate>& candidates = flows_[index].candidates;
   if (candidates.empty()) {
     candidates = requests_with(flows_[index], psn);
@@ -542,7 +559,10 @@ void QpFlows::match(std::uint32_t index, std::uint32_t psn) {
     std::erase_if(candidates, [&](QpFlow::Candidate& candidate) {
       const QpFlow& flow = flows_[candidate.flow];
       const bool exactly = sent_exactly(flow, psn);
-      candidate.misses += !exactly;
+      if (!exactly)
+        candidate.evidence.add_early();
+      else if (flow.asked)
+        candidate.evidence.add(packet, *flow.asked);
       if (!is_free(flow)) {
         guessed = guessed || flow.paired_by == PairedBy::order;
         return true;
@@ -588,22 +608,43 @@ std::vector<QpFlow::Candidate> QpFlows::possible_peers(const QpFlow& flow) {
 }
 
 void QpFlows::decide_peer(std::uint32_t index) {
+  const QpFlowKey key = flows_[index].key;
+  if (!is_free(flows_[index]) || key.source_qp != 0) return;
+  decide_pairs(key);
   const QpFlow& flow = flows_[index];
-  if (!is_free(flow) || flow.key.source_qp != 0) return;
+  if (!is_free(flow)) return;
   const std::vector<QpFlow::Candidate> possible = possible_peers(flow);
   if (possible.empty()) return;
   const auto has_port = [&](const auto& one) {
     return flows_[one.flow].source_port == flow.source_port;
   };
-  const bool guessed = flow.guessed || std::ranges::any_of(flow.candidates, [&](const auto& one) {
-                         return flows_[one.flow].paired_by == PairedBy::order;
-                       });
-  if (!guessed && std::ranges::count_if(possible, has_port) == 1)
-    return pair(index, std::ranges::find_if(possible, has_port)->flow, PairedBy::source_port);
+  const auto with_port = std::ranges::find_if(possible, has_port);
+  if (!flow.guessed && std::ranges::count_if(possible, has_port) == 1)
+    return pair(index, with_port->flow, PairedBy::source_port);
   if (flow.transport == wire::Transport::uc && possible.size() > 1) return;  // nothing shows which
-  const auto best = std::ranges::min_element(
-      possible, {}, [](const auto& one) { return std::pair(one.misses, one.flow); });
-  pair(index, best->flow, PairedBy::order);
+  pair(index, possible.front().flow, PairedBy::order);
+}
+
+/// Whether responses of a flow, between the same hosts as `key` in either direction, may answer
+/// several others.
+bool QpFlows::is_undecided_between(const QpFlow& flow, const QpFlowKey& key) const noexcept {
+  const auto has_ends = [&](const auto& source, const auto& destination) {
+    return flow.key.source == source && flow.key.destination == destination;
+  };
+  return is_free(flow) && flow.key.point == key.point && flow.key.source_qp == 0 &&
+         (has_ends(key.source, key.destination) || has_ends(key.destination, key.source));
+}
+
+/// Pairs the undecided flows between two hosts.
+void QpFlows::decide_pairs(const QpFlowKey& key) {
+  constexpr std::size_t kMost = 64;  // the time rises with its cube
+  PairChoice choice(flows_);
+  for (const std::uint32_t index : undecided_) {
+    if (choice.size() == kMost || !is_undecided_between(flows_[index], key)) continue;
+    for (const QpFlow::Candidate& candidate : flows_[index].candidates)
+      if (is_free(flows_[candidate.flow])) choice.add(index, candidate);
+  }
+  for (const auto& [a, b, by] : choice.decide()) pair(a, b, by);
 }
 
 void QpFlows::note_undecided(std::uint32_t responses) {
@@ -627,13 +668,7 @@ void QpFlows::decide_peers_to(const QpFlowKey& requests) {
 std::optional<std::uint32_t> QpFlows::mtu_of(std::uint32_t index) const noexcept {
   const QpFlow& flow = flows_[index];
   const QpFlow* peer = flow.peer == QpFlow::kNone ? nullptr : &flows_[flow.peer];
-  if (peer != nullptr && peer->response_mtu != 0) return peer->response_mtu;
-  if (flow.request_mtu != 0) return flow.request_mtu;
-  if (flow.response_mtu != 0) return flow.response_mtu;
-  if (peer != nullptr && peer->request_mtu != 0) return peer->request_mtu;
-  const auto votes = std::ranges::max_element(flow.mtu_votes);
-  if (*votes > 0) return kMtus[static_cast<std::size_t>(votes - flow.mtu_votes.begin())];
-  return std::nullopt;
+  return flow.mtu.mtu(peer != nullptr ? &peer->mtu : nullptr);
 }
 
 }  // namespace lw::analysis

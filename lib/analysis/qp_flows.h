@@ -14,7 +14,9 @@
 
 #include "analysis/findings/recovery_votes.h"
 #include "analysis/findings/repeated_runs.h"
+#include "analysis/mtu_evidence.h"
 #include "analysis/packet.h"
+#include "analysis/pair_evidence.h"
 #include "core/prefetch.h"
 #include "roce/cm_learner.h"
 
@@ -39,7 +41,7 @@ struct QpFlow {
   /// Another flow, with requests that this flow's responses may answer.
   struct Candidate {
     std::uint32_t flow = 0;
-    std::uint32_t misses = 0;  // responses with a PSN that it had not sent
+    PairEvidence evidence = {};
   };
   struct PendingRead {
     std::uint32_t psn = 0, length = 0;
@@ -59,21 +61,25 @@ struct QpFlow {
   /// The IP identifications of the flow's requests.
   struct IpCount {
     std::uint16_t first = 0, last = 0;
-    std::uint8_t rises = 0;       // in a row, up to kEnough
-    std::uint8_t near_rises = 0;  // of less than kLargestStep
-    bool counts = false;          // kEnough of these were seen in a row
+    std::uint8_t rises = 0;           // in a row, up to kEnough
+    std::uint16_t near = 0, far = 0;  // steps, either way, of less than kLargestStep, and others
     static constexpr std::uint8_t kEnough = 8;
 
     void add(const CapturedPacket& packet) noexcept {
       constexpr int kLargestStep = 4096;  // packets of other flows may come in between
+      constexpr std::uint16_t kMost = 1024;
       const auto step = static_cast<std::int16_t>(packet.ip_id - last);
       if (step <= 0) rises = 0;
       if (rises == 0) first = packet.ip_id;
-      const bool near = step > 0 && step < kLargestStep;
-      near_rises = near ? static_cast<std::uint8_t>(std::min<int>(near_rises + 1, kEnough)) : 0;
-      counts = counts || near_rises == kEnough;
+      const bool is_near = step != 0 && step > -kLargestStep && step < kLargestStep;
+      if (std::uint16_t& steps = is_near ? near : far; steps < kMost) ++steps;
       rises = static_cast<std::uint8_t>(std::min<int>(rises + 1, kEnough));
       last = packet.ip_id;
+    }
+    /// Whether the sender counts its packets up. Of random numbers, one in eight is near.
+    [[nodiscard]] bool counts() const noexcept {
+      constexpr std::uint16_t kSteps = 8, kShare = 4;
+      return near >= kSteps && near >= kShare * far;
     }
     /// Whether the sender counted its packets up, and begins anew with this one: at its first
     /// number or before.
@@ -107,14 +113,13 @@ struct QpFlow {
   std::uint8_t dscp = 0;            // of its first whole packet
   std::uint32_t largest_frame = 0;  // of its whole packets, in bytes
 
-  std::uint32_t request_mtu = 0, response_mtu = 0;  // payload of a FIRST or MIDDLE; 0: not seen
-  std::uint32_t largest_payload = 0;                // of the other packets
+  MtuEvidence mtu = {};
   std::uint64_t good_icrcs = 0, bad_icrcs = 0;
-  std::optional<PendingRead> read = {};      // the last request, if it is a READ
-  std::optional<Probe> probe = {};           // by which round trips are measured
-  std::optional<std::uint32_t> naked = {};   // by its responses, while nobody has repeated it
-  std::array<std::uint32_t, 5> mtu_votes{};  // votes of the PSNs after READs: 256, 512, ... 4096
+  std::optional<PendingRead> read = {};     // the last request, if it is a READ
+  std::optional<Probe> probe = {};          // by which round trips are measured
+  std::optional<std::uint32_t> naked = {};  // by its responses, while nobody has repeated it
   std::vector<Candidate> candidates = {};
+  std::shared_ptr<AskedRequests> asked = {};  // while it has no peer; null: it asked for no answer
   std::optional<Restart> restart = {};
   std::shared_ptr<RecoveryVotes> recovery = {};     // of its sender; null: it got no NAK
   RecoveryScheme scheme = RecoveryScheme::unknown;  // that its source counts for it
@@ -144,18 +149,15 @@ struct MovedPackets {
   std::uint32_t from[2] = {}, to[2] = {};
 };
 
-/// The number of PSNs of a READ of `length` bytes.
-constexpr std::uint32_t read_span(std::uint32_t length, std::uint32_t mtu) noexcept {
-  return length == 0 ? 1 : (length - 1) / mtu + 1;
-}
-
 /// Finds the flows of a capture, the pairs of flows that are the two directions of a connection,
 /// and their path MTU. No header has this information: a packet names the QP that it goes to, but
 /// not the QP that it comes from, and no packet names the MTU.
 ///
 /// Responses are matched to requests by PSN. If many QPs begin with the same PSN, the first
 /// kMostCandidates free ones are compared, so that time and memory are in proportion to the number
-/// of QPs.
+/// of QPs. Of the ways to pair them, the one holds that fewest responses contradict: those before
+/// their requests, to requests that ask for none, or that count other messages. Where several are
+/// left, it is a guess: the one in which answers come after about the same time.
 ///
 /// A new flow begins if the QP number is used again: with a connection manager's REP, another
 /// transport, a PSN more than kFar away from the last ones, a PSN that does not continue them if
@@ -190,6 +192,17 @@ class QpFlows {
     const Host& host = hosts_[flows_[flow].source];
     return host.going_back > 0 && host.selective == 0;
   }
+  /// Shortest time from a NAK to the packet that it names, which the flow sends again. Of a flow
+  /// that has gone back a few times only, others of its source may be sooner. Nothing: not seen.
+  [[nodiscard]] std::optional<Duration> least_reaction(std::uint32_t flow) const noexcept {
+    constexpr std::uint32_t kFew = 3;
+    const RecoveryVotes& votes = *flows_[flow].recovery;
+    const Host& host = hosts_[flows_[flow].source];
+    const auto own = votes.least_reaction(host.round_trip);
+    const bool goes_back = votes.scheme(host.round_trip) == RecoveryScheme::go_back_n;
+    if (!goes_back || !host.reactions.least || votes.quick_reactions().count >= kFew) return own;
+    return std::min(own.value_or(*host.reactions.least), *host.reactions.least);
+  }
   [[nodiscard]] QuickReactions reactions_of_source(std::uint32_t flow) const noexcept {
     return hosts_[flows_[flow].source].reactions;
   }
@@ -213,7 +226,7 @@ class QpFlows {
   /// packet is analysed.
   void decide_peer(std::uint32_t flow);
 
-  /// The path MTU that the PSNs of the flow's READs show; nothing: no packet shows it.
+  /// The path MTU of a flow of requests, in bytes; nothing: no packet shows it.
   [[nodiscard]] std::optional<std::uint32_t> mtu_of(std::uint32_t flow) const noexcept;
 
   [[nodiscard]] QpFlow& operator[](std::uint32_t flow) noexcept { return flows_[flow]; }
@@ -267,12 +280,13 @@ class QpFlows {
   void learn(QpFlow& flow, const CapturedPacket& packet);
   void learn_request(std::uint32_t index, const CapturedPacket& packet);
   void learn_response(std::uint32_t index, const CapturedPacket& packet);
+  void learn_ack(QpFlow& requests, std::uint32_t psn);
   template <class Change>
   void change_votes(QpFlow& flow, Change change);
   static void probe(QpFlow& flow, const CapturedPacket& packet, bool is_new) noexcept;
   void take_probe(const QpFlow& responses, const CapturedPacket& packet) noexcept;
   void learn_connection(const QpFlowKey& key, const roce::CmSighting& heard);
-  void match(std::uint32_t index, std::uint32_t psn);
+  void match(std::uint32_t index, const CapturedPacket& packet);
   void pair(std::uint32_t a, std::uint32_t b, PairedBy by);
   [[nodiscard]] bool is_free(const QpFlow& flow) const noexcept {
     return flow.peer == QpFlow::kNone && !flow.ended;
@@ -285,6 +299,10 @@ class QpFlows {
   void add_fitting(const QpFlowKey& group, std::vector<QpFlow::Candidate>& to, Fits fits);
   [[nodiscard]] std::vector<QpFlow::Candidate> requests_with(const QpFlow& flow, std::uint32_t psn);
   [[nodiscard]] std::vector<QpFlow::Candidate> possible_peers(const QpFlow& flow);
+  [[nodiscard]] bool is_undecided_between(const QpFlow& flow, const QpFlowKey& key) const noexcept;
+  void decide_pairs(const QpFlowKey& key);
+  void note_asked(QpFlow& flow, const CapturedPacket& packet);
+  void forget_asked(QpFlow& flow) noexcept;
 
   std::vector<QpFlow> flows_;
   std::vector<Host> hosts_;
@@ -304,6 +322,7 @@ class QpFlows {
   std::map<std::uint32_t, Trimmed> trimmed_;  // by point
   bool in_doubt_ = false;                     // a host has sent wrong ICRCs only, at some time
   std::vector<std::uint32_t> undecided_;      // some responses with several candidates, in order
+  std::uint32_t asking_ = 0;                  // flows with QpFlow::asked
   std::uint32_t open_naks_ = 0;               // of undecided flows; those decided since count too
   std::map<std::uint32_t, roce::CmLearner> learners_;  // by capture point
 };

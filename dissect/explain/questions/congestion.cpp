@@ -269,8 +269,8 @@ std::string calm_reason(const Evidence& evidence, const Signs& signs) {
 struct Case {
   const Evidence& evidence;
   Signs signs;
-  Congested concerns;  // whether pauses stopped packets of the connections
-  std::string even;    // even_rate_reason()
+  Congested concerns;   // whether pauses stopped packets of the connections
+  std::string unclear;  // what a queue may explain, and something else may, too
   bool sample = false, followed = true;
   const CounterSigns* port = nullptr;  // of a port's counters
 };
@@ -331,8 +331,8 @@ constexpr CongestionRow kCongestionRows[] = {
      [](const Case& c) { return paused_reason(c.evidence, c.signs, c.concerns); }},
     {[](const Case& c) { return !c.followed && c.signs.turned_away == 0; }, Congested::cannot_tell,
      [](const Case&) -> std::string { return "no packet of a connection was followed."; }},
-    {[](const Case& c) { return !c.even.empty() && c.signs.refused + c.signs.late == 0; },
-     Congested::cannot_tell, [](const Case& c) { return c.even; }},
+    {[](const Case& c) { return !c.unclear.empty() && c.signs.refused + c.signs.late == 0; },
+     Congested::cannot_tell, [](const Case& c) { return c.unclear; }},
     {[](const Case&) { return true; }, Congested::no,
      [](const Case& c) { return calm_reason(c.evidence, c.signs); }},
 };
@@ -364,7 +364,7 @@ CongestionVerdict congestion_of(const Facts& facts) {
   const Case found{.evidence = evidence,
                    .signs = signs,
                    .concerns = signs.pauses > 0 ? pauses_concern(evidence) : Congested::no,
-                   .even = even_rate_reason(evidence),
+                   .unclear = unclear_rate_reason(evidence),
                    .sample = is_sample(facts),
                    .followed = facts.follows_connections(),
                    .port = facts.counters == nullptr ? nullptr : &facts.counters->signs};

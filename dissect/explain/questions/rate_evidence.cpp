@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dissect/explain/questions/rate_evidence.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "core/quantity.h"
@@ -10,6 +12,8 @@ namespace {
 
 using analysis::Session;
 using analysis::StreamCounts;
+
+constexpr double kLeastRate = 1e9;  // b/s: links are not slower
 
 /// The connection's direction with the longest queue.
 const StreamCounts* fullest(const Evidence& evidence) {
@@ -27,7 +31,6 @@ const StreamCounts* fullest(const Evidence& evidence) {
 /// A direction whose packets came at an even rate and were answered at once, as behind a full link:
 /// the one with the most payload. Null: none, or nothing else than the rate is known of it.
 const StreamCounts* even_stream(const Evidence& evidence) {
-  constexpr double kLeastRate = 1e9;        // b/s: links are not slower
   constexpr std::int64_t kAtOnce = 10'000;  // ns
   const StreamCounts* most = nullptr;
   for (const Session& session : evidence.analyst.sessions())
@@ -40,6 +43,41 @@ const StreamCounts* even_stream(const Evidence& evidence) {
       if (most == nullptr || counts.payload > most->payload) most = &counts;
     }
   return most;
+}
+
+/// Many packets of several hosts came to one host at about the highest rate that was seen.
+std::string busy_link_reason(const Evidence& evidence) {
+  constexpr std::uint64_t kEnough = 128;  // packets
+  const std::vector<analysis::LinkLoad>& loads = evidence.analyst.loads();
+  const auto busy = [](const analysis::LinkLoad& load) { return load.busy_packets(load.most()); };
+  const auto most = std::ranges::max_element(loads, {}, busy);
+  if (most == loads.end() || busy(*most) < kEnough || most->most() < kLeastRate) return {};
+  return fmt::format(
+      "nothing was lost or marked, but {} packets of several hosts came to one host at three "
+      "quarters, or more, of the highest rate that 16 packets in a row have here ({}): a full link "
+      "to it looks like that. A capture on that link, or the counters of its port, tell.",
+      busy(*most), format_bit_rate(most->most()));
+}
+
+/// Round trips grew for some time.
+std::string possible_queue_reason(const Evidence& evidence) {
+  const StreamCounts* most = nullptr;
+  for (const Session& session : evidence.analyst.sessions())
+    for (const auto& direction : session.directions) {
+      if (!direction.stream) continue;
+      const StreamCounts& counts = direction.stream->counts();
+      const auto queue = counts.flight.possible_queue();
+      if (!queue || queue->rate * counts.bytes_of_packet() * 8 < kLeastRate) continue;
+      if (most == nullptr || counts.payload > most->payload) most = &counts;
+    }
+  if (most == nullptr) return {};
+  return fmt::format(
+      "nothing was lost or marked, but round trips grew from {} to {} (median {}): packets waited "
+      "in "
+      "a queue, or their receiver needed that time. A capture at the receiver tells.",
+      format_duration(Duration{most->rtt.minimum()}),
+      format_duration(Duration{most->rtt.maximum()}),
+      format_duration(Duration{most->rtt.quantile(0.5)}));
 }
 
 }  // namespace
@@ -62,6 +100,12 @@ std::string even_rate_reason(const Evidence& evidence) {
       "(median): a full link before this point looks like that, and so does a sender that sends at "
       "this rate. A capture at the sender tells.",
       format_bit_rate(even->goodput()), format_duration(Duration{even->rtt.quantile(0.5)}));
+}
+
+std::string unclear_rate_reason(const Evidence& evidence) {
+  for (const auto reason : {even_rate_reason, busy_link_reason, possible_queue_reason})
+    if (std::string text = reason(evidence); !text.empty()) return text;
+  return {};
 }
 
 std::string idle_time_text(const Evidence& evidence) {

@@ -15,6 +15,11 @@ std::string longest_queue_text(const Evidence& evidence);
 /// and were answered at once. Empty: no connection is such, of 1 Gb/s or more.
 std::string even_rate_reason(const Evidence& evidence);
 
+/// Why nothing tells whether a queue stood: an even rate, as above; or many packets of several
+/// hosts came to one host at about the highest rate that was seen; or round trips grew for some
+/// time. Empty: none of these.
+std::string unclear_rate_reason(const Evidence& evidence);
+
 /// "; for 97 % of the time nothing of session 1 was in flight here: ...", of the session with the
 /// most payload; empty where something was in flight for half of the time or more.
 std::string idle_time_text(const Evidence& evidence);

@@ -83,7 +83,7 @@ std::string response_sizes(const Facts& facts, const AnomalyGroup& group) {
   for (const std::uint32_t number : group.sessions)
     for (const auto& direction : facts.evidence.analyst.sessions()[number - 1].directions) {
       if (direction.flow == analysis::QpFlow::kNone) continue;
-      const std::uint32_t mtu = facts.evidence.analyst.flows()[direction.flow].response_mtu;
+      const std::uint32_t mtu = facts.evidence.analyst.flows()[direction.flow].mtu.of_responses();
       if (mtu > 0) sizes.insert(fmt::format("{} bytes", mtu));
     }
   return sizes.empty() ? "" : fmt::format(" ({})", fmt::join(sizes, ", "));

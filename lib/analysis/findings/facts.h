@@ -38,7 +38,9 @@ struct Fact {
   std::uint64_t since = 0;  // a gap of a recovery: the recovery's first frame
   /// A gap of a recovery: whether IP identifications, or a later recovery, show that it was sent.
   std::optional<bool> sent = {};
-  bool may_be_unasked = false;  // a gap in answers: the repeated request may not have come
+  /// A gap in answers: the repeated request may not have come. A gap of a recovery: its sender may
+  /// have repeated other packets only.
+  bool may_be_unasked = false;
   bool begins = false;     // a gap of a recovery: before its first packet, with which it may begin
   bool passed = false;     // a gap of the first round trip: the receiver has got packets behind it
                            // that were skipped as well, so they passed before the capture began
@@ -66,6 +68,16 @@ struct Resemblance {
   std::uint64_t gaps = 0, packets = 0;
 };
 
+/// Packets that came late, and gaps that are taken for losses.
+struct Disorder {
+  static constexpr std::uint64_t kEnough = 8;  // not by an odd chance
+
+  std::uint64_t late = 0, lost = 0;
+
+  /// Whether most gaps are of late packets: then another gap may be one.
+  [[nodiscard]] bool prevails() const noexcept { return late >= kEnough && late > lost; }
+};
+
 /// What the whole capture shows about the requests of one direction and their answers.
 struct ConnectionFacts {
   bool answered = false;  // answers were captured
@@ -73,6 +85,7 @@ struct ConnectionFacts {
   bool began_before = false;       // it is joined, or its first packet does not begin a message
   std::uint64_t first_answer = 0;  // frame of the first answer that was captured; 0: none was
   std::optional<Duration> least_rtt = {};  // from a packet sent once to its answer, seen here
+  bool steady_rtt = false;  // half of many such times, or more, are less than twice the least
   /// From the first transmission of a packet that was sent again to an answer: no round trip is
   /// longer.
   std::optional<Duration> least_answer = {};
@@ -85,15 +98,18 @@ struct ConnectionFacts {
   bool selective = false;        // the sender repeats single packets, not all from a lost one on
   bool goes_back = false;        // it repeats all from a lost one on, as its answers to NAKs show
   bool repeats = true;           // the transport repeats requests
+  bool headers_whole = true;     // the capture cuts off no AETHs and RETHs
   bool ip_numbers_vary = false;  // IP identifications tell a copy from a repetition
   bool ip_numbers_ordered = false;  // they tell which was sent first
   bool all_answered = false;        // each request that asks for an answer has one, repetitions too
   bool all_repeated = false;        // of three requests, two were sent again
   std::optional<Instant> stopped = {};  // the last answer, if the sender gave up after it; the
                                         // earliest time, if none ever came
-  bool reads_refused = false;  // READs of more than one packet are asked for again and again,
-                               // though their whole answers pass here, and none is taken
-  bool mtu_differs = false;    // the responder's packets have another MTU than the requester's
+  bool reads_refused = false;       // READs of more than one packet are asked for again and again,
+                                    // though their whole answers pass here, and none is taken
+  bool mtu_differs = false;         // the responder's packets have another MTU than the requester's
+  Disorder disorder = {};           // of requests
+  Disorder response_disorder = {};  // of READ responses
   Resemblance asked = {};      // gaps that a NAK names: packets that were lost behind this point
   Resemblance resent = {};     // other gaps of requests: packets that came again
   Resemblance responses = {};  // gaps that a repeated READ begins with: repeated READs

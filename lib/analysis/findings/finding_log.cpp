@@ -5,6 +5,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -65,6 +66,38 @@ bool is_near(wire::Psn one, wire::Psn other) {
 }
 
 }  // namespace
+
+void FindingLog::add_to(CaptureFacts& capture) const noexcept {
+  for (const Fact& fact : facts_) {
+    const bool of_request = fact.seen.role == wire::Role::request;
+    const bool again = fact.seen.kind == AnomalyKind::retransmission;
+    capture.timeouts += again && fact.seen.cause == Cause::timeout;
+    const bool copy = fact.seen.kind == AnomalyKind::duplicate;
+    capture.copies += copy && of_request;
+    capture.unasked_copies +=
+        copy && (of_request ? fact.unasked : fact.seen.cause == Cause::path_copy);
+    capture.late += fact.seen.kind == AnomalyKind::out_of_order;
+    capture.response_recoveries += again && of_request && fact.seen.cause == Cause::response_lost;
+  }
+}
+
+void FindingLog::mark() {
+  mark_late_responses();
+  mark_frames_damaged_here();
+  mark_damaged_gaps();
+  mark_trimmed_gaps();
+  mark_gaps_sent_again();
+  mark_overtaken();
+  mark_passed_gaps();
+}
+
+std::vector<std::uint32_t> FindingLog::by_connection() const {
+  std::vector<std::uint32_t> places(facts_.size());
+  std::iota(places.begin(), places.end(), 0U);
+  std::ranges::stable_sort(places, {},
+                           [this](std::uint32_t place) { return requests_of(facts_[place].seen); });
+  return places;
+}
 
 void FindingLog::mark_late_responses() {
   std::set<GapFrame> late;

@@ -29,6 +29,16 @@ class FindingLog {
 
   /// The facts, in the order of add().
   [[nodiscard]] std::vector<Fact>& facts() noexcept { return facts_; }
+  /// Adds what the facts show about the capture.
+  void add_to(CaptureFacts& capture) const noexcept;
+  /// Marks the facts that others explain. Call it once, when all are there.
+  void mark();
+  /// The places of the facts, those of one direction of a session together, in the order of add().
+  [[nodiscard]] std::vector<std::uint32_t> by_connection() const;
+  /// Number of facts that were not kept.
+  [[nodiscard]] std::uint64_t beyond() const noexcept { return beyond_; }
+
+ private:
   /// Marks the retransmissions for responses that came after all.
   void mark_late_responses();
   /// Marks the requests with a bad ICRC that were acknowledged, and not sent again: the receiver
@@ -44,11 +54,9 @@ class FindingLog {
   void mark_passed_gaps();
   /// Marks late packets behind which a recovery begins: what overtook them was discarded.
   void mark_overtaken();
-  /// Number of facts that were not kept.
-  [[nodiscard]] std::uint64_t beyond() const noexcept { return beyond_; }
 
- private:
   void mark_gaps_of(AnomalyKind kind, bool Fact::* mark);
+
   std::vector<Fact> facts_;
   std::uint64_t beyond_ = 0;
 };

@@ -47,6 +47,15 @@ bool is_before_first_answer(const Fact& fact, const ConnectionFacts& connection)
          fact.seen.frame == connection.first_answer;
 }
 
+/// Whether packets of a gap that came again may have come late: most others did, and nothing tells
+/// a late packet from one that was sent again.
+bool may_be_late(const Fact& fact, const ConnectionFacts& connection) noexcept {
+  const bool request = fact.seen.role == wire::Role::request;
+  const Disorder& disorder = request ? connection.disorder : connection.response_disorder;
+  return fact.seen.cause == Cause::lost_before_capture && disorder.prevails() &&
+         !(request && connection.ip_numbers_ordered);
+}
+
 /// Whether the packets of a gap were sent behind the first one of the capture, not before it began:
 /// a sender that goes back repeats all, and between two packets in a row it sends those in between.
 bool was_sent_here(const Fact& fact, const ConnectionFacts& connection) noexcept {
@@ -71,15 +80,17 @@ std::optional<Finding> classify_gap(const Fact& fact, const ConnectionFacts& con
   if (fact.early && connection.began_before && !was_sent_here(fact, connection)) {
     // The receiver has got them, or what was sent behind them: they were sent before the capture
     // began.
-    const bool passed = fact.passed || fact.seen.cause == Cause::missing_in_capture;
+    const bool passed = fact.passed || fact.seen.cause == Cause::missing_in_capture ||
+                        (fact.seen.cause == Cause::none && fact.seen.role == wire::Role::response);
     if (passed && !capture.is_incomplete()) return std::nullopt;
     return capture.is_incomplete() ? kLostMissingOrNotSent : kLostOrNotSent;
   }
   // Without its requests, PSNs may be those of requests that are answered without data.
-  if (fact.seen.cause == Cause::none && fact.seen.role == wire::Role::response)
+  if (fact.seen.cause == Cause::none && fact.seen.role == wire::Role::response && !fact.waits.sent)
     return kLostMissingOrNotSent;
   // Nothing acknowledges the PSNs, and nobody sent them again.
   if (fact.seen.cause == Cause::none) return kLostOrMissing;
+  if (may_be_late(fact, connection)) return kLostOrLate;
   if (fact.taken && capture.is_incomplete()) return Finding::certain(Cause::missing_in_capture);
   // They were sent again. The capture may have missed them, and their receiver, too, or they were
   // sent again for another packet.

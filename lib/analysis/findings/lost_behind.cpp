@@ -4,8 +4,12 @@
 namespace lw::analysis {
 namespace {
 
+constexpr Finding kLostOrOvertaken =
+    Finding::either({{AnomalyKind::lost_after_capture, Cause::lost_behind},
+                     {AnomalyKind::out_of_order, Cause::reordered_behind}});
+
 /// Whether an answer acknowledges it far sooner after its repetition than any answer comes: the
-/// first transmission came, behind packets that overtook it.
+/// first transmission may have come, behind packets that overtook it.
 bool is_acknowledged_too_soon(const Fact& fact, const ConnectionFacts& connection) noexcept {
   constexpr int kFar = 2;
   return connection.goes_back && fact.waits.answered && connection.least_rtt &&
@@ -16,12 +20,11 @@ bool is_acknowledged_too_soon(const Fact& fact, const ConnectionFacts& connectio
 
 Finding classify_lost_behind(const Fact& fact, const ConnectionFacts& connection) {
   // The NAK was for the first transmission, or an overtaken second one.
-  if (fact.again)
-    return Finding::either({{AnomalyKind::lost_after_capture, Cause::lost_behind},
-                            {AnomalyKind::out_of_order, Cause::reordered_behind}});
-  if (is_acknowledged_too_soon(fact, connection))
-    return {.cause = Cause::reordered_behind, .kind = AnomalyKind::out_of_order};
-  return Finding::certain(fact.seen.cause);
+  if (fact.again) return kLostOrOvertaken;
+  if (!is_acknowledged_too_soon(fact, connection)) return Finding::certain(fact.seen.cause);
+  // A responder whose times vary may answer sooner than it did before.
+  if (!connection.steady_rtt) return kLostOrOvertaken;
+  return {.cause = Cause::reordered_behind, .kind = AnomalyKind::out_of_order};
 }
 
 }  // namespace lw::analysis

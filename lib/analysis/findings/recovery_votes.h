@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "analysis/findings/facts.h"
+#include "analysis/findings/kept_packets.h"
 #include "wire/psn.h"
 
 namespace lw::analysis {
@@ -19,8 +20,12 @@ namespace lw::analysis {
 /// the packet comes again, the sender's answer is its second appearance.
 class RecoveryVotes {
  public:
-  /// A NAK names `psn`. `next_came`: its packet was skipped here, and the one after it was not.
-  void add_nak(std::uint32_t psn, Instant stamp, bool next_came = false) noexcept {
+  /// A NAK names `psn`. `end`: one past the highest PSN sent before. `next_came`: its packet was
+  /// skipped here, and the one after it was not.
+  void add_nak(std::uint32_t psn, Instant stamp, std::uint32_t end,
+               bool next_came = false) noexcept {
+    add_ack((psn - 1) & wire::Psn::kMask);
+    kept_.add_nak(psn, end);
     // The receiver still misses it: what came was the answer, and was lost.
     if (Alone* const one = alone_with(psn)) close(*one);
     if (was_discarded(psn)) {
@@ -35,16 +40,19 @@ class RecoveryVotes {
     if (asking_for(psn) == nullptr)
       naks_[newest_ = (newest_ + 1) % naks_.size()] = {psn, stamp, next_came};
   }
-  /// Whether a NAK waits for its answer, or its answer may come again. Otherwise add() has no
-  /// effect.
+  /// All up to `psn` are acknowledged.
+  void add_ack(std::uint32_t psn) noexcept { kept_.add_ack(psn); }
+  /// Whether a NAK waits for its answer, or its answer may come again. Otherwise add() and
+  /// add_ack() have no effect.
   [[nodiscard]] bool is_open() const noexcept {
-    return naks_[newest_].psn || run_ || selective_.count > 0;
+    return naks_[newest_].psn || run_ || selective_.count > 0 || kept_.is_open();
   }
   /// Adds a request with `psn`. `before`: PSN of the request before it. `end`: one past the highest
   /// PSN sent before it. `fetches`: a READ or atomic. `soonest`: a packet that comes sooner after a
   /// NAK is no answer to it.
   void add(std::uint32_t psn, std::uint32_t before, std::uint32_t end, Instant stamp,
            bool fetches = false, Duration soonest = {}) noexcept {
+    kept_.add_request(psn);
     note_again(psn, before, end, stamp);
     if (run_) follow(psn, stamp);
     Asked* const exact = asking_for(psn);
@@ -73,15 +81,17 @@ class RecoveryVotes {
   [[nodiscard]] RecoveryScheme scheme(std::optional<Duration> round_trip = {}) const noexcept {
     const bool by_timer = slow_by_timer() || is_slower_than(round_trip);
     const std::uint32_t back = go_back_n_.count + discards_ + (by_timer ? 0 : slow_.count);
-    if (selective_.count + back == 0) return RecoveryScheme::unknown;
-    return selective_.count > kWeight * back ? RecoveryScheme::selective
-                                             : RecoveryScheme::go_back_n;
+    if (selective_.count + back + kept_.count() == 0) return RecoveryScheme::unknown;
+    const std::uint32_t alone = std::max(kWeight * kept_.count(), selective_.count);
+    return alone > kWeight * back ? RecoveryScheme::selective : RecoveryScheme::go_back_n;
   }
   /// Shortest time from a NAK to the packet that it names, sent by scheme(); nothing: not seen.
   [[nodiscard]] std::optional<Duration> least_reaction(
       std::optional<Duration> round_trip = {}) const noexcept {
     if (scheme(round_trip) != RecoveryScheme::go_back_n) return least_alone();
-    return go_back_n_.least ? go_back_n_.least : slow_.least;
+    if (go_back_n_.least) return go_back_n_.least;
+    constexpr std::uint32_t kEnough = 2;  // one may be by a timer
+    return slow_.count >= kEnough ? slow_.least : std::nullopt;
   }
   /// The times that the sender went back so soon after a NAK that no timer did it.
   [[nodiscard]] QuickReactions quick_reactions() const noexcept {
@@ -277,8 +287,9 @@ class RecoveryVotes {
   std::size_t newest_ = 0;
   std::optional<Run> run_;
   Votes go_back_n_, selective_;
-  Votes slow_;                   // went back, after so long that a timer may have run
-  Votes again_;                  // of selective_: packets that came twice
+  Votes slow_;   // went back, after so long that a timer may have run
+  Votes again_;  // of selective_: packets that came twice
+  KeptPackets kept_;
   std::uint32_t discards_ = 0;   // NAKs of packets that the receiver had got
   std::array<Alone, 16> alone_;  // the newest of selective_
 };

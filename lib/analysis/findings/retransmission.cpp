@@ -132,6 +132,18 @@ bool may_be_unheard(const Fact& fact, const ConnectionFacts& connection) {
          !(connection.round_trip && *answered >= *connection.round_trip);
 }
 
+/// The whole response passed here, and a timer may have run out before the requester got it.
+bool is_answered_before_timer(const Fact& fact) noexcept {
+  return fact.fetches && fact.seen.cause == Cause::response_lost && !fact.waits.asked &&
+         fact.waits.answered && fact.waits.sent && *fact.waits.sent >= kShortestTimer;
+}
+
+/// Like may_be_unheard(), of a READ or atomic.
+bool may_be_unheard_fetch(const Fact& fact, const ConnectionFacts& connection) {
+  return is_answered_before_timer(fact) && *fact.waits.sent > connection.longest_quiet &&
+         !(connection.round_trip && *fact.waits.answered >= *connection.round_trip);
+}
+
 /// A READ or atomic that comes again, though nothing is missing in its response here.
 bool is_needless_fetch(const Fact& fact, const ConnectionFacts& connection) {
   return fact.seen.cause == Cause::response_lost && !fact.waits.asked && fact.waits.sent &&
@@ -197,6 +209,8 @@ constexpr Row kRows[] = {
     {is_of_other_mtu, Finding::certain(Cause::answer_wrong)},
     {is_refused_fetch,
      Finding::either({{kKind, Cause::answer_wrong}, {kKind, Cause::response_lost}})},
+    {may_be_unheard_fetch,
+     Finding::either({{kKind, Cause::response_lost}, {kKind, Cause::timer_too_short}})},
     {is_needless_fetch,
      Finding::either({{kKind, Cause::timer_too_short}, {kKind, Cause::response_lost}})},
 };

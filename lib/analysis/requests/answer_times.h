@@ -17,7 +17,9 @@ namespace lw::analysis {
 class AnswerTimes {
  public:
   /// Round trips, in ns, are added to `round_trips`, which must outlive the object.
-  explicit AnswerTimes(CompactHistogram& round_trips) noexcept : round_trips_(round_trips) {}
+  /// `least_of_host`: the shortest of all connections to the same host; nothing: not known.
+  AnswerTimes(CompactHistogram& round_trips, std::optional<Duration> least_of_host) noexcept
+      : round_trips_(round_trips), least_of_host_(least_of_host) {}
 
   /// Begins a response: the calls that follow are about it.
   void begin(Instant stamp) noexcept {
@@ -54,6 +56,19 @@ class AnswerTimes {
   }
 
   [[nodiscard]] Instant newest() const noexcept { return newest_; }
+  /// The shortest time from here to the responder and back, as far as is known; nothing: no answer
+  /// shows it. No answer comes sooner.
+  [[nodiscard]] std::optional<Duration> least_round_trip() const noexcept {
+    if (round_trips_.count() == 0) return least_of_host_;
+    const Duration least{round_trips_.minimum()};
+    return std::min(least_of_host_.value_or(least), least);
+  }
+  /// Whether half of many round trips, or more, are shorter than twice the shortest.
+  [[nodiscard]] bool is_steady() const {
+    constexpr std::uint64_t kEnough = 16;
+    return round_trips_.count() >= kEnough &&
+           round_trips_.quantile(0.5) < 2 * round_trips_.minimum();
+  }
   [[nodiscard]] Duration last_round_trip() const noexcept { return last_round_trip_; }
   /// From the first transmission of a repeated request; nothing: none was answered.
   [[nodiscard]] std::optional<Duration> least() const noexcept { return least_; }
@@ -68,6 +83,7 @@ class AnswerTimes {
 
  private:
   CompactHistogram& round_trips_;
+  std::optional<Duration> least_of_host_;
   Duration last_round_trip_{};
   Instant newest_;    // the newest response
   Duration quiet_{};  // without a response, before it

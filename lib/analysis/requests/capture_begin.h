@@ -21,7 +21,7 @@ class CaptureBegin {
   /// Processes a response that comes before the first request.
   void take_lone(const CapturedPacket& packet) noexcept {
     oldest_ = 0;
-    const wire::Psn end = wire::Psn{packet.psn} + (FetchResponses::answers(packet) ? 1U : 0U);
+    const wire::Psn end = wire::Psn{packet.psn} + (answers(packet) ? 1U : 0U);
     if (!lone_end_ || wire::Psn::distance(*lone_end_, end) > 0) lone_end_ = end;
   }
   /// Notes that the newest of these is a NAK.

@@ -41,7 +41,8 @@ bool FetchResponses::take(const CapturedPacket& packet, Sequence psn, Sent& read
   state_.counts.payload += packet.payload;
   const bool ends = packet.info->position == wire::Position::last ||
                     packet.info->position == wire::Position::only;
-  const bool span_known = std::exchange(read.span_known, read.span_known || ends);
+  const bool span_known = read.span_known;
+  read.span_known = span_known || ends;
   if (!span_known) read.dma_length += packet.payload;
   if (ends && mtu && read.has_reth && at + 1 != read.span && !read.asked_again)
     state_.report.read_span(packet, psn, read, at + 1, *mtu);
@@ -69,8 +70,8 @@ void FetchResponses::note_first(const CapturedPacket& packet, Sequence psn, cons
 
 /// Whether a request was repeated so late before a gap in its answer that its answer comes later.
 bool FetchResponses::is_newer(const Sent& request, const ResponseGap& gap) const noexcept {
-  return state_.counts.rtt.count() == 0 ||
-         stamp_difference(gap.stamp, request.last_stamp) < Duration{state_.counts.rtt.minimum()};
+  const auto least = state_.answers.least_round_trip();
+  return !least || stamp_difference(gap.stamp, request.last_stamp) < *least;
 }
 
 /// Whether a response of several packets does not follow the one before it. A responder sends them
@@ -85,7 +86,7 @@ bool FetchResponses::is_late(const CapturedPacket& packet, Sequence psn,
   if (!request.asked_again) return true;
   if (state_.ip_numbers.ordered()) return state_.ip_numbers.is_late(packet.ip_id);
   const bool alone = comes_alone(psn, request);
-  if (alone && psn != request.psn + request.last_at) return true;
+  if (alone && psn != request.asked_from()) return true;
   if ((alone || request.copies == 1) && state_.is_too_soon(packet, request)) return true;
   // A responder counts completed messages, and puts the newest count into all answers.
   return packet.has_aeth && state_.newest_msn <= wire::Psn::kMask &&
@@ -103,12 +104,19 @@ void FetchResponses::take_again(const CapturedPacket& packet, Sequence psn, Sent
   if (!request.asked_again || (request.answers_due > 0 && !again_.take(packet, psn, request)))
     return repeated_.add(packet, psn, {.frame = request.response_frame, .cause = Cause::path_copy},
                          false);
-  again_.go_on(psn);
+  again_.go_on(packet, psn);
   state_.ip_numbers.add(packet.ip_id);
-  if (request.answered || psn + 1 != request.psn + request.span) return;
+  if (request.answered || psn + 1 != request.asked_end()) return;
   request.answered = true;
   request.response_frame = packet.number;
   request.response_stamp = packet.stamp;
+  note_completed(packet, request);
+}
+
+/// Notes that a READ or atomic is complete with a response that came again, or late.
+void FetchResponses::note_completed(const CapturedPacket& packet, const Sent& request) noexcept {
+  completed_ = request.psn;
+  completed_stamp_ = packet.stamp;
 }
 
 /// Processes a response that came before, to a request that may have been sent again before the
@@ -134,7 +142,7 @@ void FetchResponses::take_unasked(const CapturedPacket& packet, Sequence psn, co
 /// shows it.
 bool FetchResponses::take_old(const CapturedPacket& packet, Sequence psn, const Sent& request) {
   const bool follows = psn == again_.next() || (psn == state_.newest + 1 && psn != late_next_) ||
-                       request.span == 1 || psn == request.psn + request.last_at;
+                       request.span == 1 || psn == request.asked_from();
   const bool unasked = !state_.ip_numbers.ordered() && request.answered && !follows;
   if (!unasked && !state_.ip_numbers.is_late(packet.ip_id)) return false;
   const auto gap = refilled_.covering(psn);
@@ -162,7 +170,7 @@ void FetchResponses::take_missing(const CapturedPacket& packet, Sequence psn,
                                   const ResponseGap& old, Sent& request) {
   if (is_only_interrupted(psn, old, request)) {
     state_.gaps.remove(old);
-    again_.go_on(psn);
+    again_.go_on(packet, psn);
     return state_.ip_numbers.add(packet.ip_id);
   }
   if (!old.came_before) state_.counts.payload += packet.payload;
@@ -171,7 +179,7 @@ void FetchResponses::take_missing(const CapturedPacket& packet, Sequence psn,
   if (!late) {
     note_lost(old, psn);
     if (!again_.take(packet, psn, request)) again_.begin(packet, psn);
-    again_.go_on(psn);
+    again_.go_on(packet, psn);
   } else if (psn < first_end_) {  // not only behind an ACK
     state_.report.late_response(packet, psn, old);
     late_gaps_.add({psn, 1, old.frame, old.stamp});
@@ -181,11 +189,14 @@ void FetchResponses::take_missing(const CapturedPacket& packet, Sequence psn,
   fill(old, psn);
   if (!late) note_lost_in_others(psn);
   const Sequence end = request.psn + request.span;
-  request.response_frame = packet.number;
-  request.response_stamp = packet.stamp;
+  if (!late || psn + 1 == end) {
+    request.response_frame = packet.number;
+    request.response_stamp = packet.stamp;
+  }
   // A requester takes responses in order: those behind one that was lost come again.
   request.answered = (late || psn + 1 == end) && request.responses == request.span &&
                      !state_.gaps.in(request.psn, end);
+  note_completed(packet, request);
 }
 
 /// A response has come: what is left of `gap` may still be filled.
@@ -215,7 +226,7 @@ void FetchResponses::note_lost(const ResponseGap& gap, Sequence psn) {
 
 void FetchResponses::ask_again(Sent& request, Sequence from) {
   again_.decide_jump(0);
-  state_.gaps.ask_again(from, request.psn + request.span);
+  state_.gaps.ask_again(from, request.asked_end());
   again_.ask_again(request, from);
   constexpr std::uint32_t kMany = 3;  // repetitions
   refused_reads_ += request.answered && request.copies == kMany && is_long_read(request);

@@ -14,7 +14,6 @@
 #include "analysis/requests/seen_responses.h"
 #include "analysis/requests/sent_log.h"
 #include "analysis/requests/stream_report.h"
-#include "wire/aeth.h"
 
 namespace lw::analysis {
 
@@ -26,8 +25,9 @@ namespace lw::analysis {
 class FetchResponses {
  public:
   /// The arguments must outlive the object.
-  FetchResponses(SentLog& log, StreamCounts& counts, StreamReport& report) noexcept
-      : state_(log, counts, report), repeated_(report) {}
+  FetchResponses(SentLog& log, StreamCounts& counts, const AnswerTimes& answers,
+                 StreamReport& report) noexcept
+      : state_(log, counts, answers, report), repeated_(report) {}
   FetchResponses(const FetchResponses&) = delete;  // again_ refers to state_
   FetchResponses& operator=(const FetchResponses&) = delete;
 
@@ -67,11 +67,6 @@ class FetchResponses {
       end_ = std::max(end_, psn + 1);
       if (packet.info->operation == wire::Operation::ack) repeated_.take_ack(packet);
     }
-  }
-  /// Whether a packet answers the request with its PSN. Without its AETH, an ACK may be a NAK.
-  [[nodiscard]] static bool answers(const CapturedPacket& packet) noexcept {
-    return packet.has_aeth ? wire::AethFields{packet.syndrome, 0}.kind() == wire::AethKind::ack
-                           : packet.info->operation != wire::Operation::ack;
   }
   /// Notes a request that is seen for the first time. If an answer to it, or to a later one, came
   /// before, it was sent before the capture began.
@@ -117,14 +112,29 @@ class FetchResponses {
     const auto gap = late_gaps_.in(first - 1, end);
     return gap && gap->stamp >= since ? std::optional(gap->frame) : std::nullopt;
   }
+  /// Whether a READ or atomic before `psn` was not complete at `stamp`: its requester does not take
+  /// an answer to a later request then. (IBTA vol. 1, 9.7.5.1.1)
+  [[nodiscard]] bool was_incomplete_before(Sequence psn, Instant stamp) const noexcept {
+    return completed_ < psn && completed_stamp_ > stamp;
+  }
   /// One past the highest PSN of a response, also without its request; 0: none came.
   [[nodiscard]] Sequence answered_end() const noexcept { return end_; }
-  /// Reports what is still missing at the end of the capture.
-  void finish() {
+  /// Reports what is still missing at the end of the capture, at `end`. Returns the lowest PSN
+  /// whose response may come later; the highest number: none.
+  Sequence finish(Instant end) {
     again_.decide_jump(0);
     repeated_.end();
-    state_.gaps.close([this](const ResponseGap& gap) { state_.report_missing(gap); });
+    Sequence open = ~Sequence{0};
+    state_.gaps.close([&](const ResponseGap& gap) {
+      const bool may_be_asked = state_.may_be_asked(gap, end);
+      if (gap.asked_again || may_be_asked) open = std::min(open, gap.first);
+      if (may_be_asked)
+        state_.report_open(gap);
+      else
+        state_.report_missing(gap);
+    });
     refilled_.close([this](const ResponseGap& gap) { state_.report_lost(gap); });
+    return open;
   }
 
  private:
@@ -144,6 +154,7 @@ class FetchResponses {
   void note_lost(const ResponseGap& gap, Sequence psn);
   void note_lost_in_others(Sequence psn);
   void note_first(const CapturedPacket& packet, Sequence psn, const Sent& request);
+  void note_completed(const CapturedPacket& packet, const Sent& request) noexcept;
   void take_unasked(const CapturedPacket& packet, Sequence psn, const Sent& request);
 
   FetchState state_;
@@ -151,6 +162,9 @@ class FetchResponses {
   ResponseGaps late_gaps_;  // that a late response filled
   ResponseGaps refilled_;   // that a repeated response filled: the first one may still come late
   RepeatedResponses repeated_;
+  // The newest READ or atomic that was complete with a response that came again, or late.
+  Sequence completed_ = ~Sequence{0};
+  Instant completed_stamp_ = Instant::min();
   SeenResponses seen_;      // to requests that may have been sent before the capture
   Sequence first_end_ = 0;  // one past the highest PSN of a response
   Sequence late_next_ = 0;  // one past the newest response that came late, and was repeated before

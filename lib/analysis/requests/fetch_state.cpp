@@ -4,10 +4,10 @@
 namespace lw::analysis {
 
 bool FetchState::is_too_soon(const CapturedPacket& packet, const Sent& request) const noexcept {
-  if (counts.rtt.count() == 0) return false;
+  const auto least = answers.least_round_trip();
   constexpr Duration kJitter = std::chrono::microseconds{1};
-  const Duration least{counts.rtt.minimum()};
-  return stamp_difference(packet.stamp, request.last_stamp) + least / 8 + kJitter < least;
+  return least &&
+         stamp_difference(packet.stamp, request.last_stamp) + *least / 8 + kJitter < *least;
 }
 
 ResponseGap FetchState::placed(ResponseGap gap) noexcept {

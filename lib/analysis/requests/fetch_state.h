@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "analysis/requests/answer_times.h"
 #include "analysis/requests/ip_numbers.h"
 #include "analysis/requests/response_gaps.h"
 #include "analysis/requests/sent_log.h"
@@ -13,8 +14,9 @@ namespace lw::analysis {
 class FetchState {
  public:
   /// The arguments must outlive the object.
-  FetchState(SentLog& sent_log, StreamCounts& stream_counts, StreamReport& stream_report) noexcept
-      : log(sent_log), counts(stream_counts), report(stream_report) {}
+  FetchState(SentLog& sent_log, StreamCounts& stream_counts, const AnswerTimes& answer_times,
+             StreamReport& stream_report) noexcept
+      : log(sent_log), counts(stream_counts), answers(answer_times), report(stream_report) {}
 
   /// Notes a response, after it was processed.
   void note(const CapturedPacket& packet, Sequence psn) noexcept {
@@ -38,11 +40,25 @@ class FetchState {
     report.response_gap(gap,
                         gap.asked_again ? Cause::lost_before_capture : Cause::missing_in_capture);
   }
+  /// Reports a gap that the requester may ask for behind the end of the capture.
+  void report_open(const ResponseGap& gap) { report.response_gap(gap, Cause::none); }
+  /// Whether the capture ends, at `end`, before a requester has asked again for what is missing.
+  /// One that goes on with new requests, later than it can have noticed, misses nothing.
+  [[nodiscard]] bool may_be_asked(const ResponseGap& gap, Instant end) const {
+    constexpr int kRoundTrips = 4;
+    constexpr Duration kToAsk = std::chrono::milliseconds{1};
+    const Duration to_ask =
+        std::max(kToAsk, kRoundTrips * answers.least_round_trip().value_or(Duration{}));
+    const bool goes_on = !log.empty() && stamp_difference(log.newest().stamp, gap.stamp) >
+                                             answers.least_round_trip().value_or(to_ask);
+    return !gap.asked_again && !goes_on && stamp_difference(end, gap.stamp) < to_ask;
+  }
   /// Reports responses that were lost.
   void report_lost(const ResponseGap& gap) { report.response_gap(gap, Cause::lost_before_capture); }
 
   SentLog& log;
   StreamCounts& counts;
+  const AnswerTimes& answers;
   StreamReport& report;
   ResponseGaps gaps;  // that may still be filled
   IpNumbers ip_numbers;

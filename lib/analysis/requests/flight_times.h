@@ -81,18 +81,28 @@ struct FlightTimes {
   /// The queue that makes round trips long, if they are so for half of `span`, the time from the
   /// first packet to the last, or more; while they are, at least as much is acknowledged in a time
   /// as while they are short (but for a fifth); and more is in flight then, by half. A path that
-  /// grows longer, or waits that come and go, do not depend on what is in flight. Nothing: no such
-  /// queue was seen; it may have stood all the time.
+  /// grows longer, or waits that come and go, do not depend on what is in flight. Several packets
+  /// wait in it, for half of the shortest round trip or more: less is the time that an end needs.
+  /// Nothing: no such queue was seen; it may have stood all the time.
   [[nodiscard]] std::optional<StandingQueue> standing_queue(Duration span) const noexcept {
-    constexpr std::uint64_t kEnough = 8;
-    if (high.round_trips < kEnough || low.round_trips == 0 || 2 * high.time < span.count())
-      return std::nullopt;
+    constexpr std::uint64_t kEnough = 16;
+    if (high.round_trips < kEnough || 2 * high.time < span.count()) return std::nullopt;
     if (high.rate() < 0.8 * low.rate() || high.mean_in_flight() < 1.5 * low.mean_in_flight())
       return std::nullopt;
+    return possible_queue();
+  }
+  /// A queue in which packets may have waited: for half of the shortest round trip or more, some
+  /// time. An end that needs as long, or a path whose delay varies, looks alike. Nothing: round
+  /// trips show that there was none.
+  [[nodiscard]] std::optional<StandingQueue> possible_queue() const noexcept {
+    constexpr double kSeveral = 4;
+    if (high.round_trips == 0 || low.round_trips == 0) return std::nullopt;
     const auto trips = static_cast<std::int64_t>(high.round_trips);
-    return StandingQueue{.rate = high.rate(),
-                         .in_flight = high.mean_in_flight(),
-                         .time = Duration{high.waited / trips - shortest}};
+    const std::int64_t time = high.waited / trips - shortest;
+    const bool several = high.rate() * static_cast<double>(time) >= kSeveral * 1e9;
+    if (!several || time < shortest / 2) return std::nullopt;
+    return StandingQueue{
+        .rate = high.rate(), .in_flight = high.mean_in_flight(), .time = Duration{time}};
   }
 };
 

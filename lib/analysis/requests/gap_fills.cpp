@@ -33,9 +33,7 @@ bool was_late(StreamState& state, const Fill& fill, Sequence psn, Duration pause
   if (fill.nak_frame != 0) return false;
   const Duration after = stamp_difference(fill.first_stamp, fill.filled.front().stamp);
   // No answer to the packets that overtook it can have come by then.
-  if (state.counts.rtt.count() > 0 &&
-      after < std::min(kShortestTimer, Duration{state.counts.rtt.minimum()}))
-    return true;
+  if (after < std::min(kShortestTimer, state.least_round_trip())) return true;
   if (state.setup.answered && after < kShortestTimer && has_paused(state, fill, after, pause))
     return true;
   const Nak* const nak = state.naks.asking_for(psn, state.acked);
@@ -57,8 +55,10 @@ std::optional<bool> was_asked_for(StreamState& state, const Fill& fill, bool new
   if (!state.selective && has_paused(state, fill, after, pause)) return false;
   if (state.setup.goes_back() && !state.selective && new_follows && fill.next < state.next)
     return false;
-  if (state.selective && state.setup.least_reaction) return after >= *state.setup.least_reaction;
-  return std::nullopt;  // what follows tells
+  // Another one may be a little sooner than the soonest so far: what follows tells.
+  if (state.selective && state.setup.least_reaction && after >= *state.setup.least_reaction)
+    return true;
+  return std::nullopt;
 }
 
 /// Whether packets below the PSN that the capture began with were sent before it, and are sent

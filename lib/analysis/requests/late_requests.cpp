@@ -6,6 +6,20 @@
 namespace lw::analysis {
 namespace {
 
+/// A packet of a recovery comes after later ones of it. If a NAK asks for it, the recovery answers
+/// the NAK, though this did not show before.
+void note_late_part(StreamState& state, Recovery& recovery, Sequence psn) {
+  recovery.start = std::min(recovery.start, psn);
+  Nak* const nak = state.naks.asking_for(psn, state.acked);
+  if (nak == nullptr || nak->stamp > recovery.first) return;
+  nak->used = true;
+  if (!recovery.is_by_timer() && recovery.cause != Cause::response_lost) return;
+  recovery.cause = nak->rnr ? Cause::receiver_not_ready : Cause::sequence_nak;
+  recovery.related_frame = nak->frame;
+  recovery.since = nak->stamp;
+  recovery.waits.asked = stamp_difference(recovery.first, nak->stamp);
+}
+
 /// Processes a packet that fills a gap, and was sent before the packet that showed the gap.
 bool take_late_original(StreamState& state, const CapturedPacket& packet, Sequence psn,
                         const Sent& gap) {
@@ -32,8 +46,7 @@ bool take_late_replacement(StreamState& state, Recoveries& recoveries, const Cap
   if (recovery->skips(psn, old)) skipped = recovery->take_skipped(psn, sent.span);
   add_filled(recovery->filled, old, sent);
   ++recovery->packets;
-  recovery->start = std::min(recovery->start, psn);
-  if (Nak* const nak = state.naks.asking_for(psn, state.acked)) nak->used = true;
+  note_late_part(state, *recovery, psn);
   ++state.counts.resent;
   state.counts.payload += packet.payload;
   state.report.late_in_recovery(packet, psn, skipped);
@@ -51,8 +64,7 @@ void take_late_repetition(StreamState& state, Recoveries& recoveries, const Capt
   if (recovery != nullptr) {
     if (recovery->skips(psn)) skipped = recovery->take_skipped(psn, known.span);
     ++recovery->packets;
-    recovery->start = std::min(recovery->start, psn);
-    if (Nak* const nak = state.naks.asking_for(psn, state.acked)) nak->used = true;
+    note_late_part(state, *recovery, psn);
   }
   known.last_frame = packet.number;
   known.last_stamp = packet.stamp;

@@ -40,8 +40,8 @@ bool LossesBehind::passed_here(Sequence psn) {
   if (sent == nullptr || !sent->seen) return false;
   if (state_.selective) {
     // The NAK was sent before a packet that came late here can have reached the receiver.
-    if (state_.late.has(psn) && stamp_difference(state_.answers.newest(), sent->last_stamp) <
-                                    Duration{state_.counts.rtt.minimum()})
+    if (state_.late.has(psn) &&
+        stamp_difference(state_.answers.newest(), sent->last_stamp) < state_.least_round_trip())
       return false;
     // The first NAK of a packet that a recovery fills in is for the gap.
     return state_.naks.was_answered(psn) ||
@@ -58,7 +58,7 @@ bool LossesBehind::passed_here(Sequence psn) {
   constexpr int kFar = 2;
   if (recoveries_.start() < psn && sent->copies == 1 && recoveries_.is_by_nak() &&
       stamp_difference(state_.answers.newest(), sent->last_stamp) <
-          Duration{state_.counts.rtt.minimum()} / kFar)
+          state_.least_round_trip() / kFar)
     return false;
   return recoveries_.start() == 0 || psn < recoveries_.start() ||
          sent->last_stamp >= recoveries_.stamp();

@@ -111,6 +111,10 @@ bool Recoveries::take(const CapturedPacket& packet, const Sent& sent, Sent& know
   if (!recovery_ || (sent.psn == state_.acked && recovery_->ends_with(state_.silence)) ||
       !recovery_->includes(packet, sent.psn, known, may_begin_with(state_, sent)))
     return false;
+  if (sent.psn != recovery_->next && is_late_packet(*recovery_)) {
+    end();
+    return false;
+  }
   ++state_.counts.resent;
   const bool another = interrupts_another(known.psn);
   if (another) recovery_->next = interrupted_;
@@ -135,6 +139,7 @@ Recoveries::Jump Recoveries::take_back_jump() {
   if (Sent* const known = state_.log.find(jump.known.psn)) {
     known->copies = jump.known.copies;
     known->last_at = jump.known.last_at;
+    known->last_left = jump.known.last_left;
     known->last_frame = jump.known.last_frame;
     known->last_stamp = jump.known.last_stamp;
     known->last_ip_id = jump.known.last_ip_id;
@@ -144,8 +149,7 @@ Recoveries::Jump Recoveries::take_back_jump() {
 
 void Recoveries::take_filled(const CapturedPacket& packet, const Sent& gap, const Sent& filled,
                              const FillSigns& signs) {
-  if (filled.psn > recovery_->next && skips_seen_packets(packet, filled.psn))
-    recovery_->skip_to(filled.psn, packet, was_sent(packet, filled.psn));
+  if (filled.psn > recovery_->next && may_skip(packet, filled.psn)) skip_seen(packet, filled.psn);
   add_filled(recovery_->filled, gap, filled, signs);
   ++state_.counts.resent;
   go_on(packet, nullptr, filled);
@@ -161,29 +165,63 @@ void Recoveries::go_on(const CapturedPacket& packet, Sent* known, const Sent& se
   note_nak_answered(state_, packet, sent.psn);
   state_.answers.note_sent_again(packet, sent.psn);
   ++known->copies;
-  known->last_at = static_cast<std::uint32_t>(sent.psn - known->psn);
+  known->note_asked(sent);
   known->last_frame = packet.number;
   known->last_stamp = packet.stamp;
   known->last_ip_id = packet.ip_id;
   known->ack_req = packet.ack_req;
   if (known->fetches) state_.fetched.ask_again(*known, sent.psn);
   constexpr std::uint32_t kStorm = 3;
-  if (known->copies == kStorm && sent.psn == recovery_->start)
+  if (known->repeats == kStorm && sent.psn == recovery_->start)
     state_.report.retry_storm(packet, sent.psn, *known);
 }
 
+/// A new packet with `psn` follows a NAK, and no recovery was seen: a sender that goes back has
+/// answered the NAK before, as the numbers of its IP packets show, and all of the answer was lost.
+void Recoveries::note_lost_recovery(const CapturedPacket& packet, Sequence psn) {
+  const IpNumbers& numbers = state_.ip_numbers;
+  if (!state_.setup.goes_back() || !numbers.ordered() || !numbers.dense() || state_.acks_cut)
+    return;
+  Nak* const nak = state_.naks.asking_for(state_.acked, state_.acked);
+  if (nak == nullptr || nak->rnr || nak->psn >= state_.next ||
+      stamp_difference(packet.stamp, nak->stamp) < state_.setup.soonest())
+    return;
+  std::uint64_t packets = psn - state_.next;
+  state_.log.for_each(nak->psn, state_.next,
+                      [&](const Sent& sent) { packets += sent.fetches ? 1 : sent.span; });
+  // More are of answers: the numbers of a QP count them, too.
+  if (numbers.skipped_before(packet.ip_id) != packets) return;
+  nak->used = true;
+  state_.report.lost_again({.first = nak->psn,
+                            .packets = state_.next - nak->psn,
+                            .frame = packet.number,
+                            .stamp = packet.stamp,
+                            .sent = true},
+                           nak->frame);
+}
+
+/// Whether the recovery began so long after a NAK of its first packet that the sender answered it.
+bool Recoveries::is_answer_to_nak() const noexcept {
+  const auto& asked = recovery_->waits.asked;
+  return recovery_->cause == Cause::sequence_nak && state_.setup.least_reaction && asked &&
+         *asked >= state_.setup.time_to_answer();
+}
+
 void Recoveries::skip_to_end(const CapturedPacket& packet, Sequence psn) {
-  if (!recovery_ || recovery_->next >= state_.next || state_.acks_cut) return;
+  if (!recovery_) return note_lost_recovery(packet, psn);
+  if (recovery_->next >= state_.next || state_.acks_cut) return;
   const bool all = recovery_->repeats_all();
   if (!state_.setup.may_go_back() && !all) return;
   if (!state_.setup.goes_back() && !all && recovery_->packets < CaptureBegin::kManyInARow) return;
   const auto sent = was_sent(packet, psn);
-  if (sent == false || (psn > state_.next && !sent)) return;
-  // Without such numbers: an answer may have acknowledged them meanwhile, and a burst of losses is
-  // shorter than a window, which a sender goes back.
-  constexpr std::uint64_t kFar = 2;
-  if (!sent && (recovery_->next < state_.acked ||
-                state_.next - recovery_->next >= kFar * recovery_->packets))
+  if (sent == false) return;
+  // Without such numbers: an answer may have acknowledged them meanwhile, and what seems to be a
+  // short recovery may be packets that came late.
+  constexpr std::uint64_t kShort = 2, kFar = 2;
+  if (!sent &&
+      (recovery_->next < state_.acked ||
+       (recovery_->packets <= kShort && !is_answer_to_nak() &&
+        (psn > state_.next || state_.next - recovery_->next >= kFar * recovery_->packets))))
     return;
   const Sent* const first = state_.log.find(recovery_->next);
   if (first == nullptr || !first->span_known) return;
@@ -203,6 +241,8 @@ bool Recoveries::interrupts_another(Sequence psn) const noexcept {
 /// have skipped them because an answer acknowledged them.
 bool Recoveries::lost_before(const CapturedPacket& packet, Sequence psn) {
   if (psn == interrupted_) return false;  // one packet of the recovery before was late
+  // A NAK that names it acknowledges those in between.
+  if (state_.naks.of_psn(psn) != nullptr && psn <= state_.acked) return false;
   const auto sent = was_sent(packet, psn);
   return sent.value_or(psn > state_.acked || knows_no_ack(packet));
 }
@@ -236,10 +276,21 @@ std::optional<bool> Recoveries::was_sent(const CapturedPacket& packet, Sequence 
 
 /// Whether a sender that goes back has repeated packets between the recovery's last one and `psn`,
 /// and they were lost once more.
-bool Recoveries::skips_seen_packets(const CapturedPacket& packet, Sequence psn) {
-  if (!state_.setup.may_go_back() || !lost_before(packet, psn)) return false;
-  const Sent* const first = state_.log.find(recovery_->next);
-  return first != nullptr && first->seen;
+bool Recoveries::may_skip(const CapturedPacket& packet, Sequence psn) {
+  return state_.setup.may_go_back() && lost_before(packet, psn);
+}
+
+/// Notes the packets between the recovery's last one and `psn` that came before as lost once more.
+/// What came never is a gap of its own.
+void Recoveries::skip_seen(const CapturedPacket& packet, Sequence psn) {
+  const auto sent = was_sent(packet, psn);
+  const Sequence next = recovery_->next;
+  state_.log.for_each(next, psn, [&](const Sent& one) {
+    if (!one.seen) return;
+    recovery_->next = std::max(next, one.psn);
+    recovery_->skip_to(std::min(psn, one.psn + one.span), packet, sent);
+  });
+  recovery_->next = next;
 }
 
 /// If the recovery begins later than it may, its first packets were lost once more. In the first
@@ -261,7 +312,7 @@ void Recoveries::note_lost_beginning(const Sent& first, std::uint64_t numbers_sk
   if (state_.ip_numbers.ordered() ? numbers_skipped < packets : packets > kMost) return;
   recovery_->start = start_ = state_.acked;
   recovery_->first_ip_id -= static_cast<std::uint16_t>(packets);
-  recovery_->skipped.push_back({state_.acked, packets, first.last_frame, first.last_stamp});
+  recovery_->skipped.push_back({state_.acked, packets, recovery_->first_frame, recovery_->first});
 }
 
 /// The timer runs out once more: if the recovery that it began before has not come to the newest
@@ -285,8 +336,8 @@ void Recoveries::note_begin_behind_gap(const Sent& first, std::uint64_t numbers_
   if (gap >= first.psn || first.psn - gap > kMost) return;
   recovery_->skipped.push_back({.first = gap,
                                 .packets = first.psn - gap,
-                                .frame = first.last_frame,
-                                .stamp = first.last_stamp,
+                                .frame = recovery_->first_frame,
+                                .stamp = recovery_->first,
                                 .begins = true});
   if (state_.ip_numbers.ordered()) {
     std::uint64_t packets = 0;
@@ -315,6 +366,7 @@ void Recoveries::end() {
   Recovery recovery = std::move(*recovery_);
   recovery_.reset();
   if (Recovery* const before = was_late_part(recovery)) return add_late_part(*before, recovery);
+  if (is_late_packet(recovery)) return report_late_packet(recovery);
   // A sender that doesn't go back up to its newest packet repeats single packets.
   const bool is_whole = recovery.next >= state_.next;
   // Its last packets may be lost, too. Where packets come late, these may be none of a recovery.
@@ -349,6 +401,25 @@ Recovery* Recoveries::was_late_part(const Recovery& recovery) {
   });
 }
 
+/// Whether a recovery is none: a single packet that nobody asked for, and behind which a sender
+/// that goes back would send others.
+bool Recoveries::is_late_packet(const Recovery& recovery) const noexcept {
+  return state_.setup.goes_back() && state_.setup.answered && recovery.packets == 1 &&
+         recovery.is_by_timer() && !recovery.follows_silence() && recovery.filled.empty() &&
+         !recovery.fetches && recovery.next < state_.next && !state_.ip_numbers.vary();
+}
+
+void Recoveries::report_late_packet(const Recovery& recovery) {
+  Sent* const known = state_.log.find(recovery.next - 1);
+  --state_.counts.resent;
+  if (known == nullptr) return;
+  --known->copies;
+  CapturedPacket packet;
+  packet.number = recovery.first_frame;
+  packet.stamp = recovery.first;
+  state_.report.copy(packet, known->psn, known, false, false);
+}
+
 void Recoveries::add_late_part(Recovery& before, const Recovery& late) {
   before.packets += late.packets;
   state_.log.for_each(late.start, late.next, [&](const Sent& sent) {
@@ -370,8 +441,20 @@ bool Recoveries::is_final(const Ended& ended, const CapturedPacket& packet) cons
 void Recoveries::report_oldest() {
   Ended& ended = ended_.front();
   note_taken(ended.recovery);
+  if (state_.setup.scheme == RecoveryScheme::selective) forget_answered(ended.recovery);
   state_.report.recovery(ended.recovery, state_.begin.psn(), ended.goes_back);
   ended_.erase(ended_.begin());
+}
+
+/// A sender that repeats single packets does not repeat a READ or atomic that is answered.
+void Recoveries::forget_answered(Recovery& recovery) {
+  std::erase_if(recovery.skipped, [this](const Filled& gap) {
+    bool answered = !gap.sent.value_or(false);
+    state_.log.for_each(gap.first, gap.first + gap.packets,
+                        [&](const Sent& sent) { answered &= sent.fetches && sent.answered; });
+    return answered;
+  });
+  for (Filled& gap : recovery.skipped) gap.may_be_unasked = !gap.sent.value_or(false);
 }
 
 /// Notes what the recovery skipped, was not sent again, and is acknowledged. A receiver has to get

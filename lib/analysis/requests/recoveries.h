@@ -117,11 +117,14 @@ class Recoveries {
 
   void start(Recovery recovery, const Sent* first, std::uint64_t numbers_skipped);
   void go_on(const CapturedPacket& packet, Sent* known, const Sent& sent);
+  void note_lost_recovery(const CapturedPacket& packet, Sequence psn);
+  [[nodiscard]] bool is_answer_to_nak() const noexcept;
   [[nodiscard]] bool interrupts_another(Sequence psn) const noexcept;
   [[nodiscard]] bool lost_before(const CapturedPacket& packet, Sequence psn);
   [[nodiscard]] bool knows_no_ack(const CapturedPacket& packet) const noexcept;
   [[nodiscard]] std::optional<bool> was_sent(const CapturedPacket& packet, Sequence psn);
-  [[nodiscard]] bool skips_seen_packets(const CapturedPacket& packet, Sequence psn);
+  [[nodiscard]] bool may_skip(const CapturedPacket& packet, Sequence psn);
+  void skip_seen(const CapturedPacket& packet, Sequence psn);
   void note_lost_beginning(const Sent& first, std::uint64_t numbers_skipped);
   void note_lost_end(const Recovery& next, std::uint64_t numbers_skipped);
   void note_begin_behind_gap(const Sent& first, std::uint64_t numbers_skipped);
@@ -129,8 +132,11 @@ class Recoveries {
   [[nodiscard]] bool is_final(const Ended& ended, const CapturedPacket& packet) const noexcept;
   [[nodiscard]] Recovery* was_late_part(const Recovery& recovery);
   void add_late_part(Recovery& before, const Recovery& late);
+  [[nodiscard]] bool is_late_packet(const Recovery& recovery) const noexcept;
+  void report_late_packet(const Recovery& recovery);
   void report_oldest();
   void note_taken(Recovery& recovery);
+  void forget_answered(Recovery& recovery);
 
   StreamState& state_;
   std::optional<Recovery> recovery_;

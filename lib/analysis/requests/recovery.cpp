@@ -51,7 +51,10 @@ bool Recovery::ends_with(Duration wait) const noexcept {
 }
 
 void Recovery::skip_to(Sequence psn, const CapturedPacket& packet, std::optional<bool> sent) {
-  skipped.push_back({next, psn - next, packet.number, packet.stamp, false, sent});
+  const bool continues = !skipped.empty() && skipped.back().frame == packet.number &&
+                         skipped.back().first + skipped.back().packets == next;
+  if (!continues) skipped.push_back({next, 0, packet.number, packet.stamp, false, sent});
+  skipped.back().packets += psn - next;
 }
 
 bool Recovery::skips(Sequence psn, const Sent& known) const noexcept {

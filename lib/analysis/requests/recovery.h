@@ -24,6 +24,7 @@ struct Filled {
   bool taken = false;             // the receiver acknowledged them before they came again
   bool reported = false;          // as missing in the capture
   bool begins = false;            // before the first packet of a recovery, which may begin with it
+  bool may_be_unasked = false;    // the sender may have repeated others only
 };
 
 /// What was known of a packet before it filled a gap: as in Filled.

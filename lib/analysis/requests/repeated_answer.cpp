@@ -30,7 +30,9 @@ void RepeatedAnswer::take_first(const CapturedPacket& packet, Sequence psn, cons
   }
   // Nobody answered before: what was asked for again is answered for the first time.
   const bool within = next_ > request.psn && next_ <= psn;
-  if (next_ == psn || within) next_ = psn + 1;
+  if (next_ != psn && !within) return;
+  next_ = psn + 1;
+  note_end(packet, psn);
 }
 
 void RepeatedAnswer::ask_again(const Sent& request, Sequence from) {
@@ -56,7 +58,7 @@ bool RepeatedAnswer::take(const CapturedPacket& packet, Sequence psn, const Sent
   const std::optional<Row> interrupted = std::exchange(interrupted_, std::nullopt);
   if (psn == next_) {
     if (before_row) state_.add(state_.placed(*before_row));
-    if (psn == request.psn + request.last_at) begin_at(packet, psn);
+    if (psn == request.asked_from()) begin_at(packet, psn);
     return true;
   }
   if (interrupted && psn == interrupted->next && interrupted->frame == state_.newest_frame) {
@@ -64,7 +66,7 @@ bool RepeatedAnswer::take(const CapturedPacket& packet, Sequence psn, const Sent
     begin_ = interrupted->begin;
     return true;
   }
-  const Sequence asked = request.psn + request.last_at;
+  const Sequence asked = request.asked_from();
   const bool alone = !state_.ip_numbers.ordered() && first_ + 1 == next_ && first_ > asked;
   const bool begun = !alone && next_ > request.psn && first_ <= psn && begin_ >= request.last_stamp;
   if (psn < next_ && begun && once) return false;  // its only answer has come further
@@ -74,14 +76,14 @@ bool RepeatedAnswer::take(const CapturedPacket& packet, Sequence psn, const Sent
     return true;
   else
     begin_inside(packet, psn, request);
-  if (first_ == psn && psn == request.psn + request.last_at + 1) without_ = psn - 1;
+  if (first_ == psn && psn == request.asked_from() + 1) without_ = psn - 1;
   return true;
 }
 
 /// The responder begins to answer a repeated request. If it does so with a packet that begins no
 /// answer, those before it are missing, unless the path copied it: it copies single packets.
 void RepeatedAnswer::begin_inside(const CapturedPacket& packet, Sequence psn, const Sent& request) {
-  const Sequence asked = request.psn + request.last_at;
+  const Sequence asked = request.asked_from();
   const Sequence first = next_ > asked && next_ < psn ? next_ : asked;
   begin(packet, psn);
   if (!state_.is_too_soon(packet, request)) hold_gap_before(packet, first, psn);
@@ -125,9 +127,9 @@ bool RepeatedAnswer::skip_to_next_read(const CapturedPacket& packet, Sequence ps
     return true;
   }
   const Row row{next_, first_, begin_, packet.number, psn};
-  skip(next_, before->psn + before->span, packet, jumped_);
+  skip(next_, end_of(*before), packet, jumped_);
   skip_reads(*before, request.psn, packet, jumped_);
-  const Sequence asked = request.psn + request.last_at;
+  const Sequence asked = request.asked_from();
   if (psn > asked + 1)
     hold_gap_before(packet, asked, psn);
   else
@@ -148,7 +150,7 @@ void RepeatedAnswer::decide_jump(Sequence psn) {
     return;
   const Sequence other = interrupted_ ? interrupted_->other : state_.newest;
   const Sent* const read = state_.log.find(other);
-  const bool begins = read != nullptr && other == read->psn + read->last_at;
+  const bool begins = read != nullptr && other == read->asked_from();
   if (psn != 0 && psn != other + 1 && !begins && !state_.ip_numbers.ordered()) return;
   for (const ResponseGap& gap : jumped) state_.add(gap);
 }
@@ -159,9 +161,9 @@ const Sent* RepeatedAnswer::skip_rest(Sequence psn, const CapturedPacket& packet
   const Sent* const before = state_.log.find(next_ - 1);
   if (before == nullptr || !before->asked_again || begin_ < before->last_stamp) return nullptr;
   // A single response may be a copy of an earlier one.
-  const bool begins = state_.ip_numbers.ordered() && first_ == before->psn + before->last_at;
+  const bool begins = state_.ip_numbers.ordered() && first_ == before->asked_from();
   if (!begins && next_ < row_ + kSeries) return nullptr;
-  const Sequence end = before->psn + before->span;
+  const Sequence end = end_of(*before);
   if (psn < end) return nullptr;
   add_gap(packet, next_, end);
   next_ = end;
@@ -177,14 +179,14 @@ void RepeatedAnswer::skip_reads(const Sent& before, Sequence end, const Captured
   const Sequence first = std::max(before.psn + before.span, end_);
   if (end <= first || end - first > kMost) return;
   const Instant asked = before.last_stamp;
-  const Duration least{state_.counts.rtt.count() > 0 ? state_.counts.rtt.minimum() : 0};
+  const Duration least = state_.answers.least_round_trip().value_or(Duration{});
   state_.log.for_each(first, end, [&](const Sent& request) {
     const bool due = request.fetches && request.copies > 0 && request.last_stamp >= asked &&
                      request.last_stamp < begin_ &&
                      stamp_difference(request.response_stamp, request.last_stamp) <= least / 2;
     if (!due) return;
-    next_ = end_ = request.psn + request.span;
-    skip(request.psn + request.last_at, next_, packet, gaps, true);
+    next_ = end_ = request.asked_end();
+    skip(request.asked_from(), next_, packet, gaps, true);
   });
 }
 
@@ -218,7 +220,7 @@ void RepeatedAnswer::report_rest(const Sent& request, Sequence from) {
     return;
   first_ = from;
   state_.report_lost({.first = from,
-                      .packets = request.psn + request.span - from,
+                      .packets = request.asked_end() - from,
                       .frame = request.last_frame,
                       .stamp = request.last_stamp});
 }

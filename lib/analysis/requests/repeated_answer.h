@@ -25,10 +25,11 @@ class RepeatedAnswer {
   [[nodiscard]] bool begins_late(const CapturedPacket& packet, Sequence psn);
   /// Processes the first response with its PSN.
   void take_first(const CapturedPacket& packet, Sequence psn, const Sent& request);
-  /// The answer goes on behind `psn`.
-  void go_on(Sequence psn) noexcept {
+  /// The answer goes on with `packet`, which has `psn`.
+  void go_on(const CapturedPacket& packet, Sequence psn) noexcept {
     next_ = psn + 1;
     end_ = std::max(end_, next_);
+    note_end(packet, psn);
   }
   /// The responder begins to answer with a response that does not follow the one before; unless it
   /// was late, and the next one goes on with the answer before.
@@ -58,6 +59,15 @@ class RepeatedAnswer {
   };
   using Gaps = std::vector<ResponseGap>;
 
+  /// A LAST or ONLY packet ends the answer to a request, also where that asked for a part.
+  void note_end(const CapturedPacket& packet, Sequence psn) noexcept {
+    const wire::Position position = packet.info->position;
+    if (position == wire::Position::last || position == wire::Position::only) ended_ = psn + 1;
+  }
+  /// One past the PSNs that the answer to `before`, which next_ goes on with, still has.
+  [[nodiscard]] Sequence end_of(const Sent& before) const noexcept {
+    return next_ == ended_ ? next_ : before.asked_end();
+  }
   void begin_at(const CapturedPacket& packet, Sequence psn) noexcept;
   void begin_inside(const CapturedPacket& packet, Sequence psn, const Sent& request);
   void hold_gap_before(const CapturedPacket& packet, Sequence first, Sequence end);
@@ -74,6 +84,7 @@ class RepeatedAnswer {
   Sequence next_ = 0;   // one past the newest response that came again, in order
   Sequence first_ = 0;  // of the answer
   Sequence row_ = 0;    // of all in a row
+  Sequence ended_ = 0;  // one past the newest LAST or ONLY response
   Sequence asked_ = 0;  // the PSN from which the newest repeated request asks
   Sequence end_ = 0;    // one past the highest response that came again since the requester went
                         // back

@@ -45,7 +45,17 @@ bool may_be_timer(const StreamState& state) noexcept {
   return state.silence >= std::max(kShortestTimer, reaction + reaction / 2);
 }
 
-bool is_copy(const StreamState& state, const CapturedPacket& packet, const Sent& known) noexcept {
+/// Whether a READ asks for another part of its response than the original, and than when it was
+/// last seen: then it is no copy of either.
+bool asks_for_another_part(const StreamState& state, const CapturedPacket& packet, Sequence psn,
+                           const Sent& known) noexcept {
+  if (!is_read(known.opcode) || !known.has_reth || !packet.has_reth) return false;
+  const Sequence end = psn + state.setup.span_of(packet);
+  return (psn != known.psn || end != known.psn + known.span) &&
+         (psn != known.asked_from() || end != known.asked_end());
+}
+
+bool is_copy(StreamState& state, const CapturedPacket& packet, const Sent& known) noexcept {
   if (packet.ack_req != known.ack_req || packet.payload != known.payload) return false;
   if (packet.ip_id != known.ip_id && packet.ip_id != known.last_ip_id) return false;
   if (state.ip_numbers.vary()) return true;
@@ -53,8 +63,10 @@ bool is_copy(const StreamState& state, const CapturedPacket& packet, const Sent&
   // A sender that waits for each response asks again after a round trip. A copy comes sooner.
   if (const auto turnaround = state.limits.turnaround(); is_read(known.opcode) && turnaround)
     return age < std::min(*turnaround, kShortestTimer);
-  if (state.selective)
-    return age < state.setup.least_reaction.value_or(Duration{state.counts.rtt.minimum()});
+  // Without a NAK, only a timer makes its sender repeat a SEND or WRITE.
+  const bool asked = known.fetches || state.naks.asking_for(known.psn, state.acked) != nullptr;
+  if (state.selective && !asked) return age < kShortestTimer;
+  if (state.selective) return age < state.setup.least_reaction.value_or(state.least_round_trip());
   return age < kShortestTimer || (state.setup.answered && known.psn > state.acked);
 }
 
@@ -62,7 +74,8 @@ std::optional<Cause> cause_of(StreamState& state, const CapturedPacket& packet, 
                               const Sent* known, std::uint64_t& related) {
   if (!state.reliable) return std::nullopt;  // nobody repeats packets of UC and UD
   const bool silent = may_be_timer(state);
-  const bool copied = known != nullptr && is_copy(state, packet, *known);
+  const bool of_part = known != nullptr && asks_for_another_part(state, packet, psn, *known);
+  const bool copied = known != nullptr && !of_part && is_copy(state, packet, *known);
   const bool fetches = is_read(packet.info->opcode) || is_atomic(packet.info->opcode);
   const auto gap =
       fetches ? state.fetched.gap_in(psn, psn + state.setup.span_of(packet)) : std::nullopt;
@@ -92,22 +105,26 @@ std::optional<Cause> cause_of(StreamState& state, const CapturedPacket& packet, 
   if (copied && !(fetches && of_rest)) return std::nullopt;
   if (fetches && known != nullptr) {
     // After silence it was the timer. Otherwise the response to a later request has just shown the
-    // loss.
+    // loss. Where none has come, only a timer can have acted.
     const bool by_timer = silent && (!known->answered || state.setup.least_reaction);
-    if (by_timer) return Cause::timeout;
+    const bool none_came = state.setup.answered && psn >= state.acked &&
+                           stamp_difference(packet.stamp, known->last_stamp) >= kShortestTimer;
+    if (by_timer || none_came) return Cause::timeout;
     if (const auto late = state.fetched.late_gap_in(psn, psn + known->span, known->last_stamp)) {
       related = *late;
       return Cause::response_lost;
     }
     // Nothing is missing here: the requests that follow tell a repetition from a late copy.
-    const bool complete = known->answered && known->copies == 0;
+    const bool complete = known->answered && known->copies == 0 && !of_part;
     if (complete && !state.ip_numbers.vary() && psn + known->span < state.next) return std::nullopt;
     return Cause::response_lost;
   }
   if (state.acks_cut) return Cause::none;  // there may have been a NAK
   // Without a NAK, and without the time of a timer, only a response can have been missing.
   if (!silent && state.counts.fetches_answered > 0) return Cause::response_lost;
-  return psn < state.acked ? Cause::ack_lost : Cause::timeout;
+  const bool taken =
+      known == nullptr || !state.fetched.was_incomplete_before(known->psn, known->response_stamp);
+  return psn < state.acked && taken ? Cause::ack_lost : Cause::timeout;
 }
 
 }  // namespace

@@ -54,8 +54,9 @@ void fill_in(StreamState& state, Recovery& recovery, const CapturedPacket& packe
 
 void Repetitions::take(const CapturedPacket& packet, const Sent& sent, Sent* known) {
   if (recovery_skipping(packet, sent.psn, known, state_.silence) != nullptr) {
-    doubt_ = Doubt{.packet = packet, .sent = sent, .why = {.silence = state_.silence}};
     known->asked_again = true;
+    if (doubt_) return doubt_->rest.push_back({packet, sent});
+    doubt_ = Doubt{.packet = packet, .sent = sent, .why = {.silence = state_.silence}};
     return;
   }
   const RepetitionCause why = cause_of_repetition(state_, packet, sent, known);
@@ -84,8 +85,8 @@ void Repetitions::take(const CapturedPacket& packet, const Sent& sent, Sent* kno
 }
 
 void Repetitions::judge(Sequence next, const CapturedPacket* packet) {
-  if (!doubt_) return;
-  const Doubt doubt = *doubt_;
+  if (!doubt_ || goes_on_skipped(next, packet)) return;
+  const Doubt doubt = std::move(*doubt_);
   doubt_.reset();
   Sent* const known = state_.log.find(doubt.sent.psn);
   if (doubt.why.cause) return judge_alone(doubt, next, packet, known);
@@ -93,7 +94,7 @@ void Repetitions::judge(Sequence next, const CapturedPacket* packet) {
   if (known != nullptr && doubt.sent.fetches)
     original = state_.fetched.late_gap_in(known->psn, known->psn + known->span, known->last_stamp)
                    .value_or(original);
-  const Sequence behind = doubt.sent.psn + doubt.sent.span;
+  const Sequence behind = doubt.end();
   Nak* nak = doubt.sent.fetches ? nullptr : state_.naks.asking_for(state_.acked, state_.acked);
   if (nak == nullptr) nak = state_.naks.of_frame(doubt.nak_frame);
   Recovery* const running = recoveries_.running();
@@ -105,19 +106,50 @@ void Repetitions::judge(Sequence next, const CapturedPacket* packet) {
       skipping != nullptr && state_.setup.least_reaction && packet != nullptr &&
       stamp_difference(packet->stamp, doubt.packet.stamp) > state_.setup.soonest();
   if (next != behind || next >= state_.next || recovery_goes_on || too_late) {
-    if (skipping != nullptr)
-      return fill_in(state_, *skipping, doubt.packet, doubt.sent.psn, *known);
+    if (skipping != nullptr) return fill_in_all(*skipping, doubt);
     return take_copy(state_, doubt.packet, doubt.sent.psn, known);
   }
   if (go_on_before_jump(doubt)) return;
   const bool fetched = doubt.sent.fetches || state_.counts.fetches_answered > 0;
-  RepetitionCause why{fetched ? Cause::response_lost : Cause::timeout, original, doubt.why.silence};
+  const Cause by_timer = doubt.sent.psn < state_.acked ? Cause::ack_lost : Cause::timeout;
+  RepetitionCause why{fetched ? Cause::response_lost : by_timer, original, doubt.why.silence};
   if (nak != nullptr) {
     nak->used = true;
     why.cause = Cause::sequence_nak;
     why.related = nak->frame;
   }
+  begin(doubt, known, why);
+}
+
+/// Whether the next request goes on with the packets in doubt, and the newest packet of the
+/// recovery has skipped them all: then the one behind them decides.
+bool Repetitions::goes_on_skipped(Sequence next, const CapturedPacket* packet) {
+  constexpr Sequence kNear = 8;  // a packet overtakes few others in a recovery
+  if (packet == nullptr || doubt_->why.cause || next != doubt_->end()) return false;
+  const Recoveries::Jump* const newest = recoveries_.jump_from(doubt_->sent.psn);
+  return newest != nullptr && next < newest->sent.psn && newest->sent.psn - newest->from <= kNear &&
+         recovery_skipping(*packet, next, state_.log.find(next), state_.silence) != nullptr;
+}
+
+/// A recovery begins with the packets in doubt.
+void Repetitions::begin(const Doubt& doubt, Sent* known, const RepetitionCause& why) {
   recoveries_.begin(doubt.packet, doubt.sent, known, why);
+  add_rest(doubt);
+}
+
+void Repetitions::add_rest(const Doubt& doubt) {
+  for (const Taken& one : doubt.rest)
+    if (Sent* const known = state_.log.find(one.sent.psn))
+      recoveries_.take(one.packet, one.sent, *known);
+}
+
+/// The packets in doubt are late ones of a recovery.
+void Repetitions::fill_in_all(Recovery& recovery, const Doubt& doubt) {
+  const auto fill = [&](const CapturedPacket& packet, Sequence psn) {
+    if (Sent* const known = state_.log.find(psn)) fill_in(state_, recovery, packet, psn, *known);
+  };
+  fill(doubt.packet, doubt.sent.psn);
+  for (const Taken& one : doubt.rest) fill(one.packet, one.sent.psn);
 }
 
 /// Decides about a packet that begins a recovery if the packets after it are repeated as well.
@@ -175,7 +207,9 @@ bool Repetitions::go_on_before_jump(const Doubt& doubt) {
     fill_in(state_, *past, jump.packet, jump.sent.psn, *jumped);
   else if (!take_overtaken_original(jump.packet, jump.sent.psn, jumped))
     take_copy(state_, jump.packet, jump.sent.psn, jumped);
-  return recoveries_.take(doubt.packet, doubt.sent, *known);
+  if (!recoveries_.take(doubt.packet, doubt.sent, *known)) return false;
+  add_rest(doubt);
+  return true;
 }
 
 /// Whether a SEND or WRITE that comes again may be one that was late in a recovery: a sender that

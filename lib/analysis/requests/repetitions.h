@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "analysis/requests/recoveries.h"
 #include "analysis/requests/repetition_cause.h"
@@ -27,18 +28,33 @@ class Repetitions {
   [[nodiscard]] bool none_open() const noexcept { return !doubt_; }
 
  private:
+  struct Taken {
+    CapturedPacket packet;
+    Sent sent;
+  };
   /// A packet that comes again. It is a copy or late, unless the requests after it are repeated as
   /// well.
   struct Doubt {
     CapturedPacket packet;
     Sent sent;
-    std::uint64_t nak_frame = 0;  // the NAK that it may answer; 0: none
-    RepetitionCause why = {};     // if it begins a recovery, and if this is known
+    std::uint64_t nak_frame = 0;   // the NAK that it may answer; 0: none
+    RepetitionCause why = {};      // if it begins a recovery, and if this is known
+    std::vector<Taken> rest = {};  // those that followed it, which the same recovery has skipped
+
+    /// One past its last PSN.
+    [[nodiscard]] Sequence end() const noexcept {
+      const Sent& last = rest.empty() ? sent : rest.back().sent;
+      return last.psn + last.span;
+    }
   };
 
   void judge_alone(const Doubt& doubt, Sequence next, const CapturedPacket* packet, Sent* known);
   bool take_overtaken_original(const CapturedPacket& packet, Sequence psn, Sent* known);
   bool go_on_before_jump(const Doubt& doubt);
+  [[nodiscard]] bool goes_on_skipped(Sequence next, const CapturedPacket* packet);
+  void begin(const Doubt& doubt, Sent* known, const RepetitionCause& why);
+  void add_rest(const Doubt& doubt);
+  void fill_in_all(Recovery& recovery, const Doubt& doubt);
   [[nodiscard]] bool may_come_alone(const Sent& sent, const Sent* known, Cause cause);
   [[nodiscard]] Recovery* recovery_past(const Sent& known);
   [[nodiscard]] Recovery* recovery_skipping(const CapturedPacket& packet, Sequence psn,

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "wire/aeth.h"
+
 namespace lw::analysis {
 
 using wire::Operation;
@@ -16,6 +18,11 @@ bool is_atomic(std::uint8_t opcode) noexcept {
   const Operation operation = wire::find_opcode(opcode)->operation;
   return operation == Operation::cmp_swap || operation == Operation::fetch_add ||
          operation == Operation::atomic_write || operation == Operation::flush;
+}
+
+bool answers(const CapturedPacket& response) noexcept {
+  return response.has_aeth ? wire::AethFields{response.syndrome, 0}.kind() == wire::AethKind::ack
+                           : response.info->operation != Operation::ack;
 }
 
 std::string wrong_order(const wire::OpcodeInfo& before, const CapturedPacket& packet) {
@@ -45,10 +52,13 @@ bool reads_rest(const CapturedPacket& packet, const Sent& known) noexcept {
   return packet.r_key == known.r_key && packet.va - known.va < known.dma_length;
 }
 
+/// A READ may be repeated for the begin of its response.
 bool has_same_addresses(const CapturedPacket& packet, const Sent& known) noexcept {
   if (packet.va != known.va) return false;
   if (!packet.has_reth || !known.has_reth) return true;
-  return packet.dma_length == known.dma_length && packet.r_key == known.r_key;
+  return packet.r_key == known.r_key &&
+         (packet.dma_length == known.dma_length ||
+          (is_read(known.opcode) && packet.dma_length < known.dma_length));
 }
 
 }  // namespace

@@ -12,6 +12,8 @@ namespace lw::analysis {
 bool is_read(std::uint8_t opcode) noexcept;
 /// Whether it is CMP_SWAP, FETCH_ADD, ATOMIC WRITE or FLUSH, which have one response of their own.
 bool is_atomic(std::uint8_t opcode) noexcept;
+/// Whether a response answers the request with its PSN. Without its AETH, an ACK may be a NAK.
+bool answers(const CapturedPacket& response) noexcept;
 
 /// The following functions say what is wrong with a request, as text; empty: nothing.
 ///

@@ -20,7 +20,7 @@ constexpr Sequence kFirstOrigin = Sequence{1} << 32;  // leaves room for smaller
 bool is_outdated(StreamState& state, const CapturedPacket& nak, Sequence psn) {
   const Sent* const sent = state.log.find(psn);
   return sent != nullptr && state.naks.was_answered(psn) &&
-         stamp_difference(nak.stamp, sent->last_stamp) < Duration{state.counts.rtt.minimum()};
+         stamp_difference(nak.stamp, sent->last_stamp) < state.least_round_trip();
 }
 
 /// Whether an entry of the log is a READ whose RETH was cut off. Null: there is no entry.
@@ -36,11 +36,13 @@ bool is_answered_without_data(const Sent& sent) noexcept {
 }
 
 /// Whether nothing more is expected for a request. A READ or atomic without its whole response
-/// still waits.
-bool is_done(const StreamState& state, const Sent& sent) noexcept {
+/// still waits: its requester may ask for the rest.
+bool is_done(const StreamState& state, const Sent& sent) {
   constexpr Sequence kLong = 4096;
   const Sequence end = sent.psn + sent.span;
-  return end <= state.acked && (!sent.seen || sent.answered || state.acked - end > kLong);
+  if (end > state.acked) return false;
+  if (!sent.seen || state.acked - end > kLong) return true;
+  return sent.answered && !(sent.fetches && state.fetched.gap_in(sent.psn, end));
 }
 
 }  // namespace
@@ -122,7 +124,6 @@ void RequestStream::request(const CapturedPacket& packet) {
 /// Notes that the first round trip is over, if it is.
 void RequestStream::end_first_round_trip() {
   if (!state_.begin.end_round_trip(state_.counts.rtt.count() > 0, state_.next)) return;
-  if (state_.setup.ip_numbers_count) state_.ip_numbers.expect_order();
   state_.report.shows_from(state_.next);
 }
 
@@ -513,6 +514,8 @@ void RequestStream::retire(Cause cause_of_gap) {
   if (oldest.answered)
     completion = Message::Completion{oldest.response_frame, oldest.response_stamp};
   if (!state_.reliable) completion = Message::Completion{oldest.last_frame, oldest.last_stamp};
+  if (oldest.psn + oldest.span > open_from_) completion.reset();
+  keep_order(completion);
   if (!oldest.seen) {
     // Those before the capture's begin may have been sent before.
     if (oldest.psn >= state_.begin.psn() && !follows_cut_read(oldest.psn))
@@ -522,6 +525,16 @@ void RequestStream::retire(Cause cause_of_gap) {
                                               : std::nullopt);
   }
   messages_.add(oldest, completion);
+}
+
+/// Requests complete in their order. One that was answered before a READ in front of it was
+/// complete waits for that, or is sent again: nothing here shows when it is complete.
+void RequestStream::keep_order(std::optional<Message::Completion>& completion) noexcept {
+  if (!state_.reliable || !completion) return;
+  if (completion->stamp < completed_)
+    completion.reset();
+  else
+    completed_ = completion->stamp;
 }
 
 void RequestStream::retire_beyond(std::size_t most) {
@@ -541,7 +554,7 @@ void RequestStream::finish(Instant end, bool host_answered) {
   recoveries_.report_ended();
   if (early_ack_) state_.report.unseen_before(*early_ack_, state_.next);
   early_ack_.reset();
-  state_.fetched.finish();
+  open_from_ = state_.fetched.finish(end);
   lone_.finish();
   report_unanswered(end, host_answered);
   retire_beyond(0);
@@ -564,7 +577,8 @@ ConnectionFacts RequestStream::facts() const noexcept {
                         .stopped = stopped_};
   facts.began_before = state_.begin.began_before();
   facts.first_answer = state_.begin.first_answer();
-  if (state_.counts.rtt.count() > 0) facts.least_rtt = Duration{state_.counts.rtt.minimum()};
+  facts.least_rtt = state_.answers.least_round_trip();
+  facts.steady_rtt = state_.answers.is_steady();
   facts.least_reaction = state_.setup.least_reaction;
   facts.round_trip = state_.setup.round_trip;
   facts.selective = state_.selective;
@@ -573,6 +587,9 @@ ConnectionFacts RequestStream::facts() const noexcept {
   facts.resent = {state_.counts.gaps_resent, state_.counts.resent};
   facts.responses = {state_.counts.responses_asked, state_.counts.fetches_repeated};
   facts.repeats = state_.reliable;
+  facts.headers_whole = !state_.acks_cut && !state_.reads_cut;
+  facts.disorder = {state_.counts.out_of_order, state_.counts.lost};
+  facts.response_disorder = {state_.counts.responses_late, state_.counts.responses_lost};
   facts.ip_numbers_ordered = state_.ip_numbers.ordered();
   std::uint64_t fetches = 0;
   for (const auto& [opcode, count] : state_.counts.opcodes)
@@ -581,7 +598,10 @@ ConnectionFacts RequestStream::facts() const noexcept {
       state_.counts.acks_asked - std::min(state_.counts.acks_asked, fetches);
   facts.ip_numbers_vary = state_.ip_numbers.vary();
   const std::uint64_t tail = state_.answers.unanswered_at(state_.counts.last);
-  facts.all_answered = state_.counts.naks.empty() && state_.counts.acks + tail >= asked &&
+  // A responder that answers a READ or atomic has got all before it: ACKs may be for several.
+  constexpr std::uint64_t kMany = 8;
+  facts.all_answered = state_.counts.naks.empty() &&
+                       (state_.counts.acks + tail >= asked || fetches >= kMany) &&
                        state_.counts.fetches_answered + tail >= fetches;
   facts.least_answer = state_.answers.least();
   facts.longest_quiet = state_.answers.longest_quiet(state_.counts.last);

@@ -129,6 +129,7 @@ class RequestStream {
 
   void retire_done();
   void retire(Cause cause_of_gap);
+  void keep_order(std::optional<Message::Completion>& completion) noexcept;
   void retire_beyond(std::size_t most);
   [[nodiscard]] const Sent* oldest_unanswered() noexcept;
   [[nodiscard]] std::optional<OpenRequests> find_open() noexcept;
@@ -159,7 +160,9 @@ class RequestStream {
   LoneResponses lone_;
   WrongAnswers wrong_{state_};
   std::optional<EarlyAck> early_ack_;
-  std::optional<Instant> stopped_;  // the last response, if the sender gave up after it
+  Instant completed_ = Instant::min();  // the newest, in the order of the requests
+  Sequence open_from_ = ~Sequence{0};   // what is behind it was not followed to its end
+  std::optional<Instant> stopped_;      // the last response, if the sender gave up after it
   std::optional<OpenRequests> open_;
   MessageRate::Answer first_answer_;
   PsnReuse reuse_;

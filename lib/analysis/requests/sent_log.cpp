@@ -9,12 +9,16 @@
 namespace lw::analysis {
 
 Sent sent_of(const CapturedPacket& packet, Sequence psn, std::uint32_t span) noexcept {
+  const std::uint8_t opcode = packet.info->opcode;
   return {.psn = psn,
           .span = span,
+          .opcode = opcode,
           .seen = true,
-          .opcode = packet.info->opcode,
-          .fetches = is_read(packet.info->opcode) || is_atomic(packet.info->opcode),
+          .fetches = is_read(opcode) || is_atomic(opcode),
           .ack_req = packet.ack_req,
+          .has_reth = packet.has_reth,
+          .has_immediate = packet.has_immediate,
+          .span_known = packet.has_reth || !is_read(opcode),
           .frame = packet.number,
           .last_frame = packet.number,
           .stamp = packet.stamp,
@@ -24,11 +28,8 @@ Sent sent_of(const CapturedPacket& packet, Sequence psn, std::uint32_t span) noe
           .dma_length = packet.dma_length,
           .r_key = packet.r_key,
           .immediate = packet.immediate,
-          .has_reth = packet.has_reth,
-          .has_immediate = packet.has_immediate,
           .ip_id = packet.ip_id,
-          .last_ip_id = packet.ip_id,
-          .span_known = packet.has_reth || !is_read(packet.info->opcode)};
+          .last_ip_id = packet.ip_id};
 }
 
 Sent gap_before(const CapturedPacket& packet, Sequence first, Sequence end) noexcept {

@@ -21,10 +21,19 @@ using Sequence = std::uint64_t;
 struct Sent {
   Sequence psn = 0;
   std::uint32_t span = 1;  // PSNs: of a READ, those of its response; of a gap, all
-  bool seen = false;       // false: a gap
   std::uint8_t opcode = 0;
-  bool fetches = false;  // a READ or atomic: its response answers it, not an ACK
-  bool ack_req = false;
+  std::uint8_t answers_due = 0;  // of a READ or atomic: answers to further requests, at most
+  bool seen : 1 = false;         // false: a gap
+  bool fetches : 1 = false;      // a READ or atomic: its response answers it, not an ACK
+  bool ack_req : 1 = false;
+  bool has_reth : 1 = false, has_immediate : 1 = false;
+  bool answered : 1 = false;         // an ATOMIC ACK, or all of a READ's response
+  bool asked_again : 1 = false;      // since then responses may come again
+  bool answered_before : 1 = false;  // the responder may have answered before it, or the gap, was
+                                     // seen here
+  bool reused : 1 = false;           // other requests have had its PSNs: their answers are no news
+  bool in_row : 1 = false;           // a gap: the packets around it came one after the other
+  bool span_known : 1 = true;  // false: a READ without RETH; `span` is the least that it may be
   // first and last seen; of a gap, the frame that showed it
   std::uint64_t frame = 0, last_frame = 0;
   Instant stamp = {}, last_stamp = {};
@@ -32,23 +41,30 @@ struct Sent {
   std::uint32_t payload = 0;
   std::uint32_t dma_length = 0;  // of a READ without RETH: bytes of its response so far
   std::uint32_t r_key = 0, immediate = 0;
-  bool has_reth = false, has_immediate = false;
-  std::uint16_t ip_id = 0;           // first seen; of a gap, that of the packet that showed it
-  std::uint16_t last_ip_id = 0;      // last seen
-  bool answered = false;             // an ATOMIC ACK, or all of a READ's response
-  bool asked_again = false;          // since then responses may come again
-  std::uint8_t answers_due = 0;      // of a READ or atomic: answers to further requests, at most
-  bool answered_before : 1 = false;  // the responder may have answered before it, or the gap, was
-                                     // seen here
-  bool reused : 1 = false;           // other requests have had its PSNs: their answers are no news
-  bool in_row = false;               // a gap: the packets around it came one after the other
-  bool span_known = true;       // false: a READ without RETH; `span` is the least that it may be
-  std::uint32_t copies = 0;     // times that it was seen again
-  std::uint32_t responses = 0;  // of a READ: PSNs of its response up to the newest
-  std::uint32_t last_at = 0;    // PSNs that it skipped when last seen: a READ may ask for the rest
+  std::uint16_t ip_id = 0;        // first seen; of a gap, that of the packet that showed it
+  std::uint16_t last_ip_id = 0;   // last seen
+  std::uint32_t copies : 24 = 0;  // times that it was seen again
+  std::uint32_t repeats : 8 = 0;  // times in a row that it was sent again for the same PSNs
+  std::uint32_t responses = 0;    // of a READ: PSNs of its response up to the newest
+  // A READ may be repeated for a part of its response. When it was last seen, it did not ask for:
+  std::uint32_t last_at = 0;    // PSNs at its begin
+  std::uint32_t last_left = 0;  // PSNs at its end
   // the last READ response, the response to an atomic, or the ACK
   std::uint64_t response_frame = 0;
   Instant response_stamp = {};
+
+  /// Notes that it is sent again as `again`, which may ask for a part of its PSNs.
+  void note_asked(const Sent& again) noexcept {
+    constexpr std::uint32_t kMost = 255;
+    repeats = again.psn == asked_from() ? std::min(repeats + 1U, kMost) & kMost : 1;
+    last_at = static_cast<std::uint32_t>(again.psn - psn);
+    const Sequence end = std::min(again.psn + again.span, psn + span);
+    last_left = again.has_reth ? static_cast<std::uint32_t>(psn + span - end) : 0;
+  }
+  /// The PSNs that it asked for when it was last seen: from the first one to the one before the
+  /// end.
+  [[nodiscard]] Sequence asked_from() const noexcept { return psn + last_at; }
+  [[nodiscard]] Sequence asked_end() const noexcept { return psn + span - last_left; }
 };
 static_assert(sizeof(Sent) == 112, "a stream keeps thousands of them: update StreamMemory");
 

@@ -68,7 +68,7 @@ void StreamReport::response_gap(const ResponseGap& gap, Cause cause) {
 bool StreamReport::was_missed_before(const Filled& gap, const Recovery& recovery) const noexcept {
   if (!recovery.waits.asked) return false;
   const Duration after = stamp_difference(recovery.first, gap.stamp) - *recovery.waits.asked;
-  return after < Duration{counts_.rtt.count() > 0 ? counts_.rtt.minimum() : 0};
+  return after < answers_.least_round_trip().value_or(Duration{});
 }
 
 void StreamReport::sent_again(Filled gap, const Recovery& recovery, Sequence begin) {
@@ -176,20 +176,24 @@ void StreamReport::response_again(const CapturedPacket& packet, const Filled& ag
   log_.add(seen);
 }
 
+void StreamReport::lost_again(const Filled& gap, std::uint64_t since) {
+  Fact fact = missing(Role::request, gap, Cause::lost_before_capture);
+  fact.again = fact.inside = true;
+  fact.since = since;
+  fact.sent = gap.sent;
+  fact.begins = gap.begins;
+  fact.taken = gap.taken;
+  fact.may_be_unasked = gap.may_be_unasked;
+  log_.add(std::move(fact));
+}
+
 void StreamReport::recovery(const Recovery& recovery, Sequence begin, bool goes_back) {
   constexpr std::uint64_t kFew = 3;  // a recovery of as many packets is none of single packets
   ++counts_.recoveries;
   for (const Filled& gap : recovery.filled) sent_again(gap, recovery, begin);
   for (const Filled& gap : recovery.skipped) {
     const bool goes_back_here = gap.begins ? recovery.packets >= kFew : goes_back;
-    if (!goes_back_here && !gap.sent.value_or(false)) continue;
-    Fact fact = missing(Role::request, gap, Cause::lost_before_capture);
-    fact.again = fact.inside = true;
-    fact.since = recovery.first_frame;
-    fact.sent = gap.sent;
-    fact.begins = gap.begins;
-    fact.taken = gap.taken;
-    log_.add(std::move(fact));
+    if (goes_back_here || gap.sent.value_or(false)) lost_again(gap, recovery.first_frame);
   }
   Anomaly seen{.kind = AnomalyKind::retransmission,
                .cause = recovery.cause,

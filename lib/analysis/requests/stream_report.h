@@ -7,6 +7,7 @@
 #include "analysis/anomaly.h"
 #include "analysis/findings/finding_log.h"
 #include "analysis/packet.h"
+#include "analysis/requests/answer_times.h"
 #include "analysis/requests/open_requests.h"
 #include "analysis/requests/recovery.h"
 #include "analysis/requests/response_gaps.h"
@@ -22,11 +23,12 @@ struct EarlyAck {
 };
 
 /// Notes what a stream of requests has seen: a fact for each anomaly, and its counts. The caller
-/// keeps the counts and the log as long as this object.
+/// keeps the arguments as long as this object.
 class StreamReport {
  public:
-  StreamReport(std::uint32_t session, std::uint8_t direction, StreamCounts& counts, FindingLog& log)
-      : session_(session), direction_(direction), counts_(counts), log_(log) {}
+  StreamReport(std::uint32_t session, std::uint8_t direction, StreamCounts& counts,
+               const AnswerTimes& answers, FindingLog& log)
+      : session_(session), direction_(direction), counts_(counts), answers_(answers), log_(log) {}
 
   /// From this PSN on, the capture shows the stream from its first transmission on. Before it,
   /// packets may have been sent before the capture began, and be sent again in it.
@@ -70,6 +72,9 @@ class StreamReport {
   /// `begin`, unless a NAK names them, may have been sent before the capture began. `goes_back`: it
   /// went on to the newest packet, so what it skipped was lost once more.
   void recovery(const Recovery& recovery, Sequence begin, bool goes_back);
+  /// PSNs that came before, and that were lost when the sender sent them again. `since`: the frame
+  /// with which their recovery began.
+  void lost_again(const Filled& gap, std::uint64_t since);
   void retry_storm(const CapturedPacket& packet, Sequence psn, const Sent& original);
 
   // Responses, and their absence.
@@ -122,6 +127,7 @@ class StreamReport {
   std::uint8_t direction_;
   Sequence settled_ = ~Sequence{0};
   StreamCounts& counts_;
+  const AnswerTimes& answers_;
   FindingLog& log_;
 };
 

@@ -30,7 +30,8 @@ struct StreamSetup {
   RecoveryScheme scheme = RecoveryScheme::unknown;
   std::optional<Duration> least_reaction = {};  // from a NAK to the packet that it names
   bool ip_numbers_count = false;  // the sender counts up the identifications of its IP packets
-  std::optional<Duration> round_trip = {};  // from here to the sender and back
+  std::optional<Duration> round_trip = {};   // from here to the sender and back, at least
+  std::optional<Duration> answer_time = {};  // from here to the responder and back, at least
 
   /// Whether the sender's answers to NAKs show that it repeats all from a lost packet on.
   [[nodiscard]] bool goes_back() const noexcept { return scheme == RecoveryScheme::go_back_n; }
@@ -62,11 +63,12 @@ struct Refused {
 struct StreamState {
   StreamState(const StreamSetup& stream_setup, FindingLog& log_of_findings)
       : setup(stream_setup),
-        answers(counts.rtt),
-        report(setup.session, setup.direction, counts, log_of_findings),
+        answers(counts.rtt, setup.answer_time),
+        report(setup.session, setup.direction, counts, answers, log_of_findings),
         limits(counts),
-        fetched(log, counts, report) {
+        fetched(log, counts, answers, report) {
     selective = setup.scheme == RecoveryScheme::selective;
+    if (setup.ip_numbers_count) ip_numbers.expect_order();
   }
   StreamState(const StreamState&) = delete;  // members refer to counts
   StreamState& operator=(const StreamState&) = delete;
@@ -79,6 +81,11 @@ struct StreamState {
   [[nodiscard]] bool is_answer(const CapturedPacket& packet, Instant before) const noexcept {
     constexpr Duration kReaction = std::chrono::milliseconds{4};
     return stamp_difference(packet.stamp, before) < Duration{counts.rtt.maximum()} + kReaction;
+  }
+
+  /// No answer comes sooner; zero: not known.
+  [[nodiscard]] Duration least_round_trip() const noexcept {
+    return answers.least_round_trip().value_or(Duration{});
   }
 
   /// Processes packets that filled a gap, and were late.

@@ -50,7 +50,7 @@ void add_run(RecoveryVotes& votes, std::uint32_t first, std::uint32_t last, std:
 TEST(RecoveryVotes, WhatFollowsTheRepeatedPacketTells) {
   RecoveryVotes votes;
   EXPECT_EQ(votes.scheme(), RecoveryScheme::unknown);
-  votes.add_nak(10, Instant{microseconds{1}});
+  votes.add_nak(10, Instant{microseconds{1}}, 10);
   votes.add(10, 19, 20, Instant{microseconds{4}});
   votes.add(20, 10, 20, Instant{microseconds{5}});
   EXPECT_EQ(votes.scheme(), RecoveryScheme::selective);
@@ -59,15 +59,25 @@ TEST(RecoveryVotes, WhatFollowsTheRepeatedPacketTells) {
 
 TEST(RecoveryVotes, GoingBackOverTheEndOfPsns) {
   RecoveryVotes votes;
-  votes.add_nak(0xffffff, Instant{});
+  votes.add_nak(0xffffff, Instant{}, 0xffffff);
   add_run(votes, 0xffffff, 3, 1, 2, 7);
   EXPECT_EQ(votes.scheme(), RecoveryScheme::go_back_n);
   EXPECT_EQ(votes.least_reaction(), microseconds{7});
 }
 
+TEST(RecoveryVotes, AnAckOfPacketsThatWereSentOnceShowsThatTheReceiverKeptThem) {
+  for (const bool repeated : {false, true}) {
+    RecoveryVotes votes;
+    votes.add_nak(10, Instant{}, 20);
+    if (repeated) add_run(votes, 10, 21, 19, 20, 50);
+    votes.add_ack(19);
+    EXPECT_EQ(votes.scheme(), repeated ? RecoveryScheme::go_back_n : RecoveryScheme::selective);
+  }
+}
+
 TEST(RecoveryVotes, ALatePacketIsNoRepetition) {
   RecoveryVotes votes;
-  votes.add_nak(10, Instant{});
+  votes.add_nak(10, Instant{}, 10);
   votes.add(10, 19, 20, Instant{microseconds{1}});  // late
   add_run(votes, 10, 21, 10, 20, 50);
   EXPECT_EQ(votes.scheme(), RecoveryScheme::go_back_n);
@@ -77,7 +87,7 @@ TEST(RecoveryVotes, ALatePacketIsNoRepetition) {
 TEST(RecoveryVotes, WhatComesSoonerThanAnAnswerIsLate) {
   constexpr auto kSoonest = microseconds{20};
   RecoveryVotes votes;
-  votes.add_nak(10, Instant{});
+  votes.add_nak(10, Instant{}, 10);
   votes.add(10, 19, 20, Instant{microseconds{19}}, false, kSoonest);  // late
   votes.add(20, 10, 20, Instant{microseconds{30}}, false, kSoonest);
   EXPECT_EQ(votes.scheme(), RecoveryScheme::unknown);
@@ -88,10 +98,10 @@ TEST(RecoveryVotes, WhatComesSoonerThanAnAnswerIsLate) {
 
 TEST(RecoveryVotes, GoingBackFurtherThanTheNakWeighsMore) {
   RecoveryVotes votes;
-  votes.add_nak(10, Instant{});
+  votes.add_nak(10, Instant{}, 10);
   votes.add(10, 19, 20, Instant{microseconds{1}});  // late
   votes.add(20, 10, 20, Instant{microseconds{2}});
-  votes.add_nak(11, Instant{microseconds{3}});
+  votes.add_nak(11, Instant{microseconds{3}}, 11);
   add_run(votes, 10, 22, 20, 21, 50);  // answers the first NAK
   EXPECT_EQ(votes.scheme(), RecoveryScheme::go_back_n);
   EXPECT_EQ(votes.least_reaction(), std::nullopt);
@@ -99,9 +109,9 @@ TEST(RecoveryVotes, GoingBackFurtherThanTheNakWeighsMore) {
 
 TEST(RecoveryVotes, SeveralNaksAreOnTheirWayAndTheFirstOfAPacketIsAnswered) {
   RecoveryVotes votes;
-  votes.add_nak(10, Instant{});
-  votes.add_nak(10, Instant{microseconds{20}});
-  votes.add_nak(15, Instant{microseconds{40}});
+  votes.add_nak(10, Instant{}, 10);
+  votes.add_nak(10, Instant{microseconds{20}}, 10);
+  votes.add_nak(15, Instant{microseconds{40}}, 15);
   add_run(votes, 10, 21, 19, 20, 100);
   EXPECT_EQ(votes.scheme(), RecoveryScheme::go_back_n);
   EXPECT_EQ(votes.least_reaction(), microseconds{100});
@@ -110,7 +120,7 @@ TEST(RecoveryVotes, SeveralNaksAreOnTheirWayAndTheFirstOfAPacketIsAnswered) {
 TEST(RecoveryVotes, ARecoveryBeforeTheNakShowsNothing) {
   RecoveryVotes votes;
   votes.add(9, 19, 20, Instant{microseconds{1}});
-  votes.add_nak(10, Instant{microseconds{2}});
+  votes.add_nak(10, Instant{microseconds{2}}, 10);
   add_run(votes, 10, 21, 9, 20, 3);
   EXPECT_EQ(votes.scheme(), RecoveryScheme::unknown);
 }
@@ -121,7 +131,7 @@ TEST(RecoveryVotes, ARecoveryGoesOnBehindThePacketThatANakAsksFor) {
   for (std::uint32_t psn = 12; psn < 15; ++psn) {
     const int at = static_cast<int>(psn) * 100;
     const std::uint32_t next = 18 + 4 * (psn - 12);  // of the recovery
-    votes.add_nak(psn, Instant{microseconds{at}});
+    votes.add_nak(psn, Instant{microseconds{at}}, psn);
     votes.add(psn, next - 1, 40, Instant{microseconds{at + 3}});
     // One packet may be lost before.
     add_run(votes, next + psn % 2, next + 4, psn, 40, at + 4);
@@ -132,9 +142,9 @@ TEST(RecoveryVotes, ARecoveryGoesOnBehindThePacketThatANakAsksFor) {
 
 TEST(RecoveryVotes, AReceiverThatAsksForALaterPacketKeepsThoseBetween) {
   RecoveryVotes votes;
-  votes.add_nak(10, Instant{});
+  votes.add_nak(10, Instant{}, 10);
   votes.add(10, 19, 20, Instant{microseconds{5}});
-  votes.add_nak(14, Instant{microseconds{20}});
+  votes.add_nak(14, Instant{microseconds{20}}, 14);
   votes.add(14, 10, 20, Instant{microseconds{25}});
   votes.add(20, 14, 20, Instant{microseconds{26}});
   EXPECT_EQ(votes.scheme(), RecoveryScheme::selective);
@@ -145,7 +155,7 @@ TEST(RecoveryVotes, WhatComesTwiceWasLateFirst) {
   RecoveryVotes votes;
   for (std::uint32_t psn = 10; psn < 50; psn += 10) {
     const int at = static_cast<int>(psn) * 100;
-    votes.add_nak(psn, Instant{microseconds{at}});
+    votes.add_nak(psn, Instant{microseconds{at}}, psn);
     votes.add(psn, psn + 2, psn + 3, Instant{microseconds{at + 1}});
     votes.add(psn + 3, psn, psn + 3, Instant{microseconds{at + 2}});
     if (psn > 20) votes.add(psn, psn + 3, psn + 4, Instant{microseconds{at + 60}});
@@ -157,7 +167,7 @@ TEST(RecoveryVotes, WhatComesTwiceWasLateFirst) {
 TEST(RecoveryVotes, WhatATimerRepeatsWithOthersWasAnAnswer) {
   RecoveryVotes votes;
   for (const std::uint32_t psn : {10U, 13U}) {
-    votes.add_nak(psn, Instant{});
+    votes.add_nak(psn, Instant{}, psn);
     votes.add(psn, psn + 9, psn + 10, Instant{microseconds{5}});
     votes.add(psn + 10, psn, psn + 10, Instant{microseconds{6}});
   }
@@ -167,10 +177,10 @@ TEST(RecoveryVotes, WhatATimerRepeatsWithOthersWasAnAnswer) {
 
 TEST(RecoveryVotes, WhatIsAskedForAgainWasAnAnswer) {
   RecoveryVotes votes;
-  votes.add_nak(10, Instant{});
+  votes.add_nak(10, Instant{}, 10);
   votes.add(10, 19, 20, Instant{microseconds{5}});
   votes.add(20, 10, 20, Instant{microseconds{6}});
-  votes.add_nak(10, Instant{microseconds{50}});  // it was lost
+  votes.add_nak(10, Instant{microseconds{50}}, 10);  // it was lost
   votes.add(10, 20, 21, Instant{microseconds{55}});
   EXPECT_EQ(votes.least_reaction(), microseconds{5});
 }
@@ -178,7 +188,7 @@ TEST(RecoveryVotes, WhatIsAskedForAgainWasAnAnswer) {
 TEST(RecoveryVotes, ANakOfTheNextPacketShowsThatTheReceiverKeepsOthers) {
   RecoveryVotes votes;
   for (const std::uint32_t psn : {10U, 11U, 12U, 13U}) {
-    votes.add_nak(psn, Instant{microseconds{100 * psn}});
+    votes.add_nak(psn, Instant{microseconds{100 * psn}}, psn);
     votes.add(psn, psn == 10 ? 19 : 30, 20, Instant{microseconds{100 * psn + 20}});
   }
   EXPECT_EQ(votes.scheme(), RecoveryScheme::selective);
@@ -188,12 +198,12 @@ TEST(RecoveryVotes, ANakOfTheNextPacketShowsThatTheReceiverKeepsOthers) {
 TEST(RecoveryVotes, ATimerGoesBackFurtherThanASelectiveSender) {
   RecoveryVotes votes;
   for (int times = 0; times < 2; ++times) {
-    votes.add_nak(10, Instant{});
+    votes.add_nak(10, Instant{}, 10);
     add_run(votes, 10, 21, 19, 20, 1200);
   }
   EXPECT_EQ(votes.scheme(), RecoveryScheme::go_back_n);
   EXPECT_EQ(votes.least_reaction(), microseconds{1200});
-  votes.add_nak(30, Instant{});
+  votes.add_nak(30, Instant{}, 30);
   votes.add(30, 39, 40, Instant{microseconds{30}});
   votes.add(40, 30, 40, Instant{microseconds{31}});
   EXPECT_EQ(votes.scheme(), RecoveryScheme::selective);
@@ -201,7 +211,7 @@ TEST(RecoveryVotes, ATimerGoesBackFurtherThanASelectiveSender) {
 
 TEST(RecoveryVotes, WhatComesFarBeforeTheOthersWasLate) {
   RecoveryVotes votes;
-  votes.add_nak(10, Instant{});
+  votes.add_nak(10, Instant{}, 10);
   votes.add(10, 19, 20, Instant{microseconds{2}});
   add_run(votes, 11, 21, 10, 20, 270);
   EXPECT_EQ(votes.scheme(), RecoveryScheme::go_back_n);
@@ -210,7 +220,7 @@ TEST(RecoveryVotes, WhatComesFarBeforeTheOthersWasLate) {
 
 TEST(RecoveryVotes, AReadThatIsRepeatedForItsResponseShowsNothing) {
   RecoveryVotes votes;
-  votes.add_nak(12, Instant{});
+  votes.add_nak(12, Instant{}, 12);
   for (std::uint32_t psn = 10; psn < 20; ++psn)
     votes.add(psn, psn == 10 ? 19 : psn - 1, 20, Instant{microseconds{50}}, true);
   EXPECT_EQ(votes.scheme(), RecoveryScheme::unknown);
@@ -218,7 +228,7 @@ TEST(RecoveryVotes, AReadThatIsRepeatedForItsResponseShowsNothing) {
 
 /// A NAK names `psn`, which the packet after it has skipped, and `psn` comes alone in `later` us.
 void add_late(RecoveryVotes& votes, std::uint32_t psn, int at, int later) {
-  votes.add_nak(psn, Instant{microseconds{at}}, true);
+  votes.add_nak(psn, Instant{microseconds{at}}, psn, true);
   votes.add(psn, psn + 1, psn + 2, Instant{microseconds{at + later}});
 }
 
@@ -228,7 +238,7 @@ TEST(RecoveryVotes, ANakOfAPacketThatCameShowsThatTheReceiverDiscardsOthers) {
     const int at = static_cast<int>(psn) * 100;
     add_late(votes, psn, at, 1);
     if (psn == 20) votes.add(psn + 2, psn, psn + 2, Instant{microseconds{at + 2}});
-    votes.add_nak(psn + 1, Instant{microseconds{at + 3}});
+    votes.add_nak(psn + 1, Instant{microseconds{at + 3}}, psn + 1);
     votes.add(psn + 3, psn + 2, psn + 3, Instant{microseconds{at + 4}});
   }
   EXPECT_EQ(votes.scheme(), RecoveryScheme::go_back_n);
@@ -238,7 +248,7 @@ TEST(RecoveryVotes, APauseEndsWhatWasSentAlone) {
   for (const auto& [pause, scheme] :
        {std::pair{600, RecoveryScheme::selective}, std::pair{6, RecoveryScheme::go_back_n}}) {
     RecoveryVotes votes;
-    votes.add_nak(10, Instant{});
+    votes.add_nak(10, Instant{}, 10);
     votes.add(10, 19, 20, Instant{microseconds{4}});
     add_run(votes, 14, 21, 10, 20, 4 + pause);
     EXPECT_EQ(votes.scheme(), scheme) << pause;
@@ -249,7 +259,7 @@ TEST(RecoveryVotes, WhatComesFarSoonerThanTheUsualAnswerWasLate) {
   RecoveryVotes votes;
   for (const auto& [psn, later] : {std::pair{10U, 3}, std::pair{20U, 131}, std::pair{30U, 40},
                                    std::pair{40U, 130}, std::pair{50U, 12}, std::pair{60U, 133}}) {
-    votes.add_nak(psn, Instant{});
+    votes.add_nak(psn, Instant{}, psn);
     votes.add(psn, psn + 2, psn + 3, Instant{microseconds{later}});
     votes.add(psn + 3, psn, psn + 3, Instant{microseconds{later + 1}});
   }
@@ -258,23 +268,23 @@ TEST(RecoveryVotes, WhatComesFarSoonerThanTheUsualAnswerWasLate) {
 
 TEST(RecoveryVotes, WhatBeginsBeforeThePacketThatANakNamesIsNoAnswer) {
   RecoveryVotes votes;
-  votes.add_nak(14, Instant{});
+  votes.add_nak(14, Instant{}, 14);
   add_run(votes, 10, 21, 19, 20, 4);
   EXPECT_EQ(votes.scheme(), RecoveryScheme::unknown);
 }
 
 TEST(RecoveryVotes, ATimerIsFarLongerThanThePathToItsSender) {
   RecoveryVotes votes;
-  votes.add_nak(10, Instant{});
+  votes.add_nak(10, Instant{}, 10);
   add_run(votes, 10, 21, 19, 20, 1200);
   EXPECT_EQ(votes.scheme(microseconds{10}), RecoveryScheme::unknown);
   EXPECT_EQ(votes.scheme(microseconds{100}), RecoveryScheme::go_back_n);
-  EXPECT_EQ(votes.least_reaction(microseconds{100}), microseconds{1200});
+  EXPECT_EQ(votes.least_reaction(microseconds{100}), std::nullopt);  // one may be by a timer
 }
 
 TEST(RecoveryVotes, TheNewestPacketShowsNothing) {
   RecoveryVotes votes;
-  votes.add_nak(10, Instant{});
+  votes.add_nak(10, Instant{}, 10);
   votes.add(10, 10, 11, Instant{});
   votes.add(11, 10, 11, Instant{});
   EXPECT_EQ(votes.scheme(), RecoveryScheme::unknown);

@@ -34,7 +34,8 @@ const wire::OpcodeInfo* info_of(Position position) {
 std::vector<Anomaly> said(const std::vector<Response>& responses) {
   FindingLog log;
   StreamCounts counts;
-  StreamReport report(1, 0, counts, log);
+  const AnswerTimes answers(counts.rtt, std::nullopt);
+  StreamReport report(1, 0, counts, answers, log);
   LoneResponses lone(report, counts);
   std::uint64_t number = 0;
   for (const Response& one : responses) {

@@ -50,6 +50,18 @@ TEST(TapRelation, OfTapsThatSawTheSameFrames) {
   EXPECT_EQ(relation_of(few), TapRelation::views);
 }
 
+TEST(TapRelation, RepeatedPacketsTakeAnyWay) {
+  TapPairFacts repeated = seen_at_both(9000, 9000);
+  repeated.shared = 30;
+  repeated.unordered = 8;
+  EXPECT_EQ(relation_of(repeated), TapRelation::parts);
+  repeated.unordered = 7;  // one tap sees nearly all first
+  EXPECT_EQ(relation_of(repeated), TapRelation::views);
+  repeated.unordered = 15;
+  repeated.shared = 38;
+  EXPECT_EQ(relation_of(repeated), TapRelation::views);
+}
+
 std::vector<std::vector<std::uint32_t>> groups(const std::vector<Tap>& taps,
                                                const TapPairs& facts) {
   std::vector<std::vector<std::uint32_t>> all;
