@@ -29,7 +29,7 @@ const FigureTable& point_figures() {
 }
 
 std::optional<std::size_t> payload_bytes(const IdentityRule& rule) {
-  if (rule.by_icrc || rule.payload == IdentityRule::kWholePayload) return std::nullopt;
+  if (rule.by_icrc || rule.payload == IdentityRule::kWhole) return std::nullopt;
   return rule.payload;
 }
 

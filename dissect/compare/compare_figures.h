@@ -6,7 +6,7 @@
 
 #include "core/time.h"
 #include "dissect/compare/changes.h"
-#include "dissect/compare/comparison.h"
+#include "dissect/matching/comparison.h"
 #include "dissect/compare/ledger_check.h"
 
 namespace lw::dissect {

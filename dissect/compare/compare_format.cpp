@@ -262,7 +262,10 @@ std::string ledger_text(const char* title, const std::optional<LedgerFindings>& 
 
 std::string rule_text(const IdentityRule& rule) {
   if (rule.by_icrc) return {};
-  const std::string payload = rule.payload == IdentityRule::kWholePayload
+  if (rule.body != IdentityRule::kWhole)
+    return fmt::format("matched by headers to the BTH and {} B behind it: a capture cut the rest\n",
+                       rule.body);
+  const std::string payload = rule.payload == IdentityRule::kWhole
                                   ? "the whole payload"
                                   : fmt::format("the first {} B of the payload", rule.payload);
   return fmt::format("matched by headers and {}: a capture lacks right ICRCs\n", payload);

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "core/question.h"
-#include "dissect/compare/comparison.h"
+#include "dissect/matching/comparison.h"
 #include "dissect/compare/ledger_check.h"
 
 namespace lw::dissect {

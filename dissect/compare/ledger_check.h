@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "dissect/compare/comparison.h"
+#include "dissect/matching/comparison.h"
 #include "dissect/compare/ledger_reader.h"
 
 namespace lw::dissect {

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "dissect/compare/clock_steps.h"
-#include "dissect/compare/common_span.h"
-#include "dissect/compare/two_clocks.h"
+#include "dissect/matching/clock_steps.h"
+#include "dissect/matching/common_span.h"
+#include "dissect/matching/two_clocks.h"
 
 namespace lw::dissect {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dissect/compare/two_clocks.h"
+#include "dissect/matching/two_clocks.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/figure.h"
-#include "dissect/compare/matching.h"
+#include "dissect/matching/matching.h"
 
 namespace lw::dissect {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "dissect/compare/matching.h"
+#include "dissect/matching/matching.h"
 
 namespace lw::dissect {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dissect/compare/clock_steps.h"
+#include "dissect/matching/clock_steps.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dissect/compare/comparison.h"
+#include "dissect/matching/comparison.h"
 
 #include <algorithm>
 #include <cmath>
@@ -120,7 +120,7 @@ class Totals {
     ++result.changed;
     if (received.bad_icrc) ++result.damaged;
     if (result.changed_frames.size() < kMostChanged)
-      result.changed_frames.push_back({sent.number, received.number, received.bad_icrc});
+      result.changed_frames.push_back({sent.number, received.number, received.bad_icrc != 0});
   }
   std::int64_t delay_of(const CaptureRecord& near, const CaptureRecord& far, bool goes_far) const {
     if (!clocks_.empty()) return clocks_[part_of(far)].delay_ns(near, far, goes_far);
