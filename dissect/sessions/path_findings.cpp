@@ -130,6 +130,7 @@ class Findings {
     for (const Anomaly& anomaly : analysed)
       if (anomaly.kind == AnomalyKind::unanswered)
         unanswered_[{anomaly.session, anomaly.direction}] = anomaly.psn;
+    for (std::uint32_t packet = 0; packet < packets.size(); ++packet) note_answer(packet);
   }
 
   std::vector<Anomaly> all() {
@@ -143,6 +144,14 @@ class Findings {
 
  private:
   // Between the points.
+
+  /// Keeps the last answer of each flow, by time.
+  void note_answer(std::uint32_t packet) {
+    const CaptureRecord& record = packets_.analysed(packet);
+    if (role_of(record) != wire::Role::response) return;
+    const auto [last, is_new] = last_answers_.try_emplace(record.flow, packet);
+    if (packets_.time_ns(packet) > packets_.time_ns(last->second)) last->second = packet;
+  }
 
   [[nodiscard]] std::size_t sender_side(const PacketFate& fate) const {
     return packets_.goes_far(fate.packet) ? fate.segment : fate.segment + 1U;
@@ -214,8 +223,23 @@ class Findings {
                                        ? static_cast<std::uint8_t>(1 - place.direction)
                                        : place.direction;
     const auto open = unanswered_.find({place.session, direction});
-    return open == unanswered_.end() ||
-           wire::Psn::distance(wire::Psn{record.psn}, wire::Psn{open->second}) > 0;
+    if (open != unanswered_.end() &&
+        wire::Psn::distance(wire::Psn{record.psn}, wire::Psn{open->second}) <= 0)
+      return false;
+    return role == wire::Role::response || is_answered(packet, record, place);
+  }
+
+  /// Whether an answer that comes after a request covers its PSN.
+  [[nodiscard]] bool is_answered(std::uint32_t packet, const CaptureRecord& record,
+                                 const Place& place) const {
+    const auto back =
+        sessions_.flow_of(place.session, static_cast<std::uint8_t>(1 - place.direction));
+    if (!back) return false;
+    const auto last = last_answers_.find(*back);
+    return last != last_answers_.end() &&
+           packets_.time_ns(last->second) > packets_.time_ns(packet) &&
+           wire::Psn::distance(wire::Psn{record.psn},
+                               wire::Psn{packets_.analysed(last->second).psn}) >= 0;
   }
 
   /// Makes one row of packets in a row with the same fate.
@@ -389,6 +413,7 @@ class Findings {
   FlowSessions sessions_;
   PacketsByPsn by_psn_;
   std::map<std::pair<std::uint32_t, std::uint8_t>, std::uint32_t> unanswered_;  // first PSN
+  std::map<std::uint32_t, std::uint32_t> last_answers_;  // by flow
   std::vector<Anomaly> found_;
 };
 
