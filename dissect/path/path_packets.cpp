@@ -272,7 +272,11 @@ std::int64_t PathPackets::SegmentClock::at(bool at_far, bool goes_far, std::uint
   const std::vector<Difference>& list = own.empty() ? lists[goes_far ? 0 : 1] : own;
   if (list.empty()) return 0;
   const auto behind = std::ranges::upper_bound(list, order, {}, &Difference::order);
-  return behind == list.begin() ? list.front().far_minus_near : std::prev(behind)->far_minus_near;
+  if (behind == list.begin()) return list.front().far_minus_near;
+  const std::int64_t before = std::prev(behind)->far_minus_near;
+  if (behind == list.end()) return before;
+  return goes_far ? std::min(before, behind->far_minus_near)
+                  : std::max(before, behind->far_minus_near);
 }
 
 /// The stamp that a packet has at `from`, or would have at `to`.

@@ -42,8 +42,8 @@ struct UnrecordedFlow {
 ///
 /// Each has a time: that at the point next to the host which sends most requests of its address
 /// pair (its reference), by the first point's clock. A packet that this point did not see has the
-/// time at which it would have passed: its stamp at the nearest point that saw it, less what the
-/// packet of its direction that both saw last shows between them.
+/// time at which it would have passed: its stamp at the nearest point that saw it, and the shorter
+/// delay of the two packets of its direction around it that both saw.
 class PathPackets {
  public:
   static constexpr std::uint32_t kUnseen = ~0U;
@@ -59,6 +59,10 @@ class PathPackets {
   }
   [[nodiscard]] bool goes_far(std::uint32_t packet) const { return goes_far_[packet]; }
   [[nodiscard]] std::int64_t time_ns(std::uint32_t packet) const { return times_[packet]; }
+  /// Whether its reference did not see it, so that its time is computed.
+  [[nodiscard]] bool is_placed(std::uint32_t packet) const {
+    return analysed_at(packet) != reference_of(packet);
+  }
   /// The point whose frame is analysed: the reference, or the nearest one that saw the packet.
   [[nodiscard]] std::size_t analysed_at(std::uint32_t packet) const;
   [[nodiscard]] const CaptureRecord& record(std::uint32_t packet, std::size_t point) const {
@@ -105,7 +109,8 @@ class PathPackets {
   };
   struct SegmentClock {
     std::array<std::array<std::vector<Difference>, 2>, 2> by;  // at near or far; to near or to far
-    /// Far's stamp minus near's, as at the nearest packet of the direction.
+    /// Far's stamp minus near's, as with the shorter delay of the packets of the direction before
+    /// and behind.
     [[nodiscard]] std::int64_t at(bool at_far, bool goes_far, std::uint32_t order) const;
   };
   struct Links;

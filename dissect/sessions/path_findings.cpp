@@ -145,10 +145,16 @@ class Findings {
  private:
   // Between the points.
 
-  /// Keeps the last answer of each flow, by time.
+  /// Keeps the last answer of each flow, by time, and the request with the highest PSN.
   void note_answer(std::uint32_t packet) {
     const CaptureRecord& record = packets_.analysed(packet);
-    if (role_of(record) != wire::Role::response) return;
+    if (role_of(record) != wire::Role::response) {
+      const auto [newest, is_first] = last_new_.try_emplace(record.flow, packet);
+      const wire::Psn known{packets_.analysed(newest->second).psn};
+      if (!is_first && wire::Psn::distance(known, wire::Psn{record.psn}) > 0)
+        newest->second = packet;
+      return;
+    }
     const auto [last, is_new] = last_answers_.try_emplace(record.flow, packet);
     if (packets_.time_ns(packet) > packets_.time_ns(last->second)) last->second = packet;
   }
@@ -226,7 +232,8 @@ class Findings {
     if (open != unanswered_.end() &&
         wire::Psn::distance(wire::Psn{record.psn}, wire::Psn{open->second}) <= 0)
       return false;
-    return role == wire::Role::response || is_answered(packet, record, place);
+    return role == wire::Role::response ? is_gone_beyond(packet, place)
+                                        : is_answered(packet, record, place);
   }
 
   /// Whether an answer that comes after a request covers its PSN.
@@ -240,6 +247,17 @@ class Findings {
            packets_.time_ns(last->second) > packets_.time_ns(packet) &&
            wire::Psn::distance(wire::Psn{record.psn},
                                wire::Psn{packets_.analysed(last->second).psn}) >= 0;
+  }
+
+  /// Whether the requester sent new requests long after a response: it misses none.
+  [[nodiscard]] bool is_gone_beyond(std::uint32_t packet, const Place& place) const {
+    constexpr std::int64_t kLong = 10'000'000;  // ns
+    const auto requests =
+        sessions_.flow_of(place.session, static_cast<std::uint8_t>(1 - place.direction));
+    if (!requests) return false;
+    const auto last = last_new_.find(*requests);
+    return last != last_new_.end() &&
+           packets_.time_ns(last->second) > packets_.time_ns(packet) + kLong;
   }
 
   /// Makes one row of packets in a row with the same fate.
@@ -291,11 +309,23 @@ class Findings {
     return packets_.goes_far(known.front().packet);
   }
 
-  [[nodiscard]] std::string before_first(bool goes_far) const {
-    return fmt::format("before {}", goes_far ? path_.names.front() : path_.names.back());
+  /// The name of the first or the last point that records a flow.
+  [[nodiscard]] const std::string& end_of(std::uint32_t flow, bool last) const {
+    const auto lacks = [&](std::size_t point) {
+      return std::ranges::any_of(packets_.unrecorded(), [&](const UnrecordedFlow& one) {
+        return one.flow == flow && one.point == point;
+      });
+    };
+    std::size_t point = last ? path_.size() - 1 : 0;
+    while (lacks(point) && (last ? point > 0 : point + 1 < path_.size()))
+      point = last ? point - 1 : point + 1;
+    return path_.names[point];
   }
-  [[nodiscard]] std::string behind_last(bool goes_far) const {
-    return fmt::format("behind {}", goes_far ? path_.names.back() : path_.names.front());
+  [[nodiscard]] std::string before_first(std::uint32_t flow, bool goes_far) const {
+    return fmt::format("before {}", end_of(flow, !goes_far));
+  }
+  [[nodiscard]] std::string behind_last(std::uint32_t flow, bool goes_far) const {
+    return fmt::format("behind {}", end_of(flow, goes_far));
   }
 
   /// Whether a packet with this PSN, not sent after the anomaly, has a fate between the points that
@@ -311,6 +341,28 @@ class Findings {
     return last;
   }
 
+  /// Whether a request that arrived at the last point came there before one that was sent before it,
+  /// or behind the place of one that did not come: its receiver discards it, so nothing was lost.
+  [[nodiscard]] bool is_discarded(std::uint32_t flow, std::uint32_t psn, Instant until) const {
+    constexpr std::uint32_t kMostBefore = 64;  // PSNs
+    const auto sent = by_psn_.with(flow, wire::Role::request, psn);
+    if (sent.empty()) return false;
+    const std::uint32_t packet = sent.front().packet;
+    const std::size_t last = packets_.last_point(packet);
+    if (packets_.at(packet, last) == PathPackets::kUnseen) return false;
+    for (std::uint32_t before = 1; before <= kMostBefore; ++before)
+      for (const auto& entry : by_psn_.with(flow, wire::Role::request, (psn - before) & 0xffffff)) {
+        if (packets_.time_ns(entry.packet) > packets_.time_ns(packet) ||
+            instant_from_ns(packets_.time_ns(entry.packet)) > until)
+          break;
+        const std::uint32_t arrived = packets_.at(entry.packet, last);
+        if (arrived == PathPackets::kUnseen || arrived > packets_.at(packet, last) ||
+            packets_.has(entry.packet, Fate::damaged))
+          return true;
+      }
+    return false;
+  }
+
   /// A row for the packets of `anomaly` that no fate between the points explains.
   void add_unexplained(Anomaly anomaly, std::uint32_t flow) {
     const std::uint64_t count = std::min<std::uint64_t>(anomaly.packets, 1U << 23);
@@ -319,6 +371,8 @@ class Findings {
     for (std::uint64_t i = 0; i < count; ++i) {
       const auto psn = static_cast<std::uint32_t>((anomaly.psn + i) & 0xffffff);
       if (fate_between(flow, anomaly.role, psn, anomaly.stamp)) continue;
+      if (anomaly.kind == AnomalyKind::lost_after_capture && is_discarded(flow, psn, anomaly.stamp))
+        continue;
       if (left++ == 0) first = psn;
     }
     if (left == 0) return;
@@ -341,7 +395,7 @@ class Findings {
 
   void add_gap(Anomaly gap, std::uint32_t flow, bool far) {
     decide_gap(gap);
-    if (gap.cause != Cause::missing_in_capture) gap.where = before_first(far);
+    if (gap.cause != Cause::missing_in_capture) gap.where = before_first(flow, far);
     add_unexplained(std::move(gap), flow);
   }
 
@@ -383,22 +437,22 @@ class Findings {
       case AnomalyKind::psn_gap:
         return add_gap(std::move(anomaly), *flow, *far);
       case AnomalyKind::lost_after_capture:
-        anomaly.where = behind_last(*far);
+        anomaly.where = behind_last(*flow, *far);
         return add_unexplained(std::move(anomaly), *flow);
       case AnomalyKind::out_of_order:
         if (anomaly.cause == Cause::reordered_behind) {
-          anomaly.where = behind_last(*far);
+          anomaly.where = behind_last(*flow, *far);
           return add_unexplained(std::move(anomaly), *flow);
         }
-        if (packet && packets_.has(*packet, Fate::late)) return;
-        anomaly.where = before_first(*far);
+        if (packet && (packets_.has(*packet, Fate::late) || packets_.is_placed(*packet))) return;
+        anomaly.where = before_first(*flow, *far);
         return found_.push_back(std::move(anomaly));
       case AnomalyKind::duplicate:
-        anomaly.where = before_first(*far);
+        anomaly.where = before_first(*flow, *far);
         return found_.push_back(std::move(anomaly));
       case AnomalyKind::bad_icrc:
         if (packet && packets_.has(*packet, Fate::damaged)) return;
-        anomaly.where = before_first(*far);
+        anomaly.where = before_first(*flow, *far);
         return found_.push_back(std::move(anomaly));
       case AnomalyKind::retransmission:
         return add_recovery(std::move(anomaly), *flow);
@@ -413,7 +467,7 @@ class Findings {
   FlowSessions sessions_;
   PacketsByPsn by_psn_;
   std::map<std::pair<std::uint32_t, std::uint8_t>, std::uint32_t> unanswered_;  // first PSN
-  std::map<std::uint32_t, std::uint32_t> last_answers_;  // by flow
+  std::map<std::uint32_t, std::uint32_t> last_answers_, last_new_;  // packets, by flow
   std::vector<Anomaly> found_;
 };
 

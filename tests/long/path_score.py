@@ -19,7 +19,6 @@ os.environ.setdefault('ROCE_DISSECT', 'roce-dissect')
 import fam  # noqa: E402
 import r2  # noqa: E402
 
-DATA = 'req', 'resp'
 M24 = (1 << 24) - 1
 
 
@@ -33,15 +32,17 @@ def good(tx, point):
 
 
 def key(tx, what, place):
-    return tx.conn, tx.end, tx.role in DATA and tx.role or 'answer', tx.psn & M24, what, place
+    return tx.conn, tx.end, 'req' if tx.role == 'req' else 'resp', tx.psn & M24, what, place
 
 
 def truth_of(net):
     """Counts what happened to packets, by what and where."""
     happened = collections.Counter()
-    newest = {}
-    arrivals = []
+    newest, newest_sent = {}, {}
+    arrivals, passed = [], []
     for tx in net.txs:
+        if net.ends[tx.conn, 0].host is not net.A[0]:
+            continue  # point A is at the port of the first host
         first, last = way(tx)
         at_first, at_last = good(tx, first), good(tx, last)
         if not tx.pts.get(first):
@@ -53,6 +54,12 @@ def truth_of(net):
             happened[key(tx, 'damaged', 'between')] += 1
         elif at_last and not tx.deliv:
             happened[key(tx, 'lost', 'behind')] += 1
+        if not at_first:
+            happened[key(tx, 'damaged', 'before')] += 1
+        if len(at_first) > 1:
+            happened[key(tx, 'copied', 'before')] += len(at_first) - 1
+        if at_first:
+            passed.append((min(at_first), tx.uid, tx))
         if at_first and len(at_last) > len(at_first):
             happened[key(tx, 'copied', 'between')] += len(at_last) - len(at_first)
         if at_first and at_last:
@@ -62,6 +69,11 @@ def truth_of(net):
         if sent < newest.get(flow, -1):
             happened[key(tx, 'late', 'between')] += 1
         newest[flow] = max(newest.get(flow, -1), sent)
+    for _, sent, tx in sorted(passed, key=lambda entry: entry[:2]):
+        flow = tx.conn, tx.end
+        if sent < newest_sent.get(flow, -1):
+            happened[key(tx, 'late', 'before')] += 1
+        newest_sent[flow] = max(newest_sent.get(flow, -1), sent)
     return happened
 
 
@@ -83,8 +95,10 @@ def claims_of(net, rows, numbers):
         place = ('before' if where.startswith('before') else
                  'behind' if where.startswith('behind') else 'between')
         tx = numbers[row['frame'] - 1]
+        if net.ends[tx.conn, 0].host is not net.A[0]:
+            continue
         if place == 'between':
-            end, role = tx.end, tx.role in DATA and tx.role or 'answer'
+            end, role = tx.end, 'req' if tx.role == 'req' else 'resp'
         else:
             requester = tx.end if tx.role == 'req' else 1 - tx.end
             role = 'req' if row['role'] == 'request' else 'resp'
@@ -129,7 +143,7 @@ def score(families, seeds, shift=0, show=0):
                     if show:
                         print('FALSE', family, seed, what, count)
                 for what, count in happened.items():
-                    if what[5] != 'between' and not (what[2] == 'req' and what[5] == 'before'):
+                    if what[5] != 'between':
                         continue
                     missed = max(0, count - said[what])
                     total['events'] += count
