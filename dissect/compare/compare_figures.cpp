@@ -334,6 +334,10 @@ const FigureTable& CompareReport::figures() {
                       clock_figures>("clocks", "Relation of two clocks, up to the first step."),
       Row::of<[](const CompareReport& r) -> const auto& { return r.comparison.steps; }>(
           "clock_steps", "Steps of the clocks."),
+      Row::of<[](const CompareReport& r) -> const auto& { return r.comparison.changes.outages; }>(
+          "outages", "Times in which all packets of a direction were lost."),
+      Row::of<[](const CompareReport& r) -> const auto& { return r.comparison.changes.steps; }>(
+          "delay_steps", "Steps of the delay."),
       Row::with_table<[](const CompareReport& r) {
         return r.comparison.span && r.comparison.span->is_known() ? &*r.comparison.span : nullptr;
       },

@@ -182,6 +182,11 @@ Comparison compare_points(const CapturePoint& near, const CapturePoint& far, con
   if (rules.judges_span) found.span.emplace(near.records, at_far, matching);
   Totals totals(near.records, at_far, found);
   for (const Unmatched& frame : matching.unmatched) totals.add_unmatched(frame);
+  const auto is_outside = [&](const Unmatched& frame) {
+    return found.span && found.span->is_outside((frame.at_far ? at_far : Records(near.records))[frame.order],
+                                                frame.at_far, frame.goes_far);
+  };
+  TimeChanges changes = find_time_changes(near.records, at_far, matching, is_outside);
   const std::size_t order_flows = rules.across_flows ? 0 : names.flows.forgotten().size();
   std::ranges::sort(matching.matches, {}, &Match::far);
   totals.add_arrivals(matching.matches, true, order_flows);
@@ -194,6 +199,7 @@ Comparison compare_points(const CapturePoint& near, const CapturePoint& far, con
       !found.clocks.empty() && !found.clocks.front().has_both();
   comparison.clocks = std::move(found.clocks);
   comparison.steps = std::move(found.steps);
+  comparison.changes = std::move(changes);
   comparison.span = found.span;
   return comparison;
 }

@@ -9,6 +9,7 @@
 
 #include "dissect/matching/clock_steps.h"
 #include "dissect/matching/common_span.h"
+#include "dissect/matching/time_changes.h"
 #include "dissect/matching/two_clocks.h"
 
 namespace lw::dissect {
@@ -88,6 +89,7 @@ struct Comparison {
   /// With Senders::both_unsynchronized: a fit for each time between two steps.
   std::vector<ClockFit> clocks;
   std::vector<ClockStep> steps;    // of the clocks
+  TimeChanges changes;             // when the path changed
   std::optional<CommonSpan> span;  // with CompareRules::judges_span
 };
 

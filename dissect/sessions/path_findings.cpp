@@ -224,7 +224,7 @@ class Findings {
     const wire::Role role = info->role;
     if (role == wire::Role::response && info->payload == wire::PayloadRule::none) return false;
     const auto same = by_psn_.with(record.flow, role, record.psn);
-    if (same.empty() || same.back().packet != packet) return false;
+    if (same.empty() || same.back().packet != packet || has_passed_before(same)) return false;
     const std::uint8_t direction = role == wire::Role::response
                                        ? static_cast<std::uint8_t>(1 - place.direction)
                                        : place.direction;
@@ -234,6 +234,13 @@ class Findings {
       return false;
     return role == wire::Role::response ? is_gone_beyond(packet, place)
                                         : is_answered(packet, record, place);
+  }
+
+  /// Whether an earlier one of these packets, of one PSN, passed the path.
+  [[nodiscard]] bool has_passed_before(std::span<const PacketsByPsn::Entry> same) const {
+    return std::ranges::any_of(same.first(same.size() - 1), [&](const auto& entry) {
+      return !packets_.has(entry.packet, Fate::lost);
+    });
   }
 
   /// Whether an answer that comes after a request covers its PSN.
@@ -423,6 +430,15 @@ class Findings {
     found_.push_back(std::move(recovery));
   }
 
+  /// Whether the order of a late packet and the one that overtook it was computed, not seen.
+  [[nodiscard]] bool is_placed(const Anomaly& late) const {
+    const auto is_placed = [&](std::uint64_t frame) {
+      const auto packet = packets_.find(frame);
+      return packet && packets_.is_placed(*packet);
+    };
+    return is_placed(late.frame) || is_placed(late.related_frame);
+  }
+
   static bool may_be(const Anomaly& anomaly, Cause cause) {
     return std::ranges::any_of(anomaly.alternatives,
                                [cause](const Hypothesis& one) { return one.cause == cause; });
@@ -444,7 +460,7 @@ class Findings {
           anomaly.where = behind_last(*flow, *far);
           return add_unexplained(std::move(anomaly), *flow);
         }
-        if (packet && (packets_.has(*packet, Fate::late) || packets_.is_placed(*packet))) return;
+        if (packet && (packets_.has(*packet, Fate::late) || is_placed(anomaly))) return;
         anomaly.where = before_first(*flow, *far);
         return found_.push_back(std::move(anomaly));
       case AnomalyKind::duplicate:
