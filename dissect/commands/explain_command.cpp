@@ -191,6 +191,12 @@ const FigureTable& explanation_figures() {
           Unit::frames),
       Row::of<[](const Printed& p) -> const auto& { return p.explanation.overview; }>(
           "overview", "Sentences about the whole."),
+      Row::of<[](const Printed& p) {
+        return p.explanation.path ? p.explanation.path->places : std::vector<PlaceVerdict>();
+      }>("places", "What happened at each place of a path; empty: no path was analysed."),
+      Row::of<[](const Printed& p) {
+        return p.explanation.path ? p.explanation.path->notes : std::vector<std::string>();
+      }>("path_notes", "Sentences about clocks, and about what points lack."),
       Row::of<[](const Printed& p) { return p.explanation.nothing_is_wrong(); }>(
           "nothing_is_wrong", "True if no answer is wrong, and packets were followed."),
       Row::of<[](const Printed& p) -> const auto& { return p.explanation.answers; }>(

@@ -253,7 +253,7 @@ Json row_of(const char* name, const DirectionResult& d) {
   return row;
 }
 
-std::string clocks_text(const std::vector<ClockFit>& fits) {
+std::string clocks_text(const std::vector<ClockFit>& fits, const Asked& asked) {
   if (fits.empty()) return {};
   const ClockFit* const clocks = &fits.front();
   const auto refused = std::ranges::find_if(fits, &ClockFit::is_refused);
@@ -266,9 +266,15 @@ std::string clocks_text(const std::vector<ClockFit>& fits) {
     return "two clocks, and delays of one direction only: delays are the variation above the\n"
            "shortest; a delay that changes steadily counts as drift\n";
   return fmt::format(
-      "two clocks: far's minus near's is {:+.3f} us at the first frame, and grows by {:+.3f} ppm "
-      "(+-{:.3f}),\nif the shortest delays of both directions are equal; their sum is {}\n",
-      clocks->offset_ns() / 1000, clocks->drift_ppm(), clocks->drift_uncertainty_ppm(),
+      "two clocks: far's minus near's is {:+.3f} us (+-{:.3f}) at the first frame, and grows by "
+      "{:+.3f} ppm (+-{:.3f}),\n{}; their sum is {}\n",
+      clocks->offset_ns() / 1000, clocks->offset_uncertainty_ns() / 1000, clocks->drift_ppm(),
+      clocks->drift_uncertainty_ppm(),
+      asked.asymmetry
+          ? fmt::format("and +-{} more, as the shortest delays of the directions differ by at most {}",
+                        time_text(static_cast<double>(asked.asymmetry->count()) / 2),
+                        format_set_duration(*asked.asymmetry))
+          : std::string("if the shortest delays of both directions are equal"),
       time_text(clocks->round_trip_ns()));
 }
 
@@ -309,7 +315,12 @@ std::string rule_text(const IdentityRule& rule) {
 std::string comparison_text(const CompareReport& report) {
   const Comparison& comparison = report.comparison;
   std::string text = point_text("near", report.near) + point_text("far ", report.far);
-  text += span_text(comparison) + rule_text(report.rule) + clocks_text(comparison.clocks) +
+  for (const std::size_t end : {0U, 1U})
+    if (comparison.unrecorded[end] > 0)
+      text += fmt::format("{} does not record the {} answers that {} has: they are not judged\n",
+                          end == 0 ? "near" : "far", comparison.unrecorded[end],
+                          end == 0 ? "far" : "near");
+  text += span_text(comparison) + rule_text(report.rule) + clocks_text(comparison.clocks, report.asked) +
           steps_text(comparison);
   text += direction_text("near > far", comparison.near_to_far, report.there, report.asked,
                          comparison.changes.losses[1]);

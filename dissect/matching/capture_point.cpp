@@ -181,6 +181,20 @@ Result<CapturePoint> read_point(const std::string& place, const std::string& fil
   }
 }
 
+std::int64_t resolution_of(std::span<const CaptureRecord> records) {
+  constexpr std::size_t kEnough = 4096;
+  const std::size_t stride = std::max<std::size_t>(1, records.size() / kEnough);
+  for (std::int64_t unit = 1'000'000; unit > 1; unit /= 10) {
+    std::size_t all = 0, divided = 0;
+    for (std::size_t i = 0; i < records.size(); i += stride) {
+      ++all;
+      divided += records[i].stamp_ns % unit == 0;
+    }
+    if (all > 0 && 50 * divided >= 49 * all) return unit;
+  }
+  return 1;
+}
+
 namespace {
 
 /// Adds what a point's frames lack.

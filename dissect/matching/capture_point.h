@@ -126,6 +126,9 @@ Result<CapturePoint> read_point(const std::string& place, const std::string& fil
                                 const IdentityRule& rule = {}, const FrameReading& reading = {},
                                 const std::string& points = {});
 
+/// The resolution of stamps in ns: the largest power of ten, up to 1 ms, that divides nearly all.
+std::int64_t resolution_of(std::span<const CaptureRecord> records);
+
 /// Returns the rule that distinguishes the frames of all points: by content if a capture cut frames,
 /// or if most ICRCs of one are bad, because the frames were not captured as they were sent.
 IdentityRule rule_for(std::span<const CapturePoint> points) noexcept;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -90,6 +91,8 @@ struct Comparison {
   std::vector<ClockFit> clocks;
   std::vector<ClockStep> steps;    // of the clocks
   TimeChanges changes;             // when the path changed
+  /// Answers that one point does not record at all, though it records their requests: not judged.
+  std::array<std::uint64_t, 2> unrecorded = {};  // frames; missing at near, at far
   std::optional<CommonSpan> span;  // with CompareRules::judges_span
 };
 

@@ -121,18 +121,4 @@ std::vector<DelayStep> find_delay_steps(std::span<const DelaySample> samples,
   return steps;
 }
 
-std::int64_t resolution_of(std::span<const std::int64_t> stamps) {
-  constexpr std::size_t kEnough = 4096;
-  const std::size_t stride = std::max<std::size_t>(1, stamps.size() / kEnough);
-  for (std::int64_t unit = 1'000'000; unit > 1; unit /= 10) {
-    std::size_t all = 0, divided = 0;
-    for (std::size_t i = 0; i < stamps.size(); i += stride) {
-      ++all;
-      divided += stamps[i] % unit == 0;
-    }
-    if (all > 0 && 50 * divided >= 49 * all) return unit;
-  }
-  return 1;
-}
-
 }  // namespace lw::dissect

@@ -33,7 +33,4 @@ inline constexpr std::size_t kStepFewest = 8, kStepWindow = 200;
 inline constexpr double kStepFalseRate = 1e-4;
 inline constexpr std::size_t kMostDelaySteps = 64;
 
-/// The largest power of ten, up to 1 ms, that divides nearly all of the stamps; 1: none.
-std::int64_t resolution_of(std::span<const std::int64_t> stamps);
-
 }  // namespace lw::dissect

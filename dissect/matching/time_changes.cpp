@@ -118,13 +118,6 @@ Series series_of(Records near, Records far, const Matching& matching, bool goes_
   return series;
 }
 
-std::int64_t resolution_of_records(Records records) {
-  std::vector<std::int64_t> stamps;
-  stamps.reserve(records.size());
-  for (const CaptureRecord& record : records) stamps.push_back(record.stamp_ns);
-  return resolution_of(stamps);
-}
-
 /// Steps of one direction, with the near capture's order of the packets around each.
 struct WaySteps {
   Series series;
@@ -245,8 +238,8 @@ std::string DelayChange::words() const {
 TimeChanges find_time_changes(Records near, Records far, const Matching& matching,
                               const std::function<bool(const Unmatched&)>& outside) {
   TimeChanges changes;
-  const std::int64_t resolution =
-      std::max(resolution_of_records(near), resolution_of_records(far));
+  // Where one point has finer stamps, the other's rounding is like jitter.
+  const std::int64_t resolution = std::min(resolution_of(near), resolution_of(far));
   std::array<WaySteps, 2> ways;
   std::int64_t gap = 0;  // the longest delay of either direction, above its shortest
   for (const bool goes_far : {false, true}) {
