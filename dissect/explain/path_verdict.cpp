@@ -81,6 +81,7 @@ PlaceVerdict segment_of(const PathPackets& packets, std::size_t segment, bool go
   const Comparison& found = path.segments[segment];
   const DirectionResult& result = goes_far ? found.near_to_far : found.far_to_near;
   if (result.delays.count() > 0 && !result.variation_only) {
+    place.by_stamps = found.clocks.empty();
     place.least_delay = Duration{result.delays.quantile(0)};
     place.median_delay = Duration{result.delays.quantile(0.5)};
   }
@@ -173,8 +174,8 @@ std::string PlaceVerdict::words() const {
                                                           : "nothing lost, late, copied or damaged");
   std::string text = fmt::format("{}", fmt::join(parts, ", "));
   if (least_delay)
-    text += fmt::format("; delay {} (median), {} at least", format_duration(*median_delay),
-                        format_duration(*least_delay));
+    text += fmt::format("; delay {} (median), {} at least{}", format_duration(*median_delay),
+                        format_duration(*least_delay), by_stamps ? ", if the clocks agree" : "");
   return text;
 }
 

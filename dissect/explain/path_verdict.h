@@ -19,6 +19,7 @@ struct PlaceVerdict {
   std::uint64_t late = 0, copied = 0, damaged = 0;      // packets
   std::uint64_t open = 0;                               // that may have been lost, or not
   std::optional<Duration> least_delay = {}, median_delay = {};  // between points only
+  bool by_stamps = false;  // delays are those of the stamps, as if the two clocks agreed
   std::vector<std::string> changes = {};                // outages and steps of the delay
 
   [[nodiscard]] bool nothing_happened() const noexcept {
