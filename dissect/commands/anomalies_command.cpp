@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/output.h"
-#include "dissect/commands/commands.h"
+#include "dissect/commands/analysis_input.h"
 #include "dissect/sessions/result_figures.h"
 #include "report/json_line.h"
 

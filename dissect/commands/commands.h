@@ -7,7 +7,6 @@
 #include "app/command_line.h"
 #include "dissect/fields/frame_source.h"
 #include "dissect/points/capture_points.h"
-#include "dissect/sessions/path_analysis.h"
 
 namespace lw::dissect {
 
@@ -41,14 +40,6 @@ void add_capture_options(app::Options& options, CaptureInput& input);
 void add_optional_capture(app::Options& options, CaptureInput& input);
 /// Adds --points.
 void add_points_option(app::Options& options, std::string& points);
-/// Adds --apart.
-void add_apart_option(app::Options& options, bool& apart);
-/// How the input is analysed.
-AnalysisPlan plan_of(const CaptureInput& input, unsigned jobs);
-/// Analyses the input as analyse_captures() does, and says on standard error what was decided about
-/// its points, a line each.
-Result<void> analyse_input(const CaptureInput& input, unsigned jobs, analysis::Analyst& analyst,
-                           CollectedResults& results, AnalysedCaptures& captures);
 /// Adds --jobs, the `jobs` of analyse().
 void add_jobs_option(app::Options& options, unsigned& jobs);
 /// Opens the captures. --follow ends at a signal. Errors: those of FrameSource::open(), and

@@ -10,7 +10,7 @@
 #include "app/invocation.h"
 #include "core/output.h"
 #include "core/quantity.h"
-#include "dissect/commands/commands.h"
+#include "dissect/commands/analysis_input.h"
 #include "dissect/commands/outputs.h"
 #include "dissect/explain/explanation_text.h"
 #include "dissect/sessions/result_rows.h"

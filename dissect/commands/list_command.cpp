@@ -234,29 +234,6 @@ void add_points_option(app::Options& options, std::string& points) {
       "an interface is a point, and frames may repeat (default: decided from the frames)");
 }
 
-void add_apart_option(app::Options& options, bool& apart) {
-  options.add_flag("--apart", apart,
-                   "analyse each capture point alone, though several saw the same packets");
-}
-
-AnalysisPlan plan_of(const CaptureInput& input, unsigned jobs) {
-  const auto is_stream = [](const std::string& file) { return place_of(file).file == "-"; };
-  return {.open = [input] { return open_input(input); },
-          .points = input.points,
-          .apart = input.apart,
-          .read_once = input.follow || std::ranges::any_of(input.files, is_stream),
-          .jobs = jobs};
-}
-
-Result<void> analyse_input(const CaptureInput& input, unsigned jobs, analysis::Analyst& analyst,
-                           CollectedResults& results, AnalysedCaptures& captures) {
-  return analyse_captures(plan_of(input, jobs), analyst, results, captures,
-                          [](const CapturePoints& points) {
-                            for (const std::string& sentence : points.sentences())
-                              print_report(sentence + "\n", true);
-                          });
-}
-
 Result<CapturePoints> decide_points(FrameSource& source, const CaptureInput& input) {
   auto points = CapturePoints::decide(source, input.points);
   if (!points) return points;

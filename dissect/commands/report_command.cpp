@@ -6,7 +6,7 @@
 
 #include "core/output.h"
 #include "core/quantity.h"
-#include "dissect/commands/commands.h"
+#include "dissect/commands/analysis_input.h"
 #include "dissect/report/report_data.h"
 #include "report/html_page.h"
 
@@ -43,7 +43,7 @@ void begin_messages(ReportAnalysis& analysis) {
 
 std::string page_of(const ReportOptions& options, ReportAnalysis& analysis) {
   const AnalysedCaptures& captures = analysis.captures;
-  const Evidence evidence{analysis.analyst, captures.points,  analysis.results.in_order(),
+  const Evidence evidence{analysis.analyst, captures.points, analysis.results.in_order(),
                           captures.totals,  analysis.counts, captures.joined.get()};
   return report::html_text(kCapturePage,
                            report_json({.evidence = evidence,
@@ -78,8 +78,8 @@ ExitCode run_report(const ReportOptions& options) {
       });
   print_report(
       fmt::format("{}: {} in {} RoCE frames, a page of {}\n", names_of(options.input.files),
-                  counted(static_cast<std::uint64_t>(sessions), "session"), analysis.captures.totals.roce,
-                  format_bytes(static_cast<double>(page.size()))),
+                  counted(static_cast<std::uint64_t>(sessions), "session"),
+                  analysis.captures.totals.roce, format_bytes(static_cast<double>(page.size()))),
       options.out == "-");
   return analysis.captures.damage ? print_error(*analysis.captures.damage) : ExitCode::done;
 }

@@ -5,7 +5,7 @@
 
 #include "core/output.h"
 #include "core/quantity.h"
-#include "dissect/commands/commands.h"
+#include "dissect/commands/analysis_input.h"
 #include "dissect/sessions/result_figures.h"
 #include "dissect/sessions/setup_words.h"
 #include "report/json_line.h"

@@ -51,9 +51,8 @@ const FigureTable& two_clock_figures() {
   static constexpr Figure kRows[] = {
       Row::of<&ClockFit::offset_ns>("offset_ns", "Far clock minus near clock at the first frame.",
                                     Unit::ns),
-      Row::of<&ClockFit::offset_uncertainty_ns>("offset_uncertainty_ns",
-                                                "Its uncertainty, without the asymmetry of the path.",
-                                                Unit::ns),
+      Row::of<&ClockFit::offset_uncertainty_ns>(
+          "offset_uncertainty_ns", "Its uncertainty, without the asymmetry of the path.", Unit::ns),
       Row::of<&ClockFit::drift_ppm>("drift_ppm", "Growth of the offset, in ppm."),
       Row::of<&ClockFit::drift_uncertainty_ppm>("drift_uncertainty_ppm",
                                                 "Its uncertainty, in ppm."),
@@ -333,7 +332,8 @@ const FigureTable& CompareReport::figures() {
           "one_way", "True if all frames go one way."),
       Row::of<[](const CompareReport& r) { return r.asked.asymmetry; }>(
           "asymmetry_ns",
-          "The most by which the shortest delays of the directions are said to differ; half of it is "
+          "The most by which the shortest delays of the directions are said to differ; half of it "
+          "is "
           "in the offset of two clocks.",
           Unit::ns),
       Row::with_table<[](const CompareReport& r) {
@@ -351,9 +351,11 @@ const FigureTable& CompareReport::figures() {
       },
                       span_figures>("common_span", "The time that both captures cover."),
       Row::of<[](const CompareReport& r) { return r.comparison.unrecorded[0]; }>(
-          "unrecorded_at_near", "Answers that near does not record at all: not judged.", Unit::frames),
+          "unrecorded_at_near", "Answers that near does not record at all: not judged.",
+          Unit::frames),
       Row::of<[](const CompareReport& r) { return r.comparison.unrecorded[1]; }>(
-          "unrecorded_at_far", "Answers that far does not record at all: not judged.", Unit::frames),
+          "unrecorded_at_far", "Answers that far does not record at all: not judged.",
+          Unit::frames),
       Row::of<seen_directions>("directions", "Both directions."),
       Row::of<[](const CompareReport& r) { return r.comparison.forgotten_flows; }>(
           "forgotten_flows", "Flows beyond --max-flows.")

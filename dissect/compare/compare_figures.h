@@ -6,8 +6,8 @@
 
 #include "core/time.h"
 #include "dissect/compare/changes.h"
-#include "dissect/matching/comparison.h"
 #include "dissect/compare/ledger_check.h"
+#include "dissect/matching/comparison.h"
 
 namespace lw::dissect {
 

@@ -205,7 +205,7 @@ std::string since_begin(const CapturePoint& point, std::int64_t stamp_ns) {
 std::string changes_text(const CompareReport& report) {
   const TimeChanges& changes = report.comparison.changes;
   std::string text;
-  for (const Outage& outage : changes.outages)
+  for (const PathOutage& outage : changes.outages)
     text += fmt::format(
         "outage {} at {} (frame {}): all {} packets of {} were lost, {} between the packets around "
         "them\n",
@@ -271,9 +271,10 @@ std::string clocks_text(const std::vector<ClockFit>& fits, const Asked& asked) {
       clocks->offset_ns() / 1000, clocks->offset_uncertainty_ns() / 1000, clocks->drift_ppm(),
       clocks->drift_uncertainty_ppm(),
       asked.asymmetry
-          ? fmt::format("and +-{} more, as the shortest delays of the directions differ by at most {}",
-                        time_text(static_cast<double>(asked.asymmetry->count()) / 2),
-                        format_set_duration(*asked.asymmetry))
+          ? fmt::format(
+                "and +-{} more, as the shortest delays of the directions differ by at most {}",
+                time_text(static_cast<double>(asked.asymmetry->count()) / 2),
+                format_set_duration(*asked.asymmetry))
           : std::string("if the shortest delays of both directions are equal"),
       time_text(clocks->round_trip_ns()));
 }
@@ -320,8 +321,8 @@ std::string comparison_text(const CompareReport& report) {
       text += fmt::format("{} does not record the {} answers that {} has: they are not judged\n",
                           end == 0 ? "near" : "far", comparison.unrecorded[end],
                           end == 0 ? "far" : "near");
-  text += span_text(comparison) + rule_text(report.rule) + clocks_text(comparison.clocks, report.asked) +
-          steps_text(comparison);
+  text += span_text(comparison) + rule_text(report.rule) +
+          clocks_text(comparison.clocks, report.asked) + steps_text(comparison);
   text += direction_text("near > far", comparison.near_to_far, report.there, report.asked,
                          comparison.changes.losses[1]);
   text += direction_text("far > near", comparison.far_to_near, report.back, report.asked,

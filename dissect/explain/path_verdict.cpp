@@ -29,9 +29,9 @@ void add_anomaly(PlaceVerdict& place, const Anomaly& anomaly) {
     return;
   }
   const bool answer = anomaly.role == wire::Role::response;
-  const bool lost = anomaly.kind == AnomalyKind::lost_after_capture ||
-                    (anomaly.kind == AnomalyKind::psn_gap &&
-                     anomaly.cause == Cause::lost_before_capture);
+  const bool lost =
+      anomaly.kind == AnomalyKind::lost_after_capture ||
+      (anomaly.kind == AnomalyKind::psn_gap && anomaly.cause == Cause::lost_before_capture);
   if (lost) (answer ? place.lost_answers : place.lost_requests) += anomaly.packets;
   if (anomaly.kind == AnomalyKind::out_of_order) place.late += anomaly.packets;
   if (anomaly.kind == AnomalyKind::duplicate) place.copied += anomaly.packets;
@@ -49,13 +49,14 @@ std::vector<std::string> changes_of(const PathPoints& path, std::size_t segment,
   const TimeChanges& changes = path.segments[segment].changes;
   const CapturePoint& sender = path.points[goes_far ? segment : segment + 1];
   std::vector<std::string> texts;
-  for (const Outage& outage : changes.outages)
+  for (const PathOutage& outage : changes.outages)
     if (outage.goes_far == goes_far)
-      texts.push_back(fmt::format("outage at {}: all {} packets of {} were lost, {} between the "
-                                  "packets around them",
-                                  since_begin(sender, outage.begin_ns), outage.packets,
-                                  format_duration(Duration{outage.end_ns - outage.begin_ns}),
-                                  format_duration(Duration{outage.most_ns})));
+      texts.push_back(
+          fmt::format("outage at {}: all {} packets of {} were lost, {} between the "
+                      "packets around them",
+                      since_begin(sender, outage.begin_ns), outage.packets,
+                      format_duration(Duration{outage.end_ns - outage.begin_ns}),
+                      format_duration(Duration{outage.most_ns})));
   for (const DelayChange& step : changes.steps)
     if (step.by_ns[goes_far ? 1 : 0] != 0 && (goes_far || step.by_ns[1] == 0))
       texts.push_back(
@@ -89,7 +90,7 @@ PlaceVerdict segment_of(const PathPackets& packets, std::size_t segment, bool go
   return place;
 }
 
-/// Places of one direction, from its sender to its receiver.
+/// The places of one direction, from its sender to its receiver.
 void add_way(PathVerdict& verdict, const PathPackets& packets, bool goes_far) {
   const PathPoints& path = packets.path();
   const auto& names = path.names;
@@ -116,9 +117,10 @@ void add_unrecorded(PathVerdict& verdict, const PathPackets& packets) {
     frames += one.frames;
   }
   for (const auto& [key, counts] : all)
-    verdict.notes.push_back(fmt::format(
-        "{} records none of the {} of {} from {}: they are not judged there.", path.names[key.first],
-        counted(counts.second, "packet"), counted(counts.first, "flow"), key.second));
+    verdict.notes.push_back(
+        fmt::format("{} records none of the {} of {} from {}: they are not judged there.",
+                    path.names[key.first], counted(counts.second, "packet"),
+                    counted(counts.first, "flow"), key.second));
 }
 
 void add_capture_losses(PathVerdict& verdict, const Evidence& evidence) {
@@ -135,9 +137,10 @@ void add_capture_losses(PathVerdict& verdict, const Evidence& evidence) {
 
 std::string clock_text(const ClockFit& clock, const std::string& near, const std::string& far) {
   if (clock.is_refused() || !clock.has_both())
-    return fmt::format("The clocks of {} and {} differ by an unknown time: no delay between them is "
-                       "known.",
-                       near, far);
+    return fmt::format(
+        "The clocks of {} and {} differ by an unknown time: no delay between them is "
+        "known.",
+        near, far);
   return fmt::format(
       "The clock of {} is {:+.3f} ms from that of {}, by {:+.1f} ppm (+-{:.1f}), if the shortest "
       "delays of both directions are equal; their sum, {}, is known without that.",
@@ -151,10 +154,11 @@ void add_clocks(PathVerdict& verdict, const PathPoints& path) {
     if (!found.clocks.empty())
       verdict.notes.push_back(clock_text(found.clocks.front(), path.names[i], path.names[i + 1]));
     for (const ClockStep& step : found.steps)
-      verdict.notes.push_back(fmt::format("A clock stepped: that of {} less that of {} grew by {} at "
-                                          "frame {}.",
-                                          path.names[i + 1], path.names[i],
-                                          format_duration(Duration{step.by_ns}), step.far_number));
+      verdict.notes.push_back(
+          fmt::format("A clock stepped: that of {} less that of {} grew by {} at "
+                      "frame {}.",
+                      path.names[i + 1], path.names[i], format_duration(Duration{step.by_ns}),
+                      step.far_number));
   }
 }
 
@@ -170,8 +174,9 @@ std::string PlaceVerdict::words() const {
   if (damaged > 0) parts.push_back(fmt::format("{} damaged", damaged));
   if (open > 0) parts.push_back(fmt::format("{} open", open));
   if (parts.empty())
-    parts.emplace_back(between && requests + answers == 0 ? "no packet to judge"
-                                                          : "nothing lost, late, copied or damaged");
+    parts.emplace_back(between && requests + answers == 0
+                           ? "no packet to judge"
+                           : "nothing lost, late, copied or damaged");
   std::string text = fmt::format("{}", fmt::join(parts, ", "));
   if (least_delay)
     text += fmt::format("; delay {} (median), {} at least{}", format_duration(*median_delay),

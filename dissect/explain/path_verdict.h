@@ -12,15 +12,15 @@ namespace lw::dissect {
 
 /// What happened to the packets of one direction at one place of a path.
 struct PlaceVerdict {
-  std::string place;      // "before near", "near > far", "behind far"
-  bool between = false;   // between two points, where packets are counted
-  std::uint64_t requests = 0, answers = 0;              // that were sent here; between points only
-  std::uint64_t lost_requests = 0, lost_answers = 0;    // packets
-  std::uint64_t late = 0, copied = 0, damaged = 0;      // packets
-  std::uint64_t open = 0;                               // that may have been lost, or not
+  std::string place;                        // "before near", "near > far", "behind far"
+  bool between = false;                     // between two points, where packets are counted
+  std::uint64_t requests = 0, answers = 0;  // that were sent here; between points only
+  std::uint64_t lost_requests = 0, lost_answers = 0;            // packets
+  std::uint64_t late = 0, copied = 0, damaged = 0;              // packets
+  std::uint64_t open = 0;                                       // that may have been lost, or not
   std::optional<Duration> least_delay = {}, median_delay = {};  // between points only
   bool by_stamps = false;  // delays are those of the stamps, as if the two clocks agreed
-  std::vector<std::string> changes = {};                // outages and steps of the delay
+  std::vector<std::string> changes = {};  // outages and steps of the delay
 
   [[nodiscard]] bool nothing_happened() const noexcept {
     return lost_requests + lost_answers + late + copied + damaged + open == 0 && changes.empty();

@@ -15,7 +15,7 @@
 #include "dissect/fields/frame_source.h"
 #include "dissect/fields/recent_map.h"
 #include "dissect/points/capture_points.h"
-#include "dissect/points/frame_identity.h"
+#include "dissect/points/identity_rule.h"
 #include "roce/frame.h"
 
 namespace lw::dissect {
@@ -129,8 +129,8 @@ Result<CapturePoint> read_point(const std::string& place, const std::string& fil
 /// The resolution of stamps in ns: the largest power of ten, up to 1 ms, that divides nearly all.
 std::int64_t resolution_of(std::span<const CaptureRecord> records);
 
-/// Returns the rule that distinguishes the frames of all points: by content if a capture cut frames,
-/// or if most ICRCs of one are bad, because the frames were not captured as they were sent.
+/// Returns the rule that distinguishes the frames of all points: by content if a capture cut
+/// frames, or if most ICRCs of one are bad, because the frames were not captured as they were sent.
 IdentityRule rule_for(std::span<const CapturePoint> points) noexcept;
 IdentityRule rule_for(const CapturePoint& near, const CapturePoint& far) noexcept;
 

@@ -149,8 +149,8 @@ class Totals {
   Comparison comparison_;
 };
 
-/// The flows of answers of which a point has no frame, though it has the requests that they answer: it
-/// does not record them. By flow.
+/// The flows of answers of which a point has no frame, though it has the requests that they answer:
+/// it does not record them. By flow.
 std::vector<bool> unrecorded_answers(Records near, Records far, const Matching& matching,
                                      const FlowNames& flows) {
   constexpr std::uint64_t kFewestAnswers = 8;
@@ -225,8 +225,9 @@ Comparison compare_points(const CapturePoint& near, const CapturePoint& far, con
   }
   const auto is_outside = [&](const Unmatched& frame) {
     if (is_unrecorded(frame)) return true;
-    return found.span && found.span->is_outside((frame.at_far ? at_far : Records(near.records))[frame.order],
-                                                frame.at_far, frame.goes_far);
+    return found.span &&
+           found.span->is_outside((frame.at_far ? at_far : Records(near.records))[frame.order],
+                                  frame.at_far, frame.goes_far);
   };
   TimeChanges changes = find_time_changes(near.records, at_far, matching, is_outside);
   const std::size_t order_flows = rules.across_flows ? 0 : names.flows.forgotten().size();

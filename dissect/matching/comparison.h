@@ -89,11 +89,11 @@ struct Comparison {
   Matching matching;
   /// With Senders::both_unsynchronized: a fit for each time between two steps.
   std::vector<ClockFit> clocks;
-  std::vector<ClockStep> steps;    // of the clocks
-  TimeChanges changes;             // when the path changed
+  std::vector<ClockStep> steps;  // of the clocks
+  TimeChanges changes;           // when the path changed
   /// Answers that one point does not record at all, though it records their requests: not judged.
   std::array<std::uint64_t, 2> unrecorded = {};  // frames; missing at near, at far
-  std::optional<CommonSpan> span;  // with CompareRules::judges_span
+  std::optional<CommonSpan> span;                // with CompareRules::judges_span
 };
 
 struct CompareRules {

@@ -13,28 +13,40 @@ namespace {
 using Delays = std::span<const double>;
 
 double quantile_of(std::vector<double>& values, double q) {
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(
-                                       q * static_cast<double>(values.size() - 1) + 0.5);
+  const auto at = values.begin() +
+                  static_cast<std::ptrdiff_t>(q * static_cast<double>(values.size() - 1) + 0.5);
   std::ranges::nth_element(values, at);
   return *at;
 }
 
-/// The median slope between samples that are some packets apart, in ns a ns. Few pairs have a step
-/// between them.
-double slope_of(std::span<const DelaySample> samples) {
-  const std::size_t apart = std::max<std::size_t>(samples.size() / 64, 16);
-  if (samples.size() < 4 * apart) return 0;
-  std::vector<double> slopes;
-  const std::size_t stride = std::max<std::size_t>(1, samples.size() / 20'000);
-  for (std::size_t i = 0; i + apart < samples.size(); i += stride) {
-    const auto time = static_cast<double>(samples[i + apart].time_ns) -
-                      static_cast<double>(samples[i].time_ns);
-    if (time > 0)
-      slopes.push_back((static_cast<double>(samples[i + apart].delay_ns) -
-                        static_cast<double>(samples[i].delay_ns)) /
-                       time);
+/// The slope of a part of the samples by least squares, in ns a ns.
+double slope_within(std::span<const DelaySample> samples) {
+  const auto n = static_cast<double>(samples.size());
+  double t = 0, d = 0, tt = 0, td = 0;
+  for (const DelaySample& sample : samples) {
+    const auto time = static_cast<double>(sample.time_ns - samples[0].time_ns);
+    const auto delay = static_cast<double>(sample.delay_ns - samples[0].delay_ns);
+    t += time, d += delay, tt += time * time, td += time * delay;
   }
-  return slopes.empty() ? 0 : quantile_of(slopes, 0.5);
+  const double spread = tt - t * t / n;
+  return spread > 0 ? (td - t * d / n) / spread : 0;
+}
+
+/// The drift of the samples, in ns a ns: the median of the slopes of kBlocks parts, of which a step
+/// changes one. 0 if it is less than four times its standard error.
+double slope_of(std::span<const DelaySample> samples) {
+  constexpr std::size_t kBlocks = 8, kFewestOfBlock = 16;
+  const std::size_t size = samples.size() / kBlocks;
+  if (size < kFewestOfBlock) return 0;
+  std::vector<double> slopes;
+  for (std::size_t i = 0; i < kBlocks; ++i)
+    slopes.push_back(slope_within(samples.subspan(i * size, size)));
+  const double slope = quantile_of(slopes, 0.5);
+  std::vector<double> distances;
+  for (const double one : slopes) distances.push_back(std::abs(one - slope));
+  // Of the median of normal values, from the median distance.
+  const double error = 1.4826 * quantile_of(distances, 0.5) * 1.2533 / std::sqrt(kBlocks);
+  return std::abs(slope) < 4 * error ? 0 : slope;
 }
 
 /// Delays without the drift, relative to the first one.
@@ -80,7 +92,8 @@ std::optional<std::size_t> pettitt(Delays delays) {
   return place;
 }
 
-/// What the window around a place shows: the step there; nothing: the delay does not move as a whole.
+/// What the window around a place shows: the step there; nothing: the delay does not move as a
+/// whole.
 std::optional<double> step_at(Delays delays, std::size_t place, double resolution) {
   if (place < kStepFewest || delays.size() - place < kStepFewest) return std::nullopt;
   const std::size_t before = std::min(place, kStepWindow);

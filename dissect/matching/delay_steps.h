@@ -20,13 +20,13 @@ struct DelayStep {
 
 /// Finds the steps of a delay, in the order of time; `samples` are in that order.
 ///
-/// A steady drift (the median slope between packets) is taken off first. Then the test of Pettitt
+/// A steady drift is taken off first. Then the test of Pettitt
 /// (A. N. Pettitt 1979), by ranks, so that single long delays do not count, decides whether the
 /// series has a step and where, and again for the parts before and behind it. It names one where
 /// there is none in one of 10,000 series, if delays are independent. As those of a queue are not, a
-/// step must also move the 10th, 50th and 90th percentile around it (up to kWindow packets) alike, and
-/// by at least half of the range from the 1st to the 99th percentile there, and by more than three
-/// times `resolution_ns` of the stamps. kFewest packets are needed on either side.
+/// step must also move the 10th, 50th and 90th percentile around it (up to kWindow packets) alike,
+/// and by at least half of the range from the 1st to the 99th percentile there, and by more than
+/// three times `resolution_ns` of the stamps. kFewest packets are needed on either side.
 std::vector<DelayStep> find_delay_steps(std::span<const DelaySample> samples,
                                         std::int64_t resolution_ns);
 inline constexpr std::size_t kStepFewest = 8, kStepWindow = 200;

@@ -48,8 +48,8 @@ std::vector<Run> loss_runs(const std::vector<SentPacket>& sent) {
   return runs;
 }
 
-/// Whether so many losses in so few runs are not independent: the number of runs has the mean and the
-/// variance of A. Wald and J. Wolfowitz (1940).
+/// Whether so many losses in so few runs are not independent: the number of runs has the mean and
+/// the variance of A. Wald and J. Wolfowitz (1940).
 bool are_bursts(const LossRuns& losses) {
   constexpr std::uint64_t kFew = 3;
   constexpr double kDeviations = 3.72;  // one in 10,000
@@ -68,8 +68,8 @@ bool is_chance(std::size_t length, std::uint64_t sent, std::uint64_t lost_elsewh
   return n * std::pow(share, static_cast<double>(length)) > kFalseRate;
 }
 
-Outage outage_of(const std::vector<SentPacket>& sent, const Run& run, Records records,
-                 bool goes_far) {
+PathOutage outage_of(const std::vector<SentPacket>& sent, const Run& run, Records records,
+                     bool goes_far) {
   const CaptureRecord &first = records[sent[run.begin].order],
                       &last = records[sent[run.end - 1].order];
   const CaptureRecord& before = run.begin > 0 ? records[sent[run.begin - 1].order] : first;
@@ -92,7 +92,8 @@ void add_losses(TimeChanges& changes, Records records, const std::vector<SentPac
   for (const Run& run : runs) in_long += run.length() >= kOutageFewest ? run.length() : 0;
   losses.in_bursts = are_bursts(losses);
   for (const Run& run : runs)
-    if (run.length() >= kOutageFewest && !is_chance(run.length(), sent.size(), losses.lost - in_long))
+    if (run.length() >= kOutageFewest &&
+        !is_chance(run.length(), sent.size(), losses.lost - in_long))
       changes.outages.push_back(outage_of(sent, run, records, goes_far));
 }
 
@@ -106,11 +107,12 @@ Series series_of(Records near, Records far, const Matching& matching, bool goes_
   Series series;
   for (const Match& m : matching.matches)
     if (m.goes_far == goes_far && m.certain) series.matches.push_back(&m);
-  std::ranges::sort(series.matches, {}, [&](const Match* m) { return goes_far ? m->near : m->far; });
+  std::ranges::sort(series.matches, {},
+                    [&](const Match* m) { return goes_far ? m->near : m->far; });
   // Delays are relative to the first one: stamps may be any numbers.
   for (const Match* m : series.matches) {
-    const std::int64_t first = far_minus_near(near[series.matches[0]->near],
-                                              far[series.matches[0]->far]);
+    const std::int64_t first =
+        far_minus_near(near[series.matches[0]->near], far[series.matches[0]->far]);
     const std::int64_t by = stamp_difference(far_minus_near(near[m->near], far[m->far]), first);
     const std::int64_t time = goes_far ? near[m->near].stamp_ns : far[m->far].stamp_ns;
     series.samples.push_back({time, goes_far ? by : stamp_difference(0, by)});
@@ -170,15 +172,14 @@ void add_steps(TimeChanges& changes, const std::array<WaySteps, 2>& ways, Record
   const auto alone = [&](const WaySteps& way, const WaySteps& other, const DelayStep& step,
                          bool goes_far) {
     DelayChange change = change_at(way, step, goes_far, near, far);
-    change.of = other.covers(way.around(step, near)[1], near) ? ChangeOf::path_one_way
-                                                             : ChangeOf::either;
+    change.of =
+        other.covers(way.around(step, near)[1], near) ? ChangeOf::path_one_way : ChangeOf::either;
     changes.steps.push_back(change);
   };
   for (const DelayStep& step : there.steps) {
     std::optional<std::size_t> same;
     for (std::size_t i = 0; i < back.steps.size() && !same; ++i)
-      if (!used[i] &&
-          is_at_once(there.around(step, near), back.around(back.steps[i], near), slack))
+      if (!used[i] && is_at_once(there.around(step, near), back.around(back.steps[i], near), slack))
         same = i;
     if (!same) {
       alone(there, back, step, true);
@@ -227,12 +228,14 @@ std::string DelayChange::words() const {
       break;
   }
   if (there != 0 && back != 0)
-    return fmt::format("{} to far and {} to near: path and clock both changed, or the two directions "
-                       "by different lengths",
-                       signed_time(there), signed_time(back));
-  return fmt::format("{}: either the path is {}, by about {}, or a clock stepped; delays of the other "
-                     "direction would tell",
-                     signed_time(by), longer, fibre);
+    return fmt::format(
+        "{} to far and {} to near: path and clock both changed, or the two directions "
+        "by different lengths",
+        signed_time(there), signed_time(back));
+  return fmt::format(
+      "{}: either the path is {}, by about {}, or a clock stepped; delays of the other "
+      "direction would tell",
+      signed_time(by), longer, fibre);
 }
 
 TimeChanges find_time_changes(Records near, Records far, const Matching& matching,
@@ -253,26 +256,28 @@ TimeChanges find_time_changes(Records near, Records far, const Matching& matchin
   }
   constexpr std::int64_t kSlack = 20'000'000;  // ns: a change of both ways of a ring takes as long
   add_steps(changes, ways, near, far, std::max(gap, kSlack));
-  std::ranges::sort(changes.outages, {}, &Outage::begin_ns);
+  std::ranges::sort(changes.outages, {}, &PathOutage::begin_ns);
   std::ranges::sort(changes.steps, {}, &DelayChange::at_ns);
   return changes;
 }
 
-const FigureTable& Outage::figures() {
-  using Row = FigureOf<Outage>;
+const FigureTable& PathOutage::figures() {
+  using Row = FigureOf<PathOutage>;
   static constexpr Figure kRows[] = {
-      Row::of<[](const Outage& o) {
+      Row::of<[](const PathOutage& o) {
         return std::string_view(o.goes_far ? "near_to_far" : "far_to_near");
       }>("direction", "Direction."),
-      Row::of<&Outage::begin_ns>("begin_ns", "Stamp of the first lost packet, since 1970.",
-                                 Unit::ns),
-      Row::of<&Outage::end_ns>("end_ns", "Stamp of the last lost packet, since 1970.", Unit::ns),
-      Row::of<&Outage::most_ns>("most_ns", "Time between the packets around it: at most its length.",
-                                Unit::ns),
-      Row::of<&Outage::packets>("packets", "Lost packets.", Unit::frames),
-      Row::of<&Outage::first_frame>("first_frame",
-                                    "Number of the first of them, where it was sent.")};
-  static constexpr FigureTable kTable{"A time in which all packets of a direction were lost.", kRows};
+      Row::of<&PathOutage::begin_ns>("begin_ns", "Stamp of the first lost packet, since 1970.",
+                                     Unit::ns),
+      Row::of<&PathOutage::end_ns>("end_ns", "Stamp of the last lost packet, since 1970.",
+                                   Unit::ns),
+      Row::of<&PathOutage::most_ns>(
+          "most_ns", "Time between the packets around it: at most its length.", Unit::ns),
+      Row::of<&PathOutage::packets>("packets", "Lost packets.", Unit::frames),
+      Row::of<&PathOutage::first_frame>("first_frame",
+                                        "Number of the first of them, where it was sent.")};
+  static constexpr FigureTable kTable{"A time in which all packets of a direction were lost.",
+                                      kRows};
   return kTable;
 }
 

@@ -28,9 +28,9 @@ bool is_request(const CaptureRecord& record) noexcept {
 /// What the matchings of the segments say of each record.
 struct PathPackets::Links {
   enum End : std::uint8_t { none, lost, copy, invented, outside };
-  std::vector<std::vector<std::uint32_t>> next;       // by point: order at the next point
-  std::vector<std::vector<std::uint32_t>> previous;   // by point: order at the point before
-  std::vector<std::vector<std::uint8_t>> goes_far;    // by point
+  std::vector<std::vector<std::uint32_t>> next;      // by point: order at the next point
+  std::vector<std::vector<std::uint32_t>> previous;  // by point: order at the point before
+  std::vector<std::vector<std::uint8_t>> goes_far;   // by point
   std::vector<std::vector<std::uint8_t>> next_end, previous_end;  // of records without a link
 };
 
@@ -40,7 +40,7 @@ PathPackets::PathPackets(const PathPoints& path) : path_(path), clocks_(path.seg
   join(links);
   if (path_.size() > 2) bridge();
   find_unrecorded();
-  add_fates(links);
+  add_events(links);
   add_references();
   add_times();
 }
@@ -178,30 +178,31 @@ bool PathPackets::is_unrecorded(const CaptureRecord& record) const {
   return unrecorded_flows_[record.flow];
 }
 
-/// The fates at the ends of what was seen of a packet.
+/// The events at the ends of what was seen of a packet.
 void PathPackets::add_ends(const Links& links, std::uint32_t packet) {
   std::size_t first = 0, last = path_.size() - 1;
   while (at_[first][packet] == kUnseen) ++first;
   while (at_[last][packet] == kUnseen) --last;
   const auto note = [&](std::size_t segment, std::uint8_t end) {
     const auto of = static_cast<std::uint16_t>(segment);
-    if (end == Links::lost) fates_.push_back({packet, of, Fate::lost});
-    if (end == Links::copy) fates_.push_back({packet, of, Fate::copied});
-    if (end == Links::invented) fates_.push_back({packet, of, Fate::missed});
+    if (end == Links::lost) events_.push_back({packet, of, HopEvent::lost});
+    if (end == Links::copy) events_.push_back({packet, of, HopEvent::copied});
+    if (end == Links::invented) events_.push_back({packet, of, HopEvent::missed});
   };
   if (is_unrecorded(record(packet, first))) return;
   if (first > 0) note(first - 1, links.previous_end[first][at_[first][packet]]);
   for (std::size_t i = first + 1; i < last; ++i)
     if (at_[i][packet] == kUnseen)
-      fates_.push_back({packet, static_cast<std::uint16_t>(goes_far(packet) ? i : i - 1),
-                        Fate::missed});
+      events_.push_back(
+          {packet, static_cast<std::uint16_t>(goes_far(packet) ? i : i - 1), HopEvent::missed});
   if (last + 1 < path_.size()) note(last, links.next_end[last][at_[last][packet]]);
   for (std::size_t i = first; i < last; ++i) {
     if (at_[i][packet] == kUnseen || at_[i + 1][packet] == kUnseen) continue;
     const CaptureRecord &near = record(packet, i), &far = record(packet, i + 1);
-    const CaptureRecord &sent = goes_far(packet) ? near : far, &came = goes_far(packet) ? far : near;
+    const CaptureRecord &sent = goes_far(packet) ? near : far,
+                        &came = goes_far(packet) ? far : near;
     if (came.bad_icrc && !sent.bad_icrc)
-      fates_.push_back({packet, static_cast<std::uint16_t>(i), Fate::damaged});
+      events_.push_back({packet, static_cast<std::uint16_t>(i), HopEvent::damaged});
   }
 }
 
@@ -217,21 +218,20 @@ void PathPackets::add_late(std::size_t segment, bool goes_far) {
     const std::uint32_t sent = at_[from][packet] + 1;
     Newest& last = newest[record(packet, from).flow];
     if (sent < last.sent)
-      fates_.push_back({packet, static_cast<std::uint16_t>(segment), Fate::late, last.packet});
+      events_.push_back({packet, static_cast<std::uint16_t>(segment), HopEvent::late, last.packet});
     if (sent > last.sent) last = {sent, packet};
   }
 }
 
-void PathPackets::add_fates(const Links& links) {
+void PathPackets::add_events(const Links& links) {
   for (std::uint32_t packet = 0; packet < goes_far_.size(); ++packet) add_ends(links, packet);
   for (std::size_t segment = 0; segment < path_.segments.size(); ++segment) {
     add_late(segment, true);
     add_late(segment, false);
   }
-  std::ranges::stable_sort(fates_, {}, &PacketFate::packet);
+  std::ranges::stable_sort(events_, {}, &PacketEvent::packet);
   by_flow_.resize(path_.flows.size());
-  for (const PacketFate& fate : fates_)
-    by_flow_[analysed(fate.packet).flow].push_back(fate);
+  for (const PacketEvent& event : events_) by_flow_[analysed(event.packet).flow].push_back(event);
 }
 
 /// Decides for each flow which end of the path sends most requests of its addresses.
@@ -313,8 +313,10 @@ void PathPackets::add_times() {
     };
     auto& [back, there] = differences;
     std::int64_t by = 0;
-    if (!back.empty() && !there.empty()) by = middle(back) / 2 + middle(there) / 2;
-    else if (!back.empty() || !there.empty()) by = middle(back.empty() ? there : back);
+    if (!back.empty() && !there.empty())
+      by = middle(back) / 2 + middle(there) / 2;
+    else if (!back.empty() || !there.empty())
+      by = middle(back.empty() ? there : back);
     offset[s + 1] = stamp_difference(offset[s], stamp_difference(0, by));
   }
   times_.resize(goes_far_.size());
@@ -337,20 +339,20 @@ std::optional<std::uint32_t> PathPackets::find(std::uint64_t frame) const {
 std::vector<std::uint32_t> PathPackets::in_order() const {
   std::vector<std::uint32_t> order(times_.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::erase_if(order, [&](std::uint32_t packet) { return has(packet, Fate::copied); });
+  std::erase_if(order, [&](std::uint32_t packet) { return has(packet, HopEvent::copied); });
   std::ranges::stable_sort(order, {}, [&](std::uint32_t packet) { return times_[packet]; });
   return order;
 }
 
-const PacketFate* PathPackets::fate_of(std::uint32_t packet) const noexcept {
-  const auto at = std::ranges::lower_bound(fates_, packet, {}, &PacketFate::packet);
-  return at != fates_.end() && at->packet == packet ? &*at : nullptr;
+const PacketEvent* PathPackets::event_of(std::uint32_t packet) const noexcept {
+  const auto at = std::ranges::lower_bound(events_, packet, {}, &PacketEvent::packet);
+  return at != events_.end() && at->packet == packet ? &*at : nullptr;
 }
 
-bool PathPackets::has(std::uint32_t packet, Fate fate) const noexcept {
-  auto at = std::ranges::lower_bound(fates_, packet, {}, &PacketFate::packet);
-  for (; at != fates_.end() && at->packet == packet; ++at)
-    if (at->fate == fate) return true;
+bool PathPackets::has(std::uint32_t packet, HopEvent what) const noexcept {
+  auto at = std::ranges::lower_bound(events_, packet, {}, &PacketEvent::packet);
+  for (; at != events_.end() && at->packet == packet; ++at)
+    if (at->what == what) return true;
   return false;
 }
 

@@ -13,7 +13,7 @@
 namespace lw::dissect {
 
 /// What happened to a packet between two neighbouring points.
-enum class Fate : std::uint8_t {
+enum class HopEvent : std::uint8_t {
   lost,     // seen where it came from, and not where it went
   late,     // arrived behind packets of its flow that were sent after it (RFC 4737)
   copied,   // a further copy that the other point did not see
@@ -21,11 +21,11 @@ enum class Fate : std::uint8_t {
   missed,   // not captured at the point that it passed first: the other one has it
 };
 
-/// A packet with a fate between two points.
-struct PacketFate {
+/// A packet with a event between two points.
+struct PacketEvent {
   std::uint32_t packet = 0;
   std::uint16_t segment = 0;  // between points `segment` and `segment` + 1
-  Fate fate{};
+  HopEvent what{};
   std::uint32_t behind = 0;  // late: the newest packet before which it was sent
 };
 
@@ -81,14 +81,14 @@ class PathPackets {
   /// The packets to analyse, in the order of their times: all but copies.
   [[nodiscard]] std::vector<std::uint32_t> in_order() const;
   /// Sorted by packet.
-  [[nodiscard]] const std::vector<PacketFate>& fates() const noexcept { return fates_; }
+  [[nodiscard]] const std::vector<PacketEvent>& events() const noexcept { return events_; }
   /// Those of the packets of a flow.
-  [[nodiscard]] std::span<const PacketFate> fates_of(std::uint32_t flow) const noexcept {
+  [[nodiscard]] std::span<const PacketEvent> events_of(std::uint32_t flow) const noexcept {
     return by_flow_[flow];
   }
-  /// The fate of a packet, the first one of several; null: it passed all points.
-  [[nodiscard]] const PacketFate* fate_of(std::uint32_t packet) const noexcept;
-  [[nodiscard]] bool has(std::uint32_t packet, Fate fate) const noexcept;
+  /// The event of a packet, the first one of several; null: it passed all points.
+  [[nodiscard]] const PacketEvent* event_of(std::uint32_t packet) const noexcept;
+  [[nodiscard]] bool has(std::uint32_t packet, HopEvent what) const noexcept;
   [[nodiscard]] const std::vector<UnrecordedFlow>& unrecorded() const noexcept {
     return unrecorded_;
   }
@@ -120,7 +120,7 @@ class PathPackets {
   void bridge();
   void find_unrecorded();
   [[nodiscard]] bool is_unrecorded(const CaptureRecord& record) const;
-  void add_fates(const Links& links);
+  void add_events(const Links& links);
   void add_ends(const Links& links, std::uint32_t packet);
   void add_late(std::size_t segment, bool goes_far);
   void add_times();
@@ -133,12 +133,12 @@ class PathPackets {
   std::vector<std::vector<std::uint32_t>> packets_;  // by point and order
   std::vector<bool> goes_far_;
   std::vector<std::int64_t> times_;
-  std::vector<PacketFate> fates_;
-  std::vector<std::vector<PacketFate>> by_flow_;
+  std::vector<PacketEvent> events_;
+  std::vector<std::vector<PacketEvent>> by_flow_;
   std::vector<UnrecordedFlow> unrecorded_;
-  std::vector<bool> unrecorded_flows_;               // by flow
-  std::vector<bool> far_reference_;                  // by flow
-  std::vector<SegmentClock> clocks_;                 // by segment
+  std::vector<bool> unrecorded_flows_;  // by flow
+  std::vector<bool> far_reference_;     // by flow
+  std::vector<SegmentClock> clocks_;    // by segment
 };
 
 }  // namespace lw::dissect

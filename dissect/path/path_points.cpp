@@ -26,17 +26,16 @@ class HopLimits {
   }
 
   /// The points in the order of the hops, as the first flow shows it that all points saw with
-  /// different TTLs; nothing: none shows it. The end of the order is that of `given`, if a flow there
-  /// and one back show opposite orders.
+  /// different TTLs; nothing: none shows it. The end of the order is that of `given`, if a flow
+  /// there and one back show opposite orders.
   [[nodiscard]] std::optional<std::vector<std::size_t>> order(std::size_t points) const {
     for (const auto& [key, at] : limits_) {
       if (at.size() != points) continue;
       std::vector<std::size_t> order(points);
       std::iota(order.begin(), order.end(), std::size_t{0});
       std::ranges::sort(order, std::greater{}, [&](std::size_t i) { return at.at(i); });
-      const bool differ = std::ranges::adjacent_find(order, {}, [&](std::size_t i) {
-                            return at.at(i);
-                          }) == order.end();
+      const bool differ = std::ranges::adjacent_find(
+                              order, {}, [&](std::size_t i) { return at.at(i); }) == order.end();
       if (!differ) continue;
       if (order.front() > order.back()) std::ranges::reverse(order);
       return order;

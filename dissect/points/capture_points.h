@@ -20,8 +20,8 @@ struct CapturePointInfo {
   std::vector<std::string> taps;  // the names of its interfaces; a number where one has none
   PointBy by = PointBy::one_tap;
   bool is_seen_elsewhere = false;  // its frames are at another point, too
-  /// Number of its path, from 1: points of one path saw the same frames at different places. 0: it is
-  /// alone, as far as the first frames show, or a program of this suite made the capture.
+  /// Number of its path, from 1: points of one path saw the same frames at different places. 0: it
+  /// is alone, as far as the first frames show, or a program of this suite made the capture.
   std::uint32_t path = 0;
   std::vector<RepeatedViews> repeated = {};
 
@@ -79,8 +79,8 @@ class CapturePoints {
   [[nodiscard]] bool is_joined(std::uint32_t point) const noexcept {
     return !joined_.empty() && joined_.front() == point;
   }
-  /// The points that saw what a point saw, if it stands for a path: "near.pcap, far.pcap"; otherwise
-  /// its name.
+  /// The points that saw what a point saw, if it stands for a path: "near.pcap, far.pcap";
+  /// otherwise its name.
   [[nodiscard]] std::string seen_at(std::uint32_t point) const;
   /// What was decided: a sentence for each point that has one, and one about the order.
   [[nodiscard]] std::vector<std::string> sentences() const;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dissect/points/frame_identity.h"
-
 #include <algorithm>
 #include <cstring>
 
 #include "capture/record.h"
+#include "dissect/points/identity_rule.h"
 
 namespace lw::dissect {
 namespace {

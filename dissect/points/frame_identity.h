@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <optional>
 
 #include "roce/frame.h"
@@ -11,27 +10,9 @@
 namespace lw::dissect {
 
 /// Identity of a frame anywhere on its path: a hash of bytes that no router changes. MAC addresses,
-/// tags, TTL, ECN and the other bytes that an ICRC leaves out are not hashed. Not safe against frames
-/// that were made to collide.
+/// tags, TTL, ECN and the other bytes that an ICRC leaves out are not hashed. Not safe against
+/// frames that were made to collide.
 using Identity = std::uint64_t;
-
-/// The parts of a frame that make its identity.
-struct IdentityRule {
-  static constexpr std::size_t kWhole = std::numeric_limits<std::size_t>::max();
-
-  /// True: by the ICRC: encapsulation, addresses, destination QP, PSN, opcode, length and ICRC, so
-  /// that all bytes that the ICRC covers count. False: by content: addresses, IP identification,
-  /// UDP source port, BTH, extension headers, length, and the first `payload` bytes of the payload.
-  bool by_icrc = true;
-  bool judges_icrcs = true;  // a bad ICRC means a damaged frame
-  std::size_t payload = kWhole;
-  /// Where a capture cut extension headers: this many bytes behind the BTH count, whatever they are,
-  /// in place of extension headers and payload.
-  std::size_t body = kWhole;
-};
-
-/// Nothing for frames that aren't RoCE, for fragments, and if the capture lacks bytes that count.
-std::optional<Identity> identity_of(const roce::Frame& frame, const IdentityRule& rule) noexcept;
 
 /// The identity of a frame among its views at one point, by content: the first 64 bytes behind the
 /// BTH count as far as they were captured. Nothing for fragments and for frames with a defect,

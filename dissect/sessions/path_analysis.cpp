@@ -139,9 +139,9 @@ Result<void> follow_path(const OpenCaptures& open, analysis::Analyst& analyst,
   for (std::size_t i = 0; i < path.size(); ++i) {
     auto source = open();
     if (!source) return std::unexpected(source.error());
-    readers.push_back(std::make_unique<PointReader>(
-        std::move(source), captures.points, OnePoint{path.numbers[i], path.numbers.front()},
-        path.points[i], wanted_at(packets, i)));
+    readers.push_back(std::make_unique<PointReader>(std::move(source), captures.points,
+                                                    OnePoint{path.numbers[i], path.numbers.front()},
+                                                    path.points[i], wanted_at(packets, i)));
   }
   const std::vector<std::uint32_t> order = packets.in_order();
   for (const std::uint32_t packet : order) {
@@ -185,14 +185,14 @@ std::string places_of(const JoinedPath* joined, const analysis::Message& message
   if (!first) return {};
   const std::uint32_t flow = packets.analysed(*first).flow;
   std::set<std::string> places;
-  for (const PacketFate& fate : packets.fates_of(flow)) {
-    const bool counts = fate.fate == Fate::lost || fate.fate == Fate::late;
-    const CaptureRecord& record = packets.analysed(fate.packet);
-    const Instant stamp = instant_from_ns(packets.time_ns(fate.packet));
-    const bool within = stamp >= message.first_stamp &&
-                        (!message.completion || stamp <= message.completion->stamp);
+  for (const PacketEvent& event : packets.events_of(flow)) {
+    const bool counts = event.what == HopEvent::lost || event.what == HopEvent::late;
+    const CaptureRecord& record = packets.analysed(event.packet);
+    const Instant stamp = instant_from_ns(packets.time_ns(event.packet));
+    const bool within =
+        stamp >= message.first_stamp && (!message.completion || stamp <= message.completion->stamp);
     if (counts && within && ((record.psn - message.first_psn) & 0xffffff) < message.packets)
-      places.insert(joined->path.segment_name(fate.segment, packets.goes_far(fate.packet)));
+      places.insert(joined->path.segment_name(event.segment, packets.goes_far(event.packet)));
   }
   return fmt::format("{}", fmt::join(places, ", "));
 }

@@ -38,14 +38,14 @@ struct AnalysedCaptures {
   std::optional<Error> damage = {};  // that ended a file: the frames before it count
 };
 
-/// The places between points where packets of a message were lost or late: "near > far"; several are
-/// joined by ", ". Empty: none, or no path was analysed.
+/// The places between points where packets of a message were lost or late: "near > far"; several
+/// are joined by ", ". Empty: none, or no path was analysed.
 std::string places_of(const JoinedPath* joined, const analysis::Message& message);
 
-/// Decides the capture points and analyses the captures. If several points saw the same packets, they
-/// are analysed as one: each packet once (see PathPackets), and the anomalies are those of
-/// path_findings(). `decided` is called with the points before the analysis begins. Errors: those of
-/// `plan.open`.
+/// Decides the capture points and analyses the captures. If several points saw the same packets,
+/// they are analysed as one: each packet once (see PathPackets), and the anomalies are those of
+/// path_findings(). `decided` is called with the points before the analysis begins. Errors: those
+/// of `plan.open`.
 Result<void> analyse_captures(const AnalysisPlan& plan, analysis::Analyst& analyst,
                               CollectedResults& results, AnalysedCaptures& captures,
                               const std::function<void(const CapturePoints&)>& decided = {});

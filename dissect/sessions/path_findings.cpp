@@ -118,10 +118,10 @@ class PacketsByPsn {
   std::vector<Entry> entries_;
 };
 
-class Findings {
+class PathAnomalies {
  public:
-  Findings(const std::vector<Anomaly>& analysed, const analysis::Analyst& analyst,
-           const PathPackets& packets)
+  PathAnomalies(const std::vector<Anomaly>& analysed, const analysis::Analyst& analyst,
+                const PathPackets& packets)
       : analysed_(analysed),
         packets_(packets),
         path_(packets.path()),
@@ -134,11 +134,11 @@ class Findings {
   }
 
   std::vector<Anomaly> all() {
-    for (const PacketFate& fate : packets_.fates()) add_fate(fate);
+    for (const PacketEvent& event : packets_.events()) add_event(event);
     merge_runs();
     for (const Anomaly& anomaly : analysed_) add_analysed(anomaly);
-    std::ranges::stable_sort(
-        found_, {}, [](const Anomaly& a) { return std::pair(a.stamp, a.frame); });
+    std::ranges::stable_sort(found_, {},
+                             [](const Anomaly& a) { return std::pair(a.stamp, a.frame); });
     return std::move(found_);
   }
 
@@ -159,20 +159,20 @@ class Findings {
     if (packets_.time_ns(packet) > packets_.time_ns(last->second)) last->second = packet;
   }
 
-  [[nodiscard]] std::size_t sender_side(const PacketFate& fate) const {
-    return packets_.goes_far(fate.packet) ? fate.segment : fate.segment + 1U;
+  [[nodiscard]] std::size_t sender_side(const PacketEvent& event) const {
+    return packets_.goes_far(event.packet) ? event.segment : event.segment + 1U;
   }
-  [[nodiscard]] std::size_t receiver_side(const PacketFate& fate) const {
-    return packets_.goes_far(fate.packet) ? fate.segment + 1U : fate.segment;
+  [[nodiscard]] std::size_t receiver_side(const PacketEvent& event) const {
+    return packets_.goes_far(event.packet) ? event.segment + 1U : event.segment;
   }
 
-  void add_fate(const PacketFate& fate) {
-    const bool seen_where_it_went = fate.fate != Fate::lost;
-    std::size_t point = seen_where_it_went ? receiver_side(fate) : sender_side(fate);
-    if (packets_.at(fate.packet, point) == PathPackets::kUnseen)
-      point = packets_.analysed_at(fate.packet);
-    const CaptureRecord& record = packets_.record(fate.packet, point);
-    const Instant stamp = instant_from_ns(packets_.time_ns(fate.packet));
+  void add_event(const PacketEvent& event) {
+    const bool seen_where_it_went = event.what != HopEvent::lost;
+    std::size_t point = seen_where_it_went ? receiver_side(event) : sender_side(event);
+    if (packets_.at(event.packet, point) == PathPackets::kUnseen)
+      point = packets_.analysed_at(event.packet);
+    const CaptureRecord& record = packets_.record(event.packet, point);
+    const Instant stamp = instant_from_ns(packets_.time_ns(event.packet));
     const Place place = sessions_.place_of(record.flow, stamp);
     const wire::Role role = role_of(record);
     Anomaly found{.role = role,
@@ -183,39 +183,39 @@ class Findings {
                   .last_frame = record.number,
                   .stamp = stamp,
                   .psn = record.psn,
-                  .where = path_.segment_name(fate.segment, packets_.goes_far(fate.packet))};
-    switch (fate.fate) {
-      case Fate::lost:
+                  .where = path_.segment_name(event.segment, packets_.goes_far(event.packet))};
+    switch (event.what) {
+      case HopEvent::lost:
         found.kind = AnomalyKind::lost_after_capture;
         found.cause = Cause::lost_between;
-        if (has_arrived(fate.packet, record, place)) {
+        if (has_arrived(event.packet, record, place)) {
           found.kind = AnomalyKind::psn_gap;
           found.cause = Cause::missing_in_capture;
-          found.where = path_.names[receiver_side(fate)];
+          found.where = path_.names[receiver_side(event)];
         }
         break;
-      case Fate::late:
+      case HopEvent::late:
         found.kind = AnomalyKind::out_of_order;
-        found.related_frame = packets_.record(fate.behind, point).number;
+        found.related_frame = packets_.record(event.behind, point).number;
         break;
-      case Fate::copied:
+      case HopEvent::copied:
         found.kind = AnomalyKind::duplicate;
         found.cause = Cause::path_copy;
         break;
-      case Fate::damaged:
+      case HopEvent::damaged:
         found.kind = AnomalyKind::bad_icrc;
         break;
-      case Fate::missed:
+      case HopEvent::missed:
         found.kind = AnomalyKind::psn_gap;
         found.cause = Cause::missing_in_capture;
-        found.where = path_.names[sender_side(fate)];
+        found.where = path_.names[sender_side(event)];
         break;
     }
     found_.push_back(std::move(found));
   }
 
-  /// Whether a packet that the next point does not have arrived all the same: its connection repeats
-  /// what is lost, was answered to its end, and did not repeat it.
+  /// Whether a packet that the next point does not have arrived all the same: its connection
+  /// repeats what is lost, was answered to its end, and did not repeat it.
   [[nodiscard]] bool has_arrived(std::uint32_t packet, const CaptureRecord& record,
                                  const Place& place) const {
     const wire::OpcodeInfo* info = wire::find_opcode(record.opcode);
@@ -239,7 +239,7 @@ class Findings {
   /// Whether an earlier one of these packets, of one PSN, passed the path.
   [[nodiscard]] bool has_passed_before(std::span<const PacketsByPsn::Entry> same) const {
     return std::ranges::any_of(same.first(same.size() - 1), [&](const auto& entry) {
-      return !packets_.has(entry.packet, Fate::lost);
+      return !packets_.has(entry.packet, HopEvent::lost);
     });
   }
 
@@ -267,7 +267,7 @@ class Findings {
            packets_.time_ns(last->second) > packets_.time_ns(packet) + kLong;
   }
 
-  /// Makes one row of packets in a row with the same fate.
+  /// Makes one row of packets in a row with the same event.
   void merge_runs() {
     std::vector<Anomaly> merged;
     std::map<std::tuple<std::uint32_t, std::uint8_t, wire::Role, AnomalyKind, std::string>,
@@ -299,9 +299,9 @@ class Findings {
   [[nodiscard]] std::optional<std::uint32_t> flow_of(const Anomaly& anomaly) const {
     if (anomaly.session == 0) return std::nullopt;
     const bool answers = anomaly.role == wire::Role::response;
-    return sessions_.flow_of(anomaly.session, static_cast<std::uint8_t>(
-                                                  answers ? 1 - anomaly.direction
-                                                          : anomaly.direction));
+    return sessions_.flow_of(
+        anomaly.session,
+        static_cast<std::uint8_t>(answers ? 1 - anomaly.direction : anomaly.direction));
   }
 
   [[nodiscard]] std::optional<bool> goes_far(std::uint32_t flow, wire::Role role,
@@ -335,21 +335,22 @@ class Findings {
     return fmt::format("behind {}", end_of(flow, goes_far));
   }
 
-  /// Whether a packet with this PSN, not sent after the anomaly, has a fate between the points that
-  /// explains that its receiver misses it, or got it late.
-  [[nodiscard]] const PacketFate* fate_between(std::uint32_t flow, wire::Role role,
-                                               std::uint32_t psn, Instant until) const {
-    const PacketFate* last = nullptr;
+  /// Whether a packet with this PSN, not sent after the anomaly, has a event between the points
+  /// that explains that its receiver misses it, or got it late.
+  [[nodiscard]] const PacketEvent* event_between(std::uint32_t flow, wire::Role role,
+                                                 std::uint32_t psn, Instant until) const {
+    const PacketEvent* last = nullptr;
     for (const auto& entry : by_psn_.with(flow, role, psn)) {
       if (instant_from_ns(packets_.time_ns(entry.packet)) > until) break;
-      const PacketFate* fate = packets_.fate_of(entry.packet);
-      if (fate && fate->fate != Fate::copied && fate->fate != Fate::missed) last = fate;
+      const PacketEvent* event = packets_.event_of(entry.packet);
+      if (event && event->what != HopEvent::copied && event->what != HopEvent::missed) last = event;
     }
     return last;
   }
 
-  /// Whether a request that arrived at the last point came there before one that was sent before it,
-  /// or behind the place of one that did not come: its receiver discards it, so nothing was lost.
+  /// Whether a request that arrived at the last point came there before one that was sent before
+  /// it, or behind the place of one that did not come: its receiver discards it, so nothing was
+  /// lost.
   [[nodiscard]] bool is_discarded(std::uint32_t flow, std::uint32_t psn, Instant until) const {
     constexpr std::uint32_t kMostBefore = 64;  // PSNs
     const auto sent = by_psn_.with(flow, wire::Role::request, psn);
@@ -364,20 +365,20 @@ class Findings {
           break;
         const std::uint32_t arrived = packets_.at(entry.packet, last);
         if (arrived == PathPackets::kUnseen || arrived > packets_.at(packet, last) ||
-            packets_.has(entry.packet, Fate::damaged))
+            packets_.has(entry.packet, HopEvent::damaged))
           return true;
       }
     return false;
   }
 
-  /// A row for the packets of `anomaly` that no fate between the points explains.
+  /// A row for the packets of `anomaly` that no event between the points explains.
   void add_unexplained(Anomaly anomaly, std::uint32_t flow) {
     const std::uint64_t count = std::min<std::uint64_t>(anomaly.packets, 1U << 23);
     std::uint64_t left = 0;
     std::uint32_t first = anomaly.psn;
     for (std::uint64_t i = 0; i < count; ++i) {
       const auto psn = static_cast<std::uint32_t>((anomaly.psn + i) & 0xffffff);
-      if (fate_between(flow, anomaly.role, psn, anomaly.stamp)) continue;
+      if (event_between(flow, anomaly.role, psn, anomaly.stamp)) continue;
       if (anomaly.kind == AnomalyKind::lost_after_capture && is_discarded(flow, psn, anomaly.stamp))
         continue;
       if (left++ == 0) first = psn;
@@ -392,7 +393,8 @@ class Findings {
   static void decide_gap(Anomaly& gap) {
     if (gap.certainty != Certainty::either) return;
     std::vector<Hypothesis> left(gap.alternatives.begin(), gap.alternatives.end());
-    std::erase_if(left, [](const Hypothesis& one) { return one.cause == Cause::missing_in_capture; });
+    std::erase_if(left,
+                  [](const Hypothesis& one) { return one.cause == Cause::missing_in_capture; });
     if (left.size() != 1) return;
     gap.certainty = Certainty::certain;
     gap.kind = left.front().kind;
@@ -408,19 +410,18 @@ class Findings {
 
   void add_recovery(Anomaly recovery, std::uint32_t flow) {
     const auto packet = packets_.find(recovery.frame);
-    const bool may_be_late =
-        std::ranges::any_of(recovery.alternatives, [](const Hypothesis& one) {
-          return one.kind == AnomalyKind::out_of_order || one.kind == AnomalyKind::duplicate;
-        });
-    if (may_be_late && packet && packets_.has(*packet, Fate::late)) return;
-    const auto nak = recovery.related_frame == 0 ? std::nullopt
-                                                 : packets_.find(recovery.related_frame);
-    const PacketFate* lost_answer = nak ? packets_.fate_of(*nak) : nullptr;
-    if (const PacketFate* lost = fate_between(flow, recovery.role, recovery.psn, recovery.stamp))
+    const bool may_be_late = std::ranges::any_of(recovery.alternatives, [](const Hypothesis& one) {
+      return one.kind == AnomalyKind::out_of_order || one.kind == AnomalyKind::duplicate;
+    });
+    if (may_be_late && packet && packets_.has(*packet, HopEvent::late)) return;
+    const auto nak =
+        recovery.related_frame == 0 ? std::nullopt : packets_.find(recovery.related_frame);
+    const PacketEvent* lost_answer = nak ? packets_.event_of(*nak) : nullptr;
+    if (const PacketEvent* lost = event_between(flow, recovery.role, recovery.psn, recovery.stamp))
       recovery.where = path_.segment_name(lost->segment, packets_.goes_far(lost->packet));
-    if (lost_answer && lost_answer->fate == Fate::lost) {
-      const bool acknowledged = recovery.cause == Cause::ack_lost ||
-                                may_be(recovery, Cause::ack_lost);
+    if (lost_answer && lost_answer->what == HopEvent::lost) {
+      const bool acknowledged =
+          recovery.cause == Cause::ack_lost || may_be(recovery, Cause::ack_lost);
       recovery.cause = acknowledged ? Cause::ack_lost : Cause::nak_lost;
       recovery.certainty = Certainty::certain;
       recovery.alternatives = {};
@@ -460,14 +461,14 @@ class Findings {
           anomaly.where = behind_last(*flow, *far);
           return add_unexplained(std::move(anomaly), *flow);
         }
-        if (packet && (packets_.has(*packet, Fate::late) || is_placed(anomaly))) return;
+        if (packet && (packets_.has(*packet, HopEvent::late) || is_placed(anomaly))) return;
         anomaly.where = before_first(*flow, *far);
         return found_.push_back(std::move(anomaly));
       case AnomalyKind::duplicate:
         anomaly.where = before_first(*flow, *far);
         return found_.push_back(std::move(anomaly));
       case AnomalyKind::bad_icrc:
-        if (packet && packets_.has(*packet, Fate::damaged)) return;
+        if (packet && packets_.has(*packet, HopEvent::damaged)) return;
         anomaly.where = before_first(*flow, *far);
         return found_.push_back(std::move(anomaly));
       case AnomalyKind::retransmission:
@@ -483,7 +484,7 @@ class Findings {
   FlowSessions sessions_;
   PacketsByPsn by_psn_;
   std::map<std::pair<std::uint32_t, std::uint8_t>, std::uint32_t> unanswered_;  // first PSN
-  std::map<std::uint32_t, std::uint32_t> last_answers_, last_new_;  // packets, by flow
+  std::map<std::uint32_t, std::uint32_t> last_answers_, last_new_;              // packets, by flow
   std::vector<Anomaly> found_;
 };
 
@@ -491,7 +492,7 @@ class Findings {
 
 std::vector<Anomaly> path_findings(const std::vector<Anomaly>& analysed,
                                    const analysis::Analyst& analyst, const PathPackets& packets) {
-  return Findings(analysed, analyst, packets).all();
+  return PathAnomalies(analysed, analyst, packets).all();
 }
 
 }  // namespace lw::dissect

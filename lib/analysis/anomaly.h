@@ -135,7 +135,8 @@ struct Anomaly {
   std::uint32_t psn = 0;            // the first PSN
   std::uint64_t packets = 1;        // number of PSNs
   std::string detail = {};          // text about what the other members don't say; may be empty
-  /// Where it happened, if several capture points tell: "near > far", "behind far"; otherwise empty.
+  /// Where it happened, if several capture points tell: "near > far", "behind far"; otherwise
+  /// empty.
   std::string where = {};
 };
 

@@ -70,9 +70,8 @@ Duration sum_of(Duration a, Duration b) noexcept {
 
 std::vector<AnomalyGroup> groups_of(const Evidence& evidence) {
   using Certainty = analysis::Certainty;
-  using Key =
-      std::tuple<std::uint32_t, AnomalyKind, Cause, Certainty, wire::Role, analysis::Hypotheses,
-                 std::string>;
+  using Key = std::tuple<std::uint32_t, AnomalyKind, Cause, Certainty, wire::Role,
+                         analysis::Hypotheses, std::string>;
   std::map<Key, AnomalyGroup> groups;
   for (const Anomaly& anomaly : evidence.anomalies) {
     const bool of_session = anomaly.session != 0;

@@ -38,10 +38,10 @@ struct Signs {
   std::uint64_t turned_away = 0;  // of requests and connections: refused, or dropped as invalid
 
   static constexpr std::uint64_t Signs::* kAll[] = {
-      &Signs::packets,      &Signs::marked,     &Signs::notifications, &Signs::lost,
-      &Signs::unseen,       &Signs::resent,     &Signs::refused,       &Signs::late,
-      &Signs::missing_acks, &Signs::pauses,     &Signs::unexplained,   &Signs::undecided,
-      &Signs::unmarkable,   &Signs::full_links, &Signs::lost_behind,   &Signs::trimmed,
+      &Signs::packets,      &Signs::marked,      &Signs::notifications,   &Signs::lost,
+      &Signs::unseen,       &Signs::resent,      &Signs::refused,         &Signs::late,
+      &Signs::missing_acks, &Signs::pauses,      &Signs::unexplained,     &Signs::undecided,
+      &Signs::unmarkable,   &Signs::full_links,  &Signs::lost_behind,     &Signs::trimmed,
       &Signs::unanswered,   &Signs::turned_away, &Signs::lost_at_receiver};
 };
 
@@ -157,7 +157,8 @@ std::string unmarked_loss_reason(const Evidence& evidence, const Signs& signs) {
       signs.lost == 0 ? counted(signs.missing_acks, "ACK") + " did not arrive" : were_lost(signs);
   if (signs.lost > 0 && signs.lost == signs.lost_at_receiver)
     return fmt::format(
-        "{}, all behind the last point, and no packet is marked: the receiver or its last cable lost "
+        "{}, all behind the last point, and no packet is marked: the receiver or its last cable "
+        "lost "
         "them; the path between the points lost nothing",
         what);
   if (evidence.totals.ecn_capable == 0)

@@ -59,13 +59,14 @@ std::string gap_text(const Facts& facts, const Group& group) {
   if (group.cause == Cause::trimmed) return {};  // the trimmed packets cover it
   if (!group.where.empty() && group.cause == Cause::missing_in_capture)
     return fmt::format(
-        "The capture at {} misses {}: another point, or the peer's answers, show that {} passed it.",
+        "The capture at {} misses {}: another point, or the peer's answers, show that {} passed "
+        "it.",
         group.where, packets, verb(group.packets, "it", "they"));
   if (!group.where.empty() && group.cause == Cause::lost_before_capture)
-    return fmt::format("{} {} lost {}: no point has {}, and {}.", packets, one ? "was" : "were",
-                       group.where, one ? "it" : "them",
-                       group.role == wire::Role::response ? "the requester asked again"
-                                                          : "the sender sent again");
+    return fmt::format(
+        "{} {} lost {}: no point has {}, and {}.", packets, one ? "was" : "were", group.where,
+        one ? "it" : "them",
+        group.role == wire::Role::response ? "the requester asked again" : "the sender sent again");
   if (group.cause == Cause::missing_in_capture)
     return fmt::format(
         "The capture misses {}: the other end acknowledged {}, so the network has "
@@ -304,7 +305,8 @@ std::string lost_behind_text(const Facts&, const Group& group) {
   }
   if (!group.where.empty())
     return fmt::format(
-        "{} {} lost {}: all points have {}, and the receiver's NAKs ask for {}. The receiver lost {}, "
+        "{} {} lost {}: all points have {}, and the receiver's NAKs ask for {}. The receiver lost "
+        "{}, "
         "or its last cable; the path between the points did not.",
         packets_of(group), were, group.where, it, it, it);
   return fmt::format(
@@ -354,9 +356,9 @@ constexpr Telling kLossTellings[] = {
 
 struct Losses {
   std::uint64_t before = 0, behind = 0, either = 0, late = 0, copied = 0, again = 0, trimmed = 0;
-  std::uint64_t acks = 0;  // that did not arrive
+  std::uint64_t acks = 0;                             // that did not arrive
   std::map<std::string, std::uint64_t> lost_at = {};  // by place, where several points tell
-  std::uint64_t open = 0;  // requests without an answer at the end
+  std::uint64_t open = 0;                             // requests without an answer at the end
   bool sample = false, followed = true;
 
   [[nodiscard]] bool any() const noexcept {
@@ -368,8 +370,8 @@ Losses losses_of(const Facts& facts) {
   Losses all{.sample = is_sample(facts), .followed = facts.follows_connections()};
   for (const Group& group : facts.groups) {
     const bool certain = group.is_certain();
-    const bool lost_before = group.kind == AnomalyKind::psn_gap && certain &&
-                             group.cause == Cause::lost_before_capture;
+    const bool lost_before =
+        group.kind == AnomalyKind::psn_gap && certain && group.cause == Cause::lost_before_capture;
     const bool lost = lost_before || group.kind == AnomalyKind::lost_after_capture;
     if (lost && certain && !group.where.empty()) {
       all.lost_at[group.where] += group.packets;
