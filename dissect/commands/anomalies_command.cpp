@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/output.h"
-#include "dissect/commands/commands.h"
+#include "dissect/commands/analysis_input.h"
 #include "dissect/sessions/result_figures.h"
 #include "report/json_line.h"
 
@@ -37,21 +37,19 @@ void print_anomalies(const AnomaliesOptions& options,
 }
 
 ExitCode run_anomalies(const AnomaliesOptions& options) {
-  auto source = open_input(options.input);
-  if (!source) return print_error(source.error());
-  auto points = decide_points(*source, options.input);
-  if (!points) return print_error(points.error());
   CollectedResults results;
   analysis::Analyst analyst(results);
-  const auto damage = analyse(*source, analyst, *points, options.jobs);
+  AnalysedCaptures captures;
+  if (auto done = analyse_input(options.input, options.jobs, analyst, results, captures); !done)
+    return print_error(done.error());
   const auto& anomalies = results.in_order();
-  print_anomalies(options, anomalies, analyst, *points);
+  print_anomalies(options, anomalies, analyst, captures.points);
   if (anomalies.empty() && !options.json && !options.csv) print_out("no anomaly\n");
   if (results.beyond() > 0)
     print_report(fmt::format("{} further anomalies are not listed: at most {} are kept\n",
                              results.beyond(), analysis::FindingLog::kMost),
                  true);
-  return damage ? print_error(*damage) : ExitCode::done;
+  return captures.damage ? print_error(*captures.damage) : ExitCode::done;
 }
 
 app::OptionValue kinds_value(std::vector<analysis::AnomalyKind>& kinds) {
@@ -89,6 +87,7 @@ roce-dissect anomalies capture.pcapng --kind retransmission --kind nak)",
   };
   add_capture_options(command.options, options->input);
   add_points_option(command.options, options->input.points);
+  add_apart_option(command.options, options->input.apart);
   add_jobs_option(command.options, options->jobs);
   command.options.add("--kind", kinds_value(options->kinds), "KIND",
                       "only anomalies of this kind; may be repeated");

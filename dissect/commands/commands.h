@@ -33,6 +33,7 @@ struct CaptureInput {
   bool filter_names = false, follow = false, no_tunnels = false;
   std::vector<std::uint16_t> roce_ports = {};  // UDP ports that carry RoCEv2, beside 4791
   std::string points = {};                     // of CapturePoints::decide()
+  bool apart = false;                          // of AnalysisPlan
 };
 /// Adds FILE..., --filter, --filter-names, --follow, --no-tunnels and --roce-port.
 void add_capture_options(app::Options& options, CaptureInput& input);

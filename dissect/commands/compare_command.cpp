@@ -255,6 +255,8 @@ roce-dissect compare both.pcapng@eth1 both.pcapng@eth2)",
       .check = [](const app::Given& given) -> Result<void> {
         if (given.has("--two-clocks") && !given.has("FAR"))
           return fail("--two-clocks needs FAR: a recording of roce-impair has one clock");
+        if (given.has("--asymmetry") && !given.has("--two-clocks"))
+          return fail("--asymmetry goes with --two-clocks: one clock needs no premise");
         if (given.has("--points") && !given.has("FAR"))
           return fail("--points needs FAR: a recording of roce-impair says what its points are");
         return {};
@@ -278,6 +280,9 @@ roce-dissect compare both.pcapng@eth1 both.pcapng@eth2)",
   list.add_flag("--two-clocks", options->two_clocks,
                 "the points have clocks of their own: estimate offset and drift from both "
                 "directions, as if their shortest delays were equal");
+  list.add("--asymmetry", app::parsed(parse_duration, options->asked.asymmetry), "TIME",
+           "with --two-clocks: the most by which the shortest delays of the directions differ, of "
+           "which frames show nothing; half of it is in the offset (default: said to be 0)");
   options->verdicts.add_options(list);
   list.add("--ledger", app::text(options->ledger), "FILE",
            "roce-impair's ledger (JSON Lines): it must explain each difference, and each of its "

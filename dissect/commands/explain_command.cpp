@@ -10,7 +10,7 @@
 #include "app/invocation.h"
 #include "core/output.h"
 #include "core/quantity.h"
-#include "dissect/commands/commands.h"
+#include "dissect/commands/analysis_input.h"
 #include "dissect/commands/outputs.h"
 #include "dissect/explain/explanation_text.h"
 #include "dissect/sessions/result_rows.h"
@@ -124,7 +124,7 @@ ExitCode explain_counters(const ExplainOptions& options, const CounterDifference
   const MessageCounts messages;
   Explanation nothing;
   nothing.followed = Followed::nothing;
-  print_out(printed(options, {analyst, points, {}, totals, messages}, nothing,
+  print_out(printed(options, {analyst, points, {}, totals, messages, nullptr}, nothing,
                     read_counters_alone(differences)));
   return ExitCode::done;
 }
@@ -133,27 +133,27 @@ ExitCode run_explain(const ExplainOptions& options) {
   const auto counters = read_counters(options);
   if (!counters) return print_error(counters.error());
   if (options.input.files.empty()) return explain_counters(options, **counters);
-  auto source = open_input(options.input);
-  if (!source) return print_error(source.error());
-  auto points = CapturePoints::decide(*source, options.input.points);
-  if (!points) return print_error(points.error());
   CollectedResults results;
   MessageCounts messages;
   results.on_message = [&](const analysis::Message& message) {
     messages[{message.session, message.direction, message.operation}].add(message);
   };
   analysis::Analyst analyst(results);
-  CaptureTotals totals;
-  const auto damage = analyse(*source, analyst, *points, options.jobs, &totals);
-  const auto text =
-      report_of(options, {analyst, *points, results.in_order(), totals, messages}, *counters);
+  AnalysedCaptures captures;
+  const auto plan = plan_of(options.input, options.jobs);
+  if (auto done = analyse_captures(plan, analyst, results, captures); !done)
+    return print_error(done.error());
+  const auto text = report_of(options,
+                              {analyst, captures.points, results.in_order(), captures.totals,
+                               messages, captures.joined.get()},
+                              *counters);
   if (!text) return print_error(text.error());
   print_out(*text);
   if (results.beyond() > 0)
     print_report(fmt::format("{} further anomalies are not explained: at most {} are kept\n",
                              results.beyond(), analysis::FindingLog::kMost),
                  true);
-  return damage ? print_error(*damage) : ExitCode::done;
+  return captures.damage ? print_error(*captures.damage) : ExitCode::done;
 }
 
 Result<void> check_explain(const ExplainOptions& options) {
@@ -191,6 +191,12 @@ const FigureTable& explanation_figures() {
           Unit::frames),
       Row::of<[](const Printed& p) -> const auto& { return p.explanation.overview; }>(
           "overview", "Sentences about the whole."),
+      Row::of<[](const Printed& p) {
+        return p.explanation.path ? p.explanation.path->places : std::vector<PlaceVerdict>();
+      }>("places", "What happened at each place of a path; empty: no path was analysed."),
+      Row::of<[](const Printed& p) {
+        return p.explanation.path ? p.explanation.path->notes : std::vector<std::string>();
+      }>("path_notes", "Sentences about clocks, and about what points lack."),
       Row::of<[](const Printed& p) { return p.explanation.nothing_is_wrong(); }>(
           "nothing_is_wrong", "True if no answer is wrong, and packets were followed."),
       Row::of<[](const Printed& p) -> const auto& { return p.explanation.answers; }>(
@@ -223,6 +229,7 @@ roce-dissect explain --counters before.txt after.txt)",
   };
   add_optional_capture(command.options, options->input);
   add_points_option(command.options, options->input.points);
+  add_apart_option(command.options, options->input.apart);
   add_jobs_option(command.options, options->jobs);
   app::OptionValue counters = app::texts(options->counters);
   counters.takes_list = true;

@@ -6,7 +6,7 @@
 
 #include "core/output.h"
 #include "core/quantity.h"
-#include "dissect/commands/commands.h"
+#include "dissect/commands/analysis_input.h"
 #include "dissect/sessions/result_figures.h"
 #include "report/json_line.h"
 #include "report/table.h"
@@ -55,23 +55,23 @@ void print_groups(const MessagesOptions& options, const MessageGroups& groups) {
 }
 
 ExitCode run_messages(const MessagesOptions& options) {
-  auto source = open_input(options.input);
-  if (!source) return print_error(source.error());
-  auto points = decide_points(*source, options.input);
-  if (!points) return print_error(points.error());
   CollectedResults results;
+  AnalysedCaptures captures;
   MessageGroups groups;
   report::RowFormat format(options.csv ? report::RowStyle::csv : report::RowStyle::json,
                            kMessageOutput);
   analysis::Analyst analyst(results);
   results.on_message = [&](const analysis::Message& message) {
     if (options.by != Grouping::none) return add_to(groups, options.by, message);
-    print_out(options.json || options.csv ? format.line(message_row(message, analyst, *points))
-                                          : message_text(message));
+    const std::string where = places_of(captures.joined.get(), message);
+    print_out(options.json || options.csv
+                  ? format.line(message_row(message, analyst, captures.points, where))
+                  : message_text(message, where));
   };
-  const auto damage = analyse(*source, analyst, *points, options.jobs);
+  if (auto done = analyse_input(options.input, options.jobs, analyst, results, captures); !done)
+    return print_error(done.error());
   if (options.by != Grouping::none) print_groups(options, groups);
-  return damage ? print_error(*damage) : ExitCode::done;
+  return captures.damage ? print_error(*captures.damage) : ExitCode::done;
 }
 
 app::OptionValue grouping_value(Grouping& by) {
@@ -98,6 +98,7 @@ roce-dissect messages capture.pcapng --by operation,size)",
   };
   add_capture_options(command.options, options->input);
   add_points_option(command.options, options->input.points);
+  add_apart_option(command.options, options->input.apart);
   add_jobs_option(command.options, options->jobs);
   command.options.add("--by", grouping_value(options->by), "KEYS",
                       "percentiles of the latency by operation, size or operation,size");

@@ -6,7 +6,7 @@
 
 #include "core/output.h"
 #include "core/quantity.h"
-#include "dissect/commands/commands.h"
+#include "dissect/commands/analysis_input.h"
 #include "dissect/report/report_data.h"
 #include "report/html_page.h"
 
@@ -30,8 +30,7 @@ struct ReportAnalysis {
   MessageGroups groups;
   SessionPlots plots;
   analysis::Analyst analyst{results, &plots};
-  CapturePoints points;
-  CaptureTotals totals;
+  AnalysedCaptures captures;
 };
 
 void begin_messages(ReportAnalysis& analysis) {
@@ -43,8 +42,9 @@ void begin_messages(ReportAnalysis& analysis) {
 }
 
 std::string page_of(const ReportOptions& options, ReportAnalysis& analysis) {
-  const Evidence evidence{analysis.analyst, analysis.points, analysis.results.in_order(),
-                          analysis.totals, analysis.counts};
+  const AnalysedCaptures& captures = analysis.captures;
+  const Evidence evidence{analysis.analyst, captures.points, analysis.results.in_order(),
+                          captures.totals,  analysis.counts, captures.joined.get()};
   return report::html_text(kCapturePage,
                            report_json({.evidence = evidence,
                                         .plots = analysis.plots,
@@ -64,15 +64,12 @@ Result<void> check_report_files(const ReportOptions& options) {
 ExitCode run_report(const ReportOptions& options) {
   if (const auto checked = check_report_files(options); !checked)
     return print_error(checked.error());
-  auto source = open_input(options.input);
-  if (!source) return print_error(source.error());
-  auto points = CapturePoints::decide(*source, options.input.points);
-  if (!points) return print_error(points.error());
   ReportAnalysis analysis;
-  analysis.points = std::move(*points);
   begin_messages(analysis);
-  const auto damage =
-      analyse(*source, analysis.analyst, analysis.points, options.jobs, &analysis.totals);
+  const auto plan = plan_of(options.input, options.jobs);
+  if (auto done = analyse_captures(plan, analysis.analyst, analysis.results, analysis.captures);
+      !done)
+    return print_error(done.error());
   const std::string page = page_of(options, analysis);
   report_at_end(write_file(options.out, page));
   const auto sessions =
@@ -81,10 +78,10 @@ ExitCode run_report(const ReportOptions& options) {
       });
   print_report(
       fmt::format("{}: {} in {} RoCE frames, a page of {}\n", names_of(options.input.files),
-                  counted(static_cast<std::uint64_t>(sessions), "session"), analysis.totals.roce,
-                  format_bytes(static_cast<double>(page.size()))),
+                  counted(static_cast<std::uint64_t>(sessions), "session"),
+                  analysis.captures.totals.roce, format_bytes(static_cast<double>(page.size()))),
       options.out == "-");
-  return damage ? print_error(*damage) : ExitCode::done;
+  return analysis.captures.damage ? print_error(*analysis.captures.damage) : ExitCode::done;
 }
 
 }  // namespace
@@ -103,6 +100,7 @@ series where a capture has too many packets; the page says of how many.)",
   };
   add_capture_options(command.options, options->input);
   add_points_option(command.options, options->input.points);
+  add_apart_option(command.options, options->input.apart);
   add_jobs_option(command.options, options->jobs);
   command.options
       .add("-o,--out", app::text(options->out), "FILE", "file of the page, - is standard output")

@@ -5,7 +5,7 @@
 
 #include "core/output.h"
 #include "core/quantity.h"
-#include "dissect/commands/commands.h"
+#include "dissect/commands/analysis_input.h"
 #include "dissect/sessions/result_figures.h"
 #include "dissect/sessions/setup_words.h"
 #include "report/json_line.h"
@@ -24,7 +24,7 @@ using report::Align;
 
 report::TextTable empty_table() {
   return report::TextTable({{"session", Align::right},
-                            {"point"},
+                            {"where"},
                             {""},
                             {"from"},
                             {"to"},
@@ -63,7 +63,7 @@ void add_row(report::TextTable& table, const analysis::Analyst& analyst,
   std::uint64_t naks = 0;
   for (const auto& [code, count] : counts.naks) naks += count;
   const auto number = [](std::uint64_t value) { return fmt::format("{}", value); };
-  table.add_row({number(session.number), points.name(flow.key.point),
+  table.add_row({number(session.number), points.seen_at(flow.key.point),
                  std::string(wire::name_of(flow.transport)), ends.from, ends.to,
                  operations_text(counts), number(there.stream ? there.stream->messages() : 0),
                  format_bytes(static_cast<double>(counts.payload_passed())), goodput_of(counts),
@@ -105,15 +105,13 @@ std::string rows_of(const SessionsOptions& options, const analysis::Analyst& ana
 }
 
 ExitCode run_sessions(const SessionsOptions& options) {
-  auto source = open_input(options.input);
-  if (!source) return print_error(source.error());
-  auto points = decide_points(*source, options.input);
-  if (!points) return print_error(points.error());
   CollectedResults results;
   analysis::Analyst analyst(results);
-  const auto damage = analyse(*source, analyst, *points, options.jobs);
-  print_out(rows_of(options, analyst, *points));
-  return damage ? print_error(*damage) : ExitCode::done;
+  AnalysedCaptures captures;
+  if (auto done = analyse_input(options.input, options.jobs, analyst, results, captures); !done)
+    return print_error(done.error());
+  print_out(rows_of(options, analyst, captures.points));
+  return captures.damage ? print_error(*captures.damage) : ExitCode::done;
 }
 
 }  // namespace
@@ -128,6 +126,7 @@ app::Command sessions_command() {
   };
   add_capture_options(command.options, options->input);
   add_points_option(command.options, options->input.points);
+  add_apart_option(command.options, options->input.apart);
   add_jobs_option(command.options, options->jobs);
   command.options.add_flag("--json", options->json, "one JSON object per direction of a session");
   command.options.add_flag("--csv", options->csv, "CSV with a header line").excludes("--json");

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "dissect/compare/comparison.h"
+#include "dissect/matching/comparison.h"
 
 namespace lw::dissect {
 

@@ -29,7 +29,7 @@ const FigureTable& point_figures() {
 }
 
 std::optional<std::size_t> payload_bytes(const IdentityRule& rule) {
-  if (rule.by_icrc || rule.payload == IdentityRule::kWholePayload) return std::nullopt;
+  if (rule.by_icrc || rule.payload == IdentityRule::kWhole) return std::nullopt;
   return rule.payload;
 }
 
@@ -51,6 +51,8 @@ const FigureTable& two_clock_figures() {
   static constexpr Figure kRows[] = {
       Row::of<&ClockFit::offset_ns>("offset_ns", "Far clock minus near clock at the first frame.",
                                     Unit::ns),
+      Row::of<&ClockFit::offset_uncertainty_ns>(
+          "offset_uncertainty_ns", "Its uncertainty, without the asymmetry of the path.", Unit::ns),
       Row::of<&ClockFit::drift_ppm>("drift_ppm", "Growth of the offset, in ppm."),
       Row::of<&ClockFit::drift_uncertainty_ppm>("drift_uncertainty_ppm",
                                                 "Its uncertainty, in ppm."),
@@ -328,16 +330,32 @@ const FigureTable& CompareReport::figures() {
       Row::with_table<&CompareReport::rule, rule_figures>("matched", "How frames were recognised."),
       Row::of<[](const CompareReport& r) { return r.comparison.matching.one_way; }>(
           "one_way", "True if all frames go one way."),
+      Row::of<[](const CompareReport& r) { return r.asked.asymmetry; }>(
+          "asymmetry_ns",
+          "The most by which the shortest delays of the directions are said to differ; half of it "
+          "is "
+          "in the offset of two clocks.",
+          Unit::ns),
       Row::with_table<[](const CompareReport& r) {
         return r.comparison.clocks.empty() ? nullptr : &r.comparison.clocks.front();
       },
                       clock_figures>("clocks", "Relation of two clocks, up to the first step."),
       Row::of<[](const CompareReport& r) -> const auto& { return r.comparison.steps; }>(
           "clock_steps", "Steps of the clocks."),
+      Row::of<[](const CompareReport& r) -> const auto& { return r.comparison.changes.outages; }>(
+          "outages", "Times in which all packets of a direction were lost."),
+      Row::of<[](const CompareReport& r) -> const auto& { return r.comparison.changes.steps; }>(
+          "delay_steps", "Steps of the delay."),
       Row::with_table<[](const CompareReport& r) {
         return r.comparison.span && r.comparison.span->is_known() ? &*r.comparison.span : nullptr;
       },
                       span_figures>("common_span", "The time that both captures cover."),
+      Row::of<[](const CompareReport& r) { return r.comparison.unrecorded[0]; }>(
+          "unrecorded_at_near", "Answers that near does not record at all: not judged.",
+          Unit::frames),
+      Row::of<[](const CompareReport& r) { return r.comparison.unrecorded[1]; }>(
+          "unrecorded_at_far", "Answers that far does not record at all: not judged.",
+          Unit::frames),
       Row::of<seen_directions>("directions", "Both directions."),
       Row::of<[](const CompareReport& r) { return r.comparison.forgotten_flows; }>(
           "forgotten_flows", "Flows beyond --max-flows.")

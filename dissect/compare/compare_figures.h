@@ -6,8 +6,8 @@
 
 #include "core/time.h"
 #include "dissect/compare/changes.h"
-#include "dissect/compare/comparison.h"
 #include "dissect/compare/ledger_check.h"
+#include "dissect/matching/comparison.h"
 
 namespace lw::dissect {
 
@@ -15,6 +15,8 @@ namespace lw::dissect {
 struct Asked {
   std::optional<Duration> delay;
   std::optional<double> loss;  // a probability
+  /// The most by which the shortest delays of the two directions differ; nothing: not known.
+  std::optional<Duration> asymmetry = {};
 };
 
 /// Results of compare.

@@ -47,11 +47,15 @@ std::string time_text(double ns) { return format_duration(Duration{std::llround(
 std::string signed_time(double ns) { return (ns < 0 ? "" : "+") + time_text(ns); }
 std::string percent(double share) { return fmt::format("{:.4g} %", share * 100); }
 
-std::string loss_text(const DirectionResult& d, const Asked& asked) {
+std::string loss_text(const DirectionResult& d, const Asked& asked, const LossRuns& runs) {
   const Proportion loss = d.loss();
   std::string text =
-      fmt::format("  lost {} of {}: {} (95 % confidence: {} to {})\n", d.lost, d.sent,
-                  percent(loss.value), percent(loss.low), percent(loss.high));
+      runs.in_bursts
+          ? fmt::format("  lost {} of {}: {}, in {}: not independent, so no interval is known\n",
+                        d.lost, d.sent, percent(loss.value),
+                        runs.runs == 1 ? "1 burst" : fmt::format("{} bursts", runs.runs))
+          : fmt::format("  lost {} of {}: {} (95 % confidence: {} to {})\n", d.lost, d.sent,
+                        percent(loss.value), percent(loss.low), percent(loss.high));
   if (asked.loss) {
     text += fmt::format("  asked {}: {} the interval\n", percent(*asked.loss),
                         loss.contains(*asked.loss) ? "within" : "OUTSIDE");
@@ -132,10 +136,10 @@ std::string changed_text(const DirectionResult& d, const Changes& changes) {
 }
 
 std::string direction_text(const char* title, const DirectionResult& d, const Changes& changes,
-                           const Asked& asked) {
+                           const Asked& asked, const LossRuns& runs) {
   if (!d.seen()) return {};
   std::string text = fmt::format("\n{}: {} sent, {} received\n", title, d.sent, d.received);
-  text += loss_text(d, asked);
+  text += loss_text(d, asked, runs);
   text += fmt::format(
       "  {} changed, {} invented (together {} with a bad ICRC), {} duplicated, {} reordered\n",
       d.changed, d.invented, d.damaged, d.duplicated, d.reordered);
@@ -190,6 +194,35 @@ std::string steps_text(const Comparison& comparison) {
                      : "each time between two steps has an offset and a drift of its own\n");
 }
 
+/// "10.000000 s": the time since the first frame of a point.
+std::string since_begin(const CapturePoint& point, std::int64_t stamp_ns) {
+  if (point.records.empty()) return {};
+  const std::int64_t first =
+      std::ranges::min_element(point.records, {}, &CaptureRecord::stamp_ns)->stamp_ns;
+  return fmt::format("{:.6f} s", static_cast<double>(stamp_difference(stamp_ns, first)) / 1e9);
+}
+
+std::string changes_text(const CompareReport& report) {
+  const TimeChanges& changes = report.comparison.changes;
+  std::string text;
+  for (const PathOutage& outage : changes.outages)
+    text += fmt::format(
+        "outage {} at {} (frame {}): all {} packets of {} were lost, {} between the packets around "
+        "them\n",
+        outage.goes_far ? "near > far" : "far > near",
+        since_begin(outage.goes_far ? report.near : report.far, outage.begin_ns),
+        outage.first_frame, outage.packets,
+        format_duration(Duration{stamp_difference(outage.end_ns, outage.begin_ns)}),
+        format_duration(Duration{outage.most_ns}));
+  for (const DelayChange& step : changes.steps) {
+    const bool there = step.by_ns[1] != 0;
+    text += fmt::format("delay {} from {} on (frame {}): {}\n", there ? "near > far" : "far > near",
+                        since_begin(there ? report.near : report.far, step.at_ns), step.frame,
+                        step.words());
+  }
+  return text.empty() ? text : "\n" + text;
+}
+
 /// The keys of a row of CSV.
 Json row_of(const char* name, const DirectionResult& d) {
   Json row;
@@ -220,7 +253,7 @@ Json row_of(const char* name, const DirectionResult& d) {
   return row;
 }
 
-std::string clocks_text(const std::vector<ClockFit>& fits) {
+std::string clocks_text(const std::vector<ClockFit>& fits, const Asked& asked) {
   if (fits.empty()) return {};
   const ClockFit* const clocks = &fits.front();
   const auto refused = std::ranges::find_if(fits, &ClockFit::is_refused);
@@ -233,9 +266,16 @@ std::string clocks_text(const std::vector<ClockFit>& fits) {
     return "two clocks, and delays of one direction only: delays are the variation above the\n"
            "shortest; a delay that changes steadily counts as drift\n";
   return fmt::format(
-      "two clocks: far's minus near's is {:+.3f} us at the first frame, and grows by {:+.3f} ppm "
-      "(+-{:.3f}),\nif the shortest delays of both directions are equal; their sum is {}\n",
-      clocks->offset_ns() / 1000, clocks->drift_ppm(), clocks->drift_uncertainty_ppm(),
+      "two clocks: far's minus near's is {:+.3f} us (+-{:.3f}) at the first frame, and grows by "
+      "{:+.3f} ppm (+-{:.3f}),\n{}; their sum is {}\n",
+      clocks->offset_ns() / 1000, clocks->offset_uncertainty_ns() / 1000, clocks->drift_ppm(),
+      clocks->drift_uncertainty_ppm(),
+      asked.asymmetry
+          ? fmt::format(
+                "and +-{} more, as the shortest delays of the directions differ by at most {}",
+                time_text(static_cast<double>(asked.asymmetry->count()) / 2),
+                format_set_duration(*asked.asymmetry))
+          : std::string("if the shortest delays of both directions are equal"),
       time_text(clocks->round_trip_ns()));
 }
 
@@ -262,7 +302,10 @@ std::string ledger_text(const char* title, const std::optional<LedgerFindings>& 
 
 std::string rule_text(const IdentityRule& rule) {
   if (rule.by_icrc) return {};
-  const std::string payload = rule.payload == IdentityRule::kWholePayload
+  if (rule.body != IdentityRule::kWhole)
+    return fmt::format("matched by headers to the BTH and {} B behind it: a capture cut the rest\n",
+                       rule.body);
+  const std::string payload = rule.payload == IdentityRule::kWhole
                                   ? "the whole payload"
                                   : fmt::format("the first {} B of the payload", rule.payload);
   return fmt::format("matched by headers and {}: a capture lacks right ICRCs\n", payload);
@@ -273,10 +316,18 @@ std::string rule_text(const IdentityRule& rule) {
 std::string comparison_text(const CompareReport& report) {
   const Comparison& comparison = report.comparison;
   std::string text = point_text("near", report.near) + point_text("far ", report.far);
-  text += span_text(comparison) + rule_text(report.rule) + clocks_text(comparison.clocks) +
-          steps_text(comparison);
-  text += direction_text("near > far", comparison.near_to_far, report.there, report.asked);
-  text += direction_text("far > near", comparison.far_to_near, report.back, report.asked);
+  for (const std::size_t end : {0U, 1U})
+    if (comparison.unrecorded[end] > 0)
+      text += fmt::format("{} does not record the {} answers that {} has: they are not judged\n",
+                          end == 0 ? "near" : "far", comparison.unrecorded[end],
+                          end == 0 ? "far" : "near");
+  text += span_text(comparison) + rule_text(report.rule) +
+          clocks_text(comparison.clocks, report.asked) + steps_text(comparison);
+  text += direction_text("near > far", comparison.near_to_far, report.there, report.asked,
+                         comparison.changes.losses[1]);
+  text += direction_text("far > near", comparison.far_to_near, report.back, report.asked,
+                         comparison.changes.losses[0]);
+  text += changes_text(report);
   if (comparison.forgotten_flows > 0)
     text += fmt::format(
         "\n{} flows, seen least recently, were more than --max-flows: their frames are judged one "

@@ -5,8 +5,8 @@
 #include <span>
 
 #include "core/question.h"
-#include "dissect/compare/comparison.h"
 #include "dissect/compare/ledger_check.h"
+#include "dissect/matching/comparison.h"
 
 namespace lw::dissect {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "dissect/compare/comparison.h"
 #include "dissect/compare/ledger_reader.h"
+#include "dissect/matching/comparison.h"
 
 namespace lw::dissect {
 

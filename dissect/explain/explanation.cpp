@@ -70,6 +70,7 @@ Explanation explain(const Evidence& evidence, const CounterReport* counters) {
                     .answers = ask_all(facts),
                     .statements = {},
                     .congestion = congestion_of(facts),
+                    .path = path_verdict(evidence),
                     .followed = evidence.totals.followed()};
   found.statements = statements_of(found.answers);
   return found;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "dissect/explain/path_verdict.h"
 #include "dissect/explain/questions/congestion.h"
 #include "dissect/explain/questions/question.h"
 
@@ -14,6 +15,7 @@ struct Explanation {
   std::vector<Answer> answers;        // of all questions, in their order
   std::vector<Statement> statements;  // the evidence of the answers, the worst first
   CongestionVerdict congestion;
+  std::optional<PathVerdict> path = {};  // nothing: no path was analysed
   Followed followed = Followed::all;
 
   /// Whether packets were followed, and no answer is wrong.

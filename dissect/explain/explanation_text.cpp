@@ -80,6 +80,21 @@ std::string answers_text(const Explanation& explanation) {
   return text;
 }
 
+/// What happened at each place of the path; empty: no path was analysed.
+std::string places_text(const std::optional<PathVerdict>& path) {
+  if (!path) return {};
+  std::size_t width = 0;
+  for (const PlaceVerdict& place : path->places) width = std::max(width, place.place.size());
+  std::string text = "\nWhere it happened:\n";
+  for (const PlaceVerdict& place : path->places) {
+    text += fmt::format("  {:<{}}  {}\n", place.place, width, broken(place.words(), "    "));
+    for (const std::string& change : place.changes)
+      text += fmt::format("    {}\n", broken(change, "      "));
+  }
+  for (const std::string& note : path->notes) text += "  " + line(note);
+  return text;
+}
+
 // The statements.
 
 std::string evidence_line(const Statement& statement, const CommandLine& command_line) {
@@ -149,7 +164,8 @@ std::string changes_text(const CounterReport& report) {
 std::string explanation_text(const Explanation& explanation, const CommandLine& command_line) {
   std::string text;
   for (const std::string& sentence : explanation.overview) text += "  " + line(sentence);
-  text += "\n" + answers_text(explanation) + statements_text(explanation, command_line);
+  text += places_text(explanation.path) + "\n" + answers_text(explanation) +
+          statements_text(explanation, command_line);
   const std::string unknown = explanation.unknown();
   if (!unknown.empty())
     text += "\n" + line(fmt::format("This capture does not show: {}", unknown), "");

@@ -191,16 +191,13 @@ Result<std::vector<TapGroup>> single_groups(const FirstFrames& seen) {
 }
 
 /// The groups that --points asks for, if it is given; of the other taps those that the frames show.
-Result<std::vector<TapGroup>> groups_of(const FirstFrames& seen, const std::vector<Tap>& taps,
+Result<std::vector<TapGroup>> groups_of(const TapPairs& facts, const std::vector<Tap>& taps,
                                         const std::string& option, const FrameSource& source,
                                         std::set<std::string>* unknown) {
   std::vector<bool> named(taps.size());
   auto groups = option.empty() ? Result<std::vector<TapGroup>>(std::vector<TapGroup>())
                                : groups_of_option(option, source, named, unknown);
   if (!groups) return groups;
-  const TapPairs facts = seen.begins.size() > 1
-                             ? seen.frames.pair_facts(static_cast<std::uint32_t>(taps.size()))
-                             : TapPairs{};
   for (TapGroup& group : group_taps(taps, facts, named)) groups->push_back(std::move(group));
   return groups;
 }
@@ -264,6 +261,7 @@ void CapturePoints::add_point(const TapGroup& group, const std::vector<Tap>& tap
     const std::string file = base_name(source.file_of(group.taps.front()));
     info.name = info.name.empty() ? file : info.name + " of " + file;
   }
+  first_taps_.push_back(group.taps.empty() ? 0 : group.taps.front());
   points_.push_back(std::move(info));
 }
 
@@ -276,7 +274,10 @@ Result<CapturePoints> CapturePoints::decide(FrameSource& source, const std::stri
     taps.back().is_seen = seen.begins.contains(i);
   }
   const bool each = option == "each";
-  auto groups = each ? single_groups(seen) : groups_of(seen, taps, option, source, unknown);
+  const TapPairs facts = seen.begins.size() > 1 && !each
+                             ? seen.frames.pair_facts(static_cast<std::uint32_t>(taps.size()))
+                             : TapPairs{};
+  auto groups = each ? single_groups(seen) : groups_of(facts, taps, option, source, unknown);
   if (!groups) return std::unexpected(groups.error());
   std::ranges::stable_sort(*groups, {},
                            [&](const TapGroup& group) { return seen.begin_of(group); });
@@ -285,6 +286,7 @@ Result<CapturePoints> CapturePoints::decide(FrameSource& source, const std::stri
   for (const TapGroup& group : *groups) points.add_point(group, taps, source);
   if (!each) points.add_views(seen.frames, taps);
   points.add_order(seen.frames, taps);
+  points.add_paths(facts, taps);
   return points;
 }
 
@@ -297,6 +299,31 @@ void CapturePoints::add_order(const TapFrames& frames, const std::vector<Tap>& t
   order_ = StampOrder(frames, point_of, file_of);
 }
 
+void CapturePoints::add_paths(const TapPairs& facts, const std::vector<Tap>& taps) {
+  std::uint32_t paths = 0;
+  for (const auto& [pair, fact] : facts) {
+    const auto [a, b] = pair;
+    if (taps[a].is_defined || taps[b].is_defined || !by_tap_[a] || !by_tap_[b]) continue;
+    CapturePointInfo &one = points_[*by_tap_[a]], &other = points_[*by_tap_[b]];
+    if (&one == &other || relation_of(fact) != TapRelation::own_points) continue;
+    const std::uint32_t number = one.path != 0 ? one.path : other.path != 0 ? other.path : ++paths;
+    const std::uint32_t joined = other.path;
+    one.path = other.path = number;
+    for (CapturePointInfo& point : points_)
+      if (joined != 0 && point.path == joined) point.path = number;
+  }
+}
+
+std::vector<std::uint32_t> CapturePoints::path() const {
+  std::vector<std::uint32_t> path;
+  for (std::uint32_t i = 0; i < points_.size(); ++i) {
+    const std::uint32_t number = points_[i].path;
+    if (number != 0 && (path.empty() || points_[path.front()].path == number)) path.push_back(i);
+  }
+  std::ranges::sort(path, {}, [&](std::uint32_t point) { return first_taps_[point]; });
+  return path;
+}
+
 void CapturePoints::add_views(const TapFrames& frames, const std::vector<Tap>& taps) {
   constexpr std::uint32_t kNotAsked = ~0U;  // made by a program of this suite: no mirror
   std::vector<std::uint32_t> point_of;
@@ -307,6 +334,13 @@ void CapturePoints::add_views(const TapFrames& frames, const std::vector<Tap>& t
     for (const RepeatedViews& views : repeated) views_.add(point, views);
     points_[point].repeated = repeated;
   }
+}
+
+std::string CapturePoints::seen_at(std::uint32_t point) const {
+  if (!is_joined(point)) return name(point);
+  std::vector<std::string> names;
+  for (const std::uint32_t one : joined_) names.push_back(name(one));
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::uint32_t CapturePoints::add(std::uint32_t interface, const FrameSource& source) {
@@ -325,8 +359,11 @@ std::uint32_t CapturePoints::add(std::uint32_t interface, const FrameSource& sou
 
 std::vector<std::string> CapturePoints::sentences() const {
   std::vector<std::string> all;
-  for (const CapturePointInfo& point : points_)
-    if (std::string text = point.sentence(); !text.empty()) all.push_back(std::move(text));
+  for (std::uint32_t i = 0; i < points_.size(); ++i) {
+    const bool joined = std::ranges::find(joined_, i) != joined_.end();
+    if (joined && points_[i].repeated.empty() && points_[i].taps.size() < 2) continue;
+    if (std::string text = points_[i].sentence(); !text.empty()) all.push_back(std::move(text));
+  }
   if (std::string text = order_.sentence(); !text.empty()) all.push_back(std::move(text));
   return all;
 }

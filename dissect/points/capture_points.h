@@ -20,6 +20,9 @@ struct CapturePointInfo {
   std::vector<std::string> taps;  // the names of its interfaces; a number where one has none
   PointBy by = PointBy::one_tap;
   bool is_seen_elsewhere = false;  // its frames are at another point, too
+  /// Number of its path, from 1: points of one path saw the same frames at different places. 0: it
+  /// is alone, as far as the first frames show, or a program of this suite made the capture.
+  std::uint32_t path = 0;
   std::vector<RepeatedViews> repeated = {};
 
   /// What was decided, in a sentence; empty for a point of one tap that saw each frame once.
@@ -66,6 +69,19 @@ class CapturePoints {
   /// The points, by number from 0.
   [[nodiscard]] const std::vector<CapturePointInfo>& points() const noexcept { return points_; }
   [[nodiscard]] const std::string& name(std::uint32_t point) const { return points_[point].name; }
+  /// The points of the first path, in the order of their files; empty: no two points saw the same
+  /// frames.
+  [[nodiscard]] std::vector<std::uint32_t> path() const;
+  /// From now on the points of path() are one, which has the number of the first: they are analysed
+  /// together.
+  void join() { joined_ = path(); }
+  /// Whether a point stands for all of a path.
+  [[nodiscard]] bool is_joined(std::uint32_t point) const noexcept {
+    return !joined_.empty() && joined_.front() == point;
+  }
+  /// The points that saw what a point saw, if it stands for a path: "near.pcap, far.pcap";
+  /// otherwise its name.
+  [[nodiscard]] std::string seen_at(std::uint32_t point) const;
   /// What was decided: a sentence for each point that has one, and one about the order.
   [[nodiscard]] std::vector<std::string> sentences() const;
 
@@ -75,10 +91,13 @@ class CapturePoints {
   void add_point(const TapGroup& group, const std::vector<Tap>& taps, const FrameSource& source);
   void add_views(const TapFrames& frames, const std::vector<Tap>& taps);
   void add_order(const TapFrames& frames, const std::vector<Tap>& taps);
+  void add_paths(const TapPairs& facts, const std::vector<Tap>& taps);
 
   std::vector<CapturePointInfo> points_;
   std::vector<std::optional<std::uint32_t>> by_tap_;
+  std::vector<std::uint32_t> first_taps_;          // of each point that was decided
   std::map<std::string, std::uint32_t> by_label_;  // the first point with a tap of this label
+  std::vector<std::uint32_t> joined_;
   ViewFilter views_;
   StampOrder order_;
 };

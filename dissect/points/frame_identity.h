@@ -9,14 +9,23 @@
 
 namespace lw::dissect {
 
-/// Hash of the bytes of a frame that are equal in all its views: addresses, IP identification, UDP
-/// source port, BTH without its byte 4, extension headers, length, and the first 64 bytes of the
-/// payload. What a hop or a mirror changes is left out: MAC addresses, tags, TTL, traffic class,
-/// ICRC. Not safe against frames that were made to collide.
-using ViewIdentity = std::uint64_t;
+/// Identity of a frame anywhere on its path: a hash of bytes that no router changes. MAC addresses,
+/// tags, TTL, ECN and the other bytes that an ICRC leaves out are not hashed. Not safe against
+/// frames that were made to collide.
+using Identity = std::uint64_t;
 
-/// Nothing for fragments and for frames with a defect, except a cut payload.
-std::optional<ViewIdentity> view_identity_of(const roce::Frame& frame) noexcept;
+/// The identity of a frame among its views at one point, by content: the first 64 bytes behind the
+/// BTH count as far as they were captured. Nothing for fragments and for frames with a defect,
+/// except a cut one.
+std::optional<Identity> view_identity_of(const roce::Frame& frame) noexcept;
+
+/// Hash of at most `most` captured bytes between BTH and ICRC, whatever the opcode says they are.
+std::uint32_t body_hash_of(const roce::Frame& frame, std::size_t most) noexcept;
+
+/// Whether the capture cut the frame.
+bool is_cut(const roce::Frame& frame) noexcept;
+/// Bytes behind the BTH that were captured, without the ICRC.
+std::size_t captured_body_of(const roce::Frame& frame) noexcept;
 
 /// What may differ between two views of one frame.
 struct ViewForm {

@@ -36,7 +36,7 @@ class TapFrames {
   static constexpr Duration kMostApart = std::chrono::microseconds{500};
 
   struct SeenAtTap {
-    ViewIdentity identity = 0;
+    Identity identity = 0;
     std::int64_t stamp = 0;  // ns
     std::uint32_t tap = 0, pair = 0, flow = 0, psn = 0;
     std::uint32_t form = 0;  // index into forms_

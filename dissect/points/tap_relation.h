@@ -20,7 +20,7 @@ enum class TapRelation : std::uint8_t {
 };
 
 /// What the first frames of a capture say about two taps, a and b. Frames are compared without what
-/// a hop changes (see ViewIdentity).
+/// a hop changes (see Identity).
 struct TapPairFacts {
   std::uint64_t shared = 0;  // frames that both saw
   /// Of these, summed over the directions: by the tap that saw fewer of a direction's first.

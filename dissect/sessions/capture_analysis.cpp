@@ -12,11 +12,11 @@
 
 #include "core/handoff.h"
 #include "core/output.h"
+#include "dissect/sessions/batch_reader.h"
 #include "dissect/sessions/stamp_sorter.h"
 #include "roce/describe.h"
 #include "roce/frame.h"
 #include "wire/address.h"
-#include "wire/pfc.h"
 
 namespace lw::dissect {
 namespace {
@@ -24,37 +24,6 @@ namespace {
 std::string end_text(const std::string& address, std::optional<std::uint32_t> qp) {
   return qp ? fmt::format("{} QP {:#x}", address, *qp) : address;
 }
-
-void count_roce(CaptureTotals& totals, const CapturedFrame& captured) {
-  const Instant stamp = captured.record.stamp;
-  totals.backwards += totals.roce > 0 && stamp < totals.newest;
-  totals.newest = stamp;
-  totals.first = totals.roce == 0 ? stamp : std::min(totals.first, stamp);
-  totals.last = totals.roce == 0 ? stamp : std::max(totals.last, stamp);
-  ++totals.roce;
-  totals.cut += captured.envelope.wire_length > captured.envelope.bytes.size();
-  totals.ecn_capable += captured.envelope.ecn() != 0;
-  if (captured.envelope.vlan_count > 0)
-    ++totals.tagged[captured.envelope.vlans[0]->priority()];
-  else
-    ++totals.untagged[captured.envelope.dscp() >> 3];
-}
-
-/// A frame that pauses some priorities, or the whole link.
-struct Pause {
-  std::uint64_t number;
-  Instant stamp;
-  wire::MacAddress port;
-  wire::PfcFields fields = {};
-  std::optional<std::uint16_t> of_link = {};  // quanta
-};
-/// The data that the analysis takes from some frames. The order between packets, pauses and notes
-/// does not matter to it.
-struct Batch {
-  std::vector<analysis::KeyedPacket> packets;
-  std::vector<Pause> pauses;
-  std::vector<analysis::SetupNote> notes;
-};
 
 void take(Batch& batch, analysis::Analyst& analyst, StampSorter& sorter) {
   const bool sorts = sorter.is_needed();
@@ -66,111 +35,8 @@ void take(Batch& batch, analysis::Analyst& analyst, StampSorter& sorter) {
       analyst.add(batch.packets[i]);
     }
   }
-  for (const analysis::SetupNote& note : batch.notes) analyst.setups().add(note);
-  for (const Pause& pause : batch.pauses) {
-    if (pause.of_link)
-      analyst.pauses().add_link(pause.number, pause.stamp, pause.port, *pause.of_link);
-    else
-      analyst.pauses().add(pause.number, pause.stamp, pause.port, pause.fields);
-  }
+  add_beside(batch, analyst);
 }
-
-void take_pause(const CapturedFrame& frame, Batch& batch) {
-  if (frame.envelope.ethernet == nullptr) return;
-  const wire::MacAddress& port = frame.envelope.ethernet->source;
-  const auto fields = wire::pfc_of(frame.record.bytes);
-  if (fields) batch.pauses.push_back({frame.number, frame.record.stamp, port, *fields});
-  const auto of_link = wire::link_pause_of(frame.record.bytes);
-  if (of_link) batch.pauses.push_back({frame.number, frame.record.stamp, port, {}, *of_link});
-}
-
-/// Reads the frames of a capture for the analysis.
-class BatchReader {
- public:
-  BatchReader(FrameSource& source, CapturePoints& points, CaptureTotals& totals,
-              const EachFrame& each)
-      : source_(source), points_(points), totals_(totals), each_(each) {}
-
-  /// Replaces `batch` by the data of up to `most` frames. Returns false if there are no more
-  /// frames.
-  bool read(Batch& batch, std::size_t most) {
-    batch.packets.clear();
-    batch.pauses.clear();
-    batch.notes.clear();
-    for (std::size_t i = 0; i < most; ++i) {
-      const auto captured = source_.next();
-      if (!captured) damage_ = captured.error();
-      if (!captured || !*captured) return false;
-      ++totals_.frames;
-      if (!take_plain(**captured, batch)) parse(**captured, batch);
-    }
-    return true;
-  }
-  /// The error that ended reading; nothing at the end of the files.
-  [[nodiscard]] const std::optional<Error>& damage() const noexcept { return damage_; }
-
- private:
-  /// Reads a packet in place, without parsing: 25 ns besides the ICRC, instead of 60 with parse().
-  bool take_plain(const CapturedFrame& captured, Batch& batch) {
-    const roce::Envelope& envelope = captured.envelope;
-    if (!envelope.plain || each_ || points_.has_repeated_views()) return false;
-    const bool taken = reader_.read_plain({.number = captured.number,
-                                           .stamp = captured.record.stamp,
-                                           .point = points_.of(captured, source_),
-                                           .envelope = envelope,
-                                           .icrc = roce::check_icrc(envelope)},
-                                          batch.packets.emplace_back());
-    if (taken)
-      count_roce(totals_, captured);
-    else
-      batch.packets.pop_back();
-    return taken;
-  }
-
-  void parse(const CapturedFrame& captured, Batch& batch) {
-    const auto frame = roce::parse(captured.envelope);
-    if (captured.tunnels && !captured.tunnels->unopened().empty())
-      ++totals_.tunnels[std::string(captured.tunnels->unopened())];
-    if (!frame) return take_other(captured, batch);
-    count_roce(totals_, captured);
-    const std::uint32_t point = points_.of(captured, source_);
-    if (points_.has_repeated_views() &&
-        points_.is_further_view(point, *frame, captured.record.stamp)) {
-      ++totals_.further_views;
-      return;
-    }
-    totals_.fragments += captured.envelope.fragment;
-    if (frame->bth && !frame->info) ++totals_.opcodes[frame->bth->opcode.get()];
-    if (each_) each_(captured, *frame);
-    batch.packets.push_back(reader_.read({.number = captured.number,
-                                          .stamp = captured.record.stamp,
-                                          .point = point,
-                                          .frame = *frame,
-                                          .icrc = roce::check_icrc(captured.envelope)}));
-  }
-
-  /// Takes what a frame without RoCE says about pauses, or about the hosts of connections.
-  void take_other(const CapturedFrame& captured, Batch& batch) {
-    constexpr std::size_t kMostProtocols = 256;
-    const std::uint32_t protocol = other_protocol(captured.envelope);
-    if (totals_.others.size() < kMostProtocols || totals_.others.contains(protocol))
-      ++totals_.others[protocol];
-    take_pause(captured, batch);
-    auto what = analysis::other_note(captured.envelope);
-    if (!what) return;
-    batch.notes.push_back({.number = captured.number,
-                           .stamp = captured.record.stamp,
-                           .point = points_.of(captured, source_),
-                           .what = std::move(*what)});
-  }
-
-  FrameSource& source_;
-  CapturePoints& points_;
-  CaptureTotals& totals_;
-  const EachFrame& each_;
-  analysis::PacketReader reader_;
-  std::optional<Error> damage_;
-};
 
 /// Reads frames and follows them in turns, in one thread.
 void follow_in_turns(BatchReader& reader, analysis::Analyst& analyst, StampSorter& sorter,
@@ -213,7 +79,8 @@ void follow_in_two_threads(BatchReader& reader, analysis::Analyst& analyst, Stam
   }
 }
 
-/// Reports connections and set-ups that were too many to follow.
+}  // namespace
+
 void report_unfollowed(const analysis::Analyst& analyst) {
   if (analyst.unfollowed() > 0)
     print_report(fmt::format("{} packets belong to connections beyond the first {}, which are not "
@@ -227,8 +94,6 @@ void report_unfollowed(const analysis::Analyst& analyst) {
                  true);
 }
 
-}  // namespace
-
 Followed CaptureTotals::followed() const {
   std::uint64_t unknown = 0;
   for (const auto& [opcode, count] : opcodes) unknown += count;
@@ -237,7 +102,7 @@ Followed CaptureTotals::followed() const {
 }
 
 std::vector<analysis::Anomaly>& CollectedResults::in_order() {
-  std::ranges::stable_sort(anomalies_, {}, &analysis::Anomaly::frame);
+  if (!is_ordered_) std::ranges::stable_sort(anomalies_, {}, &analysis::Anomaly::frame);
   return anomalies_;
 }
 

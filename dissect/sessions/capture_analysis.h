@@ -27,11 +27,17 @@ class CollectedResults final : public analysis::Results {
   }
   /// The anomalies in the order of their frames. Call it once, after the analysis.
   std::vector<analysis::Anomaly>& in_order();
+  /// Takes these, which are in order, in place of those that were found.
+  void replace(std::vector<analysis::Anomaly> anomalies) {
+    anomalies_ = std::move(anomalies);
+    is_ordered_ = true;
+  }
   /// Number of anomalies that were not kept.
   [[nodiscard]] std::uint64_t beyond() const noexcept { return beyond_; }
 
  private:
   std::vector<analysis::Anomaly> anomalies_;
+  bool is_ordered_ = false;
   std::uint64_t beyond_ = 0;
 };
 
@@ -78,6 +84,9 @@ using EachFrame = std::function<void(const CapturedFrame&, const roce::Frame&)>;
 std::optional<Error> analyse(FrameSource& source, analysis::Analyst& analyst, CapturePoints& points,
                              unsigned jobs, CaptureTotals* totals = nullptr,
                              const EachFrame& each = {});
+
+/// Says on standard error what was too much to follow.
+void report_unfollowed(const analysis::Analyst& analyst);
 
 /// "10.0.0.1", an IPv6 address, or a GID.
 std::string address_text(const std::array<std::byte, 16>& address);

@@ -131,6 +131,8 @@ constexpr Figure kSessionRows[] = {
     SessionFigure::of<[](const SessionRow& r) -> const auto& {
       return r.points.name(r.flow.key.point);
     }>("point", "Capture point."),
+    SessionFigure::of<[](const SessionRow& r) { return r.points.seen_at(r.flow.key.point); }>(
+        "where", "Points that saw it: several of one path, or one."),
     SessionFigure::of<[](const SessionRow& r) { return r.points.points()[r.flow.key.point].by; }>(
         "point_decided_by",
         "What decided which interfaces the point has: one tap, name, halves, parts, views or "
@@ -369,7 +371,11 @@ constexpr Figure kAnomalyRows[] = {
     AnomalyFigure::of<related_frame>("related_frame",
                                      "Number of a frame that explains it; null without one.")
         .or_null(),
-    AnomalyFigure::of<&Anomaly::detail>("detail", "More about it.")};
+    AnomalyFigure::of<&Anomaly::detail>("detail", "More about it."),
+    AnomalyFigure::of<&Anomaly::where>(
+        "where",
+        "Where it happened, if several points tell: between two points, before the first one that "
+        "it passes or behind the last; otherwise empty.")};
 
 /// A message or an anomaly, and the capture point of its session; null: that of no session.
 template <class Found>
@@ -377,6 +383,7 @@ struct AtPoint {
   const Found& found;
   const analysis::Analyst& analyst;
   const CapturePointInfo* point = nullptr;
+  std::string where = {};
 
   AtPoint(const Found& what, const analysis::Analyst& analysed, const CapturePoints& points)
       : found(what), analyst(analysed) {
@@ -424,7 +431,10 @@ const FigureTable& message_figures() {
   static constexpr Figure kRows[] = {
       Row::with_table<[](const AtPoint<Message>& m) -> const auto& { return m.found; },
                       plain_message_figures>(),
-      kPointRows<Message>[0], kPointRows<Message>[1]};
+      kPointRows<Message>[0], kPointRows<Message>[1],
+      Row::of<&AtPoint<Message>::where>(
+          "where",
+          "Where packets of it were lost or late, between two points of a path; otherwise empty.")};
   static constexpr FigureTable kTable{"A message; a line each.", kRows};
   return kTable;
 }
@@ -467,8 +477,9 @@ report::Json session_row(const analysis::Analyst& analyst, const CapturePoints& 
 }
 
 report::Json message_row(const Message& message, const analysis::Analyst& analyst,
-                         const CapturePoints& points) {
-  const AtPoint<Message> row(message, analyst, points);
+                         const CapturePoints& points, const std::string& where) {
+  AtPoint<Message> row(message, analyst, points);
+  row.where = where;
   return report::json_of(message_figures(), &row);
 }
 

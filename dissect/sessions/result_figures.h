@@ -11,8 +11,9 @@ namespace lw::dissect {
 report::Json session_row(const analysis::Analyst& analyst, const CapturePoints& points,
                          const analysis::Session& session, std::uint8_t direction);
 /// A row of `messages`, of `messages --by`, and of `anomalies`. `points`: those of the sessions.
+/// `where`: of places_of().
 report::Json message_row(const analysis::Message& message, const analysis::Analyst& analyst,
-                         const CapturePoints& points);
+                         const CapturePoints& points, const std::string& where);
 report::Json group_row(Grouping by, const MessageGroups::value_type& entry);
 report::Json anomaly_row(const analysis::Anomaly& anomaly, const analysis::Analyst& analyst,
                          const CapturePoints& points);

@@ -59,7 +59,7 @@ bool has_traffic(const Session& session, std::uint8_t direction) {
   return one.packets > 1 || one.bad_icrcs < one.packets;
 }
 
-std::string message_text(const Message& message) {
+std::string message_text(const Message& message, const std::string& where) {
   std::string text = fmt::format(
       "{:>9}  session {} {}  {} {}, {} bytes in {}, PSN {}", message.first_frame, message.session,
       arrow(message.direction), wire::name_of(message.transport), wire::name_of(message.operation),
@@ -67,6 +67,7 @@ std::string message_text(const Message& message) {
   if (message.has_address) text += fmt::format(", va {:#x} rkey {:#x}", message.va, message.r_key);
   if (message.has_immediate) text += fmt::format(", immediate {:#x}", message.immediate);
   if (message.resent > 0) text += fmt::format(", {} resent", counted(message.resent, "packet"));
+  if (!where.empty()) text += fmt::format(", lost or late at {}", where);
   if (message.partial) text += ", not captured completely";
   if (!message.completion) return text + ", completion not seen\n";
   const Duration latency =
@@ -98,6 +99,7 @@ std::string anomaly_words(const Anomaly& anomaly) {
   if (const std::string cause = cause_words(anomaly); !cause.empty() && !names_its_cause(anomaly))
     text += fmt::format(": {}", cause);
   if (!anomaly.detail.empty()) text += fmt::format(": {}", anomaly.detail);
+  if (!anomaly.where.empty()) text += fmt::format(" [{}]", anomaly.where);
   if (anomaly.related_frame != 0 && anomaly.related_frame != anomaly.frame)
     text += fmt::format(" (frame {})", anomaly.related_frame);
   if (anomaly.duration != Duration{})

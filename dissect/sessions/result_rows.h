@@ -15,7 +15,8 @@ bool has_traffic(const analysis::Session& session, std::uint8_t direction);
 /// "SEND, WRITE", the operations of a direction's requests.
 std::string operations_text(const analysis::StreamCounts& counts);
 
-std::string message_text(const analysis::Message& message);
+/// `where`: of places_of().
+std::string message_text(const analysis::Message& message, const std::string& where = {});
 
 /// One line: "frame 12  session 1 ->  psn_gap  PSN 5, 3 packets: lost before the capture point".
 std::string anomaly_text(const analysis::Anomaly& anomaly);

@@ -102,6 +102,7 @@ constexpr CauseRow kCauses[] = {
     {Cause::fatal_nak, "fatal_nak", "fatal NAK"},
     {Cause::answer_wrong, "answer_wrong", "its requester does not take the answer, which is wrong"},
     {Cause::trimmed, "trimmed", "a switch has cut off its data"},
+    {Cause::lost_between, "lost_between", "lost between two capture points"},
 };
 
 const CauseRow& row_of(Cause cause) noexcept {

@@ -77,6 +77,7 @@ enum class Cause : std::uint8_t {
   fatal_nak,            // a NAK after which a QP is in the error state
   answer_wrong,         // the responder answered, and the requester does not take the answer
   trimmed,              // a switch has cut off its data
+  lost_between,         // lost between two capture points: one has it, the next one does not
 };
 
 /// How many explanations the capture leaves.
@@ -134,6 +135,9 @@ struct Anomaly {
   std::uint32_t psn = 0;            // the first PSN
   std::uint64_t packets = 1;        // number of PSNs
   std::string detail = {};          // text about what the other members don't say; may be empty
+  /// Where it happened, if several capture points tell: "near > far", "behind far"; otherwise
+  /// empty.
+  std::string where = {};
 };
 
 std::string_view name_of(AnomalyKind kind) noexcept;              // "psn_gap"

@@ -74,7 +74,7 @@ class Points(InFolder):
     def check_equal(self, path, once, *options):
         """Each command finds in the capture what it finds in `once`, but for the frames' numbers."""
         skipped = ('frame', 'last_frame', 'related_frame', 'first_frame', 'completion_frame', 'point',
-                   'point_decided_by', 'time_ns', 'detail')
+                   'point_decided_by', 'where', 'time_ns', 'detail')
         for command in ('sessions', 'messages', 'anomalies'):
             found, wanted = ([{key: value for key, value in row.items() if key not in skipped}
                               for row in rows(command, source, *words)]
@@ -115,7 +115,8 @@ class Halves(Points):
         path = self.frames_in('four.pcapng', taps)
         self.assertEqual(sorted(self.decided(path)),
                          [('a-tx+a-rx', 'halves', False), ('b-rx+b-tx', 'halves', False)])
-        self.assertEqual(len(rows('sessions', path)), 2)
+        self.assertEqual(len(rows('sessions', path)), 1)
+        self.assertEqual(len(rows('sessions', path, '--apart')), 2)
 
 
 class Parts(Points):
@@ -263,7 +264,9 @@ class OwnPoints(Points):
 
     def test_two_hosts_with_one_name(self):
         one, other = self.hosts()
-        found = rows('sessions', one, other)
+        joined, = rows('sessions', one, other)
+        self.assertEqual(joined['where'], 'eth0 of host1.pcapng, eth0 of host2.pcapng')
+        found = rows('sessions', one, other, '--apart')
         self.assertEqual(sorted(row['point'] for row in found),
                          ['eth0 of host1.pcapng', 'eth0 of host2.pcapng'])
         self.assertEqual([row['duplicates'] for row in found], [0, 0])
@@ -273,7 +276,9 @@ class OwnPoints(Points):
         near, far = self.folder / 'near.pcap', self.folder / 'far.pcap'
         write_pcap(near, frames)
         write_pcap(far, later(frames, 30_000_000))  # another clock
-        found = rows('sessions', near, far)
+        self.assertEqual([row['where'] for row in rows('sessions', near, far)],
+                         ['near.pcap, far.pcap'])
+        found = rows('sessions', near, far, '--apart')
         self.assertEqual(sorted(row['point'] for row in found), ['far.pcap', 'near.pcap'])
 
     def test_the_parts_of_a_ring_are_one_point(self):

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <span>
 
-#include "dissect/compare/comparison.h"
 #include "dissect/list/list_format.h"
+#include "dissect/matching/comparison.h"
 #include "dissect/summary/overview.h"
 #include "dissect/verify/verdicts.h"
 

@@ -59,7 +59,7 @@ std::uint32_t point_of(const analysis::Analyst& analyst, const Session& session)
 }
 
 std::string at_point(const Evidence& evidence, std::uint32_t point) {
-  if (evidence.points.points().size() < 2) return {};
+  if (evidence.points.points().size() < 2 || evidence.points.is_joined(point)) return {};
   const std::string& name = evidence.points.name(point);
   return name.empty() ? "Unnamed interface: " : fmt::format("At {}: ", name);
 }
@@ -70,21 +70,22 @@ Duration sum_of(Duration a, Duration b) noexcept {
 
 std::vector<AnomalyGroup> groups_of(const Evidence& evidence) {
   using Certainty = analysis::Certainty;
-  using Key =
-      std::tuple<std::uint32_t, AnomalyKind, Cause, Certainty, wire::Role, analysis::Hypotheses>;
+  using Key = std::tuple<std::uint32_t, AnomalyKind, Cause, Certainty, wire::Role,
+                         analysis::Hypotheses, std::string>;
   std::map<Key, AnomalyGroup> groups;
   for (const Anomaly& anomaly : evidence.anomalies) {
     const bool of_session = anomaly.session != 0;
     const std::uint32_t point =
         of_session ? point_of(evidence.analyst, session_of(evidence, anomaly)) : 0;
     AnomalyGroup& group = groups[{point, anomaly.kind, anomaly.cause, anomaly.certainty,
-                                  anomaly.role, anomaly.alternatives}];
+                                  anomaly.role, anomaly.alternatives, anomaly.where}];
     group.point = point;
     group.kind = anomaly.kind;
     group.cause = anomaly.cause;
     group.certainty = anomaly.certainty;
     group.alternatives = anomaly.alternatives;
     group.role = anomaly.role;
+    group.where = anomaly.where;
     add(group, anomaly);
   }
   std::vector<AnomalyGroup> all;

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "dissect/sessions/capture_analysis.h"
+#include "dissect/sessions/path_analysis.h"
 
 namespace lw::dissect {
 
@@ -29,6 +29,7 @@ struct Evidence {
   std::span<const analysis::Anomaly> anomalies;
   const CaptureTotals& totals;
   const MessageCounts& messages;
+  const JoinedPath* joined = nullptr;  // null: no path was analysed
 };
 
 /// The flow of a session's first direction, or of the other one if that was not captured.
@@ -39,7 +40,7 @@ std::uint32_t point_of(const analysis::Analyst& analyst, const analysis::Session
 /// The session of an anomaly that belongs to one.
 const analysis::Session& session_of(const Evidence& evidence, const analysis::Anomaly& anomaly);
 
-/// Anomalies of one kind, cause, certainty and role at one capture point.
+/// Anomalies of one kind, cause, certainty, role and place at one capture point.
 struct AnomalyGroup {
   static constexpr std::size_t kMostFrames = 5;
   std::uint32_t point = 0;
@@ -48,6 +49,7 @@ struct AnomalyGroup {
   analysis::Certainty certainty{};
   analysis::Hypotheses alternatives = {};  // of the first
   wire::Role role{};
+  std::string where = {};  // as of Anomaly
   std::uint64_t events = 0, packets = 0;
   Duration total{}, longest{};
   std::vector<std::uint64_t> frames;  // the first kMostFrames

@@ -34,14 +34,15 @@ struct Signs {
   std::uint64_t undecided = 0;    // packets that may have been lost, and NAKs
   std::uint64_t trimmed = 0;      // packets whose data a switch cut off
   std::uint64_t unanswered = 0;   // requests without an answer at the end, for an unknown reason
+  std::uint64_t lost_at_receiver = 0;  // of lost: behind the last of several points
   std::uint64_t turned_away = 0;  // of requests and connections: refused, or dropped as invalid
 
   static constexpr std::uint64_t Signs::* kAll[] = {
-      &Signs::packets,      &Signs::marked,     &Signs::notifications, &Signs::lost,
-      &Signs::unseen,       &Signs::resent,     &Signs::refused,       &Signs::late,
-      &Signs::missing_acks, &Signs::pauses,     &Signs::unexplained,   &Signs::undecided,
-      &Signs::unmarkable,   &Signs::full_links, &Signs::lost_behind,   &Signs::trimmed,
-      &Signs::unanswered,   &Signs::turned_away};
+      &Signs::packets,      &Signs::marked,      &Signs::notifications,   &Signs::lost,
+      &Signs::unseen,       &Signs::resent,      &Signs::refused,         &Signs::late,
+      &Signs::missing_acks, &Signs::pauses,      &Signs::unexplained,     &Signs::undecided,
+      &Signs::unmarkable,   &Signs::full_links,  &Signs::lost_behind,     &Signs::trimmed,
+      &Signs::unanswered,   &Signs::turned_away, &Signs::lost_at_receiver};
 };
 
 bool is_loss(const Group& group) {
@@ -80,8 +81,9 @@ bool is_explained(const Facts& facts, const Group& group) {
 
 void add_signs(const Facts& facts, Signs& signs, const Group& group) {
   if (is_loss(group)) signs.lost += group.packets;
-  if (is_loss(group) && group.kind == AnomalyKind::lost_after_capture)
+  if (is_loss(group) && group.kind == AnomalyKind::lost_after_capture && group.where.empty())
     signs.lost_behind += group.packets;
+  if (is_loss(group) && group.where.starts_with("behind ")) signs.lost_at_receiver += group.packets;
   if (is_unseen_loss(group)) signs.unseen += group.events;
   if (group.is(AnomalyKind::retransmission, Cause::ack_lost)) signs.missing_acks += group.events;
   if (group.kind == AnomalyKind::retransmission && !group.is_certain() &&
@@ -123,7 +125,7 @@ Signs signs_of(const Facts& facts) {
 }
 
 std::string were_lost(const Signs& signs) {
-  const bool all_behind = signs.lost == signs.lost_behind;
+  const bool all_behind = signs.lost > 0 && signs.lost == signs.lost_behind;
   return fmt::format("{} {} lost{}", counted(signs.lost, "packet"), verb(signs.lost, "was", "were"),
                      all_behind ? " or overtaken" : "");
 }
@@ -153,6 +155,12 @@ std::string marked_reason(const Signs& signs) {
 std::string unmarked_loss_reason(const Evidence& evidence, const Signs& signs) {
   const std::string what =
       signs.lost == 0 ? counted(signs.missing_acks, "ACK") + " did not arrive" : were_lost(signs);
+  if (signs.lost > 0 && signs.lost == signs.lost_at_receiver)
+    return fmt::format(
+        "{}, all behind the last point, and no packet is marked: the receiver or its last cable "
+        "lost "
+        "them; the path between the points lost nothing",
+        what);
   if (evidence.totals.ecn_capable == 0)
     return fmt::format(
         "{}, but all packets are Not-ECT, so no queue could mark one, and no CNP "

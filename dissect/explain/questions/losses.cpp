@@ -3,6 +3,8 @@
 #include "dissect/explain/questions/losses.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -55,6 +57,16 @@ std::string gap_text(const Facts& facts, const Group& group) {
     return fmt::format("{} {} missing: {}.{}", packets, one ? "is" : "are", either_text(group),
                        fate_text(facts, group));
   if (group.cause == Cause::trimmed) return {};  // the trimmed packets cover it
+  if (!group.where.empty() && group.cause == Cause::missing_in_capture)
+    return fmt::format(
+        "The capture at {} misses {}: another point, or the peer's answers, show that {} passed "
+        "it.",
+        group.where, packets, verb(group.packets, "it", "they"));
+  if (!group.where.empty() && group.cause == Cause::lost_before_capture)
+    return fmt::format(
+        "{} {} lost {}: no point has {}, and {}.", packets, one ? "was" : "were", group.where,
+        one ? "it" : "them",
+        group.role == wire::Role::response ? "the requester asked again" : "the sender sent again");
   if (group.cause == Cause::missing_in_capture)
     return fmt::format(
         "The capture misses {}: the other end acknowledged {}, so the network has "
@@ -180,6 +192,9 @@ std::string time_text(const Group& group) {
 
 std::string copy_text(const Facts&, const Group& group) {
   const std::string_view them = verb(group.packets, "it", "them");
+  if (group.is_certain() && !group.where.empty())
+    return fmt::format("{} {} copied at {}.", packets_of(group), verb(group.packets, "was", "were"),
+                       group.where);
   if (group.is_certain())
     return fmt::format("The path copied {}: nothing asked for {} again.", packets_of(group), them);
   if (group.role == wire::Role::response)
@@ -259,6 +274,9 @@ std::string reorder_text(const Facts&, const Group& group) {
         "show that {} came, sooner than what was sent again can have come.",
         packets_of(group), verb(group.packets, "was", "were"), verb(group.packets, "it", "them"),
         verb(group.packets, "it", "they"));
+  if (!group.where.empty())
+    return fmt::format("{} came late at {}: behind packets that were sent after {}.",
+                       packets_of(group), group.where, verb(group.packets, "it", "them"));
   const std::string by = group.longest > Duration{}
                              ? fmt::format(", by {} at most", format_duration(group.longest))
                              : std::string();
@@ -270,8 +288,27 @@ std::string reorder_text(const Facts&, const Group& group) {
                                          : "");
 }
 
+/// The first and the last point of "near > far".
+std::pair<std::string, std::string> ends_of_place(const std::string& where) {
+  const std::size_t mark = where.find(" > ");
+  if (mark == std::string::npos) return {where, {}};
+  return {where.substr(0, mark), where.substr(mark + 3)};
+}
+
 std::string lost_behind_text(const Facts&, const Group& group) {
   const std::string_view it = verb(group.packets, "it", "them");
+  const std::string_view were = verb(group.packets, "was", "were");
+  if (group.cause == Cause::lost_between) {
+    const auto [from, to] = ends_of_place(group.where);
+    return fmt::format("{} {} lost between {} and {}: {} has {}, and {} does not.",
+                       packets_of(group), were, from, to, from, it, to);
+  }
+  if (!group.where.empty())
+    return fmt::format(
+        "{} {} lost {}: all points have {}, and the receiver's NAKs ask for {}. The receiver lost "
+        "{}, "
+        "or its last cable; the path between the points did not.",
+        packets_of(group), were, group.where, it, it, it);
   return fmt::format(
       "{} {} lost behind the capture point, or overtaken there: the capture has {}, and the "
       "receiver's NAKs ask for {}.",
@@ -319,12 +356,13 @@ constexpr Telling kLossTellings[] = {
 
 struct Losses {
   std::uint64_t before = 0, behind = 0, either = 0, late = 0, copied = 0, again = 0, trimmed = 0;
-  std::uint64_t acks = 0;  // that did not arrive
-  std::uint64_t open = 0;  // requests without an answer at the end
+  std::uint64_t acks = 0;                             // that did not arrive
+  std::map<std::string, std::uint64_t> lost_at = {};  // by place, where several points tell
+  std::uint64_t open = 0;                             // requests without an answer at the end
   bool sample = false, followed = true;
 
   [[nodiscard]] bool any() const noexcept {
-    return before + behind + either + late + copied + again + trimmed > 0;
+    return before + behind + either + late + copied + again + trimmed > 0 || !lost_at.empty();
   }
 };
 
@@ -332,8 +370,14 @@ Losses losses_of(const Facts& facts) {
   Losses all{.sample = is_sample(facts), .followed = facts.follows_connections()};
   for (const Group& group : facts.groups) {
     const bool certain = group.is_certain();
-    if (group.kind == AnomalyKind::psn_gap && certain && group.cause == Cause::lost_before_capture)
-      all.before += group.packets;
+    const bool lost_before =
+        group.kind == AnomalyKind::psn_gap && certain && group.cause == Cause::lost_before_capture;
+    const bool lost = lost_before || group.kind == AnomalyKind::lost_after_capture;
+    if (lost && certain && !group.where.empty()) {
+      all.lost_at[group.where] += group.packets;
+      continue;
+    }
+    if (lost_before) all.before += group.packets;
     if (group.kind == AnomalyKind::psn_gap && !certain) all.either += group.packets;
     if (group.kind == AnomalyKind::lost_after_capture) all.behind += group.packets;
     if (group.kind == AnomalyKind::out_of_order) all.late += group.packets;
@@ -353,6 +397,8 @@ std::string parts_of(const Losses& all) {
   const auto add = [&parts](std::uint64_t count, std::string_view text) {
     if (count > 0) parts.push_back(fmt::format(fmt::runtime(text), count));
   };
+  for (const auto& [where, count] : all.lost_at)
+    parts.push_back(fmt::format("{} lost {}{}", count, where.contains(" > ") ? "at " : "", where));
   add(all.before, "{} lost before the capture point");
   add(all.behind, "{} lost behind the capture point, or overtaken there");
   add(all.trimmed, "{} trimmed by a switch");

@@ -371,7 +371,7 @@ TEST(Compare, FramesWithoutRightIcrcsAreMatchedByContent) {
   auto at_near = read_point(near.path(), "", names), at_far = read_point(far.path(), "", names);
   const IdentityRule rule = rule_for(*at_near, *at_far);
   EXPECT_FALSE(rule.by_icrc);
-  EXPECT_EQ(rule.payload, IdentityRule::kWholePayload);
+  EXPECT_EQ(rule.payload, IdentityRule::kWhole);
   at_near = read_point(near.path(), "", names, rule);
   at_far = read_point(far.path(), "", names, rule);
   const DirectionResult d = compare_points(*at_near, *at_far, names).near_to_far;

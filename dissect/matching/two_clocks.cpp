@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dissect/compare/two_clocks.h"
+#include "dissect/matching/two_clocks.h"
 
 #include <algorithm>
 #include <cmath>
@@ -50,6 +50,27 @@ double ClockFit::least(const std::vector<Point>& points) {
   return std::ranges::min_element(points, {}, &Point::ns)->ns;
 }
 
+/// How far the third-nearest point is above a line: a line through such points may be as wrong.
+double ClockFit::slack(const std::vector<Point>& points, const Line& line) {
+  constexpr std::size_t kNearest = 3;
+  std::vector<double> above;
+  above.reserve(points.size());
+  for (const Point& p : points) above.push_back(p.ns - line.at(p.seconds));
+  const std::size_t at = std::min(kNearest, above.size()) - 1;
+  std::ranges::nth_element(above, above.begin() + static_cast<std::ptrdiff_t>(at));
+  return std::max(above[at], 0.0);
+}
+
+void ClockFit::add_uncertainty(const std::vector<Point>& there, const std::vector<Point>& back,
+                               double resolution) {
+  const double wrong = resolution + (slack(there, *lines_[1]) + slack(back, *lines_[0])) / 2;
+  double last = 0;
+  for (const auto* points : {&there, &back})
+    for (const Point& p : *points) last = std::max(last, p.seconds);
+  if (last > 0) slope_uncertainty_ = std::max(slope_uncertainty_, wrong / last);
+  offset_uncertainty_ = wrong + slope_uncertainty_ * last / 2;
+}
+
 ClockFit::ClockFit(Records near, Records far, const Matching& matching) {
   const auto is_used = [](const Match& m) { return m.certain && !m.changed; };
   const auto first = std::ranges::find_if(matching.matches, is_used);
@@ -82,6 +103,8 @@ ClockFit::ClockFit(Records near, Records far, const Matching& matching) {
     up = least(there);
     down = least(back);
   }
+  const std::int64_t resolution = std::max(resolution_of(near), resolution_of(far));
+  add_uncertainty(there, back, static_cast<double>(std::min(resolution, kCoarsest)));
   offset_ = static_cast<double>(base_ns_) + (up - down) / 2;
   round_trip_ = up + down;
 }

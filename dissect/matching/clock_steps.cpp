@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dissect/compare/clock_steps.h"
+#include "dissect/matching/clock_steps.h"
 
 #include <algorithm>
 #include <array>
@@ -41,9 +41,9 @@ struct Change {
 std::optional<Change> change_at(const Series& series, std::size_t index) {
   const std::span all(series.differences);
   const auto before =
-      level_of(all.subspan(index - std::min(index, kStepWindow), std::min(index, kStepWindow)));
+      level_of(all.subspan(index - std::min(index, kClockWindow), std::min(index, kClockWindow)));
   const auto behind =
-      level_of(all.subspan(index, std::min(kStepWindow, series.differences.size() - index)));
+      level_of(all.subspan(index, std::min(kClockWindow, series.differences.size() - index)));
   if (!before || !behind) return std::nullopt;
   return Change{behind->median - before->median, std::max(before->spread, behind->spread)};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dissect/compare/common_span.h"
+#include "dissect/matching/common_span.h"
 
 #include <algorithm>
 #include <limits>

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "dissect/compare/directions.h"
+#include "dissect/matching/directions.h"
 
 namespace lw::dissect {
 

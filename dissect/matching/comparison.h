@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "dissect/compare/clock_steps.h"
-#include "dissect/compare/common_span.h"
-#include "dissect/compare/two_clocks.h"
+#include "dissect/matching/clock_steps.h"
+#include "dissect/matching/common_span.h"
+#include "dissect/matching/time_changes.h"
+#include "dissect/matching/two_clocks.h"
 
 namespace lw::dissect {
 
@@ -87,8 +89,11 @@ struct Comparison {
   Matching matching;
   /// With Senders::both_unsynchronized: a fit for each time between two steps.
   std::vector<ClockFit> clocks;
-  std::vector<ClockStep> steps;    // of the clocks
-  std::optional<CommonSpan> span;  // with CompareRules::judges_span
+  std::vector<ClockStep> steps;  // of the clocks
+  TimeChanges changes;           // when the path changed
+  /// Answers that one point does not record at all, though it records their requests: not judged.
+  std::array<std::uint64_t, 2> unrecorded = {};  // frames; missing at near, at far
+  std::optional<CommonSpan> span;                // with CompareRules::judges_span
 };
 
 struct CompareRules {

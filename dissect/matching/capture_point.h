@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,47 +15,29 @@
 #include "dissect/fields/frame_source.h"
 #include "dissect/fields/recent_map.h"
 #include "dissect/points/capture_points.h"
+#include "dissect/points/identity_rule.h"
 #include "roce/frame.h"
 
 namespace lw::dissect {
 
-/// Identity of a frame anywhere on its path: a 128-bit hash of the bytes that no router changes.
-/// TTL, ECN, VLAN, MAC addresses and the other bytes that an ICRC leaves out are not hashed.
-using Identity = std::array<std::uint64_t, 2>;
-
-/// The parts of a frame that make its identity.
-struct IdentityRule {
-  static constexpr std::size_t kWholePayload = std::numeric_limits<std::size_t>::max();
-
-  /// True: by the ICRC: encapsulation, addresses, destination QP, PSN, opcode, length and ICRC, so
-  /// that all bytes that the ICRC covers count. False: by content: addresses, IP identification,
-  /// UDP source port, BTH, extension headers, length, and the first `payload` bytes of the payload.
-  bool by_icrc = true;
-  bool judges_icrcs = true;  // a bad ICRC means a damaged frame
-  std::size_t payload = kWholePayload;
-};
-
-/// Nothing for frames that aren't RoCE, for fragments, and if the capture lacks bytes that count.
-std::optional<Identity> identity_of(const roce::Frame& frame, const IdentityRule& rule) noexcept;
-
 /// A RoCE frame seen at a capture point.
 struct CaptureRecord {
   Identity identity;
-  std::uint64_t rest;  // hash of the first bytes after the BTH
   std::int64_t stamp_ns;
-  std::uint32_t order;    // index among the point's records
-  std::uint32_t number;   // of the frame in its file
-  std::uint32_t flow;     // index into FlowNames
-  std::uint32_t form;     // index into HeaderForms
-  std::uint32_t dest_qp;  // 24 bits
-  std::uint32_t psn;      // 24 bits
-  std::uint32_t icrc;     // as captured; 0: not captured
-  std::uint16_t length;   // from the BTH to the ICRC's end, on the wire
-  std::uint8_t opcode;
-  bool bad_icrc : 1;
-  bool ce : 1;
+  std::uint32_t rest;    // hash of the first bytes behind the BTH
+  std::uint32_t order;   // index among the point's records
+  std::uint32_t number;  // of the frame in its file
+  std::uint32_t flow;    // index into FlowNames
+  std::uint32_t icrc;    // as captured; 0: not captured
+  std::uint32_t dest_qp : 24;
+  std::uint32_t bad_icrc : 1;
+  std::uint32_t ce : 1;
+  std::uint32_t psn : 24;
+  std::uint32_t opcode : 8;
+  std::uint16_t form;    // index into HeaderForms
+  std::uint16_t length;  // from the BTH to the ICRC's end, on the wire
 };
-static_assert(sizeof(CaptureRecord) <= 64);
+static_assert(sizeof(CaptureRecord) == 48);
 
 /// Numbers flows from 0: address pair and destination QP, without the role. Both capture points
 /// share it. If there are more than `most` flows, the least recently seen are forgotten.
@@ -94,7 +77,7 @@ class HeaderForms {
   static constexpr std::size_t kMost = 10'000;
 
   /// `frame` is the parsed frame of `captured`.
-  std::uint32_t index_of(const CapturedFrame& captured, const roce::Frame& frame);
+  std::uint16_t index_of(const CapturedFrame& captured, const roce::Frame& frame);
   /// The fields of a combination, in the order of the headers; none for 0.
   [[nodiscard]] const FieldTexts& fields(std::uint32_t index) const { return fields_[index]; }
 
@@ -102,9 +85,9 @@ class HeaderForms {
   using Bytes = std::array<std::uint8_t, 32>;
   static Bytes bytes_of(const roce::Frame& frame) noexcept;
 
-  std::map<Bytes, std::uint32_t> indices_;
+  std::map<Bytes, std::uint16_t> indices_;
   std::vector<FieldTexts> fields_ = {{}};
-  std::pair<Bytes, std::uint32_t> last_ = {};
+  std::pair<Bytes, std::uint16_t> last_ = {};
 };
 
 /// Numbers that both capture points share.
@@ -123,12 +106,18 @@ struct CapturePoint {
   std::uint64_t cut = 0;            // frames without an ICRC, which the capture cut off
   std::uint64_t bad_icrcs = 0;
   /// Smallest captured payload of the frames with a cut payload, in bytes.
-  std::size_t least_payload = IdentityRule::kWholePayload;
+  std::size_t least_payload = IdentityRule::kWhole;
+  /// Fewest captured bytes behind the BTH of the frames with cut extension headers.
+  std::size_t least_body = IdentityRule::kWhole;
   std::vector<CaptureRecord> records;
   std::vector<CapturePointInfo> points;  // that its interfaces are, and what decided it
   std::set<std::string> unknown;         // names of --points that it lacks
   std::optional<Error> damage;           // why reading stopped before the end of the file
 };
+
+/// Adds the record of a frame, if it is one of RoCE with an identity.
+void add_record(CapturePoint& point, const CapturedFrame& captured, Names& names,
+                const IdentityRule& rule);
 
 /// Reads a whole capture, or the interfaces that `place` names (see place_of()). Errors: the file
 /// can't be opened, or lacks such an interface. `points`: as of CapturePoints::decide(); names that
@@ -137,8 +126,12 @@ Result<CapturePoint> read_point(const std::string& place, const std::string& fil
                                 const IdentityRule& rule = {}, const FrameReading& reading = {},
                                 const std::string& points = {});
 
-/// Returns the rule that distinguishes the frames of both points: by content if a capture cut
+/// The resolution of stamps in ns: the largest power of ten, up to 1 ms, that divides nearly all.
+std::int64_t resolution_of(std::span<const CaptureRecord> records);
+
+/// Returns the rule that distinguishes the frames of all points: by content if a capture cut
 /// frames, or if most ICRCs of one are bad, because the frames were not captured as they were sent.
+IdentityRule rule_for(std::span<const CapturePoint> points) noexcept;
 IdentityRule rule_for(const CapturePoint& near, const CapturePoint& far) noexcept;
 
 }  // namespace lw::dissect

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dissect/compare/comparison.h"
+#include "dissect/matching/comparison.h"
 
 #include <algorithm>
 #include <cmath>
+
+#include "wire/opcode.h"
 
 namespace lw::dissect {
 
@@ -120,7 +122,7 @@ class Totals {
     ++result.changed;
     if (received.bad_icrc) ++result.damaged;
     if (result.changed_frames.size() < kMostChanged)
-      result.changed_frames.push_back({sent.number, received.number, received.bad_icrc});
+      result.changed_frames.push_back({sent.number, received.number, received.bad_icrc != 0});
   }
   std::int64_t delay_of(const CaptureRecord& near, const CaptureRecord& far, bool goes_far) const {
     if (!clocks_.empty()) return clocks_[part_of(far)].delay_ns(near, far, goes_far);
@@ -146,6 +148,35 @@ class Totals {
   std::optional<CommonSpan> span_;
   Comparison comparison_;
 };
+
+/// The flows of answers of which a point has no frame, though it has the requests that they answer:
+/// it does not record them. By flow.
+std::vector<bool> unrecorded_answers(Records near, Records far, const Matching& matching,
+                                     const FlowNames& flows) {
+  constexpr std::uint64_t kFewestAnswers = 8;
+  using Pair = std::array<std::array<std::byte, 16>, 2>;
+  std::vector<std::array<std::uint64_t, 2>> frames(flows.forgotten().size());
+  std::vector<std::uint64_t> answers(frames.size());
+  for (const std::size_t end : {0U, 1U})
+    for (const CaptureRecord& record : end == 0 ? near : far) {
+      ++frames[record.flow][end];
+      const wire::OpcodeInfo* info = wire::find_opcode(record.opcode);
+      answers[record.flow] += info && info->role == wire::Role::response;
+    }
+  std::vector<bool> found(frames.size());
+  std::map<Pair, std::uint64_t> matched;
+  std::vector<Pair> pairs(frames.size());
+  for (const auto& [key, index] : flows.remembered())
+    pairs[index.value] = {key.source, key.destination};
+  for (const Match& m : matching.matches) ++matched[pairs[near[m.near].flow]];
+  for (std::size_t flow = 0; flow < frames.size(); ++flow) {
+    const auto [at_near, at_far] = frames[flow];
+    if ((at_near == 0) == (at_far == 0) || at_near + at_far < kFewestAnswers) continue;
+    if (2 * answers[flow] < at_near + at_far || matched.contains(pairs[flow])) continue;
+    found[flow] = matched.contains({pairs[flow][1], pairs[flow][0]});
+  }
+  return found;
+}
 
 /// A fit of the clocks for each time between two steps.
 std::vector<ClockFit> fits_of(Records near, Records far, const Matching& matching,
@@ -180,8 +211,25 @@ Comparison compare_points(const CapturePoint& near, const CapturePoint& far, con
   if (rules.senders == Senders::both_unsynchronized)
     found.clocks = fits_of(near.records, at_far, matching, found.steps);
   if (rules.judges_span) found.span.emplace(near.records, at_far, matching);
+  const std::vector<bool> unrecorded =
+      unrecorded_answers(near.records, at_far, matching, names.flows);
+  const auto is_unrecorded = [&](const Unmatched& frame) {
+    return unrecorded[(frame.at_far ? at_far : Records(near.records))[frame.order].flow];
+  };
   Totals totals(near.records, at_far, found);
-  for (const Unmatched& frame : matching.unmatched) totals.add_unmatched(frame);
+  for (const Unmatched& frame : matching.unmatched) {
+    if (is_unrecorded(frame))
+      ++found.unrecorded[frame.at_far ? 0 : 1];
+    else
+      totals.add_unmatched(frame);
+  }
+  const auto is_outside = [&](const Unmatched& frame) {
+    if (is_unrecorded(frame)) return true;
+    return found.span &&
+           found.span->is_outside((frame.at_far ? at_far : Records(near.records))[frame.order],
+                                  frame.at_far, frame.goes_far);
+  };
+  TimeChanges changes = find_time_changes(near.records, at_far, matching, is_outside);
   const std::size_t order_flows = rules.across_flows ? 0 : names.flows.forgotten().size();
   std::ranges::sort(matching.matches, {}, &Match::far);
   totals.add_arrivals(matching.matches, true, order_flows);
@@ -194,6 +242,8 @@ Comparison compare_points(const CapturePoint& near, const CapturePoint& far, con
       !found.clocks.empty() && !found.clocks.front().has_both();
   comparison.clocks = std::move(found.clocks);
   comparison.steps = std::move(found.steps);
+  comparison.changes = std::move(changes);
+  comparison.unrecorded = found.unrecorded;
   comparison.span = found.span;
   return comparison;
 }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/figure.h"
-#include "dissect/compare/matching.h"
+#include "dissect/matching/matching.h"
 
 namespace lw::dissect {
 
@@ -19,13 +19,13 @@ struct ClockStep {
 };
 
 /// Finds the steps of the clocks: at once, far's stamps minus near's change by the same time in
-/// both directions, and stay so for kWindow matches of each. A change of the path's delay changes
-/// one direction, or both with opposite signs, so it is no step. With one direction, none is found.
-/// A step is at least 20 us, and four times as long as the differences vary around it. Returns at
-/// most kMostSteps, in the order of the far capture.
+/// both directions, and stay so for kClockWindow matches of each. A change of the path's delay
+/// changes one direction, or both with opposite signs, so it is no step. With one direction, none
+/// is found. A step is at least 20 us, and four times as long as the differences vary around it.
+/// Returns at most kMostSteps, in the order of the far capture.
 std::vector<ClockStep> find_clock_steps(Records near, Records far, const Matching& matching);
 /// The records of far with the stamps of its clock before the first step.
 std::vector<CaptureRecord> without_steps(Records far, const std::vector<ClockStep>& steps);
-inline constexpr std::size_t kStepWindow = 9, kMostSteps = 64;
+inline constexpr std::size_t kClockWindow = 9, kMostSteps = 64;
 
 }  // namespace lw::dissect

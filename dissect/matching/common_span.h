@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "dissect/compare/matching.h"
+#include "dissect/matching/matching.h"
 
 namespace lw::dissect {
 

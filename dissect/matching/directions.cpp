@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dissect/compare/directions.h"
+#include "dissect/matching/directions.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dissect/compare/equal_frames.h"
+#include "dissect/matching/equal_frames.h"
 
 #include <optional>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dissect/compare/matching.h"
+#include "dissect/matching/matching.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #include <tuple>
 #include <utility>
 
-#include "dissect/compare/equal_frames.h"
+#include "dissect/matching/equal_frames.h"
 
 namespace lw::dissect {
 namespace {
@@ -28,16 +28,17 @@ using KeyOf = Identity (*)(const CaptureRecord&);
 Identity identity_key(const CaptureRecord& r) { return r.identity; }
 /// Key of damaged frames: the path leaves the ICRC as it is. Without an ICRC, order is used.
 Identity icrc_key(const CaptureRecord& r) {
+  constexpr std::uint64_t kUnknown = std::uint64_t{1} << 31;  // no length is so large
   const bool known = r.icrc != 0;
-  return {std::uint64_t{known ? r.icrc : r.order} << 32 | r.length, known ? 0U : 1U};
+  return std::uint64_t{known ? r.icrc : r.order} << 32 | r.length | (known ? 0 : kUnknown);
 }
 /// Key of changed frames: flow, PSN and opcode.
 Identity place_key(const CaptureRecord& r) {
-  return {std::uint64_t{r.flow} << 32 | r.psn, r.opcode};
+  return std::uint64_t{r.flow} << 32 | r.psn << 8 | r.opcode;
 }
 /// Key of frames with rewritten addresses or ports: the packet from the BTH on.
 Identity packet_key(const CaptureRecord& r) {
-  return {r.rest, std::uint64_t{r.dest_qp} << 32 | r.psn << 8 | r.opcode};
+  return (std::uint64_t{r.rest} << 32 | r.psn << 8 | r.opcode) ^ std::uint64_t{r.dest_qp} << 40;
 }
 
 void sort_keys(std::vector<Key>& keys) {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "dissect/compare/capture_point.h"
+#include "dissect/matching/capture_point.h"
 
 namespace lw::dissect {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "dissect/compare/matching.h"
+#include "dissect/matching/matching.h"
 
 namespace lw::dissect {
 
@@ -33,10 +33,18 @@ class ClockFit {
   /// Drift of the far clock against the near clock, in parts per million; > 0 if it runs faster. 0
   /// if the two directions differ by more than the drift. Requires has_both().
   [[nodiscard]] double drift_ppm() const noexcept { return slope_ * kPpmOfSlope; }
-  /// Half of the difference between the drifts of the two directions.
+  /// Half of the difference between the drifts of the two directions, or more: what the stamps'
+  /// resolution, and the distance of the shortest delays from the edge, leave over the time between
+  /// the first and the last frame.
   [[nodiscard]] double drift_uncertainty_ppm() const noexcept {
     return slope_uncertainty_ * kPpmOfSlope;
   }
+  /// Of the offset, from the same and from the drift's uncertainty. Half of the difference between
+  /// the shortest delays of the two directions comes on top: frames cannot show it.
+  [[nodiscard]] double offset_uncertainty_ns() const noexcept { return offset_uncertainty_; }
+  /// What the stamps of a point are multiples of, at most this: coarser ones are taken for those of
+  /// frames that were sent at round times.
+  static constexpr std::int64_t kCoarsest = 10'000;  // ns
   /// The sum of the shortest delays of both directions in ns; needs no assumption.
   [[nodiscard]] double round_trip_ns() const noexcept { return round_trip_; }
 
@@ -56,6 +64,9 @@ class ClockFit {
   };
   static std::optional<Line> lower_edge(std::vector<Point> points);
   static double least(const std::vector<Point>& points);
+  static double slack(const std::vector<Point>& points, const Line& line);
+  void add_uncertainty(const std::vector<Point>& there, const std::vector<Point>& back,
+                       double resolution);
   [[nodiscard]] double seconds_of(const CaptureRecord& far) const noexcept;
   [[nodiscard]] double difference_of(const CaptureRecord& near,
                                      const CaptureRecord& far) const noexcept;
@@ -64,7 +75,7 @@ class ClockFit {
   std::int64_t base_ns_ = 0;       // of the differences, to keep a double's precision
   std::optional<Line> lines_[2];   // of far minus near: back (upper edge), there
   double offset_ = 0, slope_ = 0;  // of the far clock against the near one, beyond base_ns_
-  double slope_uncertainty_ = 0, round_trip_ = 0;
+  double slope_uncertainty_ = 0, offset_uncertainty_ = 0, round_trip_ = 0;
   double refused_drift_ppm_ = 0;
 };
 

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dissect/matching/time_changes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "core/quantity.h"
+
+namespace lw::dissect {
+namespace {
+
+constexpr double kFalseRate = 1e-4;
+
+/// A packet of one direction where it was sent.
+struct SentPacket {
+  std::uint32_t order = 0;
+  bool lost = false;
+};
+
+/// The packets of a direction that were sent, in their order.
+std::vector<SentPacket> sent_packets(const Matching& matching, bool goes_far,
+                                     const std::function<bool(const Unmatched&)>& outside) {
+  std::vector<SentPacket> sent;
+  for (const Match& m : matching.matches)
+    if (m.goes_far == goes_far) sent.push_back({goes_far ? m.near : m.far, false});
+  for (const Unmatched& frame : matching.unmatched)
+    if (frame.goes_far == goes_far && !frame.at_receiver() && !outside(frame))
+      sent.push_back({frame.order, true});
+  std::ranges::sort(sent, {}, &SentPacket::order);
+  return sent;
+}
+
+struct Run {
+  std::size_t begin = 0, end = 0;  // among the packets
+  [[nodiscard]] std::size_t length() const noexcept { return end - begin; }
+};
+
+std::vector<Run> loss_runs(const std::vector<SentPacket>& sent) {
+  std::vector<Run> runs;
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    if (!sent[i].lost) continue;
+    if (runs.empty() || runs.back().end != i) runs.push_back({i, i});
+    runs.back().end = i + 1;
+  }
+  return runs;
+}
+
+/// Whether so many losses in so few runs are not independent: the number of runs has the mean and
+/// the variance of A. Wald and J. Wolfowitz (1940).
+bool are_bursts(const LossRuns& losses) {
+  constexpr std::uint64_t kFew = 3;
+  constexpr double kDeviations = 3.72;  // one in 10,000
+  if (losses.lost < kFew || losses.lost == losses.sent) return losses.lost >= kFew;
+  const auto n = static_cast<double>(losses.sent), lost = static_cast<double>(losses.lost);
+  const double mean = lost * (n - lost + 1) / n;
+  const double variance =
+      lost * (n - lost) * (lost - 1) * (n - lost + 1) / (n * n * std::max(n - 1, 1.0));
+  return static_cast<double>(losses.runs) < mean - kDeviations * std::sqrt(variance) - 0.5;
+}
+
+/// Whether independent losses show such a run by chance in more than one of 10,000 captures.
+bool is_chance(std::size_t length, std::uint64_t sent, std::uint64_t lost_elsewhere) {
+  const auto n = static_cast<double>(sent);
+  const double share = (static_cast<double>(lost_elsewhere) + 1) / n;
+  return n * std::pow(share, static_cast<double>(length)) > kFalseRate;
+}
+
+PathOutage outage_of(const std::vector<SentPacket>& sent, const Run& run, Records records,
+                     bool goes_far) {
+  const CaptureRecord &first = records[sent[run.begin].order],
+                      &last = records[sent[run.end - 1].order];
+  const CaptureRecord& before = run.begin > 0 ? records[sent[run.begin - 1].order] : first;
+  const CaptureRecord& behind = run.end < sent.size() ? records[sent[run.end].order] : last;
+  return {.goes_far = goes_far,
+          .begin_ns = first.stamp_ns,
+          .end_ns = last.stamp_ns,
+          .packets = run.length(),
+          .first_frame = first.number,
+          .most_ns = stamp_difference(behind.stamp_ns, before.stamp_ns)};
+}
+
+void add_losses(TimeChanges& changes, Records records, const std::vector<SentPacket>& sent,
+                bool goes_far) {
+  const std::vector<Run> runs = loss_runs(sent);
+  LossRuns& losses = changes.losses[goes_far ? 1 : 0];
+  losses = {.sent = sent.size(), .lost = 0, .runs = runs.size()};
+  for (const Run& run : runs) losses.lost += run.length();
+  std::uint64_t in_long = 0;
+  for (const Run& run : runs) in_long += run.length() >= kOutageFewest ? run.length() : 0;
+  losses.in_bursts = are_bursts(losses);
+  for (const Run& run : runs)
+    if (run.length() >= kOutageFewest &&
+        !is_chance(run.length(), sent.size(), losses.lost - in_long))
+      changes.outages.push_back(outage_of(sent, run, records, goes_far));
+}
+
+/// The delays of a direction, in the order in which its packets were sent.
+struct Series {
+  std::vector<DelaySample> samples;
+  std::vector<const Match*> matches;
+};
+
+Series series_of(Records near, Records far, const Matching& matching, bool goes_far) {
+  Series series;
+  for (const Match& m : matching.matches)
+    if (m.goes_far == goes_far && m.certain) series.matches.push_back(&m);
+  std::ranges::sort(series.matches, {},
+                    [&](const Match* m) { return goes_far ? m->near : m->far; });
+  // Delays are relative to the first one: stamps may be any numbers.
+  for (const Match* m : series.matches) {
+    const std::int64_t first =
+        far_minus_near(near[series.matches[0]->near], far[series.matches[0]->far]);
+    const std::int64_t by = stamp_difference(far_minus_near(near[m->near], far[m->far]), first);
+    const std::int64_t time = goes_far ? near[m->near].stamp_ns : far[m->far].stamp_ns;
+    series.samples.push_back({time, goes_far ? by : stamp_difference(0, by)});
+  }
+  return series;
+}
+
+/// Steps of one direction, with the near capture's order of the packets around each.
+struct WaySteps {
+  Series series;
+  std::vector<DelayStep> steps;
+
+  /// Near's stamps of the last packet before a step and of the first one behind it.
+  [[nodiscard]] std::array<std::int64_t, 2> around(const DelayStep& step, Records near) const {
+    return {near[series.matches[step.index - 1]->near].stamp_ns,
+            near[series.matches[step.index]->near].stamp_ns};
+  }
+  /// Whether delays were measured some packets before and behind this time, by the near clock.
+  [[nodiscard]] bool covers(std::int64_t near_ns, Records near) const {
+    std::size_t before = 0, behind = 0;
+    for (const Match* m : series.matches) ++(near[m->near].stamp_ns < near_ns ? before : behind);
+    return before >= kStepFewest && behind >= kStepFewest;
+  }
+};
+
+/// Whether two steps, one of each direction, are at one time: none of the delays in between shows
+/// that they are not, within a round trip.
+bool is_at_once(const std::array<std::int64_t, 2>& a, const std::array<std::int64_t, 2>& b,
+                std::int64_t slack) {
+  return stamp_difference(a[0], b[1]) <= slack && stamp_difference(b[0], a[1]) <= slack;
+}
+
+bool is_equal(std::int64_t a, std::int64_t b) {
+  return 4 * std::abs(static_cast<double>(a) - static_cast<double>(b)) <=
+         std::max(std::abs(static_cast<double>(a)), std::abs(static_cast<double>(b)));
+}
+
+ChangeOf change_of(std::int64_t back, std::int64_t there) {
+  if (is_equal(back, there)) return ChangeOf::path;
+  return is_equal(back, -there) ? ChangeOf::clock : ChangeOf::either;
+}
+
+DelayChange change_at(const WaySteps& way, const DelayStep& step, bool goes_far, Records near,
+                      Records far) {
+  const Match& m = *way.series.matches[step.index];
+  const CaptureRecord& sent = goes_far ? near[m.near] : far[m.far];
+  DelayChange change{.at_ns = sent.stamp_ns, .frame = sent.number};
+  change.by_ns[goes_far ? 1 : 0] = step.by_ns;
+  return change;
+}
+
+/// Steps of both directions that are at once are one change.
+void add_steps(TimeChanges& changes, const std::array<WaySteps, 2>& ways, Records near, Records far,
+               std::int64_t slack) {
+  const auto& [back, there] = ways;
+  std::vector<bool> used(back.steps.size());
+  const auto alone = [&](const WaySteps& way, const WaySteps& other, const DelayStep& step,
+                         bool goes_far) {
+    DelayChange change = change_at(way, step, goes_far, near, far);
+    change.of =
+        other.covers(way.around(step, near)[1], near) ? ChangeOf::path_one_way : ChangeOf::either;
+    changes.steps.push_back(change);
+  };
+  for (const DelayStep& step : there.steps) {
+    std::optional<std::size_t> same;
+    for (std::size_t i = 0; i < back.steps.size() && !same; ++i)
+      if (!used[i] && is_at_once(there.around(step, near), back.around(back.steps[i], near), slack))
+        same = i;
+    if (!same) {
+      alone(there, back, step, true);
+      continue;
+    }
+    used[*same] = true;
+    DelayChange change = change_at(there, step, true, near, far);
+    change.by_ns[0] = back.steps[*same].by_ns;
+    change.of = change_of(change.by_ns[0], change.by_ns[1]);
+    changes.steps.push_back(change);
+  }
+  for (std::size_t i = 0; i < back.steps.size(); ++i)
+    if (!used[i]) alone(back, there, back.steps[i], false);
+}
+
+std::string signed_time(std::int64_t ns) {
+  return (ns < 0 ? "" : "+") + format_duration(Duration{ns});
+}
+
+}  // namespace
+
+std::string_view name_of(ChangeOf of) noexcept {
+  constexpr std::string_view kNames[] = {"path", "path, one way", "clock", "either"};
+  return kNames[static_cast<std::size_t>(of)];
+}
+
+std::string DelayChange::words() const {
+  const auto [back, there] = by_ns;
+  const std::int64_t by = there != 0 ? there : back;
+  // Light in fibre: 4.9 us a km (a group index of 1.4682).
+  constexpr double kNsPerKm = 4897;
+  const std::string fibre =
+      fmt::format("{:.3g} km of fibre", std::abs(static_cast<double>(by)) / kNsPerKm);
+  const std::string_view longer = by > 0 ? "longer" : "shorter";
+  switch (of) {
+    case ChangeOf::path:
+      return fmt::format("{} in both directions: the path is {}, by about {}", signed_time(by),
+                         longer, fibre);
+    case ChangeOf::path_one_way:
+      return fmt::format("{} in this direction alone: its path is {}, by about {}", signed_time(by),
+                         longer, fibre);
+    case ChangeOf::clock:
+      return fmt::format("{} to far and {} to near: a clock stepped", signed_time(there),
+                         signed_time(back));
+    case ChangeOf::either:
+      break;
+  }
+  if (there != 0 && back != 0)
+    return fmt::format(
+        "{} to far and {} to near: path and clock both changed, or the two directions "
+        "by different lengths",
+        signed_time(there), signed_time(back));
+  return fmt::format(
+      "{}: either the path is {}, by about {}, or a clock stepped; delays of the other "
+      "direction would tell",
+      signed_time(by), longer, fibre);
+}
+
+TimeChanges find_time_changes(Records near, Records far, const Matching& matching,
+                              const std::function<bool(const Unmatched&)>& outside) {
+  TimeChanges changes;
+  // Where one point has finer stamps, the other's rounding is like jitter.
+  const std::int64_t resolution = std::min(resolution_of(near), resolution_of(far));
+  std::array<WaySteps, 2> ways;
+  std::int64_t gap = 0;  // the longest delay of either direction, above its shortest
+  for (const bool goes_far : {false, true}) {
+    add_losses(changes, goes_far ? near : far, sent_packets(matching, goes_far, outside), goes_far);
+    WaySteps& way = ways[goes_far ? 1 : 0];
+    way.series = series_of(near, far, matching, goes_far);
+    way.steps = find_delay_steps(way.series.samples, resolution);
+    if (way.series.samples.empty()) continue;
+    const auto [least, most] = std::ranges::minmax(way.series.samples, {}, &DelaySample::delay_ns);
+    gap = std::max(gap, stamp_difference(most.delay_ns, least.delay_ns));
+  }
+  constexpr std::int64_t kSlack = 20'000'000;  // ns: a change of both ways of a ring takes as long
+  add_steps(changes, ways, near, far, std::max(gap, kSlack));
+  std::ranges::sort(changes.outages, {}, &PathOutage::begin_ns);
+  std::ranges::sort(changes.steps, {}, &DelayChange::at_ns);
+  return changes;
+}
+
+const FigureTable& PathOutage::figures() {
+  using Row = FigureOf<PathOutage>;
+  static constexpr Figure kRows[] = {
+      Row::of<[](const PathOutage& o) {
+        return std::string_view(o.goes_far ? "near_to_far" : "far_to_near");
+      }>("direction", "Direction."),
+      Row::of<&PathOutage::begin_ns>("begin_ns", "Stamp of the first lost packet, since 1970.",
+                                     Unit::ns),
+      Row::of<&PathOutage::end_ns>("end_ns", "Stamp of the last lost packet, since 1970.",
+                                   Unit::ns),
+      Row::of<&PathOutage::most_ns>(
+          "most_ns", "Time between the packets around it: at most its length.", Unit::ns),
+      Row::of<&PathOutage::packets>("packets", "Lost packets.", Unit::frames),
+      Row::of<&PathOutage::first_frame>("first_frame",
+                                        "Number of the first of them, where it was sent.")};
+  static constexpr FigureTable kTable{"A time in which all packets of a direction were lost.",
+                                      kRows};
+  return kTable;
+}
+
+const FigureTable& DelayChange::figures() {
+  using Row = FigureOf<DelayChange>;
+  static constexpr std::string_view kOf[] = {"path", "path, one way", "clock", "either"};
+  static constexpr Figure kRows[] = {
+      Row::of<[](const DelayChange& c) { return name_of(c.of); }>("of", "What changed.").among(kOf),
+      Row::of<&DelayChange::at_ns>(
+          "at_ns", "Stamp of the first packet behind it, where it was sent, since 1970.", Unit::ns),
+      Row::of<&DelayChange::frame>("frame", "Number of this packet there."),
+      Row::of<[](const DelayChange& c) { return c.by_ns[1]; }>(
+          "there_ns", "Growth of the delay to far, by the stamps; 0: none.", Unit::ns),
+      Row::of<[](const DelayChange& c) { return c.by_ns[0]; }>(
+          "back_ns", "Growth of the delay to near, by the stamps; 0: none.", Unit::ns),
+      Row::of<&DelayChange::words>("text", "A sentence about it.")};
+  static constexpr FigureTable kTable{"A step of the delay.", kRows};
+  return kTable;
+}
+
+}  // namespace lw::dissect

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Two captures and more of one path, analysed as one: where packets were lost, late, copied or damaged,
+what a point lacks, clocks that differ, outages and steps of the delay. The captures are composed here,
+so that their truth is known."""
+
+import random
+
+from conversation import Conversation
+from dissect_analysis import InFolder, dissect, rows
+from dissect_explain import explained
+from pcap_file import read_pcap, write_pcap
+
+DELAY = 1_903_500  # ns, from one point to the next
+AHEAD = 317_200_000  # ns, of the clock of each further point
+
+
+class PathTalk:
+    """WRITEs and their ACKs that pass points 2 ms apart; each packet is seen at some of them."""
+
+    def __init__(self, points=2):
+        self.points, self.at, self.next_psn = points, 0, 0
+        self.seen = [[] for _ in range(points)]
+
+    def send(self, way, psn, lost=None, copies=0, late=0, nak=False, wait=100_000):
+        """`lost`: the number of points that see it, in the order of its way; None: all."""
+        self.at += wait
+        self.next_psn = max(self.next_psn, psn + 1)
+        talk = Conversation(counted=True)
+        talk.number = len(self.seen[0]) + len(self.seen[-1])
+        if way == 'request':
+            talk.request(psn)
+        elif nak:
+            talk.nak(psn)
+        else:
+            talk.answer(psn)
+        frame = talk.frames[0][1]
+        order = range(self.points) if way == 'request' else range(self.points - 1, -1, -1)
+        # Answers begin where the requests have arrived.
+        begin = self.at if way == 'request' else self.at + DELAY * (self.points - 1)
+        for hop, point in enumerate(order):
+            if lost is not None and hop >= lost:
+                return
+            for copy in range(1 + (copies if hop > 0 else 0)):
+                self.seen[point].append((begin + hop * DELAY + (late if hop > 0 else 0) + 300 * copy,
+                                         frame))
+
+    def exchange(self, first, end):
+        for psn in range(first, end):
+            self.send('request', psn)
+            self.send('answer', psn, wait=0)
+
+    def lose(self, psn, lost):
+        """A request that `lost` points see, as send() says; the next ones go, a NAK and repetitions."""
+        self.send('request', psn, lost)
+        self.send('request', psn + 1)
+        self.send('answer', psn, nak=True, wait=0)
+        self.at += 2 * self.points * DELAY
+        for again in (psn, psn + 1):
+            self.send('request', again)
+            self.send('answer', again, wait=0)
+
+    def save(self, folder, ahead=AHEAD, keep=lambda point, frame: True, **options):
+        paths = []
+        for point, frames in enumerate(self.seen):
+            path = folder / f'p{point}.pcap'
+            moved = sorted((stamp + 10**9 + point * ahead, frame) for stamp, frame in frames
+                           if keep(point, frame))
+            write_pcap(path, moved, **options)
+            paths.append(path)
+        return paths
+
+
+def losses(paths):
+    return [(row['kind'], row['role'], row['psn'], row['where']) for row in rows('anomalies', *paths)
+            if row['kind'] in ('lost_after_capture', 'psn_gap', 'out_of_order', 'duplicate')]
+
+
+class TwoPoints(InFolder):
+    def talk(self, change, points=2):
+        talk = PathTalk(points)
+        talk.exchange(0, 40)
+        change(talk)
+        talk.exchange(talk.next_psn, 80)
+        return talk
+
+    def test_a_loss_is_told_once_with_its_place(self):
+        places = {0: 'before p0.pcap', 1: 'p0.pcap > p1.pcap', 2: 'behind p1.pcap'}
+        for lost, where in places.items():
+            for ahead in (0, AHEAD, -AHEAD):
+                with self.subTest(lost=lost, ahead=ahead):
+                    paths = self.talk(lambda talk, at=lost: talk.lose(40, at)).save(self.folder, ahead)
+                    kind = 'psn_gap' if lost == 0 else 'lost_after_capture'
+                    self.assertEqual(losses(paths), [(kind, 'request', 40, where)])
+                    self.assertEqual(len(rows('messages', *paths)), 80)
+                    session, *others = [row for row in rows('sessions', *paths) if row['messages']]
+                    self.assertEqual(others, [])
+                    self.assertEqual(session['where'], 'p0.pcap, p1.pcap')
+                    place, = [place for place in explained(*paths)['places']
+                              if place['place'] == where]
+                    self.assertEqual(place['lost_requests'], 1)
+
+    def test_an_ack_that_is_lost_on_the_way_back(self):
+        def lose(talk):
+            talk.send('request', 40)
+            talk.send('answer', 40, lost=1, wait=0)
+        paths = self.talk(lose).save(self.folder)
+        self.assertEqual(losses(paths),
+                         [('lost_after_capture', 'response', 40, 'p1.pcap > p0.pcap')])
+
+    def test_copies_and_late_packets_between(self):
+        def copy(talk):
+            talk.send('request', 40, copies=1)
+            talk.send('answer', 40, wait=0)
+        paths = self.talk(copy).save(self.folder)
+        self.assertEqual(losses(paths), [('duplicate', 'request', 40, 'p0.pcap > p1.pcap')])
+
+    def test_three_points(self):
+        for lost, where in {1: 'p0.pcap > p1.pcap', 2: 'p1.pcap > p2.pcap', 3: 'behind p2.pcap'}.items():
+            with self.subTest(where):
+                paths = self.talk(lambda talk, at=lost: talk.lose(40, at), 3).save(self.folder)
+                self.assertEqual(losses(paths), [('lost_after_capture', 'request', 40, where)])
+
+    def test_a_point_with_one_direction(self):
+        talk = self.talk(lambda talk: talk.lose(40, 1))
+        paths = talk.save(self.folder, keep=lambda point, frame: point == 0 or frame[11] == 1)
+        self.assertEqual(losses(paths), [('lost_after_capture', 'request', 40, 'p0.pcap > p1.pcap')])
+        said = explained(*paths)
+        self.assertIn('records none of the', ' '.join(said['path_notes']))
+        compared = rows('compare', *paths, '--two-clocks')[0]
+        self.assertEqual([(way['sent'], way['lost']) for way in compared['directions']], [(82, 1)])
+        self.assertEqual(compared['unrecorded_at_far'], 82)
+
+    def test_frames_that_are_cut_within_their_headers(self):
+        paths = self.talk(lambda talk: talk.lose(40, 1)).save(self.folder, snap=64)
+        self.assertEqual(losses(paths), [('lost_after_capture', 'request', 40, 'p0.pcap > p1.pcap')])
+
+    def test_a_frame_that_one_capture_lacks_is_not_lost(self):
+        talk = self.talk(lambda talk: talk.exchange(40, 41))
+        missing = talk.seen[1][100][1]
+        paths = talk.save(self.folder, keep=lambda point, frame: point == 0 or frame != missing)
+        (kind, _, _, where), = losses(paths)
+        self.assertEqual((kind, where), ('psn_gap', 'p1.pcap'))
+
+    def test_apart_analyses_each_point_alone(self):
+        paths = self.talk(lambda talk: talk.lose(40, 1)).save(self.folder)
+        self.assertGreater(len(rows('messages', *paths, '--apart')), 150)
+        self.assertEqual({row['where'] for row in rows('anomalies', *paths, '--apart')}, {''})
+
+
+class Changes(InFolder):
+    """Delays of one direction or both that change."""
+
+    def captures(self, delays, lost=(), ahead=0, back=True, count=400):
+        """`delays`: functions of a packet's number that give its delay there and back."""
+        there, back_delay = delays
+        points = [], []
+        for number in range(count):
+            talk = Conversation(counted=True)
+            talk.number = number
+            talk.request(number)
+            talk.answer(number)
+            at = 10**9 + number * 100_000
+            (_, request), (_, answer) = talk.frames
+            points[0].append((at, request))
+            if number not in lost:
+                points[1].append((at + there(number) + ahead, request))
+            if back:
+                points[1].append((at + 2_000_000 + ahead, answer))
+                points[0].append((at + 2_000_000 + back_delay(number), answer))
+        paths = []
+        for name, frames in zip(('near', 'far'), points):
+            paths.append(self.folder / f'{name}.pcap')
+            write_pcap(paths[-1], sorted(frames))
+        return paths
+
+    def compared(self, *arguments, **options):
+        return rows('compare', *self.captures(*arguments, **options))[0]
+
+    def test_a_step_of_both_directions_is_the_path(self):
+        draw = random.Random(1)
+        jitter = lambda number: DELAY // 2 + draw.randrange(90_000) + (193_400 if number >= 200 else 0)
+        step, = self.compared((jitter, jitter))['delay_steps']
+        self.assertEqual(step['of'], 'path')
+        self.assertAlmostEqual(step['there_ns'], 193_400, delta=20_000)
+        self.assertLessEqual(abs(step['frame'] - 381), 24)
+
+    def test_a_step_of_one_direction(self):
+        steady = lambda number: DELAY // 2
+        stepped = lambda number: DELAY // 2 + (50_000 if number >= 200 else 0)
+        step, = self.compared((stepped, steady))['delay_steps']
+        self.assertEqual((step['of'], step['there_ns']), ('path, one way', 50_000))
+        step, = self.compared((stepped, steady), back=False)['delay_steps']
+        self.assertEqual(step['of'], 'either')
+
+    def test_an_outage(self):
+        steady = lambda number: DELAY // 2
+        found = self.compared((steady, steady), lost=range(100, 140))
+        outage, = found['outages']
+        self.assertEqual((outage['direction'], outage['packets']), ('near_to_far', 40))
+        self.assertEqual(outage['begin_ns'], 10**9 + 100 * 100_000)
+        self.assertEqual(found['delay_steps'], [])
+
+    def test_no_step_in_jitter_alone(self):
+        for seed in range(10):
+            draw = random.Random(seed)
+            jitter = lambda number, draw=draw: DELAY // 2 + round(draw.expovariate(1 / 20_000))
+            found = self.compared((jitter, jitter))
+            self.assertEqual((found['delay_steps'], found['outages']), ([], []))
+
+
+class TwoClocks(InFolder):
+    def test_the_drift_of_coarse_stamps_is_no_better_than_they_allow(self):
+        talk = PathTalk()
+        talk.exchange(0, 150)
+        paths = talk.save(self.folder)
+        for path, drift in zip(paths, (0, 30e-6)):
+            write_pcap(path, [(round(stamp * (1 + drift)) // 1000 * 1000, frame)
+                              for stamp, frame in read_pcap(path)])
+        clocks = rows('compare', *paths, '--two-clocks')[0]['clocks']
+        self.assertGreater(clocks['drift_uncertainty_ppm'], 20)
+        self.assertLess(abs(clocks['drift_ppm'] - 30), clocks['drift_uncertainty_ppm'])
+
+    def test_asymmetry_goes_with_two_clocks(self):
+        paths = PathTalk()
+        paths.exchange(0, 20)
+        near, far = paths.save(self.folder)
+        self.assertEqual(dissect('compare', near, far, '--asymmetry', '10us').returncode, 2)
+        said = dissect('compare', near, far, '--two-clocks', '--asymmetry', '10us').stdout
+        self.assertIn('+-5 us more', said)
+
+
+if __name__ == '__main__':
+    import longwire_test
+    longwire_test.main()
