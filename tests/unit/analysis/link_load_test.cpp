@@ -34,7 +34,8 @@ TEST(LinkLoad, PausesMakeARowLessBusy) {
 
 TEST(LinkLoad, StampsMayGoBack) {
   LinkLoad load;
-  for (std::uint32_t i = 0; i < 200; ++i) load.add(i % 2, Instant{Duration{-100 * std::int64_t{i}}}, 1226);
+  for (std::uint32_t i = 0; i < 200; ++i)
+    load.add(i % 2, Instant{Duration{-100 * std::int64_t{i}}}, 1226);
   EXPECT_EQ(load.most(), 0);
   EXPECT_EQ(load.busy_packets(1e9), 0U);
 }
