@@ -237,8 +237,9 @@ class Outputs(Points):
 class Captures(Points):
     """All captures of the project: what is not halves, parts or views is called so nowhere."""
 
-    SEVERAL = ('halves_two_interfaces', 'span_mirror_far', 'spray_two_interfaces', 'views_any_sll2',
-               'views_captured_twice', 'views_mirror', 'views_vlan')
+    SEVERAL = ('halves_two_interfaces', 'span_mirror_far', 'spray_goback_two_interfaces',
+               'spray_two_interfaces', 'views_any_sll2', 'views_captured_twice', 'views_mirror',
+               'views_vlan')
 
     def test_no_halves_parts_or_views_are_found_where_there_are_none(self):
         for path in [*sorted((SOURCE / 'pcaps').glob('*/*.pcap*')), *further()]:
