@@ -43,6 +43,9 @@ def truth_of(net):
     for tx in net.txs:
         if net.ends[tx.conn, 0].host is not net.A[0]:
             continue  # point A is at the port of the first host
+        if not tx.deliv and tx.lost is None and not any(bad for seen in tx.pts.values()
+                                                        for _, bad in seen):
+            continue  # on its way when the simulation ended
         first, last = way(tx)
         at_first, at_last = good(tx, first), good(tx, last)
         if not tx.pts.get(first):
