@@ -91,14 +91,14 @@ def claims_of(net, rows, numbers):
         what = WHAT.get(row['kind'])
         if not what or row['cause'] in ('missing_in_capture', 'reordered_behind', 'trimmed'):
             continue
-        if row['certainty'] != 'certain':
-            undecided += 1
-            continue
         where = row['where']
         place = ('before' if where.startswith('before') else
                  'behind' if where.startswith('behind') else 'between')
         tx = numbers[row['frame'] - 1]
         if net.ends[tx.conn, 0].host is not net.A[0]:
+            continue
+        if row['certainty'] != 'certain':
+            undecided += 1
             continue
         if place == 'between':
             end, role = tx.end, 'req' if tx.role == 'req' else 'resp'

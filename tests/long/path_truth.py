@@ -28,7 +28,7 @@ class PathTruth(unittest.TestCase):
         self.assertGreater(events, 10 * len(seeds), totals)
         self.assertLessEqual(1000 * false, 3 * claims, totals)
         self.assertLessEqual(1000 * missed, 5 * events, totals)
-        self.assertLessEqual(100 * open_, 6 * claims, totals)
+        self.assertLessEqual(100 * open_, 2 * claims, totals)
 
     def test_one_clock(self):
         self.check(range(SEEDS), 0)
