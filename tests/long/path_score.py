@@ -43,6 +43,9 @@ def truth_of(net):
     for tx in net.txs:
         if net.ends[tx.conn, 0].host is not net.A[0]:
             continue  # point A is at the port of the first host
+        if not tx.deliv and tx.lost is None and not any(bad for seen in tx.pts.values()
+                                                        for _, bad in seen):
+            continue  # on its way when the simulation ended
         first, last = way(tx)
         at_first, at_last = good(tx, first), good(tx, last)
         if not tx.pts.get(first):
@@ -88,14 +91,14 @@ def claims_of(net, rows, numbers):
         what = WHAT.get(row['kind'])
         if not what or row['cause'] in ('missing_in_capture', 'reordered_behind', 'trimmed'):
             continue
-        if row['certainty'] != 'certain':
-            undecided += 1
-            continue
         where = row['where']
         place = ('before' if where.startswith('before') else
                  'behind' if where.startswith('behind') else 'between')
         tx = numbers[row['frame'] - 1]
         if net.ends[tx.conn, 0].host is not net.A[0]:
+            continue
+        if row['certainty'] != 'certain':
+            undecided += 1
             continue
         if place == 'between':
             end, role = tx.end, 'req' if tx.role == 'req' else 'resp'
