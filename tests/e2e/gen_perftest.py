@@ -115,7 +115,7 @@ PUBLIC_LINES = (
     '--use_cuda=1 --use_cuda_dmabuf --ipv6-addr --use_data_direct -p 50001',
     './ib_write_lat -d mlx5_cx6_0 -a -F --report_gbit --write_with_imm --use_cuda=0',
     'ib_write_lat -d rocep1s0f0 -x 3 -s 4194304 -n 1000',
-    '/home/admin/perftest/ib_write_lat -d rocep117s0 -x 5 -s 4194304 -n 1000 192.0.2.1',
+    '~/perftest/ib_write_lat -d rocep117s0 -x 5 -s 4194304 -n 1000 192.0.2.1',
     'ib_write_lat -a -R --ib-dev mlx5_0 --ib-port 1',
     'ib_send_lat -H',
     'ib_write_lat --use_opendma=0 -d mlx5_0 -s 64  # --use_opendma: perftest up to',

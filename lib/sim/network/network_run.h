@@ -62,7 +62,7 @@ struct NetworkResult {
   Duration elapsed{};  // the duration, or until the last flow ended
   std::vector<FlowResult> flows;
   double total_bps = 0;                    // payload completed after the warm-up, over time
-  std::vector<double> flow_bps;            // the same of each flow; empty with a load
+  std::vector<double> flow_bps;            // by flow; empty with a load
   std::vector<MessageTimes> flow_latency;  // of the first Workload::kMostLatencies of them
   std::vector<PortResult> ports;
   std::vector<PortSample> samples;  // by time, then by port
