@@ -179,7 +179,7 @@ void change(test::StampedFrame& frame, const std::function<void(wire::Bth&)>& ed
 
 TEST(Measurement, FramesThatTheProfileDoesNotHaveAreCountedByField) {
   const std::string text =
-      std::string(kTwoFlows) + "\n[[flow]]\noperation = \"read\"\n" + "message_size = [64, 9000]\n";
+      std::string(kTwoFlows) + "\n[[flow]]\noperation = \"send\"\n" + "message_size = 9000\n";
   auto frames = test::frames_of_profile(text);
   const auto profile = config::parse_flow_profile(text, "test");
   const AskedFrames asked(profile->flows);
