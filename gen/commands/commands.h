@@ -17,5 +17,6 @@ app::Command respond_command();
 app::Command telemetry_command();
 app::Command run_command();
 app::Command search_command();
+app::Command sim_command();
 
 }  // namespace lw::gen

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/commands/network_perf.h"
 
+#include <cmath>
 #include <cstdio>
+#include <string_view>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -27,6 +29,19 @@ sim::NetworkProgress progress_on(bool shown) {
     std::fputs(fmt::format("\r{} % of the virtual time", percent).c_str(), stderr);
     if (percent == 100) std::fputs("\r\x1b[K", stderr);
   };
+}
+
+/// Names the switches whose buffer one input may take from all others.
+void say_shared_buffers(const sim::Topology& topology) {
+  std::vector<std::string_view> names;
+  for (const sim::SwitchConfig& each : topology.switches)
+    if (each.pause && std::isinf(each.threshold())) names.push_back(each.name);
+  if (names.empty()) return;
+  fmt::print(
+      stderr,
+      "alpha = \"none\": {} switches, such as {}, pause with no threshold for each input: one "
+      "may fill the whole buffer, and others wait\n",
+      names.size(), names.front());
 }
 
 /// The capture that is asked for; null: none.
@@ -68,6 +83,7 @@ ExitCode perf_on_network(const NetworkOptions& options, const PerfOptions& perf,
     return print_error(apart.error());
   app::say_profile(options.network, {config::kNetworkProfiles}, setup->file.title);
   say_path(perf);
+  say_shared_buffers(setup->file.topology);
   setup->config.perf.stop = &stop;
   const bool shows = !outputs.json && isatty(STDERR_FILENO) != 0;
   auto capture = capture_of(outputs, setup->file.topology);

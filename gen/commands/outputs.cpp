@@ -52,6 +52,7 @@ std::span<const CommandQuestions> questions() {
                                                    {"replay", kReplayQuestions},
                                                    {"search", kSearchQuestions},
                                                    {"perf", kPerfQuestions},
+                                                   {"sim", kPerfQuestions},
                                                    {"respond", kRespondQuestions},
                                                    {"telemetry", kTelemetryQuestions},
                                                    {"plan", kPlanQuestions},

@@ -255,6 +255,8 @@ ExitCode receive_and_report(ReceiveOptions& options) {
   if (!inbox) return print_error(inbox.error());
   const FlowNames names = *expected ? names_in(**expected) : FlowNames{};
   Measurement measurement(options.choices.measure);
+  std::optional<AskedFrames> asked;
+  if (*expected) measurement.compare_with(asked.emplace((*expected)->flows));
   const auto file = only_file(options);
   options.choices.progress.knows_sender = expected->has_value();
   if (options.html.wanted() && !file) {

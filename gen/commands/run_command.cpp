@@ -170,7 +170,9 @@ ExitCode run_alone(RunOptions& options) {
     return print_error(checked.error());
   if (options.dry_run) return print_plan(*profile, options);
   std::optional<handover::Report> device;
+  const AskedFrames asked(profile->flows);
   Measurement measurement(options.choices.measure);
+  measurement.compare_with(asked);
   Measurement* receives = options.receive.empty() ? nullptr : &measurement;
   if (options.html.wanted() && !options.ports.empty()) {
     options.history = rate_history(true, receives != nullptr);

@@ -9,7 +9,10 @@ using wire::Operation;
 
 Result<void> LatencyRun::run() {
   Flow& flow = session_.flows().front();
-  for (std::uint64_t n = 0; n < session_.config().iterations; ++n) {
+  const perf::PerfConfig& config = session_.config();
+  const bool timed = config.duration > Duration{};
+  const Instant end = time_now() + config.duration;
+  for (std::uint64_t n = 0; timed ? time_now() < end : n < config.iterations; ++n) {
     const auto answered = ping(flow);
     if (!answered) return std::unexpected(answered.error());
     if (!*answered) break;  // interrupted

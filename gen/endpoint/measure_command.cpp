@@ -155,6 +155,7 @@ void add_predictions(const MeasureCommand& command, const Device& device, perf::
     const double way = static_cast<double>((config.path.one_way + 2 * config.nic.latency).count());
     const bool echoed = config.sends_data();
     values["plan_usec"] = (way * (echoed ? 1 : 2) + perf::link_ns_of_message(config)) / 1000;
+    config.duration = {};
     config.iterations = std::min<std::uint64_t>(config.iterations, 100);
     values["sim_usec"] = sim::run_latency(config).ns.mean() / 1000;
     return;
@@ -262,10 +263,11 @@ void add_message_options(app::Options& list, MeasureCommand& command) {
   list.add_flag("-a,--all", command.all_sizes, "measure every power of two, 2 B to 8 MiB");
   list.add("-n,--iterations", app::number(config.iterations), "N",
            command.pattern == Pattern::bw ? "messages per QP; 0: 5000" : "messages; 0: 1000");
-  if (command.latency()) return;
+  if (command.pattern == Pattern::ping) return;
   list.add("--duration", app::parsed(read_run_length, config.duration), "TIME",
            "length of the run, in place of -n; a number is in seconds")
       .defaults_to("none");
+  if (command.latency()) return;
   add_margin_option(list, config);
   if (command.pattern == Pattern::bw)
     list.add_flag("--forever", command.forever,

@@ -40,7 +40,12 @@ auto NetworkCapture::find(const std::string& point, const sim::Topology& topolog
         fmt::format("--pcap-at: expected FROM:TO, two neighbours of the network, found "
                     "\"{}\"",
                     point));
-  const std::string names[] = {point.substr(0, colon), point.substr(colon + 1)};
+  std::string names[] = {point.substr(0, colon), point.substr(colon + 1)};
+  const std::vector<std::string> suffixes = sim::cable_suffixes(topology);
+  const std::size_t hash = names[1].rfind('#');
+  const std::string only = hash == std::string::npos ? "" : names[1].substr(hash);
+  if (std::ranges::find(suffixes, only) != suffixes.end())
+    names[1].resize(std::min(hash, names[1].size()));
   sim::Node nodes[2];
   for (std::size_t i = 0; i < 2; ++i) {
     const auto node = node_named(topology, names[i]);
@@ -52,6 +57,7 @@ auto NetworkCapture::find(const std::string& point, const sim::Topology& topolog
   std::vector<Point> found;
   for (std::uint32_t i = 0; i < topology.cables.size(); ++i) {
     const sim::CableConfig& cable = topology.cables[i];
+    if (!only.empty() && suffixes[i] != only) continue;
     if (cable.a == nodes[0] && cable.b == nodes[1]) found.push_back({i, true});
     if (cable.b == nodes[0] && cable.a == nodes[1]) found.push_back({i, false});
   }
@@ -69,12 +75,14 @@ Result<NetworkCapture> NetworkCapture::create(const std::string& file,
     return fail("--pcap: with --network, --pcap-at FROM:TO says which ports are captured");
   std::vector<Point> all;
   std::vector<capture::Interface> interfaces;
+  const std::vector<std::string> suffixes = sim::cable_suffixes(topology);
   for (const std::string& point : points) {
     const auto found = find(point, topology);
     if (!found) return std::unexpected(found.error());
     for (const Point& each : *found) {
       all.push_back(each);
-      interfaces.emplace_back().name = point;
+      const bool named = point.find('#') != std::string::npos;
+      interfaces.emplace_back().name = point + (named ? "" : suffixes[each.cable]);
     }
   }
   auto writer = capture::Writer::create(file, capture::Format::pcapng, interfaces);

@@ -22,7 +22,8 @@ class NetworkCapture {
   static constexpr std::uint64_t kMostFrames = 10'000'000;
 
   /// `points`: "FROM:TO", the port of one node that leads to a neighbour; of several cables between
-  /// them, all. Errors (usage): no such port; (environment) the file cannot be written.
+  /// them, all, or with "FROM:TO#2" the second. Errors (usage): no such port; (environment) the
+  /// file cannot be written.
   static Result<NetworkCapture> create(const std::string& file,
                                        const std::vector<std::string>& points,
                                        const sim::Topology& topology);

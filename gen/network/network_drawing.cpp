@@ -22,9 +22,59 @@ struct Point {
   double x = 0, y = 0;
 };
 
-/// Positions of all nodes. A switch has a part of the circle for its hosts, as wide as they are
+/// Cables from each switch to its nearest host.
+std::vector<std::uint32_t> levels_of(const Topology& t) {
+  const auto ports = sim::ports_of(t);
+  std::vector<std::uint32_t> levels(t.nodes(), 0);
+  std::vector<Node> reached(t.hosts.size());
+  std::iota(reached.begin(), reached.end(), Node{0});
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    for (const sim::PortEnd& port : ports[reached[i]]) {
+      if (t.is_host(port.to) || levels[port.to] > 0) continue;
+      levels[port.to] = levels[reached[i]] + 1;
+      reached.push_back(port.to);
+    }
+  }
+  return levels;
+}
+
+/// Positions in layers: hosts at the bottom, in their order; above them the switches by their
+/// level. The switches of a level are in the order of the nodes below them.
+std::vector<Point> layers_of(const Topology& t, const std::vector<std::uint32_t>& levels) {
+  const auto ports = sim::ports_of(t);
+  const std::uint32_t most = *std::ranges::max_element(levels);
+  std::vector<Point> positions(t.nodes());
+  std::vector<double> place(t.nodes());
+  std::vector<Node> order(t.hosts.size());
+  std::iota(order.begin(), order.end(), Node{0});
+  for (std::uint32_t level = 0; level <= most; ++level) {
+    if (level > 0) {
+      order.clear();
+      for (auto node = static_cast<Node>(t.hosts.size()); node < t.nodes(); ++node)
+        if (levels[node] == level) order.push_back(node);
+    }
+    for (const Node node : order) {
+      double sum = 0, count = 0;
+      for (const sim::PortEnd& port : ports[node]) {
+        if (level == 0 || levels[port.to] + 1 != level) continue;
+        sum += place[port.to];
+        ++count;
+      }
+      place[node] = count > 0 ? sum / count : 0;
+    }
+    std::ranges::stable_sort(order, {}, [&](Node node) { return place[node]; });
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      place[order[i]] = (static_cast<double>(i) + 0.5) / static_cast<double>(order.size());
+      positions[order[i]] = {kWidth * place[order[i]],
+                             kHeight * (1 - (level + 0.5) / (most + 1.0))};
+    }
+  }
+  return positions;
+}
+
+/// Positions on a circle. A switch has a part of the circle for its hosts, as wide as they are
 /// many.
-std::vector<Point> positions_of(const Topology& t) {
+std::vector<Point> circle_of(const Topology& t) {
   std::vector<Point> positions(t.nodes());
   const auto ports = sim::ports_of(t);
   std::vector<std::vector<Node>> hosts(t.switches.size());
@@ -50,6 +100,13 @@ std::vector<Point> positions_of(const Topology& t) {
     begin += size;
   }
   return positions;
+}
+
+/// Layers, unless all switches have hosts: a ring of them is drawn as one.
+std::vector<Point> positions_of(const Topology& t) {
+  const std::vector<std::uint32_t> levels = levels_of(t);
+  const bool layered = std::ranges::any_of(levels, [](std::uint32_t level) { return level > 1; });
+  return layered ? layers_of(t, levels) : circle_of(t);
 }
 
 /// From blue (idle) to red (full).
@@ -78,11 +135,13 @@ struct CableUse {
 };
 std::vector<CableUse> uses_of(const NetworkReport& r) {
   std::vector<CableUse> uses(r.file.topology.cables.size());
-  for (const PortResult& port : r.result.ports) {
+  const std::vector<std::string> names = r.port_names();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const PortResult& port = r.result.ports[i];
     CableUse& use = uses[port.cable];
     use.share = std::max(use.share, port.utilization);
     use.text +=
-        fmt::format("\n{}: {:.1f} % used, queue up to {}, {} marked, {} dropped", r.port_name(port),
+        fmt::format("\n{}: {:.1f} % used, queue up to {}, {} marked, {} dropped", names[i],
                     100 * port.utilization, format_bytes(static_cast<double>(port.late.most_bytes)),
                     port.all.marked, port.all.dropped);
   }
@@ -91,44 +150,59 @@ std::vector<CableUse> uses_of(const NetworkReport& r) {
 
 }  // namespace
 
-std::string network_svg(const NetworkReport& r) {
-  const Topology& t = r.file.topology;
+namespace {
+
+std::string line_of(const Topology& t, const sim::CableConfig& cable, const CableUse& use,
+                    const std::vector<Point>& positions) {
+  const Point a = positions[cable.a], b = positions[cable.b];
+  return fmt::format(
+      "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" "
+      "stroke-width=\"{:.1f}\"><title>{} - {}: {}, {}{}</title></line>",
+      a.x, a.y, b.x, b.y, colour_of(use.share), 2 + 4 * std::min(1.0, use.share),
+      escaped(t.name(cable.a)), escaped(t.name(cable.b)), format_bit_rate(cable.rate_bps),
+      format_set_duration(cable.delay), escaped(use.text));
+}
+
+std::string mark_of(const Topology& t, Node node, const Point& p) {
+  const std::string name = escaped(t.name(node));
+  constexpr std::size_t kNamed = 64;  // more names would cover each other
+  const bool named = !t.is_host(node) || t.nodes() <= kNamed;
+  std::string text =
+      t.is_host(node)
+          ? fmt::format(
+                "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" fill=\"#6b7280\">"
+                "<title>{}</title></circle>",
+                p.x, p.y, t.nodes() <= kNamed ? 6 : 2, name)
+          : fmt::format(
+                "<g><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"22\" height=\"16\" rx=\"3\" "
+                "fill=\"#6b7280\"><title>{}</title></rect></g>",
+                p.x - 11, p.y - 8, name);
+  if (named)
+    text += fmt::format(
+        "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\" fill=\"currentColor\">{}</text>",
+        p.x, p.y - 12, name);
+  return text;
+}
+
+/// `uses`: of each cable.
+std::string drawing_of(const Topology& t, const std::vector<CableUse>& uses) {
   const auto positions = positions_of(t);
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" "
       "font-size=\"12\">",
       kWidth, kHeight);
-  const auto uses = uses_of(r);
-  for (std::size_t i = 0; i < t.cables.size(); ++i) {
-    const auto& cable = t.cables[i];
-    const Point a = positions[cable.a], b = positions[cable.b];
-    svg += fmt::format(
-        "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" "
-        "stroke-width=\"{:.1f}\"><title>{} - {}: {}, {}{}</title></line>",
-        a.x, a.y, b.x, b.y, colour_of(uses[i].share), 2 + 4 * std::min(1.0, uses[i].share),
-        escaped(t.name(cable.a)), escaped(t.name(cable.b)), format_bit_rate(cable.rate_bps),
-        format_set_duration(cable.delay), escaped(uses[i].text));
-  }
-  for (Node node = 0; node < t.nodes(); ++node) {
-    const Point p = positions[node];
-    const std::string name = escaped(t.name(node));
-    constexpr std::size_t kNamed = 64;  // more names would cover each other
-    svg += t.is_host(node)
-               ? fmt::format(
-                     "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"6\" fill=\"#6b7280\">"
-                     "<title>{}</title></circle>",
-                     p.x, p.y, name)
-               : fmt::format(
-                     "<g><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"22\" height=\"16\" rx=\"3\" "
-                     "fill=\"#6b7280\"><title>{}</title></rect></g>",
-                     p.x - 11, p.y - 8, name);
-    if (t.nodes() <= kNamed)
-      svg += fmt::format(
-          "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\" "
-          "fill=\"currentColor\">{}</text>",
-          p.x, p.y - 12, name);
-  }
+  for (std::size_t i = 0; i < t.cables.size(); ++i)
+    svg += line_of(t, t.cables[i], uses[i], positions);
+  for (Node node = 0; node < t.nodes(); ++node) svg += mark_of(t, node, positions[node]);
   return svg + "</svg>";
+}
+
+}  // namespace
+
+std::string network_svg(const NetworkReport& r) { return drawing_of(r.file.topology, uses_of(r)); }
+
+std::string network_svg(const NetworkFile& file) {
+  return drawing_of(file.topology, std::vector<CableUse>(file.topology.cables.size()));
 }
 
 std::vector<report::Plot> network_plots(const NetworkReport& r) {
@@ -147,9 +221,9 @@ std::vector<report::Plot> network_plots(const NetworkReport& r) {
                    .x = {.label = "time, ms"},
                    .y = {.label = "share of the rate, %"},
                    .curves = {}};
+  const std::vector<std::string> names = r.port_names();
   for (const std::uint32_t port : busiest) {
-    report::PlotCurve bytes{
-        .name = r.port_name(r.result.ports[port]), .points = {}, .marked = false};
+    report::PlotCurve bytes{.name = names[port], .points = {}, .marked = false};
     report::PlotCurve share = bytes;
     for (const sim::PortSample& s : r.result.samples) {
       if (s.port != port) continue;

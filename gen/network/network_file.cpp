@@ -5,6 +5,8 @@
 #include <cmath>
 #include <filesystem>
 #include <fnmatch.h>
+#include <iterator>
+#include <limits>
 #include <map>
 
 #include <fmt/format.h>
@@ -16,16 +18,18 @@
 #include "core/quantity.h"
 #include "emulator/path.h"
 #include "emulator/stages/mark.h"
+#include "gen/network/fabric.h"
 
 namespace lw::gen {
 namespace {
 
 using namespace config;
 using emulator::Red;
-using sim::CableConfig, sim::Node, sim::SendPattern, sim::SizeShare, sim::SwitchConfig,
-    sim::Topology, sim::WorkloadConfig;
+using sim::CableConfig, sim::Node, sim::Sending, sim::SendPattern, sim::SizeShare,
+    sim::SwitchConfig, sim::Topology;
 
 constexpr Duration kLongestCable = std::chrono::seconds(10);
+constexpr Duration kLongestResponse = std::chrono::milliseconds(100);
 constexpr std::uint64_t kLargestBuffer = std::uint64_t{1} << 40;
 constexpr std::uint64_t kLargestMessage = std::uint64_t{1} << 30;
 
@@ -41,11 +45,17 @@ class Reader {
   void read_switches();
   void read_links();
   void read_workload();
+  void read_sending(const Table& table, Sending& to) const;
+  void read_sizes(const Table& table, Sending& to) const;
+  void read_flows();
   void check();
+  [[nodiscard]] bool check_hosts() const;
   void check_pairs() const;
   void check_classes() const;
   void check_headroom() const;
-  void add_name(const Table& table, const std::string& name);
+  bool add_name(const Table& table, const std::string& name);
+  bool add_host(const Table& table, const std::string& name, std::uint8_t cls);
+  bool add_switch(const Table& table, SwitchConfig config, const std::string& name);
   [[nodiscard]] std::vector<Node> matching(const Table& table, std::string_view key,
                                            const std::string& pattern) const;
   [[nodiscard]] std::vector<Node> hosts_of(const Table& table, std::string_view key) const;
@@ -54,28 +64,45 @@ class Reader {
   const perf::PerfConfig& perf_;
   NetworkFile file_;
   std::map<std::string, Node> nodes_;
-  std::vector<Table> switch_at_;  // where each switch is described
+  Fabric fabric_;
+  std::vector<Table> host_at_, switch_at_;  // where each of them is described
 };
 
-void Reader::add_name(const Table& table, const std::string& name) {
+/// Returns false, with an error, if a node of this name is there.
+bool Reader::add_name(const Table& table, const std::string& name) {
   const auto number = static_cast<Node>(nodes_.size());
-  if (!nodes_.try_emplace(name, number).second)
-    table.refuse("name", fmt::format("expected each name once, found \"{}\" again", name));
+  if (nodes_.try_emplace(name, number).second) return true;
+  table.refuse("name", fmt::format("expected each name once, found \"{}\" again", name));
+  return false;
+}
+
+/// Returns false if an error was recorded: the rest of a count would only repeat it.
+bool Reader::add_host(const Table& table, const std::string& name, std::uint8_t cls) {
+  Topology& t = file_.topology;
+  if (t.hosts.size() == sim::kMostHosts) {
+    table.refuse(fmt::format("expected at most {} hosts, found more", sim::kMostHosts));
+    return false;
+  }
+  t.hosts.push_back(name);
+  t.host_class.push_back(cls);
+  host_at_.push_back(table);
+  return add_name(table, name);
 }
 
 /// A [[host]] with `count` stands for hosts whose names end with 1 to count.
 void Reader::read_hosts() {
+  if (const auto table = root_.table("fabric")) {
+    fabric_ = read_fabric(*table);
+    file_.topology.ecmp = fabric_.ecmp;
+    for (const std::string& host : fabric_.hosts)
+      if (!add_host(*table, host, 0)) break;
+  }
   for (const Table& table : root_.tables("host")) {
     const auto name = table.require("name", read_text, "a name such as \"a\"").value_or("");
     const auto count = table.get("count", integer<std::uint32_t>(1, sim::kMostHosts));
     const auto cls = table.get_or("class", integer<std::uint8_t>(0, sim::kMostInputs - 1), 0);
-    for (std::uint32_t i = 1; i <= count.value_or(1); ++i) {
-      if (file_.topology.hosts.size() == sim::kMostHosts)
-        return table.refuse(fmt::format("expected at most {} hosts, found more", sim::kMostHosts));
-      file_.topology.hosts.push_back(count ? name + std::to_string(i) : name);
-      file_.topology.host_class.push_back(cls);
-      add_name(table, file_.topology.hosts.back());
-    }
+    for (std::uint32_t i = 1; i <= count.value_or(1); ++i)
+      if (!add_host(table, count ? name + std::to_string(i) : name, cls)) break;
     table.finish();
   }
 }
@@ -89,15 +116,30 @@ std::optional<Red> read_marking(const Table& parent) {
   return red;
 }
 
+/// A threshold: "none", or times the free part of the buffer.
+Parsed<double> read_alpha(const Value& value) {
+  constexpr double kLargestAlpha = 1024;
+  if (const auto text = read_text(value)) {
+    if (*text == "none") return std::numeric_limits<double>::infinity();
+    return std::unexpected(fmt::format("expected a number or \"none\", found \"{}\"", *text));
+  }
+  return read_number(value, 1e-3, kLargestAlpha);
+}
+
 SwitchConfig read_switch(const Table& table) {
   static constexpr Choice<bool> kQueues[] = {{"per-output", false}, {"per-input", true}};
-  constexpr double kLargestAlpha = 1024;
   SwitchConfig to;
   to.buffer_bytes = table.get_or("buffer", parse_bytes, to.buffer_bytes);
   if (to.buffer_bytes > kLargestBuffer)
     table.refuse("buffer", fmt::format("expected at most {}", format_bytes(kLargestBuffer)));
-  to.alpha = table.get_or("alpha", number(1e-3, kLargestAlpha), to.alpha);
+  to.alpha = table.get("alpha", read_alpha);
   to.pause = table.get_or("pfc", read_boolean, false);
+  to.response = table.get("response", parse_duration);
+  if (to.response && *to.response > kLongestResponse)
+    table.refuse("response", fmt::format("expected at most {}", format_duration(kLongestResponse)));
+  to.headroom_bytes = table.get("headroom", parse_bytes);
+  for (const char* key : {"response", "headroom"})
+    if (!to.pause && table.has_own(key)) table.refuse(key, "expected pfc = true beside it");
   to.queue_per_input = table.get_or("queues", choice(kQueues), false);
   to.latency = table.get_or("latency", parse_duration, Duration{});
   to.marking = read_marking(table);
@@ -110,24 +152,36 @@ SwitchConfig read_switch(const Table& table) {
   return to;
 }
 
-/// A [[switch]] with `count` stands for several, like a host. [switches] has defaults.
+/// Returns false if an error was recorded.
+bool Reader::add_switch(const Table& table, SwitchConfig config, const std::string& name) {
+  if (file_.topology.switches.size() == sim::kMostSwitches) {
+    table.refuse(fmt::format("expected at most {} switches, found more", sim::kMostSwitches));
+    return false;
+  }
+  config.name = name;
+  switch_at_.push_back(table);
+  file_.topology.switches.push_back(std::move(config));
+  return add_name(table, name);
+}
+
+/// A [[switch]] with `count` stands for several, like a host. [switches] has defaults, also of
+/// those of the fabric.
 void Reader::read_switches() {
   const auto defaults = root_.table("switches");
+  if (!fabric_.switches.empty()) {
+    const Table table = defaults ? *defaults : root_.table("fabric").value_or(root_);
+    const SwitchConfig config = defaults ? read_switch(table) : SwitchConfig{};
+    for (const std::string& name : fabric_.switches)
+      if (!add_switch(table, config, name)) break;
+  }
   for (const Table& own : root_.tables("switch")) {
     const Table table = defaults ? own.with_defaults(*defaults) : own;
     const auto name = table.require("name", read_text, "a name such as \"west\"").value_or("");
     const auto count = table.get("count", integer<std::uint32_t>(1, sim::kMostSwitches));
-    SwitchConfig config = read_switch(table);
+    const SwitchConfig config = read_switch(table);
     table.finish();
-    for (std::uint32_t i = 1; i <= count.value_or(1); ++i) {
-      if (file_.topology.switches.size() == sim::kMostSwitches)
-        return table.refuse(
-            fmt::format("expected at most {} switches, found more", sim::kMostSwitches));
-      config.name = count ? name + std::to_string(i) : name;
-      add_name(table, config.name);
-      switch_at_.push_back(table);
-      file_.topology.switches.push_back(config);
-    }
+    for (std::uint32_t i = 1; i <= count.value_or(1); ++i)
+      if (!add_switch(table, config, count ? name + std::to_string(i) : name)) break;
   }
   if (defaults) defaults->finish();
 }
@@ -146,6 +200,11 @@ std::vector<Node> Reader::matching(const Table& table, std::string_view key,
 
 /// A [[link]] is a cable from each node of one pattern to each of another.
 void Reader::read_links() {
+  for (const Fabric::Cable& cable : fabric_.cables)
+    file_.topology.cables.push_back({.a = nodes_[cable.a],
+                                     .b = nodes_[cable.b],
+                                     .rate_bps = cable.rate_bps,
+                                     .delay = cable.delay});
   for (const Table& table : root_.tables("link")) {
     static_cast<void>(table.get("name", read_text));  // for files that include this one
     const auto ends = table.require("between", list_of(read_text), "two names: [\"a\", \"west\"]")
@@ -181,60 +240,92 @@ void Reader::read_links() {
   }
 }
 
+/// The hosts of some patterns, each once. Switches among the names that match are left out.
 std::vector<Node> Reader::hosts_of(const Table& table, std::string_view key) const {
   std::vector<Node> hosts;
   for (const std::string& pattern : table.get_or(key, list_of(read_text), {})) {
-    for (const Node node : matching(table, key, pattern)) {
-      if (!file_.topology.is_host(node))
-        table.refuse(key, fmt::format("expected a host, found the switch \"{}\"",
-                                      file_.topology.name(node)));
-      hosts.push_back(node);
-    }
+    const std::vector<Node> nodes = matching(table, key, pattern);
+    const std::size_t before = hosts.size();
+    std::ranges::copy_if(nodes, std::back_inserter(hosts),
+                         [&](Node node) { return file_.topology.is_host(node); });
+    if (hosts.size() == before && !nodes.empty())
+      table.refuse(key, fmt::format("expected a host, found the switch \"{}\"",
+                                    file_.topology.name(nodes.front())));
   }
+  std::ranges::sort(hosts);
+  hosts.erase(std::ranges::unique(hosts).begin(), hosts.end());
   return hosts;
+}
+
+std::optional<std::uint32_t> read_message_size(const Table& table, std::string_view key) {
+  const auto bytes = table.get(key, parse_bytes);
+  if (!bytes) return std::nullopt;
+  if (*bytes == 0 || *bytes > kLargestMessage)
+    table.refuse(key, fmt::format("expected 1 B to 1 GiB, found {} B", *bytes));
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(*bytes, 1, kLargestMessage));
+}
+
+/// The keys that [workload] and [[flow]] share.
+void Reader::read_sending(const Table& table, Sending& to) const {
+  constexpr double kMostLoad = 10;
+  to.senders = hosts_of(table, "from");
+  to.receivers = hosts_of(table, "to");
+  to.qps = table.get_or("qps", integer<std::uint32_t>(1, 4096), to.qps);
+  to.messages = table.get_or("messages", integer<std::uint64_t>(1, 1'000'000'000), 0);
+  to.load = table.get_or("load", number(0, kMostLoad), 0);
+  if (to.load > 0 && (table.has("qps") || table.has("messages")))
+    table.refuse("load", "expected neither qps nor messages beside it: each flow is a message");
+}
+
+void Reader::read_sizes(const Table& table, Sending& to) const {
+  for (const Table& size : table.tables("size")) {
+    if (!size.has("bytes")) size.refuse("bytes", "expected a size");
+    const std::uint32_t bytes = read_message_size(size, "bytes").value_or(1);
+    to.sizes.push_back({bytes, size.get_or("weight", number(1e-9, 1e9), 1)});
+    size.finish();
+  }
+  if (to.load > 0 && to.sizes.empty())
+    table.refuse("load", "expected a [[workload.size]] beside it, found none");
+  if (to.load == 0 && !to.sizes.empty())
+    table.refuse("size", "expected a load beside it, found none");
 }
 
 void Reader::read_workload() {
   static constexpr Choice<SendPattern> kPatterns[] = {{"incast", SendPattern::incast},
                                                       {"permutation", SendPattern::permutation},
                                                       {"all-to-all", SendPattern::all_to_all}};
-  constexpr double kMostLoad = 10;
-  WorkloadConfig& to = file_.workload;
   const auto table = root_.table("workload");
-  if (!table) {
-    if (!root_.has("workload")) root_.refuse("expected a [workload], found none");
-    return;
+  file_.workload.sendings.clear();
+  if (table) {
+    Sending& to = file_.workload.sendings.emplace_back();
+    to.pattern = table->require("pattern", choice(kPatterns), "incast, permutation or all-to-all")
+                     .value_or(SendPattern::all_to_all);
+    read_sending(*table, to);
+    read_sizes(*table, to);
+    if (to.pattern == SendPattern::incast && to.receivers.size() != 1)
+      table->refuse("to", "expected the host that an incast goes to");
+    to.start_within = table->get_or("start_within", parse_duration, to.start_within);
+    table->finish();
   }
-  to.pattern = table->require("pattern", choice(kPatterns), "incast, permutation or all-to-all")
-                   .value_or(SendPattern::all_to_all);
-  to.senders = hosts_of(*table, "from");
-  const auto receivers = hosts_of(*table, "to");
-  if (to.pattern == SendPattern::incast && receivers.size() != 1)
-    table->refuse("to", "expected the host that an incast goes to");
-  if (to.pattern != SendPattern::incast && table->has("to"))
-    table->refuse("to", "expected pattern = \"incast\" beside it");
-  if (!receivers.empty()) to.receiver = receivers.front();
-  to.qps = table->get_or("qps", integer<std::uint32_t>(1, 4096), to.qps);
-  to.messages = table->get_or("messages", integer<std::uint64_t>(1, 1'000'000'000), 0);
-  to.load = table->get_or("load", number(0, kMostLoad), 0);
-  to.start_within = table->get_or("start_within", parse_duration, to.start_within);
-  for (const Table& size : table->tables("size")) {
-    SizeShare share;
-    const auto bytes = size.require("bytes", parse_bytes, "a size").value_or(1);
-    if (bytes == 0 || bytes > kLargestMessage)
-      size.refuse("bytes", fmt::format("expected 1 B to 1 GiB, found {} B", bytes));
-    share.bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, kLargestMessage));
-    share.weight = size.get_or("weight", number(1e-9, 1e9), 1);
-    size.finish();
-    to.sizes.push_back(share);
+  read_flows();
+  if (file_.workload.sendings.empty() && !root_.has("workload"))
+    root_.refuse("expected a [workload] or a [[flow]], found none");
+}
+
+/// A [[flow]] goes from each host of one pattern to each of another.
+void Reader::read_flows() {
+  for (const Table& table : root_.tables("flow")) {
+    Sending& to = file_.workload.sendings.emplace_back();
+    to.pattern = SendPattern::all_to_all;
+    for (const char* key : {"from", "to"})
+      if (!table.has(key)) table.refuse(key, "expected a host or a pattern of hosts, found none");
+    read_sending(table, to);
+    to.size = read_message_size(table, "size").value_or(0);
+    if (to.load > 0) to.sizes = {{.bytes = to.size > 0 ? to.size : perf_.size}};
+    to.start = table.get_or("start", parse_duration, Duration{});
+    to.start_within = {};
+    table.finish();
   }
-  if (to.load > 0 && to.sizes.empty())
-    table->refuse("load", "expected a [[workload.size]] beside it, found none");
-  if (to.load == 0 && !to.sizes.empty())
-    table->refuse("size", "expected a load beside it, found none");
-  if (to.load > 0 && (table->has("qps") || table->has("messages")))
-    table->refuse("load", "expected neither qps nor messages beside it: each flow is a message");
-  table->finish();
 }
 
 /// A switch with classes has one for each number that hosts have.
@@ -262,10 +353,10 @@ void Reader::check_headroom() const {
     if (!config.pause) continue;
     std::uint64_t sum = 0, most = 0;
     Node far = 0;
-    for (const sim::PortEnd& port : ports[t.hosts.size() + i]) {
-      const auto node = static_cast<Node>(t.hosts.size() + i);
-      const Duration latency = sim::latency_into(t, port.to, node, perf_.nic.latency);
-      const std::uint64_t bytes = sim::headroom_of(t.cables[port.cable], latency, perf_.qp.mtu);
+    const auto node = static_cast<Node>(t.hosts.size() + i);
+    for (const sim::PortEnd& port : ports[node]) {
+      const std::uint64_t bytes = config.headroom_bytes.value_or(
+          sim::headroom_of(t, node, port, perf_.nic.latency, perf_.qp.mtu).total());
       sum += bytes;
       if (bytes > most) far = port.to;
       most = std::max(most, bytes);
@@ -280,34 +371,49 @@ void Reader::check_headroom() const {
   }
 }
 
+/// Hosts have one cable. Those that a table describes together have one error together.
+bool Reader::check_hosts() const {
+  const Topology& t = file_.topology;
+  const auto ports = sim::ports_of(t);
+  bool sound = true;
+  for (Node host = 0; host < t.hosts.size();) {
+    const Node first = host;
+    std::optional<Node> wrong;
+    std::size_t others = 0;
+    for (; host < t.hosts.size() && host_at_[host].position() == host_at_[first].position();
+         ++host) {
+      if (ports[host].size() == 1) continue;
+      if (wrong) ++others;
+      if (!wrong) wrong = host;
+    }
+    if (!wrong) continue;
+    sound = false;
+    host_at_[first].refuse(fmt::format(
+        "expected one [[link]] of the host \"{}\", found {}{}", t.name(*wrong),
+        ports[*wrong].size(), others == 0 ? "" : fmt::format("; so of {} others", others)));
+  }
+  return sound;
+}
+
 /// Hosts have one cable, switches not too many, and senders reach their receivers.
 void Reader::check() {
   const Topology& t = file_.topology;
   if (t.hosts.size() < 2) return root_.refuse("expected at least two [[host]]s");
   const auto ports = sim::ports_of(t);
-  bool sound = true;
-  const auto refuse = [&](const std::string& message) {
-    root_.refuse(message);
-    sound = false;
-  };
-  for (Node node = 0; node < t.nodes(); ++node) {
-    const std::size_t cables = ports[node].size();
-    if (t.is_host(node) && cables != 1)
-      refuse(
-          fmt::format("expected one [[link]] of the host \"{}\", found {}", t.name(node), cables));
-    if (t.is_host(node)) continue;
+  bool sound = check_hosts();
+  for (auto node = static_cast<Node>(t.hosts.size()); node < t.nodes(); ++node) {
     const SwitchConfig& config = t.switches[node - t.hosts.size()];
     const std::size_t queues = std::max<std::size_t>(1, config.classes.size());
     const std::size_t most = config.queue_per_input ? sim::kMostInputs / queues : sim::kMostPorts;
-    if (cables > most)
-      refuse(fmt::format(
-          "expected at most {} links of the switch \"{}\"{}, found {}", most, t.name(node),
-          config.queue_per_input ? " with a queue per input and class" : "", cables));
+    if (ports[node].size() <= most) continue;
+    sound = false;
+    switch_at_[node - t.hosts.size()].refuse(fmt::format(
+        "expected at most {} links of the switch \"{}\"{}, found {}", most, t.name(node),
+        config.queue_per_input ? " with a queue per input and class" : "", ports[node].size()));
   }
   check_classes();
   check_headroom();
-  if (!sound || (file_.workload.pattern == SendPattern::incast && !file_.workload.receiver)) return;
-  check_pairs();
+  if (sound) check_pairs();
 }
 
 /// Senders reach their receivers, and have not too many QPs. With a permutation, each host may get
@@ -315,20 +421,25 @@ void Reader::check() {
 void Reader::check_pairs() const {
   const Topology& t = file_.topology;
   const sim::Routes routes(t);
-  WorkloadConfig any = file_.workload;
-  if (any.pattern == SendPattern::permutation) any.pattern = SendPattern::all_to_all;
   constexpr std::uint64_t kAnySeed = 1;
-  const auto pairs = sim::pairs_of(any, t.hosts.size(), kAnySeed);
-  const std::size_t used =
-      file_.workload.pattern == SendPattern::permutation ? t.hosts.size() : pairs.size();
-  if (file_.workload.load == 0 && used * file_.workload.qps > kMostQps)
-    return root_.refuse(fmt::format("expected at most {} QPs in all, found {} pairs of {} QPs",
-                                    kMostQps, used, file_.workload.qps));
-  for (const auto& [from, to] : pairs) {
-    if (routes.reaches(from, to) && routes.reaches(to, from)) continue;
-    return root_.refuse(fmt::format("expected links from the host \"{}\" to \"{}\", found no way",
-                                    t.name(from), t.name(to)));
+  std::uint64_t qps = 0;
+  for (const Sending& sending : file_.workload.sendings) {
+    Sending any = sending;
+    if (any.pattern == SendPattern::permutation) any.pattern = SendPattern::all_to_all;
+    if (any.pattern == SendPattern::incast && any.receivers.empty()) return;
+    const auto pairs = sim::pairs_of(any, t.hosts.size(), kAnySeed);
+    const std::size_t used =
+        sending.pattern == SendPattern::permutation ? t.hosts.size() : pairs.size();
+    if (pairs.empty()) root_.refuse("expected hosts that send to others, found none");
+    if (sending.load == 0) qps += used * sending.qps;
+    for (const auto& [from, to] : pairs) {
+      if (routes.reaches(from, to) && routes.reaches(to, from)) continue;
+      return root_.refuse(fmt::format("expected links from the host \"{}\" to \"{}\", found no way",
+                                      t.name(from), t.name(to)));
+    }
   }
+  if (qps > kMostQps)
+    root_.refuse(fmt::format("expected at most {} QPs in all, found {}", kMostQps, qps));
 }
 
 NetworkFile Reader::read() {

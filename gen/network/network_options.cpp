@@ -13,6 +13,10 @@ namespace lw::gen {
 void add_network_options(app::Options& options, NetworkOptions& network) {
   options.add("--network", app::profile(network.network, {config::kNetworkProfiles}), "PROFILE",
               "hosts, switches and links, and what the hosts send; in place of a path");
+  add_sampling_options(options, network);
+}
+
+void add_sampling_options(app::Options& options, NetworkOptions& network) {
   options
       .add("--sample", app::parsed(parse_duration, network.sample), "TIME",
            "of a network: interval between samples of the switches' ports")
@@ -44,18 +48,21 @@ Result<void> check_options(const PerfOptions& options) {
 /// Refuses more random flows than a run holds in memory: each needs about 100 bytes.
 Result<void> check_flows(const NetworkFile& file, const perf::PerfConfig& perf) {
   constexpr double kMostFlows = 20e6;
-  if (file.workload.load == 0) return {};
-  double weights = 0, bytes = 0, rate_bps = 0;
-  for (const sim::SizeShare& size : file.workload.sizes) {
-    weights += size.weight;
-    bytes += size.weight * size.bytes;
-  }
-  const std::size_t hosts = file.topology.hosts.size();
-  const std::size_t senders = file.workload.senders.empty() ? hosts : file.workload.senders.size();
+  double rate_bps = 0, flows = 0;
   for (const sim::CableConfig& cable : file.topology.cables)
     rate_bps = std::max(rate_bps, cable.rate_bps);
-  const double flows = static_cast<double>(senders) * file.workload.load * rate_bps / 8 * weights /
-                       bytes * static_cast<double>(perf.duration.count()) * 1e-9;
+  for (const sim::Sending& sending : file.workload.sendings) {
+    if (sending.load == 0) continue;
+    double weights = 0, bytes = 0;
+    for (const sim::SizeShare& size : sending.sizes) {
+      weights += size.weight;
+      bytes += size.weight * size.bytes;
+    }
+    const std::size_t senders =
+        sending.senders.empty() ? file.topology.hosts.size() : sending.senders.size();
+    flows += static_cast<double>(senders) * sending.load * rate_bps / 8 * weights / bytes *
+             static_cast<double>(perf.duration.count()) * 1e-9;
+  }
   if (flows <= kMostFlows) return {};
   return fail(
       fmt::format("--duration: expected a time with at most {:.0f} million flows, found "
@@ -94,8 +101,9 @@ Result<NetworkSetup> network_run_of(const NetworkOptions& options,
                                .perf = perf,
                                .sample = options.sample,
                                .warm_up = options.warm_up};
-  if (config.warm_up == Duration{} && config.workload.messages == 0)
-    config.warm_up = perf.duration / 2;
+  const bool ends = std::ranges::any_of(config.workload.sendings,
+                                        [](const sim::Sending& each) { return each.messages > 0; });
+  if (config.warm_up == Duration{} && !ends) config.warm_up = perf.duration / 2;
   return NetworkSetup{std::move(*file), std::move(config)};
 }
 

@@ -23,7 +23,10 @@ struct NetworkSetup {
   sim::NetworkRunConfig config;
 };
 
+/// Adds --network, and add_sampling_options().
 void add_network_options(app::Options& options, NetworkOptions& network);
+/// Adds --sample and --warm-up.
+void add_sampling_options(app::Options& options, NetworkOptions& network);
 
 /// Reads the network, and checks it against perf's options. Errors (usage): of the file; an
 /// operation other than SEND or WRITE; no duration; options of a path, whose place the network

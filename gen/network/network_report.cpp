@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/quantity.h"
 #include "gen/perf/report/perf_report.h"
-#include "perf/rate.h"
 #include "report/table.h"
 
 namespace lw::gen {
@@ -15,7 +15,14 @@ namespace {
 
 using sim::FlowResult, sim::NetworkResult, sim::PortResult, sim::SizeResult;
 
-constexpr std::string_view kPatternNames[] = {"incast", "permutation", "all-to-all"};
+constexpr std::string_view kPatternNames[] = {"incast", "permutation", "all-to-all", "flows"};
+
+/// "flows": described one by one, or beside a pattern.
+std::string_view pattern_of(const sim::WorkloadConfig& workload) {
+  const bool one = workload.sendings.size() == 1 && workload.sendings.front().size == 0;
+  return one ? kPatternNames[static_cast<std::size_t>(workload.sendings.front().pattern)]
+             : kPatternNames[3];
+}
 
 double us(Duration time) noexcept { return static_cast<double>(time.count()) / 1000; }
 
@@ -123,8 +130,9 @@ const FigureTable& size_figures() {
 
 std::vector<Port> ports_of(const NetworkReport& report) {
   std::vector<Port> ports;
-  for (const PortResult& port : report.result.ports)
-    ports.push_back({report.port_name(port), &port});
+  const std::vector<std::string> names = report.port_names();
+  for (std::size_t i = 0; i < names.size(); ++i)
+    ports.push_back({names[i], &report.result.ports[i]});
   return ports;
 }
 
@@ -147,13 +155,45 @@ std::string_view failure_of(const NetworkReport& report) {
   return failure ? transport::name_of(failure->status) : std::string_view{};
 }
 
-double least_gbps(const NetworkReport& report) {
+std::optional<double> least_gbps(const NetworkReport& report) {
   const auto& rates = report.result.flow_bps;
-  return rates.empty() ? 0 : *std::ranges::min_element(rates) / 1e9;
+  if (rates.empty()) return std::nullopt;
+  return *std::ranges::min_element(rates) / 1e9;
 }
-double most_gbps(const NetworkReport& report) {
+std::optional<double> most_gbps(const NetworkReport& report) {
   const auto& rates = report.result.flow_bps;
-  return rates.empty() ? 0 : *std::ranges::max_element(rates) / 1e9;
+  if (rates.empty()) return std::nullopt;
+  return *std::ranges::max_element(rates) / 1e9;
+}
+
+/// A deadlock with names.
+struct NamedDeadlock {
+  std::vector<std::string> ports;
+  Instant since;
+
+  static const FigureTable& figures();
+};
+
+const FigureTable& NamedDeadlock::figures() {
+  using Row = FigureOf<NamedDeadlock>;
+  static constexpr Figure kRows[] = {
+      Row::of<&NamedDeadlock::ports>("ports",
+                                     "Ports of the cycle: each waits for the next one, the last "
+                                     "one for the first."),
+      Row::of<[](const NamedDeadlock& d) { return us(d.since - Instant{}); }>(
+          "since_us", "Virtual time since which none of them has sent a frame.", Unit::us)};
+  static constexpr FigureTable kTable{"A PFC deadlock at the end of the run.", kRows};
+  return kTable;
+}
+
+std::vector<NamedDeadlock> deadlocks_of(const NetworkReport& report) {
+  std::vector<NamedDeadlock> named;
+  const std::vector<std::string> names = report.port_names();
+  for (const sim::DeadlockResult& deadlock : report.result.deadlocks) {
+    NamedDeadlock& added = named.emplace_back(NamedDeadlock{{}, deadlock.since});
+    for (const std::uint32_t port : deadlock.ports) added.ports.push_back(names[port]);
+  }
+  return named;
 }
 
 double longest_us(const NetworkReport& report) {
@@ -164,8 +204,13 @@ double longest_us(const NetworkReport& report) {
 
 }  // namespace
 
-std::string NetworkReport::port_name(const PortResult& port) const {
-  return file.topology.name(port.node) + "->" + file.topology.name(port.to);
+std::vector<std::string> NetworkReport::port_names() const {
+  const std::vector<std::string> suffixes = sim::cable_suffixes(file.topology);
+  std::vector<std::string> names;
+  for (const PortResult& port : result.ports)
+    names.push_back(fmt::format("{}->{}{}", file.topology.name(port.node),
+                                file.topology.name(port.to), suffixes[port.cable]));
+  return names;
 }
 
 std::uint64_t NetworkReport::peak_queue() const noexcept {
@@ -180,9 +225,8 @@ const FigureTable& NetworkReport::figures() {
   static constexpr Figure kRows[] = {
       Row::of<[](const R& r) -> const std::string& { return r.file.name; }>(
           "network", "Name of the network's file."),
-      Row::of<[](const R& r) {
-        return kPatternNames[static_cast<std::size_t>(r.config.workload.pattern)];
-      }>("pattern", "Who sends to whom.")
+      Row::of<[](const R& r) { return pattern_of(r.config.workload); }>(
+          "pattern", "Who sends to whom; flows: as [[flow]] says.")
           .among(kPatternNames),
       Row::of<[](const R& r) { return r.file.topology.hosts.size(); }>("hosts", "Number of hosts."),
       Row::of<[](const R& r) { return r.file.topology.switches.size(); }>("switches",
@@ -191,13 +235,19 @@ const FigureTable& NetworkReport::figures() {
       Row::of<[](const R& r) { return us(r.result.elapsed); }>("elapsed_us", "Virtual time.",
                                                                Unit::us),
       Row::of<[](const R& r) { return r.result.flows.size(); }>("flow_count", "Number of flows."),
-      Row::of<[](const R& r) { return r.result.total_bps() / 1e9; }>(
-          "total_gbps", "Payload completed by all QPs after the warm-up; 0 with a load.",
-          Unit::gbps),
+      Row::of<[](const R& r) { return r.result.total_bps / 1e9; }>(
+          "total_gbps", "Payload completed after the warm-up, over time.", Unit::gbps),
       Row::of<[](const R& r) { return r.result.fairness(); }>(
-          "fairness", "Jain's index of the QPs' rates: 1 when all are equal."),
-      Row::of<&least_gbps>("slowest_flow_gbps", "Rate of the slowest QP.", Unit::gbps),
-      Row::of<&most_gbps>("fastest_flow_gbps", "Rate of the fastest QP.", Unit::gbps),
+          "fairness",
+          "Jain's index of the QPs' rates: 1 when all are equal; null with a load, where each flow "
+          "is one message.")
+          .or_null(),
+      Row::of<&least_gbps>("slowest_flow_gbps", "Rate of the slowest QP; null with a load.",
+                           Unit::gbps)
+          .or_null(),
+      Row::of<&most_gbps>("fastest_flow_gbps", "Rate of the fastest QP; null with a load.",
+                          Unit::gbps)
+          .or_null(),
       Row::of<&longest_us>("longest_flow_us", "Longest completion time of a flow that ended.",
                            Unit::us),
       Row::of<[](const R& r) { return r.result.packets; }>("packets", "Packets that hosts sent."),
@@ -217,6 +267,7 @@ const FigureTable& NetworkReport::figures() {
           "peak_queue_bytes", "Largest queue of all ports, after the warm-up.", Unit::bytes),
       Row::of<[](const R& r) { return us(r.result.hosts_paused); }>(
           "hosts_paused_us", "Time for which switches paused hosts, sum of all hosts.", Unit::us),
+      Row::of<&deadlocks_of>("deadlocks", "PFC deadlocks at the end of the run."),
       Row::of<[](const R& r) { return r.result.stopped; }>(
           "incomplete", "True if a signal ended the run early; absent otherwise.")
           .if_any(),
@@ -232,7 +283,7 @@ const JsonOutput kNetworkOutput{.name = "perf_network",
                                 .title = "roce-gen perf --sim --network FILE --json",
                                 .figures = &NetworkReport::figures,
                                 .judged = true,
-                                .version = 2};
+                                .version = 3};
 
 namespace {
 
@@ -249,11 +300,12 @@ std::string whole_text(const NetworkReport& r) {
       fmt::format("{}: {} hosts, {} switches, {} of virtual time, {} flows\n", r.file.title,
                   r.file.topology.hosts.size(), r.file.topology.switches.size(),
                   format_duration(result.elapsed), result.flows.size());
+  text += fmt::format("  goodput      {:.2f} Gb/s after {}", result.total_bps / 1e9,
+                      format_set_duration(r.config.warm_up));
   if (!result.flow_bps.empty())
-    text += fmt::format(
-        "  goodput      {:.2f} Gb/s after {}, {:.3f} to {:.3f} Gb/s a QP, fairness {:.4f}\n",
-        result.total_bps() / 1e9, format_set_duration(r.config.warm_up), least_gbps(r),
-        most_gbps(r), result.fairness());
+    text += fmt::format(", {:.3f} to {:.3f} Gb/s a QP", *least_gbps(r), *most_gbps(r));
+  if (const auto fairness = result.fairness()) text += fmt::format(", fairness {:.4f}", *fairness);
+  text += "\n";
   if (const auto latency = worst_latency(result))
     text += fmt::format(
         "  latency      messages of the slowest QP: p50 {:.1f} us, p99 {:.1f} us, at most {:.1f} "
@@ -341,8 +393,9 @@ report::Json sample_of(const sim::PortSample& s, const std::string& port) {
 report::Json network_values(const NetworkReport& r) {
   report::Json json = report::json_of(NetworkReport::figures(), &r);
   report::Json& samples = json["ports_over_time"] = report::Json::array();
+  const std::vector<std::string> names = r.port_names();
   for (const sim::PortSample& sample : r.result.samples)
-    samples.push_back(sample_of(sample, r.port_name(r.result.ports[sample.port])));
+    samples.push_back(sample_of(sample, names[sample.port]));
   return json;
 }
 
@@ -358,15 +411,26 @@ namespace {
 /// The ports that were paused for longest: where nothing moves, who waits for whom.
 std::string paused_text(const NetworkReport& r) {
   constexpr std::size_t kMost = 3;
-  std::vector<const PortResult*> ports;
-  for (const PortResult& port : r.result.ports)
-    if (port.all.paused > Duration{}) ports.push_back(&port);
+  std::vector<Port> ports = ports_of(r);
+  std::erase_if(ports, [](const Port& port) { return port.result->all.paused == Duration{}; });
   std::ranges::stable_sort(ports, std::greater{},
-                           [](const PortResult* port) { return port->all.paused; });
+                           [](const Port& port) { return port.result->all.paused; });
   std::string text;
   for (std::size_t i = 0; i < std::min(kMost, ports.size()); ++i)
-    text += fmt::format("{}{} was paused for {} of {}", i == 0 ? "" : ", ", r.port_name(*ports[i]),
-                        format_duration(ports[i]->all.paused), format_duration(r.result.elapsed));
+    text += fmt::format("{}{} was paused for {} of {}", i == 0 ? "" : ", ", ports[i].name,
+                        format_duration(ports[i].result->all.paused),
+                        format_duration(r.result.elapsed));
+  return text;
+}
+
+/// The ports of each deadlock, in the order in which they wait.
+std::string deadlock_text(const NetworkReport& r) {
+  if (r.result.deadlocks.empty()) return "no ports wait for each other for ever";
+  std::string text;
+  for (const NamedDeadlock& each : deadlocks_of(r))
+    text += fmt::format("{}PFC deadlock since {}: {} wait for each other in this order",
+                        text.empty() ? "" : "; ", format_duration(each.since - Instant{}),
+                        fmt::join(each.ports, ", "));
   return text;
 }
 
@@ -379,10 +443,7 @@ std::string stuck_text(const NetworkReport& r) {
 }  // namespace
 
 void observe_network(Judge& judge, const NetworkReport& r) {
-  std::uint64_t bytes = 0;
-  for (const FlowResult& flow : r.result.flows) bytes += flow.bytes;
-  const double bps =
-      r.result.flow_bps.empty() ? perf::rate_bps(bytes, r.result.elapsed) : r.result.total_bps();
+  const double bps = r.result.total_bps;
   judge.add({.name = "goodput",
              .value = bps,
              .text = bps > 0 ? fmt::format("goodput {}", format_bit_rate(bps))
@@ -395,6 +456,10 @@ void observe_network(Judge& judge, const NetworkReport& r) {
              .text = r.result.failed == 0 ? "no work request failed"
                                           : failure_text(r.result.failed, r.result.failure),
              .count = r.result.flows.size()});
+  judge.add({.name = "deadlock",
+             .value = static_cast<double>(r.result.deadlocks.size()),
+             .text = deadlock_text(r),
+             .count = r.result.ports.size()});
   judge.add({.name = "reached",
              .value = r.result.stopped ? 0 : 1,
              .text = fmt::format("{} of virtual time", format_duration(r.result.elapsed)),
@@ -409,10 +474,11 @@ report::RunRows page_rows(const NetworkReport& r) {
 
 std::string network_csv(const NetworkReport& r) {
   std::string text = "time_ms,port,utilization,queue_bytes,marked,dropped,paused_us\n";
+  const std::vector<std::string> names = r.port_names();
   for (const sim::PortSample& s : r.result.samples)
-    text += fmt::format("{:.3f},{},{:.5f},{},{},{},{:.3f}\n",
-                        static_cast<double>(to_ns(s.at)) / 1e6, r.port_name(r.result.ports[s.port]),
-                        s.utilization, s.most_bytes, s.marked, s.dropped, us(s.paused));
+    text +=
+        fmt::format("{:.3f},{},{:.5f},{},{},{},{:.3f}\n", static_cast<double>(to_ns(s.at)) / 1e6,
+                    names[s.port], s.utilization, s.most_bytes, s.marked, s.dropped, us(s.paused));
   return text;
 }
 

@@ -18,7 +18,8 @@ struct NetworkReport {
   const sim::NetworkRunConfig& config;
   const sim::NetworkResult& result;
 
-  [[nodiscard]] std::string port_name(const sim::PortResult& port) const;
+  /// The names of result.ports: "west->east", or "west->east#2" of parallel cables.
+  [[nodiscard]] std::vector<std::string> port_names() const;
   /// The largest queue of all ports after the warm-up, in bytes.
   [[nodiscard]] std::uint64_t peak_queue() const noexcept;
 

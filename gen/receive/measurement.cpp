@@ -80,9 +80,10 @@ void count_acknowledge(ReceiveFlow& flow, const roce::Frame& frame) noexcept {
   }
 }
 
-void count_order(const analysis::Arrival& arrival, analysis::OrderCounts& order) {
+/// Counts an arrival. Returns whether the frame is the first copy that came.
+bool count_order(const analysis::Arrival& arrival, analysis::OrderCounts& order) {
   if (arrival.kind == analysis::Arrival::Kind::in_order) [[likely]]
-    return;
+    return true;
   order.lost += arrival.missing;
   switch (arrival.kind) {
     case analysis::Arrival::Kind::in_order:
@@ -99,6 +100,7 @@ void count_order(const analysis::Arrival& arrival, analysis::OrderCounts& order)
       ++order.beyond_window;
       break;
   }
+  return arrival.kind != analysis::Arrival::Kind::duplicate;
 }
 
 /// Notes the number of a damaged frame ahead of all good ones: it has arrived, and no later frame
@@ -293,7 +295,10 @@ void Measurement::take_signed(Incoming& in, const StreamKey& stream,
     tracker = &tracker_of(*flow, signature);
   }
   count_arrival(*flow, in);
-  count_order(tracker->take(signature.sequence), flow->order);
+  if (asked_ != nullptr) compare(*flow, in);
+  // Of copies, the first one has the latency (RFC 7679, 3.7).
+  if (!count_order(tracker->take(signature.sequence), flow->order)) [[unlikely]]
+    return;
   if (!in.send_clock) {
     ++flow->signature->left_out;
     return;
@@ -303,6 +308,21 @@ void Measurement::take_signed(Incoming& in, const StreamKey& stream,
     return;
   count_waiting(*flow);
   flow->waiting.add(transit);
+}
+
+/// Compares a frame with the profile's. One of which only the payload came has no headers.
+void Measurement::compare(ReceiveFlow& flow, Incoming& in) noexcept {
+  const auto* bth = wire::view_at<wire::Bth>(in.envelope.bytes, in.envelope.bth_offset());
+  if (!in.envelope.is_roce() || bth == nullptr) return;
+  NotAsAsked counts;
+  asked_->check(*in.signature, *bth, counts);
+  if (counts.frames == 0 || !trusted(in)) return;
+  NotAsAsked& sum = flow.signature->not_as_asked;
+  sum.frames += counts.frames;
+  sum.dest_qp += counts.dest_qp;
+  sum.pkey += counts.pkey;
+  sum.opcode += counts.opcode;
+  sum.psn += counts.psn;
 }
 
 void Measurement::take_plain(Incoming& in) {

@@ -18,6 +18,7 @@
 #include "config/flow/profile.h"
 #include "core/figure.h"
 #include "gen/limits.h"
+#include "gen/receive/asked.h"
 #include "roce/envelope.h"
 #include "roce/frame.h"
 #include "wire/signature.h"
@@ -104,6 +105,7 @@ struct SignedPart {
     std::uint16_t run;
     analysis::SequenceTracker tracker;
   };
+  NotAsAsked not_as_asked;          // if the profile is known
   std::vector<EarlierRun> earlier;  // their frames may still arrive; the newest is the last
   /// Sequence numbers of damaged frames of the newest run, as far as they were ahead of all good
   /// frames. A damaged frame's number is likely but not certain to be right.
@@ -293,6 +295,9 @@ class Measurement {
   void set_clock_bound(std::size_t flow, Duration bound) noexcept {
     if (flows_[flow].signature) flows_[flow].signature->clock_bound = bound;
   }
+  /// Compares signed frames with what a profile fixes. `asked` outlives the measurement.
+  void compare_with(const AskedFrames& asked) noexcept { asked_ = &asked; }
+  [[nodiscard]] bool compares() const noexcept { return asked_ != nullptr; }
   /// Sets the clock of the arrival times, before the first frame.
   void set_clock(std::uint8_t clock) noexcept { options_.clock = clock; }
   /// Returns the reason why a flow's latencies are not valid: its send times are of another clock
@@ -321,6 +326,7 @@ class Measurement {
   analysis::SequenceTracker& tracker_of(ReceiveFlow& flow, const wire::SignatureFields& signature);
   void take_plain(Incoming& in);
   void count_arrival(ReceiveFlow& flow, const Incoming& in) noexcept;
+  void compare(ReceiveFlow& flow, Incoming& in) noexcept;
   void count_waiting(ReceiveFlow& flow) noexcept;
   ReceiveFlow* find_or_add(Incoming& in, const StreamKey& stream);
   void check(Incoming& in);
@@ -332,6 +338,7 @@ class Measurement {
   bool refuse_bad(ReceiveFlow* flow, const Incoming& in);
 
   MeasureOptions options_;
+  const AskedFrames* asked_ = nullptr;  // null: not known
   MeasureTotals totals_;
   std::uint64_t latency_memory_ = 0;  // bytes
   std::uint32_t until_check_ = 1;

@@ -262,6 +262,12 @@ std::optional<std::string> sender_clock(const FlowRow& row) {
   return clock_name(row.flow->signature->clock);
 }
 
+template <auto kField>
+std::optional<std::uint64_t> not_as_asked(const FlowRow& row) {
+  if (!row.flow->signature || row.flow->signature->not_as_asked.frames == 0) return std::nullopt;
+  return row.flow->signature->not_as_asked.*kField;
+}
+
 std::optional<std::uint64_t> left_out(const FlowRow& row) {
   if (!row.flow->signature) return std::nullopt;
   return row.flow->signature->left_out;
@@ -346,6 +352,11 @@ const FigureTable& FlowRow::arrivals() {
       Row::of<left_out>("latencies_left_out",
                         "Latencies that are not counted: negative, longer than an hour, or of "
                         "clocks that cannot be compared."),
+      Row::of<not_as_asked<&NotAsAsked::dest_qp>>(
+          "other_dest_qp", "Signed frames with another destination QP than the profile's."),
+      Row::of<not_as_asked<&NotAsAsked::pkey>>("other_pkey", "With another P_Key."),
+      Row::of<not_as_asked<&NotAsAsked::opcode>>("other_opcode", "With another opcode."),
+      Row::of<not_as_asked<&NotAsAsked::psn>>("other_psn", "With another PSN."),
       Row::of<sender_clock>("sender_clock", "Clock of the sender's time stamps."),
       Row::of<signature_version>("signature_version", "Version of the signature.")};
   static constexpr FigureTable kTable{"What came of one flow.", kRows};

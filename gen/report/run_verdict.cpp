@@ -186,6 +186,37 @@ void observe_shares(Judge& judge, const MeasureTotals& totals, std::span<const F
     observe_share(judge, share, flows, share.name == "bad_icrc" ? of_no_flow : 0);
 }
 
+/// Signed frames that differ from the profile's, with the fields in which they do.
+void observe_asked(Judge& judge, std::span<const FlowRow> flows) {
+  NotAsAsked sum;
+  std::uint64_t frames = 0;
+  for (const FlowRow& row : flows) {
+    if (!row.flow->signature) continue;
+    const NotAsAsked& each = row.flow->signature->not_as_asked;
+    frames += row.flow->frames;
+    sum.frames += each.frames;
+    sum.dest_qp += each.dest_qp;
+    sum.pkey += each.pkey;
+    sum.opcode += each.opcode;
+    sum.psn += each.psn;
+  }
+  if (frames == 0) return;
+  std::string fields;
+  for (const auto& [name, count] : {std::pair{"destination QP", sum.dest_qp},
+                                    {"P_Key", sum.pkey},
+                                    {"opcode", sum.opcode},
+                                    {"PSN", sum.psn}})
+    if (count > 0)
+      fields += fmt::format("{}{} of {}", fields.empty() ? "" : ", ", name, frames_text(count));
+  judge.add({.name = "as_asked",
+             .value = share_of(sum.frames, frames),
+             .text = sum.frames == 0
+                         ? fmt::format("all {} are as the profile fixes them", frames_text(frames))
+                         : fmt::format("{} of {} are not as the profile fixes them: {}",
+                                       format_count(sum.frames), frames_text(frames), fields),
+             .count = frames});
+}
+
 std::string lost_text(std::uint64_t lost, std::uint64_t due) {
   if (lost == 0) return fmt::format("all {} came", frames_text(due));
   return fmt::format("{} of {} never came ({})", format_count(lost), frames_text(due),
@@ -346,6 +377,7 @@ void observe_received(Judge& judge, const Measurement& measurement, std::span<co
                       bool knows_sender) {
   observe_loss(judge, flows, knows_sender);
   observe_shares(judge, measurement.totals(), flows);
+  if (measurement.compares()) observe_asked(judge, flows);
   observe_latencies(judge, measurement, flows);
   observe_clocks(judge, measurement, flows);
 }

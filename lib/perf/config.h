@@ -45,7 +45,7 @@ struct PerfConfig {
   Duration repost{};           // from a message's arrival until its receive is posted again
   bool both = false;           // bandwidth: the responder sends as many messages as the client
   bool read_back = false;  // latency of WRITEs to a passive peer: a READ fetches each message again
-  Duration duration{};     // bandwidth, replaces iterations; 0: none
+  Duration duration{};     // replaces iterations; 0: none
   Duration margin{};       // at the start and the end of that time; the average leaves it out
   // true: the run ends early and keeps its results; null: never
   const std::atomic<bool>* stop = nullptr;
@@ -66,6 +66,10 @@ struct PerfConfig {
   }
   /// Bytes of a message: 8 of an atomic.
   [[nodiscard]] std::uint32_t message_bytes() const noexcept { return is_atomic() ? 8 : size; }
+  /// Length of a simulated run in messages of a QP: endless if its time ends it.
+  [[nodiscard]] std::uint64_t most_messages() const noexcept {
+    return iterations > 0 ? iterations : std::uint64_t{1} << 40;
+  }
   /// Messages of all QPs, both ways.
   [[nodiscard]] std::uint64_t all_messages() const noexcept { return iterations * qps * ways(); }
   [[nodiscard]] std::uint64_t ways() const noexcept { return both ? 2 : 1; }

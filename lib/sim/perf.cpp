@@ -182,8 +182,8 @@ class BandwidthRun {
         pair_(connect(simulation_, config)),
         receives_(config, *pair_.server),
         span_(steady_span(config)),
-        blast_(config, span_, posts_of_a_qp(config)),
-        back_(config, span_, config.both ? posts_of_a_qp(config) : 0) {
+        blast_(config, span_, config.most_messages()),
+        back_(config, span_, config.both ? config.most_messages() : 0) {
     if (hook) hook(simulation_);
     pair_.client->run(blast_);
     blast_.start(simulation_, *pair_.client);
@@ -195,15 +195,11 @@ class BandwidthRun {
   perf::BandwidthResult result();
 
  private:
-  static constexpr std::uint64_t kEndless = std::uint64_t{1} << 40;
-  static std::uint64_t posts_of_a_qp(const perf::PerfConfig& config) noexcept {
-    return config.iterations > 0 ? config.iterations : kEndless;
-  }
   [[nodiscard]] bool length_given() const noexcept {
     return config_.iterations > 0 || config_.duration > Duration{};
   }
   [[nodiscard]] std::uint64_t all_messages() const noexcept {
-    return config_.iterations > 0 ? config_.all_messages() : kEndless;
+    return config_.iterations > 0 ? config_.all_messages() : config_.most_messages();
   }
   /// Messages that are done, both ways.
   [[nodiscard]] std::uint64_t done() const noexcept {
@@ -385,7 +381,7 @@ namespace {
 class PingPong : public transport::Application {
  public:
   PingPong(const perf::PerfConfig& config, const Host& client)
-      : request_(request_of(config)), client_(client.number()), left_(config.iterations) {}
+      : request_(request_of(config)), client_(client.number()), left_(config.most_messages()) {}
 
   void on_completion(transport::QpSet& host, std::uint32_t qp, const Completion& done,
                      Instant now) override {
@@ -461,12 +457,16 @@ perf::LatencyResult run(const perf::PerfConfig& config, const PerfHook& hook) {
   pair.server->run(application);
   application.ping(*pair.client, simulation.now());
   perf::LatencyResult& result = application.result;
-  while (result.ns.count() < config.iterations && result.failed == 0 && !config.stopped() &&
-         simulation.advance()) {
+  const Instant end = config.duration > Duration{} ? Instant{} + config.duration : Instant::max();
+  const auto complete = [&] {
+    return result.ns.count() >= config.most_messages() || result.failed > 0;
+  };
+  const auto until = [&] { return result.ns.count() == 0 ? Instant::max() : end; };
+  while (!complete() && !config.stopped() && simulation.advance(until())) {
   }
-  const bool complete = result.ns.count() >= config.iterations || result.failed > 0;
-  result.stopped = !complete && config.stopped();
-  result.stuck = !complete && !result.stopped;
+  const bool over = config.duration > Duration{} && !simulation.run_to_rest(end);
+  result.stopped = !complete() && config.stopped();
+  result.stuck = !complete() && !result.stopped && !over;
   return std::move(application.result);
 }
 

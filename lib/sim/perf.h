@@ -33,7 +33,7 @@ SteadySpan steady_span(const perf::PerfConfig& config) noexcept;
 using PerfHook = std::function<void(Simulation&)>;
 
 perf::BandwidthResult run_bandwidth(const perf::PerfConfig& config, const PerfHook& hook = {});
-/// `iterations` at least 1; one QP.
+/// `iterations` or `duration` above 0, and at least one message; one QP.
 perf::LatencyResult run_latency(const perf::PerfConfig& config, const PerfHook& hook = {});
 
 }  // namespace lw::sim

@@ -115,8 +115,8 @@ void network_of_64_qps(benchmark::State& state) {
     t.cables.push_back({.a = host, .b = kWest, .delay = Duration{100}});
   t.cables.push_back({.a = kWest, .b = kEast, .delay = Duration{564'300}});
   t.cables.push_back({.a = kEast, .b = 4, .delay = Duration{100}});
-  config.workload.receiver = Node{4};
-  config.workload.qps = 16;
+  config.workload.sendings.front().receivers = {Node{4}};
+  config.workload.sendings.front().qps = 16;
   config.perf.qp.tx_depth = config.perf.qp.max_outstanding_wqe = 64;
   config.perf.qp.rate_control = transport::RateControl::dcqcn;
   transport::DcqcnConfig& dcqcn = config.perf.qp.dcqcn;

@@ -90,6 +90,15 @@ class ThroughARoughPath(Endpoints):
                                  messages=400)
             self.assertEqual(said['checked'], 400)
 
+    def test_a_latency_run_may_have_a_duration(self):
+        for operation in ('send', 'read'):
+            with self.box('none', NO_PATH) as (west, east):
+                [ran], _ = self.perf(west, east, '--op', operation, '--pattern', 'lat', '-s', '64',
+                                     '--duration', '300ms')
+            self.assertGreater(ran['iterations'], 1)
+            self.assertGreaterEqual(ran['t_99_9_usec'], ran['t_typical_usec'])
+            self.assertEqual((ran['wrong'], ran['failed']), (0, 0))
+
     def test_atomics_are_done_once_each(self):
         for operation in ('atomic', 'compare-swap'):
             _, said = self.check('--op', operation, '-q', '2', '-n', '500', messages=1000)
@@ -346,7 +355,7 @@ class OverOneWire(Endpoints):
     def test_what_is_simulated_says_where_it_is_to_be_had(self):
         for words, instead in ((('--loss', '10%'), 'roce-impair'), (('--delay', '1ms'), 'roce-impair'),
                                (('--rate', '1Gb/s'), '--qp-rate'),
-                               (('--pattern', 'lat', '--duration', '1s'), '-n')):
+                               (('--pattern', 'ping', '--duration', '1s'), '-n')):
             done = subprocess.run([GEN, 'perf', '--port', 'null', '--peer', '198.18.0.2', *words],
                                   capture_output=True, text=True, timeout=TIMEOUT)
             self.assertEqual(done.returncode, 2, words)

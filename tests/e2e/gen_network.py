@@ -41,7 +41,9 @@ WRONG = [
     (('to = "r"', 'to = "x"'), ':16:', 'expected the name of a host or switch, found "x"'),
     (('to = "r"', 'to = "s"'), ':16:', 'expected a host, found the switch "s"'),
     (('to = "r"', ''), ':14:', 'expected the host that an incast goes to'),
-    (('between = ["*", "s"]', 'between = ["h*", "s"]'), ':1:1:', 'one [[link]] of the host "r", found 0'),
+    (('between = ["*", "s"]', 'between = ["h*", "s"]'), ':4:1:', 'one [[link]] of the host "r", found 0'),
+    (('between = ["*", "s"]', 'between = ["r", "s"]'), ':1:1:',
+     'one [[link]] of the host "h1", found 0; so of 3 others'),
     (('between = ["*", "s"]', 'between = ["*"]'), ':11:', 'expected two names, found 1'),
     (('delay = "1us"', ''), ':9:', 'expected a delay, "1us", or a distance'),
     (('delay = "1us"', 'delay = "11s"'), ':9:', 'a delay of at most 10 s'),
@@ -52,12 +54,20 @@ WRONG = [
     (('{switch}', 'bufer = "1MB"'), ':8:', '"buffer"'),
     (('{workload}', 'load = 0.5'), ':17:', 'expected a [[workload.size]] beside it'),
     (('{workload}', 'qps = 0'), ':17:', '1 to 4096'),
+    (('{workload}', '[[flow]]\nfrom = "h1"'), ':17:', 'to: expected a host or a pattern of hosts'),
+    (('{workload}', '[[flow]]\nfrom = "h1"\nto = "h1"'), ':1:', 'hosts that send to others, found none'),
+    (('{switch}', 'alpha = "all"'), ':8:', 'expected a number or "none", found "all"'),
+    (('{switch}', 'headroom = "1MB"'), ':8:', 'expected pfc = true beside it'),
+    (('[[switch]]', '[fabric]\nkind = "clos"\nhosts = 2\ndistance = "1km"\n[[switch]]'), ':9:',
+     'expected kind = "two-sites" beside it'),
+    (('[[switch]]', '[fabric]\nkind = "rail"\nhosts = 300\n[[switch]]'), ':8:',
+     'at most 2048 hosts in all, found 2400'),
     (('{workload}', 'load = 0.5\n[[workload.size]]\nbytes = 0'), ':19:', '1 B to 1 GiB'),
     (('{switch}', 'classes = [{ weight = 2000 }]'), ':8:', '1 to 1000'),
     (('count = 4', 'count = 4\nclass = 2\n[[switch]]\nname = "t"\nclasses = [{}, {}]'), ':7:',
      'one for each class of hosts, 0 to 2, found 2'),
-    # 100 Gb/s over 1861 us twice, and two packets, for each of five links.
-    (('delay = "1us"', 'distance = "380km"'), ':6:', '46.54 MB for the link to'),
+    # 100 Gb/s over 1861 us twice, two packets and the response, for each of five links.
+    (('delay = "1us"', 'distance = "380km"'), ':6:', '46.57 MB for the link to'),
 ]
 
 
@@ -126,6 +136,114 @@ class Network(unittest.TestCase):
         self.assertIn('20 million flows', self.network(file, '--duration', '10s', '--sample', '1ms', code=2).stderr)
         file = self.write(('count = 4', 'count = 2000'), ('{workload}', 'qps = 4096'))
         self.assertIn('at most 1048576 QPs', self.network(file, '--duration', '1ms', code=2).stderr)
+
+    def ring(self):
+        """Five switches with PFC, each with a host that sends two switches further on."""
+        text = ''.join(f"""[[host]]
+name = "h{i}"
+[[switch]]
+name = "s{i}"
+pfc = true
+buffer = "2MB"
+[[link]]
+between = ["h{i}", "s{i}"]
+delay = "100ns"
+[[link]]
+between = ["s{i}", "s{(i + 1) % 5}"]
+delay = "500ns"
+[[flow]]
+from = "h{i}"
+to = "h{(i + 2) % 5}"
+""" for i in range(5))
+        (self.folder / 'ring.toml').write_text(text, encoding='utf-8')
+        return self.folder / 'ring.toml'
+
+    def test_a_pfc_deadlock_is_named_and_the_run_fails(self):
+        file = self.ring()
+        done = self.network(file, '--duration', '20ms', '--json', code=1)
+        got = json.loads(done.stdout)
+        output_schemas.validate(done.stdout)
+        self.assertIn('PFC deadlock since', done.stderr)
+        [deadlock] = got['deadlocks']
+        ports = deadlock['ports']
+        self.assertEqual(set(ports), {f's{i}->s{(i + 1) % 5}' for i in range(5)})
+        # Each waits for the next one.
+        for port, following in zip(ports, ports[1:] + ports[:1]):
+            self.assertEqual(port.split('->')[1], following.split('->')[0])
+        self.assertEqual((got['pattern'], got['total_gbps']), ('flows', 0))
+
+    def test_an_incast_with_pfc_is_fair_unless_its_buffer_has_no_threshold(self):
+        shares = {}
+        for threshold in ('', 'alpha = "none"'):
+            file = self.write(('{switch}', f'pfc = true\nbuffer = "4MB"\n{threshold}'),
+                              ('delay = "1us"', 'delay = "100ns"'))
+            done = self.network(file, '--duration', '20ms', '-t', '64', '--json')
+            rates = [flow['goodput_gbps'] for flow in json.loads(done.stdout)['flows']]
+            shares[threshold] = max(rates) / min(rates)
+            self.assertEqual('no threshold' in done.stderr, bool(threshold), done.stderr)
+        self.assertLess(shares[''], 1.04)
+        self.assertGreater(shares['alpha = "none"'], 2)
+
+    def test_flows_are_described_one_by_one(self):
+        file = self.write(('{workload}', """[[flow]]
+from = "h1"
+to = "h2"
+qps = 2
+size = "4KiB"
+start = "2ms"
+messages = 10
+[[flow]]
+from = "h[34]"
+to = "h1"
+load = 0.2
+size = "64KiB"
+"""), ('pattern = "incast"\nto = "r"', 'pattern = "incast"\nfrom = "h2"\nto = "r"'))
+        got = json.loads(self.network(file, '--duration', '10ms', '--warm-up', '5ms', '--json').stdout)
+        first = [flow for flow in got['flows'] if flow['from'] == 'h1']
+        self.assertEqual([(flow['to'], flow['bytes'], flow['finished']) for flow in first],
+                         2 * [('h2', 40960, True)])
+        self.assertEqual({flow['to'] for flow in got['flows'] if flow['from'] in ('h3', 'h4')}, {'h1'})
+        self.assertIsNone(got['fairness'])
+        # Line rate of one flow, and 0.2 of two links.
+        self.assertAlmostEqual(got['total_gbps'], 98 + 40, delta=15)
+
+    def test_templates_have_the_hosts_and_links_that_they_say(self):
+        for keys, hosts, switches, links in (
+                ('kind = "clos"\nhosts = 32\nleaves = 4\nspines = 2', 32, 6, 32 + 8),
+                ('kind = "rail"\nhosts = 4\nrails = 2\nspines = 2', 8, 4, 8 + 4),
+                ('kind = "two-sites"\nhosts = 16\nleaves = 2\nspines = 2\ndistance = "300km"\n'
+                 'long_links = 3', 32, 10, 2 * (16 + 4 + 2) + 3)):
+            file = self.folder / 'fabric.toml'
+            file.write_text(f'[fabric]\n{keys}\noversubscription = 2\n[workload]\n'
+                            'pattern = "permutation"\n', encoding='utf-8')
+            said = self.run_gen('sim', file, '--draw', self.folder / 'f.svg').stdout
+            self.assertIn(f'{hosts} hosts, {switches} switches, {links} links', said)
+            svg = (self.folder / 'f.svg').read_text(encoding='utf-8')
+            self.assertEqual((svg.count('<circle'), svg.count('<rect'), svg.count('<line')),
+                             (hosts, switches, links))
+            got = json.loads(self.run_gen('sim', file, '--duration', '2ms', '--json').stdout)
+            self.assertGreater(got['total_gbps'], 0)
+
+    def test_two_sites_take_twelve_lines(self):
+        file = NETWORKS / 'two-sites-300km.toml'
+        self.assertLessEqual(len(file.read_text(encoding='utf-8').splitlines()), 12)
+        got = json.loads(self.run_gen('sim', file, '--duration', '5ms', '--json').stdout)
+        self.assertEqual((got['hosts'], len(got['flows'])), (128, 64))
+        self.assertTrue(all(flow['from'].startswith('a-h') and flow['to'].startswith('b-h')
+                            for flow in got['flows']))
+        self.assertEqual(len({flow['to'] for flow in got['flows']}), 64)
+        names = [port['port'] for port in got['ports']]
+        self.assertEqual(len(set(names)), len(names))
+        self.assertIn('a-border->b-border#4', names)
+
+    def test_headroom_has_a_row_for_each_term(self):
+        file = self.write(('{switch}', 'pfc = true\nresponse = "1us"'), ('delay = "1us"', 'delay = "20us"'))
+        said = self.run_gen('sim', file, '--draw', self.folder / 'f.svg').stdout
+        rows = {name.strip(): int(value) for name, value in
+                (line.rsplit(None, 1) for line in said.split('headroom, in bytes')[1].splitlines()[1:])}
+        self.assertEqual(rows['cable, both ways'], 500_000)
+        self.assertEqual(rows['response of the neighbour'], 12_500)
+        self.assertEqual(rows.pop('needed'), sum(rows.values()))
 
     def test_a_run_lasts_as_long_as_it_was_asked_to(self):
         got = json.loads(self.network(self.write(), '--duration', '2500us', '--sample', '1ms', '--json').stdout)

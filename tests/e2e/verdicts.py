@@ -93,6 +93,9 @@ ELSEWHERE = {
     ('roce-endpoint', 'goodput'): 'unit/gen/perf_verdict_test.cpp: NoPayloadFails',
     ('roce-endpoint', 'failed'): 'unit/gen/perf_verdict_test.cpp: FailuresFail',
     ('roce-endpoint', 'wrong'): 'e2e/rxe/endpoint.py: test_silent_corruption_is_found',
+    ('roce-gen', 'deadlock'): 'e2e/gen_network.py: test_a_pfc_deadlock_is_named_and_the_run_fails',
+    ('roce-gen', 'as_asked'):
+        'unit/gen/measurement_test.cpp: FramesThatTheProfileDoesNotHaveAreCountedByField',
     ('roce-endpoint', 'loss'): 'unit/gen/perf_verdict_test.cpp: MessagesThatDidNotArriveAreLoss',
     ('roce-endpoint', 'reached'):
         'unit/gen/perf_verdict_test.cpp: ASignalEndsARunEarlyUnlessItIsEndless',
@@ -513,6 +516,8 @@ class Table(Cases):
             command = f'{row["program"]} {row["command"]}'
             if not row['verdict']:
                 continue
+            if command == 'roce-gen sim':
+                command = 'roce-gen perf'  # the same runs and questions
             shown = {case.question for case in self.cases(command)} | SHOWN_BY_BOXED.get(command, set())
             for question in row['questions']:
                 name = question['name']

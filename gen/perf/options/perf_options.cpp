@@ -355,7 +355,7 @@ void add_run_options(app::Options& list, PerfOptions& options) {
            "length of a simulated bw run without -n and --duration; 0: until the steady rate is "
            "known");
   list.add("--duration", app::parsed(read_run_length, options.config.duration), "TIME",
-           "length of a bw run, in place of -n: 500ms, 10s; a number is in seconds");
+           "length of a bw, lat or blast run, in place of -n: 500ms, 10s; a number is in seconds");
   add_margin_option(list, options.config);
   list.add_flag(
       "-b,--bidirectional", options.config.both,
@@ -421,7 +421,7 @@ Result<void> check_combination(const PerfOptions& options, const perf::PerfConfi
 void apply_pattern(const PerfOptions& options, perf::PerfConfig& config) {
   constexpr std::uint64_t kIterations = 1000;  // perftest's, of a latency
   if (options.pattern == PerfPattern::bw || options.common()) return;
-  if (config.iterations == 0) config.iterations = kIterations;
+  if (config.iterations == 0 && config.duration == Duration{}) config.iterations = kIterations;
   config.read_back = reads_back(config, options.pattern);
   if (options.pattern != PerfPattern::blast) return;
   config.qp.tx_depth = options.buffers;

@@ -49,6 +49,8 @@ class Writer {
       : line_(line), simulated_(run == Run::simulated), device_(run == Run::device) {}
 
   Result<Translation> write() {
+    note_skipped();
+    result_.program = line_.program->name;
     for (const GivenOption& given : line_.given)
       if (auto taken = take(given); !taken) return std::unexpected(taken.error());
     add_operation();
@@ -60,6 +62,7 @@ class Writer {
   }
   /// Writes a server's line: its port. The client's parameters apply to both sides.
   Result<Translation> write_server() {
+    note_skipped();
     if (!line_.server.empty())
       return fail(fmt::format("a server's line names no server, found \"{}\"", line_.server));
     std::string others;
@@ -88,6 +91,11 @@ class Writer {
     if (!value.empty()) result_.words.emplace_back(value);
   }
   void note(std::string text) { result_.notes.push_back(std::move(text)); }
+  void note_skipped() {
+    if (!line_.skipped.empty())
+      note(fmt::format("\"{}\" is skipped: start roce-gen itself in that environment",
+                       line_.skipped));
+  }
 
   Result<void> take(const GivenOption& given) {
     const PerftestOption& option = *given.option;
@@ -96,6 +104,9 @@ class Writer {
       if (own != kOfDevice.end()) return take_of_device(given, *own);
     }
     switch (option.treatment) {
+      case Treatment::unsimulated:
+        if (simulated_) return ignore(given, "a simulation is the same without it");
+        [[fallthrough]];
       case Treatment::refused:
         return fail(fmt::format("{}: {}", written(option), option.remark));
       case Treatment::ignored:
@@ -123,6 +134,8 @@ class Writer {
       return ignore(given, "a latency run leaves nothing out");
     if (name == "run_infinitely" && line_.program->latency)
       return fail("--run_infinitely: goes with a _bw");
+    if (name == "iters") return take_iterations(given);
+    if (name == "write_with_imm" || name == "send_with_imm") return take_immediate(given);
     if (name == "limit_bw" || name == "limit_msgrate") return take_limit(given);
     if (name == "connection") return take_connection(lower(given.value));
     if (name == "port" && device_) return {};  // goes with the server's name
@@ -146,6 +159,28 @@ class Writer {
       return fail(fmt::format("-c, --connection: expected RC, UC or UD, found \"{}\"", kind));
     if (simulated_) return fail("-c, --connection: a simulation has RC only");
     add("--transport", kind);
+    return {};
+  }
+
+  Result<void> take_iterations(const GivenOption& given) {
+    constexpr std::uint64_t kLeast = 5;  // perftest's
+    std::uint64_t number = kLeast;       // what is no number is refused by our own option
+    std::from_chars(given.value.data(), given.value.data() + given.value.size(), number);
+    if (number < kLeast)
+      return fail(fmt::format("{}: perftest expects at least {}, found {}", written(*given.option),
+                              kLeast, number));
+    add(given.option->ours, given.value);
+    return {};
+  }
+
+  /// write_with_imm or send_with_imm, of the programs whose names begin so.
+  Result<void> take_immediate(const GivenOption& given) {
+    const std::string_view operation = given.option->name.substr(0, given.option->name.find('_'));
+    const bool known_program = line_.program->name.starts_with("ib_");
+    if (known_program && line_.program->operation != operation)
+      return fail(fmt::format("{}: goes with ib_{}_bw and ib_{}_lat", written(*given.option),
+                              operation, operation));
+    add(given.option->ours, {});
     return {};
   }
 
@@ -275,7 +310,9 @@ const PerftestOption* foreign(std::string_view word, const app::Options& own) {
   constexpr auto kEverywhere = std::to_array<std::string_view>({"-h", "--help", "--version"});
   if (own.find(name) != nullptr || std::ranges::find(kEverywhere, name) != kEverywhere.end())
     return nullptr;
-  return is_long ? by_name(name.substr(2)) : by_letter(name[1]);
+  if (!is_long) return by_letter(name[1]);
+  const auto found = by_name(name.substr(2));
+  return found.size() == 1 ? found.front() : nullptr;
 }
 
 /// Moves perftest's options from `words` to a line that begins with the first word.
@@ -332,8 +369,9 @@ Result<std::vector<std::string>> expand_device(std::span<const std::string> word
   const std::vector<std::string> line(dashes + 1, words.end());
   const auto translation = translate(line, Run::device);
   if (!translation) return std::unexpected(translation.error());
-  if (all.size() > 1 && !line.front().ends_with("_" + all[1]))
-    return fail(fmt::format("{}: roce-endpoint {} is not its command", line.front(), all[1]));
+  if (all.size() > 1 && !translation->program.ends_with("_" + all[1]))
+    return fail(
+        fmt::format("{}: roce-endpoint {} is not its command", translation->program, all[1]));
   return joined(std::move(all), *translation);
 }
 

@@ -16,6 +16,7 @@ namespace lw::gen::perftest {
 struct Translation {
   std::vector<std::string> words;
   std::vector<std::string> notes;  // what differs, a line each
+  std::string_view program;        // "ib_write_bw"
 };
 
 /// Which program runs a line.

@@ -5,6 +5,7 @@
 #include <array>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace lw::gen::perftest {
 namespace {
@@ -22,18 +23,40 @@ constexpr auto kPrograms = std::to_array<PerftestProgram>({
 /// Stands for a line without a program's name: nothing is left out of it.
 constexpr PerftestProgram kAnyProgram{"roce-gen perf", "send", false, "", ""};
 
+constexpr std::string_view kRawPrefix = "raw_ethernet_";
+
+/// The file's name in "/usr/bin/ib_write_bw".
+std::string_view file_of(std::string_view word) noexcept {
+  return word.substr(word.rfind('/') + 1);
+}
+
+bool is_perftest(std::string_view word) noexcept {
+  const std::string_view file = file_of(word);
+  return file.starts_with(kRawPrefix) ||
+         std::ranges::find(kPrograms, file, &PerftestProgram::name) != kPrograms.end();
+}
+
 class LineReader {
  public:
   explicit LineReader(std::span<const std::string> words) : words_(words) {}
 
   Result<PerftestLine> read() {
-    const auto program = std::ranges::find(kPrograms, words_.front(), &PerftestProgram::name);
-    if (program == kPrograms.end())
+    const auto name =
+        std::ranges::find_if(words_, [](const std::string& word) { return is_perftest(word); });
+    if (name == words_.end() || words_.front().starts_with('-'))
       return fail(
           fmt::format("expected ib_write_bw, ib_send_bw, ib_read_bw, ib_atomic_bw, or one "
                       "of their _lat, behind --, found \"{}\"",
                       words_.front()));
-    return read_as(*program);
+    const std::string_view program = file_of(*name);
+    if (program.starts_with(kRawPrefix))
+      return fail(fmt::format("{}: sends raw Ethernet frames, which are no RDMA: see roce-gen run",
+                              program));
+    line_.skipped = fmt::format("{}", fmt::join(words_.begin(), name, " "));
+    const std::string_view path = std::string_view(*name).substr(0, name->size() - program.size());
+    if (!path.empty()) line_.skipped += (line_.skipped.empty() ? "" : " ") + std::string(path);
+    words_ = words_.subspan(static_cast<std::size_t>(name - words_.begin()));
+    return read_as(*std::ranges::find(kPrograms, program, &PerftestProgram::name));
   }
   /// Reads the options behind the first word as those of `program`.
   Result<PerftestLine> read_as(const PerftestProgram& program) {
@@ -56,8 +79,10 @@ class LineReader {
   Result<void> take_long(std::string_view text) {
     const std::size_t equals = text.find('=');
     const std::string_view name = text.substr(0, equals);
-    const PerftestOption* option = by_name(name);
-    if (option == nullptr) return unknown(fmt::format("--{}", name));
+    const std::vector<const PerftestOption*> found = by_name(name);
+    if (found.empty()) return unknown(fmt::format("--{}", name));
+    if (found.size() > 1) return ambiguous(name, found);
+    const PerftestOption* option = found.front();
     if (equals == std::string_view::npos) return add(*option, {});
     if (!option->takes_value) return fail(fmt::format("--{} takes no value", name));
     line_.given.push_back({option, std::string(text.substr(equals + 1))});
@@ -87,7 +112,17 @@ class LineReader {
   }
 
   [[nodiscard]] Result<void> unknown(const std::string& option) const {
-    return fail(fmt::format("{}: {} has no such option", option, line_.program->name));
+    return fail(
+        fmt::format("{}: perftest up to {} has no such option: leave it out if it is one "
+                    "of a fork",
+                    option, kNewestRelease));
+  }
+  [[nodiscard]] static Result<void> ambiguous(std::string_view beginning,
+                                              const std::vector<const PerftestOption*>& found) {
+    std::string names;
+    for (const PerftestOption* option : found)
+      names += fmt::format("{}--{}", names.empty() ? "" : ", ", option->name);
+    return fail(fmt::format("--{}: is the beginning of {}", beginning, names));
   }
 
   std::span<const std::string> words_;

@@ -201,7 +201,7 @@ void LatencyTraffic::count(bool right, Duration latency) {
   if (!right) ++result.wrong;
   result.latency.add(latency);
   ++completed_;
-  if (completed_ < each_) ping();
+  if (until_ ? nic::now() < *until_ : completed_ < each_) ping();
 }
 
 void LatencyTraffic::ping() {

@@ -186,7 +186,10 @@ class BandwidthTraffic : public ClientTraffic {
 /// One message at a time. Measures from its post to its completion.
 class LatencyTraffic : public ClientTraffic {
  public:
-  using ClientTraffic::ClientTraffic;
+  LatencyTraffic(const perf::PerfConfig& config, const std::vector<Connected>& connected)
+      : ClientTraffic(config, connected) {
+    if (config.duration > Duration{}) until_ = made_ + config.duration;
+  }
 
   /// Posts the first messages; completions post the next ones.
   void start();

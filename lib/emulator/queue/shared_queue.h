@@ -141,6 +141,16 @@ class SharedQueue {
     return state_.sending ? state_.line.ended() : first_resume(state_);
   }
 
+  /// Bytes on the link of the frame that is being sent, as far as they have left by `now`; 0 if
+  /// none is.
+  [[nodiscard]] double sent_part(Instant now) const noexcept {
+    if (!state_.sending || now <= state_.starts) return 0;
+    const auto all = static_cast<double>((state_.line.ended() - state_.starts).count());
+    const double share = static_cast<double>((now - state_.starts).count()) / all;
+    const std::uint32_t bytes = slots_[state_.backlogs[state_.cls].first].bytes;
+    return std::min(share, 1.0) * static_cast<double>(cost_.of(bytes));
+  }
+
   /// Calls visit(sent) for each frame inside, as it will leave if nothing changes.
   template <class Visit>
   void foresee(Visit visit) const noexcept {

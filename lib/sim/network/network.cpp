@@ -93,10 +93,9 @@ void Network::add_switches(std::uint32_t mtu, std::uint64_t seed) {
       const CableConfig& cable = topology_.cables[ports_[node][port].cable];
       outs.push_back(links_[link_out(node, port)].link.get());
       rates.push_back(cable.rate_bps);
-      const Node from = ports_[node][port].to;
       if (config.pause)
-        headroom.push_back(
-            headroom_of(cable, latency_into(topology_, from, node, nic_latency_), mtu));
+        headroom.push_back(config.headroom_bytes.value_or(
+            headroom_of(topology_, node, ports_[node][port], nic_latency_, mtu).total()));
     }
     switches_.emplace_back(config, node, routes_, topology_.host_class, std::move(outs), rates,
                            std::move(headroom), seed, store_);
@@ -185,14 +184,17 @@ void Network::deliver(Link& link, Instant now) {
   }
 }
 
-/// A pause frame takes as long as the cable is. It does not wait for other frames.
+/// A pause frame takes as long as the cable is, and does not wait for other frames. The neighbour
+/// then takes its time to act.
 void Network::send_pauses(Node node, Instant now) {
   auto& caused = switch_at(node).pauses();
   for (const Switch::PauseFrame& frame : caused) {
     const PortEnd& end = ports_[node][frame.port];
     const auto& far = ports_[end.to];
     const auto port = std::ranges::find(far, end.cable, &PortEnd::cable) - far.begin();
-    pauses_.push({.at = now + topology_.cables[end.cable].delay,
+    const CableConfig& cable = topology_.cables[end.cable];
+    const SwitchConfig& config = topology_.switches[node - topology_.hosts.size()];
+    pauses_.push({.at = now + cable.delay + response_to(config, cable),
                   .number = pauses_sent_++,
                   .node = end.to,
                   .port = static_cast<std::uint16_t>(port),

@@ -44,6 +44,10 @@ class Network {
   [[nodiscard]] double host_rate_bps(Node host) const noexcept {
     return topology_.cables[ports_[host].front().cable].rate_bps;
   }
+  /// The ports of a node.
+  [[nodiscard]] const std::vector<PortEnd>& ports_at(Node node) const noexcept {
+    return ports_[node];
+  }
   /// How long switches have paused a host, until now.
   [[nodiscard]] Duration host_paused(Node host) const noexcept;
   /// The cables of the first of the shortest ways between two hosts.

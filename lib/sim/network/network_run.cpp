@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "sim/network/deadlock.h"
 #include "sim/perf_setup.h"
 
 namespace lw::sim {
@@ -23,11 +24,19 @@ PortCounters difference(const PortCounters& now, const PortCounters& before) noe
           .paused = now.paused - before.paused};
 }
 
+/// The share of a cable's rate that was used. Times are whole nanoseconds, so the quotient may be
+/// above 1 by a millionth.
+double share_of(const PortCounters& part, double rate_bps, Duration time) noexcept {
+  return std::min(1.0, part.sent_wire_bytes * 8 / (rate_bps * seconds(time)));
+}
+
 /// The memory of each host: as large as the largest message.
 transport::Memory memory_for(const NetworkRunConfig& config) {
   perf::PerfConfig largest = config.perf;
-  for (const SizeShare& size : config.workload.sizes)
-    largest.size = std::max(largest.size, size.bytes);
+  for (const Sending& sending : config.workload.sendings) {
+    if (sending.size > 0) largest.size = std::max(largest.size, sending.size);
+    for (const SizeShare& size : sending.sizes) largest.size = std::max(largest.size, size.bytes);
+  }
   return memory_of(largest);
 }
 
@@ -59,6 +68,7 @@ class NetworkRun {
   void end_warm_up();
   void finish_ports();
   void finish_flows();
+  void finish_deadlocks();
   [[nodiscard]] Switch& switch_of(const PortResult& port) { return network_.switch_at(port.node); }
   [[nodiscard]] PortCounters counters(std::size_t port) {
     return switch_of(result_.ports[port]).counters(numbers_[port], network_.now());
@@ -74,7 +84,8 @@ class NetworkRun {
   std::vector<std::uint64_t> peaks_before_;  // in the part of an interval before its end
   bool warmed_ = false;
   Instant warm_at_;
-  std::vector<std::uint64_t> warm_bytes_;
+  std::vector<std::uint64_t> warm_bytes_;  // of each flow
+  std::uint64_t warm_total_ = 0;
 };
 
 void NetworkRun::add_ports() {
@@ -117,8 +128,7 @@ void NetworkRun::sample(Instant at) {
     const double rate = config_.topology.cables[port.cable].rate_bps;
     result_.samples.push_back({.at = at,
                                .port = static_cast<std::uint32_t>(i),
-                               .utilization = static_cast<double>(part.sent_wire_bytes) * 8 /
-                                              (rate * seconds(config_.sample)),
+                               .utilization = share_of(part, rate, config_.sample),
                                .most_bytes = std::max(now.most_bytes, peaks_before_[i]),
                                .marked = part.marked,
                                .dropped = part.dropped,
@@ -141,6 +151,7 @@ void NetworkRun::end_warm_up() {
     peaks_[i] = switch_of(result_.ports[i]).queued_bytes(numbers_[i]);
   }
   for (const FlowResult& flow : workload_.flows()) warm_bytes_.push_back(flow.bytes);
+  warm_total_ = workload_.completed_bytes();
   workload_.forget_latencies();
 }
 
@@ -164,6 +175,7 @@ NetworkResult NetworkRun::result(const NetworkProgress& progress) {
   result_.elapsed = network_.now() - Instant{};
   finish_ports();
   finish_flows();
+  finish_deadlocks();
   result_.events = network_.events();
   return std::move(result_);
 }
@@ -179,7 +191,7 @@ void NetworkRun::finish_ports() {
     port.all.most_bytes = std::max(most, port.all.most_bytes);
     if (time <= 0) continue;
     const double rate = config_.topology.cables[port.cable].rate_bps;
-    port.utilization = static_cast<double>(port.late.sent_wire_bytes) * 8 / (rate * time);
+    port.utilization = share_of(port.late, rate, network_.now() - warm_at_);
     port.mean_bytes = port.late.byte_seconds / time;
   }
 }
@@ -187,7 +199,9 @@ void NetworkRun::finish_ports() {
 void NetworkRun::finish_flows() {
   const double time = seconds(network_.now() - warm_at_);
   result_.flows = workload_.flows();
-  if (config_.workload.load == 0 && time > 0) {
+  if (time > 0)
+    result_.total_bps = static_cast<double>(workload_.completed_bytes() - warm_total_) * 8 / time;
+  if (!config_.workload.random() && time > 0) {
     for (std::size_t i = 0; i < result_.flows.size(); ++i) {
       const std::uint64_t before = i < warm_bytes_.size() ? warm_bytes_[i] : 0;
       result_.flow_bps.push_back(static_cast<double>(result_.flows[i].bytes - before) * 8 / time);
@@ -241,6 +255,15 @@ void NetworkRun::finish_flows() {
   }
 }
 
+void NetworkRun::finish_deadlocks() {
+  for (const Deadlock& found : deadlocks_of(network_)) {
+    DeadlockResult& added = result_.deadlocks.emplace_back(DeadlockResult{{}, found.since});
+    for (const SwitchPort& at : found.cycle)
+      for (std::uint32_t i = 0; i < numbers_.size(); ++i)
+        if (result_.ports[i].node == at.node && numbers_[i] == at.port) added.ports.push_back(i);
+  }
+}
+
 std::uint64_t sum_of(const std::vector<PortResult>& ports, auto member) noexcept {
   std::uint64_t sum = 0;
   for (const PortResult& port : ports) sum += member(port);
@@ -249,15 +272,14 @@ std::uint64_t sum_of(const std::vector<PortResult>& ports, auto member) noexcept
 
 }  // namespace
 
-double NetworkResult::total_bps() const noexcept {
-  return std::accumulate(flow_bps.begin(), flow_bps.end(), 0.0);
-}
-
-double NetworkResult::fairness() const noexcept {
-  double squares = 0;
-  for (const double rate : flow_bps) squares += rate * rate;
-  if (squares <= 0) return 0;
-  return total_bps() * total_bps() / (static_cast<double>(flow_bps.size()) * squares);
+std::optional<double> NetworkResult::fairness() const noexcept {
+  double sum = 0, squares = 0;
+  for (const double rate : flow_bps) {
+    sum += rate;
+    squares += rate * rate;
+  }
+  if (squares <= 0) return std::nullopt;
+  return sum * sum / (static_cast<double>(flow_bps.size()) * squares);
 }
 
 std::uint64_t NetworkResult::dropped() const noexcept {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "sim/network/deadlock.h"
 #include "sim/network/workload.h"
 
 namespace lw::sim {
@@ -51,23 +52,31 @@ struct MessageTimes {
   double p50_us = 0, p99_us = 0, most_us = 0;
 };
 
+/// A PFC deadlock: see Deadlock.
+struct DeadlockResult {
+  std::vector<std::uint32_t> ports;  // indices in ports, in the order in which they wait
+  Instant since;
+};
+
 struct NetworkResult {
   Duration elapsed{};  // the duration, or until the last flow ended
   std::vector<FlowResult> flows;
-  std::vector<double> flow_bps;            // of each flow without a load, payload after the warm-up
+  double total_bps = 0;                    // payload completed after the warm-up, over time
+  std::vector<double> flow_bps;            // by flow; empty with a load
   std::vector<MessageTimes> flow_latency;  // of the first Workload::kMostLatencies of them
   std::vector<PortResult> ports;
   std::vector<PortSample> samples;  // by time, then by port
   std::vector<SizeResult> sizes;    // by size, of flows that ended
   std::uint64_t packets = 0, retransmitted = 0, timeouts = 0, failed = 0, cnps = 0;
   std::optional<perf::Failure> failure;
-  Duration hosts_paused{};  // sum of all hosts
+  Duration hosts_paused{};                // sum of all hosts
+  std::vector<DeadlockResult> deadlocks;  // at the end
   std::uint64_t events = 0;
   bool stopped = false;
 
-  [[nodiscard]] double total_bps() const noexcept;
-  /// Jain's index of the flows' rates: 1 when all are equal, 1/n when one flow has all.
-  [[nodiscard]] double fairness() const noexcept;
+  /// Jain's index of the flows' rates: 1 when all are equal, 1/n when one flow has all. Nothing
+  /// with a load, or if no flow has a rate.
+  [[nodiscard]] std::optional<double> fairness() const noexcept;
   [[nodiscard]] std::uint64_t dropped() const noexcept;
   [[nodiscard]] std::uint64_t late_dropped() const noexcept;
   [[nodiscard]] std::uint64_t marked() const noexcept;

@@ -57,7 +57,7 @@ SharedQueueConfig Switch::queue_config(double rate_bps, std::size_t ports) const
       queue.classes[c].order = config_.classes[(c - 1) % data_classes_];
   // With PFC, what came in at a port is limited, not what leaves at another.
   if (!config_.pause)
-    for (auto& c : queue.classes) c.buffer.alpha = config_.alpha;
+    for (auto& c : queue.classes) c.buffer.alpha = config_.threshold();
   return queue;
 }
 
@@ -110,6 +110,7 @@ void Switch::pass_on(Port& port, const Queue::SentFrame& left) {
     draft.packet.congestion_experienced = true;
     ++port.counters.marked;
   }
+  port.last_sent = left.departs;
   ++port.counters.sent;
   port.counters.sent_wire_bytes += left.bytes + emulator::kLineOverhead;
   constexpr std::int64_t kPsPerNs = 1000;
@@ -139,7 +140,7 @@ void Switch::drop(Port& port, const Packet& packet) noexcept {
 bool Switch::fits_common(const Port& input, std::uint64_t more) const noexcept {
   if (in_common_ + more > common_) return false;
   const auto free = static_cast<double>(common_ - in_common_);
-  return static_cast<double>(input.in_common + more) <= config_.alpha * free;
+  return static_cast<double>(input.in_common + more) <= config_.threshold() * free;
 }
 
 /// With PFC: finds room for a packet. One that is not in the common part is in the headroom of its
@@ -187,10 +188,27 @@ void Switch::pause(std::uint16_t number, bool paused, Instant now) {
   }
 }
 
+Instant Switch::stalled_since(std::uint16_t number) const noexcept {
+  const Port& port = ports_[number];
+  if (port.paused_since == Instant::max() || port.queue.size() == 0) return Instant::max();
+  return std::max(port.last_sent, port.paused_since);
+}
+
+std::vector<std::uint16_t> Switch::outputs_of(std::uint16_t input) {
+  std::vector<std::uint16_t> outputs;
+  for (std::uint16_t output = 0; output < ports(); ++output) {
+    bool holds = false;
+    ports_[output].queue.for_each([&](const Waiting& each) { holds |= each.input == input; });
+    if (holds) outputs.push_back(output);
+  }
+  return outputs;
+}
+
 PortCounters Switch::counters(std::uint16_t number, Instant now) {
   send(number, now);
   PortCounters counters = ports_[number].counters;
   const Port& port = ports_[number];
+  counters.sent_wire_bytes += port.queue.sent_part(now);
   if (port.paused_since < now) counters.paused += now - port.paused_since;
   const auto since = static_cast<double>((now - port.measured_at).count()) * 1e-9;
   counters.byte_seconds += static_cast<double>(port.queue.bytes()) * since;

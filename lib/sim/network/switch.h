@@ -13,9 +13,10 @@
 
 namespace lw::sim {
 
-/// What one port of a switch did.
+/// Counters of one port of a switch.
 struct PortCounters {
-  std::uint64_t sent = 0, sent_wire_bytes = 0;
+  std::uint64_t sent = 0;
+  double sent_wire_bytes = 0;  // with the part of a frame that is being sent
   std::uint64_t marked = 0;
   std::uint64_t dropped = 0;      // no room, of data and CNPs
   std::uint64_t most_bytes = 0;   // in the queue, since clear_peak()
@@ -64,6 +65,10 @@ class Switch {
   [[nodiscard]] std::uint64_t queued_bytes(std::uint16_t port) const noexcept {
     return ports_[port].queue.bytes();
   }
+  /// Since when a port with packets is paused and has sent nothing; Instant::max(): it is not.
+  [[nodiscard]] Instant stalled_since(std::uint16_t port) const noexcept;
+  /// The output ports where packets wait that came in at a port. Looks at all that wait.
+  [[nodiscard]] std::vector<std::uint16_t> outputs_of(std::uint16_t input);
   /// Starts the search for the largest queue anew.
   void clear_peak(std::uint16_t port) noexcept {
     ports_[port].counters.most_bytes = queued_bytes(port);
@@ -82,6 +87,7 @@ class Switch {
     Queue queue;
     PortCounters counters;
     Instant paused_since = Instant::max();
+    Instant last_sent;
     Instant measured_at;  // to which byte_seconds is counted
     // With PFC: packets in the buffer that came in at this port, by the part that they are in.
     std::uint64_t in_common = 0, in_headroom = 0;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sim/network/topology.h"
 
+#include <algorithm>
 #include <cmath>
 #include <deque>
+#include <map>
 
 namespace lw::sim {
 
@@ -18,8 +20,19 @@ std::vector<std::vector<PortEnd>> ports_of(const Topology& topology) {
   return ports;
 }
 
+std::vector<std::string> cable_suffixes(const Topology& topology) {
+  std::map<std::pair<Node, Node>, std::vector<std::uint32_t>> parallel;
+  for (std::uint32_t i = 0; i < topology.cables.size(); ++i)
+    parallel[std::minmax(topology.cables[i].a, topology.cables[i].b)].push_back(i);
+  std::vector<std::string> suffixes(topology.cables.size());
+  for (const auto& [ends, cables] : parallel)
+    for (std::size_t k = 0; cables.size() > 1 && k < cables.size(); ++k)
+      suffixes[cables[k]].assign(1, '#').append(std::to_string(k + 1));
+  return suffixes;
+}
+
 Routes::Routes(const Topology& topology)
-    : hosts_(topology.hosts.size()), next_(topology.nodes() * hosts_) {
+    : hosts_(topology.hosts.size()), ecmp_(topology.ecmp), next_(topology.nodes() * hosts_) {
   const auto ports = ports_of(topology);
   constexpr auto kFar = std::numeric_limits<std::uint32_t>::max();
   for (std::size_t host = 0; host < hosts_; ++host) {
@@ -49,7 +62,7 @@ Routes::Routes(const Topology& topology)
 
 std::uint16_t Routes::choose(Node node, const Packet& packet) const noexcept {
   const auto& ways = next(node, packet.to_host);
-  if (ways.size() == 1) return ways.front();
+  if (ways.size() == 1 || !ecmp_) return ways.front();
   std::uint64_t hash = transport::source_port_of(packet);
   hash |= std::uint64_t{packet.from_host} << 16 | std::uint64_t{packet.to_host} << 32 |
           std::uint64_t{node} << 48;
@@ -59,11 +72,46 @@ std::uint16_t Routes::choose(Node node, const Packet& packet) const noexcept {
   return ways[(hash ^ hash >> 33) % ways.size()];
 }
 
-std::uint64_t headroom_of(const CableConfig& cable, Duration latency, std::uint32_t mtu) noexcept {
-  constexpr double kHeaders = 128;  // of a packet on the link, rounded up
-  const auto ns = static_cast<double>((2 * cable.delay + latency).count());
-  return static_cast<std::uint64_t>(
-      std::ceil(cable.rate_bps / 8 * ns * 1e-9 + 2 * (mtu + kHeaders)));
+Duration pause_response(double rate_bps) noexcept {
+  struct Limit {
+    double bps;
+    double quanta;  // of 512 bit times
+  };
+  constexpr Limit kLimits[] = {{1e8, 1},    {1e9, 2},     {10e9, 67},   {25e9, 80},  {40e9, 118},
+                               {50e9, 147}, {100e9, 394}, {200e9, 453}, {400e9, 905}};
+  const auto* limit =
+      std::ranges::find_if(kLimits, [&](const Limit& l) { return rate_bps <= l.bps; });
+  if (limit == std::end(kLimits)) --limit;
+  return Duration{static_cast<std::int64_t>(std::ceil(limit->quanta * 512 / rate_bps * 1e9))};
+}
+
+Duration response_to(const SwitchConfig& config, const CableConfig& cable) noexcept {
+  return config.response.value_or(pause_response(cable.rate_bps));
+}
+
+Headroom headroom_of(const CableConfig& cable, Duration response, Duration latency,
+                     std::uint32_t mtu) noexcept {
+  constexpr std::uint32_t kHeaders = 128;  // of a packet on the link, rounded up
+  constexpr std::uint32_t kPauseFrame = 64 + 20;
+  constexpr double kRounding = 1e-3;  // bytes
+  const auto bytes_in = [&](Duration time) {
+    return static_cast<std::uint64_t>(
+        std::ceil(cable.rate_bps / 8 * static_cast<double>(time.count()) * 1e-9 - kRounding));
+  };
+  return {.cable = bytes_in(2 * cable.delay),
+          .frame_here = mtu + kHeaders,
+          .pause_frame = kPauseFrame,
+          .response = bytes_in(response),
+          .frame_there = mtu + kHeaders,
+          .interfaces = bytes_in(latency)};
+}
+
+Headroom headroom_of(const Topology& topology, Node node, const PortEnd& port, Duration nic_latency,
+                     std::uint32_t mtu) noexcept {
+  const CableConfig& cable = topology.cables[port.cable];
+  const SwitchConfig& config = topology.switches[node - topology.hosts.size()];
+  return headroom_of(cable, response_to(config, cable),
+                     latency_into(topology, port.to, node, nic_latency), mtu);
 }
 
 Duration latency_into(const Topology& topology, Node from, Node to, Duration nic_latency) noexcept {

@@ -30,18 +30,27 @@ struct SwitchConfig {
   std::string name;
   std::uint64_t buffer_bytes = 16'000'000;  // of all its queues
   /// Dynamic threshold: a queue, or with PFC the packets that came in at one port, may fill `alpha`
-  /// times the free part of the buffer. Infinite: all of it.
-  double alpha = std::numeric_limits<double>::infinity();
+  /// times the free part of the buffer. Infinite: all of it. Nothing: as switches have it, 1 with
+  /// PFC, so that no port takes the buffer of others, otherwise infinite. See threshold().
+  std::optional<double> alpha = {};
   std::optional<emulator::Red> marking = {};  // of data; CNPs are not marked
   /// Priority flow control of data: the neighbour at a port pauses when the packets that came from
   /// it are above the threshold. Each port then has its headroom of the buffer for what is still on
   /// the way: see headroom_of().
   bool pause = false;
+  /// With PFC: from the arrival of a pause at a neighbour until it acts. Nothing: pause_response().
+  std::optional<Duration> response = {};
+  /// With PFC: headroom of each port, in place of Headroom::total().
+  std::optional<std::uint64_t> headroom_bytes = {};
   bool queue_per_input = false;  // one queue per input and output port, in place of one per output
   /// When the data of each class is served, by the class of the host that sent it; empty: all
   /// alike. Priorities below kCnpPriority. Each class has queues of its own.
   std::vector<emulator::ServiceOrder> classes = {};
   Duration latency{};  // from a packet's last bit to its place in the queue
+
+  [[nodiscard]] double threshold() const noexcept {
+    return alpha.value_or(pause ? 1 : std::numeric_limits<double>::infinity());
+  }
 };
 
 /// A cable between two nodes.
@@ -60,6 +69,7 @@ struct Topology {
   /// Hosts in lockstep are unrealistic: of two packets that always meet at a full queue, the same
   /// one always gets in. Each host's clock is off by up to this (IEEE 802.3 allows 100 ppm).
   double clock_ppm = 0;
+  bool ecmp = true;  // packets are spread over equal ways; otherwise all take the first
 
   [[nodiscard]] std::size_t nodes() const noexcept { return hosts.size() + switches.size(); }
   [[nodiscard]] bool is_host(Node node) const noexcept { return node < hosts.size(); }
@@ -77,6 +87,9 @@ struct PortEnd {
 
 /// Returns each node's ports, in the order of the cables.
 std::vector<std::vector<PortEnd>> ports_of(const Topology& topology);
+
+/// For each cable, what tells it from parallel ones: "#2" for the second; empty: there are none.
+std::vector<std::string> cable_suffixes(const Topology& topology);
 
 /// The output ports of the shortest ways (fewest cables) from each node to each host.
 class Routes {
@@ -96,13 +109,38 @@ class Routes {
 
  private:
   std::size_t hosts_;
+  bool ecmp_;
   std::vector<std::vector<std::uint16_t>> next_;
 };
 
-/// Bytes that arrive at a switch's port after it asked its neighbour to pause: what the cable holds
-/// in both directions, what the two ends hold, and a full packet that each end has begun to send.
-/// `latency`: of both ends, in the direction of the data.
-std::uint64_t headroom_of(const CableConfig& cable, Duration latency, std::uint32_t mtu) noexcept;
+/// Bytes that arrive at a switch's port after it wants its neighbour to pause, by their causes
+/// (IEEE 802.1Q, annex on buffer requirements of PFC).
+struct Headroom {
+  std::uint64_t cable = 0;        // what it holds in both directions
+  std::uint64_t frame_here = 0;   // the largest frame, which the pause waits for
+  std::uint64_t pause_frame = 0;  // the pause itself
+  std::uint64_t response = 0;     // until the neighbour acts
+  std::uint64_t frame_there = 0;  // the largest frame, which the neighbour has begun
+  std::uint64_t interfaces = 0;   // latency of both ends, in the direction of the data
+
+  [[nodiscard]] std::uint64_t total() const noexcept {
+    return cable + frame_here + pause_frame + response + frame_there + interfaces;
+  }
+};
+
+/// The longest time that IEEE 802.3 (31B.3.7) gives a station of this rate to act on a pause.
+Duration pause_response(double rate_bps) noexcept;
+
+/// The headroom of a port. `response`: of the neighbour; `latency`: of both ends, in the direction
+/// of the data.
+Headroom headroom_of(const CableConfig& cable, Duration response, Duration latency,
+                     std::uint32_t mtu) noexcept;
+/// The headroom of a switch's port.
+Headroom headroom_of(const Topology& topology, Node node, const PortEnd& port, Duration nic_latency,
+                     std::uint32_t mtu) noexcept;
+
+/// The response of the neighbour at a switch's port to its pauses.
+Duration response_to(const SwitchConfig& config, const CableConfig& cable) noexcept;
 
 /// What both ends of a cable add to its delay: a switch its latency where packets come in, a host
 /// `nic_latency` in both directions.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -25,25 +26,37 @@ struct SizeShare {
   double weight = 1;
 };
 
-/// What the hosts of a network send. Without a load, every pair of the pattern has QPs whose send
-/// queues stay full, for a number of messages or until the end. With one, flows of one message
-/// each arrive at random times.
-struct WorkloadConfig {
+/// Hosts that send to others in one way. Without a load, every pair has QPs whose send queues stay
+/// full, for a number of messages or until the end. With one, flows of one message each arrive at
+/// random times.
+struct Sending {
   SendPattern pattern = SendPattern::incast;
-  std::vector<Node> senders;     // empty: all hosts but the receiver
-  std::optional<Node> receiver;  // of an incast
-  std::uint32_t qps = 1;         // of each pair, without a load
-  std::uint64_t messages = 0;    // that each QP sends; 0: until the end
+  std::vector<Node> senders = {};    // empty: all hosts
+  std::vector<Node> receivers = {};  // empty: all hosts; of an incast one
+  std::uint32_t qps = 1;             // of each pair, without a load
+  std::uint32_t size = 0;            // of a message, without a load; 0: that of the run
+  std::uint64_t messages = 0;        // that each QP sends; 0: until the end
   /// Share of its link that each sender offers, in payload; 0: no random arrivals. Arrivals are
   /// Poisson processes; a flow goes to one of the sender's receivers, each alike.
   double load = 0;
-  std::vector<SizeShare> sizes;  // of the flows, with a load
-  /// Senders in lockstep are unrealistic: each starts at a random time before this.
+  std::vector<SizeShare> sizes = {};  // of the flows, with a load
+  Duration start{};                   // no sender starts earlier
+  /// Senders in lockstep are unrealistic: each starts at a random time within this after `start`.
   Duration start_within = std::chrono::milliseconds(1);
 };
 
-/// The ordered pairs of hosts that send, from `topology.hosts.size()` hosts.
-std::vector<std::pair<Node, Node>> pairs_of(const WorkloadConfig& config, std::size_t hosts,
+/// What the hosts of a network send.
+struct WorkloadConfig {
+  std::vector<Sending> sendings = {Sending{}};
+
+  /// True if flows start at random times.
+  [[nodiscard]] bool random() const noexcept {
+    return std::ranges::any_of(sendings, [](const Sending& each) { return each.load > 0; });
+  }
+};
+
+/// The ordered pairs of hosts that send, from `hosts` hosts. No host sends to itself.
+std::vector<std::pair<Node, Node>> pairs_of(const Sending& sending, std::size_t hosts,
                                             std::uint64_t seed);
 
 /// A QP that sends without a load, or one flow with one.
@@ -70,9 +83,9 @@ class Workload final : public transport::Application {
 
   [[nodiscard]] const std::vector<FlowResult>& flows() const noexcept { return flows_; }
   /// True if no flow will start any more and all have ended.
-  [[nodiscard]] bool done() const noexcept {
-    return starts_.empty() && config_.messages > 0 && ended_ == flows_.size();
-  }
+  [[nodiscard]] bool done() const noexcept { return starts_.empty() && ended_ == flows_.size(); }
+  /// Payload of all messages that are complete.
+  [[nodiscard]] std::uint64_t completed_bytes() const noexcept { return completed_bytes_; }
   /// Times from post to completion, of the messages of one of the first kMostLatencies QPs without
   /// a load that completed since forget_latencies(), in ns; null: of another flow.
   [[nodiscard]] const CompactHistogram* latencies(std::size_t flow) const noexcept {
@@ -94,6 +107,7 @@ class Workload final : public transport::Application {
   static constexpr std::uint32_t kNoFlow = ~0u;
   struct Pair {
     Node from = 0, to = 0;
+    std::uint32_t sending = 0;
     std::vector<std::uint32_t> idle;  // QPs of `from`, with a load
   };
   struct Start {
@@ -106,9 +120,17 @@ class Workload final : public transport::Application {
   };
   struct Sender {
     Node host = 0;
+    std::uint32_t sending = 0;
     std::vector<std::uint32_t> pairs;
   };
 
+  void add_senders(std::uint32_t number, std::size_t hosts);
+  [[nodiscard]] const Sending& sending_of(const Sender& sender) const noexcept {
+    return config_.sendings[sender.sending];
+  }
+  [[nodiscard]] std::uint32_t size_of(const Sending& sending) const noexcept {
+    return sending.size > 0 ? sending.size : perf_.size;
+  }
   std::uint32_t add_qp(Node from, Node to);
   void start_full(const Sender& sender, Instant now);
   void start_flow(const Start& start, Instant now);
@@ -120,7 +142,6 @@ class Workload final : public transport::Application {
   perf::PerfConfig perf_;
   Network& network_;
   Chance chance_;
-  double mean_size_ = 0;
   std::vector<Pair> pairs_;
   std::vector<Sender> senders_;
   std::priority_queue<Start> starts_;
@@ -132,6 +153,7 @@ class Workload final : public transport::Application {
   std::vector<std::vector<std::uint32_t>> pair_of_;  // by host and QP
   std::vector<std::pair<Node, std::uint32_t>> sending_qps_;
   std::size_t ended_ = 0;
+  std::uint64_t completed_bytes_ = 0;
 };
 
 }  // namespace lw::sim

@@ -2,6 +2,7 @@
 #include "gen/receive/measurement.h"
 
 #include <algorithm>
+#include <functional>
 
 #include <gtest/gtest.h>
 
@@ -151,6 +152,64 @@ TEST(Measurement, CountsExactlyWhatWasDuplicated) {
   EXPECT_EQ(order.lost, 0u);
   EXPECT_EQ(order.duplicated, 5u);
   EXPECT_EQ(order.out_of_order, 0u);
+}
+
+/// Of copies, the first one has the latency (RFC 7679).
+TEST(Measurement, ACopyHasNoLatency) {
+  auto frames = one_flow(20);
+  Measurement measurement({});
+  for (const auto& frame : frames) measurement.take(frame.bytes, frame.sent + microseconds(5));
+  measurement.take(frames.front().bytes, frames.front().sent + microseconds(400));
+  measurement.finalize();
+  const ReceiveFlow& flow = measurement.flows().front();
+  EXPECT_EQ(flow.order.duplicated, 1u);
+  EXPECT_EQ(flow.signature->latency.count(), 20u);
+  EXPECT_EQ(flow.signature->latency.maximum(), 5000);
+  EXPECT_EQ(flow.signature->jitter.ns(), 0);
+}
+
+/// Changes a field of a frame's BTH, and writes the right ICRC.
+void change(test::StampedFrame& frame, const std::function<void(wire::Bth&)>& edit) {
+  const auto envelope = roce::open_envelope(frame.bytes);
+  edit(*wire::view_at<wire::Bth>(wire::MutableBytes(frame.bytes), envelope.bth_offset()));
+  const auto place = roce::expected_icrc(roce::open_envelope(frame.bytes));
+  wire::store_icrc(wire::MutableBytes(frame.bytes).subspan(place->offset, wire::kIcrcSize),
+                   place->expected);
+}
+
+TEST(Measurement, FramesThatTheProfileDoesNotHaveAreCountedByField) {
+  const std::string text =
+      std::string(kTwoFlows) + "\n[[flow]]\noperation = \"send\"\n" + "message_size = 9000\n";
+  auto frames = test::frames_of_profile(text);
+  const auto profile = config::parse_flow_profile(text, "test");
+  const AskedFrames asked(profile->flows);
+  Measurement right({});
+  right.compare_with(asked);
+  feed(right, frames);
+  for (const ReceiveFlow& flow : right.flows())
+    EXPECT_EQ(flow.signature ? flow.signature->not_as_asked.frames : 0, 0u);
+
+  change(frames[1], [](wire::Bth& bth) { bth.dest_qp.set(bth.dest_qp.get() ^ 1); });
+  change(frames[4], [](wire::Bth& bth) { bth.p_key.set(0x1234); });
+  change(frames[6], [](wire::Bth& bth) {
+    bth.dest_qp.set(bth.dest_qp.get() ^ 4);
+    bth.set_psn(bth.psn() + 7);
+  });
+  Measurement measurement({});
+  measurement.compare_with(asked);
+  feed(measurement, frames);
+  NotAsAsked sum;
+  for (const ReceiveFlow& flow : measurement.flows()) {
+    if (!flow.signature) continue;
+    const NotAsAsked& each = flow.signature->not_as_asked;
+    sum = {sum.frames + each.frames, sum.dest_qp + each.dest_qp, sum.pkey + each.pkey,
+           sum.opcode + each.opcode, sum.psn + each.psn};
+  }
+  EXPECT_EQ(sum.frames, 3u);
+  EXPECT_EQ(sum.dest_qp, 2u);
+  EXPECT_EQ(sum.pkey, 1u);
+  EXPECT_EQ(sum.opcode, 0u);
+  EXPECT_EQ(sum.psn, 1u);
 }
 
 TEST(Measurement, OneThatJoinsDoesNotCountWhatWasBefore) {

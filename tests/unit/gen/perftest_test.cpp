@@ -131,7 +131,7 @@ TEST(Perftest, DefaultsAreThoseOfPerftest) {
 TEST(Perftest, WhatWouldChangeTheResultIsRefused) {
   EXPECT_THAT(translated("ib_write_bw --reversed"), HasSubstr("refused: --reversed: "));
   EXPECT_THAT(translated("ib_write_bw --what"),
-              HasSubstr("--what: ib_write_bw has no such option"));
+              HasSubstr("--what: perftest up to 6.29 (26.04) has no such option"));
   EXPECT_THAT(translated("ib_write_bw -q"), HasSubstr("-q, --qp: expected a value"));
   EXPECT_THAT(translated("ib_write_bw --report_gbits=1"), HasSubstr("takes no value"));
   EXPECT_THAT(translated("ib_write_bw -c DC"), HasSubstr("expected RC, UC or UD"));
@@ -145,10 +145,69 @@ TEST(Perftest, EveryRowHasItsText) {
   std::set<std::string_view> names, letters;
   for (const PerftestOption& option : options()) {
     EXPECT_TRUE(names.insert(option.name).second) << option.name;
-    EXPECT_TRUE(option.letter.empty() || letters.insert(option.letter).second) << option.letter;
+    const bool once = option.letter.empty() || letters.insert(option.letter).second;
+    EXPECT_TRUE(once || by_letter(option.letter.front())->treatment == option.treatment);
     EXPECT_EQ(option.ours.empty(), option.treatment != Treatment::same) << option.name;
     EXPECT_TRUE(option.treatment == Treatment::same || !option.remark.empty()) << option.name;
   }
+}
+
+/// Words before the program's name are those of other programs: they set its environment.
+TEST(Perftest, TheEnvironmentOfALineIsSkippedWithANote) {
+  const auto notes_of = [](std::vector<std::string> words) {
+    const auto translation = translate(words, Run::simulated);
+    EXPECT_TRUE(translation) << translation.error().message;
+    return translation ? fmt::format("{}", fmt::join(translation->notes, "\n")) : "";
+  };
+  EXPECT_EQ(translated("./ib_write_bw -n 7 -u 1"), translated("ib_write_bw -n 7 -u 1"));
+  EXPECT_EQ(translated("LD_PRELOAD=x.so sudo taskset -c 3,5 /usr/bin/ib_write_bw -n 7 -u 1"),
+            translated("ib_write_bw -n 7 -u 1"));
+  EXPECT_THAT(notes_of({"numactl", "-N", "0", "--", "/opt/ib_send_lat", "-u", "1"}),
+              HasSubstr("\"numactl -N 0 -- /opt/\" is skipped"));
+  EXPECT_THAT(notes_of({"ib_send_lat", "-u", "1"}), testing::Not(HasSubstr("is skipped")));
+  EXPECT_THAT(translated("-q 4 ib_write_bw"), HasSubstr("expected ib_write_bw"));
+  EXPECT_THAT(translated("sudo taskset 1 raw_ethernet_bw --client"), HasSubstr("no RDMA"));
+}
+
+/// getopt_long() takes a beginning that fits one option only.
+TEST(Perftest, UniqueBeginningsOfLongNamesAreTaken) {
+  EXPECT_EQ(translated("ib_write_bw --bidir --iter=7 --qp-t 1 --report_gb --CPU --dur 3"),
+            "--bidirectional --iterations 7 --timeout 1 --duration 3 --op write");
+  // The exact name, although others begin with it.
+  EXPECT_EQ(translated("ib_write_bw --qp 4 -n 7 -u 1"),
+            "--qps 4 --iterations 7 --timeout 1 --op write");
+  // Unique in 4.5; later releases have --cqe_poll too.
+  EXPECT_EQ(translated("ib_write_bw --cq 4 -n 7 -u 1"), "--iterations 7 --timeout 1 --op write");
+  EXPECT_THAT(translated("ib_write_bw --rate 5"),
+              HasSubstr("--rate: is the beginning of --rate_limit, --rate_limit_type"));
+  // One option with two names.
+  EXPECT_EQ(translated("ib_write_bw --com -n 7 -u 1"), "--iterations 7 --timeout 1 --op write");
+}
+
+TEST(Perftest, NewerOptionsAreTakenOrRefusedForTheirOwnReason) {
+  EXPECT_EQ(translated("ib_write_bw --write_with_imm -n 7 -u 1"),
+            "--imm --iterations 7 --timeout 1 --op write");
+  EXPECT_EQ(translated("ib_send_lat --send_with_imm -s 2 -n 7 -u 1 --cqe_poll 4"),
+            "--imm --size 2 --iterations 7 --timeout 1 --op send --pattern lat");
+  EXPECT_EQ(translated("ib_write_bw --bind_source_ip 1.1.1.1 --data_validation -n 7 -u 1"),
+            "--iterations 7 --timeout 1 --op write");
+  EXPECT_THAT(translated("ib_read_bw --write_with_imm"), HasSubstr("goes with ib_write_bw"));
+  EXPECT_THAT(translated("ib_write_bw --congest_type DCQCN"), HasSubstr("--rate-control"));
+}
+
+/// Nothing of a simulated run depends on them; through a port they would change frames or memory.
+TEST(Perftest, WhatChangesNoSimulationIsTakenThere) {
+  for (const std::string option : {"-T 41", "--tclass 96", "-S 3", "--flow_label 7", "-L 4",
+                                   "--use_cuda=0", "--use-srq", "--payload_file_path=x"}) {
+    EXPECT_EQ(translated("ib_write_bw -n 7 -u 1 " + option),
+              "--iterations 7 --timeout 1 --op write");
+    EXPECT_THAT(translated("ib_write_bw " + option, Run::port), HasSubstr("refused: "));
+  }
+}
+
+TEST(Perftest, ALineHasAtLeastFiveIterations) {
+  EXPECT_THAT(translated("ib_write_bw -n 4"), HasSubstr("expects at least 5, found 4"));
+  EXPECT_EQ(translated("ib_write_bw -n 5 -u 1"), "--iterations 5 --timeout 1 --op write");
 }
 
 TEST(Perftest, TheManualHasTheTable) {

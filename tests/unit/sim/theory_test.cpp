@@ -76,6 +76,23 @@ TEST(Path, may_be_longer_one_way) {
   EXPECT_NEAR(static_cast<double>(run_latency(config).ns.maximum()), expected, 2);
 }
 
+TEST(Latency, may_be_measured_for_a_time) {
+  perf::PerfConfig config;
+  config.operation = Operation::send;
+  config.size = 64;
+  config.path.one_way = std::chrono::microseconds(10);
+  config.iterations = 1;
+  const auto one = static_cast<double>(run_latency(config).ns.maximum());
+  config.iterations = 0;
+  config.duration = std::chrono::milliseconds(10);
+  const perf::LatencyResult result = run_latency(config);
+  // Each message goes there and back before the next one.
+  EXPECT_NEAR(static_cast<double>(result.ns.count()), 10e6 / (2 * one), 1);
+  EXPECT_FALSE(result.stuck || result.stopped);
+  config.duration = Duration{1};  // at least one message is measured
+  EXPECT_EQ(run_latency(config).ns.count(), 1u);
+}
+
 /// What the average of a run of its own length must be near, over paths and windows.
 class Average
     : public testing::TestWithParam<std::tuple<Operation, int, std::uint32_t, std::uint32_t>> {};

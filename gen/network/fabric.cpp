@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/network/fabric.h"
+
+#include <fmt/format.h>
+
+#include "config/toml/value.h"
+#include "core/quantity.h"
+#include "emulator/path.h"
+#include "sim/network/topology.h"
+
+namespace lw::gen {
+namespace {
+
+using namespace config;
+
+enum class Kind : std::uint8_t { clos, rail, two_sites };
+
+/// The keys of [fabric].
+struct Keys {
+  Kind kind = Kind::clos;
+  std::uint32_t hosts = 0, leaves = 0, spines = 0, rails = 0, long_links = 1;
+  double oversubscription = 1, rate_bps = 100e9, long_rate_bps = 0;
+  Duration delay{100}, long_delay{};
+};
+
+/// Builds a fabric from its keys.
+class Builder {
+ public:
+  explicit Builder(const Keys& keys) : keys_(keys) {}
+
+  Fabric build() {
+    if (keys_.kind == Kind::rail) {
+      add_rails();
+    } else if (keys_.kind == Kind::clos) {
+      add_site("");
+    } else {
+      for (const char* site : {"a-", "b-"}) {
+        add_site(site);
+        add_border(site);
+      }
+      for (std::uint32_t i = 0; i < keys_.long_links; ++i)
+        add_cable("a-border", "b-border", keys_.long_rate_bps, keys_.long_delay);
+    }
+    return std::move(fabric_);
+  }
+
+ private:
+  void add_cable(std::string a, std::string b, double rate_bps, Duration delay) {
+    fabric_.cables.push_back({std::move(a), std::move(b), rate_bps, delay});
+  }
+  static std::string leaf(const std::string& site, std::uint32_t number) {
+    return fmt::format("{}leaf{}", site, number);
+  }
+  static std::string spine(const std::string& site, std::uint32_t number) {
+    return fmt::format("{}spine{}", site, number);
+  }
+
+  /// Switches of two levels: each leaf has a cable to each spine.
+  void add_switches(const std::string& site, std::uint32_t leaves, double hosts_of_a_leaf) {
+    for (std::uint32_t l = 1; l <= leaves; ++l) fabric_.switches.push_back(leaf(site, l));
+    for (std::uint32_t s = 1; s <= keys_.spines; ++s) fabric_.switches.push_back(spine(site, s));
+    const double uplink =
+        hosts_of_a_leaf * keys_.rate_bps / (keys_.spines * keys_.oversubscription);
+    for (std::uint32_t l = 1; l <= leaves; ++l)
+      for (std::uint32_t s = 1; s <= keys_.spines; ++s)
+        add_cable(leaf(site, l), spine(site, s), uplink, keys_.delay);
+  }
+
+  /// Hosts in equal groups at leaves.
+  void add_site(const std::string& site) {
+    const std::uint32_t group = (keys_.hosts + keys_.leaves - 1) / keys_.leaves;
+    add_switches(site, keys_.leaves, group);
+    for (std::uint32_t h = 1; h <= keys_.hosts; ++h) {
+      fabric_.hosts.push_back(fmt::format("{}h{}", site, h));
+      add_cable(fabric_.hosts.back(), leaf(site, (h - 1) / group + 1), keys_.rate_bps, keys_.delay);
+    }
+  }
+
+  /// The switch at the long cables. The spines together have their rate.
+  void add_border(const std::string& site) {
+    const std::string border = site + "border";
+    fabric_.switches.push_back(border);
+    const double rate = keys_.long_links * keys_.long_rate_bps / keys_.spines;
+    for (std::uint32_t s = 1; s <= keys_.spines; ++s)
+      add_cable(spine(site, s), border, rate, keys_.delay);
+  }
+
+  /// The NICs of the same number of all servers are at one leaf.
+  void add_rails() {
+    add_switches("", keys_.rails, keys_.hosts);
+    for (std::uint32_t h = 1; h <= keys_.hosts; ++h) {
+      for (std::uint32_t r = 1; r <= keys_.rails; ++r) {
+        fabric_.hosts.push_back(fmt::format("h{}-nic{}", h, r));
+        add_cable(fabric_.hosts.back(), leaf("", r), keys_.rate_bps, keys_.delay);
+      }
+    }
+  }
+
+  const Keys& keys_;
+  Fabric fabric_;
+};
+
+/// Keys of a kind other than the one that is read.
+void refuse_others(const Table& table, Kind kind) {
+  const auto only = [&](const char* key, Kind of, const char* name) {
+    if (kind != of && table.has(key))
+      table.refuse(key, fmt::format("expected kind = \"{}\" beside it", name));
+  };
+  only("rails", Kind::rail, "rail");
+  for (const char* key : {"distance", "long_links", "long_rate"})
+    only(key, Kind::two_sites, "two-sites");
+  if (kind == Kind::rail && table.has("leaves"))
+    table.refuse("leaves", "expected rails in its place: a leaf for each");
+}
+
+void read_rates(const Table& table, Keys& keys) {
+  constexpr double kMostOversubscription = 1000;
+  keys.rate_bps = table.get_or("rate", parse_bit_rate, keys.rate_bps);
+  if (keys.rate_bps <= 0) table.refuse("rate", "expected more than 0");
+  keys.long_rate_bps = table.get_or("long_rate", parse_bit_rate, keys.rate_bps);
+  if (keys.long_rate_bps <= 0) table.refuse("long_rate", "expected more than 0");
+  keys.oversubscription = table.get_or("oversubscription", number(1e-3, kMostOversubscription), 1);
+}
+
+void read_delays(const Table& table, Keys& keys) {
+  constexpr Duration kLongest = std::chrono::seconds(10);
+  keys.delay = table.get_or("delay", parse_duration, keys.delay);
+  if (keys.kind == Kind::two_sites) {
+    const auto km = table.require("distance", parse_kilometres, "that of the sites: \"300km\"");
+    emulator::Path fibre;
+    fibre.spans.push_back({.km = km.value_or(0)});
+    keys.long_delay = emulator::fibre_delay(fibre, emulator::Direction::west_to_east);
+  }
+  if (keys.delay > kLongest || keys.long_delay > kLongest)
+    table.refuse(fmt::format("expected delays of at most {}", format_set_duration(kLongest)));
+}
+
+void read_numbers(const Table& table, Keys& keys) {
+  constexpr std::uint32_t kHostsOfALeaf = 16, kSpines = 4, kRails = 8;
+  const bool two = keys.kind == Kind::two_sites;
+  const auto hosts = integer<std::uint32_t>(1, sim::kMostHosts);
+  keys.hosts = table.require("hosts", hosts, "a number of hosts").value_or(1);
+  const std::uint32_t leaves = (keys.hosts + kHostsOfALeaf - 1) / kHostsOfALeaf;
+  keys.leaves = table.get_or("leaves", integer<std::uint32_t>(1, sim::kMostSwitches), leaves);
+  keys.spines = table.get_or("spines", integer<std::uint32_t>(1, sim::kMostSwitches), kSpines);
+  keys.rails = table.get_or("rails", integer<std::uint32_t>(1, sim::kMostSwitches), kRails);
+  keys.long_links = table.get_or("long_links", integer<std::uint32_t>(1, sim::kMostPorts), 1);
+  const std::uint64_t all_hosts = std::uint64_t{keys.hosts} * (keys.kind == Kind::rail ? keys.rails
+                                                               : two                   ? 2
+                                                                                       : 1);
+  if (all_hosts > sim::kMostHosts) {
+    table.refuse("hosts", fmt::format("expected at most {} hosts in all, found {}", sim::kMostHosts,
+                                      all_hosts));
+    keys.hosts = 1;
+  }
+  const std::uint64_t leaves_of_all = keys.kind == Kind::rail ? keys.rails : keys.leaves;
+  const std::uint64_t switches = (leaves_of_all + keys.spines + (two ? 1 : 0)) * (two ? 2 : 1);
+  if (switches > sim::kMostSwitches) {
+    table.refuse(
+        fmt::format("expected at most {} switches in all, found {}", sim::kMostSwitches, switches));
+    keys.leaves = keys.spines = keys.rails = 1;
+  }
+  if (keys.leaves > keys.hosts && keys.kind != Kind::rail)
+    table.refuse("leaves", fmt::format("expected at most {}, one for each host, found {}",
+                                       keys.hosts, keys.leaves));
+}
+
+}  // namespace
+
+Fabric read_fabric(const Table& table) {
+  static constexpr Choice<Kind> kKinds[] = {
+      {"clos", Kind::clos}, {"rail", Kind::rail}, {"two-sites", Kind::two_sites}};
+  Keys keys;
+  keys.kind = table.require("kind", choice(kKinds), "clos, rail or two-sites").value_or(Kind::clos);
+  read_numbers(table, keys);
+  read_rates(table, keys);
+  read_delays(table, keys);
+  const bool ecmp = table.get_or("ecmp", read_boolean, true);
+  refuse_others(table, keys.kind);
+  table.finish();
+  Fabric fabric = Builder(keys).build();
+  fabric.ecmp = ecmp;
+  return fabric;
+}
+
+}  // namespace lw::gen
