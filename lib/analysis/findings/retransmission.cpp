@@ -209,10 +209,10 @@ constexpr Row kRows[] = {
     {is_of_other_mtu, Finding::certain(Cause::answer_wrong)},
     {is_refused_fetch,
      Finding::either({{kKind, Cause::answer_wrong}, {kKind, Cause::response_lost}})},
-    {may_be_unheard_fetch,
-     Finding::either({{kKind, Cause::response_lost}, {kKind, Cause::timer_too_short}})},
     {is_needless_fetch,
      Finding::either({{kKind, Cause::timer_too_short}, {kKind, Cause::response_lost}})},
+    {may_be_unheard_fetch,
+     Finding::either({{kKind, Cause::response_lost}, {kKind, Cause::timer_too_short}})},
 };
 
 }  // namespace

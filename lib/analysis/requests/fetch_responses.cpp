@@ -110,13 +110,6 @@ void FetchResponses::take_again(const CapturedPacket& packet, Sequence psn, Sent
   request.answered = true;
   request.response_frame = packet.number;
   request.response_stamp = packet.stamp;
-  note_completed(packet, request);
-}
-
-/// Notes that a READ or atomic is complete with a response that came again, or late.
-void FetchResponses::note_completed(const CapturedPacket& packet, const Sent& request) noexcept {
-  completed_ = request.psn;
-  completed_stamp_ = packet.stamp;
 }
 
 /// Processes a response that came before, to a request that may have been sent again before the
@@ -196,7 +189,8 @@ void FetchResponses::take_missing(const CapturedPacket& packet, Sequence psn,
   // A requester takes responses in order: those behind one that was lost come again.
   request.answered = (late || psn + 1 == end) && request.responses == request.span &&
                      !state_.gaps.in(request.psn, end);
-  note_completed(packet, request);
+  completed_ = request.psn;
+  completed_stamp_ = packet.stamp;
 }
 
 /// A response has come: what is left of `gap` may still be filled.

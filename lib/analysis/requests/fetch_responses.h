@@ -154,7 +154,6 @@ class FetchResponses {
   void note_lost(const ResponseGap& gap, Sequence psn);
   void note_lost_in_others(Sequence psn);
   void note_first(const CapturedPacket& packet, Sequence psn, const Sent& request);
-  void note_completed(const CapturedPacket& packet, const Sent& request) noexcept;
   void take_unasked(const CapturedPacket& packet, Sequence psn, const Sent& request);
 
   FetchState state_;
@@ -162,7 +161,7 @@ class FetchResponses {
   ResponseGaps late_gaps_;  // that a late response filled
   ResponseGaps refilled_;   // that a repeated response filled: the first one may still come late
   RepeatedResponses repeated_;
-  // The newest READ or atomic that was complete with a response that came again, or late.
+  // The READ or atomic whose response, of those that were missing, came last.
   Sequence completed_ = ~Sequence{0};
   Instant completed_stamp_ = Instant::min();
   SeenResponses seen_;      // to requests that may have been sent before the capture
