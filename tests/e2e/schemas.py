@@ -139,6 +139,7 @@ class Schemas(unittest.TestCase):
         self.check('gen perf', '--sim', '--delay', '0us', '--pattern', 'blast', '--rate', '100Mb/s',
                    '--study', self.folder / 'study')
         self.check('gen perf', '--sim', '--network', 'fat-tree-16', '--duration', '1ms')
+        self.check('gen sim', 'fat-tree-16', '--duration', '1ms')
         self.check('gen plan', '--path', PATH)
         self.experiment(self.write('lossy.toml', FAILING), code=1)
         self.experiment(PROFILES / 'experiments' / 'apn-380km-throughput.toml', '--scenario', 'table C.1',
