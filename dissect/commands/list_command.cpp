@@ -272,6 +272,7 @@ roce-dissect list capture.pcap --json | jq 'select(."infiniband.bth.opcode" == 1
   };
   add_capture_files(command.options, options->input);
   add_reading_options(command.options, options->input);
+  add_follow_option(command.options, options->input.follow);
   add_list_options(command.options, *options);
   return command;
 }
