@@ -25,6 +25,7 @@ GEN, ENDPOINT, IMPAIR, DISSECT = (
     program(name) for name in ('roce-gen', 'roce-endpoint', 'roce-impair', 'roce-dissect'))
 FLOW = SOURCE / 'profiles' / 'flows' / 'ipv4-rc-send.toml'
 PATH = SOURCE / 'profiles' / 'paths' / 'apn-380km.toml'
+NETWORK = SOURCE / 'profiles' / 'networks' / 'long-haul-incast-50km.toml'
 FULL = '/dev/full'
 TIMEOUT = 120
 LIMIT = 64 * 1024  # bytes of a file
@@ -59,7 +60,7 @@ NO_FILES = {
 INPUTS = {
     'PROFILE', 'CAPTURE', 'IN', 'NEAR', 'FAR', 'SOCKET', '--back', '--data', '--from', 'list -r',
     '--profile', '--path', '--network', '--sent', '--control', '--token-file', '--web-token-file', '--web-files', 'telemetry --layout',
-    'serve --telemetry', 'experiment FILE', 'ledger FILE', 'list FILE', 'summary FILE',
+    'serve --telemetry', 'experiment FILE', 'ledger FILE', 'list FILE', 'sim NETWORK', 'summary FILE',
     'verify FILE', 'compare --ledger', 'sessions FILE', 'messages FILE', 'anomalies FILE',
     'explain FILE', 'explain --counters', 'extract FILE', 'report FILE',
 }
@@ -125,7 +126,7 @@ class Outputs(unittest.TestCase):
 
     def run_it(self, words, stdout=subprocess.PIPE, **settings):
         return subprocess.run([str(word) for word in words], stdout=stdout, stderr=subprocess.PIPE,
-                              text=True, timeout=TIMEOUT, check=False, **settings)
+                              text=True, errors='replace', timeout=TIMEOUT, check=False, **settings)
 
     def ledger(self):
         ledger = self.file('made.lwl')
@@ -197,6 +198,8 @@ class Outputs(unittest.TestCase):
                             '--settle', '20ms', '--resolution', '50%', '--max-rate', '10Mb/s'],
                            True),
             'gen perf': ([GEN, 'perf', '--sim', '--delay', '0us', '-n', '10', '-s', '64'], True),
+            'gen sim': (self.network(), True),
+            'gen sim --draw': ([*self.DRAW, self.file('network.svg')], False),
             'gen plan': ([GEN, 'plan', '--path', PATH], False),
             'gen perf --port': (self.perf(), True),
             'gen perf --study': (self.study(), True),
@@ -244,6 +247,8 @@ class Outputs(unittest.TestCase):
             'dissect anomalies --csv': ([DISSECT, 'anomalies', self.frames, '--csv'], False),
             'dissect explain': ([DISSECT, 'explain', self.frames], False),
             'dissect explain --json': ([DISSECT, 'explain', self.frames, '--json'], False),
+            'dissect annotate': ([DISSECT, 'annotate', self.frames, self.file('annotated.pcapng')], False),
+            'dissect annotate to standard output': ([DISSECT, 'annotate', self.frames, '-'], False),
             'dissect report': ([DISSECT, 'report', self.frames, '-o', '-'], False),
             'dissect extract': ([DISSECT, 'extract', self.frames, '--force', '--out',
                                  self.file('extracted')], False),
@@ -288,6 +293,11 @@ class Outputs(unittest.TestCase):
             'gen perf --series': ([*sim, '--series'], 'o.csv'),
             'gen perf --port --pcap': ([*self.perf(), '--pcap'], 'o.pcap'),
             'gen perf --port --series': ([*self.perf(), '--series'], 'o.csv'),
+            'gen sim --draw': (self.DRAW, 'o.svg'),
+            'gen sim --pcap': ([*self.network(), '--pcap-at', 'west:east', '--pcap'], 'o.pcapng'),
+            'gen sim --series': ([*self.network(), '--series'], 'o.csv'),
+            'gen sim --junit': ([*self.network(), '--expect', 'failed=0', '--junit'], 'o.xml'),
+            'gen sim --html': ([*self.network(), '--html'], 'o.html'),
             'gen respond --pcap': ([*self.respond(), '--pcap'], 'o.pcapng'),
             'gen respond --junit': ([*self.respond(), '--junit'], 'o.xml'),
             'gen search csv': ([*search, '--out'], 'found/search.csv'),
@@ -328,6 +338,7 @@ class Outputs(unittest.TestCase):
             'impair replay --junit': ([*replay, out, '--expect', 'seconds>=0', '--junit'],
                                       'o.xml'),
             'dissect report --out': ([DISSECT, 'report', self.frames, '--out'], 'o.html'),
+            'dissect annotate OUT': ([DISSECT, 'annotate', self.frames], 'o.pcapng'),
             'dissect extract map': (extract, 'extracted/map.jsonl'),
             'dissect extract messages': (extract, 'extracted/messages.jsonl'),
             'impair replay OUT': (replay, 'o.pcap'),
@@ -345,6 +356,11 @@ class Outputs(unittest.TestCase):
     def study(self):
         return [GEN, 'perf', '--sim', '--delay', '0us', '--pattern', 'blast', '--rate', '100Mb/s',
                 '--study', self.file('study')]
+
+    DRAW = [GEN, 'sim', NETWORK, '--draw']
+
+    def network(self):
+        return [GEN, 'sim', NETWORK, '--duration', '1ms', '-s', '4096']
 
     def command_of(self, words):
         """"ctl set" of a command's words."""
@@ -368,7 +384,7 @@ class Outputs(unittest.TestCase):
                     found += 1
                     if (command, name) in WITH_A_DEVICE:
                         continue
-                    if (command, name) != ('replay', 'OUT'):
+                    if (command, name) not in (('replay', 'OUT'), ('annotate', 'OUT')):
                         self.assertIn((command, name), written,
                                       f'{value}: an output without a test, or an unknown value')
         self.assertGreaterEqual(found, 18)
@@ -417,7 +433,7 @@ class Outputs(unittest.TestCase):
                 self.assertEqual(done.returncode, 3, done.stderr)
                 self.assertRegex(done.stderr, f'{link}: cannot be written: No space left on device'
                                  '(;|:) its first 0 .* are valid')
-                if name not in ('impair run --ready-file', 'impair run --save'):  # nothing has run
+                if name not in ('impair run --ready-file', 'impair run --save', 'gen sim --draw'):  # nothing has run
                     self.assertTrue(done.stdout, 'no report')
 
     def check_short(self, name, link, done):
@@ -442,6 +458,7 @@ class Outputs(unittest.TestCase):
     # Files that are longer than the limit.
     LONG = ('gen run FILE', 'gen run --pcap', 'gen receive --pcap', 'gen replay FILE',
             'gen replay --pcap', 'gen perf --pcap', 'gen perf --port --pcap', 'gen respond --pcap',
+            'gen sim --pcap', 'dissect annotate OUT',
             'impair replay OUT', 'impair replay --ledger', 'impair replay --capture',
             'impair run --ledger', 'impair run --capture')
 
@@ -480,7 +497,8 @@ class Outputs(unittest.TestCase):
                 self.assertEqual(list(small.iterdir()), [])
 
     def test_a_file_appears_when_it_is_complete(self):
-        for name in ('gen run FILE', 'gen replay FILE', 'impair replay OUT', 'gen perf --pcap'):
+        for name in ('gen run FILE', 'gen replay FILE', 'impair replay OUT', 'gen perf --pcap', 'gen sim --draw',
+                     'dissect annotate OUT'):
             words, file = self.file_commands()[name]
             with self.subTest(name):
                 out = self.file(file, 'former')
@@ -523,6 +541,7 @@ class Outputs(unittest.TestCase):
                           [GEN, 'run', self.sender, '--port', f'pcap:,{out}', '--receive',
                            f'pcap:{same}'],
                           [IMPAIR, 'replay', self.rules, same, out],
+                          [DISSECT, 'annotate', same, out],
                           [IMPAIR, 'run', self.rules, '--west', f'pcap:{same}', '--east',
                            f'pcap:,{out}'],
                           [IMPAIR, 'run', self.rules, '--west', f'pcap:{same},{out}', '--east',
@@ -534,7 +553,9 @@ class Outputs(unittest.TestCase):
                     self.assertEqual(done.returncode, 2, done.stderr)
                     self.assertIn('expected a file of its own', done.stderr)
                     self.assertEqual(same.read_bytes(), before)
+        network = self.file('network.toml', NETWORK.read_text(encoding='utf-8'))
         for words in ([GEN, 'run', self.sender, '--pcap', self.sender],
+                      [GEN, 'sim', network, '--draw', network],
                       [IMPAIR, 'replay', self.rules, same, self.rules]):
             self.assertEqual(self.run_it(words).returncode, 2)
 
