@@ -97,11 +97,14 @@ queue = {{ rate = "100Mb/s", buffer = "1MB", pfc = {pfc} }}
                 free = begins + self.EACH
                 expected.append(free)
             report, frames = self.both_ways(self.profile('{ priority = 3 }'), west, east)
-            # Nothing but the stream: pause frames go no further.
-            self.assertEqual([(name, stamp) for name, stamp, _ in frames],
-                             [('west-to-east out', at) for at in expected])
+            sent = {way: [(stamp, data) for name, stamp, data in frames if name == f'{way} out']
+                    for way in ('west-to-east', 'east-to-west')}
+            self.assertEqual([stamp for stamp, _ in sent['west-to-east']], expected)
+            # A pause that the queue obeys goes no further; one for another priority is forwarded as it came.
+            forwarded = [] if quanta else [(stamp - START, data) for stamp, data in east]
+            self.assertEqual(sent['east-to-west'], forwarded)
             there, back = report['directions']
-            self.assertEqual(back['consumed']['frames'], len(east))
+            self.assertEqual(back['consumed']['frames'], len(east) - len(forwarded))
             self.assertEqual(there.get('stages')[0].get('pauses', {}).get('silent_ns', 0),
                              resumes - asked if quanta else 0)
             self.assertTrue(report['stages_hold'])
