@@ -18,6 +18,7 @@ constexpr Hypotheses kGapOrLate{{kGap, Cause::lost_before_capture}, {kLate, Caus
 constexpr Hypotheses kGapOrMissing{{kGap, Cause::lost_before_capture},
                                    {kGap, Cause::missing_in_capture}};
 constexpr Hypotheses kTimerOrNak{{kAgain, Cause::timeout}, {kAgain, Cause::sequence_nak}};
+constexpr Hypotheses kNakOrTimer{{kAgain, Cause::sequence_nak}, {kAgain, Cause::timeout}};
 constexpr Hypotheses kBehind{{AnomalyKind::lost_after_capture, Cause::lost_behind},
                              {kLate, Cause::reordered_behind}};
 constexpr std::uint64_t kEver = ~std::uint64_t{0};
@@ -316,6 +317,17 @@ ProtocolCheck::Found ProtocolCheck::against_cause(const Anomaly& recovery, std::
   }
 }
 
+/// The newest NAK of the PSN at which a recovery begins that no other recovery follows: it explains
+/// this one; 0: there is none.
+std::uint64_t ProtocolCheck::own_nak(const Anomaly& recovery, std::uint64_t start) const {
+  std::uint64_t frame = 0;
+  for (const PassageLog::Nak& nak : log_.naks())
+    if (nak.answer == PassageLog::Answer::sequence_nak && nak.psn == start &&
+        nak.frame < recovery.frame && !first_use_.contains(nak.frame))
+      frame = nak.frame;
+  return frame;
+}
+
 ProtocolCheck::Found ProtocolCheck::against_nak(const Anomaly& recovery, std::uint64_t start,
                                                 const Run& run) const {
   const PassageLog::Nak* const nak = log_.nak_at(recovery.related_frame);
@@ -328,13 +340,18 @@ ProtocolCheck::Found ProtocolCheck::against_nak(const Anomaly& recovery, std::ui
   if (nak->psn > start && !has_fetch(start, nak->psn))
     return Contradiction{ProtocolRule::nak_acknowledges, nak->frame,
                          rnr ? Hypotheses{} : kTimerOrNak};
-  // Of a recovery that goes back, the first packets may have been lost.
+  // Of a recovery that goes back, the first packets may have been lost. A selective sender that
+  // knows of later packets by repeated NAKs may repeat another one.
   if (nak->psn < start && start > run.acked && recovery.packets == 1 && premises_.selective)
     return Contradiction{ProtocolRule::nak_acknowledges, nak->frame,
-                         rnr ? Hypotheses{} : kTimerOrNak};
+                         rnr ? Hypotheses{} : kNakOrTimer};
   const auto first = first_use_.find(nak->frame);
-  if (!rnr && first != first_use_.end() && first->second < recovery.frame)
+  if (!rnr && first != first_use_.end() && first->second < recovery.frame) {
+    if (const std::uint64_t own = own_nak(recovery, start); own != 0)
+      return Contradiction{
+          ProtocolRule::nak_used_twice, first->second, {{kAgain, Cause::sequence_nak}}, own};
     return Contradiction{ProtocolRule::nak_used_twice, first->second, kTimerOrNak};
+  }
   return std::nullopt;
 }
 
@@ -347,6 +364,7 @@ void demote(Anomaly& finding, const Contradiction& contradiction) {
     finding.kind = left.begin()->kind;
     finding.cause = left.begin()->cause;
   }
+  if (contradiction.related != 0) finding.related_frame = contradiction.related;
   if (std::ranges::distance(left) == 1) return;
   finding.certainty = left.empty() ? Certainty::unknown : Certainty::either;
   finding.alternatives = left;

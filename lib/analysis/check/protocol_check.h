@@ -36,6 +36,7 @@ struct Contradiction {
   ProtocolRule rule{};
   std::uint64_t frame = 0;       // the frame that contradicts the finding; 0: none
   Hypotheses alternatives = {};  // what is left; empty: unknown; one: it holds
+  std::uint64_t related = 0;     // the frame that explains what holds; 0: the finding's stays
 };
 
 /// What a check may rely on.
@@ -76,6 +77,7 @@ class ProtocolCheck {
                                     const Run& run) const;
   [[nodiscard]] Found against_nak(const Anomaly& recovery, std::uint64_t start,
                                   const Run& run) const;
+  [[nodiscard]] std::uint64_t own_nak(const Anomaly& recovery, std::uint64_t start) const;
   [[nodiscard]] Found against_order(const Anomaly& finding) const;
   [[nodiscard]] Found against_damage(const Anomaly& damaged) const;
   [[nodiscard]] Found against_answer(const Anomaly& nak) const;

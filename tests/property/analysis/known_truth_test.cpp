@@ -355,9 +355,10 @@ Truth found_at(const Analyst& analyst, std::uint32_t point) {
 std::string list(const std::vector<Anomaly>& anomalies) {
   std::string text;
   for (const Anomaly& a : anomalies)
-    text += fmt::format("  frame {} session {} {} psn {} x {} at {} ns: {} ({}) {}\n", a.frame,
-                        a.session, name_of(a.kind), a.psn, a.packets, to_ns(a.stamp),
-                        name_of(a.cause), a.related_frame, wire::name_of(a.role));
+    text +=
+        fmt::format("  frame {} session {} {} psn {} x {} at {} ns: {} {} ({}) {}\n", a.frame,
+                    a.session, name_of(a.kind), a.psn, a.packets, to_ns(a.stamp),
+                    name_of(a.certainty), name_of(a.cause), a.related_frame, wire::name_of(a.role));
   return text;
 }
 
