@@ -98,13 +98,13 @@ void add_losses(TimeChanges& changes, Records records, const std::vector<SentPac
 }
 
 /// The delays of a direction, in the order in which its packets were sent.
-struct Series {
+struct DelaySeries {
   std::vector<DelaySample> samples;
   std::vector<const Match*> matches;
 };
 
-Series series_of(Records near, Records far, const Matching& matching, bool goes_far) {
-  Series series;
+DelaySeries series_of(Records near, Records far, const Matching& matching, bool goes_far) {
+  DelaySeries series;
   for (const Match& m : matching.matches)
     if (m.goes_far == goes_far && m.certain) series.matches.push_back(&m);
   std::ranges::sort(series.matches, {},
@@ -122,7 +122,7 @@ Series series_of(Records near, Records far, const Matching& matching, bool goes_
 
 /// Steps of one direction, with the near capture's order of the packets around each.
 struct WaySteps {
-  Series series;
+  DelaySeries series;
   std::vector<DelayStep> steps;
 
   /// Near's stamps of the last packet before a step and of the first one behind it.

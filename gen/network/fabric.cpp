@@ -13,11 +13,11 @@ namespace {
 
 using namespace config;
 
-enum class Kind : std::uint8_t { clos, rail, two_sites };
+enum class FabricKind : std::uint8_t { clos, rail, two_sites };
 
 /// The keys of [fabric].
 struct Keys {
-  Kind kind = Kind::clos;
+  FabricKind kind = FabricKind::clos;
   std::uint32_t hosts = 0, leaves = 0, spines = 0, rails = 0, long_links = 1;
   double oversubscription = 1, rate_bps = 100e9, long_rate_bps = 0;
   Duration delay{100}, long_delay{};
@@ -29,9 +29,9 @@ class Builder {
   explicit Builder(const Keys& keys) : keys_(keys) {}
 
   Fabric build() {
-    if (keys_.kind == Kind::rail) {
+    if (keys_.kind == FabricKind::rail) {
       add_rails();
-    } else if (keys_.kind == Kind::clos) {
+    } else if (keys_.kind == FabricKind::clos) {
       add_site("");
     } else {
       for (const char* site : {"a-", "b-"}) {
@@ -101,15 +101,15 @@ class Builder {
 };
 
 /// Keys of a kind other than the one that is read.
-void refuse_others(const Table& table, Kind kind) {
-  const auto only = [&](const char* key, Kind of, const char* name) {
+void refuse_others(const Table& table, FabricKind kind) {
+  const auto only = [&](const char* key, FabricKind of, const char* name) {
     if (kind != of && table.has(key))
       table.refuse(key, fmt::format("expected kind = \"{}\" beside it", name));
   };
-  only("rails", Kind::rail, "rail");
+  only("rails", FabricKind::rail, "rail");
   for (const char* key : {"distance", "long_links", "long_rate"})
-    only(key, Kind::two_sites, "two-sites");
-  if (kind == Kind::rail && table.has("leaves"))
+    only(key, FabricKind::two_sites, "two-sites");
+  if (kind == FabricKind::rail && table.has("leaves"))
     table.refuse("leaves", "expected rails in its place: a leaf for each");
 }
 
@@ -125,7 +125,7 @@ void read_rates(const Table& table, Keys& keys) {
 void read_delays(const Table& table, Keys& keys) {
   constexpr Duration kLongest = std::chrono::seconds(10);
   keys.delay = table.get_or("delay", parse_duration, keys.delay);
-  if (keys.kind == Kind::two_sites) {
+  if (keys.kind == FabricKind::two_sites) {
     const auto km = table.require("distance", parse_kilometres, "that of the sites: \"300km\"");
     emulator::Path fibre;
     fibre.spans.push_back({.km = km.value_or(0)});
@@ -137,7 +137,7 @@ void read_delays(const Table& table, Keys& keys) {
 
 void read_numbers(const Table& table, Keys& keys) {
   constexpr std::uint32_t kHostsOfALeaf = 16, kSpines = 4, kRails = 8;
-  const bool two = keys.kind == Kind::two_sites;
+  const bool two = keys.kind == FabricKind::two_sites;
   const auto hosts = integer<std::uint32_t>(1, sim::kMostHosts);
   keys.hosts = table.require("hosts", hosts, "a number of hosts").value_or(1);
   const std::uint32_t leaves = (keys.hosts + kHostsOfALeaf - 1) / kHostsOfALeaf;
@@ -145,22 +145,23 @@ void read_numbers(const Table& table, Keys& keys) {
   keys.spines = table.get_or("spines", integer<std::uint32_t>(1, sim::kMostSwitches), kSpines);
   keys.rails = table.get_or("rails", integer<std::uint32_t>(1, sim::kMostSwitches), kRails);
   keys.long_links = table.get_or("long_links", integer<std::uint32_t>(1, sim::kMostPorts), 1);
-  const std::uint64_t all_hosts = std::uint64_t{keys.hosts} * (keys.kind == Kind::rail ? keys.rails
-                                                               : two                   ? 2
-                                                                                       : 1);
+  const std::uint64_t all_hosts =
+      std::uint64_t{keys.hosts} * (keys.kind == FabricKind::rail ? keys.rails
+                                   : two                         ? 2
+                                                                 : 1);
   if (all_hosts > sim::kMostHosts) {
     table.refuse("hosts", fmt::format("expected at most {} hosts in all, found {}", sim::kMostHosts,
                                       all_hosts));
     keys.hosts = 1;
   }
-  const std::uint64_t leaves_of_all = keys.kind == Kind::rail ? keys.rails : keys.leaves;
+  const std::uint64_t leaves_of_all = keys.kind == FabricKind::rail ? keys.rails : keys.leaves;
   const std::uint64_t switches = (leaves_of_all + keys.spines + (two ? 1 : 0)) * (two ? 2 : 1);
   if (switches > sim::kMostSwitches) {
     table.refuse(
         fmt::format("expected at most {} switches in all, found {}", sim::kMostSwitches, switches));
     keys.leaves = keys.spines = keys.rails = 1;
   }
-  if (keys.leaves > keys.hosts && keys.kind != Kind::rail)
+  if (keys.leaves > keys.hosts && keys.kind != FabricKind::rail)
     table.refuse("leaves", fmt::format("expected at most {}, one for each host, found {}",
                                        keys.hosts, keys.leaves));
 }
@@ -168,10 +169,11 @@ void read_numbers(const Table& table, Keys& keys) {
 }  // namespace
 
 Fabric read_fabric(const Table& table) {
-  static constexpr Choice<Kind> kKinds[] = {
-      {"clos", Kind::clos}, {"rail", Kind::rail}, {"two-sites", Kind::two_sites}};
+  static constexpr Choice<FabricKind> kKinds[] = {
+      {"clos", FabricKind::clos}, {"rail", FabricKind::rail}, {"two-sites", FabricKind::two_sites}};
   Keys keys;
-  keys.kind = table.require("kind", choice(kKinds), "clos, rail or two-sites").value_or(Kind::clos);
+  keys.kind =
+      table.require("kind", choice(kKinds), "clos, rail or two-sites").value_or(FabricKind::clos);
   read_numbers(table, keys);
   read_rates(table, keys);
   read_delays(table, keys);

@@ -17,8 +17,8 @@ constexpr auto kLate = AnomalyKind::out_of_order;
 constexpr Hypotheses kGapOrLate{{kGap, Cause::lost_before_capture}, {kLate, Cause::none}};
 constexpr Hypotheses kGapOrMissing{{kGap, Cause::lost_before_capture},
                                    {kGap, Cause::missing_in_capture}};
-constexpr Hypotheses kTimerOrNak{{kAgain, Cause::timeout}, {kAgain, Cause::sequence_nak}};
-constexpr Hypotheses kNakOrTimer{{kAgain, Cause::sequence_nak}, {kAgain, Cause::timeout}};
+constexpr Hypotheses kTimerFirst{{kAgain, Cause::timeout}, {kAgain, Cause::sequence_nak}};
+constexpr Hypotheses kNakFirst{{kAgain, Cause::sequence_nak}, {kAgain, Cause::timeout}};
 constexpr Hypotheses kBehind{{AnomalyKind::lost_after_capture, Cause::lost_behind},
                              {kLate, Cause::reordered_behind}};
 constexpr std::uint64_t kEver = ~std::uint64_t{0};
@@ -305,7 +305,7 @@ ProtocolCheck::Found ProtocolCheck::against_cause(const Anomaly& recovery, std::
     case Cause::timeout:
       if (start <= run.acked || has_fetch(start, start + 1) || !premises_.complete)
         return std::nullopt;
-      return Contradiction{ProtocolRule::not_the_oldest, recovery.frame, kTimerOrNak};
+      return Contradiction{ProtocolRule::not_the_oldest, recovery.frame, kTimerFirst};
     case Cause::ack_lost:
       if (start < run.acked) return std::nullopt;
       return Contradiction{ProtocolRule::not_acknowledged, recovery.frame};
@@ -339,18 +339,18 @@ ProtocolCheck::Found ProtocolCheck::against_nak(const Anomaly& recovery, std::ui
     return Contradiction{ProtocolRule::frame_of_other_kind, recovery.related_frame};
   if (nak->psn > start && !has_fetch(start, nak->psn))
     return Contradiction{ProtocolRule::nak_acknowledges, nak->frame,
-                         rnr ? Hypotheses{} : kTimerOrNak};
+                         rnr ? Hypotheses{} : kTimerFirst};
   // Of a recovery that goes back, the first packets may have been lost. A selective sender that
   // knows of later packets by repeated NAKs may repeat another one.
   if (nak->psn < start && start > run.acked && recovery.packets == 1 && premises_.selective)
     return Contradiction{ProtocolRule::nak_acknowledges, nak->frame,
-                         rnr ? Hypotheses{} : kNakOrTimer};
+                         rnr ? Hypotheses{} : kNakFirst};
   const auto first = first_use_.find(nak->frame);
   if (!rnr && first != first_use_.end() && first->second < recovery.frame) {
     if (const std::uint64_t own = own_nak(recovery, start); own != 0)
       return Contradiction{
           ProtocolRule::nak_used_twice, first->second, {{kAgain, Cause::sequence_nak}}, own};
-    return Contradiction{ProtocolRule::nak_used_twice, first->second, kTimerOrNak};
+    return Contradiction{ProtocolRule::nak_used_twice, first->second, kTimerFirst};
   }
   return std::nullopt;
 }
