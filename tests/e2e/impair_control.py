@@ -17,7 +17,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-from longwire_test import BOX, THREAD_SANITIZER, begin, free_port, program
+from longwire_test import ANY_RATE, BOX, THREAD_SANITIZER, begin, free_port, program
 from pcapng_file import read_pcapng
 
 PROFILE = '''
@@ -424,7 +424,7 @@ class Control(unittest.TestCase):
                          '--until-idle', '2s', '--json')
         flow = self.write('flow.toml', FLOW)
         near = self.start(program('roce-gen'), 'run', flow, '--port', f'memif:{at}/west.sock',
-                          '--json')
+                          *ANY_RATE, '--json')
         self.wait_for(impair, ready)
         changes = 0
         while near.poll() is None:
