@@ -241,17 +241,19 @@ class Rxe(unittest.TestCase):
         return [compared[way]['delay_ns']['p50'] / 1000 for way in ('near_to_far', 'far_to_near')]
 
     def test_frames_are_delayed_by_the_path(self):
+        """The delay counts from a frame's arrival at the port, so that the box's own time, which a path without delay
+        shows, is within it: no frame is early, and none later than that time and 20 us."""
         base, found = [], []
         for _ in range(3):
             base.append(self.delays_of_frames(NO_DELAY))
             found.append(self.delays_of_frames(PATH_ALONE))
             without, with_path = ([min(one) for one in zip(*each)] for each in (base, found))
-            errors = [delayed - alone - PATH_US for alone, delayed in zip(without, with_path)]
+            errors = [delayed - PATH_US for delayed in with_path]
             print(f'# frames: {without} us without delay, {with_path} us with: {errors}',
                   flush=True)
-            if max(map(abs, errors)) <= 20:
+            if all(-5 <= error <= alone + 20 for alone, error in zip(without, errors)):
                 return
-        self.fail(f'more than 20 us off: {errors}')
+        self.fail(f'off by {errors} us; without a delay {without}')
 
     def test_programs_finish(self):
         with self.through('apn-380km') as seen:
