@@ -85,9 +85,9 @@ class Control(unittest.TestCase):
         self.wait_for(process, ready)
         return process
 
-    def finish(self, process):
+    def finish(self, process, codes=(0,)):
         out, err = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 0, err)
+        self.assertIn(process.returncode, codes, err)
         return json.loads(out)
 
     def stop(self, process):
@@ -430,17 +430,21 @@ class Control(unittest.TestCase):
         while near.poll() is None:
             self.ctl('set', 'long haul', f'delay={500 + changes * 377 % 1500}us')
             changes += 1
-        sent = self.finish(near)
+        # With ThreadSanitizer the box may be too slow for the generator, which says so (1): frames that
+        # its port did not take are not sent.
+        sent = self.finish(near, (0, 1) if THREAD_SANITIZER else (0,))
         received = self.finish(far)
         self.ctl('set', 'long haul', 'loss=100%')
         report = self.stop(impair)
         self.assertGreater(changes, 5)
-        self.assertEqual(sum(f['frames'] for f in sent['flows']), 8000)
+        frames = sum(f['frames'] for f in sent['flows'])
+        if not THREAD_SANITIZER:
+            self.assertEqual(frames, 8000)
         flow = received['flows'][0]
-        self.assertEqual((flow['frames'], flow['lost'], flow['duplicated'], flow['out_of_order']),
-                         (8000, 0, 0, 0))
+        self.assertEqual((flow['frames'], flow['duplicated'], flow['out_of_order']), (frames, 0, 0))
+        self.assertLessEqual(flow['lost'], 8000 - frames)
         self.assertTrue(report['identity_holds'])
-        self.assertEqual(report['directions'][0]['sent']['frames'], 8000)
+        self.assertEqual(report['directions'][0]['sent']['frames'], frames)
 
 
 if __name__ == '__main__':
