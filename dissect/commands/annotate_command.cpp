@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "app/invocation.h"
 #include "capture/limits.h"
 #include "core/output.h"
 #include "core/printable.h"
@@ -29,14 +28,15 @@ struct Annotations {
   std::string summary;  // of the section: the explanation
   std::vector<capture::FrameComment> comments;
   std::uint64_t findings = 0, beyond = 0;
+  std::optional<Error> damage = {};  // that ended the analysis: the frames before it count
 };
 
 Annotations annotations_of(const AnnotateOptions& options, const Evidence& evidence,
                            std::uint64_t beyond) {
-  const auto command_line = [&options](const std::string& show) {
-    const std::size_t space = std::min(show.find(' '), show.size());
-    return fmt::format("roce-dissect {} {}{}", show.substr(0, space),
-                       app::quoted_for_shell(options.in), show.substr(space));
+  CaptureInput asked = options.input;  // with the name that the user gave
+  asked.files = {options.in};
+  const auto command_line = [&asked](const std::string& show) {
+    return evidence_command(asked, show);
   };
   // Names of interfaces are foreign text, and capinfos prints comments to a terminal.
   return {.summary = "longwire, roce-dissect explain\n" +
@@ -58,10 +58,12 @@ Result<Annotations> analyse_capture(const AnnotateOptions& options) {
   };
   analysis::Analyst analyst(results);
   CaptureTotals totals;
-  // Damage of the file is reported by the copy, which meets it too.
-  analyse(*source, analyst, *points, 1, &totals);
-  return annotations_of(options, {analyst, *points, results.in_order(), totals, messages},
-                        results.beyond());
+  auto damage = analyse(*source, analyst, *points, 1, &totals);
+  if (damage && damage->exit == ExitCode::usage) return std::unexpected(*damage);
+  Annotations found = annotations_of(
+      options, {analyst, *points, results.in_order(), totals, messages}, results.beyond());
+  found.damage = std::move(damage);
+  return found;
 }
 
 void print_result(const AnnotateOptions& options, const Annotations& annotations,
@@ -101,6 +103,8 @@ ExitCode annotate(const AnnotateOptions& options) {
   if (!copy) return print_error(copy.error());
   report_at_end(out->close());
   print_result(options, *annotations, *copy);
+  // The analysis reads more of a frame than the copy, and may end before it.
+  if (annotations->damage) return print_error(*annotations->damage);
   return copy->damage ? print_error(*copy->damage) : ExitCode::done;
 }
 

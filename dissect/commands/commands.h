@@ -57,6 +57,9 @@ void add_tunnel_option(app::Options& options, bool& no_tunnels);
 void add_follow_option(app::Options& options, bool& follow);
 /// Error: --follow with several files.
 Result<void> check_follow(bool follow, const std::vector<std::string>& files);
+/// The command that lists evidence about these captures: "anomalies --kind nak" as a line of a
+/// shell.
+std::string evidence_command(const CaptureInput& input, const std::string& show);
 /// The files as a report names them: "a.pcap", "a.pcap, b.pcap".
 std::string names_of(const std::vector<std::string>& files);
 

@@ -28,17 +28,6 @@ struct ExplainOptions {
   bool json = false;
 };
 
-/// "anomalies --kind nak" as a command line for these files.
-std::string command_line(const ExplainOptions& options, const std::string& show) {
-  const std::size_t space = std::min(show.find(' '), show.size());
-  std::string line = "roce-dissect " + show.substr(0, space);
-  for (const std::string& file : options.input.files) line += " " + app::quoted_for_shell(file);
-  if (!options.input.filter.empty())
-    line += " --filter " + app::quoted_for_shell(options.input.filter);
-  if (options.input.filter_names) line += " --filter-names";
-  return line + show.substr(space);
-}
-
 // explain: JSON.
 
 struct PrintedStatement {
@@ -51,7 +40,7 @@ struct PrintedStatement {
         Row::with_table<[](const PrintedStatement& s) -> const auto& { return s.statement; },
                         Statement::figures>(),
         Row::of<[](const PrintedStatement& s) {
-          return command_line(s.options, s.statement.show);
+          return evidence_command(s.options.input, s.statement.show);
         }>("command", "Command that lists the evidence.")};
     static constexpr FigureTable kTable{{}, kRows};
     return kTable;
@@ -96,7 +85,7 @@ std::string printed(const ExplainOptions& options, const Evidence& evidence,
   if (!options.input.files.empty())
     text = names_of(options.input.files) + "\n" +
            explanation_text(explanation, [&options](const std::string& show) {
-             return command_line(options, show);
+             return evidence_command(options.input, show);
            });
   for (const CounterReport& report : counters) text += counters_text(report);
   return text;
@@ -172,6 +161,15 @@ Result<void> check_explain(const ExplainOptions& options) {
 }
 
 }  // namespace
+
+std::string evidence_command(const CaptureInput& input, const std::string& show) {
+  const std::size_t space = std::min(show.find(' '), show.size());
+  std::string line = "roce-dissect " + show.substr(0, space);
+  for (const std::string& file : input.files) line += " " + app::quoted_for_shell(file);
+  if (!input.filter.empty()) line += " --filter " + app::quoted_for_shell(input.filter);
+  if (input.filter_names) line += " --filter-names";
+  return line + show.substr(space);
+}
 
 const FigureTable& explanation_figures() {
   using Printed = PrintedExplanation;

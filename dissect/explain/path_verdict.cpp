@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -55,7 +56,7 @@ std::vector<std::string> changes_of(const PathPoints& path, std::size_t segment,
           fmt::format("outage at {}: all {} packets of {} were lost, {} between the "
                       "packets around them",
                       since_begin(sender, outage.begin_ns), outage.packets,
-                      format_duration(Duration{outage.end_ns - outage.begin_ns}),
+                      format_duration(Duration{stamp_difference(outage.end_ns, outage.begin_ns)}),
                       format_duration(Duration{outage.most_ns})));
   for (const DelayChange& step : changes.steps)
     if (step.by_ns[goes_far ? 1 : 0] != 0 && (goes_far || step.by_ns[1] == 0))
@@ -103,6 +104,19 @@ void add_way(PathVerdict& verdict, const PathPackets& packets, bool goes_far) {
       {.place = fmt::format("behind {}", goes_far ? names.back() : names.front())});
 }
 
+/// Behind the last point, only answers show what happened to requests.
+void note_unanswered(PathVerdict& verdict) {
+  const std::size_t places = verdict.places.size() / 2;  // of each direction
+  for (const std::size_t first : {std::size_t{0}, places}) {
+    const auto way = std::span(verdict.places).subspan(first, places);
+    const auto back = std::span(verdict.places).subspan(places - first, places);
+    const auto sent = [](const PlaceVerdict& place) { return place.requests > 0; };
+    const auto heard = [](const PlaceVerdict& place) { return place.answers > 0; };
+    if (std::ranges::any_of(way, sent) && std::ranges::none_of(back, heard))
+      way.back().unknown = "cannot tell: no answer was captured";
+  }
+}
+
 std::string addresses_text(const roce::FlowKey& key) {
   return fmt::format("{} to {}", address_text(key.source), address_text(key.destination));
 }
@@ -118,7 +132,8 @@ void add_unrecorded(PathVerdict& verdict, const PathPackets& packets) {
   }
   for (const auto& [key, counts] : all)
     verdict.notes.push_back(
-        fmt::format("{} records none of the {} of {} from {}: they are not judged there.",
+        fmt::format("{} records none of the {} of {} from {}: it does not see them, or all were "
+                    "lost before it. They are not judged there.",
                     path.names[key.first], counted(counts.second, "packet"),
                     counted(counts.first, "flow"), key.second));
 }
@@ -173,6 +188,7 @@ std::string PlaceVerdict::words() const {
   if (copied > 0) parts.push_back(fmt::format("{} copied", copied));
   if (damaged > 0) parts.push_back(fmt::format("{} damaged", damaged));
   if (open > 0) parts.push_back(fmt::format("{} open", open));
+  if (parts.empty() && !unknown.empty()) return unknown;
   if (parts.empty())
     parts.emplace_back(between && requests + answers == 0
                            ? "no packet to judge"
@@ -190,6 +206,7 @@ std::optional<PathVerdict> path_verdict(const Evidence& evidence) {
   const PathPackets& packets = evidence.joined->packets;
   add_way(verdict, packets, true);
   add_way(verdict, packets, false);
+  note_unanswered(verdict);
   for (const Anomaly& anomaly : evidence.anomalies) {
     const auto place = std::ranges::find(verdict.places, anomaly.where, &PlaceVerdict::place);
     if (place != verdict.places.end()) add_anomaly(*place, anomaly);

@@ -21,6 +21,7 @@ struct PlaceVerdict {
   std::optional<Duration> least_delay = {}, median_delay = {};  // between points only
   bool by_stamps = false;  // delays are those of the stamps, as if the two clocks agreed
   std::vector<std::string> changes = {};  // outages and steps of the delay
+  std::string unknown = {};               // why nothing can be said of it; empty: something can
 
   [[nodiscard]] bool nothing_happened() const noexcept {
     return lost_requests + lost_answers + late + copied + damaged + open == 0 && changes.empty();

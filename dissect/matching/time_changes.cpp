@@ -195,6 +195,9 @@ void add_steps(TimeChanges& changes, const std::array<WaySteps, 2>& ways, Record
     if (!used[i]) alone(back, there, back.steps[i], false);
 }
 
+/// In the order of ChangeOf.
+constexpr std::string_view kChangeNames[] = {"path", "path, one way", "clock", "either"};
+
 std::string signed_time(std::int64_t ns) {
   return (ns < 0 ? "" : "+") + format_duration(Duration{ns});
 }
@@ -202,8 +205,7 @@ std::string signed_time(std::int64_t ns) {
 }  // namespace
 
 std::string_view name_of(ChangeOf of) noexcept {
-  constexpr std::string_view kNames[] = {"path", "path, one way", "clock", "either"};
-  return kNames[static_cast<std::size_t>(of)];
+  return kChangeNames[static_cast<std::size_t>(of)];
 }
 
 std::string DelayChange::words() const {
@@ -283,9 +285,9 @@ const FigureTable& PathOutage::figures() {
 
 const FigureTable& DelayChange::figures() {
   using Row = FigureOf<DelayChange>;
-  static constexpr std::string_view kOf[] = {"path", "path, one way", "clock", "either"};
   static constexpr Figure kRows[] = {
-      Row::of<[](const DelayChange& c) { return name_of(c.of); }>("of", "What changed.").among(kOf),
+      Row::of<[](const DelayChange& c) { return name_of(c.of); }>("of", "What changed.")
+          .among(kChangeNames),
       Row::of<&DelayChange::at_ns>(
           "at_ns", "Stamp of the first packet behind it, where it was sent, since 1970.", Unit::ns),
       Row::of<&DelayChange::frame>("frame", "Number of this packet there."),

@@ -37,9 +37,9 @@ struct Place {
 class FlowSessions {
  public:
   FlowSessions(const analysis::Analyst& analyst, const PathPoints& path) {
-    std::map<std::pair<roce::FlowKey, bool>, std::uint32_t> numbers;
+    std::map<roce::FlowKey, std::uint32_t> numbers;
     for (std::uint32_t flow = 0; flow < path.flows.size(); ++flow)
-      numbers.emplace(std::pair(plain(path.flows[flow]), true), flow);
+      numbers.emplace(plain(path.flows[flow]), flow);
     places_.resize(path.flows.size());
     for (const analysis::Session& session : analyst.sessions())
       for (const std::uint8_t direction : {std::uint8_t{0}, std::uint8_t{1}}) {
@@ -47,11 +47,8 @@ class FlowSessions {
         if (flow == analysis::QpFlow::kNone) continue;
         const analysis::QpFlowKey& key = analyst.flows()[flow].key;
         if (key.point != path.numbers.front()) continue;
-        const auto known = numbers.find({roce::FlowKey{.source = key.source,
-                                                       .destination = key.destination,
-                                                       .dest_qp = key.qp,
-                                                       .role = {}},
-                                         true});
+        const auto known = numbers.find(roce::FlowKey{
+            .source = key.source, .destination = key.destination, .dest_qp = key.qp, .role = {}});
         if (known == numbers.end()) continue;
         places_[known->second].push_back({session.number, direction, session.first});
         flows_[{session.number, direction}] = known->second;
@@ -281,7 +278,7 @@ class PathAnomalies {
           one.kind != AnomalyKind::duplicate && one.kind != AnomalyKind::bad_icrc) {
         Anomaly& run = merged[known->second];
         if (one.session != 0 && run.cause == one.cause &&
-            ((run.psn + run.packets) & 0xffffff) == one.psn) {
+            ((run.psn + run.packets) & wire::Psn::kMask) == one.psn) {
           ++run.packets;
           run.last_frame = one.frame;
           continue;

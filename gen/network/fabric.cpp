@@ -100,7 +100,7 @@ class Builder {
   Fabric fabric_;
 };
 
-/// Keys of a kind other than the one that is read.
+/// Refuses keys of other kinds than `kind`.
 void refuse_others(const Table& table, FabricKind kind) {
   const auto only = [&](const char* key, FabricKind of, const char* name) {
     if (kind != of && table.has(key))

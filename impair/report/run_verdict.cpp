@@ -145,6 +145,18 @@ constexpr double kMostLate = 0.01;
 constexpr const char* kLateRemedy =
     "give the box cores of its own (--core, --cores 2) and --idle spin";
 
+/// Of ports without stamps, how long frames may have waited before they were received, which their
+/// lateness does not count; empty: nothing.
+std::string unseen_wait_text(const Report& report) {
+  std::int64_t most = 0;
+  for (const DirectionReport& each : report.directions)
+    if (each.arrivals && !each.arrivals->stamped)
+      most = std::max(most, each.arrivals->wait.maximum);
+  if (most == 0) return {};
+  return fmt::format("; before that, frames waited at most {} in ports without stamps",
+                     format_duration(Duration{most}));
+}
+
 /// How late this machine sent frames, in real time.
 void observe_late_frames(Judge& judge, const Report& report) {
   std::uint64_t late = 0, sent = 0;
@@ -156,10 +168,11 @@ void observe_late_frames(Judge& judge, const Report& report) {
   const double share = sent == 0 ? 0 : static_cast<double>(late) / static_cast<double>(sent);
   judge.add({.name = "late",
              .value = share,
-             .text = late == 0 ? std::string("this box sent no frame late")
-                               : fmt::format("this box sent {} of {} frames ({}) late",
-                                             format_count(late), format_count(sent),
-                                             format_share(late, sent)),
+             .text = (late == 0 ? std::string("this box sent no frame late")
+                                : fmt::format("this box sent {} of {} frames ({}) late",
+                                              format_count(late), format_count(sent),
+                                              format_share(late, sent))) +
+                     unseen_wait_text(report),
              .count = sent,
              .broken = "their delays were longer than the profile's by more than 5 %, at least "
                        "200 us: it is no effect of the path",

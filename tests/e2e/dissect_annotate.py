@@ -288,6 +288,25 @@ class Inputs(Annotated):
         self.assertIn('1 comment is left out: a frame gets at most 8', done.stdout)
         self.assertEqual(max(text.count('longwire: ') for text in self.comments().values()), 8)
 
+    def test_an_interface_that_is_not_there(self):
+        path = self.write('one.pcapng', section('<'), *(packet('<', data, at) for at, data in lossy_frames()))
+        done = self.annotate(f'{path}@eth9', code=2)
+        self.assertIn('eth9', done.stderr)
+        self.assertFalse(self.out.exists())
+
+    def test_what_ends_the_analysis_alone_is_said(self):
+        """A packet of an interface that the section does not describe."""
+        frames = [packet('<', data, at) for at, data in lossy_frames()]
+        path = self.write('odd.pcapng', section('<'), *frames, packet('<', b'odd!', 1, interface=3))
+        self.assertIn('a packet of interface 3', self.annotate(path, code=1).stderr)
+        self.assertEqual(without_ours(self.out.read_bytes()), without_ours(path.read_bytes()))
+
+    def test_commands_of_the_summary_have_the_filter(self):
+        self.annotate(NAK, '--filter', 'host 192.168.77.1')
+        start = next(body for _, kind, body in blocks(self.out.read_bytes()) if kind == SECTION)
+        texts = [value for _, value in options('<', start[16:])]
+        self.assertIn(b"--filter 'host 192.168.77.1'", texts[0])
+
     def test_the_input_is_no_output(self):
         done = subprocess.run([DISSECT, 'annotate', NAK, NAK], capture_output=True, text=True)
         self.assertEqual(done.returncode, 2)
