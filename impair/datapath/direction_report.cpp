@@ -145,12 +145,16 @@ const FigureTable& StagesReport::figures() {
 const FigureTable& ArrivalReport::figures() {
   using Row = FigureOf<ArrivalReport>;
   static constexpr Figure kRows[] = {
-      Row::of<&ArrivalReport::stamped>(
-          "stamped",
-          "True if the kernel stamps frames when they arrive, from which delays count; "
-          "otherwise they count from when a frame is received."),
+      Row::of<&ArrivalReport::stamped>("stamped",
+                                       "True if the kernel or the device stamps frames when they "
+                                       "arrive, from which delays count; "
+                                       "otherwise they count from when a frame is received."),
       Row::of<&ArrivalReport::stepped>(
           "stepped", "Frames whose stamps cannot be, as the clock has stepped.", Unit::frames),
+      Row::of<&ArrivalReport::uncertainty>("uncertainty_ns",
+                                           "How far off a stamp may be: its resolution, or what a "
+                                           "reading of the device's clock took.",
+                                           Unit::ns),
       Row::of<&ArrivalReport::wait>(
           "wait_ns",
           "Without stamps: at most so long frames have waited in the port before they were "

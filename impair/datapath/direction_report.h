@@ -62,8 +62,9 @@ struct EventsReport {
 
 /// What is known about the arrivals of a direction's frames.
 struct ArrivalReport {
-  bool stamped = false;       // by the kernel; otherwise a frame arrives when it is received
+  bool stamped = false;       // by kernel or device; otherwise a frame arrives when it is received
   std::uint64_t stepped = 0;  // frames whose stamps cannot be: the clock has stepped
+  Duration uncertainty{};     // how far off a stamp may be
   Spread wait = {};           // without stamps: how long frames waited in the port before, at most
   std::uint64_t departures = 0;  // frames sent whose departure is a stamp; else it is the hand-over
 

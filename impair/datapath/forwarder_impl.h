@@ -360,6 +360,7 @@ std::vector<DirectionReport> Forwarder<Io>::report(bool running) const {
     if (Io::kPolls)
       report.arrivals = ArrivalReport{.stamped = way->io.stamped(),
                                       .stepped = way->io.stepped(),
+                                      .uncertainty = way->io.stamp_uncertainty(),
                                       .wait = spread_of(way->unseen_wait),
                                       .departures = way->stamped_departures.get()};
   }

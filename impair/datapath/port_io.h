@@ -134,9 +134,7 @@ class PortIo {
         clock_(clock),
         arena_(arena),
         stamped_(from.has_stamps() && clock == nic::now),
-        sends_singly_(to.has_stamps() && clock == nic::now) {
-    if (sends_singly_) to.stamp_departures();
-  }
+        sends_singly_(clock == nic::now && to.stamp_departures()) {}
 
   [[nodiscard]] emulator::Direction direction() const noexcept { return direction_; }
   [[nodiscard]] Frames frames() const noexcept { return Frames(arena_); }
@@ -161,6 +159,8 @@ class PortIo {
   [[nodiscard]] std::span<const Instant> arrivals() const noexcept { return arrivals_; }
   /// No frame arrives before it that is received later. Only if stamped().
   [[nodiscard]] Instant horizon() const noexcept { return arrival_clock_.earliest(); }
+  /// How far off an arrival may be. Only if stamped().
+  [[nodiscard]] Duration stamp_uncertainty() const noexcept { return from_->stamp_uncertainty(); }
   /// Frames whose stamps cannot be: the clock has stepped.
   [[nodiscard]] std::uint64_t stepped() const noexcept { return arrival_clock_.stepped(); }
 

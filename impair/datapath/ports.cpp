@@ -89,9 +89,10 @@ Result<Ports> open_ports(const config::ImpairProfile& profile, const RunConfig& 
   if (!pool) return std::unexpected(pool.error());
   auto arenas = make_arenas(sizing, in_eal);
   if (!arenas) return std::unexpected(arenas.error());
-  auto west = nic::Port::open(*eal, config.west, *pool);
+  constexpr nic::PortConfig kPort{.stamp_arrivals = true};
+  auto west = nic::Port::open(*eal, config.west, *pool, kPort);
   if (!west) return std::unexpected(west.error());
-  auto east = nic::Port::open(*eal, config.east, *pool);
+  auto east = nic::Port::open(*eal, config.east, *pool, kPort);
   if (!east) return std::unexpected(east.error());
   return Ports{std::move(*eal),  std::move(*pool), std::move(*arenas),
                std::move(*west), std::move(*east), !in_eal};

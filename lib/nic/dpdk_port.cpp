@@ -61,6 +61,13 @@ rte_eth_conf configuration_for(const rte_eth_dev_info& info, std::uint32_t frame
   return conf;
 }
 
+/// True if DPDK's pcap driver receives from an interface: the stamps of a file are of another day.
+bool receives_by_libpcap(const RawSpec& device) noexcept {
+  const std::string_view arguments = device.arguments;
+  return device.driver() == "net_pcap" && arguments.find("iface=") != std::string_view::npos &&
+         arguments.find("rx_pcap=") == std::string_view::npos;
+}
+
 }  // namespace
 
 Result<std::uint16_t> probe_device(const Eal& eal, const PortSpec& spec, const Pool& pool) {
@@ -85,6 +92,7 @@ DpdkPort::DpdkPort(std::uint16_t id, const PortSpec& spec)
       send_limit_(frame_limit(spec).value_or(0)),
       name_(spec.text) {
   if (const auto* files = spec.as<PcapSpec>()) output_ = files->out;
+  if (const auto* raw = spec.as<RawSpec>()) stamps_by_libpcap_ = receives_by_libpcap(*raw);
   if (const auto* linux_port = spec.as<InterfaceSpec>()) {
     const NetworkInterface interface(linux_port->interface);
     before_.emplace(interface, interface.is_set_promiscuous(), interface.mtu());
@@ -104,6 +112,9 @@ Result<void> DpdkPort::configure(const Eal& eal, const Pool& pool, const PortCon
       rte_mbuf_dyn_tx_timestamp_register(&time_field_, &time_flag_) == 0) {
     conf.txmode.offloads |= kTimed;
   }
+  const bool by_device = (info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP) != 0;
+  if (config.stamp_arrivals && (by_device || stamps_by_libpcap_)) arrivals_ = FrameStamps::find();
+  if (arrivals_ && by_device) conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_TIMESTAMP;
   if (config.send_queues > info.max_tx_queues)
     return fail(
         fmt::format("port `{}` has {} send queue{}, and {} are wanted: one a core", name_,
@@ -123,6 +134,7 @@ Result<void> DpdkPort::configure(const Eal& eal, const Pool& pool, const PortCon
   }
   if (const int code = start(); code != 0 && !may_start_later())
     return refuse(eal, name_, "did not start", code);
+  if (arrivals_ && by_device) count_arrivals_in_device_clock();
   receive_all();
   return {};
 }
@@ -184,7 +196,27 @@ void DpdkPort::check_output(const rte_eth_stats& sent) const noexcept {
 }
 
 std::size_t DpdkPort::receive(std::span<rte_mbuf*> out) noexcept {
-  return rte_eth_rx_burst(id_, 0, out.data(), static_cast<std::uint16_t>(out.size()));
+  const std::size_t count =
+      rte_eth_rx_burst(id_, 0, out.data(), static_cast<std::uint16_t>(out.size()));
+  if (arrivals_) arrivals_->read(out.first(count));
+  return count;
+}
+
+/// Without a reading of its clock, nothing is known of a device's stamps.
+void DpdkPort::count_arrivals_in_device_clock() {
+  if (auto clock = device_clock()) {
+    arrivals_->count_in(std::move(*clock));
+  } else {
+    arrivals_.reset();
+  }
+}
+
+std::span<const std::int64_t> DpdkPort::stamps() const noexcept {
+  return arrivals_ ? arrivals_->last() : std::span<const std::int64_t>();
+}
+
+Duration DpdkPort::stamp_uncertainty() const noexcept {
+  return arrivals_ ? arrivals_->uncertainty() : Duration{};
 }
 
 /// DPDK's AF_XDP driver would write long frames beyond the end of their buffers.
@@ -229,17 +261,23 @@ std::optional<double> DpdkPort::link_bps() const {
   return link.link_speed * kMega;
 }
 
-std::optional<TimedSending> DpdkPort::timed_sending() const {
+std::optional<DeviceClock> DpdkPort::device_clock() const {
   constexpr Duration kApart = std::chrono::milliseconds(10);
-  if (time_field_ < 0) return std::nullopt;
   const auto device = [id = id_]() -> std::optional<std::uint64_t> {
     std::uint64_t tick = 0;
     if (rte_eth_read_clock(id, &tick) != 0) return std::nullopt;
     return tick;
   };
-  SendClock clock(device, [] { return now(); });
+  DeviceClock clock(device, [] { return now(); });
   if (!clock.start(kApart)) return std::nullopt;
-  return TimedSending(time_field_, time_flag_, std::move(clock));
+  return clock;
+}
+
+std::optional<TimedSending> DpdkPort::timed_sending() const {
+  if (time_field_ < 0) return std::nullopt;
+  auto clock = device_clock();
+  if (!clock) return std::nullopt;
+  return TimedSending(time_field_, time_flag_, std::move(*clock));
 }
 
 std::array<std::byte, 6> DpdkPort::mac_address() const noexcept {

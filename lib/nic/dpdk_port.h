@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/counter.h"
+#include "nic/frame_stamps.h"
 #include "nic/port_backend.h"
 
 namespace lw::nic {
@@ -28,7 +29,12 @@ class DpdkPort : public PortBackend {
   /// Refuses frames that are longer than the port's frame_limit().
   std::size_t send(std::span<rte_mbuf*> frames, std::uint16_t queue) noexcept override;
   [[nodiscard]] std::optional<std::uint16_t> device() const noexcept override { return id_; }
-  [[nodiscard]] bool has_direct_bursts() const noexcept override { return send_limit_ == 0; }
+  [[nodiscard]] bool has_direct_bursts() const noexcept override {
+    return send_limit_ == 0 && !arrivals_;
+  }
+  [[nodiscard]] bool has_stamps() const noexcept override { return arrivals_.has_value(); }
+  [[nodiscard]] std::span<const std::int64_t> stamps() const noexcept override;
+  [[nodiscard]] Duration stamp_uncertainty() const noexcept override;
 
   [[nodiscard]] bool link_up() const noexcept override;
   [[nodiscard]] Port::LinkState link_state() const noexcept override;
@@ -52,6 +58,8 @@ class DpdkPort : public PortBackend {
   [[nodiscard]] virtual bool may_start_later() const noexcept { return false; }
   void check_output(const rte_eth_stats& sent) const noexcept;
   void receive_all() noexcept;
+  void count_arrivals_in_device_clock();
+  [[nodiscard]] std::optional<DeviceClock> device_clock() const;
   void restore_interface() noexcept;
   /// The flags and the MTU of a Linux interface, which DPDK's drivers change.
   struct InterfaceState {
@@ -68,6 +76,8 @@ class DpdkPort : public PortBackend {
   Counter too_long_;          // frames longer than send_limit_
   int time_field_ = -1;       // offset in buffers; -1: the device sends at once
   std::uint64_t time_flag_ = 0;
+  bool stamps_by_libpcap_ = false;        // DPDK's pcap driver, of an interface
+  std::optional<FrameStamps> arrivals_;   // if the driver stamps frames
   std::optional<InterfaceState> before_;  // of a Linux interface, before the device was configured
   std::optional<AllFrames> all_frames_;   // likewise
   std::string name_;

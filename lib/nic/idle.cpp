@@ -54,9 +54,9 @@ void Idle::yield() const noexcept {
 }
 
 /// Follows an increase at once and a decrease slowly, so the result is about the maximum of the
-/// last hundred values. A longer lateness is a time slice of another thread, which waking up earlier
-/// does not avoid: it takes more of the core (beside two busy processes, the 99 % quantile of the
-/// error of 5 ms was 1.12 of a pass-through's, and is 1.06).
+/// last hundred values. A longer lateness is a time slice of another thread, which waking up
+/// earlier does not avoid: it takes more of the core (beside two busy processes, the 99 % quantile
+/// of the error of 5 ms was 1.12 of a pass-through's, and is 1.06).
 void Idle::learn(Duration late) noexcept {
   if (late > kLongestWakeUp) return;
   wake_up_ = std::clamp(std::max(late, wake_up_ - wake_up_ / 64), kShortestWakeUp, kLongestWakeUp);

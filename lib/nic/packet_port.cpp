@@ -56,8 +56,9 @@ std::size_t PacketPort::send(std::span<rte_mbuf*> frames, std::uint16_t queue) n
   return send_[queue]->send(frames);
 }
 
-void PacketPort::stamp_departures() noexcept {
+bool PacketPort::stamp_departures() noexcept {
   for (const auto& ring : send_) ring->stamp_departures();
+  return true;
 }
 
 std::span<const std::int64_t> PacketPort::departures(std::uint16_t queue) const noexcept {

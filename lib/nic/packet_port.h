@@ -40,7 +40,7 @@ class PacketPort final : public PortBackend {
   [[nodiscard]] std::span<const std::int64_t> stamps() const noexcept override;
   [[nodiscard]] bool is_drained() const noexcept override;
   std::size_t send(std::span<rte_mbuf*> frames, std::uint16_t queue) noexcept override;
-  void stamp_departures() noexcept override;
+  bool stamp_departures() noexcept override;
   [[nodiscard]] std::span<const std::int64_t> departures(
       std::uint16_t queue) const noexcept override;
 

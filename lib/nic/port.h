@@ -25,7 +25,8 @@ namespace lw::nic {
 struct PortConfig {
   std::uint16_t receive_ring = 1024, send_ring = 1024;  // descriptors; devices may round
   std::uint16_t send_queues = 1;                        // one per sending thread
-  bool timed_sending = false;  // send at timestamps, if the device supports it
+  bool timed_sending = false;   // send at timestamps, if the device supports it
+  bool stamp_arrivals = false;  // ask the device for stamps(), if its driver has them
 };
 
 /// Counters of the device or interface, in frames.
@@ -72,17 +73,18 @@ class Port {
     return count;
   }
 
-  /// True if the kernel stamps frames when they arrive.
+  /// True if the kernel, or the device, stamps frames when they arrive.
   [[nodiscard]] bool has_stamps() const noexcept;
   /// The stamps of the frames that receive() returned last (CLOCK_REALTIME, ns), of at most 64;
   /// whether it left none in the port's ring. Only with has_stamps().
   [[nodiscard]] std::span<const std::int64_t> stamps() const noexcept;
   [[nodiscard]] bool is_drained() const noexcept;
-  /// Asks for departures(). Before the first send().
-  void stamp_departures() noexcept;
+  /// How far off a stamp may be, by its resolution and by the readings of a device's clock.
+  [[nodiscard]] Duration stamp_uncertainty() const noexcept;
+  /// Asks for departures(), before the first send(). Returns false if this kind of port knows none.
+  bool stamp_departures() noexcept;
   /// When the frames left that the last send() on this queue has sent (CLOCK_REALTIME, ns), by the
-  /// stamps of the interface's driver: of all, in order, or none, as of large sends. Only with
-  /// has_stamps().
+  /// stamps of the interface's driver: of all, in order, or none, as of large sends.
   [[nodiscard]] std::span<const std::int64_t> departures(std::uint16_t queue = 0) const noexcept;
 
   /// Sends frames in order. Returns how many the device accepted; the caller still owns the others.

@@ -26,9 +26,10 @@ class PortBackend {
   /// See Port::stamps() and Port::is_drained().
   [[nodiscard]] virtual bool has_stamps() const noexcept { return false; }
   [[nodiscard]] virtual std::span<const std::int64_t> stamps() const noexcept { return {}; }
+  [[nodiscard]] virtual Duration stamp_uncertainty() const noexcept { return {}; }
   [[nodiscard]] virtual bool is_drained() const noexcept { return false; }
   /// See Port::stamp_departures() and Port::departures().
-  virtual void stamp_departures() noexcept {}
+  virtual bool stamp_departures() noexcept { return false; }
   [[nodiscard]] virtual std::span<const std::int64_t> departures(
       std::uint16_t /*queue*/) const noexcept {
     return {};

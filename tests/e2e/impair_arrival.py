@@ -106,6 +106,17 @@ class Arrival(unittest.TestCase):
             # The receiver's stamp is later than the hand-over by as much as its softirq takes.
             self.assertLessEqual(truth, said + arrivals['wait_ns']['max'] + 200_000, name)
 
+    def test_stamps_of_a_driver_of_dpdk_count(self):
+        """DPDK's pcap driver writes libpcap's stamps, in us, into its frames: a process that was stopped
+        says so, which it cannot where a frame arrives when it is received."""
+        self.path.ports = [f'net_pcap{i},iface={port}' for i, port in enumerate(self.path.ports)]
+        # libpcap's ring is small: most frames of a stop are lost, which the box knows nothing of.
+        passage = self.path.measure(PASS, '--expect', 'stall <= 1min', *ANY, stops=3)
+        arrivals, said = passage.direction['arrivals'], passage.direction['pass_latency_ns']
+        self.assertEqual((arrivals['stamped'], arrivals['uncertainty_ns'], arrivals['departures']), (True, 1000, 0))
+        self.assertGreater(passage.times[-1], 2 * 10**8)
+        self.assertGreater(said['max'], 2 * 10**8)
+
     @needs.tools('cc')
     def test_a_clock_that_steps_moves_no_frame(self):
         """CLOCK_REALTIME goes forth by 1 s and back while frames pass, as the box sees it: other processes

@@ -17,8 +17,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rte_mbuf.h>
+#include <rte_mbuf_dyn.h>
 
+#include "nic/clock.h"
 #include "nic/frame_arena.h"
+#include "nic/frame_stamps.h"
 
 namespace lw::nic {
 namespace {
@@ -81,6 +84,43 @@ bool is_filled(const rte_mbuf* frame, std::uint8_t fill) {
 }
 
 std::size_t size_of(const rte_mbuf* frame) { return rte_pktmbuf_pkt_len(frame); }
+
+/// What a driver writes into the field for receive timestamps, of frames that have one and that
+/// have none.
+TEST_F(PortTest, StampsOfFramesAreRead) {
+  auto stamps = FrameStamps::find();
+  ASSERT_TRUE(stamps);
+  int field = -1;
+  std::uint64_t flag = 0;
+  ASSERT_EQ(rte_mbuf_dyn_rx_timestamp_register(&field, &flag), 0);
+  std::array frames = {frame(60, 0), frame(60, 0)};
+  const auto write = [&](std::uint64_t stamp) {
+    *RTE_MBUF_DYNFIELD(frames[0], field, rte_mbuf_timestamp_t*) = stamp;
+    frames[0]->ol_flags |= flag;
+  };
+  // DPDK's pcap driver: microseconds of CLOCK_REALTIME.
+  write(1'700'000'000'123'456);
+  const std::int64_t before = wall_clock_ns();
+  stamps->read(frames);
+  ASSERT_EQ(stamps->last().size(), 2U);
+  EXPECT_EQ(stamps->last()[0], 1'700'000'000'123'456'000);
+  EXPECT_GE(stamps->last()[1], before);  // received now
+  EXPECT_EQ(stamps->uncertainty(), std::chrono::microseconds(1));
+  // A device: ticks of its clock, here of 4 ns, 5 ms ago.
+  const auto ticks = [] {
+    return static_cast<std::uint64_t>(now().time_since_epoch().count() / 4);
+  };
+  DeviceClock clock([&] { return std::optional(ticks()); }, [] { return now(); });
+  ASSERT_TRUE(clock.start(std::chrono::milliseconds(10)));
+  stamps->count_in(std::move(clock));
+  write(ticks() - 1'250'000);
+  const std::int64_t stamped_at = wall_clock_ns();
+  stamps->read(frames);
+  const std::int64_t error = stamps->last()[0] - (stamped_at - 5'000'000);
+  EXPECT_LT(std::abs(error), 100'000) << error;
+  EXPECT_LT(stamps->uncertainty(), std::chrono::milliseconds(1));
+  rte_pktmbuf_free_bulk(frames.data(), frames.size());
+}
 
 /// Frames of many lengths that leave after a while, some much later: each keeps its bytes, and all
 /// space is used again.

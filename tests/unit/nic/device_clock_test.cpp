@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // No port here offers send-on-timestamp: a device's clock is a fake one that runs fast by 123 ppm,
 // at 156.25 MHz, from a number of its own.
-#include "nic/timed_sending.h"
+#include "nic/device_clock.h"
 
 #include <array>
 #include <cmath>
 
 #include <gtest/gtest.h>
 
+#include "nic/timed_sending.h"
+
 namespace lw::nic {
 namespace {
 
 class Fake {
  public:
-  SendClock clock() {
+  DeviceClock clock() {
     return {[this]() -> std::optional<std::uint64_t> {
               if (!works) return std::nullopt;
               return tick_at(now_);
@@ -34,23 +36,35 @@ class Fake {
   std::int64_t now_ = 5'000'000'000;
 };
 
-std::int64_t ticks_off(const Fake& fake, const SendClock& clock, std::int64_t at_ns) {
+std::int64_t ticks_off(const Fake& fake, const DeviceClock& clock, std::int64_t at_ns) {
   return static_cast<std::int64_t>(clock.tick_at(instant_from_ns(at_ns)) - fake.tick_at(at_ns));
 }
 
-TEST(SendClock, SaysWhatTheDeviceWillSay) {
+TEST(DeviceClock, SaysWhatTheDeviceWillSay) {
   Fake fake;
-  SendClock clock = fake.clock();
+  DeviceClock clock = fake.clock();
   ASSERT_TRUE(clock.start(std::chrono::milliseconds(10)));
   // A tick is 6.4 ns; a reading is known to within a look at the clock, 20 ns.
   for (const std::int64_t ahead : {0, 1'000, 1'000'000, 100'000'000}) {
     EXPECT_LE(std::abs(ticks_off(fake, clock, fake.now() + ahead)), 8 + ahead / 100'000) << ahead;
   }
+  EXPECT_EQ(clock.uncertainty(), Duration{10});  // half of a look
 }
 
-TEST(SendClock, FollowsADeviceWhosePaceChanges) {
+TEST(DeviceClock, SaysWhenTheDeviceStampedAFrame) {
   Fake fake;
-  SendClock clock = fake.clock();
+  DeviceClock clock = fake.clock();
+  ASSERT_TRUE(clock.start(std::chrono::milliseconds(10)));
+  for (const std::int64_t ago : {0, 1'000, 1'000'000}) {
+    const std::int64_t came = fake.now() - ago;
+    const Instant said = clock.time_of(fake.tick_at(came));
+    EXPECT_LE(std::abs((said - instant_from_ns(came)).count()), 50) << ago;
+  }
+}
+
+TEST(DeviceClock, FollowsADeviceWhosePaceChanges) {
+  Fake fake;
+  DeviceClock clock = fake.clock();
   ASSERT_TRUE(clock.start(std::chrono::milliseconds(10)));
   for (int second = 0; second < 50; ++second) {
     fake.pass(100'000'000);
@@ -62,7 +76,7 @@ TEST(SendClock, FollowsADeviceWhosePaceChanges) {
   EXPECT_LE(std::abs(ticks_off(fake, clock, fake.now())), 16);
 }
 
-TEST(SendClock, AClockThatCantBeReadOrStandsStillIsNone) {
+TEST(DeviceClock, AClockThatCantBeReadOrStandsStillIsNone) {
   Fake broken;
   broken.works = false;
   EXPECT_FALSE(broken.clock().start(std::chrono::milliseconds(1)));
@@ -73,7 +87,7 @@ TEST(SendClock, AClockThatCantBeReadOrStandsStillIsNone) {
 
 TEST(TimedSending, PutsTheDevicesTimeAndTheFlagIntoTheFrame) {
   Fake fake;
-  SendClock clock = fake.clock();
+  DeviceClock clock = fake.clock();
   ASSERT_TRUE(clock.start(std::chrono::milliseconds(10)));
   constexpr std::uint64_t kFlag = std::uint64_t{1} << 30;
   // As DPDK registers it: the first place of dynfield1 that is aligned for a timestamp.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "nic/timed_sending.h"
+#include "nic/device_clock.h"
 
 namespace lw::nic {
 namespace {
@@ -8,15 +8,16 @@ constexpr Duration kReadInterval = std::chrono::milliseconds(100);
 
 }  // namespace
 
-std::optional<SendClock::Reading> SendClock::read() const {
+std::optional<DeviceClock::Reading> DeviceClock::read() const {
   const Instant before = steady_();
   const auto tick = device_();
   const Instant after = steady_();
   if (!tick) return std::nullopt;
-  return Reading{before + (after - before) / 2, *tick};
+  const Duration half = (after - before) / 2;
+  return Reading{before + half, *tick, half};
 }
 
-bool SendClock::advance_to(const Reading& reading) noexcept {
+bool DeviceClock::advance_to(const Reading& reading) noexcept {
   const auto ns = (reading.at - anchor_.at).count();
   const auto ticks = static_cast<std::int64_t>(reading.tick - anchor_.tick);
   if (ns <= 0 || ticks <= 0) return false;
@@ -25,7 +26,7 @@ bool SendClock::advance_to(const Reading& reading) noexcept {
   return true;
 }
 
-bool SendClock::start(Duration apart) {
+bool DeviceClock::start(Duration apart) {
   const auto first = read();
   if (!first) return false;
   anchor_ = *first;
@@ -35,7 +36,7 @@ bool SendClock::start(Duration apart) {
   return second && advance_to(*second);
 }
 
-void SendClock::follow(Instant now) {
+void DeviceClock::follow(Instant now) {
   if (now - anchor_.at < kReadInterval) return;
   if (const auto reading = read()) advance_to(*reading);
 }
