@@ -26,9 +26,13 @@ PAGES = {
         '5', 'docs/reference/flow-profile.md', 'flows of roce-gen',
         'roce-gen(1), roce-gen-check(1), roce-gen-profiles(1)'),
 }
-# Chapters that belong to a page and are in another manual: heading, manual, from, to.
-MORE = {'longwire-flow-profile': (
-    'Bounds', 'docs/reference/roce-gen-run.md', '**Bounds.**', '\n**')}
+# Chapters that belong to a page and are in another manual: heading, manual, from, to (the end).
+MORE = {
+    'longwire-flow-profile': [('Bounds', 'docs/reference/roce-gen-run.md', '**Bounds.**', '\n**')],
+    'longwire-impair-profile': [
+        ('Stages of a rule', 'docs/reference/impair-stages.md', '# Stages of a rule', None),
+        ('Queues, pauses and classes', 'docs/reference/impair-queue.md', '# Queues, pauses and classes', None)],
+}
 
 
 def escaped(text):
@@ -108,11 +112,11 @@ def manual_page(name, date, version):
     section, manual, purpose, references = PAGES[name]
     text = (SOURCE / manual).read_text(encoding='utf-8')
     body = '## Description\n' + text.split('\n', 1)[1]
-    if name in MORE:
-        heading, manual, begin, end = MORE[name]
+    for heading, manual, begin, end in MORE.get(name, ()):
         text = (SOURCE / manual).read_text(encoding='utf-8')
         start = text.index(begin) + len(begin)
-        body += f'\n\n## {heading}\n\n{text[start:text.index(end, start)].strip()}\n'
+        chapter = text[start:text.index(end, start) if end else None]
+        body += f'\n\n## {heading}\n\n{re.sub("^## ", "### ", chapter, flags=re.M).strip()}\n'
     seen = ', '.join(f'\\fB{escaped(page[:-3])}\\fR{page[-3:]}' for page in references.split(', '))
     return (f'.TH {escaped(name).upper()} {section} "{date}" "longwire {version}" "longwire"\n'
             f'.SH NAME\n{escaped(name)} \\- {escaped(purpose)}\n{roff(body)}'

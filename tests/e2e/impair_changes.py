@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Random changes of a rule's stages while frames wait, against a model of what impair-profile.md and
+"""Random changes of a rule's stages while frames wait, against a model of what impair-stages.md and
 changing-a-profile.md say, in fractions. It shares no code with lib/. What a stage draws at random is
 taken from the ledger; the model predicts when each frame and copy leaves, its marks by the queue,
 and which frames the policer, the limit and the queue drop. LONGWIRE_SEQUENCES: how many sequences."""

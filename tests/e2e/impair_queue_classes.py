@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rules that share a queue of several classes, against a model of what impair-profile.md says, in
+"""Rules that share a queue of several classes, against a model of what impair-queue.md says, in
 fractions of a nanosecond. It shares no code with lib/."""
 
 import json

@@ -394,7 +394,7 @@ class Page(live_page.InBrowser, Box):
         self.assertEqual(self.find('verdict').get_attribute('data-colour'), 'green')
         self.assertRegex(self.find('verdict').text, r'^holds: \d+ statements$')
         if 'LONGWIRE_LIVE_SCREENSHOT' in os.environ:  # docs/live.png
-            self.browser.set_window_size(1000, 1900)
+            self.browser.set_window_size(1280, 800 + 139)  # and the frame of the window
             self.wait_for(lambda: self.lost()[1] > before[1] + 60_000)  # a curve of 15 s
             self.js('scrollTo(0, 0)')
             self.browser.save_screenshot(os.environ['LONGWIRE_LIVE_SCREENSHOT'])

@@ -2,15 +2,21 @@
 """The manual as a web site: each page has one title, no Markdown in its text, links whose targets are
 there, a place in the navigation, and no barrier to access that axe-core finds in both colour schemes."""
 
+import functools
 import html.parser
+import http.server
 import pathlib
 import re
 import subprocess
 import tempfile
+import threading
 import unittest
+
+from selenium.webdriver.support.wait import WebDriverWait
 
 import needs
 import accessibility
+import longwire_test
 from dissect_report import start_browser
 from longwire_test import SOURCE
 
@@ -18,6 +24,11 @@ from longwire_test import SOURCE
 SHOW_SCHEME = '''
     document.head.insertAdjacentHTML('beforeend', '<style>* { transition: none !important }</style>');
     document.body.setAttribute('data-md-color-scheme', arguments[0]);'''
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
 
 class Page(html.parser.HTMLParser):
     def __init__(self, text):
@@ -79,11 +90,44 @@ class Site(unittest.TestCase):
         there = {str(path.relative_to(SOURCE / 'docs')) for path in (SOURCE / 'docs').rglob('*.md')}
         self.assertEqual(listed, there)
 
-    def test_no_barriers_in_both_schemes(self):
+    def browser(self):
         profile = tempfile.TemporaryDirectory(prefix='longwire-')
         self.addCleanup(profile.cleanup)
         browser = start_browser(profile.name)
         self.addCleanup(browser.quit)
+        return browser
+
+    def test_the_index_of_options_finds_one(self):
+        """Without a server, as in the package."""
+        browser = self.browser()
+        browser.get((self.root / 'reference/options.html').as_uri())
+        field = browser.find_element('class name', 'option-filter')
+        for words in '--on-link-loss', 'loses link':
+            field.clear()
+            field.send_keys(words)
+            shown = browser.execute_script("""return [...document.querySelectorAll('.md-typeset tbody tr')]
+                .filter(row => !row.hidden).map(row => row.textContent)""")
+            with self.subTest(words):
+                self.assertIn('roce-impair run', '\n'.join(row for row in shown if '--on-link-loss' in row))
+                self.assertLess(len(shown), 5)
+
+    def test_the_search_finds_an_option(self):
+        """Through a server: the theme's search, to which a hyphen before a word means: without it."""
+        server = http.server.ThreadingHTTPServer(
+            ('127.0.0.1', 0), functools.partial(QuietHandler, directory=self.root))
+        self.addCleanup(server.server_close)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.shutdown)
+        browser = self.browser()
+        browser.get(f'http://127.0.0.1:{server.server_port}/index.html')
+        browser.execute_script("document.querySelector('[data-md-toggle=search]').click()")
+        field = browser.find_element('css selector', '.md-search__input')
+        field.send_keys('--on-link-loss')
+        result = '.md-search-result__list a[href*="roce-impair-run.html"]'
+        WebDriverWait(browser, 60).until(lambda browser: browser.find_elements('css selector', result))
+
+    def test_no_barriers_in_both_schemes(self):
+        browser = self.browser()
         for path in [*self.pages, self.root / '404.html']:
             browser.get(path.as_uri())
             for scheme in ('default', 'slate'):
@@ -93,5 +137,4 @@ class Site(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    import longwire_test
     longwire_test.main()

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks that each relative link of the manuals leads to a file of the tree, and to a heading in it, and
 that each test that they name as code (`tests/...`) is there. Of the pages in docs/: each has a title of
-its own, another page links to each, and a list names each by its title, the one of man longwire too.
+its own, another page links to each, a list names each by its title, the one of man longwire too, and
+its prose is short enough to be read.
 
     check_links.py [FOLDER]
 
@@ -17,6 +18,8 @@ LINK = re.compile(r'!?\[[^\]]*\]\(([^)\s]+)\)', re.S)
 TEST = re.compile(r'`(tests/[^`\s]*)`')
 # An item of a list that is a link and nothing else.
 LISTED = re.compile(r'^- \[([^\]\n]+)\]\(([^)#\s]+\.md)\)$', re.M)
+MOST_WORDS = 2000  # of a page's prose: without tables and code
+LOGS = ('changelog.md',)  # grow for ever, and are searched rather than read
 OVERVIEW = 'packaging/longwire.7.md'
 IN_OVERVIEW = re.compile(r'^- (.+): `([\w-]+\.md)`$', re.M)
 
@@ -65,6 +68,12 @@ def title_of(page):
     return page.read_text(encoding='utf-8').split('\n', 1)[0].removeprefix('# ')
 
 
+def words_of_prose(page):
+    """How many words a page has outside tables and code."""
+    lines = re.sub(r'^```.*?^```', '', page.read_text(encoding='utf-8'), flags=re.M | re.S).split('\n')
+    return sum(len(line.split()) for line in lines if not line.lstrip().startswith('|'))
+
+
 def listed_pages(folder):
     """(manual, text, page) of each item of a list that names a page."""
     for file in manuals(folder):
@@ -96,6 +105,8 @@ def wrong_titles(folder):
     linked = linked_pages(folder)
     for page in pages:
         name = page.relative_to(folder)
+        if page.name not in LOGS and (words := words_of_prose(page)) > MOST_WORDS:
+            yield f'{name}: {words} words of prose, expected at most {MOST_WORDS}'
         if page.name != 'index.md' and page.resolve() not in linked:
             yield f'{name}: no other page links to it'
         if titles.setdefault(title_of(page), name) != name:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A page that is hard to find is named: by another title, by a title of two pages, or by no link."""
+"""A page that is hard to find or to read is named: by another title, a title of two pages, no link, or its
+length."""
 
 import pathlib
 import tempfile
@@ -43,6 +44,12 @@ class CheckLinks(unittest.TestCase):
     def test_two_pages_with_one_title(self):
         (line,) = self.found(docs__b='# A guide\n')
         self.assertIn('docs/b.md: has the title of docs/a.md', line)
+
+    def test_a_page_that_is_too_long(self):
+        table, code = '| a |\n' * 2001, '```\n' + 'a ' * 2001 + '\n```\n'
+        self.assertEqual(self.found(docs__b='# Another guide\n' + table + code + 'a ' * 1996), [])
+        (line,) = self.found(docs__b='# Another guide\n' + 'a ' * 1998)
+        self.assertIn('docs/b.md: 2001 words of prose, expected at most 2000', line)
 
 
 if __name__ == '__main__':

@@ -4,7 +4,7 @@
 
     figure_names.py SCHEMAS [--write]
 
-docs/reference/conventions.md lists them between two marks; --write writes the list again. Prints what
+docs/reference/figure-names.md lists them between two marks; --write writes the list again. Prints what
 is wrong, and exits with 1 if something is: an old list, two spellings of one name (the same words in
 another order), or a name with two units."""
 
@@ -14,7 +14,7 @@ import pathlib
 import re
 import sys
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / 'docs/reference/conventions.md'
+PAGE = pathlib.Path(__file__).resolve().parents[2] / 'docs/reference/figure-names.md'
 MARK = re.compile(r'(<!-- names of figures -->\n).*?(<!-- end of names -->)', re.S)
 HEAD = '| name | unit | outputs |\n|---|---|---|\n'
 

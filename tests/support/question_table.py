@@ -4,7 +4,7 @@
 
     question_table.py QUESTIONS [--write]
 
-docs/reference/conventions.md has the tables between two marks; --write writes them again. Prints what
+docs/reference/verdict.md has the tables between two marks; --write writes them again. Prints what
 is wrong, and exits with 1 if something is."""
 
 import json
@@ -12,7 +12,7 @@ import pathlib
 import re
 import sys
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / 'docs/reference/conventions.md'
+PAGE = pathlib.Path(__file__).resolve().parents[2] / 'docs/reference/verdict.md'
 MARK = re.compile(r'(<!-- questions -->\n).*?(<!-- end of questions -->)', re.S)
 ASKED = '| name | commands | asked | beyond it | observed by |\n|---|---|---|---|---|\n'
 NAMED = '| name | commands | figure | value |\n|---|---|---|---|\n'

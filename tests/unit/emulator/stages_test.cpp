@@ -407,7 +407,7 @@ std::string page_of_the_manual(const std::string& name) {
 }
 
 TEST(Stages, TheManualsTableIsThatOfTheList) {
-  EXPECT_THAT(page_of_the_manual("impair-profile.md"), testing::HasSubstr(table_of_stages()));
+  EXPECT_THAT(page_of_the_manual("impair-stages.md"), testing::HasSubstr(table_of_stages()));
   EXPECT_THAT(page_of_the_manual("ledger.md"), testing::HasSubstr(numbers_of_stages()));
 }
 
