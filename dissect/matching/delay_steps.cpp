@@ -10,7 +10,7 @@
 namespace lw::dissect {
 namespace {
 
-using Delays = std::span<const double>;
+using Levels = std::span<const double>;
 
 double quantile_of(std::vector<double>& values, double q) {
   const auto at = values.begin() +
@@ -62,7 +62,7 @@ std::vector<double> level_delays(std::span<const DelaySample> samples) {
 }
 
 /// Ranks from 1; equal values share their mean.
-std::vector<double> ranks_of(Delays delays) {
+std::vector<double> ranks_of(Levels delays) {
   std::vector<std::uint32_t> order(delays.size());
   std::iota(order.begin(), order.end(), 0U);
   std::ranges::sort(order, {}, [&](std::uint32_t i) { return delays[i]; });
@@ -76,7 +76,7 @@ std::vector<double> ranks_of(Delays delays) {
 }
 
 /// The likeliest place of a step, by Pettitt's test; nothing: the series has none.
-std::optional<std::size_t> pettitt(Delays delays) {
+std::optional<std::size_t> pettitt(Levels delays) {
   const std::vector<double> ranks = ranks_of(delays);
   const auto n = static_cast<double>(delays.size());
   double sum = 0, most = 0;
@@ -94,7 +94,7 @@ std::optional<std::size_t> pettitt(Delays delays) {
 
 /// What the window around a place shows: the step there; nothing: the delay does not move as a
 /// whole.
-std::optional<double> step_at(Delays delays, std::size_t place, double resolution) {
+std::optional<double> step_at(Levels delays, std::size_t place, double resolution) {
   if (place < kStepFewest || delays.size() - place < kStepFewest) return std::nullopt;
   const std::size_t before = std::min(place, kStepWindow);
   const std::size_t behind = std::min(delays.size() - place, kStepWindow);
@@ -113,7 +113,7 @@ std::optional<double> step_at(Delays delays, std::size_t place, double resolutio
 }
 
 /// Finds the steps of a part of the series, which begins at `from`.
-void find_in(Delays delays, std::size_t from, double resolution, std::vector<DelayStep>& steps) {
+void find_in(Levels delays, std::size_t from, double resolution, std::vector<DelayStep>& steps) {
   if (delays.size() < 2 * kStepFewest || steps.size() >= kMostDelaySteps) return;
   const auto place = pettitt(delays);
   if (!place || *place == 0) return;

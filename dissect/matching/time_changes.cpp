@@ -13,6 +13,7 @@ namespace lw::dissect {
 namespace {
 
 constexpr double kFalseRate = 1e-4;
+constexpr std::int64_t kSlack = 20'000'000;  // ns: a change of both ways of a ring takes as long
 
 /// A packet of one direction where it was sent.
 struct SentPacket {
@@ -208,6 +209,12 @@ std::string_view name_of(ChangeOf of) noexcept {
   return kChangeNames[static_cast<std::size_t>(of)];
 }
 
+std::string PathOutage::words() const {
+  return fmt::format("all {} packets of {} were lost, {} between the packets around them", packets,
+                     format_duration(Duration{stamp_difference(end_ns, begin_ns)}),
+                     format_duration(Duration{most_ns}));
+}
+
 std::string DelayChange::words() const {
   const auto [back, there] = by_ns;
   const std::int64_t by = there != 0 ? there : back;
@@ -256,11 +263,40 @@ TimeChanges find_time_changes(Records near, Records far, const Matching& matchin
     const auto [least, most] = std::ranges::minmax(way.series.samples, {}, &DelaySample::delay_ns);
     gap = std::max(gap, stamp_difference(most.delay_ns, least.delay_ns));
   }
-  constexpr std::int64_t kSlack = 20'000'000;  // ns: a change of both ways of a ring takes as long
   add_steps(changes, ways, near, far, std::max(gap, kSlack));
-  std::ranges::sort(changes.outages, {}, &PathOutage::begin_ns);
-  std::ranges::sort(changes.steps, {}, &DelayChange::at_ns);
+  changes.sort();
   return changes;
+}
+
+void TimeChanges::sort() {
+  std::ranges::sort(outages, {}, &PathOutage::begin_ns);
+  std::ranges::sort(steps, {}, &DelayChange::at_ns);
+}
+
+TimeChanges joined_changes(TimeChanges there, const TimeChanges& back) {
+  for (PathOutage outage : back.outages) {
+    outage.goes_far = false;
+    there.outages.push_back(outage);
+  }
+  there.losses[0] = back.losses[1];
+  std::vector<DelayChange> alone;
+  for (DelayChange step : back.steps) {
+    std::swap(step.by_ns[0], step.by_ns[1]);
+    const auto same = std::ranges::find_if(there.steps, [&](const DelayChange& other) {
+      return other.by_ns[0] == 0 && is_equal(step.by_ns[0], other.by_ns[1]) &&
+             std::abs(stamp_difference(step.at_ns, other.at_ns)) <= kSlack;
+    });
+    if (same != there.steps.end())
+      same->by_ns[0] = step.by_ns[0];
+    else
+      alone.push_back(step);
+  }
+  there.steps.insert(there.steps.end(), alone.begin(), alone.end());
+  for (DelayChange& step : there.steps)
+    step.of =
+        step.by_ns[0] != 0 && step.by_ns[1] != 0 ? ChangeOf::path : ChangeOf::path_one_way;
+  there.sort();
+  return there;
 }
 
 const FigureTable& PathOutage::figures() {

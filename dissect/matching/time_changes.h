@@ -21,6 +21,8 @@ struct PathOutage {
   /// From the packet before the outage to the one behind it, as both were sent: it is not longer.
   std::int64_t most_ns = 0;
 
+  /// "all 5 packets of 40 ms were lost, 60 ms between the packets around them".
+  [[nodiscard]] std::string words() const;
   static const FigureTable& figures();
 };
 
@@ -56,6 +58,8 @@ struct TimeChanges {
   std::array<LossRuns, 2> losses = {};  // to near, to far
 
   [[nodiscard]] bool any() const noexcept { return !outages.empty() || !steps.empty(); }
+  /// By time.
+  void sort();
 };
 
 /// Finds them. An outage is a run of at least kOutageFewest losses that independent losses as
@@ -64,5 +68,8 @@ struct TimeChanges {
 TimeChanges find_time_changes(Records near, Records far, const Matching& matching,
                               const std::function<bool(const Unmatched&)>& outside);
 inline constexpr std::uint64_t kOutageFewest = 5;
+/// Joins the changes of two directions that were compared apart, each as one to far, by stamps of
+/// one clock: a step is the path's.
+TimeChanges joined_changes(TimeChanges there, const TimeChanges& back);
 
 }  // namespace lw::dissect

@@ -109,6 +109,11 @@ ClockFit::ClockFit(Records near, Records far, const Matching& matching) {
   round_trip_ = up + down;
 }
 
+std::int64_t ClockFit::far_ahead_ns(const CaptureRecord& far) const noexcept {
+  if (!has_both()) return base_ns_;
+  return std::llround(std::clamp(offset_ + slope_ * seconds_of(far), -9e18, 9e18));
+}
+
 std::int64_t ClockFit::delay_ns(const CaptureRecord& near, const CaptureRecord& far,
                                 bool goes_far) const noexcept {
   const double seconds = seconds_of(far), difference = difference_of(near, far);

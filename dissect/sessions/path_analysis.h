@@ -35,6 +35,7 @@ struct AnalysedCaptures {
   CapturePoints points;
   std::unique_ptr<JoinedPath> joined;  // null: no points of one path, or each alone
   CaptureTotals totals = {};
+  std::optional<Instant> begin = {};  // of relative times: the stamp of the first frame
   std::optional<Error> damage = {};  // that ended a file: the frames before it count
 };
 
