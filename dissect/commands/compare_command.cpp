@@ -54,8 +54,7 @@ Result<void> read_points(PointPair& points, const std::string& near, const std::
   at_once.window = options.two_clocks
                        ? TimeWindow{}
                        : options.reading.window.absolute(at_near->begin.value_or(Instant{}));
-  auto at_far =
-      read_point(far, options.filter, points.names, points.rule, at_once, options.points);
+  auto at_far = read_point(far, options.filter, points.names, points.rule, at_once, options.points);
   if (!at_far) return std::unexpected(at_far.error());
   for (const std::string& name : at_near->unknown)
     if (at_far->unknown.contains(name))
@@ -192,7 +191,7 @@ void add_frames(CapturePoint& end, const CapturePoint& point) {
 
 /// Compares one direction, from the interface where its frames came in to that where they went out.
 Result<Comparison> compare_direction(const CompareOptions& options, std::size_t in,
-                                          Compared& compared) {
+                                     Compared& compared) {
   CompareReport& report = compared.report;
   const auto place = [&](std::size_t interface) {
     return fmt::format("{}@{}", options.near, capture::kRecordingInterfaces[interface]);
@@ -255,12 +254,12 @@ void write_page(const CompareOptions& options, Compared&& compared, const std::s
   std::vector<std::string> files{options.near};
   if (!options.far.empty()) files.push_back(options.far);
   const CapturePoint& near = compared.report.near;
-  report_at_end(write_file(
-      options.html, compare_page({.files = std::move(files),
-                                  .begin = near.begin ? utc_text(near.first_stamp()) : "",
-                                  .line = line,
-                                  .text = comparison_text(compared.report),
-                                  .pictures = std::move(compared.pictures)})));
+  report_at_end(write_file(options.html,
+                           compare_page({.files = std::move(files),
+                                         .begin = near.begin ? utc_text(near.first_stamp()) : "",
+                                         .line = line,
+                                         .text = comparison_text(compared.report),
+                                         .pictures = std::move(compared.pictures)})));
 }
 
 ExitCode run_compare(CompareOptions& options) {
@@ -279,8 +278,7 @@ ExitCode run_compare(CompareOptions& options) {
   observe_report(judge, *report);
   const std::string json = options.verdicts.judged(
       judge, options.json || !options.html.empty(),
-      [&] { return report::json_line(kComparisonOutput, *report); }, "report",
-      &kComparisonOutput);
+      [&] { return report::json_line(kComparisonOutput, *report); }, "report", &kComparisonOutput);
   print_out(options.json  ? json
             : options.csv ? comparison_csv(*report)
                           : options.verdicts.text() + comparison_text(*report));

@@ -208,11 +208,10 @@ void add_window_options(app::Options& options, TimeWindow& window) {
 }
 
 void add_time_option(app::Options& options, std::optional<TimeStyle>& time) {
-  app::OptionValue value =
-      app::choice(time, {{"relative", std::optional(TimeStyle::relative)},
-                         {"utc", std::optional(TimeStyle::utc)},
-                         {"absolute", std::optional(TimeStyle::utc)},
-                         {"delta", std::optional(TimeStyle::delta)}});
+  app::OptionValue value = app::choice(time, {{"relative", std::optional(TimeStyle::relative)},
+                                              {"utc", std::optional(TimeStyle::utc)},
+                                              {"absolute", std::optional(TimeStyle::utc)},
+                                              {"delta", std::optional(TimeStyle::delta)}});
   value.default_text = "";
   options.add("--time", value, "STYLE",
               "time of each row of text: since the first frame, in UTC (absolute: the same), or "

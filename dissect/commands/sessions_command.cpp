@@ -25,21 +25,21 @@ using report::Align;
 /// `timed`: with a column of the times at which sessions begin.
 report::TextTable empty_table(bool timed) {
   std::vector<report::TextTable::Column> columns = {{"session", Align::right},
-                            {"where"},
-                            {""},
-                            {"from"},
-                            {"to"},
-                            {"operations"},
-                            {"messages", Align::right},
-                            {"payload", Align::right},
-                            {"goodput", Align::right},
-                            {"resent", Align::right},
-                            {"RTT p50", Align::right},
-                            {"p99", Align::right},
-                            {"NAKs", Align::right},
-                            {"RNR", Align::right},
-                            {"CE", Align::right},
-                            {"CNPs", Align::right}};
+                                                    {"where"},
+                                                    {""},
+                                                    {"from"},
+                                                    {"to"},
+                                                    {"operations"},
+                                                    {"messages", Align::right},
+                                                    {"payload", Align::right},
+                                                    {"goodput", Align::right},
+                                                    {"resent", Align::right},
+                                                    {"RTT p50", Align::right},
+                                                    {"p99", Align::right},
+                                                    {"NAKs", Align::right},
+                                                    {"RNR", Align::right},
+                                                    {"CE", Align::right},
+                                                    {"CNPs", Align::right}};
   if (timed) columns.insert(columns.begin() + 1, {"begins", Align::right});
   return report::TextTable(std::move(columns));
 }
@@ -54,8 +54,8 @@ std::string goodput_of(const analysis::StreamCounts& counts) {
 }
 
 void add_row(report::TextTable& table, const analysis::Analyst& analyst,
-             const CapturePoints& points, const analysis::Session& session,
-             std::uint8_t direction, const std::string& time) {
+             const CapturePoints& points, const analysis::Session& session, std::uint8_t direction,
+             const std::string& time) {
   const auto& there = session.directions[direction];
   const auto& back = session.directions[1 - direction];
   static const analysis::StreamCounts kNothing;
@@ -66,13 +66,22 @@ void add_row(report::TextTable& table, const analysis::Analyst& analyst,
   std::uint64_t naks = 0;
   for (const auto& [code, count] : counts.naks) naks += count;
   const auto number = [](std::uint64_t value) { return fmt::format("{}", value); };
-  std::vector<std::string> row = {number(session.number), points.seen_at(flow.key.point),
-                 std::string(wire::name_of(flow.transport)), ends.from, ends.to,
-                 operations_text(counts), number(there.stream ? there.stream->messages() : 0),
-                 format_bytes(static_cast<double>(counts.payload_passed())), goodput_of(counts),
-                 number(counts.resent), time_of(counts.rtt, 0.5), time_of(counts.rtt, 0.99),
-                 number(naks), number(counts.rnr_naks), number(there.congested),
-                 number(back.cnps)};
+  std::vector<std::string> row = {number(session.number),
+                                  points.seen_at(flow.key.point),
+                                  std::string(wire::name_of(flow.transport)),
+                                  ends.from,
+                                  ends.to,
+                                  operations_text(counts),
+                                  number(there.stream ? there.stream->messages() : 0),
+                                  format_bytes(static_cast<double>(counts.payload_passed())),
+                                  goodput_of(counts),
+                                  number(counts.resent),
+                                  time_of(counts.rtt, 0.5),
+                                  time_of(counts.rtt, 0.99),
+                                  number(naks),
+                                  number(counts.rnr_naks),
+                                  number(there.congested),
+                                  number(back.cnps)};
   if (!time.empty()) row.insert(row.begin() + 1, time);
   table.add_row(std::move(row));
 }

@@ -373,6 +373,10 @@ const FigureTable& CompareReport::figures() {
           "outages", "Times in which all packets of a direction were lost."),
       Row::of<[](const CompareReport& r) -> const auto& { return r.comparison.changes.steps; }>(
           "delay_steps", "Steps of the delay."),
+      Row::of<[](const CompareReport& r) -> const auto& { return r.comparison.changes.periods; }>(
+          "periods", "Times of queueing, and of late packets."),
+      Row::of<[](const CompareReport& r) -> const auto& { return r.comparison.changes.drift; }>(
+          "delay_drift", "A steady change of the delay."),
       Row::with_table<[](const CompareReport& r) {
         return r.comparison.span && r.comparison.span->is_known() ? &*r.comparison.span : nullptr;
       },

@@ -202,15 +202,23 @@ std::string changes_text(const CompareReport& report) {
   };
   std::string text;
   for (const PathOutage& outage : changes.outages)
-    text += fmt::format("outage {} at {} (frame {}): {}\n",
-                        outage.goes_far ? "near > far" : "far > near",
-                        moment(outage.goes_far, outage.begin_ns),
-                        outage.first_frame, outage.words());
+    text += fmt::format(
+        "outage {} at {} (frame {}): {}\n", outage.goes_far ? "near > far" : "far > near",
+        moment(outage.goes_far, outage.begin_ns), outage.first_frame, outage.words());
   for (const DelayChange& step : changes.steps) {
     const bool there = step.by_ns[1] != 0;
     text += fmt::format("delay {} from {} on (frame {}): {}\n", there ? "near > far" : "far > near",
                         moment(there, step.at_ns), step.frame, step.words());
   }
+  for (const PathPeriod& period : changes.periods)
+    text += fmt::format("{} {} from {} to {} (frame {}): {}\n", name_of(period.kind),
+                        period.goes_far ? "near > far" : "far > near",
+                        moment(period.goes_far, period.begin_ns),
+                        moment(period.goes_far, period.end_ns), period.first_frame, period.words());
+  if (changes.drift)
+    text += fmt::format("delay {} drifts by {}\n",
+                        changes.drift->by_ns[1] != 0 ? "near > far" : "far > near",
+                        changes.drift->words());
   return text.empty() ? text : "\n" + text;
 }
 

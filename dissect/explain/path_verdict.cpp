@@ -55,6 +55,13 @@ std::vector<std::string> changes_of(const PathPoints& path, std::size_t segment,
   for (const DelayChange& step : changes.steps)
     if (step.by_ns[goes_far ? 1 : 0] != 0 && (goes_far || step.by_ns[1] == 0))
       texts.push_back(fmt::format("delay from {} on: {}", moment(step.at_ns), step.words()));
+  for (const PathPeriod& period : changes.periods)
+    if (period.goes_far == goes_far)
+      texts.push_back(fmt::format("{} from {} to {}: {}", name_of(period.kind),
+                                  moment(period.begin_ns), moment(period.end_ns), period.words()));
+  if (changes.drift && changes.drift->by_ns[goes_far ? 1 : 0] != 0 &&
+      (goes_far || changes.drift->by_ns[1] == 0))
+    texts.push_back(fmt::format("delay drifts by {}", changes.drift->words()));
   return texts;
 }
 

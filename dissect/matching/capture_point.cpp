@@ -190,8 +190,7 @@ Result<CapturePoint> read_point(const std::string& place, const std::string& fil
 
 Instant CapturePoint::first_stamp() const {
   if (records.empty()) return begin.value_or(Instant{});
-  return instant_from_ns(
-      std::ranges::min_element(records, {}, &CaptureRecord::stamp_ns)->stamp_ns);
+  return instant_from_ns(std::ranges::min_element(records, {}, &CaptureRecord::stamp_ns)->stamp_ns);
 }
 
 std::int64_t resolution_of(std::span<const CaptureRecord> records) {

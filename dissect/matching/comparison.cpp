@@ -77,7 +77,8 @@ class Totals {
       : near_(near),
         far_(far),
         flows_(std::move(flows)),
-        delays_(found.clocks, found.steps), span_(found.span) {}
+        delays_(found.clocks, found.steps),
+        span_(found.span) {}
 
   void add_unmatched(const Unmatched& frame) {
     DirectionResult& result = way(frame.goes_far);
@@ -135,14 +136,13 @@ class Totals {
   /// The first lost frames of a direction.
   void add_lost_frames(bool goes_far) {
     std::vector<std::uint32_t>& orders = lost_[goes_far ? 1 : 0];
-    const auto first = orders.begin() +
-                       static_cast<std::ptrdiff_t>(std::min(orders.size(), kMostLost));
+    const auto first =
+        orders.begin() + static_cast<std::ptrdiff_t>(std::min(orders.size(), kMostLost));
     std::ranges::partial_sort(orders, first);
     for (const std::uint32_t order : std::span(orders.begin(), first)) {
       const CaptureRecord& sent = (goes_far ? near_ : far_)[order];
-      way(goes_far).lost_frames.push_back(
-          {sent.number, sent.stamp_ns, flows_[sent.flow], sent.psn,
-           static_cast<std::uint8_t>(sent.opcode)});
+      way(goes_far).lost_frames.push_back({sent.number, sent.stamp_ns, flows_[sent.flow], sent.psn,
+                                           static_cast<std::uint8_t>(sent.opcode)});
     }
   }
   DirectionResult& way(bool goes_far) {

@@ -167,6 +167,9 @@ class Painter {
       add(outage.begin_ns, "outage: " + outage.words());
       add(outage.end_ns, "end of the outage: the last of its packets");
     }
+    for (const PathPeriod& period : pair_.found.changes.periods)
+      if (period.goes_far == goes_far_)
+        add(period.begin_ns, fmt::format("{}: {}", name_of(period.kind), period.words()));
     for (const DelayChange& step : pair_.found.changes.steps)
       if (step.by_ns[goes_far_ ? 1 : 0] != 0 && (goes_far_ || step.by_ns[1] == 0))
         add(step.at_ns, "delay " + step.words());

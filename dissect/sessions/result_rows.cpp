@@ -66,10 +66,11 @@ bool has_traffic(const Session& session, std::uint8_t direction) {
 
 std::string message_text(const Message& message, const std::string& where,
                          const std::string& time) {
-  std::string text = fmt::format(
-      "{}session {} {}  {} {}, {} bytes in {}, PSN {}", row_begin(message.first_frame, time),
-      message.session, arrow(message.direction), wire::name_of(message.transport), wire::name_of(message.operation),
-      message.bytes, counted(message.packets, "packet"), message.first_psn);
+  std::string text =
+      fmt::format("{}session {} {}  {} {}, {} bytes in {}, PSN {}",
+                  row_begin(message.first_frame, time), message.session, arrow(message.direction),
+                  wire::name_of(message.transport), wire::name_of(message.operation), message.bytes,
+                  counted(message.packets, "packet"), message.first_psn);
   if (message.has_address) text += fmt::format(", va {:#x} rkey {:#x}", message.va, message.r_key);
   if (message.has_immediate) text += fmt::format(", immediate {:#x}", message.immediate);
   if (message.resent > 0) text += fmt::format(", {} resent", counted(message.resent, "packet"));

@@ -58,7 +58,10 @@ class Capture:
             self.step = log_uniform(draw, 5 * US, 5000 * US) * draw.choice((1, -1))
         if kind == 'outage':
             self.share = draw.uniform(0, 0.5)
-            self.outage = max(log_uniform(draw, 1000 * US, 2_000_000 * US), 6 * self.gap)
+            self.outage = log_uniform(draw, 1000 * US, 2_000_000 * US)
+            packets = log_uniform(draw, 8, 400)  # lost ones, with some variation of the gaps
+            self.gap = max(self.outage // packets, 2 * US)
+            self.at = round(self.gap * draw.uniform(0.1 * FRAMES, 0.9 * FRAMES - packets))
         spread = abs(self.step or log_uniform(draw, 5 * US, 500 * US)) * self.share
         self.profile = self.write_profile(jitter_of(draw, round(spread)))
 
