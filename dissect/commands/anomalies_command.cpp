@@ -26,13 +26,16 @@ bool is_wanted(const AnomaliesOptions& options, const analysis::Anomaly& anomaly
 
 void print_anomalies(const AnomaliesOptions& options,
                      const std::vector<analysis::Anomaly>& anomalies,
-                     const analysis::Analyst& analyst, const CapturePoints& points) {
+                     const analysis::Analyst& analyst, const AnalysedCaptures& captures) {
+  RowTimes times(options.input.time.value_or(TimeStyle::relative), captures.begin);
   report::RowFormat format(options.csv ? report::RowStyle::csv : report::RowStyle::json,
                            kAnomalyOutput);
   for (const analysis::Anomaly& anomaly : anomalies) {
     if (!is_wanted(options, anomaly)) continue;
-    print_out(options.json || options.csv ? format.line(anomaly_row(anomaly, analyst, points))
-                                          : anomaly_text(anomaly));
+    if (options.json || options.csv)
+      print_out(format.line(anomaly_row(anomaly, analyst, captures.points)));
+    else
+      print_out(anomaly_text(anomaly, options.input.time ? times.text(anomaly.stamp) : ""));
   }
 }
 
@@ -43,7 +46,7 @@ ExitCode run_anomalies(const AnomaliesOptions& options) {
   if (auto done = analyse_input(options.input, options.jobs, analyst, results, captures); !done)
     return print_error(done.error());
   const auto& anomalies = results.in_order();
-  print_anomalies(options, anomalies, analyst, captures.points);
+  print_anomalies(options, anomalies, analyst, captures);
   if (anomalies.empty() && !options.json && !options.csv) print_out("no anomaly\n");
   if (results.beyond() > 0)
     print_report(fmt::format("{} further anomalies are not listed: at most {} are kept\n",
@@ -88,6 +91,7 @@ roce-dissect anomalies capture.pcapng --kind retransmission --kind nak)",
   add_capture_options(command.options, options->input);
   add_points_option(command.options, options->input.points);
   add_apart_option(command.options, options->input.apart);
+  add_time_option(command.options, options->input.time);
   add_jobs_option(command.options, options->jobs);
   command.options.add("--kind", kinds_value(options->kinds), "KIND",
                       "only anomalies of this kind; may be repeated");

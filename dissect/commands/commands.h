@@ -34,13 +34,21 @@ struct CaptureInput {
   std::vector<std::uint16_t> roce_ports = {};  // UDP ports that carry RoCEv2, beside 4791
   std::string points = {};                     // of CapturePoints::decide()
   bool apart = false;                          // of AnalysisPlan
+  TimeWindow window = {};
+  std::optional<TimeStyle> time = {};  // of rows of text; nothing: as the command has it
 };
-/// Adds FILE..., --filter, --filter-names, --follow, --no-tunnels and --roce-port.
+/// Adds FILE..., --filter, --filter-names, --from, --to, --follow, --no-tunnels and --roce-port.
 void add_capture_options(app::Options& options, CaptureInput& input);
 /// Adds all of these but FILE and --follow, for a command that reads one file twice.
 void add_reading_options(app::Options& options, CaptureInput& input);
 /// Like add_capture_options(), for a command that also runs without a capture.
 void add_optional_capture(app::Options& options, CaptureInput& input);
+/// Adds --from and --to.
+void add_window_options(app::Options& options, TimeWindow& window);
+/// Adds --time, of rows of text.
+void add_time_option(app::Options& options, std::optional<TimeStyle>& time);
+/// Adds --time, of moments in sentences.
+void add_moment_option(app::Options& options, TimeStyle& time);
 /// Adds --points.
 void add_points_option(app::Options& options, std::string& points);
 /// Adds --jobs, the `jobs` of analyse().

@@ -15,6 +15,8 @@
 #include "dissect/compare/expectation.h"
 #include "dissect/fields/capture_question.h"
 #include "dissect/fields/frame_source.h"
+#include "dissect/report/compare_page.h"
+#include "dissect/report/path_pictures.h"
 #include "report/figures/json.h"
 
 namespace lw::dissect {
@@ -25,7 +27,7 @@ struct CompareOptions {
   FrameReading reading;
   Asked asked;
   app::Verdicts verdicts{compare_questions()};
-  std::string ledger;
+  std::string ledger, html;
   LedgerEntries entries;  // of the ledger
   std::size_t most_flows = kMostFlows;
   bool json = false, csv = false, across_flows = false, two_clocks = false;
@@ -46,8 +48,13 @@ Result<void> read_points(PointPair& points, const std::string& near, const std::
   auto at_near =
       read_point(near, options.filter, points.names, points.rule, options.reading, options.points);
   if (!at_near) return std::unexpected(at_near.error());
-  auto at_far =
-      read_point(far, options.filter, points.names, points.rule, options.reading, options.points);
+  // Two clocks differ by an unknown time: far is read as a whole, and what near lacks of it is
+  // outside of the common span.
+  FrameReading at_once = options.reading;
+  at_once.window = options.two_clocks
+                       ? TimeWindow{}
+                       : options.reading.window.absolute(at_near->begin.value_or(Instant{}));
+  auto at_far = read_point(far, options.filter, points.names, points.rule, at_once, options.points);
   if (!at_far) return std::unexpected(at_far.error());
   for (const std::string& name : at_near->unknown)
     if (at_far->unknown.contains(name))
@@ -69,7 +76,8 @@ Result<std::unique_ptr<PointPair>> compare_by(const IdentityRule& rule, const st
   points->comparison = compare_points(
       points->near, points->far, points->names,
       {.senders = senders,
-       .judges_span = senders != Senders::near && place_of(near).file != place_of(far).file,
+       .judges_span = options.reading.window.is_bounded() ||
+                      (senders != Senders::near && place_of(near).file != place_of(far).file),
        .across_flows = options.across_flows});
   return points;
 }
@@ -98,8 +106,10 @@ Result<std::unique_ptr<PointPair>> compare_places(const std::string& near, const
 Result<void> read_changes(Changes& changes, const DirectionResult& result, const PointPair& points,
                           bool there, const CompareOptions& options) {
   const std::string &near = points.near.file, &far = points.far.file;
+  FrameReading whole = options.reading;  // frames are found by their numbers
+  whole.window = {};
   auto found = find_changes(result, points.names.forms, there ? near : far, there ? far : near,
-                            options.filter, options.reading);
+                            options.filter, whole);
   if (!found) return std::unexpected(found.error());
   changes = std::move(*found);
   return {};
@@ -114,11 +124,28 @@ std::optional<LedgerFindings> findings_of(const CompareOptions& options, const P
                       points.far.records, points.comparison.matching, goes_far);
 }
 
-Result<CompareReport> compare_captures(const CompareOptions& options) {
+/// A report, and with --html its pictures.
+struct Compared {
+  CompareReport report;
+  report::Json pictures = report::Json::array();
+};
+
+/// `there`: the name, "near > far", not the way of the frames between the two points.
+void add_picture(Compared& compared, const PointPair& points, bool goes_far, bool there) {
+  const DirectionResult& result =
+      goes_far ? points.comparison.near_to_far : points.comparison.far_to_near;
+  if (!result.seen()) return;
+  compared.pictures.push_back(direction_picture(
+      {points.near.records, points.far.records, points.comparison, points.names.flows.keys()},
+      goes_far, there ? "near > far" : "far > near"));
+}
+
+Result<Compared> compare_captures(const CompareOptions& options) {
   auto points = compare_places(options.near, options.far, options,
                                options.two_clocks ? Senders::both_unsynchronized : Senders::both);
   if (!points) return std::unexpected(points.error());
-  CompareReport report{.asked = options.asked};
+  Compared compared{.report = {.asked = options.asked}};
+  CompareReport& report = compared.report;
   const Comparison& found = (*points)->comparison;
   if (auto done = read_changes(report.there, found.near_to_far, **points, true, options); !done)
     return std::unexpected(done.error());
@@ -126,11 +153,13 @@ Result<CompareReport> compare_captures(const CompareOptions& options) {
     return std::unexpected(done.error());
   report.ledger_there = findings_of(options, **points, emulator::Direction::west_to_east, true);
   report.ledger_back = findings_of(options, **points, emulator::Direction::east_to_west, false);
+  if (!options.html.empty())
+    for (const bool there : {true, false}) add_picture(compared, **points, there, there);
   report.near = std::move((*points)->near);
   report.far = std::move((*points)->far);
   report.rule = (*points)->rule;
   report.comparison = std::move((*points)->comparison);
-  return report;
+  return compared;
 }
 
 /// Error: the file lacks the interfaces of a recording of roce-impair.
@@ -156,12 +185,14 @@ void add_frames(CapturePoint& end, const CapturePoint& point) {
   end.frames += point.frames;
   end.roce += point.roce;
   end.unidentified += point.unidentified;
+  end.begin = point.begin;
   if (point.damage) end.damage = point.damage;
 }
 
 /// Compares one direction, from the interface where its frames came in to that where they went out.
-Result<DirectionResult> compare_direction(const CompareOptions& options, std::size_t in,
-                                          CompareReport& report) {
+Result<Comparison> compare_direction(const CompareOptions& options, std::size_t in,
+                                     Compared& compared) {
+  CompareReport& report = compared.report;
   const auto place = [&](std::size_t interface) {
     return fmt::format("{}@{}", options.near, capture::kRecordingInterfaces[interface]);
   };
@@ -175,27 +206,30 @@ Result<DirectionResult> compare_direction(const CompareOptions& options, std::si
   (there ? report.ledger_there : report.ledger_back) = findings_of(
       options, **points,
       there ? emulator::Direction::west_to_east : emulator::Direction::east_to_west, true);
+  if (!options.html.empty()) add_picture(compared, **points, true, there);
   add_frames(there ? report.near : report.far, (*points)->near);
   add_frames(there ? report.far : report.near, (*points)->far);
   if (!(*points)->rule.by_icrc) report.rule = (*points)->rule;
-  return std::move(result);
+  return std::move((*points)->comparison);
 }
 
 /// Compares the two ends of a recording: west is near, east is far; each interface has one
 /// direction.
-Result<CompareReport> compare_recording(const CompareOptions& options) {
+Result<Compared> compare_recording(const CompareOptions& options) {
   if (auto holds = check_recording(options.near); !holds) return std::unexpected(holds.error());
-  CompareReport report{.asked = options.asked};
+  Compared compared{.report = {.asked = options.asked}};
+  CompareReport& report = compared.report;
   report.near.file = options.near + " west";
   report.far.file = options.near + " east";
-  auto there = compare_direction(options, 0, report);
+  auto there = compare_direction(options, 0, compared);
   if (!there) return std::unexpected(there.error());
-  auto back = compare_direction(options, 2, report);
+  auto back = compare_direction(options, 2, compared);
   if (!back) return std::unexpected(back.error());
-  report.comparison.near_to_far = std::move(*there);
-  report.comparison.far_to_near = std::move(*back);
+  report.comparison.near_to_far = std::move(there->near_to_far);
+  report.comparison.far_to_near = std::move(back->near_to_far);
+  report.comparison.changes = joined_changes(std::move(there->changes), back->changes);
   report.far.damage.reset();  // the damage of near: both are the same file
-  return report;
+  return compared;
 }
 
 void observe_report(Judge& judge, const CompareReport& report) {
@@ -212,7 +246,20 @@ Result<void> check_files(const CompareOptions& options) {
   return check_outputs({{"NEAR", place_of(options.near).file},
                         {"FAR", place_of(options.far).file},
                         {"--ledger", options.ledger}},
-                       {options.verdicts.junit()});
+                       {options.verdicts.junit(), {"--html", options.html}});
+}
+
+/// Writes the page of --html.
+void write_page(const CompareOptions& options, Compared&& compared, const std::string& line) {
+  std::vector<std::string> files{options.near};
+  if (!options.far.empty()) files.push_back(options.far);
+  const CapturePoint& near = compared.report.near;
+  report_at_end(write_file(options.html,
+                           compare_page({.files = std::move(files),
+                                         .begin = near.begin ? utc_text(near.first_stamp()) : "",
+                                         .line = line,
+                                         .text = comparison_text(compared.report),
+                                         .pictures = std::move(compared.pictures)})));
 }
 
 ExitCode run_compare(CompareOptions& options) {
@@ -224,18 +271,20 @@ ExitCode run_compare(CompareOptions& options) {
     if (!read) return print_error(read.error());
     options.entries = std::move(*read);
   }
-  auto report = options.far.empty() ? compare_recording(options) : compare_captures(options);
-  if (!report) return print_error(report.error());
+  auto compared = options.far.empty() ? compare_recording(options) : compare_captures(options);
+  if (!compared) return print_error(compared.error());
+  const CompareReport* const report = &compared->report;
   Judge judge = options.verdicts.judge();
   observe_report(judge, *report);
   const std::string json = options.verdicts.judged(
-      judge, options.json, [&] { return report::json_line(kComparisonOutput, *report); }, "report",
-      &kComparisonOutput);
+      judge, options.json || !options.html.empty(),
+      [&] { return report::json_line(kComparisonOutput, *report); }, "report", &kComparisonOutput);
   print_out(options.json  ? json
             : options.csv ? comparison_csv(*report)
                           : options.verdicts.text() + comparison_text(*report));
   for (const CapturePoint* point : {&report->near, &report->far})
     if (point->damage) print_error(*point->damage);
+  if (!options.html.empty()) write_page(options, std::move(*compared), json);
   return options.verdicts.finish("roce-dissect compare");
 }
 
@@ -249,7 +298,7 @@ app::Command compare_command() {
       .examples = R"(roce-dissect compare near.pcapng far.pcapng --delay 1903.5us --loss 0.1%
 roce-dissect compare recording.pcapng  # of roce-impair run --capture: both ends
 roce-dissect compare near.pcapng far.pcapng --expect 'loss<=0.2%' --expect 'p99<=1.91ms' --junit r.xml
-roce-dissect compare near.pcapng far.pcapng --two-clocks
+roce-dissect compare near.pcapng far.pcapng --two-clocks --html compare.html
 roce-dissect compare rec.pcapng --ledger ledger.jsonl  # does the ledger explain what happened?
 roce-dissect compare both.pcapng@eth1 both.pcapng@eth2)",
       .check = [](const app::Given& given) -> Result<void> {
@@ -284,6 +333,8 @@ roce-dissect compare both.pcapng@eth1 both.pcapng@eth2)",
            "with --two-clocks: the most by which the shortest delays of the directions differ, of "
            "which frames show nothing; half of it is in the offset (default: said to be 0)");
   options->verdicts.add_options(list);
+  list.add("--html", app::text(options->html), "FILE",
+           "web page: verdict, delays, losses and outages over time, per flow, lost frames");
   list.add("--ledger", app::text(options->ledger), "FILE",
            "roce-impair's ledger (JSON Lines): it must explain each difference, and each of its "
            "records must have one; NEAR is the west; - for standard input")
@@ -294,6 +345,8 @@ roce-dissect compare both.pcapng@eth1 both.pcapng@eth2)",
   list.add("--filter", app::text(options->filter), "FILTER",
            "only matching frames, in libpcap's (tcpdump's) syntax")
       .excludes("--ledger");
+  add_window_options(list, options->reading.window);
+  add_moment_option(list, options->asked.time);
   add_port_option(list, options->reading.roce_ports);
   add_points_option(list, options->points);
   return command;

@@ -25,6 +25,7 @@ struct ExplainOptions {
   unsigned jobs = 1;
   std::vector<std::string> counters;  // two files: before, after
   std::string port_address;
+  TimeStyle time = TimeStyle::relative;
   bool json = false;
 };
 
@@ -134,7 +135,7 @@ ExitCode run_explain(const ExplainOptions& options) {
     return print_error(done.error());
   const auto text = report_of(options,
                               {analyst, captures.points, results.in_order(), captures.totals,
-                               messages, captures.joined.get()},
+                               messages, captures.joined.get(), options.time},
                               *counters);
   if (!text) return print_error(text.error());
   print_out(*text);
@@ -166,8 +167,21 @@ std::string evidence_command(const CaptureInput& input, const std::string& show)
   const std::size_t space = std::min(show.find(' '), show.size());
   std::string line = "roce-dissect " + show.substr(0, space);
   for (const std::string& file : input.files) line += " " + app::quoted_for_shell(file);
-  if (!input.filter.empty()) line += " --filter " + app::quoted_for_shell(input.filter);
+  const auto add = [&line](std::string_view option, const std::string& value) {
+    if (!value.empty()) line += fmt::format(" {} {}", option, app::quoted_for_shell(value));
+  };
+  add("--filter", input.filter);
   if (input.filter_names) line += " --filter-names";
+  add("--from", input.window.from ? input.window.from->text : "");
+  add("--to", input.window.to ? input.window.to->text : "");
+  if (input.no_tunnels) line += " --no-tunnels";
+  for (const std::uint16_t port : input.roce_ports) line += fmt::format(" --roce-port {}", port);
+  // Of the commands that have capture points.
+  const std::string_view command = std::string_view(show).substr(0, space);
+  if (command == "anomalies" || command == "messages" || command == "sessions") {
+    add("--points", input.points);
+    if (input.apart) line += " --apart";
+  }
   return line + show.substr(space);
 }
 
@@ -228,6 +242,7 @@ roce-dissect explain --counters before.txt after.txt)",
   add_optional_capture(command.options, options->input);
   add_points_option(command.options, options->input.points);
   add_apart_option(command.options, options->input.apart);
+  add_moment_option(command.options, options->time);
   add_jobs_option(command.options, options->jobs);
   app::OptionValue counters = app::texts(options->counters);
   counters.takes_list = true;

@@ -20,7 +20,6 @@ struct ListOptions {
   CaptureInput input;
   bool json = false, csv = false;
   std::string output;  // "text", "fields" or "json", as tshark's -T; empty: not given
-  TimeStyle time = TimeStyle::relative;
   std::vector<const Field*> fields;
   std::optional<Condition> where;
   std::optional<std::uint64_t> count;
@@ -67,7 +66,8 @@ void find_psn_gap(PsnGaps& gaps, Dissection& dissection) {
 ExitCode run_list(const ListOptions& options) {
   auto source = open_input(options.input);
   if (!source) return print_error(source.error());
-  const auto format = make_list_format({style_of(options), options.time, options.fields});
+  const auto format = make_list_format(
+      {style_of(options), options.input.time.value_or(TimeStyle::relative), options.fields});
   const bool live = is_live(options.input);
   Output output;
   format->begin(output.buffer());
@@ -122,11 +122,7 @@ void add_list_options(app::Options& list, ListOptions& options) {
            "only these fields: between tabs, or with --csv or --json");
   list.add("-e", app::each(find_field, [append](const Field* field) { append({field}); }), "FIELD",
            "one more field, behind those of --fields");
-  list.add("--time",
-           app::choice(options.time, {{"relative", TimeStyle::relative},
-                                      {"absolute", TimeStyle::absolute},
-                                      {"delta", TimeStyle::delta}}),
-           "STYLE", "time of a line: since the first listed frame, UTC, or since the one before");
+  add_time_option(list, options.input.time);
   list.add_flag("--json", options.json, "one JSON object per line, with every field");
   list.add_flag("--csv", options.csv, "CSV with a header line").excludes("--json");
   list.add("-r", app::repeated(options.input.files), "FILE",
@@ -198,8 +194,34 @@ void add_reading_options(app::Options& options, CaptureInput& input) {
               "only matching frames, in libpcap's (tcpdump's) syntax, with numbers and addresses");
   options.add_flag("--filter-names", input.filter_names,
                    "look up names of hosts, networks, ports and protocols in --filter");
+  add_window_options(options, input.window);
   add_tunnel_option(options, input.no_tunnels);
   add_port_option(options, input.roce_ports);
+}
+
+void add_window_options(app::Options& options, TimeWindow& window) {
+  options.add("--from", app::parsed(parse_window_end, window.from), "TIME",
+              "only frames from this time on: since the first frame (9.95s), or in UTC "
+              "(2026-11-23T14:31:50.5Z)");
+  options.add("--to", app::parsed(parse_window_end, window.to), "TIME",
+              "only frames up to this time, as --from has it");
+}
+
+void add_time_option(app::Options& options, std::optional<TimeStyle>& time) {
+  app::OptionValue value = app::choice(time, {{"relative", std::optional(TimeStyle::relative)},
+                                              {"utc", std::optional(TimeStyle::utc)},
+                                              {"absolute", std::optional(TimeStyle::utc)},
+                                              {"delta", std::optional(TimeStyle::delta)}});
+  value.default_text = "";
+  options.add("--time", value, "STYLE",
+              "time of each row of text: since the first frame, in UTC (absolute: the same), or "
+              "since the row before");
+}
+
+void add_moment_option(app::Options& options, TimeStyle& time) {
+  options.add("--time",
+              app::choice(time, {{"relative", TimeStyle::relative}, {"utc", TimeStyle::utc}}),
+              "STYLE", "times in the text: since the first frame, or in UTC");
 }
 
 void add_capture_options(app::Options& options, CaptureInput& input) {
@@ -227,7 +249,8 @@ Result<FrameSource> open_input(const CaptureInput& input) {
                              .tunnels = !input.no_tunnels,
                              .roce_ports = input.roce_ports,
                              .filter_names = input.filter_names ? capture::FilterNames::looked_up
-                                                                : capture::FilterNames::refused};
+                                                                : capture::FilterNames::refused,
+                             .window = input.window};
   return FrameSource::open(input.files, input.filter, reading);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <memory>
+#include <optional>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -58,15 +59,18 @@ ExitCode run_messages(const MessagesOptions& options) {
   CollectedResults results;
   AnalysedCaptures captures;
   MessageGroups groups;
+  std::optional<RowTimes> times;
   report::RowFormat format(options.csv ? report::RowStyle::csv : report::RowStyle::json,
                            kMessageOutput);
   analysis::Analyst analyst(results);
   results.on_message = [&](const analysis::Message& message) {
     if (options.by != Grouping::none) return add_to(groups, options.by, message);
     const std::string where = places_of(captures.joined.get(), message);
-    print_out(options.json || options.csv
-                  ? format.line(message_row(message, analyst, captures.points, where))
-                  : message_text(message, where));
+    if (options.json || options.csv)
+      return print_out(format.line(message_row(message, analyst, captures.points, where)));
+    if (!times) times.emplace(options.input.time.value_or(TimeStyle::relative), captures.begin);
+    print_out(
+        message_text(message, where, options.input.time ? times->text(message.first_stamp) : ""));
   };
   if (auto done = analyse_input(options.input, options.jobs, analyst, results, captures); !done)
     return print_error(done.error());
@@ -99,6 +103,7 @@ roce-dissect messages capture.pcapng --by operation,size)",
   add_capture_options(command.options, options->input);
   add_points_option(command.options, options->input.points);
   add_apart_option(command.options, options->input.apart);
+  add_time_option(command.options, options->input.time);
   add_jobs_option(command.options, options->jobs);
   command.options.add("--by", grouping_value(options->by), "KEYS",
                       "percentiles of the latency by operation, size or operation,size");

@@ -22,23 +22,26 @@ struct SessionsOptions {
 
 using report::Align;
 
-report::TextTable empty_table() {
-  return report::TextTable({{"session", Align::right},
-                            {"where"},
-                            {""},
-                            {"from"},
-                            {"to"},
-                            {"operations"},
-                            {"messages", Align::right},
-                            {"payload", Align::right},
-                            {"goodput", Align::right},
-                            {"resent", Align::right},
-                            {"RTT p50", Align::right},
-                            {"p99", Align::right},
-                            {"NAKs", Align::right},
-                            {"RNR", Align::right},
-                            {"CE", Align::right},
-                            {"CNPs", Align::right}});
+/// `timed`: with a column of the times at which sessions begin.
+report::TextTable empty_table(bool timed) {
+  std::vector<report::TextTable::Column> columns = {{"session", Align::right},
+                                                    {"where"},
+                                                    {""},
+                                                    {"from"},
+                                                    {"to"},
+                                                    {"operations"},
+                                                    {"messages", Align::right},
+                                                    {"payload", Align::right},
+                                                    {"goodput", Align::right},
+                                                    {"resent", Align::right},
+                                                    {"RTT p50", Align::right},
+                                                    {"p99", Align::right},
+                                                    {"NAKs", Align::right},
+                                                    {"RNR", Align::right},
+                                                    {"CE", Align::right},
+                                                    {"CNPs", Align::right}};
+  if (timed) columns.insert(columns.begin() + 1, {"begins", Align::right});
+  return report::TextTable(std::move(columns));
 }
 
 std::string time_of(const CompactHistogram& histogram, double share) {
@@ -51,8 +54,8 @@ std::string goodput_of(const analysis::StreamCounts& counts) {
 }
 
 void add_row(report::TextTable& table, const analysis::Analyst& analyst,
-             const CapturePoints& points, const analysis::Session& session,
-             std::uint8_t direction) {
+             const CapturePoints& points, const analysis::Session& session, std::uint8_t direction,
+             const std::string& time) {
   const auto& there = session.directions[direction];
   const auto& back = session.directions[1 - direction];
   static const analysis::StreamCounts kNothing;
@@ -63,13 +66,24 @@ void add_row(report::TextTable& table, const analysis::Analyst& analyst,
   std::uint64_t naks = 0;
   for (const auto& [code, count] : counts.naks) naks += count;
   const auto number = [](std::uint64_t value) { return fmt::format("{}", value); };
-  table.add_row({number(session.number), points.seen_at(flow.key.point),
-                 std::string(wire::name_of(flow.transport)), ends.from, ends.to,
-                 operations_text(counts), number(there.stream ? there.stream->messages() : 0),
-                 format_bytes(static_cast<double>(counts.payload_passed())), goodput_of(counts),
-                 number(counts.resent), time_of(counts.rtt, 0.5), time_of(counts.rtt, 0.99),
-                 number(naks), number(counts.rnr_naks), number(there.congested),
-                 number(back.cnps)});
+  std::vector<std::string> row = {number(session.number),
+                                  points.seen_at(flow.key.point),
+                                  std::string(wire::name_of(flow.transport)),
+                                  ends.from,
+                                  ends.to,
+                                  operations_text(counts),
+                                  number(there.stream ? there.stream->messages() : 0),
+                                  format_bytes(static_cast<double>(counts.payload_passed())),
+                                  goodput_of(counts),
+                                  number(counts.resent),
+                                  time_of(counts.rtt, 0.5),
+                                  time_of(counts.rtt, 0.99),
+                                  number(naks),
+                                  number(counts.rnr_naks),
+                                  number(there.congested),
+                                  number(back.cnps)};
+  if (!time.empty()) row.insert(row.begin() + 1, time);
+  table.add_row(std::move(row));
 }
 
 /// A line for each set-up; those of connections without packets too.
@@ -84,10 +98,12 @@ std::string setups_text(const analysis::Analyst& analyst) {
 }
 
 std::string rows_of(const SessionsOptions& options, const analysis::Analyst& analyst,
-                    const CapturePoints& points) {
+                    const AnalysedCaptures& captures) {
+  const CapturePoints& points = captures.points;
+  RowTimes times(options.input.time.value_or(TimeStyle::relative), captures.begin);
   report::RowFormat format(options.csv ? report::RowStyle::csv : report::RowStyle::json,
                            kSessionOutput);
-  report::TextTable table = empty_table();
+  report::TextTable table = empty_table(options.input.time.has_value());
   std::string lines;
   for (const analysis::Session& session : analyst.sessions()) {
     for (const std::uint8_t direction : {std::uint8_t{0}, std::uint8_t{1}}) {
@@ -95,7 +111,8 @@ std::string rows_of(const SessionsOptions& options, const analysis::Analyst& ana
       if (options.json || options.csv)
         lines += format.line(session_row(analyst, points, session, direction));
       else
-        add_row(table, analyst, points, session, direction);
+        add_row(table, analyst, points, session, direction,
+                options.input.time ? times.text(session.first) : "");
     }
   }
   if (options.json || options.csv) return lines;
@@ -110,7 +127,7 @@ ExitCode run_sessions(const SessionsOptions& options) {
   AnalysedCaptures captures;
   if (auto done = analyse_input(options.input, options.jobs, analyst, results, captures); !done)
     return print_error(done.error());
-  print_out(rows_of(options, analyst, captures.points));
+  print_out(rows_of(options, analyst, captures));
   return captures.damage ? print_error(*captures.damage) : ExitCode::done;
 }
 
@@ -127,6 +144,7 @@ app::Command sessions_command() {
   add_capture_options(command.options, options->input);
   add_points_option(command.options, options->input.points);
   add_apart_option(command.options, options->input.apart);
+  add_time_option(command.options, options->input.time);
   add_jobs_option(command.options, options->jobs);
   command.options.add_flag("--json", options->json, "one JSON object per direction of a session");
   command.options.add_flag("--csv", options->csv, "CSV with a header line").excludes("--json");

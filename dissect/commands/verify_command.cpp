@@ -22,6 +22,7 @@ struct VerifyOptions {
   app::Verdicts verdicts{kVerifyQuestions};
   bool json = false, csv = false, follow = false, no_tunnels = false;
   std::vector<std::uint16_t> roce_ports;
+  TimeWindow window;
 };
 
 void print_text(const FileVerdict& v) {
@@ -92,7 +93,8 @@ ExitCode run_verify(VerifyOptions& options) {
   if (auto sound = check_verify(options); !sound) return print_error(sound.error());
   const FrameReading reading{.follow_until = options.follow ? &stop_on_signals() : nullptr,
                              .tunnels = !options.no_tunnels,
-                             .roce_ports = options.roce_ports};
+                             .roce_ports = options.roce_ports,
+                             .window = options.window};
   report::RowFormat rows(style_of(options), kVerdictOutput);
   ExitCode unread = ExitCode::done;  // of files that could not be opened
   for (const std::string& file : options.files) {
@@ -123,6 +125,7 @@ app::Command verify_command() {
   command.options.add_flag("--json", options->json, "one line of JSON per file");
   command.options.add_flag("--csv", options->csv, "a line of CSV per file").excludes("--json");
   options->verdicts.add_options(command.options);
+  add_window_options(command.options, options->window);
   add_follow_option(command.options, options->follow);
   add_tunnel_option(command.options, options->no_tunnels);
   add_port_option(command.options, options->roce_ports);

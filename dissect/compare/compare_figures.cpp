@@ -8,6 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "roce/describe.h"
+#include "wire/address.h"
+
 namespace lw::dissect {
 namespace {
 
@@ -190,6 +193,27 @@ const FigureTable& frame_change_figures() {
   return kTable;
 }
 
+template <auto address>
+std::string address_of(const LostFrame& frame) {
+  return wire::to_string(wire::ip_of(wire::Ipv6Address{frame.flow.*address}));
+}
+
+const FigureTable& lost_frame_figures() {
+  using Row = FigureOf<LostFrame>;
+  static constexpr Figure kRows[] = {
+      Row::of<&LostFrame::number>("frame", "Number of the frame in the sender's capture."),
+      Row::of<&LostFrame::stamp_ns>("stamp_ns", "Its stamp there, since 1970.", Unit::ns),
+      Row::of<address_of<&roce::FlowKey::source>>("source", "Address of its sender."),
+      Row::of<address_of<&roce::FlowKey::destination>>("destination", "Address of its receiver."),
+      Row::of<[](const LostFrame& frame) { return frame.flow.dest_qp; }>("dest_qp",
+                                                                         "Destination QP."),
+      Row::of<&LostFrame::psn>("psn", "PSN."),
+      Row::of<[](const LostFrame& frame) { return roce::opcode_text(frame.opcode); }>("opcode",
+                                                                                      "Opcode.")};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
 /// A direction that was seen.
 struct DirectionRow {
   std::string_view name;
@@ -209,6 +233,7 @@ struct DirectionRow {
     if (!asked_delay()) return std::nullopt;
     return DelayFigures{result.delays, static_cast<double>(asked_delay()->count())};
   }
+  [[nodiscard]] const auto& lost_frames() const { return result.lost_frames; }
   [[nodiscard]] const auto& rewritten() const { return changes.rewritten; }
   [[nodiscard]] const auto* changed_frames() const {
     return changes.examined ? &changes.frames : nullptr;
@@ -260,6 +285,8 @@ const FigureTable& DirectionRow::figures() {
       Row::of<&DirectionRow::asked_delay>("asked_delay_ns", "Delay asked for.", Unit::ns),
       Row::of<&DirectionRow::delay_error>("delay_error_ns", "Measured minus asked delay.",
                                           Unit::ns),
+      Row::list_with_table<&DirectionRow::lost_frames, lost_frame_figures>(
+          "lost_frames", "Frames that were lost, at most the first 1,000."),
       Row::list_with_table<&DirectionRow::rewritten, rewritten_figures>(
           "rewritten", "Fields that the path rewrites."),
       Row::list_with_table<&DirectionRow::changed_frames, frame_change_figures>(
@@ -346,6 +373,10 @@ const FigureTable& CompareReport::figures() {
           "outages", "Times in which all packets of a direction were lost."),
       Row::of<[](const CompareReport& r) -> const auto& { return r.comparison.changes.steps; }>(
           "delay_steps", "Steps of the delay."),
+      Row::of<[](const CompareReport& r) -> const auto& { return r.comparison.changes.periods; }>(
+          "periods", "Times of queueing, and of late packets."),
+      Row::of<[](const CompareReport& r) -> const auto& { return r.comparison.changes.drift; }>(
+          "delay_drift", "A steady change of the delay."),
       Row::with_table<[](const CompareReport& r) {
         return r.comparison.span && r.comparison.span->is_known() ? &*r.comparison.span : nullptr;
       },

@@ -17,6 +17,7 @@ struct Asked {
   std::optional<double> loss;  // a probability
   /// The most by which the shortest delays of the two directions differ; nothing: not known.
   std::optional<Duration> asymmetry = {};
+  TimeStyle time = TimeStyle::relative;  // of the moments in the text
 };
 
 /// Results of compare.

@@ -194,32 +194,31 @@ std::string steps_text(const Comparison& comparison) {
                      : "each time between two steps has an offset and a drift of its own\n");
 }
 
-/// "10.000000 s": the time since the first frame of a point.
-std::string since_begin(const CapturePoint& point, std::int64_t stamp_ns) {
-  if (point.records.empty()) return {};
-  const std::int64_t first =
-      std::ranges::min_element(point.records, {}, &CaptureRecord::stamp_ns)->stamp_ns;
-  return fmt::format("{:.6f} s", static_cast<double>(stamp_difference(stamp_ns, first)) / 1e9);
-}
-
 std::string changes_text(const CompareReport& report) {
   const TimeChanges& changes = report.comparison.changes;
+  const auto moment = [&](bool goes_far, std::int64_t stamp_ns) {
+    return moment_text(report.asked.time, instant_from_ns(stamp_ns),
+                       (goes_far ? report.near : report.far).first_stamp());
+  };
   std::string text;
   for (const PathOutage& outage : changes.outages)
     text += fmt::format(
-        "outage {} at {} (frame {}): all {} packets of {} were lost, {} between the packets around "
-        "them\n",
-        outage.goes_far ? "near > far" : "far > near",
-        since_begin(outage.goes_far ? report.near : report.far, outage.begin_ns),
-        outage.first_frame, outage.packets,
-        format_duration(Duration{stamp_difference(outage.end_ns, outage.begin_ns)}),
-        format_duration(Duration{outage.most_ns}));
+        "outage {} at {} (frame {}): {}\n", outage.goes_far ? "near > far" : "far > near",
+        moment(outage.goes_far, outage.begin_ns), outage.first_frame, outage.words());
   for (const DelayChange& step : changes.steps) {
     const bool there = step.by_ns[1] != 0;
     text += fmt::format("delay {} from {} on (frame {}): {}\n", there ? "near > far" : "far > near",
-                        since_begin(there ? report.near : report.far, step.at_ns), step.frame,
-                        step.words());
+                        moment(there, step.at_ns), step.frame, step.words());
   }
+  for (const PathPeriod& period : changes.periods)
+    text += fmt::format("{} {} from {} to {} (frame {}): {}\n", name_of(period.kind),
+                        period.goes_far ? "near > far" : "far > near",
+                        moment(period.goes_far, period.begin_ns),
+                        moment(period.goes_far, period.end_ns), period.first_frame, period.words());
+  if (changes.drift)
+    text += fmt::format("delay {} drifts by {}\n",
+                        changes.drift->by_ns[1] != 0 ? "near > far" : "far > near",
+                        changes.drift->words());
   return text.empty() ? text : "\n" + text;
 }
 

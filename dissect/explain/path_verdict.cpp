@@ -39,33 +39,34 @@ void add_anomaly(PlaceVerdict& place, const Anomaly& anomaly) {
   if (anomaly.kind == AnomalyKind::bad_icrc) place.damaged += anomaly.packets;
 }
 
-std::string since_begin(const CapturePoint& point, std::int64_t stamp_ns) {
-  const std::int64_t first =
-      std::ranges::min_element(point.records, {}, &CaptureRecord::stamp_ns)->stamp_ns;
-  return fmt::format("{:.6f} s", static_cast<double>(stamp_difference(stamp_ns, first)) / 1e9);
-}
-
 /// Outages and steps of one direction between two points.
-std::vector<std::string> changes_of(const PathPoints& path, std::size_t segment, bool goes_far) {
+std::vector<std::string> changes_of(const PathPoints& path, std::size_t segment, bool goes_far,
+                                    TimeStyle style) {
   const TimeChanges& changes = path.segments[segment].changes;
   const CapturePoint& sender = path.points[goes_far ? segment : segment + 1];
+  const Instant begin = sender.first_stamp();
+  const auto moment = [&](std::int64_t stamp_ns) {
+    return moment_text(style, instant_from_ns(stamp_ns), begin);
+  };
   std::vector<std::string> texts;
   for (const PathOutage& outage : changes.outages)
     if (outage.goes_far == goes_far)
-      texts.push_back(
-          fmt::format("outage at {}: all {} packets of {} were lost, {} between the "
-                      "packets around them",
-                      since_begin(sender, outage.begin_ns), outage.packets,
-                      format_duration(Duration{stamp_difference(outage.end_ns, outage.begin_ns)}),
-                      format_duration(Duration{outage.most_ns})));
+      texts.push_back(fmt::format("outage at {}: {}", moment(outage.begin_ns), outage.words()));
   for (const DelayChange& step : changes.steps)
     if (step.by_ns[goes_far ? 1 : 0] != 0 && (goes_far || step.by_ns[1] == 0))
-      texts.push_back(
-          fmt::format("delay from {} on: {}", since_begin(sender, step.at_ns), step.words()));
+      texts.push_back(fmt::format("delay from {} on: {}", moment(step.at_ns), step.words()));
+  for (const PathPeriod& period : changes.periods)
+    if (period.goes_far == goes_far)
+      texts.push_back(fmt::format("{} from {} to {}: {}", name_of(period.kind),
+                                  moment(period.begin_ns), moment(period.end_ns), period.words()));
+  if (changes.drift && changes.drift->by_ns[goes_far ? 1 : 0] != 0 &&
+      (goes_far || changes.drift->by_ns[1] == 0))
+    texts.push_back(fmt::format("delay drifts by {}", changes.drift->words()));
   return texts;
 }
 
-PlaceVerdict segment_of(const PathPackets& packets, std::size_t segment, bool goes_far) {
+PlaceVerdict segment_of(const PathPackets& packets, std::size_t segment, bool goes_far,
+                        TimeStyle style) {
   const PathPoints& path = packets.path();
   PlaceVerdict place{.place = path.segment_name(segment, goes_far), .between = true};
   const std::size_t from = goes_far ? segment : segment + 1;
@@ -87,19 +88,19 @@ PlaceVerdict segment_of(const PathPackets& packets, std::size_t segment, bool go
     place.least_delay = Duration{result.delays.quantile(0)};
     place.median_delay = Duration{result.delays.quantile(0.5)};
   }
-  place.changes = changes_of(path, segment, goes_far);
+  place.changes = changes_of(path, segment, goes_far, style);
   return place;
 }
 
 /// The places of one direction, from its sender to its receiver.
-void add_way(PathVerdict& verdict, const PathPackets& packets, bool goes_far) {
+void add_way(PathVerdict& verdict, const PathPackets& packets, bool goes_far, TimeStyle style) {
   const PathPoints& path = packets.path();
   const auto& names = path.names;
   verdict.places.push_back(
       {.place = fmt::format("before {}", goes_far ? names.front() : names.back())});
   for (std::size_t i = 0; i < path.segments.size(); ++i)
     verdict.places.push_back(
-        segment_of(packets, goes_far ? i : path.segments.size() - 1 - i, goes_far));
+        segment_of(packets, goes_far ? i : path.segments.size() - 1 - i, goes_far, style));
   verdict.places.push_back(
       {.place = fmt::format("behind {}", goes_far ? names.back() : names.front())});
 }
@@ -204,8 +205,8 @@ std::optional<PathVerdict> path_verdict(const Evidence& evidence) {
   if (evidence.joined == nullptr) return std::nullopt;
   PathVerdict verdict;
   const PathPackets& packets = evidence.joined->packets;
-  add_way(verdict, packets, true);
-  add_way(verdict, packets, false);
+  add_way(verdict, packets, true, evidence.time);
+  add_way(verdict, packets, false, evidence.time);
   note_unanswered(verdict);
   for (const Anomaly& anomaly : evidence.anomalies) {
     const auto place = std::ranges::find(verdict.places, anomaly.where, &PlaceVerdict::place);

@@ -148,7 +148,8 @@ FrameSource::FrameSource(std::vector<Input> inputs, std::string filter, const Fr
       filter_(std::move(filter)),
       filter_names_(reading.filter_names),
       roce_ports_(reading.roce_ports),
-      opens_tunnels_(reading.tunnels) {
+      opens_tunnels_(reading.tunnels),
+      window_(reading.window) {
   std::vector<std::string> files;
   for (const Input& input : inputs_) files.push_back(input.place.file);
   progress_ = std::make_unique<Progress>(files);
@@ -252,6 +253,7 @@ void FrameSource::preview(const std::function<void(const CapturedFrame&)>& see) 
   read_heads();
   for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
     const RecordBuffer& records = inputs_[i].previewed;
+    if (!records.empty()) begin_ = std::min(begin_.value_or(Instant::max()), records.at(0).stamp);
     for (std::size_t k = 0; k < records.size(); ++k) {
       frame_.record = records.at(k);
       if (!wanted_[frame_.record.interface]) continue;
@@ -373,8 +375,10 @@ void FrameSource::show_progress() {
 std::expected<const CapturedFrame*, Error> FrameSource::next() {
   while (next_record()) {
     if (progress_->is_due()) show_progress();
+    if (!begin_) begin_ = frame_.record.stamp;
     const std::uint32_t interface = frame_.record.interface;
     if (!wanted_[interface]) continue;
+    if (window_.is_bounded() && !window_.has(frame_.record.stamp, *begin_)) continue;
     if (!filter_.empty()) {
       const auto passed = passes(frame_.record, link_type_of(frame_.record));
       if (!passed) return std::unexpected(passed.error());

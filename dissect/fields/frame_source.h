@@ -15,6 +15,7 @@
 
 #include "capture/filter.h"
 #include "capture/reader.h"
+#include "dissect/fields/capture_time.h"
 #include "dissect/fields/record_buffer.h"
 #include "dissect/fields/roce_ports.h"
 #include "report/live_view.h"
@@ -68,6 +69,7 @@ struct FrameReading {
   bool tunnels = true;                         // opens tunnels: frames are the inner ones
   std::vector<std::uint16_t> roce_ports = {};  // UDP ports that carry RoCEv2, beside 4791
   capture::FilterNames filter_names = capture::FilterNames::refused;
+  TimeWindow window = {};  // frames outside of it are left out, but counted in numbers
 };
 
 /// Reads the frames of capture files that pass a filter. The input of all commands. Several files
@@ -103,6 +105,9 @@ class FrameSource {
   static constexpr std::size_t kPreviewedTogether = 8;  // files
   static constexpr std::size_t kMostPreviewedBytes = std::size_t{64} << 20;
 
+  /// The stamp of the first frame of all files, whatever is read of them; nothing before preview()
+  /// and next().
+  [[nodiscard]] std::optional<Instant> begin() const noexcept { return begin_; }
   /// Number of frames so far with an unsupported link type, by link type.
   [[nodiscard]] const std::map<int, std::uint64_t>& unopened() const noexcept { return unopened_; }
   /// Frames that the capturing lost on the wanted interfaces, as the files say so far.
@@ -182,6 +187,8 @@ class FrameSource {
   capture::FilterNames filter_names_;
   RocePorts roce_ports_;
   bool opens_tunnels_;
+  TimeWindow window_;
+  std::optional<Instant> begin_;
   std::map<int, capture::Filter> filters_;  // by link type
   std::unique_ptr<Progress> progress_;
   std::optional<Error> damage_;

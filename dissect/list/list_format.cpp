@@ -2,9 +2,7 @@
 #include "dissect/list/list_format.h"
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
-#include <optional>
 
 #include <fmt/format.h>
 
@@ -13,8 +11,6 @@
 
 namespace lw::dissect {
 namespace {
-
-constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 
 /// Appends a cell, quoted if necessary. (RFC 4180, 2)
 void append_cell(std::string& out, const std::string& text) {
@@ -40,28 +36,6 @@ void append_escaped(std::string& out, const std::string& text) {
       out += c;
     }
   }
-}
-
-/// "0.000001000"; negative for a frame before the first one of the file.
-std::string seconds_text(Duration since) {
-  const std::int64_t ns = since.count();
-  return fmt::format("{}{}.{:09}", ns < 0 ? "-" : "", std::abs(ns / kNsPerSecond),
-                     std::abs(ns % kNsPerSecond));
-}
-
-/// "2026-11-23T14:31:50.123456789Z".
-std::string utc_text(Instant stamp) {
-  using namespace std::chrono;
-  const std::int64_t ns = to_ns(stamp);
-  const std::int64_t fraction = (ns % kNsPerSecond + kNsPerSecond) % kNsPerSecond;
-  const sys_seconds second{seconds{ns / kNsPerSecond - (ns % kNsPerSecond < 0 ? 1 : 0)}};
-  const auto day = floor<days>(second);
-  const year_month_day date{day};
-  const hh_mm_ss time{second - day};
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:09}Z", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                     time.hours().count(), time.minutes().count(), time.seconds().count(),
-                     fraction);
 }
 
 std::string address_or_mac(const roce::Envelope& envelope, bool source) {
@@ -139,14 +113,11 @@ class ColumnList : public ListFormat {
 
 class TextList : public ListFormat {
  public:
-  explicit TextList(TimeStyle style) : style_(style) {}
+  explicit TextList(TimeStyle style) : times_(style) {}
   void frame(std::string& out, const Dissection& dissection) override;
 
  private:
-  std::string time_text(Instant stamp);
-
-  TimeStyle style_;
-  std::optional<Instant> first_;  // with `delta`, the frame before
+  RowTimes times_;
   std::size_t source_width_ = 0, destination_width_ = 0;
 };
 
@@ -194,14 +165,6 @@ void ColumnList::frame(std::string& out, const Dissection& dissection) {
   out += '\n';
 }
 
-std::string TextList::time_text(Instant stamp) {
-  if (style_ == TimeStyle::absolute) return utc_text(stamp);
-  if (!first_) first_ = stamp;
-  const Duration since = capture::stamp_difference(stamp, *first_);
-  if (style_ == TimeStyle::delta) first_ = stamp;
-  return seconds_text(since);
-}
-
 void TextList::frame(std::string& out, const Dissection& dissection) {
   const CapturedFrame& captured = dissection.captured;
   const std::string source = address_or_mac(captured.envelope, true);
@@ -209,7 +172,7 @@ void TextList::frame(std::string& out, const Dissection& dissection) {
   source_width_ = std::max(source_width_, source.size());
   destination_width_ = std::max(destination_width_, destination.size());
   fmt::format_to(std::back_inserter(out), "{:>6}  {:>13}  {:<{}} > {:<{}}  {}\n", captured.number,
-                 time_text(captured.record.stamp), source, source_width_, destination,
+                 times_.text(captured.record.stamp), source, source_width_, destination,
                  destination_width_, text_of(dissection));
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/figure.h"
+#include "dissect/fields/capture_time.h"
 #include "dissect/fields/fields.h"
 
 namespace lw::dissect {
@@ -23,9 +24,6 @@ class ListFormat {
 /// address so far. With chosen fields: their values, separated by tabs. json: one object per line,
 /// with the schema and the fields that the frame has. csv: one column per field, as in RFC 4180.
 enum class ListStyle : std::uint8_t { text, json, csv };
-
-/// Time in a line of text: since the first listed frame, in UTC, or since the frame listed before.
-enum class TimeStyle : std::uint8_t { relative, absolute, delta };
 
 struct ListLayout {
   ListStyle style = ListStyle::text;

@@ -27,6 +27,12 @@ std::uint32_t FlowNames::index_of(roce::FlowKey key) {
   return index.value;
 }
 
+std::vector<roce::FlowKey> FlowNames::keys() const {
+  std::vector<roce::FlowKey> keys(forgotten_.size());
+  for (const auto& [key, index] : indices_) keys[index.value] = key;
+  return keys;
+}
+
 namespace {
 
 /// The fields that equipment of a path rewrites without a new ICRC.
@@ -164,6 +170,7 @@ Result<CapturePoint> read_point(const std::string& place, const std::string& fil
   CapturePoint point;
   auto taps = CapturePoints::decide(*source, points, &point.unknown);
   if (!taps) return std::unexpected(taps.error());
+  point.begin = source->begin();
   point.file = place;
   point.points = taps->points();
   for (;;) {
@@ -179,6 +186,11 @@ Result<CapturePoint> read_point(const std::string& place, const std::string& fil
     }
     add_record(point, **frame, names, rule);
   }
+}
+
+Instant CapturePoint::first_stamp() const {
+  if (records.empty()) return begin.value_or(Instant{});
+  return instant_from_ns(std::ranges::min_element(records, {}, &CaptureRecord::stamp_ns)->stamp_ns);
 }
 
 std::int64_t resolution_of(std::span<const CaptureRecord> records) {

@@ -56,6 +56,8 @@ class FlowNames {
   [[nodiscard]] const RecentMap<roce::FlowKey, Index>& remembered() const noexcept {
     return indices_;
   }
+  /// The key of each number, without the role; empty for a forgotten flow.
+  [[nodiscard]] std::vector<roce::FlowKey> keys() const;
 
  private:
   RecentMap<roce::FlowKey, Index> indices_;
@@ -113,6 +115,10 @@ struct CapturePoint {
   std::vector<CapturePointInfo> points;  // that its interfaces are, and what decided it
   std::set<std::string> unknown;         // names of --points that it lacks
   std::optional<Error> damage;           // why reading stopped before the end of the file
+  std::optional<Instant> begin;          // the stamp of the file's first frame, of any kind
+
+  /// The earliest stamp of its records; without any, that of the file's first frame.
+  [[nodiscard]] Instant first_stamp() const;
 };
 
 /// Adds the record of a frame, if it is one of RoCE with an identity.

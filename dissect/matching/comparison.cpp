@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dissect/matching/match_delays.h"
 #include "wire/opcode.h"
 
 namespace lw::dissect {
@@ -71,8 +72,13 @@ class Arrivals {
 /// The results of both directions, while frames are added to them.
 class Totals {
  public:
-  Totals(Records near, Records far, const Comparison& found)
-      : near_(near), far_(far), clocks_(found.clocks), steps_(found.steps), span_(found.span) {}
+  /// `flows`: by number.
+  Totals(Records near, Records far, const Comparison& found, std::vector<roce::FlowKey> flows)
+      : near_(near),
+        far_(far),
+        flows_(std::move(flows)),
+        delays_(found.clocks, found.steps),
+        span_(found.span) {}
 
   void add_unmatched(const Unmatched& frame) {
     DirectionResult& result = way(frame.goes_far);
@@ -85,6 +91,7 @@ class Totals {
     if (!frame.at_receiver()) {
       ++result.sent;
       ++result.lost;
+      lost_[frame.goes_far ? 1 : 0].push_back(frame.order);
       return;
     }
     ++result.received;
@@ -100,13 +107,15 @@ class Totals {
       if (m.goes_far != goes_far) continue;
       const CaptureRecord &near = near_[m.near], &far = far_[m.far];
       add_match(way(goes_far), goes_far ? near : far, goes_far ? far : near, m.changed);
-      arrivals.add(goes_far ? near : far, delay_of(near, far, goes_far),
-                   m.certain && has_clock(far));
+      const auto delay = delays_.delay_ns(near, far, goes_far);
+      arrivals.add(goes_far ? near : far, delay.value_or(0), m.certain && delay);
     }
   }
   Comparison take() && {
-    comparison_.near_to_far.delays.sort();
-    comparison_.far_to_near.delays.sort();
+    for (const bool goes_far : {false, true}) {
+      way(goes_far).delays.sort();
+      add_lost_frames(goes_far);
+    }
     return std::move(comparison_);
   }
 
@@ -124,28 +133,27 @@ class Totals {
     if (result.changed_frames.size() < kMostChanged)
       result.changed_frames.push_back({sent.number, received.number, received.bad_icrc != 0});
   }
-  std::int64_t delay_of(const CaptureRecord& near, const CaptureRecord& far, bool goes_far) const {
-    if (!clocks_.empty()) return clocks_[part_of(far)].delay_ns(near, far, goes_far);
-    const std::int64_t delta = far_minus_near(near, far);
-    return goes_far ? delta : -delta;
-  }
-  /// The number of clock steps before a frame.
-  std::size_t part_of(const CaptureRecord& far) const noexcept {
-    std::size_t part = 0;
-    while (part < steps_.size() && steps_[part].far_order <= far.order) ++part;
-    return part;
-  }
-  bool has_clock(const CaptureRecord& far) const noexcept {
-    return clocks_.empty() || !clocks_[part_of(far)].is_refused();
+  /// The first lost frames of a direction.
+  void add_lost_frames(bool goes_far) {
+    std::vector<std::uint32_t>& orders = lost_[goes_far ? 1 : 0];
+    const auto first =
+        orders.begin() + static_cast<std::ptrdiff_t>(std::min(orders.size(), kMostLost));
+    std::ranges::partial_sort(orders, first);
+    for (const std::uint32_t order : std::span(orders.begin(), first)) {
+      const CaptureRecord& sent = (goes_far ? near_ : far_)[order];
+      way(goes_far).lost_frames.push_back({sent.number, sent.stamp_ns, flows_[sent.flow], sent.psn,
+                                           static_cast<std::uint8_t>(sent.opcode)});
+    }
   }
   DirectionResult& way(bool goes_far) {
     return goes_far ? comparison_.near_to_far : comparison_.far_to_near;
   }
 
   Records near_, far_;
-  std::vector<ClockFit> clocks_;
-  std::vector<ClockStep> steps_;
+  std::vector<roce::FlowKey> flows_;
+  MatchDelays delays_;
   std::optional<CommonSpan> span_;
+  std::array<std::vector<std::uint32_t>, 2> lost_;  // orders where they were sent; to near, to far
   Comparison comparison_;
 };
 
@@ -165,9 +173,8 @@ std::vector<bool> unrecorded_answers(Records near, Records far, const Matching& 
     }
   std::vector<bool> found(frames.size());
   std::map<Pair, std::uint64_t> matched;
-  std::vector<Pair> pairs(frames.size());
-  for (const auto& [key, index] : flows.remembered())
-    pairs[index.value] = {key.source, key.destination};
+  std::vector<Pair> pairs;
+  for (const roce::FlowKey& key : flows.keys()) pairs.push_back({key.source, key.destination});
   for (const Match& m : matching.matches) ++matched[pairs[near[m.near].flow]];
   for (std::size_t flow = 0; flow < frames.size(); ++flow) {
     const auto [at_near, at_far] = frames[flow];
@@ -216,7 +223,7 @@ Comparison compare_points(const CapturePoint& near, const CapturePoint& far, con
   const auto is_unrecorded = [&](const Unmatched& frame) {
     return unrecorded[(frame.at_far ? at_far : Records(near.records))[frame.order].flow];
   };
-  Totals totals(near.records, at_far, found);
+  Totals totals(near.records, at_far, found, names.flows.keys());
   for (const Unmatched& frame : matching.unmatched) {
     if (is_unrecorded(frame))
       ++found.unrecorded[frame.at_far ? 0 : 1];

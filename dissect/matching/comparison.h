@@ -57,6 +57,17 @@ struct ChangedFrame {
 /// Limit of the changed frames that a comparison names, per direction.
 inline constexpr std::size_t kMostChanged = 1000;
 
+/// A frame that one point saw, and the next one did not.
+struct LostFrame {
+  std::uint32_t number = 0;   // in the capture of the point that saw it
+  std::int64_t stamp_ns = 0;  // there
+  roce::FlowKey flow = {};    // without the role
+  std::uint32_t psn = 0;
+  std::uint8_t opcode = 0;
+};
+/// Limit of the lost frames that a comparison names, per direction.
+inline constexpr std::size_t kMostLost = 1000;
+
 /// Result for the frames of one direction.
 struct DirectionResult {
   std::uint64_t sent = 0, received = 0;
@@ -76,6 +87,8 @@ struct DirectionResult {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> rewritten;
   /// The first changed frames, in the order of arrival.
   std::vector<ChangedFrame> changed_frames;
+  /// The first lost frames, in the order in which they were sent.
+  std::vector<LostFrame> lost_frames;
 
   [[nodiscard]] bool seen() const noexcept {
     return sent + received + outside_sent + outside_received > 0;

@@ -16,21 +16,36 @@ struct DelaySample {
 struct DelayStep {
   std::size_t index = 0;
   std::int64_t by_ns = 0;
+  std::int64_t range_ns = 0;  // of the delays around it: from the 1st to the 99th percentile
 };
+
+/// A steady change of a delay.
+struct DelayDrift {
+  double slope = 0;  // ns a ns
+  double error = 0;  // its standard error
+};
+/// The median of the slopes of eight parts of the samples, of which a step changes one. 0 of fewer
+/// than 128 samples.
+DelayDrift drift_of(std::span<const DelaySample> samples);
+/// Delays without the drift, if that is four times its error, relative to the first one.
+std::vector<double> level_delays(std::span<const DelaySample> samples);
 
 /// Finds the steps of a delay, in the order of time; `samples` are in that order.
 ///
-/// A steady drift is taken off first. Then the test of Pettitt
-/// (A. N. Pettitt 1979), by ranks, so that single long delays do not count, decides whether the
-/// series has a step and where, and again for the parts before and behind it. It names one where
-/// there is none in one of 10,000 series, if delays are independent. As those of a queue are not, a
-/// step must also move the 10th, 50th and 90th percentile around it (up to kWindow packets) alike,
+/// A steady drift is taken off first. For 1, 2, 4 ... 256 packets, the means of so many before and
+/// behind each place are compared, of the delays and of their normal scores by rank: at a step they
+/// differ by kStepDeviations of what they differ by elsewhere in the series, or more. This holds
+/// for delays that are independent, and for those that follow each other, as of a queue. A step
+/// must also move the 10th, 50th and 90th percentile around it (up to kStepWindow packets) alike,
 /// and by at least half of the range from the 1st to the 99th percentile there, and by more than
-/// three times `resolution_ns` of the stamps. kFewest packets are needed on either side.
+/// three times `resolution_ns` of the stamps. kStepFewest packets are needed on either side. The
+/// parts before and behind a step are searched in the same way. Of more than 32,768 packets,
+/// each n-th is looked at first, so that a step which lasts shorter may be missed.
+/// tests/long/path_changes.py measures what is missed, and the false ones.
 std::vector<DelayStep> find_delay_steps(std::span<const DelaySample> samples,
                                         std::int64_t resolution_ns);
 inline constexpr std::size_t kStepFewest = 8, kStepWindow = 200;
-inline constexpr double kStepFalseRate = 1e-4;
+inline constexpr double kStepDeviations = 7.5;
 inline constexpr std::size_t kMostDelaySteps = 64;
 
 }  // namespace lw::dissect

@@ -13,6 +13,7 @@ namespace lw::dissect {
 namespace {
 
 constexpr double kFalseRate = 1e-4;
+constexpr std::int64_t kSlack = 20'000'000;  // ns: a change of both ways of a ring takes as long
 
 /// A packet of one direction where it was sent.
 struct SentPacket {
@@ -145,14 +146,16 @@ bool is_at_once(const std::array<std::int64_t, 2>& a, const std::array<std::int6
   return stamp_difference(a[0], b[1]) <= slack && stamp_difference(b[0], a[1]) <= slack;
 }
 
-bool is_equal(std::int64_t a, std::int64_t b) {
-  return 4 * std::abs(static_cast<double>(a) - static_cast<double>(b)) <=
-         std::max(std::abs(static_cast<double>(a)), std::abs(static_cast<double>(b)));
+/// Whether two steps are of one size: within a quarter, and what the delays around them vary by.
+bool is_equal(std::int64_t a, std::int64_t b, std::int64_t range) {
+  const double more = std::max(std::abs(static_cast<double>(a)), std::abs(static_cast<double>(b)));
+  return std::abs(static_cast<double>(a) - static_cast<double>(b)) <=
+         more / 4 + static_cast<double>(range) / 4;
 }
 
-ChangeOf change_of(std::int64_t back, std::int64_t there) {
-  if (is_equal(back, there)) return ChangeOf::path;
-  return is_equal(back, -there) ? ChangeOf::clock : ChangeOf::either;
+ChangeOf change_of(std::int64_t back, std::int64_t there, std::int64_t range) {
+  if (is_equal(back, there, range)) return ChangeOf::path;
+  return is_equal(back, -there, range) ? ChangeOf::clock : ChangeOf::either;
 }
 
 DelayChange change_at(const WaySteps& way, const DelayStep& step, bool goes_far, Records near,
@@ -162,6 +165,80 @@ DelayChange change_at(const WaySteps& way, const DelayStep& step, bool goes_far,
   DelayChange change{.at_ns = sent.stamp_ns, .frame = sent.number};
   change.by_ns[goes_far ? 1 : 0] = step.by_ns;
   return change;
+}
+
+/// The times in which packets waited.
+void add_queueing(TimeChanges& changes, const WaySteps& way, Records records, bool goes_far,
+                  std::int64_t resolution) {
+  std::vector<double> delays = level_delays(way.series.samples);
+  for (const DelayStep& step : way.steps)
+    for (std::size_t i = step.index; i < delays.size(); ++i)
+      delays[i] -= static_cast<double>(step.by_ns);
+  const auto sent = [&](std::size_t i) -> const CaptureRecord& {
+    return records[goes_far ? way.series.matches[i]->near : way.series.matches[i]->far];
+  };
+  double usual = 0;
+  for (const MarkedRun& run :
+       marked_runs(marks_of_waiting(delays, static_cast<double>(resolution), usual))) {
+    const double most = *std::max_element(delays.begin() + static_cast<std::ptrdiff_t>(run.begin),
+                                          delays.begin() + static_cast<std::ptrdiff_t>(run.end)) -
+                        usual;
+    changes.periods.push_back({PathPeriod::Kind::queueing, goes_far, sent(run.begin).stamp_ns,
+                               sent(run.end - 1).stamp_ns, run.marked, sent(run.begin).number,
+                               std::llround(most)});
+  }
+}
+
+/// The times in which packets came behind later ones of their flows.
+void add_reordering(TimeChanges& changes, Records near, Records far, const Matching& matching,
+                    bool goes_far) {
+  struct Arrival {
+    std::uint32_t came, sent;  // orders
+  };
+  std::vector<Arrival> arrivals;
+  for (const Match& m : matching.matches)
+    if (m.goes_far == goes_far)
+      arrivals.push_back(goes_far ? Arrival{m.far, m.near} : Arrival{m.near, m.far});
+  std::ranges::sort(arrivals, {}, &Arrival::came);
+  const Records records = goes_far ? near : far;
+  std::vector<std::uint32_t> newest;  // by flow: order + 1
+  std::vector<bool> late;
+  for (const Arrival& arrival : arrivals) {
+    const std::uint32_t flow = records[arrival.sent].flow;
+    if (flow >= newest.size()) newest.resize(flow + 1);
+    late.push_back(arrival.sent + 1 < newest[flow]);
+    newest[flow] = std::max(newest[flow], arrival.sent + 1);
+  }
+  for (const MarkedRun& run : marked_runs(late)) {
+    PathPeriod period{PathPeriod::Kind::reordering,
+                      goes_far,
+                      records[arrivals[run.begin].sent].stamp_ns,
+                      0,
+                      run.marked,
+                      records[arrivals[run.begin].sent].number,
+                      0};
+    period.end_ns = period.begin_ns;
+    for (std::size_t i = run.begin; i < run.end; ++i) {
+      const CaptureRecord& one = records[arrivals[i].sent];
+      if (!late[i]) continue;
+      if (one.stamp_ns < period.begin_ns)
+        period.begin_ns = one.stamp_ns, period.first_frame = one.number;
+      period.end_ns = std::max(period.end_ns, one.stamp_ns);
+    }
+    changes.periods.push_back(period);
+  }
+}
+
+/// The drift of a direction in ns a second; 0: none.
+double clear_drift(const DelaySeries& series, std::int64_t resolution) {
+  constexpr double kErrors = 8;
+  if (series.samples.empty()) return 0;
+  const DelayDrift drift = drift_of(series.samples);
+  const auto span =
+      static_cast<double>(series.samples.back().time_ns - series.samples.front().time_ns);
+  const bool clear = std::abs(drift.slope) > kErrors * drift.error &&
+                     std::abs(drift.slope) * span > 3 * static_cast<double>(resolution);
+  return clear ? drift.slope * 1e9 : 0;
 }
 
 /// Steps of both directions that are at once are one change.
@@ -188,7 +265,8 @@ void add_steps(TimeChanges& changes, const std::array<WaySteps, 2>& ways, Record
     used[*same] = true;
     DelayChange change = change_at(there, step, true, near, far);
     change.by_ns[0] = back.steps[*same].by_ns;
-    change.of = change_of(change.by_ns[0], change.by_ns[1]);
+    change.of = change_of(change.by_ns[0], change.by_ns[1],
+                          std::max(step.range_ns, back.steps[*same].range_ns));
     changes.steps.push_back(change);
   }
   for (std::size_t i = 0; i < back.steps.size(); ++i)
@@ -206,6 +284,12 @@ std::string signed_time(std::int64_t ns) {
 
 std::string_view name_of(ChangeOf of) noexcept {
   return kChangeNames[static_cast<std::size_t>(of)];
+}
+
+std::string PathOutage::words() const {
+  return fmt::format("all {} packets of {} were lost, {} between the packets around them", packets,
+                     format_duration(Duration{stamp_difference(end_ns, begin_ns)}),
+                     format_duration(Duration{most_ns}));
 }
 
 std::string DelayChange::words() const {
@@ -246,21 +330,97 @@ TimeChanges find_time_changes(Records near, Records far, const Matching& matchin
   // Where one point has finer stamps, the other's rounding is like jitter.
   const std::int64_t resolution = std::min(resolution_of(near), resolution_of(far));
   std::array<WaySteps, 2> ways;
+  PathDrift drift;
   std::int64_t gap = 0;  // the longest delay of either direction, above its shortest
   for (const bool goes_far : {false, true}) {
     add_losses(changes, goes_far ? near : far, sent_packets(matching, goes_far, outside), goes_far);
     WaySteps& way = ways[goes_far ? 1 : 0];
     way.series = series_of(near, far, matching, goes_far);
     way.steps = find_delay_steps(way.series.samples, resolution);
+    add_queueing(changes, way, goes_far ? near : far, goes_far, resolution);
+    add_reordering(changes, near, far, matching, goes_far);
+    drift.by_ns[goes_far ? 1 : 0] = clear_drift(way.series, resolution);
     if (way.series.samples.empty()) continue;
     const auto [least, most] = std::ranges::minmax(way.series.samples, {}, &DelaySample::delay_ns);
     gap = std::max(gap, stamp_difference(most.delay_ns, least.delay_ns));
   }
-  constexpr std::int64_t kSlack = 20'000'000;  // ns: a change of both ways of a ring takes as long
+  if (drift.by_ns[0] != 0 || drift.by_ns[1] != 0) changes.drift = drift;
   add_steps(changes, ways, near, far, std::max(gap, kSlack));
-  std::ranges::sort(changes.outages, {}, &PathOutage::begin_ns);
-  std::ranges::sort(changes.steps, {}, &DelayChange::at_ns);
+  changes.sort();
   return changes;
+}
+
+void TimeChanges::sort() {
+  std::ranges::sort(outages, {}, &PathOutage::begin_ns);
+  std::ranges::sort(steps, {}, &DelayChange::at_ns);
+  std::ranges::sort(periods, {}, &PathPeriod::begin_ns);
+}
+
+std::string PathDrift::words() const {
+  const auto [back, there] = by_ns;
+  const auto a_second = [](double ns) {
+    return fmt::format("{}{} a second", ns < 0 ? "" : "+",
+                       format_duration(Duration{std::llround(ns)}));
+  };
+  if (back == 0 || there == 0)
+    return fmt::format(
+        "{} in this direction alone: a path that changes, or clocks that drift; "
+        "delays of the other direction would tell",
+        a_second(there != 0 ? there : back));
+  const double least = std::min(std::abs(back), std::abs(there));
+  const double most = std::max(std::abs(back), std::abs(there));
+  const bool alike = 4 * (most - least) <= most;
+  if (alike && (back > 0) == (there > 0))
+    return fmt::format("{} in both directions: the path becomes {}", a_second(there),
+                       there > 0 ? "longer" : "shorter");
+  return fmt::format("{} to far and {} to near: {}", a_second(there), a_second(back),
+                     alike ? fmt::format("the clocks drift by {:.3g} ppm", there / 1e3)
+                           : "the path changes, and clocks may drift");
+}
+
+const FigureTable& PathDrift::figures() {
+  using Row = FigureOf<PathDrift>;
+  static constexpr Figure kRows[] = {
+      Row::of<[](const PathDrift& d) { return d.by_ns[1]; }>(
+          "there_ns", "Growth of the delay to far in a second, by the stamps; 0: none.", Unit::ns),
+      Row::of<[](const PathDrift& d) { return d.by_ns[0]; }>(
+          "back_ns", "Growth of the delay to near; 0: none.", Unit::ns),
+      Row::of<&PathDrift::words>("text", "A sentence about it.")};
+  static constexpr FigureTable kTable{"A steady change of the delay.", kRows};
+  return kTable;
+}
+
+TimeChanges joined_changes(TimeChanges there, const TimeChanges& back) {
+  for (PathOutage outage : back.outages) {
+    outage.goes_far = false;
+    there.outages.push_back(outage);
+  }
+  for (PathPeriod period : back.periods) {
+    period.goes_far = false;
+    there.periods.push_back(period);
+  }
+  if (back.drift) {
+    if (!there.drift) there.drift.emplace();
+    there.drift->by_ns[0] = back.drift->by_ns[1];
+  }
+  there.losses[0] = back.losses[1];
+  std::vector<DelayChange> alone;
+  for (DelayChange step : back.steps) {
+    std::swap(step.by_ns[0], step.by_ns[1]);
+    const auto same = std::ranges::find_if(there.steps, [&](const DelayChange& other) {
+      return other.by_ns[0] == 0 && is_equal(step.by_ns[0], other.by_ns[1], 0) &&
+             std::abs(stamp_difference(step.at_ns, other.at_ns)) <= kSlack;
+    });
+    if (same != there.steps.end())
+      same->by_ns[0] = step.by_ns[0];
+    else
+      alone.push_back(step);
+  }
+  there.steps.insert(there.steps.end(), alone.begin(), alone.end());
+  for (DelayChange& step : there.steps)
+    step.of = step.by_ns[0] != 0 && step.by_ns[1] != 0 ? ChangeOf::path : ChangeOf::path_one_way;
+  there.sort();
+  return there;
 }
 
 const FigureTable& PathOutage::figures() {

@@ -3,12 +3,14 @@
 
 #include <array>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/figure.h"
 #include "dissect/matching/delay_steps.h"
 #include "dissect/matching/matching.h"
+#include "dissect/matching/path_periods.h"
 
 namespace lw::dissect {
 
@@ -21,6 +23,8 @@ struct PathOutage {
   /// From the packet before the outage to the one behind it, as both were sent: it is not longer.
   std::int64_t most_ns = 0;
 
+  /// "all 5 packets of 40 ms were lost, 60 ms between the packets around them".
+  [[nodiscard]] std::string words() const;
   static const FigureTable& figures();
 };
 
@@ -49,20 +53,40 @@ struct LossRuns {
   [[nodiscard]] bool is_independent() const noexcept { return !in_bursts; }
 };
 
+/// A steady change of the delay of one direction, or of both.
+struct PathDrift {
+  std::array<double, 2> by_ns = {};  // in a second, to near and to far, by the stamps; 0: none
+
+  /// "+1.2 us a second in both directions: the path becomes longer".
+  [[nodiscard]] std::string words() const;
+  static const FigureTable& figures();
+};
+
 /// When and how a path changed.
 struct TimeChanges {
   std::vector<PathOutage> outages;      // in the order of time
   std::vector<DelayChange> steps;       // in the order of time
+  std::vector<PathPeriod> periods;      // in the order of time
+  std::optional<PathDrift> drift;       // nothing: the delays do not drift
   std::array<LossRuns, 2> losses = {};  // to near, to far
 
-  [[nodiscard]] bool any() const noexcept { return !outages.empty() || !steps.empty(); }
+  [[nodiscard]] bool any() const noexcept {
+    return !outages.empty() || !steps.empty() || !periods.empty() || drift;
+  }
+  /// By time.
+  void sort();
 };
 
-/// Finds them. An outage is a run of at least kOutageFewest losses that independent losses as
-/// frequent as the others would show in one of 10,000 captures. `far`: without steps of the clock.
-/// `outside`: frames that are not judged, as the other capture does not cover their time.
+/// Finds them. A drift is at least eight times its error, and more than three times the resolution
+/// of the stamps over the capture. An outage is a run of at least kOutageFewest losses that
+/// independent losses as frequent as the others would show in one of 10,000 captures. `far`:
+/// without steps of the clock. `outside`: frames that are not judged, as the other capture does not
+/// cover their time.
 TimeChanges find_time_changes(Records near, Records far, const Matching& matching,
                               const std::function<bool(const Unmatched&)>& outside);
 inline constexpr std::uint64_t kOutageFewest = 5;
+/// Joins the changes of two directions that were compared apart, each as one to far, by stamps of
+/// one clock: a step is the path's.
+TimeChanges joined_changes(TimeChanges there, const TimeChanges& back);
 
 }  // namespace lw::dissect

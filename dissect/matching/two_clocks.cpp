@@ -67,7 +67,8 @@ void ClockFit::add_uncertainty(const std::vector<Point>& there, const std::vecto
   double last = 0;
   for (const auto* points : {&there, &back})
     for (const Point& p : *points) last = std::max(last, p.seconds);
-  if (last > 0) slope_uncertainty_ = std::max(slope_uncertainty_, wrong / last);
+  // Both ends of an edge may be as wrong, in opposite directions.
+  if (last > 0) slope_uncertainty_ = std::max(slope_uncertainty_, 2 * wrong / last);
   offset_uncertainty_ = wrong + slope_uncertainty_ * last / 2;
 }
 
@@ -99,6 +100,7 @@ ClockFit::ClockFit(Records near, Records far, const Matching& matching) {
   if (std::abs(drift_ppm()) > kMostDrift && std::abs(slope_) > slope_uncertainty_)
     refused_drift_ppm_ = drift_ppm();
   if (std::abs(slope_) <= slope_uncertainty_ || is_refused()) {
+    if (!is_refused()) slope_uncertainty_ += std::abs(slope_);  // what 0 is further away
     slope_ = 0;
     up = least(there);
     down = least(back);
@@ -107,6 +109,11 @@ ClockFit::ClockFit(Records near, Records far, const Matching& matching) {
   add_uncertainty(there, back, static_cast<double>(std::min(resolution, kCoarsest)));
   offset_ = static_cast<double>(base_ns_) + (up - down) / 2;
   round_trip_ = up + down;
+}
+
+std::int64_t ClockFit::far_ahead_ns(const CaptureRecord& far) const noexcept {
+  if (!has_both()) return base_ns_;
+  return std::llround(std::clamp(offset_ + slope_ * seconds_of(far), -9e18, 9e18));
 }
 
 std::int64_t ClockFit::delay_ns(const CaptureRecord& near, const CaptureRecord& far,

@@ -48,6 +48,9 @@ class ClockFit {
   /// The sum of the shortest delays of both directions in ns; needs no assumption.
   [[nodiscard]] double round_trip_ns() const noexcept { return round_trip_; }
 
+  /// The far clock minus the near clock in ns when far captured a frame; with one direction, that
+  /// of the first matched frame and its delay.
+  [[nodiscard]] std::int64_t far_ahead_ns(const CaptureRecord& far) const noexcept;
   /// One-way delay in ns by one clock; with one direction, the variation.
   [[nodiscard]] std::int64_t delay_ns(const CaptureRecord& near, const CaptureRecord& far,
                                       bool goes_far) const noexcept;

@@ -336,6 +336,11 @@ std::optional<std::uint32_t> PathPackets::find(std::uint64_t frame) const {
   return std::nullopt;
 }
 
+std::optional<Instant> PathPackets::begin() const {
+  if (times_.empty()) return std::nullopt;
+  return instant_from_ns(*std::ranges::min_element(times_));
+}
+
 std::vector<std::uint32_t> PathPackets::in_order() const {
   std::vector<std::uint32_t> order(times_.size());
   std::iota(order.begin(), order.end(), 0U);

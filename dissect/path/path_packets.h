@@ -78,6 +78,8 @@ class PathPackets {
   /// The packet of a frame, by its number; nothing: no point's record has it.
   [[nodiscard]] std::optional<std::uint32_t> find(std::uint64_t frame) const;
 
+  /// The earliest time of a packet; nothing: there is none.
+  [[nodiscard]] std::optional<Instant> begin() const;
   /// The packets to analyse, in the order of their times: all but copies.
   [[nodiscard]] std::vector<std::uint32_t> in_order() const;
   /// Sorted by packet.

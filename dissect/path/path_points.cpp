@@ -147,8 +147,7 @@ Result<PathPoints> read_path(const OpenCaptures& open, const CapturePoints& deci
     path.segments = compare_all(**read);
     path.rule = rule;
   }
-  path.flows.resize((*read)->names.flows.forgotten().size());
-  for (const auto& [key, index] : (*read)->names.flows.remembered()) path.flows[index.value] = key;
+  path.flows = (*read)->names.flows.keys();
   path.points = std::move((*read)->points);
   for (const std::uint32_t number : numbers) path.names.push_back(decided.name(number));
   path.numbers = std::move(numbers);

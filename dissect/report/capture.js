@@ -301,6 +301,8 @@
   $('plotted').textContent = (data.sessions.of > new Set(data.plots.map((row) => row.session)).size
     ? `Of ${whole(data.sessions.of)} sessions, the worst ${new Set(data.plots.map((row) => row.session)).size} have plots. ` : '') +
     (cut.length > 0 ? `Plots that begin later than their session: ${cut.map((row) => `${row.session} ${arrow(row.direction)} at ${time(row.since_ns)}`).join(', ')}.` : '');
+  if (data.path.length > 0) PathPlots.show($('path-place'), data.path, 'of all captures together, in the order of their time stamps');
+  else $('path').hidden = true;
   if (plotsOf.size === 0) $('plots').hidden = true;
   else select(plotsOf.keys().next().value);
   readHash();

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "app/command_line.h"
+#include "dissect/report/page_data.h"
+#include "dissect/report/path_pictures.h"
 #include "dissect/sessions/result_figures.h"
 #include "wire/psn.h"
 
@@ -22,25 +24,6 @@ using report::Json;
 using DirectionKey = std::pair<std::uint32_t, std::uint8_t>;
 
 // Series.
-
-/// Each value as its difference from the one before: this is short in the page.
-Json differences(const std::vector<SeriesPoint>& points, std::int64_t SeriesPoint::* member) {
-  Json all = Json::array();
-  std::int64_t before = 0;
-  for (const SeriesPoint& point : points)
-    all.push_back(point.*member - std::exchange(before, point.*member));
-  return all;
-}
-
-Json series_json(const std::vector<SeriesPoint>& points, std::uint64_t of) {
-  Json series;
-  series["t"] = differences(points, &SeriesPoint::time);
-  series["y"] = differences(points, &SeriesPoint::value);
-  series["of"] = of;
-  return series;
-}
-
-Json series_json(const ThinSeries& series) { return series_json(series.points(), series.added()); }
 
 /// Frames of requests that came late or were copied: first and last frame of each such anomaly.
 std::vector<std::pair<std::uint64_t, std::uint64_t>> late_frames(
@@ -123,29 +106,6 @@ Json plots_json(const DirectionPlots& plots, const Session& session, std::uint8_
 }
 
 // Tables.
-
-/// Rows with the same keys, stored as the keys and the values.
-class TableJson {
- public:
-  void add(const Json& row) {
-    if (columns_.empty())
-      for (const auto& [key, value] : row.items()) columns_.push_back(key);
-    Json values = Json::array();
-    for (const auto& [key, value] : row.items()) values.push_back(value);
-    rows_.push_back(std::move(values));
-  }
-  /// `of`: number of all rows, with those that were left out.
-  Json take(std::uint64_t of) {
-    Json table;
-    table["columns"] = std::move(columns_);
-    table["rows"] = std::move(rows_);
-    table["of"] = of;
-    return table;
-  }
-
- private:
-  Json columns_ = Json::array(), rows_ = Json::array();
-};
 
 Json sessions_json(const ReportContents& contents) {
   const auto& sessions = contents.evidence.analyst.sessions();
@@ -288,6 +248,23 @@ Json kinds_json(std::span<const Anomaly> anomalies) {
   return words;
 }
 
+/// The pictures of each two neighbouring points of a path: there and back.
+Json path_json(const JoinedPath* joined) {
+  Json segments = Json::array();
+  if (joined == nullptr) return segments;
+  const PathPoints& path = joined->path;
+  for (std::size_t i = 0; i < path.segments.size(); ++i) {
+    const PicturedPair pair{path.points[i].records, path.points[i + 1].records, path.segments[i],
+                            path.flows};
+    Json pictures = Json::array();
+    for (const bool goes_far : {true, false})
+      if ((goes_far ? pair.found.near_to_far : pair.found.far_to_near).seen())
+        pictures.push_back(direction_picture(pair, goes_far, path.segment_name(i, goes_far)));
+    if (!pictures.empty()) segments.push_back(std::move(pictures));
+  }
+  return segments;
+}
+
 void add_words(Json& data, const Evidence& evidence) {
   const Explanation explanation = explain(evidence);
   data["questions"] = questions_json(explanation);
@@ -317,6 +294,7 @@ Json report_json(const ReportContents& contents) {
   data["anomalies"] = anomalies_json(contents);
   data["messages"] = messages_json(contents.messages);
   data["plots"] = all_plots_json(contents);
+  data["path"] = path_json(contents.evidence.joined);
   return data;
 }
 

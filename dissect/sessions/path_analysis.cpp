@@ -205,6 +205,7 @@ Result<void> analyse_captures(const AnalysisPlan& plan, analysis::Analyst& analy
   auto points = CapturePoints::decide(*source, plan.points);
   if (!points) return std::unexpected(points.error());
   captures.points = std::move(*points);
+  captures.begin = source->begin();
   std::vector<std::uint32_t> path = captures.points.path();
   if (path.size() > PathPoints::kMostPoints) path.resize(PathPoints::kMostPoints);
   if (path.empty() || plan.apart || plan.read_once) {
@@ -215,6 +216,7 @@ Result<void> analyse_captures(const AnalysisPlan& plan, analysis::Analyst& analy
   auto read = read_path(plan.open, captures.points, path);
   if (!read) return std::unexpected(read.error());
   captures.joined = std::make_unique<JoinedPath>(std::move(*read));
+  captures.begin = captures.joined->packets.begin();
   captures.points.join();
   if (decided) decided(captures.points);
   return analyse_joined(plan, analyst, results, captures);

@@ -35,7 +35,8 @@ struct AnalysedCaptures {
   CapturePoints points;
   std::unique_ptr<JoinedPath> joined;  // null: no points of one path, or each alone
   CaptureTotals totals = {};
-  std::optional<Error> damage = {};  // that ended a file: the frames before it count
+  std::optional<Instant> begin = {};  // of relative times: the stamp of the first frame
+  std::optional<Error> damage = {};   // that ended a file: the frames before it count
 };
 
 /// The places between points where packets of a message were lost or late: "near > far"; several

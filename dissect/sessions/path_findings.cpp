@@ -368,6 +368,17 @@ class PathAnomalies {
     return false;
   }
 
+  /// Whether a response passed all points before: its requester has it, so a gap in responses that
+  /// are sent again says nothing of a loss, as the responder may have left it out.
+  [[nodiscard]] bool is_known(std::uint32_t flow, std::uint32_t psn, Instant until) const {
+    const auto same = by_psn_.with(flow, wire::Role::response, psn);
+    return std::ranges::any_of(same, [&](const auto& entry) {
+      return instant_from_ns(packets_.time_ns(entry.packet)) < until &&
+             packets_.at(entry.packet, packets_.last_point(entry.packet)) != PathPackets::kUnseen &&
+             !packets_.has(entry.packet, HopEvent::damaged);
+    });
+  }
+
   /// A row for the packets of `anomaly` that no event between the points explains.
   void add_unexplained(Anomaly anomaly, std::uint32_t flow) {
     const std::uint64_t count = std::min<std::uint64_t>(anomaly.packets, 1U << 23);
@@ -377,6 +388,9 @@ class PathAnomalies {
       const auto psn = static_cast<std::uint32_t>((anomaly.psn + i) & 0xffffff);
       if (event_between(flow, anomaly.role, psn, anomaly.stamp)) continue;
       if (anomaly.kind == AnomalyKind::lost_after_capture && is_discarded(flow, psn, anomaly.stamp))
+        continue;
+      if (anomaly.kind == AnomalyKind::psn_gap && anomaly.role == wire::Role::response &&
+          anomaly.certainty != Certainty::certain && is_known(flow, psn, anomaly.stamp))
         continue;
       if (left++ == 0) first = psn;
     }

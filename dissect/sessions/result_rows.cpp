@@ -17,6 +17,11 @@ using analysis::StreamCounts;
 
 std::string_view arrow(std::uint8_t direction) { return direction == 0 ? "->" : "<-"; }
 
+/// The columns of frame and time, with the space behind them.
+std::string row_begin(std::uint64_t frame, const std::string& time) {
+  return time.empty() ? fmt::format("{:>9}  ", frame) : fmt::format("{:>9}  {:>13}  ", frame, time);
+}
+
 /// Whether the detail repeats the cause: a NAK's detail is its code.
 bool names_its_cause(const Anomaly& anomaly) {
   using analysis::AnomalyKind;
@@ -59,11 +64,13 @@ bool has_traffic(const Session& session, std::uint8_t direction) {
   return one.packets > 1 || one.bad_icrcs < one.packets;
 }
 
-std::string message_text(const Message& message, const std::string& where) {
-  std::string text = fmt::format(
-      "{:>9}  session {} {}  {} {}, {} bytes in {}, PSN {}", message.first_frame, message.session,
-      arrow(message.direction), wire::name_of(message.transport), wire::name_of(message.operation),
-      message.bytes, counted(message.packets, "packet"), message.first_psn);
+std::string message_text(const Message& message, const std::string& where,
+                         const std::string& time) {
+  std::string text =
+      fmt::format("{}session {} {}  {} {}, {} bytes in {}, PSN {}",
+                  row_begin(message.first_frame, time), message.session, arrow(message.direction),
+                  wire::name_of(message.transport), wire::name_of(message.operation), message.bytes,
+                  counted(message.packets, "packet"), message.first_psn);
   if (message.has_address) text += fmt::format(", va {:#x} rkey {:#x}", message.va, message.r_key);
   if (message.has_immediate) text += fmt::format(", immediate {:#x}", message.immediate);
   if (message.resent > 0) text += fmt::format(", {} resent", counted(message.resent, "packet"));
@@ -107,13 +114,14 @@ std::string anomaly_words(const Anomaly& anomaly) {
   return text;
 }
 
-std::string anomaly_text(const Anomaly& anomaly) {
+std::string anomaly_text(const Anomaly& anomaly, const std::string& time) {
+  const std::string begin = row_begin(anomaly.frame, time);
   if (anomaly.session == 0)
-    return fmt::format("{:>9}  {:<13}  {:<18}  {} to frame {}: {}\n", anomaly.frame,
+    return fmt::format("{}{:<13}  {:<18}  {} to frame {}: {}\n", begin,
                        anomaly.kind == analysis::AnomalyKind::pause ? "capture" : "set-up",
                        analysis::name_of(anomaly.kind), counted(anomaly.packets, "frame"),
                        anomaly.last_frame, anomaly.detail);
-  return fmt::format("{:>9}  session {} {}  {:<18}  {}\n", anomaly.frame, anomaly.session,
+  return fmt::format("{}session {} {}  {:<18}  {}\n", begin, anomaly.session,
                      arrow(anomaly.direction), analysis::name_of(anomaly.kind),
                      anomaly_words(anomaly));
 }

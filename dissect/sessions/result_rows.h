@@ -15,11 +15,13 @@ bool has_traffic(const analysis::Session& session, std::uint8_t direction);
 /// "SEND, WRITE", the operations of a direction's requests.
 std::string operations_text(const analysis::StreamCounts& counts);
 
-/// `where`: of places_of().
-std::string message_text(const analysis::Message& message, const std::string& where = {});
+/// `where`: of places_of(). `time`: a column; empty: there is none.
+std::string message_text(const analysis::Message& message, const std::string& where,
+                         const std::string& time);
 
 /// One line: "frame 12  session 1 ->  psn_gap  PSN 5, 3 packets: lost before the capture point".
-std::string anomaly_text(const analysis::Anomaly& anomaly);
+/// `time`: a column; empty: there is none.
+std::string anomaly_text(const analysis::Anomaly& anomaly, const std::string& time);
 /// The part of that line after the kind.
 std::string anomaly_words(const analysis::Anomaly& anomaly);
 /// Messages of one operation and size.

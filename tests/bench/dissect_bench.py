@@ -10,6 +10,7 @@ Figures, for SIZE 64 B and 1 KiB of payload:
   two jobs SIZE              frames/s of the same with --jobs 2
   compare SIZE, passes SIZE  seconds of comparing the client's frames with the server's; of two passes
                              of the analysis over them
+  memory of compare          bytes that it takes at most, a frame of both captures
   sessions N                 frames/s of the analysis of 1,000,000 frames of N connections
   memory                     bytes that the analysis of 1,000 QPs takes
   memory of KIND             of the same by captures of many_qps: `one-way`, 1,000 QPs whose ACKs were
@@ -114,6 +115,11 @@ class Bench:
         passes = sum(self._seconds(self._dissect, 'anomalies', path) for path in (near, far))
         return self._seconds(self._dissect, 'compare', near, far), passes
 
+    def compare_memory(self):
+        near, sent = self._capture(64, points=('client-out',))
+        far, came = self._capture(64, points=('server-in',))
+        return (self._peak('compare', near, far) / (sent + came),)
+
     def sessions(self, qps):
         path = self._in_folder(f'sessions-{qps}.pcap')
         if not path.exists():
@@ -131,9 +137,13 @@ class Bench:
         return self._memory(path)
 
     def _memory(self, path):
-        run = subprocess.run([sys.executable, '-c', PEAK, self._dissect, 'anomalies', path],
+        return (self._peak('anomalies', path),)
+
+    def _peak(self, command, *files):
+        """The most bytes that a command takes."""
+        run = subprocess.run([sys.executable, '-c', PEAK, self._dissect, command, *files],
                              check=True, capture_output=True, text=True)
-        return (int(run.stdout) * 1024,)
+        return int(run.stdout) * 1024
 
 
 def runs(settings, stack):
@@ -149,6 +159,7 @@ def runs(settings, stack):
     for qps in SESSIONS:
         measured.append(((f'sessions {qps:,}',), functools.partial(bench.sessions, qps)))
     measured.append((('memory',), bench.memory))
+    measured.append((('memory of compare',), bench.compare_memory))
     for kind in MANY_QPS:
         measured.append(((f'memory of {kind}',), functools.partial(bench.memory_of, kind)))
     return measured

@@ -4,6 +4,7 @@ what a point lacks, clocks that differ, outages and steps of the delay. The capt
 so that their truth is known."""
 
 import random
+import struct
 
 from conversation import Conversation
 from dissect_analysis import InFolder, dissect, rows
@@ -68,6 +69,15 @@ class PathTalk:
             write_pcap(path, moved, **options)
             paths.append(path)
         return paths
+
+
+def in_vxlan(frame):
+    """The frame within VXLAN over IPv4 (RFC 7348)."""
+    inner = struct.pack('>II', 0x08000000, 5001 << 8) + frame
+    udp = struct.pack('>HHHH', 50000, 4789, 8 + len(inner), 0)
+    ip = struct.pack('>BBHHHBBH4s4s', 0x45, 0, 28 + len(inner), 0, 0x4000, 64, 17, 0, bytes([192, 0, 2, 1]),
+                     bytes([192, 0, 2, 2]))
+    return bytes(6) + b'\x02' + bytes(5) + b'\x08\x00' + ip + udp + inner
 
 
 def losses(paths):
@@ -141,6 +151,62 @@ class TwoPoints(InFolder):
         (kind, _, _, where), = losses(paths)
         self.assertEqual((kind, where), ('psn_gap', 'p1.pcap'))
 
+    def test_a_tunnel_at_one_point(self):
+        """Far captures within VXLAN what near sends without."""
+        near, far = self.talk(lambda talk: talk.lose(40, 1)).save(self.folder)
+        write_pcap(far, [(stamp, in_vxlan(frame)) for stamp, frame in read_pcap(far)])
+        self.assertEqual(losses((near, far)),
+                         [('lost_after_capture', 'request', 40, 'p0.pcap > p1.pcap')])
+        compared = rows('compare', near, far, '--two-clocks')[0]
+        self.assertEqual([way['lost'] for way in compared['directions']], [1, 0])
+
+    def test_clocks(self):
+        """A far clock that steps during the capture, one of PTP, and a free one: the loss stays where it is."""
+        draw = random.Random(4)
+        clocks = {'steps': lambda at: at + (5_000_000 if at > 10**9 + 4_000_000 else 0),
+                  'PTP': lambda at: at + draw.randrange(-200, 200),
+                  'free': lambda at: round(at * (1 + 40e-6)) + AHEAD}
+        for name, clock in clocks.items():
+            with self.subTest(name):
+                near, far = self.talk(lambda talk: talk.lose(40, 1)).save(self.folder, 0)
+                write_pcap(far, [(clock(stamp), frame) for stamp, frame in read_pcap(far)])
+                self.assertEqual(losses((near, far)),
+                                 [('lost_after_capture', 'request', 40, 'p0.pcap > p1.pcap')])
+
+    def test_late_packets(self):
+        def delay(talk):
+            talk.send('request', 40, late=450_000)
+            talk.exchange(41, 44)
+            talk.send('answer', 44, wait=1_000_000)
+        for ahead in (0, AHEAD):
+            paths = self.talk(delay).save(self.folder, ahead)
+            found = [row for row in losses(paths) if row[0] == 'out_of_order']
+            self.assertEqual(found, [('out_of_order', 'request', 40, 'p0.pcap > p1.pcap')])
+
+    def test_what_the_receiver_lost_is_no_queue_of_the_path(self):
+        paths = self.talk(lambda talk: talk.lose(40, 2)).save(self.folder)
+        said = explained(*paths)['congestion']['reason']
+        self.assertIn('the receiver or its last cable', said)
+        self.assertNotIn('bad link', said)
+
+        def lose_both(talk):
+            talk.lose(40, 2)
+            talk.exchange(42, 44)
+            talk.send('request', 44)
+            talk.send('answer', 44, lost=1, wait=0)
+        said = explained(*self.talk(lose_both).save(self.folder))['congestion']['reason']
+        self.assertTrue(said.startswith('1 packet was lost behind the last point, by the receiver'), said)
+        self.assertIn('Of the others: 1 packet was lost', said)
+
+    def test_commands_given_as_evidence_say_how_it_was_analysed(self):
+        paths = self.talk(lambda talk: talk.lose(40, 1)).save(self.folder)
+        for words, wanted in ((('--apart',), ' --apart'), (('--points', 'p0.pcap,p1.pcap'), ' --points p0.pcap,p1.pcap')):
+            commands = [statement['command'] for statement in explained(*paths, *words)['statements']]
+            with_points = [command for command in commands if 'anomalies' in command]
+            self.assertGreater(len(with_points), 0)
+            for command in with_points:
+                self.assertIn(wanted, command)
+
     def test_apart_analyses_each_point_alone(self):
         paths = self.talk(lambda talk: talk.lose(40, 1)).save(self.folder)
         self.assertGreater(len(rows('messages', *paths, '--apart')), 150)
@@ -199,6 +265,35 @@ class Changes(InFolder):
         self.assertEqual((outage['direction'], outage['packets']), ('near_to_far', 40))
         self.assertEqual(outage['begin_ns'], 10**9 + 100 * 100_000)
         self.assertEqual(found['delay_steps'], [])
+
+    def test_queueing_has_a_begin_an_end_and_a_size(self):
+        draw = random.Random(2)
+        waits = lambda number: DELAY // 2 + draw.randrange(2_000) + (300_000 if 100 <= number < 130 else 0)
+        steady = lambda number: DELAY // 2 + draw.randrange(2_000)
+        period, = self.compared((waits, steady))['periods']
+        self.assertEqual((period['kind'], period['direction'], period['packets']), ('queueing', 'near_to_far', 30))
+        self.assertEqual((period['begin_ns'], period['end_ns']), (10**9 + 10_000_000, 10**9 + 12_900_000))
+        self.assertAlmostEqual(period['most_ns'], 301_000, delta=2_000)
+        self.assertEqual(self.compared((steady, steady))['periods'], [])
+
+    def test_a_burst_of_late_packets(self):
+        late = lambda number: DELAY // 2 + (250_000 if 100 <= number < 140 and number % 3 == 0 else 0)
+        steady = lambda number: DELAY // 2
+        periods = self.compared((late, steady))['periods']
+        burst, = [one for one in periods if one['kind'] == 'reordering']
+        self.assertEqual((burst['direction'], burst['packets']), ('near_to_far', 13))
+        self.assertEqual((burst['begin_ns'], burst['end_ns']), (10**9 + 10_200_000, 10**9 + 13_800_000))
+
+    def test_a_drift_of_both_directions_is_the_path(self):
+        draw = random.Random(3)
+        grows = lambda number: DELAY // 2 + draw.randrange(200) + 200 * number  # 2 us a ms
+        drift = self.compared((grows, grows))['delay_drift']
+        self.assertIn('in both directions: the path becomes longer', drift['text'])
+        self.assertAlmostEqual(drift['there_ns'], 2_000_000, delta=20_000)
+        falls = lambda number: DELAY // 2 + draw.randrange(200) - 200 * number
+        self.assertIn('the clocks drift', self.compared((grows, falls))['delay_drift']['text'])
+        steady = lambda number: DELAY // 2 + draw.randrange(200)
+        self.assertIsNone(self.compared((steady, steady)).get('delay_drift'))
 
     def test_no_step_in_jitter_alone(self):
         for seed in range(10):

@@ -333,6 +333,92 @@ class Page(InFolder):
         self.assertEqual(self.cells('anomalies', 'Frame'), [])
         self.assertEqual(self.pixels('psn', '--vermilion'), 0)
 
+    def two_captures(self):
+        """Both ends of a path that loses packets of three QPs."""
+        taps = {'near': ('client-out', 'client-in'), 'far': ('server-in', 'server-out')}
+        for name, points in taps.items():
+            both = self.folder / f'{name}.pcapng'
+            subprocess.run([program('roce-gen'), 'perf', '--sim', '--delay', '1900us', '--loss', '2%', '--seed', '3',
+                            '-n', '60', '-q', '3', '-s', '4K', '-t', '8', '--pcap', both,
+                            *(word for point in points for word in ('--pcap-at', point))],
+                           check=True, capture_output=True)
+            subprocess.run([program('roce-gen'), 'replay', both, '--pcap', self.folder / f'{name}.pcap'],
+                           check=True, capture_output=True)
+        return self.folder / 'near.pcap', self.folder / 'far.pcap'
+
+    def check_the_path(self, compared):
+        """The section "Between the points": lost frames, their marks, a flow alone, the distribution."""
+        ways = compared['directions']
+        frames = [one for way in ways for one in way['lost_frames']]
+        self.assertGreater(len(frames), 3)
+        self.assertEqual(self.cells('lost', 'PSN'), [str(one['psn']) for one in frames])
+        self.assertEqual(self.cells('lost', 'Packet'), [one['opcode'] for one in frames])
+        self.assertGreater(self.pixels('path-delay', '--blue'), 50)
+        self.assertGreater(self.pixels('path-delay', '--green'), 50)
+        self.assertGreater(self.pixels('path-delay', '--vermilion'), 5 * ways[0]['lost'])
+        self.assertGreater(self.pixels('path-distribution', '--blue'), 50)
+        flows = self.js('return [...document.querySelectorAll("#path-flow option")].map((o) => o.textContent)')
+        self.assertEqual(len(flows), 7)  # all, and three QPs each way
+        lost = [int(flow.split(': ')[-1].split()[0]) for flow in flows[1:]]
+        self.assertEqual(sum(lost), len(frames))
+        self.js('''const list = document.getElementById('path-flow');
+            list.value = '0.1'; list.dispatchEvent(new Event('change'));''')
+        self.assertEqual(self.pixels('path-delay', '--green'), 0)
+        self.assertGreater(self.pixels('path-delay', '--vermilion'), 0)
+        plot = self.find('#path-delay')
+        span = lambda: float(self.find('#path-delay-figure').get_attribute('data-to')) - float(
+            self.find('#path-delay-figure').get_attribute('data-from'))
+        whole = span()
+        plot.send_keys('+')
+        self.assertAlmostEqual(span(), whole / 2, places=9)
+
+    def check_access(self):
+        for theme in 'light', 'dark':
+            with self.subTest(theme=theme):
+                self.assertEqual(accessibility.findings(self.browser), [])
+            self.click(self.find('#theme'))
+
+    def test_two_captures_have_the_path_between_them(self):
+        captures_of = self.two_captures()
+        compared = json.loads(dissect('compare', *captures_of, '--json').stdout)
+        self.open(self.report(*captures_of))
+        self.check_the_path(compared)
+        self.open(self.report(captures_of[0]))
+        self.assertFalse(self.find('#path').is_displayed())
+
+    def test_the_page_of_a_comparison(self):
+        captures_of = self.two_captures()
+        page = self.folder / 'compare.html'
+        done = dissect('compare', *captures_of, '--loss', '2%', '--html', page, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        compared = json.loads(dissect('compare', *captures_of, '--json').stdout)
+        self.open(page)
+        self.assertEqual(self.find('#text').text, done.stdout.split('\n', 1)[1].strip())
+        self.assertEqual(self.find('#outcome').get_attribute('data-colour'), 'green')
+        self.assertEqual(self.cells('directions', 'Lost'), [str(way['lost']) for way in compared['directions']])
+        self.assertEqual(self.find('#title').text, ', '.join(map(str, captures_of)))
+        self.check_the_path(compared)
+        self.assertEqual(self.cells('lost', 'Frame'),
+                         [str(one['frame']) for way in compared['directions'] for one in way['lost_frames']])
+        self.check_access()
+
+    def test_outages_and_steps_are_moments_of_the_page(self):
+        near, far, page = (self.folder / name for name in ('near.pcap', 'far.pcap', 'compare.html'))
+        subprocess.run([program('roce-gen'), 'run', 'ipv4-rc-send', '--set', 'ipv4-rc-send.rate=100 frames/s',
+                        '--set', 'ipv4-rc-send.messages=120', '--pcap', near], check=True, capture_output=True)
+        subprocess.run([program('roce-impair'), 'replay', 'protection-switch', near, far], check=True,
+                       capture_output=True)
+        dissect('compare', near, far, '--html', page)
+        self.open(page)
+        self.assertEqual(self.find('#path-delay-figure').get_attribute('data-moments'), '3')
+        self.assertGreater(self.pixels('path-delay', '--bad'), 50)
+        self.assertIn('outage: all 5 packets of 40 ms were lost', self.find('#path-left').text)
+        self.assertIn('+193.4 us', self.find('#path-left').text)
+        dissect('compare', near, LOSS, '--html', page)
+        self.open(page)
+        self.assertIn('No packet was seen at both points', self.find('#path-distribution-figure').text)
+        self.assertGreater(self.pixels('path-delay', '--vermilion'), 50)
+
     def test_every_session_of_every_capture_is_shown(self):
         far = self.folder / 'far.pcapng'  # stamps of a damaged capture
         frames = [data for _, data in read_pcap(LOSS)]

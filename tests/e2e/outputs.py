@@ -315,6 +315,7 @@ class Outputs(unittest.TestCase):
             'gen perf --study svg': (self.study()[:-1], 'studied/buffers.svg'),
             'dissect compare --junit': ([DISSECT, 'compare', self.frames, self.frames, '--expect',
                                          'loss<=1%', '--junit'], 'o.xml'),
+            'dissect compare --html': ([DISSECT, 'compare', self.frames, self.frames, '--html'], 'o.html'),
             'dissect summary --junit': ([DISSECT, 'summary', self.frames, '--expect', 'frames>0',
                                          '--junit'], 'o.xml'),
             'dissect verify --junit': ([DISSECT, 'verify', self.frames, '--expect', 'bad_icrc=0',

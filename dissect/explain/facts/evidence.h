@@ -29,7 +29,8 @@ struct Evidence {
   std::span<const analysis::Anomaly> anomalies;
   const CaptureTotals& totals;
   const MessageCounts& messages;
-  const JoinedPath* joined = nullptr;  // null: no path was analysed
+  const JoinedPath* joined = nullptr;    // null: no path was analysed
+  TimeStyle time = TimeStyle::relative;  // of the moments in sentences
 };
 
 /// The flow of a session's first direction, or of the other one if that was not captured.

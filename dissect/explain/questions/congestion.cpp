@@ -153,14 +153,24 @@ std::string marked_reason(const Signs& signs) {
 }
 
 std::string unmarked_loss_reason(const Evidence& evidence, const Signs& signs) {
-  const std::string what =
-      signs.lost == 0 ? counted(signs.missing_acks, "ACK") + " did not arrive" : were_lost(signs);
   if (signs.lost > 0 && signs.lost == signs.lost_at_receiver)
     return fmt::format(
         "{}, all behind the last point, and no packet is marked: the receiver or its last cable "
         "lost "
         "them; the path between the points lost nothing",
-        what);
+        were_lost(signs));
+  if (signs.lost_at_receiver > 0) {
+    Signs rest = signs;  // what the path may have lost
+    rest.lost -= rest.lost_at_receiver;
+    rest.lost_at_receiver = 0;
+    return fmt::format(
+        "{} {} lost behind the last point, by the receiver or its last cable, not by the path. Of "
+        "the others: {}",
+        counted(signs.lost_at_receiver, "packet"), verb(signs.lost_at_receiver, "was", "were"),
+        unmarked_loss_reason(evidence, rest));
+  }
+  const std::string what =
+      signs.lost == 0 ? counted(signs.missing_acks, "ACK") + " did not arrive" : were_lost(signs);
   if (evidence.totals.ecn_capable == 0)
     return fmt::format(
         "{}, but all packets are Not-ECT, so no queue could mark one, and no CNP "
