@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct CaptureInput {
   std::vector<std::uint16_t> roce_ports = {};  // UDP ports that carry RoCEv2, beside 4791
   std::string points = {};                     // of CapturePoints::decide()
   bool apart = false;                          // of AnalysisPlan
+  std::optional<double> link_rate = {};        // b/s, of the slowest link of the way
 };
 /// Adds FILE..., --filter, --filter-names, --follow, --no-tunnels and --roce-port.
 void add_capture_options(app::Options& options, CaptureInput& input);
@@ -43,6 +45,8 @@ void add_reading_options(app::Options& options, CaptureInput& input);
 void add_optional_capture(app::Options& options, CaptureInput& input);
 /// Adds --points.
 void add_points_option(app::Options& options, std::string& points);
+/// Adds --link-rate, for a command that answers whether there was congestion.
+void add_link_rate_option(app::Options& options, std::optional<double>& rate);
 /// Adds --jobs, the `jobs` of analyse().
 void add_jobs_option(app::Options& options, unsigned& jobs);
 /// Opens the captures. --follow ends at a signal. Errors: those of FrameSource::open(), and

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -29,7 +30,8 @@ struct Evidence {
   std::span<const analysis::Anomaly> anomalies;
   const CaptureTotals& totals;
   const MessageCounts& messages;
-  const JoinedPath* joined = nullptr;  // null: no path was analysed
+  const JoinedPath* joined = nullptr;    // null: no path was analysed
+  std::optional<double> link_rate = {};  // b/s, of the slowest link of the way, as the user says
 };
 
 /// The flow of a session's first direction, or of the other one if that was not captured.
