@@ -61,7 +61,9 @@ Result<Annotations> analyse_capture(const AnnotateOptions& options) {
   auto damage = analyse(*source, analyst, *points, 1, &totals);
   if (damage && damage->exit == ExitCode::usage) return std::unexpected(*damage);
   Annotations found = annotations_of(
-      options, {analyst, *points, results.in_order(), totals, messages}, results.beyond());
+      options,
+      {analyst, *points, results.in_order(), totals, messages, nullptr, options.input.link_rate},
+      results.beyond());
   found.damage = std::move(damage);
   return found;
 }
@@ -148,6 +150,7 @@ of the capture is in the section header (Wireshark: Statistics, Capture File Pro
       .required();
   add_reading_options(command.options, options->input);
   add_points_option(command.options, options->input.points);
+  add_link_rate_option(command.options, options->input.link_rate);
   return command;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ struct CaptureInput {
   bool apart = false;                          // of AnalysisPlan
   TimeWindow window = {};
   std::optional<TimeStyle> time = {};  // of rows of text; nothing: as the command has it
+  std::optional<double> link_rate = {};        // b/s, of the slowest link of the way
 };
 /// Adds FILE..., --filter, --filter-names, --from, --to, --follow, --no-tunnels and --roce-port.
 void add_capture_options(app::Options& options, CaptureInput& input);
@@ -51,6 +53,8 @@ void add_time_option(app::Options& options, std::optional<TimeStyle>& time);
 void add_moment_option(app::Options& options, TimeStyle& time);
 /// Adds --points.
 void add_points_option(app::Options& options, std::string& points);
+/// Adds --link-rate, for a command that answers whether there was congestion.
+void add_link_rate_option(app::Options& options, std::optional<double>& rate);
 /// Adds --jobs, the `jobs` of analyse().
 void add_jobs_option(app::Options& options, unsigned& jobs);
 /// Opens the captures. --follow ends at a signal. Errors: those of FrameSource::open(), and

@@ -135,7 +135,8 @@ ExitCode run_explain(const ExplainOptions& options) {
     return print_error(done.error());
   const auto text = report_of(options,
                               {analyst, captures.points, results.in_order(), captures.totals,
-                               messages, captures.joined.get(), options.time},
+                               messages, captures.joined.get(), options.input.link_rate,
+                               options.time},
                               *counters);
   if (!text) return print_error(text.error());
   print_out(*text);
@@ -243,6 +244,7 @@ roce-dissect explain --counters before.txt after.txt)",
   add_points_option(command.options, options->input.points);
   add_apart_option(command.options, options->input.apart);
   add_moment_option(command.options, options->time);
+  add_link_rate_option(command.options, options->input.link_rate);
   add_jobs_option(command.options, options->jobs);
   app::OptionValue counters = app::texts(options->counters);
   counters.takes_list = true;

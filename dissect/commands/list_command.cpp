@@ -236,6 +236,12 @@ void add_optional_capture(app::Options& options, CaptureInput& input) {
   add_follow_option(options, input.follow);
 }
 
+void add_link_rate_option(app::Options& options, std::optional<double>& rate) {
+  options.add("--link-rate", app::parsed(parse_bit_rate, rate), "RATE",
+              "rate of the slowest link that the packets pass, 100Gb/s, to judge congestion "
+              "(default: what the capture's interfaces state, or the highest that was seen)");
+}
+
 void add_jobs_option(app::Options& options, unsigned& jobs) {
   options
       .add("--jobs", app::number(jobs, 1U, 256U), "N",

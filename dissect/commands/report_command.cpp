@@ -43,8 +43,9 @@ void begin_messages(ReportAnalysis& analysis) {
 
 std::string page_of(const ReportOptions& options, ReportAnalysis& analysis) {
   const AnalysedCaptures& captures = analysis.captures;
-  const Evidence evidence{analysis.analyst, captures.points, analysis.results.in_order(),
-                          captures.totals,  analysis.counts, captures.joined.get()};
+  const Evidence evidence{analysis.analyst,       captures.points, analysis.results.in_order(),
+                          captures.totals,        analysis.counts, captures.joined.get(),
+                          options.input.link_rate};
   return report::html_text(kCapturePage,
                            report_json({.evidence = evidence,
                                         .plots = analysis.plots,
@@ -101,6 +102,7 @@ series where a capture has too many packets; the page says of how many.)",
   add_capture_options(command.options, options->input);
   add_points_option(command.options, options->input.points);
   add_apart_option(command.options, options->input.apart);
+  add_link_rate_option(command.options, options->input.link_rate);
   add_jobs_option(command.options, options->jobs);
   command.options
       .add("-o,--out", app::text(options->out), "FILE", "file of the page, - is standard output")

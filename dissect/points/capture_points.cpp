@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/limits.h"
 #include "core/quantity.h"
 #include "wire/address.h"
 
@@ -73,6 +74,12 @@ std::string listed(const std::vector<std::string>& names) {
 
 std::string address_words(const std::array<std::byte, 16>& address) {
   return wire::to_string(wire::ip_of(wire::Ipv6Address{address}));
+}
+
+/// Adds the speed that a file states of one of a point's interfaces: nonsense counts as not stated.
+void add_speed(CapturePointInfo& point, std::uint64_t speed) {
+  if (speed < kLowestRate || speed > kHighestRate) return;
+  point.link_rate = point.link_rate == 0 ? speed : std::min(point.link_rate, speed);
 }
 
 std::string repeated_sentence(const std::vector<RepeatedViews>& repeated) {
@@ -254,6 +261,7 @@ void CapturePoints::add_point(const TapGroup& group, const std::vector<Tap>& tap
     if (std::ranges::find(labels, taps[tap].label) == labels.end())
       labels.push_back(taps[tap].label);
     by_tap_[tap] = static_cast<std::uint32_t>(points_.size());
+    add_speed(info, source.interfaces()[tap].speed);
     by_label_.try_emplace(taps[tap].label, *by_tap_[tap]);
   }
   info.name = labels.size() == 1 ? labels.front() : joined(info.taps, "+");
@@ -352,6 +360,7 @@ std::uint32_t CapturePoints::add(std::uint32_t interface, const FrameSource& sou
   if (is_new) points_.push_back({.name = tap.label, .taps = {}, .by = PointBy::one_tap});
   point = known->second;
   points_[*point].taps.push_back(tap_name(interface, source));
+  add_speed(points_[*point], source.interfaces()[interface].speed);
   if (points_[*point].taps.size() > 1 && points_[*point].by == PointBy::one_tap)
     points_[*point].by = PointBy::name;
   return *point;

@@ -23,6 +23,8 @@ struct CapturePointInfo {
   /// Number of its path, from 1: points of one path saw the same frames at different places. 0: it
   /// is alone, as far as the first frames show, or a program of this suite made the capture.
   std::uint32_t path = 0;
+  /// Bits per second of its slowest interface, as the file states them; 0: not stated.
+  std::uint64_t link_rate = 0;
   std::vector<RepeatedViews> repeated = {};
 
   /// What was decided, in a sentence; empty for a point of one tap that saw each frame once.

@@ -302,7 +302,7 @@ void Analyst::follow(const CapturedPacket& packet) {
 void Analyst::note_load(const CapturedPacket& packet) {
   const QpFlow& flow = flows_[packet.flow];
   if (flow.target >= loads_.size()) loads_.resize(flow.target + 1);
-  loads_[flow.target].add(flow.source, packet.stamp, packet.wire_length);
+  loads_[flow.target].add(flow.source, packet.stamp, packet.wire_length, load_rows_);
 }
 
 void Analyst::take(Session& session, std::uint8_t direction, const CapturedPacket& packet) {

@@ -73,6 +73,9 @@ class Analyst {
   /// Entries of all PassageLogs, 64 bytes each.
   static constexpr std::uint32_t kMostPassages = 1'000'000;
 
+  /// Rows of 16 packets in all LinkLoads, 16 bytes each: of the first 16 million packets.
+  static constexpr std::uint32_t kMostLoadRows = 1'000'000;
+
   /// `observer` may be null.
   explicit Analyst(Results& results, PacketObserver* observer = nullptr)
       : results_(results), observer_(observer) {}
@@ -156,7 +159,8 @@ class Analyst {
   std::uint64_t unfollowed_ = 0;
   PauseLog pauses_;
   std::vector<LinkLoad> loads_;
-  std::uint32_t passages_ = kMostPassages;  // entries that may still be kept
+  std::uint32_t load_rows_ = kMostLoadRows;  // that may still be kept
+  std::uint32_t passages_ = kMostPassages;   // entries that may still be kept
   SetupLog setups_;
   CaptureFacts facts_;
 };

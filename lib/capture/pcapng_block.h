@@ -20,7 +20,8 @@ inline constexpr std::uint32_t kEnhancedPacketBlock = 6;
 inline constexpr std::uint32_t kByteOrderMagic = 0x1a2b3c4d;
 /// Codes of a block's options.
 inline constexpr std::uint16_t kOptionEnd = 0, kOptionComment = 1, kOptionName = 2;
-inline constexpr std::uint16_t kOptionResolution = 9, kOptionFcsLength = 13, kOptionOffset = 14;
+inline constexpr std::uint16_t kOptionSpeed = 8, kOptionResolution = 9;
+inline constexpr std::uint16_t kOptionFcsLength = 13, kOptionOffset = 14;
 /// Codes of options of an interface statistics block: frames received; dropped by the interface;
 /// dropped by the operating system.
 inline constexpr std::uint16_t kOptionReceived = 4, kOptionDropped = 5, kOptionDroppedBySystem = 7;

@@ -91,6 +91,8 @@ Result<bool> PcapngFormat::add_interface(const Source& source, const PcapngBlock
   for_each_option(block.body.subspan(8), swap_, [&](std::uint16_t code, Bytes value) {
     if (code == kOptionName)
       interface.name = text_of(value.first(std::min(value.size(), kLongestInterfaceName)));
+    if (code == kOptionSpeed && value.size() == 8)
+      interface.speed = load<std::uint64_t>(value, 0, swap_);
     if (code == kOptionResolution && value.size() == 1) {
       unit.resolution = std::to_integer<std::uint8_t>(value[0]);
     }

@@ -31,6 +31,8 @@ struct Interface {
   /// Bytes of the frame check sequence behind each frame, as a pcap file states them; 0: not
   /// stated.
   std::uint8_t fcs_bytes = 0;
+  /// Bits per second, as a pcapng file states them (if_speed); 0: not stated.
+  std::uint64_t speed = 0;
   // Frames that the capturing lost, as the file says: by its statistics so far, and by its frames.
   std::uint64_t dropped_by_statistics = 0, dropped_between = 0;
 

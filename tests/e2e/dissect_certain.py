@@ -2,11 +2,19 @@
 """Captures in which one sample, or a guess, once decided what roce-dissect called certain: those of
 pcaps/cases, and siblings of them. Of each, words that `explain` must say, or must not."""
 
+import random
+import struct
+import sys
 import unittest
 
-from conversation import READ, READ_RESPONSE, READ_RESPONSES, Conversation, aeth, bth
+import longwire_test
+from conversation import NOT_READY, READ, READ_RESPONSE, READ_RESPONSES, SEND, WRITE, Conversation, aeth, bth
 from dissect_analysis import InFolder, dissect, rows
 from dissect_cases import CASES
+
+sys.path.insert(0, str(longwire_test.SOURCE / 'tests' / 'long' / 'truth2'))
+import fam  # noqa: E402
+import r2  # noqa: E402
 
 # Of a capture: the command, a word that it must not say, and one that it must.
 SAID = {
@@ -117,6 +125,23 @@ class Reads(Sibling):
                 self.assertEqual(messages[5]['completion_frame'], complete)
                 self.assertGreater(messages[5]['latency_ns'], 400_000)
 
+    def test_requests_complete_in_their_order(self):
+        """What is answered behind an incomplete READ is complete with that, of which the requester asks
+        for the missing part only."""
+        for count, lost in ((4, 1), (8, 5)):
+            with self.subTest((count, lost)):
+                talk = self.begun(count, lost)
+                first, behind = 5 * count, 6 * count
+                talk.read(behind, 0x9000, 1024, 5)
+                self.responses(talk, behind, 1, 7)
+                talk.write(behind + 1, 0xA000, bytes(1024), 5)
+                talk.answer(behind + 1, 5, msn=8)
+                talk.read(first + lost, 0x5000 + 1024 * lost, 1024, 400)
+                self.responses(talk, first + lost, 1, 8)
+                complete = len(talk.frames)
+                messages = rows('messages', talk.save(self.folder / 'reads.pcap'))
+                self.assertEqual([m['completion_frame'] for m in messages[5:]], [complete] * 3)
+
     def test_a_capture_that_ends_before_the_requester_asks_again(self):
         for count, lost in ((4, 1), (8, 5)):
             with self.subTest((count, lost)):
@@ -152,6 +177,233 @@ class Congestion(Sibling):
             self.assertNotIn('congestion? Yes', self.said(talk))
 
 
+class Selective(Sibling):
+    """A sender that repeats single packets; its receiver sends a NAK a hole."""
+
+    def lost(self, holes, end, before=0):
+        """Requests up to `end`, `holes` of which are lost before the capture point."""
+        talk = Conversation()
+        talk.requests(0, before, wait=2)
+        if before:
+            talk.answer(before - 1, 3)
+        for psn in range(before, end):
+            if psn in holes:
+                talk.at += 1
+            else:
+                talk.request(psn, asks=psn == end - 1)
+        for hole in holes:
+            talk.nak(hole, 2)
+            talk.request(hole, 30)
+        talk.answer(end - 1, 2)
+        talk.requests(end, end + 4, wait=5)
+        talk.answer(end + 3)
+        return self.said(talk)
+
+    def test_a_burst_is_lost(self):
+        for first, count, before in ((4, 8, 0), (3, 5, 0), (14, 8, 8), (9, 4, 6)):
+            with self.subTest((first, count, before)):
+                text = self.lost(range(first, first + count), first + count + 12, before)
+                self.assertNotIn('came late', text)
+                self.assertIn(f'{count} packets were lost', text)
+
+    def test_single_packets_are_lost_in_a_full_queue(self):
+        for holes in ((5, 6, 9, 13, 14, 15, 20), (8, 10, 12, 14, 16, 18, 20, 22, 23)):
+            with self.subTest(holes):
+                text = self.lost(holes, 40)
+                self.assertNotIn('came late', text)
+                self.assertNotIn('changes the order', text)
+                self.assertIn(f'{len(holes)} packets were lost', text)
+
+
+class PathMtu(Sibling):
+    def test_a_loss_behind_a_read_is_no_mtu(self):
+        for length, lost in ((4, 4), (6, 6)):
+            with self.subTest(length):
+                talk = Conversation()
+                talk.read(0, 0x1000, 1024 * length)
+                talk.responses(0, length, 1, 5)
+                talk.at += 2  # the WRITE behind the READ is lost
+                talk.write(lost + 1, 0x9000, bytes(1024), 2)
+                talk.nak(lost, 5)
+                talk.write(lost, 0x8000, bytes(1024), 30)
+                talk.write(lost + 1, 0x9000, bytes(1024))
+                talk.answer(lost + 1, 5)
+                for psn in range(lost + 2, lost + 12):
+                    talk.write(psn, 0x9000, bytes(1024), 5)
+                    talk.answer(psn, 5)
+                text = self.said(talk)
+                self.assertNotIn('MTU of 512', text)
+                self.assertNotIn('PSNs of other requests', text)
+                self.assertIn('1 packet was lost', text)
+
+
+class SoftwareReceiver(Sibling):
+    """It needs 9 to 70 us for an answer; one packet is lost behind the capture point."""
+
+    def test_a_packet_is_lost_behind_a_receiver_in_software(self):
+        for kind in (READ, WRITE):
+            for waits in ((30, 9, 70, 25, 52), (12, 66, 9, 48, 31)):
+                with self.subTest((kind, waits)):
+                    talk = Conversation()
+
+                    def ask(psn, wait):
+                        if kind == READ:
+                            talk.read(psn, 0x1000, 64, wait)
+                        else:
+                            talk.request(psn, wait)
+
+                    def reply(psn, wait):
+                        (talk.response if kind == READ else talk.answer)(psn, wait)
+
+                    for psn in range(20):
+                        ask(psn, 5)
+                        reply(psn, waits[psn % 5])
+                    ask(20, 5)  # lost
+                    ask(21, 2)
+                    talk.nak(20, waits[1])
+                    ask(20, 360)
+                    ask(21, 2)
+                    reply(20, waits[1])
+                    reply(21, 3)
+                    text = self.said(talk)
+                    self.assertNotIn('none was lost', text)
+                    self.assertIn('lost behind the capture point', text)
+
+
+class NotReady(Sibling):
+    def test_the_first_packet_of_a_repetition_is_lost(self):
+        for refused, end in ((6, 10), (3, 9)):
+            with self.subTest(refused):
+                talk = Conversation()
+                talk.requests(0, refused, opcode=SEND)
+                talk.answer(refused - 1, 4)
+                talk.requests(refused, end, opcode=SEND)
+                talk.nak(refused, 4, NOT_READY)
+                rnr = len(talk.frames)
+                talk.at += 700  # the packet that was refused is lost before the capture point
+                talk.requests(refused + 1, end, opcode=SEND)
+                talk.nak(refused, 4)
+                talk.requests(refused, refused + 1, opcode=SEND, wait=40)
+                again = len(talk.frames)
+                talk.requests(refused + 1, end, opcode=SEND)
+                talk.answer(end - 1, 4)
+                said = self.said(talk, 'anomalies')
+                self.assertIn('NAK', said)
+                path = talk.save(self.folder / 'sibling.pcap')
+                causes = {row['frame']: (row['cause'], row['related_frame'])
+                          for row in rows('anomalies', path) if row['kind'] == 'retransmission'}
+                self.assertNotEqual(causes.get(again), ('rnr', rnr))
+
+
+class ShortTimer(Sibling):
+    """Nothing is lost, and each request is answered twice."""
+
+    def test_operations_are_mixed(self):
+        for timer, round_trip in ((9000, 10_000), (6000, 10_000)):
+            with self.subTest(timer):
+                events = []  # (time, what)
+                for psn in range(12):
+                    for sent in (40 * psn, 40 * psn + timer):
+                        kind = READ if psn % 3 == 0 else SEND if psn % 3 == 1 else WRITE
+                        events.append((sent, 'ask', psn, kind))
+                        events.append((sent + round_trip, 'answer', psn, kind))
+                talk = Conversation()
+                for at, what, psn, kind in sorted(events):
+                    wait = at - talk.at
+                    if what == 'ask':
+                        talk.read(psn, 0x1000, 64, wait) if kind == READ else talk.request(psn, wait, kind)
+                    elif kind == READ:
+                        talk.response(psn, wait)
+                    else:
+                        talk.answer(psn, wait, msn=psn + 1)
+                text = self.said(talk)
+                self.assertNotIn('missed responses', text)
+                self.assertNotIn('packets were lost', text)
+
+
+def with_speed(pcap, bits_per_second):
+    """A pcap file, stamps in ns, as a pcapng file whose interface states its speed."""
+    def block(kind, body):
+        body += bytes(-len(body) % 4)
+        return struct.pack('<II', kind, 12 + len(body)) + body + struct.pack('<I', 12 + len(body))
+
+    options = struct.pack('<HHQHHB3xHH', 8, 8, bits_per_second, 9, 1, 9, 0, 0)
+    blocks = [block(0x0A0D0D0A, struct.pack('<IHHq', 0x1A2B3C4D, 1, 0, -1)),
+              block(1, struct.pack('<HHI', 1, 0, 0) + options)]
+    at = 24
+    while at < len(pcap):
+        seconds, ns, captured, length = struct.unpack_from('<IIII', pcap, at)
+        stamp = seconds * 10**9 + ns
+        blocks.append(block(6, struct.pack('<IIIII', 0, stamp >> 32, stamp & 0xFFFFFFFF, captured, length) +
+                            pcap[at + 16:at + 16 + captured]))
+        at += 16 + captured
+    return b''.join(blocks)
+
+
+class Simulated(Sibling):
+    """Siblings by the second simulator of tests/long."""
+
+    MOST = 4000  # frames of a capture
+
+    def captured(self, family, seed, point, interfaces=1):
+        """The simulated network, and its capture: of frames drawn for each of the interfaces."""
+        net, _ = fam.FAMS[family](seed)
+        net.run(60 * 10**9)
+        rows_of = [row for row in net.caps[point] if row[1] is not None][:self.MOST]
+        frames = [(at, r2.frame(net, sent, copy, damage, marked))
+                  for at, sent, copy, damage, marked in rows_of]
+        if interfaces == 1:
+            path = self.folder / 'simulated.pcap'
+            r2.pcap(path, frames)
+            return net, path
+        path = self.folder / 'simulated.pcapng'
+        drawn = random.Random(seed)
+        r2.pcapng(path, [(*frame, drawn.randrange(interfaces)) for frame in frames],
+                  [f'eth{i}' for i in range(interfaces)])
+        return net, path
+
+    def test_queue_pairs_that_begin_with_psn_0(self):
+        for seed in (0, 1, 5):  # nothing is lost
+            with self.subTest(seed):
+                net, path = self.captured('nccl', seed, 'A')
+                said = said_of('sessions', path)
+                for connection in range(len(net.ends) // 2):
+                    with self.subTest(connection):
+                        self.assertRegex(said, rf'QP 0x{0x100 + connection:x} +10\.0\.0\.200 QP 0x{0x900 + connection:x}\b'
+                                         rf'|QP 0x{0x900 + connection:x} +10\.0\.0\.1 QP 0x{0x100 + connection:x}\b')
+
+    def test_a_spray_over_two_interfaces(self):
+        for seed in (0, 3):  # senders go back
+            with self.subTest(seed):
+                _, path = self.captured('spray', seed, 'B', 2)
+                self.assertNotIn('At eth0', said_of('explain', path))
+
+    def test_the_rate_of_the_link_is_stated(self):
+        for seed in (1, 2):
+            with self.subTest(seed):
+                _, path = self.captured('pfc', seed, 'M')
+                for rate, said in (('100Gb/s', 'congestion? Yes'), ('800Gb/s', 'congestion? No')):
+                    text = ' '.join(dissect('explain', path, '--link-rate', rate).stdout.split())
+                    self.assertIn(said, text)
+                    if said.endswith('Yes'):
+                        self.assertIn('100.0 Gb/s (--link-rate)', text)
+                path.write_bytes(with_speed(path.read_bytes(), 100_000_000_000))
+                text = said_of('explain', path)
+                self.assertIn('congestion? Yes', text)
+                self.assertIn("100.0 Gb/s (the interface's, as the capture states)", text)
+
+    def test_a_queue_has_no_room(self):
+        for seed in (0, 6):
+            with self.subTest(seed):
+                _, path = self.captured('incast', seed, 'M')
+                self.assertIn('its queue had no room', said_of('explain', path))
+
+    def test_a_link_that_three_hosts_fill(self):
+        for seed in (0, 2):
+            with self.subTest(seed):
+                _, path = self.captured('pfc', seed, 'M')
+                self.assertNotIn('congestion? No', said_of('explain', path))
+
+
 if __name__ == '__main__':
-    import longwire_test
     longwire_test.main()

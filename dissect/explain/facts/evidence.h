@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -30,6 +31,7 @@ struct Evidence {
   const CaptureTotals& totals;
   const MessageCounts& messages;
   const JoinedPath* joined = nullptr;    // null: no path was analysed
+  std::optional<double> link_rate = {};  // b/s, of the slowest link of the way, as the user says
   TimeStyle time = TimeStyle::relative;  // of the moments in sentences
 };
 

@@ -10,6 +10,7 @@
 #include "core/quantity.h"
 #include "dissect/explain/counters/counter_report.h"
 #include "dissect/explain/questions/capture.h"
+#include "dissect/explain/questions/link_evidence.h"
 #include "dissect/explain/questions/rate_evidence.h"
 #include "dissect/explain/questions/retries.h"
 #include "dissect/sessions/result_rows.h"
@@ -152,38 +153,6 @@ std::string marked_reason(const Signs& signs) {
       lost);
 }
 
-std::string unmarked_loss_reason(const Evidence& evidence, const Signs& signs) {
-  if (signs.lost > 0 && signs.lost == signs.lost_at_receiver)
-    return fmt::format(
-        "{}, all behind the last point, and no packet is marked: the receiver or its last cable "
-        "lost "
-        "them; the path between the points lost nothing",
-        were_lost(signs));
-  if (signs.lost_at_receiver > 0) {
-    Signs rest = signs;  // what the path may have lost
-    rest.lost -= rest.lost_at_receiver;
-    rest.lost_at_receiver = 0;
-    return fmt::format(
-        "{} {} lost behind the last point, by the receiver or its last cable, not by the path. Of "
-        "the others: {}",
-        counted(signs.lost_at_receiver, "packet"), verb(signs.lost_at_receiver, "was", "were"),
-        unmarked_loss_reason(evidence, rest));
-  }
-  const std::string what =
-      signs.lost == 0 ? counted(signs.missing_acks, "ACK") + " did not arrive" : were_lost(signs);
-  if (evidence.totals.ecn_capable == 0)
-    return fmt::format(
-        "{}, but all packets are Not-ECT, so no queue could mark one, and no CNP "
-        "came. Overflow of a queue looks the same as a bad link: the drop counters "
-        "of the switches tell.",
-        what);
-  return fmt::format(
-      "{}, and no packet is marked, though queues may mark {} of them, and no CNP "
-      "came: a queue with ECN would have marked before it dropped. A queue without "
-      "ECN or a bad link is likelier; the drop counters of the switches tell.",
-      what, evidence.totals.ecn_capable);
-}
-
 /// The priorities that were paused: "priority 3", "priorities 3, 4".
 std::string paused_priorities(const Evidence& evidence) {
   std::vector<std::size_t> paused;
@@ -283,6 +252,8 @@ std::string calm_reason(const Evidence& evidence, const Signs& signs) {
   return "nothing was lost, no packet is marked, and no CNP came" + idle_time_text(evidence) + ".";
 }
 
+constexpr std::uint64_t kFewPackets = 64;
+
 /// All that the answer depends on.
 struct Case {
   const Evidence& evidence;
@@ -291,13 +262,124 @@ struct Case {
   std::string unclear;  // what a queue may explain, and something else may, too
   bool sample = false, followed = true;
   const CounterSigns* port = nullptr;  // of a port's counters
+  LinkRate link = {};
+  LossLoads losses = {};
+  RoundTrips trips = {};
 };
+
+/// Whether nearly all packets that are missing here were lost while packets of several hosts filled
+/// the link to their receiver: its queue had no room.
+bool is_overflow(const Case& c) {
+  constexpr std::uint64_t kEnough = 8;
+  const LossLoads& losses = c.losses;
+  return losses.several >= kEnough && 10 * (losses.several + losses.full) >= 9 * losses.all() &&
+         5 * losses.several >= 2 * losses.all();
+}
+
+/// "; no packet around N of them waited for more than 15 us": a full queue was not longer. Empty:
+/// no NAK shows it.
+std::string loss_wait_text(const Case& c) {
+  if (c.trips.loss_naks == 0 || c.trips.longest_loss_wait < Duration{}) return {};
+  return fmt::format(
+      "; the {} for {} of them came up to {} later than the shortest round trip: if a "
+      "queue was full, packets waited in it for no longer",
+      c.trips.loss_naks == 1 ? "NAK" : "NAKs", c.trips.loss_naks,
+      format_duration(c.trips.longest_loss_wait));
+}
+
+std::string unmarked_loss_reason(const Case& c) {
+  const Evidence& evidence = c.evidence;
+  const Signs& signs = c.signs;
+  if (signs.lost > 0 && signs.lost == signs.lost_at_receiver)
+    return fmt::format(
+        "{}, all behind the last point, and no packet is marked: the receiver or its last cable "
+        "lost "
+        "them; the path between the points lost nothing",
+        were_lost(signs));
+  if (signs.lost_at_receiver > 0) {
+    Case rest = c;  // what the path may have lost
+    rest.signs.lost -= signs.lost_at_receiver;
+    rest.signs.lost_at_receiver = 0;
+    return fmt::format(
+        "{} {} lost behind the last point, by the receiver or its last cable, not by the path. Of "
+        "the others: {}",
+        counted(signs.lost_at_receiver, "packet"), verb(signs.lost_at_receiver, "was", "were"),
+        unmarked_loss_reason(rest));
+  }
+  const std::string what =
+      signs.lost == 0 ? counted(signs.missing_acks, "ACK") + " did not arrive" : were_lost(signs);
+  if (evidence.totals.ecn_capable == 0)
+    return fmt::format(
+        "{}, but all packets are Not-ECT, so no queue could mark one, and no CNP "
+        "came{}. Overflow of a queue looks the same as a bad link: the drop counters "
+        "of the switches tell.",
+        what, loss_wait_text(c));
+  return fmt::format(
+      "{}, and no packet is marked, though queues may mark {} of them, and no CNP "
+      "came: a queue with ECN would have marked before it dropped. A queue without "
+      "ECN or a bad link is likelier; the drop counters of the switches tell.",
+      what, evidence.totals.ecn_capable);
+}
+
+std::string overflow_reason(const Case& c) {
+  return fmt::format(
+      "{} of {} that are missing here would have come while packets of several hosts came to one "
+      "host at three quarters of the link's rate or more, {}: its queue had no room for them.",
+      c.losses.several + c.losses.full, counted(c.losses.all(), "packet"), c.link.text());
+}
+
+std::string filled_reason(const Case& c) {
+  return fmt::format(
+      "{} of several hosts came to one host at nine tenths of the link's rate or more, {}: they "
+      "waited for each other in a queue; {}.",
+      counted(filled_packets(c.evidence, c.link), "packet"), c.link.text(),
+      c.signs.lost == 0 ? "nothing was lost" : were_lost(c.signs));
+}
+
+/// Whether round trips of most packets never grew by a tenth of the way to the receiver and back,
+/// and no link had packets of several hosts at its rate: no queue stood.
+bool is_ruled_out(const Case& c) {
+  constexpr double kLittle = 0.1;
+  return c.trips.sampled >= c.trips.others && c.trips.sampled > 0 && c.trips.growth <= kLittle &&
+         filled_packets(c.evidence, c.link) == 0 && even_rate_reason(c.evidence).empty();
+}
+
+std::string steady_reason(const Case& c) {
+  return fmt::format(
+      "nothing was lost, no packet is marked, no CNP came, and round trips never grew by more than "
+      "{} ({}): no queue stood.",
+      format_duration(c.trips.longest_wait), format_share(c.trips.growth));
+}
+
+/// Whether round trips grew so much, once at least, that 64 kB may have waited at the rate that was
+/// seen, and by a third.
+bool has_grown(const Case& c) {
+  constexpr double kMuch = 1.0 / 3, kBytes = 64e3;
+  const double bytes = static_cast<double>(c.trips.longest_wait.count()) * c.link.rate / 8e9;
+  return c.trips.growth >= kMuch && bytes >= kBytes;
+}
+
+std::string grown_reason(const Case& c) {
+  return fmt::format(
+      "nothing was lost or marked, but round trips grew by up to {}: packets waited in a queue, or "
+      "an end needed that time. A capture at the receiver tells.",
+      format_duration(c.trips.longest_wait));
+}
+
+/// Whether a capture of several connections, or of many bytes in a few packets, is too short to
+/// show a queue.
+bool is_too_short(const Case& c) {
+  constexpr double kLeast = 1e9;  // b/s
+  return c.trips.sampled == 0 && c.signs.packets < kFewPackets && c.link.rate >= kLeast;
+}
 
 struct CongestionRow {
   bool (*holds)(const Case& c);
   Congested answer;
   std::string (*reason)(const Case& c);
 };
+
+constexpr std::uint64_t kFilledPackets = 256;
 
 constexpr CongestionRow kCongestionRows[] = {
     {[](const Case& c) { return c.signs.marked + c.signs.notifications > 0; }, Congested::yes,
@@ -313,6 +395,11 @@ constexpr CongestionRow kCongestionRows[] = {
      }},
     {[](const Case& c) { return c.signs.full_links > 0; }, Congested::yes,
      [](const Case& c) { return full_link_reason(c.evidence, c.signs); }},
+    {is_overflow, Congested::yes, overflow_reason},
+    {[](const Case& c) {
+       return c.link.is_stated() && filled_packets(c.evidence, c.link) >= kFilledPackets;
+     },
+     Congested::yes, filled_reason},
     {[](const Case& c) { return c.sample; }, Congested::cannot_tell,
      [](const Case&) -> std::string {
        return "no packet is marked, and no CNP came, but the capture is a sample: what was lost "
@@ -320,7 +407,7 @@ constexpr CongestionRow kCongestionRows[] = {
               "show.";
      }},
     {[](const Case& c) { return c.signs.lost + c.signs.missing_acks > 0; }, Congested::cannot_tell,
-     [](const Case& c) { return unmarked_loss_reason(c.evidence, c.signs); }},
+     [](const Case& c) { return unmarked_loss_reason(c); }},
     {[](const Case& c) { return c.signs.unanswered > 0; }, Congested::cannot_tell,
      [](const Case& c) {
        return fmt::format(
@@ -349,8 +436,22 @@ constexpr CongestionRow kCongestionRows[] = {
      [](const Case& c) { return paused_reason(c.evidence, c.signs, c.concerns); }},
     {[](const Case& c) { return !c.followed && c.signs.turned_away == 0; }, Congested::cannot_tell,
      [](const Case&) -> std::string { return "no packet of a connection was followed."; }},
+    {[](const Case& c) {
+       return !c.unclear.empty() && c.signs.refused + c.signs.late == 0 && is_ruled_out(c);
+     },
+     Congested::no, steady_reason},
     {[](const Case& c) { return !c.unclear.empty() && c.signs.refused + c.signs.late == 0; },
      Congested::cannot_tell, [](const Case& c) { return c.unclear; }},
+    {[](const Case& c) { return c.signs.refused + c.signs.turned_away == 0 && has_grown(c); },
+     Congested::cannot_tell, grown_reason},
+    {[](const Case& c) { return c.signs.refused + c.signs.turned_away == 0 && is_too_short(c); },
+     Congested::cannot_tell,
+     [](const Case& c) {
+       return fmt::format(
+           "nothing was lost or marked, but the capture has {} and too few round trips: a longer "
+           "one tells.",
+           counted(c.signs.packets, "packet"));
+     }},
     {[](const Case&) { return true; }, Congested::no,
      [](const Case& c) { return calm_reason(c.evidence, c.signs); }},
 };
@@ -379,13 +480,17 @@ Health health_of(const CongestionVerdict& verdict) {
 CongestionVerdict congestion_of(const Facts& facts) {
   const Evidence& evidence = facts.evidence;
   const Signs signs = signs_of(facts);
+  const LinkRate link = link_rate_of(evidence);
   const Case found{.evidence = evidence,
                    .signs = signs,
                    .concerns = signs.pauses > 0 ? pauses_concern(evidence) : Congested::no,
                    .unclear = unclear_rate_reason(evidence),
                    .sample = is_sample(facts),
                    .followed = facts.follows_connections(),
-                   .port = facts.counters == nullptr ? nullptr : &facts.counters->signs};
+                   .port = facts.counters == nullptr ? nullptr : &facts.counters->signs,
+                   .link = link,
+                   .losses = loss_loads_of(evidence, link),
+                   .trips = round_trips_of(evidence)};
   const auto row = std::ranges::find_if(kCongestionRows,
                                         [&](const CongestionRow& one) { return one.holds(found); });
   return {.answer = row->answer,

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
+#include "dissect/explain/questions/link_evidence.h"
 
 namespace lw::dissect {
 namespace {
@@ -32,6 +33,7 @@ const StreamCounts* fullest(const Evidence& evidence) {
 /// the one with the most payload. Null: none, or nothing else than the rate is known of it.
 const StreamCounts* even_stream(const Evidence& evidence) {
   constexpr std::int64_t kAtOnce = 10'000;  // ns
+  const LinkRate link = link_rate_of(evidence);
   const StreamCounts* most = nullptr;
   for (const Session& session : evidence.analyst.sessions())
     for (const auto& direction : session.directions) {
@@ -40,23 +42,31 @@ const StreamCounts* even_stream(const Evidence& evidence) {
       if (counts.rtt.count() == 0 || counts.reads > 0 || counts.held_by_window()) continue;
       const bool at_once = counts.rtt.quantile(0.5) <= kAtOnce || counts.idle_share() >= 0.5;
       if (!at_once || counts.goodput() < kLeastRate || !counts.flight.is_even()) continue;
+      if (link.is_stated() && 2 * counts.goodput() < link.rate) continue;  // it is not full
       if (most == nullptr || counts.payload > most->payload) most = &counts;
     }
   return most;
 }
 
-/// Many packets of several hosts came to one host at about the highest rate that was seen.
+/// Many packets of several hosts came to one host at about the link's rate, or the highest rate
+/// that was seen.
 std::string busy_link_reason(const Evidence& evidence) {
   constexpr std::uint64_t kEnough = 128;  // packets
+  const LinkRate link = link_rate_of(evidence);
   const std::vector<analysis::LinkLoad>& loads = evidence.analyst.loads();
-  const auto busy = [](const analysis::LinkLoad& load) { return load.busy_packets(load.most()); };
+  const auto busy = [&link](const analysis::LinkLoad& load) {
+    return load.busy_packets(link.is_stated() ? link.rate : load.most());
+  };
   const auto most = std::ranges::max_element(loads, {}, busy);
   if (most == loads.end() || busy(*most) < kEnough || most->most() < kLeastRate) return {};
   return fmt::format(
       "nothing was lost or marked, but {} packets of several hosts came to one host at three "
-      "quarters, or more, of the highest rate that 16 packets in a row have here ({}): a full link "
-      "to it looks like that. A capture on that link, or the counters of its port, tell.",
-      busy(*most), format_bit_rate(most->most()));
+      "quarters, or more, of {}: a full link to it looks like that. A capture on that link, or the "
+      "counters of its port, tell.",
+      busy(*most),
+      link.is_stated() ? "the link's rate, " + link.text()
+                       : fmt::format("the highest rate that 16 packets in a row have here ({})",
+                                     format_bit_rate(most->most())));
 }
 
 /// Round trips grew for some time.

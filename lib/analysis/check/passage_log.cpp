@@ -35,6 +35,7 @@ void PassageLog::begin_run(const CapturedPacket& packet, std::uint32_t span) {
           .stamp = packet.stamp,
           .ip_id = packet.ip_id,
           .fetches = is_fetch(packet)};
+  repeated_to_ = run_.end < highest_ ? highest_ : 0;
   highest_ = std::max(highest_, run_.end);
 }
 

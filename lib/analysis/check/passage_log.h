@@ -11,7 +11,8 @@ namespace lw::analysis {
 
 /// The requests of one direction and the answers to them, in the order in which they passed the
 /// capture point: what the protocol check compares findings with. Requests in the order of their
-/// PSNs are one entry, so a connection without losses has a few.
+/// PSNs are one entry, but for READs and atomics among others, and for new ones behind repeated
+/// ones: a connection without losses has a few.
 class PassageLog {
  public:
   /// Requests whose PSNs follow each other. PSNs are without wrap-around.
@@ -21,7 +22,7 @@ class PassageLog {
     std::uint64_t acked = 0;            // one past the highest PSN acknowledged before it
     Instant stamp = {};                 // of its first frame
     std::uint16_t ip_id = 0;            // of its first frame
-    bool fetches = false;               // it has a READ or an atomic
+    bool fetches = false;               // its requests are READs and atomics
 
     [[nodiscard]] bool covers(std::uint64_t x) const noexcept { return x >= psn && x < end; }
   };
@@ -41,10 +42,10 @@ class PassageLog {
 
   /// Adds a request that takes `span` PSNs.
   void request(const CapturedPacket& packet, std::uint32_t span) {
-    if (psn_of(run_.end) == packet.psn && run_.last != 0) [[likely]] {
+    if (psn_of(run_.end) == packet.psn && run_.last != 0 && run_.end != repeated_to_ &&
+        run_.fetches == is_fetch(packet)) [[likely]] {
       run_.end += span;
       run_.last = packet.number;
-      run_.fetches |= is_fetch(packet);
       highest_ = run_.end > highest_ ? run_.end : highest_;
       return;
     }
@@ -88,8 +89,9 @@ class PassageLog {
   void close_run();
   [[nodiscard]] std::uint64_t nearest(std::uint64_t to, std::uint32_t psn) const noexcept;
 
-  Run run_;                    // the newest one
-  std::uint64_t highest_ = 0;  // one past the highest PSN that passed
+  Run run_;                        // the newest one
+  std::uint64_t repeated_to_ = 0;  // where it ends, if it repeats packets; 0: it does not
+  std::uint64_t highest_ = 0;      // one past the highest PSN that passed
   std::uint64_t acked_ = 0;
   std::uint32_t& room_;
   bool whole_ = true;

@@ -186,9 +186,10 @@ void FetchResponses::take_missing(const CapturedPacket& packet, Sequence psn,
     request.response_frame = packet.number;
     request.response_stamp = packet.stamp;
   }
-  // A requester takes responses in order: those behind one that was lost come again.
-  request.answered = (late || psn + 1 == end) && request.responses == request.span &&
-                     !state_.gaps.in(request.psn, end);
+  // A requester takes responses in order: those behind one that was lost come again, unless it asks
+  // for a part only.
+  const bool ends = late || psn + 1 == end || request.last_left > 0;
+  request.answered = ends && request.responses == request.span && !state_.gaps.in(request.psn, end);
   completed_ = request.psn;
   completed_stamp_ = packet.stamp;
 }

@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/requests/losses_behind.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace lw::analysis {
+
+/// Notes how long after the packet behind a lost one the NAK came.
+void LossesBehind::note_time(Instant asked, Sequence psn) {
+  const Sent* const behind = state_.log.find(psn + 1);
+  if (behind == nullptr || !behind->seen) return;
+  ++state_.counts.loss_naks;
+  state_.counts.longest_loss_nak =
+      std::max(state_.counts.longest_loss_nak, stamp_difference(asked, behind->last_stamp));
+}
 
 void LossesBehind::note_asked_again(Instant stamp) {
   report(asked_again_, {});

@@ -21,7 +21,9 @@ class LossesBehind {
 
   /// Processes a NAK of a sequence error, which came for the first time. `nak`: its report.
   void take_nak(const Anomaly& nak, Sequence psn) {
-    if (passed_here(psn)) asked_for_ = Loss{StreamReport::lost_after_capture(nak), psn, {}};
+    if (!passed_here(psn)) return;
+    asked_for_ = Loss{StreamReport::lost_after_capture(nak), psn, {}};
+    note_time(nak.stamp, psn);
   }
   /// Processes a request.
   void take_request(const CapturedPacket& packet, Sequence psn) {
@@ -47,6 +49,7 @@ class LossesBehind {
     Instant stamp;  // when it was sent again
   };
 
+  void note_time(Instant asked, Sequence psn);
   void note_asked_again(Instant stamp);
   void report(std::optional<Loss>& loss, std::optional<Duration> answered);
   void report_overtaken();

@@ -527,14 +527,14 @@ void RequestStream::retire(Cause cause_of_gap) {
   messages_.add(oldest, completion);
 }
 
-/// Requests complete in their order. One that was answered before a READ in front of it was
-/// complete waits for that, or is sent again: nothing here shows when it is complete.
+/// Requests complete in their order: one that was answered before a READ in front of it was
+/// complete waits for that.
 void RequestStream::keep_order(std::optional<Message::Completion>& completion) noexcept {
   if (!state_.reliable || !completion) return;
-  if (completion->stamp < completed_)
-    completion.reset();
+  if (completion->stamp < completed_.stamp)
+    completion = completed_;
   else
-    completed_ = completion->stamp;
+    completed_ = *completion;
 }
 
 void RequestStream::retire_beyond(std::size_t most) {

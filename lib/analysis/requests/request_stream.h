@@ -160,9 +160,10 @@ class RequestStream {
   LoneResponses lone_;
   WrongAnswers wrong_{state_};
   std::optional<EarlyAck> early_ack_;
-  Instant completed_ = Instant::min();  // the newest, in the order of the requests
-  Sequence open_from_ = ~Sequence{0};   // what is behind it was not followed to its end
-  std::optional<Instant> stopped_;      // the last response, if the sender gave up after it
+  // The newest, in the order of the requests.
+  Message::Completion completed_{.frame = 0, .stamp = Instant::min()};
+  Sequence open_from_ = ~Sequence{0};  // what is behind it was not followed to its end
+  std::optional<Instant> stopped_;     // the last response, if the sender gave up after it
   std::optional<OpenRequests> open_;
   MessageRate::Answer first_answer_;
   PsnReuse reuse_;

@@ -26,7 +26,9 @@ void SenderLimits::add(const Sent& sent, Sequence outstanding) noexcept {
     counts_.held = 0;
     counts_.held_before = counts_.held_after = {};
   } else if (released_) {
-    counts_.held_after += sent.stamp - *released_;
+    const Duration after = stamp_difference(sent.stamp, *released_);
+    counts_.held_after += after;
+    counts_.least_held_after = std::min(counts_.least_held_after.value_or(after), after);
   }
   released_.reset();
 }

@@ -54,6 +54,13 @@ struct StreamCounts {
   // request.
   std::uint64_t held = 0;
   Duration held_before{}, held_after{};
+  /// The shortest time from such an ACK to the next request: a round trip from here to a sender
+  /// that waited for it, or less.
+  std::optional<Duration> least_held_after = {};
+  /// NAKs of packets that were lost behind the capture point, and the longest time to one of them
+  /// from the packet behind the lost one: a round trip, with the time that it waited in a queue.
+  std::uint64_t loss_naks = 0;
+  Duration longest_loss_nak{};
   std::uint32_t most_reads = 0;                // READs and atomics at once
   std::uint64_t reads_at_most = 0, reads = 0;  // of reads: those that reached most_reads
 

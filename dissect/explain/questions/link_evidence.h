@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "dissect/explain/facts/evidence.h"
+
+namespace lw::dissect {
+
+/// The rate of the links that the packets pass, and where it is from.
+struct LinkRate {
+  enum class Source : std::uint8_t { option, interface, learned };
+  double rate = 0;  // b/s; 0: nothing tells
+  Source source = Source::learned;
+
+  /// Whether a link may have a rate that is much higher: the rate is only what was seen.
+  [[nodiscard]] bool is_stated() const noexcept { return source != Source::learned; }
+  /// "100.0 Gb/s (--link-rate)", "98.0 Gb/s (the highest of 16 packets in a row)".
+  [[nodiscard]] std::string text() const;
+};
+
+/// That of --link-rate, or the lowest that the capture's interfaces state, or the highest at which
+/// 16 packets in a row came to a host.
+LinkRate link_rate_of(const Evidence& evidence);
+
+/// Packets of several hosts that came to one host in rows of 64 at nine tenths of the link's rate,
+/// or more: the most of any host.
+std::uint64_t filled_packets(const Evidence& evidence, const LinkRate& link);
+
+/// Packets that were lost before the capture point, by how busy the link to their receiver was
+/// then: what passed the point around them shows it.
+struct LossLoads {
+  std::uint64_t several = 0;  // three quarters of its rate or more, with packets of several hosts
+  std::uint64_t full = 0;     // as much, with packets of one host
+  std::uint64_t idle = 0;     // less than half of its rate
+  std::uint64_t others = 0;   // between, or not known
+
+  [[nodiscard]] std::uint64_t all() const noexcept { return several + full + idle + others; }
+};
+LossLoads loss_loads_of(const Evidence& evidence, const LinkRate& link);
+
+/// Round trips of SENDs, WRITEs and READs.
+struct RoundTrips {
+  std::uint64_t sampled = 0;  // packets of the directions that have enough round trips
+  std::uint64_t others = 0;   // packets of the other directions
+  /// Of those that have enough: the most by which a round trip was longer than the shortest, and
+  /// that as a share of the whole way from the sender to the receiver and back.
+  Duration longest_wait{};
+  double growth = 0;
+  /// NAKs of packets that were lost behind the point, and the most by which the time to one, from
+  /// the packet behind the lost one, was longer than the shortest round trip.
+  std::uint64_t loss_naks = 0;
+  Duration longest_loss_wait{};
+};
+RoundTrips round_trips_of(const Evidence& evidence);
+
+}  // namespace lw::dissect
