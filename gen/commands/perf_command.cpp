@@ -15,6 +15,7 @@
 #include "core/names.h"
 #include "core/output.h"
 #include "gen/commands/commands.h"
+#include "gen/commands/measure_options.h"
 #include "gen/commands/perf_ranks.h"
 #include "gen/perf/cm/rping.h"
 #include "gen/perf/report/buffer_study.h"
@@ -180,8 +181,9 @@ Result<void> run_live(PerfCommand& command, const perf::PerfConfig& config,
   };
   command.peer.verify = verify_of(command);
   command.close_files = [&] { report_at_end(series->close()); };
-  auto ran =
-      run_in_real_time(command.endpoint, command.peer, command.latency(), *series, stop, run);
+  IntervalReport intervals(command.interval, command.json);
+  auto ran = run_in_real_time(command.endpoint, command.peer, command.latency(), *series, intervals,
+                              stop, run);
   close_files(command);
   if (ran && !command.json) print_report(verified_line(command.peer.verify));
   return ran;
@@ -289,6 +291,11 @@ void add_output_options(app::Options& list, PerfCommand& options) {
       .defaults_to("client-out, server-out");
   list.add("--series", app::text(options.series), "FILE.csv",
            "time series of rate, alpha, outstanding, retransmitted and RTT of each QP");
+  list.add(
+          "--interval", app::parsed(read_interval, options.interval), "TIME",
+          "line with rate, packets sent again, losses and round trip, or with latencies, each TIME "
+          "of a run through a port; a number is in seconds")
+      .defaults_to("none");
   list.add("--study", app::text(options.study), "DIR",
            "of a blast: how many buffers fill the channel at each distance; prints the table, "
            "writes buffers.csv and buffers.svg");

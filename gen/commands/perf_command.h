@@ -41,6 +41,7 @@ struct PerfCommand {
   std::string data;   // file that the messages carry
   std::string study;  // folder for the study of buffers
   std::string series;
+  Duration interval{0};             // between lines of a run in real time; 0: none
   Duration most_skew = kUsualSkew;  // of the starts in a common run
 
   /// What is measured; with rping a latency.

@@ -83,7 +83,8 @@ Conflicts conflicts_in_simulation(const PerfCommand& command) {
   const bool endless = command.config().iterations == 0 || command.all_sizes;
   return {{true,
            {"--peer", "--verify", "--token", "--data", "--cm", "--peer-mac", "--address", "--mac",
-            "--encapsulation", "--service", "--wait", "--idle", "--verbose", "--transport"},
+            "--encapsulation", "--service", "--wait", "--idle", "--verbose", "--transport",
+            "--interval"},
            "goes with --port only"},
           {endless && command.network.network.empty(),
            {"--pcap"},
@@ -156,6 +157,8 @@ Result<void> check_posted(const perf::PerfConfig& config) {
 }
 
 Result<void> check_simulated(const Given& given, const PerfCommand& command) {
+  if (const std::string own = given.first_of(kClassOptions); !own.empty())
+    return refuse(own, "goes with --port only: packets of a simulation have no class");
   if (auto fits = check_conflicts(given, conflicts_in_simulation(command)); !fits) return fits;
   if (auto fits = check_posted(command.config()); !fits) return fits;
   return command.network.network.empty() ? check_points(command.points) : Result<void>{};
@@ -193,7 +196,7 @@ Result<void> check_common(const Given& given, const PerfCommand& command) {
   const Conflicts conflicts = {
       {true,
        {"--peer", "--token", "--cm", "--data", "--peer-mac", "--bidirectional", "--forever",
-        "--all", "--pcap", "--series", "--study", "--margin"},
+        "--all", "--pcap", "--series", "--study", "--margin", "--interval"},
        "does not go with " + pattern},
       {command.config().qp.transport != Transport::rc, {"--transport"}, pattern + " goes with rc"}};
   if (auto fits = check_conflicts(given, conflicts); !fits) return fits;

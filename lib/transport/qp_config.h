@@ -96,6 +96,8 @@ struct QpConfig {
   // Congestion.
   RateControl rate_control = RateControl::none;
   double rate_bps = 0;  // fixed: the limit; dcqcn: the link rate. Counts bytes on the wire
+  /// Marked packets make CNPs also without DCQCN: NICs have a notification point of their own.
+  bool notifies = false;
   DcqcnConfig dcqcn;
 
   /// The responder never lacks a receive; the bytes of SENDs are dropped.
