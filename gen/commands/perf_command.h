@@ -7,6 +7,7 @@
 
 #include "app/html_report.h"
 #include "app/verdicts.h"
+#include "config/experiment/profile.h"
 #include "gen/app/common_run.h"
 #include "gen/commands/network_perf.h"
 #include "gen/network/network_report.h"
@@ -36,6 +37,11 @@ struct PerfCommand {
   bool waits = false;                 // hold the report back until the live view ends
   std::string waiting;                // the report that is held back
   std::function<void()> close_files;  // called before the last report is judged
+
+  config::ExperimentParameters sweep;  // options, each with the values to run
+  std::string out;                     // folder of the sweep's files
+  std::uint32_t repeats = 1;           // runs of each combination
+  app::Verdicts of_sweep{kExperimentQuestions};
 
   std::string verify = kVerifyNames.front();
   std::string data;   // file that the messages carry

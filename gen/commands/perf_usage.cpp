@@ -11,6 +11,7 @@
 #include "gen/perf/cm/rping.h"
 #include "gen/perf/report/perf_files.h"
 #include "gen/perf/report/perf_ranks.h"
+#include "transport/payload_store.h"
 
 namespace lw::gen {
 namespace {
@@ -69,6 +70,15 @@ Conflicts conflicts_of(const Given& given, const PerfCommand& command) {
            "goes without --expect, --junit and --html: its rows are no final figures"},
           {given.has("--study"), {"--live"}, "goes without --study"},
           {command.latency(), {"--forever"}, "goes with --pattern bw"},
+          {command.sweep.empty(), {"--out", "--repeats"}, "goes with --sweep"},
+          {is_of_study(command.options.pattern) || command.options.common() ||
+               !command.network.network.empty() || !command.peer.cm.empty(),
+           {"--sweep"},
+           "goes with --pattern bw and lat"},
+          {!command.sweep.empty(),
+           {"--all", "--json", "--forever", "--pcap", "--series", "--study", "--live", "--expect",
+            "--junit", "--data", "--interval"},
+           "does not go with --sweep: its files have every run"},
           {once, {"--forever"}, "goes without --pcap, --study and --live"},
           {command.options.pattern == PerfPattern::ping,
            {"--duration"},
@@ -105,23 +115,31 @@ Conflicts conflicts_over_port(const PerfCommand& command) {
   const perf::PerfConfig& config = command.config();
   const bool device = command.peer.device(), rc = config.qp.transport == Transport::rc;
   const bool dcqcn = config.qp.rate_control == transport::RateControl::dcqcn;
-  return {{device, {"--bidirectional"}, "goes with --peer IP: roce-endpoint only answers"},
-          {!rc, {"--bidirectional"}, "goes with --transport rc"},
-          {!rc, {"--selective-repeat"}, "goes with --transport rc: others do not retransmit"},
-          {!device, {"--data", "--token"}, "goes with --peer HOST:PORT of `roce-endpoint serve`"},
-          {config.fetches(), {"--data"}, "goes with --op write and send"},
-          {!command.data.empty(),
-           {"--qps", "--iterations", "--duration", "--all", "--pattern"},
-           "does not go with --data: each byte is sent once"},
-          {device,
-           {"--selective-repeat", "--service", "--verify"},
-           "goes with --peer IP, not with a device"},
-          {device && dcqcn,
-           {"--rate-control"},
-           "the device's own CNPs and rates apply there: fixed only"},
-          {command.endpoint.rocev1 && dcqcn,
-           {"--rate-control"},
-           "dcqcn goes with --encapsulation rocev2: RoCEv1 has no marks and no CNPs"}};
+  return {
+      {device, {"--bidirectional"}, "goes with --peer IP: roce-endpoint only answers"},
+      {device,
+       {"--packet-payload"},
+       "goes with --peer IP: a device refuses FIRST and MIDDLE packets of another size than the "
+       "path MTU"},
+      {config.qp.mtu > transport::PayloadStore::kLargest,
+       {"--selective-repeat"},
+       "goes with packets of up to 4096 B, which the responder keeps behind a gap"},
+      {!rc, {"--bidirectional"}, "goes with --transport rc"},
+      {!rc, {"--selective-repeat"}, "goes with --transport rc: others do not retransmit"},
+      {!device, {"--data", "--token"}, "goes with --peer HOST:PORT of `roce-endpoint serve`"},
+      {config.fetches(), {"--data"}, "goes with --op write and send"},
+      {!command.data.empty(),
+       {"--qps", "--iterations", "--duration", "--all", "--pattern"},
+       "does not go with --data: each byte is sent once"},
+      {device,
+       {"--selective-repeat", "--service", "--verify"},
+       "goes with --peer IP, not with a device"},
+      {device && dcqcn,
+       {"--rate-control"},
+       "the device's own CNPs and rates apply there: fixed only"},
+      {command.endpoint.rocev1 && dcqcn,
+       {"--rate-control"},
+       "dcqcn goes with --encapsulation rocev2: RoCEv1 has no marks and no CNPs"}};
 }
 
 /// Checks the options of congestion control over a port. Each side has only those of its own NIC.

@@ -9,6 +9,7 @@
 #include "core/quantity.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/outputs.h"
+#include "gen/limits.h"
 #include "gen/perf/cm/connection_manager.h"
 #include "gen/perf/options/perf_options.h"
 #include "gen/questions.h"
@@ -59,7 +60,7 @@ struct EndedSession {
   SessionReport session;
   FramePortCounters port;
   Machine machine;                  // since the start
-  roce::TrafficClass traffic;       // that was set
+  roce::ClassOfTraffic traffic;     // that was set
   std::vector<ClassCount> classes;  // since the start
   std::uint64_t other_partition = 0;
 };
@@ -120,6 +121,7 @@ Result<void> serve(RespondOptions& options, EndpointContext& context,
   PassiveSide side(context.endpoint(), {.port = options.endpoint.service,
                                         .rping_port = options.cm,
                                         .memory = options.memory,
+                                        .packet_payload = options.endpoint.packet_payload,
                                         .dcqcn = options.dcqcn});
   std::uint64_t ended = 0;
   context.begin_watch();
@@ -189,7 +191,8 @@ const FigureTable& respond_figures() {
       Row::of<&EndedSession::machine>("machine",
                                       "What this machine lost and delayed since the start."),
       Row::of<&EndedSession::traffic>(
-          "class", "Class of the traffic that was set; what it lacks is that of each client."),
+          "traffic_class",
+          "Class of the traffic that was set; what it lacks is that of each client."),
       Row::of<&EndedSession::classes>("classes", "Packets of this side by class, since the start."),
       Row::of<&EndedSession::other_partition>(
           "other_partition", "Packets with the P_Key of another partition, which were not taken.",
@@ -215,6 +218,9 @@ app::Command respond_command() {
   list.add("--memory", app::parsed(parse_bytes, options->memory), "SIZE",
            "memory of all connections together, in bytes")
       .defaults_to("1GiB");
+  list.add("--packet-payload",
+           app::number(options->endpoint.packet_payload, kMostMtu, kMostPacketPayload), "BYTES",
+           "largest payload of a packet that clients may ask for, up to 14000 bytes");
   list.add("--sessions", app::number(options->sessions), "N",
            "end after this number of sessions; 0: on a signal");
   list.add("--pcap", app::text(options->endpoint.pcap), "FILE",

@@ -12,7 +12,6 @@
 #include "core/quantity.h"
 #include "gen/endpoint/client.h"
 #include "gen/endpoint/commands.h"
-#include "gen/endpoint/sweep.h"
 #include "gen/perf/options/endpoint_options.h"
 #include "gen/perf/options/perf_options.h"
 #include "gen/perf/plan/plan.h"
@@ -20,6 +19,7 @@
 #include "gen/perf/report/perf_report.h"
 #include "gen/perf/session/handover.h"
 #include "gen/questions.h"
+#include "gen/study/sweep.h"
 #include "sim/perf.h"
 
 namespace lw::gen::endpoint {
@@ -262,7 +262,7 @@ void add_connection_options(app::Options& list, MeasureCommand& command) {
 void add_message_options(app::Options& list, MeasureCommand& command) {
   perf::PerfConfig& config = command.config;
   add_operation_options(list, config);
-  list.add("-s,--size", app::parsed(parse_message_size, config.size), "SIZE",
+  list.add("-s,--size", app::parsed(read_message_size, config.size), "SIZE",
            "message size, in bytes; K, M and G are binary, as in perftest")
       .defaults_to(command.latency() ? "64" : "64KiB");
   list.add_flag("-a,--all", command.all_sizes, "measure every power of two, 2 B to 8 MiB");

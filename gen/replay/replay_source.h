@@ -35,7 +35,7 @@ struct ReplayOptions {
   Pace pace;
   std::uint64_t loop = 1;  // passes over the capture; 0: until stopped
   roce::FrameChanges rewrite;
-  roce::TrafficClass traffic;  // of RoCE frames, without source port and P_Key, which are above
+  roce::ClassOfTraffic traffic;  // of RoCE frames, without source port and P_Key, which are above
   bool roce_only = false;
   Limits limits;
   bool json = false, verbose = false, live = false;

@@ -33,7 +33,7 @@ void set_flow_label(wire::MutableBytes frame, const Envelope& envelope,
 }
 
 /// Changes the outer tag, or adds one if there is a VLAN.
-void set_tag(const TrafficClass& traffic, const std::optional<std::uint8_t>& priority,
+void set_tag(const ClassOfTraffic& traffic, const std::optional<std::uint8_t>& priority,
              const Envelope& envelope, std::vector<std::byte>& frame) {
   constexpr std::size_t kTagAt = offsetof(wire::Ethernet, type);
   if (envelope.vlan_count == 0) {
@@ -50,13 +50,13 @@ void set_tag(const TrafficClass& traffic, const std::optional<std::uint8_t>& pri
 
 }  // namespace
 
-void rewrite_class(const TrafficClass& traffic, std::vector<std::byte>& frame) {
+void rewrite_class(const ClassOfTraffic& traffic, std::vector<std::byte>& frame) {
   const Envelope envelope = open_envelope(frame);
   const auto parsed = parse(envelope);
   if (!envelope.is_roce() || !parsed) return;
   const auto kind =
-      packet_kind(parsed->bth->opcode.get(), parsed->aeth ? parsed->aeth->syndrome.get() : 0);
-  const TrafficClass::Marks& marks = traffic.kinds[static_cast<std::size_t>(kind)];
+      class_kind(parsed->bth->opcode.get(), parsed->aeth ? parsed->aeth->syndrome.get() : 0);
+  const ClassOfTraffic::Marks& marks = traffic.kinds[static_cast<std::size_t>(kind)];
   const wire::MutableBytes bytes(frame);
   if (marks.dscp)
     set_traffic_class(bytes, envelope, kDscpBits, static_cast<std::uint8_t>(*marks.dscp << 2));

@@ -12,7 +12,7 @@
 namespace lw::roce {
 namespace {
 
-using Marks = TrafficClass::Marks;
+using Marks = ClassOfTraffic::Marks;
 using Mark = std::optional<std::uint8_t> Marks::*;
 
 constexpr std::array<std::pair<std::string_view, std::uint8_t>, 4> kEcnNames = {
@@ -50,11 +50,11 @@ Parsed<std::uint8_t> read_bits(std::string_view text) {
 
 /// Sets a mark of a kind, or of data, ACKs and NAKs: those of CNPs are settings of their own in
 /// NICs.
-Parsed<void> set_of_kind(TrafficClass& target, std::string_view kind, Mark mark,
+Parsed<void> set_of_kind(ClassOfTraffic& target, std::string_view kind, Mark mark,
                          std::uint8_t value) {
-  for (std::size_t i = 0; i < kPacketKinds; ++i) {
-    const bool named = kind == kPacketKindNames[i];
-    const bool common = kind.empty() && static_cast<PacketKind>(i) != PacketKind::cnp;
+  for (std::size_t i = 0; i < kClassKinds; ++i) {
+    const bool named = kind == kClassKindNames[i];
+    const bool common = kind.empty() && static_cast<ClassKind>(i) != ClassKind::cnp;
     if (named || common) target.kinds[i].*mark = value;
     if (named) return {};
   }
@@ -65,7 +65,7 @@ Parsed<void> set_of_kind(TrafficClass& target, std::string_view kind, Mark mark,
 
 /// Reads "26" or "data=26,cnp=48".
 template <Mark mark, Parsed<std::uint8_t> (*read)(std::string_view)>
-Parsed<void> set_mark(TrafficClass& target, std::string_view text) {
+Parsed<void> set_mark(ClassOfTraffic& target, std::string_view text) {
   for (;;) {
     const std::size_t comma = text.find(',');
     const std::string_view part = text.substr(0, comma);
@@ -81,7 +81,7 @@ Parsed<void> set_mark(TrafficClass& target, std::string_view text) {
   }
 }
 
-Parsed<void> set_tos(TrafficClass& target, std::string_view text) {
+Parsed<void> set_tos(ClassOfTraffic& target, std::string_view text) {
   const auto byte = read_number(text, 0, 255);
   if (!byte) return std::unexpected(byte.error());
   (void)set_of_kind(target, "", &Marks::dscp, static_cast<std::uint8_t>(*byte >> 2));
@@ -89,7 +89,7 @@ Parsed<void> set_tos(TrafficClass& target, std::string_view text) {
 }
 
 template <auto member, std::uint32_t low, std::uint32_t high>
-Parsed<void> set_number(TrafficClass& target, std::string_view text) {
+Parsed<void> set_number(ClassOfTraffic& target, std::string_view text) {
   const auto number = read_number(text, low, high);
   if (!number) return std::unexpected(number.error());
   using Value = typename std::remove_reference_t<decltype(target.*member)>::value_type;
@@ -97,7 +97,7 @@ Parsed<void> set_number(TrafficClass& target, std::string_view text) {
   return {};
 }
 
-Parsed<void> set_source_port(TrafficClass& target, std::string_view text) {
+Parsed<void> set_source_port(ClassOfTraffic& target, std::string_view text) {
   using By = SourcePort::By;
   if (text == "qp" || text == "message") {
     target.source_port = SourcePort{.by = text == "qp" ? By::qp : By::message};
@@ -127,15 +127,15 @@ constexpr std::array kSettings = {
                  &set_mark<&Marks::ecn, read_ecn>},
     ClassSetting{"--vlan", "vlan", "ID",
                  "VLAN tag of all frames, 0 to 4094; frames of another VLAN are not taken", false,
-                 &set_number<&TrafficClass::vlan, 0, kMostVlan>},
+                 &set_number<&ClassOfTraffic::vlan, 0, kMostVlan>},
     ClassSetting{"-S,--sl,--priority", "priority", "N|KIND=N,...",
                  "priority of the VLAN tag, 0 to 7, as --dscp: a NIC's service level. CNPs have 6",
                  true, &set_mark<&Marks::priority, read_bits<7>>},
     ClassSetting{"--hop-limit", "hop_limit", "N", "hop limit, or TTL, 1 to 255; the usual is 64",
-                 false, &set_number<&TrafficClass::hop_limit, 1, 255>},
+                 false, &set_number<&ClassOfTraffic::hop_limit, 1, 255>},
     ClassSetting{"--flow-label,--flow_label", "flow_label", "N",
                  "flow label of IPv6, 0 to 0xfffff; it sets the UDP source port as Linux does",
-                 false, &set_number<&TrafficClass::flow_label, 0, kMostLabel>},
+                 false, &set_number<&ClassOfTraffic::flow_label, 0, kMostLabel>},
     ClassSetting{"--source-port", "source_port", "N|qp|message",
                  "UDP source port: a number, by the numbers of the QPs (the usual), or another one "
                  "for each message",
@@ -143,7 +143,7 @@ constexpr std::array kSettings = {
     ClassSetting{"--p-key", "p_key", "KEY",
                  "partition key, 1 to 0xffff (the usual); packets of another partition are not "
                  "taken",
-                 false, &set_number<&TrafficClass::p_key, 1, 0xffff>},
+                 false, &set_number<&ClassOfTraffic::p_key, 1, 0xffff>},
 };
 
 template <class T>
@@ -155,9 +155,9 @@ std::optional<T> first(const std::optional<T>& own, const std::optional<T>& othe
 
 std::span<const ClassSetting> class_settings() noexcept { return kSettings; }
 
-TrafficClass TrafficClass::over(const TrafficClass& other) const noexcept {
-  TrafficClass both = *this;
-  for (std::size_t i = 0; i < kPacketKinds; ++i) {
+ClassOfTraffic ClassOfTraffic::over(const ClassOfTraffic& other) const noexcept {
+  ClassOfTraffic both = *this;
+  for (std::size_t i = 0; i < kClassKinds; ++i) {
     both.kinds[i] = {.dscp = first(kinds[i].dscp, other.kinds[i].dscp),
                      .ecn = first(kinds[i].ecn, other.kinds[i].ecn),
                      .priority = first(kinds[i].priority, other.kinds[i].priority)};
@@ -170,9 +170,9 @@ TrafficClass TrafficClass::over(const TrafficClass& other) const noexcept {
   return both;
 }
 
-MarksOfKinds TrafficClass::marks() const noexcept {
+MarksOfKinds ClassOfTraffic::marks() const noexcept {
   MarksOfKinds marks = kUsualMarks;
-  for (std::size_t i = 0; i < kPacketKinds; ++i) {
+  for (std::size_t i = 0; i < kClassKinds; ++i) {
     marks[i] = {.dscp = kinds[i].dscp.value_or(marks[i].dscp),
                 .ecn = kinds[i].ecn.value_or(marks[i].ecn),
                 .priority = kinds[i].priority.value_or(marks[i].priority)};
@@ -180,7 +180,7 @@ MarksOfKinds TrafficClass::marks() const noexcept {
   return marks;
 }
 
-void set_class(const TrafficClass& traffic, FrameFields& fields) {
+void set_class(const ClassOfTraffic& traffic, FrameFields& fields) {
   fields.vlans.clear();
   if (traffic.vlan) fields.vlans.push_back({.id = *traffic.vlan});
   if (traffic.hop_limit) fields.ipv4.ttl = fields.ipv6.hop_limit = *traffic.hop_limit;
@@ -197,13 +197,13 @@ namespace {
 
 /// The marks of a kind, as a report has them.
 struct KindMarks {
-  PacketKind kind{};
+  ClassKind kind{};
   ClassMarks marks;
 
   static const FigureTable& figures() {
     using Row = FigureOf<KindMarks>;
     static constexpr Figure kRows[] = {
-        Row::of<&KindMarks::kind>("kind", "data, ack, nak or cnp.").among(kPacketKindNames),
+        Row::of<&KindMarks::kind>("kind", "data, ack, nak or cnp.").among(kClassKindNames),
         Row::of<through<&KindMarks::marks, &ClassMarks::dscp>>("dscp", "DSCP, 0 to 63."),
         Row::of<through<&KindMarks::marks, &ClassMarks::ecn>>(
             "ecn", "ECN: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE."),
@@ -214,14 +214,14 @@ struct KindMarks {
   }
 };
 
-std::array<KindMarks, kPacketKinds> kinds_of(const TrafficClass& traffic) {
-  std::array<KindMarks, kPacketKinds> kinds;
+std::array<KindMarks, kClassKinds> kinds_of(const ClassOfTraffic& traffic) {
+  std::array<KindMarks, kClassKinds> kinds;
   const MarksOfKinds marks = traffic.marks();
-  for (std::size_t i = 0; i < kPacketKinds; ++i) kinds[i] = {static_cast<PacketKind>(i), marks[i]};
+  for (std::size_t i = 0; i < kClassKinds; ++i) kinds[i] = {static_cast<ClassKind>(i), marks[i]};
   return kinds;
 }
 
-std::string source_port_text(const TrafficClass& traffic) {
+std::string source_port_text(const ClassOfTraffic& traffic) {
   using By = SourcePort::By;
   const SourcePort port = traffic.source_port.value_or(SourcePort{});
   if (!traffic.source_port && traffic.flow_label) return "flow label";
@@ -231,17 +231,18 @@ std::string source_port_text(const TrafficClass& traffic) {
 
 }  // namespace
 
-const FigureTable& TrafficClass::figures() {
-  using Row = FigureOf<TrafficClass>;
+const FigureTable& ClassOfTraffic::figures() {
+  using Row = FigureOf<ClassOfTraffic>;
   static constexpr Figure kRows[] = {
-      Row::of<[](const TrafficClass& t) { return kinds_of(t); }>("kinds", "Each kind of packets."),
-      Row::of<&TrafficClass::vlan>("vlan", "VLAN of the frames; absent without a tag."),
-      Row::of<[](const TrafficClass& t) -> std::uint32_t { return t.hop_limit.value_or(64); }>(
+      Row::of<[](const ClassOfTraffic& t) { return kinds_of(t); }>("kinds",
+                                                                   "Each kind of packets."),
+      Row::of<&ClassOfTraffic::vlan>("vlan", "VLAN of the frames; absent without a tag."),
+      Row::of<[](const ClassOfTraffic& t) -> std::uint32_t { return t.hop_limit.value_or(64); }>(
           "hop_limit", "Hop limit, or TTL."),
-      Row::of<&TrafficClass::flow_label>("flow_label", "Flow label; absent unless it was set."),
-      Row::of<[](const TrafficClass& t) { return source_port_text(t); }>(
+      Row::of<&ClassOfTraffic::flow_label>("flow_label", "Flow label; absent unless it was set."),
+      Row::of<[](const ClassOfTraffic& t) { return source_port_text(t); }>(
           "source_port", "UDP source port: a number, or qp, message or flow label."),
-      Row::of<[](const TrafficClass& t) -> std::uint32_t {
+      Row::of<[](const ClassOfTraffic& t) -> std::uint32_t {
         return t.p_key.value_or(wire::kDefaultPKey);
       }>("p_key", "Partition key.")};
   static constexpr FigureTable kTable{"Class of the traffic that this side sends.", kRows};

@@ -15,23 +15,23 @@ namespace lw::roce {
 
 /// Kinds of packets to which NICs give classes of their own. Requests, READ responses and datagrams
 /// are data; an ATOMIC ACK is an ACK.
-enum class PacketKind : std::uint8_t { data, ack, nak, cnp };
-inline constexpr std::size_t kPacketKinds = 4;
-inline constexpr std::array<std::string_view, kPacketKinds> kPacketKindNames = {"data", "ack",
-                                                                                "nak", "cnp"};
-constexpr std::string_view name_of(PacketKind kind) noexcept {
-  return kPacketKindNames[static_cast<std::size_t>(kind)];
+enum class ClassKind : std::uint8_t { data, ack, nak, cnp };
+inline constexpr std::size_t kClassKinds = 4;
+inline constexpr std::array<std::string_view, kClassKinds> kClassKindNames = {"data", "ack", "nak",
+                                                                              "cnp"};
+constexpr std::string_view name_of(ClassKind kind) noexcept {
+  return kClassKindNames[static_cast<std::size_t>(kind)];
 }
 
 /// Kind of a packet by its opcode and, of an ACK, the syndrome of its AETH (IBTA vol. 1, 9.7.5.2).
-constexpr PacketKind packet_kind(std::uint8_t opcode, std::uint8_t syndrome) noexcept {
+constexpr ClassKind class_kind(std::uint8_t opcode, std::uint8_t syndrome) noexcept {
   constexpr std::uint8_t kCnp = 0x81, kOperation = 0x1f, kAck = 0x11, kAtomicAck = 0x12;
   constexpr int kSyndromeKind = 5;
-  if (opcode == kCnp) return PacketKind::cnp;
+  if (opcode == kCnp) return ClassKind::cnp;
   const unsigned operation = opcode & kOperation;
-  if (operation == kAtomicAck) return PacketKind::ack;
-  if (operation != kAck) return PacketKind::data;
-  return (syndrome >> kSyndromeKind & 3) == 0 ? PacketKind::ack : PacketKind::nak;
+  if (operation == kAtomicAck) return ClassKind::ack;
+  if (operation != kAck) return ClassKind::data;
+  return (syndrome >> kSyndromeKind & 3) == 0 ? ClassKind::ack : ClassKind::nak;
 }
 
 /// What sorts a packet into the queues of NICs and switches.
@@ -41,8 +41,8 @@ struct ClassMarks {
   std::uint8_t priority = 0;  // of the VLAN tag, if there is one
   friend bool operator==(const ClassMarks&, const ClassMarks&) = default;
 };
-/// By PacketKind.
-using MarksOfKinds = std::array<ClassMarks, kPacketKinds>;
+/// By ClassKind.
+using MarksOfKinds = std::array<ClassMarks, kClassKinds>;
 /// As NICs send: CNPs with DSCP 48 and priority 6.
 inline constexpr MarksOfKinds kUsualMarks = {{{}, {}, {}, {.dscp = 48, .priority = 6}}};
 
@@ -62,24 +62,24 @@ struct SourcePort {
 /// Class of traffic of an endpoint, or of the frames of a replay. A member without a value keeps
 /// the usual one; in a replay that of the capture. class_settings() has its names, meanings and
 /// bounds.
-struct TrafficClass {
+struct ClassOfTraffic {
   struct Marks {
     std::optional<std::uint8_t> dscp, ecn, priority;
     friend bool operator==(const Marks&, const Marks&) = default;
   };
-  std::array<Marks, kPacketKinds> kinds;    // by PacketKind
+  std::array<Marks, kClassKinds> kinds;     // by ClassKind
   std::optional<std::uint16_t> vlan;        // 12 bits; 0: a tag with a priority only
   std::optional<std::uint8_t> hop_limit;    // IPv4: TTL
   std::optional<std::uint32_t> flow_label;  // 20 bits
   std::optional<SourcePort> source_port;
   std::optional<std::uint16_t> p_key;
 
-  [[nodiscard]] bool empty() const noexcept { return *this == TrafficClass{}; }
+  [[nodiscard]] bool empty() const noexcept { return *this == ClassOfTraffic{}; }
   /// Returns this class with the values of `other` where it has none.
-  [[nodiscard]] TrafficClass over(const TrafficClass& other) const noexcept;
+  [[nodiscard]] ClassOfTraffic over(const ClassOfTraffic& other) const noexcept;
   /// The marks of each kind, with the usual ones where it has none.
   [[nodiscard]] MarksOfKinds marks() const noexcept;
-  friend bool operator==(const TrafficClass&, const TrafficClass&) = default;
+  friend bool operator==(const ClassOfTraffic&, const ClassOfTraffic&) = default;
   static const FigureTable& figures();
 };
 
@@ -91,14 +91,14 @@ struct ClassSetting {
   const char* placeholder;
   const char* help;
   bool of_kinds;  // takes "data=26,cnp=48", too, and may be given several times
-  Parsed<void> (*set)(TrafficClass& target, std::string_view text);
+  Parsed<void> (*set)(ClassOfTraffic& target, std::string_view text);
 };
 std::span<const ClassSetting> class_settings() noexcept;
 
 /// Sets what is common to all frames of a connection: VLAN tag, hop limit, flow label, P_Key, and
 /// a fixed UDP source port. A flow label without a source port sets the port as Linux does
 /// (rdma_flow_label_to_udp_sport).
-void set_class(const TrafficClass& traffic, FrameFields& fields);
+void set_class(const ClassOfTraffic& traffic, FrameFields& fields);
 
 /// Sets DSCP, ECN and priority of the next frame. `marked`: it has ECN CE. Requires set_class() of
 /// the same class before. RoCEv1 has no ECN.

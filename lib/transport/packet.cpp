@@ -109,7 +109,7 @@ wire::Ipv4Address ip_of(std::uint16_t host) noexcept {
 
 void put_packet(const Packet& packet, roce::FrameFields& fields,
                 const roce::MarksOfKinds& marks) noexcept {
-  const auto kind = roce::packet_kind(packet.opcode, packet.syndrome);
+  const auto kind = roce::class_kind(packet.opcode, packet.syndrome);
   roce::set_marks(marks[static_cast<std::size_t>(kind)], packet.congestion_experienced, fields);
   fields.bth.opcode = packet.opcode;
   fields.bth.solicited_event = packet.solicited_event;

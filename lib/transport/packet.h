@@ -116,10 +116,20 @@ constexpr bool begins_message(wire::Position position) noexcept {
   return position == wire::Position::first || position == wire::Position::only;
 }
 
+/// Most packets of a message: PSNs have 24 bits, and half of them may be outstanding (IBTA vol. 1,
+/// 9.7.2).
+inline constexpr std::uint32_t kMostPackets = 1u << 23;
+
+/// Whether packets of this payload, in bytes, are those of a path MTU that InfiniBand has.
+constexpr bool is_path_mtu(std::uint32_t bytes) noexcept {
+  return std::has_single_bit(bytes) && bytes >= 256 && bytes <= 4096;
+}
+
 /// Packets of a message: max(1, ceil(length / mtu)).
 constexpr std::uint32_t packets_of(std::uint64_t length, std::uint32_t mtu) noexcept {
   if (length <= mtu) return 1;
-  // An MTU is a power of two: no division.
+  // A path MTU is a power of two: no division.
+  if (!std::has_single_bit(mtu)) return static_cast<std::uint32_t>((length + mtu - 1) / mtu);
   return static_cast<std::uint32_t>((length + mtu - 1) >> std::countr_zero(mtu));
 }
 

@@ -190,8 +190,8 @@ class Options(Endpoints):
                for row in rows if row['from'] == 1}
         self.assertEqual(own, {('data', 11, 1, 10, 5), ('ack', 12, 1, 10, 4)})
         ran, _, _ = self.run_pair('--class', 'lossless-3', name='shipped')
-        self.assertEqual(ran['class']['vlan'], 100)
-        self.assertEqual(ran['class']['kinds'][0],
+        self.assertEqual(ran['traffic_class']['vlan'], 100)
+        self.assertEqual(ran['traffic_class']['kinds'][0],
                          {'kind': 'data', 'dscp': 26, 'ecn': 2, 'priority': 3})
 
     def test_what_is_no_class_is_refused(self):

@@ -40,7 +40,7 @@ ActiveSide::Call ActiveSide::request(const SessionParams& params, const transpor
       // A request can't express UD; SessionParams can.
       .transport = qp.transport == wire::Transport::uc ? wire::Transport::uc : wire::Transport::rc,
       .port = config_.port,
-      .mtu = qp.mtu,
+      .mtu = params.packet_payload == 0 ? qp.mtu : kMostMtu,
       .ack_timeout = qp.timeout,
       .retry_count = qp.retry_count,
       .source = endpoint_.channel().own().ip,
@@ -178,11 +178,16 @@ constexpr Duration kBetweenSweeps = std::chrono::seconds(1);
 
 wire::Psn first_psn_of(std::uint32_t qpn) noexcept { return wire::Psn{(qpn * 0x9e3779b1u) >> 8}; }
 
+/// Payload of a packet that is not the last of its message.
+std::uint32_t payload_of(const ConnectRequest& request, const SessionParams& params) noexcept {
+  return params.packet_payload != 0 ? params.packet_payload : request.mtu;
+}
+
 transport::QpConfig qp_of(const ConnectRequest& request, const SessionParams& params,
                           std::uint32_t qpn, const transport::DcqcnConfig& dcqcn) {
   transport::QpConfig qp;
   qp.transport = params.transport;
-  qp.mtu = request.mtu;
+  qp.mtu = payload_of(request, params);
   qp.qpn = qpn;
   qp.dest_qpn = request.qp.qpn;
   qp.send_psn = request.qp.first_psn;
@@ -193,7 +198,7 @@ transport::QpConfig qp_of(const ConnectRequest& request, const SessionParams& pa
   qp.retry_count = request.retry_count;
   qp.rnr_retry = request.qp.rnr_retry;
   if (params.selective_repeat) qp.recovery = transport::LossRecovery::selective_repeat;
-  qp.reorder_packets = MemoryLayout::kept_packets(params, request.mtu);
+  qp.reorder_packets = MemoryLayout::kept_packets(params, qp.mtu);
   qp.rate_control = params.rate_control;
   qp.rate_bps = static_cast<double>(params.rate_bps);
   qp.dcqcn = dcqcn;
@@ -275,11 +280,16 @@ Parsed<SessionParams> PassiveSide::check(const ConnectRequest& request) const {
     return std::unexpected(fmt::format("{} served here, not {}", ports(), request.port));
   const auto params = params_of(request);
   if (!params) return params;
-  if (params->transport == wire::Transport::ud && params->size > request.mtu) {
+  const std::uint32_t payload = payload_of(request, *params);
+  if (params->transport == wire::Transport::ud && params->size > payload) {
     return std::unexpected(
-        fmt::format("a UD message of {} B doesn't fit the MTU of {} B", params->size, request.mtu));
+        fmt::format("a UD message of {} B doesn't fit the MTU of {} B", params->size, payload));
   }
-  if (auto room = check_room(MemoryLayout::cost(*params, request.mtu)); !room)
+  if (payload > config_.packet_payload) {
+    return std::unexpected(
+        fmt::format("packets of {} B: start respond with --packet-payload {}", payload, payload));
+  }
+  if (auto room = check_room(MemoryLayout::cost(*params, payload)); !room)
     return std::unexpected(room.error());
   return params;
 }
@@ -330,7 +340,8 @@ Connection::Region PassiveSide::region_of(const HalfOpen& opened) {
 void PassiveSide::open(const HalfOpen& confirmed) {
   const HalfOpen opened = confirmed;
   half_open_.remove(confirmed);
-  const std::uint64_t cost = MemoryLayout::cost(opened.params, opened.request.mtu);
+  const std::uint64_t cost =
+      MemoryLayout::cost(opened.params, payload_of(opened.request, opened.params));
   const CmIds ids{.local = opened.qpn, .remote = opened.request.comm_id};
   if (const auto room = check_room(cost); !room)
     return reject(opened.qpn, ids, room.error(), opened.peer);

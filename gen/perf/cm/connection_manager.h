@@ -7,6 +7,7 @@
 #include "gen/perf/cm/connected.h"
 #include "gen/perf/cm/half_open.h"
 #include "gen/perf/cm/rping.h"
+#include "gen/perf/options/endpoint_options.h"
 
 namespace lw::gen {
 
@@ -83,9 +84,10 @@ struct SessionReport {
 class PassiveSide {
  public:
   struct Config {
-    std::uint16_t port = 0;             // port of perf
-    std::uint16_t rping_port = 0;       // port for clients of rping; 0: none
-    std::uint64_t memory = 0;           // bytes, limit for all connections together
+    std::uint16_t port = 0;        // port of perf
+    std::uint16_t rping_port = 0;  // port for clients of rping; 0: none
+    std::uint64_t memory = 0;      // bytes, limit for all connections together
+    std::uint32_t packet_payload = kUsualPacketPayload;  // most of a packet, in bytes
     transport::DcqcnConfig dcqcn = {};  // its notification point is that of all connections
   };
   /// Handles the endpoint's management datagrams and the first packets of its connections.

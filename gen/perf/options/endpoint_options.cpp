@@ -36,19 +36,19 @@ void add_class_options(app::Options& options, ClassOptions& traffic) {
   options.begin_group("");
 }
 
-Result<roce::TrafficClass> load_class(const ClassOptions& traffic) {
+Result<roce::ClassOfTraffic> load_class(const ClassOptions& traffic) {
   if (traffic.profile.empty()) return traffic.given.over(traffic.layout);
   const auto profile = config::load_traffic_class(traffic.profile);
   if (!profile) return std::unexpected(profile.error());
   return traffic.given.over(*profile).over(traffic.layout);
 }
 
-Result<roce::TrafficClass> load_device_class(const ClassOptions& traffic) {
+Result<roce::ClassOfTraffic> load_device_class(const ClassOptions& traffic) {
   auto loaded = load_class(traffic);
   if (!loaded) return loaded;
   const auto& kinds = loaded->kinds;
-  const auto& cnp = kinds[static_cast<std::size_t>(roce::PacketKind::cnp)];
-  if (kinds[1] != kinds[0] || kinds[2] != kinds[0] || cnp != roce::TrafficClass::Marks{})
+  const auto& cnp = kinds[static_cast<std::size_t>(roce::ClassKind::cnp)];
+  if (kinds[1] != kinds[0] || kinds[2] != kinds[0] || cnp != roce::ClassOfTraffic::Marks{})
     return fail(
         "--dscp, --ecn and --priority of kinds: a device sends data, ACKs and NAKs of a QP "
         "in one class, and CNPs in one that its driver sets: give one value, or measure "
@@ -62,18 +62,18 @@ Result<roce::TrafficClass> load_device_class(const ClassOptions& traffic) {
   return loaded;
 }
 
-Result<roce::TrafficClass> traffic_of(const EndpointOptions& options) {
+Result<roce::ClassOfTraffic> traffic_of(const EndpointOptions& options) {
   auto traffic = load_class(options.traffic);
   if (!traffic) return traffic;
   const auto has = [&](auto mark) {
     return std::ranges::any_of(traffic->kinds,
                                [mark](const auto& kind) { return (kind.*mark).has_value(); });
   };
-  if (options.rocev1 && (has(&roce::TrafficClass::Marks::ecn) || traffic->source_port))
+  if (options.rocev1 && (has(&roce::ClassOfTraffic::Marks::ecn) || traffic->source_port))
     return fail(
         "--encapsulation rocev1: goes without --ecn, --tos and --source-port: its frames "
         "have no ECN and no UDP header");
-  if (has(&roce::TrafficClass::Marks::priority) && !traffic->vlan)
+  if (has(&roce::ClassOfTraffic::Marks::priority) && !traffic->vlan)
     fmt::print(stderr,
                "the priority is in no frame: it is in the VLAN tag, and there is no --vlan\n");
   return traffic;

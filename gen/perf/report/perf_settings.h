@@ -37,7 +37,7 @@ struct MeasuredPort {
   std::uint64_t wrong = 0;  // messages of READs with other bytes than were sent
   std::uint64_t bad_icrc = 0, frames_not_sent = 0;
   std::optional<PortPeer> responder;
-  roce::TrafficClass traffic = {};
+  roce::ClassOfTraffic traffic = {};
   std::vector<ClassCount> classes = {};  // packets that this side sent and received
   std::uint64_t other_partition = 0;     // packets with another P_Key
 

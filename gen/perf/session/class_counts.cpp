@@ -14,8 +14,8 @@ constexpr std::array<std::string_view, 4> kEcnTexts = {"Not-ECT", "ECT(1)", "ECT
 
 void ClassCounts::add(const roce::Frame& frame) noexcept {
   const roce::Envelope& envelope = frame.envelope;
-  const auto kind = roce::packet_kind(frame.bth->opcode.get(),
-                                      frame.aeth != nullptr ? frame.aeth->syndrome.get() : 0);
+  const auto kind = roce::class_kind(frame.bth->opcode.get(),
+                                     frame.aeth != nullptr ? frame.aeth->syndrome.get() : 0);
   std::optional<std::uint8_t> priority;
   if (envelope.vlans[0] != nullptr) priority = envelope.vlans[0]->priority();
   add(ClassWay::received, kind, static_cast<std::uint8_t>(envelope.dscp() << 2 | envelope.ecn()),
@@ -29,8 +29,8 @@ std::vector<ClassCount> ClassCounts::counts() const {
     if (cell.packets == 0) continue;
     const std::size_t priority = i % kPriorities, tos = i / kPriorities % kBytes;
     const std::size_t row = i / kPriorities / kBytes;
-    counts.push_back({.way = static_cast<ClassWay>(row / roce::kPacketKinds),
-                      .kind = static_cast<roce::PacketKind>(row % roce::kPacketKinds),
+    counts.push_back({.way = static_cast<ClassWay>(row / roce::kClassKinds),
+                      .kind = static_cast<roce::ClassKind>(row % roce::kClassKinds),
                       .dscp = static_cast<std::uint8_t>(tos >> 2),
                       .ecn = static_cast<std::uint8_t>(tos & 3),
                       .priority = {},
@@ -55,7 +55,7 @@ const FigureTable& ClassCount::figures() {
   using Row = FigureOf<ClassCount>;
   static constexpr Figure kRows[] = {
       Row::of<&ClassCount::way>("way", "sent or received.").among(kClassWayNames),
-      Row::of<&ClassCount::kind>("kind", "data, ack, nak or cnp.").among(roce::kPacketKindNames),
+      Row::of<&ClassCount::kind>("kind", "data, ack, nak or cnp.").among(roce::kClassKindNames),
       Row::of<&ClassCount::dscp>("dscp", "DSCP, 0 to 63."),
       Row::of<&ClassCount::ecn>("ecn", "ECN: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE."),
       Row::of<&ClassCount::priority>("priority", "Priority of the VLAN tag; absent without a tag."),

@@ -23,7 +23,7 @@ constexpr std::string_view name_of(ClassWay way) noexcept {
 /// Packets of one kind and class that an endpoint sent or received.
 struct ClassCount {
   ClassWay way{};
-  roce::PacketKind kind{};
+  roce::ClassKind kind{};
   std::uint8_t dscp = 0, ecn = 0;
   std::optional<std::uint8_t> priority;  // none: without a VLAN tag
   std::uint64_t packets = 0, bytes = 0;  // bytes of payload
@@ -34,7 +34,7 @@ struct ClassCount {
 /// Counts packets by way, kind, DSCP, ECN and priority. Adding one is two increments.
 class ClassCounts {
  public:
-  void add(ClassWay way, roce::PacketKind kind, std::uint8_t tos,
+  void add(ClassWay way, roce::ClassKind kind, std::uint8_t tos,
            std::optional<std::uint8_t> priority, std::size_t payload) noexcept {
     Cell& cell = cells_[index(way, kind, tos, priority ? *priority + 1u : kNoTag)];
     ++cell.packets;
@@ -51,11 +51,11 @@ class ClassCounts {
     std::uint64_t packets = 0, bytes = 0;
   };
   static constexpr std::size_t kNoTag = 0, kPriorities = 9, kBytes = 256;
-  static constexpr std::size_t kCells = 2 * roce::kPacketKinds * kBytes * kPriorities;
-  static constexpr std::size_t index(ClassWay way, roce::PacketKind kind, std::uint8_t tos,
+  static constexpr std::size_t kCells = 2 * roce::kClassKinds * kBytes * kPriorities;
+  static constexpr std::size_t index(ClassWay way, roce::ClassKind kind, std::uint8_t tos,
                                      std::size_t priority) noexcept {
     const std::size_t row =
-        static_cast<std::size_t>(way) * roce::kPacketKinds + static_cast<std::size_t>(kind);
+        static_cast<std::size_t>(way) * roce::kClassKinds + static_cast<std::size_t>(kind);
     return (row * kBytes + tos) * kPriorities + priority;
   }
 

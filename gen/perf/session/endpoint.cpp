@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/output.h"
+#include "gen/limits.h"
 #include "gen/perf/options/endpoint_options.h"
 #include "gen/tx/ports.h"
 #include "nic/clock.h"
@@ -78,7 +79,7 @@ Connection::Connection(transport::QpSet& qps, const transport::QpConfig& config,
       last_heard_(nic::now()),
       catch_up_(catch_up_of(config)) {
   using By = roce::SourcePort::By;
-  const roce::TrafficClass traffic = channel.traffic_to(peer);
+  const roce::ClassOfTraffic traffic = channel.traffic_to(peer);
   marks_ = traffic.marks();
   const bool by_label = traffic.flow_label && !traffic.source_port;
   const By by = traffic.source_port.value_or(roce::SourcePort{}).by;
@@ -182,7 +183,10 @@ void Endpoint::receive(const roce::Frame& frame, Instant now) {
   }
   classes_.add(frame);
   Packet packet = transport::read_packet(frame);
-  if (packet.payload > transport::PayloadStore::kLargest) return;
+  // What selective repeat keeps has a slot of the store.
+  const bool kept =
+      connection->pair_.config().recovery == transport::LossRecovery::selective_repeat;
+  if (packet.payload > (kept ? transport::PayloadStore::kLargest : kMostPacketPayload)) return;
   if (packet.payload > 0) packet.data = store_.lend(frame.payload);
   connection->last_heard_ = now;
   deliver(connection->index_, packet, now, false);
@@ -209,7 +213,7 @@ void Endpoint::count(const Packet& packet, const roce::FrameFields& fields) noex
   std::optional<std::uint8_t> priority;
   if (!fields.vlans.empty()) priority = fields.vlans.front().priority;
   const bool v4 = fields.encapsulation == wire::Encapsulation::ipv4;
-  classes_.add(ClassWay::sent, roce::packet_kind(packet.opcode, packet.syndrome),
+  classes_.add(ClassWay::sent, roce::class_kind(packet.opcode, packet.syndrome),
                v4 ? static_cast<std::uint8_t>(fields.ipv4.dscp << 2 | fields.ipv4.ecn)
                   : fields.ipv6.traffic_class,
                priority, packet.payload);
@@ -263,6 +267,12 @@ EndpointContext::EndpointContext(Ports ports) : ports_(std::make_unique<Ports>(s
 
 EndpointContext::~EndpointContext() = default;
 
+/// The largest frame in bytes that the port's buffers have to hold.
+std::uint32_t frame_size_for(std::uint32_t payload) noexcept {
+  constexpr std::uint32_t kHeaders = 200;  // more than any frame of ours has, with ICRC
+  return std::max(nic::PoolConfig{}.frame_size, payload + kHeaders);
+}
+
 Result<std::unique_ptr<EndpointContext>> EndpointContext::open(const EndpointOptions& options,
                                                                const OwnAddress& own,
                                                                const std::string& beside) {
@@ -272,7 +282,10 @@ Result<std::unique_ptr<EndpointContext>> EndpointContext::open(const EndpointOpt
   std::vector<std::string> names = {options.port};
   if (!beside.empty()) names.push_back(beside);
   auto ports = Ports::open(names, options.verbose,
-                           {.port = {.receive_ring = kDeepRing}, .sends_flows = false, .cores = 1});
+                           {.port = {.receive_ring = kDeepRing},
+                            .sends_flows = false,
+                            .frame_size = frame_size_for(options.packet_payload),
+                            .cores = 1});
   if (!ports) return std::unexpected(ports.error());
   std::unique_ptr<EndpointContext> context(new EndpointContext(std::move(*ports)));
   if (!options.pcap.empty()) {

@@ -35,8 +35,8 @@ Peer peer_of(const roce::Envelope& envelope) noexcept {
   Peer peer{.address = sender_of(envelope)};
   if (const wire::Vlan* tag = envelope.vlans[0]; tag != nullptr) {
     peer.traffic.vlan = tag->id();
-    for (std::size_t i = 0; i < roce::kPacketKinds; ++i)
-      if (static_cast<roce::PacketKind>(i) != roce::PacketKind::cnp)
+    for (std::size_t i = 0; i < roce::kClassKinds; ++i)
+      if (static_cast<roce::ClassKind>(i) != roce::ClassKind::cnp)
         peer.traffic.kinds[i].priority = tag->priority();
   }
   return peer;

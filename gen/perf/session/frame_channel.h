@@ -16,7 +16,7 @@ namespace lw::gen {
 /// Who frames go to: addresses, and the class that the peer's own frames had, or that it asked for.
 struct Peer {
   OwnAddress address;
-  roce::TrafficClass traffic = {};
+  roce::ClassOfTraffic traffic = {};
 };
 
 /// Carries the RoCE frames of an endpoint: a port, or a test. It has one address, encapsulation and
@@ -24,7 +24,7 @@ struct Peer {
 class FrameChannel {
  public:
   /// `rocev1`: frames have a GRH in place of IP and UDP.
-  FrameChannel(const OwnAddress& own, bool rocev1, const roce::TrafficClass& traffic = {})
+  FrameChannel(const OwnAddress& own, bool rocev1, const roce::ClassOfTraffic& traffic = {})
       : own_(own), rocev1_(rocev1), traffic_(traffic) {}
   FrameChannel(const FrameChannel&) = delete;
   FrameChannel& operator=(const FrameChannel&) = delete;
@@ -44,8 +44,8 @@ class FrameChannel {
   [[nodiscard]] const OwnAddress& own() const noexcept { return own_; }
   [[nodiscard]] bool rocev1() const noexcept { return rocev1_; }
   /// The class that was set; where it has no values, frames to a peer have those of the peer.
-  [[nodiscard]] const roce::TrafficClass& traffic() const noexcept { return traffic_; }
-  [[nodiscard]] roce::TrafficClass traffic_to(const Peer& peer) const noexcept {
+  [[nodiscard]] const roce::ClassOfTraffic& traffic() const noexcept { return traffic_; }
+  [[nodiscard]] roce::ClassOfTraffic traffic_to(const Peer& peer) const noexcept {
     return traffic_.over(peer.traffic);
   }
   /// Returns addresses, encapsulation and class of frames to `peer`, which has the own address
@@ -55,7 +55,7 @@ class FrameChannel {
  private:
   OwnAddress own_;
   bool rocev1_;
-  roce::TrafficClass traffic_;
+  roce::ClassOfTraffic traffic_;
 };
 
 /// Returns the source addresses of a frame. Requires a network layer.

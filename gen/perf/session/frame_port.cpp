@@ -23,7 +23,7 @@ bool FramePort::in_vlan(const roce::Envelope& envelope) const noexcept {
 }
 
 FramePort::FramePort(nic::Port& port, const nic::Pool& pool, const OwnAddress& own, bool rocev1,
-                     const roce::TrafficClass& traffic, IdleMode idle, capture::Writer* copy)
+                     const roce::ClassOfTraffic& traffic, IdleMode idle, capture::Writer* copy)
     : FrameChannel(own, rocev1, traffic),
       port_(port),
       presence_({own}),

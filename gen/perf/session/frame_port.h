@@ -29,7 +29,7 @@ class FramePort final : public FrameChannel {
  public:
   /// `idle`: what flush() does while the port takes no frame.
   FramePort(nic::Port& port, const nic::Pool& pool, const OwnAddress& own, bool rocev1,
-            const roce::TrafficClass& traffic, IdleMode idle, capture::Writer* copy);
+            const roce::ClassOfTraffic& traffic, IdleMode idle, capture::Writer* copy);
 
   Result<std::size_t> receive(const std::function<void(const roce::Frame&)>& take) override;
   void send(const roce::FrameFields& fields, const transport::PayloadView& payload) override;

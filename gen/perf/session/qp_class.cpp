@@ -3,7 +3,7 @@
 
 namespace lw::gen {
 
-QpClass qp_class_of(const roce::TrafficClass& traffic) noexcept {
+QpClass qp_class_of(const roce::ClassOfTraffic& traffic) noexcept {
   const auto& data = traffic.kinds.front();
   const roce::ClassMarks marks = traffic.marks().front();
   QpClass path{.service_level = marks.priority};
@@ -15,12 +15,12 @@ QpClass qp_class_of(const roce::TrafficClass& traffic) noexcept {
   return path;
 }
 
-roce::TrafficClass class_of(const QpClass& asked) noexcept {
+roce::ClassOfTraffic class_of(const QpClass& asked) noexcept {
   constexpr std::uint8_t kEct0 = 2, kCe = 3;
   const auto ecn = static_cast<std::uint8_t>(asked.traffic_class & 3);
-  roce::TrafficClass traffic;
-  for (std::size_t i = 0; i < roce::kPacketKinds && asked.traffic_class != 0; ++i) {
-    if (static_cast<roce::PacketKind>(i) == roce::PacketKind::cnp) continue;
+  roce::ClassOfTraffic traffic;
+  for (std::size_t i = 0; i < roce::kClassKinds && asked.traffic_class != 0; ++i) {
+    if (static_cast<roce::ClassKind>(i) == roce::ClassKind::cnp) continue;
     traffic.kinds[i].dscp = static_cast<std::uint8_t>(asked.traffic_class >> 2);
     traffic.kinds[i].ecn = ecn == kCe ? kEct0 : ecn;
   }

@@ -20,9 +20,9 @@ struct QpClass {
 };
 
 /// What a class has of it.
-QpClass qp_class_of(const roce::TrafficClass& traffic) noexcept;
+QpClass qp_class_of(const roce::ClassOfTraffic& traffic) noexcept;
 /// The class that it asks for. What is not set, and a hop limit of 1, asks for nothing; CE, which
 /// nodes on the way set, asks for ECT(0).
-roce::TrafficClass class_of(const QpClass& asked) noexcept;
+roce::ClassOfTraffic class_of(const QpClass& asked) noexcept;
 
 }  // namespace lw::gen

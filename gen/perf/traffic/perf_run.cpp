@@ -165,6 +165,8 @@ SessionParams session_params_of(const perf::PerfConfig& config, bool echo) noexc
       .rate_control = config.qp.rate_control,
       .rate_bps = static_cast<std::uint64_t>(config.qp.rate_bps),
       .selective_repeat = config.qp.recovery == transport::LossRecovery::selective_repeat};
+  if (!transport::is_path_mtu(config.qp.mtu))
+    params.packet_payload = static_cast<std::uint16_t>(config.qp.mtu);
   params.depth = std::min(config.qp.tx_depth, config.qp.max_outstanding_wqe);
   if (config.is_atomic()) return params;
   const std::uint64_t fit = std::max<std::uint64_t>(1, inbox / params.size);

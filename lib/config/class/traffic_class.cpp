@@ -11,7 +11,7 @@ namespace {
 
 /// Sets a mark of each kind that a table names.
 Parsed<bool> set_kinds(const roce::ClassSetting& setting, const Entries& kinds,
-                       roce::TrafficClass& target) {
+                       roce::ClassOfTraffic& target) {
   for (const Entry& kind : kinds) {
     const auto set = setting.set(target, kind.key + "=" + text_of(kind.value));
     if (!set) return std::unexpected(fmt::format("{}: {}", kind.key, set.error()));
@@ -20,7 +20,7 @@ Parsed<bool> set_kinds(const roce::ClassSetting& setting, const Entries& kinds,
 }
 
 /// Returns a reader of the setting's value.
-auto into(const roce::ClassSetting& setting, roce::TrafficClass& target) {
+auto into(const roce::ClassSetting& setting, roce::ClassOfTraffic& target) {
   return [&](const Value& value) -> Parsed<bool> {
     if (const auto* kinds = std::get_if<Entries>(&value.data); kinds != nullptr && setting.of_kinds)
       return set_kinds(setting, *kinds, target);
@@ -33,11 +33,11 @@ auto into(const roce::ClassSetting& setting, roce::TrafficClass& target) {
   };
 }
 
-Result<roce::TrafficClass> read_class_document(Document document) {
+Result<roce::ClassOfTraffic> read_class_document(Document document) {
   const Table root = document.root();
   if (!root.has("class")) root.refuse("expected a table [class]");
   (void)root.get("title", read_text);
-  const roce::TrafficClass traffic = read_traffic_class(root);
+  const roce::ClassOfTraffic traffic = read_traffic_class(root);
   root.finish();
   if (const auto verdict = document.verdict(); !verdict) return std::unexpected(verdict.error());
   return traffic;
@@ -45,8 +45,8 @@ Result<roce::TrafficClass> read_class_document(Document document) {
 
 }  // namespace
 
-roce::TrafficClass read_traffic_class(const Table& root) {
-  roce::TrafficClass traffic;
+roce::ClassOfTraffic read_traffic_class(const Table& root) {
+  roce::ClassOfTraffic traffic;
   const auto table = root.table("class");
   if (!table) return traffic;
   for (const roce::ClassSetting& setting : roce::class_settings())
@@ -55,13 +55,13 @@ roce::TrafficClass read_traffic_class(const Table& root) {
   return traffic;
 }
 
-Result<roce::TrafficClass> load_traffic_class(const std::string& file) {
+Result<roce::ClassOfTraffic> load_traffic_class(const std::string& file) {
   auto document = Document::find(file, kClassProfiles);
   if (!document) return std::unexpected(document.error());
   return read_class_document(std::move(*document));
 }
 
-Result<roce::TrafficClass> parse_traffic_class(std::string_view text, std::string name) {
+Result<roce::ClassOfTraffic> parse_traffic_class(std::string_view text, std::string name) {
   auto document = Document::parse(text, std::move(name));
   if (!document) return std::unexpected(document.error());
   return read_class_document(std::move(*document));

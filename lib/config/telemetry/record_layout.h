@@ -31,7 +31,7 @@ struct RecordLayout {
   std::optional<std::uint8_t> ip_version;  // 4 or 6: packets of this version only
   std::optional<std::uint8_t> protocol;    // packets of this IP protocol only
   std::vector<RecordField> fields;         // with exactly one counter
-  roce::TrafficClass traffic;              // of the packets that carry the records
+  roce::ClassOfTraffic traffic;            // of the packets that carry the records
 
   /// Size of a record in bytes.
   [[nodiscard]] std::size_t size() const noexcept;

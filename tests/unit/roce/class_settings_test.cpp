@@ -8,9 +8,9 @@
 namespace lw::roce {
 namespace {
 
-TrafficClass set_class_of(
+ClassOfTraffic set_class_of(
     std::initializer_list<std::pair<std::string_view, std::string_view>> values) {
-  TrafficClass traffic;
+  ClassOfTraffic traffic;
   for (const auto& [key, text] : values)
     for (const ClassSetting& setting : class_settings()) {
       if (setting.key != key) continue;
@@ -20,7 +20,7 @@ TrafficClass set_class_of(
 }
 
 std::string error_of(std::string_view key, std::string_view text) {
-  TrafficClass traffic;
+  ClassOfTraffic traffic;
   for (const ClassSetting& setting : class_settings())
     if (setting.key == key) {
       const auto set = setting.set(traffic, text);
@@ -30,7 +30,7 @@ std::string error_of(std::string_view key, std::string_view text) {
 }
 
 TEST(ClassSettings, UsualMarksAreThoseOfNics) {
-  EXPECT_EQ(TrafficClass{}.marks(), kUsualMarks);
+  EXPECT_EQ(ClassOfTraffic{}.marks(), kUsualMarks);
   EXPECT_EQ(kUsualMarks[3], (ClassMarks{.dscp = 48, .ecn = 2, .priority = 6}));
 }
 
@@ -77,26 +77,26 @@ TEST(ClassSettings, TextsThatAreNoValueAreRefused) {
 }
 
 TEST(ClassSettings, AnEarlierClassHolds) {
-  const TrafficClass own = set_class_of({{"dscp", "ack=5"}, {"vlan", "7"}});
-  const TrafficClass other = set_class_of({{"dscp", "9"}, {"vlan", "8"}, {"hop_limit", "3"}});
-  const TrafficClass both = own.over(other);
+  const ClassOfTraffic own = set_class_of({{"dscp", "ack=5"}, {"vlan", "7"}});
+  const ClassOfTraffic other = set_class_of({{"dscp", "9"}, {"vlan", "8"}, {"hop_limit", "3"}});
+  const ClassOfTraffic both = own.over(other);
   EXPECT_EQ(both.kinds[0].dscp, 9);
   EXPECT_EQ(both.kinds[1].dscp, 5);
   EXPECT_EQ(both.vlan, 7);
   EXPECT_EQ(both.hop_limit, 3);
-  EXPECT_TRUE(TrafficClass{}.empty());
+  EXPECT_TRUE(ClassOfTraffic{}.empty());
   EXPECT_FALSE(own.empty());
 }
 
 TEST(ClassSettings, KindsOfPacketsByOpcodeAndSyndrome) {
   constexpr std::uint8_t kAck = 0x11, kAtomicAck = 0x12, kReadResponse = 0x10, kUdSend = 0x64;
-  EXPECT_EQ(packet_kind(kAck, 0x1f), PacketKind::ack);
-  EXPECT_EQ(packet_kind(kAck, 0x20), PacketKind::nak);  // RNR
-  EXPECT_EQ(packet_kind(kAck, 0x60), PacketKind::nak);
-  EXPECT_EQ(packet_kind(kAtomicAck, 0), PacketKind::ack);
-  EXPECT_EQ(packet_kind(kReadResponse, 0), PacketKind::data);
-  EXPECT_EQ(packet_kind(kUdSend, 0), PacketKind::data);
-  EXPECT_EQ(packet_kind(0x81, 0), PacketKind::cnp);
+  EXPECT_EQ(class_kind(kAck, 0x1f), ClassKind::ack);
+  EXPECT_EQ(class_kind(kAck, 0x20), ClassKind::nak);  // RNR
+  EXPECT_EQ(class_kind(kAck, 0x60), ClassKind::nak);
+  EXPECT_EQ(class_kind(kAtomicAck, 0), ClassKind::ack);
+  EXPECT_EQ(class_kind(kReadResponse, 0), ClassKind::data);
+  EXPECT_EQ(class_kind(kUdSend, 0), ClassKind::data);
+  EXPECT_EQ(class_kind(0x81, 0), ClassKind::cnp);
 }
 
 TEST(ClassSettings, PartitionsMatchIfOneIsAFullMember) {
