@@ -22,6 +22,11 @@ inline constexpr std::uint64_t kMostDepth = std::uint64_t{1} << 20;
 /// Longest text of a peer that is shown, in bytes: a reason, or the name of a counter.
 inline constexpr std::size_t kMostShown = 1000;
 
+/// Least and most payload of a packet in bytes that our own endpoints agree on: testers use any
+/// size, up to what jumbo frames of 14 kB hold.
+inline constexpr std::uint32_t kLeastPacketPayload = 64;
+inline constexpr std::uint32_t kMostPacketPayload = 14'000;
+
 /// Least bytes of a path MTU: an MTU is a power of two (IBTA vol. 1, 9.6.1).
 inline constexpr std::uint32_t kLeastMtu = 256;
 

@@ -41,8 +41,9 @@ roce-gen receive --port memif:/tmp/lw.sock --pcap arrived.pcap --until-idle 2)",
                    perf_command(), sim_command(), respond_command(), telemetry_command(),
                    plan_command(), experiment_command(), check_command(),
                    lw::app::profiles_command(
-                       "roce-gen", {kFlowProfiles, kExperimentProfiles, kPathProfiles,
-                                    kImpairProfiles, kTelemetryProfiles, kNetworkProfiles}),
+                       "roce-gen",
+                       {kFlowProfiles, kExperimentProfiles, kPathProfiles, kImpairProfiles,
+                        kTelemetryProfiles, kNetworkProfiles, kClassProfiles}),
                    opcodes_command(), doctor_command()},
       .for_file = "check",
   };

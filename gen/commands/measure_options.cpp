@@ -17,13 +17,13 @@ Parsed<std::uint32_t> read_icrc_sample(std::string_view text) {
                          "\"");
 }
 
+}  // namespace
+
 Parsed<Duration> read_interval(std::string_view text) {
   const auto time = app::read_time(text);
   if (time && *time >= std::chrono::milliseconds(10)) return *time;
   return std::unexpected("expected a time of at least 10ms, found \"" + std::string(text) + "\"");
 }
-
-}  // namespace
 
 void add_progress_options(app::Options& options, ProgressOptions& progress) {
   options.add("--series", app::text(progress.series), "FILE",

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "app/command_line.h"
 #include "gen/report/progress_display.h"
@@ -10,6 +11,9 @@
 #include "nic/stamp_clock.h"
 
 namespace lw::gen {
+
+/// Reads the value of --interval: a time of at least 10 ms; a bare number is in seconds.
+Parsed<Duration> read_interval(std::string_view text);
 
 // Options that several commands share.
 void add_progress_options(app::Options& options, ProgressOptions& progress);

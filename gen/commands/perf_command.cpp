@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/commands/perf_command.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -15,11 +17,13 @@
 #include "core/names.h"
 #include "core/output.h"
 #include "gen/commands/commands.h"
+#include "gen/commands/measure_options.h"
 #include "gen/commands/perf_ranks.h"
 #include "gen/perf/cm/rping.h"
 #include "gen/perf/report/buffer_study.h"
 #include "gen/perf/report/perf_files.h"
 #include "gen/perf/report/perf_view.h"
+#include "gen/study/sweep.h"
 #include "sim/perf.h"
 
 namespace lw::gen {
@@ -42,6 +46,8 @@ constexpr const char* kPerfNotes =
 their defaults, are ignored with a note on stderr, or are refused with the reason.)";
 
 constexpr std::uint32_t kRpingSize = 64;  // rping's default, in bytes
+/// The default of perftest. A simulated bandwidth run finds a sufficient number instead.
+constexpr std::uint64_t kIterations = 5000;
 
 Result<perf::PerfConfig> config_of(const PerfCommand& command) {
   auto config = perf_config(command.options, command.sim);
@@ -49,8 +55,6 @@ Result<perf::PerfConfig> config_of(const PerfCommand& command) {
   constexpr Duration kPeriod = std::chrono::seconds(5);
   const bool given = config->duration > Duration{} || config->iterations > 0;
   if (command.forever && !given) config->duration = kPeriod;
-  // The default of perftest. A simulated bandwidth run finds a sufficient number instead.
-  constexpr std::uint64_t kIterations = 5000;
   if (config->iterations == 0 && !command.sim) config->iterations = kIterations;
   return config;
 }
@@ -64,6 +68,70 @@ Result<PerfOutcome> simulate(const PerfCommand& command, const perf::PerfConfig&
     outcome.bandwidth = sim::run_bandwidth(config, hook);
   }
   return outcome;
+}
+
+/// Returns the run with the values of a combination.
+Result<perf::PerfConfig> config_at(const PerfCommand& command, const experiment::Point& point) {
+  PerfOptions changed;
+  app::Options list;
+  add_perf_options(list, changed);
+  add_run_options(list, changed);
+  add_transport_option(list, changed.config.qp);
+  changed = command.options;
+  for (const auto& [name, value] : point) {
+    std::string option = "--" + name;
+    std::ranges::replace(option, '_', '-');
+    const app::Option* found = list.find(option);
+    if (found == nullptr || found->value.is_flag || option == "--pattern")
+      return fail(fmt::format(
+          "--sweep: expected an option of a run with a value, such as size, found \"{}\"", name));
+    if (const auto read = found->read(value); !read)
+      return fail(fmt::format("--sweep: {}: {}", option, read.error()));
+  }
+  auto config = perf_config(changed, command.sim);
+  if (!config) return fail("--sweep: " + config.error().message);
+  if (config->iterations == 0 && config->duration == Duration{} && !command.sim)
+    config->iterations = kIterations;
+  return config;
+}
+
+Sweep sweep_of(const PerfCommand& command) {
+  const std::string_view pattern = name_of(command.pattern());
+  std::vector<std::string> figures = command.latency()
+                                         ? std::vector<std::string>{"t_typical_usec", "t_avg_usec"}
+                                         : std::vector<std::string>{"bw_average_gbps"};
+  return {
+      fmt::format("perf-{}", pattern),
+      fmt::format("roce-gen perf {}", command.sim ? "--sim" : "through " + command.endpoint.port),
+      command.sweep, command.repeats, std::move(figures)};
+}
+
+/// Runs all combinations of --sweep, and writes their files. Errors: of a combination, before the
+/// first run; those of a run.
+Result<void> sweep_over(PerfCommand& command, const PerfMeasure& measure,
+                        const std::atomic<bool>& stop) {
+  Sweep sweep = sweep_of(command);
+  for (const experiment::Point& point : experiment::points_of(command.sweep))
+    if (auto config = config_at(command, point); !config) return std::unexpected(config.error());
+  const std::string folder = command.out.empty() ? sweep.profile.name + "-results" : command.out;
+  std::vector<NamedFile> outputs = {command.html.file()};
+  for (const std::string& file : sweep.files(folder)) outputs.push_back({"--out", file});
+  if (auto apart = check_outputs({{"--path", command.options.path}}, outputs); !apart) return apart;
+  std::uint64_t run = 0;
+  sweep.run = [&](const experiment::Point& point) -> Result<report::Json> {
+    auto config = config_at(command, point);
+    if (!config) return std::unexpected(config.error());
+    config->stop = &stop;
+    config->path.seed += run++;
+    const auto outcome = measure(*config);
+    if (!outcome) return std::unexpected(outcome.error());
+    report::Json values = perf_values({*config, *outcome, command.pattern()});
+    values.erase("responder");
+    values["wrong"] = outcome->wrong;
+    if (outcome->wrong > 0) values["failure"] = wrong_text(outcome->wrong);
+    return values;
+  };
+  return run_sweep(sweep, folder, stop, {command.of_sweep, command.html});
 }
 
 /// Prints a part of the report; while the live view is shown, holds it back.
@@ -171,6 +239,17 @@ Verify verify_of(const PerfCommand& command) {
                              kVerifyNames.begin());
 }
 
+/// Warns of packets that only our own responder takes, and makes room for them.
+void warn_of_payload(PerfCommand& command) {
+  const std::uint32_t payload = command.config().qp.mtu;
+  command.endpoint.packet_payload = std::max(command.endpoint.packet_payload, payload);
+  if (transport::is_path_mtu(payload)) return;
+  fmt::print(stderr,
+             "warning: --packet-payload {}: real responders refuse FIRST and MIDDLE packets of "
+             "another size than the path MTU\n",
+             payload);
+}
+
 Result<void> run_live(PerfCommand& command, const perf::PerfConfig& config,
                       const std::atomic<bool>& stop) {
   auto series = PerfSeries::open(command.series);
@@ -178,10 +257,12 @@ Result<void> run_live(PerfCommand& command, const perf::PerfConfig& config,
   const auto run = [&](const PerfMeasure& measure) {
     return run_repeatedly(command, config, measure, stop);
   };
+  warn_of_payload(command);
   command.peer.verify = verify_of(command);
   command.close_files = [&] { report_at_end(series->close()); };
-  auto ran =
-      run_in_real_time(command.endpoint, command.peer, command.latency(), *series, stop, run);
+  IntervalReport intervals(command.interval, command.json);
+  auto ran = run_in_real_time(command.endpoint, command.peer, command.latency(), *series, intervals,
+                              stop, run);
   close_files(command);
   if (ran && !command.json) print_report(verified_line(command.peer.verify));
   return ran;
@@ -219,6 +300,26 @@ Result<void> read_data(PerfCommand& command, perf::PerfConfig& config) {
   return {};
 }
 
+/// Runs a sweep in a simulation, or through a port that stays open.
+ExitCode sweep_command(PerfCommand& command, const std::atomic<bool>& stop) {
+  Result<void> ran;
+  if (command.sim) {
+    ran = sweep_over(
+        command, [&](const perf::PerfConfig& config) { return simulate(command, config, {}); },
+        stop);
+  } else {
+    auto series = PerfSeries::open({});
+    if (!series) return print_error(series.error());
+    IntervalReport none;
+    command.peer.verify = verify_of(command);
+    ran = run_in_real_time(
+        command.endpoint, command.peer, command.latency(), *series, none, stop,
+        [&](const PerfMeasure& measure) { return sweep_over(command, measure, stop); });
+  }
+  const ExitCode judged = command.of_sweep.finish("roce-gen perf");
+  return ran ? judged : std::max(judged, print_error(ran.error()));
+}
+
 ExitCode perf(PerfCommand& command, const std::atomic<bool>& stop) {
   auto config = config_of(command);
   if (!config) return print_error(config.error());
@@ -226,6 +327,7 @@ ExitCode perf(PerfCommand& command, const std::atomic<bool>& stop) {
   if (const auto apart = check_perf_files(command); !apart) return print_error(apart.error());
   if (const auto read = read_data(command, *config); !read) return print_error(read.error());
   if (command.sim) config->stop = &stop;
+  if (!command.sweep.empty()) return sweep_command(command, stop);
   if (command.options.common())
     return perf_as_rank({.perf = command.options,
                          .endpoint = command.endpoint,
@@ -289,6 +391,23 @@ void add_output_options(app::Options& list, PerfCommand& options) {
       .defaults_to("client-out, server-out");
   list.add("--series", app::text(options.series), "FILE.csv",
            "time series of rate, alpha, outstanding, retransmitted and RTT of each QP");
+  list.add(
+          "--interval", app::parsed(read_interval, options.interval), "TIME",
+          "line with rate, packets sent again, losses and round trip, or with latencies, each TIME "
+          "of a run through a port; a number is in seconds")
+      .defaults_to("none");
+  list.add("--sweep",
+           app::each(parse_sweep_parameter,
+                     [&options](const config::ExperimentParameter& each) {
+                       options.sweep.push_back(each);
+                     }),
+           "OPTION=VALUE,...",
+           "run each value of an option of the run, such as size=4K,64K,1M; may be repeated: every "
+           "combination");
+  list.add("--out", app::text(options.out), "DIR", "folder for the table, CSV and plot of a sweep")
+      .defaults_to("perf-PATTERN-results");
+  list.add("--repeats", app::number(options.repeats, 1u, 10'000u), "N",
+           "runs of each combination of a sweep, with other seeds");
   list.add("--study", app::text(options.study), "DIR",
            "of a blast: how many buffers fill the channel at each distance; prints the table, "
            "writes buffers.csv and buffers.svg");

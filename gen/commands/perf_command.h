@@ -7,6 +7,7 @@
 
 #include "app/html_report.h"
 #include "app/verdicts.h"
+#include "config/experiment/profile.h"
 #include "gen/app/common_run.h"
 #include "gen/commands/network_perf.h"
 #include "gen/network/network_report.h"
@@ -37,10 +38,16 @@ struct PerfCommand {
   std::string waiting;                // the report that is held back
   std::function<void()> close_files;  // called before the last report is judged
 
+  config::ExperimentParameters sweep;  // options, each with the values to run
+  std::string out;                     // folder of the sweep's files
+  std::uint32_t repeats = 1;           // runs of each combination
+  app::Verdicts of_sweep{kExperimentQuestions};
+
   std::string verify = kVerifyNames.front();
   std::string data;   // file that the messages carry
   std::string study;  // folder for the study of buffers
   std::string series;
+  Duration interval{0};             // between lines of a run in real time; 0: none
   Duration most_skew = kUsualSkew;  // of the starts in a common run
 
   /// What is measured; with rping a latency.

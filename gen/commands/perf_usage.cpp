@@ -11,6 +11,7 @@
 #include "gen/perf/cm/rping.h"
 #include "gen/perf/report/perf_files.h"
 #include "gen/perf/report/perf_ranks.h"
+#include "transport/payload_store.h"
 
 namespace lw::gen {
 namespace {
@@ -69,6 +70,15 @@ Conflicts conflicts_of(const Given& given, const PerfCommand& command) {
            "goes without --expect, --junit and --html: its rows are no final figures"},
           {given.has("--study"), {"--live"}, "goes without --study"},
           {command.latency(), {"--forever"}, "goes with --pattern bw"},
+          {command.sweep.empty(), {"--out", "--repeats"}, "goes with --sweep"},
+          {is_of_study(command.options.pattern) || command.options.common() ||
+               !command.network.network.empty() || !command.peer.cm.empty(),
+           {"--sweep"},
+           "goes with --pattern bw and lat"},
+          {!command.sweep.empty(),
+           {"--all", "--json", "--forever", "--pcap", "--series", "--study", "--live", "--expect",
+            "--junit", "--data", "--interval"},
+           "does not go with --sweep: its files have every run"},
           {once, {"--forever"}, "goes without --pcap, --study and --live"},
           {command.options.pattern == PerfPattern::ping,
            {"--duration"},
@@ -83,7 +93,8 @@ Conflicts conflicts_in_simulation(const PerfCommand& command) {
   const bool endless = command.config().iterations == 0 || command.all_sizes;
   return {{true,
            {"--peer", "--verify", "--token", "--data", "--cm", "--peer-mac", "--address", "--mac",
-            "--encapsulation", "--service", "--wait", "--idle", "--verbose", "--transport"},
+            "--encapsulation", "--service", "--wait", "--idle", "--verbose", "--transport",
+            "--interval"},
            "goes with --port only"},
           {endless && command.network.network.empty(),
            {"--pcap"},
@@ -104,23 +115,31 @@ Conflicts conflicts_over_port(const PerfCommand& command) {
   const perf::PerfConfig& config = command.config();
   const bool device = command.peer.device(), rc = config.qp.transport == Transport::rc;
   const bool dcqcn = config.qp.rate_control == transport::RateControl::dcqcn;
-  return {{device, {"--bidirectional"}, "goes with --peer IP: roce-endpoint only answers"},
-          {!rc, {"--bidirectional"}, "goes with --transport rc"},
-          {!rc, {"--selective-repeat"}, "goes with --transport rc: others do not retransmit"},
-          {!device, {"--data", "--token"}, "goes with --peer HOST:PORT of `roce-endpoint serve`"},
-          {config.fetches(), {"--data"}, "goes with --op write and send"},
-          {!command.data.empty(),
-           {"--qps", "--iterations", "--duration", "--all", "--pattern"},
-           "does not go with --data: each byte is sent once"},
-          {device,
-           {"--selective-repeat", "--service", "--verify"},
-           "goes with --peer IP, not with a device"},
-          {device && dcqcn,
-           {"--rate-control"},
-           "the device's own CNPs and rates apply there: fixed only"},
-          {command.endpoint.rocev1 && dcqcn,
-           {"--rate-control"},
-           "dcqcn goes with --encapsulation rocev2: RoCEv1 has no marks and no CNPs"}};
+  return {
+      {device, {"--bidirectional"}, "goes with --peer IP: roce-endpoint only answers"},
+      {device,
+       {"--packet-payload"},
+       "goes with --peer IP: a device refuses FIRST and MIDDLE packets of another size than the "
+       "path MTU"},
+      {config.qp.mtu > transport::PayloadStore::kLargest,
+       {"--selective-repeat"},
+       "goes with packets of up to 4096 B, which the responder keeps behind a gap"},
+      {!rc, {"--bidirectional"}, "goes with --transport rc"},
+      {!rc, {"--selective-repeat"}, "goes with --transport rc: others do not retransmit"},
+      {!device, {"--data", "--token"}, "goes with --peer HOST:PORT of `roce-endpoint serve`"},
+      {config.fetches(), {"--data"}, "goes with --op write and send"},
+      {!command.data.empty(),
+       {"--qps", "--iterations", "--duration", "--all", "--pattern"},
+       "does not go with --data: each byte is sent once"},
+      {device,
+       {"--selective-repeat", "--service", "--verify"},
+       "goes with --peer IP, not with a device"},
+      {device && dcqcn,
+       {"--rate-control"},
+       "the device's own CNPs and rates apply there: fixed only"},
+      {command.endpoint.rocev1 && dcqcn,
+       {"--rate-control"},
+       "dcqcn goes with --encapsulation rocev2: RoCEv1 has no marks and no CNPs"}};
 }
 
 /// Checks the options of congestion control over a port. Each side has only those of its own NIC.
@@ -156,6 +175,8 @@ Result<void> check_posted(const perf::PerfConfig& config) {
 }
 
 Result<void> check_simulated(const Given& given, const PerfCommand& command) {
+  if (const std::string own = given.first_of(kClassOptions); !own.empty())
+    return refuse(own, "goes with --port only: packets of a simulation have no class");
   if (auto fits = check_conflicts(given, conflicts_in_simulation(command)); !fits) return fits;
   if (auto fits = check_posted(command.config()); !fits) return fits;
   return command.network.network.empty() ? check_points(command.points) : Result<void>{};
@@ -193,7 +214,7 @@ Result<void> check_common(const Given& given, const PerfCommand& command) {
   const Conflicts conflicts = {
       {true,
        {"--peer", "--token", "--cm", "--data", "--peer-mac", "--bidirectional", "--forever",
-        "--all", "--pcap", "--series", "--study", "--margin"},
+        "--all", "--pcap", "--series", "--study", "--margin", "--interval"},
        "does not go with " + pattern},
       {command.config().qp.transport != Transport::rc, {"--transport"}, pattern + " goes with rc"}};
   if (auto fits = check_conflicts(given, conflicts); !fits) return fits;

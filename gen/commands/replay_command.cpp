@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cstdio>
 #include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -73,6 +74,21 @@ Result<ReplayReport> replay_to_port(const ReplayOptions& options) {
   ports->drain();
   if (copy) report_at_end(copy->close());
   return report;
+}
+
+/// Takes the class of the frames. Error (usage): a source port that only the sender of a connection
+/// knows.
+Result<void> take_class(const ClassOptions& given, ReplayOptions& options) {
+  const auto traffic = load_class(given);
+  if (!traffic) return std::unexpected(traffic.error());
+  options.traffic = *traffic;
+  options.rewrite.p_key = std::exchange(options.traffic.p_key, std::nullopt);
+  const auto port = std::exchange(options.traffic.source_port, std::nullopt);
+  if (!port) return {};
+  if (port->by != roce::SourcePort::By::number)
+    return fail("--source-port: expected a number: a capture does not say which QP sent a frame");
+  options.rewrite.source_port = port->number;
+  return {};
 }
 
 /// What the command writes beside its report.
@@ -161,6 +177,7 @@ Result<void> check_replay_usage(const ReplayOptions& options) {
 app::Command replay_command() {
   auto options = std::make_shared<ReplayOptions>();
   auto outputs = std::make_shared<ReplayOutputs>();
+  auto traffic = std::make_shared<ClassOptions>();
   app::Command command{
       .name = "replay",
       .help = "Send the frames of a capture",
@@ -168,7 +185,9 @@ app::Command replay_command() {
       .notes = kReplayNotes,
       .check = [options](const app::Given&) { return check_replay_usage(*options); },
       .run =
-          [options, outputs] {
+          [options, outputs, traffic] {
+            if (auto taken = take_class(*traffic, *options); !taken)
+              return print_error(taken.error());
             options->limits.stop = &stop_on_signals();
             return replay(*options, *outputs);
           },
@@ -180,6 +199,7 @@ app::Command replay_command() {
   add_pcap_option(list, options->pcap);
   add_pace_options(list, *options);
   add_rewrite_options(list, options->rewrite);
+  add_class_options(list, *traffic);
   list.add_flag("--roce-only", options->roce_only, "send RoCE frames only");
   add_limit_options(list, options->limits);
   list.add_flag("--live", options->live, report::kLiveHelp);

@@ -9,6 +9,7 @@
 #include "core/quantity.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/outputs.h"
+#include "gen/limits.h"
 #include "gen/perf/cm/connection_manager.h"
 #include "gen/perf/options/perf_options.h"
 #include "gen/questions.h"
@@ -58,7 +59,10 @@ std::string text_of(const SessionReport& session) {
 struct EndedSession {
   SessionReport session;
   FramePortCounters port;
-  Machine machine;  // since the start
+  Machine machine;                  // since the start
+  roce::ClassOfTraffic traffic;     // that was set
+  std::vector<ClassCount> classes;  // since the start
+  std::uint64_t other_partition = 0;
 };
 
 void observe_session(Judge& judge, const EndedSession& ended) {
@@ -85,13 +89,20 @@ void print_ended(PassiveSide& side, RespondOptions& options, EndpointContext& co
   const FramePortCounters& port = context.port().counters();
   const Machine machine = context.machine();
   for (; !side.sessions.empty(); side.sessions.pop_front()) {
-    const EndedSession ended{side.sessions.front(), port, machine};
+    const Endpoint& endpoint = context.endpoint();
+    const EndedSession ended{side.sessions.front(),
+                             port,
+                             machine,
+                             endpoint.channel().traffic(),
+                             endpoint.classes().counts(),
+                             endpoint.other_partition()};
     Judge judge = options.verdicts.judge();
     observe_session(judge, ended);
     const std::string json = options.verdicts.judged(
         judge, options.json, [&] { return report::json_line(kRespondOutput, ended); },
         "roce-gen respond", &kRespondOutput);
-    print_report(options.json ? json : options.verdicts.text() + text_of(ended.session));
+    const std::string classes = ended.traffic.empty() ? "" : class_lines(ended.classes);
+    print_report(options.json ? json : options.verdicts.text() + text_of(ended.session) + classes);
   }
 }
 
@@ -110,6 +121,7 @@ Result<void> serve(RespondOptions& options, EndpointContext& context,
   PassiveSide side(context.endpoint(), {.port = options.endpoint.service,
                                         .rping_port = options.cm,
                                         .memory = options.memory,
+                                        .packet_payload = options.endpoint.packet_payload,
                                         .dcqcn = options.dcqcn});
   std::uint64_t ended = 0;
   context.begin_watch();
@@ -177,7 +189,14 @@ const FigureTable& respond_figures() {
       Row::of<through<&EndedSession::port, &FramePortCounters::bad_icrc>>(
           "bad_icrc", "Frames with a wrong ICRC.", Unit::frames),
       Row::of<&EndedSession::machine>("machine",
-                                      "What this machine lost and delayed since the start.")};
+                                      "What this machine lost and delayed since the start."),
+      Row::of<&EndedSession::traffic>(
+          "traffic_class",
+          "Class of the traffic that was set; what it lacks is that of each client."),
+      Row::of<&EndedSession::classes>("classes", "Packets of this side by class, since the start."),
+      Row::of<&EndedSession::other_partition>(
+          "other_partition", "Packets with the P_Key of another partition, which were not taken.",
+          Unit::frames)};
   static constexpr FigureTable kTable{"A session of the responder that ended; a line each.", kRows};
   return kTable;
 }
@@ -199,6 +218,9 @@ app::Command respond_command() {
   list.add("--memory", app::parsed(parse_bytes, options->memory), "SIZE",
            "memory of all connections together, in bytes")
       .defaults_to("1GiB");
+  list.add("--packet-payload",
+           app::number(options->endpoint.packet_payload, kMostMtu, kMostPacketPayload), "BYTES",
+           "largest payload of a packet that clients may ask for, up to 14000 bytes");
   list.add("--sessions", app::number(options->sessions), "N",
            "end after this number of sessions; 0: on a signal");
   list.add("--pcap", app::text(options->endpoint.pcap), "FILE",

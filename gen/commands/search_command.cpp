@@ -210,6 +210,8 @@ void add_search_options(app::Options& list, SearchOptions& options) {
       .defaults_to("1%");
   list.add("--repeat", app::number(options.search.repeat, 1, 1000), "N",
            "number of trials that a rate must pass");
+  list.add("--confirm", app::number(options.search.confirm, 0, 1000), "N",
+           "number of further trials that the rate found must pass");
   list.add("--max-rate", app::parsed(parse_bit_rate, options.max_rate), "RATE",
            "highest rate to try, on the wire, shared by the flows")
       .defaults_to("the profile's");

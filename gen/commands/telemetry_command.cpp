@@ -141,6 +141,8 @@ struct TelemetryResult {
   transport::RequesterCounters sent;
   Duration elapsed{};
   Machine machine;
+  roce::ClassOfTraffic traffic;
+  std::vector<ClassCount> classes;
 
   [[nodiscard]] double rate() const noexcept {
     return elapsed.count() > 0
@@ -152,10 +154,10 @@ struct TelemetryResult {
 std::string text_of(const TelemetryResult& result) {
   return fmt::format(
       "{} records of {} B written in {}: {:.0f} records/s; {} packets sent, {} of them again\n"
-      "{} packets passed over, {} cut, {} missed\n",
+      "{} packets passed over, {} cut, {} missed\n{}",
       result.records, result.record_bytes, format_duration(result.elapsed), result.rate(),
       result.sent.packets, result.sent.retransmitted, result.packets.passed_over,
-      result.packets.cut, result.missed);
+      result.packets.cut, result.missed, result.traffic.empty() ? "" : class_lines(result.classes));
 }
 
 /// `failure`: why records were not written; empty: all were.
@@ -217,7 +219,9 @@ Result<void> run_telemetry(TelemetryOptions& options, const config::RecordLayout
                                (*source)->missed(),
                                connected->front().connection->pair().requester().counters(),
                                nic::now() - began,
-                               context.machine()};
+                               context.machine(),
+                               context.endpoint().channel().traffic(),
+                               context.endpoint().classes().counts()};
   Judge judge = options.verdicts.judge();
   observe_telemetry(judge, result, ran ? "" : ran.error().message);
   const std::string json = options.verdicts.judged(
@@ -243,6 +247,7 @@ ExitCode telemetry(TelemetryOptions& options, const std::atomic<bool>& stop) {
   if (const auto apart = check_outputs(inputs, outputs); !apart) return print_error(apart.error());
   const auto own = address_of(options.endpoint, 1);
   if (!own) return print_error(own.error());
+  options.endpoint.traffic.layout = layout->traffic;
   auto context = EndpointContext::open(options.endpoint, *own, captured ? "" : options.from);
   if (!context) return print_error(context.error());
   const auto ran = run_telemetry(options, *layout, **context, stop);
@@ -316,7 +321,10 @@ const FigureTable& telemetry_figures() {
           "timeouts", "Timeouts."),
       Row::of<&TelemetryResult::elapsed>("elapsed_ns", "Duration.", Unit::ns),
       Row::of<&TelemetryResult::rate>("records_per_second", "Rate, in records per second."),
-      Row::of<&TelemetryResult::machine>("machine", "What this machine lost and delayed.")};
+      Row::of<&TelemetryResult::machine>("machine", "What this machine lost and delayed."),
+      Row::of<&TelemetryResult::traffic>("traffic_class",
+                                         "Class of the traffic that this side sends."),
+      Row::of<&TelemetryResult::classes>("classes", "Packets of this side by class.")};
   static constexpr FigureTable kTable{"Result of writing records.", kRows};
   return kTable;
 }

@@ -119,6 +119,7 @@ void add_back(const Done& done, const Report& report, const perf::PerfConfig& co
 BackRun::BackRun(const Device& device, const Hello& client, handover::Link& link)
     : link_(link), config_(config_of(client)), session_(device, options_, config_, false, ended_) {
   options_.verbs.checked = client.checked;
+  options_.traffic = client.traffic;
   outcome_.device.emplace();
 }
 

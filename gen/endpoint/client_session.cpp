@@ -141,6 +141,7 @@ handover::Hello ClientSession::hello(const PortGid& gid) const {
                         .timeout = config_.qp.timeout,
                         .retries = config_.qp.retry_count,
                         .rnr_retries = config_.qp.rnr_retry,
+                        .traffic = options_.traffic,
                         .gid = gid.gid,
                         .qps = {}};
   for (const Flow& flow : flows_)
@@ -157,6 +158,7 @@ Result<void> ClientSession::connect_qps(const PortGid& gid) {
   for (std::size_t i = 0; i < flows_.size(); ++i) {
     flows_[i].remote = offer_.qps[i];
     if (auto connected = flows_[i].qp.connect(
+            device_,
             {.qp = offer_.qps[i],
              .gid = offer_.gid,
              .gid_index = gid.index,
@@ -166,7 +168,8 @@ Result<void> ClientSession::connect_qps(const PortGid& gid) {
              .rnr_retries = config_.qp.rnr_retry,
              .reads_sent = std::min({most, offer_.max_rd_atomic, config_.qp.max_rd_atomic}),
              .reads_taken = 1,
-             .q_key = offer_.q_key});
+             .q_key = offer_.q_key,
+             .traffic = options_.traffic});
         !connected)
       return connected;
   }

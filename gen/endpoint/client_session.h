@@ -40,6 +40,7 @@ struct VerbsClientOptions {
   DeviceOptions device;
   Duration wait = std::chrono::seconds(10);  // longest wait for the TCP connection
   VerbsOptions verbs;
+  QpClass traffic;
 };
 
 // longest wait for an Offer, a Report or a message

@@ -2,6 +2,7 @@
 #include "gen/endpoint/device.h"
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -232,6 +233,20 @@ std::string Device::shown_address() const {
   const wire::IpAddress address = wire::ip_of(gid->gid);
   const bool v6 = std::holds_alternative<wire::Ipv6Address>(address);
   return v6 ? "[" + wire::to_string(address) + "]" : wire::to_string(address);
+}
+
+Result<std::uint16_t> Device::p_key_index(std::uint16_t p_key) const {
+  if (p_key == wire::kDefaultPKey) return std::uint16_t{0};
+  std::string found;
+  for (std::uint16_t i = 0; i < port_.pkey_tbl_len; ++i) {
+    std::uint16_t entry = 0;  // in network byte order
+    if (ibv_query_pkey(context_.get(), 1, i, &entry) != 0 || entry == 0) continue;
+    if (ntohs(entry) == p_key) return i;
+    found += fmt::format("{}{:#06x}", found.empty() ? "" : ", ", ntohs(entry));
+  }
+  return fail(fmt::format("--p-key: {} has no P_Key {:#06x}, found {}", name_, p_key,
+                          found.empty() ? "none" : found),
+              ExitCode::environment);
 }
 
 Result<void> Device::check_mtu(std::uint32_t wanted) const {

@@ -89,6 +89,9 @@ class Device {
   [[nodiscard]] std::string shown_address() const;
   /// Checks a requested path MTU. Error (usage): it is larger than the port's.
   [[nodiscard]] Result<void> check_mtu(std::uint32_t mtu) const;
+  /// Returns the index of a P_Key in the port's table; that of the default one is 0. Error
+  /// (environment): it is not there; the message lists the table.
+  [[nodiscard]] Result<std::uint16_t> p_key_index(std::uint16_t p_key) const;
 
  private:
   Device(Context context, std::string name, std::optional<std::uint64_t> gid);

@@ -12,13 +12,14 @@
 #include "core/quantity.h"
 #include "gen/endpoint/client.h"
 #include "gen/endpoint/commands.h"
-#include "gen/endpoint/sweep.h"
+#include "gen/perf/options/endpoint_options.h"
 #include "gen/perf/options/perf_options.h"
 #include "gen/perf/plan/plan.h"
 #include "gen/perf/report/perf_plots.h"
 #include "gen/perf/report/perf_report.h"
 #include "gen/perf/session/handover.h"
 #include "gen/questions.h"
+#include "gen/study/sweep.h"
 #include "sim/perf.h"
 
 namespace lw::gen::endpoint {
@@ -37,6 +38,7 @@ struct MeasureCommand {
   Pattern pattern = Pattern::bw;
   VerbsClientOptions options;
   perf::PerfConfig config;
+  ClassOptions traffic;
   bool all_sizes = false, no_check = false, json = false;
   bool forever = false;  // repeat the run until a signal
   config::ExperimentParameters sweep;
@@ -183,6 +185,9 @@ Result<MeasureCommand> command_at(const MeasureCommand& command, const experimen
     if (const auto read = found->read(value); !read)
       return fail(fmt::format("--sweep: {}: {}", option, read.error()));
   }
+  const auto traffic = load_device_class(changed.traffic);
+  if (!traffic) return std::unexpected(traffic.error());
+  changed.options.traffic = qp_class_of(*traffic);
   if (auto fits = check_measure(app::Given({}), changed); !fits)
     return std::unexpected(fits.error());
   return changed;
@@ -257,7 +262,7 @@ void add_connection_options(app::Options& list, MeasureCommand& command) {
 void add_message_options(app::Options& list, MeasureCommand& command) {
   perf::PerfConfig& config = command.config;
   add_operation_options(list, config);
-  list.add("-s,--size", app::parsed(parse_message_size, config.size), "SIZE",
+  list.add("-s,--size", app::parsed(read_message_size, config.size), "SIZE",
            "message size, in bytes; K, M and G are binary, as in perftest")
       .defaults_to(command.latency() ? "64" : "64KiB");
   list.add_flag("-a,--all", command.all_sizes, "measure every power of two, 2 B to 8 MiB");
@@ -346,6 +351,7 @@ void add_sweep_options(app::Options& list, MeasureCommand& command) {
 
 void add_all_options(app::Options& list, MeasureCommand& command) {
   add_connection_options(list, command);
+  add_class_options(list, command.traffic);
   add_message_options(list, command);
   add_qp_options(list, command);
   add_verbs_options(list, command);
@@ -370,6 +376,9 @@ app::Command measure_command(Pattern pattern, const char* name, const char* help
       .check = [command](const app::Given& given) { return check_measure(given, *command); },
       .run =
           [command, outputs, program = std::string("roce-endpoint ") + name] {
+            const auto traffic = load_device_class(command->traffic);
+            if (!traffic) return print_error(traffic.error());
+            command->options.traffic = qp_class_of(*traffic);
             command->options.verbs.checked = !command->no_check;
             const auto& stop = stop_on_signals();
             if (auto checked = outputs->verdicts.check(output_of(command->pattern)); !checked)

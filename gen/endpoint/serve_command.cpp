@@ -34,6 +34,7 @@ Plain memory is cleared after each session; a file, and a ring of records, keep 
 
 struct ServeCommand {
   ServeOptions options;
+  ClassOptions traffic;
   std::string listen, token_file;
   std::string layout;         // layout of records: a TOML file, or the name of a shipped layout
   std::string records = "-";  // output file of records
@@ -144,6 +145,9 @@ ExitCode run_serve(ServeCommand& command, const std::atomic<bool>& stop) {
   ServeOptions& options = command.options;
   if (auto listen = read_listen(command.listen, options.admission); !listen)
     return print_error(listen.error());
+  const auto traffic = load_device_class(command.traffic);
+  if (!traffic) return print_error(traffic.error());
+  options.traffic = *traffic;
   auto token = command.token_file.empty() ? make_token()
                                           : read_token_file("--token-file", command.token_file);
   if (!token) return print_error(token.error());
@@ -229,6 +233,7 @@ void add_serve_options(app::Options& list, ServeCommand& command) {
                 "leave a client's data in plain memory, where the next client may read it");
   list.add("--poll", app::choice<bool>(options.events, {{"busy", false}, {"event", true}}), "HOW",
            "wait for completions: busy, or sleep until an event");
+  add_class_options(list, command.traffic);
   list.add_flag("--json", command.json, "print one line of JSON per session");
   command.verdicts.add_options(list);
   command.page.add_option(list);

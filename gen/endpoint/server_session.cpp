@@ -164,6 +164,7 @@ Result<void> ServerSession::make_qps(const ServeOptions& options, const PortGid&
             .mtu = std::min(hello_.mtu, device_.mtu()),
             .q_key = std::max(1u, memory_->rkey & 0x7fffffff),
             .max_rd_atomic = static_cast<std::uint32_t>(device_.limits().max_qp_rd_atom)};
+  const QpClass traffic = qp_class_of(options.traffic.over(class_of(hello_.traffic)));
   for (std::size_t i = 0; i < hello_.qps.size(); ++i) {
     auto qp = VerbsQp::create(device_, domain_.get(), *completions_,
                               {.transport = params.transport,
@@ -172,16 +173,17 @@ Result<void> ServerSession::make_qps(const ServeOptions& options, const PortGid&
                                .access = access_of(params)});
     if (!qp) return std::unexpected(qp.error());
     const handover::Qp& client = hello_.qps[i];
-    if (auto connected = qp->connect({.qp = client,
-                                      .gid = hello_.gid,
-                                      .gid_index = gid.index,
-                                      .mtu = offer_.mtu,
-                                      .timeout = hello_.timeout,
-                                      .retries = hello_.retries,
-                                      .rnr_retries = hello_.rnr_retries,
-                                      .reads_sent = 1,
-                                      .reads_taken = offer_.max_rd_atomic,
-                                      .q_key = offer_.q_key});
+    if (auto connected = qp->connect(device_, {.qp = client,
+                                               .gid = hello_.gid,
+                                               .gid_index = gid.index,
+                                               .mtu = offer_.mtu,
+                                               .timeout = hello_.timeout,
+                                               .retries = hello_.retries,
+                                               .rnr_retries = hello_.rnr_retries,
+                                               .reads_sent = 1,
+                                               .reads_taken = offer_.max_rd_atomic,
+                                               .q_key = offer_.q_key,
+                                               .traffic = traffic});
         !connected)
       return connected;
     offer_.qps.push_back({.qpn = qp->qpn(),

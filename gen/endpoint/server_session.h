@@ -24,6 +24,7 @@ struct ServeOptions {
   std::optional<wire::Transport> transport;  // accepted transport; empty: any
   handover::Admission admission;
   std::uint64_t sessions = 0;          // number of sessions to serve; 0: until a signal
+  roce::ClassOfTraffic traffic;        // where it has no values, that of the client
   bool events = false;                 // sleep until a completion, instead of polling
   Duration idle_limit = kIdleSession;  // ends a session without a sign of its client; 0: never
   bool keep = false;                   // plain memory keeps its data for the next client

@@ -35,7 +35,10 @@ ibv_ah_attr address_to(const RemoteEnd& remote) noexcept {
   address.port_num = 1;
   std::memcpy(address.grh.dgid.raw, remote.gid.bytes.data(), remote.gid.bytes.size());
   address.grh.sgid_index = remote.gid_index;
-  address.grh.hop_limit = 64;
+  address.grh.hop_limit = remote.traffic.hop_limit;
+  address.grh.traffic_class = remote.traffic.traffic_class;
+  address.grh.flow_label = remote.traffic.flow_label;
+  address.sl = remote.traffic.service_level;
   return address;
 }
 
@@ -124,12 +127,13 @@ Result<void> VerbsQp::change(ibv_qp_attr& attributes, int mask, const char* stat
       ExitCode::environment);
 }
 
-Result<void> VerbsQp::init(unsigned access, std::uint32_t q_key) {
+Result<void> VerbsQp::init(std::uint16_t p_key_index) {
   ibv_qp_attr to{};
   to.qp_state = IBV_QPS_INIT;
   to.port_num = 1;
-  to.qkey = q_key;
-  to.qp_access_flags = access;
+  to.pkey_index = p_key_index;
+  to.qkey = q_key_;
+  to.qp_access_flags = access_;
   const int own = transport_ == Transport::ud ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
   return change(to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | own, "INIT");
 }
@@ -166,7 +170,9 @@ Result<void> VerbsQp::make_ready_to_send(const RemoteEnd& remote) {
   return change(to, mask, "RTS");
 }
 
-Result<void> VerbsQp::connect(const RemoteEnd& remote) {
+Result<void> VerbsQp::connect(const Device& device, const RemoteEnd& remote) {
+  const auto p_key = device.p_key_index(remote.traffic.p_key);
+  if (!p_key) return std::unexpected(p_key.error());
   remote_qpn_ = remote.qp.qpn;
   q_key_ = remote.q_key;
   if (transport_ == Transport::ud) {
@@ -177,7 +183,7 @@ Result<void> VerbsQp::connect(const RemoteEnd& remote) {
                               wire::to_string(remote.gid), last_error()),
                   ExitCode::environment);
   }
-  if (auto moved = init(access_, remote.q_key); !moved) return moved;
+  if (auto moved = init(*p_key); !moved) return moved;
   if (auto moved = make_ready_to_receive(remote); !moved) return moved;
   return make_ready_to_send(remote);
 }

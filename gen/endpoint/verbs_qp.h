@@ -53,6 +53,7 @@ struct RemoteEnd {
   // READs and atomics outstanding, in each direction
   std::uint32_t reads_sent = 1, reads_taken = 1;
   std::uint32_t q_key = 0;
+  QpClass traffic = {};  // of the packets to it
 };
 
 /// A QP of a device. The device, the protection domain and the completion queue must outlive it.
@@ -62,7 +63,7 @@ class VerbsQp {
   static Result<VerbsQp> create(const Device& device, ibv_pd* domain,
                                 const VerbsCompletions& completions, const QpSpec& spec);
   /// Moves the QP to RTR and RTS. Errors (environment): the device refuses the parameters.
-  Result<void> connect(const RemoteEnd& remote);
+  Result<void> connect(const Device& device, const RemoteEnd& remote);
 
   [[nodiscard]] std::uint32_t qpn() const noexcept { return qp_->qp_num; }
   [[nodiscard]] std::uint32_t psn() const noexcept { return psn_; }
@@ -75,7 +76,7 @@ class VerbsQp {
                             std::uint32_t l_key);
 
  private:
-  [[nodiscard]] Result<void> init(unsigned access, std::uint32_t q_key);
+  [[nodiscard]] Result<void> init(std::uint16_t p_key_index);
   [[nodiscard]] Result<void> make_ready_to_receive(const RemoteEnd& remote);
   [[nodiscard]] Result<void> make_ready_to_send(const RemoteEnd& remote);
   [[nodiscard]] Result<void> change(ibv_qp_attr& attributes, int mask, const char* state);

@@ -182,7 +182,7 @@ const FigureTable& NamedDeadlock::figures() {
                                      "one for the first."),
       Row::of<[](const NamedDeadlock& d) { return us(d.since - Instant{}); }>(
           "since_us", "Virtual time since which none of them has sent a frame.", Unit::us)};
-  static constexpr FigureTable kTable{"A PFC deadlock at the end of the run.", kRows};
+  static constexpr FigureTable kTable{"A PFC deadlock of the run.", kRows};
   return kTable;
 }
 
@@ -267,7 +267,7 @@ const FigureTable& NetworkReport::figures() {
           "peak_queue_bytes", "Largest queue of all ports, after the warm-up.", Unit::bytes),
       Row::of<[](const R& r) { return us(r.result.hosts_paused); }>(
           "hosts_paused_us", "Time for which switches paused hosts, sum of all hosts.", Unit::us),
-      Row::of<&deadlocks_of>("deadlocks", "PFC deadlocks at the end of the run."),
+      Row::of<&deadlocks_of>("deadlocks", "PFC deadlocks of the run, each once."),
       Row::of<[](const R& r) { return r.result.stopped; }>(
           "incomplete", "True if a signal ended the run early; absent otherwise.")
           .if_any(),

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/output.h"
+#include "roce/class_rewrite.h"
 namespace lw::gen {
 namespace {
 
@@ -240,14 +241,17 @@ bool ReplaySource::prepare(const capture::Record& record) {
   }
   // Linux permits one tag in addition to the MTU.
   const auto* ethernet = wire::view<wire::Ethernet>(record.bytes);
-  const std::size_t tag = ethernet->type.get() == wire::kEtherTypeVlan ? sizeof(wire::Vlan) : 0;
-  if (record.bytes.size() > std::min(longest_ + tag, most_)) {
+  const bool tagged = ethernet->type.get() == wire::kEtherTypeVlan;
+  const std::size_t tag = tagged ? sizeof(wire::Vlan) : 0;
+  const std::size_t added = !tagged && options_->traffic.vlan ? sizeof(wire::Vlan) : 0;
+  if (record.bytes.size() > std::min(longest_ + tag, most_ - added)) {
     ++counters_.too_long;
     return false;
   }
   frame_.assign(record.bytes.begin(), record.bytes.end());
   switch (roce::rewrite(options_->rewrite, frame_)) {
     case roce::Rewritten::yes:
+      if (!options_->traffic.empty()) roce::rewrite_class(options_->traffic, frame_);
       return true;
     case roce::Rewritten::no_icrc:
       ++counters_.no_icrc;

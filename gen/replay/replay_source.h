@@ -13,6 +13,7 @@
 #include "core/quantity.h"
 #include "gen/stats/run_stats.h"
 #include "gen/traffic/pacer.h"
+#include "roce/class_settings.h"
 #include "roce/compose.h"
 #include "wire/psn.h"
 
@@ -34,6 +35,7 @@ struct ReplayOptions {
   Pace pace;
   std::uint64_t loop = 1;  // passes over the capture; 0: until stopped
   roce::FrameChanges rewrite;
+  roce::ClassOfTraffic traffic;  // of RoCE frames, without source port and P_Key, which are above
   bool roce_only = false;
   Limits limits;
   bool json = false, verbose = false, live = false;

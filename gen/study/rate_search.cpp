@@ -31,6 +31,14 @@ std::string measure_text(const SearchConfig& config) {
       100 * config.loss);
 }
 
+/// Why a rate fails: "0.0120 % lost", "latency grows by 18.2 ms".
+std::string failure_text(const std::optional<Trial>& fails) {
+  if (!fails) return "-";
+  if (fails->lost() == 0 && fails->delay_growth)
+    return "latency grows by " + format_duration(*fails->delay_growth);
+  return fmt::format("{:.4f} % lost", 100 * fails->loss());
+}
+
 ArrivalCounts sum_of(const std::vector<Trial>& trials) {
   ArrivalCounts sum;
   for (const Trial& trial : trials) {
@@ -70,7 +78,7 @@ double highest_of(const std::vector<SizeSearch>& searches) noexcept {
 
 TrialEnd end_of(const Trial& trial, const SearchConfig& config) noexcept {
   if (!trial.offered) return TrialEnd::not_offered;
-  if (trial.loss() <= config.loss) return TrialEnd::passed;
+  if (trial.loss() <= config.loss) return trial.delay_grows ? TrialEnd::failed : TrialEnd::passed;
   return trial.path_loss() > config.loss ? TrialEnd::failed : TrialEnd::not_offered;
 }
 
@@ -91,29 +99,80 @@ void note_bound(SearchResult& result, TrialEnd end) {
   result.not_offered.reset();  // it is above
 }
 
+/// A search, rate by rate.
+class Bisection {
+ public:
+  using TryAt = std::function<Result<std::optional<Trial>>(double)>;
+  Bisection(const SearchConfig& config, const TryAt& try_at) : config_(config), try_at_(try_at) {}
+
+  Result<SearchResult> run() {
+    while (result_.complete) {
+      const auto end = try_rate(next_, config_.repeat);
+      if (!end) return std::unexpected(end.error());
+      if (!*end) break;
+      note_bound(result_, **end);
+      (**end == TrialEnd::passed ? low_ : high_) = next_;
+      if (high_ - low_ <= config_.resolution) {
+        const auto holds = confirm();
+        if (!holds) return std::unexpected(holds.error());
+        if (*holds) break;
+      }
+      next_ = low_ + (high_ - low_) / 2;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  /// Runs up to `count` trials at a rate, until one does not pass. Returns how the last one ended;
+  /// nothing if there was none any more.
+  Result<std::optional<TrialEnd>> try_rate(double rate, int count) {
+    TrialEnd end = TrialEnd::passed;
+    for (passed_ = 0; end == TrialEnd::passed && passed_ < count;) {
+      auto trial = try_at_(rate);
+      if (!trial) return std::unexpected(trial.error());
+      result_.complete = trial->has_value();
+      if (!result_.complete) return std::nullopt;
+      (*trial)->fraction = rate;
+      end = end_of(**trial, config_);
+      (*trial)->passed = end == TrialEnd::passed;
+      passed_ += (*trial)->passed ? 1 : 0;
+      result_.trials.push_back(**trial);
+    }
+    return end;
+  }
+  /// Repeats trials at the rate found. Returns true if the search ends there; otherwise the rate is
+  /// a bound from above, and the one that passed below it is one from below.
+  Result<bool> confirm() {
+    if (!result_.passes || config_.confirm == 0) return true;
+    const auto end = try_rate(low_, config_.confirm);
+    if (!end) return std::unexpected(end.error());
+    result_.confirmed = passed_;
+    if (!*end || **end == TrialEnd::passed) return true;
+    high_ = low_;
+    low_ = 0;
+    result_.passes.reset();
+    for (const Trial& trial : result_.trials) {
+      if (!trial.passed || trial.fraction >= high_ || trial.fraction <= low_) continue;
+      low_ = trial.fraction;
+      result_.passes = trial;
+    }
+    note_bound(result_, **end);
+    result_.confirmed = 0;
+    return high_ - low_ <= config_.resolution && !result_.passes;
+  }
+
+  const SearchConfig& config_;
+  const TryAt& try_at_;
+  SearchResult result_;
+  double low_ = 0, high_ = 1, next_ = 1;
+  int passed_ = 0;  // trials of the latest rate
+};
+
 }  // namespace
 
 Result<SearchResult> search_rate(
     const SearchConfig& config, const std::function<Result<std::optional<Trial>>(double)>& try_at) {
-  SearchResult result;
-  double low = 0, high = 1, next = 1;
-  while (true) {
-    TrialEnd end = TrialEnd::passed;
-    for (int i = 0; end == TrialEnd::passed && i < config.repeat; ++i) {
-      auto trial = try_at(next);
-      if (!trial) return std::unexpected(trial.error());
-      result.complete = trial->has_value();
-      if (!result.complete) return result;
-      (*trial)->fraction = next;
-      end = end_of(**trial, config);
-      (*trial)->passed = end == TrialEnd::passed;
-      result.trials.push_back(**trial);
-    }
-    note_bound(result, end);
-    (end == TrialEnd::passed ? low : high) = next;
-    if (high - low <= config.resolution) return result;
-    next = low + (high - low) / 2;
-  }
+  return Bisection(config, try_at).run();
 }
 
 bool is_complete(const std::vector<SizeSearch>& searches) noexcept {
@@ -127,15 +186,15 @@ std::string to_text(const std::vector<SizeSearch>& searches, const SearchConfig&
                            {"frames/s", Align::right},
                            {"of the highest", Align::right},
                            {"fails", Align::right},
-                           {"loss there", Align::right},
+                           {"why", Align::right},
                            {"trials", Align::right}});
   for (const SizeSearch& search : searches) {
-    const auto& [passes, fails, not_offered, trials, complete] = search.result;
+    const auto& [passes, fails, not_offered, trials, confirmed, complete] = search.result;
     table.add_row({fmt::format("{} B", search.message_size), rate_text(passes),
                    passes ? per_second_text(passes->frames_per_second) : "-",
                    passes ? fmt::format("{:.1f} %", 100 * passes->fraction) : "-",
                    not_offered ? "not offered" : rate_text(fails),
-                   not_offered || !fails ? "-" : fmt::format("{:.4f} %", 100 * fails->loss()),
+                   not_offered ? "-" : failure_text(fails),
                    fmt::to_string(trials.size()) + (complete ? "" : ", stopped")});
   }
   std::string text = table.to_string() + measure_text(config);
@@ -173,7 +232,15 @@ const FigureTable& Trial::figures() {
       Row::of<&Trial::offered>("offered", "True if the sender reached the rate."),
       Row::of<&Trial::lost_here>("lost_here", "Frames that our own receiving port lost.",
                                  Unit::frames),
-      Row::of<&Trial::passed>("passed", "True if the loss was within the bound.")};
+      Row::of<&Trial::delay_growth>(
+          "delay_growth_ns",
+          "Least latency of the last tenth minus that of the first; null if a tenth has no frame "
+          "with a signature.",
+          Unit::ns)
+          .or_null(),
+      Row::of<&Trial::delay_grows>("delay_grows", "True if latency grew beyond the noise."),
+      Row::of<&Trial::passed>("passed",
+                              "True if the loss was within the bound, and latency did not grow.")};
   static constexpr FigureTable kTable{"A trial.", kRows};
   return kTable;
 }
@@ -193,6 +260,8 @@ const FigureTable& SizeSearch::figures() {
           "Lowest rate above `passes` that this machine could not send or receive: the path may "
           "pass more; null if there was none.")
           .or_null(),
+      Row::of<through<&SizeSearch::result, &SearchResult::confirmed>>(
+          "confirmed", "Further trials that the highest rate passed."),
       Row::of<through<&SizeSearch::result, &SearchResult::trials>>("trials", "All trials.")};
   static constexpr FigureTable kTable{{}, kRows};
   return kTable;
@@ -229,8 +298,10 @@ std::string found_text(const SearchResult& result) {
   if (result.not_offered)
     return text + fmt::format("; {} of the highest was not offered",
                               format_share(result.not_offered->fraction));
-  return text +
-         (result.fails ? "; fails at " + format_bit_rate(result.fails->wire_bps) : "; none failed");
+  return text + (result.fails
+                     ? fmt::format("; fails at {}: {}", format_bit_rate(result.fails->wire_bps),
+                                   failure_text(result.fails))
+                     : "; none failed");
 }
 
 /// Why this machine bounds the search.

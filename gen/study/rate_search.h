@@ -27,7 +27,10 @@ struct Trial {
   double wire_bps = 0, frames_per_second = 0;  // as sent
   bool offered = true;                         // the sender reached the requested rate
   std::uint64_t lost_here = 0;                 // frames that our own receiving port lost
-  bool passed = false;                         // as search_rate() judged it
+  // least latency of the last tenth minus that of the first; none: too few frames with signatures
+  std::optional<Duration> delay_growth = {};
+  bool delay_grows = false;  // beyond the noise: see DelayTrend
+  bool passed = false;       // as search_rate() judged it
 
   /// Frames that did not arrive undamaged. A frame counts once, by its flow and sequence number.
   [[nodiscard]] std::uint64_t lost() const noexcept {
@@ -50,28 +53,33 @@ struct SearchConfig {
   double loss = 0;           // tolerated share of the frames sent, in [0, 1]
   double resolution = 0.01;  // share of the highest rate, in (0, 1]
   int repeat = 1;            // consecutive trials that a rate must pass
+  int confirm = 0;           // further trials that the rate found must pass
 };
 
 /// Result of a search. `passes` is the highest rate that passed, `fails` the lowest rate above it
 /// at which the path lost too much, at most the resolution away. Without `fails` the highest rate
-/// passed; without `passes` every rate failed. With `not_offered`, the lowest rate above `passes`
-/// that this machine could not send or receive, the path may pass more: nobody can tell.
+/// passed; without `passes` every rate failed. `confirmed` are further trials that `passes` passed.
+/// With `not_offered`, the lowest rate above `passes` that this machine could not send or receive,
+/// the path may pass more: nobody can tell.
 struct SearchResult {
   std::optional<Trial> passes, fails, not_offered;
   std::vector<Trial> trials;  // in order of time
-  bool complete = true;       // false: stopped before the bracket was as narrow as asked
+  int confirmed = 0;
+  bool complete = true;  // false: stopped before the bracket was as narrow as asked
 };
 
-/// How a trial ended: it passed; the path lost too much; or this machine did not send at the rate,
-/// or lost frames itself that the path did not lose.
+/// How a trial ended: it passed; the path lost too much, or its latency grew; or this machine did
+/// not send at the rate, or lost frames itself that the path did not lose.
 enum class TrialEnd : std::uint8_t { passed, failed, not_offered };
 TrialEnd end_of(const Trial& trial, const SearchConfig& config) noexcept;
 std::string_view name_of(TrialEnd end) noexcept;
 
 /// Finds the highest rate without loss by bisection (RFC 2544, 26.1): first the highest rate, then
-/// the middle between the highest passed and the lowest failed one. `try_at` runs a trial at a
+/// the middle between the highest passed and the lowest failed one. Where the rate found fails a
+/// trial of its confirmation, the search goes on below it. `try_at` runs a trial at a
 /// fraction of the highest rate, in (0, 1]; without a trial the search stops there, incomplete.
-/// Tries at most 1 + log2(1 / resolution) rates. Errors: those of try_at.
+/// Tries at most 1 + log2(1 / resolution) rates, and as many again for each that is not confirmed.
+/// Errors: those of try_at.
 Result<SearchResult> search_rate(const SearchConfig& config,
                                  const std::function<Result<std::optional<Trial>>(double)>& try_at);
 

@@ -21,7 +21,7 @@ std::uint32_t psns_of_frame(const roce::MessageFields& message) {
 
 }  // namespace
 
-TrialCount::TrialCount(const config::FlowProfile& profile) {
+TrialCount::TrialCount(const config::FlowProfile& profile, Duration span) : delay_(span) {
   for (const config::Flow& flow : profile.flows) {
     run_ = flow.origin.run;
     plain_.try_emplace(plain_stream(flow), flows_.size());
@@ -31,7 +31,7 @@ TrialCount::TrialCount(const config::FlowProfile& profile) {
   }
 }
 
-bool TrialCount::take(wire::Bytes frame) {
+bool TrialCount::take(wire::Bytes frame, Instant now) {
   const roce::Envelope envelope = roce::open_envelope(frame);
   if (!envelope.is_roce()) return false;
   if (roce::check_icrc(envelope) != roce::IcrcVerdict::ok) {
@@ -42,20 +42,22 @@ bool TrialCount::take(wire::Bytes frame) {
   const auto* info = bth != nullptr ? wire::find_opcode(bth->opcode.get()) : nullptr;
   const auto* signature = info != nullptr ? signature_of(envelope, *bth, *info) : nullptr;
   if (signature != nullptr) {
-    take_signed(signature->fields());
+    take_signed(signature->fields(), now);
   } else {
     take_plain(envelope);
   }
   return true;
 }
 
-void TrialCount::take_signed(const wire::SignatureFields& signature) {
+void TrialCount::take_signed(const wire::SignatureFields& signature, Instant now) {
   if (signature.run != run_) {
     ++counts_.earlier;
   } else if (signature.flow >= flows_.size()) {
     ++counts_.other;
   } else {
     FlowState& flow = flows_[signature.flow];
+    const Instant sent = instant_from_ns(static_cast<std::int64_t>(signature.send_time_ns));
+    delay_.add(sent, now - sent);
     count(flow, flow.by_signature.take(signature.sequence));
   }
 }

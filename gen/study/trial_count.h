@@ -10,6 +10,7 @@
 #include "config/flow/profile.h"
 #include "core/figure.h"
 #include "gen/receive/measurement.h"
+#include "gen/study/delay_trend.h"
 #include "roce/envelope.h"
 
 namespace lw::gen {
@@ -32,16 +33,18 @@ struct ArrivalCounts {
 /// Counts the frames of one trial. One thread; reads no clock.
 class TrialCount {
  public:
-  /// The flows have the trial's run number and first PSNs.
-  explicit TrialCount(const config::FlowProfile& profile);
+  /// The flows have the trial's run number and first PSNs, and are due within `span`.
+  TrialCount(const config::FlowProfile& profile, Duration span);
 
-  /// Counts a frame. Returns false if it is not RoCE.
-  bool take(wire::Bytes frame);
+  /// Counts a frame that came at `now`. Returns false if it is not RoCE.
+  bool take(wire::Bytes frame, Instant now);
   [[nodiscard]] const ArrivalCounts& counts() const noexcept { return counts_; }
   /// Distinct frames of a flow that arrived.
   [[nodiscard]] std::uint64_t received(std::size_t flow) const noexcept {
     return flows_[flow].received;
   }
+  /// Of the frames with a signature.
+  [[nodiscard]] const DelayTrend& delay() const noexcept { return delay_; }
 
  private:
   struct FlowState {
@@ -50,7 +53,7 @@ class TrialCount {
     std::uint64_t received = 0;
     analysis::SequenceTracker by_signature, by_psn;
   };
-  void take_signed(const wire::SignatureFields& signature);
+  void take_signed(const wire::SignatureFields& signature, Instant now);
   void take_plain(const roce::Envelope& envelope);
   void count(FlowState& flow, const analysis::Arrival& arrival) noexcept;
 
@@ -58,6 +61,7 @@ class TrialCount {
   std::vector<FlowState> flows_;
   std::unordered_map<StreamKey, std::size_t, StreamKeyHash> plain_;
   ArrivalCounts counts_;
+  DelayTrend delay_;
 };
 
 }  // namespace lw::gen

@@ -36,8 +36,8 @@ constexpr Duration overtime(Duration duration) noexcept {
 /// Receives the frames of a trial, in its own thread.
 class Reception {
  public:
-  Reception(nic::Port& port, Duration quiet_time, const config::FlowProfile& profile)
-      : port_(port), quiet_time_(quiet_time), count_(profile), thread_([this] { run(); }) {}
+  Reception(nic::Port& port, Duration quiet_time, const config::FlowProfile& profile, Duration span)
+      : port_(port), quiet_time_(quiet_time), count_(profile, span), thread_([this] { run(); }) {}
   Reception(const Reception&) = delete;
   Reception& operator=(const Reception&) = delete;
   ~Reception() {
@@ -61,13 +61,14 @@ class Reception {
     Instant last = nic::now();
     while (true) {
       const std::size_t count = port_.receive(buffers_);
+      const Instant now = nic::now();
       bool any = false;
       for (rte_mbuf* buffer : std::span(buffers_).first(count)) {
-        any |=
-            count_.take({rte_pktmbuf_mtod(buffer, const std::byte*), rte_pktmbuf_data_len(buffer)});
+        any |= count_.take(
+            {rte_pktmbuf_mtod(buffer, const std::byte*), rte_pktmbuf_data_len(buffer)}, now);
         rte_pktmbuf_free(buffer);
       }
-      if (any) last = nic::now();
+      if (any) last = now;
       if (count > 0) continue;
       if (!sent_.load(std::memory_order_relaxed)) {
         last = nic::now();
@@ -214,11 +215,12 @@ Result<Trial> run_trial(config::FlowProfile& profile, double fraction, const Tri
     flow.origin = origin;
   }
   Limits bounds = limits;
-  bounds.duration = overtime(bound_messages(bounded, *limits.duration));
+  const Duration span = bound_messages(bounded, *limits.duration);
+  bounds.duration = overtime(span);
   const FlowNames names = names_in(bounded);
   BackgroundTasks background(ends.neighbors, {}, nullptr, display, names, ends.senders.all());
   const std::uint64_t unseen = ends.receiver.stats().unseen();
-  Reception reception(ends.receiver, quiet_time, bounded);
+  Reception reception(ends.receiver, quiet_time, bounded, span);
   const auto report = run_through_ports({.profile = bounded,
                                          .ports = ends.senders.all(),
                                          .buffers = ends.senders.send_buffers(),
@@ -237,6 +239,8 @@ Result<Trial> run_trial(config::FlowProfile& profile, double fraction, const Tri
   continue_psns(profile, *report);
   Trial trial = trial_of(*report, bounded);
   trial.arrivals = count.counts();
+  trial.delay_growth = count.delay().growth();
+  trial.delay_grows = count.delay().grows();
   const std::uint64_t unseen_now = ends.receiver.stats().unseen();
   trial.lost_here = unseen_now - std::min(unseen, unseen_now);
   for (std::size_t i = 0; i < report->flows.size(); ++i)

@@ -57,6 +57,7 @@ Result<Ports> Ports::open(const std::vector<std::string>& names, bool verbose,
   port_config.send_queues = config.cores;
   port_config.timed_sending |= config.sends_flows;
   nic::PoolConfig buffers;
+  buffers.frame_size = config.frame_size;
   buffers.buffers += static_cast<std::uint32_t>(specs->size()) * config.port.receive_ring;
   for (const nic::PortSpec& spec : *specs)
     buffers.frame_size = std::min(buffers.frame_size, nic::frame_limit(spec).value_or(UINT32_MAX));

@@ -17,8 +17,9 @@ namespace lw::gen {
 
 struct PortsConfig {
   nic::PortConfig port;
-  bool sends_flows = false;  // create send_buffers()
-  std::uint16_t cores = 1;   // lcores, and send queues per port; pinned if more than 1
+  bool sends_flows = false;                                 // create send_buffers()
+  std::uint32_t frame_size = nic::PoolConfig{}.frame_size;  // largest frame in bytes, without FCS
+  std::uint16_t cores = 1;  // lcores, and send queues per port; pinned if more than 1
 };
 
 /// The ports of a run, with EAL and buffer pools. At most one per process, as EAL is.

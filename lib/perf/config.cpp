@@ -48,6 +48,12 @@ Result<void> check(const PerfConfig& config, PerfPattern pattern) {
     return fail("--margin goes with a --duration of more than twice the margin");
   if (config.both && pattern != PerfPattern::bw)
     return fail("--bidirectional goes with --pattern bw");
+  const std::uint32_t mtu = config.qp.mtu;  // 0: that of the port, as yet unknown
+  if (mtu > 0 && transport::packets_of(config.message_bytes(), mtu) > transport::kMostPackets)
+    return fail(
+        fmt::format("--size: {} B in packets of {} B are more than {} packets, the most that "
+                    "a message has: PSNs have 24 bits",
+                    config.message_bytes(), mtu, transport::kMostPackets));
   return {};
 }
 

@@ -273,6 +273,9 @@ Rewritten rewrite(const FrameChanges& what, wire::MutableBytes bytes) noexcept {
   if (what.source_mac) ethernet->source = *what.source_mac;
   if (what.destination_mac) ethernet->destination = *what.destination_mac;
   Patcher patcher(bytes, envelope, *icrc);
+  if (what.source_port && envelope.udp)
+    patcher.set(&envelope.udp->source_port, wire::Be16{*what.source_port});
+  if (what.p_key) patcher.set(&frame->bth->p_key, wire::Be16{*what.p_key});
   set_address(patcher, what.sources, envelope, &wire::Ipv4::source, &wire::Ipv6::source);
   set_address(patcher, what.destinations, envelope, &wire::Ipv4::destination,
               &wire::Ipv6::destination);

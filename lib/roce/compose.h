@@ -60,7 +60,8 @@ struct FrameChanges {
   std::uint32_t psn_offset = 0;
   /// Replaces psn_offset where the captured destination QP is a key.
   std::map<std::uint32_t, std::uint32_t> psn_offset_of_qp;
-  std::map<std::uint32_t, std::uint32_t> r_keys;  // old to new R_Key: of RETH, AtomicETH and IETH
+  std::optional<std::uint16_t> source_port, p_key;  // of all frames; RoCEv1 has no source port
+  std::map<std::uint32_t, std::uint32_t> r_keys;    // old to new R_Key: of RETH, AtomicETH and IETH
 };
 
 enum class Rewritten : std::uint8_t {

@@ -60,8 +60,7 @@ OpcodeSet::OpcodeSet(wire::Transport transport) noexcept {
 
 namespace {
 
-constexpr std::uint8_t kEct0 = 2, kCe = 3;
-constexpr std::uint8_t kCnpDscp = 48;
+constexpr std::uint8_t kCe = 3;
 constexpr std::uint32_t kQKey = 0x11111111;  // QpConfig's
 
 std::byte high(std::uint16_t host) noexcept { return static_cast<std::byte>((host + 1) >> 8); }
@@ -108,13 +107,10 @@ wire::Ipv4Address ip_of(std::uint16_t host) noexcept {
   return {{std::byte{198}, std::byte{18}, high(host), low(host)}};
 }
 
-void put_packet(const Packet& packet, roce::FrameFields& fields) noexcept {
-  const bool marked = fields.encapsulation != wire::Encapsulation::grh;  // RoCEv1 has no ECN
-  const std::uint8_t ecn = !marked ? 0 : packet.congestion_experienced ? kCe : kEct0;
-  const std::uint8_t dscp = packet.opcode == kCnpOpcode ? kCnpDscp : 0;
-  fields.ipv4.ecn = ecn;
-  fields.ipv4.dscp = dscp;
-  fields.ipv6.traffic_class = static_cast<std::uint8_t>(dscp << 2 | ecn);
+void put_packet(const Packet& packet, roce::FrameFields& fields,
+                const roce::MarksOfKinds& marks) noexcept {
+  const auto kind = roce::class_kind(packet.opcode, packet.syndrome);
+  roce::set_marks(marks[static_cast<std::size_t>(kind)], packet.congestion_experienced, fields);
   fields.bth.opcode = packet.opcode;
   fields.bth.solicited_event = packet.solicited_event;
   fields.bth.pad_count = roce::pad_of(packet.payload);

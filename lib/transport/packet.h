@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "roce/class_settings.h"
 #include "roce/compose.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"
@@ -32,6 +33,7 @@ struct Packet {
   PayloadSlot data = 0;
   wire::Psn psn;
   std::uint16_t from_host = 0, to_host = 0;  // in place of addresses
+  std::uint16_t message = 0;  // low bits of a request's number, from 1; not on the wire
   std::uint8_t opcode = 0;
   std::uint8_t syndrome = 0;  // AETH
   bool ack_req : 1 = false;
@@ -114,10 +116,20 @@ constexpr bool begins_message(wire::Position position) noexcept {
   return position == wire::Position::first || position == wire::Position::only;
 }
 
+/// Most packets of a message: PSNs have 24 bits, and half of them may be outstanding (IBTA vol. 1,
+/// 9.7.2).
+inline constexpr std::uint32_t kMostPackets = 1u << 23;
+
+/// Whether packets of this payload, in bytes, are those of a path MTU that InfiniBand has.
+constexpr bool is_path_mtu(std::uint32_t bytes) noexcept {
+  return std::has_single_bit(bytes) && bytes >= 256 && bytes <= 4096;
+}
+
 /// Packets of a message: max(1, ceil(length / mtu)).
 constexpr std::uint32_t packets_of(std::uint64_t length, std::uint32_t mtu) noexcept {
   if (length <= mtu) return 1;
-  // An MTU is a power of two: no division.
+  // A path MTU is a power of two: no division.
+  if (!std::has_single_bit(mtu)) return static_cast<std::uint32_t>((length + mtu - 1) / mtu);
   return static_cast<std::uint32_t>((length + mtu - 1) >> std::countr_zero(mtu));
 }
 
@@ -145,10 +157,16 @@ constexpr std::uint16_t source_port_of(const Packet& packet) noexcept {
   return static_cast<std::uint16_t>(0xc000 | ((packet.source_qp ^ packet.dest_qp << 7) & 0x3fff));
 }
 
-/// Copies the packet into the fields of a frame: BTH, extension headers, ECN and DSCP as
-/// a NIC has them (ECT(0) unless CE was set, CNPs with DSCP 48). Addresses and the UDP source port
-/// stay as they are.
-void put_packet(const Packet& packet, roce::FrameFields& fields) noexcept;
+/// Number of the message that a packet belongs to: a request's own, or of those that a response
+/// acknowledges.
+constexpr std::uint32_t message_of(const Packet& packet) noexcept {
+  return is_request(packet.opcode) ? packet.message : packet.msn;
+}
+
+/// Copies the packet into the fields of a frame: BTH, extension headers, and the marks of its kind,
+/// with ECN CE if it was set on the way. Addresses, the UDP source port and P_Key stay as they are.
+void put_packet(const Packet& packet, roce::FrameFields& fields,
+                const roce::MarksOfKinds& marks = roce::kUsualMarks) noexcept;
 
 /// Composes the packet's frame: RoCEv2 over IPv4 between simulated hosts, with a valid ICRC.
 /// `payload` has packet.payload bytes. It is empty if only the length is known; the frame then has

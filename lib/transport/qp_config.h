@@ -62,8 +62,10 @@ enum class RateControl : std::uint8_t { none, fixed, dcqcn };
 /// Configuration of a QP. Defaults are ConnectX's where it has any.
 struct QpConfig {
   wire::Transport transport = wire::Transport::rc;  // rc, uc or ud
-  std::uint32_t mtu = 4096;                         // 256, 512, 1024, 2048 or 4096
-  std::uint32_t qpn = 0, dest_qpn = 0;              // 24 bits
+  /// Payload of a packet that is not the last of its message: a path MTU, or between our own
+  /// endpoints any other.
+  std::uint32_t mtu = 4096;
+  std::uint32_t qpn = 0, dest_qpn = 0;  // 24 bits
   std::uint16_t host = 0, dest_host = 0;
   wire::Psn send_psn, receive_psn;  // the first of each stream
 
@@ -96,6 +98,8 @@ struct QpConfig {
   // Congestion.
   RateControl rate_control = RateControl::none;
   double rate_bps = 0;  // fixed: the limit; dcqcn: the link rate. Counts bytes on the wire
+  /// Marked packets make CNPs also without DCQCN: NICs have a notification point of their own.
+  bool notifies = false;
   DcqcnConfig dcqcn;
 
   /// The responder never lacks a receive; the bytes of SENDs are dropped.

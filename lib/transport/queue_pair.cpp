@@ -25,6 +25,7 @@ const MessageSink& QueuePair::sink() const noexcept {
 
 /// A marked packet causes a CNP, at once or once it is generated, unless it is too early for one.
 void QueuePair::note_mark(Instant now) noexcept {
+  if (!config_.notifies && config_.rate_control != RateControl::dcqcn) return;
   if (!notifications_->on_marked(now)) return;
   const Duration delay = microseconds(config_.dcqcn.cnp_delay_us);
   if (delay > Duration{}) {

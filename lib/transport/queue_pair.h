@@ -91,7 +91,7 @@ class QueuePair {
 // In the header because a simulation spends most of its time in these three.
 
 inline bool QueuePair::receive(const Packet& packet, Instant now) {
-  if (packet.congestion_experienced && config_.rate_control == RateControl::dcqcn) note_mark(now);
+  if (packet.congestion_experienced) note_mark(now);
   if (meaning_of(packet.opcode).response) {
     requester_.receive(packet, now);
     return true;

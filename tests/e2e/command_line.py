@@ -188,7 +188,7 @@ class CommandLine(unittest.TestCase):
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     def test_profiles_lists_each_shipped_profile_with_a_description(self):
-        folders = {'roce-gen': ('flows', 'experiments', 'paths', 'impair', 'telemetry', 'networks'),
+        folders = {'roce-gen': ('flows', 'experiments', 'paths', 'impair', 'telemetry', 'networks', 'classes'),
                    'roce-impair': ('impair', 'paths')}
         for name, kinds in folders.items():
             listed = self.profiles(name, cwd='/')

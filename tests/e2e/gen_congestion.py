@@ -124,10 +124,12 @@ class Dcqcn(Endpoints):
         print(f'# the first CNP after {1e3 * (cnps[0][0] - begin):.3f} ms')
         self.assertGreater(cnps[0][0] - begin, 0.8 * 0.01)
 
-    def test_without_it_nobody_answers_marks(self):
+    def test_without_it_marks_are_answered_and_nobody_slows_down(self):
+        """The notification point is the receiver's own, as a NIC's is."""
         with self.box('there', CONGESTED.format(direction='west-to-east')) as (west, east):
             [ran], said = self.perf(west, east, '--op', 'write', '-s', '65536', '-n', '50')
-        self.assertEqual((ran['cnps'], said['cnps'], said['checked']), (0, 0, 50))
+        self.assertEqual((ran['cnps'], said['checked']), (said['cnps'], 50))
+        self.assertTrue(1 <= said['cnps'] <= 3, said)
 
 
 class Fixed(Endpoints):

@@ -51,14 +51,15 @@ class Search(unittest.TestCase):
         with open(self.folder / 'search.csv', newline='') as file:
             rows = list(csv.DictReader(file))
         trials = [t for size in report['sizes'] for t in size['trials']]
-        self.assertEqual([[json.loads(row[key]) for key in trial] for row, trial in zip(rows, trials, strict=True)],
+        self.assertEqual([[json.loads(row[key] or 'null') for key in trial] for row, trial in zip(rows, trials, strict=True)],
                          [list(trial.values()) for trial in trials])
         self.assertEqual([int(row['message_size']) for row in rows],
                          [size['message_size'] for size in report['sizes'] for _ in size['trials']])
         for trial in trials:
             self.assertEqual(trial['lost'], trial['sent'] - trial['received'])
             within = trial['lost'] <= report['loss'] * trial['sent']
-            self.assertEqual(trial['passed'], trial['offered'] and within)
+            self.assertEqual(trial['passed'],
+                             trial['offered'] and within and not trial['delay_grows'])
         for size in report['sizes']:
             passes, fails = size['passes'], size['fails']
             low = passes['fraction'] if passes else 0
@@ -202,6 +203,38 @@ class Search(unittest.TestCase):
         # Twenty times what the bucket of our own port lets by.
         self.assertIsNotNone(report['sizes'][0]['not_offered'])
         self.assertIn('not offered above', report['verdict']['headline'])
+
+    def bottleneck(self, buffer, *options):
+        """A search over a box whose link has 60 Mb/s, and the buffer in bytes."""
+        profile = self.folder / f'{buffer}.toml'
+        profile.write_text(f'[[rule]]\nname = "link"\ndelay = "1ms"\nqueue = {{ rate = "60Mb/s", '
+                           f'buffer = "{buffer}B" }}\n'
+                           '[capacity]\nrate = "2Gb/s"\nsmallest_frame = "256B"\n')
+        west, east = (f'memif:{self.folder}/{buffer}-{side}' for side in ('west', 'east'))
+        box = longwire_test.begin(self, (*longwire_test.BOX, profile, '--west', west + ',server',
+                                         '--east', east + ',server'))
+        try:
+            return self.search('--port', west, '--receive', east, '--sizes', '1024', '--max-rate',
+                               '100Mb/s', '--resolution', '0.5%', *options)
+        finally:
+            box.send_signal(signal.SIGTERM)
+            box.communicate(timeout=TIMEOUT)
+
+    def test_buffers_of_any_size_hide_no_bottleneck(self):
+        """The largest buffer takes what is above 60 Mb/s of a whole trial: nothing is lost, and the
+        latency grows. A machine that cannot say so says that."""
+        for buffer in 64_000, 8_000_000:
+            report = self.bottleneck(buffer, '--duration', '500ms', '--settle', '200ms')
+            [size] = report['sizes']
+            passes, fails = size['passes'], size['fails']
+            print(f'# {buffer} B: passes {passes and passes["wire_bps"]}, {len(size["trials"])} trials')
+            if size['not_offered']:
+                continue
+            self.assertAlmostEqual(passes['wire_bps'], 60e6, delta=0.6e6)
+            grown = [trial for trial in size['trials'] if trial['delay_grows']]
+            if buffer > 1_000_000:
+                self.assertEqual(sum(trial['lost'] for trial in size['trials']), 0)
+                self.assertIn(fails, grown)
 
     def test_a_message_that_the_transport_cannot_carry_is_refused(self):
         profile = self.folder / 'ud.toml'

@@ -2,6 +2,8 @@
 """The Python package: a box is started, changed and read, a generator and a receiver are run; its
 example; and the pytest fixture of the guide, as the guide has it."""
 
+import ast
+import json
 import os
 import pathlib
 import re
@@ -12,13 +14,14 @@ import time
 import unittest
 
 import needs
-from longwire_test import ANY_LATENESS, SOURCE, program
+from longwire_test import ANY_LATENESS, BUILD, SOURCE, program
 
 PACKAGE = SOURCE / 'packaging/python'
 GUIDE = SOURCE / 'docs/impaired-link-in-ci.md'
 sys.path.insert(0, str(PACKAGE))
 os.environ['PATH'] = ':'.join([*(str(pathlib.Path(program(name)).parent)
-                                 for name in ('roce-gen', 'roce-impair')), os.environ['PATH']])
+                                 for name in ('roce-gen', 'roce-impair', 'roce-dissect')),
+                               os.environ['PATH']])
 os.environ['PYTHONPATH'] = f'{PACKAGE}:{os.environ.get("PYTHONPATH", "")}'
 
 import longwire  # noqa: E402
@@ -121,6 +124,64 @@ class Package(unittest.TestCase):
                 box.show().reports
         with self.assertRaisesRegex(longwire.LongwireError, 'no such profile'):
             longwire.generate(self.folder / 'none.toml', port='null')
+
+    def test_measurements_are_rows(self):
+        """A run of each command, against what the command itself prints."""
+        results = longwire.perf(sim=True, delay='100us', size=['4KiB'], qps=2, all=False)
+        self.assertEqual([(each.bytes, each.qps) for each in results], [(4096, 2)])
+        [latency] = longwire.perf(sim=True, delay='100us', pattern='lat', size=64, iterations=10)
+        self.assertGreater(latency.t_min_usec, 100)
+        planned = longwire.plan(delay='1ms', op='write')
+        self.assertEqual(planned.schema, 'longwire.plan')
+        network = longwire.sim('long-haul-incast-50km', duration='1ms')
+        [row] = longwire.rows(network)
+        self.assertEqual(row['verdict.exit'], network.verdict.exit)
+        self.assertTrue(all(not isinstance(value, dict) for value in row.values()))
+        with self.assertRaisesRegex(longwire.LongwireError, '--dely'):
+            longwire.perf(sim=True, dely='1ms')
+
+    def test_captures_are_rows(self):
+        capture = SOURCE / 'pcaps/rxe/loss_write_sender_side.pcap'
+        frames = longwire.frames(capture)
+        self.assertEqual(len(frames), longwire.summary(capture).frames)
+        self.assertEqual(len({len(longwire.rows(each)) for each in frames}), 1)
+        self.assertGreater(len(longwire.anomalies(capture)), 0)
+        self.assertGreater(len(longwire.messages(capture)), 0)
+        self.assertEqual({each.schema for each in longwire.sessions(capture)}, {'longwire.session'})
+        self.assertEqual(longwire.explain(capture).schema, 'longwire.explanation')
+        self.assertEqual(longwire.verify(capture)[-1].verdict.exit, 0)
+        self.assertEqual(longwire.compare(capture, capture).schema, 'longwire.comparison')
+        with self.assertRaisesRegex(longwire.LongwireError, 'none.pcap'):
+            longwire.frames(self.folder / 'none.pcap')
+
+    def test_an_experiment_has_its_files_and_its_results(self):
+        profile = self.folder / 'small.toml'
+        profile.write_text('[common]\ndelay = "100us"\n[[scenario]]\nname = "sizes"\n[scenario.set]\n'
+                           'size = ["4KiB", "64KiB"]\n', encoding='utf-8')
+        found = longwire.experiment(profile, self.folder / 'out')
+        self.assertEqual((found.schema, len(found.cells)), ('longwire.experiment', 2))
+        said = []
+        with self.assertRaisesRegex(longwire.LongwireError, 'unknown key "sizes"'):
+            profile.write_text('sizes = 3\n', encoding='utf-8')
+            longwire.experiment(profile, self.folder / 'none', progress=said.append)
+        self.assertIn('sizes', ''.join(said))
+
+    def test_each_version_and_type_is_that_of_a_schema(self):
+        schemas = [json.loads(file.read_text(encoding='utf-8'))['properties']
+                   for file in (BUILD / 'packaging').glob('*.json')]
+        versions = {each['schema']['const']: each['version']['const'] for each in schemas
+                    if 'schema' in each}
+        self.assertEqual({name: version for name, version in versions.items() if version != 1},
+                         longwire.VERSIONS)
+        out = self.folder / 'results.pyi'
+        subprocess.run([sys.executable, PACKAGE / 'write_types.py', BUILD / 'packaging', out], check=True)
+        classes = {node.name: node for node in ast.parse(out.read_text(encoding='utf-8')).body
+                   if isinstance(node, ast.ClassDef)}
+        self.assertIn('bw_average_gbps', [row.target.id for row in classes['PerfBandwidth'].body
+                                          if isinstance(row, ast.AnnAssign)])
+        source = (PACKAGE / 'longwire/__init__.py').read_text(encoding='utf-8')
+        for name in re.findall(r'results\.(\w+)', source):
+            self.assertTrue(name == 'pyi' or name == 'json' or name in classes, name)
 
     def test_no_process_is_left(self):
         with self.assertRaises(ZeroDivisionError):

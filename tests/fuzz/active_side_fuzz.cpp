@@ -50,7 +50,8 @@ class LyingResponder final : public gen::FrameChannel {
   }
   [[nodiscard]] static std::vector<std::byte> frame_of(wire::Bytes mad) {
     constexpr std::uint8_t kUdSendOnly = 0x64;
-    roce::FrameFields fields = test::TestChannel(test::test_host(2)).fields_to(test::test_host(1));
+    roce::FrameFields fields =
+        test::TestChannel(test::test_host(2)).fields_to({test::test_host(1)});
     fields.bth.opcode = kUdSendOnly;
     fields.bth.dest_qp = wire::kGeneralServicesQp;
     fields.deth = {.q_key = wire::kQKeyGeneralServices, .src_qp = wire::kGeneralServicesQp};

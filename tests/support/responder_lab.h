@@ -66,7 +66,7 @@ class ResponderLab {
   /// A frame from host `host` to the QP. `opcode` and the fields of its headers are the caller's.
   [[nodiscard]] static roce::FrameFields fields_from(std::uint8_t host, std::uint8_t opcode,
                                                      std::uint32_t dest_qp) {
-    roce::FrameFields fields = TestChannel(test_host(host)).fields_to(test_host(2));
+    roce::FrameFields fields = TestChannel(test_host(host)).fields_to({test_host(2)});
     fields.bth.opcode = opcode;
     fields.bth.dest_qp = dest_qp;
     return fields;

@@ -69,12 +69,16 @@ std::uint8_t mtu_code(std::uint32_t mtu) noexcept {  // 256 is 1
 
 void fill_path(wire::CmReq& req, const ConnectRequest& request) noexcept {
   constexpr std::uint16_t kNoLid = 0xffff;  // RoCE has none
-  constexpr std::uint8_t kHopLimit = 64;
+  constexpr int kLabelShift = 12, kServiceLevelShift = 4;
   req.primary_local_lid.set(kNoLid);
   req.primary_remote_lid.set(kNoLid);
   req.primary_local_gid = gid_of(request.source);
   req.primary_remote_gid = gid_of(request.destination);
-  req.primary_hop_limit.set(kHopLimit);
+  req.primary_flow_rate.set(request.path.flow_label << kLabelShift);
+  req.primary_traffic_class.set(request.path.traffic_class);
+  req.primary_hop_limit.set(request.path.hop_limit);
+  req.primary_sl_local.set(
+      static_cast<std::uint8_t>(request.path.service_level << kServiceLevelShift));
   req.primary_ack_timeout.set(static_cast<std::uint8_t>(request.ack_timeout << 3));
 }
 
@@ -100,7 +104,7 @@ MadBytes to_mad(std::uint64_t transaction, const ConnectRequest& request) {
   req.starting_psn.set(request.qp.first_psn.value());
   req.local_timeout_retries.set(
       static_cast<std::uint8_t>(kResponseTimeout << 3 | (request.retry_count & 7)));
-  req.p_key.set(0xffff);
+  req.p_key.set(request.path.p_key);
   req.mtu_rnr.set(
       static_cast<std::uint8_t>(mtu_code(request.mtu) << 4 | (request.qp.rnr_retry & 7)));
   req.cm_retries.set(kCmRetries << 4);
@@ -181,7 +185,12 @@ std::optional<ConnectRequest> read_request(wire::Bytes mad) noexcept {
       .ack_timeout = static_cast<std::uint8_t>(req->primary_ack_timeout.get() >> 3),
       .retry_count = req->retry_count(),
       .source = ip_of(addresses->source, version),
-      .destination = ip_of(addresses->destination, version)};
+      .destination = ip_of(addresses->destination, version),
+      .path = {.traffic_class = req->primary_traffic_class.get(),
+               .hop_limit = req->primary_hop_limit.get(),
+               .service_level = static_cast<std::uint8_t>(req->primary_sl_local.get() >> 4),
+               .flow_label = req->primary_flow_rate.get() >> 12,
+               .p_key = req->p_key.get()}};
   std::copy_n(req->private_data.begin() + sizeof *addresses, request.data.size(),
               request.data.begin());
   return request;

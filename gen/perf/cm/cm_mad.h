@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "gen/perf/session/qp_class.h"
 #include "gen/perf/session/session_params.h"
 #include "wire/address.h"
 #include "wire/cm.h"
@@ -39,6 +40,7 @@ struct ConnectRequest {
   std::uint8_t ack_timeout = 18;                    // 0..31
   std::uint8_t retry_count = 7;                     // 0..7
   wire::IpAddress source, destination;
+  QpClass path = {};
   PrivateData data{};
 };
 

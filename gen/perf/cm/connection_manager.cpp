@@ -40,12 +40,13 @@ ActiveSide::Call ActiveSide::request(const SessionParams& params, const transpor
       // A request can't express UD; SessionParams can.
       .transport = qp.transport == wire::Transport::uc ? wire::Transport::uc : wire::Transport::rc,
       .port = config_.port,
-      .mtu = qp.mtu,
+      .mtu = params.packet_payload == 0 ? qp.mtu : kMostMtu,
       .ack_timeout = qp.timeout,
       .retry_count = qp.retry_count,
       .source = endpoint_.channel().own().ip,
       .destination = config_.peer.ip,
       .data = to_private_data(session_params_of(params, call.qpn))};
+  request.path = qp_class_of(endpoint_.channel().traffic());
   const auto reads = static_cast<std::uint8_t>(std::min(qp.max_rd_atomic, 255u));
   request.qp.initiator_depth = request.qp.responder_resources = reads;
   request.qp.rnr_retry = qp.rnr_retry;
@@ -80,6 +81,7 @@ Connected ActiveSide::connect(const Call& call, const SessionParams& params,
   qp.send_psn = call.reply.qp.first_psn;
   qp.report_writes = true;
   qp.report_fetches = params.both;
+  qp.notifies = !endpoint_.channel().rocev1();
   qp.max_dest_rd_atomic = 0;  // the responder has no more than were agreed on
   const CmIds ids{.local = call.comm_id, .remote = call.reply.ids.local};
   Connected connected{.params = session_params_of(params, call.qpn), .ids = ids};
@@ -88,8 +90,8 @@ Connected ActiveSide::connect(const Call& call, const SessionParams& params,
       &endpoint_.add(qp,
                      Connection::Region::of(Side::client, call.qpn, call.qpn, params,
                                             PatternMemory::Numbers::counted),
-                     config_.peer);
-  endpoint_.send_management(to_mad(CmMessage::rtu, call.comm_id, ids), config_.peer);
+                     {config_.peer});
+  endpoint_.send_management(to_mad(CmMessage::rtu, call.comm_id, ids), {config_.peer});
   return connected;
 }
 
@@ -135,7 +137,7 @@ Result<void> ActiveSide::run() {
     if (now >= give_up) break;
     for (Call& call : calls_) {
       if (call.done || call.next > now) continue;
-      endpoint_.send_management(call.mad, config_.peer);
+      endpoint_.send_management(call.mad, {config_.peer});
       call.next = now + kBetween;
     }
     if (auto polled = endpoint_.poll(); !polled) return std::unexpected(polled.error());
@@ -176,11 +178,16 @@ constexpr Duration kBetweenSweeps = std::chrono::seconds(1);
 
 wire::Psn first_psn_of(std::uint32_t qpn) noexcept { return wire::Psn{(qpn * 0x9e3779b1u) >> 8}; }
 
+/// Payload of a packet that is not the last of its message.
+std::uint32_t payload_of(const ConnectRequest& request, const SessionParams& params) noexcept {
+  return params.packet_payload != 0 ? params.packet_payload : request.mtu;
+}
+
 transport::QpConfig qp_of(const ConnectRequest& request, const SessionParams& params,
                           std::uint32_t qpn, const transport::DcqcnConfig& dcqcn) {
   transport::QpConfig qp;
   qp.transport = params.transport;
-  qp.mtu = request.mtu;
+  qp.mtu = payload_of(request, params);
   qp.qpn = qpn;
   qp.dest_qpn = request.qp.qpn;
   qp.send_psn = request.qp.first_psn;
@@ -191,7 +198,7 @@ transport::QpConfig qp_of(const ConnectRequest& request, const SessionParams& pa
   qp.retry_count = request.retry_count;
   qp.rnr_retry = request.qp.rnr_retry;
   if (params.selective_repeat) qp.recovery = transport::LossRecovery::selective_repeat;
-  qp.reorder_packets = MemoryLayout::kept_packets(params, request.mtu);
+  qp.reorder_packets = MemoryLayout::kept_packets(params, qp.mtu);
   qp.rate_control = params.rate_control;
   qp.rate_bps = static_cast<double>(params.rate_bps);
   qp.dcqcn = dcqcn;
@@ -209,31 +216,31 @@ PassiveSide::PassiveSide(Endpoint& endpoint, const Config& config)
   endpoint_.on_management = [this](const roce::Frame& frame) { on_management(frame); };
   endpoint_.on_unknown_qp = [this](const roce::Frame& frame) {
     const HalfOpen* known = half_open_.find(frame.bth->dest_qp.get());
-    if (known != nullptr && known->peer.ip == sender_of(frame.envelope).ip) open(*known);
+    if (known != nullptr && known->peer.address.ip == sender_of(frame.envelope).ip) open(*known);
   };
 }
 
 void PassiveSide::on_management(const roce::Frame& frame) {
   const auto heading = read_heading(frame.payload);
   if (!heading) return;
-  const OwnAddress peer = sender_of(frame.envelope);
+  const Peer peer = peer_of(frame.envelope);
   if (heading->message == CmMessage::req) {
     accept(frame.payload, *heading, peer);
   } else if (heading->message == CmMessage::rtu) {
-    const HalfOpen* known = half_open_.find(PeerId{peer.ip, heading->ids.local});
+    const HalfOpen* known = half_open_.find(PeerId{peer.address.ip, heading->ids.local});
     if (known != nullptr && known->qpn == heading->ids.remote) open(*known);
   } else if (heading->message == CmMessage::dreq || heading->message == CmMessage::rej) {
     end(*heading, peer);
   }
 }
 
-void PassiveSide::accept(wire::Bytes mad, const CmHeading& heading, const OwnAddress& peer) {
-  const PeerId id{peer.ip, heading.ids.local};
+void PassiveSide::accept(wire::Bytes mad, const CmHeading& heading, const Peer& peer) {
+  const PeerId id{peer.address.ip, heading.ids.local};
   if (const auto known = connections_.find(id); known != connections_.end())
-    return endpoint_.send_management(known->second.reply, peer);
+    return endpoint_.send_management(known->second.reply, known->second.peer);
   if (const HalfOpen* known = half_open_.find(id); known != nullptr) {
     half_open_.note_repeated(*known, endpoint_.now());
-    return endpoint_.send_management(known->reply, peer);
+    return endpoint_.send_management(known->reply, known->peer);
   }
   const CmIds ids{.local = 0, .remote = heading.ids.local};
   const auto request = read_request(mad);
@@ -243,11 +250,12 @@ void PassiveSide::accept(wire::Bytes mad, const CmHeading& heading, const OwnAdd
   }
   const auto params = check(*request);
   if (!params) return reject(heading.transaction, ids, params.error(), peer);
-  reply(*request, *params, heading.transaction, peer);
+  reply(*request, *params, heading.transaction,
+        {peer.address, class_of(request->path).over(peer.traffic)});
 }
 
 void PassiveSide::reject(std::uint64_t transaction, const CmIds& ids, const std::string& why,
-                         const OwnAddress& peer) {
+                         const Peer& peer) {
   endpoint_.send_management(refusal_mad(transaction, ids, why), peer);
 }
 
@@ -272,11 +280,16 @@ Parsed<SessionParams> PassiveSide::check(const ConnectRequest& request) const {
     return std::unexpected(fmt::format("{} served here, not {}", ports(), request.port));
   const auto params = params_of(request);
   if (!params) return params;
-  if (params->transport == wire::Transport::ud && params->size > request.mtu) {
+  const std::uint32_t payload = payload_of(request, *params);
+  if (params->transport == wire::Transport::ud && params->size > payload) {
     return std::unexpected(
-        fmt::format("a UD message of {} B doesn't fit the MTU of {} B", params->size, request.mtu));
+        fmt::format("a UD message of {} B doesn't fit the MTU of {} B", params->size, payload));
   }
-  if (auto room = check_room(MemoryLayout::cost(*params, request.mtu)); !room)
+  if (payload > config_.packet_payload) {
+    return std::unexpected(
+        fmt::format("packets of {} B: start respond with --packet-payload {}", payload, payload));
+  }
+  if (auto room = check_room(MemoryLayout::cost(*params, payload)); !room)
     return std::unexpected(room.error());
   return params;
 }
@@ -294,8 +307,8 @@ Parsed<void> PassiveSide::check_room(std::uint64_t cost) const {
 
 /// Replies to a request. The connection gets its memory when the client confirms it.
 void PassiveSide::reply(const ConnectRequest& request, const SessionParams& params,
-                        std::uint64_t transaction, const OwnAddress& peer) {
-  HalfOpen added{.id = {peer.ip, request.comm_id},
+                        std::uint64_t transaction, const Peer& peer) {
+  HalfOpen added{.id = {peer.address.ip, request.comm_id},
                  .peer = peer,
                  .request = request,
                  .params = params,
@@ -327,14 +340,20 @@ Connection::Region PassiveSide::region_of(const HalfOpen& opened) {
 void PassiveSide::open(const HalfOpen& confirmed) {
   const HalfOpen opened = confirmed;
   half_open_.remove(confirmed);
-  const std::uint64_t cost = MemoryLayout::cost(opened.params, opened.request.mtu);
+  const std::uint64_t cost =
+      MemoryLayout::cost(opened.params, payload_of(opened.request, opened.params));
   const CmIds ids{.local = opened.qpn, .remote = opened.request.comm_id};
   if (const auto room = check_room(cost); !room)
     return reject(opened.qpn, ids, room.error(), opened.peer);
-  const auto qp = qp_of(opened.request, opened.params, opened.qpn, config_.dcqcn);
+  auto qp = qp_of(opened.request, opened.params, opened.qpn, config_.dcqcn);
+  qp.notifies = !endpoint_.channel().rocev1();
   Connection& connection = endpoint_.add(qp, region_of(opened), opened.peer);
   Served& served = connections_[opened.id];
-  served = {.service = nullptr, .qpn = opened.qpn, .memory = cost, .reply = opened.reply};
+  served = {.service = nullptr,
+            .qpn = opened.qpn,
+            .memory = cost,
+            .reply = opened.reply,
+            .peer = opened.peer};
   if (is_rping(opened.request)) {
     served.service = std::make_unique<PingServer>(connection);
   } else {
@@ -347,8 +366,8 @@ void PassiveSide::open(const HalfOpen& confirmed) {
 /// Closes a connection. One that still has READs or atomics of its own is held: the client answers
 /// them until it has the DREP. Repeats the DREP of a closed one, because the first may have been
 /// lost.
-void PassiveSide::end(const CmHeading& heading, const OwnAddress& peer) {
-  const PeerId id{peer.ip, heading.ids.local};
+void PassiveSide::end(const CmHeading& heading, const Peer& peer) {
+  const PeerId id{peer.address.ip, heading.ids.local};
   const CmIds ids{.local = heading.ids.remote, .remote = heading.ids.local};
   const auto served = connections_.find(id);
   if (served != connections_.end() && served->second.qpn == ids.local) {
@@ -376,8 +395,7 @@ void PassiveSide::hold(Served& served, const CmHeading& dreq) noexcept {
 void PassiveSide::end_held() {
   for (auto served = connections_.begin(); held_ > 0 && served != connections_.end();) {
     const Served& each = (served++)->second;
-    if (each.dreq && each.service->settled())
-      end(CmHeading(*each.dreq), OwnAddress(endpoint_.find(each.qpn)->peer()));
+    if (each.dreq && each.service->settled()) end(CmHeading(*each.dreq), Peer(each.peer));
   }
 }
 

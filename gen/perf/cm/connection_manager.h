@@ -7,6 +7,7 @@
 #include "gen/perf/cm/connected.h"
 #include "gen/perf/cm/half_open.h"
 #include "gen/perf/cm/rping.h"
+#include "gen/perf/options/endpoint_options.h"
 
 namespace lw::gen {
 
@@ -83,10 +84,11 @@ struct SessionReport {
 class PassiveSide {
  public:
   struct Config {
-    std::uint16_t port = 0;             // port of perf
-    std::uint16_t rping_port = 0;       // port for clients of rping; 0: none
-    std::uint64_t memory = 0;           // bytes, limit for all connections together
-    transport::DcqcnConfig dcqcn = {};  // of connections that use DCQCN
+    std::uint16_t port = 0;        // port of perf
+    std::uint16_t rping_port = 0;  // port for clients of rping; 0: none
+    std::uint64_t memory = 0;      // bytes, limit for all connections together
+    std::uint32_t packet_payload = kUsualPacketPayload;  // most of a packet, in bytes
+    transport::DcqcnConfig dcqcn = {};  // its notification point is that of all connections
   };
   /// Handles the endpoint's management datagrams and the first packets of its connections.
   /// `endpoint` outlives it.
@@ -112,13 +114,14 @@ class PassiveSide {
   struct Served {
     std::unique_ptr<Service> service;
     std::uint32_t qpn = 0;
-    std::uint64_t memory = 0;            // bytes
-    MadBytes reply{};                    // the ConnectReply that was sent
+    std::uint64_t memory = 0;  // bytes
+    MadBytes reply{};          // the ConnectReply that was sent
+    Peer peer = {};
     std::optional<CmHeading> dreq = {};  // its client's, while own requests are outstanding
   };
 
   void on_management(const roce::Frame& frame);
-  void accept(wire::Bytes mad, const CmHeading& heading, const OwnAddress& peer);
+  void accept(wire::Bytes mad, const CmHeading& heading, const Peer& peer);
   [[nodiscard]] bool is_rping(const ConnectRequest& request) const noexcept {
     return config_.rping_port != 0 && request.port == config_.rping_port;
   }
@@ -130,13 +133,13 @@ class PassiveSide {
   /// Error: there is no room for another connection of `cost` bytes.
   [[nodiscard]] Parsed<void> check_room(std::uint64_t cost) const;
   void reply(const ConnectRequest& request, const SessionParams& params, std::uint64_t transaction,
-             const OwnAddress& peer);
+             const Peer& peer);
   void reject(std::uint64_t transaction, const CmIds& ids, const std::string& why,
-              const OwnAddress& peer);
+              const Peer& peer);
   /// Opens the connection, or rejects it. `confirmed` is no longer valid afterwards.
   static Connection::Region region_of(const HalfOpen& opened);
   void open(const HalfOpen& confirmed);
-  void end(const CmHeading& heading, const OwnAddress& peer);
+  void end(const CmHeading& heading, const Peer& peer);
   void hold(Served& served, const CmHeading& dreq) noexcept;
   void end_held();
   void remember_end(const PeerId& id, const MadBytes& drep);

@@ -27,6 +27,7 @@ transport::QpConfig towards(const handover::Offer& offer, const handover::Qp& ow
   qp.max_rd_atomic = std::min(qp.max_rd_atomic, std::max(offer.max_rd_atomic, 1u));
   if (offer.q_key != 0) qp.q_key = offer.q_key;
   qp.report_writes = true;
+  qp.notifies = !offer.rocev1;
   return qp;
 }
 
@@ -41,6 +42,7 @@ handover::Hello DeviceConnector::hello_of(const SessionParams& params,
                         .timeout = qp.timeout,
                         .retries = qp.retry_count,
                         .rnr_retries = qp.rnr_retry,
+                        .traffic = qp_class_of(endpoint_.channel().traffic()),
                         .gid = wire::gid_of(port_.own().ip),
                         .qps = {}};
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -95,7 +97,7 @@ Result<std::vector<Connected>> DeviceConnector::connect(const SessionParams& par
     one.connection = &endpoint_.add(towards(*offer, own, its, qp),
                                     Connection::Region::of(Side::client, own.qpn, own.qpn, params,
                                                            PatternMemory::Numbers::slot),
-                                    *device);
+                                    {*device});
     connected.push_back(one);
   }
   return connected;

@@ -8,6 +8,7 @@
 #include "core/time.h"
 #include "gen/arp/arp_responder.h"
 #include "gen/perf/cm/cm_mad.h"
+#include "gen/perf/session/frame_channel.h"
 
 namespace lw::gen {
 
@@ -17,7 +18,7 @@ using PeerId = std::pair<wire::IpAddress, std::uint32_t>;
 /// A connection that a client has asked for and not yet confirmed.
 struct HalfOpen {
   PeerId id;
-  OwnAddress peer;
+  Peer peer;  // with the class that the request asks for
   ConnectRequest request;
   SessionParams params;
   std::uint32_t qpn = 0;  // its QP on this side

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/perf/options/endpoint_options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <netdb.h>
 #include <sys/socket.h>
 
 #include <fmt/format.h>
 
+#include "config/class/traffic_class.h"
+#include "config/toml/profile_search.h"
 #include "core/quantity.h"
 
 namespace lw::gen {
@@ -17,6 +20,64 @@ wire::IpAddress benchmark_ip(unsigned host, bool v6) {
 }
 
 }  // namespace
+
+void add_class_options(app::Options& options, ClassOptions& traffic) {
+  options.begin_group(kClassOptions);
+  options.add("--class", app::profile(traffic.profile, {config::kClassProfiles}), "PROFILE",
+              "class of traffic: a profile with a table [class]; the options below replace its "
+              "values");
+  for (const roce::ClassSetting& setting : roce::class_settings()) {
+    app::OptionValue value{.read = [&traffic, &setting](std::string_view text) {
+      return setting.set(traffic.given, text);
+    }};
+    value.repeats = setting.of_kinds;
+    options.add(setting.options, std::move(value), setting.placeholder, setting.help);
+  }
+  options.begin_group("");
+}
+
+Result<roce::ClassOfTraffic> load_class(const ClassOptions& traffic) {
+  if (traffic.profile.empty()) return traffic.given.over(traffic.layout);
+  const auto profile = config::load_traffic_class(traffic.profile);
+  if (!profile) return std::unexpected(profile.error());
+  return traffic.given.over(*profile).over(traffic.layout);
+}
+
+Result<roce::ClassOfTraffic> load_device_class(const ClassOptions& traffic) {
+  auto loaded = load_class(traffic);
+  if (!loaded) return loaded;
+  const auto& kinds = loaded->kinds;
+  const auto& cnp = kinds[static_cast<std::size_t>(roce::ClassKind::cnp)];
+  if (kinds[1] != kinds[0] || kinds[2] != kinds[0] || cnp != roce::ClassOfTraffic::Marks{})
+    return fail(
+        "--dscp, --ecn and --priority of kinds: a device sends data, ACKs and NAKs of a QP "
+        "in one class, and CNPs in one that its driver sets: give one value, or measure "
+        "through a port");
+  if (loaded->vlan)
+    return fail("--vlan: a device takes the VLAN from the interface of its GID: give that --gid");
+  if (loaded->source_port)
+    return fail(
+        "--source-port: a device chooses the UDP source port, by its QPs or by the "
+        "--flow-label");
+  return loaded;
+}
+
+Result<roce::ClassOfTraffic> traffic_of(const EndpointOptions& options) {
+  auto traffic = load_class(options.traffic);
+  if (!traffic) return traffic;
+  const auto has = [&](auto mark) {
+    return std::ranges::any_of(traffic->kinds,
+                               [mark](const auto& kind) { return (kind.*mark).has_value(); });
+  };
+  if (options.rocev1 && (has(&roce::ClassOfTraffic::Marks::ecn) || traffic->source_port))
+    return fail(
+        "--encapsulation rocev1: goes without --ecn, --tos and --source-port: its frames "
+        "have no ECN and no UDP header");
+  if (has(&roce::ClassOfTraffic::Marks::priority) && !traffic->vlan)
+    fmt::print(stderr,
+               "the priority is in no frame: it is in the VLAN tag, and there is no --vlan\n");
+  return traffic;
+}
 
 void add_endpoint_options(app::Options& options, EndpointOptions& endpoint) {
   options.add("--address", app::text(endpoint.address), "IP", "own IPv4 or IPv6 address")
@@ -42,6 +103,7 @@ void add_endpoint_options(app::Options& options, EndpointOptions& endpoint) {
       "with nothing to do: adaptive (sleep 50 to 200 us), yield (the core, between two polls) "
       "or spin");
   options.add_flag("--verbose", endpoint.verbose, "show DPDK's log");
+  add_class_options(options, endpoint.traffic);
 }
 
 Parsed<wire::IpAddress> read_ip(std::string_view text) {

@@ -9,8 +9,31 @@
 #include "core/time.h"
 #include "gen/arp/arp_responder.h"
 #include "nic/idle.h"
+#include "roce/class_settings.h"
 
 namespace lw::gen {
+
+/// Heading of the options of a class.
+inline constexpr const char* kClassOptions = "Class of traffic";
+
+/// The class of traffic that options describe.
+struct ClassOptions {
+  roce::ClassOfTraffic given;        // by options of their own
+  std::string profile;               // --class; empty: none
+  roce::ClassOfTraffic layout = {};  // of another profile that the command reads
+};
+/// Adds --class and an option for each of roce::class_settings().
+void add_class_options(app::Options& options, ClassOptions& traffic);
+/// Loads the profile; what was given by an option replaces its values. Errors (usage): those of
+/// the profile.
+Result<roce::ClassOfTraffic> load_class(const ClassOptions& traffic);
+
+/// As load_class() for a device. Errors (usage): also what verbs do not set: classes of kinds, a
+/// VLAN, a UDP source port.
+Result<roce::ClassOfTraffic> load_device_class(const ClassOptions& traffic);
+
+/// Payload of a packet that the buffers of a port hold unless more is asked for, in bytes.
+inline constexpr std::uint32_t kUsualPacketPayload = 9000;
 
 /// Options of an endpoint that perf, respond and telemetry share.
 struct EndpointOptions {
@@ -20,11 +43,16 @@ struct EndpointOptions {
   std::uint16_t service = 18515;  // perftest's
   Duration wait = std::chrono::seconds(10);
   IdleMode idle = IdleMode::adaptive;
+  ClassOptions traffic;
+  std::uint32_t packet_payload = kUsualPacketPayload;  // most of a packet, in bytes
   bool rocev1 = false;
   bool verbose = false;
 };
 
 void add_endpoint_options(app::Options& options, EndpointOptions& endpoint);
+/// The class of the endpoint's frames. Errors (usage): those of load_class(); RoCEv1 has no ECN and
+/// no UDP; priorities need a VLAN.
+Result<roce::ClassOfTraffic> traffic_of(const EndpointOptions& options);
 
 /// Returns the configured IP and MAC address. Missing ones are those of benchmark host number
 /// `host` (1, 2), in the address family of `like`. Errors: not an address.

@@ -12,6 +12,7 @@
 #include "config/toml/document.h"
 #include "config/toml/profile_search.h"
 #include "core/quantity.h"
+#include "gen/limits.h"
 
 namespace lw::gen {
 namespace {
@@ -173,6 +174,11 @@ void add_windows(app::Options& list, perf::PerfConfig& config) {
                {{"256", 256}, {"512", 512}, {"1024", 1024}, {"2048", 2048}, {"4096", 4096}}),
            "BYTES", "path MTU, in bytes")
       .defaults_to(std::to_string(config.qp.mtu));
+  list.add("--packet-payload", app::number(config.qp.mtu, kLeastPacketPayload, kMostPacketPayload),
+           "BYTES",
+           "instead of --mtu: payload of a packet between our own endpoints, 64 to 14000 bytes")
+      .excludes("--mtu")
+      .defaults_to("the path MTU");
 }
 
 void add_nic_options(app::Options& list, PerfOptions& options) {
@@ -316,6 +322,15 @@ Result<void> take_profile(const std::string& file, perf::PerfConfig& config) {
 
 }  // namespace
 
+Parsed<std::uint64_t> read_message_size(std::string_view text) {
+  const auto size = parse_message_size(text);
+  if (!size || *size <= kMostMessage) return size;
+  return std::unexpected(
+      fmt::format("expected at most {} B (2^31): RDMA has no longer message, "
+                  "found \"{}\"",
+                  kMostMessage, text));
+}
+
 Parsed<Duration> read_run_length(std::string_view text) {
   const auto time = app::read_time(text);
   if (!time || *time > Duration{}) return time;
@@ -326,7 +341,7 @@ Parsed<Duration> read_run_length(std::string_view text) {
 void add_perf_options(app::Options& list, PerfOptions& options) {
   perf::PerfConfig& config = options.config;
   add_operation_options(list, config);
-  list.add("-s,--size", app::parsed(parse_message_size, config.size), "SIZE",
+  list.add("-s,--size", app::parsed(read_message_size, config.size), "SIZE",
            "message size, in bytes; K, M and G are binary, as in perftest")
       .defaults_to("64KiB");
   add_windows(list, config);
@@ -438,7 +453,7 @@ Result<perf::PerfConfig> perf_config(const PerfOptions& options, bool simulated)
   config.qp.retry_count = static_cast<std::uint8_t>(options.retries);
   if (options.selective) config.qp.recovery = transport::LossRecovery::selective_repeat;
   config.size = config.message_bytes();
-  if (config.size == 0 || config.size > 1u << 30) return fail("--size: expected 1 B to 1 GiB");
+  if (config.size == 0 || config.size > kMostMessage) return fail("--size: expected 1 B to 2 GiB");
   if (auto fits = perf::check(config, options.pattern); !fits) return std::unexpected(fits.error());
   apply_pattern(options, config);
   if (!simulated) return config;

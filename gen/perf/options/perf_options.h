@@ -22,6 +22,10 @@ inline constexpr const char* kNotificationPoint = "DCQCN notification point (the
 /// perftest's.
 Parsed<Duration> read_run_length(std::string_view text);
 
+/// Reads the size of a message in bytes; K, M and G are binary, as in perftest. Error: above 2^31,
+/// the longest message of RDMA.
+Parsed<std::uint64_t> read_message_size(std::string_view text);
+
 /// The word of --op: "compare-swap".
 std::string_view operation_word(wire::Operation operation) noexcept;
 

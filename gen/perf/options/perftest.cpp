@@ -112,6 +112,9 @@ class Writer {
       case Treatment::ignored:
         note(fmt::format("{} is ignored: {}", written(option), option.remark));
         return {};
+      case Treatment::of_port:
+        if (simulated_) return ignore(given, option.remark);
+        [[fallthrough]];
       case Treatment::same:
         return take_same(given);
     }

@@ -15,7 +15,7 @@ constexpr std::string_view kGpu = "messages lie in the memory of this host, in n
 constexpr std::string_view kCores = "start roce-gen itself under taskset or numactl";
 constexpr std::string_view kRaw = "of raw_ethernet programs: for such frames give roce-gen run";
 constexpr std::string_view kMulticast = "multicast groups are not there";
-constexpr std::string_view kClass = "a port's frames have class 0";
+constexpr std::string_view kClass = "packets of a simulation have no class";
 constexpr std::string_view kOutput = "shapes the output only";
 constexpr std::string_view kMoment = "how connections are made changes no figure";
 constexpr std::string_view kCrypto = "no packet is encrypted here";
@@ -51,7 +51,7 @@ constexpr auto kOptions = std::to_array<PerftestOption>({
     {"k", "source_port", true, Treatment::refused, "", kRaw},
     {"K", "dest_port", true, Treatment::refused, "", kRaw},
     {"l", "post_list", true, Treatment::ignored, "", kPosting},
-    {"L", "hop_limit", true, Treatment::unsimulated, "", "the hop limit of a port's frames is 64"},
+    {"L", "hop_limit", true, Treatment::of_port, "--hop-limit", kClass},
     {"m", "mtu", true, Treatment::same, "--mtu", ""},
     {"M", "MGID", true, Treatment::refused, "", kMulticast},
     {"n", "iters", true, Treatment::same, "--iterations", "at least 5"},
@@ -67,9 +67,9 @@ constexpr auto kOptions = std::to_array<PerftestOption>({
      "SEND in a simulation; through a port a receive is posted for each message"},
     {"R", "rdma_cm", false, Treatment::ignored, "", kMoment},
     {"s", "size", true, Treatment::same, "--size", ""},
-    {"S", "sl", true, Treatment::unsimulated, "", kClass},
+    {"S", "sl", true, Treatment::of_port, "--sl", kClass},
     {"t", "tx-depth", true, Treatment::same, "--tx-depth", ""},
-    {"T", "tos", true, Treatment::unsimulated, "", kClass},
+    {"T", "tos", true, Treatment::of_port, "--tos", kClass},
     {"u", "qp-timeout", true, Treatment::same, "--timeout", ""},
     {"U", "report-unsorted", false, Treatment::ignored, "", kOutput},
     {"v", "mac_fwd", false, Treatment::refused, "", kRaw},
@@ -110,7 +110,7 @@ constexpr auto kOptions = std::to_array<PerftestOption>({
     {"", "dlid", true, Treatment::ignored, "", "RoCE has no LIDs"},
     {"", "dont_xchg_versions", false, Treatment::ignored, "", kMoment},
     {"", "encrypt_on_tx", false, Treatment::refused, "", kCrypto},
-    {"", "flow_label", true, Treatment::unsimulated, "", "the flow label of a port's frames is 0"},
+    {"", "flow_label", true, Treatment::of_port, "--flow_label", kClass},
     {"", "flows", true, Treatment::refused, "", kRaw},
     {"", "flows_burst", true, Treatment::refused, "", kRaw},
     {"", "force-link", true, Treatment::ignored, "", "the link is Ethernet"},
@@ -145,7 +145,7 @@ constexpr auto kOptions = std::to_array<PerftestOption>({
      "the steady rate leaves out the start by its own rule"},
     {"", "ph", true, Treatment::ignored, "", kMemory, "25.10"},
     {"", "pin_cores", true, Treatment::ignored, "", kCores, "26.04"},
-    {"", "pkey_index", true, Treatment::ignored, "", "the P_Key is 0xffff"},
+    {"", "pkey_index", true, Treatment::ignored, "", "--p-key is the key itself"},
     {"", "promiscuous", false, Treatment::refused, "", kRaw},
     {"", "rate_limit", true, Treatment::same, "--qp-rate", "with --rate-control fixed"},
     {"", "rate_limit_type", true, Treatment::ignored, "", "the rate is that of a QP's packets"},
@@ -169,7 +169,7 @@ constexpr auto kOptions = std::to_array<PerftestOption>({
     {"", "sig_before", false, Treatment::refused, "", kCrypto},
     {"", "sig_offload", false, Treatment::refused, "", "no signature is offloaded here", "25.10"},
     {"", "sniffer", false, Treatment::refused, "", kRaw},
-    {"", "tclass", true, Treatment::unsimulated, "", kClass},
+    {"", "tclass", true, Treatment::of_port, "--tclass", kClass},
     {"", "tcp", false, Treatment::refused, "", kRaw},
     {"", "tph_mem", true, Treatment::ignored, "", kMemory, "25.10"},
     {"", "typical_pkt_size", true, Treatment::refused, "", "the rate of a QP has no bursts here"},
@@ -211,6 +211,8 @@ std::string_view word_of(Treatment treatment) noexcept {
   switch (treatment) {
     case Treatment::same:
       return "same";
+    case Treatment::of_port:
+      return "same; ignored with `--sim`";
     case Treatment::ignored:
       return "ignored";
     case Treatment::unsimulated:

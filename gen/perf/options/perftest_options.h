@@ -12,6 +12,7 @@ namespace lw::gen::perftest {
 /// What becomes of an option of perftest.
 enum class Treatment : std::uint8_t {
   same,         // has an option of the same meaning here
+  of_port,      // the same through a port or a device; changes nothing in a simulation: noted there
   ignored,      // shapes only the output or the way there: noted
   unsimulated,  // changes nothing in a simulation: noted there; refused through a port or a device
   refused,      // would change the result, and is not there

@@ -107,6 +107,12 @@ std::string arrivals_line(const PerfOutcome& outcome) {
   return fmt::format("{} of {} messages didn't arrive\n", *outcome.lost_messages, sent);
 }
 
+/// The classes, if one was set.
+std::string classes_lines(const PerfOutcome& outcome) {
+  if (!outcome.port || outcome.port->traffic.empty()) return {};
+  return class_lines(outcome.port->classes);
+}
+
 std::string ways_line(const perf::PerfConfig& config, const PerfOutcome& outcome) {
   if (!config.both) return "";
   return fmt::format("both ways: {:.2f} Gb/s there, {:.2f} Gb/s back, on average\n",
@@ -169,7 +175,8 @@ std::string perf_heading(perf::PerfPattern pattern) {
 
 std::string perf_row(const PerfReport& report) {
   const auto& [config, outcome, pattern] = report;
-  std::string notes = ways_line(config, outcome) + arrivals_line(outcome) + resent_line(outcome);
+  std::string notes = ways_line(config, outcome) + arrivals_line(outcome) + resent_line(outcome) +
+                      classes_lines(outcome);
   if (is_of_study(pattern)) return study_line(report) + notes;
   if (is_latency(pattern)) return latency_line(config.size, outcome.latency) + notes;
   return bandwidth_line(config.size, outcome.bandwidth) + notes +

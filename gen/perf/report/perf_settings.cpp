@@ -183,7 +183,13 @@ const FigureTable& MeasuredPort::figures() {
       Row::of<&MeasuredPort::bad_icrc>("bad_icrc", "Frames received with a wrong ICRC."),
       Row::of<&MeasuredPort::frames_not_sent>("frames_not_sent",
                                               "Frames that the port did not take."),
-      Row::of<&MeasuredPort::responder>("responder", "What roce-gen respond counted.")};
+      Row::of<&MeasuredPort::responder>("responder", "What roce-gen respond counted."),
+      Row::of<&MeasuredPort::traffic>("traffic_class",
+                                      "Class of the traffic that this side sends."),
+      Row::of<&MeasuredPort::classes>("classes", "Packets of this side by class."),
+      Row::of<&MeasuredPort::other_partition>(
+          "other_partition", "Packets with the P_Key of another partition, which were not taken.",
+          Unit::frames)};
   static constexpr FigureTable kTable{{}, kRows};
   return kTable;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/figure.h"
+#include "gen/perf/session/class_counts.h"
 #include "gen/perf/session/session_params.h"
 
 namespace lw::gen {
@@ -36,6 +37,9 @@ struct MeasuredPort {
   std::uint64_t wrong = 0;  // messages of READs with other bytes than were sent
   std::uint64_t bad_icrc = 0, frames_not_sent = 0;
   std::optional<PortPeer> responder;
+  roce::ClassOfTraffic traffic = {};
+  std::vector<ClassCount> classes = {};  // packets that this side sent and received
+  std::uint64_t other_partition = 0;     // packets with another P_Key
 
   static const FigureTable& figures();
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/output.h"
+#include "gen/limits.h"
 #include "gen/perf/options/endpoint_options.h"
 #include "gen/tx/ports.h"
 #include "nic/clock.h"
@@ -66,19 +67,26 @@ Connection::Region Connection::Region::of(Side own, std::uint32_t qpn, std::uint
 }
 
 Connection::Connection(transport::QpSet& qps, const transport::QpConfig& config, Region region,
-                       const OwnAddress& peer, roce::FrameFields fields,
+                       const Peer& peer, const FrameChannel& channel,
                        transport::PayloadStore& store)
     : qps_(qps),
       pattern_(std::move(region.pattern)),
       memory_(memory_of(config.qpn, region.size, pattern_.get())),
       pair_(config, memory_, store),
-      index_(qps.attach(pair_, destination_of(peer))),
-      peer_(peer),
-      fields_(std::move(fields)),
+      index_(qps.attach(pair_, destination_of(peer.address))),
+      peer_(peer.address),
+      fields_(channel.fields_to(peer)),
       last_heard_(nic::now()),
       catch_up_(catch_up_of(config)) {
-  fields_.source_port =
-      wire::flow_label_to_source_port(wire::flow_label_of_qps(config.qpn, config.dest_qpn));
+  using By = roce::SourcePort::By;
+  const roce::ClassOfTraffic traffic = channel.traffic_to(peer);
+  marks_ = traffic.marks();
+  const bool by_label = traffic.flow_label && !traffic.source_port;
+  const By by = traffic.source_port.value_or(roce::SourcePort{}).by;
+  port_by_message_ = by == By::message;
+  if (by == By::qp && !by_label)
+    fields_.source_port =
+        wire::flow_label_to_source_port(wire::flow_label_of_qps(config.qpn, config.dest_qpn));
 }
 
 /// Number of packets that a connection sends in a row, and that all connections send in one poll().
@@ -97,9 +105,9 @@ std::uint32_t Endpoint::reserve_qpn() noexcept {
 }
 
 Connection& Endpoint::add(const transport::QpConfig& config, Connection::Region region,
-                          const OwnAddress& peer) {
-  auto made = std::make_unique<Connection>(*this, config, std::move(region), peer,
-                                           channel_.fields_to(peer), store_);
+                          const Peer& peer) {
+  auto made =
+      std::make_unique<Connection>(*this, config, std::move(region), peer, channel_, store_);
   made->last_heard_ = now_;
   by_index_.resize(qps());
   by_index_[made->index_] = made.get();
@@ -116,8 +124,13 @@ Connection* Endpoint::find(std::uint32_t qpn) noexcept {
   return found == connections_.end() ? nullptr : found->second.get();
 }
 
-void Endpoint::send_management(wire::Bytes mad, const OwnAddress& peer) {
+/// In the class of data, but without ECN, and in the default partition, which QP 1 is in.
+void Endpoint::send_management(wire::Bytes mad, const Peer& peer) {
   roce::FrameFields fields = channel_.fields_to(peer);
+  roce::ClassMarks marks = channel_.traffic_to(peer).marks().front();
+  marks.ecn = 0;
+  roce::set_marks(marks, false, fields);
+  fields.bth.p_key = wire::kDefaultPKey;
   fields.source_port = wire::flow_label_to_source_port(0);
   fields.bth.opcode = kUdSendOnly;
   fields.bth.dest_qp = wire::kGeneralServicesQp;
@@ -164,8 +177,16 @@ void Endpoint::receive(const roce::Frame& frame, Instant now) {
   }
   if (connection == nullptr || !is_for(connection->pair_.config(), frame)) return;
   if (sender_of(frame.envelope).ip != connection->peer_.ip) return;
+  if (!roce::p_keys_match(connection->fields_.bth.p_key, frame.bth->p_key.get())) {
+    ++other_partition_;
+    return;
+  }
+  classes_.add(frame);
   Packet packet = transport::read_packet(frame);
-  if (packet.payload > transport::PayloadStore::kLargest) return;
+  // What selective repeat keeps has a slot of the store.
+  const bool kept =
+      connection->pair_.config().recovery == transport::LossRecovery::selective_repeat;
+  if (packet.payload > (kept ? transport::PayloadStore::kLargest : kMostPacketPayload)) return;
   if (packet.payload > 0) packet.data = store_.lend(frame.payload);
   connection->last_heard_ = now;
   deliver(connection->index_, packet, now, false);
@@ -188,12 +209,26 @@ bool Endpoint::next_packet(std::uint32_t qp, transport::QueuePair& pair, Instant
   }
 }
 
+void Endpoint::count(const Packet& packet, const roce::FrameFields& fields) noexcept {
+  std::optional<std::uint8_t> priority;
+  if (!fields.vlans.empty()) priority = fields.vlans.front().priority;
+  const bool v4 = fields.encapsulation == wire::Encapsulation::ipv4;
+  classes_.add(ClassWay::sent, roce::class_kind(packet.opcode, packet.syndrome),
+               v4 ? static_cast<std::uint8_t>(fields.ipv4.dscp << 2 | fields.ipv4.ecn)
+                  : fields.ipv6.traffic_class,
+               priority, packet.payload);
+}
+
 void Endpoint::put_on_link(std::uint32_t qp, Draft& draft, Instant /*now*/) {
   static constexpr wire::CnpReserved kCnp;
   const Packet& packet = draft.packet;
   Connection& connection = *by_index_[qp];
   roce::FrameFields& fields = connection.fields_;
-  transport::put_packet(packet, fields);
+  transport::put_packet(packet, fields, connection.marks_);
+  if (connection.port_by_message_) [[unlikely]]
+    fields.source_port =
+        static_cast<std::uint16_t>(0xc000 | (transport::message_of(packet) & 0x3fff));
+  count(packet, fields);
   fields.deth.q_key = connection.pair_.config().q_key;  // used only if the packet has a DETH
   --may_send_;
   if (packet.data == 0) {
@@ -232,14 +267,25 @@ EndpointContext::EndpointContext(Ports ports) : ports_(std::make_unique<Ports>(s
 
 EndpointContext::~EndpointContext() = default;
 
+/// The largest frame in bytes that the port's buffers have to hold.
+std::uint32_t frame_size_for(std::uint32_t payload) noexcept {
+  constexpr std::uint32_t kHeaders = 200;  // more than any frame of ours has, with ICRC
+  return std::max(nic::PoolConfig{}.frame_size, payload + kHeaders);
+}
+
 Result<std::unique_ptr<EndpointContext>> EndpointContext::open(const EndpointOptions& options,
                                                                const OwnAddress& own,
                                                                const std::string& beside) {
   constexpr std::uint16_t kDeepRing = 4096;  // the burst of a deep window must fit
+  const auto traffic = traffic_of(options);
+  if (!traffic) return std::unexpected(traffic.error());
   std::vector<std::string> names = {options.port};
   if (!beside.empty()) names.push_back(beside);
   auto ports = Ports::open(names, options.verbose,
-                           {.port = {.receive_ring = kDeepRing}, .sends_flows = false, .cores = 1});
+                           {.port = {.receive_ring = kDeepRing},
+                            .sends_flows = false,
+                            .frame_size = frame_size_for(options.packet_payload),
+                            .cores = 1});
   if (!ports) return std::unexpected(ports.error());
   std::unique_ptr<EndpointContext> context(new EndpointContext(std::move(*ports)));
   if (!options.pcap.empty()) {
@@ -249,7 +295,7 @@ Result<std::unique_ptr<EndpointContext>> EndpointContext::open(const EndpointOpt
   }
   capture::Writer* copy = context->copy_ ? &*context->copy_ : nullptr;
   context->port_.emplace(context->ports_->all().front(), context->ports_->pool(), own,
-                         options.rocev1, options.idle, copy);
+                         options.rocev1, *traffic, options.idle, copy);
   context->endpoint_.emplace(*context->port_, options.idle);
   return context;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/sequence_tracker.h"
+#include "gen/perf/session/class_counts.h"
 #include "gen/perf/session/frame_port.h"
 #include "gen/perf/session/pattern_memory.h"
 #include "gen/perf/session/quiet.h"
@@ -36,9 +37,10 @@ class Connection {
                      const SessionParams& params, PatternMemory::Numbers numbers);
   };
 
-  /// Attaches the QP to `qps` and detaches it at the end. `qps` and `store` outlive it.
+  /// Attaches the QP to `qps` and detaches it at the end. Frames have the addresses and the class
+  /// of `channel`. `qps` and `store` outlive it.
   Connection(transport::QpSet& qps, const transport::QpConfig& config, Region region,
-             const OwnAddress& peer, roce::FrameFields fields, transport::PayloadStore& store);
+             const Peer& peer, const FrameChannel& channel, transport::PayloadStore& store);
   ~Connection() { qps_.detach(index_); }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -73,6 +75,8 @@ class Connection {
   std::uint32_t index_;  // of the QP among qps_
   OwnAddress peer_;
   roce::FrameFields fields_;
+  roce::MarksOfKinds marks_;
+  bool port_by_message_ = false;  // the UDP source port changes with each message
   Instant last_heard_;
   Duration catch_up_;  // maximum by which next_packet() may backdate a packet
   Instant paced_until_ = transport::kNever;
@@ -89,8 +93,7 @@ class Endpoint final : public transport::QpScheduler<Endpoint> {
   /// Returns a QP number that no connection has, from 0x11. It is new until all 24 bits are used.
   std::uint32_t reserve_qpn() noexcept;
   /// Adds a connection; config.qpn is a reserved one. The reference is valid until remove().
-  Connection& add(const transport::QpConfig& config, Connection::Region region,
-                  const OwnAddress& peer);
+  Connection& add(const transport::QpConfig& config, Connection::Region region, const Peer& peer);
   void remove(std::uint32_t qpn);
   [[nodiscard]] Connection* find(std::uint32_t qpn) noexcept;
   [[nodiscard]] std::size_t connections() const noexcept { return connections_.size(); }
@@ -99,7 +102,7 @@ class Endpoint final : public transport::QpScheduler<Endpoint> {
   std::function<void(const roce::Frame&)> on_management;
   /// Called with each frame to a QP number without a connection; it may add the connection.
   std::function<void(const roce::Frame&)> on_unknown_qp;
-  void send_management(wire::Bytes mad, const OwnAddress& peer);
+  void send_management(wire::Bytes mad, const Peer& peer);
 
   /// Receives a burst, runs timers, and sends at most a burst; idles if there was nothing to do.
   /// Returns true if there was something to do. Errors: those of the channel.
@@ -113,8 +116,14 @@ class Endpoint final : public transport::QpScheduler<Endpoint> {
   void begin_watch(Instant now) noexcept {
     stalls_ = StallWatch();
     stalls_.start(now);
+    classes_.clear();
   }
   [[nodiscard]] const Stalls& stalls() const noexcept { return stalls_.stalls(); }
+
+  /// Packets of connections by class, since the latest begin_watch(). The thread's own.
+  [[nodiscard]] const ClassCounts& classes() const noexcept { return classes_; }
+  /// Packets to connections with a P_Key of another partition, which were not taken.
+  [[nodiscard]] std::uint64_t other_partition() const noexcept { return other_partition_; }
 
  private:
   friend class transport::QpScheduler<Endpoint>;
@@ -133,6 +142,7 @@ class Endpoint final : public transport::QpScheduler<Endpoint> {
   void put_on_link(std::uint32_t qp, Draft& draft, Instant now);
 
   void receive(const roce::Frame& frame, Instant now);
+  void count(const transport::Packet& packet, const roce::FrameFields& fields) noexcept;
   void idle(Instant now) noexcept;
 
   FrameChannel& channel_;
@@ -147,6 +157,8 @@ class Endpoint final : public transport::QpScheduler<Endpoint> {
   nic::Idle idle_;
   Quiet quiet_;
   StallWatch stalls_;
+  ClassCounts classes_;
+  std::uint64_t other_partition_ = 0;
   Instant next_sample_{};
 };
 
@@ -154,7 +166,7 @@ class Endpoint final : public transport::QpScheduler<Endpoint> {
 class EndpointContext {
  public:
   /// `beside`: a second port, from which the caller receives; empty: none. Links may still be down
-  /// afterwards. Errors: those of the ports and of the capture file.
+  /// afterwards. Errors: those of the ports, of the capture file, and of the class.
   static Result<std::unique_ptr<EndpointContext>> open(const EndpointOptions& options,
                                                        const OwnAddress& own,
                                                        const std::string& beside = {});

@@ -3,7 +3,8 @@
 
 namespace lw::gen {
 
-roce::FrameFields FrameChannel::fields_to(const OwnAddress& peer) const {
+roce::FrameFields FrameChannel::fields_to(const Peer& to) const {
+  const OwnAddress& peer = to.address;
   roce::FrameFields fields;
   fields.source_mac = own_.mac;
   fields.destination_mac = peer.mac;
@@ -17,6 +18,7 @@ roce::FrameFields FrameChannel::fields_to(const OwnAddress& peer) const {
     fields.ipv6.source = gid_of(own_.ip);
     fields.ipv6.destination = gid_of(peer.ip);
   }
+  roce::set_class(traffic_to(to), fields);
   return fields;
 }
 
@@ -27,6 +29,17 @@ OwnAddress sender_of(const roce::Envelope& envelope) noexcept {
   if (envelope.ipv6 != nullptr) sender.ip = envelope.ipv6->source;
   if (envelope.grh != nullptr) sender.ip = ip_of(envelope.grh->source);
   return sender;
+}
+
+Peer peer_of(const roce::Envelope& envelope) noexcept {
+  Peer peer{.address = sender_of(envelope)};
+  if (const wire::Vlan* tag = envelope.vlans[0]; tag != nullptr) {
+    peer.traffic.vlan = tag->id();
+    for (std::size_t i = 0; i < roce::kClassKinds; ++i)
+      if (static_cast<roce::ClassKind>(i) != roce::ClassKind::cnp)
+        peer.traffic.kinds[i].priority = tag->priority();
+  }
+  return peer;
 }
 
 }  // namespace lw::gen

@@ -6,18 +6,26 @@
 
 #include "core/error.h"
 #include "gen/arp/arp_responder.h"
+#include "roce/class_settings.h"
 #include "roce/compose.h"
 #include "roce/frame.h"
 #include "transport/payload_store.h"
 
 namespace lw::gen {
 
-/// Carries the RoCE frames of an endpoint: a port, or a test. It has one address and encapsulation,
-/// like a GID of a NIC. One thread.
+/// Who frames go to: addresses, and the class that the peer's own frames had, or that it asked for.
+struct Peer {
+  OwnAddress address;
+  roce::ClassOfTraffic traffic = {};
+};
+
+/// Carries the RoCE frames of an endpoint: a port, or a test. It has one address, encapsulation and
+/// class of traffic, like a GID of a NIC. One thread.
 class FrameChannel {
  public:
   /// `rocev1`: frames have a GRH in place of IP and UDP.
-  FrameChannel(const OwnAddress& own, bool rocev1) : own_(own), rocev1_(rocev1) {}
+  FrameChannel(const OwnAddress& own, bool rocev1, const roce::ClassOfTraffic& traffic = {})
+      : own_(own), rocev1_(rocev1), traffic_(traffic) {}
   FrameChannel(const FrameChannel&) = delete;
   FrameChannel& operator=(const FrameChannel&) = delete;
   virtual ~FrameChannel() = default;
@@ -35,15 +43,24 @@ class FrameChannel {
 
   [[nodiscard]] const OwnAddress& own() const noexcept { return own_; }
   [[nodiscard]] bool rocev1() const noexcept { return rocev1_; }
-  /// Returns the addresses and encapsulation of frames to `peer`, which has the own address family.
-  [[nodiscard]] roce::FrameFields fields_to(const OwnAddress& peer) const;
+  /// The class that was set; where it has no values, frames to a peer have those of the peer.
+  [[nodiscard]] const roce::ClassOfTraffic& traffic() const noexcept { return traffic_; }
+  [[nodiscard]] roce::ClassOfTraffic traffic_to(const Peer& peer) const noexcept {
+    return traffic_.over(peer.traffic);
+  }
+  /// Returns addresses, encapsulation and class of frames to `peer`, which has the own address
+  /// family.
+  [[nodiscard]] roce::FrameFields fields_to(const Peer& peer) const;
 
  private:
   OwnAddress own_;
   bool rocev1_;
+  roce::ClassOfTraffic traffic_;
 };
 
 /// Returns the source addresses of a frame. Requires a network layer.
 OwnAddress sender_of(const roce::Envelope& envelope) noexcept;
+/// As sender_of(), with the VLAN tag of the frame as its class: an answer has the same.
+Peer peer_of(const roce::Envelope& envelope) noexcept;
 
 }  // namespace lw::gen

@@ -17,9 +17,14 @@ bool FramePort::is_ours(const roce::Envelope& envelope) const noexcept {
   return envelope.ipv6 != nullptr && own().ip == wire::IpAddress(envelope.ipv6->destination);
 }
 
+bool FramePort::in_vlan(const roce::Envelope& envelope) const noexcept {
+  if (!traffic().vlan) return true;
+  return *traffic().vlan == (envelope.vlans[0] != nullptr ? envelope.vlans[0]->id() : 0);
+}
+
 FramePort::FramePort(nic::Port& port, const nic::Pool& pool, const OwnAddress& own, bool rocev1,
-                     IdleMode idle, capture::Writer* copy)
-    : FrameChannel(own, rocev1),
+                     const roce::ClassOfTraffic& traffic, IdleMode idle, capture::Writer* copy)
+    : FrameChannel(own, rocev1, traffic),
       port_(port),
       presence_({own}),
       sender_(port, pool, 0, idle),
@@ -56,6 +61,10 @@ std::vector<OwnLoss> FramePort::losses(Instant now) {
 
 void FramePort::look_at(wire::Bytes bytes, const std::function<void(const roce::Frame&)>& take) {
   const roce::Envelope envelope = roce::open_envelope(bytes);
+  if (!in_vlan(envelope)) {
+    ++counters_.passed_over;
+    return;
+  }
   if (!envelope.is_roce()) {
     if (presence_.answer(bytes, answer_)) send_raw(answer_);
     if (const auto where = neighbor_entry_in(bytes)) resolved_ = where;
@@ -124,7 +133,7 @@ Result<wire::MacAddress> FramePort::resolve(const wire::IpAddress& target, Durat
   resolved_.reset();
   while (nic::now() < give_up && !stop.load(std::memory_order_relaxed)) {
     if (nic::now() >= ask) {
-      send_raw(neighbor_request(own(), {}, target));
+      send_raw(neighbor_request(own(), fields_to({own()}).vlans, target));
       ask += kBetween;
     }
     if (auto got = receive([](const roce::Frame&) {}); !got) return std::unexpected(got.error());

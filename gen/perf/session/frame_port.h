@@ -13,21 +13,23 @@ namespace lw::gen {
 
 /// Frame counters of an endpoint's port.
 struct FramePortCounters {
-  std::uint64_t received = 0;     // valid RoCE frames to our address
-  std::uint64_t bad_icrc = 0;     // frames to our address with a wrong ICRC
-  std::uint64_t passed_over = 0;  // other address or encapsulation, or not a valid RoCE frame
+  std::uint64_t received = 0;  // valid RoCE frames to our address
+  std::uint64_t bad_icrc = 0;  // frames to our address with a wrong ICRC
+  // of another address, encapsulation or VLAN, or not a valid RoCE frame
+  std::uint64_t passed_over = 0;
   std::uint64_t sent = 0;
   std::uint64_t not_sent = 0;  // no buffer, or the port was blocked: counts as lost
 };
 
 /// A port as a FrameChannel. Passes on valid RoCEv2 frames to its address, or RoCEv1 frames to its
-/// GID. Answers ARP, neighbour discovery and pings, and drops all other frames. `port`, `pool` and
+/// GID. Answers ARP, neighbour discovery and pings, and drops all other frames. With a VLAN in its
+/// class it takes only frames of that VLAN; one without a tag is of VLAN 0. `port`, `pool` and
 /// `copy` (the capture file; may be null) must outlive it. Errors: those of the capture file.
 class FramePort final : public FrameChannel {
  public:
   /// `idle`: what flush() does while the port takes no frame.
   FramePort(nic::Port& port, const nic::Pool& pool, const OwnAddress& own, bool rocev1,
-            IdleMode idle, capture::Writer* copy);
+            const roce::ClassOfTraffic& traffic, IdleMode idle, capture::Writer* copy);
 
   Result<std::size_t> receive(const std::function<void(const roce::Frame&)>& take) override;
   void send(const roce::FrameFields& fields, const transport::PayloadView& payload) override;
@@ -51,6 +53,7 @@ class FramePort final : public FrameChannel {
   static constexpr std::size_t kBurst = 64;
   void look_at(wire::Bytes bytes, const std::function<void(const roce::Frame&)>& take);
   [[nodiscard]] bool is_ours(const roce::Envelope& envelope) const noexcept;
+  [[nodiscard]] bool in_vlan(const roce::Envelope& envelope) const noexcept;
   void keep(wire::Bytes frame);
   void send_raw(wire::Bytes frame);
 

@@ -258,6 +258,12 @@ std::string line_of(const Hello& hello) {
                  {"rnr_retries", hello.rnr_retries},
                  {"gid", wire::to_string(hello.gid)},
                  {"qps", json_of(hello.qps)}};
+  if (const QpClass& traffic = hello.traffic; traffic != QpClass{})
+    fields.update({{"traffic_class", traffic.traffic_class},
+                   {"hop_limit", traffic.hop_limit},
+                   {"service_level", traffic.service_level},
+                   {"flow_label", traffic.flow_label},
+                   {"p_key", traffic.p_key}});
   if (params.both)
     fields.update({{"both", true},
                    {"duration_ns", hello.duration.count()},
@@ -367,6 +373,11 @@ Result<Hello> read_hello(std::string_view line) {
   fields->number("timeout", hello.timeout, 0, 31);
   fields->number("retries", hello.retries, 0, 7);
   fields->number("rnr_retries", hello.rnr_retries, 0, 7);
+  fields->number_if_any("traffic_class", hello.traffic.traffic_class, 0, 255);
+  fields->number_if_any("hop_limit", hello.traffic.hop_limit, 1, 255);
+  fields->number_if_any("service_level", hello.traffic.service_level, 0, 7);
+  fields->number_if_any("flow_label", hello.traffic.flow_label, 0, 0xfffff);
+  fields->number_if_any("p_key", hello.traffic.p_key, 1, 0xffff);
   fields->gid(hello.gid);
   fields->qps(hello.qps);
   if (const std::size_t crcs = hello.payload_crcs.size(); crcs != 0 && crcs != 2)

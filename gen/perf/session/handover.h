@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/figure.h"
 #include "gen/limits.h"
+#include "gen/perf/session/qp_class.h"
 #include "gen/perf/session/session_params.h"
 #include "wire/address.h"
 
@@ -53,6 +54,7 @@ struct Hello {
   std::uint32_t mtu = 1024;                // path MTU in bytes
   std::uint8_t timeout = 18, retries = 6;  // of the server's QPs, as in transport::QpConfig
   std::uint8_t rnr_retries = 6;            // 7: unlimited
+  QpClass traffic = {};
   wire::Ipv6Address gid;
   std::vector<Qp> qps;  // 1 to kMostQps
   friend bool operator==(const Hello&, const Hello&) = default;

@@ -8,6 +8,7 @@
 
 #include "gen/limits.h"
 #include "transport/packet.h"
+#include "transport/payload_store.h"
 #include "wire/big_endian.h"
 
 namespace lw::gen {
@@ -34,7 +35,7 @@ struct ParamsData {
   Be64 va;
   Be32 r_key;
   Be8 rate_control, transport;
-  Be16 reserved;
+  Be16 packet_payload;
   Be64 rate_bps;
 };
 struct MemoryData {
@@ -118,6 +119,13 @@ Parsed<void> check(const SessionParams& params) {
   if (params.both && (params.lossy() || params.echo))
     return std::unexpected("both ways goes with RC");
   if (params.verify > Verify::none) return std::unexpected("an unknown way to verify");
+  const std::uint32_t payload = params.packet_payload;
+  if (payload != 0 && (payload < kLeastPacketPayload || payload > kMostPacketPayload))
+    return std::unexpected(fmt::format("payload of a packet: expected {} to {} B, found {}",
+                                       kLeastPacketPayload, kMostPacketPayload, payload));
+  if (params.selective_repeat && payload > transport::PayloadStore::kLargest)
+    return std::unexpected(fmt::format("selective repeat keeps packets of up to {} B, not {}",
+                                       transport::PayloadStore::kLargest, payload));
   if (!is_sound_rate(params)) return std::unexpected("a rate control without a rate");
   return {};
 }
@@ -136,6 +144,7 @@ PrivateData to_private_data(const SessionParams& params) noexcept {
   data.r_key.set(params.r_key);
   data.rate_control.set(static_cast<std::uint8_t>(params.rate_control));
   data.transport.set(static_cast<std::uint8_t>(params.transport));
+  data.packet_payload.set(params.packet_payload);
   data.rate_bps.set(params.rate_bps);
   return to_bytes(data);
 }
@@ -177,7 +186,8 @@ Parsed<SessionParams> read_session_params(wire::Bytes bytes) {
       .rate_control = static_cast<RateControl>(data->rate_control.get()),
       .rate_bps = data->rate_bps.get(),
       .selective_repeat = (data->flags.get() & kSelective) != 0,
-      .verify = static_cast<Verify>(data->flags.get() >> kVerifyShift & kVerifyMask)};
+      .verify = static_cast<Verify>(data->flags.get() >> kVerifyShift & kVerifyMask),
+      .packet_payload = data->packet_payload.get()};
   if (auto checked = check(params); !checked) return std::unexpected(checked.error());
   return params;
 }

@@ -60,6 +60,8 @@ struct SessionParams {
   std::uint64_t rate_bps = 0;     // limit, or DCQCN's first rate
   bool selective_repeat = false;  // instead of go-back-N
   Verify verify = Verify::all;
+  // payload of a packet that is not the last of its message, 64 to 14000; 0: the path MTU
+  std::uint16_t packet_payload = 0;
   bool computed = false;  // of the own side: a PatternMemory holds the messages
 
   /// Returns true if the messages need not be stored: each is made or checked once.

@@ -146,6 +146,22 @@ void BandwidthTraffic::count(const Completion& done, Instant now) noexcept {
   meter_.note(now - start_, result.bandwidth);
 }
 
+IntervalTotals ClientTraffic::totals() const noexcept {
+  IntervalTotals totals{.messages = completed(), .bytes = result.bandwidth.bytes};
+  std::int64_t measured = 0;
+  for (const auto& client : connections_) {
+    const transport::Requester& requester = client->connection().pair().requester();
+    const transport::RequesterCounters& counters = requester.counters();
+    totals.packets += counters.packets;
+    totals.retransmitted += counters.retransmitted;
+    totals.losses += counters.sequence_naks + counters.implied_naks + counters.timeouts;
+    totals.round_trip += requester.round_trip();
+    measured += requester.round_trip() > Duration{} ? 1 : 0;
+  }
+  if (measured > 0) totals.round_trip /= measured;
+  return totals;
+}
+
 void ClientTraffic::finish() {
   for (const auto& client : connections_) {
     const auto& counters = client->connection().pair().requester().counters();
@@ -200,6 +216,7 @@ void LatencyTraffic::note_failure(transport::QpSet& qps, std::uint32_t qp,
 void LatencyTraffic::count(bool right, Duration latency) {
   if (!right) ++result.wrong;
   result.latency.add(latency);
+  window_.add(latency);
   ++completed_;
   if (until_ ? nic::now() < *until_ : completed_ < each_) ping();
 }

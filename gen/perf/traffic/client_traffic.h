@@ -8,6 +8,7 @@
 
 #include "gen/perf/cm/connected.h"
 #include "gen/perf/cm/rping.h"
+#include "gen/perf/report/interval_report.h"
 #include "gen/perf/report/perf_files.h"
 #include "nic/clock.h"
 #include "perf/rate_meter.h"
@@ -136,6 +137,17 @@ class ClientTraffic : public transport::Application {
     }
   }
 
+  /// Prints the line of an interval when it is due.
+  void report(IntervalReport& intervals, Instant now) {
+    if (!intervals.due(now)) return;
+    intervals.add(now, totals(), latencies());
+    window_ = {};
+  }
+  /// Prints the line of the last interval.
+  void report_last(IntervalReport& intervals, Instant now) {
+    intervals.finish(now, totals(), latencies());
+  }
+
   /// Computes the result: the counters of the transport. Requires done().
   void finish();
 
@@ -145,7 +157,14 @@ class ClientTraffic : public transport::Application {
   /// Counts a completion in error; keeps the first one's status, QP and time.
   void note_failure(transport::QpSet& qps, std::uint32_t qp,
                     const transport::Completion& done) noexcept;
+  [[nodiscard]] IntervalTotals totals() const noexcept;
+  /// Latencies since the last line; null if none are measured.
+  [[nodiscard]] const LatencyWindow* latencies() const noexcept {
+    return measures_latency_ ? &window_ : nullptr;
+  }
 
+  bool measures_latency_ = false;
+  LatencyWindow window_;
   std::uint64_t each_;
   std::optional<Instant> until_;  // if set, replaces each_: nothing is posted after this time
   std::uint64_t ways_;
@@ -188,6 +207,7 @@ class LatencyTraffic : public ClientTraffic {
  public:
   LatencyTraffic(const perf::PerfConfig& config, const std::vector<Connected>& connected)
       : ClientTraffic(config, connected) {
+    measures_latency_ = true;
     if (config.duration > Duration{}) until_ = made_ + config.duration;
   }
 

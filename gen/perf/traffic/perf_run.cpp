@@ -110,16 +110,17 @@ class PeersConnector final : public Connector {
 /// disconnects.
 class PerfClient {
  public:
-  /// `endpoint`, `connector`, `stop` (ends a run early), `series` and `data` (see Connected) must
-  /// outlive it.
+  /// `endpoint`, `connector`, `stop` (ends a run early), `series`, `intervals` and `data` (see
+  /// Connected) must outlive it.
   PerfClient(Endpoint& endpoint, Connector& connector, const std::atomic<bool>& stop,
-             PerfSeries& series, std::span<const std::byte> data, Verify verify,
-             CommonPerf* common = nullptr)
+             PerfSeries& series, IntervalReport& intervals, std::span<const std::byte> data,
+             Verify verify, CommonPerf* common = nullptr)
       : common_(common),
         endpoint_(endpoint),
         connector_(connector),
         stop_(stop),
         series_(series),
+        intervals_(intervals),
         data_(data),
         verify_(verify) {}
 
@@ -143,6 +144,7 @@ class PerfClient {
   Connector& connector_;
   const std::atomic<bool>& stop_;
   PerfSeries& series_;
+  IntervalReport& intervals_;
   std::span<const std::byte> data_;
   Verify verify_;
 };
@@ -163,6 +165,8 @@ SessionParams session_params_of(const perf::PerfConfig& config, bool echo) noexc
       .rate_control = config.qp.rate_control,
       .rate_bps = static_cast<std::uint64_t>(config.qp.rate_bps),
       .selective_repeat = config.qp.recovery == transport::LossRecovery::selective_repeat};
+  if (!transport::is_path_mtu(config.qp.mtu))
+    params.packet_payload = static_cast<std::uint16_t>(config.qp.mtu);
   params.depth = std::min(config.qp.tx_depth, config.qp.max_outstanding_wqe);
   if (config.is_atomic()) return params;
   const std::uint64_t fit = std::max<std::uint64_t>(1, inbox / params.size);
@@ -177,10 +181,12 @@ Result<void> PerfClient::move(Kind& traffic) {
   constexpr Duration kBetweenChecks = std::chrono::milliseconds(100);
   std::uint64_t completed = 0;
   Instant progressed = nic::now(), checked = progressed;
+  intervals_.start(progressed);
   while (!traffic.done() && !stop_.load(std::memory_order_relaxed)) {
     const auto polled = endpoint_.poll();
     if (!polled) return std::unexpected(polled.error());
     traffic.sample(series_);
+    traffic.report(intervals_, endpoint_.now());
     if (common_ != nullptr) common_->poll(nic::now());
     if (*polled) continue;
     const Instant now = nic::now();
@@ -197,6 +203,7 @@ Result<void> PerfClient::move(Kind& traffic) {
                   ExitCode::failed);
     }
   }
+  traffic.report_last(intervals_, nic::now());
   return {};
 }
 
@@ -372,7 +379,8 @@ Duration cpu_time() noexcept {
 }  // namespace
 
 Result<void> run_in_real_time(const EndpointOptions& options, const PeerOptions& peer, bool latency,
-                              PerfSeries& series, const std::atomic<bool>& stop,
+                              PerfSeries& series, IntervalReport& intervals,
+                              const std::atomic<bool>& stop,
                               const std::function<Result<void>(const PerfMeasure&)>& run) {
   const auto service = service_of(options, peer);
   if (!service) return std::unexpected(service.error());
@@ -384,11 +392,12 @@ Result<void> run_in_real_time(const EndpointOptions& options, const PeerOptions&
   const auto connector = *service ? managed_connector(options, peer, **service, **context, stop)
                                   : device_connector(options, peer, **context, stop);
   if (!connector) return std::unexpected(connector.error());
-  PerfClient client((*context)->endpoint(), **connector, stop, series, peer.data, peer.verify);
+  PerfClient client((*context)->endpoint(), **connector, stop, series, intervals, peer.data,
+                    peer.verify);
   const auto measure = [&](const perf::PerfConfig& asked) -> Result<PerfOutcome> {
     const auto config = with_rate(asked, **context, options.port);
     if (!config) return std::unexpected(config.error());
-    const auto fields = (*context)->port().fields_to(*own);
+    const auto fields = (*context)->port().fields_to({*own});
     const std::size_t longest = longest_client_frame(*config, fields);
     if (auto fits = (*context)->check_frame(longest); !fits) return std::unexpected(fits.error());
     (*context)->begin_watch();
@@ -404,6 +413,10 @@ Result<void> run_in_real_time(const EndpointOptions& options, const PeerOptions&
     PerfOutcome outcome =
         outcome_of(std::move(*result), options, peer, (*context)->port().counters());
     outcome.machine = (*context)->machine();
+    const Endpoint& endpoint = (*context)->endpoint();
+    outcome.port->traffic = endpoint.channel().traffic();
+    outcome.port->classes = endpoint.classes().counts();
+    outcome.port->other_partition = endpoint.other_partition();
     outcome.cpu_share =
         static_cast<double>((cpu_time() - worked).count()) / static_cast<double>(took.count());
     return outcome;
@@ -449,7 +462,8 @@ Result<RankOutcome> run_among_ranks(const EndpointOptions& options, const RankPa
   if (auto up = (*context)->wait_link(options.wait, stop); !up) return std::unexpected(up.error());
   const auto config = with_rate(asked, **context, options.port);
   if (!config) return std::unexpected(config.error());
-  const std::size_t longest = longest_client_frame(*config, (*context)->port().fields_to(part.own));
+  const std::size_t longest =
+      longest_client_frame(*config, (*context)->port().fields_to({part.own}));
   if (auto fits = (*context)->check_frame(longest); !fits) return std::unexpected(fits.error());
   constexpr std::uint64_t kMemory = 1u << 30;  // as that of `respond`
   std::vector<OnManagement> sides;
@@ -478,7 +492,8 @@ Result<RankOutcome> run_among_ranks(const EndpointOptions& options, const RankPa
   } else {
     auto no_series = PerfSeries::open({});
     if (!no_series) return std::unexpected(no_series.error());
-    PerfClient client(endpoint, connector, stop, *no_series, {}, verify, &common);
+    IntervalReport no_intervals;
+    PerfClient client(endpoint, connector, stop, *no_series, no_intervals, {}, verify, &common);
     auto result = client.bandwidth(*config);
     if (!result) return std::unexpected(result.error());
     PeerOptions peers;

@@ -7,6 +7,7 @@
 
 #include "gen/perf/cm/connection_manager.h"
 #include "gen/perf/options/perf_options.h"
+#include "gen/perf/report/interval_report.h"
 #include "gen/perf/report/perf_files.h"
 #include "gen/perf/report/perf_report.h"
 #include "gen/perf/session/frame_port.h"
@@ -35,10 +36,11 @@ using PerfMeasure = std::function<Result<PerfOutcome>(const perf::PerfConfig&)>;
 
 /// Opens the port, resolves the responder, calls `run`, which may measure several times, and closes
 /// the port. `latency`: ping-pongs; otherwise messages as fast as possible. `series` records the
-/// QPs' state. Errors: those of the port, no responder, a rate control without a rate, errors of
-/// `run`.
+/// QPs' state, `intervals` prints lines meanwhile. Errors: those of the port, no responder, a rate
+/// control without a rate, errors of `run`.
 Result<void> run_in_real_time(const EndpointOptions& options, const PeerOptions& peer, bool latency,
-                              PerfSeries& series, const std::atomic<bool>& stop,
+                              PerfSeries& series, IntervalReport& intervals,
+                              const std::atomic<bool>& stop,
                               const std::function<Result<void>(const PerfMeasure&)>& run);
 
 /// What one process of a common run does.

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "config/class/traffic_class.h"
 #include "config/toml/document.h"
 #include "config/toml/profile_search.h"
 
@@ -65,6 +66,7 @@ Result<RecordLayout> read_layout_document(Document document) {
   layout.name = root.get_or("name", read_text, document.name());
   layout.ip_version = root.get("ip", read_ip_version);
   layout.protocol = root.get("protocol", read_protocol);
+  layout.traffic = read_traffic_class(root);
   for (const Table& field : root.tables("field"))
     layout.fields.push_back(read_record_field(field, layout.fields));
   const auto counters =

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "roce/class_settings.h"
 
 namespace lw::config {
 
@@ -30,6 +31,7 @@ struct RecordLayout {
   std::optional<std::uint8_t> ip_version;  // 4 or 6: packets of this version only
   std::optional<std::uint8_t> protocol;    // packets of this IP protocol only
   std::vector<RecordField> fields;         // with exactly one counter
+  roce::ClassOfTraffic traffic;            // of the packets that carry the records
 
   /// Size of a record in bytes.
   [[nodiscard]] std::size_t size() const noexcept;

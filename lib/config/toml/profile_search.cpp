@@ -54,7 +54,8 @@ std::string_view kind_of(Document& document) {
       {"flow", kFlowProfiles},       {"scenario", kExperimentProfiles},
       {"rule", kImpairProfiles},     {"event", kImpairProfiles},
       {"span", kPathProfiles},       {"equipment", kPathProfiles},
-      {"field", kTelemetryProfiles}, {"switch", kNetworkProfiles}};
+      {"field", kTelemetryProfiles}, {"switch", kNetworkProfiles},
+      {"class", kClassProfiles}};
   const std::vector<std::string_view> keys = document.root().keys();
   for (const auto& [key, kind] : kKeys)
     if (std::ranges::find(keys, key) != keys.end()) return kind;

@@ -14,7 +14,8 @@ namespace lw::config {
 /// Kinds of profiles: folders of profiles/.
 inline constexpr std::string_view kFlowProfiles = "flows", kImpairProfiles = "impair",
                                   kPathProfiles = "paths", kExperimentProfiles = "experiments",
-                                  kTelemetryProfiles = "telemetry", kNetworkProfiles = "networks";
+                                  kTelemetryProfiles = "telemetry", kNetworkProfiles = "networks",
+                                  kClassProfiles = "classes";
 
 using ProfileKinds = std::span<const std::string_view>;
 

@@ -68,7 +68,9 @@ class NetworkRun {
   void end_warm_up();
   void finish_ports();
   void finish_flows();
-  void finish_deadlocks();
+  void advance(Instant until);
+  void look_for_deadlocks();
+  static constexpr Duration kBetweenLooks = std::chrono::milliseconds(1);
   [[nodiscard]] Switch& switch_of(const PortResult& port) { return network_.switch_at(port.node); }
   [[nodiscard]] PortCounters counters(std::size_t port) {
     return switch_of(result_.ports[port]).counters(numbers_[port], network_.now());
@@ -80,8 +82,9 @@ class NetworkRun {
   NetworkResult result_;
   std::vector<std::uint16_t> numbers_;  // of the results' ports at their switch
   std::vector<PortCounters> sampled_, warm_;
-  std::vector<std::uint64_t> peaks_;         // after the warm-up
-  std::vector<std::uint64_t> peaks_before_;  // in the part of an interval before its end
+  std::vector<std::uint64_t> peaks_;               // after the warm-up
+  std::vector<std::uint64_t> peaks_before_;        // in the part of an interval before its end
+  Instant next_look_ = Instant{} + kBetweenLooks;  // for deadlocks
   bool warmed_ = false;
   Instant warm_at_;
   std::vector<std::uint64_t> warm_bytes_;  // of each flow
@@ -105,8 +108,17 @@ void NetworkRun::add_ports() {
 
 void NetworkRun::run_until(Instant until) {
   for (Instant at = workload_.next_start(); at <= until; at = workload_.next_start()) {
-    network_.run_until(at);
+    advance(at);
     workload_.start(at);
+  }
+  advance(until);
+}
+
+/// Looks for deadlocks each millisecond on the way: QPs that fail may let a network go on later.
+void NetworkRun::advance(Instant until) {
+  for (; next_look_ <= until; next_look_ += kBetweenLooks) {
+    network_.run_until(next_look_);
+    look_for_deadlocks();
   }
   network_.run_until(until);
 }
@@ -175,7 +187,7 @@ NetworkResult NetworkRun::result(const NetworkProgress& progress) {
   result_.elapsed = network_.now() - Instant{};
   finish_ports();
   finish_flows();
-  finish_deadlocks();
+  look_for_deadlocks();
   result_.events = network_.events();
   return std::move(result_);
 }
@@ -255,12 +267,17 @@ void NetworkRun::finish_flows() {
   }
 }
 
-void NetworkRun::finish_deadlocks() {
+/// Adds the deadlocks of now that are not known yet.
+void NetworkRun::look_for_deadlocks() {
   for (const Deadlock& found : deadlocks_of(network_)) {
-    DeadlockResult& added = result_.deadlocks.emplace_back(DeadlockResult{{}, found.since});
+    DeadlockResult added{{}, found.since};
     for (const SwitchPort& at : found.cycle)
       for (std::uint32_t i = 0; i < numbers_.size(); ++i)
         if (result_.ports[i].node == at.node && numbers_[i] == at.port) added.ports.push_back(i);
+    const bool known = std::ranges::any_of(result_.deadlocks, [&](const DeadlockResult& each) {
+      return std::ranges::is_permutation(each.ports, added.ports);
+    });
+    if (!known) result_.deadlocks.push_back(std::move(added));
   }
 }
 

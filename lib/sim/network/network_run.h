@@ -70,7 +70,7 @@ struct NetworkResult {
   std::uint64_t packets = 0, retransmitted = 0, timeouts = 0, failed = 0, cnps = 0;
   std::optional<perf::Failure> failure;
   Duration hosts_paused{};                // sum of all hosts
-  std::vector<DeadlockResult> deadlocks;  // at the end
+  std::vector<DeadlockResult> deadlocks;  // each once, in the order in which they were found
   std::uint64_t events = 0;
   bool stopped = false;
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""longwire from Python: start an impairment box, change it, read its metrics, run a generator.
+"""longwire from Python: start an impairment box, change it, read its metrics, run a generator;
+measure, simulate, plan and sweep; ask captures.
 
     import longwire
 
@@ -8,9 +9,13 @@
         ...
     print(box.report.directions[0].dropped_by_rule.frames)
 
+    for result in longwire.perf(sim=True, path='apn-380km', size='64KiB', qps=4):
+        print(result.bw_average_gbps)
+    table = pandas.DataFrame(longwire.rows(longwire.sessions('capture.pcapng')))
+
 Results are what the programs print with --json: dictionaries whose keys are attributes too. Their
-keys are described by the JSON Schemas in share/longwire/schemas. Only Python's standard library is
-needed, and the programs in PATH.
+keys are described by the JSON Schemas in share/longwire/schemas, and typed in results.pyi, which is
+made of them. Only Python's standard library is needed, and the programs in PATH.
 """
 
 from __future__ import annotations
@@ -22,15 +27,27 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
+import typing
 import urllib.request
 
-__all__ = ['Box', 'Generator', 'LongwireError', 'Receiver', 'Result', 'generate']
+if typing.TYPE_CHECKING:
+    from . import results
+
+__all__ = ['Box', 'Generator', 'LongwireError', 'Receiver', 'Result', 'anomalies', 'compare',
+           'experiment', 'explain', 'frames', 'generate', 'messages', 'perf', 'plan', 'rows', 'run',
+           'sessions', 'sim', 'summary', 'verify']
 
 # The versions of the outputs that this package reads; of others, 1.
-VERSIONS = {'longwire.control': 3, 'longwire.impair_run': 3, 'longwire.perf_bandwidth': 2,
-            'longwire.perf_latency': 3, 'longwire.rate_search': 2, 'longwire.receive': 2,
-            'longwire.send': 3, 'longwire.send_replay': 2}
+VERSIONS = {'longwire.anomaly': 2, 'longwire.comparison': 3, 'longwire.control': 3,
+            'longwire.experiment': 2, 'longwire.explanation': 2, 'longwire.impair_run': 3, 'longwire.live': 2,
+            'longwire.perf_bandwidth': 2, 'longwire.perf_latency': 3, 'longwire.perf_network': 3,
+            'longwire.perf_ranks': 2, 'longwire.perf_study': 2, 'longwire.plan': 2,
+            'longwire.ranks': 3, 'longwire.rate_search': 2, 'longwire.receive': 2,
+            'longwire.respond_session': 2, 'longwire.send': 3, 'longwire.send_replay': 2,
+            'longwire.serve_session': 2, 'longwire.session': 2, 'longwire.summary': 2,
+            'longwire.telemetry': 2, 'longwire.verdict': 3}
 _START = 60.0  # s: the longest time that a program may take to start
 _POLL = 0.02  # s
 
@@ -249,3 +266,141 @@ def generate(profile: str | os.PathLike, *options: object, port: str) -> Result:
     """Sends all of a flow profile. Returns the report."""
     with Generator(profile, *options, port=port) as generator:
         return generator.wait()
+
+
+Progress = typing.Callable[[str], None]
+
+
+def _words_of(options: dict[str, object]) -> list[str]:
+    """Options of a command: qp_rate='1Gb/s' is --qp-rate 1Gb/s, all=True is --all, a list repeats
+    the option, None and False leave it out."""
+    words = []
+    for name, value in options.items():
+        option = '--' + name.strip('_').replace('_', '-')
+        for each in value if isinstance(value, (list, tuple)) else [value]:
+            if each is True:
+                words.append(option)
+            elif each is not None and each is not False:
+                words += [option, str(each)]
+    return words
+
+
+def run(program: str, *words: object, progress: Progress | None = None,
+        **options: object) -> list[Result]:
+    """Runs a program to its end with these words and options, and --json. Returns the objects that
+    it prints. `progress` is called with each line that the program writes on standard error
+    meanwhile. Exit code 1, that something is not as asked for, is no error: `verdict` says what.
+    LongwireError, with what the program said, where it refuses, or has printed nothing."""
+    lines, code, said = _lines_of([program, *map(str, words), '--json', *_words_of(options)], progress)
+    if code not in (0, 1) or (code == 1 and not lines):
+        raise LongwireError(said.strip() or f'exit code {code}')
+    return [_read(line) for line in lines]
+
+
+def _lines_of(command: list[str], progress: Progress | None) -> tuple[list[str], int, str]:
+    """Runs a command. Returns what it printed, its exit code, and what it said on standard error."""
+    said: list[str] = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          stdin=subprocess.DEVNULL, text=True, encoding='utf-8') as process:
+
+        def listen() -> None:
+            for line in process.stderr:
+                said.append(line)
+                if progress is not None:
+                    progress(line.rstrip('\n'))
+
+        listener = threading.Thread(target=listen, daemon=True)
+        listener.start()
+        try:
+            lines = list(process.stdout)
+        except BaseException:
+            process.kill()
+            raise
+        listener.join()
+    return lines, process.returncode, ''.join(said)
+
+
+def perf(*, progress: Progress | None = None, **options: object
+         ) -> list[results.PerfBandwidth | results.PerfLatency]:
+    """`roce-gen perf`: perf(sim=True, delay='1ms', size='64KiB'), or port='eth1', peer='192.0.2.2'. A
+    result for each size."""
+    return run('roce-gen', 'perf', progress=progress, **options)
+
+
+def sim(network: str | os.PathLike, *, progress: Progress | None = None, **options: object
+        ) -> results.PerfNetwork:
+    """`roce-gen sim` of a network file, or of a shipped network by its name."""
+    return run('roce-gen', 'sim', network, progress=progress, **options)[-1]
+
+
+def plan(**options: object) -> results.Plan:
+    """`roce-gen plan`: what a path allows, by calculation."""
+    return run('roce-gen', 'plan', **options)[-1]
+
+
+def experiment(profile: str | os.PathLike, out: str | os.PathLike, *,
+               progress: Progress | None = None, **options: object) -> results.Experiment:
+    """`roce-gen experiment`, with its files in the folder `out`. Returns what its file of JSON has:
+    the parameters and the figures of each run."""
+    _, code, said = _lines_of(['roce-gen', 'experiment', str(profile), '--out', str(out),
+                               *_words_of(options)], progress)
+    files = [name for name in os.listdir(out) if name.endswith('.json')] if code in (0, 1) else []
+    if len(files) != 1:
+        raise LongwireError(said.strip() or f'exit code {code}: no file of JSON in {out}')
+    with open(os.path.join(out, files[0]), encoding='utf-8') as file:
+        return _read(file.read())
+
+
+def frames(*captures: str | os.PathLike, **options: object) -> list[results.Frame]:
+    """`roce-dissect list`: each frame with all its fields."""
+    return run('roce-dissect', 'list', *captures, **options)
+
+
+def sessions(*captures: str | os.PathLike, **options: object) -> list[results.Session]:
+    """`roce-dissect sessions`: each direction of each connection."""
+    return run('roce-dissect', 'sessions', *captures, **options)
+
+
+def messages(*captures: str | os.PathLike, **options: object) -> list[results.Message]:
+    """`roce-dissect messages`: each SEND, WRITE, READ and atomic."""
+    return run('roce-dissect', 'messages', *captures, **options)
+
+
+def anomalies(*captures: str | os.PathLike, **options: object) -> list[results.Anomaly]:
+    """`roce-dissect anomalies`: losses, retransmissions, NAKs and their causes."""
+    return run('roce-dissect', 'anomalies', *captures, **options)
+
+
+def explain(*captures: str | os.PathLike, **options: object) -> results.Explanation:
+    """`roce-dissect explain`: the seven questions of an operator, answered."""
+    return run('roce-dissect', 'explain', *captures, **options)[-1]
+
+
+def summary(*captures: str | os.PathLike, **options: object) -> results.Summary:
+    """`roce-dissect summary`: kinds of packets, opcodes, QPs, addresses."""
+    return run('roce-dissect', 'summary', *captures, **options)[-1]
+
+
+def verify(*captures: str | os.PathLike, **options: object) -> list[Result]:
+    """`roce-dissect verify`: the ICRCs of each file."""
+    return run('roce-dissect', 'verify', *captures, **options)
+
+
+def compare(near: str | os.PathLike, far: str | os.PathLike, **options: object
+            ) -> results.Comparison:
+    """`roce-dissect compare` of two points of a path: loss, order, delay."""
+    return run('roce-dissect', 'compare', near, far, **options)[-1]
+
+
+def rows(found: dict | typing.Iterable[dict]) -> list[dict[str, object]]:
+    """Results as rows for pandas.DataFrame() or csv.DictWriter: the keys of objects within are
+    joined by dots, lists stay as they are."""
+
+    def flat(value: dict, before: str = '') -> typing.Iterator[tuple[str, object]]:
+        for key, each in value.items():
+            if isinstance(each, dict):
+                yield from flat(each, f'{before}{key}.')
+            else:
+                yield before + key, each
+
+    return [dict(flat(each)) for each in ([found] if isinstance(found, dict) else found)]

@@ -98,6 +98,22 @@ class DevicePeer(unittest.TestCase):
         output_schemas.validate(done.stdout)
         return json.loads(done.stdout)
 
+    def test_its_acks_have_the_class_of_the_connection(self):
+        """The hand-over carries the class, and the device's QP sends in it. It has no CNPs."""
+        server, pcap = self.serve(), self.lab.folder / 'class.pcapng'
+        ran = self.perf('--op', 'write', '-s', '4KiB', '-n', '20', '--tclass', '106', '--hop-limit',
+                        '9', '--pcap', pcap)
+        self.ended(server)
+        run = subprocess.run(['tshark', '-r', pcap, '-Y', 'infiniband.bth.destqp != 1', '-T',
+                              'fields', '-e', 'ip.src', '-e', 'ip.dsfield.dscp', '-e',
+                              'ip.dsfield.ecn', '-e', 'ip.ttl'],
+                             capture_output=True, text=True, check=True)
+        rows = {tuple(line.split('\t')) for line in run.stdout.splitlines()}
+        self.assertEqual(rows, {(ADDRESS, '26', '2', '9'),
+                                (guests.ADDRESSES['a'][0], '26', '2', '9')})
+        self.assertEqual({(row['way'], row['kind'], row['dscp']) for row in ran['classes']},
+                         {('sent', 'data', 26), ('received', 'ack', 26)})
+
     def test_a_file_arrives_through_loss(self):
         data = os.urandom(64 << 20)
         path = self.lab.folder / 'data'

@@ -89,7 +89,8 @@ TEST(Perftest, OptionsWithoutALineAreTakenToo) {
             "roce-gen perf --sim --rate-control fixed --qp-rate 5Gb/s");
   EXPECT_EQ(expanded("roce-gen perf --what -1"), "roce-gen perf --what -1");
   EXPECT_EQ(expanded("roce-gen perf --help"), "roce-gen perf --help");
-  EXPECT_THAT(expanded("roce-gen perf --tos 3"), HasSubstr("refused: -T, --tos"));
+  EXPECT_EQ(expanded("roce-gen perf --port eth1 --tos 3 -S 2"),
+            "roce-gen perf --port eth1 --tos 3 --sl 2");
   EXPECT_THAT(expanded("roce-gen perf --iters"), HasSubstr("expected a value"));
 }
 
@@ -147,7 +148,9 @@ TEST(Perftest, EveryRowHasItsText) {
     EXPECT_TRUE(names.insert(option.name).second) << option.name;
     const bool once = option.letter.empty() || letters.insert(option.letter).second;
     EXPECT_TRUE(once || by_letter(option.letter.front())->treatment == option.treatment);
-    EXPECT_EQ(option.ours.empty(), option.treatment != Treatment::same) << option.name;
+    EXPECT_EQ(option.ours.empty(),
+              option.treatment != Treatment::same && option.treatment != Treatment::of_port)
+        << option.name;
     EXPECT_TRUE(option.treatment == Treatment::same || !option.remark.empty()) << option.name;
   }
 }
@@ -197,11 +200,23 @@ TEST(Perftest, NewerOptionsAreTakenOrRefusedForTheirOwnReason) {
 
 /// Nothing of a simulated run depends on them; through a port they would change frames or memory.
 TEST(Perftest, WhatChangesNoSimulationIsTakenThere) {
-  for (const std::string option : {"-T 41", "--tclass 96", "-S 3", "--flow_label 7", "-L 4",
-                                   "--use_cuda=0", "--use-srq", "--payload_file_path=x"}) {
+  for (const std::string option : {"--use_cuda=0", "--use-srq", "--payload_file_path=x"}) {
     EXPECT_EQ(translated("ib_write_bw -n 7 -u 1 " + option),
               "--iterations 7 --timeout 1 --op write");
     EXPECT_THAT(translated("ib_write_bw " + option, Run::port), HasSubstr("refused: "));
+  }
+}
+
+TEST(Perftest, TheClassIsThatOfAPortOrADevice) {
+  for (const auto& [option, ours] : {std::pair{"-T 41", "--tos 41"},
+                                     {"--tclass 96", "--tclass 96"},
+                                     {"-S 3", "--sl 3"},
+                                     {"--flow_label 7", "--flow_label 7"},
+                                     {"-L 4", "--hop-limit 4"}}) {
+    const std::string line = std::string("ib_write_bw -n 7 -u 1 ") + option;
+    EXPECT_EQ(translated(line), "--iterations 7 --timeout 1 --op write");
+    EXPECT_THAT(translated(line, Run::port), HasSubstr(ours));
+    EXPECT_THAT(translated(line, Run::device), HasSubstr(ours));
   }
 }
 

@@ -2,6 +2,7 @@
 #include "gen/study/rate_search.h"
 
 #include <cmath>
+#include <map>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -50,6 +51,36 @@ TEST(RateSearch, SaysThatNothingPassed) {
   const auto found = search_rate({}, path_of(0));
   EXPECT_FALSE(found->passes.has_value());
   EXPECT_LE(found->fails->fraction, 0.01);
+}
+
+/// A buffer on the path takes what is above its capacity, so that no trial loses a frame.
+TEST(RateSearch, ARateAtWhichLatencyGrowsFails) {
+  const auto found = search_rate({}, [](double fraction) -> Result<Trial> {
+    return Trial{.sent = 10, .received = 10, .delay_grows = fraction > 0.6};
+  });
+  EXPECT_NEAR(found->passes->fraction, 0.6, 0.01);
+  EXPECT_GT(found->fails->fraction, 0.6);
+}
+
+/// The rate found passes once and fails its confirmation until it is below 0.4.
+TEST(RateSearch, ARateThatIsNotConfirmedIsABound) {
+  std::map<double, int> tried;
+  const auto found = search_rate({.confirm = 3}, [&](double fraction) -> Result<Trial> {
+    const bool again = tried[fraction]++ > 0;
+    const bool passes = fraction <= 0.4 || (fraction <= 0.6 && !again);
+    return Trial{.sent = 10, .received = passes ? 10u : 9u};
+  });
+  ASSERT_TRUE(found->passes.has_value());
+  EXPECT_LE(found->passes->fraction, 0.4);
+  EXPECT_EQ(found->confirmed, 3);
+  EXPECT_EQ(tried[found->passes->fraction], 4);
+  EXPECT_LE(found->fails->fraction - found->passes->fraction, 0.2);
+}
+
+TEST(RateSearch, AConfirmedRateIsTriedAgain) {
+  const auto found = search_rate({.confirm = 5}, path_of(0.5));
+  EXPECT_NEAR(found->passes->fraction, 0.5, 0.01);
+  EXPECT_EQ(found->confirmed, 5);
 }
 
 TEST(RateSearch, ToleratesTheLossItIsTold) {
@@ -193,6 +224,8 @@ config::FlowProfile trial_of(const std::string& keys, std::uint16_t run) {
   return *profile;
 }
 
+constexpr Duration kSpan = std::chrono::seconds(1);
+
 /// With a signature, by PSN where there is no room for one, and by the PSNs of READ requests.
 TEST(TrialCount, AFrameCountsOnceByFlowAndNumber) {
   for (const char* keys : {"messages = 20", "messages = 20\nmessage_size = 8\nfirst_psn = 0xfffff8",
@@ -200,19 +233,19 @@ TEST(TrialCount, AFrameCountsOnceByFlowAndNumber) {
                            "messages = 20\noperation = \"read_request\"\nmessage_size = 5000"}) {
     const auto profile = trial_of(keys, 7);
     const auto frames = frames_of(profile);
-    TrialCount count(profile);
+    TrialCount count(profile, kSpan);
     for (std::size_t i = 0; i < frames.size(); ++i) {
       if (i == 3) continue;  // lost
       if (i == 5) {          // damaged
         auto damaged = frames[i];
         damaged.back() ^= std::byte{1};
-        EXPECT_TRUE(count.take(damaged));
+        EXPECT_TRUE(count.take(damaged, Instant{}));
         continue;
       }
       if (i == 8) continue;  // late: after the next of its flow
-      EXPECT_TRUE(count.take(frames[i]));
-      if (i == 12) count.take(frames[8]);
-      if (i == 14) count.take(frames[14]);  // a copy
+      EXPECT_TRUE(count.take(frames[i], Instant{}));
+      if (i == 12) count.take(frames[8], Instant{});
+      if (i == 14) count.take(frames[14], Instant{});  // a copy
     }
     EXPECT_EQ(count.counts().received, frames.size() - 2) << keys;
     EXPECT_EQ(count.counts().duplicated, 1u) << keys;
@@ -228,9 +261,9 @@ TEST(TrialCount, FramesOfAnEarlierTrialCountApart) {
     auto profile = trial_of(keys, 7);
     const auto earlier = frames_of(profile);
     profile = trial_of(keys + "\nfirst_psn = 20", 8);
-    TrialCount count(profile);
-    for (const auto& frame : earlier) count.take(frame);
-    for (const auto& frame : frames_of(profile)) count.take(frame);
+    TrialCount count(profile, kSpan);
+    for (const auto& frame : earlier) count.take(frame, Instant{});
+    for (const auto& frame : frames_of(profile)) count.take(frame, Instant{});
     EXPECT_EQ(count.counts().received, 20u);
     EXPECT_EQ(count.counts().earlier, 20u);
   }
@@ -238,12 +271,12 @@ TEST(TrialCount, FramesOfAnEarlierTrialCountApart) {
 
 TEST(TrialCount, FramesOfOthersCountApart) {
   const auto profile = trial_of("messages = 20", 7);
-  TrialCount count(profile);
+  TrialCount count(profile, kSpan);
   for (const auto& frame : frames_of(trial_of("messages = 5\ndst_qp = 9\nmessage_size = 8", 7)))
-    EXPECT_TRUE(count.take(frame));
+    EXPECT_TRUE(count.take(frame, Instant{}));
   EXPECT_EQ(count.counts().other, 5u);
   EXPECT_EQ(count.counts().received, 0u);
-  EXPECT_FALSE(count.take(std::vector<std::byte>(60)));
+  EXPECT_FALSE(count.take(std::vector<std::byte>(60), Instant{}));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "gen/perf/session/endpoint.h"
 #include "gen/perf/traffic/client_traffic.h"
+#include "support/responder_lab.h"
 
 namespace lw::gen {
 namespace {
@@ -35,10 +36,10 @@ class ManualQps : public transport::QpSet {
 class Both {
  public:
   explicit Both(const SessionParams& params)
-      : client_(qps_, qp_of(params, kClient, kServer), region(Side::client, kClient, params), at(2),
-                {}, store_),
+      : client_(qps_, qp_of(params, kClient, kServer), region(Side::client, kClient, params),
+                {at(2)}, client_channel_, store_),
         server_(qps_, qp_of(params, kServer, kClient), region(Side::responder, kServer, params),
-                at(1), {}, store_),
+                {at(1)}, server_channel_, store_),
         sender_({.connection = &client_,
                  .params = params,
                  .remote = {.va = MemoryLayout(kServer, params).inbox(),
@@ -102,6 +103,7 @@ class Both {
 
   transport::PayloadStore store_;
   ManualQps qps_;
+  test::TestChannel client_channel_{at(1)}, server_channel_{at(2)};
   Connection client_, server_;
   ClientConnection sender_;
   PerfService service_;

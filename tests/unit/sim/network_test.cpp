@@ -185,6 +185,19 @@ TEST(Network, a_pfc_deadlock_is_named_port_by_port) {
   }
 }
 
+/// QPs fail without an answer, and the run ends when none is left: a deadlock is named before.
+TEST(Network, a_deadlock_is_looked_for_during_the_run) {
+  NetworkRunConfig config = ring(5, 1);
+  config.perf.qp.timeout = 10;  // 4.2 ms
+  config.perf.qp.retry_count = 0;
+  config.perf.duration = milliseconds(60);
+  const NetworkResult result = run_network(config);
+  EXPECT_GT(result.failed, 0u);
+  ASSERT_EQ(result.deadlocks.size(), 1u);
+  EXPECT_EQ(result.deadlocks[0].ports.size(), 5u);
+  EXPECT_LT(result.deadlocks[0].since, Instant{} + milliseconds(10));
+}
+
 /// Trees of switches have no cycles: whatever waits there goes on again.
 TEST(Network, no_deadlock_is_named_in_random_trees) {
   std::uint64_t paused = 0;

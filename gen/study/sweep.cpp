@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/endpoint/sweep.h"
+#include "gen/study/sweep.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -9,7 +9,7 @@
 #include "core/output.h"
 #include "gen/study/result_files.h"
 
-namespace lw::gen::endpoint {
+namespace lw::gen {
 namespace {
 
 using experiment::Cell, experiment::Outcome, experiment::ExperimentResults;
@@ -131,4 +131,4 @@ Result<void> run_sweep(const Sweep& sweep, const std::string& folder, const std:
   return ran;
 }
 
-}  // namespace lw::gen::endpoint
+}  // namespace lw::gen

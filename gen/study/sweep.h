@@ -15,7 +15,7 @@
 #include "gen/study/results.h"
 #include "report/json_line.h"
 
-namespace lw::gen::endpoint {
+namespace lw::gen {
 
 /// Parses "size=4KiB,64KiB": the name of an option, and the texts of its values.
 Parsed<config::ExperimentParameter> parse_sweep_parameter(std::string_view text);
@@ -48,4 +48,4 @@ struct SweepOutputs {
 Result<void> run_sweep(const Sweep& sweep, const std::string& folder, const std::atomic<bool>& stop,
                        SweepOutputs outputs);
 
-}  // namespace lw::gen::endpoint
+}  // namespace lw::gen

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/time.h"
+
+namespace lw::gen {
+
+/// Counters of a run since its start, of all QPs together.
+struct IntervalTotals {
+  std::uint64_t messages = 0, bytes = 0;  // completed, both ways; bytes of payload
+  std::uint64_t packets = 0;              // sent
+  std::uint64_t retransmitted = 0;        // of these
+  std::uint64_t losses = 0;               // signs of a loss: NAKs of sequence, gaps, timeouts
+  Duration round_trip{};                  // mean of the QPs' smoothed ones; 0: not measured
+};
+
+/// Latencies of the messages of one interval.
+class LatencyWindow {
+ public:
+  void add(Duration latency) noexcept {
+    least_ = count_ == 0 ? latency : std::min(least_, latency);
+    most_ = std::max(most_, latency);
+    sum_ += latency;
+    ++count_;
+  }
+  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+  [[nodiscard]] Duration least() const noexcept { return least_; }
+  [[nodiscard]] Duration most() const noexcept { return most_; }
+  /// 0 without a message.
+  [[nodiscard]] Duration mean() const noexcept {
+    return count_ == 0 ? Duration{} : sum_ / static_cast<std::int64_t>(count_);
+  }
+
+ private:
+  std::uint64_t count_ = 0;
+  Duration least_{}, most_{}, sum_{};
+};
+
+/// A line for each interval of a run in real time, as iperf3 prints one: rate, packets sent again,
+/// losses, round trip; of a latency run the least, mean and largest latency of the interval. Off
+/// by default. One thread.
+class IntervalReport {
+ public:
+  IntervalReport() = default;
+  /// `every`: 0 for no lines. `on_stderr`: standard output has JSON.
+  IntervalReport(Duration every, bool on_stderr) noexcept : every_(every), on_stderr_(on_stderr) {}
+
+  /// Begins another run.
+  void start(Instant now) noexcept;
+  /// Whether a line is due.
+  [[nodiscard]] bool due(Instant now) const noexcept { return now >= next_; }
+  /// Prints the line of the interval that ends now, and begins the next one. `totals`: of the run
+  /// so far. `window`: latencies of a latency run; null otherwise.
+  void add(Instant now, const IntervalTotals& totals, const LatencyWindow* window);
+  /// Prints the line of the last, shorter interval, if it has any message.
+  void finish(Instant now, const IntervalTotals& totals, const LatencyWindow* window);
+
+ private:
+  void print(const std::string& line) const;
+
+  Duration every_{0};
+  bool on_stderr_ = false;
+  Instant start_{}, last_{}, next_ = Instant::max();
+  IntervalTotals before_;
+};
+
+/// The heading, and the line of an interval from `from` to `to` after the start of the run.
+std::string interval_heading(bool latency);
+std::string interval_line(Duration from, Duration to, const IntervalTotals& before,
+                          const IntervalTotals& after, const LatencyWindow* window);
+
+}  // namespace lw::gen

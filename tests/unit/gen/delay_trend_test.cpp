@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Growth of latency within a trial: found where a buffer fills, and in at most one of a hundred
+// trials of a machine that only delays frames at random.
+#include "gen/study/delay_trend.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "core/chance.h"
+
+namespace lw::gen {
+namespace {
+
+constexpr Duration kTrial = std::chrono::seconds(1);
+
+/// Latency of the frame that is sent `at` after the start.
+template <class Latency>
+DelayTrend trend_of(int frames, Latency latency) {
+  DelayTrend trend(kTrial);
+  for (int i = 0; i < frames; ++i) {
+    const Duration at = kTrial * i / frames;
+    trend.add(Instant{} + at, latency(i, at));
+  }
+  return trend;
+}
+
+/// Delays of an operating system: mostly some us, sometimes ms.
+Duration heavy_tail(double uniform) {
+  const double us = std::min(5 / std::pow(1 - uniform, 1.2), 1e6);
+  return Duration(static_cast<std::int64_t>(1000 * us));
+}
+
+TEST(DelayTrend, AFillingBufferIsFoundThroughNoise) {
+  const Chance chance(7, 1);
+  const auto trend = trend_of(2000, [&](int i, Duration at) {
+    return Duration(at.count() / 100) + heavy_tail(chance.uniform(static_cast<std::uint64_t>(i)));
+  });
+  EXPECT_TRUE(trend.grows());
+  EXPECT_NEAR(static_cast<double>(trend.growth()->count()), 0.9e7, 0.1e7);  // 1 % of 0.9 s
+}
+
+TEST(DelayTrend, NoiseAloneIsRefusedInAtMostOneOfAHundredTrials) {
+  const Chance chance(11, 2);
+  constexpr int kTrials = 3000;
+  for (const int frames : {10, 40, 1000}) {  // one frame a tenth: nothing is averaged
+    int refused = 0;
+    for (std::uint64_t trial = 0; trial < kTrials; ++trial) {
+      const auto trend = trend_of(frames, [&](int i, Duration) {
+        return heavy_tail(chance.uniform(trial * 1000 + static_cast<std::uint64_t>(i)));
+      });
+      refused += trend.grows() ? 1 : 0;
+    }
+    EXPECT_LE(refused, kTrials / 100) << frames << " frames";
+  }
+}
+
+TEST(DelayTrend, AStepAndAStallAreNoGrowth) {
+  const auto step = trend_of(1000, [](int, Duration at) {
+    return at < kTrial / 2 ? std::chrono::microseconds(10) : std::chrono::microseconds(900);
+  });
+  EXPECT_FALSE(step.grows());
+  const auto stall = trend_of(1000, [](int i, Duration) {
+    return i / 100 == 9 ? std::chrono::milliseconds(50) : std::chrono::milliseconds(1);
+  });
+  EXPECT_FALSE(stall.grows());
+}
+
+TEST(DelayTrend, TooFewFramesTellNothing) {
+  EXPECT_FALSE(DelayTrend(kTrial).growth());
+  const auto trend = trend_of(9, [](int i, Duration) { return std::chrono::milliseconds(i); });
+  EXPECT_FALSE(trend.growth());
+  EXPECT_FALSE(trend.grows());
+}
+
+}  // namespace
+}  // namespace lw::gen
