@@ -33,13 +33,10 @@ const LinkLoad* load_of(const Evidence& evidence, const Anomaly& anomaly) {
 }
 
 void add_round_trips(RoundTrips& trips, const analysis::StreamCounts& counts) {
-  constexpr std::uint64_t kEnough = 16;  // round trips
+  constexpr std::uint64_t kEnough = 16, kSome = 4;  // round trips: some show that one was longer
   const CompactHistogram& rtt = counts.rtt;
-  if (rtt.count() < kEnough || rtt.minimum() <= 0) {
-    trips.others += counts.packets;
-    return;
-  }
-  trips.sampled += counts.packets;
+  (rtt.count() < kEnough ? trips.others : trips.sampled) += counts.packets;
+  if (rtt.count() < kSome || rtt.minimum() <= 0) return;
   const Duration least{rtt.minimum()}, wait{rtt.maximum() - rtt.minimum()};
   const Duration whole = least + counts.least_held_after.value_or(Duration{});
   trips.longest_wait = std::max(trips.longest_wait, wait);

@@ -44,8 +44,8 @@ LossLoads loss_loads_of(const Evidence& evidence, const LinkRate& link);
 struct RoundTrips {
   std::uint64_t sampled = 0;  // packets of the directions that have enough round trips
   std::uint64_t others = 0;   // packets of the other directions
-  /// Of those that have enough: the most by which a round trip was longer than the shortest, and
-  /// that as a share of the whole way from the sender to the receiver and back.
+  /// Of all that have some: the most by which a round trip was longer than the shortest, and that
+  /// as a share of the whole way from the sender to the receiver and back.
   Duration longest_wait{};
   double growth = 0;
   /// NAKs of packets that were lost behind the point, and the most by which the time to one, from

@@ -19,7 +19,8 @@ std::uint32_t MessageBuilder::packets_of(const Sent& first) const noexcept {
 
 void MessageBuilder::begin(const Sent& sent, const wire::OpcodeInfo& info) {
   const bool whole = info.position == Position::first || info.position == Position::only;
-  expected_ = whole ? packets_of(sent) : 0;
+  const bool single = info.position == Position::only && sent.span == 1;
+  expected_ = single ? 1 : whole ? packets_of(sent) : 0;
   if (expected_ > 0) rate_.add_message(expected_);
   open_.emplace();
   open_->session = session_;
