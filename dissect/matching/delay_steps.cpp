@@ -136,7 +136,7 @@ void add_jumps(std::vector<double> values, std::vector<Jump>& jumps) {
   }
 }
 
-/// Places at which the delay jumps, the clearest first. Scores find small steps among delays of any
+/// Where the delay jumps, the clearest first. Scores find small steps among delays of any
 /// distribution; the delays themselves find those that are larger than all else. Of very many
 /// delays, each n-th is looked at, and a place is that of one of them.
 std::vector<Jump> jumps_of(Levels delays) {
