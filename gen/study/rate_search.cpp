@@ -78,6 +78,8 @@ double highest_of(const std::vector<SizeSearch>& searches) noexcept {
 
 TrialEnd end_of(const Trial& trial, const SearchConfig& config) noexcept {
   if (!trial.offered) return TrialEnd::not_offered;
+  if (trial.disturbed && (trial.loss() > config.loss || trial.delay_grows))
+    return TrialEnd::not_offered;
   if (trial.loss() <= config.loss) return trial.delay_grows ? TrialEnd::failed : TrialEnd::passed;
   return trial.path_loss() > config.loss ? TrialEnd::failed : TrialEnd::not_offered;
 }
@@ -126,8 +128,10 @@ class Bisection {
   /// Runs up to `count` trials at a rate, until one does not pass. Returns how the last one ended;
   /// nothing if there was none any more.
   Result<std::optional<TrialEnd>> try_rate(double rate, int count) {
+    constexpr int kAgain = 5;  // trials in a row that this machine may disturb
     TrialEnd end = TrialEnd::passed;
-    for (passed_ = 0; end == TrialEnd::passed && passed_ < count;) {
+    int again = 0;
+    for (passed_ = 0; again > 0 || (end == TrialEnd::passed && passed_ < count);) {
       auto trial = try_at_(rate);
       if (!trial) return std::unexpected(trial.error());
       result_.complete = trial->has_value();
@@ -136,6 +140,8 @@ class Bisection {
       end = end_of(**trial, config_);
       (*trial)->passed = end == TrialEnd::passed;
       passed_ += (*trial)->passed ? 1 : 0;
+      const bool repeat = end == TrialEnd::not_offered && (*trial)->offered && (*trial)->disturbed;
+      again = repeat && again < kAgain ? again + 1 : 0;
       result_.trials.push_back(**trial);
     }
     return end;
@@ -239,6 +245,8 @@ const FigureTable& Trial::figures() {
           Unit::ns)
           .or_null(),
       Row::of<&Trial::delay_grows>("delay_grows", "True if latency grew beyond the noise."),
+      Row::of<&Trial::disturbed>(
+          "disturbed", "True if this machine stood still and sent a burst above the rate."),
       Row::of<&Trial::passed>("passed",
                               "True if the loss was within the bound, and latency did not grow.")};
   static constexpr FigureTable kTable{"A trial.", kRows};
@@ -306,6 +314,8 @@ std::string found_text(const SearchResult& result) {
 
 /// Why this machine bounds the search.
 std::string limit_text(const Trial& trial) {
+  if (trial.offered && trial.disturbed)
+    return "this machine stood still there, and sent a burst above the rate";
   if (trial.offered)
     return fmt::format("this machine's own port lost {} of {} frames there",
                        format_count(trial.lost_here), format_count(trial.sent));

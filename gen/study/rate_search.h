@@ -30,7 +30,9 @@ struct Trial {
   // least latency of the last tenth minus that of the first; none: too few frames with signatures
   std::optional<Duration> delay_growth = {};
   bool delay_grows = false;  // beyond the noise: see DelayTrend
-  bool passed = false;       // as search_rate() judged it
+  // the sender stood still, and sent what was due meanwhile as a burst above the rate
+  bool disturbed = false;
+  bool passed = false;  // as search_rate() judged it
 
   /// Frames that did not arrive undamaged. A frame counts once, by its flow and sequence number.
   [[nodiscard]] std::uint64_t lost() const noexcept {
@@ -71,6 +73,7 @@ struct SearchResult {
 /// How a trial ended: it passed; the path lost too much, or its latency grew; or this machine did
 /// not send at the rate, or lost frames itself that the path did not lose.
 enum class TrialEnd : std::uint8_t { passed, failed, not_offered };
+/// What a disturbed trial loses is not the path's: it was not offered.
 TrialEnd end_of(const Trial& trial, const SearchConfig& config) noexcept;
 std::string_view name_of(TrialEnd end) noexcept;
 

@@ -24,6 +24,8 @@ namespace {
 
 /// A rate counts as offered if the sender reaches this share of it.
 constexpr double kOffered = 0.99;
+/// Lateness of a frame above which those behind it are a burst that small buffers do not hold.
+constexpr Duration kStoodStill = std::chrono::milliseconds(2);
 /// Longest trial: a rate may be any number above 0.
 constexpr double kMostSeconds = 1e6;
 constexpr double kMostMessages = 0x1p40;
@@ -172,6 +174,7 @@ Trial trial_of(const RunReport& report, const config::FlowProfile& profile) {
   trial.not_sent = total.not_sent;
   trial.offered = total.not_sent + report.lost_in_ports() == 0;
   const Duration median_late{report.audit.pacing_error.quantile(0.5)};
+  trial.disturbed = Duration{report.audit.pacing_error.maximum()} > kStoodStill;
   for (std::size_t i = 0; i < report.flows.size(); ++i) {
     const bool offered = is_offered(report.flows[i], profile.flows[i], median_late);
     trial.offered &= offered;

@@ -33,7 +33,6 @@ struct Packet {
   PayloadSlot data = 0;
   wire::Psn psn;
   std::uint16_t from_host = 0, to_host = 0;  // in place of addresses
-  std::uint16_t message = 0;  // low bits of a request's number, from 1; not on the wire
   std::uint8_t opcode = 0;
   std::uint8_t syndrome = 0;  // AETH
   bool ack_req : 1 = false;
@@ -155,12 +154,6 @@ wire::Ipv4Address ip_of(std::uint16_t host) noexcept;
 /// UDP source port of the packet's connection, as NICs choose it: the same for all its packets.
 constexpr std::uint16_t source_port_of(const Packet& packet) noexcept {
   return static_cast<std::uint16_t>(0xc000 | ((packet.source_qp ^ packet.dest_qp << 7) & 0x3fff));
-}
-
-/// Number of the message that a packet belongs to: a request's own, or of those that a response
-/// acknowledges.
-constexpr std::uint32_t message_of(const Packet& packet) noexcept {
-  return is_request(packet.opcode) ? packet.message : packet.msn;
 }
 
 /// Copies the packet into the fields of a frame: BTH, extension headers, and the marks of its kind,

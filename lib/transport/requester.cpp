@@ -269,4 +269,12 @@ void Requester::fail(Status status, Instant now) {
   while (!queue_.empty()) complete(Status::flushed, now);
 }
 
+std::uint32_t Requester::number_of(wire::Psn psn) const noexcept {
+  const std::int32_t ahead = wire::Psn::distance(psn_of(una_), psn);
+  for (std::size_t i = 0; ahead >= 0 && i < queue_.size(); ++i)
+    if (una_ + static_cast<std::uint32_t>(ahead) < queue_[i].end()) return queue_[i].ssn;
+  // UC and UD complete a request with its last packet.
+  return queue_.empty() ? posted_count_ : queue_.front().ssn - 1;
+}
+
 }  // namespace lw::transport

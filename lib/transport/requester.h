@@ -111,6 +111,9 @@ class Requester {
   [[nodiscard]] std::size_t outstanding_wqes() const noexcept { return begun_; }
   [[nodiscard]] std::uint64_t outstanding_psns() const noexcept { return high_ - una_; }
   [[nodiscard]] Duration round_trip() const noexcept { return timer_.round_trip(); }
+  /// Number, from 1, of the request that the packet with this PSN belongs to, which next() returned
+  /// last. Takes time in proportion to the requests that are not completed.
+  [[nodiscard]] std::uint32_t number_of(wire::Psn psn) const noexcept;
 
  private:
   /// PSN without wrap-around: the stream's first is 0.

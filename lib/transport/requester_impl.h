@@ -73,7 +73,6 @@ inline void Requester::make(Packet& packet, const Wqe& wqe, Sequence at) {
   const std::uint64_t index = at - wqe.first;
   packet = headers_;
   packet.psn = psn_of(at);
-  packet.message = static_cast<std::uint16_t>(wqe.ssn);
   if (wqe.fetches) {
     fill_fetch(packet, wqe, index);
   } else {

@@ -60,6 +60,7 @@ class Search(unittest.TestCase):
             within = trial['lost'] <= report['loss'] * trial['sent']
             self.assertEqual(trial['passed'],
                              trial['offered'] and within and not trial['delay_grows'])
+            self.assertIn('disturbed', trial)
         for size in report['sizes']:
             passes, fails = size['passes'], size['fails']
             low = passes['fraction'] if passes else 0

@@ -55,6 +55,15 @@ std::uint64_t destination_of(const OwnAddress& peer) noexcept {
   return number;
 }
 
+/// UDP source port of the message that a packet belongs to: a request's own, or those that a
+/// response acknowledges.
+std::uint16_t port_of_message(const Packet& packet, const transport::Requester& requester) {
+  constexpr std::uint32_t kFirst = 0xc000, kPorts = 0x4000;
+  const std::uint32_t number =
+      transport::is_request(packet.opcode) ? requester.number_of(packet.psn) : packet.msn;
+  return static_cast<std::uint16_t>(kFirst + number % kPorts);
+}
+
 }  // namespace
 
 Connection::Region Connection::Region::of(Side own, std::uint32_t qpn, std::uint32_t client_qpn,
@@ -226,8 +235,7 @@ void Endpoint::put_on_link(std::uint32_t qp, Draft& draft, Instant /*now*/) {
   roce::FrameFields& fields = connection.fields_;
   transport::put_packet(packet, fields, connection.marks_);
   if (connection.port_by_message_) [[unlikely]]
-    fields.source_port =
-        static_cast<std::uint16_t>(0xc000 | (transport::message_of(packet) & 0x3fff));
+    fields.source_port = port_of_message(packet, connection.pair_.requester());
   count(packet, fields);
   fields.deth.q_key = connection.pair_.config().q_key;  // used only if the packet has a DETH
   --may_send_;

@@ -62,6 +62,24 @@ TEST(RateSearch, ARateAtWhichLatencyGrowsFails) {
   EXPECT_GT(found->fails->fraction, 0.6);
 }
 
+/// What a burst of this machine loses is tried again, and is no bound of the path.
+TEST(RateSearch, ADisturbedTrialIsTriedAgain) {
+  std::map<double, int> tried;
+  const auto found = search_rate({}, [&](double fraction) -> Result<Trial> {
+    const bool disturbed = tried[fraction]++ < 3;
+    const bool lost = fraction > 0.6 || disturbed;
+    return Trial{.sent = 10, .received = lost ? 9u : 10u, .disturbed = disturbed};
+  });
+  EXPECT_NEAR(found->passes->fraction, 0.6, 0.01);
+  EXPECT_GT(found->fails->fraction, 0.6);
+  EXPECT_FALSE(found->not_offered);
+  const auto never = search_rate({}, [](double) -> Result<Trial> {
+    return Trial{.sent = 10, .received = 9, .disturbed = true};
+  });
+  EXPECT_FALSE(never->passes || never->fails);
+  EXPECT_TRUE(never->not_offered);
+}
+
 /// The rate found passes once and fails its confirmation until it is below 0.4.
 TEST(RateSearch, ARateThatIsNotConfirmedIsABound) {
   std::map<double, int> tried;
