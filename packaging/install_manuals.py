@@ -28,7 +28,7 @@ PAGES = {
 }
 # Chapters that belong to a page and are in another manual: heading, manual, from, to (the end).
 MORE = {
-    'longwire-flow-profile': [('Bounds', 'docs/reference/roce-gen-run.md', '**Bounds.**', '\n**')],
+    'longwire-flow-profile': [('Bounds', 'docs/reference/roce-gen-run.md', '## Bounds\n', '\n#')],
     'longwire-impair-profile': [
         ('Stages of a rule', 'docs/reference/impair-stages.md', '# Stages of a rule', None),
         ('Queues, pauses and classes', 'docs/reference/impair-queue.md', '# Queues, pauses and classes', None)],
