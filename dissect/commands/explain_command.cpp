@@ -133,11 +133,11 @@ ExitCode run_explain(const ExplainOptions& options) {
   const auto plan = plan_of(options.input, options.jobs);
   if (auto done = analyse_captures(plan, analyst, results, captures); !done)
     return print_error(done.error());
-  const auto text = report_of(options,
-                              {analyst, captures.points, results.in_order(), captures.totals,
-                               messages, captures.joined.get(), options.input.link_rate,
-                               options.time},
-                              *counters);
+  const auto text =
+      report_of(options,
+                {analyst, captures.points, results.in_order(), captures.totals, messages,
+                 captures.joined.get(), options.input.link_rate, options.time},
+                *counters);
   if (!text) return print_error(text.error());
   print_out(*text);
   if (results.beyond() > 0)
