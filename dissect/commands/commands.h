@@ -36,8 +36,8 @@ struct CaptureInput {
   std::string points = {};                     // of CapturePoints::decide()
   bool apart = false;                          // of AnalysisPlan
   TimeWindow window = {};
-  std::optional<TimeStyle> time = {};  // of rows of text; nothing: as the command has it
-  std::optional<double> link_rate = {};        // b/s, of the slowest link of the way
+  std::optional<TimeStyle> time = {};    // of rows of text; nothing: as the command has it
+  std::optional<double> link_rate = {};  // b/s, of the slowest link of the way
 };
 /// Adds FILE..., --filter, --filter-names, --from, --to, --follow, --no-tunnels and --roce-port.
 void add_capture_options(app::Options& options, CaptureInput& input);
