@@ -134,8 +134,8 @@ class Search(unittest.TestCase):
         inside = ('ip', 'netns', 'exec', NAMESPACE)
         profile = self.profile('[[flow]]\noperation = "write"\nrate = "4 Mb/s"\n'
                                '[[flow]]\nrate = "4 Mb/s"\ndst_qp = 7\n')
-        for seed, shares in enumerate(((0, 0, 0.05, 0), (0.02, 0.02, 0, 0), (0, 0.1, 0, 0.1),
-                                       (0.01, 0.03, 0.02, 0.05), (0, 0, 0, 0))):
+        for seed, shares in enumerate(((0, 0, 0.2, 0), (0.2, 0.02, 0, 0), (0, 0.1, 0, 0.1),
+                                       (0.1, 0.03, 0.2, 0.05), (0, 0, 0, 0))):
             relay = subprocess.Popen([*inside, sys.executable, RELAY, 'w0', 'e0', str(seed),
                                       *map(str, shares)], stdin=subprocess.PIPE,
                                      stdout=subprocess.PIPE, text=True)

@@ -48,10 +48,10 @@ signature = true
 # What --help says of an option's value. A value that may name a file is an input below, or an output
 # that file_commands() covers. Ports may be files too: test_a_capture_that_a_port_writes_is_checked.
 NO_FILES = {
-    'all|N|none', '[ADDRESS:]PORT', 'ADDRESS:PORT', 'BYTES', 'CODE', 'CONDITION', 'CPU', 'DIRECTION', 'EXPECTATION', 'FIELD',
+    'all|N|none', '[ADDRESS:]PORT', 'ADDRESS:PORT', 'BYTE', 'BYTES', 'CODE', 'CONDITION', 'CPU', 'DIRECTION', 'EXPECTATION', 'FIELD',
     'FIELD,FIELD', 'FILTER', 'HOW', 'IP',
-    'KEY=VALUE', 'KIND', 'LENGTH', 'MAC', 'N', 'NAME', 'NAME|{...}', 'NETEM', 'OLD=NEW', 'OP',
-    'PARAMETER=VALUE', 'POINTS',
+    'ID', 'KEY', 'KEY=VALUE', 'KIND', 'LENGTH', 'MAC', 'N', 'N|KIND=N,...', 'N|qp|message', 'NAME', 'NAME|{...}', 'NETEM', 'OLD=NEW', 'OP',
+    'OPTION=VALUE,...', 'PARAMETER=VALUE', 'POINTS',
     'HOST:PORT', 'HOST:SERVICE', 'KEYS', 'IP|HOST:PORT', 'PATTERN', 'POINT', 'PORT', '[QP=]N',
     'RATE', 'RULE', 'S', 'SCOPE', 'SERVICE', 'SHARE', 'SIZE', 'STYLE', 'T',
     'SIZE[,file=PATH][,hugepages]', 'TOKEN', 'WHICH', 'PARAMETER=VALUE,...',
@@ -59,7 +59,7 @@ NO_FILES = {
 }
 INPUTS = {
     'PROFILE', 'CAPTURE', 'IN', 'NEAR', 'FAR', 'SOCKET', '--back', '--data', '--from', 'list -r',
-    '--profile', '--path', '--network', '--sent', '--control', '--token-file', '--web-token-file', '--web-files', 'telemetry --layout',
+    '--profile', '--class', '--path', '--network', '--sent', '--control', '--token-file', '--web-token-file', '--web-files', 'telemetry --layout',
     'serve --telemetry', 'experiment FILE', 'ledger FILE', 'list FILE', 'sim NETWORK', 'summary FILE',
     'verify FILE', 'compare --ledger', 'sessions FILE', 'messages FILE', 'anomalies FILE',
     'explain FILE', 'explain --counters', 'extract FILE', 'report FILE',
@@ -275,6 +275,7 @@ class Outputs(unittest.TestCase):
         search = self.commands()['gen search'][0]
         extract = [DISSECT, 'extract', self.frames, '--force', '--out']
         experiment = [GEN, 'experiment', self.experiment(), '--out']
+        sweep = [GEN, 'perf', '--sim', '--delay', '1ms', '-n', '20', '--sweep', 'size=4K,64K', '--out']
         failing = self.file('failing.toml', EXPERIMENT.replace(
             'iterations = 20', 'iterations = 20\nloss = "90%"\nretries = 0\ntimeout = 1'))
         return {
@@ -303,6 +304,8 @@ class Outputs(unittest.TestCase):
             'gen search csv': ([*search, '--out'], 'found/search.csv'),
             'gen search svg': ([*search, '--out'], 'found/search.svg'),
             'gen experiment --junit': ([*experiment, self.file('judged'), '--junit'], 'o.xml'),
+            'gen perf sweep csv': (sweep, 'made/perf-bw.csv'),
+            'gen perf sweep svg': (sweep, 'made/bw_average_gbps.svg'),
             'gen experiment csv': (experiment, 'made/short.csv'),
             'gen experiment json': (experiment, 'made/short.json'),
             'gen experiment txt': (experiment, 'made/short.txt'),
