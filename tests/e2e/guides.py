@@ -25,6 +25,7 @@ WITHOUT_BLOCKS = {
     'changelog.md': 'has no commands',
     'choosing.md': 'has no commands',
     'contributing.md': 'has the commands of ./dev',
+    'figures-scale.md': 'written by ./dev bench --manual',
     'figures.md': 'written by ./dev bench --manual',
     'glossary.md': 'has no commands',
     'how-it-works.md': 'has no commands',
