@@ -257,7 +257,7 @@ std::vector<Node> Reader::hosts_of(const Table& table, std::string_view key) con
   return hosts;
 }
 
-std::optional<std::uint32_t> read_message_size(const Table& table, std::string_view key) {
+std::optional<std::uint32_t> size_of_message(const Table& table, std::string_view key) {
   const auto bytes = table.get(key, parse_bytes);
   if (!bytes) return std::nullopt;
   if (*bytes == 0 || *bytes > kLargestMessage)
@@ -280,7 +280,7 @@ void Reader::read_sending(const Table& table, Sending& to) const {
 void Reader::read_sizes(const Table& table, Sending& to) const {
   for (const Table& size : table.tables("size")) {
     if (!size.has("bytes")) size.refuse("bytes", "expected a size");
-    const std::uint32_t bytes = read_message_size(size, "bytes").value_or(1);
+    const std::uint32_t bytes = size_of_message(size, "bytes").value_or(1);
     to.sizes.push_back({bytes, size.get_or("weight", number(1e-9, 1e9), 1)});
     size.finish();
   }
@@ -320,7 +320,7 @@ void Reader::read_flows() {
     for (const char* key : {"from", "to"})
       if (!table.has(key)) table.refuse(key, "expected a host or a pattern of hosts, found none");
     read_sending(table, to);
-    to.size = read_message_size(table, "size").value_or(0);
+    to.size = size_of_message(table, "size").value_or(0);
     if (to.load > 0) to.sizes = {{.bytes = to.size > 0 ? to.size : perf_.size}};
     to.start = table.get_or("start", parse_duration, Duration{});
     to.start_within = {};

@@ -11,11 +11,11 @@
 namespace lw::gen {
 namespace {
 
-double seconds(Duration time) { return static_cast<double>(time.count()) * 1e-9; }
-double us(Duration time) { return static_cast<double>(time.count()) * 1e-3; }
+double in_seconds(Duration time) { return static_cast<double>(time.count()) * 1e-9; }
+double in_us(Duration time) { return static_cast<double>(time.count()) * 1e-3; }
 
 std::string span_text(Duration from, Duration to) {
-  return fmt::format("{:>7.2f} -{:>7.2f} s", seconds(from), seconds(to));
+  return fmt::format("{:>7.2f} -{:>7.2f} s", in_seconds(from), in_seconds(to));
 }
 
 }  // namespace
@@ -32,12 +32,12 @@ std::string interval_line(Duration from, Duration to, const IntervalTotals& befo
                           const IntervalTotals& after, const LatencyWindow* window) {
   if (window != nullptr)
     return fmt::format("{} {:>12} {:>12.2f} {:>12.2f} {:>12.2f}\n", span_text(from, to),
-                       window->count(), us(window->least()), us(window->mean()),
-                       us(window->most()));
+                       window->count(), in_us(window->least()), in_us(window->mean()),
+                       in_us(window->most()));
   const std::uint64_t packets = after.packets - before.packets;
   const std::uint64_t again = after.retransmitted - before.retransmitted;
   const double bits = 8.0 * static_cast<double>(after.bytes - before.bytes);
-  const double time = seconds(to - from);
+  const double time = in_seconds(to - from);
   return fmt::format(
       "{} {:>14} {:>12} {:>18} {:>8} {:>12}\n", span_text(from, to),
       format_bit_rate(time > 0 ? bits / time : 0), format_count(packets),
