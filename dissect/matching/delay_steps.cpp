@@ -25,8 +25,8 @@ double slope_within(std::span<const DelaySample> samples) {
   const auto n = static_cast<double>(samples.size());
   double t = 0, d = 0, tt = 0, td = 0;
   for (const DelaySample& sample : samples) {
-    const auto time = static_cast<double>(sample.time_ns - samples[0].time_ns);
-    const auto delay = static_cast<double>(sample.delay_ns - samples[0].delay_ns);
+    const auto time = static_cast<double>(stamp_difference(sample.time_ns, samples[0].time_ns));
+    const auto delay = static_cast<double>(stamp_difference(sample.delay_ns, samples[0].delay_ns));
     t += time, d += delay, tt += time * time, td += time * delay;
   }
   const double spread = tt - t * t / n;
@@ -204,7 +204,7 @@ std::optional<DelayStep> step_at(Levels delays, std::size_t place, double resolu
   if (std::abs(by) <= 3 * resolution || std::abs(by) < 0.5 * range) return std::nullopt;
   for (const double q : {0.1, 0.9})
     if (std::abs(moved(q) - by) > 0.5 * std::abs(by)) return std::nullopt;
-  return DelayStep{place, std::llround(by), std::llround(range)};
+  return DelayStep{place, rounded_ns(by), rounded_ns(range)};
 }
 
 /// Finds the steps of a part of the series, which begins at `from`.

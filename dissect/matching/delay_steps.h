@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "core/time.h"
+
 namespace lw::dissect {
+
+/// Nanoseconds as a whole number: at most 9e18, which stamps that may be anything can exceed.
+inline std::int64_t rounded_ns(double ns) noexcept {
+  return std::llround(std::clamp(ns, -9e18, 9e18));
+}
 
 /// A delay and the time of its packet, in ns.
 struct DelaySample {

@@ -185,7 +185,7 @@ void add_queueing(TimeChanges& changes, const WaySteps& way, Records records, bo
                         usual;
     changes.periods.push_back({PathPeriod::Kind::queueing, goes_far, sent(run.begin).stamp_ns,
                                sent(run.end - 1).stamp_ns, run.marked, sent(run.begin).number,
-                               std::llround(most)});
+                               rounded_ns(most)});
   }
 }
 
@@ -234,8 +234,8 @@ double clear_drift(const DelaySeries& series, std::int64_t resolution) {
   constexpr double kErrors = 8;
   if (series.samples.empty()) return 0;
   const DelayDrift drift = drift_of(series.samples);
-  const auto span =
-      static_cast<double>(series.samples.back().time_ns - series.samples.front().time_ns);
+  const auto span = static_cast<double>(
+      stamp_difference(series.samples.back().time_ns, series.samples.front().time_ns));
   const bool clear = std::abs(drift.slope) > kErrors * drift.error &&
                      std::abs(drift.slope) * span > 3 * static_cast<double>(resolution);
   return clear ? drift.slope * 1e9 : 0;
@@ -360,7 +360,7 @@ std::string PathDrift::words() const {
   const auto [back, there] = by_ns;
   const auto a_second = [](double ns) {
     return fmt::format("{}{} a second", ns < 0 ? "" : "+",
-                       format_duration(Duration{std::llround(ns)}));
+                       format_duration(Duration{rounded_ns(ns)}));
   };
   if (back == 0 || there == 0)
     return fmt::format(
