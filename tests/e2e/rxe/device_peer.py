@@ -101,16 +101,18 @@ class DevicePeer(unittest.TestCase):
     def test_its_acks_have_the_class_of_the_connection(self):
         """The hand-over carries the class, and the device's QP sends in it. It has no CNPs."""
         server, pcap = self.serve(), self.lab.folder / 'class.pcapng'
-        ran = self.perf('--op', 'write', '-s', '4KiB', '-n', '20', '--tclass', '106', '--hop-limit',
-                        '9', '--pcap', pcap)
-        self.ended(server)
+        with self.lab.impair('[[rule]]\nname = "far"\ndelay = "0us"\n'):
+            ran = self.perf('--op', 'write', '-s', '4KiB', '-n', '20', '--tclass', '106',
+                            '--hop-limit', '9', '--pcap', pcap)
+            self.ended(server)
         run = subprocess.run(['tshark', '-r', pcap, '-Y', 'infiniband.bth.destqp != 1', '-T',
                               'fields', '-e', 'ip.src', '-e', 'ip.dsfield.dscp', '-e',
                               'ip.dsfield.ecn', '-e', 'ip.ttl'],
                              capture_output=True, text=True, check=True)
         rows = {tuple(line.split('\t')) for line in run.stdout.splitlines()}
+        # The device's ACKs have the hop limit of its own route.
         self.assertEqual(rows, {(ADDRESS, '26', '2', '9'),
-                                (guests.ADDRESSES['a'][0], '26', '2', '9')})
+                                (guests.ADDRESSES['a'][0], '26', '2', '64')})
         self.assertEqual({(row['way'], row['kind'], row['dscp']) for row in ran['classes']},
                          {('sent', 'data', 26), ('received', 'ack', 26)})
 
