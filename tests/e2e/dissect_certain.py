@@ -4,6 +4,7 @@ pcaps/cases, and siblings of them. Of each, words that `explain` must say, or mu
 
 import random
 import struct
+import subprocess
 import sys
 import unittest
 
@@ -11,6 +12,7 @@ import longwire_test
 from conversation import NOT_READY, READ, READ_RESPONSE, READ_RESPONSES, SEND, WRITE, Conversation, aeth, bth
 from dissect_analysis import InFolder, dissect, rows
 from dissect_cases import CASES
+from pcap_file import read_pcap, write_pcap
 
 sys.path.insert(0, str(longwire_test.SOURCE / 'tests' / 'long' / 'truth2'))
 import fam  # noqa: E402
@@ -396,7 +398,27 @@ class Simulated(Sibling):
         for seed in (0, 6):
             with self.subTest(seed):
                 _, path = self.captured('incast', seed, 'M')
-                self.assertIn('its queue had no room', said_of('explain', path))
+                said = ' '.join(dissect('explain', path, '--link-rate', '100Gb/s').stdout.split())
+                self.assertIn('its queue had no room', said)
+
+    def test_paced_senders_and_a_bad_link_are_no_congestion(self):
+        """Two hosts pace to one, and a link loses packets at random: all of them while both send, as nothing
+        else happens. The highest rate that was seen is not the link's."""
+        halves = []
+        for seed, loss in (('1', '0.5%'), ('2', '2%')):
+            made = self.folder / f'paced{seed}.pcapng'
+            subprocess.run([longwire_test.program('roce-gen'), 'perf', '--sim', '--delay', '100us', '--loss', loss,
+                            '--seed', seed, '--selective-repeat', '--rate-control', 'fixed', '--qp-rate', '2Gb/s', '-n', '100', '-s',
+                            '64K', '-t', '8', '--pcap-at', 'server-in', '--pcap-at', 'server-out', '--pcap', made],
+                           check=True, capture_output=True)
+            moved = self.folder / f'moved{seed}.pcap'
+            subprocess.run([longwire_test.program('roce-gen'), 'replay', made, '--source',
+                            f'198.18.0.1=198.18.0.1{seed}', '--destination', f'198.18.0.1=198.18.0.1{seed}', '--pcap', moved], check=True,
+                           capture_output=True)
+            halves += read_pcap(moved)
+        path = self.folder / 'paced.pcap'
+        write_pcap(path, sorted(halves))
+        self.assertIn('congestion? Cannot tell', said_of('explain', path))
 
     def test_a_link_that_three_hosts_fill(self):
         for seed in (0, 2):

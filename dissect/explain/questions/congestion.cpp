@@ -268,12 +268,14 @@ struct Case {
 };
 
 /// Whether nearly all packets that are missing here were lost while packets of several hosts filled
-/// the link to their receiver: its queue had no room.
+/// the link to their receiver, which was less busy at other times, or has a stated rate and was
+/// full: its queue had no room.
 bool is_overflow(const Case& c) {
   constexpr std::uint64_t kEnough = 8;
   const LossLoads& losses = c.losses;
   return losses.several >= kEnough && 10 * (losses.several + losses.full) >= 9 * losses.all() &&
-         5 * losses.several >= 2 * losses.all();
+         5 * losses.several >= 2 * losses.all() &&
+         (losses.follow_load() || (c.link.is_stated() && filled_packets(c.evidence, c.link) > 0));
 }
 
 /// "; no packet around N of them waited for more than 15 us": a full queue was not longer. Empty:
@@ -324,13 +326,17 @@ std::string unmarked_loss_reason(const Case& c) {
 std::string overflow_reason(const Case& c) {
   return fmt::format(
       "{} of {} that are missing here would have come while packets of several hosts came to one "
-      "host at three quarters of the link's rate or more, {}: its queue had no room for them.",
-      c.losses.several + c.losses.full, counted(c.losses.all(), "packet"), c.link.text());
+      "host at three quarters of {} or more; {} of all packets to it came at such times: its queue "
+      "had no room for them.",
+      c.losses.several + c.losses.full, counted(c.losses.all(), "packet"),
+      c.link.is_stated() ? "the link's rate, " + c.link.text()
+                         : std::string("the highest rate of 16 packets in a row"),
+      format_share(c.losses.busy_share));
 }
 
 std::string filled_reason(const Case& c) {
   return fmt::format(
-      "{} of several hosts came to one host at nine tenths of the link's rate or more, {}: they "
+      "{} of several hosts came to one host at 95 % of the link's rate or more, {}: they "
       "waited for each other in a queue; {}.",
       counted(filled_packets(c.evidence, c.link), "packet"), c.link.text(),
       c.signs.lost == 0 ? "nothing was lost" : were_lost(c.signs));

@@ -2,6 +2,8 @@
 #include "dissect/explain/questions/link_evidence.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -47,6 +49,44 @@ void add_round_trips(RoundTrips& trips, const analysis::StreamCounts& counts) {
     trips.longest_loss_wait = std::max(trips.longest_loss_wait, counts.longest_loss_nak - least);
 }
 
+/// The rate of the link to a host: as stated, or the highest that was seen there.
+double rate_to(const LinkLoad* load, const LinkRate& link) {
+  return link.is_stated() || load == nullptr ? link.rate : load->most();
+}
+
+/// The share of rows of 16 packets that a loss within them would find busy.
+double busy_share(const LinkLoad& load, double rate) {
+  const auto& rows = load.rows();
+  const auto is_busy = [&](const analysis::LoadRow& row) {
+    return load.busiest_around(row.first)->rate >= LinkLoad::kBusy * rate;
+  };
+  return static_cast<double>(std::ranges::count_if(rows, is_busy)) /
+         static_cast<double>(rows.size());
+}
+
+std::uint64_t filled_packets(const LinkLoad& load, double rate) {
+  constexpr double kFilled = 0.95;                 // of the link's rate
+  constexpr std::uint64_t kRow = 16, kFewest = 4;  // packets, rows
+  if (rate <= 0) return 0;
+  std::uint64_t packets = 0, run = 0;
+  bool several = false;
+  const auto end_run = [&] {
+    if (run >= kFewest && several) packets += run * kRow;
+    run = 0;
+    several = false;
+  };
+  for (const analysis::LoadRow& row : load.rows()) {
+    if (row.rate < kFilled * rate) {
+      end_run();
+      continue;
+    }
+    ++run;
+    several = several || row.several;
+  }
+  end_run();
+  return packets;
+}
+
 }  // namespace
 
 std::string LinkRate::text() const {
@@ -69,27 +109,45 @@ LinkRate link_rate_of(const Evidence& evidence) {
 }
 
 std::uint64_t filled_packets(const Evidence& evidence, const LinkRate& link) {
-  constexpr double kFilled = 0.9;  // of the link's rate
   std::uint64_t most = 0;
   for (const LinkLoad& load : evidence.analyst.loads())
-    most = std::max(most, load.busy_packets(link.rate * kFilled / LinkLoad::kBusy));
+    most = std::max(most, filled_packets(load, link.rate));
   return most;
 }
 
 LossLoads loss_loads_of(const Evidence& evidence, const LinkRate& link) {
-  constexpr double kFull = 0.75, kIdle = 0.5;  // of the link's rate
+  constexpr double kIdle = 0.5;  // of the link's rate
   LossLoads losses;
+  std::map<const LinkLoad*, std::uint64_t> runs_of;
   for (const Anomaly& anomaly : evidence.anomalies) {
     if (!is_loss_before(anomaly)) continue;
     const LinkLoad* const load = load_of(evidence, anomaly);
     const auto row = load == nullptr ? std::nullopt : load->busiest_around(anomaly.stamp);
-    const double rate = link.is_stated() || !row ? link.rate : load->most();
-    if (row && row->rate >= kFull * rate)
+    const double rate = rate_to(load, link);
+    const bool busy = row && row->rate >= LinkLoad::kBusy * rate;
+    if (busy)
       (row->several ? losses.several : losses.full) += anomaly.packets;
     else
       (row && row->rate < kIdle * rate ? losses.idle : losses.others) += anomaly.packets;
+    ++losses.runs;
+    losses.busy_runs += busy ? 1 : 0;
+    if (row) ++runs_of[load];
   }
+  for (const auto& [load, runs] : runs_of)
+    losses.busy_share += busy_share(*load, rate_to(load, link)) * static_cast<double>(runs) /
+                         static_cast<double>(losses.runs);
   return losses;
+}
+
+bool LossLoads::follow_load() const noexcept {
+  constexpr double kChance = 1e-6;
+  if (runs == 0) return false;
+  const double seen = static_cast<double>(busy_runs) / static_cast<double>(runs);
+  const double usual = std::max(busy_share, 1e-9);
+  if (seen <= usual) return false;
+  const double divergence = seen * std::log(seen / usual) +
+                            (seen < 1 ? (1 - seen) * std::log((1 - seen) / (1 - usual)) : 0);
+  return static_cast<double>(runs) * divergence > -std::log(kChance);
 }
 
 RoundTrips round_trips_of(const Evidence& evidence) {

@@ -24,7 +24,7 @@ struct LinkRate {
 /// 16 packets in a row came to a host.
 LinkRate link_rate_of(const Evidence& evidence);
 
-/// Packets of several hosts that came to one host in rows of 64 at nine tenths of the link's rate,
+/// Packets of several hosts that came to one host, 64 or more in a row, at 95 % of the link's rate
 /// or more: the most of any host.
 std::uint64_t filled_packets(const Evidence& evidence, const LinkRate& link);
 
@@ -35,8 +35,15 @@ struct LossLoads {
   std::uint64_t full = 0;     // as much, with packets of one host
   std::uint64_t idle = 0;     // less than half of its rate
   std::uint64_t others = 0;   // between, or not known
+  /// Losses of one packet or several in a row; those while the link was at three quarters of its
+  /// rate or more; and which share of all packets to these hosts came at such times.
+  std::uint64_t runs = 0, busy_runs = 0;
+  double busy_share = 0;
 
   [[nodiscard]] std::uint64_t all() const noexcept { return several + full + idle + others; }
+  /// Whether losses that are independent of the load show this in less than one of a million
+  /// captures (H. Chernoff 1952): where nearly all packets come at busy times, any loss does.
+  [[nodiscard]] bool follow_load() const noexcept;
 };
 LossLoads loss_loads_of(const Evidence& evidence, const LinkRate& link);
 
