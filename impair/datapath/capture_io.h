@@ -88,7 +88,7 @@ class CaptureIo {
   [[nodiscard]] static std::span<const Instant> arrivals() noexcept { return {}; }
   [[nodiscard]] static std::span<const Instant> departures() noexcept { return {}; }
   [[nodiscard]] static Instant horizon() noexcept { return {}; }
-  [[nodiscard]] static Duration stamp_uncertainty() noexcept { return {}; }
+  [[nodiscard]] static std::optional<Duration> stamp_uncertainty() noexcept { return {}; }
   [[nodiscard]] static std::uint64_t stepped() noexcept { return 0; }
 
   /// Returns the frame that arrives now, if there is one.

@@ -152,8 +152,9 @@ const FigureTable& ArrivalReport::figures() {
       Row::of<&ArrivalReport::stepped>(
           "stepped", "Frames whose stamps cannot be, as the clock has stepped.", Unit::frames),
       Row::of<&ArrivalReport::uncertainty>("uncertainty_ns",
-                                           "How far off a stamp may be: its resolution, or what a "
-                                           "reading of the device's clock took.",
+                                           "How far off a stamp of a DPDK port may be: its "
+                                           "resolution, or half of what a reading of the "
+                                           "device's clock took. Absent for other ports.",
                                            Unit::ns),
       Row::of<&ArrivalReport::wait>(
           "wait_ns",

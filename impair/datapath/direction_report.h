@@ -64,8 +64,8 @@ struct EventsReport {
 struct ArrivalReport {
   bool stamped = false;       // by kernel or device; otherwise a frame arrives when it is received
   std::uint64_t stepped = 0;  // frames whose stamps cannot be: the clock has stepped
-  Duration uncertainty{};     // how far off a stamp may be
-  Spread wait = {};           // without stamps: how long frames waited in the port before, at most
+  std::optional<Duration> uncertainty = {};  // how far off a stamp of a DPDK port may be
+  Spread wait = {};  // without stamps: how long frames waited in the port before, at most
   std::uint64_t departures = 0;  // frames sent whose departure is a stamp; else it is the hand-over
 
   static const FigureTable& figures();

@@ -159,8 +159,10 @@ class PortIo {
   [[nodiscard]] std::span<const Instant> arrivals() const noexcept { return arrivals_; }
   /// No frame arrives before it that is received later. Only if stamped().
   [[nodiscard]] Instant horizon() const noexcept { return arrival_clock_.earliest(); }
-  /// How far off an arrival may be. Only if stamped().
-  [[nodiscard]] Duration stamp_uncertainty() const noexcept { return from_->stamp_uncertainty(); }
+  /// How far off an arrival may be; see nic::Port.
+  [[nodiscard]] std::optional<Duration> stamp_uncertainty() const noexcept {
+    return from_->stamp_uncertainty();
+  }
   /// Frames whose stamps cannot be: the clock has stepped.
   [[nodiscard]] std::uint64_t stepped() const noexcept { return arrival_clock_.stepped(); }
 

@@ -215,8 +215,8 @@ std::span<const std::int64_t> DpdkPort::stamps() const noexcept {
   return arrivals_ ? arrivals_->last() : std::span<const std::int64_t>();
 }
 
-Duration DpdkPort::stamp_uncertainty() const noexcept {
-  return arrivals_ ? arrivals_->uncertainty() : Duration{};
+std::optional<Duration> DpdkPort::stamp_uncertainty() const noexcept {
+  return arrivals_ ? std::optional(arrivals_->uncertainty()) : std::nullopt;
 }
 
 /// DPDK's AF_XDP driver would write long frames beyond the end of their buffers.

@@ -34,7 +34,7 @@ class DpdkPort : public PortBackend {
   }
   [[nodiscard]] bool has_stamps() const noexcept override { return arrivals_.has_value(); }
   [[nodiscard]] std::span<const std::int64_t> stamps() const noexcept override;
-  [[nodiscard]] Duration stamp_uncertainty() const noexcept override;
+  [[nodiscard]] std::optional<Duration> stamp_uncertainty() const noexcept override;
 
   [[nodiscard]] bool link_up() const noexcept override;
   [[nodiscard]] Port::LinkState link_state() const noexcept override;

@@ -22,9 +22,9 @@ class FrameStamps {
   /// space left.
   static std::optional<FrameStamps> find() noexcept;
 
-  /// The stamps are ticks of this clock, which is started.
+  /// The stamps are ticks of this clock, which is started. Without it they are microseconds of
+  /// CLOCK_REALTIME, as those of DPDK's pcap driver.
   void count_in(DeviceClock clock) { clock_ = std::move(clock); }
-  // DPDK's pcap driver counts microseconds of CLOCK_REALTIME; drivers of NICs count ticks.
 
   /// Reads the stamps of frames that were just received. A frame without a stamp arrives now.
   void read(std::span<rte_mbuf* const> frames) noexcept;

@@ -83,7 +83,9 @@ std::size_t Port::send_through_backend(std::span<rte_mbuf*> frames, std::uint16_
 bool Port::has_stamps() const noexcept { return backend_->has_stamps(); }
 std::span<const std::int64_t> Port::stamps() const noexcept { return backend_->stamps(); }
 bool Port::is_drained() const noexcept { return backend_->is_drained(); }
-Duration Port::stamp_uncertainty() const noexcept { return backend_->stamp_uncertainty(); }
+std::optional<Duration> Port::stamp_uncertainty() const noexcept {
+  return backend_->stamp_uncertainty();
+}
 bool Port::stamp_departures() noexcept { return backend_->stamp_departures(); }
 std::span<const std::int64_t> Port::departures(std::uint16_t queue) const noexcept {
   return backend_->departures(queue);

@@ -79,8 +79,9 @@ class Port {
   /// whether it left none in the port's ring. Only with has_stamps().
   [[nodiscard]] std::span<const std::int64_t> stamps() const noexcept;
   [[nodiscard]] bool is_drained() const noexcept;
-  /// How far off a stamp may be, by its resolution and by the readings of a device's clock.
-  [[nodiscard]] Duration stamp_uncertainty() const noexcept;
+  /// How far off the stamps of a DPDK port may be, by their resolution and by the readings of the
+  /// device's clock; nothing for other ports.
+  [[nodiscard]] std::optional<Duration> stamp_uncertainty() const noexcept;
   /// Asks for departures(), before the first send(). Returns false if this kind of port knows none.
   bool stamp_departures() noexcept;
   /// When the frames left that the last send() on this queue has sent (CLOCK_REALTIME, ns), by the

@@ -26,7 +26,9 @@ class PortBackend {
   /// See Port::stamps() and Port::is_drained().
   [[nodiscard]] virtual bool has_stamps() const noexcept { return false; }
   [[nodiscard]] virtual std::span<const std::int64_t> stamps() const noexcept { return {}; }
-  [[nodiscard]] virtual Duration stamp_uncertainty() const noexcept { return {}; }
+  [[nodiscard]] virtual std::optional<Duration> stamp_uncertainty() const noexcept {
+    return std::nullopt;
+  }
   [[nodiscard]] virtual bool is_drained() const noexcept { return false; }
   /// See Port::stamp_departures() and Port::departures().
   virtual bool stamp_departures() noexcept { return false; }

@@ -407,14 +407,13 @@ class Simulated(Sibling):
         halves = []
         for seed, loss in (('1', '0.5%'), ('2', '2%')):
             made = self.folder / f'paced{seed}.pcapng'
-            subprocess.run([longwire_test.program('roce-gen'), 'perf', '--sim', '--delay', '100us', '--loss', loss,
-                            '--seed', seed, '--selective-repeat', '--rate-control', 'fixed', '--qp-rate', '2Gb/s', '-n', '100', '-s',
-                            '64K', '-t', '8', '--pcap-at', 'server-in', '--pcap-at', 'server-out', '--pcap', made],
-                           check=True, capture_output=True)
-            moved = self.folder / f'moved{seed}.pcap'
-            subprocess.run([longwire_test.program('roce-gen'), 'replay', made, '--source',
-                            f'198.18.0.1=198.18.0.1{seed}', '--destination', f'198.18.0.1=198.18.0.1{seed}', '--pcap', moved], check=True,
-                           capture_output=True)
+            run = [longwire_test.program('roce-gen'), 'perf', '--sim', '--delay', '100us', '--loss', loss, '--seed',
+                   seed, '--selective-repeat', '--rate-control', 'fixed', '--qp-rate', '2Gb/s', '-n', '100', '-s', '64K',
+                   '-t', '8', '--pcap-at', 'server-in', '--pcap-at', 'server-out', '--pcap', made]
+            subprocess.run(run, check=True, capture_output=True)
+            moved, address = self.folder / f'moved{seed}.pcap', f'198.18.0.1=198.18.0.1{seed}'
+            subprocess.run([longwire_test.program('roce-gen'), 'replay', made, '--source', address, '--destination',
+                            address, '--pcap', moved], check=True, capture_output=True)
             halves += read_pcap(moved)
         path = self.folder / 'paced.pcap'
         write_pcap(path, sorted(halves))
