@@ -252,7 +252,8 @@ std::string calm_reason(const Evidence& evidence, const Signs& signs) {
   return "nothing was lost, no packet is marked, and no CNP came" + idle_time_text(evidence) + ".";
 }
 
-constexpr std::uint64_t kFewPackets = 64;
+constexpr std::uint64_t kFewPackets = 128;
+constexpr double kLongQueue = 32e3;  // bytes: the software of a receiver holds fewer
 
 /// All that the answer depends on.
 struct Case {
@@ -362,20 +363,22 @@ std::string steady_reason(const Case& c) {
 bool has_grown(const Case& c) {
   constexpr double kMuch = 1.0 / 3, kBytes = 64e3;
   const double bytes = static_cast<double>(c.trips.longest_wait.count()) * c.link.rate / 8e9;
-  return c.trips.growth >= kMuch && bytes >= kBytes;
+  // The rate that was seen is not the link's where the receiver held its senders up.
+  return c.trips.growth >= kMuch && (bytes >= kBytes || c.signs.refused > 0);
 }
 
 std::string grown_reason(const Case& c) {
   return fmt::format(
-      "nothing was lost or marked, but round trips grew by up to {}: packets waited in a queue, or "
-      "an end needed that time. A capture at the receiver tells.",
+      "nothing was lost in the network or marked{}, but round trips grew by up to {}: packets "
+      "waited in a queue, or an end needed that time. A capture at the receiver tells.",
+      c.signs.refused > 0 ? ", and the receiver lacked buffers" : "",
       format_duration(c.trips.longest_wait));
 }
 
 /// Whether a capture of several connections, or of many bytes in a few packets, is too short to
 /// show a queue.
 bool is_too_short(const Case& c) {
-  constexpr double kLeast = 1e9;  // b/s
+  constexpr double kLeast = 1e9;            // b/s
   return c.trips.sampled == 0 && c.signs.packets < kFewPackets && c.link.rate >= kLeast;
 }
 
@@ -385,7 +388,7 @@ struct CongestionRow {
   std::string (*reason)(const Case& c);
 };
 
-constexpr std::uint64_t kFilledPackets = 256;
+constexpr std::uint64_t kFilledPackets = 512;
 
 constexpr CongestionRow kCongestionRows[] = {
     {[](const Case& c) { return c.signs.marked + c.signs.notifications > 0; }, Congested::yes,
@@ -399,8 +402,10 @@ constexpr CongestionRow kCongestionRows[] = {
        return c.port->congestion_text() +
               ". A capture in the host cannot show pause frames, nor what the port dropped.";
      }},
-    {[](const Case& c) { return c.signs.full_links > 0; }, Congested::yes,
-     [](const Case& c) { return full_link_reason(c.evidence, c.signs); }},
+    {[](const Case& c) {
+       return c.signs.full_links > 0 && longest_queue_bytes(c.evidence) >= kLongQueue;
+     },
+     Congested::yes, [](const Case& c) { return full_link_reason(c.evidence, c.signs); }},
     {is_overflow, Congested::yes, overflow_reason},
     {[](const Case& c) {
        return c.link.is_stated() && filled_packets(c.evidence, c.link) >= kFilledPackets;
@@ -440,6 +445,11 @@ constexpr CongestionRow kCongestionRows[] = {
      [](const Case& c) { return paused_reason(c.evidence, c.signs, c.concerns); }},
     {[](const Case& c) { return c.signs.pauses > 0; }, Congested::no,
      [](const Case& c) { return paused_reason(c.evidence, c.signs, c.concerns); }},
+    {[](const Case& c) { return c.signs.full_links > 0; }, Congested::cannot_tell,
+     [](const Case& c) {
+       return full_link_reason(c.evidence, c.signs) +
+              " So short a queue may also be the time that its receiver needs.";
+     }},
     {[](const Case& c) { return !c.followed && c.signs.turned_away == 0; }, Congested::cannot_tell,
      [](const Case&) -> std::string { return "no packet of a connection was followed."; }},
     {[](const Case& c) {
@@ -448,14 +458,14 @@ constexpr CongestionRow kCongestionRows[] = {
      Congested::no, steady_reason},
     {[](const Case& c) { return !c.unclear.empty() && c.signs.refused + c.signs.late == 0; },
      Congested::cannot_tell, [](const Case& c) { return c.unclear; }},
-    {[](const Case& c) { return c.signs.refused + c.signs.turned_away == 0 && has_grown(c); },
-     Congested::cannot_tell, grown_reason},
-    {[](const Case& c) { return c.signs.refused + c.signs.turned_away == 0 && is_too_short(c); },
+    {[](const Case& c) { return c.signs.turned_away == 0 && has_grown(c); }, Congested::cannot_tell,
+     grown_reason},
+    {[](const Case& c) { return c.signs.turned_away == 0 && is_too_short(c); },
      Congested::cannot_tell,
      [](const Case& c) {
        return fmt::format(
-           "nothing was lost or marked, but the capture has {} and too few round trips: a longer "
-           "one tells.",
+           "nothing was lost in the network or marked, but the capture has {} and too few round "
+           "trips: a longer one tells.",
            counted(c.signs.packets, "packet"));
      }},
     {[](const Case&) { return true; }, Congested::no,

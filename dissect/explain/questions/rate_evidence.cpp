@@ -92,14 +92,20 @@ std::string possible_queue_reason(const Evidence& evidence) {
 
 }  // namespace
 
+double longest_queue_bytes(const Evidence& evidence) {
+  const StreamCounts* const counts = fullest(evidence);
+  if (counts == nullptr) return 0;
+  const auto queue = counts->standing_queue();
+  return queue->rate * counts->bytes_of_packet() * static_cast<double>(queue->time.count()) / 1e9;
+}
+
 std::string longest_queue_text(const Evidence& evidence) {
   const StreamCounts* const counts = fullest(evidence);
   if (counts == nullptr) return {};
   const auto queue = counts->standing_queue();
-  const double bytes = queue->rate * counts->bytes_of_packet();
-  return fmt::format(" ({} at {}, {})",
-                     format_bytes(bytes * static_cast<double>(queue->time.count()) / 1e9),
-                     format_bit_rate(bytes * 8), format_duration(queue->time));
+  return fmt::format(" ({} at {}, {})", format_bytes(longest_queue_bytes(evidence)),
+                     format_bit_rate(queue->rate * counts->bytes_of_packet() * 8),
+                     format_duration(queue->time));
 }
 
 std::string even_rate_reason(const Evidence& evidence) {

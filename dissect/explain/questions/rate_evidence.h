@@ -7,6 +7,9 @@
 
 namespace lw::dissect {
 
+/// Bytes of the longest of the queues that connections fill; 0: none.
+double longest_queue_bytes(const Evidence& evidence);
+
 /// " (104.46 kB at 8.19 Gb/s, 102 us)": the longest of the queues that connections fill; empty
 /// without one.
 std::string longest_queue_text(const Evidence& evidence);

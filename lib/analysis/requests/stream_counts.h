@@ -112,7 +112,11 @@ struct StreamCounts {
   }
   /// The queue that the packets wait in; see FlightTimes. Nothing: none was seen.
   [[nodiscard]] std::optional<StandingQueue> standing_queue() const noexcept {
-    return reads > 0 ? std::nullopt : flight.standing_queue(stamp_difference(last, first));
+    if (reads > 0) return std::nullopt;
+    const auto queue = flight.standing_queue(stamp_difference(last, first));
+    // The way from the sender to the capture point and back is part of a round trip.
+    const Duration whole = Duration{flight.shortest} + least_held_after.value_or(Duration{});
+    return queue && 2 * queue->time >= whole ? queue : std::nullopt;
   }
   /// Bytes of payload of a PSN.
   [[nodiscard]] double bytes_of_packet() const noexcept {
