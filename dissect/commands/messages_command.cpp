@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <functional>
 #include <memory>
 #include <optional>
+#include <queue>
 #include <tuple>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -55,6 +58,36 @@ void print_groups(const MessagesOptions& options, const MessageGroups& groups) {
   for (const auto& entry : groups) print_out(format.line(group_row(options.by, entry)));
 }
 
+/// Puts messages in the order of their first frames, as connections end them in any order. Only the
+/// last hundred thousand wait: in a capture of many connections, later ones come as they end.
+class ByFirstFrame {
+ public:
+  using Take = std::function<void(const analysis::Message&)>;
+  explicit ByFirstFrame(Take take) : take_(std::move(take)) {}
+
+  void add(const analysis::Message& message) {
+    waiting_.push(message);
+    if (waiting_.size() > kMost) pop();
+  }
+  void finish() {
+    while (!waiting_.empty()) pop();
+  }
+
+ private:
+  static constexpr std::size_t kMost = 100'000;  // messages, of about 120 B
+  static bool is_later(const analysis::Message& one, const analysis::Message& other) noexcept {
+    return one.first_frame > other.first_frame;
+  }
+  void pop() {
+    take_(waiting_.top());
+    waiting_.pop();
+  }
+
+  Take take_;
+  std::priority_queue<analysis::Message, std::vector<analysis::Message>, decltype(&is_later)>
+      waiting_{&is_later};
+};
+
 ExitCode run_messages(const MessagesOptions& options) {
   CollectedResults results;
   AnalysedCaptures captures;
@@ -63,17 +96,21 @@ ExitCode run_messages(const MessagesOptions& options) {
   report::RowFormat format(options.csv ? report::RowStyle::csv : report::RowStyle::json,
                            kMessageOutput);
   analysis::Analyst analyst(results);
-  results.on_message = [&](const analysis::Message& message) {
-    if (options.by != Grouping::none) return add_to(groups, options.by, message);
+  ByFirstFrame in_order([&](const analysis::Message& message) {
     const std::string where = places_of(captures.joined.get(), message);
     if (options.json || options.csv)
       return print_out(format.line(message_row(message, analyst, captures.points, where)));
     if (!times) times.emplace(options.input.time.value_or(TimeStyle::relative), captures.begin);
     print_out(
         message_text(message, where, options.input.time ? times->text(message.first_stamp) : ""));
+  });
+  results.on_message = [&](const analysis::Message& message) {
+    if (options.by != Grouping::none) return add_to(groups, options.by, message);
+    in_order.add(message);
   };
   if (auto done = analyse_input(options.input, options.jobs, analyst, results, captures); !done)
     return print_error(done.error());
+  in_order.finish();
   if (options.by != Grouping::none) print_groups(options, groups);
   return captures.damage ? print_error(*captures.damage) : ExitCode::done;
 }

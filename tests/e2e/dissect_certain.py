@@ -144,6 +144,14 @@ class Reads(Sibling):
                 messages = rows('messages', talk.save(self.folder / 'reads.pcap'))
                 self.assertEqual([m['completion_frame'] for m in messages[5:]], [complete] * 3)
 
+    def test_a_request_that_is_repeated_has_not_taken_its_answer(self):
+        """Linux repeats three SENDs whose ACKs its capture holds: they were lost on the way to their sender."""
+        messages = rows('messages', longwire_test.SOURCE / 'pcaps/rxe/loss_write_sender_side.pcap')
+        repeated = {m['first_frame']: m['completion_frame'] for m in messages
+                    if m['operation'] == 'SEND' and m['resent_packets']}
+        self.assertEqual(repeated, {123: 128, 157: 162, 191: 194})
+        self.assertEqual([m['first_frame'] for m in messages], sorted(m['first_frame'] for m in messages))
+
     def test_a_capture_that_ends_before_the_requester_asks_again(self):
         for count, lost in ((4, 1), (8, 5)):
             with self.subTest((count, lost)):

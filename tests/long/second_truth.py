@@ -82,11 +82,12 @@ class SecondTruth(unittest.TestCase):
                 self.assertLessEqual(100 * counts.get('cannot tell', 0), 80 * counts['captures'], said)
 
     def test_latencies_of_messages(self):
-        """Exact but where an answer was lost behind the capture point, or a READ in front was asked for
-        again after all of its responses had passed."""
+        """Open where an answer may have met the repetition of its request. Wrong where a requester that keeps
+        responses asks again for a READ of which all responses have passed."""
         said = run('messages.py', 'all', max(1, SEEDS // 20))
         counts = json.loads(said.rpartition('all ')[2])
-        self.assertGreaterEqual(100 * counts['exact'], 94 * counts['messages'], said)
+        self.assertGreaterEqual(100 * counts['exact'], 95.5 * counts['messages'], said)
+        self.assertLessEqual(100 * counts.get('wrong', 0), 2 * counts['messages'], said)
 
 
 if __name__ == '__main__':

@@ -108,6 +108,7 @@ void FetchResponses::take_again(const CapturedPacket& packet, Sequence psn, Sent
   state_.ip_numbers.add(packet.ip_id);
   if (request.answered || psn + 1 != request.asked_end()) return;
   request.answered = true;
+  if (request.crossed) return;
   request.response_frame = packet.number;
   request.response_stamp = packet.stamp;
 }

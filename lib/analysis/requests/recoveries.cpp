@@ -164,6 +164,13 @@ void Recoveries::go_on(const CapturedPacket& packet, Sent* known, const Sent& se
   if (known == nullptr) return;
   note_nak_answered(state_, packet, sent.psn);
   state_.answers.note_sent_again(packet, sent.psn);
+  const Duration since = stamp_difference(packet.stamp, known->response_stamp);
+  const bool may_be_early =
+      recovery_->silence >= kShortestTimer || since <= Duration{state_.counts.rtt.maximum()};
+  state_.taken.note_repeated(
+      *known, packet.stamp,
+      state_.setup.round_trip ? state_.setup.round_trip : state_.setup.least_reaction,
+      may_be_early);
   ++known->copies;
   known->note_asked(sent);
   known->last_frame = packet.number;

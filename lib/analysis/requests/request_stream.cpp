@@ -28,6 +28,13 @@ bool is_cut_read(const Sent* sent) noexcept {
   return sent != nullptr && sent->seen && is_read(sent->opcode) && !sent->has_reth;
 }
 
+/// One past the highest PSN of the SENDs and WRITEs that an answer with `psn` acknowledges.
+Sequence end_of_answered(const CapturedPacket& answer, Sequence psn) noexcept {
+  const bool ack = answer.info->operation == Operation::ack && answer.has_aeth &&
+                   wire::AethFields{answer.syndrome, 0}.kind() == wire::AethKind::ack;
+  return ack ? psn + 1 : psn;
+}
+
 /// Whether a request is a FLUSH or ATOMIC WRITE: a READ RESPONSE ONLY without data answers it, as
 /// Linux does, or an ACK.
 bool is_answered_without_data(const Sent& sent) noexcept {
@@ -314,6 +321,8 @@ void RequestStream::response(const CapturedPacket& packet) {
     default:
       take_atomic_ack(packet, psn);
   }
+  if (state_.taken.any_wait()) [[unlikely]]
+    state_.taken.take(state_.log, packet, end_of_answered(packet, psn));
   state_.fetched.note(packet, psn);
 }
 
@@ -426,7 +435,11 @@ void RequestStream::take_read_response(const CapturedPacket& packet, Sequence ps
   if (is_answered_without_data(*read)) return complete_atomic(packet, psn, *read);
   if (!is_read(read->opcode)) return wrong_.take_to_other(packet, psn, *read);
   note_early(*read);
-  if (state_.fetched.take_behind(packet, psn, *read)) return retire_done();
+  const bool answered = read->answered;
+  if (state_.fetched.take_behind(packet, psn, *read)) {
+    if (!answered) note_completed(*read);
+    return retire_done();
+  }
   acknowledge(read->psn, packet);
   if (psn == read->psn) state_.answers.sample(*read, packet.stamp);
   // A receiver that keeps what comes behind a gap answers the request and its repetition.
@@ -438,6 +451,7 @@ void RequestStream::take_read_response(const CapturedPacket& packet, Sequence ps
     cut_read(*read, psn + 1);
     end = psn + 1;
   }
+  note_completed(*read);
   acknowledge(end, packet);
   retire_done();
 }
@@ -454,15 +468,25 @@ void RequestStream::take_atomic_ack(const CapturedPacket& packet, Sequence psn) 
   complete_atomic(packet, psn, *atomic);
 }
 
+/// Notes that a READ or atomic is complete, if it is: its sender discarded the ACKs that came
+/// before.
+void RequestStream::note_completed(const Sent& request) {
+  if (!request.answered || request.crossed || request.psn + request.span >= state_.acked) return;
+  state_.taken.note_completed(state_.log, request, state_.acked);
+}
+
 /// Processes the response to an atomic, or to a FLUSH or ATOMIC WRITE.
 void RequestStream::complete_atomic(const CapturedPacket& packet, Sequence psn, Sent& atomic) {
   note_early(atomic);
   if (atomic.responses > 0 && atomic.reused) return;
+  const bool answered = atomic.answered;
   if (atomic.responses > 0) {
     state_.fetched.take_again(packet, psn, atomic);
+    if (!answered) note_completed(atomic);
     return retire_done();
   }
   state_.fetched.take_atomic(packet, psn, atomic);
+  note_completed(atomic);
   state_.answers.sample(atomic, packet.stamp);
   acknowledge(psn, packet);
   acknowledge(psn + 1, packet);
@@ -509,13 +533,8 @@ void RequestStream::mark_acknowledged(Sent& sent, const CapturedPacket& packet) 
 
 /// Retires the oldest request: it needs no more responses, or is no longer waited for.
 void RequestStream::retire(Cause cause_of_gap) {
-  const Sent& oldest = state_.log.retire(memory_.answered);
-  std::optional<Message::Completion> completion;
-  if (oldest.answered)
-    completion = Message::Completion{oldest.response_frame, oldest.response_stamp};
-  if (!state_.reliable) completion = Message::Completion{oldest.last_frame, oldest.last_stamp};
-  if (oldest.psn + oldest.span > open_from_) completion.reset();
-  keep_order(completion);
+  const Sent& oldest =
+      state_.log.retire(memory_.answered, [this](const Sent& sent) { forget(sent); });
   if (!oldest.seen) {
     // Those before the capture's begin may have been sent before.
     if (oldest.psn >= state_.begin.psn() && !follows_cut_read(oldest.psn))
@@ -524,17 +543,15 @@ void RequestStream::retire(Cause cause_of_gap) {
     state_.limits.retire_read(oldest.answered ? std::optional(oldest.response_stamp)
                                               : std::nullopt);
   }
-  messages_.add(oldest, completion);
 }
 
-/// Requests complete in their order: one that was answered before a READ in front of it was
-/// complete waits for that.
-void RequestStream::keep_order(std::optional<Message::Completion>& completion) noexcept {
-  if (!state_.reliable || !completion) return;
-  if (completion->stamp < completed_.stamp)
-    completion = completed_;
-  else
-    completed_ = *completion;
+/// A request leaves the log. Only now it is certain which answer completed it: a requester that has
+/// missed the answer to a READ or atomic asks again.
+void RequestStream::forget(const Sent& oldest) {
+  auto completion = state_.taken.completion_of(oldest);
+  if (!state_.reliable) completion = Message::Completion{oldest.last_frame, oldest.last_stamp};
+  if (oldest.psn + oldest.span > open_from_) completion.reset();
+  messages_.add(oldest, completion);
 }
 
 void RequestStream::retire_beyond(std::size_t most) {
@@ -558,6 +575,9 @@ void RequestStream::finish(Instant end, bool host_answered) {
   lone_.finish();
   report_unanswered(end, host_answered);
   retire_beyond(0);
+  if (!state_.log.empty())
+    state_.log.for_each(state_.log.front_psn(), state_.next,
+                        [this](const Sent& sent) { forget(sent); });
   messages_.finish();
   state_.counts.span = state_.next - state_.begin.first();
   if (state_.counts.is_sample()) note_sample();

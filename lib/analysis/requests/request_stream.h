@@ -129,7 +129,7 @@ class RequestStream {
 
   void retire_done();
   void retire(Cause cause_of_gap);
-  void keep_order(std::optional<Message::Completion>& completion) noexcept;
+  void forget(const Sent& oldest);
   void retire_beyond(std::size_t most);
   [[nodiscard]] const Sent* oldest_unanswered() noexcept;
   [[nodiscard]] std::optional<OpenRequests> find_open() noexcept;
@@ -137,6 +137,7 @@ class RequestStream {
   void report_unanswered(Instant end, bool host_answered);
   void take_early_ack(const CapturedPacket& packet, Sequence psn);
   void settle_held(std::optional<CapturedPacket> right);
+  void note_completed(const Sent& request);
   void complete_atomic(const CapturedPacket& packet, Sequence psn, Sent& atomic);
 
   // Members that a packet in order and its ACK use come first, in few cache lines.
@@ -160,8 +161,6 @@ class RequestStream {
   LoneResponses lone_;
   WrongAnswers wrong_{state_};
   std::optional<EarlyAck> early_ack_;
-  // The newest, in the order of the requests.
-  Message::Completion completed_{.frame = 0, .stamp = Instant::min()};
   Sequence open_from_ = ~Sequence{0};  // what is behind it was not followed to its end
   std::optional<Instant> stopped_;     // the last response, if the sender gave up after it
   std::optional<OpenRequests> open_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "analysis/packet.h"
@@ -34,6 +35,9 @@ struct Sent {
   bool reused : 1 = false;           // other requests have had its PSNs: their answers are no news
   bool in_row : 1 = false;           // a gap: the packets around it came one after the other
   bool span_known : 1 = true;  // false: a READ without RETH; `span` is the least that it may be
+  bool untaken : 1 = false;    // its sender has not taken its answer
+  bool unclear : 1 = false;    // it was repeated after its answer: nobody can tell why
+  bool crossed : 1 = false;    // a READ or atomic: its answer met its repetition on the way
   // first and last seen; of a gap, the frame that showed it
   std::uint64_t frame = 0, last_frame = 0;
   Instant stamp = {}, last_stamp = {};
@@ -114,9 +118,12 @@ class SentLog {
   [[nodiscard]] Sent& oldest_waiting() noexcept { return entry(retired_); }
   [[nodiscard]] Sent& newest() noexcept { return entry(size_ - 1); }
   /// Ends the wait of the oldest waiting entry and returns it. Keeps the last `kept` entries that
-  /// no longer wait, at least one, so that copies of them are recognised.
-  const Sent& retire(std::size_t kept) {
+  /// no longer wait, at least one, so that copies of them are recognised. Calls forget(entry) for
+  /// each that is no longer kept, oldest first.
+  template <class Forget>
+  const Sent& retire(std::size_t kept, Forget forget) {
     for (++retired_; retired_ > kept; --retired_) {
+      forget(std::as_const(entry(0)));
       head_ = place(1);
       --size_;
     }

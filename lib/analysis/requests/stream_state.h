@@ -15,6 +15,7 @@
 #include "analysis/requests/sent_log.h"
 #include "analysis/requests/stream_counts.h"
 #include "analysis/requests/stream_report.h"
+#include "analysis/requests/taken_answers.h"
 
 namespace lw::analysis {
 
@@ -113,6 +114,7 @@ struct StreamState {
   CaptureBegin begin;
   NakLog naks;
   LatePackets late;
+  TakenAnswers taken;
   FetchResponses fetched;
   std::optional<Refused> refused;  // the newest
 };
