@@ -210,11 +210,15 @@ std::string changes_text(const CompareReport& report) {
     text += fmt::format("delay {} from {} on (frame {}): {}\n", there ? "near > far" : "far > near",
                         moment(there, step.at_ns), step.frame, step.words());
   }
-  for (const PathPeriod& period : changes.periods)
-    text += fmt::format("{} {} from {} to {} (frame {}): {}\n", name_of(period.kind),
-                        period.goes_far ? "near > far" : "far > near",
-                        moment(period.goes_far, period.begin_ns),
-                        moment(period.goes_far, period.end_ns), period.first_frame, period.words());
+  for (const PeriodGroup& group : groups_of(changes.periods)) {
+    const std::string head =
+        fmt::format("{} {}", name_of(group.kind), group.goes_far ? "near > far" : "far > near");
+    for (const PathPeriod& period : group.longest)
+      text += fmt::format(
+          "{} from {} to {} (frame {}): {}\n", head, moment(period.goes_far, period.begin_ns),
+          moment(period.goes_far, period.end_ns), period.first_frame, period.words());
+    if (group.others > 0) text += fmt::format("{}: {}\n", head, group.others_text());
+  }
   if (changes.drift)
     text += fmt::format("delay {} drifts by {}\n",
                         changes.drift->by_ns[1] != 0 ? "near > far" : "far > near",

@@ -55,10 +55,14 @@ std::vector<std::string> changes_of(const PathPoints& path, std::size_t segment,
   for (const DelayChange& step : changes.steps)
     if (step.by_ns[goes_far ? 1 : 0] != 0 && (goes_far || step.by_ns[1] == 0))
       texts.push_back(fmt::format("delay from {} on: {}", moment(step.at_ns), step.words()));
-  for (const PathPeriod& period : changes.periods)
-    if (period.goes_far == goes_far)
-      texts.push_back(fmt::format("{} from {} to {}: {}", name_of(period.kind),
+  for (const PeriodGroup& group : groups_of(changes.periods)) {
+    if (group.goes_far != goes_far) continue;
+    for (const PathPeriod& period : group.longest)
+      texts.push_back(fmt::format("{} from {} to {}: {}", name_of(group.kind),
                                   moment(period.begin_ns), moment(period.end_ns), period.words()));
+    if (group.others > 0)
+      texts.push_back(fmt::format("{}: {}", name_of(group.kind), group.others_text()));
+  }
   if (changes.drift && changes.drift->by_ns[goes_far ? 1 : 0] != 0 &&
       (goes_far || changes.drift->by_ns[1] == 0))
     texts.push_back(fmt::format("delay drifts by {}", changes.drift->words()));

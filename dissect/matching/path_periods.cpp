@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -95,6 +98,33 @@ const FigureTable& PathPeriod::figures() {
       Row::of<&PathPeriod::words>("text", "A sentence about it.")};
   static constexpr FigureTable kTable{"A time of queueing, or of late packets.", kRows};
   return kTable;
+}
+
+std::string PeriodGroup::others_text() const {
+  if (others == 0) return {};
+  return fmt::format("{} more, of {} packets", format_count(others),
+                     format_count(packets_of_others));
+}
+
+std::vector<PeriodGroup> groups_of(const std::vector<PathPeriod>& periods) {
+  std::vector<PeriodGroup> groups;
+  for (const auto kind : {PathPeriod::Kind::queueing, PathPeriod::Kind::reordering})
+    for (const bool goes_far : {true, false}) {
+      PeriodGroup group{.kind = kind, .goes_far = goes_far};
+      std::ranges::copy_if(periods, std::back_inserter(group.longest), [&](const auto& period) {
+        return period.kind == kind && period.goes_far == goes_far;
+      });
+      if (group.longest.empty()) continue;
+      std::ranges::stable_sort(group.longest, std::greater{}, &PathPeriod::packets);
+      while (group.longest.size() > PeriodGroup::kShown) {
+        ++group.others;
+        group.packets_of_others += group.longest.back().packets;
+        group.longest.pop_back();
+      }
+      std::ranges::sort(group.longest, {}, &PathPeriod::begin_ns);
+      groups.push_back(std::move(group));
+    }
+  return groups;
 }
 
 }  // namespace lw::dissect

@@ -45,4 +45,20 @@ inline constexpr std::size_t kMostBetween = 2, kPeriodFewest = 8, kMostPeriods =
 std::vector<bool> marks_of_waiting(std::span<const double> delays, double resolution_ns,
                                    double& usual);
 
+/// Periods of one kind and direction, as texts show them: the longest, in the order of time, and
+/// how many others there are.
+struct PeriodGroup {
+  static constexpr std::size_t kShown = 5;
+
+  PathPeriod::Kind kind{};
+  bool goes_far = true;
+  std::vector<PathPeriod> longest = {};  // by packets, kShown at most
+  std::uint64_t others = 0, packets_of_others = 0;
+
+  /// "138 more, of 2,345 packets"; empty if there are no others.
+  [[nodiscard]] std::string others_text() const;
+};
+/// Groups without a period are left out.
+std::vector<PeriodGroup> groups_of(const std::vector<PathPeriod>& periods);
+
 }  // namespace lw::dissect

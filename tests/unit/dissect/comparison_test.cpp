@@ -421,5 +421,19 @@ TEST(Compare, FramesOfForgottenFlowsAreJudgedOneByOne) {
   EXPECT_EQ(comparison.far_to_near.lost, 1u);  // seen at far only
 }
 
+TEST(PathPeriods, TextsShowTheLongestInOrder) {
+  std::vector<PathPeriod> periods;
+  for (std::int64_t i = 0; i < 8; ++i)
+    periods.push_back({.begin_ns = i, .end_ns = i, .packets = static_cast<std::uint64_t>(10 + i)});
+  periods.push_back({.goes_far = false, .begin_ns = 9, .end_ns = 9, .packets = 3});
+  const auto groups = groups_of(periods);
+  ASSERT_EQ(groups.size(), 2U);
+  ASSERT_EQ(groups[0].longest.size(), 5U);
+  EXPECT_EQ(groups[0].longest.front().begin_ns, 3);
+  EXPECT_EQ(groups[0].longest.back().begin_ns, 7);
+  EXPECT_EQ(groups[0].others_text(), "3 more, of 33 packets");
+  EXPECT_EQ(groups[1].others_text(), "");
+}
+
 }  // namespace
 }  // namespace lw::dissect::test
