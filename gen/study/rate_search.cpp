@@ -82,7 +82,8 @@ Duration growth_above(const Trial& trial, const SearchConfig& config) noexcept {
 }
 
 bool hides_growth(const Trial& trial, const SearchConfig& config) noexcept {
-  if (!trial.delay_growth || trial.delay_grows || trial.loss() > config.loss) return false;
+  if (trial.delay_grows || trial.loss() > config.loss) return false;
+  if (!trial.delay_growth) return trial.disturbed;
   return *trial.delay_growth + 2 * trial.delay_noise >= growth_above(trial, config);
 }
 
@@ -337,6 +338,8 @@ std::string found_text(const SearchResult& result) {
 
 /// Why this machine bounds the search.
 std::string limit_text(const Trial& trial, const SearchConfig& config) {
+  if (trial.offered && hides_growth(trial, config) && !trial.delay_growth)
+    return "this machine stood still there, and no frame shows whether latency grows";
   if (trial.offered && hides_growth(trial, config))
     return fmt::format(
         "latency varied by {} there, which hides the growth of {} that a rate one resolution too "

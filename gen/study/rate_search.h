@@ -75,8 +75,8 @@ struct SearchResult {
 /// Growth of the latency in a trial whose rate is one resolution above the path's, as what the path
 /// does not take waits. Requires fraction > 0.
 Duration growth_above(const Trial& trial, const SearchConfig& config) noexcept;
-/// True if the noise of the latencies hides that growth. False if the loss fails the trial, or no
-/// latency is known.
+/// True if the noise of the latencies hides that growth, or this machine stood still and left a
+/// tenth of the trial without a latency. False if the loss fails the trial.
 bool hides_growth(const Trial& trial, const SearchConfig& config) noexcept;
 
 /// How a trial ended: it passed; the path lost too much, or its latency grew; or this machine did

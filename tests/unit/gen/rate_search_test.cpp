@@ -92,6 +92,11 @@ TEST(RateSearch, ATrialWhoseNoiseHidesGrowthDoesNotPass) {
   EXPECT_EQ(end(trial_with(milliseconds(5), milliseconds(3))), TrialEnd::not_offered);
   EXPECT_EQ(end(trial_with(milliseconds(5), milliseconds(2), true)), TrialEnd::failed);
   EXPECT_EQ(end(trial_with(-milliseconds(9), milliseconds(4))), TrialEnd::passed);
+  Trial unknown = trial_with(milliseconds(0), milliseconds(0));
+  unknown.delay_growth.reset();
+  EXPECT_EQ(end(unknown), TrialEnd::passed);  // frames without signatures
+  unknown.disturbed = true;
+  EXPECT_EQ(end(unknown), TrialEnd::not_offered);
   Trial lost = trial_with(milliseconds(0), milliseconds(5));
   lost.received = 9;
   EXPECT_EQ(end(lost), TrialEnd::failed);  // noise hides no loss
