@@ -256,7 +256,7 @@ ExitCode receive_and_report(ReceiveOptions& options) {
   const FlowNames names = *expected ? names_in(**expected) : FlowNames{};
   Measurement measurement(options.choices.measure);
   std::optional<AskedFrames> asked;
-  if (*expected) measurement.compare_with(asked.emplace((*expected)->flows));
+  if (*expected) measurement.compare_with(asked.emplace(**expected));
   const auto file = only_file(options);
   options.choices.progress.knows_sender = expected->has_value();
   if (options.html.wanted() && !file) {

@@ -170,7 +170,7 @@ ExitCode run_alone(RunOptions& options) {
     return print_error(checked.error());
   if (options.dry_run) return print_plan(*profile, options);
   std::optional<handover::Report> device;
-  const AskedFrames asked(profile->flows);
+  const AskedFrames asked(*profile);
   Measurement measurement(options.choices.measure);
   measurement.compare_with(asked);
   Measurement* receives = options.receive.empty() ? nullptr : &measurement;

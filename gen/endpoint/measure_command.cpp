@@ -378,6 +378,7 @@ app::Command measure_command(Pattern pattern, const char* name, const char* help
           [command, outputs, program = std::string("roce-endpoint ") + name] {
             const auto traffic = load_device_class(command->traffic);
             if (!traffic) return print_error(traffic.error());
+            warn_of_hop_limit(*traffic);
             command->options.traffic = qp_class_of(*traffic);
             command->options.verbs.checked = !command->no_check;
             const auto& stop = stop_on_signals();

@@ -147,6 +147,7 @@ ExitCode run_serve(ServeCommand& command, const std::atomic<bool>& stop) {
     return print_error(listen.error());
   const auto traffic = load_device_class(command.traffic);
   if (!traffic) return print_error(traffic.error());
+  warn_of_hop_limit(*traffic);
   options.traffic = *traffic;
   auto token = command.token_file.empty() ? make_token()
                                           : read_token_file("--token-file", command.token_file);

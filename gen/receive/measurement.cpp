@@ -9,9 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
-#include "roce/compose.h"
 #include "roce/envelope.h"
-#include "roce/message.h"
 #include "roce/traffic_class.h"
 
 namespace lw::gen {
@@ -23,22 +21,6 @@ const wire::Signature* signature_of(const roce::Envelope& envelope, const wire::
   if (start + sizeof(wire::Signature) + behind > envelope.network_end) return nullptr;
   const auto* signature = wire::view_at<wire::Signature>(envelope.bytes, start);
   return signature != nullptr && signature->present() ? signature : nullptr;
-}
-
-StreamKey plain_stream(const roce::Frame& frame) noexcept {
-  StreamKey stream{.key = roce::flow_key(frame)};
-  if (frame.deth != nullptr) stream.source_qp = frame.deth->src_qp.get();
-  return stream;
-}
-
-StreamKey plain_stream(const config::Flow& flow) {
-  const roce::MessagePacket packet = packet_of(flow.message, 0);
-  roce::FrameFields fields = flow.frame;
-  fields.bth.opcode = packet.opcode;
-  const std::vector<std::byte> bytes =
-      roce::compose(fields, std::vector<std::byte>(packet.payload));
-  const auto frame = roce::parse(wire::Bytes(bytes));
-  return frame ? plain_stream(*frame) : StreamKey{};
 }
 
 namespace {
@@ -80,10 +62,13 @@ void count_acknowledge(ReceiveFlow& flow, const roce::Frame& frame) noexcept {
   }
 }
 
-/// Counts an arrival. Returns whether the frame is the first copy that came.
-bool count_order(const analysis::Arrival& arrival, analysis::OrderCounts& order) {
+/// What a frame is to the latency of its stream.
+enum class Copy : std::uint8_t { first, further, unknown };
+
+/// Counts an arrival.
+Copy count_order(const analysis::Arrival& arrival, analysis::OrderCounts& order) {
   if (arrival.kind == analysis::Arrival::Kind::in_order) [[likely]]
-    return true;
+    return Copy::first;
   order.lost += arrival.missing;
   switch (arrival.kind) {
     case analysis::Arrival::Kind::in_order:
@@ -95,12 +80,12 @@ bool count_order(const analysis::Arrival& arrival, analysis::OrderCounts& order)
       break;
     case analysis::Arrival::Kind::duplicate:
       ++order.duplicated;
-      break;
+      return Copy::further;
     case analysis::Arrival::Kind::beyond_window:
       ++order.beyond_window;
-      break;
+      return Copy::unknown;
   }
-  return arrival.kind != analysis::Arrival::Kind::duplicate;
+  return Copy::first;
 }
 
 /// Notes the number of a damaged frame ahead of all good ones: it has arrived, and no later frame
@@ -165,7 +150,7 @@ std::optional<std::uint64_t> hash_of(const roce::Envelope& envelope) noexcept {
   const auto* info = bth != nullptr ? wire::find_opcode(bth->opcode.get()) : nullptr;
   const auto* signature = info != nullptr ? signature_of(envelope, *bth, *info) : nullptr;
   if (signature == nullptr) return std::nullopt;
-  return FlowTable::hash_of(signed_key(envelope, signature->fields().flow));
+  return StreamKeyHash{}(signed_key(envelope, signature->fields().flow));
 }
 
 }  // namespace
@@ -228,7 +213,7 @@ bool Measurement::refuse_bad(ReceiveFlow* flow, const Incoming& in) {
 ReceiveFlow* Measurement::find_or_add(Incoming& in, const StreamKey& stream) {
   if (in.guess != nullptr && in.guess->stream == stream)
     return refuse_bad(in.guess, in) ? nullptr : in.guess;
-  const std::uint64_t hash = FlowTable::hash_of(stream);
+  const std::uint64_t hash = StreamKeyHash{}(stream);
   if (ReceiveFlow* known = table_.find(hash, stream)) {
     return refuse_bad(known, in) ? nullptr : known;
   }
@@ -273,9 +258,14 @@ analysis::SequenceTracker& Measurement::tracker_of(ReceiveFlow& flow,
   return flow.tracker;
 }
 
-void Measurement::take_signed(Incoming& in, const StreamKey& stream,
+void Measurement::take_signed(Incoming& in, const StreamKey& own,
                               const wire::SignatureFields& signature) {
   in.signature = &signature;
+  StreamKey stream = own;
+  if (asked_ != nullptr && has_other_ends(in, stream) && !trusted(in)) {
+    refuse_bad(nullptr, in);
+    return;
+  }
   ReceiveFlow* flow = find_or_add(in, stream);
   if (flow == nullptr) return;
   if (!flow->signature) {
@@ -295,11 +285,12 @@ void Measurement::take_signed(Incoming& in, const StreamKey& stream,
     tracker = &tracker_of(*flow, signature);
   }
   count_arrival(*flow, in);
-  if (asked_ != nullptr) compare(*flow, in);
+  if (asked_ != nullptr) count_not_as_asked(*flow, in, asked_->check(signature, in.envelope));
   // Of copies, the first one has the latency (RFC 7679, 3.7).
-  if (!count_order(tracker->take(signature.sequence), flow->order)) [[unlikely]]
+  const Copy copy = count_order(tracker->take(signature.sequence), flow->order);
+  if (copy == Copy::further) [[unlikely]]
     return;
-  if (!in.send_clock) {
+  if (!in.send_clock || copy == Copy::unknown) {
     ++flow->signature->left_out;
     return;
   }
@@ -310,19 +301,25 @@ void Measurement::take_signed(Incoming& in, const StreamKey& stream,
   flow->waiting.add(transit);
 }
 
-/// Compares a frame with the profile's. One of which only the payload came has no headers.
-void Measurement::compare(ReceiveFlow& flow, Incoming& in) noexcept {
-  const auto* bth = wire::view_at<wire::Bth>(in.envelope.bytes, in.envelope.bth_offset());
-  if (!in.envelope.is_roce() || bth == nullptr) return;
-  NotAsAsked counts;
-  asked_->check(*in.signature, *bth, counts);
+/// If the frame is of a flow of the known profile but has other addresses, sets those of `stream`
+/// to the profile's, and returns true. A device that delivered only the payload has its own
+/// addresses.
+bool Measurement::has_other_ends(Incoming& in, StreamKey& stream) {
+  if (!in.envelope.is_roce()) return false;
+  const roce::FlowKey* ends = asked_->ends_of(stream.key.dest_qp);
+  if (ends == nullptr || (roce::equal_gids(ends->source, stream.key.source) &&
+                          roce::equal_gids(ends->destination, stream.key.destination)))
+    return false;
+  stream.key.source = ends->source;
+  stream.key.destination = ends->destination;
+  return true;
+}
+
+/// Adds the fields in which a frame differs from the profile's, if its ICRC is right.
+void Measurement::count_not_as_asked(ReceiveFlow& flow, Incoming& in, const NotAsAsked& counts) {
   if (counts.frames == 0 || !trusted(in)) return;
-  NotAsAsked& sum = flow.signature->not_as_asked;
-  sum.frames += counts.frames;
-  sum.dest_qp += counts.dest_qp;
-  sum.pkey += counts.pkey;
-  sum.opcode += counts.opcode;
-  sum.psn += counts.psn;
+  if (!flow.not_as_asked) flow.not_as_asked = std::make_unique<NotAsAsked>();
+  *flow.not_as_asked += counts;
 }
 
 void Measurement::take_plain(Incoming& in) {
@@ -339,6 +336,7 @@ void Measurement::take_plain(Incoming& in) {
     return;
   }
   count_arrival(*flow, in);
+  if (asked_ != nullptr) count_not_as_asked(*flow, in, asked_->check(flow->stream, *frame));
   count_acknowledge(*flow, *frame);
   flow->psns->take(*frame, flow->order);
 }

@@ -19,26 +19,12 @@
 #include "core/figure.h"
 #include "gen/limits.h"
 #include "gen/receive/asked.h"
+#include "gen/receive/stream_key.h"
 #include "roce/envelope.h"
 #include "roce/frame.h"
 #include "wire/signature.h"
 
 namespace lw::gen {
-
-/// Identity of a stream. Signed frames are identified by the signature's flow id and the addresses,
-/// independent of the QP; others by roce::FlowKey and, for datagrams, the source QP.
-struct StreamKey {
-  roce::FlowKey key;  // of signed frames: the addresses, and the flow id as dest_qp
-  std::uint32_t source_qp = 0;
-  bool is_signed = false;
-
-  friend bool operator==(const StreamKey&, const StreamKey&) = default;
-};
-
-/// Returns the stream of a frame without a signature.
-StreamKey plain_stream(const roce::Frame& frame) noexcept;
-/// Returns the stream of a flow's frames without a signature.
-StreamKey plain_stream(const config::Flow& flow);
 
 /// Returns the signature at the start of the payload, or null. `info`: of the BTH's opcode.
 const wire::Signature* signature_of(const roce::Envelope& envelope, const wire::Bth& bth,
@@ -105,7 +91,6 @@ struct SignedPart {
     std::uint16_t run;
     analysis::SequenceTracker tracker;
   };
-  NotAsAsked not_as_asked;          // if the profile is known
   std::vector<EarlierRun> earlier;  // their frames may still arrive; the newest is the last
   /// Sequence numbers of damaged frames of the newest run, as far as they were ahead of all good
   /// frames. A damaged frame's number is likely but not certain to be right.
@@ -130,6 +115,7 @@ struct alignas(64) ReceiveFlow {
   analysis::OrderCounts order;
   std::uint64_t ce_marks = 0;
   std::unique_ptr<analysis::PsnStream> psns;  // null for signed frames
+  std::unique_ptr<NotAsAsked> not_as_asked;   // null unless frames differ from a known profile's
   std::uint64_t bad_icrc = 0;                 // a bad frame counts only here
   std::uint64_t acks = 0, sequence_naks = 0, rnr_naks = 0, other_naks = 0;
   Instant first{};
@@ -152,13 +138,8 @@ class FlowTable {
  public:
   FlowTable() : slots_(kFirstSlots) {}
 
-  static std::uint64_t hash_of(const StreamKey& stream) noexcept {
-    constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio
-    const std::uint64_t rest = std::uint64_t{stream.source_qp} << 1 | (stream.is_signed ? 1u : 0u);
-    return (roce::FlowKeyHash{}(stream.key) ^ rest) * kGolden;
-  }
-
-  /// Returns the flow of `stream`, or null. `hash` is hash_of(stream).
+  /// Returns the flow of `stream`, or null. `hash` is
+  /// StreamKeyHash{}(stream).
   [[nodiscard]] ReceiveFlow* find(std::uint64_t hash, const StreamKey& stream) const noexcept {
     for (std::size_t at = home_of(hash);; at = (at + 1) & (slots_.size() - 1)) {
       const Slot& slot = slots_[at];
@@ -210,12 +191,6 @@ class FlowTable {
 
   std::vector<Slot> slots_;
   std::size_t count_ = 0;
-};
-
-struct StreamKeyHash {
-  std::size_t operator()(const StreamKey& stream) const noexcept {
-    return FlowTable::hash_of(stream);
-  }
 };
 
 /// Returns the name of a clock, "CLOCK_TAI", from its number in a signature.
@@ -295,8 +270,12 @@ class Measurement {
   void set_clock_bound(std::size_t flow, Duration bound) noexcept {
     if (flows_[flow].signature) flows_[flow].signature->clock_bound = bound;
   }
-  /// Compares signed frames with what a profile fixes. `asked` outlives the measurement.
-  void compare_with(const AskedFrames& asked) noexcept { asked_ = &asked; }
+  /// Compares frames with what a profile fixes. A signed frame of one of its flows that came with
+  /// other addresses counts in that flow. No effect if no ICRC is checked: then damage may be what
+  /// differs. `asked` outlives the measurement.
+  void compare_with(const AskedFrames& asked) noexcept {
+    if (options_.icrc_every != 0) asked_ = &asked;
+  }
   [[nodiscard]] bool compares() const noexcept { return asked_ != nullptr; }
   /// Sets the clock of the arrival times, before the first frame.
   void set_clock(std::uint8_t clock) noexcept { options_.clock = clock; }
@@ -326,7 +305,8 @@ class Measurement {
   analysis::SequenceTracker& tracker_of(ReceiveFlow& flow, const wire::SignatureFields& signature);
   void take_plain(Incoming& in);
   void count_arrival(ReceiveFlow& flow, const Incoming& in) noexcept;
-  void compare(ReceiveFlow& flow, Incoming& in) noexcept;
+  bool has_other_ends(Incoming& in, StreamKey& stream);
+  void count_not_as_asked(ReceiveFlow& flow, Incoming& in, const NotAsAsked& counts);
   void count_waiting(ReceiveFlow& flow) noexcept;
   ReceiveFlow* find_or_add(Incoming& in, const StreamKey& stream);
   void check(Incoming& in);

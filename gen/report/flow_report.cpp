@@ -2,6 +2,7 @@
 #include "gen/report/flow_report.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -86,7 +87,7 @@ void add_order_row(report::TextTable& table, const FlowRow& row, Measured measur
   std::vector<std::string> cells = {row.name,
                                     fmt::to_string(flow.frames),
                                     fmt::to_string(flow.bytes),
-                                    fmt::to_string(row.lost()),
+                                    row.knows_loss() ? fmt::to_string(row.lost()) : "-",
                                     fmt::to_string(order.duplicated),
                                     fmt::to_string(order.out_of_order),
                                     fmt::to_string(extent)};
@@ -226,10 +227,34 @@ std::string to_text(const ReceiveSummary& summary) {
   return text + "\n";
 }
 
+namespace {
+
+/// The end-to-end context of a stream of RD without signatures, with its ends and its role.
+std::optional<StreamKey> rd_context(const ReceiveFlow& flow) {
+  const auto* info = wire::find_opcode(flow.opcode);
+  if (flow.stream.is_signed || info == nullptr || info->transport != wire::Transport::rd)
+    return std::nullopt;
+  StreamKey context = flow.stream;
+  context.key.dest_qp = 0;
+  return context;
+}
+
+/// Marks the streams of RD whose context has several.
+void mark_shared_psns(std::vector<FlowRow>& rows) {
+  std::unordered_map<StreamKey, int, StreamKeyHash> streams;
+  for (const FlowRow& row : rows)
+    if (const auto context = rd_context(*row.flow)) ++streams[*context];
+  for (FlowRow& row : rows)
+    if (const auto context = rd_context(*row.flow)) row.shares_psns = streams[*context] > 1;
+}
+
+}  // namespace
+
 std::vector<FlowRow> flow_rows(const Measurement& measurement, const FlowNames& names,
                                std::span<const AbsentFlow> absent) {
   std::vector<FlowRow> rows;
   for (const ReceiveFlow& flow : measurement.flows()) rows.push_back({&flow, name_of(flow, names)});
+  mark_shared_psns(rows);
   for (const AbsentFlow& flow : absent)
     rows.push_back({&flow.expected, name_of(flow.expected, names), true});
   return rows;
@@ -264,8 +289,13 @@ std::optional<std::string> sender_clock(const FlowRow& row) {
 
 template <auto kField>
 std::optional<std::uint64_t> not_as_asked(const FlowRow& row) {
-  if (!row.flow->signature || row.flow->signature->not_as_asked.frames == 0) return std::nullopt;
-  return row.flow->signature->not_as_asked.*kField;
+  if (!row.flow->not_as_asked) return std::nullopt;
+  return (*row.flow->not_as_asked).*kField;
+}
+
+std::optional<std::uint64_t> known_loss(const FlowRow& row) {
+  if (!row.knows_loss()) return std::nullopt;
+  return row.lost();
 }
 
 std::optional<std::uint64_t> left_out(const FlowRow& row) {
@@ -329,11 +359,13 @@ const FigureTable& FlowRow::arrivals() {
           "destination", "Destination IP address, or GID."),
       Row::of<counter<&ReceiveFlow::frames>>("frames", "Frames that came.", Unit::frames),
       Row::of<counter<&ReceiveFlow::bytes>>("bytes", "Their bytes, without FCS.", Unit::bytes),
-      Row::of<&FlowRow::lost>(
+      Row::of<known_loss>(
           "lost",
           "Frames that never came, by sequence numbers; where the number sent is known, the last "
-          "ones included.",
-          Unit::frames),
+          "ones included; null for RD without signatures if its end-to-end context has several "
+          "QPs.",
+          Unit::frames)
+          .or_null(),
       Row::of<order<&analysis::OrderCounts::duplicated>>(
           "duplicated", "Frames that came more than once.", Unit::frames),
       Row::of<order<&analysis::OrderCounts::out_of_order>>(
@@ -350,13 +382,19 @@ const FigureTable& FlowRow::arrivals() {
           "latency_ns", "One-way latency of signed frames.", Unit::ns),
       Row::of<shown_jitter>("jitter_ns", "Mean variation of the latency (RFC 3550).", Unit::ns),
       Row::of<left_out>("latencies_left_out",
-                        "Latencies that are not counted: negative, longer than an hour, or of "
-                        "clocks that cannot be compared."),
-      Row::of<not_as_asked<&NotAsAsked::dest_qp>>(
-          "other_dest_qp", "Signed frames with another destination QP than the profile's."),
+                        "Latencies that are not counted: negative, longer than an hour, of clocks "
+                        "that cannot be compared, or of frames that are too late to tell from "
+                        "copies."),
+      Row::of<not_as_asked<&NotAsAsked::source>>(
+          "other_source", "Frames with another source address than the profile's."),
+      Row::of<not_as_asked<&NotAsAsked::destination>>("other_destination",
+                                                      "With another destination address."),
+      Row::of<not_as_asked<&NotAsAsked::dest_qp>>("other_dest_qp", "With another destination QP."),
       Row::of<not_as_asked<&NotAsAsked::pkey>>("other_pkey", "With another P_Key."),
       Row::of<not_as_asked<&NotAsAsked::opcode>>("other_opcode", "With another opcode."),
       Row::of<not_as_asked<&NotAsAsked::psn>>("other_psn", "With another PSN."),
+      Row::of<not_as_asked<&NotAsAsked::payload>>("other_payload",
+                                                  "With another payload, or another length of it."),
       Row::of<sender_clock>("sender_clock", "Clock of the sender's time stamps."),
       Row::of<signature_version>("signature_version", "Version of the signature.")};
   static constexpr FigureTable kTable{"What came of one flow.", kRows};

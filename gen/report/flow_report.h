@@ -43,11 +43,15 @@ struct FlowRow {
   std::optional<std::uint64_t>
       missing{};              // of these, those that never came, the last ones included
   std::string unknown_end{};  // why nobody can tell whether the last frames came; empty: one can
+  bool shares_psns = false;   // with other streams: its gaps may be theirs
   bool valid_latency = true;  // false: its latencies mean nothing
   std::string sender = {}, receiver = {};  // hosts of a common run
 
   /// Frames that never came, as far as it is known.
-  [[nodiscard]] std::uint64_t lost() const noexcept { return missing.value_or(flow->order.lost); }
+  [[nodiscard]] std::uint64_t lost() const noexcept {
+    return missing.value_or(knows_loss() ? flow->order.lost : 0);
+  }
+  [[nodiscard]] bool knows_loss() const noexcept { return missing.has_value() || !shares_psns; }
   /// Distinct frames that were to come, as far as it is known.
   [[nodiscard]] std::uint64_t due() const noexcept;
 
@@ -55,6 +59,9 @@ struct FlowRow {
   static const FigureTable& arrivals();
   static const FigureTable& figures();
 };
+/// Why a row does not know its loss.
+inline constexpr std::string_view kSharedPsns =
+    "its PSNs are those of an end-to-end context that other QPs use, too";
 /// A row for each flow that came, and then for each that did not.
 std::vector<FlowRow> flow_rows(const Measurement& measurement, const FlowNames& names,
                                std::span<const AbsentFlow> absent);

@@ -109,8 +109,9 @@ report::RunRows page_rows(const ReceiveSummary& summary) {
                                    "Bad ICRC"});
   for (const FlowRow& flow : summary.flows) {
     const analysis::OrderCounts& order = flow.flow->order;
-    table.rows.push_back({flow.name, flow.flow->frames, flow.lost(), order.duplicated,
-                          order.out_of_order, flow.flow->bad_icrc});
+    const auto lost = flow.knows_loss() ? report::Json(flow.lost()) : report::Json();
+    table.rows.push_back({flow.name, flow.flow->frames, lost, order.duplicated, order.out_of_order,
+                          flow.flow->bad_icrc});
   }
   return rows;
 }

@@ -186,26 +186,23 @@ void observe_shares(Judge& judge, const MeasureTotals& totals, std::span<const F
     observe_share(judge, share, flows, share.name == "bad_icrc" ? of_no_flow : 0);
 }
 
-/// Signed frames that differ from the profile's, with the fields in which they do.
+/// Frames that differ from the profile's, with the fields in which they do.
 void observe_asked(Judge& judge, std::span<const FlowRow> flows) {
   NotAsAsked sum;
   std::uint64_t frames = 0;
   for (const FlowRow& row : flows) {
-    if (!row.flow->signature) continue;
-    const NotAsAsked& each = row.flow->signature->not_as_asked;
     frames += row.flow->frames;
-    sum.frames += each.frames;
-    sum.dest_qp += each.dest_qp;
-    sum.pkey += each.pkey;
-    sum.opcode += each.opcode;
-    sum.psn += each.psn;
+    if (row.flow->not_as_asked) sum += *row.flow->not_as_asked;
   }
   if (frames == 0) return;
   std::string fields;
-  for (const auto& [name, count] : {std::pair{"destination QP", sum.dest_qp},
+  for (const auto& [name, count] : {std::pair{"source address", sum.source},
+                                    {"destination address", sum.destination},
+                                    {"destination QP", sum.dest_qp},
                                     {"P_Key", sum.pkey},
                                     {"opcode", sum.opcode},
-                                    {"PSN", sum.psn}})
+                                    {"PSN", sum.psn},
+                                    {"payload", sum.payload}})
     if (count > 0)
       fields += fmt::format("{}{} of {}", fields.empty() ? "" : ", ", name, frames_text(count));
   judge.add({.name = "as_asked",
@@ -239,12 +236,14 @@ std::string losers_text(std::span<const FlowRow> flows) {
 }
 
 Observation loss_of(const FlowRow& row) {
-  return {.name = "loss",
-          .of = row.name,
-          .value = share_of(row.lost(), row.due()),
-          .text = lost_text(row.lost(), row.due()),
-          .count = row.due(),
-          .unsure = row.unknown_end};
+  Observation loss{.name = "loss", .of = row.name, .count = row.due(), .unsure = row.unknown_end};
+  if (!row.knows_loss()) {
+    loss.unsure = kSharedPsns;
+    return loss;
+  }
+  loss.value = share_of(row.lost(), row.due());
+  loss.text = lost_text(row.lost(), row.due());
+  return loss;
 }
 
 void observe_loss(Judge& judge, std::span<const FlowRow> flows, bool knows_sender) {
@@ -258,6 +257,8 @@ void observe_loss(Judge& judge, std::span<const FlowRow> flows, bool knows_sende
     loss.count += row.due();
     if (loss.unsure.empty() && !row.unknown_end.empty())
       loss.unsure = fmt::format("the end of {}, as {}", row.name, row.unknown_end);
+    if (loss.unsure.empty() && !row.knows_loss())
+      loss.unsure = fmt::format("the loss of {}, as {}", row.name, kSharedPsns);
   }
   if (loss.count > 0) loss.value = share_of(lost, loss.count);
   loss.text = loss.count > 0 ? lost_text(lost, loss.count) : "no frame came that can be measured";

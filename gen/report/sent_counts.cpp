@@ -127,8 +127,8 @@ void set_unsigned(FlowRow& row, const FlowCounters& sent) {
   const std::uint64_t came =
       flow.frames + flow.bad_icrc - std::min(flow.frames, flow.order.duplicated);
   row.sent = sent.frames;
-  row.missing =
-      std::max(std::min(flow.order.lost, sent.frames), sent.frames - std::min(sent.frames, came));
+  const std::uint64_t gaps = row.shares_psns ? 0 : flow.order.lost;
+  row.missing = std::max(std::min(gaps, sent.frames), sent.frames - std::min(sent.frames, came));
 }
 
 /// The flows of a profile by the streams of those without signatures; none for a stream that

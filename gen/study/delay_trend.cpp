@@ -22,10 +22,11 @@ std::optional<Duration> DelayTrend::growth() const noexcept {
 }
 
 Duration DelayTrend::noise() const noexcept {
+  constexpr auto kLast = static_cast<std::int64_t>(kParts - 1);
   Duration largest{};
   const Duration first = *least_.front(), growth = *least_.back() - first;
   for (std::size_t i = 1; i + 1 < kParts; ++i) {
-    const Duration line = first + growth * static_cast<std::int64_t>(i) / (kParts - 1);
+    const Duration line = first + growth * static_cast<std::int64_t>(i) / kLast;
     const Duration off = *least_[i] - line;
     largest = std::max(largest, off < Duration{} ? -off : off);
   }

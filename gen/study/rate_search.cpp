@@ -76,12 +76,25 @@ double highest_of(const std::vector<SizeSearch>& searches) noexcept {
 
 }  // namespace
 
+Duration growth_above(const Trial& trial, const SearchConfig& config) noexcept {
+  const double span = static_cast<double>(trial.span.count());
+  return Duration{static_cast<std::int64_t>(span * config.resolution / trial.fraction)};
+}
+
+bool hides_growth(const Trial& trial, const SearchConfig& config) noexcept {
+  if (trial.delay_grows || trial.loss() > config.loss) return false;
+  if (!trial.delay_growth) return trial.disturbed;
+  return *trial.delay_growth + 2 * trial.delay_noise >= growth_above(trial, config);
+}
+
 TrialEnd end_of(const Trial& trial, const SearchConfig& config) noexcept {
   if (!trial.offered) return TrialEnd::not_offered;
   if (trial.disturbed && (trial.loss() > config.loss || trial.delay_grows))
     return TrialEnd::not_offered;
-  if (trial.loss() <= config.loss) return trial.delay_grows ? TrialEnd::failed : TrialEnd::passed;
-  return trial.path_loss() > config.loss ? TrialEnd::failed : TrialEnd::not_offered;
+  if (trial.loss() > config.loss)
+    return trial.path_loss() > config.loss ? TrialEnd::failed : TrialEnd::not_offered;
+  if (trial.delay_grows) return TrialEnd::failed;
+  return hides_growth(trial, config) ? TrialEnd::not_offered : TrialEnd::passed;
 }
 
 std::string_view name_of(TrialEnd end) noexcept {
@@ -90,6 +103,11 @@ std::string_view name_of(TrialEnd end) noexcept {
 }
 
 namespace {
+
+/// True if this machine stood still during a trial, so that another one may tell more.
+bool is_held_up(const Trial& trial, const SearchConfig& config) noexcept {
+  return trial.offered && (trial.disturbed || hides_growth(trial, config));
+}
 
 /// Notes the last trial at a rate: a bound of the search.
 void note_bound(SearchResult& result, TrialEnd end) {
@@ -140,7 +158,7 @@ class Bisection {
       end = end_of(**trial, config_);
       (*trial)->passed = end == TrialEnd::passed;
       passed_ += (*trial)->passed ? 1 : 0;
-      const bool repeat = end == TrialEnd::not_offered && (*trial)->offered && (*trial)->disturbed;
+      const bool repeat = end == TrialEnd::not_offered && is_held_up(**trial, config_);
       again = repeat && again < kAgain ? again + 1 : 0;
       result_.trials.push_back(**trial);
     }
@@ -245,6 +263,12 @@ const FigureTable& Trial::figures() {
           Unit::ns)
           .or_null(),
       Row::of<&Trial::delay_grows>("delay_grows", "True if latency grew beyond the noise."),
+      Row::of<&Trial::delay_noise>(
+          "delay_noise_ns",
+          "Largest difference of a tenth's least latency from the line through the first and the "
+          "last; 0 if the growth is null.",
+          Unit::ns),
+      Row::of<&Trial::span>("span_ns", "Time in which the frames were due.", Unit::ns),
       Row::of<&Trial::disturbed>(
           "disturbed", "True if this machine stood still and sent a burst above the rate."),
       Row::of<&Trial::passed>("passed",
@@ -313,7 +337,14 @@ std::string found_text(const SearchResult& result) {
 }
 
 /// Why this machine bounds the search.
-std::string limit_text(const Trial& trial) {
+std::string limit_text(const Trial& trial, const SearchConfig& config) {
+  if (trial.offered && hides_growth(trial, config) && !trial.delay_growth)
+    return "this machine stood still there, and no frame shows whether latency grows";
+  if (trial.offered && hides_growth(trial, config))
+    return fmt::format(
+        "latency varied by {} there, which hides the growth of {} that a rate one resolution too "
+        "high causes",
+        format_duration(trial.delay_noise), format_duration(growth_above(trial, config)));
   if (trial.offered && trial.disturbed)
     return "this machine stood still there, and sent a burst above the rate";
   if (trial.offered)
@@ -338,8 +369,10 @@ void observe_search(Judge& judge, const SearchReport& report) {
       found.unsure = fmt::format(
           "not offered above {}: {}",
           result.passes ? format_bit_rate(result.passes->wire_bps) : std::string("0 b/s"),
-          limit_text(*result.not_offered));
-      found.remedy = "use a faster port or more cores, or ask for a lower --max-rate";
+          limit_text(*result.not_offered, report.config));
+      found.remedy = hides_growth(*result.not_offered, report.config)
+                         ? "use longer trials (--duration), or a machine with less other work"
+                         : "use a faster port or more cores, or ask for a lower --max-rate";
     }
     if (!result.complete) found.unsure = "a signal ended the search";
     if (!result.complete || (result.not_offered && !result.passes)) found.value.reset();

@@ -29,7 +29,9 @@ struct Trial {
   std::uint64_t lost_here = 0;                 // frames that our own receiving port lost
   // least latency of the last tenth minus that of the first; none: too few frames with signatures
   std::optional<Duration> delay_growth = {};
-  bool delay_grows = false;  // beyond the noise: see DelayTrend
+  bool delay_grows = false;   // beyond the noise: see DelayTrend
+  Duration delay_noise = {};  // of delay_growth, if that is known
+  Duration span = {};         // in which the frames were due
   // the sender stood still, and sent what was due meanwhile as a burst above the rate
   bool disturbed = false;
   bool passed = false;  // as search_rate() judged it
@@ -70,8 +72,16 @@ struct SearchResult {
   bool complete = true;  // false: stopped before the bracket was as narrow as asked
 };
 
+/// Growth of the latency in a trial whose rate is one resolution above the path's, as what the path
+/// does not take waits. Requires fraction > 0.
+Duration growth_above(const Trial& trial, const SearchConfig& config) noexcept;
+/// True if the noise of the latencies hides that growth, or this machine stood still and left a
+/// tenth of the trial without a latency. False if the loss fails the trial.
+bool hides_growth(const Trial& trial, const SearchConfig& config) noexcept;
+
 /// How a trial ended: it passed; the path lost too much, or its latency grew; or this machine did
-/// not send at the rate, or lost frames itself that the path did not lose.
+/// not send at the rate, lost frames itself that the path did not lose, or hid whether latency
+/// grows.
 enum class TrialEnd : std::uint8_t { passed, failed, not_offered };
 /// What a disturbed trial loses is not the path's: it was not offered.
 TrialEnd end_of(const Trial& trial, const SearchConfig& config) noexcept;

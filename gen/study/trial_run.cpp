@@ -242,8 +242,11 @@ Result<Trial> run_trial(config::FlowProfile& profile, double fraction, const Tri
   continue_psns(profile, *report);
   Trial trial = trial_of(*report, bounded);
   trial.arrivals = count.counts();
+  trial.fraction = fraction;
+  trial.span = span;
   trial.delay_growth = count.delay().growth();
   trial.delay_grows = count.delay().grows();
+  if (trial.delay_growth) trial.delay_noise = count.delay().noise();
   const std::uint64_t unseen_now = ends.receiver.stats().unseen();
   trial.lost_here = unseen_now - std::min(unseen, unseen_now);
   for (std::size_t i = 0; i < report->flows.size(); ++i)

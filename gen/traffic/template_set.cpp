@@ -15,7 +15,6 @@ using config::FaultKind;
 using config::Flow;
 using wire::Operation;
 
-constexpr std::size_t kMostPayload = 4096;
 constexpr std::uint32_t kShortBy = 4;  // bytes that a short MIDDLE packet lacks
 
 /// The sequence of 2^31 - 1 bits of ITU-T O.150, first bit in a byte's top bit.
@@ -42,7 +41,7 @@ class Prbs31 {
 };
 
 std::vector<std::byte> make_pattern(const config::Payload& payload, std::uint64_t seed) {
-  std::vector<std::byte> bytes(kMostPayload);
+  std::vector<std::byte> bytes(PayloadPool::kLongest);
   Prbs31 prbs(seed);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     switch (payload.pattern) {
@@ -140,7 +139,7 @@ std::unique_ptr<FrameTemplate> make_template(const Flow& flow, PacketPosition po
 }  // namespace
 
 wire::Bytes PayloadPool::get(const config::Payload& payload, std::size_t length) {
-  assert(length <= kMostPayload);
+  assert(length <= kLongest);
   auto found = patterns_.find(payload);
   if (found == patterns_.end())
     found = patterns_.emplace(payload, make_pattern(payload, seed_)).first;

@@ -21,7 +21,8 @@ class PayloadPool {
 
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
 
-  /// Returns the first `length` bytes, at most 4096, of a pattern.
+  static constexpr std::size_t kLongest = 4096;  // bytes
+  /// Returns the first `length` bytes, at most kLongest, of a pattern.
   wire::Bytes get(const config::Payload& payload, std::size_t length);
 
  private:

@@ -156,8 +156,9 @@ void PsnStream::take(const roce::Frame& frame, OrderCounts& counts) {
   if (frame.info->role == wire::Role::notification) return;
   if (frame.info->role == wire::Role::response) return take_response(frame, counts);
   constexpr std::uint32_t kGeneralServices = 1;
-  // Without the DETH, which a capture may cut off, the sender is not known.
-  const bool sender_in_deth = frame.info->extensions.has(wire::Extension::deth);
+  // Without the DETH, which a capture may cut off, the sender is not known. RD has PSNs of
+  // contexts.
+  const bool sender_in_deth = frame.info->transport == wire::Transport::ud;
   const bool known = frame.deth != nullptr && frame.deth->src_qp.get() > kGeneralServices;
   if (!sender_in_deth || known) take_request(frame, counts);
 }

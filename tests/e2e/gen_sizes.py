@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sizes of packets and messages of perf: any payload of a packet between our own endpoints, messages
-of up to 2^31 B, and sweeps over sizes."""
+of up to 2^31 B, sweeps over sizes, and the intervals of a run."""
 
 import csv
 import json
 import subprocess
 
+import output_schemas
 from endpoints import GEN, TIMEOUT, Endpoints
 from longwire_test import main
 
@@ -119,6 +120,42 @@ class Sweeps(Endpoints):
                            ('pattern=bw,lat', 'expected an option of a run')):
             said = perf('--sim', '--delay', '1us', '--sweep', sweep, expect=2).stderr
             self.assertIn(why, said)
+
+
+class Intervals(Endpoints):
+
+    def lines(self, *words):
+        """The result of a run of a second with a line for each fifth, and the rows of these lines."""
+        west, east = self.wire()
+        there = self.start(GEN, 'respond', '--port', east, '--sessions', '1', '--json')
+        client = self.start(GEN, 'perf', '--port', west, '--peer', '198.18.0.2', '--json', '--duration',
+                            '1', '--interval', '0.2', *words)
+        out, err = client.communicate(timeout=TIMEOUT)
+        self.assertEqual(client.returncode, 0, err)
+        self.finish(there)
+        output_schemas.validate(out)
+        return json.loads(out), [line.split(' s ')[1].split() for line in err.splitlines() if ' s  ' in line]
+
+    def test_a_rate_has_a_lowest_and_a_highest_interval(self):
+        ran, lines = self.lines('-s', '4KiB')
+        found = ran['intervals']
+        # Those that a busy machine made longer are fewer; the last one may be shorter.
+        self.assertIn(found['whole'], (len(lines), len(lines) - 1))
+        self.assertEqual(found['length_ns'], 200_000_000)
+        self.assertLessEqual(found['bw_least_gbps'], ran['bw_average_gbps'] * 1.1)
+        self.assertLessEqual(found['bw_least_gbps'], found['bw_most_gbps'])
+
+    def test_latencies_have_a_lowest_and_a_highest_mean(self):
+        ran, lines = self.lines('--pattern', 'lat', '-s', '64')
+        found = ran['intervals']
+        self.assertIn(found['whole'], (len(lines), len(lines) - 1))
+        means = [float(line[2]) for line in lines[:found['whole']]]
+        self.assertAlmostEqual(found['t_avg_least_usec'], min(means), delta=0.01)
+        self.assertAlmostEqual(found['t_avg_most_usec'], max(means), delta=0.01)
+        self.assertAlmostEqual(found['t_min_most_usec'],
+                               max(float(line[1]) for line in lines[:found['whole']]), delta=0.01)
+        self.assertAlmostEqual(found['t_max_least_usec'],
+                               min(float(line[3]) for line in lines[:found['whole']]), delta=0.01)
 
 
 if __name__ == '__main__':

@@ -62,7 +62,8 @@ class Installation(unittest.TestCase):
         self.assertEqual({file.relative_to(there) for file in there.rglob('*') if file.is_file()},
                          shipped)
         version = f'{sys.version_info.major}.{sys.version_info.minor}'
-        wanted = {*(f'lib/python{version}/dist-packages/longwire/{name}' for name in ('__init__.py', 'results.pyi')),
+        wanted = {*(f'lib/python{version}/dist-packages/longwire/{name}' for name in
+                    ('__init__.py', 'py.typed', 'results.pyi')),
                   'share/doc/longwire/packaging/python/examples/loss.py',
                   'lib/systemd/system/longwire-impair@.service', 'share/doc/longwire/LICENSE',
                   'share/man/man5/longwire-impair-profile.5', 'share/man/man7/longwire.7',

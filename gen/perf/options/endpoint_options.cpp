@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <netdb.h>
 #include <sys/socket.h>
 
@@ -60,6 +61,14 @@ Result<roce::ClassOfTraffic> load_device_class(const ClassOptions& traffic) {
         "--source-port: a device chooses the UDP source port, by its QPs or by the "
         "--flow-label");
   return loaded;
+}
+
+void warn_of_hop_limit(const roce::ClassOfTraffic& traffic) {
+  if (!traffic.hop_limit) return;
+  fmt::print(stderr,
+             "warning: --hop-limit {0}: Linux takes a device's hop limit from the route, whatever "
+             "the verb asks for: `ip route change ... hoplimit {0}`\n",
+             *traffic.hop_limit);
 }
 
 Result<roce::ClassOfTraffic> traffic_of(const EndpointOptions& options) {

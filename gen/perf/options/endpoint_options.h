@@ -31,6 +31,8 @@ Result<roce::ClassOfTraffic> load_class(const ClassOptions& traffic);
 /// As load_class() for a device. Errors (usage): also what verbs do not set: classes of kinds, a
 /// VLAN, a UDP source port.
 Result<roce::ClassOfTraffic> load_device_class(const ClassOptions& traffic);
+/// Prints a warning on stderr if a device's packets will not have the hop limit that is asked for.
+void warn_of_hop_limit(const roce::ClassOfTraffic& traffic);
 
 /// Payload of a packet that the buffers of a port hold unless more is asked for, in bytes.
 inline constexpr std::uint32_t kUsualPacketPayload = 9000;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "core/figure.h"
 #include "core/time.h"
 
 namespace lw::gen {
@@ -41,6 +42,23 @@ class LatencyWindow {
   Duration least_{}, most_{}, sum_{};
 };
 
+/// Least and largest figures of the whole intervals of a run: they differ where the path changes.
+struct IntervalExtremes {
+  std::uint64_t count = 0, empty = 0;  // whole intervals; of these, those without a message
+  Duration length{};
+  double least_bps = 0, most_bps = 0;  // payload of completed messages
+  // of the intervals' latencies, in a latency run with messages
+  Duration least_mean{}, most_mean{}, most_minimum{}, least_maximum{};
+
+  /// Adds an interval of a bandwidth run, in which so many messages were complete.
+  void add(std::uint64_t messages, double bps) noexcept;
+  /// Adds an interval of a latency run.
+  void add(const LatencyWindow& window) noexcept;
+
+  static const FigureTable& bandwidth();
+  static const FigureTable& latency();
+};
+
 /// A line for each interval of a run in real time, as iperf3 prints one: rate, packets sent again,
 /// losses, round trip; of a latency run the least, mean and largest latency of the interval. Off
 /// by default. One thread.
@@ -59,16 +77,22 @@ class IntervalReport {
   void add(Instant now, const IntervalTotals& totals, const LatencyWindow* window);
   /// Prints the line of the last, shorter interval, if it has any message.
   void finish(Instant now, const IntervalTotals& totals, const LatencyWindow* window);
+  /// Of the run that was started last; nothing without a whole interval.
+  [[nodiscard]] std::optional<IntervalExtremes> extremes() const noexcept;
 
  private:
+  void show(Instant now, const IntervalTotals& totals, const LatencyWindow* window);
   void print(const std::string& line) const;
 
   Duration every_{0};
   bool on_stderr_ = false;
   Instant start_{}, last_{}, next_ = Instant::max();
   IntervalTotals before_;
+  IntervalExtremes extremes_;
 };
 
+/// "60 whole intervals of 1 s: 3.60 to 8.09 Gb/s", or the latencies' means and extremes.
+std::string extremes_line(const IntervalExtremes& extremes, bool latency);
 /// The heading, and the line of an interval from `from` to `to` after the start of the run.
 std::string interval_heading(bool latency);
 std::string interval_line(Duration from, Duration to, const IntervalTotals& before,

@@ -178,6 +178,7 @@ std::string perf_row(const PerfReport& report) {
   std::string notes = ways_line(config, outcome) + arrivals_line(outcome) + resent_line(outcome) +
                       classes_lines(outcome);
   if (is_of_study(pattern)) return study_line(report) + notes;
+  if (outcome.intervals) notes += extremes_line(*outcome.intervals, is_latency(pattern));
   if (is_latency(pattern)) return latency_line(config.size, outcome.latency) + notes;
   return bandwidth_line(config.size, outcome.bandwidth) + notes +
          steady_line(config, outcome.bandwidth);
@@ -248,6 +249,10 @@ const FigureTable& limits() {
   return kTable;
 }
 
+const IntervalExtremes* intervals_of(const PerfReport& r) {
+  return r.outcome.intervals ? &*r.outcome.intervals : nullptr;
+}
+
 const FigureTable& bandwidth_figures() {
   using Row = FigureOf<PerfReport>;
   static constexpr Figure kRows[] = {
@@ -315,6 +320,9 @@ const FigureTable& bandwidth_figures() {
           "steady",
           "True if that interval is within 5 % of bw_steady_gbps; null without an interval.")
           .or_null(),
+      Row::with_table<intervals_of, IntervalExtremes::bandwidth>(
+          "intervals", "Lowest and highest rates of the intervals; only with --interval.")
+          .if_any(),
       Row::with_table<std::identity{}, limits>()};
   static constexpr FigureTable kTable{"Bandwidth of one message size; a line each.", kRows};
   return kTable;
@@ -344,6 +352,9 @@ const FigureTable& latency_figures() {
           "t_99_9_usec", "99.9th percentile.", Unit::us),
       Row::of<[](const PerfReport& r) { return r.outcome.latency.failed; }>("failed",
                                                                             "QPs that failed."),
+      Row::with_table<intervals_of, IntervalExtremes::latency>(
+          "intervals", "Lowest and highest latencies of the intervals; only with --interval.")
+          .if_any(),
       Row::with_table<std::identity{}, limits>()};
   static constexpr FigureTable kTable{"Latency of one message size; a line each.", kRows};
   return kTable;

@@ -11,6 +11,7 @@
 #include "core/figure.h"
 #include "core/machine.h"
 #include "core/question.h"
+#include "gen/perf/report/interval_report.h"
 #include "gen/perf/report/perf_settings.h"
 #include "perf/config.h"
 #include "perf/result.h"
@@ -31,8 +32,9 @@ struct PerfOutcome {
   // What the run went through; without both, it was simulated.
   std::optional<MeasuredPort> port = {};
   std::optional<MeasuredDevice> device = {};
-  std::optional<Machine> machine = {};  // with a port or a device
-  double cpu_share = 0;                 // share of one core used by this process; 0 in a simulation
+  std::optional<Machine> machine = {};             // with a port or a device
+  std::optional<IntervalExtremes> intervals = {};  // with --interval
+  double cpu_share = 0;  // share of one core used by this process; 0 in a simulation
 
   /// Returns true if a signal ended the run early.
   [[nodiscard]] bool incomplete() const noexcept { return bandwidth.stopped || latency.stopped; }

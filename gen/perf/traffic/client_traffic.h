@@ -84,6 +84,7 @@ struct ClientResult {
   perf::LatencyResult latency;
   std::uint64_t wrong = 0;  // messages or responses with wrong data
   ServerStats peer;
+  std::optional<IntervalExtremes> intervals = {};
   bool peer_answered = false;
   // true: peer.checked is the number of arrived messages; false: that number is unknown
   bool peer_counted = true;

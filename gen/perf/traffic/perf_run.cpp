@@ -230,6 +230,7 @@ Result<ClientResult> PerfClient::run(const perf::PerfConfig& config, const Sessi
   result.peer_answered = std::ranges::all_of(*connected, &Connected::answered);
   result.peer_counted = std::ranges::all_of(*connected, &Connected::counted);
   result.transport = params.transport;
+  result.intervals = intervals_.extremes();
   for (const Connected& d : *connected) result.peer += d.stats;
   return result;
 }
@@ -328,6 +329,7 @@ PerfOutcome outcome_of(ClientResult result, const EndpointOptions& options, cons
                   result.transport, kVerifyNames[static_cast<std::size_t>(peer.verify)],
                   result.wrong,     port.bad_icrc,
                   port.not_sent,    {}};
+  outcome.intervals = result.intervals;
   outcome.bandwidth.cnps += result.peer.cnps;
   if (!result.peer_answered) return outcome;
   outcome.port->responder = {result.peer, {}};

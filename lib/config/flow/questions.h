@@ -88,9 +88,10 @@ inline constexpr Question kFlowQuestions[] = {
      .where = "receiver",
      .noted = true},
     {.name = "as_asked",
-     .meaning = "share of the signed frames with another field than the profile fixes",
+     .meaning = "share of the frames with another field than the profile fixes",
      .unit = Expectation::Unit::share,
-     .asked = "the frames have the QP, P_Key, opcode and PSN that the profile fixes",
+     .asked = "the frames have the addresses, QP, P_Key, opcode, PSN and payload that the profile "
+              "fixes",
      .limit = "== 0",
      .where = "receiver"},
     {.name = "bad_icrc",

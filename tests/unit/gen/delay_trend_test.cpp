@@ -67,6 +67,17 @@ TEST(DelayTrend, AStepAndAStallAreNoGrowth) {
   EXPECT_FALSE(stall.grows());
 }
 
+TEST(DelayTrend, NoiseIsTheLargestDistanceFromTheLine) {
+  using std::chrono::microseconds;
+  for (const std::int64_t growth : {-9, 0, 9}) {
+    const auto trend = trend_of(10, [&](int i, Duration) {
+      return microseconds(100 + i * growth + (i == 4 ? 7 : i == 6 ? -3 : 0));
+    });
+    EXPECT_EQ(trend.growth(), microseconds(9 * growth));
+    EXPECT_EQ(trend.noise(), microseconds(7)) << growth;
+  }
+}
+
 TEST(DelayTrend, TooFewFramesTellNothing) {
   EXPECT_FALSE(DelayTrend(kTrial).growth());
   const auto trend = trend_of(9, [](int i, Duration) { return std::chrono::milliseconds(i); });

@@ -65,6 +65,33 @@ TEST(LargeCounts, AnIntervalIsTheDifference) {
   EXPECT_NE(line.find("10 (1 %)"), std::string::npos) << line;
 }
 
+TEST(LargeCounts, ExtremesAreThoseOfTheIntervals) {
+  using std::chrono::microseconds;
+  const auto window = [](std::initializer_list<int> latencies) {
+    LatencyWindow filled;
+    for (const int us : latencies) filled.add(microseconds(us));
+    return filled;
+  };
+  IntervalExtremes found{.length = std::chrono::seconds(1)};
+  found.add(window({}));
+  found.add(window({20, 40}));
+  found.add(window({25, 26, 27}));
+  found.add(window({}));
+  found.add(window({10, 90}));
+  EXPECT_EQ(found.count, 5u);
+  EXPECT_EQ(found.empty, 2u);
+  EXPECT_EQ(found.least_mean, microseconds(26));
+  EXPECT_EQ(found.most_mean, microseconds(50));
+  EXPECT_EQ(found.most_minimum, microseconds(25));
+  EXPECT_EQ(found.least_maximum, microseconds(27));
+  EXPECT_EQ(extremes_line(found, true),
+            "5 whole intervals of 1 s: t_avg 26.00 to 50.00 usec, t_min up to 25.00, t_max from "
+            "27.00; 2 without a message\n");
+  IntervalExtremes rates{.length = std::chrono::seconds(2)};
+  for (const double gbps : {3.6, 8.09, 4.96}) rates.add(10, gbps * 1e9);
+  EXPECT_EQ(extremes_line(rates, false), "3 whole intervals of 2 s: 3.60 Gb/s to 8.09 Gb/s\n");
+}
+
 TEST(LargeCounts, ALongMessageHasItsPackets) {
   EXPECT_EQ(transport::packets_of(kLongest, 256), transport::kMostPackets);
   EXPECT_EQ(transport::packets_of(kLongest, 4096), 524'288u);

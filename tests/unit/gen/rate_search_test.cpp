@@ -62,6 +62,65 @@ TEST(RateSearch, ARateAtWhichLatencyGrowsFails) {
   EXPECT_GT(found->fails->fraction, 0.6);
 }
 
+Judgement judged(const std::function<Result<Trial>(double)>& path, const char* expect = "") {
+  const std::vector<SizeSearch> sizes = {{1024, *search_rate({}, path)}};
+  std::vector<Expectation> expectations;
+  if (*expect != 0) expectations.push_back(*parse_expectation(expect));
+  Judge judge(kSearchQuestions, std::move(expectations));
+  observe_search(judge, {sizes, {}});
+  return judge.finish().all().front();
+}
+
+/// A trial of 500 ms at 60.7 % of the highest rate, over a path of 60 %: the latency grows by 5 ms.
+Trial trial_with(Duration growth, Duration noise, bool grows = false) {
+  return {.fraction = 0.607,
+          .sent = 10,
+          .received = 10,
+          .delay_growth = growth,
+          .delay_grows = grows,
+          .delay_noise = noise,
+          .span = std::chrono::milliseconds(500)};
+}
+
+/// One resolution of 1 % causes a growth of 500 ms * 0.01 / 0.607 = 8.2 ms.
+TEST(RateSearch, ATrialWhoseNoiseHidesGrowthDoesNotPass) {
+  using std::chrono::milliseconds;
+  const auto end = [](Trial trial) { return end_of(trial, {}); };
+  EXPECT_EQ(end(trial_with(milliseconds(0), milliseconds(4))), TrialEnd::passed);
+  EXPECT_EQ(end(trial_with(milliseconds(0), milliseconds(5))), TrialEnd::not_offered);
+  EXPECT_EQ(end(trial_with(milliseconds(5), milliseconds(1))), TrialEnd::passed);
+  EXPECT_EQ(end(trial_with(milliseconds(5), milliseconds(3))), TrialEnd::not_offered);
+  EXPECT_EQ(end(trial_with(milliseconds(5), milliseconds(2), true)), TrialEnd::failed);
+  EXPECT_EQ(end(trial_with(-milliseconds(9), milliseconds(4))), TrialEnd::passed);
+  Trial unknown = trial_with(milliseconds(0), milliseconds(0));
+  unknown.delay_growth.reset();
+  EXPECT_EQ(end(unknown), TrialEnd::passed);  // frames without signatures
+  unknown.disturbed = true;
+  EXPECT_EQ(end(unknown), TrialEnd::not_offered);
+  Trial lost = trial_with(milliseconds(0), milliseconds(5));
+  lost.received = 9;
+  EXPECT_EQ(end(lost), TrialEnd::failed);  // noise hides no loss
+}
+
+TEST(RateSearch, ATrialWhoseNoiseHidesGrowthIsTriedAgain) {
+  int trials = 0;
+  const auto quiet_at_last = [&](double fraction) -> Result<Trial> {
+    const bool noisy = ++trials % 4 != 0;
+    return trial_with(Duration{}, std::chrono::milliseconds(noisy ? 50 : 0),
+                      !noisy && fraction > 0.6);
+  };
+  const auto found = search_rate({}, quiet_at_last);
+  EXPECT_NEAR(found->passes->fraction, 0.6, 0.01);
+  EXPECT_FALSE(found->not_offered);
+  const Judgement never = judged([](double fraction) -> Result<Trial> {
+    Trial trial = trial_with(Duration{}, std::chrono::milliseconds(50));
+    trial.wire_bps = 10e9 * fraction;
+    return trial;
+  });
+  EXPECT_EQ(never.holds, Holds::unknown);
+  EXPECT_NE(never.reason.find("latency varied by 50 ms there"), std::string::npos) << never.reason;
+}
+
 /// What a burst of this machine loses is tried again, and is no bound of the path.
 TEST(RateSearch, ADisturbedTrialIsTriedAgain) {
   std::map<double, int> tried;
@@ -134,15 +193,6 @@ TEST(RateSearch, ARateThatThePathFailsBelowThatOfTheMachineDecides) {
   EXPECT_LT(found->passes->fraction, 0.2);
   EXPECT_NEAR(found->fails->fraction, 0.2, 0.01);
   EXPECT_FALSE(found->not_offered);
-}
-
-Judgement judged(const std::function<Result<Trial>(double)>& path, const char* expect = "") {
-  const std::vector<SizeSearch> sizes = {{1024, *search_rate({}, path)}};
-  std::vector<Expectation> expectations;
-  if (*expect != 0) expectations.push_back(*parse_expectation(expect));
-  Judge judge(kSearchQuestions, std::move(expectations));
-  observe_search(judge, {sizes, {}});
-  return judge.finish().all().front();
 }
 
 /// A path that takes half of 10 Gb/s.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -198,46 +199,90 @@ TEST(Network, a_deadlock_is_looked_for_during_the_run) {
   EXPECT_LT(result.deadlocks[0].since, Instant{} + milliseconds(10));
 }
 
+/// A number from a range that depends on a network's seed.
+class NetworkDraw {
+ public:
+  NetworkDraw(std::uint64_t seed, std::string_view name) : chance_(seed, hash_name(name)) {}
+  std::uint64_t operator()(std::uint64_t number, std::uint64_t least, std::uint64_t most) const {
+    return least + static_cast<std::uint64_t>(chance_.uniform(number) *
+                                              static_cast<double>(most - least + 1));
+  }
+
+ private:
+  Chance chance_;
+};
+
+/// Hosts at a random tree of switches with PFC, and `more` cables between these.
+NetworkRunConfig random_network(std::uint64_t seed, std::string_view name, std::uint64_t more) {
+  const NetworkDraw draw(seed, name);
+  NetworkRunConfig config{.topology = {}, .workload = {}, .perf = {}};
+  Topology& t = config.topology;
+  const auto switches = static_cast<Node>(draw(0, more > 0 ? 3 : 1, 5));
+  const auto hosts = static_cast<Node>(draw(1, 3, 10));
+  for (Node host = 0; host < hosts; ++host) {
+    t.hosts.push_back("h" + std::to_string(host));
+    const auto at = static_cast<Node>(hosts + draw(10 + host, 0, switches - 1));
+    t.cables.push_back({.a = host,
+                        .b = at,
+                        .rate_bps = static_cast<double>(draw(30 + host, 1, 4)) * 25 * kGbps,
+                        .delay = nanoseconds(draw(50 + host, 50, 2000))});
+  }
+  const auto join = [&](Node a, Node b, std::uint64_t number) {
+    t.cables.push_back({.a = static_cast<Node>(hosts + a),
+                        .b = static_cast<Node>(hosts + b),
+                        .rate_bps = static_cast<double>(draw(90 + number, 1, 10)) * 10 * kGbps,
+                        .delay = nanoseconds(draw(100 + number, 50, 5000))});
+  };
+  for (Node i = 0; i < switches; ++i) {
+    t.switches.push_back({.name = "s" + std::to_string(i),
+                          .buffer_bytes = draw(70, 2, 6) * 1'000'000,
+                          .pause = true});
+    if (i > 0) join(i, static_cast<Node>(draw(80 + i, 0, i - 1u)), i);
+  }
+  for (std::uint64_t i = 0; i < more; ++i) {
+    const auto from = static_cast<Node>(draw(120 + i, 0, switches - 1));
+    const auto distance = static_cast<Node>(draw(130 + i, 1, switches - 1u));
+    join(from, static_cast<Node>((from + distance) % switches), 140 + i);
+  }
+  config.workload.sendings.front().pattern =
+      draw(2, 0, 1) == 0 ? SendPattern::all_to_all : SendPattern::permutation;
+  config.perf.duration = milliseconds(3);
+  config.perf.path.seed = seed;
+  return config;
+}
+
+std::uint64_t paused_ports(const NetworkResult& result) {
+  return static_cast<std::uint64_t>(std::ranges::count_if(
+      result.ports, [](const PortResult& port) { return port.all.paused > Duration{}; }));
+}
+
 /// Trees of switches have no cycles: whatever waits there goes on again.
 TEST(Network, no_deadlock_is_named_in_random_trees) {
   std::uint64_t paused = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
-    const Chance chance(seed, hash_name("trees"));
-    const auto draw = [&](std::uint64_t number, std::uint64_t least, std::uint64_t most) {
-      return least + static_cast<std::uint64_t>(chance.uniform(number) *
-                                                static_cast<double>(most - least + 1));
-    };
-    NetworkRunConfig config{.topology = {}, .workload = {}, .perf = {}};
-    Topology& t = config.topology;
-    const auto switches = static_cast<Node>(draw(0, 1, 5));
-    const auto hosts = static_cast<Node>(draw(1, 3, 10));
-    for (Node host = 0; host < hosts; ++host) {
-      t.hosts.push_back("h" + std::to_string(host));
-      const auto at = static_cast<Node>(hosts + draw(10 + host, 0, switches - 1));
-      t.cables.push_back({.a = host,
-                          .b = at,
-                          .rate_bps = static_cast<double>(draw(30 + host, 1, 4)) * 25 * kGbps,
-                          .delay = nanoseconds(draw(50 + host, 50, 2000))});
-    }
-    for (Node i = 0; i < switches; ++i) {
-      t.switches.push_back({.name = "s" + std::to_string(i),
-                            .buffer_bytes = draw(70, 2, 6) * 1'000'000,
-                            .pause = true});
-      if (i > 0)
-        t.cables.push_back({.a = static_cast<Node>(hosts + i),
-                            .b = static_cast<Node>(hosts + draw(80 + i, 0, i - 1u)),
-                            .rate_bps = static_cast<double>(draw(90 + i, 1, 10)) * 10 * kGbps,
-                            .delay = nanoseconds(draw(100 + i, 50, 5000))});
-    }
-    config.workload.sendings.front().pattern =
-        draw(2, 0, 1) == 0 ? SendPattern::all_to_all : SendPattern::permutation;
-    config.perf.duration = milliseconds(3);
-    config.perf.path.seed = seed;
-    const NetworkResult result = run_network(config);
+    const NetworkResult result = run_network(random_network(seed, "trees", 0));
     EXPECT_TRUE(result.deadlocks.empty()) << "seed " << seed;
-    for (const PortResult& port : result.ports) paused += port.all.paused > Duration{} ? 1 : 0;
+    paused += paused_ports(result);
   }
   EXPECT_GT(paused, 100u) << "the networks are too idle to tell";
+}
+
+/// With cycles of cables: no port of a deadlock that is named sends anything until the run ends.
+TEST(Network, what_is_named_a_deadlock_never_goes_on) {
+  std::uint64_t paused = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    NetworkRunConfig config = random_network(seed, "meshes", 1 + seed % 3);
+    config.sample = microseconds(100);
+    const NetworkResult result = run_network(config);
+    paused += paused_ports(result);
+    for (const DeadlockResult& deadlock : result.deadlocks)
+      for (const PortSample& sample : result.samples) {
+        const bool waits = std::ranges::find(deadlock.ports, sample.port) != deadlock.ports.end();
+        if (!waits || sample.at - config.sample <= deadlock.since) continue;
+        EXPECT_EQ(sample.utilization, 0) << "seed " << seed << ", port " << sample.port;
+      }
+  }
+  EXPECT_GT(paused, 200u) << "the networks are too idle to tell";
 }
 
 TEST(Network, a_load_has_a_rate_and_no_port_is_used_above_its_own) {
