@@ -120,7 +120,7 @@ class Run(unittest.TestCase):
             self.assertTrue(report['identity_holds'])
             self.assertFalse(report['records_hold'])
             self.assertEqual(east['received']['frames'], len(self.sent))
-            written = report[option[2:]]
+            written = report[{'--pcap': 'capture'}.get(option, option[2:])]
             self.assertGreaterEqual(written['missing'], east['dropped_by_rule']['frames'])
             self.assertIn(f"{written['missing']} are missing", err)
 
