@@ -144,7 +144,7 @@ down = "5ms"
                                   check=False)
         self.assertEqual(compared.returncode, 0, compared.stdout + compared.stderr)
         marks = page.read_text().count('stroke-dasharray=\\"3 4\\"')
-        self.assertEqual(marks, 2 * 4, 'each change in both plots over time')
+        self.assertEqual(marks, 2 * 2 * 4, 'each change in both plots over time, each drawn for two widths')
         text = self.impair('replay', self.folder / 'p.toml', self.folder / 'in.pcap',
                            self.folder / 'out.pcap').stdout
         self.assertIn('4 changes took effect:\n  at 10 ms; haul: delay', text)
