@@ -21,8 +21,8 @@ std::string finding_text(const Anomaly& anomaly, const analysis::Analyst& analys
     return fmt::format("{}: {} to frame {}: {}", name, counted(anomaly.packets, "frame"),
                        anomaly.last_frame, anomaly.detail);
   const Ends ends = ends_of(analyst, analyst.sessions()[anomaly.session - 1], anomaly.direction);
-  return fmt::format("{}, session {}, {} to {}: {} [{}]", name, anomaly.session, ends.from, ends.to,
-                     anomaly_words(anomaly), analysis::name_of(anomaly.certainty));
+  return fmt::format("{}, connection {}, {} to {}: {} [{}]", name, anomaly.session, ends.from,
+                     ends.to, anomaly_words(anomaly), analysis::name_of(anomaly.certainty));
 }
 
 void add_finding(std::vector<capture::FrameComment>& comments, const Anomaly& anomaly,

@@ -175,7 +175,7 @@ Result<void> check_recording(const std::string& file) {
   for (const std::string_view name : capture::kRecordingInterfaces)
     if (std::ranges::find(found, name, &capture::Interface::name) == found.end())
       return fail(
-          fmt::format("{}a recording of roce-impair's (--capture) holds both ends, and {} "
+          fmt::format("{}a recording of roce-impair's (--pcap) holds both ends, and {} "
                       "has no interface \"{}\"",
                       needs, file, name));
   return {};
@@ -296,7 +296,7 @@ app::Command compare_command() {
       .name = "compare",
       .help = "Compare two capture points of a path: loss, order, one-way delay",
       .examples = R"(roce-dissect compare near.pcapng far.pcapng --delay 1903.5us --loss 0.1%
-roce-dissect compare recording.pcapng  # of roce-impair run --capture: both ends
+roce-dissect compare recording.pcapng  # of roce-impair run --pcap: both ends
 roce-dissect compare near.pcapng far.pcapng --expect 'loss<=0.2%' --expect 'p99<=1.91ms' --junit r.xml
 roce-dissect compare near.pcapng far.pcapng --two-clocks --html compare.html
 roce-dissect compare rec.pcapng --ledger ledger.jsonl  # does the ledger explain what happened?

@@ -215,12 +215,12 @@ void add_extract_options(app::Options& list, ExtractOptions& options) {
   const auto read_session = [](std::string_view text) {
     return app::read_whole(text, 1, analysis::Analyst::kMostSessions);
   };
-  list.add("--session",
+  list.add("--connection",
            app::each(read_session,
                      [&options](std::uint64_t session) {
                        options.sessions.insert(static_cast<std::uint32_t>(session));
                      }),
-           "N", "only this session, as `sessions` numbers them; may be given several times");
+           "N", "only this connection, as `sessions` numbers them; may be given several times");
   list.add("--max-files", app::number(options.most_files, std::size_t{1}), "N",
            "number of files at most; what is beyond has no place, and is counted");
   list.add_flag("--bad-icrcs", options.choice.bad_icrcs,
@@ -239,7 +239,7 @@ app::Command extract_command() {
       .name = "extract",
       .help = "Write the data to files: memory as WRITEs left it, READ responses, SENDs",
       .examples = R"(roce-dissect extract capture.pcapng -o data
-roce-dissect extract capture.pcapng -o data --what sends --session 3
+roce-dissect extract capture.pcapng -o data --what sends --connection 3
 tcpdump -c 1000 -i eth1 -w - udp port 4791 | roce-dissect extract - -o data)",
       .notes = R"(The folder's map.jsonl has the files, what is where in them, and the gaps;
 messages.jsonl has each message.)",

@@ -30,7 +30,7 @@ std::string groups_text(Grouping by, const MessageGroups& groups) {
   report::TextTable table({{"operation"},
                            {"size", Align::right},
                            {"messages", Align::right},
-                           {"resent", Align::right},
+                           {"retransmitted", Align::right},
                            {"no completion", Align::right},
                            {"min", Align::right},
                            {"p50", Align::right},

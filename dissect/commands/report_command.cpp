@@ -91,7 +91,7 @@ app::Command report_command() {
   auto options = std::make_shared<ReportOptions>();
   app::Command command{
       .name = "report",
-      .help = "Write one web page: what happened, plots of each session, tables",
+      .help = "Write one web page: what happened, plots of each connection, tables",
       .examples = R"(roce-dissect report capture.pcapng -o report.html
 zstd -dc capture.pcap.zst | roce-dissect report - -o report.html)",
       .notes =

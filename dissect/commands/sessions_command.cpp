@@ -24,7 +24,7 @@ using report::Align;
 
 /// `timed`: with a column of the times at which sessions begin.
 report::TextTable empty_table(bool timed) {
-  std::vector<report::TextTable::Column> columns = {{"session", Align::right},
+  std::vector<report::TextTable::Column> columns = {{"connection", Align::right},
                                                     {"where"},
                                                     {""},
                                                     {"from"},
@@ -33,7 +33,7 @@ report::TextTable empty_table(bool timed) {
                                                     {"messages", Align::right},
                                                     {"payload", Align::right},
                                                     {"goodput", Align::right},
-                                                    {"resent", Align::right},
+                                                    {"retransmitted", Align::right},
                                                     {"RTT p50", Align::right},
                                                     {"p99", Align::right},
                                                     {"NAKs", Align::right},
@@ -92,7 +92,7 @@ std::string setups_text(const analysis::Analyst& analyst) {
   for (const analysis::ConnectionSetup& setup : analyst.setups().setups())
     text += fmt::format("{}{}: {}\n", text.empty() ? "\n" : "",
                         setup.session == 0 ? fmt::format("frame {}", setup.first_frame())
-                                           : fmt::format("session {}", setup.session),
+                                           : fmt::format("connection {}", setup.session),
                         setup_text(setup));
   return text;
 }
@@ -137,7 +137,9 @@ app::Command sessions_command() {
   auto options = std::make_shared<SessionsOptions>();
   app::Command command{
       .name = "sessions",
-      .help = "List connections: both directions, messages, goodput, resent packets, round trips",
+      .help =
+          "List connections: both directions, messages, goodput, retransmitted packets, round "
+          "trips",
       .examples = "roce-dissect sessions capture.pcapng",
       .run = [options] { return run_sessions(*options); },
   };
@@ -146,7 +148,8 @@ app::Command sessions_command() {
   add_apart_option(command.options, options->input.apart);
   add_time_option(command.options, options->input.time);
   add_jobs_option(command.options, options->jobs);
-  command.options.add_flag("--json", options->json, "one JSON object per direction of a session");
+  command.options.add_flag("--json", options->json,
+                           "one JSON object per direction of a connection");
   command.options.add_flag("--csv", options->csv, "CSV with a header line").excludes("--json");
   return command;
 }

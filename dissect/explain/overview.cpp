@@ -89,7 +89,7 @@ std::string overview_line(const Evidence& evidence, std::uint32_t point,
     text += fmt::format("; {} of these messages were not completed, as packets are missing",
                         totals.incomplete);
   if (totals.fastest != 0 && totals.connections > 1)
-    text += fmt::format("; the fastest is session {} with {}", totals.fastest,
+    text += fmt::format("; the fastest is connection {} with {}", totals.fastest,
                         format_bit_rate(totals.rate));
   else if (totals.fastest != 0)
     text += fmt::format(", {}", format_bit_rate(totals.rate));

@@ -173,7 +173,7 @@ void ExtractReport::unplaced(const std::function<void(const Json&)>& take) const
 std::string ExtractReport::files_text(const std::string& folder) const {
   using report::Align;
   report::TextTable table({{"file"},
-                           {"session", Align::right},
+                           {"connection", Align::right},
                            {""},
                            {"bytes", Align::right},
                            {"ranges", Align::right},
@@ -225,7 +225,7 @@ std::string ExtractReport::gaps_text() const {
 std::string ExtractReport::unplaced_text() const {
   std::string text;
   for (const auto& [key, left] : extractor_.leftovers()) {
-    const std::string name = fmt::format("  session {} {}  ", key.first, arrow_of(key.second));
+    const std::string name = fmt::format("  connection {} {}  ", key.first, arrow_of(key.second));
     for (std::size_t reason = 0; reason < analysis::kUnplacedReasons; ++reason) {
       const analysis::UnplacedPackets& some = left.unplaced[reason];
       if (some.packets == 0) continue;

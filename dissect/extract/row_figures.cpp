@@ -4,8 +4,8 @@
 namespace lw::dissect {
 namespace {
 
-constexpr std::string_view kSession = "Number of the session, from 1.";
-constexpr std::string_view kDirection = "Direction of the session: 0 or 1.";
+constexpr std::string_view kSession = "Number of the connection, from 1.";
+constexpr std::string_view kDirection = "Direction of the connection: 0 or 1.";
 constexpr std::string_view kKind = "memory or a kind of stream.";
 constexpr std::string_view kPackets = "Packets.";
 constexpr std::string_view kFirstFrame = "Number of its first frame.";

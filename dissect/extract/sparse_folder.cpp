@@ -155,7 +155,7 @@ void SparseFolder::fail_with(const std::string& name, int error) {
   const std::string shown = name.starts_with(".part-") ? path_ : path_ + "/" + name;
   failure_ = Error{shown + ": cannot be written: " + std::strerror(error) +
                        "; no data is kept: name a folder with more room, or extract less (--what, "
-                       "--session, --filter)",
+                       "--connection, --filter)",
                    ExitCode::environment};
 }
 

@@ -74,7 +74,7 @@
 
   function labelOf(key) {
     const row = sessionOf.get(key), plots = plotsOf.get(key);
-    if (!row) return `session ${plots.session} ${arrow(plots.direction)}`;
+    if (!row) return `connection ${plots.session} ${arrow(plots.direction)}`;
     return `${row.session} ${arrow(row.direction)} ${row.point ? `at ${row.point}: ` : ''}${end(row.from, row.from_qp)} to ${end(row.to, row.to_qp)}` +
       `${row.operations ? `, ${row.operations}` : ''}`;
   }
@@ -85,7 +85,7 @@
       series(raw.responses, { name: 'READ response', colour: 'sky', shape: 'square', size: 3 }),
       series(raw.responses_again, { name: 'response again', colour: 'purple', shape: 'plus', size: 4 }),
       series(raw.late, { name: 'late or copied', colour: 'purple', shape: 'triangle', size: 4.4 }),
-      series(raw.resent, { name: 'sent again', colour: 'vermilion', shape: 'cross', size: 3.8 }),
+      series(raw.resent, { name: 'retransmitted', colour: 'vermilion', shape: 'cross', size: 3.8 }),
       series(raw.naks, { name: 'NAK', colour: 'orange', shape: 'diamond', size: 4.6 }),
     ];
   }
@@ -125,7 +125,7 @@
       return found.filter((at) => at >= from && at <= to);
     };
     Page.plot($('latency-figure'), {
-      id: 'latency', title: 'Latency of messages', label: `Histogram of the latency of messages of session ${name}`,
+      id: 'latency', title: 'Latency of messages', label: `Histogram of the latency of messages of connection ${name}`,
       nothing: 'No message of this direction was completed in the capture.', height: 190, fromZero: true,
       series: [{ name: 'messages', t, y, of: t.length, colour: 'blue', bars: true, fill: true }],
       format: (value) => whole(value), axisFormat: (value) => (Number.isInteger(value) ? whole(value) : ''),
@@ -140,21 +140,21 @@
     const shared = { group };
     group.clear();
     Page.plot($('psn-figure'), { ...shared,
-      id: 'psn', title: `PSN over time, from PSN ${raw.first_psn} on`, label: `PSN over time of session ${name}. Arrow keys move, plus and minus zoom, 0 shows all.`,
+      id: 'psn', title: `PSN over time, from PSN ${raw.first_psn} on`, label: `PSN over time of connection ${name}. Arrow keys move, plus and minus zoom, 0 shows all.`,
       series: all, height: 380, hasPlace: true, format: whole, nothing: 'No request or response was captured in this direction.',
       words: (one, t, y) => `${seconds(t)}  ${one.name}, PSN ${(raw.first_psn + y) & 0xffffff} (${whole(y)} from the first)` });
     Page.plot($('goodput-figure'), { ...shared,
-      id: 'goodput', title: `Goodput, each ${time(marks.width)}`, label: `Goodput of session ${name}`, fromZero: true, format: rate, axisSize: 86,
+      id: 'goodput', title: `Goodput, each ${time(marks.width)}`, label: `Goodput of connection ${name}`, fromZero: true, format: rate, axisSize: 86,
       series: some(marks.payload) ? [steps(marks, marks.payload, perSecond, { name: 'payload', colour: 'blue' })] : [], nothing: 'No payload was captured.' });
     Page.plot($('outstanding-figure'), { ...shared,
-      id: 'outstanding', title: 'Outstanding bytes', label: `Bytes without acknowledgement of session ${name}`, fromZero: true, format: bytes, axisSize: 76,
+      id: 'outstanding', title: 'Outstanding bytes', label: `Bytes without acknowledgement of connection ${name}`, fromZero: true, format: bytes, axisSize: 76,
       series: [series(raw.outstanding, { name: 'not acknowledged', colour: 'purple', steps: true })],
       nothing: raw.answered ? 'No request was captured.' : 'Not known: no acknowledgement was captured.' });
     Page.plot($('rtt-figure'), { ...shared,
-      id: 'rtt', title: 'Round trip', label: `Round trip times of session ${name}, from a request to its answer`, fromZero: true, format: (ns) => time(ns), axisSize: 76,
+      id: 'rtt', title: 'Round trip', label: `Round trip times of connection ${name}, from a request to its answer`, fromZero: true, format: (ns) => time(ns), axisSize: 76,
       series: [series(raw.rtt, { name: 'request to answer', colour: 'green', shape: 'dot', size: 3.2 })], nothing: 'No round trip was captured.' });
     Page.plot($('marks-figure'), { ...shared,
-      id: 'marks', title: `CE marks and CNPs, each ${time(marks.width)}`, label: `CE marks and CNPs of session ${name}`, fromZero: true, format: whole,
+      id: 'marks', title: `CE marks and CNPs, each ${time(marks.width)}`, label: `CE marks and CNPs of connection ${name}`, fromZero: true, format: whole,
       axisFormat: (value) => (Number.isInteger(value) ? whole(value) : ''),
       series: [...(some(marks.ce) ? [steps(marks, marks.ce, 1, { name: 'CE', colour: 'vermilion' })] : []),
         ...(some(marks.cnps) ? [steps(marks, marks.cnps, 1, { name: 'CNP', colour: 'blue' })] : [])],
@@ -166,7 +166,7 @@
     group.full = [first - pad, last + pad];
     group.points = all.flatMap((one) => one.t).sort((a, b) => a - b);
     group.reset();
-    $('plots-title').textContent = `Plots of session ${raw.session} ${arrow(raw.direction)}`;
+    $('plots-title').textContent = `Plots of connection ${raw.session} ${arrow(raw.direction)}`;
     $('psn-figure').dataset.session = key;
   }
   function select(key) {
@@ -243,7 +243,7 @@
     columns: [
       number('frame', 'Frame', { text: (row) => String(row.frame), link: (row) => (plotsOf.has(keyOf(row)) ? hashOf(row) : null) }),
       timed('time_ns', 'Time', { text: (row) => time(row.time_ns, 9), help: 'since the first packet' }),
-      { key: 'session', title: 'Session', keep: true, text: (row) => (row.session === 0 ? 'capture' : `${row.session} ${arrow(row.direction)}`), value: (row) => row.session * 2 + row.direction },
+      { key: 'session', title: 'Connection', keep: true, text: (row) => (row.session === 0 ? 'capture' : `${row.session} ${arrow(row.direction)}`), value: (row) => row.session * 2 + row.direction },
       { key: 'kind', title: 'Kind', keep: true, hint: (row) => data.kinds[row.kind] },
       number('packets', 'Packets'),
       timed('duration_ns', 'Cost', { help: 'time of a recovery, or of a silence', text: (row) => (row.duration_ns === 0 ? '' : time(row.duration_ns)) }),
@@ -251,12 +251,12 @@
     ],
   });
   const sessionTable = Page.table($('sessions-place'), {
-    id: 'sessions', title: 'Sessions', rows: sessions,
+    id: 'sessions', title: 'Connections', rows: sessions,
     of: sessions.length + Math.max(data.sessions.of - new Set(sessions.map((row) => row.session)).size, 0),
     rowId: (row) => `session-${row.session}-${row.direction}`, isCurrent: (row) => keyOf(row) === current,
     onRow: (row) => { select(keyOf(row)); if (keyOf(row) === current) $('plots').scrollIntoView(); },
     columns: [
-      { key: 'session', title: 'Session', keep: true, text: (row) => `${row.session} ${arrow(row.direction)}`, value: (row) => row.session * 2 + row.direction,
+      { key: 'session', title: 'Connection', keep: true, text: (row) => `${row.session} ${arrow(row.direction)}`, value: (row) => row.session * 2 + row.direction,
         link: (row) => (plotsOf.has(keyOf(row)) ? `#session=${row.session}&direction=${row.direction}` : null) },
       ...(sessions.some((row) => row.point) ? [{ key: 'point', title: 'Point' }] : []),
       { key: 'transport', title: 'Transport' },
@@ -266,7 +266,7 @@
       number('messages', 'Messages'),
       number('payload_bytes', 'Payload', { text: (row) => bytes(row.payload_bytes) }),
       number('goodput_bps', 'Goodput', { text: (row) => (row.goodput_bps === null ? '' : rate(row.goodput_bps)) }),
-      number('resent', 'Sent again'),
+      number('resent', 'Retransmitted'),
       timed('rtt_p50_ns', 'RTT p50'), timed('rtt_p99_ns', 'RTT p99'),
       { key: 'naks', title: 'NAKs', number: true, text: (row) => whole(naks(row)), value: naks },
       number('rnr_naks', 'RNR'), number('ce', 'CE'), number('cnps', 'CNPs'),
@@ -276,7 +276,7 @@
     id: 'messages', title: 'Latency of messages', rows: messages, of: data.messages.of,
     columns: [
       { key: 'operation', title: 'Operation' }, number('messages', 'Messages'),
-      number('bytes', 'Bytes', { text: (row) => bytes(row.bytes) }), number('resent_packets', 'Packets sent again'),
+      number('bytes', 'Bytes', { text: (row) => bytes(row.bytes) }), number('resent_packets', 'Packets retransmitted'),
       number('without_completion', 'No completion'),
       timed('latency_min_ns', 'Least'), timed('latency_p50_ns', 'p50'), timed('latency_p90_ns', 'p90'),
       timed('latency_p99_ns', 'p99'), timed('latency_max_ns', 'Most'),
@@ -299,8 +299,8 @@
   showVerdict();
   const cut = data.plots.filter((row) => row.since_ns !== null);
   $('plotted').textContent = (data.sessions.of > new Set(data.plots.map((row) => row.session)).size
-    ? `Of ${whole(data.sessions.of)} sessions, the worst ${new Set(data.plots.map((row) => row.session)).size} have plots. ` : '') +
-    (cut.length > 0 ? `Plots that begin later than their session: ${cut.map((row) => `${row.session} ${arrow(row.direction)} at ${time(row.since_ns)}`).join(', ')}.` : '');
+    ? `Of ${whole(data.sessions.of)} connections, the worst ${new Set(data.plots.map((row) => row.session)).size} have plots. ` : '') +
+    (cut.length > 0 ? `Plots that begin later than their connection: ${cut.map((row) => `${row.session} ${arrow(row.direction)} at ${time(row.since_ns)}`).join(', ')}.` : '');
   if (data.path.length > 0) PathPlots.show($('path-place'), data.path, 'of all captures together, in the order of their time stamps');
   else $('path').hidden = true;
   if (plotsOf.size === 0) $('plots').hidden = true;

@@ -126,8 +126,8 @@ constexpr Figure count_row(std::string_view name, std::string_view meaning,
 
 constexpr Figure kSessionRows[] = {
     SessionFigure::of<[](const SessionRow& r) { return r.session.number; }>(
-        "session", "Number of the session, from 1."),
-    SessionFigure::of<&SessionRow::direction>("direction", "Direction of the session: 0 or 1."),
+        "session", "Number of the connection, from 1."),
+    SessionFigure::of<&SessionRow::direction>("direction", "Direction of the connection: 0 or 1."),
     SessionFigure::of<[](const SessionRow& r) -> const auto& {
       return r.points.name(r.flow.key.point);
     }>("point", "Capture point."),
@@ -154,7 +154,7 @@ constexpr Figure kSessionRows[] = {
     SessionFigure::of<[](const SessionRow& r) { return r.flow.paired_by; }>(
         "paired_by", "How the two directions were recognised."),
     SessionFigure::of<[](const SessionRow& r) { return r.session.first_frame; }>(
-        "first_frame", "Number of the session's first frame."),
+        "first_frame", "Number of the connection's first frame."),
     SessionFigure::of<[](const SessionRow& r) { return r.there.packets; }>(
         "packets", "Packets of this direction."),
     SessionFigure::of<&SessionRow::mtu>("mtu", "Path MTU, in bytes; null if unknown.", Unit::bytes)
@@ -174,7 +174,7 @@ constexpr Figure kSessionRows[] = {
     SessionFigure::of<&SessionRow::goodput>("goodput_bps", "Rate of payload; null for one instant.",
                                             Unit::bits_per_second)
         .or_null(),
-    count_row<&StreamCounts::resent>("resent", "Packets sent again."),
+    count_row<&StreamCounts::resent>("resent", "Packets retransmitted."),
     SessionFigure::of<[](const SessionRow& r) {
       return share_of(r.counts.resent, r.counts.packets);
     }>("resent_share", "Their share of the requests, 0 to 1."),
@@ -248,8 +248,8 @@ using MessageFigure = FigureOf<Message>;
 constexpr int kKeyDigits = 8;
 
 constexpr Figure kMessageRows[] = {
-    MessageFigure::of<&Message::session>("session", "Number of the session, from 1."),
-    MessageFigure::of<&Message::direction>("direction", "Direction of the session: 0 or 1."),
+    MessageFigure::of<&Message::session>("session", "Number of the connection, from 1."),
+    MessageFigure::of<&Message::direction>("direction", "Direction of the connection: 0 or 1."),
     MessageFigure::of<&Message::transport>("transport", "Transport."),
     MessageFigure::of<&Message::operation>("operation", "RDMA operation."),
     MessageFigure::of<&Message::bytes>("bytes", "Bytes of payload.", Unit::bytes),
@@ -273,7 +273,7 @@ constexpr Figure kMessageRows[] = {
     MessageFigure::of<latency>("latency_ns", "Time from the first frame to the completion.",
                                Unit::ns)
         .or_null(),
-    MessageFigure::of<&Message::resent>("resent_packets", "Packets sent again."),
+    MessageFigure::of<&Message::resent>("resent_packets", "Packets retransmitted."),
     MessageFigure::of<&Message::partial>("partial", "True if it was not captured completely.")};
 
 /// What a row of `messages --by` shows.
@@ -313,7 +313,7 @@ constexpr Figure kGroupRows[] = {
     GroupFigure::of<[](const GroupRow& r) { return r.group().bytes; }>("bytes", "Bytes of payload.",
                                                                        Unit::bytes),
     GroupFigure::of<[](const GroupRow& r) { return r.group().resent; }>("resent_packets",
-                                                                        "Packets sent again."),
+                                                                        "Packets retransmitted."),
     GroupFigure::of<[](const GroupRow& r) { return r.group().incomplete; }>(
         "without_completion", "Messages whose completion was not seen."),
     GroupFigure::of<&GroupRow::least>("latency_min_ns", "Shortest time to the completion.",
@@ -350,8 +350,8 @@ constexpr Figure kAnomalyRows[] = {
     AnomalyFigure::of<[](const Anomaly& a) { return to_ns(a.stamp); }>(
         "time_ns", "Time stamp of the frame, since 1970.", Unit::ns),
     AnomalyFigure::of<&Anomaly::session>("session",
-                                         "Number of the session, from 1; 0 for the capture."),
-    AnomalyFigure::of<&Anomaly::direction>("direction", "Direction of the session: 0 or 1."),
+                                         "Number of the connection, from 1; 0 for the capture."),
+    AnomalyFigure::of<&Anomaly::direction>("direction", "Direction of the connection: 0 or 1."),
     AnomalyFigure::of<&Anomaly::kind>("kind", "Kind of anomaly."),
     AnomalyFigure::of<&Anomaly::certainty>(
         "certainty",
@@ -422,7 +422,7 @@ const FigureTable& plain_anomaly_figures() {
 }  // namespace
 
 const FigureTable& session_figures() {
-  static constexpr FigureTable kTable{"A direction of a session; a line each.", kSessionRows};
+  static constexpr FigureTable kTable{"A direction of a connection; a line each.", kSessionRows};
   return kTable;
 }
 

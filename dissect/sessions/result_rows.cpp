@@ -45,10 +45,6 @@ std::string_view verb(std::uint64_t count, std::string_view one, std::string_vie
   return count == 1 ? one : several;
 }
 
-std::string counted(std::uint64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 std::string operations_text(const StreamCounts& counts) {
   std::set<std::string_view> names;
   for (const auto& [opcode, count] : counts.opcodes)
@@ -67,13 +63,14 @@ bool has_traffic(const Session& session, std::uint8_t direction) {
 std::string message_text(const Message& message, const std::string& where,
                          const std::string& time) {
   std::string text =
-      fmt::format("{}session {} {}  {} {}, {} bytes in {}, PSN {}",
+      fmt::format("{}connection {} {}  {} {}, {} bytes in {}, PSN {}",
                   row_begin(message.first_frame, time), message.session, arrow(message.direction),
                   wire::name_of(message.transport), wire::name_of(message.operation), message.bytes,
                   counted(message.packets, "packet"), message.first_psn);
   if (message.has_address) text += fmt::format(", va {:#x} rkey {:#x}", message.va, message.r_key);
   if (message.has_immediate) text += fmt::format(", immediate {:#x}", message.immediate);
-  if (message.resent > 0) text += fmt::format(", {} resent", counted(message.resent, "packet"));
+  if (message.resent > 0)
+    text += fmt::format(", {} retransmitted", counted(message.resent, "packet"));
   if (!where.empty()) text += fmt::format(", lost or late at {}", where);
   if (message.partial) text += ", not captured completely";
   if (!message.completion) return text + ", completion not seen\n";
@@ -117,11 +114,11 @@ std::string anomaly_words(const Anomaly& anomaly) {
 std::string anomaly_text(const Anomaly& anomaly, const std::string& time) {
   const std::string begin = row_begin(anomaly.frame, time);
   if (anomaly.session == 0)
-    return fmt::format("{}{:<13}  {:<18}  {} to frame {}: {}\n", begin,
+    return fmt::format("{}{:<16}  {:<18}  {} to frame {}: {}\n", begin,
                        anomaly.kind == analysis::AnomalyKind::pause ? "capture" : "set-up",
                        analysis::name_of(anomaly.kind), counted(anomaly.packets, "frame"),
                        anomaly.last_frame, anomaly.detail);
-  return fmt::format("{}session {} {}  {:<18}  {}\n", begin, anomaly.session,
+  return fmt::format("{}connection {} {}  {:<18}  {}\n", begin, anomaly.session,
                      arrow(anomaly.direction), analysis::name_of(anomaly.kind),
                      anomaly_words(anomaly));
 }

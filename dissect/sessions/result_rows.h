@@ -6,6 +6,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "core/counted.h"
 #include "dissect/sessions/capture_analysis.h"
 
 namespace lw::dissect {
@@ -34,8 +35,6 @@ enum class Grouping : std::uint8_t { none, operation, size, operation_and_size }
 using MessageGroups = std::map<std::tuple<std::string_view, std::uint64_t>, MessageGroup>;
 void add_to(MessageGroups& groups, Grouping by, const analysis::Message& message);
 
-/// "1 packet", "3 packets".
-std::string counted(std::uint64_t count, std::string_view noun);
 /// The word that fits a number: verb(1, "was", "were") is "was".
 std::string_view verb(std::uint64_t count, std::string_view one, std::string_view several);
 

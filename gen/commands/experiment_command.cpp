@@ -283,7 +283,7 @@ experiment, 3 a file can't be written.)",
   list.add("FILE", app::profile(options->file, {config::kExperimentProfiles}), "",
            "experiment profile")
       .required();
-  list.add("--out", app::text(options->out), "DIR", "folder for the results")
+  list.add("-o,--out", app::text(options->out), "DIR", "folder for the results")
       .defaults_to("NAME-results");
   options->verdicts.add_options(list);
   html->add_option(list);
@@ -307,7 +307,7 @@ experiment, 3 a file can't be written.)",
   list.add_flag("--resume", options->resume,
                 "continue an interrupted experiment: run only what is not in the folder yet");
   list.add_flag("--live", options->live, report::kLiveHelp);
-  list.add("--capture-failures", app::text(options->failures), "DIR",
+  list.add("--pcap-failures", app::text(options->failures), "DIR",
            "folder for the packets of failed runs, up to the failure");
   return command;
 }

@@ -391,10 +391,10 @@ void add_output_options(app::Options& list, PerfCommand& options) {
       .defaults_to("client-out, server-out");
   list.add("--series", app::text(options.series), "FILE.csv",
            "time series of rate, alpha, outstanding, retransmitted and RTT of each QP");
-  list.add(
-          "--interval", app::parsed(read_interval, options.interval), "TIME",
-          "line with rate, packets sent again, losses and round trip, or with latencies, each TIME "
-          "of a run through a port; a number is in seconds")
+  list.add("--interval", app::parsed(read_interval, options.interval), "TIME",
+           "line with rate, packets retransmitted, losses and round trip, or with latencies, each "
+           "TIME "
+           "of a run through a port; a number is in seconds")
       .defaults_to("none");
   list.add("--sweep",
            app::each(parse_sweep_parameter,
@@ -404,7 +404,8 @@ void add_output_options(app::Options& list, PerfCommand& options) {
            "OPTION=VALUE,...",
            "run each value of an option of the run, such as size=4K,64K,1M; may be repeated: every "
            "combination");
-  list.add("--out", app::text(options.out), "DIR", "folder for the table, CSV and plot of a sweep")
+  list.add("-o,--out", app::text(options.out), "DIR",
+           "folder for the table, CSV and plot of a sweep")
       .defaults_to("perf-PATTERN-results");
   list.add("--repeats", app::number(options.repeats, 1u, 10'000u), "N",
            "runs of each combination of a sweep, with other seeds");

@@ -284,13 +284,13 @@ ExitCode receive_and_report(ReceiveOptions& options) {
 
 void add_receive_options(app::Options& list, ReceiveOptions& options) {
   list.add("--port", app::texts(options.ports), "PORT", "port to receive from").required();
-  list.add("--capture,--pcap", app::text(options.pcap), "OUT",
+  list.add("--pcap", app::text(options.pcap), "OUT",
            "capture file of everything received, with wall clock times; OUT.pcapng.zst is "
            "compressed");
-  list.add("--capture-bytes", app::parsed(parse_bytes, options.capture_bytes), "SIZE",
+  list.add("--pcap-bytes", app::parsed(parse_bytes, options.capture_bytes), "SIZE",
            "bytes of each frame in the capture: 128, 1KiB")
       .defaults_to("all");
-  app::add_rotation_options(list, options.rotation, "--capture");
+  app::add_rotation_options(list, options.rotation, "--pcap");
   add_limit_options(list, options.limits);
   list.add("--until-idle", app::parsed(app::read_time, options.until_idle), "TIME",
            "stop when RoCE frames were received and then none for this time");
@@ -332,8 +332,7 @@ app::Command receive_command() {
       .examples = kReceiveExamples,
       .notes = kReceiveNotes,
       .check = [options](const app::Given&) -> Result<void> {
-        if (auto sound =
-                app::check_rotation(options->rotation, !options->pcap.empty(), "--capture");
+        if (auto sound = app::check_rotation(options->rotation, !options->pcap.empty(), "--pcap");
             !sound)
           return sound;
         if (options->sent.empty() || !options->profile.empty()) return {};

@@ -197,8 +197,11 @@ app::Command replay_command() {
       .required();
   list.add("--port", app::text(options->port), "PORT", "port to send to, in real time");
   add_pcap_option(list, options->pcap);
+  list.begin_group(app::kPaceHeading);
   add_pace_options(list, *options);
+  list.begin_group(app::kRewriteHeading);
   add_rewrite_options(list, options->rewrite);
+  list.begin_group("");
   add_class_options(list, *traffic);
   list.add_flag("--roce-only", options->roce_only, "send RoCE frames only");
   add_limit_options(list, options->limits);

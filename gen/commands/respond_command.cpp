@@ -5,6 +5,7 @@
 
 #include "app/stop_signal.h"
 #include "app/verdicts.h"
+#include "core/counted.h"
 #include "core/output.h"
 #include "core/quantity.h"
 #include "gen/commands/commands.h"
@@ -45,11 +46,11 @@ struct RespondOptions {
 std::string text_of(const SessionReport& session) {
   const ServerStats& found = session.stats;
   return fmt::format(
-      "{} connections: {} messages{} checked, {} wrong; {} received, {} duplicate and {} packets "
-      "out of sequence{}{}{}\n",
-      session.connections, found.checked,
+      "{}: {}{} checked, {} wrong; {} received, {} duplicate and {} out of sequence{}{}{}\n",
+      counted(session.connections, "connection"), counted(found.checked, "message"),
       session.compared < found.checked ? fmt::format(", {}", session.compared) : "", found.wrong,
-      format_bytes(static_cast<double>(session.bytes)), found.duplicates, found.out_of_sequence,
+      format_bytes(static_cast<double>(session.bytes)), found.duplicates,
+      counted(found.out_of_sequence, "packet"),
       found.dropped > 0 ? fmt::format("; {} of incomplete messages dropped", found.dropped) : "",
       session.broken > 0 ? fmt::format("; {} broken", session.broken) : "",
       session.gone > 0 ? fmt::format("; {} gone without a word", session.gone) : "");

@@ -255,7 +255,7 @@ app::Command search_command() {
            "port to count frames at; may be the same port")
       .required();
   add_search_options(list, *options);
-  list.add("--out", app::text(options->out), "DIR", "folder for search.csv and search.svg");
+  list.add("-o,--out", app::text(options->out), "DIR", "folder for search.csv and search.svg");
   options->verdicts.add_options(list);
   options->html.add_option(list);
   list.add_flag("--json", options->json, "report in one line of JSON");

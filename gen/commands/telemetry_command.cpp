@@ -28,7 +28,7 @@ namespace {
 
 constexpr const char* kTelemetryExamples =
     R"(roce-gen telemetry --from packets.pcap --layout flow48 --port eth1 --address 192.0.2.1 \
-      --peer 192.0.2.2:18515 --token TOKEN  # there: roce-endpoint serve --telemetry flow48 ...
+      --peer 192.0.2.2:18515 --token TOKEN  # there: roce-endpoint serve --layout flow48 ...
 roce-gen telemetry --from eth2 --layout roce32 --imm-every 64 --port eth1 --address 192.0.2.1 \
       --peer 192.0.2.2:18515 --token TOKEN)";
 
@@ -276,7 +276,7 @@ void add_telemetry_options(app::Options& list, TelemetryOptions& options) {
   list.add("--port", app::text(options.endpoint.port), "PORT", "port to send records through")
       .required();
   list.add("--peer", app::text(options.peer), "HOST:PORT",
-           "where `roce-endpoint serve --telemetry` hands over its ring")
+           "where `roce-endpoint serve --layout` hands over its ring")
       .required();
   list.add("--token", app::text(options.token), "T", "token of that roce-endpoint").required();
   list.add("--slots", app::number(options.slots, 1u, 1u << 24), "N", "records of the ring");
@@ -316,7 +316,7 @@ const FigureTable& telemetry_figures() {
       Row::of<through<&TelemetryResult::sent, &transport::RequesterCounters::packets>>(
           "packets", "Packets sent."),
       Row::of<through<&TelemetryResult::sent, &transport::RequesterCounters::retransmitted>>(
-          "retransmitted", "Packets sent again."),
+          "retransmitted", "Packets retransmitted."),
       Row::of<through<&TelemetryResult::sent, &transport::RequesterCounters::timeouts>>(
           "timeouts", "Timeouts."),
       Row::of<&TelemetryResult::elapsed>("elapsed_ns", "Duration.", Unit::ns),

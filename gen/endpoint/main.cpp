@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "app/retired_options.h"
 #include "gen/endpoint/commands.h"
 #include "gen/perf/options/perftest.h"
 
@@ -14,7 +16,9 @@ lw::Result<std::vector<std::string>> words_of(int argc, char** argv) {
   if (argc < 2 || (words[1] != "bw" && words[1] != "lat")) return words;
   const lw::app::Command command =
       words[1] == "bw" ? endpoint::bw_command() : endpoint::lat_command();
-  return perftest::expand_device(words, command.options);
+  // Before the options of perftest, which may be shortened: --connect would be its --connection.
+  const std::vector<std::string_view> given(words.begin(), words.end());
+  return perftest::expand_device(lw::app::with_names_in_use(command, given), command.options);
 }
 
 }  // namespace
@@ -30,8 +34,8 @@ int main(int argc, char** argv) {
       .name = "roce-endpoint",
       .help = "Serve and measure RDMA through a real device: a NIC, or Linux soft-RoCE.",
       .examples = R"(roce-endpoint serve --device rxe0 --region 64MiB
-roce-endpoint bw --connect 192.0.2.1 --token TOKEN --op write -s 64KiB
-roce-endpoint lat --connect 192.0.2.1 --token TOKEN --op send -s 64
+roce-endpoint bw --peer 192.0.2.1 --token TOKEN --op write -s 64KiB
+roce-endpoint lat --peer 192.0.2.1 --token TOKEN --op send -s 64
 roce-endpoint bw --token TOKEN -- ib_write_bw -d mlx5_0 -x 3 -t 64 -q 4 192.0.2.1)",
       .notes =
           R"(Exit codes: 0 done, 1 a run failed or data arrived wrong, 2 bad usage, 3 the environment lacks

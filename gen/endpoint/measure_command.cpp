@@ -245,7 +245,7 @@ Result<void> measure_sweep(const MeasureCommand& command, const std::atomic<bool
 
 void add_connection_options(app::Options& list, MeasureCommand& command) {
   VerbsClientOptions& options = command.options;
-  list.add("--connect", app::text(options.connect), "HOST:PORT",
+  list.add("--peer", app::text(options.connect), "HOST:PORT",
            "server; the port may be left out: 18515")
       .required();
   list.add("--token", app::text(options.token), "TOKEN", "token that the server printed")
@@ -338,7 +338,7 @@ void add_sweep_options(app::Options& list, MeasureCommand& command) {
            "PARAMETER=VALUE,...",
            "run each value of an option, such as size=4KiB,64KiB; may be repeated: every "
            "combination");
-  list.add("--out", app::text(command.out), "DIR", "folder for the results of a sweep")
+  list.add("-o,--out", app::text(command.out), "DIR", "folder for the results of a sweep")
       .defaults_to("endpoint-COMMAND-results");
   list.add("--repeats", app::number(command.repeats, 1u, 10'000u), "N",
            "runs of each combination of a sweep");
@@ -400,34 +400,36 @@ app::Command measure_command(Pattern pattern, const char* name, const char* help
 }  // namespace
 
 app::Command bw_command() {
-  return measure_command(
-      Pattern::bw, "bw", "Measure bandwidth, as perftest does",
-      R"(roce-endpoint bw --connect 192.0.2.1 --token TOKEN --op write -s 64KiB -q 4
-roce-endpoint bw --connect 192.0.2.1 --token TOKEN --op read -a --no-check
-roce-endpoint bw --connect 192.0.2.1 --token TOKEN --sweep size=4KiB,64KiB,1MiB --delay 1903.5us
-roce-endpoint bw --connect 192.0.2.1 --token TOKEN --op send --transport ud -s 1KiB --json)");
+  return measure_command(Pattern::bw, "bw", "Measure bandwidth, as perftest does",
+                         R"(roce-endpoint bw --peer 192.0.2.1 --token TOKEN --op write -s 64KiB -q 4
+roce-endpoint bw --peer 192.0.2.1 --token TOKEN --op read -a --no-check
+roce-endpoint bw --peer 192.0.2.1 --token TOKEN --sweep size=4KiB,64KiB,1MiB --delay 1903.5us
+roce-endpoint bw --peer 192.0.2.1 --token TOKEN --op send --transport ud -s 1KiB --json)");
 }
 
 app::Command lat_command() {
   return measure_command(Pattern::lat, "lat", "Measure latency, as perftest does",
-                         R"(roce-endpoint lat --connect 192.0.2.1 --token TOKEN --op write -s 8
-roce-endpoint lat --connect 192.0.2.1 --token TOKEN --op send --poll event -a
-roce-endpoint lat --connect 192.0.2.1 --token TOKEN --op atomic)");
+                         R"(roce-endpoint lat --peer 192.0.2.1 --token TOKEN --op write -s 8
+roce-endpoint lat --peer 192.0.2.1 --token TOKEN --op send --poll event -a
+roce-endpoint lat --peer 192.0.2.1 --token TOKEN --op atomic)");
 }
 
 app::Command blast_command() {
   return measure_command(
-      Pattern::blast, "blast", "Send one way as fast as possible, counted as in the study",
-      R"(roce-endpoint blast --connect 192.0.2.1 --token TOKEN --op write -s 64KiB --buffers 8
-roce-endpoint blast --connect 192.0.2.1 --token TOKEN --op send --post-list 8 --signal periodic
-roce-endpoint blast --connect 192.0.2.1 --token TOKEN --sweep buffers=1,2,4,8,16 --sweep size=4K,64K)");
+      Pattern::blast, "blast",
+      "Measure messages one way, from the first post to the last completion",
+      R"(roce-endpoint blast --peer 192.0.2.1 --token TOKEN --op write -s 64KiB --buffers 8
+roce-endpoint blast --peer 192.0.2.1 --token TOKEN --op send --post-list 8 --signal periodic
+roce-endpoint blast --peer 192.0.2.1 --token TOKEN --sweep buffers=1,2,4,8,16 --sweep size=4K,64K)");
 }
 
 app::Command ping_command() {
-  return measure_command(Pattern::ping, "ping", "Send there and back, counted as in the study",
-                         R"(roce-endpoint ping --connect 192.0.2.1 --token TOKEN --op send --inline
-roce-endpoint ping --connect 192.0.2.1 --token TOKEN --op write --imm --poll event
-roce-endpoint ping --connect 192.0.2.1 --token TOKEN --op write  # a WRITE, then a READ)");
+  return measure_command(
+      Pattern::ping, "ping",
+      "Measure messages there and back, from the first post to the last completion",
+      R"(roce-endpoint ping --peer 192.0.2.1 --token TOKEN --op send --inline
+roce-endpoint ping --peer 192.0.2.1 --token TOKEN --op write --imm --poll event
+roce-endpoint ping --peer 192.0.2.1 --token TOKEN --op write  # a WRITE, then a READ)");
 }
 
 }  // namespace lw::gen::endpoint

@@ -24,7 +24,7 @@ constexpr const char* kServeExamples =
     R"(roce-endpoint serve --device rxe0 --region 64MiB
 roce-endpoint serve --device mlx5_0 --gid 3 --region 1GiB,hugepages --qps 16 --accept 192.0.2.2
 roce-endpoint serve --region 64MiB,file=/tmp/received.bin --sessions 1 --json
-roce-endpoint serve --region 16MiB,file=/tmp/ring --telemetry flow48 --records flows.csv)";
+roce-endpoint serve --region 16MiB,file=/tmp/ring --layout flow48 --records flows.csv)";
 
 constexpr const char* kServeNotes =
     R"(Prints "ready" on stderr, and the command line of the other side with the token. Parameters go over
@@ -153,7 +153,7 @@ ExitCode run_serve(ServeCommand& command, const std::atomic<bool>& stop) {
                                           : read_token_file("--token-file", command.token_file);
   if (!token) return print_error(token.error());
   if (const auto apart =
-          check_outputs({{"--token-file", command.token_file}, {"--telemetry", command.layout}},
+          check_outputs({{"--token-file", command.token_file}, {"--layout", command.layout}},
                         {{"--region", options.region.file},
                          {"--records", command.records},
                          command.page.file(),
@@ -172,7 +172,7 @@ ExitCode run_serve(ServeCommand& command, const std::atomic<bool>& stop) {
   const ServeEvents events{
       .ready =
           [&](std::uint16_t port, const Device& device) {
-            fmt::print(stderr, "ready\nroce-endpoint bw --connect {}:{} --token {}\n",
+            fmt::print(stderr, "ready\nroce-endpoint bw --peer {}:{} --token {}\n",
                        device.shown_address(), port, *token);
           },
       .ended =
@@ -238,7 +238,7 @@ void add_serve_options(app::Options& list, ServeCommand& command) {
   list.add_flag("--json", command.json, "print one line of JSON per session");
   command.verdicts.add_options(list);
   command.page.add_option(list);
-  list.add("--telemetry", app::profile(command.layout, {config::kTelemetryProfiles}), "LAYOUT",
+  list.add("--layout", app::profile(command.layout, {config::kTelemetryProfiles}), "LAYOUT",
            "follow a ring of records that the client writes, such as `roce-gen telemetry`: a TOML "
            "file, or flow48 or roce32");
   list.add("--records", app::text(command.records), "FILE",
@@ -300,8 +300,8 @@ app::Command serve_command() {
       .examples = kServeExamples,
       .notes = kServeNotes,
       .check = [command](const app::Given& given) -> Result<void> {
-        if (given.has("--records") && !given.has("--telemetry"))
-          return fail("--records goes with --telemetry");
+        if (given.has("--records") && !given.has("--layout"))
+          return fail("--records goes with --layout");
         return {};
       },
       .run = [command] { return run_serve(*command, stop_on_signals()); },

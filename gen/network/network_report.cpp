@@ -311,7 +311,7 @@ std::string whole_text(const NetworkReport& r) {
         "  latency      messages of the slowest QP: p50 {:.1f} us, p99 {:.1f} us, at most {:.1f} "
         "us\n",
         latency->p50_us, latency->p99_us, latency->most_us);
-  text += fmt::format("  packets      {}, {} again, {} timeouts, {} CNPs\n", result.packets,
+  text += fmt::format("  packets      {}, {} retransmitted, {} timeouts, {} CNPs\n", result.packets,
                       result.retransmitted, result.timeouts, result.cnps);
   text += fmt::format("  switches     {} marked, {} dropped ({} after {}), largest queue {}\n",
                       result.marked(), result.dropped(), result.late_dropped(),

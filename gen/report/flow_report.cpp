@@ -73,7 +73,8 @@ void add_latency_row(report::TextTable& table, const std::string& name, const Re
 report::TextTable order_table(Measured measured) {
   using report::Align;
   std::vector<report::TextTable::Column> columns = {{"flow", Align::left}};
-  for (const char* title : {"frames", "bytes", "lost", "duplicated", "out of order", "extent"})
+  for (const char* title :
+       {"frames", "bytes", "lost", "duplicated", "out of order", "reordering extent"})
     columns.push_back({title, Align::right});
   if (measured == Measured::frames)
     for (const char* title : {"bad ICRC", "CE"}) columns.push_back({title, Align::right});
@@ -406,7 +407,7 @@ const FigureTable& FlowRow::figures() {
   static constexpr Figure kRows[] = {
       Row::with_table<std::identity{}, arrivals>(),
       Row::of<order<&analysis::OrderCounts::retransmitted>>(
-          "retransmitted", "Packets that were sent again, by their PSN."),
+          "retransmitted", "Packets that were retransmitted, by their PSN."),
       Row::of<[](const FlowRow& row) { return row.flow->icrc_checked + row.flow->bad_icrc; }>(
           "icrc_checked", "Frames whose ICRC was computed.", Unit::frames),
       Row::of<counter<&ReceiveFlow::bad_icrc>>("bad_icrc", "Frames whose ICRC was wrong.",

@@ -122,6 +122,11 @@ std::vector<std::string> beside_rows(const ExperimentScenario& scenario, const C
   return names;
 }
 
+/// The heading of a column of figures, whose name may depend on the row.
+std::string heading_of(const std::string& published) {
+  return published.contains('{') ? "published" : published;
+}
+
 }  // namespace
 
 std::optional<std::size_t> PublishedTable::column(const std::string& name) const {
@@ -174,6 +179,7 @@ Result<std::vector<Compared>> compare(const ExperimentResults& results, std::siz
       if (!column) return refuse(fmt::format("no column {} in the table", published));
       Compared compared = compare_cell(results, cell, i, asked, table->rows[*row][*column]);
       compared.row = name;
+      compared.name = published;
       for (const auto& remark : asked.remarks) {
         if (remark.row != name) continue;
         compared.remark = remark.text;
@@ -185,6 +191,20 @@ Result<std::vector<Compared>> compare(const ExperimentResults& results, std::siz
   return all;
 }
 
+std::string place_of(const ExperimentResults& results, const config::ExperimentScenario& scenario,
+                     const std::vector<Compared>& all, const Compared& compared) {
+  std::string place;
+  const auto add = [&](const std::string& name, const std::string& value) {
+    place += fmt::format("{}{} {}", place.empty() ? "" : ", ", name, value);
+  };
+  for (const auto& [column, ours] : scenario.compare->rows)
+    add(column, results.words(compared.cell, ours));
+  for (const std::string& name : beside_rows(scenario, results.changes, results, all))
+    add(name, results.words(compared.cell, name));
+  if (scenario.compare->columns.size() > 1) place += ": " + compared.name;
+  return place;
+}
+
 std::string comparison_table(const ExperimentResults& results, const ExperimentScenario& scenario,
                              const std::vector<Compared>& all) {
   const auto& asked = *scenario.compare;
@@ -193,7 +213,7 @@ std::string comparison_table(const ExperimentResults& results, const ExperimentS
   const auto more = beside_rows(scenario, results.changes, results, all);
   for (const std::string& name : more) columns.push_back({name, Align::right});
   for (const auto& column : asked.columns) {
-    columns.push_back({column.published, Align::right});
+    columns.push_back({heading_of(column.published), Align::right});
     columns.push_back({"ours", Align::right});
     columns.push_back({"differs by", Align::right});
   }
@@ -229,7 +249,7 @@ std::string comparison_summary(const ExperimentScenario& scenario,
       if (!worst || std::abs(*compared.difference) > std::abs(*worst->difference))
         worst = &compared;
     }
-    text += fmt::format("  {}: ", asked.published);
+    text += fmt::format("  {}: ", heading_of(asked.published));
     if (words != agreeing || !worst) text += fmt::format("{} of {} agree", agreeing, words);
     if (worst)
       text += fmt::format("{}furthest off {:+.2f} % at {}", words != agreeing ? "; " : "",

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -287,9 +289,7 @@ struct ComparedRow {
   const Compared& compared;
   const ExperimentScenario& scenario;
 
-  [[nodiscard]] const std::string& column() const {
-    return scenario.compare->columns[compared.column].published;
-  }
+  [[nodiscard]] const std::string& column() const { return compared.name; }
   [[nodiscard]] std::optional<bool> agrees() const {
     if (compared.difference) return std::nullopt;
     return compared.agrees;
@@ -374,7 +374,7 @@ void observe_experiment(Judge& judge, const Outcome& outcome) {
              .text = failed == 0 ? fmt::format("{} runs succeeded", format_count(runs))
                                  : fmt::format("{} of {} runs failed", failed, runs),
              .count = runs,
-             .remedy = "--capture-failures DIR writes their packets"});
+             .remedy = "--pcap-failures DIR writes their packets"});
   for (const auto& scenario : outcome.compared)
     for (const Compared& each : scenario) {
       ++compared;
@@ -400,11 +400,24 @@ void observe_experiment(Judge& judge, const Outcome& outcome) {
 }
 
 report::RunRows page_rows(const Outcome& outcome) {
+  const ExperimentResults& results = outcome.results;
   report::RunRows rows;
-  for (const ComparedRow& row : compared_rows(outcome))
-    rows.requested.push_back(
-        {fmt::format("{}: {}, {}", row.scenario.name, row.compared.row, row.column()),
-         "published: " + row.compared.published, row.compared.ours, row.compared.holds});
+  for (std::size_t i = 0; i < outcome.compared.size(); ++i)
+    for (const Compared& each : outcome.compared[i]) {
+      const ExperimentScenario& scenario = results.profile.scenarios[i];
+      rows.requested.push_back(
+          {.what = fmt::format("{}: {}", scenario.name,
+                               place_of(results, scenario, outcome.compared[i], each)),
+           .requested = each.published,
+           .measured = each.ours,
+           .holds = each.holds,
+           .difference = each.difference,
+           .remark = each.remark});
+    }
+  // The worst first: outside of what the profile asks for, then by distance.
+  std::ranges::stable_sort(rows.requested, {}, [](const report::RequestedRow& row) {
+    return std::pair(row.holds.value_or(true), -std::abs(row.difference.value_or(0)));
+  });
   return rows;
 }
 

@@ -36,7 +36,7 @@ struct OutputOptions {
   app::HtmlReport html = {};
 };
 
-/// Adds the options that `run` and `replay` share: --seed, --ledger, --capture, --json, --live,
+/// Adds the options that `run` and `replay` share: --seed, --ledger, --pcap, --json, --live,
 /// --rotate, --ring, --expect, --junit, --strict-machine and --html.
 void add_output_options(app::Options& list, std::optional<std::uint64_t>& seed,
                         OutputOptions& output);

@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "app/option_groups.h"
 #include "app/profile_note.h"
 #include "config/impair/profile.h"
 #include "config/toml/profile_search.h"
@@ -15,7 +16,7 @@
 namespace lw::impair {
 namespace {
 
-constexpr const char* kPath = "A path without a file";
+constexpr const char* kPath = app::kPathHeading;
 
 /// What a distance leaves out, with a measured path beside it.
 std::string fibre_note(double km) {

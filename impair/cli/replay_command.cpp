@@ -125,7 +125,7 @@ Result<void> check_files(const ReplayConfig& config, const std::string& profile,
       {{"PROFILE", profile}, {"IN", config.input.in}, {"--back", config.input.back.value_or("")}},
       {{"OUT", config.out, true},
        {"--ledger", config.ledger.value_or("")},
-       {"--capture", config.capture.value_or(""), true},
+       {"--pcap", config.capture.value_or(""), true},
        junit,
        page});
 }
@@ -170,7 +170,7 @@ Result<std::unique_ptr<RecordingFile>> open_recording(
   const auto other = [&](const capture::Interface& each) { return each.link_type != type; };
   if (std::ranges::any_of(interfaces, other))
     return fail(
-        fmt::format("{}: frames of several link types don't go into --capture", config.input.in));
+        fmt::format("{}: frames of several link types don't go into --pcap", config.input.in));
   return RecordingFile::create(*config.capture, rule_names_of(profile), 0,
                                {.rotation = config.rotation}, type);
 }
@@ -315,7 +315,7 @@ roce-impair replay apn-380km recorded.pcapng out.pcapng --both)",
   list.add("--back", app::text(options->replay.input.back), "IN2",
            "capture of the other side in the same time: both directions at once");
   list.add_flag("--both", options->replay.input.by_name,
-                "both directions at once, from the ingress interfaces of a --capture recording")
+                "both directions at once, from the ingress interfaces of a --pcap recording")
       .excludes("--direction")
       .excludes("--back");
   add_output_options(list, options->seed, options->output);

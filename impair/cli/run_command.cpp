@@ -110,7 +110,7 @@ Result<void> check_ends(const RunOptions& options, const RunConfig& config) {
   std::vector<NamedFile> inputs = {{"PROFILE", options.source.profile},
                                    {"--web-token-file", config.web.token_file.value_or("")}};
   std::vector<NamedFile> outputs = {{"--ledger", config.ledger.value_or("")},
-                                    {"--capture", config.capture.value_or(""), true},
+                                    {"--pcap", config.capture.value_or(""), true},
                                     {"--ready-file", config.ready_file.value_or("")},
                                     {"--save", options.source.saved.value_or("")},
                                     options.output.verdicts.junit(),
@@ -202,7 +202,7 @@ void add_limits(app::Options& list, RunOptions& options) {
            "stop after this time: 10s, 500ms");
   list.add("--until-idle", app::parsed(read_time, options.until_idle), "TIME",
            "stop when no frame was received for this time");
-  list.add("--wait", app::parsed(read_time, options.wait), "TIME",
+  list.add("--wait-link", app::parsed(read_time, options.wait), "TIME",
            "longest wait for both links to come up")
       .defaults_to("30s");
   using config::OnLinkLoss;
@@ -217,7 +217,7 @@ void add_limits(app::Options& list, RunOptions& options) {
 
 void add_outputs(app::Options& list, RunOptions& options) {
   add_output_options(list, options.seed, options.output);
-  list.add("--capture-bytes", app::parsed(parse_bytes, options.run.capture_bytes), "SIZE",
+  list.add("--pcap-bytes", app::parsed(parse_bytes, options.run.capture_bytes), "SIZE",
            "bytes of each frame in the recording: 128, 1KiB")
       .defaults_to("all");
   list.add("--ready-file", app::text(options.run.ready_file), "FILE",
@@ -237,7 +237,7 @@ void add_services(app::Options& list, RunOptions& options) {
   list.add("--web-files", app::text(options.web_files), "DIR",
            "folder of the files that requests of the live page may name: profiles, traces, ...")
       .defaults_to("none");
-  list.add_flag("--telemetry", options.run.telemetry,
+  list.add_flag("--dpdk-telemetry", options.run.telemetry,
                 "serve /impair/stats and /impair/rules in DPDK's telemetry");
   list.add("--file-prefix", app::text(options.run.file_prefix), "NAME",
            "prefix of DPDK's runtime directory; dpdk-telemetry.py looks for rte")
@@ -327,10 +327,10 @@ void add_output_options(app::Options& list, std::optional<std::uint64_t>& seed,
   list.add("--seed", app::number(seed), "N", "random seed, instead of the profile's");
   list.add("--ledger", app::text(output.ledger), "FILE",
            "ledger of what happened to each frame: JSON Lines, or FILE.lwl, compact (see ledger)");
-  list.add("--capture", app::text(output.capture), "FILE.pcapng",
+  list.add("--pcap", app::text(output.capture), "FILE.pcapng",
            "recording of ingress and egress frames, with the stages that acted on them; "
            "FILE.pcapng.zst is compressed");
-  app::add_rotation_options(list, output.rotation, "--capture");
+  app::add_rotation_options(list, output.rotation, "--pcap");
   list.add_flag("--json", output.json, "report as one JSON object");
   list.add_flag("--live", output.live, report::kLiveHelp);
   output.verdicts.add_options(list);
@@ -339,7 +339,7 @@ void add_output_options(app::Options& list, std::optional<std::uint64_t>& seed,
 }
 
 Result<void> check_output_options(const OutputOptions& output) {
-  return app::check_rotation(output.rotation, output.capture.has_value(), "--capture");
+  return app::check_rotation(output.rotation, output.capture.has_value(), "--pcap");
 }
 
 app::Command run_command() {

@@ -68,7 +68,7 @@ Result<void> check_names(const std::string& path,
     if (std::ranges::find(kInterfaceNames, name) != std::end(kInterfaceNames)) continue;
     return fail(fmt::format(
         "{}: interface {} {}, which doesn't say what its frames are: --both takes a recording "
-        "of roce-impair's (--capture), with interfaces \"{}\"; for a capture of each side there is "
+        "of roce-impair's (--pcap), with interfaces \"{}\"; for a capture of each side there is "
         "--back",
         path, i, name.empty() ? "has no name" : fmt::format("is named \"{}\"", name),
         fmt::join(kInterfaceNames, "\", \"")));

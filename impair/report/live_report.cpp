@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
+#include "impair/report/rule_report.h"
 #include "impair/report/run_verdict.h"
 #include "report/live_view.h"
 
@@ -80,7 +81,7 @@ const StagesReport* stages_in(const DirectionReport& direction, const std::strin
 std::vector<std::string> rule_row(const DirectionReport& direction, const Account& rule,
                                   const Account& before, double seconds) {
   const StagesReport* stages = stages_in(direction, rule.name);
-  return {rule.name,
+  return {shown_name(rule.name),
           direction.accounting.direction.name,
           fmt::to_string(rule.received.frames),
           bits_text(rule.received, before.received, seconds),

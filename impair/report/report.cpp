@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
+#include "impair/report/rule_report.h"
 #include "impair/report/run_verdict.h"
 
 namespace lw::impair {
@@ -112,8 +113,9 @@ std::string rule_line(const emulator::Account& rule) {
   if (rule.received.frames == 0) return "";
   const double lost =
       static_cast<double>(rule.dropped_by_rule.frames) / static_cast<double>(rule.received.frames);
-  return fmt::format("    {:<20}{:>12} frames, {} dropped by it ({:.4f} %)\n", rule.name,
-                     rule.received.frames, rule.dropped_by_rule.frames, lost * 100);
+  return fmt::format("    {:<20}{:>12} frames, {} dropped by it ({:.4f} %)\n",
+                     shown_name(rule.name), rule.received.frames, rule.dropped_by_rule.frames,
+                     lost * 100);
 }
 
 std::string check_text(const emulator::Check& check) {
@@ -171,10 +173,10 @@ std::string direction(const DirectionReport& report) {
   for (const auto& each : report.stages) text += stages(each);
   text += events(report.events);
   if (report.accounting.fragments)
-    text += fmt::format("  {:<22}{:>12} passed untouched\n", "IP fragments",
+    text += fmt::format("  {:<22}{:>12} passed unchanged\n", "IP fragments",
                         report.accounting.fragments);
   if (report.accounting.truncated)
-    text += fmt::format("  {:<22}{:>12} passed untouched\n", "without a whole BTH",
+    text += fmt::format("  {:<22}{:>12} passed unchanged\n", "without a whole BTH",
                         report.accounting.truncated);
   text += spread("release error", report.release_error);
   text += spread("passing through took", report.pass_latency);
@@ -189,7 +191,7 @@ std::string port_line(const PortReport& port) {
                     losses.count, losses.count == 1 ? "" : "s", format_duration(losses.time));
   if (port.unseen() + port.errors > 0)
     text += fmt::format(
-        "{} port {}: never seen here: {} missed by the device, {} for want of a "
+        "{} port {}: lost before they were read: {} missed by the device, {} for want of a "
         "buffer, {} longer than a buffer; {} in error\n",
         port.side, port.port, port.missed, port.no_buffer, port.too_long, port.errors);
   if (port.unsent() == 0) return text;

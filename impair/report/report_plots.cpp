@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "impair/report/rule_report.h"
 #include "report/plot_curves.h"
 
 namespace lw::impair {
@@ -110,7 +111,8 @@ Plot disposition_plot(const Report& report) {
     for (const emulator::Account& rule : direction.accounting.rules) {
       if (rule.received.frames == 0 || plot.x.categories.size() == kMostPlottedRules) continue;
       const auto x = static_cast<double>(plot.x.categories.size());
-      plot.x.categories.push_back(direction.accounting.direction.name + ", " + rule.name);
+      plot.x.categories.push_back(direction.accounting.direction.name + ", " +
+                                  shown_name(rule.name));
       const emulator::Amount* const amounts[] = {&rule.received, &rule.sent, &rule.dropped_by_rule};
       for (std::size_t i = 0; i < std::size(amounts); ++i)
         plot.curves[i].points.push_back({x, static_cast<double>(amounts[i]->frames), {}, {}});

@@ -277,4 +277,6 @@ const FigureTable& ActRow::figures() {
   return kTable;
 }
 
+std::string shown_name(const std::string& rule) { return rule == "untouched" ? "(no rule)" : rule; }
+
 }  // namespace lw::impair

@@ -17,6 +17,9 @@ namespace lw::impair {
 /// nak".
 std::string to_text(const emulator::MatchConfig& match);
 
+/// The name of a rule in texts: "(no rule)" for frames that no rule matches, in JSON "untouched".
+std::string shown_name(const std::string& rule);
+
 /// Format the values of a match with the words of the profile: "5-9", "10.0.0.0/8", "RC SEND
 /// FIRST", "nak".
 std::vector<std::string> texts_of(const std::vector<emulator::NumberRange>& ranges);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
+#include "impair/report/rule_report.h"
 
 namespace lw::impair {
 namespace {
@@ -58,7 +59,7 @@ report::AccountTable accounts_of(const Report& report) {
     const emulator::Account& whole = direction.accounting.direction;
     add_account(table, whole.name, whole, direction.accounting.holds());
     for (const emulator::Account* rule : listed_rules(direction))
-      add_account(table, whole.name + ", " + rule->name, *rule, rule->holds());
+      add_account(table, whole.name + ", " + shown_name(rule->name), *rule, rule->holds());
   }
   return table;
 }

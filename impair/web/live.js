@@ -22,11 +22,13 @@ function showDirections(report, before, seconds) {
   }
   for (const port of report.ports) $(port.side).textContent = `${port.side}: ${port.port}`;
 }
+// Frames that no rule matches have an account of this name.
+const shownName = (rule) => (rule === 'untouched' ? '(no rule)' : rule);
 function showRules(report, before, seconds) {
   const number = (text) => element('td', { class: 'number' }, text);
   const rows = report.directions.flatMap((direction) => direction.rules.map((rule) => {
     const old = before?.directions.find((one) => one.name === direction.name)?.rules.find((one) => one.name === rule.name);
-    return element('tr', {}, element('td', { class: 'keep' }, rule.name), element('td', {}, arrow(direction)),
+    return element('tr', {}, element('td', { class: 'keep' }, shownName(rule.name)), element('td', {}, arrow(direction)),
       number(rate(perSecond(rule, old, seconds, 'received'))), number(rate(perSecond(rule, old, seconds, 'sent'))),
       number(whole(rule.received.frames)), number(whole(rule.dropped_by_rule.frames)),
       number(share(rule.dropped_by_rule.frames, rule.received.frames)), number(whole(rule.in_flight.frames)));

@@ -18,7 +18,7 @@ constexpr std::array kKinds = {
             "a captured packet that the receiver misses"},
     KindRow{AnomalyKind::out_of_order, "out_of_order", "packets behind later ones"},
     KindRow{AnomalyKind::duplicate, "duplicate", "copies that the path made"},
-    KindRow{AnomalyKind::retransmission, "retransmission", "a recovery: packets sent again"},
+    KindRow{AnomalyKind::retransmission, "retransmission", "a recovery: packets retransmitted"},
     KindRow{AnomalyKind::nak, "nak", "the receiver refuses or misses a packet"},
     KindRow{AnomalyKind::rnr_nak, "rnr_nak", "the receiver has no receive buffer posted"},
     KindRow{AnomalyKind::psn_reused, "psn_reused", "the PSN of another request"},
@@ -96,7 +96,7 @@ constexpr CauseRow kCauses[] = {
     {Cause::full_link, "full_link", "a link is full: the round trip grows, the rate does not"},
     {Cause::peer_stopped, "peer_stopped", "the other end answers no more"},
     {Cause::request_copied, "request_copied", "the path copied the request"},
-    {Cause::request_resent, "request_resent", "the request was sent again"},
+    {Cause::request_resent, "request_resent", "the request was retransmitted"},
     {Cause::path_copy, "path_copy", "the path copied it"},
     {Cause::rnr_exhausted, "rnr_exhausted", "refused with RNR NAKs until the retries were used up"},
     {Cause::fatal_nak, "fatal_nak", "fatal NAK"},
@@ -121,7 +121,8 @@ std::string_view token_of(Cause cause) noexcept { return row_of(cause).token; }
 std::string_view name_of(const Hypothesis& hypothesis) noexcept {
   if (hypothesis.cause != Cause::none) return name_of(hypothesis.cause);
   if (hypothesis.kind == AnomalyKind::out_of_order) return "late";
-  return hypothesis.kind == AnomalyKind::retransmission ? "sent again" : name_of(hypothesis.kind);
+  return hypothesis.kind == AnomalyKind::retransmission ? "retransmitted"
+                                                        : name_of(hypothesis.kind);
 }
 
 std::string_view name_of(Certainty certainty) noexcept {

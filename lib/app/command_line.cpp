@@ -18,6 +18,8 @@
 #include "app/completion.h"
 #include "app/invocation.h"
 #include "app/manual.h"
+#include "app/option_groups.h"
+#include "app/retired_options.h"
 #include "core/limits.h"
 #include "core/names.h"
 #include "core/output.h"
@@ -74,9 +76,18 @@ CLI::Option* add_option(CLI::App& app, const Option& option) {
     added = option.value.repeats ? add_texts(app, option) : add_text(app, option);
     added->type_name(option.placeholder);
   }
-  if (!option.group.empty()) added->group(option.group);
-  for (const std::string& other : option.excluded) added->excludes(app.get_option(other));
   return added->required(option.is_required);
+}
+
+void add_options(CLI::App& app, const Options& options) {
+  for (const OptionGroup& group : groups_of(options))
+    for (const Option* option : group.options) {
+      CLI::Option* added = add_option(app, *option);
+      if (!group.heading.empty()) added->group(std::string(group.heading));
+    }
+  for (const Option& option : options)
+    for (const std::string& other : option.excluded)
+      app.get_option(option.name())->excludes(app.get_option(other));
 }
 
 std::string footer_of(const Command& command) {
@@ -90,7 +101,7 @@ std::string footer_of(const Command& command) {
 }
 
 void fill(CLI::App& app, const Command& command, bool nested) {
-  for (const Option& option : command.options) add_option(app, option);
+  add_options(app, command.options);
   app.footer(footer_of(command));
   if (nested) app.fallthrough();  // the options of the outer command may follow
   for (const Command& each : command.commands)
@@ -410,20 +421,22 @@ int run_program(const Command& program, int argc, char** argv, const BuildInfo& 
   // still prints its report.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-  const std::vector<std::string_view> words(argv + std::min(argc, 1), argv + argc);
-  if (const auto answered = answer_shell(program, words, build))
+  const std::vector<std::string_view> given(argv + std::min(argc, 1), argv + argc);
+  if (const auto answered = answer_shell(program, given, build))
     return to_int(end_program(*answered));
   this_invocation() = {.program = program.name,
                        .command = {},
-                       .words = {words.begin(), words.end()},
+                       .words = {given.begin(), given.end()},
                        .build = build,
                        .errors = {}};
+  const std::vector<std::string> named = with_names_in_use(program, given);
+  const std::vector<std::string_view> words(named.begin(), named.end());
   CLI::App app(program.help, program.name);
   app.set_version_flag("--version", version_text(program.name, build));
   fill(app, program, false);
   const Command* command = nullptr;
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(named.rbegin(), named.rend()));  // CLI11 begins at the end
     command = &chosen(app, program);
   } catch (const CLI::ParseError& error) {
     return to_int(end_program(answer(app, error, wrong_word(program, words))));

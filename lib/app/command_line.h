@@ -139,7 +139,7 @@ struct Option {
   OptionValue value;
   std::string placeholder;  // name of the value in the help: "TIME"
   std::string help;         // a noun phrase with its unit; the default is added
-  std::string group{};      // heading in the help; empty: the default heading
+  std::string group{};      // heading that its command gives; empty: the usual one
   bool is_required = false;
   std::vector<std::string> excluded{};
 
@@ -158,13 +158,13 @@ struct Option {
   [[nodiscard]] Parsed<void> read(std::string_view text) const;
 };
 
-/// A list of options, in the order of the help.
+/// A list of options.
 class Options {
  public:
   /// The returned reference is valid until the next add().
   Option& add(const char* names, OptionValue value, const char* placeholder, std::string help);
   Option& add_flag(const char* names, bool& target, const char* help);
-  /// Options that are added from now on are listed under this heading.
+  /// Options that are added from now on are listed under this heading (app/option_groups.h).
   void begin_group(const char* heading) { group_ = heading; }
 
   [[nodiscard]] const Option* find(std::string_view name) const;

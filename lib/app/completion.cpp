@@ -6,6 +6,7 @@
 #include <ranges>
 #include <system_error>
 
+#include "app/option_groups.h"
 #include "config/toml/profile_search.h"
 
 namespace lw::app {
@@ -80,9 +81,10 @@ Completions options_of(const CommandPath& path, std::span<const std::string_view
                        std::string_view prefix) {
   Collector to(prefix, "");
   for (const Command* command : path.commands())
-    for (const Option& option : command->options)
-      if (!option.is_positional() && (option.value.repeats || !was_given(option, before)))
-        for (const std::string& name : option.long_names()) to.add(name, option.help);
+    for (const OptionGroup& group : groups_of(command->options))
+      for (const Option* option : group.options)
+        if (!option->is_positional() && (option->value.repeats || !was_given(*option, before)))
+          for (const std::string& name : option->long_names()) to.add(name, option->help);
   to.add("--help", "print what the command takes");
   if (path.commands().size() == 1) to.add("--version", "print the version");
   return std::move(to.found);

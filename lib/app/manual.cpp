@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "app/completion.h"
+#include "app/option_groups.h"
 
 namespace lw::app {
 namespace {
@@ -72,19 +73,12 @@ std::string text_of(const Option& option) {
   return text;
 }
 
-/// Adds the options without a heading, then those of each heading, as --help has them.
+/// Adds the options under their headings, as --help has them.
 void add_options(const Options& options, std::string& page) {
-  const auto add = [&page](const Option& option) {
-    page += fmt::format(".TP\n{}\n{}", heading_of(option), plain(text_of(option)));
-  };
-  for (const Option& option : options)
-    if (option.group.empty()) add(option);
-  std::string group;
-  for (const Option& option : options) {
-    if (option.group.empty()) continue;
-    if (option.group != group) page += fmt::format(".SS {}\n", words_of(option.group));
-    group = option.group;
-    add(option);
+  for (const OptionGroup& group : groups_of(options)) {
+    if (!group.heading.empty()) page += fmt::format(".SS {}\n", words_of(group.heading));
+    for (const Option* option : group.options)
+      page += fmt::format(".TP\n{}\n{}", heading_of(*option), plain(text_of(*option)));
   }
 }
 

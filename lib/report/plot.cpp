@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -56,11 +57,33 @@ std::string decimal_label(double value, double largest) {
   return fmt::format("{:g}{}", value, kPrefixes[prefix]);
 }
 
-constexpr double kLeft = 78, kTop = 52, kBottom = 62, kGap = 24;
-constexpr double kInnerWidth = 620, kInnerHeight = 380;
-constexpr double kLegendLine = 19, kCharacter = 6.8;
+/// Positions in px: of the area between the axes, and of the texts around it.
+struct Layout {
+  double left, top, bottom, inner_width, inner_height;
+  double text_width;          // room of a line of the title, of an axis' label or of the legend
+  std::size_t longest_label;  // characters of a tilted label below the x axis
+  bool legend_below;
+};
+constexpr Layout kWide{.left = 78,
+                       .top = 52,
+                       .bottom = 62,
+                       .inner_width = 620,
+                       .inner_height = 380,
+                       .text_width = 1e9,
+                       .longest_label = 40,
+                       .legend_below = false};
+constexpr double kNarrowWidth = 330;
+constexpr Layout kNarrow{.left = 58,
+                         .top = 14,
+                         .bottom = 42,
+                         .inner_width = 260,
+                         .inner_height = 230,
+                         .text_width = 310,
+                         .longest_label = 12,
+                         .legend_below = true};
+constexpr double kGap = 24;
+constexpr double kLegendLine = 19, kCharacter = 6.8, kTitleCharacter = 8.4;
 constexpr double kTiltSine = 0.5, kTiltDegrees = 30;  // of long labels below the x axis
-constexpr std::size_t kLongestLabel = 40;             // characters
 
 /// Curves use these in turn: the colours of Okabe and Ito, distinguishable by the colour-blind; a
 /// shape for each mark, and a dash for each curve without marks, so that a black and white print
@@ -111,6 +134,22 @@ std::string line(double x1, double y1, double x2, double y2, const std::string& 
                      x2, y2, style);
 }
 
+/// The text in lines of at most `room` px; a word that is longer has a line of its own.
+std::vector<std::string> lines_of(const std::string& text, double room, double character) {
+  const auto most = static_cast<std::size_t>(room / character);
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    if (lines.empty() || lines.back().size() + 1 + word.size() > most)
+      lines.push_back(word);
+    else
+      lines.back() += " " + word;
+    at = end + 1;
+  }
+  return lines;
+}
+
 /// The curves without the points that an axis can't show.
 std::vector<PlotCurve> drawable(const Plot& plot) {
   std::vector<PlotCurve> curves = plot.curves;
@@ -136,27 +175,29 @@ struct Extent {
 
 class Drawing {
  public:
-  explicit Drawing(const Plot& plot)
-      : plot_(plot), curves_(drawable(plot)), x_(extent_x()), y_(extent_y()) {}
+  Drawing(const Plot& plot, const Layout& layout)
+      : plot_(plot), layout_(layout), curves_(drawable(plot)), x_(extent_x()), y_(extent_y()) {
+    if (!layout_.legend_below) return;
+    const auto above = title_lines().size() + label_lines(plot_.y.label).size();
+    layout_.top += kLegendLine * static_cast<double>(above);
+  }
 
   [[nodiscard]] std::string draw() const {
-    std::size_t longest = 0;
-    for (const PlotCurve& curve : curves_) longest = std::max(longest, curve.name.size());
-    const double legend = 48 + kCharacter * static_cast<double>(longest);
-    const double width = kLeft + kInnerWidth + kGap + legend;
-    const double lines = kLegendLine * static_cast<double>(curves_.size());
-    const double height =
-        std::max(kTop + kInnerHeight + kBottom + tilted_height(), kTop + 16 + lines);
-    std::string svg = fmt::format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
-        "width=\"{0:.0f}\" height=\"{1:.0f}\" font-family=\"sans-serif\" font-size=\"13\">\n"
-        "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-        width, height);
-    svg += text_at(kLeft, 22, "start", plot_.title, " font-size=\"15\" font-weight=\"bold\"");
-    svg += axes() + marks();
-    const std::vector<double> places = legend_places();
-    for (std::size_t i = 0; i < curves_.size(); ++i) svg += curve(i) + legend_entry(i, places[i]);
-    return svg + "</svg>\n";
+    const double foot = layout_.top + layout_.inner_height + layout_.bottom + tilted_height();
+    std::string body = layout_.legend_below ? head() : title();
+    body += axes() + marks();
+    double y = foot;
+    if (layout_.legend_below)
+      for (const std::string& each : label_lines(plot_.x.label))
+        body += text_at(kNarrowWidth / 2, std::exchange(y, y + kLegendLine), "middle", each);
+    const std::vector<double> places = layout_.legend_below ? places_below(y) : legend_places();
+    for (std::size_t i = 0; i < curves_.size(); ++i) body += curve(i) + legend_entry(i, places[i]);
+    return fmt::format(
+               "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
+               "width=\"{0:.0f}\" height=\"{1:.0f}\" font-family=\"sans-serif\" "
+               "font-size=\"13\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
+               width(), layout_.legend_below ? places.back() : std::max(foot, height_of_legend())) +
+           body + "</svg>\n";
   }
 
  private:
@@ -174,30 +215,75 @@ class Drawing {
           if (PlotScale::fits(plot_.y.scale, value)) extent.take(value);
     return extent.scale(plot_.y);
   }
-  [[nodiscard]] double x_of(double value) const { return kLeft + kInnerWidth * x_.place_of(value); }
+  [[nodiscard]] double width() const {
+    if (layout_.legend_below) return kNarrowWidth;
+    std::size_t longest = 0;
+    for (const PlotCurve& curve : curves_) longest = std::max(longest, curve.name.size());
+    const double legend = 48 + kCharacter * static_cast<double>(longest);
+    return layout_.left + layout_.inner_width + kGap + legend;
+  }
+  /// Of a legend beside the curves, from the top of the drawing.
+  [[nodiscard]] double height_of_legend() const {
+    return layout_.top + 16 + kLegendLine * static_cast<double>(curves_.size());
+  }
+  [[nodiscard]] std::string title() const {
+    return text_at(layout_.left, 22, "start", plot_.title,
+                   " font-size=\"15\" font-weight=\"bold\"");
+  }
+  [[nodiscard]] std::vector<std::string> title_lines() const {
+    return lines_of(plot_.title, layout_.text_width, kTitleCharacter);
+  }
+  [[nodiscard]] std::vector<std::string> label_lines(const std::string& label) const {
+    return lines_of(label, layout_.text_width, kCharacter);
+  }
+  /// Title, and the y axis' label below it.
+  [[nodiscard]] std::string head() const {
+    std::string svg;
+    double y = kLegendLine;
+    for (const std::string& each : title_lines())
+      svg += text_at(4, std::exchange(y, y + kLegendLine), "start", each,
+                     " font-size=\"15\" font-weight=\"bold\"");
+    for (const std::string& each : label_lines(plot_.y.label))
+      svg += text_at(4, std::exchange(y, y + kLegendLine), "start", each);
+    return svg;
+  }
+  [[nodiscard]] double x_of(double value) const {
+    return layout_.left + layout_.inner_width * x_.place_of(value);
+  }
   [[nodiscard]] double y_of(double value) const {
     const double place = PlotScale::fits(plot_.y.scale, value) ? y_.place_of(value) : 0;
-    return kTop + kInnerHeight * (1 - place);
+    return layout_.top + layout_.inner_height * (1 - place);
   }
 
   [[nodiscard]] std::string axes() const {
-    constexpr double kFoot = kTop + kInnerHeight, kEnd = kLeft + kInnerWidth;
+    const double foot = layout_.top + layout_.inner_height;
+    const double end = layout_.left + layout_.inner_width;
     std::string svg;
     for (const auto& tick : y_.ticks()) {
-      svg += line(kLeft, y_of(tick.value), kEnd, y_of(tick.value), "stroke=\"#dddddd\"");
-      svg += text_at(kLeft - 8, y_of(tick.value) + 4, "end", tick.label);
+      svg += line(layout_.left, y_of(tick.value), end, y_of(tick.value), "stroke=\"#dddddd\"");
+      svg += text_at(layout_.left - 8, y_of(tick.value) + 4, "end", tick.label);
     }
+    double free = 0;  // from here on, nothing is below the axis yet
     for (const auto& tick : x_.ticks()) {
-      svg += line(x_of(tick.value), kTop, x_of(tick.value), kFoot + 5, "stroke=\"#dddddd\"");
-      svg += x_label(x_of(tick.value), kFoot + 20, tick.label);
+      const double x = x_of(tick.value);
+      svg += line(x, layout_.top, x, foot + 5, "stroke=\"#dddddd\"");
+      const double half = kCharacter * static_cast<double>(tick.label.size()) / 2;
+      if (layout_.legend_below && tilted_height() == 0 && x - half < free) continue;
+      free = x + half + kCharacter;
+      svg += x_label(x, foot + 20, tick.label);
     }
-    svg += line(kLeft, kTop, kLeft, kFoot, "stroke=\"black\"");
-    svg += line(kLeft, kFoot, kEnd, kFoot, "stroke=\"black\"");
-    svg += text_at(kLeft + kInnerWidth / 2, kFoot + 46 + tilted_height(), "middle", plot_.x.label);
-    const double middle = kTop + kInnerHeight / 2;
-    svg += text_at(18, middle, "middle", plot_.y.label,
+    svg += line(layout_.left, layout_.top, layout_.left, foot, "stroke=\"black\"");
+    svg += line(layout_.left, foot, end, foot, "stroke=\"black\"");
+    return layout_.legend_below ? svg : svg + axis_labels();
+  }
+
+  [[nodiscard]] std::string axis_labels() const {
+    const double foot = layout_.top + layout_.inner_height;
+    const double middle = layout_.top + layout_.inner_height / 2;
+    return text_at(layout_.left + layout_.inner_width / 2, foot + 46 + tilted_height(), "middle",
+                   plot_.x.label) +
+           text_at(18, middle, "middle", plot_.y.label,
                    fmt::format(" transform=\"rotate(-90 18 {:.1f})\"", middle).c_str());
-    return svg;
   }
 
   [[nodiscard]] std::string marks() const {
@@ -207,7 +293,7 @@ class Drawing {
       const double place = x_.place_of(mark.x), x = x_of(mark.x);
       if (place < 0 || place > 1) continue;
       svg += fmt::format("<g><title>{}</title>\n{}</g>\n", svg_text(mark.label),
-                         line(x, kTop, x, kTop + kInnerHeight,
+                         line(x, layout_.top, x, layout_.top + layout_.inner_height,
                               "stroke=\"#888888\" stroke-width=\"2\" stroke-dasharray=\"3 4\""));
     }
     return svg;
@@ -218,17 +304,18 @@ class Drawing {
     std::size_t longest = 0;
     for (const auto& tick : x_.ticks()) longest = std::max(longest, tick.label.size());
     const double room =
-        kInnerWidth / static_cast<double>(std::max<std::size_t>(1, x_.ticks().size()));
+        layout_.inner_width / static_cast<double>(std::max<std::size_t>(1, x_.ticks().size()));
     if (plot_.x.scale != PlotAxis::Scale::category ||
         kCharacter * static_cast<double>(longest) < room)
       return 0;
-    return kCharacter * static_cast<double>(std::min(longest, kLongestLabel)) * kTiltSine;
+    return kCharacter * static_cast<double>(std::min(longest, layout_.longest_label)) * kTiltSine;
   }
 
   [[nodiscard]] std::string x_label(double x, double y, const std::string& label) const {
     if (tilted_height() == 0) return text_at(x, y, "middle", label);
-    const std::string text =
-        label.size() > kLongestLabel ? label.substr(0, kLongestLabel - 3) + "..." : label;
+    const std::string text = label.size() > layout_.longest_label
+                                 ? label.substr(0, layout_.longest_label - 3) + "..."
+                                 : label;
     return text_at(
         x + 4, y - 4, "end", text,
         fmt::format(" transform=\"rotate(-{} {:.1f} {:.1f})\"", kTiltDegrees, x + 4, y - 4)
@@ -285,18 +372,21 @@ class Drawing {
     std::vector<double> wanted, places(curves_.size());
     for (const PlotCurve& curve : curves_) {
       const auto last = std::ranges::max_element(curve.points, {}, &PlotPoint::x);
-      wanted.push_back(last == curve.points.end() ? kTop + kInnerHeight : y_of(last->y));
+      wanted.push_back(last == curve.points.end() ? layout_.top + layout_.inner_height
+                                                  : y_of(last->y));
     }
     std::vector<std::size_t> order(curves_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return wanted[i]; });
-    double next = kTop + 4;  // from the top down: none above its curve's end or the entry before
+    double next =
+        layout_.top + 4;  // from the top down: none above its curve's end or the entry before
     for (const std::size_t i : order) {
       places[i] = std::max(wanted[i], next);
       next = places[i] + kLegendLine;
     }
-    double most = std::max(kTop + kInnerHeight,
-                           kTop + 4 + kLegendLine * static_cast<double>(curves_.size() - 1));
+    double most =
+        std::max(layout_.top + layout_.inner_height,
+                 layout_.top + 4 + kLegendLine * (static_cast<double>(curves_.size()) - 1));
     for (std::size_t i = order.size(); i-- > 0;) {  // back up, where there were too many below
       places[order[i]] = std::min(places[order[i]], most);
       most = places[order[i]] - kLegendLine;
@@ -304,15 +394,35 @@ class Drawing {
     return places;
   }
 
-  [[nodiscard]] std::string legend_entry(std::size_t index, double y) const {
-    const PlotCurve& curve = curves_[index];
-    const double x = kLeft + kInnerWidth + kGap;
-    std::string svg = curve.joined ? line(x, y, x + 26, y, stroke(index)) : "";
-    if (curve.marked) svg += marker(x + 13, y, index);
-    return svg + text_at(x + 33, y + 4, "start", curve.name);
+  /// Heights of the entries of a legend from `y` on, and of what is below it.
+  [[nodiscard]] std::vector<double> places_below(double y) const {
+    std::vector<double> places;
+    for (const PlotCurve& curve : curves_) {
+      places.push_back(y);
+      y += kLegendLine * static_cast<double>(name_lines(curve).size());
+    }
+    places.push_back(y);
+    return places;
   }
 
+  [[nodiscard]] std::vector<std::string> name_lines(const PlotCurve& curve) const {
+    return lines_of(curve.name, layout_.text_width - kNameIndent, kCharacter);
+  }
+
+  [[nodiscard]] std::string legend_entry(std::size_t index, double y) const {
+    const PlotCurve& curve = curves_[index];
+    const double x = layout_.legend_below ? 4 : layout_.left + layout_.inner_width + kGap;
+    std::string svg = curve.joined ? line(x, y, x + 26, y, stroke(index)) : "";
+    if (curve.marked) svg += marker(x + 13, y, index);
+    for (const std::string& each : name_lines(curve))
+      svg += text_at(x + kNameIndent, std::exchange(y, y + kLegendLine) + 4, "start", each);
+    return svg;
+  }
+
+  static constexpr double kNameIndent = 33;
+
   const Plot& plot_;
+  Layout layout_;
   std::vector<PlotCurve> curves_;
   PlotScale x_, y_;
 };
@@ -387,6 +497,7 @@ void PlotScale::tick_powers(double base, double least, double most) {
   end_ = last * std::log(base);
 }
 
-std::string to_svg(const Plot& plot) { return Drawing(plot).draw(); }
+std::string to_svg(const Plot& plot) { return Drawing(plot, kWide).draw(); }
+std::string to_narrow_svg(const Plot& plot) { return Drawing(plot, kNarrow).draw(); }
 
 }  // namespace lw::report

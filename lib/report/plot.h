@@ -51,6 +51,8 @@ struct Plot {
 /// or dashes; the legend is at the right ends of the curves. Points that an axis can't show (0 on a
 /// logarithmic one) are left out; the axes span the others.
 std::string to_svg(const Plot& plot);
+/// The same 330 px wide, for a phone: the legend is below, and long texts have several lines.
+std::string to_narrow_svg(const Plot& plot);
 
 /// Positions and labels of values on an axis.
 class PlotScale {

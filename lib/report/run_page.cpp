@@ -44,12 +44,23 @@ Json texts_json(const std::vector<NamedText>& texts) {
   return rows;
 }
 
-/// The values of a curve, thinned where there are very many; `of`: all.
+/// The points of a curve, thinned where there are very many.
+std::vector<PlotPoint> few_of(const std::vector<PlotPoint>& points) {
+  std::vector<PlotPoint> few;
+  const std::size_t step = (points.size() + kMostPoints - 1) / kMostPoints;
+  for (std::size_t i = 0; i < points.size(); i += step) few.push_back(points[i]);
+  return few;
+}
+
+Plot thinned(Plot plot) {
+  for (PlotCurve& curve : plot.curves) curve.points = few_of(curve.points);
+  return plot;
+}
+
+/// The values of a curve; `of`: how many it has.
 Json curve_json(const PlotCurve& curve) {
   Json points = Json::array();
-  const std::size_t step = (curve.points.size() + kMostPoints - 1) / kMostPoints;
-  for (std::size_t i = 0; i < curve.points.size(); i += step)
-    points.push_back({curve.points[i].x, curve.points[i].y});
+  for (const PlotPoint& each : few_of(curve.points)) points.push_back({each.x, each.y});
   return {{"name", curve.name}, {"points", std::move(points)}, {"of", curve.points.size()}};
 }
 
@@ -59,6 +70,7 @@ Json plot_json(const Plot& plot) {
   json["curves"] = Json::array();
   for (const PlotCurve& curve : plot.curves) json["curves"].push_back(curve_json(curve));
   json["svg"] = to_svg(plot);
+  json["narrow_svg"] = to_narrow_svg(thinned(plot));
   return json;
 }
 
@@ -72,10 +84,10 @@ Json drawing_json(const NamedText& drawing) {
 }
 
 Json requested_json(const RequestedRow& row) {
-  return {{"what", row.what},
-          {"requested", row.requested},
-          {"measured", row.measured},
-          {"holds", row.holds ? Json(*row.holds) : Json()}};
+  return {
+      {"what", row.what},         {"requested", row.requested},
+      {"measured", row.measured}, {"differs_by", row.difference ? Json(*row.difference) : Json()},
+      {"comment", row.remark},    {"holds", row.holds ? Json(*row.holds) : Json()}};
 }
 
 Json figures_json(const PageReport& report) {

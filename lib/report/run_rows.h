@@ -14,7 +14,9 @@ namespace lw::report {
 /// What was asked for, beside what was measured.
 struct RequestedRow {
   std::string what, requested, measured;
-  std::optional<bool> holds = {};  // nothing: nothing was to be kept
+  std::optional<bool> holds = {};         // nothing: nothing was to be kept
+  std::optional<double> difference = {};  // of a published figure: measured / published - 1
+  std::string remark = {};                // on a published figure
 };
 
 /// Counts of frames or messages.

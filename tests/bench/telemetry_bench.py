@@ -118,7 +118,7 @@ class Bench:
 
     def _follow(self, records):
         """A ring that holds all records: formatting them is slower than writing them."""
-        server = self._serve('--region 8MiB --json --telemetry roce32 --records /tmp/null.csv')
+        server = self._serve('--region 8MiB --json --layout roce32 --records /tmp/null.csv')
         guest, process, ran = self._spent([server], lambda: self._write(records, records))
         code, said = server.stop()
         if code != 0 or ran['records'] != records:

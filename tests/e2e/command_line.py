@@ -21,7 +21,9 @@ COMMANDS = {
     'roce-dissect': ('list', 'verify', 'summary', 'sessions', 'messages', 'anomalies', 'explain',
                      'annotate', 'extract', 'report', 'compare', 'fields'),
 }
-TO = ('--connect', '192.0.2.1', '--token', 'x')
+CAPTURE = SOURCE / 'pcaps/rxe/atomic.pcap'
+LONGEST_LIST = 25  # options under one heading of --help
+TO = ('--peer', '192.0.2.1', '--token', 'x')
 
 
 def run(name, *words):
@@ -41,6 +43,58 @@ class CommandLine(unittest.TestCase):
             shown = run(name, '--help').stdout
             for command in commands:
                 self.assertRegex(shown, rf'\n  {command} +\w')
+
+    def lists_in_help(self, name, command):
+        """The options of each heading."""
+        lists, heading = {}, None
+        for line in run(name, command, '--help').stdout.partition('\nExamples:')[0].splitlines():
+            if re.match(r'[^ ].*:$', line):
+                heading = line[:-1]
+            if option := re.match(r' +(?:-\w,)?(--[\w-]+)', line):
+                lists.setdefault(heading, []).append(option[1])
+        return lists
+
+    def test_long_help_is_in_groups_and_the_common_options_are_first(self):
+        used = set()
+        for name, commands in COMMANDS.items():
+            for command in commands:
+                lists = self.lists_in_help(name, command)
+                with self.subTest(f'{name} {command}'):
+                    self.assertLessEqual(max(map(len, lists.values()), default=0), LONGEST_LIST, lists)
+                used.update(*lists.values())
+                page = run(name, '--man', command).stdout.replace('\\-', '-')
+                headings = re.findall(r'^\.SS (.*)$', page.partition('.SH COMMANDS')[0], re.M)
+                self.assertEqual(headings, [heading for heading in lists if heading != 'Options'], command)
+        perf = self.lists_in_help('roce-gen', 'perf')
+        self.assertEqual(next(iter(perf)), 'Options')
+        self.assertLessEqual({'--sim', '--port', '--peer', '--path', '--op', '--size', '--qps', '--tx-depth',
+                              '--iterations', '--duration', '--json'}, set(perf['Options']))
+        table = (SOURCE / 'lib/app/option_groups.cpp').read_text(encoding='utf-8').partition('kRows[]')[2]
+        self.assertEqual(set(re.findall(r'--[a-z][\w-]*', table.partition('};')[0])) - used, set())
+
+    def test_retired_names_of_options_are_taken_with_a_note(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, words, new in (
+                    ('roce-gen', ('receive', '--port', 'pcap:' + str(CAPTURE), '--capture', f'{folder}/a.pcap'), '--pcap'),
+                    ('roce-gen', ('receive', '--port', 'pcap:' + str(CAPTURE), '--pcap', f'{folder}/b.pcap',
+                                  '--capture-bytes=64'), '--pcap-bytes'),
+                    ('roce-impair', ('replay', 'apn-380km', str(CAPTURE), f'{folder}/c.pcap', '--capture',
+                                     f'{folder}/d.pcapng'), '--pcap'),
+                    ('roce-impair', ('run', 'apn-380km', '--dry-run', '--west', 'null', '--east', 'null', '--wait', '1s'),
+                     '--wait-link'),
+                    ('roce-endpoint', ('bw', '--connect', '127.0.0.1:1', '--token', 'x', '-n', '1'), '--peer')):
+                old = next(word for word in reversed(words) if re.fullmatch(r'--(capture.*|connect|wait)', word))
+                old = old.partition('=')[0]
+                with self.subTest(old=old, name=name):
+                    done = run(name, *words)
+                    self.assertIn(f'note: {old} is now {new}; the next release refuses the old name\n', done.stderr)
+                    self.assertEqual(done.returncode, 3 if name == 'roce-endpoint' else 0, done.stderr)
+                    for shown in (run(name, words[0], '--help'), run(name, '--man', words[0]),
+                                  run(name, '--complete', words[0], '--')):
+                        self.assertNotRegex(shown.stdout.replace('\\-', '-'), rf'{old}(?![\w-])')
+            # What looks like one is a value, or follows "--".
+            done = run('roce-impair', 'replay', 'apn-380km', '--', '--capture', f'{folder}/c.pcap')
+            self.assertNotIn('is now', done.stderr)
 
     def test_help_is_also_a_command(self):
         for name, commands in COMMANDS.items():
@@ -97,8 +151,8 @@ class CommandLine(unittest.TestCase):
                 ('roce-endpoint', ('serve', '--region', '1MiB', '--accept', 'me'), 'an IPv4 or IPv6'),
                 ('roce-endpoint', ('serve', '--region', '1MiB', '--listen', ':x'), '--listen: '),
                 ('roce-endpoint', ('serve', '--region', '1MiB', '--records', 'x'),
-                 '--records goes with --telemetry'),
-                ('roce-endpoint', ('serve', '--region', '1MiB', '--telemetry', 'number:counter8'),
+                 '--records goes with --layout'),
+                ('roce-endpoint', ('serve', '--region', '1MiB', '--layout', 'number:counter8'),
                  'number:counter8: no such profile'),
                 ('roce-endpoint', ('lat', *TO, '--poll', 'event'), 'raises no event'),
                 ('roce-endpoint', ('lat', *TO, '--transport', 'ud'), 'measure bw or blast'),
@@ -152,7 +206,7 @@ class CommandLine(unittest.TestCase):
                 ('roce-impair', ('check', 'apn-380k'), 'did you mean `apn-380km`?'),
                 ('roce-impair', ('check', str(SOURCE / 'profiles/impair/apn-380k.toml')),
                  'did you mean `apn-380km`?'),
-                ('roce-endpoint', ('serve', '--region', '1MiB', '--telemetry', 'flow84'),
+                ('roce-endpoint', ('serve', '--region', '1MiB', '--layout', 'flow84'),
                  'did you mean `flow48`?'),
                 ('roce-dissect', ('verfy', 'x'), '`verify`'),
                 ('roce-dissect', ('compare', 'a', 'b', '--expect', 'los<=1'), 'did you mean "'),
@@ -265,7 +319,7 @@ class CommandLine(unittest.TestCase):
                 ('roce-gen', ('run', 'demo', '--port', 'p'), ['pcap:']),
                 ('roce-gen', ('telemetry', '--from', 'memi'), ['memif:', ':files']),
                 ('roce-gen', ('experiment', 'x', '--out', ''), [':folders']),
-                ('roce-endpoint', ('serve', '--telemetry', ''), ['flow48', 'roce32', ':files']),
+                ('roce-endpoint', ('serve', '--layout', ''), ['flow48', 'roce32', ':files']),
                 ('roce-impair', ('run', 'apn-380km', '--west', 'lo', '--east=lo'), ['--east=lo']),
                 ('roce-impair', ('ctl', ''), [':files']),
                 ('roce-impair', ('ctl', 'x.sock', ''), ['show', 'records', 'set', 'preview', 'load', 'event', 'record',
@@ -405,7 +459,7 @@ class CommandLine(unittest.TestCase):
                             ('roce-gen', ('check', 'demo', '--frames')),
                             ('roce-gen', ('plan', '--delay', '1ms', '-q')),
                             ('roce-impair', ('run', 'apn-380km', '--west', 'null', '--east',
-                                             'null', '--capture-bytes')),
+                                             'null', '--pcap-bytes')),
                             ('roce-dissect', ('list', 'x', '-c')),
                             ('roce-dissect', ('summary', 'x', '--max-flows'))):
             for number in '-3', '-0x3', '1.5', '3x':

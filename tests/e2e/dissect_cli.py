@@ -310,7 +310,7 @@ class Compare(InTemporaryFolder):
                 write_pcap(self.folder / way, [(at, f) for at, f in frames if f[29] == host])
         run = subprocess.run(
             [program('roce-impair'), 'replay', profile, self.folder / 'there', self.folder / 'o.pcapng',
-             '--back', self.folder / 'back', '--capture', self.folder / 'rec.pcapng', '--json', *options],
+             '--back', self.folder / 'back', '--pcap', self.folder / 'rec.pcapng', '--json', *options],
             capture_output=True, text=True, check=True)
         return self.folder / 'rec.pcapng', json.loads(run.stdout)['directions']
 

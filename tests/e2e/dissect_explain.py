@@ -100,7 +100,7 @@ class Explain(InFolder):
         self.assertEqual((acks['events'], acks['packets'], acks['sessions']), (3, 3, [2]))
         self.assertIn('3 ACKs were lost or late', acks['text'])
         self.assertEqual((repeats['events'], repeats['packets']), (4, 54))
-        self.assertIn('57.4 % of the requests of session 1', repeats['text'])
+        self.assertIn('57.4 % of the requests of connection 1', repeats['text'])
         self.assertEqual(found['congestion']['answer'], 'cannot tell')
         self.assertIn('Not-ECT', found['congestion']['reason'])
 

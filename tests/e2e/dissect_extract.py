@@ -431,7 +431,7 @@ class Written(InFolder):
                           ('10.0.0.1', '0x00001234'): b'c' * 8})
         out, rows = self.extract(self.folder / 'made.pcap', '--what', 'reads,sends')
         self.assertEqual(rows['extracted_file'], [])
-        one_session = self.extract(self.folder / 'made.pcap', '--session', 99)[1]
+        one_session = self.extract(self.folder / 'made.pcap', '--connection', 99)[1]
         self.assertEqual(one_session['extracted_file'], [])
 
     def test_immediates_and_empty_messages(self):

@@ -167,7 +167,7 @@ class Page(InFolder):
         self.open(self.report(LOSS))
         sessions, anomalies = rows_of('sessions', LOSS), rows_of('anomalies', LOSS)
         messages = rows_of('messages', LOSS, '--by', 'operation')
-        self.assertEqual(self.cells('sessions', 'Sent again'), [str(row['resent']) for row in sessions])
+        self.assertEqual(self.cells('sessions', 'Retransmitted'), [str(row['resent']) for row in sessions])
         self.assertEqual(self.cells('sessions', 'NAKs'),
                          [str(sum(row['naks'].values())) for row in sessions])
         self.assertEqual(self.cells('sessions', 'Messages'), [str(row['messages']) for row in sessions])
@@ -206,7 +206,7 @@ class Page(InFolder):
         self.assertGreater(self.pixels('psn', '--orange'), 20)
         self.assertGreater(self.pixels('goodput', '--blue'), 20)
         button = next(one for one in self.browser.find_elements(
-            By.CSS_SELECTOR, '#psn-figure .legend button') if one.text == 'sent again')
+            By.CSS_SELECTOR, '#psn-figure .legend button') if one.text == 'retransmitted')
         button.send_keys(Keys.ENTER)
         self.assertEqual(button.get_attribute('aria-pressed'), 'false')
         self.wait_for(lambda: self.pixels('psn', '--vermilion') == 0)
@@ -320,6 +320,8 @@ class Page(InFolder):
     def test_no_barriers_in_both_themes(self):
         for path in LOSS, CLEAN:
             self.open(self.report(path))
+            with self.subTest(path.stem):
+                self.assertEqual(accessibility.does_not_fit(self.browser), [])
             for theme in 'light', 'dark':
                 with self.subTest(path.stem, theme=theme):
                     self.assertEqual(accessibility.findings(self.browser), [])
@@ -491,7 +493,7 @@ class Page(InFolder):
         self.assertEqual(data['anomalies']['of'], len(anomalies))
         self.open(page)
         self.assertRegex(self.find('#psn-figure .thinned').text, r'request: [1,\d]+ of 3,000 points')
-        self.assertIn('Of 20 sessions, the worst 16 have plots', self.find('#plotted').text)
+        self.assertIn('Of 20 connections, the worst 16 have plots', self.find('#plotted').text)
         self.assertEqual(len(self.cells('anomalies', 'Frame')), min(200, len(anomalies)))
         # A link leads to a moment, however long the capture is, and to its row of the table.
         first = data['plots'][0]['session']

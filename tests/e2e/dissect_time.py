@@ -95,7 +95,7 @@ class Times(InFolder):
                 lines = dissect(command, CAPTURE, '--time', style).stdout.splitlines()
                 self.assertEqual([line.split()[1] for line in lines[:5]], wanted, command)
             plain = dissect(command, CAPTURE).stdout.splitlines()
-            self.assertEqual(plain[0].split()[1], 'session')
+            self.assertEqual(plain[0].split()[1], 'connection')
         table = dissect('sessions', CAPTURE, '--time', 'utc').stdout.splitlines()
         self.assertIn('begins', table[0])
         self.assertIn(utc(read_pcap(CAPTURE)[0][0])[:19], table[1])

@@ -90,7 +90,7 @@ SCENES = {
     'roce-impair ctl /tmp/impair.sock records': Scene(
         serving=(BOX + 'impair.sock --ledger ledger.jsonl',)),
     'roce-impair ctl /tmp/impair.sock stop-recording': Scene(
-        serving=(BOX + 'impair.sock --capture episode.pcapng',)),
+        serving=(BOX + 'impair.sock --pcap episode.pcapng',)),
     'roce-impair ctl /tmp/impair.sock undo': Scene(
         serving=(BOX + 'impair.sock',), before=('roce-impair ctl /tmp/impair.sock reset',)),
     'roce-impair ctl /tmp/impair.sock event': Scene(

@@ -210,7 +210,7 @@ class Experiment(unittest.TestCase):
 
     def test_packets_of_failing_runs_are_captured(self):
         failures = self.folder / 'failures'
-        self.experiment(self.write(FAILING), '--capture-failures', str(failures), code=1)
+        self.experiment(self.write(FAILING), '--pcap-failures', str(failures), code=1)
         self.assertEqual(sorted(f.name for f in failures.iterdir()),
                          ['x-cell2-seed5.pcapng', 'x-cell2-seed6.pcapng'])
         _, bad = self.results('x')['cells']

@@ -237,11 +237,11 @@ class Perftest(unittest.TestCase):
         endpoint = longwire_test.program('roce-endpoint')
         for command, words, code, why in (
                 ('bw', '-- ib_write_bw -d none0 -x 3 -q 4 -t 64 -R 127.0.0.1', 3, 'no RDMA device "none0"'),
-                ('bw', '--connect 127.0.0.1 -d none0 --iters=5 -F', 3, 'no RDMA device "none0"'),
+                ('bw', '--peer 127.0.0.1 -d none0 --iters=5 -F', 3, 'no RDMA device "none0"'),
                 ('lat', '-- ib_write_bw 127.0.0.1', 2, 'roce-endpoint lat is not its command'),
                 ('bw', '-- ib_write_bw -b -d none0 127.0.0.1', 3, 'no RDMA device "none0"'),
                 ('bw', '-- ib_send_bw -b -c UD 127.0.0.1', 2, '--bidirectional goes with'),
-                ('bw', '--connect 127.0.0.1 -b --poll event', 2, '--bidirectional goes with')):
+                ('bw', '--peer 127.0.0.1 -b --poll event', 2, '--bidirectional goes with')):
             done = subprocess.run([endpoint, command, '--token', 'T', *words.split()],
                                   capture_output=True, text=True, timeout=TIMEOUT, check=False)
             self.assertEqual(done.returncode, code, done.stderr)

@@ -253,7 +253,7 @@ class Perf(InFolder):
         page = self.folder / 'perf.html'
         whole = self.perf('all-to-all', ports, '-n', 200, '-q', 2, '--html', page, '--expect',
                           'fairness <= 1', before=space.inside)
-        self.assertIn('Packets sent again', page.read_text(encoding='utf-8'))
+        self.assertIn('Packets retransmitted', page.read_text(encoding='utf-8'))
         self.assertEqual([row['messages'] for row in whole['ranks']], [3 * 2 * 200] * 4)
         self.assertEqual([row['connections'] for row in whole['ranks']], [6] * 4)
         self.assertGreater(whole['fairness'], 0.25)

@@ -9,9 +9,10 @@ import pathlib
 import re
 import shutil
 import tempfile
+import time
 import unittest
 
-from guide_blocks import FENCE, Runner, blocks_of, pattern_of
+from guide_blocks import FENCE, Runner, blocks_of, pattern_of, steps_of
 from longwire_test import SOURCE, program
 
 ROOT = os.environ.get('LONGWIRE_START_ROOT', '')
@@ -31,7 +32,6 @@ WITHOUT_BLOCKS = {
     'how-it-works.md': 'has no commands',
     'impaired-link-in-ci.md': 'python_package runs its fixture and its test',
     'incast.md': 'needs nine machines, or root: gen_ranks does the same with five ranks',
-    'install.md': './dev package --test and installation do what it says',
     'limits.md': 'has no commands',
     'security.md': 'says what others may do, and has no commands',
     'troubleshooting.md': 'names commands for a machine with a fault',
@@ -68,6 +68,8 @@ class Patterns(unittest.TestCase):
         self.assertEqual([(block.compared, block.terminal) for block in (one, two, three)],
                          [(True, ''), (False, ''), (True, 'box')])
         self.assertEqual(one.commands, [('a', ['b'])])
+        (installed,) = blocks_of('```console run installed only\n$ a\n```\n')
+        self.assertEqual((installed.installed, one.installed, installed.compared), (True, False, False))
 
 
 class Guides(unittest.TestCase):
@@ -75,9 +77,13 @@ class Guides(unittest.TestCase):
         for guide in sorted((SOURCE / 'docs').glob('*.md')):
             if guide.name in OTHERS:
                 continue
-            for block in blocks_of(guide.read_text(encoding='utf-8')):
+            began = time.monotonic()
+            blocks = [block for block in blocks_of(guide.read_text(encoding='utf-8')) if ROOT or not block.installed]
+            for block in blocks:
                 with self.subTest(guide=guide.name):
                     self.run_block(block)
+            if blocks:
+                print(f'# {guide.name}: {steps_of(blocks)} steps in {time.monotonic() - began:.1f} s', flush=True)
 
     def run_block(self, block):
         with tempfile.TemporaryDirectory(prefix='longwire-', dir=f'{ROOT}/tmp') as folder:

@@ -69,7 +69,7 @@ class Recorded(Box):
         for cores in '1', '2':
             run = self.run_program(
                 *longwire_test.BOX[1:], self.folder / 'p.toml', '--west', f'pcap:{self.folder}/west.pcap', '--east',
-                f'pcap:{self.folder}/east.pcap', '--json', '--cores', cores, '--capture',
+                f'pcap:{self.folder}/east.pcap', '--json', '--cores', cores, '--pcap',
                 self.folder / 'c.pcapng', '--ledger', self.folder / 'run')
             self.assertEqual(json.loads(run.stdout)['capture']['skipped'], 0)
             report = self.replay(LOGGED, self.folder / 'c.pcapng', 'out.pcapng', '--both',
@@ -88,9 +88,9 @@ class Recorded(Box):
                 self.assertGreaterEqual(stay, stays[key], key)
 
     def test_a_replays_own_capture_gives_the_same_bytes(self):
-        first = ['--capture', self.folder / '1.pcapng', '--ledger', self.folder / '1.ledger']
+        first = ['--pcap', self.folder / '1.pcapng', '--ledger', self.folder / '1.ledger']
         report, frames = self.both_ways(TIMED, crossing(), crossing(step=11), *first)
-        again = self.replay(TIMED, self.folder / '1.pcapng', 'out2.pcapng', '--both', '--capture',
+        again = self.replay(TIMED, self.folder / '1.pcapng', 'out2.pcapng', '--both', '--pcap',
                             self.folder / '2.pcapng', '--ledger', self.folder / '2.ledger')
         for one, two in (('1.pcapng', '2.pcapng'), ('1.ledger', '2.ledger'),
                          ('out.pcapng', 'out2.pcapng')):
@@ -110,7 +110,7 @@ class Recorded(Box):
 
     def test_frames_that_a_recording_skipped_are_missed(self):
         whole, gappy = self.folder / 'whole.pcapng', self.folder / 'gappy.pcapng'
-        self.both_ways(LOGGED, crossing(), crossing(step=11), '--capture', whole)
+        self.both_ways(LOGGED, crossing(), crossing(step=11), '--pcap', whole)
         self.assertNotIn('not_captured', self.replay(LOGGED, whole, 'out2.pcapng', '--both'))
         kept, number = [], 0
         for kind, body, block in blocks(whole.read_bytes()):
@@ -197,9 +197,9 @@ class Inputs(Box):
         (self.folder / 'link').symlink_to(source)
         self.refused('--back', self.folder / 'b.pcap', '--back', out)
         self.refused('--ledger', source, '--ledger', self.folder / 'link')
-        self.refused('--capture', source, '--capture', source)
-        self.refused('--capture', source, '--capture', out)
-        self.refused('--capture', source, '--ledger', self.folder / 'new.pcapng', '--capture',
+        self.refused('--pcap', source, '--pcap', source)
+        self.refused('--pcap', source, '--pcap', out)
+        self.refused('--pcap', source, '--ledger', self.folder / 'new.pcapng', '--pcap',
                      self.folder / '..' / self.folder.name / 'new.pcapng')
         self.assertEqual(source.read_bytes(), content)
         shutil.copy(source, out)

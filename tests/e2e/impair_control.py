@@ -307,7 +307,7 @@ class Control(unittest.TestCase):
         os.environ['XDG_RUNTIME_DIR'] = str(self.folder)  # where ordinary users' sockets are
         self.addCleanup(os.environ.pop, 'XDG_RUNTIME_DIR')
         prefix = f'longwire-test-{os.getpid()}'
-        process = self.quiet_impair('--telemetry', '--file-prefix', prefix)
+        process = self.quiet_impair('--dpdk-telemetry', '--file-prefix', prefix)
         base = pathlib.Path('/var/run' if os.geteuid() == 0 else self.folder)
         path = base / 'dpdk' / prefix / 'dpdk_telemetry.v2'
         commands, stats, rules, first, none = self.telemetry(

@@ -134,8 +134,8 @@ class Cores(unittest.TestCase):
     def record(self, ledger, recording):
         """How many questions were answered in a run."""
         control = str(self.folder / f'{recording}.control')
-        box = self.start('--cores', '2', '--ledger', str(self.folder / ledger), '--capture',
-                         str(self.folder / recording), '--capture-bytes', '128', '--control', control)
+        box = self.start('--cores', '2', '--ledger', str(self.folder / ledger), '--pcap',
+                         str(self.folder / recording), '--pcap-bytes', '128', '--control', control)
         answered = 0
         while box.poll() is None:
             done = subprocess.run([longwire_test.program('roce-impair'), 'ctl', control, 'show',

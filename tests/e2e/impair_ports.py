@@ -167,7 +167,7 @@ class Ports(unittest.TestCase):
         self.socket = self.folder / 'ctl'
         box = longwire_test.begin(
             self, [*longwire_test.BOX, self.folder / 'p.toml', '--west', west + ',server',
-                   '--east', east + ',server', '--json', '--control', self.socket, '--wait', '60s'])
+                   '--east', east + ',server', '--json', '--control', self.socket, '--wait-link', '60s'])
         self.wait_until(self.socket.exists, box)
         receiver = longwire_test.begin(self, [longwire_test.program('roce-gen'), 'receive', '--port', east, '--json',
                                               '--count', '500'])

@@ -206,7 +206,7 @@ class Replay(Feed):
         old = self.folder / 'old.jsonl'
         for out, options in (('out.pcap.gz', ('--ledger', old)),
                              ('out.pcap', ('--ledger', 'ledger.gz')),
-                             ('out.pcap', ('--ledger', old, '--capture', 'c.pcapng.gz'))):
+                             ('out.pcap', ('--ledger', old, '--pcap', 'c.pcapng.gz'))):
             old.write_text('of another run\n')
             done = self.replay(out, *options, expect=2)
             self.assertIn('.gz', done.stderr)

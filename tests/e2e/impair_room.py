@@ -82,7 +82,7 @@ class Room(unittest.TestCase):
     def check_growth(self, options, keys, size):
         wires = tempfile.mkdtemp(dir=self.folder)
         west, east = f'memif:{wires}/w', f'memif:{wires}/e'
-        box = self.box(*options, '--wait', '120s', west=west + ',server', east=east + ',server', **keys)
+        box = self.box(*options, '--wait-link', '120s', west=west + ',server', east=east + ',server', **keys)
         (self.folder / 'flow.toml').write_text(FLOW.format(size=size))
         receiver = longwire_test.begin(self, [GEN, 'receive', '--port', east, '--json'])
         sender = longwire_test.begin(self, [GEN, 'run', self.folder / 'flow.toml', '--port', west, '--json',

@@ -109,7 +109,7 @@ class Run(unittest.TestCase):
     def test_a_full_disk_stops_no_frame(self):
         """The report is made, counts what is missing, and the exit code is 3."""
         os.symlink('/dev/full', self.path('full.pcapng'))
-        for option, name in (('--ledger', '/dev/full'), ('--capture', self.path('full.pcapng'))):
+        for option, name in (('--ledger', '/dev/full'), ('--pcap', self.path('full.pcapng'))):
             process = self.start('pcap:' + self.path('in.pcap'), 'pcap:,' + self.path('out.pcap'),
                                  option, name, loss=1)
             out, err = process.communicate(timeout=TIMEOUT)
@@ -120,7 +120,7 @@ class Run(unittest.TestCase):
             self.assertTrue(report['identity_holds'])
             self.assertFalse(report['records_hold'])
             self.assertEqual(east['received']['frames'], len(self.sent))
-            written = report[option[2:]]
+            written = report[{'--pcap': 'capture'}.get(option, option[2:])]
             self.assertGreaterEqual(written['missing'], east['dropped_by_rule']['frames'])
             self.assertIn(f"{written['missing']} are missing", err)
 
@@ -224,7 +224,7 @@ class Run(unittest.TestCase):
         missing = self.finish(self.start('noeth99', 'null'), expect=3)
         self.assertIn('lo', missing)
         self.finish(self.start('pcap:' + self.path('none'), 'null'), expect=3)
-        lonely = self.start('memif:' + self.path('nobody'), 'null', '--wait', '0.1')
+        lonely = self.start('memif:' + self.path('nobody'), 'null', '--wait-link', '0.1')
         self.assertIn(',server', self.finish(lonely, expect=3))
         self.finish(self.start('pcap:', 'null'), expect=2)
 

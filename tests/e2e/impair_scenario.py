@@ -110,7 +110,7 @@ down = "5ms"
 '''
         page = self.folder / 'page.html'
         recording = self.folder / 'c.pcapng'
-        _, _, report = self.replay(profile, '--html', page, '--capture', recording)
+        _, _, report = self.replay(profile, '--html', page, '--pcap', recording)
         ledger = self.ledger
         changes = report['changes']
         self.assertEqual([(one['since_first_frame_ns'], one['by'], one['name'], one['key'],
@@ -144,7 +144,7 @@ down = "5ms"
                                   check=False)
         self.assertEqual(compared.returncode, 0, compared.stdout + compared.stderr)
         marks = page.read_text().count('stroke-dasharray=\\"3 4\\"')
-        self.assertEqual(marks, 2 * 4, 'each change in both plots over time')
+        self.assertEqual(marks, 2 * 2 * 4, 'each change in both plots over time, each drawn for two widths')
         text = self.impair('replay', self.folder / 'p.toml', self.folder / 'in.pcap',
                            self.folder / 'out.pcap').stdout
         self.assertIn('4 changes took effect:\n  at 10 ms; haul: delay', text)
@@ -305,7 +305,7 @@ times = 2
     @needs.tools('tshark')
     def test_a_capture_shows_both_sides_with_comments(self):
         profile = self.protection('kept').replace('loss = 0', 'loss = "5%"\nduplicate = "2%"')
-        left, ledger, report = self.replay(profile, '--capture', self.folder / 'c.pcapng')
+        left, ledger, report = self.replay(profile, '--pcap', self.folder / 'c.pcapng')
         seen = self.tshark('frame.interface_name', 'frame.comment', 'frame.time_epoch')
         self.assertEqual(len(seen), report['capture']['frames'])
         came = [s for s in seen if s[0] == 'west-to-east in']
@@ -323,7 +323,7 @@ times = 2
         self.assertIn('drop; frame 1001; rule haul; stage outage', [s[1] for s in came])
         self.assertTrue(any(', copy 1; rule haul' in s[1] for s in went))
         self.impair('replay', self.folder / 'p.toml', self.folder / 'in.pcap',
-                    self.folder / 'out.pcap', '--capture', self.folder / 'c.pcap', expect=2)
+                    self.folder / 'out.pcap', '--pcap', self.folder / 'c.pcap', expect=2)
 
     def test_the_path_that_takes_over_may_be_longer_and_of_a_higher_rate(self):
         profile = PATHS + '''
@@ -456,7 +456,7 @@ down = "300ms"
 name = "hit"
 on_command = true
 action = "drop"
-''', f'memif:{at}/w,server', f'memif:{at}/e,server', '--capture', at / 'c.pcapng', '--ledger',
+''', f'memif:{at}/w,server', f'memif:{at}/e,server', '--pcap', at / 'c.pcapng', '--ledger',
                              at / 'l.lwl')
         flow = self.write('flow.toml', '''
 [[flow]]

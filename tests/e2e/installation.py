@@ -337,7 +337,7 @@ class Installation(unittest.TestCase):
     def test_what_hinders_a_run_is_named_with_the_remedy(self):
         west, east = self.interfaces()
         words = [self.bin / 'roce-impair', 'run', 'apn-89km', '--west', west, '--east', east,
-                 '--wait', '300ms']
+                 '--wait-link', '300ms']
         run('ip', 'link', 'set', f'{west}p', 'down', check=True)
         self.assertIn(f'port `{west}`: no link within 300 ms: the interface has no carrier: is the '
                       'other end up?', run(*words).stderr)

@@ -126,6 +126,14 @@ class Site(unittest.TestCase):
         result = '.md-search-result__list a[href*="roce-impair-run.html"]'
         WebDriverWait(browser, 60).until(lambda browser: browser.find_elements('css selector', result))
 
+    def test_pages_fit_a_laptop_and_a_phone(self):
+        """The landing page, and two guides with tables and outputs."""
+        browser = self.browser()
+        for name in 'index.html', 'start.html', 'what-happened.html':
+            browser.get((self.root / name).as_uri())
+            with self.subTest(name):
+                self.assertEqual(accessibility.does_not_fit(browser), [])
+
     def test_no_barriers_in_both_schemes(self):
         """The dark scheme is the theme's for all pages: its colours are looked at on each kind of page."""
         browser = self.browser()

@@ -60,7 +60,7 @@ NO_FILES = {
 INPUTS = {
     'PROFILE', 'CAPTURE', 'IN', 'NEAR', 'FAR', 'SOCKET', '--back', '--data', '--from', 'list -r',
     '--profile', '--class', '--path', '--network', '--sent', '--control', '--token-file', '--web-token-file', '--web-files', 'telemetry --layout',
-    'serve --telemetry', 'experiment FILE', 'ledger FILE', 'list FILE', 'sim NETWORK', 'summary FILE',
+    'serve --layout', 'experiment FILE', 'ledger FILE', 'list FILE', 'sim NETWORK', 'summary FILE',
     'verify FILE', 'compare --ledger', 'sessions FILE', 'messages FILE', 'anomalies FILE',
     'explain FILE', 'explain --counters', 'extract FILE', 'report FILE',
 }
@@ -311,8 +311,8 @@ class Outputs(unittest.TestCase):
             'gen experiment txt': (experiment, 'made/short.txt'),
             'gen experiment svg': (experiment, 'made/rates.svg'),
             'gen experiment runs': (experiment, 'made/short.runs.jsonl'),
-            'gen experiment --capture-failures': (
-                [GEN, 'experiment', failing, '--out', self.file('results'), '--capture-failures'],
+            'gen experiment --pcap-failures': (
+                [GEN, 'experiment', failing, '--out', self.file('results'), '--pcap-failures'],
                 'failures/failing-cell1-seed1.pcapng'),
             'gen perf --study csv': (self.study()[:-1], 'studied/buffers.csv'),
             'gen perf --study svg': (self.study()[:-1], 'studied/buffers.svg'),
@@ -348,9 +348,9 @@ class Outputs(unittest.TestCase):
             'impair replay OUT': (replay, 'o.pcap'),
             'impair replay --ledger': ([*replay, out, '--ledger'], 'o.jsonl'),
             'impair replay --ledger LWL': ([*replay, out, '--ledger'], 'o.lwl'),
-            'impair replay --capture': ([*replay, out, '--capture'], 'o.pcapng'),
+            'impair replay --pcap': ([*replay, out, '--pcap'], 'o.pcapng'),
             'impair run --ledger': ([*run, '--ledger'], 'o.jsonl'),
-            'impair run --capture': ([*run, '--capture'], 'o.pcapng'),
+            'impair run --pcap': ([*run, '--pcap'], 'o.pcapng'),
             'impair run --ready-file': ([*run, '--ready-file'], 'ready'),
             'impair check --save': ([IMPAIR, 'check', '--delay', '1ms', '--save'], 'o.toml'),
             'impair explain --save': ([IMPAIR, 'explain', '--delay', '1ms', '--save'], 'o.toml'),
@@ -463,8 +463,8 @@ class Outputs(unittest.TestCase):
     LONG = ('gen run FILE', 'gen run --pcap', 'gen receive --pcap', 'gen replay FILE',
             'gen replay --pcap', 'gen perf --pcap', 'gen perf --port --pcap', 'gen respond --pcap',
             'gen sim --pcap', 'dissect annotate OUT',
-            'impair replay OUT', 'impair replay --ledger', 'impair replay --capture',
-            'impair run --ledger', 'impair run --capture')
+            'impair replay OUT', 'impair replay --ledger', 'impair replay --pcap',
+            'impair run --ledger', 'impair run --pcap')
 
     def test_every_long_file_with_a_limit(self):
         def limited():
@@ -516,14 +516,14 @@ class Outputs(unittest.TestCase):
     def test_a_second_instance_does_not_touch_the_first_ones_files(self):
         ledger, capture = self.file('first.jsonl'), self.file('first.pcapng')
         first = begin(self, [IMPAIR, 'run', self.rules, '--west', 'net_ring0', '--east',
-                             'net_ring1', '--ledger', ledger, '--capture', capture, '--ready-file',
+                             'net_ring1', '--ledger', ledger, '--pcap', capture, '--ready-file',
                              self.file('ready')])
         while not self.file('ready').exists() and first.poll() is None:
             time.sleep(0.05)
         for path in ledger, capture:
             with open(path, 'a', encoding='utf-8') as file:
                 file.write('of the first')
-        for option, path in (('--ledger', ledger), ('--capture', capture)):
+        for option, path in (('--ledger', ledger), ('--pcap', capture)):
             done = self.run_it([IMPAIR, 'run', self.rules, '--west', f'pcap:{self.frames}',
                                 '--east', 'null', option, path])
             self.assertEqual(done.returncode, 3, done.stderr)

@@ -71,7 +71,7 @@ class Files(unittest.TestCase):
     def replay(self, capture, *options, expect=0):
         """The report's part about the recording."""
         done = self.run_it('roce-impair', 'replay', self.path('profile.toml'),
-                           self.path('in.pcap'), self.path('out.pcap'), '--capture', capture,
+                           self.path('in.pcap'), self.path('out.pcap'), '--pcap', capture,
                            '--json', *options, expect=expect)
         return json.loads(done.stdout)['capture'], done.stderr
 
@@ -127,7 +127,7 @@ class Rotation(Files):
 
     def test_a_receivers_files(self):
         done = self.run_it('roce-gen', 'receive', '--port', f"pcap:{self.path('in.pcap')}",
-                           '--capture', self.path('r.pcapng'), '--capture-bytes', 60, '--rotate',
+                           '--pcap', self.path('r.pcapng'), '--pcap-bytes', 60, '--rotate',
                            SIZE, '--ring', 2, '--json')
         self.assertEqual(json.loads(done.stdout)['frames'], FRAMES)
         files = in_order(self.folder, 'r')
@@ -142,9 +142,9 @@ class Rotation(Files):
     def test_options_that_need_another(self):
         words = ('roce-impair', 'replay', self.path('profile.toml'), self.path('in.pcap'),
                  self.path('out.pcap'))
-        capture = ('--capture', self.path('c.pcapng'))
+        capture = ('--pcap', self.path('c.pcapng'))
         for options, said in ((('--ring', 3, *capture), '--ring: --rotate SIZE is needed too'),
-                              (('--rotate', '1GB'), '--rotate: --capture FILE is needed too'),
+                              (('--rotate', '1GB'), '--rotate: --pcap FILE is needed too'),
                               (('--rotate', '10kB', *capture), 'a size of at least 64'),
                               (('--rotate', '1GB', '--ring', 0, *capture), 'from 1 to 100000')):
             self.assertIn(said, self.run_it(*words, *options, expect=2).stderr)
@@ -190,7 +190,7 @@ class Zstd(Files):
         unpacked = subprocess.run(['zstd', '-dc', self.path('s.pcap.zst')], capture_output=True,
                                   check=True).stdout
         self.assertEqual(unpacked, self.path('s.pcap').read_bytes())
-        self.run_it('roce-gen', 'receive', '--port', f"pcap:{self.path('in.pcap')}", '--capture',
+        self.run_it('roce-gen', 'receive', '--port', f"pcap:{self.path('in.pcap')}", '--pcap',
                     self.path('r.pcapng.zst'))
         self.assertEqual(len(packets(self.path('r.pcapng.zst'), 'frame.len')), FRAMES)
 
@@ -205,7 +205,7 @@ class Run(Files):
 
     def run_over_ports(self, capture, *options, expect=0):
         done = self.run_it('roce-impair', 'run', *longwire_test.ANY_LATENESS, self.path('profile.toml'), '--west',
-                           f"pcap:{self.path('in.pcap')}", '--east', f"pcap:,{self.path('out.pcap')}", '--capture',
+                           f"pcap:{self.path('in.pcap')}", '--east', f"pcap:,{self.path('out.pcap')}", '--pcap',
                            capture, '--json', *options, expect=expect)
         return json.loads(done.stdout), done.stderr
 

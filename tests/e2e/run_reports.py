@@ -351,11 +351,46 @@ class Browser(InFolder):
         if 'LONGWIRE_SCREENSHOT_RUN' in os.environ:
             shutil.copy(made, os.environ['LONGWIRE_SCREENSHOT_RUN'])
 
+    def test_an_experiment_begins_with_what_differs_most(self):
+        """With LONGWIRE_SCREENSHOT_EXPERIMENT=docs/experiment-report.png it is drawn again."""
+        out = self.folder / 'results'
+        self.run_it(GEN, 'experiment', 'apn-380km-latency', '--out', out)
+        compared = json.loads((out / 'apn-380km-latency.json').read_text(encoding='utf-8'))['comparisons']
+        self.open()
+        rows = self.rows('requested-values')
+        self.assertEqual(len(rows), len(compared))
+        self.assertEqual(len({row[0] for row in rows}), len(rows))  # each row has a name of its own
+        self.assertNotIn('{', ''.join(row[0] for row in rows))
+        far = [abs(float(row[3].removesuffix(' %'))) for row in rows]
+        self.assertEqual(far, sorted(far, reverse=True))
+        # The comparison is above the plots; a plot is as wide as the page; the figures are folded.
+        places = self.js("""return ['requested-title', 'plots-title', 'figures-title'].map((id) =>
+            document.getElementById(id).getBoundingClientRect().top)""")
+        self.assertEqual(places, sorted(places))
+        self.assertGreater(self.js("""return document.querySelector('#plot-0').clientWidth /
+            document.querySelector('#plots-place').clientWidth"""), 0.95)
+        self.assertFalse(self.js("return document.getElementById('figures-fold').open"))
+        # Each table sorts and filters; no word is broken.
+        self.assertEqual(self.js("""return [...document.querySelectorAll('table.data')].filter((table) =>
+            !document.getElementById(`${table.id}-filter`) || !table.querySelector('th button')).map((table) => table.id)"""), [])
+        self.assertEqual(self.js("return getComputedStyle(document.querySelector('table.data td')).overflowWrap"), 'break-word')
+        self.assertEqual(accessibility.does_not_fit(self.browser), [])
+        made = self.folder / 'made.png'
+        self.browser.save_screenshot(str(made))
+        self.assertTrue((SOURCE / 'docs/experiment-report.png').exists())
+        if 'LONGWIRE_SCREENSHOT_EXPERIMENT' in os.environ:
+            shutil.copy(made, os.environ['LONGWIRE_SCREENSHOT_EXPERIMENT'])
+        for theme in 'light', 'dark':
+            self.assertEqual(accessibility.findings(self.browser), [], theme)
+            self.browser.find_element(By.ID, 'theme').click()
+
     def test_no_barriers_in_both_themes(self):
         """On a page of each command."""
         for name, words in self.commands().items():
             self.run_it(*words)
             self.open()
+            with self.subTest(name):
+                self.assertEqual(accessibility.does_not_fit(self.browser), [])
             for theme in 'light', 'dark':
                 with self.subTest(name, theme=theme):
                     self.assertEqual(accessibility.findings(self.browser), [])

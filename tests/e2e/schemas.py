@@ -173,7 +173,7 @@ class Schemas(unittest.TestCase):
                    self.folder / 'ledger.jsonl')
         self.check('impair replay', self.rules, self.frames, self.folder / 'far.pcap', '--dry-run')
         self.check('impair run', self.rules, '--west', f'pcap:{self.frames}', '--east', 'null',
-                   *ANY_LATENESS, '--ledger', self.folder / 'run.jsonl', '--capture', self.folder / 'run.pcapng')
+                   *ANY_LATENESS, '--ledger', self.folder / 'run.jsonl', '--pcap', self.folder / 'run.pcapng')
 
     def control(self):
         socket, ready = self.folder / 'socket', self.folder / 'ready'

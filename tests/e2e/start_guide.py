@@ -12,7 +12,7 @@ import unittest
 import urllib.request
 
 import needs
-from guide_blocks import blocks_of
+from guide_blocks import blocks_of, steps_of
 from guides import ROOT, runner
 from longwire_test import SOURCE
 
@@ -48,6 +48,7 @@ class Start(unittest.TestCase):
             by_page.run(blocks_of(f'```console run only\n# {measurements[0][0]}\n```\n'))
             self.assertTrue(BY_PAGE_US <= fewest_us(by_page.shown[0][1]) < PATH_US, by_page.shown)
             commands.run(blocks[end:])
+            print(f'# {GUIDE.name}: {steps_of(blocks)} steps in {time.monotonic() - began:.1f} s', flush=True)
 
     def use_the_page(self, printed):
         """Sets the delay as the page's form does."""

@@ -241,7 +241,7 @@ class EndedPrograms(unittest.TestCase):
             self.end_at_random(lambda folder, ledger=ledger: [
                 *longwire_test.BOX, self.folder / 'rules.toml', '--west',
                 'net_null0,size=64', '--east', 'net_null1', '--ledger', folder / ledger,
-                '--capture', folder / 'record.pcapng', '--json'])
+                '--pcap', folder / 'record.pcapng', '--json'])
 
     def test_impair_replays(self):
         write_pcap(self.folder / 'in.pcap',
@@ -251,7 +251,7 @@ class EndedPrograms(unittest.TestCase):
             self.end_at_random(lambda folder, ledger=ledger: [
                 longwire_test.program('roce-impair'), 'replay', self.folder / 'rules.toml',
                 self.folder / 'in.pcap', folder / 'out.pcap', '--ledger', folder / ledger,
-                '--capture', folder / 'record.pcapng'])
+                '--pcap', folder / 'record.pcapng'])
 
 
 if __name__ == '__main__':

@@ -7,6 +7,8 @@ import pathlib
 import re
 import sys
 
+# A text in quotes within code; one of a single word may be the name of a figure, which is an interface.
+QUOTED = re.compile(r'"((?:[^"\\\n]|\\.)*)"|\'([^\'\n]* [^\'\n]*)\'|`([^`\n]* [^`\n]*)`')
 PROGRAMS_AND_LIBRARY = ('lib', 'gen', 'impair', 'dissect')
 
 
@@ -19,33 +21,48 @@ def retired(list_file):
         yield re.compile(rf'(?<![\w-])(?:{pattern})(?![\w-])'), where, replacement
 
 
+CHANGES = 'docs/changelog.md'  # what was said before
+
+
 def files(root):
     for top in PROGRAMS_AND_LIBRARY:
         for path in sorted((root / top).rglob('*')):
-            if path.suffix in ('.h', '.cpp', '.md'):
+            if path.suffix in ('.h', '.cpp', '.md', '.js', '.html'):
                 yield path
-    for folder in (root, root / 'docs', root / 'pcaps', root / 'tests'):
+    for folder in (root, root / 'docs', root / 'docs/reference', root / 'pcaps', root / 'tests'):
         yield from sorted(folder.glob('*.md'))
 
 
+def texts_of(path, line):
+    """What users read of a line: of a manual all but code, of code its texts with a space."""
+    if path.suffix in ('.md', '.html'):
+        return re.sub(r'`[^`]*`', ' ', line)
+    return '\n'.join(text for found in QUOTED.findall(re.sub(r'^\s*//.*', '', line)) for text in found if ' ' in text)
+
+
 def applies(path, where):
+    if where == 'texts':
+        return str(path) != CHANGES
+    if path.parts[:2] == ('docs', 'reference'):
+        return False
     if where == 'all':
-        return True
+        return path.suffix in ('.h', '.cpp', '.md')
     if where == 'manuals':
         return path.suffix == '.md'
     if where == 'code':
-        return path.suffix != '.md'
-    return path.parts[0] == where
+        return path.suffix in ('.h', '.cpp')
+    return path.parts[0] == where and path.suffix not in ('.js', '.html')
 
 
 def violations(root, list_file):
     names = list(retired(list_file))
     for file in files(root):
         name = file.relative_to(root)
-        active = [(pattern, new) for pattern, where, new in names if applies(name, where)]
+        active = [(pattern, where, new) for pattern, where, new in names if applies(name, where)]
         for number, line in enumerate(file.read_text(encoding='utf-8').splitlines(), 1):
-            for pattern, replacement in active:
-                found = pattern.search(line)
+            texts = texts_of(file, line)
+            for pattern, where, replacement in active:
+                found = pattern.search(texts if where == 'texts' else line)
                 if found:
                     yield f'{name}:{number}: "{found[0]}" is retired; write: {replacement}'
 

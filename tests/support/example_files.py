@@ -97,7 +97,7 @@ def _make_both_ends(folder):
     for words in (['roce-gen', 'run', 'demo', '--pcap', 'near.pcap'],
                   ['roce-impair', 'replay', 'apn-380km', 'near.pcap', 'far.pcap', '--ledger', 'ledger.lwl'],
                   ['roce-impair', 'replay', 'apn-380km', 'near.pcap', 'out.pcap', '--ledger', 'ledger.jsonl',
-                   '--capture', 'rec.pcapng']):
+                   '--pcap', 'rec.pcapng']):
         words[0] = program(words[0])
         subprocess.run(words, cwd=folder, check=True, capture_output=True)
     near, far = (read_pcap(folder / name) for name in ('near.pcap', 'far.pcap'))

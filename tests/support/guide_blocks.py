@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The blocks of a guide that a test executes: fenced with `console run`, and these words:
 
+  installed  only where the packages are installed, as the programs of a build have other names and places
   only     the output differs from run to run: the command must succeed, what it prints is not compared
   in NAME  the command goes on in a terminal of this name, until a block in the same terminal begins
            with ^C; until it prints `ready`, no later block begins
@@ -25,6 +26,7 @@ class Block:
     commands: list  # [(command, the lines that it prints)]
     compared: bool
     terminal: str  # '': the command ends before the next one begins
+    installed: bool = False  # not for a build
 
 
 def blocks_of(text):
@@ -34,7 +36,7 @@ def blocks_of(text):
 
 def _block(words, body):
     terminal = words[words.index('in') + 1] if 'in' in words else ''
-    return Block(_commands_of(body), 'only' not in words, terminal)
+    return Block(_commands_of(body), 'only' not in words, terminal, 'installed' in words)
 
 
 def _commands_of(body):
@@ -85,6 +87,11 @@ class Terminal:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
+
+
+def steps_of(blocks):
+    """How many commands a user types."""
+    return sum(len(block.commands) for block in blocks)
 
 
 class Runner:

@@ -173,7 +173,7 @@ constexpr Comparable kComparables[] = {
     one("missing_resp", &HostCounts::lost_responses, Relation::equal, kMissing),
     one("Nak Sequence Error Implied", &HostCounts::lost_responses, Relation::equal, kMissing),
     one("completer_retry_err", &HostCounts::recoveries, Relation::at_least,
-        "times that requests were sent again"),
+        "times that requests were retransmitted"),
     one("req_remote_access_errors", &HostCounts::access_received, Relation::equal,
         "requests refused with \"remote access error\""),
     one("remote_access_err", &HostCounts::access_received, Relation::equal,

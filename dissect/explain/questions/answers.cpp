@@ -129,10 +129,10 @@ std::string open_text(const Facts& facts, const OpenEnd& end) {
   const Ends ends = ends_of(facts.evidence.analyst, *end.session, end.direction);
   const std::string what =
       open.ever_answered
-          ? fmt::format("{} of session {} ({} to {}) got no answer",
+          ? fmt::format("{} of connection {} ({} to {}) got no answer",
                         counted(open.packets, "request packet"), end.session->number, ends.from,
                         ends.to)
-          : fmt::format("No answer ever came to session {} ({} to {}): {}", end.session->number,
+          : fmt::format("No answer ever came to connection {} ({} to {}): {}", end.session->number,
                         ends.from, ends.to, counted(open.packets, "request packet"));
   const std::string sent =
       open.waits.count == 0
@@ -150,7 +150,8 @@ std::string open_texts(const Facts& facts, const Group& group, const std::vector
   const auto never =
       std::ranges::count_if(ends, [](const OpenEnd& end) { return !end.open->ever_answered; });
   return fmt::format(
-      "{} of {} got no answer until the end of the capture; the longest, of session {}: {}, {} in "
+      "{} of {} got no answer until the end of the capture; the longest, of connection {}: {}, {} "
+      "in "
       "all{}. {}",
       counted(group.packets, "request packet"), counted(ends.size(), "connection"),
       longest.session->number, retries_text(longest.open->waits), rounded(longest.open->span()),

@@ -429,7 +429,8 @@ constexpr CongestionRow kCongestionRows[] = {
      }},
     {[](const Case& c) { return c.signs.unexplained > 0; }, Congested::cannot_tell,
      [](const Case&) -> std::string {
-       return "packets were sent again, and the capture cannot tell why; no packet is marked, and "
+       return "packets were retransmitted, and the capture cannot tell why; no packet is marked, "
+              "and "
               "no CNP "
               "came.";
      }},
@@ -542,7 +543,7 @@ const FigureTable& CongestionVerdict::figures() {
       Row::of<&CongestionVerdict::marked>("marked", "Packets marked Congestion Experienced."),
       Row::of<&CongestionVerdict::notifications>("cnps", "Congestion notifications."),
       Row::of<&CongestionVerdict::lost>("lost", "Packets lost."),
-      Row::of<&CongestionVerdict::resent>("resent", "Packets sent again."),
+      Row::of<&CongestionVerdict::resent>("resent", "Packets retransmitted."),
       Row::of<&CongestionVerdict::pauses>("pause_frames", "Pause frames."),
       Row::of<&CongestionVerdict::paused>(
           "paused_ns", "Time from pauses of the connections' priorities to their ends.", Unit::ns)};

@@ -63,20 +63,20 @@ std::string gap_text(const Facts& facts, const Group& group) {
         "it.",
         group.where, packets, verb(group.packets, "it", "they"));
   if (!group.where.empty() && group.cause == Cause::lost_before_capture)
-    return fmt::format(
-        "{} {} lost {}: no point has {}, and {}.", packets, one ? "was" : "were", group.where,
-        one ? "it" : "them",
-        group.role == wire::Role::response ? "the requester asked again" : "the sender sent again");
+    return fmt::format("{} {} lost {}: no point has {}, and {}.", packets, one ? "was" : "were",
+                       group.where, one ? "it" : "them",
+                       group.role == wire::Role::response ? "the requester asked again"
+                                                          : "the sender retransmitted");
   if (group.cause == Cause::missing_in_capture)
     return fmt::format(
         "The capture misses {}: the other end acknowledged {}, so the network has "
         "carried {}, and only the capturing lost {}.",
         packets, one ? "it" : "them", one ? "it" : "them", one ? "it" : "them");
   if (group.cause == Cause::lost_before_capture)
-    return fmt::format(
-        "{} {} lost before the capture point: the capture skips {} PSN{}, and {}.", packets,
-        one ? "was" : "were", one ? "its" : "their", one ? "" : "s",
-        group.role == wire::Role::response ? "the requester asked again" : "the sender sent again");
+    return fmt::format("{} {} lost before the capture point: the capture skips {} PSN{}, and {}.",
+                       packets, one ? "was" : "were", one ? "its" : "their", one ? "" : "s",
+                       group.role == wire::Role::response ? "the requester asked again"
+                                                          : "the sender retransmitted");
   return {};
 }
 
@@ -145,7 +145,7 @@ std::string recovery_begin(const Facts& facts, const Group& group) {
       return fmt::format("After RNR NAKs senders waited and went back {}", counted(events, "time"));
     case Cause::timeout:
       return fmt::format(
-          "{} expired: no NAK, or no answer to one, and the sender's timer alone sent again",
+          "{} expired: no NAK, or no answer to one, and the sender's timer alone retransmitted",
           counted(events, "timeout"));
     case Cause::response_lost:
       return fmt::format("Requesters missed responses and asked again {}", counted(events, "time"));
@@ -209,7 +209,7 @@ std::string copy_text(const Facts&, const Group& group) {
         "tell, are absent or all equal.",
         packets_of(group), verb(group.packets, "its", "their"), them);
   return fmt::format(
-      "{} came again: the path copied {}, or the sender sent {} again. The answers, which would "
+      "{} came again: the path copied {}, or the sender retransmitted {}. The answers, which would "
       "tell, are not in the capture.",
       packets_of(group), them, them);
 }
@@ -229,24 +229,26 @@ std::string recovery_text(const Facts& facts, const Group& group) {
         packets_of(group));
   if (group.role == wire::Role::response)
     return fmt::format(
-        "{} came again: the request was sent again, or the path copied {}. The requests, which "
+        "{} came again: the request was retransmitted, or the path copied {}. The requests, which "
         "would tell, are not in the capture.",
         packets_of(group), verb(group.packets, "it", "one of them"));
   if (may_be_kind(group, AnomalyKind::duplicate)) return copy_text(facts, group);
   if (may_be_kind(group, AnomalyKind::out_of_order))
     return fmt::format(
-        "{} came behind later ones: the sender sent {} again, or the path delayed {}. The answers, "
+        "{} came behind later ones: the sender retransmitted {}, or the path delayed {}. The "
+        "answers, "
         "which would tell, are not in the capture, or from before it.",
         packets_of(group), them, them);
   const double share =
       100 * static_cast<double>(group.packets) /
       static_cast<double>(std::max<std::uint64_t>(requests_of(facts.evidence, group), 1));
-  return fmt::format("{}. That sent {} again, {:.3g} % of the requests of {}, and {}.",
-                     recovery_begin(facts, group), counted(group.packets, "packet"), share,
-                     group.sessions.size() == 1
-                         ? fmt::format("session {}", *group.sessions.begin())
-                         : fmt::format("the {} sessions concerned", group.sessions.size()),
-                     time_text(group));
+  return fmt::format(
+      "{}. That made the sender retransmit {}, {:.3g} % of the requests of {}, and {}.",
+      recovery_begin(facts, group), counted(group.packets, "packet"), share,
+      group.sessions.size() == 1
+          ? fmt::format("connection {}", *group.sessions.begin())
+          : fmt::format("the {} connections concerned", group.sessions.size()),
+      time_text(group));
 }
 
 /// A NAK that asked for packets, where no recovery tells of it.
@@ -261,17 +263,18 @@ std::string nak_text(const Facts& facts, const Group& group) {
   if (requests_of(facts.evidence, group) == 0)
     return fmt::format(
         "{} \"PSN sequence error\" asked for packets. The requests, which would tell what was lost "
-        "and sent again, are not in the capture.",
+        "and retransmitted, are not in the capture.",
         counted(group.events, "NAK"));
-  return fmt::format("{} \"PSN sequence error\" asked for packets, and no packet was sent again.",
-                     counted(group.events, "NAK"));
+  return fmt::format(
+      "{} \"PSN sequence error\" asked for packets, and no packet was retransmitted.",
+      counted(group.events, "NAK"));
 }
 
 std::string reorder_text(const Facts&, const Group& group) {
   if (group.cause == Cause::reordered_behind)
     return fmt::format(
         "{} {} overtaken behind the capture point: the receiver's NAKs ask for {}, and its answers "
-        "show that {} came, sooner than what was sent again can have come.",
+        "show that {} came, sooner than what was retransmitted can have come.",
         packets_of(group), verb(group.packets, "was", "were"), verb(group.packets, "it", "them"),
         verb(group.packets, "it", "they"));
   if (!group.where.empty())
@@ -406,7 +409,7 @@ std::string parts_of(const Losses& all) {
   add(all.acks, "{} ACKs lost or late behind the capture point");
   add(all.late, "{} late");
   add(all.copied, "{} copied");
-  add(all.again, "{} sent again");
+  add(all.again, "{} retransmitted");
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 

@@ -47,7 +47,8 @@ std::string read_limit_text(const Evidence& evidence, const Anomaly& anomaly,
                           : average_of(reads->second.bytes, reads->second.messages);
   const std::string bound = rate_bound_text(counts, counts.most_reads, size);
   return fmt::format(
-      "Session {} is held by a limit: it never has more than {} READs and atomics outstanding, and "
+      "Connection {} is held by a limit: it never has more than {} READs and atomics outstanding, "
+      "and "
       "reached that {} times.{}{}",
       anomaly.session, counts.most_reads, counts.reads_at_most, bound,
       bound.empty() ? "" : " Larger READs, more connections, or a higher limit help.");
@@ -59,7 +60,7 @@ std::string full_link_text(const Anomaly& anomaly, const StreamCounts& counts) {
   const double size = counts.bytes_of_packet();
   const double waits = queue->rate * static_cast<double>(queue->time.count()) / 1e9;
   return fmt::format(
-      "Session {} fills a link of its path, or its receiver takes no more: {} (goodput {}). Its "
+      "Connection {} fills a link of its path, or its receiver takes no more: {} (goodput {}). Its "
       "round trip grew from {} (shortest) to {} (median) with the data in flight, at the same "
       "rate: of {} in flight, {} wait in a queue, for {}. A deeper send queue makes that queue "
       "longer, not the rate higher.",
@@ -76,7 +77,7 @@ std::string window_text(const Anomaly& anomaly, const StreamCounts& counts) {
   const std::string bound =
       rate_bound_text(counts, counts.most_outstanding, average_of(counts.payload, once));
   return fmt::format(
-      "Session {} is held by a limit: it never has more than {} packets of SENDs and WRITEs "
+      "Connection {} is held by a limit: it never has more than {} packets of SENDs and WRITEs "
       "outstanding, and waited for ACKs there {} times, {:.0f} % of the time.{} More outstanding "
       "messages (a deeper send queue), larger ones, or more connections help.",
       anomaly.session, counts.most_outstanding, counts.held, 100 * counts.held_share(), bound);
@@ -157,25 +158,25 @@ constexpr AnswerRow<Bound> kRateRows[] = {
     {[](const Bound& b) { return b.session == nullptr || b.counts->payload == 0; },
      Health::cannot_tell, "no data were followed"},
     {[](const Bound& b) { return b.share() >= kMuch; }, Health::wrong,
-     "recoveries: they took {recovering} of the {span} of session {session} ({goodput})"},
+     "recoveries: they took {recovering} of the {span} of connection {session} ({goodput})"},
     {[](const Bound& b) { return b.full_link; }, Health::fine,
-     "a full link of the path of session {session}, or its receiver ({goodput})"},
+     "a full link of the path of connection {session}, or its receiver ({goodput})"},
     {[](const Bound& b) { return b.reads; }, Health::fine,
-     "the limit of outstanding READs and atomics of session {session} ({goodput})"},
+     "the limit of outstanding READs and atomics of connection {session} ({goodput})"},
     {[](const Bound& b) { return b.window; }, Health::fine,
-     "the limit of outstanding packets of session {session} ({goodput})"},
+     "the limit of outstanding packets of connection {session} ({goodput})"},
     {[](const Bound& b) { return is_idle(b); }, Health::fine,
      "the application, or the way from here to its sender: for {idle:.0f} % of the time nothing of "
-     "session "
+     "connection "
      "{session} was in flight here ({goodput})"},
     {[](const Bound& b) { return b.counts->rtt.count() < kEnoughRtts; }, Health::cannot_tell,
-     "too few round trips of session {session} were captured ({goodput})"},
+     "too few round trips of connection {session} were captured ({goodput})"},
     {[](const Bound& b) { return b.even; }, Health::cannot_tell,
-     "packets of session {session} came at an even rate ({goodput}): a full link before this "
+     "packets of connection {session} came at an even rate ({goodput}): a full link before this "
      "point, or its "
      "sender's own pace"},
     {[](const Bound&) { return true; }, Health::cannot_tell,
-     "session {session} ({goodput}) reaches no limit that shows here: neither of outstanding "
+     "connection {session} ({goodput}) reaches no limit that shows here: neither of outstanding "
      "packets, nor of "
      "a link"},
 };

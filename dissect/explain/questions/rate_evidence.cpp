@@ -138,7 +138,8 @@ std::string idle_time_text(const Evidence& evidence) {
     }
   if (most == nullptr || most->rtt.count() < kEnough || most->idle_share() < 0.5) return {};
   return fmt::format(
-      "; for {:.0f} % of the time nothing of session {} was in flight here, so its application, or "
+      "; for {:.0f} % of the time nothing of connection {} was in flight here, so its application, "
+      "or "
       "the way from here to its sender, bounds its rate ({})",
       100 * most->idle_share(), number, format_bit_rate(most->goodput()));
 }

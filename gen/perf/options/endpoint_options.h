@@ -5,6 +5,7 @@
 #include <string>
 
 #include "app/command_line.h"
+#include "app/option_groups.h"
 #include "core/error.h"
 #include "core/time.h"
 #include "gen/arp/arp_responder.h"
@@ -14,7 +15,7 @@
 namespace lw::gen {
 
 /// Heading of the options of a class.
-inline constexpr const char* kClassOptions = "Class of traffic";
+inline constexpr const char* kClassOptions = app::kClassHeading;
 
 /// The class of traffic that options describe.
 struct ClassOptions {

@@ -359,7 +359,8 @@ void add_run_options(app::Options& list, PerfOptions& options) {
   list.add(
       "--pattern", app::choice<PerfPattern>(options.pattern, patterns()), "PATTERN",
       "bw: messages one way; lat: one message at a time, there and back (READ: one READ); blast, "
-      "ping: like bw and lat, counted as in the RDMA programming study; under mpirun incast: like "
+      "ping: like bw and lat, from the first post to the last completion; under mpirun incast: "
+      "like "
       "bw, from all other ranks to rank 0, and all-to-all: from each rank to each other one");
   list.add("--buffers", app::number(options.buffers, 1u, 1u << 20), "N",
            "messages in flight at once, of a blast");

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "app/command_line.h"
+#include "app/option_groups.h"
 #include "core/error.h"
 #include "core/time.h"
 #include "gen/perf/options/endpoint_options.h"
@@ -15,8 +16,8 @@ namespace lw::gen {
 
 /// Headings of DCQCN's options. Options of the reaction point apply where data is sent, those of
 /// the notification point where data arrives.
-inline constexpr const char* kReactionPoint = "DCQCN reaction point (the sender of data)";
-inline constexpr const char* kNotificationPoint = "DCQCN notification point (the receiver of data)";
+inline constexpr const char* kReactionPoint = app::kReactionHeading;
+inline constexpr const char* kNotificationPoint = app::kNotificationHeading;
 
 /// Reads the length of a run, which is above 0; a number without a unit is in seconds, as
 /// perftest's.

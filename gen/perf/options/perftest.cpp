@@ -280,8 +280,7 @@ class Writer {
 
   void add_server() {
     const std::string* port = line_.value("port");
-    if (device_)
-      return add("--connect", port == nullptr ? line_.server : line_.server + ":" + *port);
+    if (device_) return add("--peer", port == nullptr ? line_.server : line_.server + ":" + *port);
     if (simulated_)
       return note(fmt::format("{} is ignored: no server is simulated by name", line_.server));
     add("--peer", line_.server);

@@ -115,7 +115,7 @@ std::string interval_heading(bool latency) {
     return fmt::format("{:>18} {:>12} {:>12} {:>12} {:>12}\n", "interval", "messages",
                        "t_min[usec]", "t_avg[usec]", "t_max[usec]");
   return fmt::format("{:>18} {:>14} {:>12} {:>18} {:>8} {:>12}\n", "interval", "rate", "packets",
-                     "sent again", "losses", "round trip");
+                     "retransmitted", "losses", "round trip");
 }
 
 std::string interval_line(Duration from, Duration to, const IntervalTotals& before,

@@ -123,7 +123,7 @@ report::RunRows PerfRanksSummary::page_rows() const {
   report::RunRows rows;
   report::AccountTable& table = rows.accounts.emplace_back(
       "", std::vector<std::string>{"Rank", "Host", "Address", "Started late, ns", "Bytes sent",
-                                   "Rate, b/s", "Packets sent again", "Bytes received"});
+                                   "Rate, b/s", "Packets retransmitted", "Bytes received"});
   std::uint64_t received = 0;
   for (const PerfRankRow& row : ranks) {
     table.rows.push_back({row.rank, row.host, row.address, row.timing.late.count(), row.bytes,
@@ -157,7 +157,7 @@ void PerfRanksSummary::observe(Judge& judge) const {
              .count = messages()});
   judge.add({.name = "resent",
              .value = packets == 0 ? 0 : static_cast<double>(resent) / static_cast<double>(packets),
-             .text = fmt::format("{} of {} packets were sent again ({})", format_count(resent),
+             .text = fmt::format("{} of {} packets were retransmitted ({})", format_count(resent),
                                  format_count(packets), format_share(resent, packets)),
              .count = packets});
   judge.add({.name = "ranks",
@@ -182,7 +182,7 @@ const FigureTable& PerfRankRow::figures() {
       Row::of<&PerfRankRow::average_bps>("average_bps", "Rate of these bytes.",
                                          Unit::bits_per_second),
       Row::of<&PerfRankRow::packets>("packets", "Packets that it sent, retransmitted ones too."),
-      Row::of<&PerfRankRow::retransmitted>("retransmitted", "Packets that it sent again."),
+      Row::of<&PerfRankRow::retransmitted>("retransmitted", "Packets that it retransmitted."),
       Row::of<&PerfRankRow::timeouts>("timeouts", "Timeouts of its QPs."),
       Row::of<&PerfRankRow::failed>("failed", "Work requests that failed."),
       Row::of<&PerfRankRow::wrong>("wrong",

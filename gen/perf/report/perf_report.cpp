@@ -87,7 +87,7 @@ double messages_per_us(const perf::BandwidthResult& result) {
 }
 
 std::string resent_text(const perf::BandwidthResult& result) {
-  return fmt::format("{} of {} packets were sent again ({})", format_count(result.retransmitted),
+  return fmt::format("{} of {} packets were retransmitted ({})", format_count(result.retransmitted),
                      format_count(result.packets),
                      format_share(result.retransmitted, result.packets));
 }
@@ -285,7 +285,7 @@ const FigureTable& bandwidth_figures() {
       Row::of<[](const PerfReport& r) { return r.outcome.bandwidth.packets; }>("packets",
                                                                                "Packets sent."),
       Row::of<[](const PerfReport& r) { return r.outcome.bandwidth.retransmitted; }>(
-          "retransmitted", "Packets sent again."),
+          "retransmitted", "Packets retransmitted."),
       Row::of<[](const PerfReport& r) { return r.outcome.bandwidth.timeouts; }>("timeouts",
                                                                                 "Timeouts."),
       Row::of<[](const PerfReport& r) { return r.outcome.bandwidth.failed; }>("failed",
@@ -466,7 +466,7 @@ void observe_resent(Judge& judge, const PerfOutcome& outcome) {
   judge.add(
       {.name = "resent",
        .value = static_cast<double>(result.retransmitted) / static_cast<double>(result.packets),
-       .text = result.retransmitted == 0 ? "no packet was sent again" : resent_text(result),
+       .text = result.retransmitted == 0 ? "no packet was retransmitted" : resent_text(result),
        .count = result.packets});
 }
 

@@ -54,15 +54,15 @@ std::string_view name_of(ProtocolRule rule) noexcept {
       "no such packet is there",
       "a packet called lost is in the capture",
       "a packet called lost was acknowledged, and did not come again",
-      "a packet called lost came once more than it was sent again",
-      "a packet called sent again is new",
+      "a packet called lost came once more than it was retransmitted",
+      "a packet called retransmitted is new",
       "the frame that the cause names is of another kind",
       "a NAK acknowledges all before its PSN",
       "one NAK explains one recovery",
       "a timer repeats from the oldest packet that is not acknowledged",
       "no answer acknowledged it before",
       "an answer acknowledges it",
-      "no READ or atomic is sent again"};
+      "no READ or atomic is retransmitted"};
   return kNames[static_cast<std::size_t>(rule)];
 }
 

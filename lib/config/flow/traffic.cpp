@@ -151,7 +151,7 @@ std::unexpected<std::string> refusal(std::string_view text) {
 }
 
 /// Parses a number and a prefix; `text` must end with `unit`.
-Parsed<Rate> counted(std::string_view text, std::string_view unit, Rate::Unit meaning) {
+Parsed<Rate> read_count(std::string_view text, std::string_view unit, Rate::Unit meaning) {
   const std::string_view body = text.substr(0, text.size() - unit.size());
   double value = 0;
   const auto [end, error] = std::from_chars(body.data(), body.data() + body.size(), value);
@@ -185,7 +185,7 @@ Parsed<Rate> parse_rate(std::string_view text) {
       {"%", Rate::Unit::link},
   };
   for (const auto& [unit, meaning] : kUnits) {
-    if (text.ends_with(unit)) return counted(text, unit, meaning);
+    if (text.ends_with(unit)) return read_count(text, unit, meaning);
   }
   const auto bits = parse_bit_rate(text);
   if (!bits) return refusal(text);

@@ -21,6 +21,10 @@
     return unit ? unit[1](value) : digits(value);
   }
   const cell = (value) => (typeof value === 'number' ? digits(value) : value === null ? '' : typeof value === 'boolean' ? (value ? 'yes' : 'NO') : value);
+  // Of an experiment: published figures beside those of this run.
+  const isComparison = data.requested.some((row) => row.differs_by !== null);
+  const percent = ({ differs_by: difference }) => (difference === null ? '' : `${difference < 0 ? '' : '+'}${(difference * 100).toFixed(2)} %`);
+  const numberOf = (key) => (row) => (row[key] !== '' && Number.isFinite(Number(row[key])) ? Number(row[key]) : row[key]);
   const chip = (colour, word) => element('span', { class: `chip ${colour}` }, word);
   const statement = ({ of, observed }) => (of ? `${of}: ${observed}` : observed);
 
@@ -36,7 +40,9 @@
     $('verdict').append(element('p', { class: 'muted' }, `Exit code ${exit}.`));
     if (statements.length === 0) return;
     const place = element('div');
-    $('verdict').append(element('h3', { class: 'part' }, 'All statements'), place);
+    // The comparison of an experiment comes first; its few statements are folded.
+    $('verdict').append(...(isComparison ? [element('details', {}, element('summary', {}, 'All statements'), place)]
+      : [element('h3', { class: 'part' }, 'All statements'), place]));
     Page.table(place, {
       id: 'statements', title: 'Statements', rows: statements, of: statements.length,
       columns: [...(data.reports.length > 1 ? [{ key: 'report', title: 'Report', keep: true }] : []),
@@ -47,14 +53,14 @@
     });
   }
 
-  // A table whose cells are in the data's order, without sorting: for few rows.
-  function plainTable(id, title, columns, rows, isNumber) {
-    return element('div', { class: 'rows', tabindex: 0, role: 'region', 'aria-label': `${title}, table` },
-      element('table', { class: 'data', id },
-        element('caption', { class: 'hidden-text' }, title),
-        element('thead', {}, element('tr', {}, columns.map((column, index) => element('th', { scope: 'col', class: isNumber(index) ? 'number' : '' }, column)))),
-        element('tbody', {}, rows.map((row) => element('tr', {}, row.map((value, index) =>
-          element('td', { class: isNumber(index) ? 'number' : '' }, cell(value))))))));
+  // A table of rows that are lists.
+  function listTable(id, title, columns, rows, isNumber) {
+    const place = element('div');
+    Page.table(place, {
+      id, title, rows, of: rows.length,
+      columns: columns.map((name, index) => ({ key: index, title: name, number: isNumber(index), text: (row) => cell(row[index]) })),
+    });
+    return place;
   }
 
   function showRequested() {
@@ -63,21 +69,42 @@
       return;
     }
     const words = (row) => (row.holds === null ? '' : row.holds ? 'holds' : 'does not hold');
-    Page.table($('requested-place'), {
-      id: 'requested-values', title: 'Requested and measured', rows: data.requested, of: data.requested.length,
-      columns: [{ key: 'what', title: 'What' }, { key: 'requested', title: 'Requested' }, { key: 'measured', title: 'Measured' },
-        { key: 'holds', title: 'Result', keep: true, text: words, value: words }],
-    });
+    const holds = { key: 'holds', title: 'Result', keep: true, text: words, value: words };
+    const shown = isComparison ? {
+      title: 'Published and measured, the worst first',
+      columns: [{ key: 'what', title: 'What' }, { key: 'requested', title: 'Published', number: true, value: numberOf('requested') },
+        { key: 'measured', title: 'This experiment', number: true, value: numberOf('measured') },
+        { key: 'differs_by', title: 'Differs by', number: true, text: percent, value: (row) => row.differs_by === null ? null : Math.abs(row.differs_by) },
+        holds, ...(data.requested.some((row) => row.comment) ? [{ key: 'comment', title: 'Remark' }] : [])],
+    } : {
+      title: 'Requested and measured',
+      columns: [{ key: 'what', title: 'What' }, { key: 'requested', title: 'Requested' }, { key: 'measured', title: 'Measured' }, holds],
+    };
+    $('requested-title').textContent = shown.title;
+    Page.table($('requested-place'), { id: 'requested-values', rows: data.requested, of: data.requested.length, ...shown });
   }
 
-  // SVG as the program drew it; scripts and styles in it would be refused by the page's policy.
+  // SVG as the program drew it, for this width of the page; scripts and styles in it would be refused
+  // by the page's policy.
+  const phone = matchMedia('(max-width: 600px)');
+  const SMALLEST_TEXT = 10, DRAWN_TEXT = 13;
   function picture(plot) {
-    const parsed = new DOMParser().parseFromString(plot.svg, 'image/svg+xml').documentElement;
+    const drawn = phone.matches && plot.narrow_svg ? plot.narrow_svg : plot.svg;
+    const parsed = new DOMParser().parseFromString(drawn, 'image/svg+xml').documentElement;
     const svg = document.importNode(parsed, true);
     const names = plot.curves.map((curve) => curve.name).join('; ');
     svg.setAttribute('role', 'img');
     svg.setAttribute('aria-label', names ? `${plot.title}. ${plot.y} over ${plot.x}. Curves: ${names}.` : plot.title);
+    // What would be too small to read is wider than the page, and moves below it.
+    svg.style.minWidth = `${(svg.viewBox.baseVal.width * SMALLEST_TEXT) / DRAWN_TEXT}px`;
     return svg;
+  }
+  function chart(plot) {
+    const place = element('div', { class: 'chart', tabindex: 0, role: 'region', 'aria-label': `Plot: ${plot.title}` });
+    const show = () => place.replaceChildren(picture(plot));
+    phone.addEventListener('change', show);
+    show();
+    return place;
   }
   function valuesOf(plot, index) {
     const body = element('div');
@@ -88,14 +115,14 @@
       const place = (x) => (plot.categories ? plot.categories[x] ?? x : x);
       const rows = plot.curves.flatMap((curve) => curve.points.map(([x, y]) => [curve.name, place(x), y]));
       const thinned = plot.curves.filter((curve) => curve.of > curve.points.length).map((curve) => `${curve.name}: ${whole(curve.points.length)} of ${whole(curve.of)} points`);
-      body.append(plainTable(`plot-${index}-values`, `Values of ${plot.title}`, ['Curve', plot.x, plot.y], rows, (at) => at > 0));
+      body.append(listTable(`plot-${index}-values`, `Values of ${plot.title}`, ['Curve', plot.x, plot.y], rows, (at) => at > 0));
       if (thinned.length > 0) body.append(element('p', { class: 'muted' }, thinned.join('; ')));
     });
     return details;
   }
   function showPlots() {
-    data.plots.forEach((plot, index) => $('plots-place').append(element('figure', { class: 'plot', id: `plot-${index}` },
-      element('div', { class: 'chart' }, picture(plot)), plot.curves.length > 0 ? element('figcaption', { class: 'no-print' }, valuesOf(plot, index)) : element('figcaption', {}, plot.title))));
+    data.plots.forEach((plot, index) => $('plots-place').append(element('figure', { class: isComparison ? 'plot wide' : 'plot', id: `plot-${index}` },
+      chart(plot), plot.curves.length > 0 ? element('figcaption', { class: 'no-print' }, valuesOf(plot, index)) : element('figcaption', {}, plot.title))));
     if (data.plots.length === 0) $('plots-place').append(element('p', { class: 'muted' }, 'This run has nothing to plot.'));
   }
 
@@ -110,19 +137,23 @@
     tables.forEach((account, index) => {
       if (account.identity) $('accounts-place').append(element('p', { id: `identity-${index}` }, 'Must hold in each row: ', element('strong', {}, account.identity), '.'));
       const textColumns = account.columns.map((_, at) => account.rows.every((row) => typeof row[at] === 'string'));
-      $('accounts-place').append(plainTable(`account-${index}`, 'Accounting, in frames', account.columns, account.rows, (at) => !textColumns[at]));
+      $('accounts-place').append(listTable(`account-${index}`, 'Accounting, in frames', account.columns, account.rows, (at) => !textColumns[at]));
     });
     if (tables.length === 0) $('accounts-place').append(element('p', { class: 'muted' }, 'This run counts no frames.'));
   }
 
+  const MOST_OPEN = 2000;
   // The figures of all reports, one of each message size, in one table.
   function showFigures() {
     const rows = data.figures.flatMap((figures, index) => figures.rows.map((row) => ({ ...row, report: figures.name ?? `${index + 1}` })));
     if (data.figures.length === 0) return;
     const place = element('div');
-    $('figures-place').append(place);
+    const of = data.figures.reduce((sum, figures) => sum + figures.of, 0);
+    // Folded where they are many, or background.
+    $('figures-place').append(element('details', { id: 'figures-fold', open: !isComparison && of <= MOST_OPEN },
+      element('summary', {}, `${whole(of)} figures`), place));
     Page.table(place, {
-      id: 'figures-0', title: 'All figures', rows, of: data.figures.reduce((sum, figures) => sum + figures.of, 0),
+      id: 'figures-0', title: 'All figures', rows, of,
       columns: [...(data.reports.length > 1 ? [{ key: 'report', title: 'Report', keep: true }] : []), { key: 'path', title: 'Figure' },
         { key: 'value', title: 'Value', number: true, text: valueText },
         { key: 'raw', title: 'In --json', number: true, text: (row) => (typeof row.value === 'string' ? row.value : JSON.stringify(row.value)), value: (row) => row.value },

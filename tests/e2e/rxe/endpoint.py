@@ -98,12 +98,12 @@ class Endpoint(unittest.TestCase):
                                f'--token-file /tmp/token --json {options}')
         self.server = job
         said = job.wait_for('--token')
-        self.assertIn(f'ready\nroce-endpoint bw --connect {SERVER}:18515 --token {TOKEN}', said)
+        self.assertIn(f'ready\nroce-endpoint bw --peer {SERVER}:18515 --token {TOKEN}', said)
         return job
 
     def client(self, command, host=SERVER, token=TOKEN, timeout=90):
         pattern, _, rest = command.partition(' ')
-        return self.lab.b.run(f'roce-endpoint {pattern} --connect {host} --token {token} --json '
+        return self.lab.b.run(f'roce-endpoint {pattern} --peer {host} --token {token} --json '
                               f'{rest}', timeout)
 
     def measure(self, command, host=SERVER):
@@ -212,7 +212,7 @@ class Endpoint(unittest.TestCase):
 
     def test_it_runs_until_a_signal_and_leaves_margins_out(self):
         server = self.serve()
-        command = f'roce-endpoint bw --connect {SERVER} --token {TOKEN} --json -s 4KiB --forever'
+        command = f'roce-endpoint bw --peer {SERVER} --token {TOKEN} --json -s 4KiB --forever'
         code, output = self.lab.b.run(
             f'{command} --duration 600ms --margin 200ms > /tmp/rows & run=$!; '
             'until [ "$(wc -l < /tmp/rows)" -ge 3 ]; do kill -0 $run || break; sleep 0.2; done; '
@@ -302,11 +302,11 @@ class Endpoint(unittest.TestCase):
         self.assertIn('ip link set eth0 mtu 4200', output)
         self.lab.b.check('echo u:x:1000:1000::/tmp:/bin/sh >> /etc/passwd')
         code, output = self.lab.b.run(f"su u -c 'ulimit -l 64; roce-endpoint bw --device rxe0 "
-                                      f"--connect {SERVER} --token {TOKEN}'")
+                                      f"--peer {SERVER} --token {TOKEN}'")
         self.assertEqual(code, 3, output)
         self.assertIn('the limit of locked memory is 65.54 kB: `ulimit -l unlimited`', output)
         self.lab.b.check('ip link set eth0 down')
-        code, output = self.lab.b.run(f'roce-endpoint bw --device rxe0 --connect {SERVER} '
+        code, output = self.lab.b.run(f'roce-endpoint bw --device rxe0 --peer {SERVER} '
                                       f'--token {TOKEN}')
         self.lab.b.check('ip link set eth0 up; ip addr replace '
                          f"{guests.ADDRESSES['b'][1]}/64 dev eth0 nodad")
@@ -364,7 +364,7 @@ class Endpoint(unittest.TestCase):
         self.assertEqual(server.wait()[0], 1)
 
     def begin_client(self, words):
-        job = self.lab.b.begin(f'exec roce-endpoint {words} --connect {SERVER} --token {TOKEN}')
+        job = self.lab.b.begin(f'exec roce-endpoint {words} --peer {SERVER} --token {TOKEN}')
         until = time.monotonic() + 20
         while self.registered() == 0 and time.monotonic() < until:
             time.sleep(0.1)
@@ -424,7 +424,7 @@ class Endpoint(unittest.TestCase):
 
     def test_a_sweep_is_written_as_experiments_are(self):
         server = self.serve()
-        words = (f'roce-endpoint bw --connect {SERVER} --token {TOKEN} -n 50 -t 8 --sweep '
+        words = (f'roce-endpoint bw --peer {SERVER} --token {TOKEN} -n 50 -t 8 --sweep '
                  'size=64,4KiB --sweep qps=1,2 --delay 100us --rate 10G --out ')
         code, output = self.lab.b.run(words + '/tmp/swept --html /tmp/swept.html')
         self.assertEqual(code, 0, output)
@@ -453,7 +453,7 @@ class Endpoint(unittest.TestCase):
                       output)
         self.sessions(server)
 
-    RECORDS = '--telemetry /tmp/record.toml'
+    RECORDS = '--layout /tmp/record.toml'
 
     def test_records_arrive_through_loss(self):
         self.lab.b.check('tc qdisc add dev eth0 root netem loss 1% limit 10000')
@@ -524,7 +524,7 @@ class Endpoint(unittest.TestCase):
 
     def test_a_full_disk_is_reported(self):
         server = self.serve()
-        code, output = self.lab.b.run(f'roce-endpoint bw --connect {SERVER} --token {TOKEN} -n 20 '
+        code, output = self.lab.b.run(f'roce-endpoint bw --peer {SERVER} --token {TOKEN} -n 20 '
                                       '-s 64 2>&1 > /dev/full')
         self.assertEqual(code, 3, self.what_the_server_said(output))
         self.assertIn('standard output: cannot be written: No space left on device', output)

@@ -331,7 +331,7 @@ corrupt = { probability = "20%", bits = 8, offset = 300, icrc = "recomputed" }''
             endpoint = self.lab.pair(
                 'roce-endpoint serve --device rxe0 --region 16MiB --token-file /tmp/token '
                 '--sessions 1',
-                'roce-endpoint bw --connect 192.168.77.1 --token token-of-this-test --op send '
+                'roce-endpoint bw --peer 192.168.77.1 --token token-of-this-test --op send '
                 '-s 16KiB -n 60')
         self.assertIn('data mismatch', pair.client_output)
         wrong = re.search(r'(\d+) checked, (\d+) wrong', endpoint.server_output)
@@ -457,7 +457,7 @@ class Vhost(unittest.TestCase):
         """The ports of roce-impair are QEMU's vhost-user sockets: no Linux interface is between."""
         lab = guests.Guests(vhost=True)
         self.addCleanup(lab.__exit__)
-        box = lab.begin_impair('apn-380km', '--capture', 'c.pcapng')
+        box = lab.begin_impair('apn-380km', '--pcap', 'c.pcapng')
         with box:
             lab.__enter__()
             box.wait_until_ready()

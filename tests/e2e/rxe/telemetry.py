@@ -54,7 +54,7 @@ class Telemetry(unittest.TestCase):
 
     def serve(self, *options):
         job = self.lab.a.begin('exec roce-endpoint serve --device rxe0 --gid 1 --region 4MiB '
-                               '--token-file /tmp/token --json --telemetry roce32 '
+                               '--token-file /tmp/token --json --layout roce32 '
                                f'--records /tmp/records.csv {" ".join(options)}')
         self.addCleanup(self.lab.a.run, 'killall -KILL roce-endpoint')
         job.wait_for('--token')

@@ -97,9 +97,9 @@ TEST(Perftest, OptionsWithoutALineAreTakenToo) {
 TEST(Perftest, ADeviceHasItsOwnOptions) {
   EXPECT_EQ(translated("ib_write_bw -d mlx5_0 -x 3 -t 64 -q 4 -n 7 -u 1 -e -p 7 host", Run::device),
             "--device mlx5_0 --gid 3 --buffers 64 --qps 4 --iterations 7 --timeout 1 --poll event "
-            "--op write --connect host:7");
+            "--op write --peer host:7");
   EXPECT_EQ(translated("ib_send_lat -n 7 -s 2 -u 1 host", Run::device),
-            "--iterations 7 --size 2 --timeout 1 --op send --connect host");
+            "--iterations 7 --size 2 --timeout 1 --op send --peer host");
   EXPECT_EQ(translated("ib_write_bw -b -u 1 --report-both", Run::device),
             "--bidirectional --timeout 1 --op write");
   EXPECT_THAT(translated("ib_write_bw --rate_limit 5", Run::device), HasSubstr("refused: "));

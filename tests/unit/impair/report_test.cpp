@@ -90,11 +90,11 @@ TEST(Report, ThePageHasEachStagesStatisticsBesideItsParameters) {
                                                      .seen = 0.25,
                                                      .low = 0.3,
                                                      .high = 0.7}}});
-  const auto [what, requested, measured, holds] = page_rows(report).requested.at(0);
-  EXPECT_EQ(what, "west-to-east, haul: loss lost, of 10 frames");
-  EXPECT_EQ(requested, "50 %");
-  EXPECT_EQ(measured, "25 % (allowed: 30 % to 70 %)");
-  EXPECT_EQ(holds, false);
+  const report::RequestedRow row = page_rows(report).requested.at(0);
+  EXPECT_EQ(row.what, "west-to-east, haul: loss lost, of 10 frames");
+  EXPECT_EQ(row.requested, "50 %");
+  EXPECT_EQ(row.measured, "25 % (allowed: 30 % to 70 %)");
+  EXPECT_EQ(row.holds, false);
   report.directions[0].stages[0].checks[0].low = 0;
   report.directions[0].stages[0].checks[0].high = 1;
   EXPECT_EQ(page_rows(report).requested.at(0).holds, std::nullopt);  // too few frames

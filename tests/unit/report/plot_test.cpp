@@ -146,5 +146,20 @@ TEST(Plot, LongNamesBelowTheAxisAreTilted) {
   EXPECT_GT(height_of(svg, "flow"), height_of(svg, "b"));
 }
 
+TEST(Plot, NarrowPlotsHaveTheirLegendBelowAndLinesThatFit) {
+  const Plot plot{.title = "Throughput of many messages over a path of 380 km, by message size",
+                  .x = {.label = "size", .scale = Scale::binary},
+                  .y = {.label = "rate"},
+                  .curves = {{.name = "first", .points = {{2, 1, {}, {}}, {1 << 20, 9, {}, {}}}},
+                             {.name = "second", .points = {{2, 2, {}, {}}}}}};
+  const std::string svg = to_narrow_svg(plot);
+  EXPECT_NE(svg.find("viewBox=\"0 0 330 "), std::string::npos);
+  EXPECT_EQ(svg.find(plot.title), std::string::npos);  // in two lines
+  EXPECT_GT(height_of(svg, "first"), height_of(svg, "size"));
+  EXPECT_GT(height_of(svg, "second"), height_of(svg, "first"));
+  EXPECT_LT(height_of(svg, "rate"), height_of(svg, "10"));
+  for (const std::string& x : values_of(svg, "x")) EXPECT_LT(std::stod(x), 330) << svg;
+}
+
 }  // namespace
 }  // namespace lw::report
