@@ -78,7 +78,8 @@ Result<std::unique_ptr<PointPair>> compare_by(const IdentityRule& rule, const st
       {.senders = senders,
        .judges_span = options.reading.window.is_bounded() ||
                       (senders != Senders::near && place_of(near).file != place_of(far).file),
-       .across_flows = options.across_flows});
+       .across_flows = options.across_flows,
+       .frees_keys = options.ledger.empty()});
   return points;
 }
 
@@ -121,7 +122,7 @@ std::optional<LedgerFindings> findings_of(const CompareOptions& options, const P
                                           emulator::Direction direction, bool goes_far) {
   if (options.ledger.empty()) return std::nullopt;
   return check_ledger(options.entries, static_cast<std::size_t>(direction), points.near.records,
-                      points.far.records, points.comparison.matching, goes_far);
+                      points.far.records, points.names.flows, points.comparison.matching, goes_far);
 }
 
 /// A report, and with --html its pictures.
@@ -135,9 +136,11 @@ void add_picture(Compared& compared, const PointPair& points, bool goes_far, boo
   const DirectionResult& result =
       goes_far ? points.comparison.near_to_far : points.comparison.far_to_near;
   if (!result.seen()) return;
+  const std::vector<StampStep> steps = stamp_steps(points.comparison.steps);
+  const std::vector<roce::FlowKey> flows = points.names.flows.keys();
   compared.pictures.push_back(direction_picture(
-      {points.near.records, points.far.records, points.comparison, points.names.flows.keys()},
-      goes_far, there ? "near > far" : "far > near"));
+      {points.near.records, Records(points.far.records, steps), points.comparison, flows}, goes_far,
+      there ? "near > far" : "far > near"));
 }
 
 Result<Compared> compare_captures(const CompareOptions& options) {

@@ -381,12 +381,8 @@ const FigureTable& CompareReport::figures() {
         return r.comparison.span && r.comparison.span->is_known() ? &*r.comparison.span : nullptr;
       },
                       span_figures>("common_span", "The time that both captures cover."),
-      Row::of<[](const CompareReport& r) { return r.comparison.unrecorded[0]; }>(
-          "unrecorded_at_near", "Answers that near does not record at all: not judged.",
-          Unit::frames),
-      Row::of<[](const CompareReport& r) { return r.comparison.unrecorded[1]; }>(
-          "unrecorded_at_far", "Answers that far does not record at all: not judged.",
-          Unit::frames),
+      Row::of<[](const CompareReport& r) -> const auto& { return r.comparison.lacking.lacks; }>(
+          "lacks", "Frames that a capture does not hold though they passed: not judged."),
       Row::of<seen_directions>("directions", "Both directions."),
       Row::of<[](const CompareReport& r) { return r.comparison.forgotten_flows; }>(
           "forgotten_flows", "Flows beyond --max-flows.")

@@ -319,11 +319,7 @@ std::string rule_text(const IdentityRule& rule) {
 std::string comparison_text(const CompareReport& report) {
   const Comparison& comparison = report.comparison;
   std::string text = point_text("near", report.near) + point_text("far ", report.far);
-  for (const std::size_t end : {0U, 1U})
-    if (comparison.unrecorded[end] > 0)
-      text += fmt::format("{} does not record the {} answers that {} has: they are not judged\n",
-                          end == 0 ? "near" : "far", comparison.unrecorded[end],
-                          end == 0 ? "far" : "near");
+  for (const PointLack& lack : comparison.lacking.lacks) text += lack.words() + "\n";
   text += span_text(comparison) + rule_text(report.rule) +
           clocks_text(comparison.clocks, report.asked) + steps_text(comparison);
   text += direction_text("near > far", comparison.near_to_far, report.there, report.asked,

@@ -24,7 +24,6 @@ constexpr std::uint32_t kNone = 0xffffffff;
 std::uint64_t key_of(std::uint32_t dest_qp, std::uint32_t psn, std::uint8_t opcode) {
   return std::uint64_t{dest_qp} << 32 | std::uint64_t{psn} << 8 | opcode;
 }
-std::uint64_t key_of(const CaptureRecord& r) { return key_of(r.dest_qp, r.psn, r.opcode); }
 std::uint64_t key_of(const LedgerEntry& e) { return key_of(e.dest_qp, e.psn, e.opcode); }
 
 /// A sent frame, its arrivals, and its ledger entries.
@@ -60,11 +59,12 @@ struct SentFrame {
 class LedgerCheck {
  public:
   LedgerCheck(const LedgerEntries& ledger, std::size_t direction, Records near, Records far,
-              const Matching& matching, bool goes_far)
+              const FlowNames& flows, const Matching& matching, bool goes_far)
       : entries_(ledger.entries[direction]),
         rules_(ledger.rules),
         sent_(goes_far ? near : far),
         received_(goes_far ? far : near),
+        flows_(flows),
         matching_(matching),
         goes_far_(goes_far),
         frames_(sent_.size()) {}
@@ -102,16 +102,16 @@ class LedgerCheck {
     std::map<Identity, std::vector<std::uint32_t>> originals;  // sent orders
     for (const Unmatched& frame : matching_.unmatched)
       if (frame.copy && frame.goes_far == goes_far_)
-        originals[received_[frame.order].identity] = {};
+        originals[received_.identity(frame.order)] = {};
     if (originals.empty()) return;
     for (std::uint32_t order = 0; order < frames_.size(); ++order) {
       if (frames_[order].received == kNone) continue;
-      const auto at = originals.find(received_[frames_[order].received].identity);
+      const auto at = originals.find(received_.identity(frames_[order].received));
       if (at != originals.end()) at->second.push_back(order);
     }
     for (const Unmatched& frame : matching_.unmatched) {
       if (!frame.copy || frame.goes_far != goes_far_) continue;
-      const CaptureRecord& copy = received_[frame.order];
+      const CaptureRecord copy = received_[frame.order];
       const auto& candidates = originals[copy.identity];
       const auto nearest = std::ranges::min_element(candidates, {}, [&](std::uint32_t order) {
         return std::abs(
@@ -150,11 +150,15 @@ class LedgerCheck {
     return *middle;
   }
 
+  [[nodiscard]] std::uint64_t key_of_sent(std::uint32_t order) const {
+    const CaptureRecord sent = sent_[order];
+    return key_of(flows_.dest_qp(sent.flow), sent.psn, sent.opcode);
+  }
   using Place = std::vector<std::uint32_t>::const_iterator;
   std::pair<Place, Place> range_of(const std::vector<std::uint32_t>& by_key,
                                    std::uint64_t key) const {
     const auto range = std::ranges::equal_range(
-        by_key, key, {}, [&](std::uint32_t order) { return key_of(sent_[order]); });
+        by_key, key, {}, [&](std::uint32_t order) { return key_of_sent(order); });
     return {range.begin(), range.end()};
   }
 
@@ -163,7 +167,7 @@ class LedgerCheck {
     for (std::uint32_t order = 0; order < frames_.size(); ++order)
       if (known_[order]) by_key.push_back(order);
     std::ranges::sort(by_key, {},
-                      [&](std::uint32_t order) { return std::tuple(key_of(sent_[order]), order); });
+                      [&](std::uint32_t order) { return std::tuple(key_of_sent(order), order); });
     const std::int64_t clocks = clock_difference(by_key);
     same_clock_ = std::abs(clocks) <= kToleranceNs;
     for (const LedgerEntry& entry : entries_) {
@@ -193,7 +197,7 @@ class LedgerCheck {
     const bool same_number = frame.arrived() == frame.went_out();
     // A damaged frame may have arrived as something else.
     const bool vanished = frame.arrived() < frame.went_out() && frame.corrupted();
-    const CaptureRecord& sent = sent_[order];
+    const CaptureRecord sent = sent_[order];
     if (frame.arrived() == 0) difference_of(sent, "lost", same_number || vanished);
     for (std::size_t i = 1; i < frame.arrived(); ++i)
       difference_of(sent, "copied", same_number || vanished);
@@ -241,7 +245,7 @@ class LedgerCheck {
     if (explained || ++findings_.differences_unexplained > kMostUnexplained) return;
     findings_.difference_texts.push_back(fmt::format("{} frame {}: {} qp {:#08x} psn {}", what,
                                                      frame.number, roce::opcode_text(frame.opcode),
-                                                     frame.dest_qp, frame.psn));
+                                                     flows_.dest_qp(frame.flow), frame.psn));
   }
   void record_unexplained(const LedgerEntry& entry, std::string_view why) {
     if (++findings_.records_unexplained > kMostUnexplained) return;
@@ -255,6 +259,7 @@ class LedgerCheck {
   const std::vector<LedgerEntry>& entries_;
   const std::vector<std::string>& rules_;
   Records sent_, received_;
+  const FlowNames& flows_;
   const Matching& matching_;
   bool goes_far_;
   bool same_clock_ = false;
@@ -292,8 +297,9 @@ Result<LedgerEntries> read_ledger(const std::string& path) {
 }
 
 LedgerFindings check_ledger(const LedgerEntries& ledger, std::size_t direction, Records near,
-                            Records far, const Matching& matching, bool goes_far) {
-  return LedgerCheck(ledger, direction, near, far, matching, goes_far).run();
+                            Records far, const FlowNames& flows, const Matching& matching,
+                            bool goes_far) {
+  return LedgerCheck(ledger, direction, near, far, flows, matching, goes_far).run();
 }
 
 }  // namespace lw::dissect

@@ -40,6 +40,7 @@ inline constexpr std::size_t kMostUnexplained = 1000;
 /// captures have one clock, frames must have arrived when the records say, to a microsecond. A
 /// changed frame may have arrived as something else.
 LedgerFindings check_ledger(const LedgerEntries& ledger, std::size_t direction, Records near,
-                            Records far, const Matching& matching, bool goes_far);
+                            Records far, const FlowNames& flows, const Matching& matching,
+                            bool goes_far);
 
 }  // namespace lw::dissect

@@ -80,7 +80,7 @@ PlaceVerdict segment_of(const PathPackets& packets, std::size_t segment, bool go
   for (std::uint32_t packet = 0; packet < packets.size(); ++packet) {
     if (packets.goes_far(packet) != goes_far || packets.at(packet, from) == PathPackets::kUnseen)
       continue;
-    const CaptureRecord& record = packets.record(packet, from);
+    const CaptureRecord record = packets.record(packet, from);
     if (unrecorded[record.flow]) continue;
     const wire::OpcodeInfo* info = wire::find_opcode(record.opcode);
     ++(info && info->role == wire::Role::response ? place.answers : place.requests);
@@ -126,11 +126,24 @@ std::string addresses_text(const roce::FlowKey& key) {
   return fmt::format("{} to {}", address_text(key.source), address_text(key.destination));
 }
 
+/// Whether a flow is of a VLAN or a tunnel that a point does not record: said of all together.
+bool is_of_carrier(const PathPoints& path, const UnrecordedFlow& one) {
+  for (std::size_t s = 0; s < path.segments.size(); ++s)
+    if ((one.point == s || one.point == s + 1) && path.segments[s].lacking.has_carrier_of(one.flow))
+      return true;
+  return false;
+}
+
 /// What points do not record: "far records no packet from 10.0.0.2 to 10.0.0.1 (60 at near)".
 void add_unrecorded(PathVerdict& verdict, const PathPackets& packets) {
   const PathPoints& path = packets.path();
   std::map<std::pair<std::uint32_t, std::string>, std::pair<std::uint64_t, std::uint64_t>> all;
+  for (std::size_t s = 0; s < path.segments.size(); ++s)
+    for (const PointLack& lack : path.segments[s].lacking.lacks)
+      if (lack.what == PointLack::What::carrier || lack.what == PointLack::What::share)
+        verdict.notes.push_back(lack.words(path.names[s], path.names[s + 1]) + ".");
   for (const UnrecordedFlow& one : packets.unrecorded()) {
+    if (is_of_carrier(path, one)) continue;
     auto& [flows, frames] = all[{one.point, addresses_text(path.flows[one.flow])}];
     ++flows;
     frames += one.frames;

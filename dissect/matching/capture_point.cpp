@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "dissect/fields/fields.h"
 #include "dissect/points/capture_points.h"
 #include "roce/traffic_class.h"
@@ -22,6 +24,7 @@ std::uint32_t FlowNames::index_of(roce::FlowKey key) {
   if (full || indices_.size() > before) {
     index.value = static_cast<std::uint32_t>(forgotten_.size());
     forgotten_.push_back(false);
+    dest_qps_.push_back(key.dest_qp & 0xffffff);
   }
   last_ = {key, index.value};
   return index.value;
@@ -56,8 +59,31 @@ constexpr std::string_view kRewritten[] = {"eth.dst",
 
 }  // namespace
 
-/// |0 MACs 12|12 VLANs 8|20 IPv6's first word 4, or IPv4's ToS|24 TTL|25 BTH byte 4|
-HeaderForms::Bytes HeaderForms::bytes_of(const roce::Frame& frame) noexcept {
+namespace {
+
+/// "VLAN 7", "VXLAN 5001, VLAN 7", or that there is none.
+std::string carrier_text(const CapturedFrame& captured) {
+  std::string text = captured.tunnels ? captured.tunnels->text() : std::string();
+  for (int i = 0; i < captured.envelope.vlan_count; ++i)
+    text += fmt::format("{}VLAN {}", text.empty() ? "" : ", ", captured.envelope.vlans[i]->id());
+  return text.empty() ? "frames without VLAN and tunnel" : text;
+}
+
+/// A hash of the tunnels around a frame; 0: there are none.
+std::uint32_t tunnel_hash(const roce::TunnelStack* tunnels) noexcept {
+  if (!tunnels) return 0;
+  std::uint32_t hash = 0;
+  for (const roce::TunnelLayer& layer : tunnels->layers())
+    hash = (hash ^ layer.number ^ std::uint32_t{static_cast<unsigned char>(layer.name[0])} << 24) *
+           0x9e3779b1;
+  return hash;
+}
+
+}  // namespace
+
+/// |0 MACs 12|12 VLANs 8|20 IPv6's first word 4, or IPv4's ToS|24 TTL|25 BTH byte 4|26 tunnels 4|
+HeaderForms::Bytes HeaderForms::bytes_of(const CapturedFrame& captured,
+                                         const roce::Frame& frame) noexcept {
   const roce::Envelope& envelope = frame.envelope;
   Bytes bytes{};
   if (envelope.ethernet) std::memcpy(bytes.data(), envelope.ethernet, 12);
@@ -68,6 +94,8 @@ HeaderForms::Bytes HeaderForms::bytes_of(const roce::Frame& frame) noexcept {
   if (!ip) bytes[20] = static_cast<std::uint8_t>(envelope.dscp() << 2 | envelope.ecn());
   bytes[24] = envelope.hop_limit();
   bytes[25] = frame.bth->congestion.get();
+  const std::uint32_t tunnels = tunnel_hash(captured.tunnels);
+  std::memcpy(bytes.data() + 26, &tunnels, sizeof tunnels);
   return bytes;
 }
 
@@ -86,7 +114,7 @@ FieldTexts header_texts(const CapturedFrame& captured) {
 }
 
 std::uint16_t HeaderForms::index_of(const CapturedFrame& captured, const roce::Frame& frame) {
-  const Bytes bytes = bytes_of(frame);
+  const Bytes bytes = bytes_of(captured, frame);
   if (last_.second != 0 && last_.first == bytes) return last_.second;
   const auto at = indices_.find(bytes);
   if (at == indices_.end() && indices_.size() == kMost) return 0;
@@ -98,6 +126,10 @@ std::uint16_t HeaderForms::index_of(const CapturedFrame& captured, const roce::F
     return std::ranges::find(kRewritten, field.first) == std::end(kRewritten);
   });
   fields_.push_back(std::move(all));
+  const std::string carrier = carrier_text(captured);
+  const auto known = std::ranges::find(carrier_names_, carrier);
+  carriers_.push_back(static_cast<std::uint16_t>(known - carrier_names_.begin()));
+  if (known == carrier_names_.end()) carrier_names_.push_back(carrier);
   return last_.second;
 }
 
@@ -119,36 +151,38 @@ void note_identity(CapturePoint& point, const roce::Frame& frame, roce::IcrcVerd
 
 }  // namespace
 
-void add_record(CapturePoint& point, const CapturedFrame& captured, Names& names,
-                const IdentityRule& rule) {
+Result<void> add_record(CapturePoint& point, const CapturedFrame& captured, Names& names,
+                        const IdentityRule& rule) {
   const roce::Envelope& envelope = captured.envelope;
   const auto verdict = roce::check_icrc(envelope);
-  if (verdict == roce::IcrcVerdict::not_roce) return;
+  if (verdict == roce::IcrcVerdict::not_roce) return {};
+  if (point.records.size() == kMostRecords)
+    return fail(
+        fmt::format("frame {}: more than {} RoCE frames of one point: compare a part of "
+                    "them (--from, --to, --filter)",
+                    captured.number, kMostRecords));
   ++point.roce;
   const auto frame = roce::parse(envelope);
   if (frame) note_identity(point, *frame, verdict);
   const auto identity = frame ? identity_of(*frame, rule) : std::nullopt;
   if (!identity) {
     ++point.unidentified;
-    return;
+    return {};
   }
   const std::uint32_t rest = body_hash_of(*frame, std::min({rule.payload, rule.body, kSample}));
-  const roce::FlowKey key = roce::flow_key(*frame);
   point.records.push_back(
       {.identity = *identity,
        .stamp_ns = to_ns(captured.record.stamp),
-       .rest = rest,
-       .order = static_cast<std::uint32_t>(point.records.size()),
        .number = static_cast<std::uint32_t>(captured.number),
-       .flow = names.flows.index_of(key),
-       .icrc = frame->icrc.empty() ? 0 : wire::load_icrc(frame->icrc),
-       .dest_qp = key.dest_qp & 0xffffff,
-       .bad_icrc = rule.judges_icrcs && verdict == roce::IcrcVerdict::bad,
-       .ce = envelope.ecn() == roce::kCongestionExperienced,
-       .psn = frame->bth->psn().value() & 0xffffff,
-       .opcode = frame->bth->opcode.get(),
+       .flow = names.flows.index_of(roce::flow_key(*frame)),
+       .psn = frame->bth->psn().value(),
+       .rest = static_cast<std::uint16_t>(rest),
        .form = names.forms.index_of(captured, *frame),
-       .length = static_cast<std::uint16_t>(envelope.network_end - envelope.bth_offset())});
+       .length = static_cast<std::uint16_t>(envelope.network_end - envelope.bth_offset()),
+       .opcode = frame->bth->opcode.get(),
+       .bad_icrc = rule.judges_icrcs && verdict == roce::IcrcVerdict::bad,
+       .ce = envelope.ecn() == roce::kCongestionExperienced});
+  return {};
 }
 
 namespace {
@@ -168,6 +202,7 @@ Result<CapturePoint> read_point(const std::string& place, const std::string& fil
   auto source = FrameSource::open(place, filter, reading);
   if (!source) return std::unexpected(source.error());
   CapturePoint point;
+  point.records = CaptureRecords(rule.by_icrc);
   auto taps = CapturePoints::decide(*source, points, &point.unknown);
   if (!taps) return std::unexpected(taps.error());
   point.begin = source->begin();
@@ -184,23 +219,24 @@ Result<CapturePoint> read_point(const std::string& place, const std::string& fil
       ++point.further_views;
       continue;
     }
-    add_record(point, **frame, names, rule);
+    if (auto added = add_record(point, **frame, names, rule); !added)
+      return std::unexpected(added.error());
   }
 }
 
 Instant CapturePoint::first_stamp() const {
   if (records.empty()) return begin.value_or(Instant{});
-  return instant_from_ns(std::ranges::min_element(records, {}, &CaptureRecord::stamp_ns)->stamp_ns);
+  return instant_from_ns(span_of(records).first);
 }
 
-std::int64_t resolution_of(std::span<const CaptureRecord> records) {
+std::int64_t resolution_of(Records records) {
   constexpr std::size_t kEnough = 4096;
   const std::size_t stride = std::max<std::size_t>(1, records.size() / kEnough);
   for (std::int64_t unit = 1'000'000; unit > 1; unit /= 10) {
     std::size_t all = 0, divided = 0;
     for (std::size_t i = 0; i < records.size(); i += stride) {
       ++all;
-      divided += records[i].stamp_ns % unit == 0;
+      divided += records.stamp_ns(i) % unit == 0;
     }
     if (all > 0 && 50 * divided >= 49 * all) return unit;
   }

@@ -14,30 +14,12 @@
 #include "core/error.h"
 #include "dissect/fields/frame_source.h"
 #include "dissect/fields/recent_map.h"
+#include "dissect/matching/capture_records.h"
 #include "dissect/points/capture_points.h"
 #include "dissect/points/identity_rule.h"
 #include "roce/frame.h"
 
 namespace lw::dissect {
-
-/// A RoCE frame seen at a capture point.
-struct CaptureRecord {
-  Identity identity;
-  std::int64_t stamp_ns;
-  std::uint32_t rest;    // hash of the first bytes behind the BTH
-  std::uint32_t order;   // index among the point's records
-  std::uint32_t number;  // of the frame in its file
-  std::uint32_t flow;    // index into FlowNames
-  std::uint32_t icrc;    // as captured; 0: not captured
-  std::uint32_t dest_qp : 24;
-  std::uint32_t bad_icrc : 1;
-  std::uint32_t ce : 1;
-  std::uint32_t psn : 24;
-  std::uint32_t opcode : 8;
-  std::uint16_t form;    // index into HeaderForms
-  std::uint16_t length;  // from the BTH to the ICRC's end, on the wire
-};
-static_assert(sizeof(CaptureRecord) == 48);
 
 /// Numbers flows from 0: address pair and destination QP, without the role. Both capture points
 /// share it. If there are more than `most` flows, the least recently seen are forgotten.
@@ -48,6 +30,8 @@ class FlowNames {
   std::uint32_t index_of(roce::FlowKey key);
   /// Whether the flow of each number was forgotten.
   [[nodiscard]] const std::vector<bool>& forgotten() const noexcept { return forgotten_; }
+  /// The destination QP of a number, also of a forgotten flow.
+  [[nodiscard]] std::uint32_t dest_qp(std::uint32_t number) const { return dest_qps_[number]; }
 
   struct Index {
     std::uint32_t value = 0;
@@ -62,6 +46,7 @@ class FlowNames {
  private:
   RecentMap<roce::FlowKey, Index> indices_;
   std::vector<bool> forgotten_;
+  std::vector<std::uint32_t> dest_qps_;
   std::optional<std::pair<roce::FlowKey, std::uint32_t>> last_;
 };
 
@@ -72,7 +57,7 @@ using FieldTexts = std::vector<std::pair<std::string_view, std::string>>;
 FieldTexts header_texts(const CapturedFrame& captured);
 
 /// Numbers the combinations of header fields that equipment of a path rewrites (MAC addresses,
-/// VLAN, DSCP, ECN, TTL, flow label, BTH byte 4) from 1. At most kMost combinations are
+/// VLAN, DSCP, ECN, TTL, flow label, BTH byte 4) and tunnels from 1. At most kMost combinations are
 /// distinguished; all further ones have number 0.
 class HeaderForms {
  public:
@@ -82,13 +67,21 @@ class HeaderForms {
   std::uint16_t index_of(const CapturedFrame& captured, const roce::Frame& frame);
   /// The fields of a combination, in the order of the headers; none for 0.
   [[nodiscard]] const FieldTexts& fields(std::uint32_t index) const { return fields_[index]; }
+  /// What carries the frames of a combination, as a number: 0 for combination 0.
+  [[nodiscard]] std::uint16_t carrier(std::uint32_t index) const { return carriers_[index]; }
+  /// "VLAN 7", "VXLAN 5001", "VXLAN 5001, VLAN 7", "frames without VLAN and tunnel".
+  [[nodiscard]] const std::string& carrier_name(std::uint16_t carrier) const {
+    return carrier_names_[carrier];
+  }
 
  private:
   using Bytes = std::array<std::uint8_t, 32>;
-  static Bytes bytes_of(const roce::Frame& frame) noexcept;
+  static Bytes bytes_of(const CapturedFrame& captured, const roce::Frame& frame) noexcept;
 
   std::map<Bytes, std::uint16_t> indices_;
   std::vector<FieldTexts> fields_ = {{}};
+  std::vector<std::uint16_t> carriers_ = {0};      // by combination
+  std::vector<std::string> carrier_names_ = {{}};  // by number
   std::pair<Bytes, std::uint16_t> last_ = {};
 };
 
@@ -111,7 +104,7 @@ struct CapturePoint {
   std::size_t least_payload = IdentityRule::kWhole;
   /// Fewest captured bytes behind the BTH of the frames with cut extension headers.
   std::size_t least_body = IdentityRule::kWhole;
-  std::vector<CaptureRecord> records;
+  CaptureRecords records;
   std::vector<CapturePointInfo> points;  // that its interfaces are, and what decided it
   std::set<std::string> unknown;         // names of --points that it lacks
   std::optional<Error> damage;           // why reading stopped before the end of the file
@@ -121,9 +114,10 @@ struct CapturePoint {
   [[nodiscard]] Instant first_stamp() const;
 };
 
-/// Adds the record of a frame, if it is one of RoCE with an identity.
-void add_record(CapturePoint& point, const CapturedFrame& captured, Names& names,
-                const IdentityRule& rule);
+/// Adds the record of a frame, if it is one of RoCE with an identity. Error: the point has
+/// kMostRecords.
+Result<void> add_record(CapturePoint& point, const CapturedFrame& captured, Names& names,
+                        const IdentityRule& rule);
 
 /// Reads a whole capture, or the interfaces that `place` names (see place_of()). Errors: the file
 /// can't be opened, or lacks such an interface. `points`: as of CapturePoints::decide(); names that
@@ -133,7 +127,7 @@ Result<CapturePoint> read_point(const std::string& place, const std::string& fil
                                 const std::string& points = {});
 
 /// The resolution of stamps in ns: the largest power of ten, up to 1 ms, that divides nearly all.
-std::int64_t resolution_of(std::span<const CaptureRecord> records);
+std::int64_t resolution_of(Records records);
 
 /// Returns the rule that distinguishes the frames of all points: by content if a capture cut
 /// frames, or if most ICRCs of one are bad, because the frames were not captured as they were sent.

@@ -51,10 +51,10 @@ class ChangedFrames {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> twins;
     if (!range.known()) return twins;
     const Records records = state_.receivers(goes_far);
-    const std::vector<MatchKey> keys = sorted_keys(records, came, identity_key);
+    const std::vector<MatchKey> keys = sorted_keys(records, came, identity_key, state_.flows);
     std::set<std::uint32_t> cut;
     for (std::size_t i = 1, first = 0; i < keys.size(); ++i) {
-      const CaptureRecord &a = records[keys[first].order], &b = records[keys[i].order];
+      const CaptureRecord a = records[keys[first].order], b = records[keys[i].order];
       const bool equal = keys[i].value == keys[first].value &&
                          DelayRange{0, range.width()}.has(std::abs(far_minus_near(a, b)));
       if (!equal) {
@@ -83,8 +83,11 @@ class ChangedFrames {
   }
 
   void match_changed_by(MatchKeyOf key_of, Lists& lists, bool goes_far, const DelayRange& usual) {
-    const std::vector<MatchKey> sent = sorted_keys(state_.senders(goes_far), lists.sent, key_of),
-                                came = sorted_keys(state_.receivers(goes_far), lists.came, key_of);
+    const auto keys = [&](Records records, std::span<const std::uint32_t> orders) {
+      return sorted_keys(records, orders, key_of, state_.flows);
+    };
+    const std::vector<MatchKey> sent = keys(state_.senders(goes_far), lists.sent),
+                                came = keys(state_.receivers(goes_far), lists.came);
     lists = {};
     for_each_group(sent, came, [&](MatchKeys s, MatchKeys c) {
       if (!s.empty() && !c.empty()) return state_.match_alike(s, c, goes_far, true, usual);
@@ -100,8 +103,9 @@ class ChangedFrames {
 
   /// Similarity of two frames: 1 for an equal destination QP, 2 for PSN, 1 for opcode, 2 for the
   /// rest.
-  static int likeness(const CaptureRecord& a, const CaptureRecord& b) {
-    return (a.dest_qp == b.dest_qp ? 1 : 0) + (a.psn == b.psn ? 2 : 0) +
+  [[nodiscard]] int likeness(const CaptureRecord& a, const CaptureRecord& b) const {
+    const FlowNames& flows = state_.flows;
+    return (flows.dest_qp(a.flow) == flows.dest_qp(b.flow) ? 1 : 0) + (a.psn == b.psn ? 2 : 0) +
            (a.opcode == b.opcode ? 1 : 0) + (a.rest == b.rest ? 2 : 0);
   }
 
@@ -110,19 +114,19 @@ class ChangedFrames {
   void match_by_time(Lists& lists, bool goes_far, const DelayRange& range) {
     if (!range.known()) return;
     const Records sent = state_.senders(goes_far), came = state_.receivers(goes_far);
-    std::ranges::stable_sort(lists.sent, {}, [&](auto order) { return sent[order].stamp_ns; });
+    std::ranges::stable_sort(lists.sent, {}, [&](auto order) { return sent.stamp_ns(order); });
     std::vector<bool> taken(lists.sent.size());
     std::set<Identity> known;  // identities of the frames that were matched here
     const auto take_due = [&](std::uint32_t order, bool stray) {
-      const auto best = known.contains(came[order].identity)
+      const auto best = known.contains(came.identity(order))
                             ? std::nullopt
                             : find_due(lists.sent, taken, came[order], goes_far, stray, range);
       if (!best) return false;
-      known.insert(came[order].identity);
+      known.insert(came.identity(order));
       taken[*best] = true;
       const std::uint32_t s = lists.sent[*best];
       state_.result.matches.push_back(
-          {goes_far ? s : order, goes_far ? order : s, goes_far, false, true});
+          match_of(goes_far ? s : order, goes_far ? order : s, goes_far, false, true));
       return true;
     };
     std::erase_if(lists.came, [&](std::uint32_t order) { return take_due(order, false); });
@@ -132,7 +136,7 @@ class ChangedFrames {
              take_due(frame.order, true);
     });
     // Their copies.
-    const auto is_copy = [&](std::uint32_t order) { return known.contains(came[order].identity); };
+    const auto is_copy = [&](std::uint32_t order) { return known.contains(came.identity(order)); };
     for (Unmatched& frame : state_.result.unmatched)
       if (frame.at_far == goes_far && frame.goes_far != goes_far && is_copy(frame.order))
         frame.goes_far = goes_far, frame.copy = true;
@@ -152,13 +156,13 @@ class ChangedFrames {
     std::int64_t earliest = 0;
     if (__builtin_sub_overflow(frame.stamp_ns, usual.most, &earliest)) return std::nullopt;
     const auto at = std::ranges::lower_bound(
-        lost, earliest, {}, [&](std::uint32_t order) { return sent[order].stamp_ns; });
+        lost, earliest, {}, [&](std::uint32_t order) { return sent.stamp_ns(order); });
     const auto begin = static_cast<std::size_t>(at - lost.begin());
     std::optional<std::size_t> best;
     // A damaged frame needs one equal part, any other frame half of all parts.
     int most = stray ? kAllButQp - 1 : frame.bad_icrc ? 0 : 2;
     for (std::size_t i = begin; i < std::min(lost.size(), begin + kMostDue); ++i) {
-      const CaptureRecord& candidate = sent[lost[i]];
+      const CaptureRecord candidate = sent[lost[i]];
       if (!usual.has(far_minus_near(candidate, frame))) break;
       if (taken[i] || candidate.length != frame.length) continue;
       if (stray && !directions_.is_stray(frame, candidate)) continue;

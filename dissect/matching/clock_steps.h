@@ -24,8 +24,8 @@ struct ClockStep {
 /// is found. A step is at least 20 us, and four times as long as the differences vary around it.
 /// Returns at most kMostSteps, in the order of the far capture.
 std::vector<ClockStep> find_clock_steps(Records near, Records far, const Matching& matching);
-/// The records of far with the stamps of its clock before the first step.
-std::vector<CaptureRecord> without_steps(Records far, const std::vector<ClockStep>& steps);
+/// Those of far's stamps: for Records.
+std::vector<StampStep> stamp_steps(const std::vector<ClockStep>& steps);
 inline constexpr std::size_t kClockWindow = 9, kMostSteps = 64;
 
 }  // namespace lw::dissect

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <span>
-#include <utility>
-#include <vector>
+#include <ranges>
 
 #include "core/time.h"
 
@@ -31,44 +29,45 @@ std::int64_t sum(std::int64_t a, std::int64_t b) noexcept {
 }  // namespace
 
 CommonSpan::Ends CommonSpan::ends_of(Records records) noexcept {
-  if (records.empty()) return {};
-  const auto [first, last] = std::ranges::minmax(records, {}, &CaptureRecord::stamp_ns);
-  return {first.stamp_ns, last.stamp_ns};
+  const auto [first, last] = span_of(records);
+  return {first, last};
 }
 
 CommonSpan::CommonSpan(Records near, Records far, const Matching& matching)
     : near_(ends_of(near)), far_(ends_of(far)) {
-  std::array<std::vector<std::pair<std::uint32_t, std::int64_t>>, 2> matches;  // near order
   matched_.fill({Ends{kLast, kFirst}, Ends{kLast, kFirst}});
+  std::array<std::size_t, 2> counts{};
   for (const Match& m : matching.matches) {
     const std::size_t way = m.goes_far ? 1 : 0;
-    matches[way].emplace_back(m.near, far_minus_near(near[m.near], far[m.far]));
-    note_matched(way, near[m.near].stamp_ns, far[m.far].stamp_ns);
+    ++counts[way];
+    note_matched(way, near.stamp_ns(m.near), far.stamp_ns(m.far));
   }
-  for (const std::size_t way : {0U, 1U}) {
-    std::ranges::sort(matches[way]);
-    const std::size_t count = std::min(matches[way].size(), kAtEnd);
-    for (const std::size_t end : {0U, 1U}) {
-      if (count == 0) continue;
-      const auto from =
-          end == 0 ? matches[way].begin() : matches[way].end() - static_cast<std::ptrdiff_t>(count);
-      const auto [least, most] = std::ranges::minmax(
-          std::span(from, count), {}, [](const auto& match) { return match.second; });
-      differences_[way][end] = {least.second, most.second};
+  const auto note_end = [&](std::size_t end, auto&& matches) {
+    std::array<std::size_t, 2> seen{};
+    for (const Match& m : matches) {
+      const std::size_t way = m.goes_far ? 1 : 0;
+      if (seen[way] == kAtEnd) continue;
+      const std::int64_t by = stamp_difference(far.stamp_ns(m.far), near.stamp_ns(m.near));
+      Range& range = differences_[way][end];
+      range = seen[way]++ == 0 ? Range{by, by}
+                               : Range{std::min(range.least, by), std::max(range.most, by)};
+      if (seen[0] == std::min(counts[0], kAtEnd) && seen[1] == std::min(counts[1], kAtEnd)) return;
     }
-  }
-  known_ = !matches[0].empty() || !matches[1].empty();
+  };
+  note_end(0, matching.matches);
+  note_end(1, matching.matches | std::views::reverse);
+  known_ = counts[0] + counts[1] > 0;
   // A direction without matches: its delay is unknown, and taken for at most that of the other.
   for (const std::size_t way : {0U, 1U})
-    if (matches[way].empty())
+    if (counts[way] == 0)
       for (const std::size_t end : {0U, 1U}) {
         const Range& other = differences_[1 - way][end];
         const std::int64_t negated = stamp_difference(0, other.most);
         differences_[way][end] = {std::min(other.least, negated), std::max(other.most, negated)};
       }
   const auto offset = [&](std::size_t end) {
-    if (matches[0].empty()) return differences_[1][end].least;
-    if (matches[1].empty()) return differences_[0][end].most;
+    if (counts[0] == 0) return differences_[1][end].least;
+    if (counts[1] == 0) return differences_[0][end].most;
     return differences_[1][end].least / 2 + differences_[0][end].most / 2;
   };
   begins_later_ = limited(sum(stamp_difference(near_.first, far_.first), offset(0)));

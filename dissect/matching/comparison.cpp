@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include "dissect/matching/match_delays.h"
-#include "wire/opcode.h"
 
 namespace lw::dissect {
 
@@ -72,19 +72,20 @@ class Arrivals {
 /// The results of both directions, while frames are added to them.
 class Totals {
  public:
-  /// `flows`: by number.
-  Totals(Records near, Records far, const Comparison& found, std::vector<roce::FlowKey> flows)
+  /// `flows`: by number. `found`: with clocks, steps and span.
+  Totals(Records near, Records far, Comparison& found, std::vector<roce::FlowKey> flows)
       : near_(near),
         far_(far),
         flows_(std::move(flows)),
         delays_(found.clocks, found.steps),
-        span_(found.span) {}
+        comparison_(found) {}
 
   void add_unmatched(const Unmatched& frame) {
     DirectionResult& result = way(frame.goes_far);
-    if (span_ && !frame.copy &&
-        span_->is_outside((frame.at_far ? far_ : near_)[frame.order], frame.at_far,
-                          frame.goes_far)) {
+    const std::optional<CommonSpan>& span = comparison_.span;
+    if (span && !frame.copy &&
+        span->is_outside((frame.at_far ? far_ : near_)[frame.order], frame.at_far,
+                         frame.goes_far)) {
       ++(frame.at_receiver() ? result.outside_received : result.outside_sent);
       return;
     }
@@ -96,27 +97,27 @@ class Totals {
     }
     ++result.received;
     ++(frame.copy ? result.duplicated : result.invented);
-    const CaptureRecord& received = (frame.at_far ? far_ : near_)[frame.order];
+    const CaptureRecord received = (frame.at_far ? far_ : near_)[frame.order];
     if (!frame.copy && received.bad_icrc) ++result.damaged;
     if (received.ce) ++result.ce;
   }
-  /// Adds one direction's matches, in the order of arrival.
+  /// Adds one direction's matches, which are in the order of arrival.
   void add_arrivals(const std::vector<Match>& matches, bool goes_far, std::size_t flows) {
     Arrivals arrivals(way(goes_far), flows);
-    for (const Match& m : matches) {
-      if (m.goes_far != goes_far) continue;
-      const CaptureRecord &near = near_[m.near], &far = far_[m.far];
+    const auto is_own = [goes_far](const Match& m) { return m.goes_far == goes_far; };
+    way(goes_far).delays.reserve(static_cast<std::size_t>(std::ranges::count_if(matches, is_own)));
+    for (const Match& m : matches | std::views::filter(is_own)) {
+      const CaptureRecord near = near_[m.near], far = far_[m.far];
       add_match(way(goes_far), goes_far ? near : far, goes_far ? far : near, m.changed);
       const auto delay = delays_.delay_ns(near, far, goes_far);
       arrivals.add(goes_far ? near : far, delay.value_or(0), m.certain && delay);
     }
   }
-  Comparison take() && {
+  void finish() {
     for (const bool goes_far : {false, true}) {
       way(goes_far).delays.sort();
       add_lost_frames(goes_far);
     }
-    return std::move(comparison_);
   }
 
  private:
@@ -140,9 +141,9 @@ class Totals {
         orders.begin() + static_cast<std::ptrdiff_t>(std::min(orders.size(), kMostLost));
     std::ranges::partial_sort(orders, first);
     for (const std::uint32_t order : std::span(orders.begin(), first)) {
-      const CaptureRecord& sent = (goes_far ? near_ : far_)[order];
-      way(goes_far).lost_frames.push_back({sent.number, sent.stamp_ns, flows_[sent.flow], sent.psn,
-                                           static_cast<std::uint8_t>(sent.opcode)});
+      const CaptureRecord sent = (goes_far ? near_ : far_)[order];
+      way(goes_far).lost_frames.push_back(
+          {sent.number, sent.stamp_ns, flows_[sent.flow], sent.psn, sent.opcode});
     }
   }
   DirectionResult& way(bool goes_far) {
@@ -152,38 +153,9 @@ class Totals {
   Records near_, far_;
   std::vector<roce::FlowKey> flows_;
   MatchDelays delays_;
-  std::optional<CommonSpan> span_;
   std::array<std::vector<std::uint32_t>, 2> lost_;  // orders where they were sent; to near, to far
-  Comparison comparison_;
+  Comparison& comparison_;
 };
-
-/// The flows of answers of which a point has no frame, though it has the requests that they answer:
-/// it does not record them. By flow.
-std::vector<bool> unrecorded_answers(Records near, Records far, const Matching& matching,
-                                     const FlowNames& flows) {
-  constexpr std::uint64_t kFewestAnswers = 8;
-  using Pair = std::array<std::array<std::byte, 16>, 2>;
-  std::vector<std::array<std::uint64_t, 2>> frames(flows.forgotten().size());
-  std::vector<std::uint64_t> answers(frames.size());
-  for (const std::size_t end : {0U, 1U})
-    for (const CaptureRecord& record : end == 0 ? near : far) {
-      ++frames[record.flow][end];
-      const wire::OpcodeInfo* info = wire::find_opcode(record.opcode);
-      answers[record.flow] += info && info->role == wire::Role::response;
-    }
-  std::vector<bool> found(frames.size());
-  std::map<Pair, std::uint64_t> matched;
-  std::vector<Pair> pairs;
-  for (const roce::FlowKey& key : flows.keys()) pairs.push_back({key.source, key.destination});
-  for (const Match& m : matching.matches) ++matched[pairs[near[m.near].flow]];
-  for (std::size_t flow = 0; flow < frames.size(); ++flow) {
-    const auto [at_near, at_far] = frames[flow];
-    if ((at_near == 0) == (at_far == 0) || at_near + at_far < kFewestAnswers) continue;
-    if (2 * answers[flow] < at_near + at_far || matched.contains(pairs[flow])) continue;
-    found[flow] = matched.contains({pairs[flow][1], pairs[flow][0]});
-  }
-  return found;
-}
 
 /// A fit of the clocks for each time between two steps.
 std::vector<ClockFit> fits_of(Records near, Records far, const Matching& matching,
@@ -192,67 +164,55 @@ std::vector<ClockFit> fits_of(Records near, Records far, const Matching& matchin
   for (std::size_t part = 0; part <= steps.size(); ++part) {
     const std::uint32_t from = part == 0 ? 0 : steps[part - 1].far_order;
     const std::uint32_t to = part == steps.size() ? ~0U : steps[part].far_order;
-    Matching within;
-    for (const Match& m : matching.matches)
-      if (m.far >= from && m.far < to) within.matches.push_back(m);
-    fits.emplace_back(near, far, within);
+    fits.emplace_back(near, far, matching, from, to);
   }
   return fits;
 }
 
 }  // namespace
 
-Comparison compare_points(const CapturePoint& near, const CapturePoint& far, const Names& names,
+Comparison compare_points(CapturePoint& near, CapturePoint& far, const Names& names,
                           const CompareRules& rules) {
-  Matching matching = match_frames(near.records, far.records, names.flows, rules.senders);
+  const Records at_near = near.records;
   Comparison found;
+  found.matching = match_frames(at_near, far.records, names.flows, rules.senders);
   if (rules.senders != Senders::near)
-    found.steps = find_clock_steps(near.records, far.records, matching);
-  std::vector<CaptureRecord> corrected;
-  Records at_far = far.records;
-  if (!found.steps.empty()) {
-    corrected = without_steps(far.records, found.steps);
-    at_far = corrected;
-    matching = match_frames(near.records, at_far, names.flows, rules.senders);
-  }
+    found.steps = find_clock_steps(at_near, far.records, found.matching);
+  const std::vector<StampStep> steps = stamp_steps(found.steps);
+  const Records at_far(far.records, steps);
+  if (!steps.empty()) found.matching = match_frames(at_near, at_far, names.flows, rules.senders);
+  if (rules.frees_keys)
+    for (CapturePoint* point : {&near, &far}) point->records.free_keys();
+  Matching& matching = found.matching;
+  found.forgotten_flows = matching.forgotten_flows;
   if (rules.senders == Senders::both_unsynchronized)
-    found.clocks = fits_of(near.records, at_far, matching, found.steps);
-  if (rules.judges_span) found.span.emplace(near.records, at_far, matching);
-  const std::vector<bool> unrecorded =
-      unrecorded_answers(near.records, at_far, matching, names.flows);
-  const auto is_unrecorded = [&](const Unmatched& frame) {
-    return unrecorded[(frame.at_far ? at_far : Records(near.records))[frame.order].flow];
+    found.clocks = fits_of(at_near, at_far, matching, found.steps);
+  found.near_to_far.variation_only = found.far_to_near.variation_only =
+      !found.clocks.empty() && !found.clocks.front().has_both();
+  if (rules.judges_span) found.span.emplace(at_near, at_far, matching);
+  const auto record_of = [&](const Unmatched& frame) {
+    return (frame.at_far ? at_far : at_near)[frame.order];
   };
-  Totals totals(near.records, at_far, found, names.flows.keys());
-  for (const Unmatched& frame : matching.unmatched) {
-    if (is_unrecorded(frame))
-      ++found.unrecorded[frame.at_far ? 0 : 1];
-    else
-      totals.add_unmatched(frame);
-  }
-  const auto is_outside = [&](const Unmatched& frame) {
-    if (is_unrecorded(frame)) return true;
-    return found.span &&
-           found.span->is_outside((frame.at_far ? at_far : Records(near.records))[frame.order],
-                                  frame.at_far, frame.goes_far);
-  };
-  TimeChanges changes = find_time_changes(near.records, at_far, matching, is_outside);
+  if (rules.senders != Senders::near)
+    found.lacking = find_lacking(at_near, at_far, matching, names, [&](const Unmatched& frame) {
+      return found.span && found.span->is_outside(record_of(frame), frame.at_far, frame.goes_far);
+    });
+  Totals totals(at_near, at_far, found, names.flows.keys());
+  for (const Unmatched& frame : matching.unmatched)
+    if (!found.lacking.has(frame, record_of(frame))) totals.add_unmatched(frame);
+  found.changes = find_time_changes(at_near, at_far, matching, [&](const Unmatched& frame) {
+    const CaptureRecord record = record_of(frame);
+    return found.lacking.has(frame, record) ||
+           (found.span && found.span->is_outside(record, frame.at_far, frame.goes_far));
+  });
   const std::size_t order_flows = rules.across_flows ? 0 : names.flows.forgotten().size();
-  std::ranges::sort(matching.matches, {}, &Match::far);
+  totals.add_arrivals(matching.matches, false, order_flows);
+  const auto by_far = [](const Match& m) { return m.far; };
+  std::ranges::sort(matching.matches, {}, by_far);
   totals.add_arrivals(matching.matches, true, order_flows);
   std::ranges::sort(matching.matches, {}, &Match::near);
-  totals.add_arrivals(matching.matches, false, order_flows);
-  Comparison comparison = std::move(totals).take();
-  comparison.forgotten_flows = matching.forgotten_flows;
-  comparison.matching = std::move(matching);
-  comparison.near_to_far.variation_only = comparison.far_to_near.variation_only =
-      !found.clocks.empty() && !found.clocks.front().has_both();
-  comparison.clocks = std::move(found.clocks);
-  comparison.steps = std::move(found.steps);
-  comparison.changes = std::move(changes);
-  comparison.unrecorded = found.unrecorded;
-  comparison.span = found.span;
-  return comparison;
+  totals.finish();
+  return found;
 }
 
 }  // namespace lw::dissect

@@ -10,6 +10,7 @@
 
 #include "dissect/matching/clock_steps.h"
 #include "dissect/matching/common_span.h"
+#include "dissect/matching/lacking.h"
 #include "dissect/matching/time_changes.h"
 #include "dissect/matching/two_clocks.h"
 
@@ -30,6 +31,7 @@ Proportion wilson95(std::uint64_t hits, std::uint64_t trials) noexcept;
 /// more than the errors of interest.) 8 bytes per frame.
 class Delays {
  public:
+  void reserve(std::size_t count) { sorted_.reserve(count); }
   /// Adds a delay. Call in the order of arrival.
   void add(std::int64_t ns);
   void sort();
@@ -102,11 +104,10 @@ struct Comparison {
   Matching matching;
   /// With Senders::both_unsynchronized: a fit for each time between two steps.
   std::vector<ClockFit> clocks;
-  std::vector<ClockStep> steps;  // of the clocks
-  TimeChanges changes;           // when the path changed
-  /// Answers that one point does not record at all, though it records their requests: not judged.
-  std::array<std::uint64_t, 2> unrecorded = {};  // frames; missing at near, at far
-  std::optional<CommonSpan> span;                // with CompareRules::judges_span
+  std::vector<ClockStep> steps;    // of the clocks
+  TimeChanges changes;             // when the path changed
+  Lacking lacking;                 // what the captures do not hold: not judged
+  std::optional<CommonSpan> span;  // with CompareRules::judges_span
 };
 
 struct CompareRules {
@@ -116,11 +117,14 @@ struct CompareRules {
   /// captures were taken by one process, which began and ended them together.
   bool judges_span = false;
   bool across_flows = false;  // judges order over all frames of a direction, not per flow
+  /// Frees what only matching needs of the records, as nothing else will match them: 10 bytes a
+  /// frame (CaptureRecords::free_keys()).
+  bool frees_keys = false;
 };
 
 /// Matches the frames of two points of a path (see match_frames()) and counts losses, changes,
 /// copies and delays.
-Comparison compare_points(const CapturePoint& near, const CapturePoint& far, const Names& names,
+Comparison compare_points(CapturePoint& near, CapturePoint& far, const Names& names,
                           const CompareRules& rules = {});
 
 }  // namespace lw::dissect

@@ -222,11 +222,9 @@ void find_in(Levels delays, std::size_t from, double resolution, std::vector<Del
 
 }  // namespace
 
-std::vector<DelayStep> find_delay_steps(std::span<const DelaySample> samples,
+std::vector<DelayStep> find_delay_steps(std::span<const double> delays,
                                         std::int64_t resolution_ns) {
   std::vector<DelayStep> steps;
-  if (samples.size() < 2 * kStepFewest) return steps;
-  const std::vector<double> delays = level_delays(samples);
   find_in(delays, 0, static_cast<double>(resolution_ns), steps);
   return steps;
 }

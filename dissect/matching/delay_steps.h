@@ -39,9 +39,10 @@ DelayDrift drift_of(std::span<const DelaySample> samples);
 /// Delays without the drift, if that is four times its error, relative to the first one.
 std::vector<double> level_delays(std::span<const DelaySample> samples);
 
-/// Finds the steps of a delay, in the order of time; `samples` are in that order.
+/// Finds the steps of a delay, in the order of time; `delays` are in that order, in ns, without
+/// drift (level_delays()).
 ///
-/// A steady drift is taken off first. For 1, 2, 4 ... 256 packets, the means of so many before and
+/// For 1, 2, 4 ... 256 packets, the means of so many before and
 /// behind each place are compared, of the delays and of their normal scores by rank: at a step they
 /// differ by kStepDeviations of what they differ by elsewhere in the series, or more. This holds
 /// for delays that are independent, and for those that follow each other, as of a queue. A step
@@ -51,8 +52,7 @@ std::vector<double> level_delays(std::span<const DelaySample> samples);
 /// parts before and behind a step are searched in the same way. Of more than 32,768 packets,
 /// each n-th is looked at first, so that a step which lasts shorter may be missed.
 /// tests/long/path_changes.py measures what is missed, and the false ones.
-std::vector<DelayStep> find_delay_steps(std::span<const DelaySample> samples,
-                                        std::int64_t resolution_ns);
+std::vector<DelayStep> find_delay_steps(std::span<const double> delays, std::int64_t resolution_ns);
 inline constexpr std::size_t kStepFewest = 8, kStepWindow = 200;
 inline constexpr double kStepDeviations = 7.5;
 inline constexpr std::size_t kMostDelaySteps = 64;

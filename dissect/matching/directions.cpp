@@ -88,14 +88,12 @@ void Directions::add_to_fit(const CaptureRecord& near, const CaptureRecord& far)
   Flow& flow = flows_[slots_[near.flow]];
   ++flow.votes;  // for now: number of matches
   if (far.flow != near.flow || &flow == flows_.data()) return;
-  if (!first_near_) {
-    first_near_ = &near;
-    first_far_ = &far;
-  }
+  if (!first_) first_ = {near.stamp_ns, far.stamp_ns};
   const bool forward = flow.pair[0] < flow.pair[1];
-  const double seconds = static_cast<double>(far_minus_near(*first_near_, near)) / 1e9;
+  const auto [first_near, first_far] = *first_;
+  const double seconds = static_cast<double>(stamp_difference(near.stamp_ns, first_near)) / 1e9;
   const double difference = static_cast<double>(far_minus_near(near, far)) -
-                            static_cast<double>(far_minus_near(*first_near_, *first_far_));
+                            static_cast<double>(stamp_difference(first_far, first_near));
   fits_[forward ? flow.pair : Pair{flow.pair[1], flow.pair[0]}].add(seconds, forward ? 1 : -1,
                                                                     difference);
 }
@@ -130,8 +128,7 @@ void Directions::decide_flow(Flow& flow) const {
   }
 }
 
-void Directions::decide(Records near, Records far,
-                        std::span<const std::pair<std::uint32_t, std::uint32_t>> pairs) {
+void Directions::decide(Records near, Records far, std::span<const std::uint32_t> far_of) {
   if (senders_ == Senders::near) return;
   if (senders_ == Senders::both_unsynchronized) vote_by_fits();
   for (const Flow& flow : std::span(flows_).subspan(1)) pair_votes_[flow.pair] += flow.votes;
@@ -144,27 +141,28 @@ void Directions::decide(Records near, Records far,
     decide_flow(flow);
     doubtful = doubtful || flow.doubtful;
   }
-  if (doubtful && senders_ == Senders::both) judge_responses(near, far, pairs);
+  if (doubtful && senders_ == Senders::both) judge_responses(near, far, far_of);
 }
 
 /// A response that was seen at its point before its request reached the other point was sent there.
-void Directions::judge_responses(Records near, Records far,
-                                 std::span<const std::pair<std::uint32_t, std::uint32_t>> pairs) {
+void Directions::judge_responses(Records near, Records far, std::span<const std::uint32_t> far_of) {
   // When a request was at near and at far, by the addresses of its responses and by PSN.
   std::map<std::pair<Pair, std::uint32_t>, std::array<std::int64_t, 2>> requests;
   std::map<Pair, std::array<std::uint64_t, 2>> verdicts;  // responses too early, and in time
   for (const Flow& flow : flows_)
     if (flow.doubtful) verdicts[flow.pair] = {};
-  for (const auto& [at_near, at_far] : pairs) {
-    const Flow* flow = flow_of(near[at_near]);
-    if (!flow || !has_role(near[at_near], wire::Role::request)) continue;
+  for (std::size_t order = 0; order < far_of.size(); ++order) {
+    if (far_of[order] == kNoMatch) continue;
+    const CaptureRecord at_near = near[order];
+    const Flow* flow = flow_of(at_near);
+    if (!flow || !has_role(at_near, wire::Role::request)) continue;
     const Pair back = {flow->pair[1], flow->pair[0]};
     if (verdicts.contains(back))
-      requests.try_emplace({back, near[at_near].psn},
-                           std::array{near[at_near].stamp_ns, far[at_far].stamp_ns});
+      requests.try_emplace({back, at_near.psn},
+                           std::array{at_near.stamp_ns, far.stamp_ns(far_of[order])});
   }
   for (const std::size_t end : {0U, 1U}) {
-    for (const CaptureRecord& frame : end == 0 ? near : far) {
+    for (const CaptureRecord& frame : (end == 0 ? near : far).all()) {
       const Flow* flow = flow_of(frame);
       if (!flow || !flow->doubtful || !has_role(frame, wire::Role::response)) continue;
       const auto request = requests.find({flow->pair, frame.psn});

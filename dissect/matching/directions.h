@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -12,8 +13,6 @@
 #include "dissect/matching/capture_point.h"
 
 namespace lw::dissect {
-
-using Records = std::span<const CaptureRecord>;
 
 /// The ends of the path that send frames.
 enum class Senders : std::uint8_t {
@@ -45,9 +44,9 @@ class Directions {
   /// Counts a frame. Count all frames first; then let matches vote.
   void count(const CaptureRecord& frame, bool at_far);
   void vote(const CaptureRecord& near, const CaptureRecord& far);
-  /// Decides. `pairs`: matched frames, by their order at near and at far.
-  void decide(Records near, Records far,
-              std::span<const std::pair<std::uint32_t, std::uint32_t>> pairs);
+  /// Decides. `far_of`: by the order at near, that of the equal frame at far, or kNoMatch.
+  void decide(Records near, Records far, std::span<const std::uint32_t> far_of);
+  static constexpr std::uint32_t kNoMatch = ~0U;
 
   // After decide():
   [[nodiscard]] bool goes_far(const CaptureRecord& near, const CaptureRecord& far) const;
@@ -91,16 +90,15 @@ class Directions {
   [[nodiscard]] const Flow* flow_of(const CaptureRecord& frame) const;
   [[nodiscard]] std::int64_t votes_of(const Pair& pair) const;
   void decide_flow(Flow& flow) const;
-  void judge_responses(Records near, Records far,
-                       std::span<const std::pair<std::uint32_t, std::uint32_t>> pairs);
+  void judge_responses(Records near, Records far, std::span<const std::uint32_t> far_of);
 
   Senders senders_;
   std::vector<std::uint32_t> slots_;  // by flow number
   std::vector<Flow> flows_;           // by slot; slot 0 stands for the forgotten flows
   std::map<Pair, std::int64_t> pair_votes_;
   bool one_way_ = false;
-  std::map<Pair, DelayFit> fits_;  // by the pair with the lower address first
-  const CaptureRecord *first_near_ = nullptr, *first_far_ = nullptr;  // the first that voted
+  std::map<Pair, DelayFit> fits_;                     // by the pair with the lower address first
+  std::optional<std::array<std::int64_t, 2>> first_;  // stamps of the first that voted
 };
 
 }  // namespace lw::dissect

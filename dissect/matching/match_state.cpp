@@ -5,7 +5,7 @@ namespace lw::dissect {
 
 std::vector<std::int64_t> stamps_of(MatchKeys keys, Records records) {
   std::vector<std::int64_t> stamps;
-  for (const MatchKey& key : keys) stamps.push_back(records[key.order].stamp_ns);
+  for (const MatchKey& key : keys) stamps.push_back(records.stamp_ns(key.order));
   return stamps;
 }
 
@@ -16,9 +16,9 @@ void MatchState::match_alike(MatchKeys sent, MatchKeys came, bool goes_far, bool
   found.match_usual();
   if (!changed) found.match_rest();
   for (const auto& [s, c] : found.matched)
-    result.matches.push_back({goes_far ? sent[s].order : came[c].order,
-                              goes_far ? came[c].order : sent[s].order, goes_far,
-                              found.is_certain(s, c), changed});
+    result.matches.push_back(match_of(goes_far ? sent[s].order : came[c].order,
+                                      goes_far ? came[c].order : sent[s].order, goes_far,
+                                      found.is_certain(s, c), changed));
   for (const std::uint32_t s : found.lost)
     result.unmatched.push_back({sent[s].order, !goes_far, goes_far, false});
   for (const std::uint32_t c : found.late) {

@@ -12,6 +12,7 @@ namespace lw::dissect {
 /// The frames of two points while they are matched.
 struct MatchState {
   Records near, far;
+  const FlowNames& flows;
   Matching result = {};
   /// Delays to near and to far: of frames without an equal one; without the longest twentieth.
   DelayRange usual[2] = {}, typical[2] = {};

@@ -11,11 +11,21 @@ namespace lw::dissect {
 
 /// A frame that both points saw: its order at each.
 struct Match {
-  std::uint32_t near, far;
-  bool goes_far;  // from near to far
-  bool certain;   // no other frame could be the match instead: its delay is usable
-  bool changed;   // bytes differ that no router changes
+  std::uint32_t near;
+  std::uint32_t far : 29;
+  std::uint32_t goes_far : 1;  // from near to far
+  std::uint32_t certain : 1;   // no other frame could be the match instead: its delay is usable
+  std::uint32_t changed : 1;   // bytes differ that no router changes
+
+  /// Its order where it was sent, and where it came.
+  [[nodiscard]] std::uint32_t sent() const noexcept { return goes_far ? near : far; }
+  [[nodiscard]] std::uint32_t came() const noexcept { return goes_far ? far : near; }
 };
+static_assert(sizeof(Match) == 8);
+inline Match match_of(std::uint32_t near, std::uint32_t far, bool goes_far, bool certain,
+                      bool changed) noexcept {
+  return {near, far & (std::uint32_t{kMostRecords} - 1), goes_far, certain, changed};
+}
 
 /// A frame without a match.
 struct Unmatched {
@@ -28,7 +38,7 @@ struct Unmatched {
 
 /// The pairs of equal frames at two points, and the direction of each frame.
 struct Matching {
-  std::vector<Match> matches;
+  std::vector<Match> matches;  // by order at near
   std::vector<Unmatched> unmatched;
   std::uint64_t forgotten_flows = 0;
   /// Matched frames of two opposite address pairs go the same way: a capture of both directions

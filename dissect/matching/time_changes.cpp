@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -25,8 +27,10 @@ struct SentPacket {
 std::vector<SentPacket> sent_packets(const Matching& matching, bool goes_far,
                                      const std::function<bool(const Unmatched&)>& outside) {
   std::vector<SentPacket> sent;
+  sent.reserve(static_cast<std::size_t>(std::ranges::count_if(
+      matching.matches, [&](const Match& m) { return m.goes_far == goes_far; })));
   for (const Match& m : matching.matches)
-    if (m.goes_far == goes_far) sent.push_back({goes_far ? m.near : m.far, false});
+    if (m.goes_far == goes_far) sent.push_back({m.sent(), false});
   for (const Unmatched& frame : matching.unmatched)
     if (frame.goes_far == goes_far && !frame.at_receiver() && !outside(frame))
       sent.push_back({frame.order, true});
@@ -71,10 +75,10 @@ bool is_chance(std::size_t length, std::uint64_t sent, std::uint64_t lost_elsewh
 
 PathOutage outage_of(const std::vector<SentPacket>& sent, const Run& run, Records records,
                      bool goes_far) {
-  const CaptureRecord &first = records[sent[run.begin].order],
-                      &last = records[sent[run.end - 1].order];
-  const CaptureRecord& before = run.begin > 0 ? records[sent[run.begin - 1].order] : first;
-  const CaptureRecord& behind = run.end < sent.size() ? records[sent[run.end].order] : last;
+  const CaptureRecord first = records[sent[run.begin].order],
+                      last = records[sent[run.end - 1].order];
+  const CaptureRecord before = run.begin > 0 ? records[sent[run.begin - 1].order] : first;
+  const CaptureRecord behind = run.end < sent.size() ? records[sent[run.end].order] : last;
   return {.goes_far = goes_far,
           .begin_ns = first.stamp_ns,
           .end_ns = last.stamp_ns,
@@ -98,43 +102,67 @@ void add_losses(TimeChanges& changes, Records records, const std::vector<SentPac
       changes.outages.push_back(outage_of(sent, run, records, goes_far));
 }
 
-/// The delays of a direction, in the order in which its packets were sent.
-struct DelaySeries {
-  std::vector<DelaySample> samples;
-  std::vector<const Match*> matches;
+/// The matches with delays of one direction, in the order in which their packets were sent.
+class DelaySeries {
+ public:
+  DelaySeries(Records near, Records far, const Matching& matching, bool goes_far)
+      : near_(near), far_(far), matches_(matching.matches), goes_far_(goes_far) {
+    const auto is_used = [&](const Match& m) { return m.goes_far == goes_far && m.certain; };
+    indices_.reserve(static_cast<std::size_t>(std::ranges::count_if(matches_, is_used)));
+    for (std::uint32_t i = 0; i < matches_.size(); ++i)
+      if (is_used(matches_[i])) indices_.push_back(i);
+    if (!goes_far) std::ranges::sort(indices_, {}, [&](auto i) { return matches_[i].far; });
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return indices_.size(); }
+  [[nodiscard]] std::int64_t near_ns(std::size_t at) const noexcept {
+    return near_.stamp_ns(matches_[indices_[at]].near);
+  }
+  [[nodiscard]] CaptureRecord sent(std::size_t at) const noexcept {
+    return (goes_far_ ? near_ : far_)[matches_[indices_[at]].sent()];
+  }
+  /// Times where the packets were sent, and delays relative to the first one: stamps may be any
+  /// numbers.
+  [[nodiscard]] std::vector<DelaySample> samples() const {
+    std::vector<DelaySample> samples;
+    samples.reserve(size());
+    for (std::size_t at = 0; at < size(); ++at) {
+      const Records& from = goes_far_ ? near_ : far_;
+      const std::int64_t by = stamp_difference(difference(at), difference(0));
+      samples.push_back(
+          {from.stamp_ns(matches_[indices_[at]].sent()), goes_far_ ? by : stamp_difference(0, by)});
+    }
+    return samples;
+  }
+
+ private:
+  [[nodiscard]] std::int64_t difference(std::size_t at) const noexcept {
+    const Match& m = matches_[indices_[at]];
+    return stamp_difference(far_.stamp_ns(m.far), near_.stamp_ns(m.near));
+  }
+
+  Records near_, far_;
+  std::span<const Match> matches_;
+  bool goes_far_;
+  std::vector<std::uint32_t> indices_;
 };
 
-DelaySeries series_of(Records near, Records far, const Matching& matching, bool goes_far) {
-  DelaySeries series;
-  for (const Match& m : matching.matches)
-    if (m.goes_far == goes_far && m.certain) series.matches.push_back(&m);
-  std::ranges::sort(series.matches, {},
-                    [&](const Match* m) { return goes_far ? m->near : m->far; });
-  // Delays are relative to the first one: stamps may be any numbers.
-  for (const Match* m : series.matches) {
-    const std::int64_t first =
-        far_minus_near(near[series.matches[0]->near], far[series.matches[0]->far]);
-    const std::int64_t by = stamp_difference(far_minus_near(near[m->near], far[m->far]), first);
-    const std::int64_t time = goes_far ? near[m->near].stamp_ns : far[m->far].stamp_ns;
-    series.samples.push_back({time, goes_far ? by : stamp_difference(0, by)});
-  }
-  return series;
-}
-
-/// Steps of one direction, with the near capture's order of the packets around each.
+/// Steps of one direction, and what else its delays show.
 struct WaySteps {
   DelaySeries series;
-  std::vector<DelayStep> steps;
+  std::vector<DelayStep> steps = {};
+  double drift = 0;         // ns a second; 0: none
+  std::int64_t spread = 0;  // the longest delay less the shortest
 
   /// Near's stamps of the last packet before a step and of the first one behind it.
-  [[nodiscard]] std::array<std::int64_t, 2> around(const DelayStep& step, Records near) const {
-    return {near[series.matches[step.index - 1]->near].stamp_ns,
-            near[series.matches[step.index]->near].stamp_ns};
+  [[nodiscard]] std::array<std::int64_t, 2> around(const DelayStep& step) const {
+    return {series.near_ns(step.index - 1), series.near_ns(step.index)};
   }
   /// Whether delays were measured some packets before and behind this time, by the near clock.
-  [[nodiscard]] bool covers(std::int64_t near_ns, Records near) const {
+  [[nodiscard]] bool covers(std::int64_t near_ns) const {
     std::size_t before = 0, behind = 0;
-    for (const Match* m : series.matches) ++(near[m->near].stamp_ns < near_ns ? before : behind);
+    for (std::size_t i = 0; i < series.size(); ++i)
+      ++(series.near_ns(i) < near_ns ? before : behind);
     return before >= kStepFewest && behind >= kStepFewest;
   }
 };
@@ -158,33 +186,28 @@ ChangeOf change_of(std::int64_t back, std::int64_t there, std::int64_t range) {
   return is_equal(back, -there, range) ? ChangeOf::clock : ChangeOf::either;
 }
 
-DelayChange change_at(const WaySteps& way, const DelayStep& step, bool goes_far, Records near,
-                      Records far) {
-  const Match& m = *way.series.matches[step.index];
-  const CaptureRecord& sent = goes_far ? near[m.near] : far[m.far];
+DelayChange change_at(const WaySteps& way, const DelayStep& step, bool goes_far) {
+  const CaptureRecord sent = way.series.sent(step.index);
   DelayChange change{.at_ns = sent.stamp_ns, .frame = sent.number};
   change.by_ns[goes_far ? 1 : 0] = step.by_ns;
   return change;
 }
 
-/// The times in which packets waited.
-void add_queueing(TimeChanges& changes, const WaySteps& way, Records records, bool goes_far,
-                  std::int64_t resolution) {
-  std::vector<double> delays = level_delays(way.series.samples);
+/// The times in which packets waited. `delays`: without drift.
+void add_queueing(TimeChanges& changes, const WaySteps& way, std::vector<double> delays,
+                  bool goes_far, std::int64_t resolution) {
   for (const DelayStep& step : way.steps)
     for (std::size_t i = step.index; i < delays.size(); ++i)
       delays[i] -= static_cast<double>(step.by_ns);
-  const auto sent = [&](std::size_t i) -> const CaptureRecord& {
-    return records[goes_far ? way.series.matches[i]->near : way.series.matches[i]->far];
-  };
   double usual = 0;
   for (const MarkedRun& run :
        marked_runs(marks_of_waiting(delays, static_cast<double>(resolution), usual))) {
     const double most = *std::max_element(delays.begin() + static_cast<std::ptrdiff_t>(run.begin),
                                           delays.begin() + static_cast<std::ptrdiff_t>(run.end)) -
                         usual;
-    changes.periods.push_back({PathPeriod::Kind::queueing, goes_far, sent(run.begin).stamp_ns,
-                               sent(run.end - 1).stamp_ns, run.marked, sent(run.begin).number,
+    const CaptureRecord first = way.series.sent(run.begin);
+    changes.periods.push_back({PathPeriod::Kind::queueing, goes_far, first.stamp_ns,
+                               way.series.sent(run.end - 1).stamp_ns, run.marked, first.number,
                                rounded_ns(most)});
   }
 }
@@ -196,9 +219,10 @@ void add_reordering(TimeChanges& changes, Records near, Records far, const Match
     std::uint32_t came, sent;  // orders
   };
   std::vector<Arrival> arrivals;
+  arrivals.reserve(static_cast<std::size_t>(std::ranges::count_if(
+      matching.matches, [&](const Match& m) { return m.goes_far == goes_far; })));
   for (const Match& m : matching.matches)
-    if (m.goes_far == goes_far)
-      arrivals.push_back(goes_far ? Arrival{m.far, m.near} : Arrival{m.near, m.far});
+    if (m.goes_far == goes_far) arrivals.push_back({m.came(), m.sent()});
   std::ranges::sort(arrivals, {}, &Arrival::came);
   const Records records = goes_far ? near : far;
   std::vector<std::uint32_t> newest;  // by flow: order + 1
@@ -219,7 +243,7 @@ void add_reordering(TimeChanges& changes, Records near, Records far, const Match
                       0};
     period.end_ns = period.begin_ns;
     for (std::size_t i = run.begin; i < run.end; ++i) {
-      const CaptureRecord& one = records[arrivals[i].sent];
+      const CaptureRecord one = records[arrivals[i].sent];
       if (!late[i]) continue;
       if (one.stamp_ns < period.begin_ns)
         period.begin_ns = one.stamp_ns, period.first_frame = one.number;
@@ -230,40 +254,52 @@ void add_reordering(TimeChanges& changes, Records near, Records far, const Match
 }
 
 /// The drift of a direction in ns a second; 0: none.
-double clear_drift(const DelaySeries& series, std::int64_t resolution) {
+double clear_drift(std::span<const DelaySample> samples, std::int64_t resolution) {
   constexpr double kErrors = 8;
-  if (series.samples.empty()) return 0;
-  const DelayDrift drift = drift_of(series.samples);
-  const auto span = static_cast<double>(
-      stamp_difference(series.samples.back().time_ns, series.samples.front().time_ns));
+  const DelayDrift drift = drift_of(samples);
+  const auto span =
+      static_cast<double>(stamp_difference(samples.back().time_ns, samples.front().time_ns));
   const bool clear = std::abs(drift.slope) > kErrors * drift.error &&
                      std::abs(drift.slope) * span > 3 * static_cast<double>(resolution);
   return clear ? drift.slope * 1e9 : 0;
 }
 
+/// What the delays of a direction show; adds its periods of queueing.
+WaySteps steps_of(TimeChanges& changes, DelaySeries series, bool goes_far,
+                  std::int64_t resolution) {
+  WaySteps way{.series = std::move(series)};
+  std::vector<DelaySample> samples = way.series.samples();
+  if (samples.empty()) return way;
+  const auto [least, most] = std::ranges::minmax(samples, {}, &DelaySample::delay_ns);
+  way.spread = stamp_difference(most.delay_ns, least.delay_ns);
+  way.drift = clear_drift(samples, resolution);
+  std::vector<double> delays = level_delays(samples);
+  samples = std::vector<DelaySample>();  // frees its memory
+  way.steps = find_delay_steps(delays, resolution);
+  add_queueing(changes, way, std::move(delays), goes_far, resolution);
+  return way;
+}
+
 /// Steps of both directions that are at once are one change.
-void add_steps(TimeChanges& changes, const std::array<WaySteps, 2>& ways, Records near, Records far,
+void add_steps(TimeChanges& changes, const WaySteps& back, const WaySteps& there,
                std::int64_t slack) {
-  const auto& [back, there] = ways;
   std::vector<bool> used(back.steps.size());
   const auto alone = [&](const WaySteps& way, const WaySteps& other, const DelayStep& step,
                          bool goes_far) {
-    DelayChange change = change_at(way, step, goes_far, near, far);
-    change.of =
-        other.covers(way.around(step, near)[1], near) ? ChangeOf::path_one_way : ChangeOf::either;
+    DelayChange change = change_at(way, step, goes_far);
+    change.of = other.covers(way.around(step)[1]) ? ChangeOf::path_one_way : ChangeOf::either;
     changes.steps.push_back(change);
   };
   for (const DelayStep& step : there.steps) {
     std::optional<std::size_t> same;
     for (std::size_t i = 0; i < back.steps.size() && !same; ++i)
-      if (!used[i] && is_at_once(there.around(step, near), back.around(back.steps[i], near), slack))
-        same = i;
+      if (!used[i] && is_at_once(there.around(step), back.around(back.steps[i]), slack)) same = i;
     if (!same) {
       alone(there, back, step, true);
       continue;
     }
     used[*same] = true;
-    DelayChange change = change_at(there, step, true, near, far);
+    DelayChange change = change_at(there, step, true);
     change.by_ns[0] = back.steps[*same].by_ns;
     change.of = change_of(change.by_ns[0], change.by_ns[1],
                           std::max(step.range_ns, back.steps[*same].range_ns));
@@ -329,23 +365,14 @@ TimeChanges find_time_changes(Records near, Records far, const Matching& matchin
   TimeChanges changes;
   // Where one point has finer stamps, the other's rounding is like jitter.
   const std::int64_t resolution = std::min(resolution_of(near), resolution_of(far));
-  std::array<WaySteps, 2> ways;
-  PathDrift drift;
-  std::int64_t gap = 0;  // the longest delay of either direction, above its shortest
-  for (const bool goes_far : {false, true}) {
+  const auto way_of = [&](bool goes_far) {
     add_losses(changes, goes_far ? near : far, sent_packets(matching, goes_far, outside), goes_far);
-    WaySteps& way = ways[goes_far ? 1 : 0];
-    way.series = series_of(near, far, matching, goes_far);
-    way.steps = find_delay_steps(way.series.samples, resolution);
-    add_queueing(changes, way, goes_far ? near : far, goes_far, resolution);
     add_reordering(changes, near, far, matching, goes_far);
-    drift.by_ns[goes_far ? 1 : 0] = clear_drift(way.series, resolution);
-    if (way.series.samples.empty()) continue;
-    const auto [least, most] = std::ranges::minmax(way.series.samples, {}, &DelaySample::delay_ns);
-    gap = std::max(gap, stamp_difference(most.delay_ns, least.delay_ns));
-  }
-  if (drift.by_ns[0] != 0 || drift.by_ns[1] != 0) changes.drift = drift;
-  add_steps(changes, ways, near, far, std::max(gap, kSlack));
+    return steps_of(changes, DelaySeries(near, far, matching, goes_far), goes_far, resolution);
+  };
+  const WaySteps back = way_of(false), there = way_of(true);
+  if (back.drift != 0 || there.drift != 0) changes.drift = PathDrift{{back.drift, there.drift}};
+  add_steps(changes, back, there, std::max({back.spread, there.spread, kSlack}));
   changes.sort();
   return changes;
 }

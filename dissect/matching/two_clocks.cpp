@@ -2,7 +2,10 @@
 #include "dissect/matching/two_clocks.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
+#include <ranges>
 
 #include "capture/record.h"
 
@@ -21,8 +24,9 @@ double ClockFit::difference_of(const CaptureRecord& near, const CaptureRecord& f
 }
 
 /// Returns the edge of the lower convex hull at the points' mean time: of all lines below the
-/// points, it has the smallest sum of distances. (S. Moon, P. Skelly, D. Towsley 1999)
-std::optional<ClockFit::Line> ClockFit::lower_edge(std::vector<Point> points) {
+/// points, it has the smallest sum of distances. (S. Moon, P. Skelly, D. Towsley 1999) Sorts the
+/// points.
+std::optional<ClockFit::Line> ClockFit::lower_edge(std::vector<Point>& points) {
   if (points.empty()) return std::nullopt;
   std::ranges::sort(points, [](const Point& a, const Point& b) {
     return a.seconds != b.seconds ? a.seconds < b.seconds : a.ns < b.ns;
@@ -52,13 +56,15 @@ double ClockFit::least(const std::vector<Point>& points) {
 
 /// How far the third-nearest point is above a line: a line through such points may be as wrong.
 double ClockFit::slack(const std::vector<Point>& points, const Line& line) {
-  constexpr std::size_t kNearest = 3;
-  std::vector<double> above;
-  above.reserve(points.size());
-  for (const Point& p : points) above.push_back(p.ns - line.at(p.seconds));
-  const std::size_t at = std::min(kNearest, above.size()) - 1;
-  std::ranges::nth_element(above, above.begin() + static_cast<std::ptrdiff_t>(at));
-  return std::max(above[at], 0.0);
+  std::array<double, 3> nearest;  // in their order
+  nearest.fill(std::numeric_limits<double>::infinity());
+  for (const Point& p : points) {
+    const double above = p.ns - line.at(p.seconds);
+    if (above >= nearest.back()) continue;
+    nearest.back() = above;
+    std::ranges::sort(nearest);
+  }
+  return std::max(nearest[std::min(nearest.size(), points.size()) - 1], 0.0);
 }
 
 void ClockFit::add_uncertainty(const std::vector<Point>& there, const std::vector<Point>& back,
@@ -72,24 +78,28 @@ void ClockFit::add_uncertainty(const std::vector<Point>& there, const std::vecto
   offset_uncertainty_ = wrong + slope_uncertainty_ * last / 2;
 }
 
-ClockFit::ClockFit(Records near, Records far, const Matching& matching) {
-  const auto is_used = [](const Match& m) { return m.certain && !m.changed; };
+ClockFit::ClockFit(Records near, Records far, const Matching& matching, std::uint32_t from,
+                   std::uint32_t to) {
+  const auto is_used = [&](const Match& m) {
+    return m.certain && !m.changed && m.far >= from && m.far < to;
+  };
   const auto first = std::ranges::find_if(matching.matches, is_used);
   if (first == matching.matches.end()) return;
-  begin_ns_ = far[first->far].stamp_ns;
-  for (const Match& m : matching.matches)
-    if (is_used(m)) begin_ns_ = std::min(begin_ns_, far[m.far].stamp_ns);
+  begin_ns_ = far.stamp_ns(first->far);
+  std::array<std::size_t, 2> counts{};
+  for (const Match& m : matching.matches | std::views::filter(is_used)) {
+    begin_ns_ = std::min(begin_ns_, far.stamp_ns(m.far));
+    ++counts[m.goes_far];
+  }
   base_ns_ = far_minus_near(near[first->near], far[first->far]);
   std::vector<Point> there, back;  // the way back with the opposite sign
-  for (const Match& m : matching.matches) {
-    if (!is_used(m)) continue;
-    const CaptureRecord& at_near = near[m.near];
-    const double difference = difference_of(at_near, far[m.far]);
-    if (m.goes_far) {
-      there.push_back({seconds_of(far[m.far]), difference});
-    } else {
-      back.push_back({seconds_of(far[m.far]), -difference});
-    }
+  there.reserve(counts[1]);
+  back.reserve(counts[0]);
+  for (const Match& m : matching.matches | std::views::filter(is_used)) {
+    const CaptureRecord at_far = far[m.far];
+    const double difference = difference_of(near[m.near], at_far);
+    (m.goes_far ? there : back)
+        .push_back({seconds_of(at_far), m.goes_far ? difference : -difference});
   }
   lines_[1] = lower_edge(there);
   lines_[0] = lower_edge(back);

@@ -17,8 +17,10 @@ namespace lw::dissect {
 /// variation above the line is known.
 class ClockFit {
  public:
-  /// `matching` holds both directions of the captures.
-  ClockFit(Records near, Records far, const Matching& matching);
+  /// `matching` holds both directions of the captures. The matches with orders at far from `from`
+  /// up to `to` count.
+  ClockFit(Records near, Records far, const Matching& matching, std::uint32_t from = 0,
+           std::uint32_t to = ~0U);
 
   /// Whether both directions have frames with a delay. If not, only the variation is known.
   [[nodiscard]] bool has_both() const noexcept { return lines_[0] && lines_[1]; }
@@ -65,7 +67,7 @@ class ClockFit {
   struct Point {
     double seconds, ns;
   };
-  static std::optional<Line> lower_edge(std::vector<Point> points);
+  static std::optional<Line> lower_edge(std::vector<Point>& points);
   static double least(const std::vector<Point>& points);
   static double slack(const std::vector<Point>& points, const Line& line);
   void add_uncertainty(const std::vector<Point>& there, const std::vector<Point>& back,

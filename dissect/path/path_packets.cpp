@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 #include <unordered_map>
 #include <utility>
 
@@ -66,9 +67,10 @@ void PathPackets::note_directions(Links& links) const {
     for (const Unmatched& frame : found.matching.unmatched) {
       const std::size_t point = frame.at_far ? s + 1 : s;
       links.goes_far[point][frame.order] = frame.goes_far;
-      const CaptureRecord& record = path_.points[point].records[frame.order];
-      const bool outside =
-          found.span && !frame.copy && found.span->is_outside(record, frame.at_far, frame.goes_far);
+      const CaptureRecord record = path_.points[point].records[frame.order];
+      const bool outside = (found.span && !frame.copy &&
+                            found.span->is_outside(record, frame.at_far, frame.goes_far)) ||
+                           (!frame.at_receiver() && found.lacking.has(frame, record));
       (frame.at_far ? links.previous_end : links.next_end)[point][frame.order] =
           outside               ? Links::outside
           : frame.copy          ? Links::copy
@@ -157,7 +159,7 @@ void PathPackets::find_unrecorded() {
                                                  std::vector<std::uint64_t>(path_.flows.size()));
   std::vector<bool> to_far(path_.flows.size());
   for (std::size_t i = 0; i < path_.size(); ++i)
-    for (const CaptureRecord& record : path_.points[i].records) {
+    for (const CaptureRecord& record : Records(path_.points[i].records).all()) {
       ++frames[i][record.flow];
       if (frames[i][record.flow] == 1) to_far[record.flow] = goes_far(packets_[i][record.order]);
     }
@@ -198,10 +200,8 @@ void PathPackets::add_ends(const Links& links, std::uint32_t packet) {
   if (last + 1 < path_.size()) note(last, links.next_end[last][at_[last][packet]]);
   for (std::size_t i = first; i < last; ++i) {
     if (at_[i][packet] == kUnseen || at_[i + 1][packet] == kUnseen) continue;
-    const CaptureRecord &near = record(packet, i), &far = record(packet, i + 1);
-    const CaptureRecord &sent = goes_far(packet) ? near : far,
-                        &came = goes_far(packet) ? far : near;
-    if (came.bad_icrc && !sent.bad_icrc)
+    const std::size_t from = goes_far(packet) ? i : i + 1, to = goes_far(packet) ? i + 1 : i;
+    if (record(packet, to).bad_icrc && !record(packet, from).bad_icrc)
       events_.push_back({packet, static_cast<std::uint16_t>(i), HopEvent::damaged});
   }
 }
@@ -238,7 +238,7 @@ void PathPackets::add_events(const Links& links) {
 void PathPackets::add_references() {
   std::map<AddressPair, std::int64_t> requests;  // to far, less those to near
   for (std::uint32_t packet = 0; packet < goes_far_.size(); ++packet) {
-    const CaptureRecord& any = record(packet, analysed_at(packet));
+    const CaptureRecord any = record(packet, analysed_at(packet));
     if (is_request(any)) requests[pair_of(path_.flows[any.flow])] += goes_far_[packet] ? 1 : -1;
   }
   far_reference_.resize(path_.flows.size());
@@ -329,9 +329,11 @@ void PathPackets::add_times() {
 
 std::optional<std::uint32_t> PathPackets::find(std::uint64_t frame) const {
   for (std::size_t i = 0; i < path_.size(); ++i) {
-    const auto& records = path_.points[i].records;
-    const auto at = std::ranges::lower_bound(records, frame, {}, &CaptureRecord::number);
-    if (at != records.end() && at->number == frame) return packets_[i][at->order];
+    const CaptureRecords& records = path_.points[i].records;
+    const auto orders = std::views::iota(std::size_t{0}, records.size());
+    const auto at = std::ranges::lower_bound(
+        orders, frame, {}, [&](std::size_t order) { return records[order].number; });
+    if (at != orders.end() && records[*at].number == frame) return packets_[i][*at];
   }
   return std::nullopt;
 }

@@ -65,10 +65,10 @@ class PathPackets {
   }
   /// The point whose frame is analysed: the reference, or the nearest one that saw the packet.
   [[nodiscard]] std::size_t analysed_at(std::uint32_t packet) const;
-  [[nodiscard]] const CaptureRecord& record(std::uint32_t packet, std::size_t point) const {
+  [[nodiscard]] CaptureRecord record(std::uint32_t packet, std::size_t point) const {
     return path_.points[point].records[at(packet, point)];
   }
-  [[nodiscard]] const CaptureRecord& analysed(std::uint32_t packet) const {
+  [[nodiscard]] CaptureRecord analysed(std::uint32_t packet) const {
     return record(packet, analysed_at(packet));
   }
   /// The packet of a record.

@@ -61,6 +61,7 @@ Result<std::unique_ptr<PointFrames>> read_frames(const OpenCaptures& open, Captu
   if (!source) return std::unexpected(source.error());
   auto read = std::make_unique<PointFrames>();
   read->points.resize(numbers.size());
+  for (CapturePoint& point : read->points) point.records = CaptureRecords(rule.by_icrc);
   for (;;) {
     const auto captured = source->next();
     if (!captured && captured.error().exit == ExitCode::usage)
@@ -80,7 +81,8 @@ Result<std::unique_ptr<PointFrames>> read_frames(const OpenCaptures& open, Captu
         continue;
       }
     }
-    add_record(point, frame, read->names, rule);
+    if (auto added = add_record(point, frame, read->names, rule); !added)
+      return std::unexpected(added.error());
     if (numbers.size() > 2) read->hops.add(index, frame);
   }
 }
@@ -95,10 +97,10 @@ bool is_mostly_changed(const std::vector<Comparison>& segments) {
   return 2 * changed > matches;
 }
 
-std::vector<Comparison> compare_all(const PointFrames& read) {
+std::vector<Comparison> compare_all(PointFrames& read) {
   std::vector<Comparison> segments;
   for (std::size_t i = 0; i + 1 < read.points.size(); ++i) {
-    const CapturePoint &near = read.points[i], &far = read.points[i + 1];
+    CapturePoint &near = read.points[i], &far = read.points[i + 1];
     CompareRules rules{.judges_span = true};
     Comparison found = compare_points(near, far, read.names, rules);
     if (found.matching.one_way) {

@@ -110,8 +110,8 @@ Identity icrc_identity(const roce::Frame& frame) noexcept {
   hash.add(static_cast<std::uint64_t>(envelope.encapsulation()));
   add_addresses(hash, envelope);
   hash.add(std::uint64_t{bth.dest_qp.get()} << 32 | bth.psn().value() << 8 | bth.opcode.get());
-  hash.add(std::uint64_t{wire::load_icrc(frame.icrc)} << 32 | (offset - envelope.network_offset));
-  return hash.value();
+  hash.add(offset - envelope.network_offset);
+  return (hash.value() & ~Identity{0xffffffff}) | wire::load_icrc(frame.icrc);
 }
 
 std::optional<Identity> by_content(const roce::Frame& frame, std::size_t payload) noexcept {

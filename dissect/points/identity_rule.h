@@ -24,7 +24,9 @@ struct IdentityRule {
   std::size_t body = kWhole;
 };
 
-/// Nothing for frames that aren't RoCE, for fragments, and if the capture lacks bytes that count.
+/// By ICRC, the lower half of the identity is the ICRC itself, which depends on every byte that
+/// counts. Nothing for frames that aren't RoCE, for fragments, and if the capture lacks bytes that
+/// count.
 std::optional<Identity> identity_of(const roce::Frame& frame, const IdentityRule& rule) noexcept;
 
 }  // namespace lw::dissect

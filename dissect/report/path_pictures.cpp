@@ -66,12 +66,8 @@ class Painter {
         result_(goes_far ? pair.found.near_to_far : pair.found.far_to_near),
         delays_(pair.found.clocks, pair.found.steps),
         bins_(result_.delays) {
-    if (!pair.found.steps.empty()) {
-      corrected_ = without_steps(pair.far, pair.found.steps);
-      pair_.far = corrected_;
-    }
-    for (const CaptureRecord& one : pair_.near) begin_ns_ = std::min(begin_ns_, one.stamp_ns);
-    for (const CaptureRecord& one : pair_.far)
+    if (!pair_.near.empty()) begin_ns_ = span_of(pair_.near).first;
+    for (const CaptureRecord& one : pair_.far.all())
       begin_ns_ = std::min(begin_ns_, delays_.near_clock_ns(one));
     if (pair_.near.empty() && pair_.far.empty()) begin_ns_ = 0;
     choose_flows();
@@ -100,12 +96,13 @@ class Painter {
   }
 
  private:
-  [[nodiscard]] const CaptureRecord& sent(std::uint32_t order) const {
+  [[nodiscard]] CaptureRecord sent(std::uint32_t order) const {
     return (goes_far_ ? pair_.near : pair_.far)[order];
   }
   /// Whether it counts as lost: the other point was captured when it passed there.
   [[nodiscard]] bool is_lost(const Unmatched& frame) const {
     if (frame.goes_far != goes_far_ || frame.at_receiver()) return false;
+    if (pair_.found.lacking.has(frame, sent(frame.order))) return false;
     const auto& span = pair_.found.span;
     return !span || !span->is_outside(sent(frame.order), frame.at_far, goes_far_);
   }
@@ -139,7 +136,7 @@ class Painter {
     if (const auto at = flows_.find(flow); at != flows_.end()) each(at->second);
   }
   void add(const Match& m) {
-    const CaptureRecord &near = pair_.near[m.near], &far = pair_.far[m.far];
+    const CaptureRecord near = pair_.near[m.near], far = pair_.far[m.far];
     const auto delay = delays_.delay_ns(near, far, goes_far_);
     if (!delay) return;
     const CaptureRecord& from = goes_far_ ? near : far;
@@ -195,7 +192,6 @@ class Painter {
   const DirectionResult& result_;
   MatchDelays delays_;
   DelayBins bins_;
-  std::vector<CaptureRecord> corrected_;
   std::int64_t begin_ns_ = std::numeric_limits<std::int64_t>::max();
   /// Lost and all frames that were sent, by flow.
   std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> frames_of_;

@@ -11,7 +11,7 @@ namespace lw::dissect {
 
 /// Two points of a path, and what happened between them.
 struct PicturedPair {
-  Records near, far;  // far as it was read: with the steps of its clock
+  Records near, far;  // far without the steps of its clock
   const Comparison& found;
   std::span<const roce::FlowKey> flows;  // by number
 };

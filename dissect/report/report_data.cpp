@@ -254,8 +254,9 @@ Json path_json(const JoinedPath* joined) {
   if (joined == nullptr) return segments;
   const PathPoints& path = joined->path;
   for (std::size_t i = 0; i < path.segments.size(); ++i) {
-    const PicturedPair pair{path.points[i].records, path.points[i + 1].records, path.segments[i],
-                            path.flows};
+    const std::vector<StampStep> steps = stamp_steps(path.segments[i].steps);
+    const PicturedPair pair{path.points[i].records, Records(path.points[i + 1].records, steps),
+                            path.segments[i], path.flows};
     Json pictures = Json::array();
     for (const bool goes_far : {true, false})
       if ((goes_far ? pair.found.near_to_far : pair.found.far_to_near).seen())

@@ -187,7 +187,7 @@ std::string places_of(const JoinedPath* joined, const analysis::Message& message
   std::set<std::string> places;
   for (const PacketEvent& event : packets.events_of(flow)) {
     const bool counts = event.what == HopEvent::lost || event.what == HopEvent::late;
-    const CaptureRecord& record = packets.analysed(event.packet);
+    const CaptureRecord record = packets.analysed(event.packet);
     const Instant stamp = instant_from_ns(packets.time_ns(event.packet));
     const bool within =
         stamp >= message.first_stamp && (!message.completion || stamp <= message.completion->stamp);

@@ -89,7 +89,7 @@ class PacketsByPsn {
   explicit PacketsByPsn(const PathPackets& packets) : packets_(packets) {
     entries_.reserve(packets.size());
     for (std::uint32_t packet = 0; packet < packets.size(); ++packet) {
-      const CaptureRecord& record = packets.analysed(packet);
+      const CaptureRecord record = packets.analysed(packet);
       entries_.push_back({key_of(record.flow, role_of(record), record.psn), packet});
     }
     std::ranges::sort(entries_, {}, [&](const Entry& entry) {
@@ -144,7 +144,7 @@ class PathAnomalies {
 
   /// Keeps the last answer of each flow, by time, and the request with the highest PSN.
   void note_answer(std::uint32_t packet) {
-    const CaptureRecord& record = packets_.analysed(packet);
+    const CaptureRecord record = packets_.analysed(packet);
     if (role_of(record) != wire::Role::response) {
       const auto [newest, is_first] = last_new_.try_emplace(record.flow, packet);
       const wire::Psn known{packets_.analysed(newest->second).psn};
@@ -168,7 +168,7 @@ class PathAnomalies {
     std::size_t point = seen_where_it_went ? receiver_side(event) : sender_side(event);
     if (packets_.at(event.packet, point) == PathPackets::kUnseen)
       point = packets_.analysed_at(event.packet);
-    const CaptureRecord& record = packets_.record(event.packet, point);
+    const CaptureRecord record = packets_.record(event.packet, point);
     const Instant stamp = instant_from_ns(packets_.time_ns(event.packet));
     const Place place = sessions_.place_of(record.flow, stamp);
     const wire::Role role = role_of(record);
@@ -304,7 +304,7 @@ class PathAnomalies {
   [[nodiscard]] std::optional<bool> goes_far(std::uint32_t flow, wire::Role role,
                                              const Anomaly& anomaly) const {
     if (const auto packet = packets_.find(anomaly.frame)) {
-      const CaptureRecord& record = packets_.analysed(*packet);
+      const CaptureRecord record = packets_.analysed(*packet);
       const bool same = record.flow == flow;
       return same ? packets_.goes_far(*packet) : !packets_.goes_far(*packet);
     }

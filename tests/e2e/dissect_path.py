@@ -6,6 +6,7 @@ so that their truth is known."""
 import random
 import struct
 
+from connect_requests import icrc
 from conversation import Conversation
 from dissect_analysis import InFolder, dissect, rows
 from dissect_explain import explained
@@ -80,6 +81,21 @@ def in_vxlan(frame):
     return bytes(6) + b'\x02' + bytes(5) + b'\x08\x00' + ip + udp + inner
 
 
+def in_vlan(frame):
+    return frame[:12] + struct.pack('>HH', 0x8100, 7) + frame[12:]
+
+
+def with_hosts(frame, number):
+    """The frame between two other hosts, 192.0.`number`.x, with right checksums."""
+    made = bytearray(frame)
+    made[28] = made[32] = number
+    made[24:26] = bytes(2)
+    total = sum(struct.unpack('>10H', made[14:34]))
+    made[24:26] = (~((total & 0xFFFF) + (total >> 16)) & 0xFFFF).to_bytes(2, 'big')
+    made[-4:] = icrc(bytes(made))
+    return bytes(made)
+
+
 def losses(paths):
     return [(row['kind'], row['role'], row['psn'], row['where']) for row in rows('anomalies', *paths)
             if row['kind'] in ('lost_after_capture', 'psn_gap', 'out_of_order', 'duplicate')]
@@ -138,7 +154,59 @@ class TwoPoints(InFolder):
         self.assertIn('records none of the', ' '.join(said['path_notes']))
         compared = rows('compare', *paths, '--two-clocks')[0]
         self.assertEqual([(way['sent'], way['lost']) for way in compared['directions']], [(82, 1)])
-        self.assertEqual(compared['unrecorded_at_far'], 81)
+        self.assertEqual([(lack['point'], lack['what'], lack['frames']) for lack in compared['lacks']],
+                         [('far', 'answers', 81)])
+
+    def two_talks(self):
+        """Frames of a talk with a loss, and of another between other hosts: by point."""
+        plain = self.talk(lambda talk: talk.lose(40, 1))
+        other = self.talk(lambda talk: None)
+        moved = [[(stamp + 37_000, with_hosts(frame, 7)) for stamp, frame in seen] for seen in other.seen]
+        return plain, moved
+
+    def test_a_point_that_lacks_a_vlan_or_a_tunnel(self):
+        carriers = {'VLAN 7': in_vlan, 'VXLAN 5001': in_vxlan}
+        for name, carried in carriers.items():
+            for lacking in (0, 1):
+                for plain_lacks in (False, True):
+                    with self.subTest(name, lacking=lacking, plain_lacks=plain_lacks):
+                        self.check_carrier(name, carried, lacking, plain_lacks)
+
+    def check_carrier(self, name, carried, lacking, plain_lacks):
+        """One point's filter takes the frames of the carrier alone, or only the others."""
+        plain, moved = self.two_talks()
+        for point, other in zip(plain.seen, moved):
+            if point is plain.seen[lacking] and plain_lacks:
+                point.clear()
+            if point is not plain.seen[lacking] or plain_lacks:
+                point += [(stamp, carried(frame)) for stamp, frame in other]
+        paths = plain.save(self.folder)
+        compared = rows('compare', *paths, '--two-clocks')[0]
+        lack, = compared['lacks']
+        wanted = 'frames without VLAN and tunnel' if plain_lacks else name
+        self.assertEqual((lack['point'], lack['what'], lack['carrier']),
+                         (('near', 'far')[lacking], 'carrier', wanted))
+        self.assertEqual([way['lost'] for way in compared['directions']], [0 if plain_lacks else 1, 0])
+        said = ' '.join(explained(*paths)['path_notes'])
+        self.assertIn(f'p{lacking}.pcap does not record {wanted}', said)
+        where = [row[3] for row in losses(paths)]
+        self.assertEqual(where, ['p0.pcap > p1.pcap'] if not plain_lacks else where)
+
+    def test_a_point_that_lacks_a_share(self):
+        for lacking in (0, 1):
+            for share in (2, 4):
+                with self.subTest(lacking=lacking, share=share):
+                    draw = random.Random(share)
+                    talk = self.talk(lambda talk: talk.lose(40, 1))
+                    kept = lambda point, frame: point != lacking or draw.randrange(share) != 0
+                    paths = talk.save(self.folder, keep=kept)
+                    compared = rows('compare', *paths, '--two-clocks')[0]
+                    self.assertEqual({(lack['point'], lack['what']) for lack in compared['lacks']},
+                                     {(('near', 'far')[lacking], 'share')})
+                    self.assertLessEqual([way['lost'] for way in compared['directions']], [1, 0])
+                    self.assertIn(f'p{lacking}.pcap lacks', ' '.join(explained(*paths)['path_notes']))
+                    self.assertLessEqual(len([row for row in losses(paths)
+                                              if row[0] == 'lost_after_capture']), 1)
 
     def test_frames_that_are_cut_within_their_headers(self):
         paths = self.talk(lambda talk: talk.lose(40, 1)).save(self.folder, snap=64)

@@ -14,8 +14,7 @@ constexpr std::int64_t kDelay = 1'903'500;
 
 Comparison compare(CaptureFile& near, CaptureFile& far) {
   Names names;
-  const auto at_near = read_point(near.path(), "", names),
-             at_far = read_point(far.path(), "", names);
+  auto at_near = read_point(near.path(), "", names), at_far = read_point(far.path(), "", names);
   return compare_points(*at_near, *at_far, names);
 }
 
@@ -153,8 +152,7 @@ TEST(Compare, WhatRoutersChangeKeepsAFramesIdentity) {
   frames[0][22] = std::byte{63};    // TTL
   far.add(10, frames[0]);
   Names names;
-  const auto at_near = read_point(near.path(), "", names),
-             at_far = read_point(far.path(), "", names);
+  auto at_near = read_point(near.path(), "", names), at_far = read_point(far.path(), "", names);
   const DirectionResult d = compare_points(*at_near, *at_far, names).near_to_far;
   EXPECT_EQ(d.lost + d.invented + d.changed, 0u);
   EXPECT_EQ(d.ce, 1u);
@@ -176,8 +174,7 @@ TEST(Compare, TheFieldsOfAChangedFrameAreNamed) {
   frames[1][frames[1].size() - 6] ^= std::byte{1};  // payload
   far.add(kDelay, frames[0]).add(kDelay + 1000, frames[1]);
   Names names;
-  const auto at_near = read_point(near.path(), "", names),
-             at_far = read_point(far.path(), "", names);
+  auto at_near = read_point(near.path(), "", names), at_far = read_point(far.path(), "", names);
   const DirectionResult d = compare_points(*at_near, *at_far, names).near_to_far;
   const auto changes = find_changes(d, names.forms, near.path(), far.path(), "");
   ASSERT_EQ(changes->frames.size(), 1u);
@@ -307,8 +304,7 @@ TEST(Compare, OrderIsThatOfEachFlow) {
   for (const auto& frame : second) far.add(now += 10, frame);
   for (const auto& frame : first) far.add(now += 10, frame);
   Names names;
-  const auto at_near = read_point(near.path(), "", names),
-             at_far = read_point(far.path(), "", names);
+  auto at_near = read_point(near.path(), "", names), at_far = read_point(far.path(), "", names);
   EXPECT_EQ(compare_points(*at_near, *at_far, names).near_to_far.reordered, 1u);
   EXPECT_EQ(compare_points(*at_near, *at_far, names, {.across_flows = true}).near_to_far.reordered,
             first.size() + 1);
@@ -411,8 +407,8 @@ TEST(Compare, FramesOfForgottenFlowsAreJudgedOneByOne) {
   near.add(0, frames[0]).add(1, frames[1]);
   far.add(kDelay, frames[0]).add(kDelay, frames[2]);
   Names names(1);
-  const auto at_near = read_point(near.path(), "", names);
-  const auto at_far = read_point(far.path(), "", names);
+  auto at_near = read_point(near.path(), "", names);
+  auto at_far = read_point(far.path(), "", names);
   names.flows.index_of({.dest_qp = 0x77});
   const Comparison comparison = compare_points(*at_near, *at_far, names);
   EXPECT_EQ(comparison.forgotten_flows, 1u);
