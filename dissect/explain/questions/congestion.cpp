@@ -378,7 +378,7 @@ std::string grown_reason(const Case& c) {
 /// Whether a capture of several connections, or of many bytes in a few packets, is too short to
 /// show a queue.
 bool is_too_short(const Case& c) {
-  constexpr double kLeast = 1e9;            // b/s
+  constexpr double kLeast = 1e9;  // b/s
   return c.trips.sampled == 0 && c.signs.packets < kFewPackets && c.link.rate >= kLeast;
 }
 

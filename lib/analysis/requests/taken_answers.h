@@ -57,8 +57,7 @@ class TakenAnswers {
     if (!request.answered && !request.crossed) return std::nullopt;
     // A sender that has discarded its ACK, and gets no other one, repeats it.
     const bool waits = request.untaken && request.last_stamp > request.response_stamp;
-    if (waits || request.unclear)
-      unclear_until_ = std::max(unclear_until_, request.response_stamp);
+    if (waits || request.unclear) unclear_until_ = std::max(unclear_until_, request.response_stamp);
     if (request.response_stamp > newest_.stamp)
       newest_ = {request.response_frame, request.response_stamp};
     if (waits || newest_.stamp <= unclear_until_) return std::nullopt;
