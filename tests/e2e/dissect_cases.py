@@ -256,7 +256,7 @@ class WithoutTheWhole(Case):
 
     def test_a_capture_that_begins_within_a_recovery_misses_nothing(self):
         self.check_case('begins_within_recovery',
-                        {NAKED, *certain(('retransmission', 'nak'))}, 'That sent 1 packet again')
+                        {NAKED, *certain(('retransmission', 'nak'))}, 'That made the sender retransmit 1 packet')
 
     def test_a_capture_that_lost_frames_names_no_timer(self):
         causes = {(row['cause'], row['certainty']) for row in

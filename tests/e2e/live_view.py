@@ -170,8 +170,8 @@ class Figures(Live):
             self.assertEqual(row[5:8], [str(direction[key]['frames']) for key in
                                         ('received', 'sent', 'dropped_by_rule')])
             for rule in direction['rules']:
-                line = [line for line in screen
-                        if re.match(re.escape(rule['name']) + f' +{name} ', line)]
+                shown = '(no rule)' if rule['name'] == 'untouched' else rule['name']
+                line = [line for line in screen if re.match(re.escape(shown) + f' +{name} ', line)]
                 row = re.split(r' {2,}', line[0])
                 self.assertEqual([row[2], row[4]], [str(rule[key]['frames']) for key in
                                                     ('received', 'dropped_by_rule')])
