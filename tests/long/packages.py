@@ -18,6 +18,8 @@ from longwire_test import BUILD, SOURCE
 
 TIMEOUT = 900
 STEPS = 60  # of a new user, at least
+# What programs need in a root: DPDK reads the cores from /sys.
+MOUNTS = 'mount -t proc proc "$0/proc" && for f in dev sys; do mount --rbind /$f "$0/$f"; done && '
 # What apt, dpkg, ldconfig and systemd's tools write themselves, whatever package comes or goes.
 NOT_OURS = ('dev/', 'proc/', 'run/', 'sys/', 'tmp/', 'var/cache/', 'var/lib/apt/', 'var/lib/dpkg/',
             'var/log/', 'etc/ld.so.cache')
@@ -48,9 +50,7 @@ class Packages(unittest.TestCase):
     def inside(self, *words):
         """A command in the root, with /proc, in namespaces of its own; the network stays."""
         return self.run_it('unshare', '--mount', '--pid', '--fork', 'sh', '-c',
-                           'mount -t proc proc "$0/proc" && for f in dev sys; do mount --rbind /$f "$0/$f"; '
-                           'done && '
-                           'exec chroot "$0" "$@"', self.root, *words,
+                           MOUNTS + 'exec chroot "$0" "$@"', self.root, *words,
                            env={**os.environ, 'DEBIAN_FRONTEND': 'noninteractive', 'HOME': '/root',
                                 'PATH': '/usr/sbin:/usr/bin:/sbin:/bin'})
 
@@ -95,8 +95,8 @@ class Packages(unittest.TestCase):
         folders; each prints what its page shows. Programs find what is installed by /proc/self/exe."""
         steps, seconds = 1, installed
         for name in 'start_guide.py', 'guides.py':
-            done = self.run_it('unshare', '--mount', 'sh', '-c', 'mount -t proc proc "$0/proc" && exec "$@"',
-                               self.root, sys.executable, SOURCE / 'tests' / 'e2e' / name,
+            done = self.run_it('unshare', '--mount', 'sh', '-c', MOUNTS + 'exec "$@"', self.root,
+                               sys.executable, SOURCE / 'tests' / 'e2e' / name,
                                env={**os.environ, 'LONGWIRE_START_ROOT': str(self.root)})
             for line in done.stdout.splitlines():
                 if line.startswith('# '):
