@@ -65,9 +65,9 @@ struct Lacking {
 ///
 /// A flow of at least kFewestLacking frames is lacking at the point that has none of it
 /// - if it is of answers and the requests between its hosts are at both points;
-/// - if requests and answers between its hosts, so many of each, are at the other point alone;
+/// - if requests and answers between its hosts, as many of each, are at the other point alone;
 /// - if all its frames have a VLAN or a tunnel (or neither) of which the point has no frame, and no
-///   frame of it was matched, while so many of others were.
+///   frame of it was matched, while as many of others were.
 /// A point lacks a share of the frames if kFewestLacking that came from its side are intact at the
 /// other point alone, and it has others of their flows: no path makes frames. Then, of the frames
 /// that went to it and that it lacks, requests of RC count as lost where a repetition begins with
