@@ -213,7 +213,7 @@ void add_extract_options(app::Options& list, ExtractOptions& options) {
   list.add("--what", kinds_of_data(options.choice), "WHAT",
            "data: memory as WRITEs and atomics left it, what READs read, what SENDs sent");
   const auto read_session = [](std::string_view text) {
-    return app::read_whole(text, 1, analysis::Analyst::kMostSessions);
+    return read_whole(text, 1, analysis::Analyst::kMostSessions);
   };
   list.add("--connection",
            app::each(read_session,

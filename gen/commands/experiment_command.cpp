@@ -300,7 +300,7 @@ experiment, 3 a file can't be written.)",
            "runs of each random cell, with different seeds, instead of the profile's number")
       .defaults_to("the profile's");
   list.add("--jobs",
-           app::parsed([](std::string_view text) { return app::read_whole(text, 1, 1024); },
+           app::parsed([](std::string_view text) { return read_whole(text, 1, 1024); },
                        options->jobs),
            "N", "number of simultaneous runs of this process")
       .defaults_to("number of cores; under mpirun 1");

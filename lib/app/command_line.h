@@ -14,6 +14,7 @@
 #include "app/build_info.h"
 #include "core/error.h"
 #include "core/quantity.h"
+#include "core/setting.h"
 
 namespace lw {
 
@@ -52,10 +53,6 @@ OptionValue choice(std::string& target, std::vector<std::string> choices);
 /// One or more of the choices; the option may be given several times.
 OptionValue choices(std::vector<std::string>& target, std::vector<std::string> allowed);
 
-/// Reads a whole number, decimal or hexadecimal (0x...). Error: "a number from 1 to 8, found
-/// \"9\"".
-Parsed<std::uint64_t> read_whole(std::string_view text, std::uint64_t low, std::uint64_t high);
-Parsed<double> read_decimal(std::string_view text, double low, double high);
 /// Reads a time: "10s", "500ms"; a bare number is in seconds.
 Parsed<Duration> read_time(std::string_view text);
 std::string default_text_of(double value);

@@ -205,7 +205,7 @@ const FigureTable& PerfReport::figures() {
         const bool used = r.config.qp.rate_control == transport::RateControl::dcqcn;
         return used ? &r.config.qp.dcqcn : nullptr;
       },
-                      dcqcn_settings>(),
+                      transport::DcqcnConfig::figures>(),
       Row::with_table<[](const PerfReport& r) {
         return r.outcome.simulated() ? &r.config : nullptr;
       },

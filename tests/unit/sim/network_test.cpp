@@ -405,7 +405,7 @@ TEST(Network, two_dcqcn_flows_converge_to_fair_shares) {
     qp.dcqcn.dce_tcp_g = 1020;  // g = 1/256
     qp.dcqcn.dce_tcp_rtt_us = 55;
     qp.dcqcn.min_time_between_cnps_us = 50;
-    qp.dcqcn.alpha_before_cut = false;
+    qp.dcqcn.alpha_update = transport::AlphaUpdate::after_cut;
     qp.dcqcn.clamp_tgt_rate = true;
     const NetworkResult result = run_network(run);
     EXPECT_EQ(result.dropped(), 0u);
