@@ -15,7 +15,7 @@ import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PICTURES = ('.png', '.svg')
-LINK = re.compile(r'!?\[[^\]]*\]\(([^)\s]+)\)', re.S)
+LINK = re.compile(r'(?:!?\[[^\]]*\]\(|<source [^>]*srcset=")([^")\s]+)[")]', re.S)
 TEST = re.compile(r'`(tests/[^`\s]*)`')
 # An item of a list that is a link and nothing else.
 LISTED = re.compile(r'^- \[([^\]\n]+)\]\(([^)#\s]+\.md)\)$', re.M)
