@@ -35,11 +35,13 @@ def files(root):
         if (root / script).is_file():
             yield root / script
     yield from sorted((root / 'profiles').rglob('*.toml'))
+    yield from sorted((root / 'tests/golden/analysis').glob('*.txt'))
 
 
 def texts_of(path, line):
-    """What users read of a line: of a manual all but code, of a profile all, of code its texts with a space."""
-    if path.suffix == '.toml':
+    """What users read of a line: of a manual all but code, of a profile or an output all, of code its texts
+    with a space."""
+    if path.suffix in ('.toml', '.txt'):
         return line
     if path.suffix in ('.md', '.html'):
         return re.sub(r'`[^`]*`', ' ', line)

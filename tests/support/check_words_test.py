@@ -25,6 +25,9 @@ class CheckWords(unittest.TestCase):
         ('docs/reference/page.md', 'counted as in the study', 'first post'),
         ('gen/a.cpp', 'print("1 connections");', 'counted()'),
         ('docs/start.md', 'lost: 1 frames', 'counted()'),
+        ('docs/start.md', 'configured      1 QPs, 128 messages', 'counted()'),
+        ('tests/golden/analysis/a.txt', 'at most 1 READs and atomics at once', 'counted()'),
+        ('profiles/flows/a.toml', '# packets that are sent again', 'retransmitted'),
         ('lib/a.h', 'class Lane {};', 'Link'),
         ('impair/b.cpp', '// it will linger', 'drain'),
     )
