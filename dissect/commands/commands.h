@@ -14,7 +14,7 @@ namespace lw::dissect {
 app::Command list_command();
 app::Command verify_command();
 app::Command summary_command();
-app::Command sessions_command();
+app::Command connections_command();
 app::Command messages_command();
 app::Command anomalies_command();
 app::Command annotate_command();

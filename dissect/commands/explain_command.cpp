@@ -179,7 +179,7 @@ std::string evidence_command(const CaptureInput& input, const std::string& show)
   for (const std::uint16_t port : input.roce_ports) line += fmt::format(" --roce-port {}", port);
   // Of the commands that have capture points.
   const std::string_view command = std::string_view(show).substr(0, space);
-  if (command == "anomalies" || command == "messages" || command == "sessions") {
+  if (command == "anomalies" || command == "messages" || command == "connections") {
     add("--points", input.points);
     if (input.apart) line += " --apart";
   }

@@ -220,7 +220,7 @@ void add_extract_options(app::Options& list, ExtractOptions& options) {
                      [&options](std::uint64_t session) {
                        options.sessions.insert(static_cast<std::uint32_t>(session));
                      }),
-           "N", "only this connection, as `sessions` numbers them; may be given several times");
+           "N", "only this connection, as `connections` numbers them");
   list.add("--max-files", app::number(options.most_files, std::size_t{1}), "N",
            "number of files at most; what is beyond has no place, and is counted");
   list.add_flag("--bad-icrcs", options.choice.bad_icrcs,

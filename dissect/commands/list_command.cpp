@@ -3,6 +3,7 @@
 #include <charconv>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -74,7 +75,7 @@ ExitCode run_list(const ListOptions& options) {
   std::optional<PsnGaps> gaps;
   if (reads_psn_gaps(options)) gaps.emplace();
   std::uint64_t listed = 0;
-  std::optional<Instant> first_stamp;
+  std::optional<Instant> first_stamp, stamp_before;
   while (!options.count || listed < *options.count) {
     const auto captured = source->next();
     if (!captured || !*captured) {
@@ -82,8 +83,10 @@ ExitCode run_list(const ListOptions& options) {
       return captured ? ExitCode::done : print_error(captured.error());
     }
     Dissection dissection(**captured);
-    if (!first_stamp) first_stamp = dissection.captured.record.stamp;
+    const Instant stamp = dissection.captured.record.stamp;
+    if (!first_stamp) first_stamp = stamp;
     dissection.first_stamp = first_stamp;
+    dissection.stamp_before = std::exchange(stamp_before, stamp).value_or(stamp);
     if (gaps) find_psn_gap(*gaps, dissection);
     if (options.where && !options.where->matches(dissection)) continue;
     format->frame(output.buffer(), dissection);
@@ -125,8 +128,7 @@ void add_list_options(app::Options& list, ListOptions& options) {
   add_time_option(list, options.input.time);
   list.add_flag("--json", options.json, "one JSON object per line, with every field");
   list.add_flag("--csv", options.csv, "CSV with a header line").excludes("--json");
-  list.add("-r", app::repeated(options.input.files), "FILE",
-           "as FILE, as tshark has it; may be repeated");
+  list.add("-r", app::repeated(options.input.files), "FILE", "as FILE, as tshark has it");
   list.add("-T", app::choice(options.output, {"text", "fields", "json"}), "STYLE",
            "as tshark: text, one line a frame; fields, those of -e between tabs; json, as --json");
 }
@@ -163,9 +165,9 @@ Parsed<std::uint16_t> parse_port(std::string_view text) {
 }  // namespace
 
 void add_port_option(app::Options& options, std::vector<std::uint16_t>& ports) {
-  options.add(
-      "--roce-port", app::each(parse_port, [&ports](std::uint16_t port) { ports.push_back(port); }),
-      "PORT", "UDP port that carries RoCEv2 too, from or to it, beside 4791; may be repeated");
+  options.add("--roce-port",
+              app::each(parse_port, [&ports](std::uint16_t port) { ports.push_back(port); }),
+              "PORT", "UDP port that carries RoCEv2 too, from or to it, beside 4791");
 }
 
 void add_follow_option(app::Options& options, bool& follow) {

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/counted.h"
 #include "core/quantity.h"
 #include "report/json_line.h"
 #include "report/table.h"
@@ -80,8 +81,8 @@ std::string delay_text(const DirectionResult& d, const Asked& asked) {
   std::string text = table.to_string(2);
   if (judged) text += fmt::format("  asked {}\n", format_set_duration(*asked.delay));
   if (d.ambiguous > 0) {
-    text += fmt::format("  {} frames that may be matched with another one: no delay taken\n",
-                        d.ambiguous);
+    text += fmt::format("  {} that may be matched with another one: no delay taken\n",
+                        counted(d.ambiguous, "frame"));
   }
   return text;
 }
@@ -152,8 +153,8 @@ std::string direction_text(const char* title, const DirectionResult& d, const Ch
 }
 
 std::string point_text(const char* title, const CapturePoint& point) {
-  std::string text =
-      fmt::format("{} {}: {} frames, {} RoCE", title, point.file, point.frames, point.roce);
+  std::string text = fmt::format("{} {}: {}, {} RoCE", title, point.file,
+                                 counted(point.frames, "frame"), point.roce);
   if (point.unidentified > 0) {
     text += fmt::format("; {} cut or in fragments, so left out", point.unidentified);
   }
@@ -285,7 +286,7 @@ std::string clocks_text(const std::vector<ClockFit>& fits, const Asked& asked) {
 void add_unexplained(std::string& text, std::string_view what, std::uint64_t count,
                      const std::vector<std::string>& texts) {
   if (count == 0) return;
-  text += fmt::format("  {} {} UNEXPLAINED\n", count, what);
+  text += fmt::format("  {} UNEXPLAINED\n", counted(count, what));
   for (const std::string& each : texts | std::views::take(kFramesShown))
     text += "    " + each + "\n";
   if (count > kFramesShown) text += fmt::format("    and {} more\n", count - kFramesShown);
@@ -294,12 +295,13 @@ void add_unexplained(std::string& text, std::string_view what, std::uint64_t cou
 std::string ledger_text(const char* title, const std::optional<LedgerFindings>& found) {
   if (!found) return {};
   std::string text = fmt::format(
-      "\nledger, {}: {} differences, {} records{}{}\n", title, found->differences, found->records,
+      "\nledger, {}: {}, {}{}{}\n", title, counted(found->differences, "difference"),
+      counted(found->records, "record"),
       found->others > 0 ? fmt::format(", {} of other frames", found->others) : "",
       found->differences_unexplained + found->records_unexplained == 0 ? ": each explains the other"
                                                                        : "");
-  add_unexplained(text, "differences", found->differences_unexplained, found->difference_texts);
-  add_unexplained(text, "records", found->records_unexplained, found->record_texts);
+  add_unexplained(text, "difference", found->differences_unexplained, found->difference_texts);
+  add_unexplained(text, "record", found->records_unexplained, found->record_texts);
   return text;
 }
 

@@ -396,10 +396,12 @@ std::expected<const CapturedFrame*, Error> FrameSource::next() {
 void FrameSource::report_unopened() {
   if (std::exchange(reported_, true)) return;
   for (const auto& [link_type, frames] : unopened_)
-    print_report(fmt::format("{}: {} frames are not read: their link type {} is not supported\n",
+    print_report(fmt::format("{}: {} link type {} is not supported\n",
                              inputs_.size() == 1 ? inputs_.front().place.file
                                                  : fmt::format("{} files", inputs_.size()),
-                             frames, capture::link_type_text(link_type)),
+                             frames == 1 ? "1 frame is not read: its"
+                                         : fmt::format("{} frames are not read: their", frames),
+                             capture::link_type_text(link_type)),
                  true);
 }
 

@@ -384,10 +384,9 @@ void add_port_options(app::Options& list, PerfCommand& options) {
 void add_output_options(app::Options& list, PerfCommand& options) {
   list.add("--pcap", app::text(options.pcap), "FILE",
            "capture of what leaves both simulated ports (with -n), or passes the real port");
-  list.add(
-          "--pcap-at", app::texts(options.points), "POINT",
-          fmt::format("simulated point to capture at: {}, or FROM:TO of a network; may be repeated",
-                      fmt::join(kCapturePoints, ", ")))
+  list.add("--pcap-at", app::texts(options.points), "POINT",
+           fmt::format("simulated point to capture at: {}, or FROM:TO of a network",
+                       fmt::join(kCapturePoints, ", ")))
       .defaults_to("client-out, server-out");
   list.add("--series", app::text(options.series), "FILE.csv",
            "time series of rate, alpha, outstanding, retransmitted and RTT of each QP");
@@ -402,8 +401,7 @@ void add_output_options(app::Options& list, PerfCommand& options) {
                        options.sweep.push_back(each);
                      }),
            "OPTION=VALUE,...",
-           "run each value of an option of the run, such as size=4K,64K,1M; may be repeated: every "
-           "combination");
+           "run each value of an option of the run, such as size=4K,64K,1M, in every combination");
   list.add("-o,--out", app::text(options.out), "DIR",
            "folder for the table, CSV and plot of a sweep")
       .defaults_to("perf-PATTERN-results");

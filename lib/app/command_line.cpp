@@ -19,7 +19,7 @@
 #include "app/invocation.h"
 #include "app/manual.h"
 #include "app/option_groups.h"
-#include "app/retired_options.h"
+#include "app/retired_names.h"
 #include "core/limits.h"
 #include "core/names.h"
 #include "core/output.h"
@@ -45,7 +45,8 @@ std::string suggestion(std::string_view text, const std::vector<std::string>& wo
 
 std::string help_of(const Option& option) {
   const std::string& text = option.value.default_text;
-  return text.empty() ? option.help : fmt::format("{} (default: {})", option.help, text);
+  const std::string help = option.what_it_is();
+  return text.empty() ? help : fmt::format("{} (default: {})", help, text);
 }
 
 void read_or_throw(const Option& option, const std::string& text) {
@@ -231,6 +232,11 @@ std::vector<std::string> Option::long_names() const {
   }
   if (found.empty()) found.push_back(name());
   return found;
+}
+
+std::string Option::what_it_is() const {
+  const bool listed = value.repeats && !is_positional();
+  return listed ? help + "; may be given several times" : help;
 }
 
 Parsed<void> Option::read(std::string_view text) const {

@@ -135,7 +135,7 @@ struct Option {
   std::string names;
   OptionValue value;
   std::string placeholder;  // name of the value in the help: "TIME"
-  std::string help;         // a noun phrase with its unit; the default is added
+  std::string help;         // a noun phrase with its unit; default and repetition are added
   std::string group{};      // heading that its command gives; empty: the usual one
   bool is_required = false;
   std::vector<std::string> excluded{};
@@ -151,6 +151,8 @@ struct Option {
   [[nodiscard]] std::string name() const;
   /// The names of more than one letter; the last name if it has none.
   [[nodiscard]] std::vector<std::string> long_names() const;
+  /// The help, and whether the option may be given several times.
+  [[nodiscard]] std::string what_it_is() const;
   /// Reads one text; checks the choices first. Errors: those of OptionValue::Read.
   [[nodiscard]] Parsed<void> read(std::string_view text) const;
 };

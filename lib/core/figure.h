@@ -117,7 +117,8 @@ struct Figure {
   Empty empty{};
   bool gauge = false;                              // may fall, in Prometheus; false: a counter
   std::span<const std::string_view> choices = {};  // all values of a text; none: any text
-  std::string_view label = {};  // of Prometheus, for the names within a struct or map
+  std::string_view label = {};     // of Prometheus, for the names within a struct or map
+  std::string_view old_name = {};  // JSON has the value under it, too, for one release
   const FigureType* type = nullptr;
   bool (*is_empty)(const void* object) = nullptr;
   void (*read)(const void* object, FigureSink& sink) = nullptr;
@@ -152,6 +153,11 @@ struct Figure {
   [[nodiscard]] constexpr Figure among(std::span<const std::string_view> values) const {
     Figure row = *this;
     row.choices = values;
+    return row;
+  }
+  [[nodiscard]] constexpr Figure renamed_from(std::string_view name_before) const {
+    Figure row = *this;
+    row.old_name = name_before;
     return row;
   }
   [[nodiscard]] constexpr Figure by(std::string_view prometheus_label) const {

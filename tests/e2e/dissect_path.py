@@ -118,7 +118,7 @@ class TwoPoints(InFolder):
                     kind = 'psn_gap' if lost == 0 else 'lost_after_capture'
                     self.assertEqual(losses(paths), [(kind, 'request', 40, where)])
                     self.assertEqual(len(rows('messages', *paths)), 80)
-                    session, *others = [row for row in rows('sessions', *paths) if row['messages']]
+                    session, *others = [row for row in rows('connections', *paths) if row['messages']]
                     self.assertEqual(others, [])
                     self.assertEqual(session['where'], 'p0.pcap, p1.pcap')
                     place, = [place for place in explained(*paths)['places']

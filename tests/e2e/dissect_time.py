@@ -10,7 +10,7 @@ from dissect_path import PathTalk
 from pcap_file import read_pcap, write_pcap
 
 CAPTURE = RXE / 'loss_write_sender_side.pcap'
-READERS = 'list', 'verify', 'summary', 'sessions', 'messages', 'anomalies', 'explain', 'annotate', 'extract', \
+READERS = 'list', 'verify', 'summary', 'connections', 'messages', 'anomalies', 'explain', 'annotate', 'extract', \
     'report', 'compare'
 
 
@@ -44,9 +44,9 @@ class Windows(InFolder):
             here, = rows(command, alone)
             self.assertEqual({**there, 'file': ''} if command == 'verify' else there['frames'],
                              {**here, 'file': ''} if command == 'verify' else here['frames'])
-        session = rows('sessions', CAPTURE, '--from', utc(stamps[first]), '--to', utc(stamps[last]))
+        session = rows('connections', CAPTURE, '--from', utc(stamps[first]), '--to', utc(stamps[last]))
         self.assertEqual([row['payload_bytes'] for row in session],
-                         [row['payload_bytes'] for row in rows('sessions', alone)])
+                         [row['payload_bytes'] for row in rows('connections', alone)])
 
     def test_a_time_that_is_none_is_an_error(self):
         for text in '2026-02-30', '2026-11-23T25:00', '-1s', 'yesterday', '2026-11-23T14:31:50.', '5', '':
@@ -96,7 +96,7 @@ class Times(InFolder):
                 self.assertEqual([line.split()[1] for line in lines[:5]], wanted, command)
             plain = dissect(command, CAPTURE).stdout.splitlines()
             self.assertEqual(plain[0].split()[1], 'connection')
-        table = dissect('sessions', CAPTURE, '--time', 'utc').stdout.splitlines()
+        table = dissect('connections', CAPTURE, '--time', 'utc').stdout.splitlines()
         self.assertIn('begins', table[0])
         self.assertIn(utc(read_pcap(CAPTURE)[0][0])[:19], table[1])
 

@@ -147,7 +147,7 @@ class Package(unittest.TestCase):
         self.assertEqual(len({len(longwire.rows(each)) for each in frames}), 1)
         self.assertGreater(len(longwire.anomalies(capture)), 0)
         self.assertGreater(len(longwire.messages(capture)), 0)
-        self.assertEqual({each.schema for each in longwire.sessions(capture)}, {'longwire.session'})
+        self.assertEqual({each.schema for each in longwire.connections(capture)}, {'longwire.connection'})
         self.assertEqual(longwire.explain(capture).schema, 'longwire.explanation')
         self.assertEqual(longwire.verify(capture)[-1].verdict.exit, 0)
         self.assertEqual(longwire.compare(capture, capture).schema, 'longwire.comparison')

@@ -110,7 +110,7 @@ Statement about_sessions(const Evidence& evidence, std::string topic, std::strin
 
 void add_one_sided(const Evidence& evidence, std::vector<Statement>& all) {
   Statement found =
-      about_sessions(evidence, "one_direction", "sessions",
+      about_sessions(evidence, "one_direction", "connections",
                      [&](const Session& session) { return is_one_sided(evidence, session); });
   if (found.events == 0) return;
   found.text = fmt::format(
@@ -123,8 +123,8 @@ void add_one_sided(const Evidence& evidence, std::vector<Statement>& all) {
 /// Connections whose two directions were paired by a guess.
 void add_guessed_pairs(const Facts& facts, std::vector<Statement>& all) {
   const Evidence& evidence = facts.evidence;
-  Statement found =
-      about_sessions(evidence, "paired_by_guess", "sessions --json", [&](const Session& session) {
+  Statement found = about_sessions(
+      evidence, "paired_by_guess", "connections --json", [&](const Session& session) {
         return any_flow(evidence.analyst, session).paired_by == analysis::PairedBy::order;
       });
   if (found.events == 0) return;

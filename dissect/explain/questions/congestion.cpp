@@ -543,7 +543,8 @@ const FigureTable& CongestionVerdict::figures() {
       Row::of<&CongestionVerdict::marked>("marked", "Packets marked Congestion Experienced."),
       Row::of<&CongestionVerdict::notifications>("cnps", "Congestion notifications."),
       Row::of<&CongestionVerdict::lost>("lost", "Packets lost."),
-      Row::of<&CongestionVerdict::resent>("resent", "Packets retransmitted."),
+      Row::of<&CongestionVerdict::resent>("retransmitted", "Packets retransmitted.")
+          .renamed_from("resent"),
       Row::of<&CongestionVerdict::pauses>("pause_frames", "Pause frames."),
       Row::of<&CongestionVerdict::paused>(
           "paused_ns", "Time from pauses of the connections' priorities to their ends.", Unit::ns)};

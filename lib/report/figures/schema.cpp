@@ -31,6 +31,14 @@ void allow_null(Json& type) {
   type.push_back("null");
 }
 
+/// The schema of a figure under the name that it had before.
+Json schema_of_old_name(const Figure& row, Json schema) {
+  schema["description"] = fmt::format(
+      "The value of {} under its name of release 0.1; the next release lacks it.", row.name);
+  schema["deprecated"] = true;
+  return schema;
+}
+
 /// Adds the rows of a table to the properties of an object, and to its required keys. `optional`:
 /// the object may lack all of them.
 void add_rows(Json& properties, Json& required, const FigureTable& table, bool optional = false) {
@@ -46,6 +54,8 @@ void add_rows(Json& properties, Json& required, const FigureTable& table, bool o
     schema.update(type_schema(*row.type));
     if (!row.choices.empty()) schema["enum"] = row.choices;
     if (row.empty == Figure::Empty::null) allow_null(schema["type"]);
+    if (!row.old_name.empty())
+      properties[std::string(row.old_name)] = schema_of_old_name(row, schema);
     properties[key] = std::move(schema);
     if (!left_out && std::ranges::find(required, Json(key)) == required.end())
       required.push_back(key);
