@@ -64,11 +64,12 @@ def for_guests(line):
 
 
 def distinct(lines):
-    """Lines that have an option which none before them has with that program."""
+    """Lines that have a program, or an option of _bw or of _lat, which none before them has."""
     seen = set()
     for line in lines:
         program, given = for_guests(line.partition('  # ')[0])
-        options = {(program, name) for name, _ in given} or {(program, '')}
+        kind = program.rpartition('_')[2]
+        options = {program, *((kind, name) for name, _ in given)}
         if not options <= seen:
             seen |= options
             yield line, program, given
