@@ -170,6 +170,7 @@ class Bisection {
   /// machine's.
   [[nodiscard]] int repeats_of(const Trial& trial) const noexcept {
     constexpr int kMost = 5;
+    if (!trial.offered && trial.received == 0) return kMost;  // nobody reads the port yet
     if (!trial.disturbed() && !(trial.offered && hides_growth(trial, config_))) return 0;
     return trial.offered || trial.fraction <= offered_ ? kMost : 1;
   }

@@ -161,6 +161,17 @@ TEST(RateSearch, ADisturbedTrialIsTriedAgain) {
   EXPECT_TRUE(never->not_offered);
 }
 
+/// A box that starts takes no frames for some time.
+TEST(RateSearch, APortThatNobodyReadsYetIsTriedAgain) {
+  int trials = 0;
+  const auto found = search_rate({}, [&](double fraction) -> Result<Trial> {
+    if (++trials <= 4) return Trial{.not_sent = 10, .offered = false};
+    return Trial{.sent = 10, .received = fraction > 0.6 ? 9u : 10u};
+  });
+  EXPECT_NEAR(found->passes->fraction, 0.6, 0.01);
+  EXPECT_FALSE(found->not_offered);
+}
+
 /// The rate found passes once and fails its confirmation until it is below 0.4.
 TEST(RateSearch, ARateThatIsNotConfirmedIsABound) {
   std::map<double, int> tried;
