@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -61,12 +62,20 @@ Result<perf::PerfConfig> config_of(const PerfCommand& command) {
 
 Result<PerfOutcome> simulate(const PerfCommand& command, const perf::PerfConfig& config,
                              const sim::PerfHook& hook) {
+  IntervalReport report(command.interval, command.json);
+  report.start(Instant{});
+  const sim::IntervalListener intervals{
+      .every = command.interval,
+      .ended = std::bind_front(&IntervalReport::add, &report),
+      .rest = std::bind_front(&IntervalReport::finish, &report),
+  };
   PerfOutcome outcome;
   if (command.latency()) {
-    outcome.latency = sim::run_latency(config, hook);
+    outcome.latency = sim::run_latency(config, hook, intervals);
   } else {
-    outcome.bandwidth = sim::run_bandwidth(config, hook);
+    outcome.bandwidth = sim::run_bandwidth(config, hook, intervals);
   }
+  outcome.intervals = report.extremes();
   return outcome;
 }
 
@@ -392,8 +401,7 @@ void add_output_options(app::Options& list, PerfCommand& options) {
            "time series of rate, alpha, outstanding, retransmitted and RTT of each QP");
   list.add("--interval", app::parsed(read_interval, options.interval), "TIME",
            "line with rate, packets retransmitted, losses and round trip, or with latencies, each "
-           "TIME "
-           "of a run through a port; a number is in seconds")
+           "TIME of a run; a number is in seconds")
       .defaults_to("none");
   list.add("--sweep",
            app::each(parse_sweep_parameter,
