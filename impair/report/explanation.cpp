@@ -221,19 +221,26 @@ void words(Of<emulator::QueueClass> /*stage*/, const RuleConfig& rule, Statement
                    own.order.priority, own.order.weight, pfc ? pause_words(*pfc) : "")});
 }
 
+std::string jitter_words(const emulator::JitterConfig& jitter) {
+  std::string text = fmt::format("Add a random delay to each frame: {}",
+                                 emulator::describe(jitter.distribution));
+  if (jitter.half_life)
+    text += fmt::format("; delays of frames near each other are alike (half-life {})",
+                        format_set_duration(*jitter.half_life));
+  return text + ".";
+}
+
 void words(Of<emulator::Delay> /*stage*/, const RuleConfig& rule, Statements& out) {
   if (rule.delay)
     out.push_back(
         {"delay",
          fmt::format("Delay each frame by {}{}.", format_set_duration(*rule.delay),
                      rule.overtakes ? "; after a change of path, frames may overtake" : "")});
-  if (!rule.jitter) return;
-  std::string text = fmt::format("Add a random delay to each frame: {}",
-                                 emulator::describe(rule.jitter->distribution));
-  if (rule.jitter->half_life)
-    text += fmt::format("; delays of frames near each other are alike (half-life {})",
-                        format_set_duration(*rule.jitter->half_life));
-  out.push_back({"jitter", text + "."});
+  if (rule.jitter) out.push_back({"jitter", jitter_words(*rule.jitter)});
+  if (rule.varies() || !rule.keep_order)
+    out.push_back({"order", rule.keep_order
+                                ? "Keep the order: a frame waits for those that came before it."
+                                : "Frames may overtake each other."});
 }
 
 void words(Of<emulator::Trace> /*stage*/, const RuleConfig& rule, Statements& out) {
@@ -245,13 +252,6 @@ void words(Of<emulator::Trace> /*stage*/, const RuleConfig& rule, Statements& ou
                    format_set_duration(trace.rows.back().time),
                    trace.period ? "it begins again every " + format_set_duration(*trace.period)
                                 : std::string("the last row stays in force"))});
-}
-
-void words(Of<emulator::Order> /*stage*/, const RuleConfig& rule, Statements& out) {
-  if (rule.varies() || !rule.keep_order)
-    out.push_back({"order", rule.keep_order
-                                ? "Keep the order: a frame waits for those that came before it."
-                                : "Frames may overtake each other."});
 }
 
 void words(Of<emulator::Reorder> /*stage*/, const RuleConfig& rule, Statements& out) {

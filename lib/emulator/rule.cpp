@@ -23,7 +23,7 @@ Rule::Rule(const RuleConfig& config, const StageSetup& setup, RuleIndex index)
     if (!S::present(config)) return;
     stage<S>().emplace(config, setup);
     present_ |= bit_of<S>();
-    if constexpr (requires { S::prepare(config, stats_); }) S::prepare(config, stats_);
+    if constexpr (S::kHooks.has(Hook::prepare)) S::prepare(config, stats_);
   });
 }
 
@@ -40,7 +40,7 @@ void Rule::corrupt_inside(wire::MutableBytes frame, const IngressFrame& arrival)
 
 void Rule::begin(Passage& passage) noexcept {
   Stages::for_each([&]<class S>() {
-    if constexpr (requires(S& s) { s.begin(passage, stats_); })
+    if constexpr (S::kHooks.has(Hook::begin))
       if ((present_ & bit_of<S>()) != 0) stage<S>()->begin(passage, stats_);
   });
 }
@@ -59,17 +59,14 @@ bool Rule::pauses(const Passage& passage) const noexcept {
 /// Applies a stage that the rule has. Returns false if the frame is dropped, or waits in the queue.
 template <class S>
 bool Rule::apply(Passage& passage, const roce::Envelope& envelope) noexcept {
-  if constexpr (requires { S::kMayPause; })
+  if constexpr (S::kMayPause)
     if (pauses<S>(passage)) [[unlikely]] {
-      if constexpr (requires(S& s) { s.skip(passage); }) stage<S>()->skip(passage);
+      if constexpr (S::kHooks.has(Hook::skip)) stage<S>()->skip(passage);
       return true;
     }
-  if constexpr (requires(S& s) { s.apply(passage, stats_, envelope); }) {
-    static_assert(
-        requires(const RuleConfig& rule) { S::reads_headers(rule); },
-        "a stage whose apply() takes the envelope declares reads_headers(rule)");
+  if constexpr (S::kHooks.has(Hook::reads_headers)) {
     stage<S>()->apply(passage, stats_, envelope);
-  } else if constexpr (requires(S& s) { s.apply(passage, stats_); }) {
+  } else if constexpr (S::kHooks.has(Hook::apply)) {
     stage<S>()->apply(passage, stats_);
   }
   return passage.decision.action != Action::drop && passage.decision.action != Action::wait;
@@ -143,7 +140,7 @@ void Rule::pass_queue(Decision& decision, const IngressFrame& arrival,
 void Rule::leave(Passage& passage, const roce::Envelope& envelope) noexcept {
   if (stage<Queue>()) stage<Queue>()->begin(passage, stats_);
   Stages::for_each([&]<class S>() {
-    if constexpr (requires(S& s) { s.leave(passage, stats_, envelope); })
+    if constexpr (S::kHooks.has(Hook::leave))
       if (stage<S>() && !pauses<S>(passage)) stage<S>()->leave(passage, stats_, envelope);
   });
 }
@@ -210,7 +207,7 @@ void Rule::inherit(Rule& old, const RuleConfig& config, const RuleConfig& old_co
     std::swap(stats_, old.stats_);
   } else {
     Stages::for_each([&]<class S>() {
-      if constexpr (requires { S::inherit_counts(stats_, old.stats_, config, old_config); })
+      if constexpr (S::kHooks.has(Hook::inherit_counts))
         S::inherit_counts(stats_, old.stats_, config, old_config);
     });
     earlier_.add(old.stats_);
@@ -223,7 +220,7 @@ void Rule::inherit(Rule& old, const RuleConfig& config, const RuleConfig& old_co
     if (!stage<S>() || !old.stage<S>()) return;
     if constexpr (requires(S& s) { s.inherit(s, config, old_config, now); }) {
       stage<S>()->inherit(*old.stage<S>(), config, old_config, now);
-    } else if constexpr (requires(S& s) { s.inherit(s, config, old_config); }) {
+    } else if constexpr (S::kHooks.has(Hook::inherit)) {
       stage<S>()->inherit(*old.stage<S>(), config, old_config);
     }
   });

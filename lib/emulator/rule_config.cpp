@@ -3,27 +3,30 @@
 
 #include <fmt/format.h>
 
+#include "emulator/hook_check.h"
 #include "emulator/stage_keys.h"
 
 namespace lw::emulator {
 
+static_assert(Stages::all([]<class S>() { return hooks_hold<S>(); }));
+
 bool RuleConfig::varies() const noexcept {
   return Stages::any([&]<class S>() {
-    if constexpr (requires { S::varies(*this); }) return S::varies(*this);
+    if constexpr (S::kHooks.has(Hook::varies)) return S::varies(*this);
     return false;
   });
 }
 
 bool RuleConfig::delays() const noexcept {
   return varies() || Stages::any([&]<class S>() {
-           if constexpr (requires { S::waits(*this); }) return S::waits(*this);
+           if constexpr (S::kHooks.has(Hook::waits)) return S::waits(*this);
            return false;
          });
 }
 
 bool RuleConfig::edits() const noexcept {
   return Stages::any([&]<class S>() {
-    if constexpr (requires { S::edits(*this); }) return S::edits(*this);
+    if constexpr (S::kHooks.has(Hook::edits)) return S::edits(*this);
     return false;
   });
 }
@@ -35,7 +38,7 @@ bool RuleConfig::acts_on_batch() const noexcept {
 
 bool RuleConfig::fits_short_path() const noexcept {
   return !when.any() && Stages::all([&]<class S>() {
-    if constexpr (requires { S::fits_short_path(*this); })
+    if constexpr (S::kHooks.has(Hook::fits_short_path))
       if (S::fits_short_path(*this)) return true;
     return !S::present(*this);
   });
@@ -43,14 +46,14 @@ bool RuleConfig::fits_short_path() const noexcept {
 
 bool RuleConfig::header_independent() const noexcept {
   return Stages::all([&]<class S>() {
-    if constexpr (requires { S::reads_headers(*this); }) return !S::reads_headers(*this);
+    if constexpr (S::kHooks.has(Hook::reads_headers)) return !S::reads_headers(*this);
     return true;
   });
 }
 
 bool RuleConfig::acts_on_leaving() const noexcept {
   return Stages::any([&]<class S>() {
-    if constexpr (requires { S::acts_on_leaving(*this); }) return S::acts_on_leaving(*this);
+    if constexpr (S::kHooks.has(Hook::acts_on_leaving)) return S::acts_on_leaving(*this);
     return false;
   });
 }
@@ -58,11 +61,11 @@ bool RuleConfig::acts_on_leaving() const noexcept {
 Duration ample_delay(const RuleConfig& rule) noexcept {
   AmpleDelay ample;
   Stages::for_each([&]<class S>() {
-    if constexpr (requires { S::add_floor(rule, ample); })
+    if constexpr (S::kHooks.has(Hook::add_floor))
       if (S::present(rule)) S::add_floor(rule, ample);
   });
   Stages::for_each([&]<class S>() {
-    if constexpr (requires { S::add_ample(rule, ample); })
+    if constexpr (S::kHooks.has(Hook::add_ample))
       if (S::present(rule)) S::add_ample(rule, ample);
   });
   return ample.total;
@@ -71,7 +74,7 @@ Duration ample_delay(const RuleConfig& rule) noexcept {
 std::uint64_t stage_bytes(const RuleConfig& rule) noexcept {
   std::uint64_t bytes = 0;
   Stages::for_each([&]<class S>() {
-    if constexpr (requires { S::bytes_needed(rule); })
+    if constexpr (S::kHooks.has(Hook::bytes_needed))
       if (S::present(rule)) bytes += S::bytes_needed(rule);
   });
   return bytes;
@@ -79,7 +82,7 @@ std::uint64_t stage_bytes(const RuleConfig& rule) noexcept {
 
 void read_stages(const StageKeys& rule, RuleConfig& config) {
   Stages::for_each([&]<class S>() {
-    if constexpr (requires { S::read(rule, config); }) S::read(rule, config);
+    if constexpr (S::kHooks.has(Hook::read)) S::read(rule, config);
   });
   read_schedules(rule, config);
   if (!config.keep_order && !config.varies() && !rule.has("delay"))
@@ -90,7 +93,7 @@ void read_stages(const StageKeys& rule, RuleConfig& config) {
 StageTexts stage_texts(const RuleConfig& rule) {
   StageTexts texts;
   Stages::for_each([&]<class S>() {
-    if constexpr (requires { S::describe(rule, texts); })
+    if constexpr (S::kHooks.has(Hook::describe))
       if (S::present(rule)) S::describe(rule, texts);
   });
   Stages::for_each([&]<class S>() {

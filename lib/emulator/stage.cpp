@@ -10,7 +10,7 @@ namespace {
 template <class Visit>
 void for_each_number(Visit visit) {
   Stages::for_each([&]<class S>() {
-    if constexpr (requires { S::kNumber; }) visit(S::kNumber, S::kName);
+    if constexpr (S::kHooks.has(Hook::number)) visit(S::kNumber, S::kName);
   });
   visit(Stage::pause, std::string_view("pause"));
 }

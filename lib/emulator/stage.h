@@ -14,6 +14,7 @@
 #include "emulator/decision.h"
 #include "emulator/direction.h"
 #include "emulator/queue/line_bytes.h"
+#include "emulator/stage_hooks.h"
 
 namespace lw {
 struct FigureTable;
@@ -61,7 +62,7 @@ struct StageSetup {
 inline constexpr std::uint32_t kNoRow = UINT32_MAX;
 
 /// A frame while it passes the stages of a rule. Doesn't include the headers: a stage that reads
-/// them takes the envelope as an argument of apply() and declares reads_headers().
+/// them takes the envelope as an argument of apply() and has the hook reads_headers.
 struct Passage {
   std::uint64_t number;  // ingress frame number
   std::uint32_t bytes;   // without FCS

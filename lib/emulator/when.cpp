@@ -33,11 +33,6 @@ Parsed<Place> parse_place(std::string_view text) {
   return Place{false, time->count()};
 }
 
-/// True for the stages that a frame can pass as if they were absent. Past a queue, or a group that
-/// accumulates, it would overtake those that wait there; a trace has a period of its own.
-template <class S>
-constexpr bool kMayPause = requires { S::kMayPause; };
-
 std::optional<When> read_when(const StageKeys& table) {
   const auto length = table.require("for", parse_place, "a time or frames, for = \"10ms\"");
   const auto period = table.get("every", parse_place), begin = table.get("from", parse_place);
@@ -69,7 +64,7 @@ void read_schedules(const StageKeys& rule, RuleConfig& config) {
   if (!table) return;
   Stages::for_each([&]<class S>() {
     if (!table->has(S::kName)) return;
-    if constexpr (!kMayPause<S>) {
+    if constexpr (!S::kMayPause) {
       table->refuse(
           S::kName,
           "expected police, loss, corrupt, duplicate, limit, rewrite, mark, slot, delay or "

@@ -2,7 +2,7 @@
 """Runs the benchmarks and holds them against the goals of goals.toml.
 
   bench.py [NAME...] [--strict] [--manual] [--rounds N] [--seconds S] [--core C] [--only WORD]
-           [--build DIR] [--json FILE] [--from FILE]
+           [--build DIR] [--json FILE] [--from FILE] [--against DIR]
 
 NAME is a benchmark: gen, impair, sim, ... (all without one). Each is measured in rounds; a line
 shows the median of its rounds and the smallest and largest of them, and a ratio is of figures of the
@@ -14,7 +14,13 @@ Before each measurement the time of a cache line from one core to another and ba
 (core_distance.cpp): virtual cores that share no cache for a while make everything on two threads
 slower. Each round has it beside its figures, and a table the median of all.
 
-A line's `aim` is what its goal shall become: it is shown beside the goal, which is then a floor.
+A line's `aim` is what its goal shall become: it is shown beside the goal, which is then a floor. A
+goal states what a user gets: against another program in the same run, or frames per second that fill
+a port. A ratio to a bare loop has an aim and no goal, as it depends on the processor more than on the
+program.
+--against: DIR is the build folder of another version. Each round measures both builds, one after the
+other, in turns first; a line then shows the figure of --build over that of DIR, and is held if the
+median is at least 0.97 (at most 1/0.97 for times and memory). Goals are not judged.
 --strict: exit 1 when a goal is missed or was not measured; the lines are listed at the end.
 --manual: rewrites the tables of the manuals, between <!-- bench: TABLE --> and <!-- end -->, with the
 machine and the date. A table whose figures were not all measured stays as it is.
@@ -40,6 +46,9 @@ SOURCE = HERE.parents[1]
 # Rounds that differ by more than this share of their median are marked: what they measured depended on
 # something else, such as another process.
 MOST_APART = 0.3
+# The least that a build may reach of another's figure in alternating rounds.
+LEAST_KEPT = 0.97
+LESS_IS_BETTER = ('ns', 'us', 's', 'B')
 MARK = re.compile(r'(<!-- bench: ([^>]+?) -->\n).*?(<!-- end -->)', re.DOTALL)
 
 
@@ -109,8 +118,6 @@ def load_lines(path=HERE / 'goals.toml'):
             raise WrongGoals(f'{where}: expected {sorted(missing)[0]}, found none')
         if 'over' in entry and 'minus' in entry:
             raise WrongGoals(f'{where}: expected one of over and minus, found both')
-        if 'aim' in entry and not {'at_least', 'at_most'} & set(entry):
-            raise WrongGoals(f'{where}: expected at_least or at_most beside aim, found none')
         for bound in ('at_least', 'at_most', 'aim'):
             if bound in entry and not isinstance(entry[bound], (int, float)):
                 raise WrongGoals(f'{where}: {bound}: expected a number, found {entry[bound]!r}')
@@ -183,7 +190,45 @@ def text_of(verdict):
         text += f' ({"; ".join(notes)})'
     if verdict.unsteady:
         text += f', unsteady: the rounds differ by more than {MOST_APART:.0%}'
-    return text + (f', goal {line.bound()}: {verdict.state()}' if line.goal else '')
+    if line.goal:
+        return f'{text}, goal {line.bound()}: {verdict.state()}'
+    return text + (f', {line.bound()}' if line.bound() else '')
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """A figure of two builds, in alternating rounds."""
+    bench: str
+    figure: str
+    unit: str
+    ratios: tuple  # ours over theirs, a value per round; empty: one of them was not measured
+
+    @property
+    def missed(self):
+        if not self.ratios:
+            return True
+        ratio = statistics.median(self.ratios)
+        return ratio > 1 / LEAST_KEPT if self.unit in LESS_IS_BETTER else ratio < LEAST_KEPT
+
+    def text(self):
+        name = f'{self.bench}: {self.figure}'
+        if not self.ratios:
+            return f'{name}: not measured'
+        rounds = f'rounds {min(self.ratios):.2f} to {max(self.ratios):.2f}'
+        return (f'{name}: {statistics.median(self.ratios):.3f} of the other build ({rounds}): '
+                f'{"missed" if self.missed else "held"}')
+
+
+def compare(lines, ours, theirs):
+    """A Comparison for each figure that is a line's own; peers are the same program in both."""
+    found = {}
+    for line in lines:
+        values = [figures.get(line.bench, {}).get(line.figure, []) for figures in (ours, theirs)]
+        unit = 'ns' if line.figure.endswith(' ns') else line.unit
+        ratios = (tuple(a / b for a, b in zip(*values) if b)
+                  if len(values[0]) == len(values[1]) else ())
+        found[line.bench, line.figure] = Comparison(line.bench, line.figure, unit, ratios)
+    return list(found.values())
 
 
 def table_text(verdicts, recorded):
@@ -195,7 +240,7 @@ def table_text(verdicts, recorded):
             peer = show(verdict.peer, line.unit)
         value = line.show(verdict.value) if verdict.peer is not None else ''
         rounds = verdict.spread() + (' (unsteady)' if verdict.unsteady else '')
-        goal = line.bound() + (' (missed)' if verdict.missed else '') if line.goal else ''
+        goal = line.bound() + (' (missed)' if verdict.missed else '')
         return f'| {line.text} | {ours} | {peer} | {value} | {rounds} | {goal} |\n'
 
     apart = [ns for bench in sorted({verdict.line.bench for verdict in verdicts})
@@ -244,13 +289,12 @@ def rewrite_manuals(folder, verdicts, recorded):
 
 
 class Settings:
-    """What the benchmarks are asked for."""
+    """What the benchmarks are asked for. `build`: of the programs that are measured."""
 
-    def __init__(self, options, lines):
+    def __init__(self, options, lines, build=None):
         self.rounds, self.seconds, self.core = options.rounds, options.seconds, options.core
-        self.build = options.build
+        self.build = build or options.build
         self._wanted = {(line.bench, figure) for line in lines for figure in line.figures}
-        os.environ['LONGWIRE_BUILD'] = str(options.build)  # for what end-to-end tests share
 
     def wants(self, bench, figure):
         """Whether a line needs this figure."""
@@ -271,6 +315,10 @@ class Settings:
 
     def program(self, *parts):
         return str(self.build.joinpath(*parts))
+
+    def turn(self):
+        """End-to-end tests, which benchmarks share code with, use this build from now on."""
+        os.environ['LONGWIRE_BUILD'] = str(self.build)
 
 
 def google_round(settings, bench):
@@ -294,39 +342,54 @@ def google_round(settings, bench):
     return figures
 
 
-def figures_of(settings, bench):
-    """{figure: [a value per round]} of one benchmark, and how far the cores were apart before each
-    of its measurements."""
-    figures, apart = {}, []
+def add_to(figures, found):
+    for name, value in found.items():
+        figures.setdefault(name, []).append(value)
 
-    def add(found):
-        for name, value in found.items():
-            figures.setdefault(name, []).append(value)
 
+def measurements_of(settings, bench, stack):
+    """(names of figures, what measures them) of one benchmark, for each of which `names` is None if
+    only the measurement tells them."""
     if not (HERE / f'{bench}_bench.py').exists():
-        for _ in range(settings.rounds):
-            add(google_round(settings, bench))
-        return figures, apart
+        return [(None, lambda: google_round(settings, bench))]
     module = importlib.import_module(f'{bench}_bench')
+    return [(names, run) for names, run in module.runs(settings, stack)
+            if any(settings.wants(bench, name) for name in names)]
+
+
+def measured(names, run):
+    """{figure: value} of one measurement."""
+    found = run()
+    return found if names is None else dict(zip(names, found if isinstance(found, tuple) else (found,)))
+
+
+def figures_of(all_settings, bench):
+    """For each build, {figure: [a value per round]} of one benchmark; and how far the cores were
+    apart before each measurement. Of several builds, each is measured first in turn."""
+    figures, apart = [{} for _ in all_settings], []
     with contextlib.ExitStack() as stack:
-        runs = module.runs(settings, stack)
-        for number in range(settings.rounds):
-            for names, run in runs:
-                if not any(settings.wants(bench, name) for name in names):
-                    continue
-                distance = settings.cores_apart()
-                try:
-                    found = run()
-                except (Exception, SystemExit) as why:  # pylint: disable=broad-except
-                    print(f'# {bench}, round {number + 1}: {names[0]}: not measured: {why}',
-                          file=sys.stderr, flush=True)
-                    continue
-                add(dict(zip(names, found if isinstance(found, tuple) else (found,))))
-                shown = ', '.join(f'{name} {figures[name][-1]:.6g}' for name in names)
+        runs = list(zip(*(measurements_of(s, bench, stack) for s in all_settings)))
+        builds = list(range(len(all_settings)))
+        for number in range(all_settings[0].rounds):
+            for versions in runs:
+                distance = all_settings[0].cores_apart() if versions[0][0] else None
                 if distance:
                     apart.append(distance)
-                    shown += f'; cores {distance:.0f} ns apart'
-                print(f'# {bench}, round {number + 1}: {shown}', file=sys.stderr, flush=True)
+                for build in builds if number % 2 == 0 else reversed(builds):
+                    all_settings[build].turn()
+                    names, run = versions[build]
+                    try:
+                        found = measured(names, run)
+                    except (Exception, SystemExit) as why:  # pylint: disable=broad-except
+                        print(f'# {bench}, round {number + 1}: {(names or [bench])[0]}: not measured: '
+                              f'{why}', file=sys.stderr, flush=True)
+                        continue
+                    add_to(figures[build], found)
+                    if names:
+                        shown = ', '.join(f'{name} {found[name]:.6g}' for name in names)
+                        apart_text = f'; cores {distance:.0f} ns apart' if distance else ''
+                        print(f'# {bench}, round {number + 1}: {shown}{apart_text}', file=sys.stderr,
+                              flush=True)
     return figures, apart
 
 
@@ -349,13 +412,18 @@ def optimization_of(build):
     return next(option['value'] for option in options if option['name'] == 'optimization')
 
 
-def measure(settings, benches):
+def measure(all_settings, benches):
+    """What is recorded of the first build; figures of a second one are `figures_against`."""
+    settings = all_settings[0]
     recorded = {'cpu': cpu_model(), 'date': datetime.date.today().isoformat(),
                 'rounds': settings.rounds, 'seconds': settings.seconds,
                 'optimization': optimization_of(settings.build),
                 'load_before': os.getloadavg(), 'figures': {}, 'cores_apart_ns': {}}
     for bench in benches:
-        recorded['figures'][bench], recorded['cores_apart_ns'][bench] = figures_of(settings, bench)
+        figures, recorded['cores_apart_ns'][bench] = figures_of(all_settings, bench)
+        recorded['figures'][bench] = figures[0]
+        for other in figures[1:]:
+            recorded.setdefault('figures_against', {})[bench] = other
     return recorded
 
 
@@ -382,6 +450,7 @@ def parse(words):
     parser.add_argument('--only', default='')
     parser.add_argument('--build', type=pathlib.Path,
                         default=pathlib.Path(os.environ.get('LONGWIRE_BUILD', SOURCE / 'build')))
+    parser.add_argument('--against', type=pathlib.Path)
     parser.add_argument('--json', type=pathlib.Path)
     parser.add_argument('--from', dest='recorded', type=pathlib.Path)
     parser.add_argument('--goals', type=pathlib.Path, default=HERE / 'goals.toml')
@@ -389,14 +458,30 @@ def parse(words):
     return parser.parse_args(words)
 
 
+def report_pairs(pairs, options):
+    for pair in pairs:
+        print(pair.text(), flush=True)
+    missed = [pair for pair in pairs if pair.missed]
+    print(f'{len(pairs) - len(missed)} of {len(pairs)} figures held')
+    for pair in missed:
+        print(f'missed: {pair.text()}')
+    return 1 if options.strict and missed else 0
+
+
 def run(options):
     benches, lines = chosen(options, load_lines(options.goals))
     if options.recorded:
         recorded = json.loads(options.recorded.read_text(encoding='utf-8'))
     else:
-        recorded = measure(Settings(options, lines), benches)
+        builds, wanted = [options.build], lines
+        if options.against:  # peers are the same programs in both
+            builds.append(options.against)
+            wanted = [dataclasses.replace(line, over=None, minus=None) for line in lines]
+        recorded = measure([Settings(options, wanted, build) for build in builds], benches)
         file = options.json or options.build / 'bench.json'
         file.write_text(json.dumps(recorded, indent=1) + '\n', encoding='utf-8')
+    if 'figures_against' in recorded:
+        return report_pairs(compare(lines, recorded['figures'], recorded['figures_against']), options)
     verdicts = [judge(line, recorded['figures']) for line in lines]
     for verdict in verdicts:
         print(text_of(verdict), flush=True)

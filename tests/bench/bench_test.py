@@ -11,7 +11,9 @@ import re
 import shutil
 import sys
 import tempfile
+import types
 import unittest
+import unittest.mock
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
@@ -126,6 +128,41 @@ class Bench(unittest.TestCase):
     def test_an_aim_is_shown_and_never_missed(self):
         self.write(GOALS.replace('at_least = 0.9', 'at_least = 0.9\naim = 1.2'), RECORDED)
         self.assertIn('goal ≥ 0.90, aim 1.20: held', self.run_bench('--strict'))
+        self.write(GOALS.replace('at_least = 0.9', 'aim = 1.2'), RECORDED)
+        out = self.run_bench('--strict')
+        self.assertRegex(out, r'ours : peer: 0\.95 .*, aim 1\.20\n')
+        self.assertIn('1 of 1 goals held', out)
+
+    def test_two_builds_are_compared_by_the_rounds_of_each_figure(self):
+        """More is better, but for times; goals are not judged."""
+        against = {'gen': {'ours': [8e6, 12.1e6, 20e6]}, 'impair': {'delayed': [9000, 6800, 7800]}}
+        self.write(GOALS.replace('at_least = 0.9', 'at_least = 9'),
+                   {**RECORDED, 'figures_against': against})
+        out = self.run_bench('--strict')
+        self.assertIn('gen: ours: 0.992 of the other build (rounds 0.95 to 1.00): held', out)
+        self.assertIn('impair: delayed: 1.026 of the other build (rounds 1.00 to 1.03): held', out)
+        self.assertIn('2 of 2 figures held', out)
+        for bench_name, figure, values in (('gen', 'ours', [8.3e6, 12.4e6, 19.7e6]),
+                                           ('impair', 'delayed', [8000, 6500, 7700]),
+                                           ('impair', 'delayed', [9000])):
+            changed = {**against, bench_name: {figure: values}}
+            self.write(GOALS, {**RECORDED, 'figures_against': changed})
+            self.assertIn(f'missed: {bench_name}: {figure}: ', self.run_bench('--strict', code=1))
+
+    def test_builds_take_turns(self):
+        measured = []
+        settings = [bench.Settings(bench.parse(['--rounds', '2', '--build', name]),
+                                   [bench.Line('a', 'gen', 'a', 'frames/s')])
+                    for name in ('new', 'old')]
+        for each in settings:
+            each.cores_apart = lambda: None
+        module = types.SimpleNamespace(runs=lambda s, _: [
+            (('a',), lambda: measured.append(s.build.name) or len(measured))])
+        with unittest.mock.patch.dict(sys.modules, {'gen_bench': module}), \
+                contextlib.redirect_stderr(io.StringIO()):
+            figures, _ = bench.figures_of(settings, 'gen')
+        self.assertEqual(measured, ['new', 'old', 'old', 'new'])
+        self.assertEqual(figures, [{'a': [1, 4]}, {'a': [2, 3]}])
 
     def test_what_was_not_measured_is_missed(self):
         figures = {'gen': RECORDED['figures']['gen'], 'impair': {'delayed': [1]}}
@@ -191,7 +228,7 @@ class Bench(unittest.TestCase):
                 ('unit = "frames/s"\n', '', 'expected unit, found none'),
                 ('over = "peer"', 'over = "peer"\nminus = "x"', 'expected one of over and minus'),
                 ('at_least = 0.9', 'at_least = "0.9"', 'at_least: expected a number'),
-                ('at_least = 0.9', 'aim = 0.9', 'expected at_least or at_most beside aim'),
+                ('at_least = 0.9', 'aim = "0.9"', 'aim: expected a number'),
                 ('text = "without a goal"', 'text = "ours : peer"', 'ours : peer again')):
             with self.subTest(what):
                 self.write(GOALS.replace(old, new, 1), RECORDED)

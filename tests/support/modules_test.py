@@ -164,6 +164,44 @@ class Compiler(unittest.TestCase):
         compiled, words = self.compiles('lib/nic', '#include <rte_ethdev.h>\n')
         self.assertTrue(compiled, words)
 
+    # A stage of a rule, with the hooks of its list and the members of a test.
+    STAGE = """#include "emulator/hook_check.h"
+namespace lw::emulator {
+struct Tried {
+  static constexpr std::string_view kName = "tried";
+  static constexpr HookSet kHooks = {Hook::apply%s};
+  struct Settings {};
+  struct Stats {};
+  void apply(Passage& p, Stats& stats) noexcept;
+  %s
+};
+static_assert(hooks_hold<Tried>());
+}
+"""
+
+    def test_a_stage_lists_the_hooks_that_it_has(self):
+        absent = 'the stage lists this hook, and has no member that can be called as it'
+        unlisted = 'the stage has this member, and does not list its hook'
+        inherit = 'void inherit(Tried& old, const RuleConfig& rule, const RuleConfig& old_rule);'
+        varies = 'static bool varies(const RuleConfig& rule);'
+        for hooks, members, hook, error in [
+                ('', '', None, None),
+                (', Hook::inherit, Hook::varies', inherit + varies, None, None),
+                (', Hook::inherit', inherit.replace('inherit', 'inherits'), 'inherit', absent),
+                (', Hook::inherit', 'void inherit(Tried& old);', 'inherit', absent),
+                (', Hook::varies', varies.replace('bool', 'void'), 'varies', absent),
+                ('', inherit, 'inherit', unlisted),
+                ('', 'static bool varies(int wrong);', 'varies', unlisted),
+                ('', 'static constexpr Stage kNumber = Stage{16};', 'number', unlisted),
+                ('', 'void leave(Passage& p, Stats& stats, const roce::Envelope& e);', 'leave',
+                 unlisted)]:
+            with self.subTest(hooks=hooks, members=members):
+                compiled, words = self.compiles('lib/emulator', self.STAGE % (hooks, members))
+                self.assertEqual(compiled, error is None, words)
+                if error:
+                    self.assertIn(error, words)
+                    self.assertRegex(words, rf'CheckedHook<lw::emulator::Tried, .*Hook::{hook}>')
+
 
 if __name__ == '__main__':
     import longwire_test

@@ -33,14 +33,21 @@ struct StageList;
 /// carries over, counters, audit, `check`, JSON and reports.
 ///
 /// To add a stage: write stages/NAME.h (and .cpp), include it above, and add its line here. It has
-///   kNumber, kName        ledger number (the next free one is 16; Stage{16}) and profile key
+///   kName                 profile key
 ///   kActsOnBatch          true if it decides the same for all frames of a batch
+///   kMayPause             true if it may have a schedule (emulator/when.h): a frame can pass as if
+///                         the stage were absent. Past a queue, or a group that accumulates, it
+///                         would overtake frames that wait there; a trace has a period of its own
+///   kHooks                those of the members below that it has (stage_hooks.h): a listed one
+///                         that is absent, and one that is not listed, do not compile
 ///   Settings, Stats       its members of RuleConfig and RuleStats; Stats::add(other)
 ///   present(rule)         whether a rule has the stage
 ///   S(rule, setup)        constructor
-/// and, if needed,
-///   apply(passage, stats [, envelope])   its effect on a frame. With an envelope, it also has
-///   reads_headers(rule)                  whether apply() uses it; if false, frames stay unopened
+/// and, if needed, the hooks
+///   kNumber                              number in ledgers; the next free one is 16, Stage{16}
+///   apply(passage, stats)                its effect on a frame; apply(passage, stats, envelope) if
+///                                        it has reads_headers
+///   reads_headers(rule)                  whether apply() uses them; if false, frames stay unopened
 ///   begin(passage, stats)                what other stages must know before the first applies
 ///   leave(passage, stats, envelope)      its effect on a frame that leaves the queue; then also
 ///   acts_on_leaving(rule)                whether leave() has one
@@ -55,8 +62,7 @@ struct StageList;
 ///   audit(rule, stats, checks)           requested against measured
 ///   figures()                            rows of RuleStats for JSON and metrics (core/figure.h)
 ///   report(stats, lines)                 lines of the text report
-///   kMayPause                            true if it may have a schedule (emulator/when.h); then
-///   skip(passage)                        its effect while it pauses, if that is not none
+///   skip(passage)                        with kMayPause: its effect while it pauses
 ///   add_floor(rule, ample), add_ample(rule, ample)   its part of the longest delay
 ///   bytes_needed(rule)                   memory that it allocates, besides its own object
 using Stages = StageList<Outage,          //
@@ -73,7 +79,6 @@ using Stages = StageList<Outage,          //
                          Slot,            //
                          Delay,           //
                          Trace,           //
-                         Order,           //
                          Reorder,         //
                          Accumulate       // a new stage: add it above, at its place in the order
                          >;
@@ -111,7 +116,7 @@ struct StageList {
 
 static_assert(
     Stages::all([]<class S>() {
-      if constexpr (requires { S::kNumber; }) {
+      if constexpr (S::kHooks.has(Hook::number)) {
         return static_cast<std::size_t>(S::kNumber) < kStages;
       } else {
         return true;

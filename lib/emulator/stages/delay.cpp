@@ -178,15 +178,22 @@ void Delay::inherit(Delay& old, const RuleConfig& rule, const RuleConfig& old_ru
   last_release_ = old.last_release_ + Duration{rule == old_rule ? 0 : 1};
 }
 
-void Delay::read(const StageKeys& rule, Settings& settings) { settings.jitter = read_jitter(rule); }
+void Delay::read(const StageKeys& rule, Settings& settings) {
+  static constexpr std::string_view kOrders[] = {"kept", "free"};
+  settings.jitter = read_jitter(rule);
+  settings.keep_order = rule.choice("order", kOrders).value_or(0) == 0;
+}
 
 void Delay::describe(const RuleConfig& rule, StageTexts& texts) {
   if (rule.delay) texts.emplace_back(kName, format_set_duration(*rule.delay));
-  if (!rule.jitter) return;
-  std::string text = emulator::describe(rule.jitter->distribution);
-  if (rule.jitter->half_life)
-    text += fmt::format(", half-life {}", format_set_duration(*rule.jitter->half_life));
-  texts.emplace_back("jitter", text);
+  if (rule.jitter) {
+    std::string text = emulator::describe(rule.jitter->distribution);
+    if (rule.jitter->half_life)
+      text += fmt::format(", half-life {}", format_set_duration(*rule.jitter->half_life));
+    texts.emplace_back("jitter", text);
+  }
+  if (rule.varies() || !rule.keep_order)
+    texts.emplace_back("order", rule.keep_order ? "kept" : "free");
 }
 
 void Delay::audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks) {
@@ -221,16 +228,6 @@ void Delay::add_ample(const RuleConfig& rule, AmpleDelay& ample) noexcept {
   if (!rule.jitter) return;
   const double jitter = quantile(rule.jitter->distribution, 0.999, 0.001);
   ample.total += whole_ns(std::max(0.0, std::ceil(jitter)));
-}
-
-void Order::read(const StageKeys& rule, Settings& settings) {
-  static constexpr std::string_view kOrders[] = {"kept", "free"};
-  settings.keep_order = rule.choice(kName, kOrders).value_or(0) == 0;
-}
-
-void Order::describe(const RuleConfig& rule, StageTexts& texts) {
-  if (rule.varies() || !rule.keep_order)
-    texts.emplace_back(kName, rule.keep_order ? "kept" : "free");
 }
 
 }  // namespace lw::emulator

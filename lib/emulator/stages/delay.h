@@ -22,10 +22,12 @@ class Delay {
   static constexpr std::string_view kName = "delay";
   static constexpr bool kActsOnBatch = true;
   static constexpr bool kMayPause = true;
+  static constexpr HookSet kHooks = {Hook::number, Hook::apply, Hook::skip, Hook::fits_short_path, Hook::varies, Hook::waits, Hook::inherit, Hook::prepare, Hook::read, Hook::describe, Hook::audit, Hook::figures, Hook::report, Hook::add_ample};
 
   struct Settings {
     std::optional<Duration> delay = {};  // nominal delay; none, and no jitter: frames pass at once
     std::optional<JitterConfig> jitter = {};
+    bool keep_order = true;  // when delays vary: the key `order`
     // After a change to a shorter delay, frames may leave before earlier ones.
     bool overtakes = false;
     friend bool operator==(const Settings&, const Settings&) = default;
@@ -150,28 +152,6 @@ class Delay {
   Instant last_release_{Duration::min()};
   std::optional<Jitter> jitter_;
   std::optional<FitBins> fit_;
-};
-
-/// Whether frames keep their order when delays vary: a setting of Delay with its own key.
-class Order {
- public:
-  static constexpr std::string_view kName = "order";
-  static constexpr bool kActsOnBatch = true;
-
-  struct Settings {
-    bool keep_order = true;
-    friend bool operator==(const Settings&, const Settings&) = default;
-  };
-  struct Stats {
-    void add(const Stats& /*other*/) noexcept {}
-  };
-
-  static bool present(const RuleConfig& /*rule*/) noexcept { return true; }
-  static bool fits_short_path(const RuleConfig& /*rule*/) noexcept { return true; }
-  Order(const RuleConfig& /*rule*/, const StageSetup& /*setup*/) noexcept {}
-
-  static void read(const StageKeys& rule, Settings& settings);
-  static void describe(const RuleConfig& rule, StageTexts& texts);
 };
 
 }  // namespace lw::emulator

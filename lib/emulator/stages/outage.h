@@ -11,6 +11,8 @@ class Outage {
   static constexpr Stage kNumber = Stage::outage;
   static constexpr std::string_view kName = "outage";
   static constexpr bool kActsOnBatch = false;
+  static constexpr bool kMayPause = false;
+  static constexpr HookSet kHooks = {Hook::number, Hook::apply, Hook::describe, Hook::report};
 
   struct Settings {
     bool outage = false;

@@ -12,6 +12,8 @@ class TargetedEvents {
   static constexpr Stage kNumber = Stage::event;
   static constexpr std::string_view kName = "event";
   static constexpr bool kActsOnBatch = true;  // no event targets frames of a batch
+  static constexpr bool kMayPause = false;
+  static constexpr HookSet kHooks = {Hook::number, Hook::apply, Hook::fits_short_path};
 
   struct Settings {
     friend bool operator==(const Settings&, const Settings&) = default;

@@ -142,7 +142,7 @@ Check chi_square_of(Stage stage, std::string_view what, std::uint64_t frames, do
 std::vector<Check> audit(const RuleConfig& config, const RuleStats& stats) {
   std::vector<Check> checks;
   Stages::for_each([&]<class S>() {
-    if constexpr (requires { S::audit(config, stats, checks); })
+    if constexpr (S::kHooks.has(Hook::audit))
       if (S::present(config)) S::audit(config, stats, checks);
   });
   return checks;

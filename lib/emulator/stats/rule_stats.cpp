@@ -11,7 +11,7 @@ const FigureTable& RuleStats::figures() {
   static const auto kRows = [] {
     std::vector<Figure> rows;
     Stages::for_each([&]<class S>() {
-      if constexpr (requires { S::figures(); })
+      if constexpr (S::kHooks.has(Hook::figures))
         rows.insert(rows.end(), S::figures().rows.begin(), S::figures().rows.end());
     });
     return rows;

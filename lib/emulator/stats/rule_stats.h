@@ -32,7 +32,7 @@ struct RuleStats : Stages::Stats {
 inline StageLines lines_of(const RuleStats& stats) {
   StageLines lines;
   Stages::for_each([&]<class S>() {
-    if constexpr (requires { S::report(stats, lines); }) S::report(stats, lines);
+    if constexpr (S::kHooks.has(Hook::report)) S::report(stats, lines);
   });
   return lines;
 }

@@ -381,7 +381,7 @@ std::string table_of_stages() {
   Stages::for_each([&]<class S>() {
     if (std::is_same_v<S, QueueClass>) return;  // has the row of Queue
     std::string number = "none";
-    if constexpr (requires { S::kNumber; }) number = std::to_string(static_cast<int>(S::kNumber));
+    if constexpr (S::kHooks.has(Hook::number)) number = std::to_string(static_cast<int>(S::kNumber));
     table += "| " + std::to_string(++place) + " | " + std::string(S::kName) + " | " + number +
              " | " + (S::kActsOnBatch ? "yes" : "no") + " |\n";
   });
@@ -392,7 +392,7 @@ std::string table_of_stages() {
 std::string numbers_of_stages() {
   std::map<int, std::string_view> names;
   Stages::for_each([&]<class S>() {
-    if constexpr (requires { S::kNumber; }) names[static_cast<int>(S::kNumber)] = S::kName;
+    if constexpr (S::kHooks.has(Hook::number)) names[static_cast<int>(S::kNumber)] = S::kName;
   });
   std::string words;
   for (const auto& [number, name] : names) {
