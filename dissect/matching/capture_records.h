@@ -29,6 +29,10 @@ struct CaptureRecord {
   bool bad_icrc = false;
   bool ce = false;
 };
+bool is_request(const CaptureRecord& record) noexcept;
+bool is_answer(const CaptureRecord& record) noexcept;
+/// Whether its sender repeats it if it is lost.
+bool is_rc_request(const CaptureRecord& record) noexcept;
 
 /// The frames of a capture point in the order of its file: 34 bytes each, 24 without what only
 /// matching needs. A record is put together when it is asked for.

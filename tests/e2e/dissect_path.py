@@ -284,8 +284,9 @@ class TwoPoints(InFolder):
 class Changes(InFolder):
     """Delays of one direction or both that change."""
 
-    def captures(self, delays, lost=(), ahead=0, back=True, count=400):
-        """`delays`: functions of a packet's number that give its delay there and back."""
+    def captures(self, delays, lost=(), missed=(), ahead=0, back=True, count=400):
+        """`delays`: functions of a packet's number that give its delay there and back. `missed`: by far's
+        capture alone."""
         there, back_delay = delays
         points = [], []
         for number in range(count):
@@ -296,7 +297,11 @@ class Changes(InFolder):
             at = 10**9 + number * 100_000
             (_, request), (_, answer) = talk.frames
             points[0].append((at, request))
-            if number not in lost:
+            if number not in lost and number not in missed:
+                points[1].append((at + there(number) + ahead, request))
+            if number in lost:  # the sender repeats it
+                at += 40_000_000
+                points[0].append((at, request))
                 points[1].append((at + there(number) + ahead, request))
             if back:
                 points[1].append((at + 2_000_000 + ahead, answer))
@@ -333,6 +338,47 @@ class Changes(InFolder):
         self.assertEqual((outage['direction'], outage['packets']), ('near_to_far', 40))
         self.assertEqual(outage['begin_ns'], 10**9 + 100 * 100_000)
         self.assertEqual(found['delay_steps'], [])
+
+    def test_a_gap_of_a_capture(self):
+        """Far's capture pauses: the receiver acknowledges what it lacks. Where the sender repeats nothing, the
+        frames may have been replayed."""
+        steady = lambda number: DELAY // 2
+        found = self.compared((steady, steady), missed=range(100, 140))
+        outage, = found['outages']
+        self.assertEqual((outage['packets'], outage['acknowledged']), (40, 0))
+        there = found['directions'][0]
+        self.assertEqual((there['lost'], there['lost_acknowledged']), (40, 40))
+
+    def test_a_gap_of_a_capture_of_a_sender_that_repeats(self):
+        talk = PathTalk()
+        talk.exchange(0, 40)
+        talk.lose(40, 1)
+        talk.exchange(talk.next_psn, 200)
+        near, far = talk.save(self.folder)
+        frames = read_pcap(far)
+        write_pcap(far, [entry for number, entry in enumerate(frames)
+                         if not (200 <= number < 260 and entry[1][11] == 1)])
+        found = rows('compare', near, far, '--two-clocks')[0]
+        gap, = found['outages']
+        self.assertEqual((gap['packets'], gap['acknowledged']), (30, 30))
+        self.assertIn('the capture paused, not the path', gap['text'])
+        self.assertEqual([way['lost'] for way in found['directions']], [1, 0])
+        lack, = found['lacks']
+        self.assertEqual((lack['point'], lack['what'], lack['frames']), ('far', 'share', 30))
+
+    def test_a_tap_that_sees_one_link_of_several(self):
+        """Far sees requests of three links in four, or of one of two, and all answers. One request is lost."""
+        steady = lambda number: DELAY // 2
+        for links in (2, 4):
+            for back in (True, False):  # without answers nothing shows that they arrived
+                with self.subTest(links=links, back=back):
+                    draw = random.Random(links)
+                    missed = {number for number in range(10, 390) if draw.randrange(links) == 0} - {50}
+                    found = self.compared((steady, steady), lost={50}, missed=missed, back=back)
+                    there = found['directions'][0]
+                    self.assertEqual(there['lost'], 1 if back else len(missed) + 1)
+                    lacks = [(lack['what'], lack['frames']) for lack in found['lacks']]
+                    self.assertEqual(lacks, [('share', len(missed))] if back else [])
 
     def test_queueing_has_a_begin_an_end_and_a_size(self):
         draw = random.Random(2)
