@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/time.h"
+#include "dissect/limits.h"
 #include "dissect/points/frame_identity.h"
 
 namespace lw::dissect {
@@ -104,9 +105,6 @@ class CaptureRecords {
   std::size_t size_ = 0;
   std::vector<std::unique_ptr<Block>> blocks_;
 };
-/// Most frames of a point: a Match has 29 bits for the order of one.
-inline constexpr std::size_t kMostRecords = std::size_t{1} << 29;
-
 /// From this record on, stamps are `by_ns` more than before.
 struct StampStep {
   std::uint32_t order = 0;

@@ -274,6 +274,19 @@ double clear_drift(std::span<const DelaySample> samples, std::int64_t resolution
   return clear ? drift.slope * 1e9 : 0;
 }
 
+/// Removes steps behind a time without packets that are smaller than what the delays around them
+/// vary by: in such a time, a delay that follows itself moves as far.
+void remove_steps_behind_gaps(WaySteps& way) {
+  constexpr std::int64_t kLong = 4;  // times the mean
+  const auto sent_ns = [&](std::size_t at) { return way.series.sent(at).stamp_ns; };
+  const std::int64_t span = stamp_difference(sent_ns(way.series.size() - 1), sent_ns(0));
+  const std::int64_t mean = span / static_cast<std::int64_t>(way.series.size());
+  std::erase_if(way.steps, [&](const DelayStep& step) {
+    const std::int64_t gap = stamp_difference(sent_ns(step.index), sent_ns(step.index - 1));
+    return gap / kLong > mean && std::abs(step.by_ns) < step.range_ns;
+  });
+}
+
 /// What the delays of a direction show; adds its periods of queueing.
 WaySteps steps_of(TimeChanges& changes, DelaySeries series, bool goes_far,
                   std::int64_t resolution) {
@@ -286,6 +299,7 @@ WaySteps steps_of(TimeChanges& changes, DelaySeries series, bool goes_far,
   std::vector<double> delays = level_delays(samples);
   samples = std::vector<DelaySample>();  // frees its memory
   way.steps = find_delay_steps(delays, resolution);
+  remove_steps_behind_gaps(way);
   add_queueing(changes, way, std::move(delays), goes_far, resolution);
   return way;
 }
@@ -407,8 +421,8 @@ std::string PathDrift::words() const {
   };
   if (back == 0 || there == 0)
     return fmt::format(
-        "{} in this direction alone: a path that changes, or clocks that drift; "
-        "delays of the other direction would tell",
+        "{} in this direction alone: a path that changes, a queue that fills or empties, or clocks "
+        "that drift; delays of the other direction would tell",
         a_second(there != 0 ? there : back));
   const double least = std::min(std::abs(back), std::abs(there));
   const double most = std::max(std::abs(back), std::abs(there));

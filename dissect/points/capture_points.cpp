@@ -300,6 +300,9 @@ Result<CapturePoints> CapturePoints::decide(FrameSource& source, const std::stri
   if (!each) points.add_views(seen.frames, taps);
   points.add_order(seen.frames, taps);
   points.add_paths(facts, taps);
+  for (std::size_t i = 0; i < points.points_.size(); ++i)
+    if (CapturePointInfo& point = points.points_[i]; point.path != 0 && point.name.empty())
+      point.name = base_name(source.file_of(points.first_taps_[i]));
   return points;
 }
 
