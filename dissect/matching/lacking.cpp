@@ -205,7 +205,11 @@ class LackFinder {
     });
     Acknowledged passed = acknowledged_among(points_[from], lost, ways_);
     if (passed.orders.empty()) return;
-    found_.certain[from] = passed.repeats || is_scattered(passed.orders, goes_far);
+    if (is_scattered(passed.orders, goes_far)) {
+      has_share_[1 - from] = true;
+      return find_passed(goes_far);
+    }
+    found_.certain[from] = passed.repeats;
     if (found_.certain[from]) add_share(1 - from, goes_far, passed.orders, true);
     found_.acknowledged[from] = std::move(passed.orders);
   }

@@ -84,10 +84,11 @@ struct Lacking {
 /// that went to it and that it lacks, requests of RC count as lost where a repetition begins with
 /// them, as a sender repeats what was lost; what it repeats behind them may have passed. All
 /// others, and answers, are not judged.
-/// A point that lacks requests alone lacks those that their receiver acknowledged: they are not
-/// judged if their sender repeats others that are missing; or if they are at least kFewestScattered
-/// and a tenth of all, without those in a row of kOutageFewest, as no RC connection lives with
-/// that. Otherwise the frames may have been replayed: then they count as lost, and this is said.
+/// Of a point that lacks requests alone, those that their receiver acknowledged passed it. If they
+/// are at least kFewestScattered and a tenth of all, without those in a row of kOutageFewest, it
+/// lacks a share, as no RC connection lives with such a loss. Otherwise they are not judged if
+/// their sender repeats others that are missing; if not, the frames may have been replayed: they
+/// count as lost, and this is said.
 Lacking find_lacking(Records near, Records far, const Matching& matching, const Names& names,
                      const std::function<bool(const Unmatched&)>& outside);
 inline constexpr std::uint64_t kFewestLacking = 8, kFewestScattered = 32;
