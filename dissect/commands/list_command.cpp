@@ -201,6 +201,19 @@ void add_reading_options(app::Options& options, CaptureInput& input) {
   add_port_option(options, input.roce_ports);
 }
 
+void add_where_option(app::Options& options, TimeWindow& window) {
+  const auto parse = [](std::string_view text) -> Parsed<std::shared_ptr<const Condition>> {
+    auto condition = Condition::parse(text);
+    if (!condition) return std::unexpected(condition.error());
+    if (condition->reads(kPsnGapName))
+      return std::unexpected(fmt::format("{} is known to `list` only", kPsnGapName));
+    return std::make_shared<const Condition>(std::move(*condition));
+  };
+  options.add("-Y,--where", app::parsed(parse, window.where), "CONDITION",
+              "only frames whose fields satisfy this, as `list` has it: "
+              "frame.time_relative >= 9.9 && frame.time_relative <= 10.2");
+}
+
 void add_window_options(app::Options& options, TimeWindow& window) {
   options.add("--from", app::parsed(parse_window_end, window.from), "TIME",
               "only frames from this time on: since the first frame (9.95s), or in UTC "
@@ -229,12 +242,14 @@ void add_moment_option(app::Options& options, TimeStyle& time) {
 void add_capture_options(app::Options& options, CaptureInput& input) {
   add_capture_files(options, input).required();
   add_reading_options(options, input);
+  add_where_option(options, input.window);
   add_follow_option(options, input.follow);
 }
 
 void add_optional_capture(app::Options& options, CaptureInput& input) {
   add_capture_files(options, input);
   add_reading_options(options, input);
+  add_where_option(options, input.window);
   add_follow_option(options, input.follow);
 }
 

@@ -128,6 +128,7 @@ app::Command verify_command() {
   command.options.add_flag("--csv", options->csv, "a line of CSV per file").excludes("--json");
   options->verdicts.add_options(command.options);
   add_window_options(command.options, options->window);
+  add_where_option(command.options, options->window);
   add_follow_option(command.options, options->follow);
   add_tunnel_option(command.options, options->no_tunnels);
   add_port_option(command.options, options->roce_ports);

@@ -57,6 +57,12 @@ std::string loss_text(const DirectionResult& d, const Asked& asked, const LossRu
                         runs.runs == 1 ? "1 burst" : fmt::format("{} bursts", runs.runs))
           : fmt::format("  lost {} of {}: {} (95 % confidence: {} to {})\n", d.lost, d.sent,
                         percent(loss.value), percent(loss.low), percent(loss.high));
+  if (d.lost_acknowledged > 0)
+    text += fmt::format(
+        "  {} of them were acknowledged, and sent once: the capture lacks them and {} were lost, "
+        "or "
+        "these are replayed frames\n",
+        d.lost_acknowledged, d.lost - d.lost_acknowledged);
   if (asked.loss) {
     text += fmt::format("  asked {}: {} the interval\n", percent(*asked.loss),
                         loss.contains(*asked.loss) ? "within" : "OUTSIDE");
@@ -203,9 +209,10 @@ std::string changes_text(const CompareReport& report) {
   };
   std::string text;
   for (const PathOutage& outage : changes.outages)
-    text += fmt::format(
-        "outage {} at {} (frame {}): {}\n", outage.goes_far ? "near > far" : "far > near",
-        moment(outage.goes_far, outage.begin_ns), outage.first_frame, outage.words());
+    text +=
+        fmt::format("{} {} at {} (frame {}): {}\n", outage.name(),
+                    outage.goes_far ? "near > far" : "far > near",
+                    moment(outage.goes_far, outage.begin_ns), outage.first_frame, outage.words());
   for (const DelayChange& step : changes.steps) {
     const bool there = step.by_ns[1] != 0;
     text += fmt::format("delay {} from {} on (frame {}): {}\n", there ? "near > far" : "far > near",

@@ -441,7 +441,11 @@ Parsed<std::size_t> Condition::Parser::test() {
   return add_test(std::move(test));
 }
 
-Parsed<Condition> Condition::parse(std::string_view text) { return Parser(text).run(); }
+Parsed<Condition> Condition::parse(std::string_view text) {
+  auto condition = Parser(text).run();
+  if (condition) condition->text_ = text;
+  return condition;
+}
 
 bool Condition::holds(std::size_t index, const Dissection& dissection) const {
   const Node& node = nodes_[index];

@@ -13,6 +13,7 @@
 #include "capture/link_names.h"
 #include "core/output.h"
 #include "core/quantity.h"
+#include "dissect/fields/condition.h"
 
 namespace lw::dissect {
 namespace {
@@ -385,11 +386,18 @@ std::expected<const CapturedFrame*, Error> FrameSource::next() {
       if (!*passed) continue;
     }
     open_frame();
+    if (window_.where && !is_wanted_frame()) continue;
     return &frame_;
   }
   report_unopened();
   if (damage_) return std::unexpected(*damage_);
   return nullptr;
+}
+
+bool FrameSource::is_wanted_frame() const {
+  Dissection dissection(frame_);
+  dissection.first_stamp = window_.first_stamp.value_or(*begin_);
+  return window_.where->matches(dissection);
 }
 
 /// Once: next() may be called again at the end.

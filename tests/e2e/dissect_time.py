@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Windows in time (--from, --to) of all commands that read captures, and times in rows of text (--time)."""
+"""Windows in time (--from, --to, -Y) of all commands that read captures, and times in rows of text (--time)."""
 
 import json
 import subprocess
@@ -26,6 +26,26 @@ class Windows(InFolder):
             said = dissect(command, '--help').stdout
             for option in '--from TIME', '--to TIME':
                 self.assertIn(option, said, command)
+
+    def test_a_condition_is_a_window_of_all_commands(self):
+        for command in READERS:
+            self.assertIn('-Y', dissect(command, '--help').stdout, command)
+        condition = 'frame.time_relative >= 0.01 && frame.time_relative <= 0.1'
+        for command in 'verify', 'summary', 'sessions', 'messages', 'anomalies', 'explain':
+            with self.subTest(command):
+                found, wanted = (rows(command, CAPTURE, '--json', *words) if command == 'explain'
+                                 else rows(command, CAPTURE, *words)
+                                 for words in (('-Y', condition), ('--from', '10ms', '--to', '100ms')))
+                if command == 'explain':  # but for the commands that it names
+                    self.assertEqual(found[0]['frames'], wanted[0]['frames'])
+                    for statement in found[0]['statements']:
+                        if not statement['command'].startswith('roce-dissect list'):
+                            self.assertIn(' -Y ', statement['command'])
+                else:
+                    self.assertEqual(found, wanted)
+        done = dissect('sessions', CAPTURE, '-Y', 'longwire.psn_gap > 1')
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('known to `list` only', done.stderr)
 
     def test_both_ends_are_included_and_numbers_stay(self):
         stamps = [stamp for stamp, _ in read_pcap(CAPTURE)]
@@ -72,6 +92,7 @@ class Windows(InFolder):
             self.assertEqual(lost(), 2)
             self.assertEqual(lost('--from', f'{middle - begin}ns'), 1)
             self.assertEqual(lost('--to', utc(middle)), 1)
+            self.assertEqual(lost('-Y', f'frame.time_relative >= {(middle - begin) / 1e9:.9f}'), 1)
             self.assertEqual(lost('--from', '12ms', '--to', '18ms'), 0)
 
     def test_commands_given_as_evidence_have_the_same_window(self):
