@@ -31,7 +31,7 @@ class Windows(InFolder):
         for command in READERS:
             self.assertIn('-Y', dissect(command, '--help').stdout, command)
         condition = 'frame.time_relative >= 0.01 && frame.time_relative <= 0.1'
-        for command in 'verify', 'summary', 'sessions', 'messages', 'anomalies', 'explain':
+        for command in 'verify', 'summary', 'connections', 'messages', 'anomalies', 'explain':
             with self.subTest(command):
                 found, wanted = (rows(command, CAPTURE, '--json', *words) if command == 'explain'
                                  else rows(command, CAPTURE, *words)
@@ -43,7 +43,7 @@ class Windows(InFolder):
                             self.assertIn(' -Y ', statement['command'])
                 else:
                     self.assertEqual(found, wanted)
-        done = dissect('sessions', CAPTURE, '-Y', 'longwire.psn_gap > 1')
+        done = dissect('connections', CAPTURE, '-Y', 'longwire.psn_gap > 1')
         self.assertEqual(done.returncode, 2)
         self.assertIn('known to `list` only', done.stderr)
 
