@@ -288,7 +288,7 @@
   const names = data.files.map((file) => (file === '-' ? 'standard input' : file)).join(', ');
   document.title = `${names} - roce-dissect report`;
   $('title').textContent = names;
-  $('about').textContent = `${whole(data.frames)} frames, ${whole(data.roce)} of RoCE in ${time(data.span_ns, 7)}` +
+  $('about').textContent = `${whole(data.frames)} frame${data.frames === 1 ? '' : 's'}, ${whole(data.roce)} of RoCE in ${time(data.span_ns, 7)}` +
     (data.roce > 0 ? `, from ${new Date(data.start_ns / 1e6).toISOString?.() ?? ''}` : '') + (data.filter ? `; filter: ${data.filter}` : '');
   $('made').textContent = `Made by ${data.program}. All times are from the first RoCE packet on.`;
   $('controls').append(Page.themeButton());

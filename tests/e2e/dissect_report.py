@@ -449,7 +449,7 @@ class Page(InFolder):
         write_pcapng(empty, ['a'], [(0, 10**9, bytes(60))])
         self.open(self.report(empty))
         self.assertFalse(self.find('#plots').is_displayed())
-        self.assertIn('1 frames, 0 of RoCE', self.find('#about').text)
+        self.assertIn('1 frame, 0 of RoCE', self.find('#about').text)
 
     def test_names_cannot_break_out(self):
         capture = self.folder / BREAKS_OUT.replace('/', '')
