@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """perftest's own programs run the lines of tests/support/perftest_lines.py between two soft-RoCE guests.
 A line that perftest runs there runs in roce-gen's simulation too, or is refused with the reason that
-the table has."""
+the table has. LONGWIRE_LINES is how many of the lines are tried; all without it."""
 
 import collections
+import itertools
+import os
 import re
 import subprocess
 import unittest
@@ -112,9 +114,11 @@ class PastedLines(unittest.TestCase):
 
     def test_what_perftest_runs_runs_here_or_says_why_not(self):
         count = collections.Counter()
+        lines = itertools.islice(distinct(LINES + PUBLIC_LINES + FURTHER_LINES),
+                                 int(os.environ.get('LONGWIRE_LINES', '1000')))
         with self.lab.bridge():
             self.lab.ping()
-            for line, program, given in distinct(LINES + PUBLIC_LINES + FURTHER_LINES):
+            for line, program, given in lines:
                 words, _, why = line.partition('  # ')
                 finished, refusal = (False, 'sends no RDMA') if program.startswith('raw_') else (
                     self.in_guests(program, given))
@@ -127,7 +131,7 @@ class PastedLines(unittest.TestCase):
                     self.assertIn(why, said)
         print(f'# both run {count[True, True]}, perftest alone {count[True, False]}, roce-gen alone '
               f'{count[False, True]}, none {count[False, False]}', flush=True)
-        self.assertGreater(count[True, True], 25)
+        self.assertGreater(3 * count[True, True], count.total())
 
 
 if __name__ == '__main__':
