@@ -17,9 +17,8 @@ std::string placeholder_of(const Figure& row) {
 }
 
 OptionValue value_of(const Figure& row, void* object) {
-  OptionValue value{.read = [&row, object](std::string_view text) {
-    return set_setting(row, object, text);
-  }};
+  OptionValue value{
+      .read = [&row, object](std::string_view text) { return set_setting(row, object, text); }};
   value.default_text = text_of_setting(row, object);
   if (row.type->shape == FigureType::Shape::truth) {
     value.is_flag = value.default_text == "false";

@@ -344,8 +344,7 @@ inline constexpr bool kMayLack = Optional<T> && !Text<T> && !List<T>;
 
 /// Leads to a member of a member: through<&Frame::ends, &Ends::source>(frame) is frame.ends.source.
 template <auto... members>
-inline constexpr auto through =
-    [](auto& object) -> auto& { return (object.*....*members); };
+inline constexpr auto through = [](auto& object) -> auto& { return (object.*....*members); };
 
 /// Makes the rows for a table of `Object`.
 template <class Object>
@@ -423,7 +422,8 @@ struct FigureOf {
  private:
   template <auto accessor, class Value>
   static constexpr bool kIsWritable = [] {
-    if constexpr (figure_detail::Settable<Value> && std::is_invocable_v<decltype(accessor), Object&>)
+    if constexpr (figure_detail::Settable<Value> &&
+                  std::is_invocable_v<decltype(accessor), Object&>)
       return std::same_as<std::invoke_result_t<decltype(accessor), Object&>, Value&>;
     return false;
   }();

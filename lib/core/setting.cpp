@@ -79,8 +79,8 @@ Parsed<FigureValue> read_value(const Figure& row, std::string_view text) {
 
 /// Empty: none, or one that the meaning says.
 std::string_view unit_text(Unit unit) noexcept {
-  constexpr std::string_view kTexts[] = {"",    "",     "bytes", "ns", "us", "s",
-                                         "b/s", "Mb/s", "Gb/s",  "%"};
+  constexpr std::string_view kTexts[] = {"",  "",    "bytes", "ns",   "us",
+                                         "s", "b/s", "Mb/s",  "Gb/s", "%"};
   return kTexts[static_cast<std::size_t>(unit)];
 }
 
@@ -93,8 +93,7 @@ Parsed<std::uint64_t> read_whole(std::string_view text, std::uint64_t low, std::
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), last, value, hexadecimal ? 16 : 10);
   if (error == std::errc() && end == last && value >= low && value <= high) return value;
-  if (high == std::numeric_limits<std::uint64_t>::max())
-    return not_this("a whole number", text);
+  if (high == std::numeric_limits<std::uint64_t>::max()) return not_this("a whole number", text);
   return not_this("a whole number from " + std::to_string(low) + " to " + std::to_string(high),
                   text);
 }

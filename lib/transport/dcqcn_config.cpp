@@ -15,8 +15,8 @@ using Config = DcqcnConfig;
 using Row = FigureOf<DcqcnConfig>;
 
 constexpr Figure kRows[] = {
-    Row::of<&Config::rpg_time_reset_us>(
-        "rpg_time_reset", "Time between two increases of the rate by time.", Unit::us)
+    Row::of<&Config::rpg_time_reset_us>("rpg_time_reset",
+                                        "Time between two increases of the rate by time.", Unit::us)
         .from(1, kMost),
     Row::of<&Config::rpg_byte_reset>("rpg_byte_reset",
                                      "Bytes between two increases of the rate by bytes; 0: there "
@@ -35,8 +35,10 @@ constexpr Figure kRows[] = {
         "threshold; times the increases of the slower kind since then.",
         Unit::mbps)
         .from(0, kMost),
-    Row::of<&Config::rpg_gd>("rpg_gd", "Exponent N of a cut: the rate falls by the share alpha / 2^N, with alpha in "
-                             "1/1024.")
+    Row::of<&Config::rpg_gd>(
+        "rpg_gd",
+        "Exponent N of a cut: the rate falls by the share alpha / 2^N, with alpha in "
+        "1/1024.")
         .from(10, 15),
     Row::of<&Config::rpg_min_dec_fac_percent>(
         "rpg_min_dec_fac", "Least share of the rate that a cut keeps.", Unit::percent)
@@ -69,12 +71,13 @@ constexpr Figure kRows[] = {
         "Every cut lowers the target rate to the rate before it; false: only a cut after an "
         "increase.")
         .set_to(),
-    Row::of<&Config::clamp_tgt_rate_after_time_inc>(
-        "clamp_tgt_rate_after_time_inc", "Increases by time count for that, too.")
+    Row::of<&Config::clamp_tgt_rate_after_time_inc>("clamp_tgt_rate_after_time_inc",
+                                                    "Increases by time count for that, too.")
         .set_to(),
     Row::of<&Config::alpha_update>(
-        "alpha_update", "When a CNP raises alpha: before the cut, as NICs do, or after it, as in "
-                        "the paper.")
+        "alpha_update",
+        "When a CNP raises alpha: before the cut, as NICs do, or after it, as in "
+        "the paper.")
         .set_to(kAlphaUpdates),
     Row::of<&Config::reduce_far_target>(
         "reduce_far_target",

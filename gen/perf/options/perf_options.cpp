@@ -43,15 +43,14 @@ std::vector<std::pair<std::string, PerfPattern>> patterns() {
 /// they were added.
 void add_profile_option(app::Options& options, DcqcnConfig& dcqcn) {
   static constexpr std::string_view kKinds[] = {config::kCongestionProfiles};
-  app::OptionValue value{
-      .read =
-          [&dcqcn](std::string_view file) -> Parsed<void> {
-        const auto& rows = DcqcnConfig::figures();
-        const auto read = config::load_congestion_profile(std::string(file), rows, &dcqcn);
-        if (!read) return std::unexpected(read.error().message);
-        return {};
-      },
-      .profile_kinds = {std::begin(kKinds), std::end(kKinds)}};
+  app::OptionValue value{.read = [&dcqcn](std::string_view file) -> Parsed<void> {
+                           const auto& rows = DcqcnConfig::figures();
+                           const auto read =
+                               config::load_congestion_profile(std::string(file), rows, &dcqcn);
+                           if (!read) return std::unexpected(read.error().message);
+                           return {};
+                         },
+                         .profile_kinds = {std::begin(kKinds), std::end(kKinds)}};
   options.add("--cc", std::move(value), "PROFILE",
               "parameters of DCQCN; options for one of them apply after it");
 }

@@ -51,7 +51,8 @@ TEST(Setting, EachRowReadsWhatItPrints) {
   for (const Figure& row : Config::figures().rows) {
     if (!row.is_setting()) continue;
     ++settings;
-    Config config{.threshold = 9, .period_us = 2, .rate_mbps = 3, .scope = Scope::port, .clamp = true};
+    Config config{
+        .threshold = 9, .period_us = 2, .rate_mbps = 3, .scope = Scope::port, .clamp = true};
     EXPECT_TRUE(set_setting(row, &config, text_of_setting(row, &defaults))) << row.name;
     EXPECT_EQ(text_of_setting(row, &config), text_of_setting(row, &defaults)) << row.name;
   }
