@@ -16,8 +16,8 @@ namespace {
 Json type_schema(const FigureType& type);
 
 std::string_view unit_of(Unit unit) noexcept {
-  constexpr std::array<std::string_view, 9> kTexts = {
-      "", "frames", "bytes", "ns", "us", "s", "bits per second", "Gb/s", "percent"};
+  constexpr std::array<std::string_view, 10> kTexts = {
+      "", "frames", "bytes", "ns", "us", "s", "bits per second", "Mb/s", "Gb/s", "percent"};
   return kTexts[static_cast<std::size_t>(unit)];
 }
 
