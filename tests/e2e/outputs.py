@@ -55,11 +55,11 @@ NO_FILES = {
     'HOST:PORT', 'HOST:SERVICE', 'KEYS', 'IP|HOST:PORT', 'PATTERN', 'POINT', 'PORT', '[QP=]N',
     'RATE', 'RULE', 'S', 'SCOPE', 'SERVICE', 'SHARE', 'SIZE', 'STYLE', 'T',
     'SIZE[,file=PATH][,hugepages]', 'TOKEN', 'WHICH', 'PARAMETER=VALUE,...',
-    'steady|tai|ptp', 'TIME', 'true|false', 'WHAT', 'WHEN', '2x|0.5x|max',
+    'steady|tai|ptp', 'TIME', 'true|false', 'UPDATE', 'WHAT', 'WHEN', '2x|0.5x|max',
 }
 INPUTS = {
     'PROFILE', 'CAPTURE', 'IN', 'NEAR', 'FAR', 'SOCKET', '--back', '--data', '--from', 'list -r',
-    '--profile', '--class', '--path', '--network', '--sent', '--control', '--token-file', '--web-token-file', '--web-files', 'telemetry --layout',
+    '--profile', '--cc', '--class', '--path', '--network', '--sent', '--control', '--token-file', '--web-token-file', '--web-files', 'telemetry --layout',
     'serve --layout', 'experiment FILE', 'ledger FILE', 'list FILE', 'sim NETWORK', 'summary FILE',
     'verify FILE', 'compare --ledger', 'connections FILE', 'messages FILE', 'anomalies FILE',
     'explain FILE', 'explain --counters', 'extract FILE', 'report FILE',
