@@ -222,8 +222,8 @@ void words(Of<emulator::QueueClass> /*stage*/, const RuleConfig& rule, Statement
 }
 
 std::string jitter_words(const emulator::JitterConfig& jitter) {
-  std::string text = fmt::format("Add a random delay to each frame: {}",
-                                 emulator::describe(jitter.distribution));
+  std::string text =
+      fmt::format("Add a random delay to each frame: {}", emulator::describe(jitter.distribution));
   if (jitter.half_life)
     text += fmt::format("; delays of frames near each other are alike (half-life {})",
                         format_set_duration(*jitter.half_life));
