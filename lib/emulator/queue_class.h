@@ -34,7 +34,9 @@ class QueueClass {
   static constexpr std::string_view kName = Queue::kName;
   static constexpr bool kActsOnBatch = false;
   static constexpr bool kMayPause = false;
-  static constexpr HookSet kHooks = {Hook::apply, Hook::begin, Hook::varies, Hook::inherit, Hook::describe, Hook::audit, Hook::add_ample, Hook::bytes_needed};
+  static constexpr HookSet kHooks = {Hook::apply,     Hook::begin,       Hook::varies,
+                                     Hook::inherit,   Hook::describe,    Hook::audit,
+                                     Hook::add_ample, Hook::bytes_needed};
 
   struct Settings {
     std::optional<QueueUse> shared = {};

@@ -22,7 +22,10 @@ class Delay {
   static constexpr std::string_view kName = "delay";
   static constexpr bool kActsOnBatch = true;
   static constexpr bool kMayPause = true;
-  static constexpr HookSet kHooks = {Hook::number, Hook::apply, Hook::skip, Hook::fits_short_path, Hook::varies, Hook::waits, Hook::inherit, Hook::prepare, Hook::read, Hook::describe, Hook::audit, Hook::figures, Hook::report, Hook::add_ample};
+  static constexpr HookSet kHooks = {
+      Hook::number,  Hook::apply,    Hook::skip, Hook::fits_short_path, Hook::varies, Hook::waits,
+      Hook::inherit, Hook::prepare,  Hook::read, Hook::describe,        Hook::audit,  Hook::figures,
+      Hook::report,  Hook::add_ample};
 
   struct Settings {
     std::optional<Duration> delay = {};  // nominal delay; none, and no jitter: frames pass at once

@@ -37,7 +37,10 @@ class Queue {
   static constexpr std::string_view kName = "queue";
   static constexpr bool kActsOnBatch = false;
   static constexpr bool kMayPause = false;
-  static constexpr HookSet kHooks = {Hook::number, Hook::apply, Hook::begin, Hook::varies, Hook::inherit, Hook::read, Hook::describe, Hook::audit, Hook::figures, Hook::report, Hook::add_ample, Hook::bytes_needed};
+  static constexpr HookSet kHooks = {Hook::number,   Hook::apply,     Hook::begin,
+                                     Hook::varies,   Hook::inherit,   Hook::read,
+                                     Hook::describe, Hook::audit,     Hook::figures,
+                                     Hook::report,   Hook::add_ample, Hook::bytes_needed};
 
   struct Settings {
     std::optional<BottleneckConfig> queue = {};

@@ -381,7 +381,8 @@ std::string table_of_stages() {
   Stages::for_each([&]<class S>() {
     if (std::is_same_v<S, QueueClass>) return;  // has the row of Queue
     std::string number = "none";
-    if constexpr (S::kHooks.has(Hook::number)) number = std::to_string(static_cast<int>(S::kNumber));
+    if constexpr (S::kHooks.has(Hook::number))
+      number = std::to_string(static_cast<int>(S::kNumber));
     table += "| " + std::to_string(++place) + " | " + std::string(S::kName) + " | " + number +
              " | " + (S::kActsOnBatch ? "yes" : "no") + " |\n";
   });
