@@ -270,7 +270,8 @@ class CommandLine(unittest.TestCase):
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     def test_profiles_lists_each_shipped_profile_with_a_description(self):
-        folders = {'roce-gen': ('flows', 'experiments', 'paths', 'impair', 'telemetry', 'networks', 'classes'),
+        folders = {'roce-gen': ('flows', 'experiments', 'paths', 'impair', 'telemetry', 'networks', 'classes',
+                                'congestion'),
                    'roce-impair': ('impair', 'paths')}
         for name, kinds in folders.items():
             listed = self.profiles(name, cwd='/')
