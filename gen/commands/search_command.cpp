@@ -214,7 +214,7 @@ void add_search_options(app::Options& list, SearchOptions& options) {
            "message sizes, one search each: 64,4KiB")
       .defaults_to("64,256,1024,4096");
   list.add("--resolution", app::parsed(parse_probability, options.search.resolution), "SHARE",
-           "distance between passing and failing rate at the end, of the highest rate")
+           "distance between passing and failing rate at the end, of that rate")
       .defaults_to("1%");
   list.add("--repeat", app::number(options.search.repeat, 1, 1000), "N",
            "number of trials that a rate must pass");

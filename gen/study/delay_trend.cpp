@@ -2,32 +2,63 @@
 #include "gen/study/delay_trend.h"
 
 #include <algorithm>
+#include <array>
 
 namespace lw::gen {
+namespace {
 
-void DelayTrend::add(Instant sent, Duration latency) noexcept {
-  if (!first_) first_ = sent;
-  const auto parts = static_cast<std::int64_t>(kParts);
-  const std::int64_t part = std::clamp<std::int64_t>(
-      (sent - *first_).count() / std::max<std::int64_t>(1, span_.count() / parts), 0, parts - 1);
-  std::optional<Duration>& least = least_[static_cast<std::size_t>(part)];
-  least = std::min(least.value_or(latency), latency);
+/// Latencies of the parts that are not disturbed, without the steps that disturbed ones cause.
+std::vector<std::optional<Duration>> joined(std::span<const PartDelay> parts) {
+  std::vector<std::optional<Duration>> line;
+  std::optional<Duration> last;
+  Duration step{};  // of all disturbed parts so far
+  bool behind_disturbed = false;
+  for (const PartDelay& part : parts) {
+    if (part.disturbed) {
+      behind_disturbed = true;
+      continue;
+    }
+    if (part.least) {
+      if (behind_disturbed && last) step = *part.least - *last;
+      behind_disturbed = false;
+      last = *part.least - step;
+      line.push_back(last);
+    } else {
+      line.emplace_back();
+    }
+  }
+  return line;
+}
+
+}  // namespace
+
+DelayTrend::DelayTrend(std::span<const PartDelay> parts) {
+  const auto line = joined(parts);
+  if (line.size() < kTenths || 2 * line.size() <= parts.size()) return;
+  std::array<std::optional<Duration>, kTenths> least;
+  for (std::size_t i = 0; i < line.size(); ++i)
+    if (line[i]) {
+      auto& tenth = least[i * kTenths / line.size()];
+      tenth = std::min(tenth.value_or(*line[i]), *line[i]);
+    }
+  if (!std::ranges::all_of(least, [](const auto& tenth) { return tenth.has_value(); })) return;
+  const auto whole = static_cast<std::int64_t>(parts.size());
+  const auto seen = static_cast<std::int64_t>(line.size());
+  for (const auto& tenth : least) tenths_.push_back((*tenth - *least[0]) * whole / seen);
 }
 
 std::optional<Duration> DelayTrend::growth() const noexcept {
-  const bool known =
-      std::ranges::all_of(least_, [](const auto& least) { return least.has_value(); });
-  if (!known) return std::nullopt;
-  return *least_.back() - *least_.front();
+  if (tenths_.empty()) return std::nullopt;
+  return tenths_.back() - tenths_.front();
 }
 
 Duration DelayTrend::noise() const noexcept {
-  constexpr auto kLast = static_cast<std::int64_t>(kParts - 1);
+  constexpr auto kLast = static_cast<std::int64_t>(kTenths - 1);
   Duration largest{};
-  const Duration first = *least_.front(), growth = *least_.back() - first;
-  for (std::size_t i = 1; i + 1 < kParts; ++i) {
+  const Duration first = tenths_.front(), growth = tenths_.back() - first;
+  for (std::size_t i = 1; i + 1 < kTenths; ++i) {
     const Duration line = first + growth * static_cast<std::int64_t>(i) / kLast;
-    const Duration off = *least_[i] - line;
+    const Duration off = tenths_[i] - line;
     largest = std::max(largest, off < Duration{} ? -off : off);
   }
   return largest;
@@ -36,10 +67,10 @@ Duration DelayTrend::noise() const noexcept {
 /// Kendall's S: pairs of tenths in rising order minus those in falling order.
 int DelayTrend::rank_sum() const noexcept {
   int sum = 0;
-  for (std::size_t i = 0; i < kParts; ++i)
-    for (std::size_t j = i + 1; j < kParts; ++j) {
-      if (*least_[j] > *least_[i]) ++sum;
-      if (*least_[j] < *least_[i]) --sum;
+  for (std::size_t i = 0; i < kTenths; ++i)
+    for (std::size_t j = i + 1; j < kTenths; ++j) {
+      if (tenths_[j] > tenths_[i]) ++sum;
+      if (tenths_[j] < tenths_[i]) --sum;
     }
   return sum;
 }

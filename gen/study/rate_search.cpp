@@ -76,19 +76,29 @@ double highest_of(const std::vector<SizeSearch>& searches) noexcept {
 
 }  // namespace
 
-Duration stood_still(const Trial& trial) noexcept {
-  if (trial.sent == 0) return {};
-  const double share = static_cast<double>(trial.held_up) / static_cast<double>(trial.sent);
-  return Duration{static_cast<std::int64_t>(share * static_cast<double>(trial.span.count()))};
+double Trial::path_loss() const noexcept {
+  if (sent == 0) return 0;
+  const auto in_time = static_cast<double>(sent) * static_cast<double>(stood_still.total.count()) /
+                       static_cast<double>(std::max<std::int64_t>(span.count(), 1));
+  const double excused = mostly_held_up ? in_time : static_cast<double>(lost_held_up);
+  const double judged = static_cast<double>(mostly_held_up ? sent : sent - held_up);
+  return std::max(0.0, static_cast<double>(lost() - std::min(lost(), lost_here)) - excused) /
+         judged;
 }
 
 Duration growth_above(const Trial& trial, const SearchConfig& config) noexcept {
-  const double span = static_cast<double>(trial.span.count());
-  return Duration{static_cast<std::int64_t>(span * config.resolution / trial.fraction)};
+  return Duration{
+      static_cast<std::int64_t>(static_cast<double>(trial.span.count()) * config.resolution)};
+}
+
+bool is_too_fast(const Trial& trial, const SearchConfig& config) noexcept {
+  constexpr int kNegligible = 10;
+  return trial.delay_grows && trial.delay_growth &&
+         *trial.delay_growth > growth_above(trial, config) / kNegligible;
 }
 
 bool hides_growth(const Trial& trial, const SearchConfig& config) noexcept {
-  if (trial.delay_grows || trial.loss() > config.loss) return false;
+  if (is_too_fast(trial, config) || trial.loss() > config.loss) return false;
   if (!trial.delay_growth) return trial.disturbed();
   return *trial.delay_growth + 2 * trial.delay_noise >= growth_above(trial, config);
 }
@@ -97,9 +107,9 @@ TrialEnd end_of(const Trial& trial, const SearchConfig& config) noexcept {
   if (!trial.offered) return TrialEnd::not_offered;
   if (trial.loss() > config.loss)
     return trial.path_loss() > config.loss ? TrialEnd::failed : TrialEnd::not_offered;
-  if (trial.delay_grows) {
-    const bool by_stall = trial.delay_growth.value_or(Duration::max()) <= stood_still(trial);
-    return trial.disturbed() && by_stall ? TrialEnd::not_offered : TrialEnd::failed;
+  if (is_too_fast(trial, config)) {
+    const bool by_stall = trial.mostly_held_up && *trial.delay_growth <= trial.stood_still.longest;
+    return by_stall ? TrialEnd::not_offered : TrialEnd::failed;
   }
   return hides_growth(trial, config) ? TrialEnd::not_offered : TrialEnd::passed;
 }
@@ -134,7 +144,7 @@ class Bisection {
       if (!*end) break;
       note_bound(result_, **end);
       (**end == TrialEnd::passed ? low_ : high_) = next_;
-      if (high_ - low_ <= config_.resolution) {
+      if (is_narrow()) {
         const auto holds = confirm();
         if (!holds) return std::unexpected(holds.error());
         if (*holds) break;
@@ -174,6 +184,9 @@ class Bisection {
     if (!trial.disturbed() && !(trial.offered && hides_growth(trial, config_))) return 0;
     return trial.offered || trial.fraction <= offered_ ? kMost : 1;
   }
+  [[nodiscard]] bool is_narrow() const noexcept {
+    return high_ - low_ <= config_.resolution * (low_ > 0 ? high_ : 1);
+  }
   /// Repeats trials at the rate found. Returns true if the search ends there; otherwise the rate is
   /// a bound from above, and the one that passed below it is one from below.
   Result<bool> confirm() {
@@ -192,7 +205,7 @@ class Bisection {
     }
     note_bound(result_, **end);
     result_.confirmed = 0;
-    return high_ - low_ <= config_.resolution && !result_.passes;
+    return is_narrow() && !result_.passes;
   }
 
   const SearchConfig& config_;
@@ -269,8 +282,8 @@ const FigureTable& Trial::figures() {
                                  Unit::frames),
       Row::of<&Trial::delay_growth>(
           "delay_growth_ns",
-          "Least latency of the last tenth minus that of the first; null if a tenth has no frame "
-          "with a signature.",
+          "Growth of the latency from the first to the last tenth, without the parts in which this "
+          "machine stood still; null if a tenth has no frame with a signature.",
           Unit::ns)
           .or_null(),
       Row::of<&Trial::delay_grows>("delay_grows", "True if latency grew beyond the noise."),
@@ -282,9 +295,10 @@ const FigureTable& Trial::figures() {
       Row::of<&Trial::span>("span_ns", "Time in which the frames were due.", Unit::ns),
       Row::of<&Trial::held_up>(
           "held_up",
-          "Frames that were due while this machine stood still, and went on as "
-          "a burst above the rate.",
+          "Frames of the parts of the trial in which this machine stood still, and then sent "
+          "or passed on a burst above the rate.",
           Unit::frames),
+      Row::of<&Trial::lost_held_up>("lost_held_up", "Lost frames of those.", Unit::frames),
       Row::of<&Trial::disturbed>("disturbed", "True if `held_up` is above 0."),
       Row::of<&Trial::passed>("passed",
                               "True if the loss was within the bound, and latency did not grow.")};
@@ -324,7 +338,7 @@ const FigureTable& SearchReport::figures() {
       Row::of<[](const SearchReport& r) { return r.config.loss; }>(
           "loss", "Share of lost frames that is allowed, 0 to 1."),
       Row::of<[](const SearchReport& r) { return r.config.resolution; }>(
-          "resolution", "Resolution, as a fraction of the highest rate."),
+          "resolution", "Resolution, as a fraction of the rate found."),
       Row::of<[](const SearchReport& r) -> const auto& { return r.sizes; }>(
           "sizes", "A search for each message size."),
       Row::of<[](const SearchReport& r) { return !is_complete(r.sizes); }>(
@@ -360,12 +374,14 @@ std::string limit_text(const Trial& trial, const SearchConfig& config) {
         "latency varied by {} there, which hides the growth of {} that a rate one resolution too "
         "high causes",
         format_duration(trial.delay_noise), format_duration(growth_above(trial, config)));
+  if (trial.offered && trial.disturbed() && trial.loss() > config.loss)
+    return fmt::format(
+        "this machine stood still there for {}, {} of {} lost frames came behind that",
+        format_duration(trial.stood_still.total), format_count(trial.lost_held_up),
+        format_count(trial.lost()));
   if (trial.offered && trial.disturbed())
-    return fmt::format("this machine stood still there while {} frames were due, and {}",
-                       format_count(trial.held_up),
-                       trial.loss() > config.loss
-                           ? fmt::format("{} were lost", format_count(trial.lost()))
-                           : std::string("latency grew by no more"));
+    return fmt::format("this machine stood still there for {}, and latency grew by no more",
+                       format_duration(trial.stood_still.longest));
   if (trial.offered)
     return fmt::format("this machine's own port lost {} of {} frames there",
                        format_count(trial.lost_here), format_count(trial.sent));

@@ -27,13 +27,15 @@ struct Trial {
   double wire_bps = 0, frames_per_second = 0;  // as sent
   bool offered = true;                         // the sender reached the requested rate
   std::uint64_t lost_here = 0;                 // frames that our own receiving port lost
-  // least latency of the last tenth minus that of the first; none: too few frames with signatures
+  // of the latency, see DelayTrend; none: too few frames with signatures
   std::optional<Duration> delay_growth = {};
-  bool delay_grows = false;   // beyond the noise: see DelayTrend
+  bool delay_grows = false;   // beyond the noise
   Duration delay_noise = {};  // of delay_growth, if that is known
   Duration span = {};         // in which the frames were due
-  // frames that were due while this machine stood still, and went on as a burst above the rate
-  std::uint64_t held_up = 0;
+  // of the parts in which this machine stood still (TrialParts), and of those: lost
+  std::uint64_t held_up = 0, lost_held_up = 0;
+  bool mostly_held_up = false;  // at least half of the parts: the rest is not judged
+  TrialParts::Still stood_still = {};
   bool passed = false;  // as search_rate() judged it
 
   /// Frames that did not arrive undamaged. A frame counts once, by its flow and sequence number.
@@ -44,13 +46,10 @@ struct Trial {
   [[nodiscard]] double loss() const noexcept {
     return sent > 0 ? static_cast<double>(lost()) / static_cast<double>(sent) : 0;
   }
-  /// Share of the sent frames that the path lost for certain: our own port did not, and frames that
-  /// come as a burst make a queue drop at most as many as they are.
-  [[nodiscard]] double path_loss() const noexcept {
-    return sent > 0 ? static_cast<double>(lost() - std::min(lost(), lost_here + held_up)) /
-                          static_cast<double>(sent)
-                    : 0;
-  }
+  /// Share of the frames that the path lost for certain, without those that our own port lost: in
+  /// the parts in which this machine did not stand still, or, if most are disturbed, what is above
+  /// the frames that were due meanwhile, as a burst makes a queue drop at most as many as it has.
+  [[nodiscard]] double path_loss() const noexcept;
   /// True if this machine stood still.
   [[nodiscard]] bool disturbed() const noexcept { return held_up > 0; }
   static const FigureTable& figures();
@@ -58,13 +57,14 @@ struct Trial {
 
 struct SearchConfig {
   double loss = 0;           // tolerated share of the frames sent, in [0, 1]
-  double resolution = 0.01;  // share of the highest rate, in (0, 1]
+  double resolution = 0.01;  // share of the rate found, in (0, 1]
   int repeat = 1;            // consecutive trials that a rate must pass
   int confirm = 0;           // further trials that the rate found must pass
 };
 
 /// Result of a search. `passes` is the highest rate that passed, `fails` the lowest rate above it
-/// at which the path lost too much, at most the resolution away. Without `fails` the highest rate
+/// at which the path lost too much, at most the resolution away: a share of that rate, or, if none
+/// passes, of the highest one. Without `fails` the highest rate
 /// passed; without `passes` every rate failed. `confirmed` are further trials that `passes` passed.
 /// With `not_offered`, the lowest rate above `passes` that this machine could not send or receive,
 /// the path may pass more: nobody can tell.
@@ -75,14 +75,14 @@ struct SearchResult {
   bool complete = true;  // false: stopped before the bracket was as narrow as asked
 };
 
-/// Time in which this machine stood still in a trial: a burst of so long grows a queue by at most
-/// as much.
-Duration stood_still(const Trial& trial) noexcept;
 /// Growth of the latency in a trial whose rate is one resolution above the path's, as what the path
-/// does not take waits. Requires fraction > 0.
+/// does not take waits.
 Duration growth_above(const Trial& trial, const SearchConfig& config) noexcept;
-/// True if the noise of the latencies hides that growth, or this machine stood still and left a
-/// tenth of the trial without a latency. False if the loss fails the trial.
+/// True if the latency grows, by more than a tenth of that: with less, the rate is the path's
+/// within a tenth of the resolution.
+bool is_too_fast(const Trial& trial, const SearchConfig& config) noexcept;
+/// True if the noise of the latencies hides that growth, or this machine stood still and left too
+/// little of the trial to show it. False if the loss fails the trial.
 bool hides_growth(const Trial& trial, const SearchConfig& config) noexcept;
 
 /// How a trial ended: it passed; the path lost too much, or its latency grew; or this machine did
@@ -97,8 +97,8 @@ std::string_view name_of(TrialEnd end) noexcept;
 /// the middle between the highest passed and the lowest failed one. Where the rate found fails a
 /// trial of its confirmation, the search goes on below it. `try_at` runs a trial at a
 /// fraction of the highest rate, in (0, 1]; without a trial the search stops there, incomplete.
-/// Tries at most 1 + log2(1 / resolution) rates, and as many again for each that is not confirmed.
-/// Errors: those of try_at.
+/// Tries at most 1 + log2(1 / resolution / fraction found) rates, and as many again for each that
+/// is not confirmed. Errors: those of try_at.
 Result<SearchResult> search_rate(const SearchConfig& config,
                                  const std::function<Result<std::optional<Trial>>(double)>& try_at);
 

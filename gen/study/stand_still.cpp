@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/study/stand_still.h"
 
+#include <utility>
+
 namespace lw::gen {
 
-void StandStill::add(Instant sent, Instant now) noexcept {
-  const Arrival arrival{now, now - sent};
-  if (last_) {
-    const Duration silence = arrival.at - last_->at, later = arrival.latency - last_->latency;
-    if (silence > silence_ && later > kShortest) total_ += std::min(silence, later);
-  }
-  last_ = arrival;
+Duration StandStill::add(Instant sent, Instant now) noexcept {
+  const Arrival arrival{now, now - sent}, last = std::exchange(last_, arrival).value_or(arrival);
+  const Duration silence = arrival.at - last.at, later = arrival.latency - last.latency;
+  return silence > silence_ && later > kShortest ? std::min(silence, later) : Duration{};
 }
 
 }  // namespace lw::gen

@@ -21,17 +21,15 @@ class StandStill {
   explicit StandStill(Duration gap) noexcept : silence_(std::max(kShortest, 4 * gap)) {}
 
   /// A frame that was sent at `sent` arrives at `now`, both by one clock. In the order of arrival.
-  void add(Instant sent, Instant now) noexcept;
-
-  /// Sum of these times.
-  [[nodiscard]] Duration total() const noexcept { return total_; }
+  /// Returns the time that ends with this frame; 0: nothing stood still.
+  Duration add(Instant sent, Instant now) noexcept;
 
  private:
   struct Arrival {
     Instant at;
     Duration latency;
   };
-  Duration silence_, total_{0};
+  Duration silence_;
   std::optional<Arrival> last_;
 };
 

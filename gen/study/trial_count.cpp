@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/study/trial_count.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "roce/message.h"
 
 namespace lw::gen {
@@ -19,25 +22,41 @@ std::uint32_t psns_of_frame(const roce::MessageFields& message) {
   return message.operation == wire::Operation::read_request ? psn_count(message) : 1;
 }
 
-/// Mean time between two frames of a profile that are due within `span`.
-Duration gap_of(const config::FlowProfile& profile, Duration span) {
-  double frames = 0;
-  for (const config::Flow& flow : profile.flows)
-    frames += static_cast<double>(flow.messages) * flow.means.frames;
-  return Duration{
-      static_cast<std::int64_t>(static_cast<double>(span.count()) / std::max(frames, 1.0))};
+std::uint64_t frames_of(const config::Flow& flow) {
+  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(
+                                        static_cast<double>(flow.messages) * flow.means.frames)));
+}
+
+std::uint64_t frames_of(const config::FlowProfile& profile) {
+  std::uint64_t sum = 0;
+  for (const config::Flow& flow : profile.flows) sum += frames_of(flow);
+  return std::max<std::uint64_t>(sum, 1);
+}
+
+Duration gap_of(std::uint64_t frames, Duration span) {
+  return span / static_cast<std::int64_t>(frames);
+}
+
+/// Longest time between two frames of a sender that does not stand still. Gaps of a Poisson process
+/// are longer than 16 times their mean in one of nine million.
+Duration longest_gap(const config::Flow& flow, Duration gap) {
+  const bool regular = flow.arrival == config::ArrivalProcess::constant;
+  return std::max(StandStill::kShortest, (regular ? 4 : 16) * gap);
 }
 
 }  // namespace
 
 TrialCount::TrialCount(const config::FlowProfile& profile, Duration span)
-    : delay_(span), stand_still_(gap_of(profile, span)) {
+    : parts_(frames_of(profile), span), stand_still_(gap_of(frames_of(profile), span)) {
   for (const config::Flow& flow : profile.flows) {
     run_ = flow.origin.run;
     plain_.try_emplace(plain_stream(flow), flows_.size());
     FlowState& state = flows_.emplace_back();
     state.first_psn = flow.message.first_psn;
     state.psns = psns_of_frame(flow.message);
+    state.due = frames_of(flow);
+    state.gap = gap_of(state.due, span);
+    state.silence = longest_gap(flow, state.gap);
   }
 }
 
@@ -67,10 +86,39 @@ void TrialCount::take_signed(const wire::SignatureFields& signature, Instant now
   } else {
     FlowState& flow = flows_[signature.flow];
     const Instant sent = instant_from_ns(static_cast<std::int64_t>(signature.send_time_ns));
-    delay_.add(sent, now - sent);
-    stand_still_.add(sent, now);
-    count(flow, flow.by_signature.take(signature.sequence));
+    parts_.add_latency(parts_.part_of(signature.sequence, flow.due), now - sent);
+    note_stand_still(flow, signature.sequence, sent, now);
+    count(flow, signature.sequence, flow.by_signature.take(signature.sequence));
   }
+}
+
+/// A program on the path delays the frames that it held, and then gets those at once that were sent
+/// meanwhile. A sender stood still if a frame is later than the one before it by more than
+/// `silence`, beside the time in which the frames between them are due.
+void TrialCount::note_stand_still(FlowState& flow, std::uint64_t number, Instant sent,
+                                  Instant now) noexcept {
+  if (!first_latency_) first_latency_ = now - sent;
+  if (const Duration still = stand_still_.add(sent, now); still > Duration{})
+    parts_.stand_still(TrialParts::By::path, parts_.part_of(number, flow.due), now - still - sent,
+                       still);
+  if (flow.last && number <= *flow.last) return;
+  if (flow.last) {
+    const auto due = static_cast<std::int64_t>(number - *flow.last) * flow.gap;
+    if (const Duration late = sent - flow.last_sent - due; late > flow.silence)
+      parts_.stand_still(TrialParts::By::sender, parts_.part_of(*flow.last, flow.due), {}, late);
+  }
+  flow.last = number;
+  flow.last_sent = sent;
+}
+
+/// A program on the path that stands still when the trial begins shows by its first frame alone.
+TrialParts TrialCount::parts() const {
+  TrialParts parts = parts_;
+  const auto least = parts.least_latency();
+  if (!least || !first_latency_) return parts;
+  const Duration still = *first_latency_ - *least;
+  if (still > StandStill::kShortest) parts.stand_still(TrialParts::By::path, 0, {}, still);
+  return parts;
 }
 
 void TrialCount::take_plain(const roce::Envelope& envelope) {
@@ -81,16 +129,17 @@ void TrialCount::take_plain(const roce::Envelope& envelope) {
     return;
   }
   FlowState& flow = flows_[known->second];
-  if (flow.psns == 0) return count(flow, {});
+  if (flow.psns == 0) return count(flow, flow.received, {});
   const auto psns = unwrapped(flow.first_psn, frame->bth->psn(), flow.by_psn.next() * flow.psns);
   if (!psns) {
     ++counts_.earlier;
     return;
   }
-  count(flow, flow.by_psn.take(*psns / flow.psns));
+  count(flow, *psns / flow.psns, flow.by_psn.take(*psns / flow.psns));
 }
 
-void TrialCount::count(FlowState& flow, const analysis::Arrival& arrival) noexcept {
+void TrialCount::count(FlowState& flow, std::uint64_t number,
+                       const analysis::Arrival& arrival) noexcept {
   using Kind = analysis::Arrival::Kind;
   switch (arrival.kind) {
     case Kind::duplicate:
@@ -106,6 +155,7 @@ void TrialCount::count(FlowState& flow, const analysis::Arrival& arrival) noexce
     case Kind::ahead:
       break;
   }
+  parts_.add(parts_.part_of(number, flow.due));
   ++flow.received;
   ++counts_.received;
 }

@@ -10,8 +10,8 @@
 #include "config/flow/profile.h"
 #include "core/figure.h"
 #include "gen/receive/measurement.h"
-#include "gen/study/delay_trend.h"
 #include "gen/study/stand_still.h"
+#include "gen/study/trial_parts.h"
 #include "roce/envelope.h"
 
 namespace lw::gen {
@@ -44,28 +44,34 @@ class TrialCount {
   [[nodiscard]] std::uint64_t received(std::size_t flow) const noexcept {
     return flows_[flow].received;
   }
-  /// Of the frames with a signature.
-  [[nodiscard]] const DelayTrend& delay() const noexcept { return delay_; }
-  /// By the frames with a signature.
-  [[nodiscard]] Duration stood_still() const noexcept { return stand_still_.total(); }
+  /// Frames that are due, by flow.
+  [[nodiscard]] std::uint64_t due(std::size_t flow) const noexcept { return flows_[flow].due; }
+  /// Where this machine stood still, and latencies: by the frames with a signature.
+  [[nodiscard]] TrialParts parts() const;
 
  private:
   struct FlowState {
     wire::Psn first_psn;
-    std::uint32_t psns = 1;  // of one frame; 0: all frames have the same PSN
+    std::uint32_t psns = 1;     // of one frame; 0: all frames have the same PSN
+    std::uint64_t due = 1;      // frames
+    Duration gap{}, silence{};  // mean time between two frames; a longer one than `silence` is late
+    Instant last_sent{};        // of frame `last`
+    std::optional<std::uint64_t> last = {};
     std::uint64_t received = 0;
     analysis::SequenceTracker by_signature, by_psn;
   };
   void take_signed(const wire::SignatureFields& signature, Instant now);
   void take_plain(const roce::Envelope& envelope);
-  void count(FlowState& flow, const analysis::Arrival& arrival) noexcept;
+  void note_stand_still(FlowState& flow, std::uint64_t number, Instant sent, Instant now) noexcept;
+  void count(FlowState& flow, std::uint64_t number, const analysis::Arrival& arrival) noexcept;
 
   std::uint16_t run_ = 0;
   std::vector<FlowState> flows_;
   std::unordered_map<StreamKey, std::size_t, StreamKeyHash> plain_;
   ArrivalCounts counts_;
-  DelayTrend delay_;
+  TrialParts parts_;
   StandStill stand_still_;
+  std::optional<Duration> first_latency_;
 };
 
 }  // namespace lw::gen

@@ -173,7 +173,6 @@ Trial trial_of(const RunReport& report, const config::FlowProfile& profile) {
   trial.not_sent = total.not_sent;
   trial.offered = total.not_sent + report.lost_in_ports() == 0;
   const Duration median_late{report.audit.pacing_error.quantile(0.5)};
-  trial.held_up = report.audit.late_frames;
   for (std::size_t i = 0; i < report.flows.size(); ++i) {
     const bool offered = is_offered(report.flows[i], profile.flows[i], median_late);
     trial.offered &= offered;
@@ -182,10 +181,26 @@ Trial trial_of(const RunReport& report, const config::FlowProfile& profile) {
   return trial;
 }
 
-/// Frames of a trial that are due within `time`, rounded up.
-std::uint64_t due_within(Duration time, const Trial& trial) {
-  const double share = static_cast<double>(time.count()) / static_cast<double>(trial.span.count());
-  return static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(trial.sent)));
+/// Adds what arrived, and what of it the path is to blame for.
+void add_arrivals(Trial& trial, const TrialCount& count, const RunReport& report,
+                  bool virtual_path) {
+  std::vector<FlowFrames> flows;
+  for (std::size_t i = 0; i < report.flows.size(); ++i) {
+    flows.push_back({.due = count.due(i), .sent = report.flows[i].frames});
+    trial.received += std::min(count.received(i), report.flows[i].frames);
+  }
+  trial.arrivals = count.counts();
+  const TrialParts::Counted counted{.sender = report.audit.late_frames > 0, .path = virtual_path};
+  const TrialParts parts = count.parts();
+  const auto disturbed = parts.disturbed(flows, counted);
+  trial.held_up = disturbed.sent;
+  trial.lost_held_up = disturbed.lost;
+  trial.mostly_held_up = parts.mostly_disturbed(counted);
+  trial.stood_still = parts.still(counted);
+  const DelayTrend trend = parts.trend(counted);
+  trial.delay_growth = trend.growth();
+  trial.delay_grows = trend.grows();
+  if (trial.delay_growth) trial.delay_noise = trend.noise();
 }
 
 /// Moves the flows' first PSNs behind what a trial sent.
@@ -246,18 +261,11 @@ Result<Trial> run_trial(config::FlowProfile& profile, double fraction, const Tri
   if (!report->interrupted.empty()) return fail(report->interrupted, ExitCode::failed);
   continue_psns(profile, *report);
   Trial trial = trial_of(*report, bounded);
-  trial.arrivals = count.counts();
   trial.fraction = fraction;
   trial.span = span;
-  if (ends.virtual_path) trial.held_up += due_within(count.stood_still(), trial);
-  trial.held_up = std::min(trial.held_up, trial.sent);
-  trial.delay_growth = count.delay().growth();
-  trial.delay_grows = count.delay().grows();
-  if (trial.delay_growth) trial.delay_noise = count.delay().noise();
+  add_arrivals(trial, count, *report, ends.virtual_path);
   const std::uint64_t unseen_now = ends.receiver.stats().unseen();
   trial.lost_here = unseen_now - std::min(unseen, unseen_now);
-  for (std::size_t i = 0; i < report->flows.size(); ++i)
-    trial.received += std::min(count.received(i), report->flows[i].frames);
   return trial;
 }
 

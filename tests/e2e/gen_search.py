@@ -60,11 +60,12 @@ class Search(unittest.TestCase):
         for trial in trials:
             self.assertEqual(trial['lost'], trial['sent'] - trial['received'])
             within = trial['lost'] <= report['loss'] * trial['sent']
-            growth, most = trial['delay_growth_ns'], trial['span_ns'] * report['resolution'] / trial['fraction']
+            growth, most = trial['delay_growth_ns'], trial['span_ns'] * report['resolution']
             hidden = (trial['disturbed'] if growth is None else
                       growth + 2 * trial['delay_noise_ns'] >= int(most))
+            too_fast = trial['delay_grows'] and growth > int(most) // 10
             self.assertEqual(trial['passed'],
-                             trial['offered'] and within and not trial['delay_grows'] and not hidden)
+                             trial['offered'] and within and not too_fast and not hidden)
             self.assertIn('disturbed', trial)
         for size in report['sizes']:
             passes, fails = size['passes'], size['fails']
@@ -72,10 +73,11 @@ class Search(unittest.TestCase):
             high = min((end['fraction'] for end in (fails, size['not_offered']) if end), default=1)
             self.assertTrue(passes is None or passes in size['trials'] and passes['passed'])
             self.assertTrue(fails is None or fails in size['trials'] and not fails['passed'])
-            # A stall makes a queue drop at most as many frames as come late.
+            # What is lost behind a stall of this machine is not the path's.
             self.assertTrue(fails is None or fails['delay_grows'] or
-                            fails['lost'] - fails['held_up'] > report['loss'] * fails['sent'])
-            self.assertLessEqual(high - low, report['resolution'])
+                            fails['lost'] - fails['lost_held_up'] >
+                            report['loss'] * (fails['sent'] - fails['held_up']))
+            self.assertLessEqual(high - low, report['resolution'] * (high if low else 1))
         plot = xml.etree.ElementTree.parse(self.folder / 'search.svg')
         texts = [element.text for element in plot.iter('{http://www.w3.org/2000/svg}text')]
         self.assertIn('message size, bytes', texts)
@@ -263,10 +265,10 @@ class Search(unittest.TestCase):
         report = self.bottleneck(64_000, '--duration', '300ms', '--settle', '100ms', '--resolution', '10%',
                                  disturb=stop)
         [size] = report['sizes']
-        self.assertTrue(any(trial['lost'] > 0 and trial['held_up'] >= trial['lost'] for trial in size['trials']))
+        self.assertTrue(any(trial['lost'] == trial['lost_held_up'] > 0 for trial in size['trials']))
         for trial in size['trials']:
             if trial['fraction'] <= 0.59:
-                self.assertFalse(trial['lost'] > trial['held_up'], trial)
+                self.assertEqual(trial['lost'], trial['lost_held_up'], trial)
         self.assertTrue(size['fails'] is None or size['fails']['fraction'] > 0.59)
         self.assertIsNotNone(size['not_offered'])
         self.assertIn('not offered above', report['verdict']['headline'])
