@@ -62,8 +62,9 @@ double deviation_of(std::vector<double> sizes) {
   return quantile_of(sizes, 0.5) / 0.6745;
 }
 
-/// The means of `scale` values behind each place less those of so many before it. At the ends of
-/// the series, of fewer, and so much smaller that the variance is the same.
+/// At each place, the mean of the `scale` values behind it less the mean of the `scale` values
+/// before it. At the ends of the series there are fewer values: the difference is scaled down, so
+/// that its variance is the same.
 class MeanJumps {
  public:
   MeanJumps(Values sums, std::size_t scale) : first_(std::min(scale, kFewestBeside)) {
@@ -83,7 +84,7 @@ class MeanJumps {
   [[nodiscard]] std::size_t end() const noexcept { return first_ + sizes_.size(); }
   [[nodiscard]] double at(std::size_t place) const noexcept { return sizes_[place - first_]; }
   [[nodiscard]] double deviation() const { return deviation_of(sizes_); }
-  /// How often the sign changes, and 1: at most so many of the jumps are independent.
+  /// The number of changes of the sign, plus 1: no more of the jumps than these are independent.
   [[nodiscard]] double independent() const noexcept {
     std::size_t changes = 1;
     for (std::size_t i = 1; i < sizes_.size(); ++i)

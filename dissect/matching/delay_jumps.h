@@ -14,7 +14,7 @@ double quantile_of(std::vector<double>& values, double q);
 /// A place where delays jump: the packets from there on differ from those before it.
 struct DelayJump {
   std::size_t place = 0;
-  double clearness = 0;  // by so many times it exceeds what other places show: 1 or more
+  double clearness = 0;  // its size, in multiples of the least that is a jump: 1 or more
 };
 
 /// Finds jumps of delays (ns, in the order of the packets), the clearest first: candidates, of

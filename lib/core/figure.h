@@ -38,7 +38,7 @@
 /// lib/config/toml/settings.h; core/setting.h reads one value.
 namespace lw {
 
-/// The unit of a figure's value.
+/// The unit of a figure's value; its text is unit_text(Unit) of core/setting.h.
 enum class Unit : std::uint8_t {
   none,
   frames,
@@ -129,8 +129,10 @@ struct Figure {
   double least = 0, most = -1;
 
   [[nodiscard]] constexpr bool is_setting() const { return least <= most; }
-  /// The row of a setting, whose number is from `low` to `high`.
+  /// The row of a setting, whose number is from `low` to `high`. Does not compile for a value that
+  /// is computed, or of a type that has no text yet: see Settable.
   [[nodiscard]] constexpr Figure from(double low, double high) const {
+    if (write == nullptr) throw "a setting is a member of a type that can be set";
     Figure row = *this;
     row.least = low;
     row.most = high;
@@ -307,8 +309,10 @@ void emit(const T& value, FigureSink& sink) {
   }
 }
 
+/// Types of settings. Core's setting.h reads their texts.
 template <class T>
-concept Settable = std::is_arithmetic_v<T> || Named<T>;
+concept Settable =
+    std::same_as<T, bool> || std::unsigned_integral<T> || std::same_as<T, double> || Named<T>;
 
 /// Stores a value; its alternative is that of T.
 template <Settable T>

@@ -77,14 +77,14 @@ Parsed<FigureValue> read_value(const Figure& row, std::string_view text) {
   return as_value(read_name(text, row.choices));
 }
 
-/// Empty: none, or one that the meaning says.
+}  // namespace
+
 std::string_view unit_text(Unit unit) noexcept {
-  constexpr std::string_view kTexts[] = {"",  "",    "bytes", "ns",   "us",
-                                         "s", "b/s", "Mb/s",  "Gb/s", "%"};
+  constexpr std::array<std::string_view, 10> kTexts = {
+      "", "frames", "bytes", "ns", "us", "s", "bits per second", "Mb/s", "Gb/s", "percent"};
+  static_assert(kTexts.size() == static_cast<std::size_t>(Unit::percent) + 1);
   return kTexts[static_cast<std::size_t>(unit)];
 }
-
-}  // namespace
 
 Parsed<std::uint64_t> read_whole(std::string_view text, std::uint64_t low, std::uint64_t high) {
   const bool hexadecimal = text.starts_with("0x");

@@ -10,6 +10,9 @@
 
 namespace lw {
 
+/// The text of a unit: "us", "Gb/s", "percent"; empty for none.
+std::string_view unit_text(Unit unit) noexcept;
+
 /// Reads a whole number, decimal or hexadecimal (0x...). Error: "expected a whole number from 1 to
 /// 8, found \"9\"".
 Parsed<std::uint64_t> read_whole(std::string_view text, std::uint64_t low, std::uint64_t high);

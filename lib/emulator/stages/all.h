@@ -38,8 +38,8 @@ struct StageList;
 ///   kMayPause             true if it may have a schedule (emulator/when.h): a frame can pass as if
 ///                         the stage were absent. Past a queue, or a group that accumulates, it
 ///                         would overtake frames that wait there; a trace has a period of its own
-///   kHooks                those of the members below that it has (stage_hooks.h): a listed one
-///                         that is absent, and one that is not listed, do not compile
+///   kHooks                the list of the hooks below that it has (stage_hooks.h). A listed hook
+///                         without its member, and a member without its hook, do not compile
 ///   Settings, Stats       its members of RuleConfig and RuleStats; Stats::add(other)
 ///   present(rule)         whether a rule has the stage
 ///   S(rule, setup)        constructor

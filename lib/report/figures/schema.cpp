@@ -2,24 +2,18 @@
 #include "report/figures/schema.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 
 #include <fmt/format.h>
 
 #include "core/output.h"
+#include "core/setting.h"
 #include "core/verdict.h"
 
 namespace lw::report {
 namespace {
 
 Json type_schema(const FigureType& type);
-
-std::string_view unit_of(Unit unit) noexcept {
-  constexpr std::array<std::string_view, 10> kTexts = {
-      "", "frames", "bytes", "ns", "us", "s", "bits per second", "Mb/s", "Gb/s", "percent"};
-  return kTexts[static_cast<std::size_t>(unit)];
-}
 
 void close(Json& object, Json required) {
   object["required"] = std::move(required);
@@ -50,7 +44,7 @@ void add_rows(Json& properties, Json& required, const FigureTable& table, bool o
     }
     const std::string key(row.name);
     Json schema = {{"description", description_of(row)}};
-    if (row.unit != Unit::none) schema["unit"] = unit_of(row.unit);
+    if (row.unit != Unit::none) schema["unit"] = unit_text(row.unit);
     schema.update(type_schema(*row.type));
     if (!row.choices.empty()) schema["enum"] = row.choices;
     if (row.empty == Figure::Empty::null) allow_null(schema["type"]);
@@ -135,7 +129,7 @@ std::string description_of(const Figure& figure) {
       figure.unit == Unit::none || figure.unit == Unit::frames || figure.unit == Unit::bytes;
   const std::size_t end = std::min(figure.meaning.find(';'), figure.meaning.rfind('.'));
   if (counts || end == std::string_view::npos) return std::string(figure.meaning);
-  return fmt::format("{}, in {}{}", figure.meaning.substr(0, end), unit_of(figure.unit),
+  return fmt::format("{}, in {}{}", figure.meaning.substr(0, end), unit_text(figure.unit),
                      figure.meaning.substr(end));
 }
 
