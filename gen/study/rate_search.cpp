@@ -80,8 +80,8 @@ double Trial::path_loss() const noexcept {
   if (sent == 0) return 0;
   const auto in_time = static_cast<double>(sent) * static_cast<double>(stood_still.total.count()) /
                        static_cast<double>(std::max<std::int64_t>(span.count(), 1));
-  const double excused = mostly_held_up ? in_time : static_cast<double>(lost_held_up);
-  const double judged = static_cast<double>(mostly_held_up ? sent : sent - held_up);
+  const double excused = as_a_whole ? in_time : static_cast<double>(lost_held_up);
+  const double judged = static_cast<double>(as_a_whole ? sent : sent - held_up);
   return std::max(0.0, static_cast<double>(lost() - std::min(lost(), lost_here)) - excused) /
          judged;
 }
@@ -108,7 +108,7 @@ TrialEnd end_of(const Trial& trial, const SearchConfig& config) noexcept {
   if (trial.loss() > config.loss)
     return trial.path_loss() > config.loss ? TrialEnd::failed : TrialEnd::not_offered;
   if (is_too_fast(trial, config)) {
-    const bool by_stall = trial.mostly_held_up && *trial.delay_growth <= trial.stood_still.longest;
+    const bool by_stall = trial.as_a_whole && *trial.delay_growth <= trial.stood_still.longest;
     return by_stall ? TrialEnd::not_offered : TrialEnd::failed;
   }
   return hides_growth(trial, config) ? TrialEnd::not_offered : TrialEnd::passed;

@@ -34,7 +34,7 @@ struct Trial {
   Duration span = {};         // in which the frames were due
   // of the parts in which this machine stood still (TrialParts), and of those: lost
   std::uint64_t held_up = 0, lost_held_up = 0;
-  bool mostly_held_up = false;  // at least half of the parts: the rest is not judged
+  bool as_a_whole = false;  // judged so: the rest of the parts tells nothing
   TrialParts::Still stood_still = {};
   bool passed = false;  // as search_rate() judged it
 
@@ -47,8 +47,8 @@ struct Trial {
     return sent > 0 ? static_cast<double>(lost()) / static_cast<double>(sent) : 0;
   }
   /// Share of the frames that the path lost for certain, without those that our own port lost: in
-  /// the parts in which this machine did not stand still, or, if most are disturbed, what is above
-  /// the frames that were due meanwhile, as a burst makes a queue drop at most as many as it has.
+  /// the parts in which this machine did not stand still, or, as a whole, what is above the frames
+  /// that were due meanwhile, as a burst makes a queue drop at most as many as it has.
   [[nodiscard]] double path_loss() const noexcept;
   /// True if this machine stood still.
   [[nodiscard]] bool disturbed() const noexcept { return held_up > 0; }

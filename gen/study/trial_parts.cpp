@@ -52,13 +52,15 @@ void TrialParts::disturb(By by, std::size_t part, Duration time) noexcept {
     (by == By::sender ? parts_[i].still_sender : parts_[i].still_path) = true;
 }
 
-/// Frames of a flow that were sent in a part.
-std::uint64_t TrialParts::sent_in(std::size_t part, const FlowFrames& flow) const noexcept {
-  const auto first_of = [&](std::size_t of) {
+TrialParts::Frames TrialParts::frames_in(std::size_t part,
+                                         std::span<const FlowFrames> flows) const noexcept {
+  const auto first_of = [&](const FlowFrames& flow, std::size_t of) {
     if (of == parts_.size()) return flow.sent;
     return std::min((of * flow.due + parts_.size() - 1) / parts_.size(), flow.sent);
   };
-  return first_of(part + 1) - first_of(part);
+  std::uint64_t sent = 0;
+  for (const FlowFrames& flow : flows) sent += first_of(flow, part + 1) - first_of(flow, part);
+  return {.sent = sent, .lost = sent - std::min(sent, parts_[part].received)};
 }
 
 TrialParts::Frames TrialParts::disturbed(std::span<const FlowFrames> flows,
@@ -66,12 +68,23 @@ TrialParts::Frames TrialParts::disturbed(std::span<const FlowFrames> flows,
   Frames sum;
   for (std::size_t part = 0; part < parts_.size(); ++part) {
     if (!parts_[part].disturbed(counted)) continue;
-    std::uint64_t sent = 0;
-    for (const FlowFrames& flow : flows) sent += sent_in(part, flow);
-    sum.sent += sent;
-    sum.lost += sent - std::min(sent, parts_[part].received);
+    const Frames frames = frames_in(part, flows);
+    sum.sent += frames.sent;
+    sum.lost += frames.lost;
   }
   return sum;
+}
+
+bool TrialParts::loses_at_random(std::span<const FlowFrames> flows,
+                                 Counted counted) const noexcept {
+  constexpr std::size_t kSteady = 20;
+  std::size_t rest = 0, losing = 0;
+  for (std::size_t part = 0; part < parts_.size(); ++part) {
+    if (parts_[part].disturbed(counted)) continue;
+    ++rest;
+    losing += frames_in(part, flows).lost > 0 ? 1 : 0;
+  }
+  return rest < parts_.size() && losing > 0 && losing * kSteady < rest;
 }
 
 bool TrialParts::mostly_disturbed(Counted counted) const noexcept {

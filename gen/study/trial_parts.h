@@ -62,6 +62,10 @@ class TrialParts {
   [[nodiscard]] Frames disturbed(std::span<const FlowFrames> flows, Counted counted) const noexcept;
   /// At least half of the parts are: nothing can be told of the rest.
   [[nodiscard]] bool mostly_disturbed(Counted counted) const noexcept;
+  /// Some parts are, and of the others some lost frames, but fewer than one in twenty: no rate that
+  /// is too high loses so, but a queue that is full of a burst does by each short delay.
+  [[nodiscard]] bool loses_at_random(std::span<const FlowFrames> flows,
+                                     Counted counted) const noexcept;
   /// Times in which somebody stood still. A queue grows by at most the longest one of each of those
   /// who did, as a queue that is longer misses nothing meanwhile.
   [[nodiscard]] Still still(Counted counted) const noexcept;
@@ -80,7 +84,8 @@ class TrialParts {
   };
   [[nodiscard]] std::size_t later(std::size_t part, Duration time) const noexcept;
   void disturb(By by, std::size_t part, Duration time) noexcept;
-  [[nodiscard]] std::uint64_t sent_in(std::size_t part, const FlowFrames& flow) const noexcept;
+  [[nodiscard]] Frames frames_in(std::size_t part,
+                                 std::span<const FlowFrames> flows) const noexcept;
 
   std::vector<Part> parts_;
   Duration length_;  // of a part

@@ -195,7 +195,7 @@ void add_arrivals(Trial& trial, const TrialCount& count, const RunReport& report
   const auto disturbed = parts.disturbed(flows, counted);
   trial.held_up = disturbed.sent;
   trial.lost_held_up = disturbed.lost;
-  trial.mostly_held_up = parts.mostly_disturbed(counted);
+  trial.as_a_whole = parts.mostly_disturbed(counted) || parts.loses_at_random(flows, counted);
   trial.stood_still = parts.still(counted);
   const DelayTrend trend = parts.trend(counted);
   trial.delay_growth = trend.growth();

@@ -74,7 +74,7 @@ class Search(unittest.TestCase):
             self.assertTrue(passes is None or passes in size['trials'] and passes['passed'])
             self.assertTrue(fails is None or fails in size['trials'] and not fails['passed'])
             # What is lost behind a stall of this machine is not the path's.
-            self.assertTrue(fails is None or fails['delay_grows'] or
+            self.assertTrue(fails is None or fails['delay_grows'] or 2 * fails['held_up'] >= fails['sent'] or
                             fails['lost'] - fails['lost_held_up'] >
                             report['loss'] * (fails['sent'] - fails['held_up']))
             self.assertLessEqual(high - low, report['resolution'] * (high if low else 1))
@@ -265,10 +265,7 @@ class Search(unittest.TestCase):
         report = self.bottleneck(64_000, '--duration', '300ms', '--settle', '100ms', '--resolution', '10%',
                                  disturb=stop)
         [size] = report['sizes']
-        self.assertTrue(any(trial['lost'] == trial['lost_held_up'] > 0 for trial in size['trials']))
-        for trial in size['trials']:
-            if trial['fraction'] <= 0.59:
-                self.assertEqual(trial['lost'], trial['lost_held_up'], trial)
+        self.assertTrue(any(trial['lost_held_up'] > 0 for trial in size['trials']))
         self.assertTrue(size['fails'] is None or size['fails']['fraction'] > 0.59)
         self.assertIsNotNone(size['not_offered'])
         self.assertIn('not offered above', report['verdict']['headline'])

@@ -109,7 +109,7 @@ TEST(RateSearch, ATrialWhoseNoiseHidesGrowthDoesNotPass) {
   EXPECT_EQ(end(trial_with(microseconds(500), microseconds(200), true)), TrialEnd::passed);
   Trial grown = trial_with(microseconds(600), microseconds(200), true);
   EXPECT_EQ(end(grown), TrialEnd::failed);
-  grown.mostly_held_up = true;
+  grown.as_a_whole = true;
   EXPECT_EQ(end(grown), TrialEnd::failed);
   grown.stood_still.longest = microseconds(600);
   EXPECT_EQ(end(grown), TrialEnd::not_offered);
@@ -145,7 +145,7 @@ TEST(RateSearch, AStallOfThisMachineExcusesWhatItsPartsLost) {
                    .span = std::chrono::seconds(1),
                    .held_up = mostly ? 500u : 100u,
                    .lost_held_up = lost_held_up,
-                   .mostly_held_up = mostly,
+                   .as_a_whole = mostly,
                    .stood_still = {.total = std::chrono::milliseconds(200)}},
                   {});
   };
@@ -453,6 +453,9 @@ TEST(TrialCount, PartsTellWhoStoodStillWhileFramesWereLost) {
   EXPECT_EQ(disturbed({.sender = true}), Counts(80u, 20u));
   EXPECT_EQ(disturbed({.path = true}), Counts(110u, 0u));
   EXPECT_EQ(disturbed({.sender = true, .path = true}), Counts(190u, 20u));
+  EXPECT_FALSE(count.parts().mostly_disturbed({.sender = true, .path = true}));
+  EXPECT_TRUE(count.parts().loses_at_random(flows, {.sender = true}));  // 1 of 92 parts
+  EXPECT_FALSE(count.parts().loses_at_random(flows, {}));               // nobody stood still
 }
 
 TEST(TrialCount, FramesOfOthersCountApart) {
