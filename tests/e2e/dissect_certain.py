@@ -406,8 +406,20 @@ class Simulated(Sibling):
         for seed in (0, 6):
             with self.subTest(seed):
                 _, path = self.captured('incast', seed, 'M')
-                said = ' '.join(dissect('explain', path, '--link-rate', '100Gb/s').stdout.split())
-                self.assertIn('its queue had no room', said)
+                for words in (('--link-rate', '100Gb/s'), ()):
+                    said = ' '.join(dissect('explain', path, *words).stdout.split())
+                    self.assertIn('its queue had no room', said)
+                self.assertIn('no faster than one alone', said)
+
+    def test_a_bad_link_fills_no_queue(self):
+        for seed, point, why in ((1, 'A', 'nine in ten round trips grew by no more than'),
+                                 (2, 'M', "no other host's packets came to their receiver"),
+                                 (3, 'M', 'a full queue keeps its link busy')):
+            with self.subTest(seed):
+                _, path = self.captured('gbn', seed, point)
+                said = said_of('explain', path)
+                self.assertIn('congestion? No', said)
+                self.assertIn(why, said)
 
     def test_paced_senders_and_a_bad_link_are_no_congestion(self):
         """Two hosts pace to one, and a link loses packets at random: all of them while both send, as nothing

@@ -9,6 +9,7 @@
 
 #include "core/quantity.h"
 #include "dissect/explain/counters/counter_report.h"
+#include "dissect/explain/questions/bad_link.h"
 #include "dissect/explain/questions/capture.h"
 #include "dissect/explain/questions/link_evidence.h"
 #include "dissect/explain/questions/rate_evidence.h"
@@ -260,7 +261,7 @@ std::string calm_reason(const Evidence& evidence, const Signs& signs) {
   return "nothing was lost, no packet is marked, and no CNP came" + idle_time_text(evidence) + ".";
 }
 
-constexpr std::uint64_t kFewPackets = 128;
+constexpr std::uint64_t kFewPackets = 512, kFewTrips = 8;
 constexpr double kLongQueue = 32e3;  // bytes: the software of a receiver holds fewer
 
 /// All that the answer depends on.
@@ -274,17 +275,20 @@ struct Case {
   LinkRate link = {};
   LossLoads losses = {};
   RoundTrips trips = {};
+  SharedLink shared = {};
+  FilledLink filled = {};
 };
 
 /// Whether nearly all packets that are missing here were lost while packets of several hosts filled
-/// the link to their receiver, which was less busy at other times, or has a stated rate and was
-/// full: its queue had no room.
+/// the link to their receiver, which was less busy at other times, or was full: at its stated rate,
+/// or as several hosts together were no faster than one alone. Its queue had no room.
 bool is_overflow(const Case& c) {
   constexpr std::uint64_t kEnough = 8;
   const LossLoads& losses = c.losses;
   return losses.several >= kEnough && 10 * (losses.several + losses.full) >= 9 * losses.all() &&
          5 * losses.several >= 2 * losses.all() &&
-         (losses.follow_load() || (c.link.is_stated() && filled_packets(c.evidence, c.link) > 0));
+         (losses.follow_load() || c.shared.is_full() ||
+          (c.link.is_stated() && c.filled.packets > 0));
 }
 
 /// "; no packet around N of them waited for more than 15 us": a full queue was not longer. Empty:
@@ -335,19 +339,48 @@ std::string unmarked_loss_reason(const Case& c) {
 std::string overflow_reason(const Case& c) {
   return fmt::format(
       "{} of {} that are missing here would have come while packets of several hosts came to one "
-      "host at three quarters of {} or more; {} of all packets to it came at such times: its queue "
-      "had no room for them.",
+      "host at three quarters of {} or more; {} of all packets to it came at such times{}: its "
+      "queue had no room for them.",
       c.losses.several + c.losses.full, counted(c.losses.all(), "packet"),
       c.link.is_stated() ? "the link's rate, " + c.link.text()
                          : std::string("the highest rate of 16 packets in a row"),
-      format_share(c.losses.busy_share));
+      format_share(c.losses.busy_share),
+      c.losses.follow_load() || !c.shared.is_full()
+          ? ""
+          : ", and several hosts together were no faster than one alone, so the link was full");
+}
+
+/// What was lost, for the question whether a queue was full; nothing: what several points, pauses
+/// or requests without an answer show is another matter.
+std::string no_full_queue_reason(const Case& c) {
+  const Signs& signs = c.signs;
+  const std::uint64_t all = signs.lost + signs.missing_acks + signs.unexplained + signs.undecided;
+  if (all == 0 || signs.unanswered + signs.pauses > 0 || c.evidence.points.points().size() > 1)
+    return {};
+  const std::string why = bad_link_reason({.lost = signs.lost,
+                                           .behind = signs.lost_behind,
+                                           .missing_acks = signs.missing_acks,
+                                           .undecided = signs.undecided,
+                                           .packets = signs.packets,
+                                           .markable = c.evidence.totals.ecn_capable,
+                                           .loads = c.losses,
+                                           .shared = c.shared,
+                                           .trips = c.trips,
+                                           .link = c.link,
+                                           .filled = c.filled.packets});
+  if (why.empty()) return {};
+  const std::string what = signs.lost > 0 ? were_lost(signs)
+                           : signs.missing_acks > 0
+                               ? counted(signs.missing_acks, "ACK") + " did not arrive"
+                               : "packets were retransmitted";
+  return what + ", but " + why;
 }
 
 std::string filled_reason(const Case& c) {
   return fmt::format(
       "{} of several hosts came to one host at 95 % of the link's rate or more, {}: they "
       "waited for each other in a queue; {}.",
-      counted(filled_packets(c.evidence, c.link), "packet"), c.link.text(),
+      counted(c.filled.packets, "packet"), c.link.text(),
       c.signs.lost == 0 ? "nothing was lost" : were_lost(c.signs));
 }
 
@@ -356,7 +389,7 @@ std::string filled_reason(const Case& c) {
 bool is_ruled_out(const Case& c) {
   constexpr double kLittle = 0.1;
   return c.trips.sampled >= c.trips.others && c.trips.sampled > 0 && c.trips.growth <= kLittle &&
-         filled_packets(c.evidence, c.link) == 0 && even_rate_reason(c.evidence).empty();
+         c.filled.packets == 0 && even_rate_reason(c.evidence).empty();
 }
 
 std::string steady_reason(const Case& c) {
@@ -387,7 +420,7 @@ std::string grown_reason(const Case& c) {
 /// show a queue.
 bool is_too_short(const Case& c) {
   constexpr double kLeast = 1e9;  // b/s
-  return c.trips.sampled == 0 && c.signs.packets < kFewPackets && c.link.rate >= kLeast;
+  return c.trips.samples < kFewTrips && c.signs.packets < kFewPackets && c.link.rate >= kLeast;
 }
 
 struct CongestionRow {
@@ -416,7 +449,8 @@ constexpr CongestionRow kCongestionRows[] = {
      Congested::yes, [](const Case& c) { return full_link_reason(c.evidence, c.signs); }},
     {is_overflow, Congested::yes, overflow_reason},
     {[](const Case& c) {
-       return c.link.is_stated() && filled_packets(c.evidence, c.link) >= kFilledPackets;
+       return c.link.is_stated() && c.filled.packets >= kFilledPackets &&
+              c.filled.time >= 2 * c.trips.longest_way;
      },
      Congested::yes, filled_reason},
     {[](const Case& c) { return c.sample; }, Congested::cannot_tell,
@@ -425,6 +459,8 @@ constexpr CongestionRow kCongestionRows[] = {
               "does not "
               "show.";
      }},
+    {[](const Case& c) { return !no_full_queue_reason(c).empty(); }, Congested::no,
+     no_full_queue_reason},
     {[](const Case& c) { return c.signs.lost + c.signs.missing_acks > 0; }, Congested::cannot_tell,
      [](const Case& c) { return unmarked_loss_reason(c); }},
     {[](const Case& c) { return c.signs.unanswered > 0; }, Congested::cannot_tell,
@@ -515,7 +551,9 @@ CongestionVerdict congestion_of(const Facts& facts) {
                    .port = facts.counters == nullptr ? nullptr : &facts.counters->signs,
                    .link = link,
                    .losses = loss_loads_of(evidence, link),
-                   .trips = round_trips_of(evidence)};
+                   .trips = round_trips_of(evidence),
+                   .shared = shared_link_of(evidence),
+                   .filled = filled_link_of(evidence, link)};
   const auto row = std::ranges::find_if(kCongestionRows,
                                         [&](const CongestionRow& one) { return one.holds(found); });
   return {.answer = row->answer,

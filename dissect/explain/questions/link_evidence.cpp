@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -34,13 +36,18 @@ const LinkLoad* load_of(const Evidence& evidence, const Anomaly& anomaly) {
   return target < loads.size() ? &loads[target] : nullptr;
 }
 
-void add_round_trips(RoundTrips& trips, const analysis::StreamCounts& counts) {
+void add_round_trips(RoundTrips& trips, const analysis::RequestStream& stream) {
+  const analysis::StreamCounts& counts = stream.counts();
   constexpr std::uint64_t kEnough = 16, kSome = 4;  // round trips: some show that one was longer
   const CompactHistogram& rtt = counts.rtt;
   (rtt.count() < kEnough ? trips.others : trips.sampled) += counts.packets;
   if (rtt.count() < kSome || rtt.minimum() <= 0) return;
   const Duration least{rtt.minimum()}, wait{rtt.maximum() - rtt.minimum()};
   const Duration whole = least + counts.least_held_after.value_or(Duration{});
+  trips.samples += rtt.count();
+  trips.longest_way =
+      std::max(trips.longest_way, least + stream.setup().round_trip.value_or(Duration{}));
+  trips.usual_wait = std::max(trips.usual_wait, Duration{rtt.quantile(0.9)} - least);
   trips.longest_wait = std::max(trips.longest_wait, wait);
   trips.growth = std::max(trips.growth,
                           static_cast<double>(wait.count()) / static_cast<double>(whole.count()));
@@ -64,27 +71,44 @@ double busy_share(const LinkLoad& load, double rate) {
          static_cast<double>(rows.size());
 }
 
-std::uint64_t filled_packets(const LinkLoad& load, double rate) {
+/// The fourth highest: few rows of short frames are faster than the link, as stamps are rounded.
+double high_rate(std::vector<double>& rates) {
+  constexpr std::size_t kPlace = 3;
+  if (rates.size() <= kPlace) return 0;
+  std::ranges::nth_element(rates, rates.begin() + kPlace, std::greater{});
+  return rates[kPlace];
+}
+
+SharedLink shared_link_of(const LinkLoad& load) {
+  constexpr double kFull = 0.9;
+  std::vector<double> alone, together;
+  for (const analysis::LoadRow& row : load.rows())
+    (row.several ? together : alone).push_back(double{row.rate});
+  SharedLink link{
+      .alone = high_rate(alone), .together = high_rate(together), .rows = together.size()};
+  link.full = static_cast<std::uint64_t>(
+      std::ranges::count_if(together, [&link](double rate) { return rate >= kFull * link.alone; }));
+  return link;
+}
+
+FilledLink filled_link_of(const LinkLoad& load, double rate) {
   constexpr double kFilled = 0.95;                 // of the link's rate
   constexpr std::uint64_t kRow = 16, kFewest = 4;  // packets, rows
-  if (rate <= 0) return 0;
-  std::uint64_t packets = 0, run = 0;
-  bool several = false;
-  const auto end_run = [&] {
-    if (run >= kFewest && several) packets += run * kRow;
-    run = 0;
-    several = false;
-  };
-  for (const analysis::LoadRow& row : load.rows()) {
-    if (row.rate < kFilled * rate) {
-      end_run();
-      continue;
+  FilledLink filled;
+  if (rate <= 0) return filled;
+  const auto& rows = load.rows();
+  for (std::size_t i = 0; i < rows.size();) {
+    const std::size_t first = i;
+    bool several = false;
+    for (; i < rows.size() && rows[i].rate >= kFilled * rate; ++i)
+      several = several || rows[i].several;
+    if (several && i - first >= kFewest) {
+      filled.packets += (i - first) * kRow;
+      filled.time += stamp_difference(rows[i - 1].first, rows[first].first);
     }
-    ++run;
-    several = several || row.several;
+    i = std::max(i, first + 1);
   }
-  end_run();
-  return packets;
+  return filled;
 }
 
 }  // namespace
@@ -108,10 +132,11 @@ LinkRate link_rate_of(const Evidence& evidence) {
   return learned;
 }
 
-std::uint64_t filled_packets(const Evidence& evidence, const LinkRate& link) {
-  std::uint64_t most = 0;
+FilledLink filled_link_of(const Evidence& evidence, const LinkRate& link) {
+  FilledLink most;
   for (const LinkLoad& load : evidence.analyst.loads())
-    most = std::max(most, filled_packets(load, link.rate));
+    if (const FilledLink one = filled_link_of(load, link.rate); one.packets > most.packets)
+      most = one;
   return most;
 }
 
@@ -150,11 +175,29 @@ bool LossLoads::follow_load() const noexcept {
   return static_cast<double>(runs) * divergence > -std::log(kChance);
 }
 
+SharedLink shared_link_of(const Evidence& evidence) {
+  SharedLink most;
+  std::uint64_t rows = 0;
+  for (const LinkLoad& load : evidence.analyst.loads()) {
+    const SharedLink link = shared_link_of(load);
+    rows += load.rows().size();
+    if (link.rows > most.rows) most = link;
+  }
+  most.rows_of_all_hosts = rows;
+  return most;
+}
+
+bool SharedLink::is_full() const noexcept {
+  constexpr std::uint64_t kEnough = 8;  // rows
+  constexpr double kAsFast = 1.2;       // rates of rows vary with the lengths of their frames
+  return alone > 0 && together <= kAsFast * alone && full >= kEnough && 5 * full >= 3 * rows;
+}
+
 RoundTrips round_trips_of(const Evidence& evidence) {
   RoundTrips trips;
   for (const Session& session : evidence.analyst.sessions())
     for (const auto& direction : session.directions)
-      if (direction.stream) add_round_trips(trips, direction.stream->counts());
+      if (direction.stream) add_round_trips(trips, *direction.stream);
   return trips;
 }
 

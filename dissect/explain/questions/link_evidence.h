@@ -25,8 +25,13 @@ struct LinkRate {
 LinkRate link_rate_of(const Evidence& evidence);
 
 /// Packets of several hosts that came to one host, 64 or more in a row, at 95 % of the link's rate
-/// or more: the most of any host.
-std::uint64_t filled_packets(const Evidence& evidence, const LinkRate& link);
+/// or more, and for how long.
+struct FilledLink {
+  std::uint64_t packets = 0;
+  Duration time{};
+};
+/// The one with most packets, of all hosts.
+FilledLink filled_link_of(const Evidence& evidence, const LinkRate& link);
 
 /// Packets that were lost before the capture point, by how busy the link to their receiver was
 /// then: what passed the point around them shows it.
@@ -47,6 +52,20 @@ struct LossLoads {
 };
 LossLoads loss_loads_of(const Evidence& evidence, const LinkRate& link);
 
+/// How fast packets of several hosts together came to one host, beside those of one host alone: to
+/// the host that most rows of 16 packets of several hosts came to.
+struct SharedLink {
+  double alone = 0, together = 0;       // b/s: the fourth highest of these rows
+  std::uint64_t rows = 0;               // of several hosts
+  std::uint64_t full = 0;               // of these: at nine tenths of `alone` or more
+  std::uint64_t rows_of_all_hosts = 0;  // in the capture, of one host or several
+
+  /// Whether several hosts together were no faster than one alone, and mostly as fast: the link
+  /// that they share is full. Hosts that pace are faster together.
+  [[nodiscard]] bool is_full() const noexcept;
+};
+SharedLink shared_link_of(const Evidence& evidence);
+
 /// Round trips of SENDs, WRITEs and READs.
 struct RoundTrips {
   std::uint64_t sampled = 0;  // packets of the directions that have enough round trips
@@ -55,6 +74,12 @@ struct RoundTrips {
   /// as a share of the whole way from the sender to the receiver and back.
   Duration longest_wait{};
   double growth = 0;
+  std::uint64_t samples = 0;  // of these directions
+  /// The longest way that is known from a sender to its receiver and back.
+  Duration longest_way{};
+  /// By how much nine in ten round trips of a direction were longer than its shortest, at most: of
+  /// all directions, the most.
+  Duration usual_wait{};
   /// NAKs of packets that were lost behind the point, and the most by which the time to one, from
   /// the packet behind the lost one, was longer than the shortest round trip.
   std::uint64_t loss_naks = 0;
