@@ -91,6 +91,11 @@ constexpr Figure kCommandRows[] = {
     CommandFigure::of<command_latency>("latency_ns",
                                        "Time from its first packet to its completion.", Unit::ns)
         .or_null(),
+    CommandFigure::of<[](const CommandRow& row) {
+      return row.found.command.late_ack.count();
+    }>("late_ack_ns",
+       "Time after its completion until its request was acknowledged: hosts of NVMe wait for both.",
+       Unit::ns),
     CommandFigure::of<part_of<Part::path>>(
         "path_ns", "Part of it: packets on the way, by the least round trip.", Unit::ns)
         .or_null(),

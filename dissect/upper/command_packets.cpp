@@ -46,13 +46,30 @@ void CommandPackets::followed(const analysis::Session& session, std::uint8_t dir
   const analysis::QpFlows& flows = analyst_->flows();
   const bool is_rc = packet.is_reliable();
   if (!taken || !is_rc || analysis::is_management(packet, flows[packet.flow].key)) return;
+  if (has_service_.size() <= session.number) has_service_.resize(session.number + 1);
+  const bool is_new = !has_service_[session.number];
+  has_service_[session.number] = true;
   const bool reads = packet.info->operation == wire::Operation::read_request;
-  follower_.take({.packet = packet,
-                  .bytes = has_data ? upper::Bytes(kept_.front().bytes) : upper::Bytes(),
-                  .connection = session.number,
-                  .direction = direction,
-                  .mtu = reads ? flows.mtu_of(packet.flow).value_or(0) : 0,
-                  .first_psn = flows[packet.flow].first_psn});
+  follower_.take(
+      {.packet = packet,
+       .bytes = has_data ? upper::Bytes(kept_.front().bytes) : upper::Bytes(),
+       .connection = session.number,
+       .direction = direction,
+       .mtu = reads ? flows.mtu_of(packet.flow).value_or(0) : 0,
+       .first_psn = flows[packet.flow].first_psn,
+       .service = is_new ? service_of(flows[packet.flow].key) : upper::UpperProtocol::unknown});
+}
+
+/// The protocol that the set-up of a flow's connection names.
+upper::UpperProtocol CommandPackets::service_of(const analysis::QpFlowKey& key) const {
+  const auto& setups = analyst_->setups().setups();
+  for (auto setup = setups.rbegin(); setup != setups.rend(); ++setup) {
+    const bool there = setup->replier_qp == key.qp && setup->replier == key.destination;
+    const bool back = setup->requester_qp == key.qp && setup->requester == key.destination;
+    if ((there || back) && setup->point == key.point && setup->request)
+      return upper::protocol_of_service(setup->request->service_id);
+  }
+  return upper::UpperProtocol::unknown;
 }
 
 void CommandPackets::found(const analysis::Anomaly& anomaly) {

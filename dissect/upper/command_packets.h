@@ -20,7 +20,7 @@ class CommandPackets final : public analysis::Results, public analysis::PacketOb
 
   /// `forced`: of upper::Follower.
   CommandPackets(Take take, std::optional<upper::UpperProtocol> forced)
-      : follower_(std::move(take), forced), is_forced_(forced.has_value()) {}
+      : follower_(std::move(take), forced) {}
   /// `analyst` outlives this. Call it before the first frame.
   void bind(const analysis::Analyst& analyst) { analyst_ = &analyst; }
 
@@ -37,15 +37,17 @@ class CommandPackets final : public analysis::Results, public analysis::PacketOb
   [[nodiscard]] const std::vector<analysis::Anomaly>& recoveries_of(std::uint32_t connection) const;
 
  private:
+  [[nodiscard]] upper::UpperProtocol service_of(const analysis::QpFlowKey& key) const;
+
   struct Kept {
     std::uint64_t number = 0;
     std::vector<std::byte> bytes;
   };
 
   upper::Follower follower_;
-  bool is_forced_;
   const analysis::Analyst* analyst_ = nullptr;
   std::deque<Kept> kept_;
+  std::vector<bool> has_service_;                           // by connection: it was looked up
   std::vector<std::vector<analysis::Anomaly>> recoveries_;  // by connection
 };
 

@@ -74,8 +74,10 @@ std::set<std::uint32_t> join_points(std::vector<FoundCommand>& commands,
       }
   }
   std::size_t i = 0;
-  std::erase_if(commands, [&](const FoundCommand&) { return joined[i++]; });
-  for (const FoundCommand& left : commands) farther.erase(left.command.connection);
+  std::erase_if(commands, [&](const FoundCommand& found) {
+    // What has no end at one point has none at the others.
+    return joined[i++] || (!found.command.ended && farther.contains(found.command.connection));
+  });
   return farther;
 }
 

@@ -34,7 +34,7 @@ struct Collected {
   void drop_fastest() {
     if (commands.size() <= upper::kMostRows) return;
     const auto middle = commands.begin() + static_cast<std::ptrdiff_t>(upper::kMostRows);
-    std::ranges::nth_element(commands, middle, std::greater{}, &StorageCommand::latency);
+    std::ranges::nth_element(commands, middle, std::greater{}, &StorageCommand::host_time);
     left_out += commands.size() - upper::kMostRows;
     commands.resize(upper::kMostRows);
   }
@@ -151,7 +151,7 @@ void add_to_groups(CommandGroups& groups, const StorageCommand& command) {
 bool is_slower(const FoundCommand& one, const FoundCommand& other) noexcept {
   const auto rank = [](const FoundCommand& found) {
     const bool counts = found.command.ended && !found.command.waits_for_event;
-    return std::tuple(!counts, -found.command.latency().count(), found.command.begin_frame);
+    return std::tuple(!counts, -found.command.host_time().count(), found.command.begin_frame);
   };
   return rank(one) < rank(other);
 }

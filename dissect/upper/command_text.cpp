@@ -46,6 +46,8 @@ std::string command_why_text(const FoundCommand& found) {
   std::string text = command_parts_text(command);
   if (command.recovery_frame != 0 && !found.recovery_cause.empty())
     text += fmt::format(" ({}, frame {})", found.recovery_cause, command.recovery_frame);
+  if (command.late_ack > Duration{})
+    text += fmt::format("; its request acknowledged {} later", format_duration(command.late_ack));
   if (command.failed && command.status)
     text += fmt::format("; {}", status_name(command.protocol, command.kind, *command.status));
   return text;
@@ -132,7 +134,7 @@ Slowest slowest_of(const CapturedCommands& all) {
   const Duration least{latency.quantile(0.5) * kSlow};
   for (const FoundCommand& found : all.commands) {
     const StorageCommand& command = found.command;
-    if (!command.ended || command.waits_for_event || command.latency() <= least) break;
+    if (!command.ended || command.waits_for_event || command.host_time() <= least) break;
     if (command.protocol == first.protocol && command.operation == first.operation)
       slowest.commands.push_back(&found);
   }
@@ -205,10 +207,14 @@ std::string slowest_sentence(const CapturedCommands& all) {
   if (slowest.commands.empty()) return {};
   const FoundCommand& first = *slowest.commands.front();
   const StorageCommand& command = first.command;
-  std::string text =
-      fmt::format("The slowest {} of {} {} {} commands took up to {}, of which {}",
-                  slowest.commands.size(), slowest.of, name_of(command.protocol), command.operation,
-                  format_duration(command.latency()), command_parts_text(command));
+  const std::size_t count = slowest.commands.size();
+  std::string text = fmt::format(
+      "The slowest {}of {} {} {} commands took up to {}, of which {}",
+      count == 1 ? "" : fmt::format("{} ", count), slowest.of, name_of(command.protocol),
+      command.operation, format_duration(command.host_time()),
+      command.late_ack > command.latency()
+          ? fmt::format("{} until its request was acknowledged", format_duration(command.late_ack))
+          : command_parts_text(command));
   if (command.recovery_frame != 0 && !first.recovery_cause.empty())
     text += fmt::format("; packets came again ({}) with frame {}", first.recovery_cause,
                         command.recovery_frame);

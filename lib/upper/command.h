@@ -51,7 +51,10 @@ struct StorageCommand {
   std::uint32_t begin_psn = 0;
   bool ended = false;            // its completion was captured
   bool waits_for_event = false;  // it ends when something happens, not as soon as it can
-  bool full_at_begin = false;    // all credits, or the whole queue, were in use
+  /// How much later than its completion its request was acknowledged: a host of NVMe ends a command
+  /// when it has both.
+  Duration late_ack{};
+  bool full_at_begin = false;  // all credits, or the whole queue, were in use
   std::optional<std::uint32_t> status = {};
   bool failed = false;
 
@@ -64,6 +67,8 @@ struct StorageCommand {
   std::uint8_t recovery_direction = 0;
 
   [[nodiscard]] Duration latency() const noexcept { return stamp_difference(end, begin); }
+  /// What its host waits at least.
+  [[nodiscard]] Duration host_time() const noexcept { return latency() + late_ack; }
   [[nodiscard]] Duration part(Part which) const noexcept {
     return parts[static_cast<std::size_t>(which)];
   }

@@ -20,8 +20,11 @@ class Timeline {
  public:
   explicit Timeline(StorageCommand& command) : command_(command), cursor_(command.begin) {}
 
-  void pass(const Leg& leg) {
-    const PassTimes& passage = *leg.passage;
+  /// `answered`: when the other side first sent something after it: what came again later was not
+  /// needed.
+  void pass(const Leg& leg, Instant answered) {
+    PassTimes passage = *leg.passage;
+    if (passage.delivered > answered) passage.delivered = std::min(passage.sent, answered);
     if (passage.first > cursor_) add_gap(leg, stamp_difference(passage.first, cursor_));
     cursor_ = std::max(cursor_, passage.first);
     if (passage.delivered > cursor_) add_passage(leg, passage);
@@ -74,6 +77,22 @@ class Timeline {
   Instant cursor_;
   bool was_target_ = false;
 };
+
+/// When the other side first sent something after a leg, at the latest at the command's end.
+Instant answer_after(const std::vector<Leg>& legs, std::size_t leg, Instant end) noexcept {
+  for (std::size_t i = leg + 1; i < legs.size(); ++i)
+    if (legs[i].from_target != legs[leg].from_target)
+      return std::min(end, std::max(legs[i].passage->first, legs[leg].passage->first));
+  return end;
+}
+
+/// Hosts of NVMe end a command when they have its completion and the acknowledgement of its
+/// request, whose capsule they may then use again.
+void note_late_ack(StorageCommand& command, const PassTimes& request) noexcept {
+  if (command.protocol != UpperProtocol::nvme || request.acknowledged_at <= command.end) return;
+  command.late_ack = stamp_difference(request.acknowledged_at, command.end);
+  if (command.recovery_frame == 0) command.recovery_frame = request.repeated_frame;
+}
 
 }  // namespace
 
@@ -198,7 +217,7 @@ void CommandTable::give_up(std::uint64_t id) {
 void CommandTable::finalize_old() {
   // The newest stays for the caller of begin().
   const auto is_final = [](const OpenCommand& open) {
-    return open.legs.back().passage->acknowledged;
+    return open.legs.back().passage->acknowledged && open.legs.front().passage->acknowledged;
   };
   while (ended_.size() > 1 && (is_final(ended_.front()) || ended_.size() > kMostUnsettled)) {
     finalize(ended_.front());
@@ -213,7 +232,9 @@ void CommandTable::finalize(OpenCommand& open) {
     command.end = std::max(command.begin, reply.delivered);
     command.end_frame = reply.last_frame;
     Timeline timeline(command);
-    for (const Leg& leg : open.legs) timeline.pass(leg);
+    for (std::size_t i = 0; i < open.legs.size(); ++i)
+      timeline.pass(open.legs[i], answer_after(open.legs, i, command.end));
+    note_late_ack(command, *open.legs.front().passage);
   }
   command.begin_psn = analysis::psn_of(open.legs.front().passage->last_psn);
   take_(command);

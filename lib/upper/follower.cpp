@@ -35,6 +35,7 @@ void Follower::take(const UpperPacket& packet) {
       return;
     }
     connection = std::make_unique<Connection>(*this, packet.connection);
+    connection->service = packet.service;
   }
   if (connection->gave_up) return;
   const bool asks = packet.packet.is_request();
@@ -57,6 +58,8 @@ void Follower::take_message(Connection& connection, const UpperMessage& message)
     const UpperProtocol protocol = recognise(message);
     if (protocol != UpperProtocol::unknown)
       begin(connection, protocol, RecognisedBy::content);
+    else if (connection.service != UpperProtocol::unknown)
+      begin(connection, connection.service, RecognisedBy::service);
     else
       connection.gave_up = ++connection.tries >= kMostTries;
   }

@@ -23,6 +23,8 @@ struct UpperPacket {
   std::uint8_t direction = 0;   // of the packet
   std::uint32_t mtu = 0;        // of its flow; 0: unknown
   std::uint32_t first_psn = 0;  // the lowest known PSN of its flow
+  /// Of the connection manager's service; unknown: none names it. Content decides first.
+  UpperProtocol service = UpperProtocol::unknown;
 };
 
 /// Follows the commands of all connections of a capture: packets in, commands and facts out. No
@@ -35,8 +37,7 @@ class Follower {
   explicit Follower(Take take, std::optional<UpperProtocol> forced = {})
       : take_(std::move(take)), forced_(forced) {}
 
-  /// Says which protocol a connection manager's service names. Call it before the connection's
-  /// first packet; content decides otherwise.
+  /// A packet of a connection, in the order of the capture.
   void take(const UpperPacket& packet);
   void finish();
 
@@ -55,6 +56,7 @@ class Follower {
     CommandTable table;
     std::unique_ptr<Parser> parser;
     std::array<MessageStream, 2> streams;
+    UpperProtocol service = UpperProtocol::unknown;
     std::uint32_t tries = 0;
     bool gave_up = false;
   };

@@ -22,7 +22,8 @@ struct PassTimes {
       {};           // the packet before it of its direction; its own stamp where there is none
   Duration held{};  // of the time before `sent`: without progress before a repeated packet
   analysis::Sequence last_psn = 0;
-  bool acknowledged = false;  // its receiver has it: what comes again later is not needed
+  bool acknowledged = false;     // its receiver has it: what comes again later is not needed
+  Instant acknowledged_at = {};  // when that passed the point
 };
 using PassagePtr = std::shared_ptr<PassTimes>;
 

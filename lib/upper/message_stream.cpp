@@ -140,6 +140,7 @@ void MessageStream::close() {
   unacknowledged_.push_back(open_->request);
   if (unacknowledged_.size() > kMostUnacknowledged) {
     unacknowledged_.front()->acknowledged = true;
+    unacknowledged_.front()->acknowledged_at = unacknowledged_.front()->delivered;
     unacknowledged_.pop_front();
   }
   const UpperMessage message = std::move(*open_);
@@ -187,9 +188,10 @@ void MessageStream::repeated_read(const CapturedPacket& packet, Sequence psn) {
 }
 
 /// The receiver has all packets up to a PSN.
-void MessageStream::acknowledge(Sequence up_to) {
+void MessageStream::acknowledge(Sequence up_to, Instant now) {
   while (!unacknowledged_.empty() && unacknowledged_.front()->last_psn <= up_to) {
     unacknowledged_.front()->acknowledged = true;
+    unacknowledged_.front()->acknowledged_at = now;
     unacknowledged_.pop_front();
   }
   // What is acknowledged and not captured does not come again.
@@ -208,13 +210,13 @@ void MessageStream::response(const CapturedPacket& packet, Bytes bytes) {
   if (psn > *newest_ + 1) return;
   const Operation operation = packet.info->operation;
   if (operation == Operation::read_response) {
-    if (psn > 0) acknowledge(psn - 1);
+    if (psn > 0) acknowledge(psn - 1, packet.stamp);
     return read_response(packet, psn, bytes);
   }
   if (!packet.has_aeth) return;
   const std::uint8_t kind = packet.syndrome & kAckMask;
-  if (kind == 0) return acknowledge(psn);
-  if (psn > 0) acknowledge(psn - 1);  // a NAK, or an RNR NAK
+  if (kind == 0) return acknowledge(psn, packet.stamp);
+  if (psn > 0) acknowledge(psn - 1, packet.stamp);  // a NAK, or an RNR NAK
 }
 
 MessageStream::Read* MessageStream::read_at(Sequence psn) noexcept {

@@ -66,7 +66,7 @@ class MessageStream {
   void begin_read(const analysis::CapturedPacket& packet, Sequence psn);
   void repeated(const analysis::CapturedPacket& packet, Sequence psn);
   void repeated_read(const analysis::CapturedPacket& packet, Sequence psn);
-  void acknowledge(Sequence up_to);
+  void acknowledge(Sequence up_to, Instant now);
   void read_response(const analysis::CapturedPacket& packet, Sequence psn, Bytes bytes);
   void answer_again(Read& read, const analysis::CapturedPacket& packet, Sequence psn);
   [[nodiscard]] Read* read_at(Sequence psn) noexcept;

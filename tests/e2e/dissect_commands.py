@@ -22,6 +22,8 @@ UPPER = SOURCE / 'pcaps' / 'upper'
 NFS_NAMES = {'OPEN_NOATTR': 'OPEN', 'FSINFO': 'GETATTR', 'LOOKUP_ROOT': 'GETATTR', 'PATHCONF': 'GETATTR',
              'SERVER_CAPS': 'GETATTR', 'STATFS': 'GETATTR'}
 BLOCK = 4096
+ACKNOWLEDGE = 17
+LONG = 10**9
 
 
 def truth_of(name):
@@ -93,7 +95,7 @@ class Guests(Folder):
         return pairs
 
     def test_nvme_commands_are_those_of_the_kernel(self):
-        for name in ('nvme_clean',):
+        for name in ('nvme_clean', 'nvme_loss'):
             for one, row in self.matched(name):
                 operation = one['operation'].removeprefix('nvme_cmd_').removeprefix('nvme_admin_')
                 operation = operation.removeprefix('nvme_').replace('fabrics_type', 'fabrics').replace('_', ' ')
@@ -105,9 +107,54 @@ class Guests(Folder):
                     self.assertEqual(row['failed'], one['status'] != 0)
 
     def test_nfs_calls_are_those_of_the_kernel(self):
-        for one, row in self.matched('nfs_clean'):
+        for one, row in self.matched('nfs_clean') + self.matched('nfs_loss'):
+            if row['latency_ns'] is None:
+                continue
             self.assertEqual(row['operation'], 'NFSv4 ' + NFS_NAMES.get(one['operation'], one['operation']))
             self.assertLess(row['latency_ns'] / 1000, one['latency_us'] + 1)
+
+    def test_hosts_of_nvme_wait_for_a_late_acknowledgement(self):
+        """What the kernel measures beside the capture is as in the clean run, but for the guest's pauses."""
+        beside = {name: sorted(one['latency_us'] * 1000 - row['latency_ns'] - row['late_ack_ns']
+                               for one, row in self.matched(name) if row['latency_ns'] is not None)
+                  for name in ('nvme_clean', 'nvme_loss')}
+        late = [row for _, row in self.matched('nvme_loss') if row['late_ack_ns'] > 10**9]
+        self.assertEqual(len(late), 3)
+        for times in beside.values():
+            self.assertLess(times[-1], 50 * 10**6)
+
+    def retransmissions(self, name):
+        done = subprocess.run([program('roce-dissect'), 'anomalies', capture_of(name), '--json', '--kind',
+                               'retransmission'], capture_output=True, text=True, check=True)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_what_came_again_was_dropped(self):
+        """The recovery of a command begins with a packet that roce-impair dropped; of a command whose request was
+        acknowledged late, it dropped the ACK."""
+        for name in ('nvme_loss', 'nfs_loss'):
+            ledger = map(json.loads, (UPPER / f'{name}.ledger').read_text(encoding='utf-8').splitlines())
+            dropped = {(one['infiniband.bth.psn'], one['infiniband.bth.opcode'] == ACKNOWLEDGE)
+                       for one in ledger if one.get('action') == 'drop'}
+            retransmissions, judged = self.retransmissions(name), 0
+            for row in upper_checks.commands(capture_of(name)):
+                late = row['late_ack_ns'] > LONG
+                if row['undecided_ns'] or not (late or row['recovery_ns']):
+                    continue
+                begin, = [one for one in retransmissions
+                          if one['frame'] <= row['recovery_frame'] <= one['last_frame']]
+                self.assertIn((begin['psn'], late), dropped, row)
+                judged += 1
+            self.assertGreater(judged, 2)
+
+    def test_recoveries_are_those_of_anomalies(self):
+        for name in ('nvme_loss', 'nfs_loss'):
+            known = {row['frame']: row['duration_ns'] for row in self.retransmissions(name)}
+            compared = 0
+            for row in upper_checks.commands(capture_of(name)):
+                if row['recovery_cause'] == 'timer' and row['recovery_ns'] > LONG:
+                    self.assertAlmostEqual(row['recovery_ns'], known[row['recovery_frame']], delta=50_000)
+                    compared += 1
+            self.assertGreater(compared, 2)
 
     def test_nothing_came_again_in_clean_captures(self):
         for name in ('nvme_clean', 'nfs_clean'):
