@@ -34,7 +34,7 @@ std::string command_parts_text(const StorageCommand& command) {
   std::string text;
   for (const Part part : order) {
     const Duration length = command.part(part);
-    if (length <= Duration{} || length * kLeastShare < command.latency()) break;
+    if (length <= Duration{} || length < command.latency() / kLeastShare) break;
     text +=
         fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(part), format_duration(length));
   }

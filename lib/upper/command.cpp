@@ -24,7 +24,7 @@ constexpr PartInfo kPartInfos[kParts] = {
 bool is_behind_path(const PathFacts& facts) noexcept {
   constexpr int kNear = 4;
   if (!facts.to_target) return true;
-  return !facts.to_host || *facts.to_target * kNear > *facts.to_host;
+  return !facts.to_host || *facts.to_target > *facts.to_host / kNear;
 }
 
 void split_delay(StorageCommand& command, const AnswerDelay& delay,

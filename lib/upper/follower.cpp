@@ -38,17 +38,15 @@ void Follower::take(const UpperPacket& packet) {
     connection->service = packet.service;
   }
   if (connection->gave_up) return;
+  if (!connection->first) connection->first = packet.packet.stamp;
+  const Duration since = stamp_difference(packet.packet.stamp, *connection->first);
+  if (since > kLongestSpan || since < -kLongestSpan) return;
   const bool asks = packet.packet.is_request();
   const std::uint8_t of = asks ? packet.direction : static_cast<std::uint8_t>(1 - packet.direction);
   if (asks)
     connection->streams[of].request(packet.packet, packet.bytes, packet.mtu, packet.first_psn);
   else if (packet.packet.is_response())
     connection->streams[of].response(packet.packet, packet.bytes);
-}
-
-bool Follower::is_followed(std::uint32_t connection) const noexcept {
-  const auto known = connections_.find(connection);
-  return known == connections_.end() || !known->second->gave_up;
 }
 
 void Follower::take_message(Connection& connection, const UpperMessage& message) {

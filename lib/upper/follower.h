@@ -43,8 +43,6 @@ class Follower {
 
   /// Facts of the connections that sent SENDs, in the order of their first packets.
   [[nodiscard]] std::vector<const UpperFacts*> facts() const;
-  /// Whether a connection's protocol can still change: its packets need their bytes.
-  [[nodiscard]] bool is_followed(std::uint32_t connection) const noexcept;
 
  private:
   /// A connection and what reads it.
@@ -56,6 +54,7 @@ class Follower {
     CommandTable table;
     std::unique_ptr<Parser> parser;
     std::array<MessageStream, 2> streams;
+    std::optional<Instant> first;  // stamp of its first packet
     UpperProtocol service = UpperProtocol::unknown;
     std::uint32_t tries = 0;
     bool gave_up = false;

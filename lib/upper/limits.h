@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/time.h"
+
 namespace lw::upper {
 
 /// Commands that are open at once, in all connections together: about 1 kB each. When there are
@@ -40,6 +42,10 @@ inline constexpr std::uint32_t kMostCompound = 64;
 
 /// Commands of one SMB2 message that are read.
 inline constexpr std::uint32_t kMostChained = 64;
+
+/// Longest time from a connection's first packet to another one, 34 years: packets with other
+/// stamps are left out, as sums of their times would overflow.
+inline constexpr Duration kLongestSpan = std::chrono::hours(300'000);
 
 /// Connections whose upper layer is followed.
 inline constexpr std::size_t kMostConnections = 20'000;

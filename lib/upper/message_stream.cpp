@@ -182,7 +182,9 @@ void MessageStream::repeated_read(const CapturedPacket& packet, Sequence psn) {
   if (read == nullptr) return;
   if (read->next == read->psn) return needed_again(*read->message.request, packet);
   PassTimes& response = *read->message.response;
-  if (!read->done) response.held += stamp_difference(packet.stamp, read->progress);
+  if (!read->done)
+    response.held =
+        std::min(response.held + stamp_difference(packet.stamp, read->progress), kLongestSpan);
   read->progress = packet.stamp;
   if (response.repeated_frame == 0) response.repeated_frame = packet.number;
 }

@@ -171,8 +171,7 @@ RpcOperation nfs4_operation(Bytes arguments) noexcept {
     found.bytes = bytes;
     return found;
   }
-  found.cut = !xdr.ok();
-  if (found.cut) found.name = "NFSv4 COMPOUND";
+  if (!xdr.ok()) found.name = "NFSv4 COMPOUND";
   return found;
 }
 
@@ -261,8 +260,7 @@ std::span<const Name> names_of(StatusKind kind) noexcept {
 }  // namespace
 
 RpcOperation operation_of(const RpcHeader& header, Bytes arguments) noexcept {
-  if (!header.program || !header.version || !header.procedure)
-    return {.name = "RPC call", .cut = true};
+  if (!header.program || !header.version || !header.procedure) return {"RPC call"};
   if (*header.program == kCallbackProgram)
     return {*header.procedure == 0 ? "NFSv4 CB_NULL" : "NFSv4 CB_COMPOUND"};
   if (*header.program != kNfsProgram) return {"RPC call of another program"};
@@ -274,7 +272,7 @@ RpcOperation operation_of(const RpcHeader& header, Bytes arguments) noexcept {
   if (*header.version != 4) return {"NFSv2 call"};
   if (*header.procedure == 0) return {"NFSv4 NULL"};
   if (header.has_privacy) return {"NFSv4 COMPOUND (encrypted)"};
-  if (!header.body) return {.name = "NFSv4 COMPOUND", .cut = true};
+  if (!header.body) return {"NFSv4 COMPOUND"};
   return nfs4_operation(arguments);
 }
 

@@ -15,7 +15,6 @@ inline constexpr std::uint32_t kNfsProgram = 100003, kCallbackProgram = 0x400000
 struct RpcOperation {
   std::string_view name;                    // "NFSv3 READ"; of a compound: its main operation
   std::optional<std::uint64_t> bytes = {};  // that it reads or writes
-  bool cut = false;                         // the capture cuts what names it
 };
 
 /// The operation of a call; `arguments`: from RpcHeader::body on, as far as captured.
