@@ -245,7 +245,6 @@ class Outputs(unittest.TestCase):
             'dissect messages': ([DISSECT, 'messages', self.frames], False),
             'dissect messages --by': ([DISSECT, 'messages', self.frames, '--by', 'size'], False),
             'dissect commands': ([DISSECT, 'commands', self.frames], False),
-            'dissect commands --csv': ([DISSECT, 'commands', self.frames, '--facts', '--csv'], False),
             'dissect anomalies': ([DISSECT, 'anomalies', self.frames], False),
             'dissect anomalies --csv': ([DISSECT, 'anomalies', self.frames, '--csv'], False),
             'dissect explain': ([DISSECT, 'explain', self.frames], False),
