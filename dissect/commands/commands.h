@@ -16,6 +16,7 @@ app::Command verify_command();
 app::Command summary_command();
 app::Command connections_command();
 app::Command messages_command();
+app::Command commands_command();
 app::Command anomalies_command();
 app::Command annotate_command();
 app::Command explain_command();

@@ -15,6 +15,7 @@
 #include "dissect/explain/explanation_text.h"
 #include "dissect/fields/condition.h"
 #include "dissect/sessions/result_rows.h"
+#include "dissect/upper/command_text.h"
 #include "report/figures/json.h"
 #include "report/table.h"
 
@@ -94,16 +95,19 @@ std::string printed(const ExplainOptions& options, const Evidence& evidence,
 }
 
 /// Formats the analysis of the capture. Error: that of the counters' comparison.
+/// `commands`: about the slowest of an upper layer.
 Result<std::string> report_of(const ExplainOptions& options, const Evidence& evidence,
-                              const std::optional<CounterDifferences>& differences) {
+                              const std::optional<CounterDifferences>& differences,
+                              const std::string& commands) {
   std::vector<CounterReport> counters;
   if (differences) {
     auto compared = compare_counters(*differences, evidence, options.port_address);
     if (!compared) return std::unexpected(compared.error());
     counters.push_back(std::move(*compared));
   }
-  return printed(options, evidence, explain(evidence, counters.empty() ? nullptr : &counters[0]),
-                 counters);
+  Explanation explanation = explain(evidence, counters.empty() ? nullptr : &counters[0]);
+  explanation.commands = commands;
+  return printed(options, evidence, explanation, counters);
 }
 
 /// What the counters say without a capture.
@@ -134,11 +138,13 @@ ExitCode run_explain(const ExplainOptions& options) {
   const auto plan = plan_of(options.input, options.jobs);
   if (auto done = analyse_captures(plan, analyst, results, captures); !done)
     return print_error(done.error());
+  const auto commands = find_commands(plan);
+  if (!commands) return print_error(commands.error());
   const auto text =
       report_of(options,
                 {analyst, captures.points, results.in_order(), captures.totals, messages,
                  captures.joined.get(), options.input.link_rate, options.time},
-                *counters);
+                *counters, *commands ? slowest_sentence(**commands) : std::string());
   if (!text) return print_error(text.error());
   print_out(*text);
   if (results.beyond() > 0)
@@ -206,6 +212,9 @@ const FigureTable& explanation_figures() {
           Unit::frames),
       Row::of<[](const Printed& p) -> const auto& { return p.explanation.overview; }>(
           "overview", "Sentences about the whole."),
+      Row::of<[](const Printed& p) -> const auto& { return p.explanation.commands; }>(
+          "commands",
+          "Sentence about the slowest storage commands; empty: none is slow, or there are none."),
       Row::of<[](const Printed& p) {
         return p.explanation.path ? p.explanation.path->places : std::vector<PlaceVerdict>();
       }>("places", "What happened at each place of a path; empty: no path was analysed."),

@@ -8,19 +8,21 @@
 #include "dissect/list/list_format.h"
 #include "dissect/sessions/result_figures.h"
 #include "dissect/summary/summary_figures.h"
+#include "dissect/upper/command_figures.h"
 #include "dissect/verify/verdicts.h"
 
 namespace lw::dissect {
 
 std::span<const JsonOutput> outputs() {
-  static constexpr JsonOutput kOutputs[] = {kFrameOutput,       kSessionOutput,
-                                            kMessageOutput,     kGroupOutput,
-                                            kAnomalyOutput,     kFileOutput,
-                                            kRangeOutput,       kGapOutput,
-                                            kUnplacedOutput,    kExtractedMessageOutput,
-                                            kVerdictOutput,     kComparisonOutput,
-                                            kExplanationOutput, kFieldOutput,
-                                            kSummaryOutput};
+  static constexpr JsonOutput kOutputs[] = {kFrameOutput,        kSessionOutput,
+                                            kMessageOutput,      kGroupOutput,
+                                            kAnomalyOutput,      kFileOutput,
+                                            kRangeOutput,        kGapOutput,
+                                            kUnplacedOutput,     kExtractedMessageOutput,
+                                            kVerdictOutput,      kComparisonOutput,
+                                            kExplanationOutput,  kFieldOutput,
+                                            kSummaryOutput,      kCommandOutput,
+                                            kCommandFactsOutput, kCommandGroupOutput};
   return kOutputs;
 }
 
@@ -31,6 +33,7 @@ std::span<const CommandQuestions> questions() {
                                                {"list", kReadingQuestions, false},
                                                {"connections", kReadingQuestions, false},
                                                {"messages", kReadingQuestions, false},
+                                               {"commands", kReadingQuestions, false},
                                                {"anomalies", kReadingQuestions, false},
                                                {"explain", kReadingQuestions, false},
                                                {"annotate", kReadingQuestions, false},

@@ -41,7 +41,8 @@ void begin_messages(ReportAnalysis& analysis) {
   };
 }
 
-std::string page_of(const ReportOptions& options, ReportAnalysis& analysis) {
+std::string page_of(const ReportOptions& options, ReportAnalysis& analysis,
+                    const std::optional<CapturedCommands>& commands) {
   const AnalysedCaptures& captures = analysis.captures;
   const Evidence evidence{analysis.analyst,       captures.points, analysis.results.in_order(),
                           captures.totals,        analysis.counts, captures.joined.get(),
@@ -52,7 +53,8 @@ std::string page_of(const ReportOptions& options, ReportAnalysis& analysis) {
                                         .messages = analysis.groups,
                                         .files = options.input.files,
                                         .filter = options.input.filter,
-                                        .anomalies_beyond = analysis.results.beyond()}));
+                                        .anomalies_beyond = analysis.results.beyond(),
+                                        .commands = commands ? &*commands : nullptr}));
 }
 
 Result<void> check_report_files(const ReportOptions& options) {
@@ -71,7 +73,9 @@ ExitCode run_report(const ReportOptions& options) {
   if (auto done = analyse_captures(plan, analysis.analyst, analysis.results, analysis.captures);
       !done)
     return print_error(done.error());
-  const std::string page = page_of(options, analysis);
+  const auto commands = find_commands(plan);
+  if (!commands) return print_error(commands.error());
+  const std::string page = page_of(options, analysis, *commands);
   report_at_end(write_file(options.out, page));
   const auto connections =
       std::ranges::count_if(analysis.analyst.sessions(), [](const analysis::Session& session) {

@@ -14,6 +14,7 @@ struct Explanation {
   std::vector<std::string> overview;  // what the capture holds, a line for each capture point
   std::vector<Answer> answers;        // of all questions, in their order
   std::vector<Statement> statements;  // the evidence of the answers, the worst first
+  std::string commands = {};          // about the slowest of an upper layer; empty: none is slow
   CongestionVerdict congestion;
   std::optional<PathVerdict> path = {};  // nothing: no path was analysed
   Followed followed = Followed::all;

@@ -164,6 +164,7 @@ std::string changes_text(const CounterReport& report) {
 std::string explanation_text(const Explanation& explanation, const CommandLine& command_line) {
   std::string text;
   for (const std::string& sentence : explanation.overview) text += "  " + line(sentence);
+  if (!explanation.commands.empty()) text += "  " + line(explanation.commands);
   text += places_text(explanation.path) + "\n" + answers_text(explanation) +
           statements_text(explanation, command_line);
   const std::string unknown = explanation.unknown();

@@ -284,6 +284,37 @@
     ],
   });
 
+  // Commands of storage: latency over time, coloured by the largest part.
+  const PARTS = { path: 'blue', target: 'green', path_or_target: 'sky', transfer: 'purple', recovery: 'vermilion', credit_wait: 'orange', undecided: 'muted' };
+  function showCommands() {
+    const rows = objects(data.commands);
+    $('commands-sentence').textContent = data.commands.sentence;
+    const byTime = [...rows].sort((a, b) => a.time_ns - b.time_ns);
+    const all = Object.entries(PARTS).map(([part, colour]) => {
+      const some = byTime.filter((row) => (row.late_ack_ns > row.latency_ns ? 'recovery' : row.largest_part) === part);
+      return { name: part.replaceAll('_', ' '), colour, shape: 'dot', size: 3.6, t: some.map((row) => row.time_ns * 1e-9), y: some.map((row) => row.latency_ns + row.late_ack_ns), of: some.length };
+    });
+    Page.plot($('commands-figure'), {
+      id: 'commands-plot', title: 'Latency of commands over time, by the largest part', label: 'Latency of storage commands over time, coloured by the largest part of each',
+      series: all, height: 300, fromZero: true, format: (ns) => time(ns), axisSize: 76, nothing: 'No command was completed in the capture.' });
+    Page.table($('commands-place'), {
+      id: 'commands', title: 'The slowest commands', rows, of: data.commands.of,
+      columns: [
+        number('begin_frame', 'Frame', { text: (row) => String(row.begin_frame) }),
+        timed('time_ns', 'Time', { text: (row) => time(row.time_ns, 9), help: 'since the first packet' }),
+        number('connection', 'Connection'),
+        { key: 'operation', title: 'Operation', keep: true, text: (row) => `${row.protocol} ${row.operation}` },
+        number('bytes', 'Bytes', { text: (row) => (row.bytes === null ? '' : bytes(row.bytes)) }), number('depth', 'Open', { help: 'commands open when it began' }),
+        timed('latency_ns', 'Latency'), timed('late_ack_ns', 'Late ACK', { help: 'time after the completion until the request was acknowledged' }),
+        { key: 'largest_part', title: 'Largest part', text: (row) => row.largest_part.replaceAll('_', ' ') },
+        timed('path_ns', 'Path'), timed('target_ns', 'Target'), timed('transfer_ns', 'Transfer'), timed('recovery_ns', 'Recovery'),
+        { key: 'recovery_cause', title: 'Cause' }, { key: 'status', title: 'Status' },
+      ],
+    });
+  }
+  if (data.commands) showCommands();
+  else $('commands').hidden = true;
+
   // The page.
   const names = data.files.map((file) => (file === '-' ? 'standard input' : file)).join(', ');
   document.title = `${names} - roce-dissect report`;

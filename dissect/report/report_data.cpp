@@ -10,6 +10,9 @@
 #include "dissect/report/page_data.h"
 #include "dissect/report/path_pictures.h"
 #include "dissect/sessions/result_figures.h"
+#include "dissect/upper/command_figures.h"
+#include "dissect/upper/command_text.h"
+#include "report/figures/json.h"
 #include "wire/psn.h"
 
 namespace lw::dissect {
@@ -202,6 +205,29 @@ Json messages_json(const MessageGroups& groups) {
   return table.take(groups.size());
 }
 
+/// The slowest commands, and a sentence about them; null: there are no commands.
+Json commands_json(const ReportContents& contents) {
+  if (contents.commands == nullptr) return nullptr;
+  const CapturedCommands& all = *contents.commands;
+  TableJson table;
+  std::size_t listed = 0;
+  for (const FoundCommand& found : all.commands) {
+    if (!found.command.ended || found.command.waits_for_event || ++listed > kMostCommands) break;
+    Json row = report::json_of(CommandRow{found, all});
+    row["time_ns"] = contents.plots.time_of(found.command.begin);
+    table.add(row);
+  }
+  std::uint64_t of = all.fastest_left_out;
+  of +=
+      static_cast<std::uint64_t>(std::ranges::count_if(all.commands, [](const FoundCommand& found) {
+        return found.command.ended && !found.command.waits_for_event;
+      }));
+  Json data = table.take(of);
+  data["sentence"] = slowest_sentence(all);
+  data["connections"] = facts_text(all);
+  return data;
+}
+
 // Words.
 
 /// The verdict in words: of the question whether it was congestion "yes" or "no".
@@ -295,6 +321,7 @@ Json report_json(const ReportContents& contents) {
   data["anomalies"] = anomalies_json(contents);
   data["messages"] = messages_json(contents.messages);
   data["plots"] = all_plots_json(contents);
+  data["commands"] = commands_json(contents);
   data["path"] = path_json(contents.evidence.joined);
   return data;
 }

@@ -18,8 +18,8 @@ COMMANDS = {
                  'plan', 'experiment', 'check', 'profiles', 'opcodes', 'doctor'),
     'roce-endpoint': ('serve', 'bw', 'lat', 'blast', 'ping'),
     'roce-impair': ('check', 'ctl', 'explain', 'ledger', 'profiles', 'replay', 'run'),
-    'roce-dissect': ('list', 'verify', 'summary', 'connections', 'messages', 'anomalies', 'explain',
-                     'annotate', 'extract', 'report', 'compare', 'fields'),
+    'roce-dissect': ('list', 'verify', 'summary', 'connections', 'messages', 'commands', 'anomalies',
+                     'explain', 'annotate', 'extract', 'report', 'compare', 'fields'),
 }
 CAPTURE = SOURCE / 'pcaps/rxe/atomic.pcap'
 LONGEST_LIST = 25  # options under one heading of --help
@@ -195,6 +195,7 @@ class CommandLine(unittest.TestCase):
                 ('roce-dissect', ('list', 'x', '--where', 'bth.opcode == 256'), 'at most 255'),
                 ('roce-dissect', ('list', 'x', '--time', 'local'), '--time: '),
                 ('roce-dissect', ('list', 'x', '-e', 'nothing.alike'), 'no field "nothing.alike"'),
+                ('roce-dissect', ('commands', 'x', '--upper', 'iscsi'), 'nvme, nfs or smb'),
                 ('roce-dissect', ('messages', 'x', '--by', 'qp'),
                  '--by: expected operation, size or operation,size, found "qp"'),
                 ('roce-dissect', ('anomalies', 'x', '--kind', 'gap'),

@@ -16,8 +16,8 @@ from guide_blocks import FENCE, Runner, blocks_of, pattern_of, steps_of
 from longwire_test import SOURCE, program
 
 ROOT = os.environ.get('LONGWIRE_START_ROOT', '')
-CAPTURES = pathlib.Path(ROOT, 'usr/share/longwire/captures') if ROOT else SOURCE / 'pcaps/rxe'
-INSTALLED = ('loss_write_sender_side.pcap', 'cm_rping.pcap')
+CAPTURES = [pathlib.Path(ROOT, 'usr/share/longwire/captures')] if ROOT else [SOURCE / 'pcaps/rxe', SOURCE / 'pcaps/upper']
+INSTALLED = ('loss_write_sender_side.pcap', 'cm_rping.pcap', 'nvme_loss_host.pcap.gz', 'nvme_loss_target.pcap.gz')
 PROGRAMS = ('roce-gen', 'roce-impair', 'roce-dissect')
 # Run by start_guide.
 OTHERS = {'start.md'}
@@ -88,7 +88,7 @@ class Guides(unittest.TestCase):
     def run_block(self, block):
         with tempfile.TemporaryDirectory(prefix='longwire-', dir=f'{ROOT}/tmp') as folder:
             for name in INSTALLED:
-                shutil.copy(CAPTURES / name, folder)
+                shutil.copy(next(place / name for place in CAPTURES if (place / name).exists()), folder)
             runner(self, folder).run([block])
 
     def test_each_guide_has_a_block_or_a_reason(self):

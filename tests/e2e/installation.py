@@ -68,6 +68,7 @@ class Installation(unittest.TestCase):
                   'lib/systemd/system/longwire-impair@.service', 'share/doc/longwire/LICENSE',
                   'share/man/man5/longwire-impair-profile.5', 'share/man/man7/longwire.7',
                   'share/longwire/captures/cm_rping.pcap',
+                  *(f'share/longwire/captures/nvme_loss_{end}.pcap.gz' for end in ('host', 'target')),
                   'share/longwire/captures/loss_write_sender_side.pcap',
                   'share/man/man5/longwire-flow-profile.5'}
         wanted |= {'bin/longwire', 'share/longwire/demo.sh', 'share/longwire/demo_verdict.py'}

@@ -61,7 +61,8 @@ INPUTS = {
     'PROFILE', 'CAPTURE', 'IN', 'NEAR', 'FAR', 'SOCKET', '--back', '--data', '--from', 'list -r',
     '--profile', '--cc', '--class', '--path', '--network', '--sent', '--control', '--token-file', '--web-token-file', '--web-files', 'telemetry --layout',
     'serve --layout', 'experiment FILE', 'ledger FILE', 'list FILE', 'sim NETWORK', 'summary FILE',
-    'verify FILE', 'compare --ledger', 'connections FILE', 'messages FILE', 'anomalies FILE',
+    'verify FILE', 'compare --ledger', 'connections FILE', 'messages FILE', 'commands FILE',
+    'anomalies FILE',
     'explain FILE', 'explain --counters', 'extract FILE', 'report FILE',
 }
 # Outputs that must not exist, so that no link to a full device stands for them: impair_control tries them.
@@ -243,6 +244,7 @@ class Outputs(unittest.TestCase):
             'dissect connections': ([DISSECT, 'connections', self.frames], False),
             'dissect messages': ([DISSECT, 'messages', self.frames], False),
             'dissect messages --by': ([DISSECT, 'messages', self.frames, '--by', 'size'], False),
+            'dissect commands': ([DISSECT, 'commands', self.frames], False),
             'dissect anomalies': ([DISSECT, 'anomalies', self.frames], False),
             'dissect anomalies --csv': ([DISSECT, 'anomalies', self.frames, '--csv'], False),
             'dissect explain': ([DISSECT, 'explain', self.frames], False),

@@ -16,6 +16,7 @@ import jsonschema
 import figure_names
 import output_schemas
 import pcap_file
+import upper_composer
 from gen_experiment import FAILING
 from longwire_test import ANY_LATENESS, SOURCE, begin, program
 from outputs import leaves
@@ -202,6 +203,10 @@ class Schemas(unittest.TestCase):
             lossy = self.folder / 'lossy.pcap'
             self.check('impair replay', self.rules, capture, lossy)
             self.extract(lossy)
+        stored = self.folder / 'stored.pcap'
+        pcap_file.write_pcap(stored, upper_composer.compose('nvme', 1)[0])
+        for options in (), ('--by', 'operation,size'), ('--facts',):
+            self.check('dissect commands', stored, *options)
         self.check('dissect summary', *CAPTURES, '--max-flows', 1)
         far = self.folder / 'far.pcap'
         self.check('dissect compare', self.frames, far, '--ledger', self.folder / 'ledger.jsonl',

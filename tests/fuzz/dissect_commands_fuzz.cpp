@@ -32,6 +32,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::run(dissect::connections_command(), {{"FILE", path}, {"--csv", "true"}});
   fuzz::run(dissect::messages_command(), {{"FILE", path}, {"--json", "true"}});
   fuzz::run(dissect::messages_command(), {{"FILE", path}, {"--by", "operation,size"}});
+  fuzz::run(dissect::commands_command(), {{"FILE", path}, {"FILE", half.path()}});
+  fuzz::run(dissect::commands_command(),
+            {{"FILE", path}, {"--upper", size % 2 == 0 ? "nvme" : "nfs"}, {"--json", "true"}});
   fuzz::run(dissect::anomalies_command(), {{"FILE", path}, {"FILE", half.path()}});
   fuzz::run(dissect::explain_command(), {{"FILE", path}});
   fuzz::run(dissect::explain_command(),

@@ -20,6 +20,7 @@ MODULES = {
     'transport': {'core', 'wire', 'roce'},
     'emulator': {'core', 'wire', 'roce'},
     'analysis': {'core', 'wire', 'roce'},
+    'upper': {'core', 'wire', 'roce', 'analysis'},
     # The runs of perf through a simulator, a port or a device.
     'perf': {'core', 'wire', 'roce', 'transport', 'emulator'},
     'sim': {'core', 'wire', 'roce', 'transport', 'emulator', 'perf'},
@@ -52,7 +53,7 @@ SINGLE_USERS = {r'mpi\.h': 'gen/ranks/mpi_module.cpp'}
 # Modules without a clock: their callers pass the time.
 TIMELESS = {'lib/core', 'lib/wire', 'lib/roce', 'lib/emulator', 'lib/transport', 'lib/perf',
             'lib/sim',
-            'lib/analysis'}
+            'lib/analysis', 'lib/upper'}
 CLOCKS = re.compile(r'\b(steady_clock|system_clock|clock_gettime|gettimeofday|rte_rdtsc)\b')
 # What writes files and standard output without checking: lib/core/output.cpp does it for all.
 UNCHECKED = re.compile(r'\bofstream\b|\bfopen\(|std::cout\b|\bprint\("|\bstdout\b|O_TRUNC')

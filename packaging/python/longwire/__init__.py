@@ -35,8 +35,8 @@ import urllib.request
 if typing.TYPE_CHECKING:
     from . import results
 
-__all__ = ['Box', 'Generator', 'LongwireError', 'Receiver', 'Result', 'anomalies', 'compare',
-           'connections', 'experiment', 'explain', 'frames', 'generate', 'messages', 'perf', 'plan', 'rows', 'run',
+__all__ = ['Box', 'Generator', 'LongwireError', 'Receiver', 'Result', 'anomalies', 'commands',
+           'compare', 'connections', 'experiment', 'explain', 'frames', 'generate', 'messages', 'perf', 'plan', 'rows', 'run',
            'sim', 'summary', 'verify']
 
 # The versions of the outputs that this package reads; of others, 1.
@@ -368,6 +368,11 @@ sessions = connections  # the name of release 0.1; the next release lacks it
 def messages(*captures: str | os.PathLike, **options: object) -> list[results.Message]:
     """`roce-dissect messages`: each SEND, WRITE, READ and atomic."""
     return run('roce-dissect', 'messages', *captures, **options)
+
+
+def commands(*captures: str | os.PathLike, **options: object) -> list[results.Command]:
+    """`roce-dissect commands`: storage commands, the slowest first, and the parts of their latency."""
+    return run('roce-dissect', 'commands', *captures, **options)
 
 
 def anomalies(*captures: str | os.PathLike, **options: object) -> list[results.Anomaly]:

@@ -195,11 +195,11 @@ def vmlinux(kernel):
     raise ImageError(f'{kernel}: no kernel packed by xz in it')
 
 
-def add_modules(tree, kernel):
+def add_modules(tree, kernel, modules=()):
     """The kernel's modules; /mod/need.NAME lists what NAME needs, in order."""
     version = next((kernel / 'lib/modules').iterdir()).name
     run(find('depmod', 'kmod'), '-b', kernel, version)
-    for name in MODULES:
+    for name in modules or MODULES:
         said = run(find('modprobe', 'kmod'), '-d', kernel, '-S', version, '--show-depends', name)
         paths = re.findall(r'^insmod (.+?\.ko\S*)', said, re.M)
         for path in paths:
@@ -294,9 +294,10 @@ def add_dpdk(tree):
         tree.libraries(path)
 
 
-def initrd_with(programs, dpdk, path):
+def initrd_with(programs, dpdk, path, modules=()):
     """Writes to `path` what a guest boots: the files of all guests, the given programs with their
-    libraries, the shipped layouts of records and, if `dpdk`, DPDK's drivers for PCI devices. Returns the kernel's path."""
+    libraries, the shipped layouts of records, further modules of the kernel and, if `dpdk`, DPDK's drivers for
+    PCI devices. Returns the kernel's path."""
     kernel, archive = image()
     tree = Tree()
     for program in programs:
@@ -305,6 +306,8 @@ def initrd_with(programs, dpdk, path):
         tree.file(f'usr/share/longwire/profiles/telemetry/{layout.name}', layout.read_bytes())
     if dpdk:
         add_dpdk(tree)
+    if modules:
+        add_modules(tree, unpack_kernel(), modules)
     with open(path, 'wb') as out:
         with open(archive, 'rb') as kept:
             shutil.copyfileobj(kept, out)

@@ -417,13 +417,14 @@ class Guests:
     roce-impair serves. With host=True there is only guest a, and this machine is the other end:
     the wire from tapB goes to the interface `far` with the address ADDRESSES['host']."""
 
-    def __init__(self, vhost=False, host=False, memory_mib=384, programs=(), mtu=MTU):
+    def __init__(self, vhost=False, host=False, memory_mib=384, programs=(), mtu=MTU, modules=()):
         self._folder = tempfile.TemporaryDirectory(prefix='guests.')
         self.folder = pathlib.Path(self._folder.name)
         self.vhost, self.host, self.mtu = vhost, host, mtu
         self.names = ['a'] if host else ['a', 'b']
         self._memory_mib = memory_mib
         self._programs = list(programs)
+        self._modules = list(modules)
         endpoint = longwire_test.BUILD / 'gen' / 'roce-endpoint'
         if endpoint.exists():
             self._programs.append(endpoint)
@@ -482,7 +483,7 @@ class Guests:
 
     def _start(self):
         initrd = self.folder / 'initrd'
-        kernel = guest_image.initrd_with(self._programs, False, initrd)  # may download
+        kernel = guest_image.initrd_with(self._programs, False, initrd, self._modules)  # may download
         own_network()
         if not self.vhost:
             self._wires()

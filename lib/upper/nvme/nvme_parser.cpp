@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "upper/nvme/nvme_parser.h"
+
+namespace lw::upper::nvme {
+namespace {
+
+constexpr std::uint8_t kAbort = 0x08, kAsyncEvent = 0x0c, kKeepAlive = 0x18, kIdentify = 0x06;
+
+/// Opcodes that only an admin queue has, among those that hosts send without a Connect in sight.
+bool is_admin_only(std::uint8_t opcode) noexcept {
+  return opcode == kKeepAlive || opcode == kIdentify || opcode == 0x0a;
+}
+
+}  // namespace
+
+void NvmeParser::take(const UpperMessage& message) {
+  if (message.operation != wire::Operation::send) {
+    if (!host_ || message.direction != *host_) table_.data(message);
+    return;
+  }
+  const bool of_host = !host_ || message.direction == *host_;
+  if (const auto capsule = of_host ? read_capsule(message.data, message.bytes) : std::nullopt) {
+    host_ = message.direction;
+    facts_.client = *host_;
+    return take_capsule(message, *capsule);
+  }
+  const bool of_target = !host_ || message.direction != *host_;
+  const auto completion = of_target ? read_completion(message.data, message.bytes) : std::nullopt;
+  if (!completion) {
+    ++facts_.unreadable;
+    return;
+  }
+  host_ = static_cast<std::uint8_t>(1 - message.direction);
+  facts_.client = *host_;
+  take_completion(message, *completion);
+}
+
+QueueKind NvmeParser::queue_for(const Capsule& capsule) const noexcept {
+  if (queue_ != QueueKind::unknown) return queue_;
+  return is_admin_only(capsule.opcode) ? QueueKind::admin : QueueKind::io;
+}
+
+void NvmeParser::take_capsule(const UpperMessage& message, const Capsule& capsule) {
+  if (capsule.is_connect()) note_connect(capsule);
+  if (queue_ == QueueKind::unknown && is_admin_only(capsule.opcode)) note_queue(QueueKind::admin);
+  const QueueKind queue = queue_for(capsule);
+  const bool is_admin = queue == QueueKind::admin && capsule.opcode != kFabrics;
+  StorageCommand command{.direction = message.direction,
+                         .operation = operation_name(capsule, queue),
+                         .id = capsule.id,
+                         .queue = queue_id_,
+                         .bytes = capsule.length,
+                         .waits_for_event = is_admin && capsule.opcode == kAsyncEvent};
+  std::vector<DataRegion> regions;
+  if (capsule.keyed && capsule.length > 0)
+    regions.push_back({capsule.address, capsule.length, capsule.r_key});
+  table_.begin(command, std::move(regions), {{.passage = message.request}});
+  if (is_admin && capsule.opcode == kAbort) ++facts_.aborts;
+  if (is_admin && capsule.opcode == kKeepAlive) note_keep_alive(message);
+}
+
+void NvmeParser::take_completion(const UpperMessage& message, const CompletionEntry& completion) {
+  if (queue_ == QueueKind::unknown && completion.queue_id != 0) {
+    note_queue(QueueKind::io);
+    queue_id_ = completion.queue_id;
+  }
+  table_.end({.id = completion.id,
+              .passage = message.request,
+              .status = completion.status,
+              .failed = (completion.status & 0x7ff) != 0,
+              .sq_head = completion.sq_head});
+}
+
+void NvmeParser::note_queue(QueueKind queue) {
+  queue_ = queue;
+  facts_.detail = queue == QueueKind::admin ? "admin queue" : "I/O queue";
+}
+
+void NvmeParser::note_connect(const Capsule& capsule) {
+  note_queue(capsule.queue_id() == 0 ? QueueKind::admin : QueueKind::io);
+  queue_id_ = capsule.queue_id();
+  facts_.limit = capsule.queue_size();  // one entry of a ring stays free
+  last_keep_alive_.reset();
+  if (queue_ == QueueKind::admin && capsule.keep_alive_ms() != 0)
+    facts_.keep_alive = std::chrono::milliseconds(capsule.keep_alive_ms());
+}
+
+/// A target ends the association when no Keep Alive comes within the timeout.
+void NvmeParser::note_keep_alive(const UpperMessage& message) {
+  ++facts_.keep_alives;
+  const Instant now = message.request->delivered;
+  if (last_keep_alive_ && facts_.keep_alive &&
+      stamp_difference(now, *last_keep_alive_) > *facts_.keep_alive)
+    ++facts_.keep_alives_missed;
+  last_keep_alive_ = now;
+}
+
+}  // namespace lw::upper::nvme
