@@ -351,7 +351,7 @@ std::vector<DirectionReport> Forwarder<Io>::report(bool running) const {
     if (!way) continue;
     const Link& link = way->link;
     auto& report = reports.emplace_back(report_of(
-        link.pipeline(), running ? link.running_accounting() : link.accounting(), way->now));
+        link.pipeline(), running ? link.running_accounting() : link.accounting()));
     report.delay = spread_of(link.delay());
     report.delays = delays_of(link.delay());
     report.release_error = spread_of(link.release_error());

@@ -5,24 +5,27 @@
 #include <utility>
 
 #include "emulator/decision.h"
-#include "emulator/queue/shared_queue.h"
+#include "emulator/queue/line_queue.h"
 #include "emulator/stats/service_watch.h"
 
 namespace lw::emulator {
 
-/// A queue of one direction in which the frames of several rules wait.
+/// A queue of one direction in which the frames of one rule wait, or of several.
 struct RulesQueue {
+  static constexpr Instant kUndecided = Instant::max();
   /// What the queue knows about a frame.
   struct Waiting {
     RuleIndex rule = kUntouched;  // kUntouched: the frame has gone, and only its place waits
-    std::uint32_t row = 0;        // of the rule's trace
+    std::uint32_t row = UINT32_MAX;  // of the rule's trace; kNoRow: none
     Duration extra{};             // added to its delay, by an event
     Instant came{};
+    // When the rule releases the frame; kUndecided: it decides when the frame leaves the queue.
+    Instant release = kUndecided;
   };
-  using Frames = SharedQueue<Waiting>;
+  using Frames = LineQueue<Waiting>;
 
-  RulesQueue(std::string owner_name, SharedQueueConfig shared)
-      : owner(std::move(owner_name)), config(std::move(shared)), frames(config), watch(config) {}
+  RulesQueue(std::string owner_name, LineQueueConfig line)
+      : owner(std::move(owner_name)), config(std::move(line)), frames(config), watch(config) {}
 
   /// Takes over the frames of the queue that this one replaces at `now`.
   void take_over(RulesQueue& old, Instant now) noexcept {
@@ -37,28 +40,21 @@ struct RulesQueue {
     frames.pause(cls, now, until);
     watch.pause(cls, until);
   }
-  /// Removes the next frame that has left by `now`, and calls use(sent); false if there is none.
+  /// Removes the next frame that has left by `now`, and calls use(sent, busy_bytes): its bytes on
+  /// the link if it was seen to leave directly after another, otherwise 0. Returns false if there is
+  /// none.
   template <class Use>
   bool depart(Instant now, Use use) noexcept {
     return frames.depart(now, [&](const Frames::SentFrame& sent) {
-      watch.left(sent.cls, times_of(sent), sent.handle.came, sent.follows);
-      use(sent);
+      use(sent, watch.left(sent.cls, sent.bytes, sent.times, sent.handle.came));
     });
-  }
-  /// A frame's times, as a queue of one class states them.
-  [[nodiscard]] static Bottleneck::Frame times_of(const Frames::SentFrame& sent) noexcept {
-    return {.starts = sent.starts,
-            .ends = sent.ends,
-            .extra = sent.handle.extra,
-            .bytes = sent.bytes,
-            .row = sent.handle.row,
-            .fraction = sent.departs > sent.ends ? 0.5 : 0};
   }
 
   std::string owner;  // the rule that describes it
-  SharedQueueConfig config;
+  LineQueueConfig config;
   Frames frames;
   ServiceWatch watch;
+  bool obeys_pauses = false;  // a rule lets it obey pause frames
 };
 
 }  // namespace lw::emulator
