@@ -56,21 +56,19 @@ template <class S>
 inline constexpr bool kCallable<S, Hook::edits> =
     requires(const RuleConfig& rule) { bool{S::edits(rule)}; };
 template <class S>
-inline constexpr bool kCallable<S, Hook::inherit> =
-    requires(S& s, const RuleConfig& rule) { s.inherit(s, rule, rule); } ||
-    requires(S& s, const RuleConfig& rule, Instant now) { s.inherit(s, rule, rule, now); };
+inline constexpr bool kCallable<S, Hook::inherit> = requires(S& s, const RuleConfig& rule) {
+  s.inherit(s, rule, rule);
+} || requires(S& s, const RuleConfig& rule, Instant now) { s.inherit(s, rule, rule, now); };
 template <class S>
-inline constexpr bool kCallable<S, Hook::inherit_counts> =
-    requires(const RuleConfig& rule, const AnyStats& stats) {
-      S::inherit_counts(stats, stats, rule, rule);
-    };
+inline constexpr bool kCallable<S, Hook::inherit_counts> = requires(
+    const RuleConfig& rule, const AnyStats& stats) { S::inherit_counts(stats, stats, rule, rule); };
 template <class S>
 inline constexpr bool kCallable<S, Hook::prepare> =
     requires(const RuleConfig& rule, const AnyStats& stats) { S::prepare(rule, stats); };
 template <class S>
-inline constexpr bool kCallable<S, Hook::read> =
-    requires(const StageKeys& keys, RuleConfig& rule) { S::read(keys, rule); } ||
-    requires(const StageKeys& keys, typename S::Settings& settings) { S::read(keys, settings); };
+inline constexpr bool kCallable<S, Hook::read> = requires(const StageKeys& keys, RuleConfig& rule) {
+  S::read(keys, rule);
+} || requires(const StageKeys& keys, typename S::Settings& settings) { S::read(keys, settings); };
 template <class S>
 inline constexpr bool kCallable<S, Hook::describe> =
     requires(const RuleConfig& rule, StageTexts& texts) { S::describe(rule, texts); };

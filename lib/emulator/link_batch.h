@@ -150,8 +150,8 @@ std::span<const Handle> Link<Handle, Frames>::stored(std::span<const Handle> fra
   return frames;
 }
 
-/// Computes releases_ of frames that wait in their rule's queue. Returns false, and does nothing, if
-/// the queue has no room for all, or their releases cannot be decided now.
+/// Computes releases_ of frames that wait in their rule's queue. Returns false, and does nothing,
+/// if the queue has no room for all, or their releases cannot be decided now.
 template <class Handle, FrameAccess<Handle> Frames>
 bool Link<Handle, Frames>::queue_together(Rule& rule, std::span<const Handle> frames,
                                           Instant now) noexcept {

@@ -113,7 +113,8 @@ void Rule::put_off(Decision& decision, Instant from, Duration by) noexcept {
   decision.line = kWheel;
 }
 
-/// Removes the frames that have left the queue by `now`, and that were decided about when they came.
+/// Removes the frames that have left the queue by `now`, and that were decided about when they
+/// came.
 void Rule::let_depart_due(Instant now) noexcept {
   const auto count = [this](const RulesQueue::Frames::SentFrame& sent, std::uint64_t busy_bytes) {
     count_departure(sent.handle, busy_bytes);
@@ -141,12 +142,8 @@ void Rule::pass_queue(Decision& decision, const IngressFrame& arrival,
   if (decision.action != Action::wait) return;
   static constexpr EventActions kNone;
   RulesQueue::Waiting& frame = stage<Queue>()->last();
-  Passage passage{arrival.number,
-                  on_the_line(arrival.bytes, 0),
-                  copy,
-                  arrival.now,
-                  queue()->frames.last_departure(),
-                  kNone,
+  Passage passage{arrival.number, on_the_line(arrival.bytes, 0),    copy,
+                  arrival.now,    queue()->frames.last_departure(), kNone,
                   decision};
   passage.class_bytes = 0;  // nothing comes behind it before it leaves, as far as is known
   decide_behind_queue(passage, frame, arrival.envelope);

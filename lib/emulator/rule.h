@@ -74,7 +74,7 @@ class Rule {
   void count_departure(const RulesQueue::Waiting& frame, std::uint64_t busy_bytes) noexcept {
     served_ = true;
     if (frame.row != kNoRow) stats_.rows[frame.row].busy_bytes += busy_bytes;
-    if (frame.release != RulesQueue::kUndecided) stage<Delay>()->settle(frame.release);
+    if (frame.release != RulesQueue::kUndecided) stage<Delay>()->finalize(frame.release);
   }
   /// Decides about a frame of the rule that has left its queue: applies the stages after the queue.
   [[nodiscard]] Decision depart(const RulesQueue::Frames::SentFrame& sent, std::uint64_t number,

@@ -32,8 +32,7 @@ bool RuleConfig::edits() const noexcept {
 }
 
 bool RuleConfig::acts_on_batch() const noexcept {
-  return delays() && !when.any() &&
-         Stages::all([&]<class S>() {
+  return delays() && !when.any() && Stages::all([&]<class S>() {
            return S::kActsOnBatch || !S::present(*this) ||
                   (std::is_same_v<S, Queue> && fits_queue_path());
          });
@@ -71,8 +70,8 @@ bool RuleConfig::knows_release() const noexcept {
 
 bool RuleConfig::fits_queue_path() const noexcept {
   return knows_release() && Stages::all([&]<class S>() {
-    return std::is_same_v<S, Queue> || S::kActsOnBatch || !S::present(*this);
-  });
+           return std::is_same_v<S, Queue> || S::kActsOnBatch || !S::present(*this);
+         });
 }
 
 Duration ample_delay(const RuleConfig& rule) noexcept {

@@ -27,8 +27,8 @@ struct RuleConfig : Stages::Settings {
   [[nodiscard]] bool delays() const noexcept;
   /// True if bytes of frames are changed, so that frames must not be shared.
   [[nodiscard]] bool edits() const noexcept;
-  /// True if the rule has only a delay, constant or random, or a queue and a constant delay, so that
-  /// it can decide about whole batches.
+  /// True if the rule has only a delay, constant or random, or a queue and a constant delay, so
+  /// that it can decide about whole batches.
   [[nodiscard]] bool acts_on_batch() const noexcept;
   /// True if the rule has only a constant delay and losses.
   [[nodiscard]] bool fits_short_path() const noexcept;

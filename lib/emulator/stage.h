@@ -43,7 +43,7 @@ struct StageSetup {
   std::uint64_t seed = 0;
   Direction direction = Direction::west_to_east;
   RuleFifos lines = {};
-  RuleIndex index = kUntouched;  // of the rule
+  RuleIndex index = kUntouched;            // of the rule
   std::shared_ptr<RulesQueue> queue = {};  // of the rule; null: the rule makes its own, if any
 
   /// Returns the random draws of one stage of one rule in one direction. They depend only on the
@@ -74,8 +74,8 @@ struct Passage {
   // Data that one stage provides to others; null if the rule lacks that stage.
   const TraceRow* row = nullptr;  // the trace's row in force
   std::uint32_t row_index = kNoRow;
-  RowStats* row_stats = nullptr;  // counters of that row
-  LossStats* traced = nullptr;    // counters of losses by the trace
+  RowStats* row_stats = nullptr;                  // counters of that row
+  LossStats* traced = nullptr;                    // counters of losses by the trace
   std::optional<std::uint64_t> class_bytes = {};  // in the rule's class of its queue
   std::optional<std::uint8_t> ecn = {};           // the ECN field, if a stage has changed it
   std::uint64_t inside = 0;                       // frames of the rule that wait or are delayed

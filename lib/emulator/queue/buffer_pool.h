@@ -38,16 +38,12 @@ class BufferPool {
     const std::uint64_t after = held + bytes, of_pool = share.of_pool(after);
     if (after > share.limit_bytes) return false;
     const std::uint64_t more = of_pool - share.of_pool(held);
-    return more == 0 ||
-           (more <= free() &&
-            !(static_cast<double>(of_pool) > share.alpha * static_cast<double>(free())));
+    return more == 0 || (more <= free() && !(static_cast<double>(of_pool) >
+                                             share.alpha * static_cast<double>(free())));
   }
-  /// Admits `bytes` of such a class. Returns false, and changes nothing, if there is no room.
-  [[nodiscard]] constexpr bool take(const BufferShare& share, std::uint64_t held,
-                                    std::uint32_t bytes) noexcept {
-    if (!has_room(share, held, bytes)) return false;
+  /// Takes the room of `bytes` of such a class, for which has_room() is true.
+  constexpr void take(const BufferShare& share, std::uint64_t held, std::uint32_t bytes) noexcept {
     used_ += share.of_pool(held + bytes) - share.of_pool(held);
-    return true;
   }
   /// Frees `bytes` of a class that held `held` bytes.
   constexpr void give_back(const BufferShare& share, std::uint64_t held,

@@ -15,9 +15,9 @@ struct RulesQueue {
   static constexpr Instant kUndecided = Instant::max();
   /// What the queue knows about a frame.
   struct Waiting {
-    RuleIndex rule = kUntouched;  // kUntouched: the frame has gone, and only its place waits
+    RuleIndex rule = kUntouched;     // kUntouched: the frame has gone, and only its place waits
     std::uint32_t row = UINT32_MAX;  // of the rule's trace; kNoRow: none
-    Duration extra{};             // added to its delay, by an event
+    Duration extra{};                // added to its delay, by an event
     Instant came{};
     // When the rule releases the frame; kUndecided: it decides when the frame leaves the queue.
     Instant release = kUndecided;
@@ -41,8 +41,8 @@ struct RulesQueue {
     watch.pause(cls, until);
   }
   /// Removes the next frame that has left by `now`, and calls use(sent, busy_bytes): its bytes on
-  /// the link if it was seen to leave directly after another, otherwise 0. Returns false if there is
-  /// none.
+  /// the link if it was seen to leave directly after another, otherwise 0. Returns false if there
+  /// is none.
   template <class Use>
   bool depart(Instant now, Use use) noexcept {
     return frames.depart(now, [&](const Frames::SentFrame& sent) {

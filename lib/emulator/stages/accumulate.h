@@ -49,7 +49,8 @@ class Accumulate {
   static constexpr std::string_view kName = "accumulate";
   static constexpr bool kActsOnBatch = false;
   static constexpr bool kMayPause = false;
-  static constexpr HookSet kHooks = {Hook::number, Hook::apply, Hook::waits, Hook::read, Hook::describe, Hook::audit, Hook::report, Hook::add_ample};
+  static constexpr HookSet kHooks = {Hook::number,   Hook::apply, Hook::waits,  Hook::read,
+                                     Hook::describe, Hook::audit, Hook::report, Hook::add_ample};
 
   struct Settings {
     std::optional<AccumulateConfig> accumulate = {};

@@ -78,7 +78,8 @@ class Corrupt {
   static constexpr std::string_view kName = "corrupt";
   static constexpr bool kActsOnBatch = false;
   static constexpr bool kMayPause = true;
-  static constexpr HookSet kHooks = {Hook::number, Hook::apply, Hook::reads_headers, Hook::edits, Hook::inherit, Hook::read, Hook::describe, Hook::audit};
+  static constexpr HookSet kHooks = {Hook::number,  Hook::apply, Hook::reads_headers, Hook::edits,
+                                     Hook::inherit, Hook::read,  Hook::describe,      Hook::audit};
 
   struct Settings {
     std::optional<CorruptConfig> corrupt = {};

@@ -22,7 +22,10 @@ class Delay {
   static constexpr std::string_view kName = "delay";
   static constexpr bool kActsOnBatch = true;
   static constexpr bool kMayPause = true;
-  static constexpr HookSet kHooks = {Hook::number, Hook::apply, Hook::skip, Hook::fits_short_path, Hook::varies, Hook::waits, Hook::inherit, Hook::prepare, Hook::read, Hook::describe, Hook::audit, Hook::figures, Hook::report, Hook::add_ample};
+  static constexpr HookSet kHooks = {
+      Hook::number,  Hook::apply,    Hook::skip, Hook::fits_short_path, Hook::varies, Hook::waits,
+      Hook::inherit, Hook::prepare,  Hook::read, Hook::describe,        Hook::audit,  Hook::figures,
+      Hook::report,  Hook::add_ample};
 
   struct Settings {
     std::optional<Duration> delay = {};  // nominal delay; none, and no jitter: frames pass at once
@@ -99,15 +102,15 @@ class Delay {
       stats.moved_ns += static_cast<std::uint64_t>((last_release_ - release).count());
       release = last_release_;
     }
-    decision.release = last_release_ = settled_ = release;
+    decision.release = last_release_ = final_release_ = release;
   }
   [[nodiscard]] Instant last_release() const noexcept { return last_release_; }
   /// The last frame of several has this release, as if by release_at().
   void released_until(Instant release) noexcept { last_release_ = release; }
   /// A frame that leaves at `release` has left the queue, so that release_at() is final.
-  void settle(Instant release) noexcept { settled_ = release; }
+  void finalize(Instant release) noexcept { final_release_ = release; }
   /// Forgets releases that are not final.
-  void take_back() noexcept { last_release_ = settled_; }
+  void take_back() noexcept { last_release_ = final_release_; }
   [[nodiscard]] FifoIndex line() const noexcept { return line_; }
   /// Makes the decision of apply() for frames under a rule that acts on batches, without the
   /// release.
@@ -158,7 +161,7 @@ class Delay {
       stats.moved_ns += static_cast<std::uint64_t>((last_release_ - release).count());
       release = last_release_;
     }
-    last_release_ = settled_ = std::max(last_release_, release);
+    last_release_ = final_release_ = std::max(last_release_, release);
     p.decision.action = Action::queue;
     p.decision.line = line_;
     p.decision.release = release;
@@ -181,7 +184,7 @@ class Delay {
   std::optional<Duration> delay_;
   // Latest release of a frame so far: no frame that keeps its order leaves earlier.
   Instant last_release_{Duration::min()};
-  Instant settled_{Duration::min()};  // the latest that is final
+  Instant final_release_{Duration::min()};  // the latest that is final
   std::optional<Jitter> jitter_;
   std::optional<FitBins> fit_;
 };

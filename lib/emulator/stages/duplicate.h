@@ -23,7 +23,8 @@ class Duplicate {
   static constexpr std::string_view kName = "duplicate";
   static constexpr bool kActsOnBatch = false;
   static constexpr bool kMayPause = true;
-  static constexpr HookSet kHooks = {Hook::number, Hook::apply, Hook::inherit, Hook::read, Hook::describe, Hook::audit};
+  static constexpr HookSet kHooks = {Hook::number, Hook::apply,    Hook::inherit,
+                                     Hook::read,   Hook::describe, Hook::audit};
   static constexpr std::uint8_t kMostCopies = 16;
   static_assert(kMostCopies + kMostEventCopies <= 255, "Decision::copies has eight bits");
 

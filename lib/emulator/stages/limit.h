@@ -18,7 +18,8 @@ class Limit {
   static constexpr std::string_view kName = "limit";
   static constexpr bool kActsOnBatch = false;
   static constexpr bool kMayPause = true;
-  static constexpr HookSet kHooks = {Hook::number, Hook::apply, Hook::reads_headers, Hook::read, Hook::describe, Hook::audit};
+  static constexpr HookSet kHooks = {Hook::number, Hook::apply,    Hook::reads_headers,
+                                     Hook::read,   Hook::describe, Hook::audit};
   static constexpr std::uint32_t kMostFrames = 1'000'000'000;
 
   struct Settings {

@@ -224,7 +224,9 @@ class Loss {
   static constexpr std::string_view kName = "loss";
   static constexpr bool kActsOnBatch = false;
   static constexpr bool kMayPause = true;
-  static constexpr HookSet kHooks = {Hook::number, Hook::apply, Hook::fits_short_path, Hook::inherit, Hook::inherit_counts, Hook::read, Hook::describe, Hook::audit, Hook::figures};
+  static constexpr HookSet kHooks = {Hook::number,   Hook::apply,          Hook::fits_short_path,
+                                     Hook::inherit,  Hook::inherit_counts, Hook::read,
+                                     Hook::describe, Hook::audit,          Hook::figures};
 
   struct Settings {
     LossConfig loss = 0.0;

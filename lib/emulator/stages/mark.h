@@ -86,7 +86,10 @@ class Mark {
   static constexpr std::string_view kName = "mark";
   static constexpr bool kActsOnBatch = false;
   static constexpr bool kMayPause = true;
-  static constexpr HookSet kHooks = {Hook::number, Hook::apply, Hook::leave, Hook::acts_on_leaving, Hook::reads_headers, Hook::edits, Hook::read, Hook::describe, Hook::audit, Hook::figures, Hook::report};
+  static constexpr HookSet kHooks = {
+      Hook::number,        Hook::apply,   Hook::leave, Hook::acts_on_leaving,
+      Hook::reads_headers, Hook::edits,   Hook::read,  Hook::describe,
+      Hook::audit,         Hook::figures, Hook::report};
 
   struct Settings {
     std::optional<MarkConfig> mark = {};

@@ -99,7 +99,8 @@ class Police {
   static constexpr std::string_view kName = "police";
   static constexpr bool kActsOnBatch = false;
   static constexpr bool kMayPause = true;
-  static constexpr HookSet kHooks = {Hook::number, Hook::apply, Hook::inherit, Hook::read, Hook::describe, Hook::audit, Hook::report};
+  static constexpr HookSet kHooks = {Hook::number,   Hook::apply, Hook::inherit, Hook::read,
+                                     Hook::describe, Hook::audit, Hook::report};
 
   struct Settings {
     std::optional<PoliceConfig> police = {};

@@ -150,9 +150,9 @@ bool Queue::admit_together(std::span<const std::uint32_t> lengths, RulesQueue::W
   RulesQueue::Frames& frames = queue_->frames;
   if (!frames.has_room(cls_, all)) return false;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
-    RulesQueue::Waiting* const place = frames.admit(cls_, lengths[i], frame.came);
+    RulesQueue::Waiting& place = frames.put(cls_, on_the_line(lengths[i], 0), frame.came);
     frame.release = releases[i] = frames.last_departure() + delay;
-    *place = frame;
+    place = frame;
   }
   queue_->watch.came(cls_, lengths.size(), all, frame.came);
   stats.peak_queue_bytes = std::max(stats.peak_queue_bytes, bytes());

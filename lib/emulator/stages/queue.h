@@ -33,7 +33,8 @@ struct QueueConfig {
   friend bool operator==(const QueueConfig&, const QueueConfig&) = default;
 };
 
-/// A rule's use of a queue: its own, one that it shares with other rules, or one of several classes.
+/// A rule's use of a queue: its own, one that it shares with other rules, or one of several
+/// classes.
 struct QueueUse {
   std::string owner;      // the rule that describes the queue; empty until it is known
   std::uint32_t cls = 0;  // the class of the rule's frames
@@ -70,10 +71,10 @@ class Queue {
   static constexpr std::string_view kName = "queue";
   static constexpr bool kActsOnBatch = false;
   static constexpr bool kMayPause = false;
-  static constexpr HookSet kHooks = {Hook::number,  Hook::apply,     Hook::begin,
-                                     Hook::varies,  Hook::inherit,   Hook::read,
-                                     Hook::describe, Hook::audit,    Hook::figures,
-                                     Hook::report,  Hook::add_ample, Hook::bytes_needed};
+  static constexpr HookSet kHooks = {Hook::number,   Hook::apply,     Hook::begin,
+                                     Hook::varies,   Hook::inherit,   Hook::read,
+                                     Hook::describe, Hook::audit,     Hook::figures,
+                                     Hook::report,   Hook::add_ample, Hook::bytes_needed};
 
   struct Settings {
     std::optional<QueueConfig> queue = {};  // the rule's own, or:

@@ -46,7 +46,9 @@ class Reorder {
   static constexpr std::string_view kName = "reorder";
   static constexpr bool kActsOnBatch = false;
   static constexpr bool kMayPause = true;
-  static constexpr HookSet kHooks = {Hook::number, Hook::apply, Hook::skip, Hook::waits, Hook::inherit, Hook::read, Hook::describe, Hook::audit, Hook::add_ample};
+  static constexpr HookSet kHooks = {Hook::number,   Hook::apply,   Hook::skip,
+                                     Hook::waits,    Hook::inherit, Hook::read,
+                                     Hook::describe, Hook::audit,   Hook::add_ample};
 
   struct Settings {
     std::optional<ReorderConfig> reorder = {};

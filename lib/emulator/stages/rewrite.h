@@ -49,7 +49,9 @@ class Rewrite {
   static constexpr std::string_view kName = "rewrite";
   static constexpr bool kActsOnBatch = false;
   static constexpr bool kMayPause = true;
-  static constexpr HookSet kHooks = {Hook::number, Hook::apply, Hook::reads_headers, Hook::edits, Hook::read, Hook::describe, Hook::audit, Hook::figures, Hook::report};
+  static constexpr HookSet kHooks = {Hook::number, Hook::apply,   Hook::reads_headers,
+                                     Hook::edits,  Hook::read,    Hook::describe,
+                                     Hook::audit,  Hook::figures, Hook::report};
 
   struct Settings {
     std::optional<RewriteConfig> rewrite = {};

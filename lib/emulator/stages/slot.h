@@ -52,7 +52,9 @@ class Slot {
   static constexpr std::string_view kName = "slot";
   static constexpr bool kActsOnBatch = false;
   static constexpr bool kMayPause = true;
-  static constexpr HookSet kHooks = {Hook::number, Hook::apply, Hook::varies, Hook::inherit, Hook::read, Hook::describe, Hook::audit, Hook::report, Hook::add_ample};
+  static constexpr HookSet kHooks = {Hook::number,  Hook::apply,  Hook::varies,
+                                     Hook::inherit, Hook::read,   Hook::describe,
+                                     Hook::audit,   Hook::report, Hook::add_ample};
 
   struct Settings {
     std::optional<SlotConfig> slot = {};

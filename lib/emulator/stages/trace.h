@@ -47,7 +47,8 @@ class Trace {
   static constexpr std::string_view kName = "trace";
   static constexpr bool kActsOnBatch = false;
   static constexpr bool kMayPause = false;
-  static constexpr HookSet kHooks = {Hook::begin, Hook::varies, Hook::inherit, Hook::prepare, Hook::read, Hook::describe, Hook::add_floor};
+  static constexpr HookSet kHooks = {Hook::begin, Hook::varies,   Hook::inherit,  Hook::prepare,
+                                     Hook::read,  Hook::describe, Hook::add_floor};
 
   struct Settings {
     std::optional<TraceConfig> trace = {};

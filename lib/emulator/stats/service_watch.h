@@ -40,7 +40,8 @@ class ServiceWatch {
   }
   /// A frame of `bytes` in the buffer, which came in at `came`, has left. Returns its bytes on the
   /// link if it was seen to leave directly after another, otherwise 0.
-  std::uint64_t left(std::uint32_t cls, std::uint32_t bytes, const LineTimes& times, Instant came) noexcept {
+  std::uint64_t left(std::uint32_t cls, std::uint32_t bytes, const LineTimes& times,
+                     Instant came) noexcept {
     const std::uint64_t on_link = cost_.of(bytes);
     const bool busy = stats_.link.add(on_link, came, times);
     if (several_) judge(cls, on_link, times);

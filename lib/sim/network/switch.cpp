@@ -48,8 +48,8 @@ Switch::Switch(const SwitchConfig& config, Node node, const Routes& routes,
 LineQueueConfig Switch::queue_config(double rate_bps, std::size_t ports) const {
   constexpr std::uint32_t kQuantum = 4200;  // a large packet
   LineQueueConfig queue{.rate_bps = static_cast<std::uint64_t>(rate_bps),
-                          .buffer_bytes = config_.buffer_bytes,
-                          .quantum_bytes = kQuantum};
+                        .buffer_bytes = config_.buffer_bytes,
+                        .quantum_bytes = kQuantum};
   queue.classes.resize(1 + data_classes_ * (config_.queue_per_input ? ports : 1));
   queue.classes[0].order.priority = kCnpPriority;
   if (!config_.classes.empty())

@@ -194,9 +194,8 @@ TEST(LinkBurst, AQueue) {
 }
 TEST(LinkBurst, AQueueThatChanges) {
   const auto frames = frames_of_all_kinds();
-  const RuleConfig first = rule([](auto& c) {
-    c.queue = QueueConfig{.rate_bps = 38e9, .buffer_bytes = 20'000};
-  });
+  const RuleConfig first =
+      rule([](auto& c) { c.queue = QueueConfig{.rate_bps = 38e9, .buffer_bytes = 20'000}; });
   const auto rates = {38e9, 10e9, 100e9};
   for (const double rate : rates)
     for (const std::int64_t delay : {0, 1000, 4000, 9000}) {

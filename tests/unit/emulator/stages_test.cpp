@@ -368,7 +368,8 @@ std::string table_of_stages() {
   int place = 0;
   Stages::for_each([&]<class S>() {
     std::string number = "none";
-    if constexpr (S::kHooks.has(Hook::number)) number = std::to_string(static_cast<int>(S::kNumber));
+    if constexpr (S::kHooks.has(Hook::number))
+      number = std::to_string(static_cast<int>(S::kNumber));
     table += "| " + std::to_string(++place) + " | " + std::string(S::kName) + " | " + number +
              " | " + (S::kActsOnBatch ? "yes" : "no") + " |\n";
   });

@@ -152,8 +152,7 @@ TEST(Incast, SendersAreNotInLockstep) {
   config.perf.qp.rate_control = transport::RateControl::none;
   config.perf.path.rules = [] {
     auto rules = delays();
-    rules->rules[0].queue =
-        emulator::QueueConfig{.rate_bps = 100e9, .buffer_bytes = 1'000'000};
+    rules->rules[0].queue = emulator::QueueConfig{.rate_bps = 100e9, .buffer_bytes = 1'000'000};
     return rules;
   }();
   const auto of_seed = [&config](std::uint64_t seed) {
