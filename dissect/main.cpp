@@ -18,7 +18,7 @@ roce-dissect compare near.pcapng far.pcapng --delay 1903.5us --loss 0.1%)",
       .notes =
           R"(Exit codes: 0 done; 1 an ICRC is bad, an expectation does not hold, or a file is damaged;
 2 bad usage or no such file; 3 a file cannot be read or written.)",
-      .commands = {list_command(), verify_command(), summary_command(), sessions_command(),
+      .commands = {list_command(), verify_command(), summary_command(), connections_command(),
                    messages_command(), anomalies_command(), explain_command(), annotate_command(),
                    extract_command(), report_command(), compare_command(), fields_command()},
       .for_file = "explain",

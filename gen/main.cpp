@@ -43,7 +43,7 @@ roce-gen receive --port memif:/tmp/lw.sock --pcap arrived.pcap --until-idle 2)",
                    lw::app::profiles_command(
                        "roce-gen",
                        {kFlowProfiles, kExperimentProfiles, kPathProfiles, kImpairProfiles,
-                        kTelemetryProfiles, kNetworkProfiles, kClassProfiles}),
+                        kTelemetryProfiles, kNetworkProfiles, kClassProfiles, kCongestionProfiles}),
                    opcodes_command(), doctor_command()},
       .for_file = "check",
   };

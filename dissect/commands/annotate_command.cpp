@@ -149,6 +149,7 @@ of the capture is in the section header (Wireshark: Statistics, Capture File Pro
   command.options.add("OUT", app::text(options->out), "", "the copy, pcapng; - is standard output")
       .required();
   add_reading_options(command.options, options->input);
+  add_where_option(command.options, options->input.window);
   add_points_option(command.options, options->input.points);
   add_link_rate_option(command.options, options->input.link_rate);
   return command;

@@ -93,8 +93,7 @@ roce-dissect anomalies capture.pcapng --kind retransmission --kind nak)",
   add_apart_option(command.options, options->input.apart);
   add_time_option(command.options, options->input.time);
   add_jobs_option(command.options, options->jobs);
-  command.options.add("--kind", kinds_value(options->kinds), "KIND",
-                      "only anomalies of this kind; may be repeated");
+  command.options.add("--kind", kinds_value(options->kinds), "KIND", "only anomalies of this kind");
   command.options.add_flag("--json", options->json, "one JSON object per anomaly");
   command.options.add_flag("--csv", options->csv, "CSV with a header line").excludes("--json");
   return command;

@@ -14,7 +14,7 @@ namespace lw::dissect {
 app::Command list_command();
 app::Command verify_command();
 app::Command summary_command();
-app::Command sessions_command();
+app::Command connections_command();
 app::Command messages_command();
 app::Command anomalies_command();
 app::Command annotate_command();
@@ -39,12 +39,15 @@ struct CaptureInput {
   std::optional<TimeStyle> time = {};    // of rows of text; nothing: as the command has it
   std::optional<double> link_rate = {};  // b/s, of the slowest link of the way
 };
-/// Adds FILE..., --filter, --filter-names, --from, --to, --follow, --no-tunnels and --roce-port.
+/// Adds FILE..., --filter, --filter-names, --from, --to, -Y, --follow, --no-tunnels and
+/// --roce-port.
 void add_capture_options(app::Options& options, CaptureInput& input);
 /// Adds all of these but FILE and --follow, for a command that reads one file twice.
 void add_reading_options(app::Options& options, CaptureInput& input);
 /// Like add_capture_options(), for a command that also runs without a capture.
 void add_optional_capture(app::Options& options, CaptureInput& input);
+/// Adds -Y, the condition of a window.
+void add_where_option(app::Options& options, TimeWindow& window);
 /// Adds --from and --to.
 void add_window_options(app::Options& options, TimeWindow& window);
 /// Adds --time, of rows of text.

@@ -14,6 +14,7 @@
 #include "dissect/compare/compare_format.h"
 #include "dissect/compare/expectation.h"
 #include "dissect/fields/capture_question.h"
+#include "dissect/fields/condition.h"
 #include "dissect/fields/frame_source.h"
 #include "dissect/report/compare_page.h"
 #include "dissect/report/path_pictures.h"
@@ -52,7 +53,7 @@ Result<void> read_points(PointPair& points, const std::string& near, const std::
   // outside of the common span.
   FrameReading at_once = options.reading;
   at_once.window = options.two_clocks
-                       ? TimeWindow{}
+                       ? TimeWindow{.where = options.reading.window.where}
                        : options.reading.window.absolute(at_near->begin.value_or(Instant{}));
   auto at_far = read_point(far, options.filter, points.names, points.rule, at_once, options.points);
   if (!at_far) return std::unexpected(at_far.error());
@@ -63,6 +64,14 @@ Result<void> read_points(PointPair& points, const std::string& near, const std::
   points.near = std::move(*at_near);
   points.far = std::move(*at_far);
   return {};
+}
+
+/// Whether a window leaves out frames by their time: then the points begin and end apart.
+bool bounds_time(const TimeWindow& window) {
+  if (window.from || window.to) return true;
+  return window.where &&
+         (window.where->reads("frame.time_relative") || window.where->reads("frame.time_epoch") ||
+          window.where->reads("frame.number"));
 }
 
 /// Reads both points by `rule` and compares them.
@@ -76,7 +85,7 @@ Result<std::unique_ptr<PointPair>> compare_by(const IdentityRule& rule, const st
   points->comparison = compare_points(
       points->near, points->far, points->names,
       {.senders = senders,
-       .judges_span = options.reading.window.is_bounded() ||
+       .judges_span = bounds_time(options.reading.window) ||
                       (senders != Senders::near && place_of(near).file != place_of(far).file),
        .across_flows = options.across_flows,
        .frees_keys = options.ledger.empty()});
@@ -349,6 +358,7 @@ roce-dissect compare both.pcapng@eth1 both.pcapng@eth2)",
            "only matching frames, in libpcap's (tcpdump's) syntax")
       .excludes("--ledger");
   add_window_options(list, options->reading.window);
+  add_where_option(list, options->reading.window);
   add_moment_option(list, options->asked.time);
   add_port_option(list, options->reading.roce_ports);
   add_points_option(list, options->points);

@@ -13,6 +13,7 @@
 #include "dissect/commands/analysis_input.h"
 #include "dissect/commands/outputs.h"
 #include "dissect/explain/explanation_text.h"
+#include "dissect/fields/condition.h"
 #include "dissect/sessions/result_rows.h"
 #include "report/figures/json.h"
 #include "report/table.h"
@@ -175,11 +176,12 @@ std::string evidence_command(const CaptureInput& input, const std::string& show)
   if (input.filter_names) line += " --filter-names";
   add("--from", input.window.from ? input.window.from->text : "");
   add("--to", input.window.to ? input.window.to->text : "");
+  if (input.window.where && !show.starts_with("list")) add("-Y", input.window.where->text());
   if (input.no_tunnels) line += " --no-tunnels";
   for (const std::uint16_t port : input.roce_ports) line += fmt::format(" --roce-port {}", port);
   // Of the commands that have capture points.
   const std::string_view command = std::string_view(show).substr(0, space);
-  if (command == "anomalies" || command == "messages" || command == "sessions") {
+  if (command == "anomalies" || command == "messages" || command == "connections") {
     add("--points", input.points);
     if (input.apart) line += " --apart";
   }

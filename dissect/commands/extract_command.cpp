@@ -213,14 +213,14 @@ void add_extract_options(app::Options& list, ExtractOptions& options) {
   list.add("--what", kinds_of_data(options.choice), "WHAT",
            "data: memory as WRITEs and atomics left it, what READs read, what SENDs sent");
   const auto read_session = [](std::string_view text) {
-    return app::read_whole(text, 1, analysis::Analyst::kMostSessions);
+    return read_whole(text, 1, analysis::Analyst::kMostSessions);
   };
   list.add("--connection",
            app::each(read_session,
                      [&options](std::uint64_t session) {
                        options.sessions.insert(static_cast<std::uint32_t>(session));
                      }),
-           "N", "only this connection, as `sessions` numbers them; may be given several times");
+           "N", "only this connection, as `connections` numbers them");
   list.add("--max-files", app::number(options.most_files, std::size_t{1}), "N",
            "number of files at most; what is beyond has no place, and is counted");
   list.add_flag("--bad-icrcs", options.choice.bad_icrcs,

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -74,7 +75,7 @@ ExitCode run_list(const ListOptions& options) {
   std::optional<PsnGaps> gaps;
   if (reads_psn_gaps(options)) gaps.emplace();
   std::uint64_t listed = 0;
-  std::optional<Instant> first_stamp;
+  std::optional<Instant> first_stamp, stamp_before;
   while (!options.count || listed < *options.count) {
     const auto captured = source->next();
     if (!captured || !*captured) {
@@ -82,8 +83,10 @@ ExitCode run_list(const ListOptions& options) {
       return captured ? ExitCode::done : print_error(captured.error());
     }
     Dissection dissection(**captured);
-    if (!first_stamp) first_stamp = dissection.captured.record.stamp;
+    const Instant stamp = dissection.captured.record.stamp;
+    if (!first_stamp) first_stamp = stamp;
     dissection.first_stamp = first_stamp;
+    dissection.stamp_before = std::exchange(stamp_before, stamp).value_or(stamp);
     if (gaps) find_psn_gap(*gaps, dissection);
     if (options.where && !options.where->matches(dissection)) continue;
     format->frame(output.buffer(), dissection);
@@ -125,8 +128,7 @@ void add_list_options(app::Options& list, ListOptions& options) {
   add_time_option(list, options.input.time);
   list.add_flag("--json", options.json, "one JSON object per line, with every field");
   list.add_flag("--csv", options.csv, "CSV with a header line").excludes("--json");
-  list.add("-r", app::repeated(options.input.files), "FILE",
-           "as FILE, as tshark has it; may be repeated");
+  list.add("-r", app::repeated(options.input.files), "FILE", "as FILE, as tshark has it");
   list.add("-T", app::choice(options.output, {"text", "fields", "json"}), "STYLE",
            "as tshark: text, one line a frame; fields, those of -e between tabs; json, as --json");
 }
@@ -163,9 +165,9 @@ Parsed<std::uint16_t> parse_port(std::string_view text) {
 }  // namespace
 
 void add_port_option(app::Options& options, std::vector<std::uint16_t>& ports) {
-  options.add(
-      "--roce-port", app::each(parse_port, [&ports](std::uint16_t port) { ports.push_back(port); }),
-      "PORT", "UDP port that carries RoCEv2 too, from or to it, beside 4791; may be repeated");
+  options.add("--roce-port",
+              app::each(parse_port, [&ports](std::uint16_t port) { ports.push_back(port); }),
+              "PORT", "UDP port that carries RoCEv2 too, from or to it, beside 4791");
 }
 
 void add_follow_option(app::Options& options, bool& follow) {
@@ -199,6 +201,19 @@ void add_reading_options(app::Options& options, CaptureInput& input) {
   add_port_option(options, input.roce_ports);
 }
 
+void add_where_option(app::Options& options, TimeWindow& window) {
+  const auto parse = [](std::string_view text) -> Parsed<std::shared_ptr<const Condition>> {
+    auto condition = Condition::parse(text);
+    if (!condition) return std::unexpected(condition.error());
+    if (condition->reads(kPsnGapName))
+      return std::unexpected(fmt::format("{} is known to `list` only", kPsnGapName));
+    return std::make_shared<const Condition>(std::move(*condition));
+  };
+  options.add("-Y,--where", app::parsed(parse, window.where), "CONDITION",
+              "only frames whose fields satisfy this, as `list` has it: "
+              "frame.time_relative >= 9.9 && frame.time_relative <= 10.2");
+}
+
 void add_window_options(app::Options& options, TimeWindow& window) {
   options.add("--from", app::parsed(parse_window_end, window.from), "TIME",
               "only frames from this time on: since the first frame (9.95s), or in UTC "
@@ -227,12 +242,14 @@ void add_moment_option(app::Options& options, TimeStyle& time) {
 void add_capture_options(app::Options& options, CaptureInput& input) {
   add_capture_files(options, input).required();
   add_reading_options(options, input);
+  add_where_option(options, input.window);
   add_follow_option(options, input.follow);
 }
 
 void add_optional_capture(app::Options& options, CaptureInput& input) {
   add_capture_files(options, input);
   add_reading_options(options, input);
+  add_where_option(options, input.window);
   add_follow_option(options, input.follow);
 }
 

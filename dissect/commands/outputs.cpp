@@ -29,7 +29,7 @@ std::span<const CommandQuestions> questions() {
                                                {"summary", kReadingQuestions},
                                                {"compare", compare_questions()},
                                                {"list", kReadingQuestions, false},
-                                               {"sessions", kReadingQuestions, false},
+                                               {"connections", kReadingQuestions, false},
                                                {"messages", kReadingQuestions, false},
                                                {"anomalies", kReadingQuestions, false},
                                                {"explain", kReadingQuestions, false},

@@ -73,13 +73,13 @@ ExitCode run_report(const ReportOptions& options) {
     return print_error(done.error());
   const std::string page = page_of(options, analysis);
   report_at_end(write_file(options.out, page));
-  const auto sessions =
+  const auto connections =
       std::ranges::count_if(analysis.analyst.sessions(), [](const analysis::Session& session) {
         return has_traffic(session, 0) || has_traffic(session, 1);
       });
   print_report(
       fmt::format("{}: {} in {} RoCE frames, a page of {}\n", names_of(options.input.files),
-                  counted(static_cast<std::uint64_t>(sessions), "session"),
+                  counted(static_cast<std::uint64_t>(connections), "connection"),
                   analysis.captures.totals.roce, format_bytes(static_cast<double>(page.size()))),
       options.out == "-");
   return analysis.captures.damage ? print_error(*analysis.captures.damage) : ExitCode::done;
@@ -95,7 +95,7 @@ app::Command report_command() {
       .examples = R"(roce-dissect report capture.pcapng -o report.html
 zstd -dc capture.pcap.zst | roce-dissect report - -o report.html)",
       .notes =
-          R"(The page needs no network and no other file. The plots show the worst sessions, and thinned
+          R"(The page needs no network and no other file. The plots show the worst connections, and thinned
 series where a capture has too many packets; the page says of how many.)",
       .run = [options] { return run_report(*options); },
   };

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "app/verdicts.h"
+#include "core/counted.h"
 #include "core/output.h"
 #include "core/quantity.h"
 #include "dissect/commands/commands.h"
@@ -24,9 +25,9 @@ std::string text_of(std::uint64_t number) { return fmt::format("{}", number); }
 std::string heading(const std::string& file, const Summary& summary) {
   const Overview& o = summary.overview;
   std::string text =
-      fmt::format("{}: {} frames, {}, over {}\n", file, o.all.frames,
+      fmt::format("{}: {}, {}, over {}\n", file, counted(o.all.frames, "frame"),
                   format_bytes(static_cast<double>(o.all.bytes)), format_duration(summary.span()));
-  text += fmt::format("RoCE: {} frames, {}", o.roce.frames,
+  text += fmt::format("RoCE: {}, {}", counted(o.roce.frames, "frame"),
                       format_bytes(static_cast<double>(o.roce.bytes)));
   if (o.cut > 0) text += fmt::format("; {} cut by the capture", o.cut);
   if (o.fragments > 0) text += fmt::format("; {} IP fragments", o.fragments);
@@ -35,7 +36,7 @@ std::string heading(const std::string& file, const Summary& summary) {
 
 /// A row for the least recently seen flows, if there are more than --max-flows.
 std::string others_text(const OtherFlows& others) {
-  return fmt::format("others ({} flows)", others.flows);
+  return fmt::format("others ({})", counted(others.flows, "flow"));
 }
 
 /// "name  frames  bytes" for each row; nothing without rows.

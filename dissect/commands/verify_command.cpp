@@ -6,6 +6,7 @@
 
 #include "app/stop_signal.h"
 #include "app/verdicts.h"
+#include "core/counted.h"
 #include "core/output.h"
 #include "core/quantity.h"
 #include "dissect/commands/commands.h"
@@ -26,8 +27,9 @@ struct VerifyOptions {
 };
 
 void print_text(const FileVerdict& v) {
-  print_out(fmt::format("{}: {} frames, {} RoCE: ICRC {} ok, {} bad, {} unverifiable\n", v.file,
-                        v.frames, v.roce, v.icrc_ok, v.bad_icrc, v.icrc_unverifiable));
+  print_out(fmt::format("{}: {}, {} RoCE: ICRC {} ok, {} bad, {} unverifiable\n", v.file,
+                        counted(v.frames, "frame"), v.roce, v.icrc_ok, v.bad_icrc,
+                        v.icrc_unverifiable));
   for (const BadFrame& bad : v.first_bad) {
     print_out(fmt::format("  frame {} at offset {}: expected {:08x}, found {:08x}\n", bad.number,
                           bad.offset, bad.expected, bad.found));
@@ -40,8 +42,8 @@ void print_text(const FileVerdict& v) {
 void print_remarks(const FileVerdict& v) {
   standard_output().flush();
   for (const auto& [name, frames] : v.closed)
-    fmt::print(stderr, "{}: {} frames are in a tunnel that is not opened: {}\n", v.file, frames,
-               name);
+    fmt::print(stderr, "{}: {} in a tunnel that is not opened: {}\n", v.file,
+               counted(frames, "frame"), name);
   if (v.damage) print_error(*v.damage);
 }
 
@@ -66,7 +68,7 @@ void observe_icrcs(Judge& judge, const FileVerdict& v) {
                    .count = v.icrc_ok + v.bad_icrc};
   if (icrc.count == 0) {
     icrc.value.reset();
-    icrc.unsure = fmt::format("no ICRC of {} frames can be verified", format_count(v.frames));
+    icrc.unsure = fmt::format("no ICRC of {} can be verified", format_count(v.frames, "frame"));
   }
   judge.add(icrc);
   judge.add({.name = "unverifiable",
@@ -126,6 +128,7 @@ app::Command verify_command() {
   command.options.add_flag("--csv", options->csv, "a line of CSV per file").excludes("--json");
   options->verdicts.add_options(command.options);
   add_window_options(command.options, options->window);
+  add_where_option(command.options, options->window);
   add_follow_option(command.options, options->follow);
   add_tunnel_option(command.options, options->no_tunnels);
   add_port_option(command.options, options->roce_ports);

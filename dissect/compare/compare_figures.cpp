@@ -254,6 +254,11 @@ const FigureTable& DirectionRow::figures() {
       Row::of<count<&Result::sent>>("sent", "Frames sent.", Unit::frames),
       Row::of<count<&Result::received>>("received", "Frames received.", Unit::frames),
       Row::of<count<&Result::lost>>("lost", "Frames lost.", Unit::frames),
+      Row::of<count<&Result::lost_acknowledged>>("lost_acknowledged",
+                                                 "Requests of them that were acknowledged and sent "
+                                                 "once: the capture lacks them, or they are "
+                                                 "replayed frames.",
+                                                 Unit::frames),
       Row::of<[](const DirectionRow& row) { return row.result.loss().value; }>(
           "loss", "Their share, 0 to 1."),
       Row::of<[](const DirectionRow& row) { return row.result.loss().low; }>(

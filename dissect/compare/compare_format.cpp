@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/counted.h"
 #include "core/quantity.h"
 #include "report/json_line.h"
 #include "report/table.h"
@@ -56,6 +57,12 @@ std::string loss_text(const DirectionResult& d, const Asked& asked, const LossRu
                         runs.runs == 1 ? "1 burst" : fmt::format("{} bursts", runs.runs))
           : fmt::format("  lost {} of {}: {} (95 % confidence: {} to {})\n", d.lost, d.sent,
                         percent(loss.value), percent(loss.low), percent(loss.high));
+  if (d.lost_acknowledged > 0)
+    text += fmt::format(
+        "  {} of them were acknowledged, and sent once: the capture lacks them and {} were lost, "
+        "or "
+        "these are replayed frames\n",
+        d.lost_acknowledged, d.lost - d.lost_acknowledged);
   if (asked.loss) {
     text += fmt::format("  asked {}: {} the interval\n", percent(*asked.loss),
                         loss.contains(*asked.loss) ? "within" : "OUTSIDE");
@@ -80,8 +87,8 @@ std::string delay_text(const DirectionResult& d, const Asked& asked) {
   std::string text = table.to_string(2);
   if (judged) text += fmt::format("  asked {}\n", format_set_duration(*asked.delay));
   if (d.ambiguous > 0) {
-    text += fmt::format("  {} frames that may be matched with another one: no delay taken\n",
-                        d.ambiguous);
+    text += fmt::format("  {} that may be matched with another one: no delay taken\n",
+                        counted(d.ambiguous, "frame"));
   }
   return text;
 }
@@ -152,8 +159,8 @@ std::string direction_text(const char* title, const DirectionResult& d, const Ch
 }
 
 std::string point_text(const char* title, const CapturePoint& point) {
-  std::string text =
-      fmt::format("{} {}: {} frames, {} RoCE", title, point.file, point.frames, point.roce);
+  std::string text = fmt::format("{} {}: {}, {} RoCE", title, point.file,
+                                 counted(point.frames, "frame"), point.roce);
   if (point.unidentified > 0) {
     text += fmt::format("; {} cut or in fragments, so left out", point.unidentified);
   }
@@ -202,9 +209,10 @@ std::string changes_text(const CompareReport& report) {
   };
   std::string text;
   for (const PathOutage& outage : changes.outages)
-    text += fmt::format(
-        "outage {} at {} (frame {}): {}\n", outage.goes_far ? "near > far" : "far > near",
-        moment(outage.goes_far, outage.begin_ns), outage.first_frame, outage.words());
+    text +=
+        fmt::format("{} {} at {} (frame {}): {}\n", outage.name(),
+                    outage.goes_far ? "near > far" : "far > near",
+                    moment(outage.goes_far, outage.begin_ns), outage.first_frame, outage.words());
   for (const DelayChange& step : changes.steps) {
     const bool there = step.by_ns[1] != 0;
     text += fmt::format("delay {} from {} on (frame {}): {}\n", there ? "near > far" : "far > near",
@@ -285,7 +293,7 @@ std::string clocks_text(const std::vector<ClockFit>& fits, const Asked& asked) {
 void add_unexplained(std::string& text, std::string_view what, std::uint64_t count,
                      const std::vector<std::string>& texts) {
   if (count == 0) return;
-  text += fmt::format("  {} {} UNEXPLAINED\n", count, what);
+  text += fmt::format("  {} UNEXPLAINED\n", counted(count, what));
   for (const std::string& each : texts | std::views::take(kFramesShown))
     text += "    " + each + "\n";
   if (count > kFramesShown) text += fmt::format("    and {} more\n", count - kFramesShown);
@@ -294,12 +302,13 @@ void add_unexplained(std::string& text, std::string_view what, std::uint64_t cou
 std::string ledger_text(const char* title, const std::optional<LedgerFindings>& found) {
   if (!found) return {};
   std::string text = fmt::format(
-      "\nledger, {}: {} differences, {} records{}{}\n", title, found->differences, found->records,
+      "\nledger, {}: {}, {}{}{}\n", title, counted(found->differences, "difference"),
+      counted(found->records, "record"),
       found->others > 0 ? fmt::format(", {} of other frames", found->others) : "",
       found->differences_unexplained + found->records_unexplained == 0 ? ": each explains the other"
                                                                        : "");
-  add_unexplained(text, "differences", found->differences_unexplained, found->difference_texts);
-  add_unexplained(text, "records", found->records_unexplained, found->record_texts);
+  add_unexplained(text, "difference", found->differences_unexplained, found->difference_texts);
+  add_unexplained(text, "record", found->records_unexplained, found->record_texts);
   return text;
 }
 

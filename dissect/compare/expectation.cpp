@@ -152,7 +152,7 @@ void observe_directions(Judge& judge, const Comparison& comparison) {
              .value = static_cast<double>(common),
              .text = common == 0
                          ? "no frame was seen at both points"
-                         : fmt::format("{} frames were seen at both points", format_count(common)),
+                         : fmt::format("{} seen at both points", format_count(common, "frame")),
              .count = common,
              .broken = "nothing can be compared"});
 }

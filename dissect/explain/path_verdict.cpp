@@ -51,7 +51,8 @@ std::vector<std::string> changes_of(const PathPoints& path, std::size_t segment,
   std::vector<std::string> texts;
   for (const PathOutage& outage : changes.outages)
     if (outage.goes_far == goes_far)
-      texts.push_back(fmt::format("outage at {}: {}", moment(outage.begin_ns), outage.words()));
+      texts.push_back(
+          fmt::format("{} at {}: {}", outage.name(), moment(outage.begin_ns), outage.words()));
   for (const DelayChange& step : changes.steps)
     if (step.by_ns[goes_far ? 1 : 0] != 0 && (goes_far || step.by_ns[1] == 0))
       texts.push_back(fmt::format("delay from {} on: {}", moment(step.at_ns), step.words()));
@@ -140,7 +141,8 @@ void add_unrecorded(PathVerdict& verdict, const PathPackets& packets) {
   std::map<std::pair<std::uint32_t, std::string>, std::pair<std::uint64_t, std::uint64_t>> all;
   for (std::size_t s = 0; s < path.segments.size(); ++s)
     for (const PointLack& lack : path.segments[s].lacking.lacks)
-      if (lack.what == PointLack::What::carrier || lack.what == PointLack::What::share)
+      if (lack.what == PointLack::What::carrier ||
+          (lack.what == PointLack::What::share && !lack.answered))  // see add_capture_losses()
         verdict.notes.push_back(lack.words(path.names[s], path.names[s + 1]) + ".");
   for (const UnrecordedFlow& one : packets.unrecorded()) {
     if (is_of_carrier(path, one)) continue;

@@ -84,8 +84,8 @@ void DataFiles::move(std::uint32_t image, std::uint64_t first, Piece& piece, std
 std::string DataFiles::name_of(std::uint32_t index, std::uint64_t first) const {
   const DataImage& image = (*images_)[index];
   if (image.kind != DataKind::memory)
-    return fmt::format("{}-session{}-direction{}.bin", analysis::name_of(image.kind), image.session,
-                       image.direction);
+    return fmt::format("{}-connection{}-direction{}.bin", analysis::name_of(image.kind),
+                       image.session, image.direction);
   std::string host = address_text(image.host);
   std::ranges::replace(host, ':', '_');
   const std::string point = image.point == 0 ? "" : fmt::format("-point{}", image.point);

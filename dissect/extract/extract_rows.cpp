@@ -187,11 +187,11 @@ std::string ExtractReport::files_text(const std::string& folder) const {
       return fmt::format("{}", row[key].get<std::uint64_t>());
     };
     bytes += row["written_bytes"].get<std::uint64_t>();
-    std::string sessions;
-    for (const Json& session : row["sessions"])
-      sessions += fmt::format("{}{}", sessions.empty() ? "" : ",", session.get<std::uint64_t>());
+    std::string connections;
+    for (const Json& each : row["connections"])
+      connections += fmt::format("{}{}", connections.empty() ? "" : ",", each.get<std::uint64_t>());
     const bool stream = row["kind"] != "memory";
-    table.add_row({row["file"].get<std::string>(), sessions,
+    table.add_row({row["file"].get<std::string>(), connections,
                    stream ? arrow_of(row["direction"].get<std::uint8_t>()) : "",
                    number("written_bytes"), number("ranges"), number("missing_bytes"),
                    number("messages"), number("packets"), number("repeated_packets")});

@@ -4,7 +4,7 @@
 namespace lw::dissect {
 namespace {
 
-constexpr std::string_view kSession = "Number of the connection, from 1.";
+constexpr std::string_view kConnection = "Number of the connection, from 1.";
 constexpr std::string_view kDirection = "Direction of the connection: 0 or 1.";
 constexpr std::string_view kKind = "memory or a kind of stream.";
 constexpr std::string_view kPackets = "Packets.";
@@ -33,9 +33,10 @@ const FigureTable& ExtractedFile::figures() {
       Row::of<&ExtractedFile::point>("point", "Capture point."),
       Row::of<&ExtractedFile::decided_by>("point_decided_by",
                                           "What decided which interfaces the point has."),
-      Row::of<&ExtractedFile::session>("session", kSession),
+      Row::of<&ExtractedFile::session>("connection", kConnection).renamed_from("session"),
       Row::of<&ExtractedFile::direction>("direction", kDirection),
-      Row::of<&ExtractedFile::sessions>("sessions", "Numbers of all sessions that wrote it."),
+      Row::of<&ExtractedFile::sessions>("connections", "Numbers of all connections that wrote it.")
+          .renamed_from("sessions"),
       Row::rows_of<&ExtractedFile::place>(),
       Row::of<&ExtractedFile::length>("length", "Length of the file, in bytes.", Unit::bytes),
       Row::of<&ExtractedFile::written_bytes>("written_bytes", "Bytes that packets carried.",
@@ -70,7 +71,7 @@ const FigureTable& ExtractedGap::figures() {
   static constexpr Figure kRows[] = {
       Row::of<&ExtractedGap::file>("file", "Name of the file; null without one.").or_null(),
       Row::of<&ExtractedGap::kind>("kind", kKind),
-      Row::of<&ExtractedGap::session>("session", kSession),
+      Row::of<&ExtractedGap::session>("connection", kConnection).renamed_from("session"),
       Row::of<&ExtractedGap::direction>("direction", kDirection),
       Row::of<&ExtractedGap::offset>("offset", "Offset in the file, in bytes; null outside of it.",
                                      Unit::bytes)
@@ -85,7 +86,7 @@ const FigureTable& ExtractedGap::figures() {
 const FigureTable& UnplacedRow::figures() {
   using Row = FigureOf<UnplacedRow>;
   static constexpr Figure kRows[] = {
-      Row::of<&UnplacedRow::session>("session", kSession),
+      Row::of<&UnplacedRow::session>("connection", kConnection).renamed_from("session"),
       Row::of<&UnplacedRow::direction>("direction", kDirection),
       Row::of<&UnplacedRow::reason>("reason", "Reason."),
       Row::of<&UnplacedRow::packets>("packets", kPackets),
@@ -109,7 +110,9 @@ const FigureTable& ExtractedMessage::figures() {
   using Row = FigureOf<ExtractedMessage>;
   static constexpr Figure kRows[] = {
       Row::of<&ExtractedMessage::kind>("kind", kKind),
-      Row::of<[](const ExtractedMessage& m) { return m.message.session; }>("session", kSession),
+      Row::of<[](const ExtractedMessage& m) { return m.message.session; }>("connection",
+                                                                           kConnection)
+          .renamed_from("session"),
       Row::of<[](const ExtractedMessage& m) { return m.message.direction; }>("direction",
                                                                              kDirection),
       Row::of<[](const ExtractedMessage& m) { return m.message.operation; }>("operation",

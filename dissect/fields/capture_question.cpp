@@ -10,7 +10,7 @@ namespace lw::dissect {
 void observe_capture(Judge& judge, const std::optional<Error>& damage, std::uint64_t frames) {
   Observation capture{.name = "capture",
                       .value = damage ? 1 : 0,
-                      .text = fmt::format("{} frames were read", format_count(frames)),
+                      .text = fmt::format("read {}", format_count(frames, "frame")),
                       .count = frames};
   if (damage) {
     capture.text = damage->message;

@@ -122,6 +122,7 @@ Parsed<WindowEnd> parse_window_end(std::string_view text) {
 
 TimeWindow TimeWindow::absolute(Instant begin) const {
   TimeWindow window = *this;
+  window.first_stamp = begin;
   for (auto* const end : {&window.from, &window.to})
     if (*end) (*end)->at = (*end)->moment(begin);
   return window;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,11 +47,17 @@ struct WindowEnd {
 /// Parses "9.95s" or "2026-11-23T14:31:50.5Z"; without Z it is UTC too, and T may be a space.
 Parsed<WindowEnd> parse_window_end(std::string_view text);
 
-/// The frames that a command reads: from one moment on, up to another one, both included.
+class Condition;
+
+/// The frames that a command reads: from one moment on, up to another one, both included, and those
+/// that satisfy a condition.
 struct TimeWindow {
   std::optional<WindowEnd> from = {}, to = {};
+  std::shared_ptr<const Condition> where = {};  // null: none
+  /// Of the first frame, to which times of `where` are relative; nothing: the reader's own.
+  std::optional<Instant> first_stamp = {};
 
-  [[nodiscard]] bool is_bounded() const noexcept { return from || to; }
+  [[nodiscard]] bool is_bounded() const noexcept { return from || to || where; }
   /// `begin`: the stamp of the first frame.
   [[nodiscard]] bool has(Instant stamp, Instant begin) const noexcept {
     return (!from || stamp >= from->moment(begin)) && (!to || stamp <= to->moment(begin));

@@ -75,6 +75,13 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
   return value;
 }
 
+/// "true", "True" or "TRUE" as Wireshark has them: 1.
+std::optional<std::uint64_t> truth_of(std::string_view text) {
+  if (text == "true" || text == "True" || text == "TRUE") return 1;
+  if (text == "false" || text == "False" || text == "FALSE") return 0;
+  return std::nullopt;
+}
+
 /// Seconds since 1970 with up to nine digits after the point.
 std::optional<Instant> time_of(std::string_view text) {
   constexpr std::int64_t kSecond = 1'000'000'000;
@@ -128,9 +135,7 @@ std::optional<Condition::Range> single(const std::optional<T>& value) {
 std::optional<Condition::Range> value_range(FieldType type, std::string_view text) {
   switch (type) {
     case FieldType::number:
-      if (text == "true" || text == "false")
-        return single(std::optional<std::uint64_t>(text == "true"));
-      return single(number_of(text));
+      return single(truth_of(text).or_else([text] { return number_of(text); }));
     case FieldType::mac:
       return single(wire::parse_mac(text));
     case FieldType::ipv4:
@@ -184,6 +189,21 @@ bool holds_test(const Condition::Test& test, const Dissection& dissection) {
 }
 
 constexpr std::string_view kContains = "contains";
+/// For what Wireshark's grammar has, and these conditions lack.
+constexpr std::string_view kTshark = "; tshark -Y takes it";
+
+/// The error for a sign of Wireshark's grammar that conditions lack; empty for other signs.
+std::string lacking(const Token& token) {
+  if (token.kind == Token::Kind::bad && token.text.starts_with('['))
+    return fmt::format(
+        "a slice compares some bytes of a field, and conditions the whole field, or "
+        "bits of a number (&){}",
+        kTshark);
+  if (token.text == "matches" || token.text.starts_with('~'))
+    return fmt::format("conditions have no regular expressions: expected ==, in or contains{}",
+                       kTshark);
+  return {};
+}
 
 std::optional<Operation> comparison_of(std::string_view sign) {
   constexpr std::pair<std::string_view, Operation> kComparisons[] = {
@@ -230,6 +250,7 @@ class Condition::Parser {
       return error_at(token_.column, fmt::format("expected {}, found the end", what));
     if (token_.kind == Token::Kind::bad && token_.text.starts_with('"'))
       return error_at(token_.column, "a quoted text without its closing quote");
+    if (const std::string why = lacking(token_); !why.empty()) return error_at(token_.column, why);
     if (token_.kind == Token::Kind::bad && token_.text.starts_with("="))
       return error_at(token_.column, "expected == to compare, found =");
     const std::string found =
@@ -303,6 +324,9 @@ Parsed<Condition::Range> Condition::Parser::value(const Field& field) {
   const Token token = token_;
   const bool is_value = token.kind == Token::Kind::word || token.kind == Token::Kind::text;
   auto found = is_value ? value_range(field.type, token.text) : std::nullopt;
+  if (!found && is_value && find_field(token.text))
+    return error_at(token.column, fmt::format("{} is compared with values, not with the field {}{}",
+                                              field.name, token.text, kTshark));
   if (!found)
     return expected(
         fmt::format("a value of {}, {} {}", field.name,
@@ -365,8 +389,8 @@ Parsed<void> Condition::Parser::read_values(Condition::Test& test) {
   const bool ordered = test.operation != Operation::equal && test.operation != Operation::different;
   if (contains && !is_text)
     return error_at(sign.column, fmt::format("contains looks into text, and {} is a {}: expected "
-                                             "==, or & for bits of a number",
-                                             test.field->name, name_of(test.field->type)));
+                                             "==, or & for bits of a number{}",
+                                             test.field->name, name_of(test.field->type), kTshark));
   if (ordered && is_text && !contains)
     return error_at(sign.column,
                     fmt::format("{} is text: expected ==, !=, in or contains, found {}",
@@ -397,7 +421,7 @@ Parsed<std::size_t> Condition::Parser::protocol(std::string_view unknown) {
   advance();
   if (at_comparison() || (token_.kind == Token::Kind::word && token_.text == "in"))
     return error_at(name.column, fmt::format("{} is a protocol: expected one of its fields, such "
-                                             "as {}, to compare",
+                                             "as {}, to compare; tshark -Y looks into its bytes",
                                              name.text, fields.front()->name));
   std::size_t node = add_test({.field = fields.front()});
   for (const Field* field : std::span(fields).subspan(1))
@@ -417,7 +441,11 @@ Parsed<std::size_t> Condition::Parser::test() {
   return add_test(std::move(test));
 }
 
-Parsed<Condition> Condition::parse(std::string_view text) { return Parser(text).run(); }
+Parsed<Condition> Condition::parse(std::string_view text) {
+  auto condition = Parser(text).run();
+  if (condition) condition->text_ = text;
+  return condition;
+}
 
 bool Condition::holds(std::size_t index, const Dissection& dissection) const {
   const Node& node = nodes_[index];

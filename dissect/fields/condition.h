@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,6 +30,8 @@ class Condition {
     return holds(root_, dissection);
   }
 
+  /// As it was typed.
+  [[nodiscard]] const std::string& text() const noexcept { return text_; }
   /// Whether the condition reads a field of this name.
   [[nodiscard]] bool reads(std::string_view field) const {
     return std::ranges::any_of(tests_, [field](const Test& t) { return t.field->name == field; });
@@ -70,6 +73,7 @@ class Condition {
   std::vector<Node> nodes_;
   std::vector<Test> tests_;
   std::size_t root_ = 0;
+  std::string text_;
 };
 
 }  // namespace lw::dissect

@@ -80,6 +80,16 @@ std::vector<Row> record_rows() {
            values.add(instant_from_ns(
                capture::stamp_difference(d.captured.record.stamp, *d.first_stamp).count()));
        }},
+      {{.name = "frame.time_delta", .help = "seconds since the frame that was read before"},
+       FieldType::time,
+       false,
+       false,
+       nullptr,
+       [](const Dissection& d, Values& values) {
+         if (d.stamp_before)
+           values.add(instant_from_ns(
+               capture::stamp_difference(d.captured.record.stamp, *d.stamp_before).count()));
+       }},
       {{.name = "frame.len", .help = "bytes on the wire"},
        FieldType::number,
        true,

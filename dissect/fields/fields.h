@@ -35,6 +35,9 @@ class Dissection {
   std::optional<std::uint64_t> psn_gap;
   /// Stamp of the first frame that was read, if a caller has set it.
   std::optional<Instant> first_stamp;
+  /// Stamp of the frame that was read before this one, of the first frame its own, if a caller has
+  /// set it.
+  std::optional<Instant> stamp_before;
 
  private:
   mutable std::optional<roce::IcrcVerdict> icrc_;

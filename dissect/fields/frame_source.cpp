@@ -13,6 +13,7 @@
 #include "capture/link_names.h"
 #include "core/output.h"
 #include "core/quantity.h"
+#include "dissect/fields/condition.h"
 
 namespace lw::dissect {
 namespace {
@@ -385,6 +386,7 @@ std::expected<const CapturedFrame*, Error> FrameSource::next() {
       if (!*passed) continue;
     }
     open_frame();
+    if (window_.where && !is_wanted_frame()) continue;
     return &frame_;
   }
   report_unopened();
@@ -392,14 +394,22 @@ std::expected<const CapturedFrame*, Error> FrameSource::next() {
   return nullptr;
 }
 
+bool FrameSource::is_wanted_frame() const {
+  Dissection dissection(frame_);
+  dissection.first_stamp = window_.first_stamp.value_or(*begin_);
+  return window_.where->matches(dissection);
+}
+
 /// Once: next() may be called again at the end.
 void FrameSource::report_unopened() {
   if (std::exchange(reported_, true)) return;
   for (const auto& [link_type, frames] : unopened_)
-    print_report(fmt::format("{}: {} frames are not read: their link type {} is not supported\n",
+    print_report(fmt::format("{}: {} link type {} is not supported\n",
                              inputs_.size() == 1 ? inputs_.front().place.file
                                                  : fmt::format("{} files", inputs_.size()),
-                             frames, capture::link_type_text(link_type)),
+                             frames == 1 ? "1 frame is not read: its"
+                                         : fmt::format("{} frames are not read: their", frames),
+                             capture::link_type_text(link_type)),
                  true);
 }
 

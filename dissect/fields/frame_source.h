@@ -173,6 +173,8 @@ class FrameSource {
   }
   Result<bool> passes(const capture::Record& record, int link_type);
   void open_frame();
+  /// Whether frame_ satisfies the condition of the window, which has one.
+  [[nodiscard]] bool is_wanted_frame() const;
   void show_progress();
   void report_unopened();
 

@@ -3,11 +3,34 @@
 
 #include <algorithm>
 
+#include "wire/opcode.h"
+
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
 
 namespace lw::dissect {
+namespace {
+
+bool has_role(const CaptureRecord& record, wire::Role role) noexcept {
+  const wire::OpcodeInfo* info = wire::find_opcode(record.opcode);
+  return info != nullptr && info->role == role;
+}
+
+}  // namespace
+
+bool is_request(const CaptureRecord& record) noexcept {
+  return has_role(record, wire::Role::request);
+}
+
+bool is_answer(const CaptureRecord& record) noexcept {
+  return has_role(record, wire::Role::response);
+}
+
+bool is_rc_request(const CaptureRecord& record) noexcept {
+  constexpr unsigned kTransport = 5;  // bits below it
+  return record.opcode >> kTransport == 0 && !is_answer(record);
+}
 
 void CaptureRecords::push_back(const CaptureRecord& record) {
   const std::size_t index = size_++ % kBlock;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/time.h"
+#include "dissect/limits.h"
 #include "dissect/points/frame_identity.h"
 
 namespace lw::dissect {
@@ -29,6 +30,10 @@ struct CaptureRecord {
   bool bad_icrc = false;
   bool ce = false;
 };
+bool is_request(const CaptureRecord& record) noexcept;
+bool is_answer(const CaptureRecord& record) noexcept;
+/// Whether its sender repeats it if it is lost.
+bool is_rc_request(const CaptureRecord& record) noexcept;
 
 /// The frames of a capture point in the order of its file: 34 bytes each, 24 without what only
 /// matching needs. A record is put together when it is asked for.
@@ -100,9 +105,6 @@ class CaptureRecords {
   std::size_t size_ = 0;
   std::vector<std::unique_ptr<Block>> blocks_;
 };
-/// Most frames of a point: a Match has 29 bits for the order of one.
-inline constexpr std::size_t kMostRecords = std::size_t{1} << 29;
-
 /// From this record on, stamps are `by_ns` more than before.
 struct StampStep {
   std::uint32_t order = 0;

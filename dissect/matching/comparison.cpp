@@ -92,6 +92,7 @@ class Totals {
     if (!frame.at_receiver()) {
       ++result.sent;
       ++result.lost;
+      if (comparison_.lacking.is_acknowledged(frame)) ++result.lost_acknowledged;
       lost_[frame.goes_far ? 1 : 0].push_back(frame.order);
       return;
     }
@@ -202,8 +203,10 @@ Comparison compare_points(CapturePoint& near, CapturePoint& far, const Names& na
     if (!found.lacking.has(frame, record_of(frame))) totals.add_unmatched(frame);
   found.changes = find_time_changes(at_near, at_far, matching, [&](const Unmatched& frame) {
     const CaptureRecord record = record_of(frame);
-    return found.lacking.has(frame, record) ||
-           (found.span && found.span->is_outside(record, frame.at_far, frame.goes_far));
+    if (found.lacking.hides(frame, record) ||
+        (found.span && found.span->is_outside(record, frame.at_far, frame.goes_far)))
+      return Missing::unjudged;
+    return found.lacking.has(frame, record) ? Missing::acknowledged : Missing::lost;
   });
   const std::size_t order_flows = rules.across_flows ? 0 : names.flows.forgotten().size();
   totals.add_arrivals(matching.matches, false, order_flows);

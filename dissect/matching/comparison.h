@@ -74,6 +74,7 @@ inline constexpr std::size_t kMostLost = 1000;
 struct DirectionResult {
   std::uint64_t sent = 0, received = 0;
   std::uint64_t lost = 0;                                // seen at the sender's point only
+  std::uint64_t lost_acknowledged = 0;                   // of them: see Lacking::acknowledged
   std::uint64_t outside_sent = 0, outside_received = 0;  // frames outside of the common span
   std::uint64_t invented = 0;                            // seen at the receiver's point only
   std::uint64_t changed = 0;     // seen at both, with changes that no router makes

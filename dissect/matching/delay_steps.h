@@ -42,19 +42,15 @@ std::vector<double> level_delays(std::span<const DelaySample> samples);
 /// Finds the steps of a delay, in the order of time; `delays` are in that order, in ns, without
 /// drift (level_delays()).
 ///
-/// For 1, 2, 4 ... 256 packets, the means of so many before and
-/// behind each place are compared, of the delays and of their normal scores by rank: at a step they
-/// differ by kStepDeviations of what they differ by elsewhere in the series, or more. This holds
-/// for delays that are independent, and for those that follow each other, as of a queue. A step
-/// must also move the 10th, 50th and 90th percentile around it (up to kStepWindow packets) alike,
-/// and by at least half of the range from the 1st to the 99th percentile there, and by more than
-/// three times `resolution_ns` of the stamps. kStepFewest packets are needed on either side. The
-/// parts before and behind a step are searched in the same way. Of more than 32,768 packets,
-/// each n-th is looked at first, so that a step which lasts shorter may be missed.
-/// tests/long/path_changes.py measures what is missed, and the false ones.
+/// A step is a jump (find_delay_jumps()) that moves the 10th, 50th and 90th percentile around it
+/// (up to kStepWindow packets) the same way, by a quarter of its size or more; its size
+/// (growth_at()) is at least half of the range from the 1st to the 99th percentile there, and more
+/// than three times `resolution_ns` of the stamps. kStepFewest packets are needed on either side.
+/// The parts before and behind a step are searched in the same way. Of more than 32,768 packets, a
+/// step that lasts short may be missed. tests/long/path_changes.py measures what is missed, and the
+/// false ones.
 std::vector<DelayStep> find_delay_steps(std::span<const double> delays, std::int64_t resolution_ns);
 inline constexpr std::size_t kStepFewest = 8, kStepWindow = 200;
-inline constexpr double kStepDeviations = 7.5;
 inline constexpr std::size_t kMostDelaySteps = 64;
 
 }  // namespace lw::dissect

@@ -5,18 +5,8 @@
 #include <cmath>
 
 #include "capture/record.h"
-#include "wire/opcode.h"
 
 namespace lw::dissect {
-namespace {
-
-bool has_role(const CaptureRecord& frame, wire::Role role) noexcept {
-  const wire::OpcodeInfo* info = wire::find_opcode(frame.opcode);
-  return info && info->role == role;
-}
-
-}  // namespace
-
 std::int64_t far_minus_near(const CaptureRecord& near, const CaptureRecord& far) noexcept {
   return stamp_difference(far.stamp_ns, near.stamp_ns);
 }
@@ -155,7 +145,7 @@ void Directions::judge_responses(Records near, Records far, std::span<const std:
     if (far_of[order] == kNoMatch) continue;
     const CaptureRecord at_near = near[order];
     const Flow* flow = flow_of(at_near);
-    if (!flow || !has_role(at_near, wire::Role::request)) continue;
+    if (!flow || !is_request(at_near)) continue;
     const Pair back = {flow->pair[1], flow->pair[0]};
     if (verdicts.contains(back))
       requests.try_emplace({back, at_near.psn},
@@ -164,7 +154,7 @@ void Directions::judge_responses(Records near, Records far, std::span<const std:
   for (const std::size_t end : {0U, 1U}) {
     for (const CaptureRecord& frame : (end == 0 ? near : far).all()) {
       const Flow* flow = flow_of(frame);
-      if (!flow || !flow->doubtful || !has_role(frame, wire::Role::response)) continue;
+      if (!flow || !flow->doubtful || !is_answer(frame)) continue;
       const auto request = requests.find({flow->pair, frame.psn});
       if (request == requests.end()) continue;
       const std::int64_t here = request->second[end], there = request->second[1 - end];

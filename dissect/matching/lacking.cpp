@@ -9,7 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "wire/opcode.h"
+#include "dissect/matching/acknowledged.h"
+#include "dissect/matching/time_changes.h"
 
 namespace lw::dissect {
 namespace {
@@ -18,17 +19,6 @@ using What = PointLack::What;
 using AddressPair = std::array<std::array<std::byte, 16>, 2>;  // source, destination
 
 AddressPair opposite_of(const AddressPair& pair) { return {pair[1], pair[0]}; }
-
-bool is_answer(const CaptureRecord& record) noexcept {
-  const wire::OpcodeInfo* info = wire::find_opcode(record.opcode);
-  return info && info->role == wire::Role::response;
-}
-
-/// Whether its sender repeats it if it is lost.
-bool is_rc_request(const CaptureRecord& record) noexcept {
-  constexpr unsigned kTransport = 5;  // bits below it
-  return record.opcode >> kTransport == 0 && !is_answer(record);
-}
 
 /// Frames of a flow, or of all with one carrier.
 struct FrameCounts {
@@ -52,10 +42,11 @@ class LackFinder {
     const std::size_t flows = names.flows.forgotten().size();
     flows_.resize(flows);
     carrier_of_.resize(flows, kNoCarrier);
-    goes_far_.resize(flows);
     found_.flows.resize(flows);
-    for (const roce::FlowKey& key : names.flows.keys())
+    for (const roce::FlowKey& key : names.flows.keys()) {
       pairs_.push_back({key.source, key.destination});
+      ways_.push_back({.key = key});
+    }
   }
 
   Lacking find() {
@@ -63,6 +54,7 @@ class LackFinder {
     for (std::uint32_t flow = 0; flow < flows_.size(); ++flow) judge_flow(flow);
     for (const bool goes_far : {false, true}) find_invented(goes_far);
     for (const bool goes_far : {false, true}) find_passed(goes_far);
+    for (const bool goes_far : {false, true}) find_acknowledged(goes_far);
     for (auto& orders : found_.orders) std::ranges::sort(orders);
     return std::move(found_);
   }
@@ -83,6 +75,7 @@ class LackFinder {
       }
     for (const Match& m : matching_.matches) {
       const CaptureRecord record = points_[0][m.near];
+      ways_[record.flow].goes_far = ways_[points_[1][m.far].flow].goes_far = m.goes_far != 0;
       ++flows_[record.flow].matched;
       ++flows_[points_[1][m.far].flow].matched;  // another one behind NAT
       ++carriers_[names_.forms.carrier(record.form)].matched;
@@ -97,8 +90,10 @@ class LackFinder {
       pair.alone[1] += own.answers;
       pair.alone[0] += own.frames[0] + own.frames[1] - own.answers;
     }
-    for (const Unmatched& frame : matching_.unmatched)
-      goes_far_[points_[frame.at_far ? 1 : 0][frame.order].flow] = frame.goes_far;
+    for (const Unmatched& frame : matching_.unmatched) {
+      const std::uint32_t flow = points_[frame.at_far ? 1 : 0][frame.order].flow;
+      if (is_alone(flows_[flow])) ways_[flow].goes_far = frame.goes_far;
+    }
   }
   /// Whether one point has it alone.
   static bool is_alone(const FrameCounts& flow) {
@@ -131,7 +126,7 @@ class LackFinder {
   void add(std::uint32_t flow, What what, bool at_far, std::uint64_t frames, bool answered = true) {
     found_.flows[flow] = true;
     if (what == What::carrier) found_.carrier_flows.push_back(flow);
-    PointLack lack{what, at_far, goes_far_[flow]};
+    PointLack lack{what, at_far, ways_[flow].goes_far};
     if (what == What::carrier || what == What::talk) lack.goes_far = false;
     if (what == What::carrier) lack.carrier = names_.forms.carrier_name(carrier_of_[flow]);
     const auto same = std::ranges::find_if(found_.lacks, [&](const PointLack& other) {
@@ -149,6 +144,7 @@ class LackFinder {
     std::uint32_t lost = 0;             // order of the lost frame
     bool found = false, first = false;  // first: repeating begins with it
   };
+  using Orders = std::vector<std::uint32_t>;
   using Lost = std::unordered_map<std::uint64_t, std::vector<Repetition>>;  // by flow and PSN
   static std::uint64_t key_of(const CaptureRecord& record) {
     return std::uint64_t{record.flow} << 24 | record.psn;
@@ -167,7 +163,7 @@ class LackFinder {
   /// Finds what the sender's point lacks of the frames of one direction.
   void find_invented(bool goes_far) {
     const std::size_t from = goes_far ? 0 : 1;
-    std::vector<std::uint32_t> invented;
+    Orders invented;
     for_each_unmatched(goes_far, [&](const Unmatched& frame, const CaptureRecord& record) {
       if (frame.at_receiver() && !record.bad_icrc && flows_[record.flow].frames[from] > 0)
         invented.push_back(frame.order);
@@ -181,7 +177,7 @@ class LackFinder {
   void find_passed(bool goes_far) {
     const std::size_t from = goes_far ? 0 : 1, to = 1 - from;
     if (!has_share_[to]) return;
-    std::vector<std::uint32_t> answers;
+    Orders answers;
     Lost lost;
     for_each_unmatched(goes_far, [&](const Unmatched& frame, const CaptureRecord& record) {
       if (frame.at_receiver() || flows_[record.flow].frames[to] == 0) return;
@@ -191,24 +187,64 @@ class LackFinder {
         lost[key_of(record)].push_back({frame.order});
     });
     note_repetitions(lost, points_[from]);
-    std::vector<std::uint32_t> passed = std::move(answers);
+    Orders passed = std::move(answers);
     for (const auto& [key, list] : lost)
       for (const Repetition& one : list)
         if (!one.first) passed.push_back(one.lost);
     if (!passed.empty()) add_share(to, goes_far, passed);
   }
 
+  /// Finds what the receiver's point lacks of the requests of one direction, and their receiver
+  /// acknowledged.
+  void find_acknowledged(bool goes_far) {
+    const std::size_t from = goes_far ? 0 : 1;
+    if (has_share_[1 - from]) return;  // the frames of the other direction tell more
+    Orders lost;
+    for_each_unmatched(goes_far, [&](const Unmatched& frame, const CaptureRecord& record) {
+      if (!frame.at_receiver() && is_rc_request(record)) lost.push_back(frame.order);
+    });
+    Acknowledged passed = acknowledged_among(points_[from], lost, ways_);
+    if (passed.orders.empty()) return;
+    if (is_scattered(passed.orders, goes_far)) {
+      has_share_[1 - from] = true;
+      return find_passed(goes_far);
+    }
+    found_.certain[from] = passed.repeats;
+    if (found_.certain[from]) add_share(1 - from, goes_far, passed.orders, true);
+    found_.acknowledged[from] = std::move(passed.orders);
+  }
+
+  /// Whether frames of a direction are a share of it. `orders`: where they were sent; sorted.
+  [[nodiscard]] bool is_scattered(const Orders& orders, bool goes_far) const {
+    std::vector<bool> came(points_[goes_far ? 0 : 1].size());
+    std::uint64_t all = orders.size(), scattered = 0;
+    for (const Match& m : matching_.matches)
+      if ((m.goes_far != 0) == goes_far) came[m.sent()] = true, ++all;
+    for (std::size_t i = 0, end = 0; i < orders.size(); i = end) {
+      const auto is_next = [&] {
+        return std::none_of(came.begin() + orders[end - 1], came.begin() + orders[end],
+                            [](bool one) { return one; });
+      };
+      for (end = i + 1; end < orders.size() && is_next();) ++end;
+      if (end - i < kOutageFewest) scattered += end - i;
+    }
+    return scattered >= kFewestScattered && 10 * scattered >= all;
+  }
+
   /// `at`: the point that lacks frames, which have these orders at the other one.
-  void add_share(std::size_t at, bool goes_far, const std::vector<std::uint32_t>& orders) {
-    auto& known = found_.orders[1 - at];
-    known.insert(known.end(), orders.begin(), orders.end());
+  void add_share(std::size_t at, bool goes_far, const Orders& orders, bool answered = false) {
+    if (!answered) {
+      auto& known = found_.orders[1 - at];
+      known.insert(known.end(), orders.begin(), orders.end());
+    }
     std::uint64_t all = 0;
     for (const Match& m : matching_.matches) all += (m.goes_far != 0) == goes_far;
     found_.lacks.push_back({.what = What::share,
                             .at_far = at == 1,
                             .goes_far = goes_far,
                             .frames = orders.size(),
-                            .of = all + orders.size()});
+                            .of = all + orders.size(),
+                            .answered = answered});
   }
 
   /// Notes which lost requests were repeated.
@@ -234,7 +270,7 @@ class LackFinder {
   std::vector<AddressPair> pairs_;         // by flow
   std::vector<FrameCounts> flows_;         // by flow
   std::vector<std::uint16_t> carrier_of_;  // by flow
-  std::vector<bool> goes_far_;             // by flow that one point has alone
+  std::vector<FlowWay> ways_;              // by flow
   std::map<std::uint16_t, FrameCounts> carriers_;
   std::map<AddressPair, PairCounts> of_pairs_;
   std::uint64_t matched_ = 0;
@@ -275,8 +311,9 @@ std::string PointLack::words(std::string_view near, std::string_view far) const 
       "{} lacks {} of {} frames {} > {} ({:.2g} %) that passed it, as {}: it samples, or its "
       "capturing loses frames: they are not judged",
       point, frames, of, goes_far ? near : far, goes_far ? far : near, share,
-      at_far == goes_far ? "they were not repeated, or with others, or are answers"
-                         : fmt::format("{} received them", other));
+      answered             ? "their receiver acknowledged them"
+      : at_far == goes_far ? "they were not repeated, or with others, or are answers"
+                           : fmt::format("{} received them", other));
 }
 
 const FigureTable& PointLack::figures() {

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/counted.h"
 #include "core/quantity.h"
 #include "core/time.h"
 
@@ -73,9 +74,10 @@ std::string_view name_of(PathPeriod::Kind kind) noexcept {
 std::string PathPeriod::words() const {
   const std::string length = format_duration(Duration{stamp_difference(end_ns, begin_ns)});
   if (kind == Kind::reordering)
-    return fmt::format("{} packets of {} came behind later ones of their flows", packets, length);
-  return fmt::format("{} packets of {} waited, up to {} above the usual delay", packets, length,
-                     format_duration(Duration{most_ns}));
+    return fmt::format("{} of {} came behind later ones of their flows", counted(packets, "packet"),
+                       length);
+  return fmt::format("{} of {} waited, up to {} above the usual delay", counted(packets, "packet"),
+                     length, format_duration(Duration{most_ns}));
 }
 
 const FigureTable& PathPeriod::figures() {
@@ -102,8 +104,8 @@ const FigureTable& PathPeriod::figures() {
 
 std::string PeriodGroup::others_text() const {
   if (others == 0) return {};
-  return fmt::format("{} more, of {} packets", format_count(others),
-                     format_count(packets_of_others));
+  return fmt::format("{} more, of {}", format_count(others),
+                     format_count(packets_of_others, "packet"));
 }
 
 std::vector<PeriodGroup> groups_of(const std::vector<PathPeriod>& periods) {

@@ -20,20 +20,23 @@ constexpr std::int64_t kSlack = 20'000'000;  // ns: a change of both ways of a r
 /// A packet of one direction where it was sent.
 struct SentPacket {
   std::uint32_t order = 0;
-  bool lost = false;
+  std::optional<Missing> missing = {};  // nothing: it came
+  [[nodiscard]] bool lost() const noexcept { return missing == Missing::lost; }
 };
 
 /// The packets of a direction that were sent, in their order.
 std::vector<SentPacket> sent_packets(const Matching& matching, bool goes_far,
-                                     const std::function<bool(const Unmatched&)>& outside) {
+                                     const std::function<Missing(const Unmatched&)>& judged) {
   std::vector<SentPacket> sent;
   sent.reserve(static_cast<std::size_t>(std::ranges::count_if(
       matching.matches, [&](const Match& m) { return m.goes_far == goes_far; })));
   for (const Match& m : matching.matches)
-    if (m.goes_far == goes_far) sent.push_back({m.sent(), false});
-  for (const Unmatched& frame : matching.unmatched)
-    if (frame.goes_far == goes_far && !frame.at_receiver() && !outside(frame))
-      sent.push_back({frame.order, true});
+    if (m.goes_far == goes_far) sent.push_back({m.sent()});
+  for (const Unmatched& frame : matching.unmatched) {
+    if (frame.goes_far != goes_far || frame.at_receiver()) continue;
+    if (const Missing missing = judged(frame); missing != Missing::unjudged)
+      sent.push_back({frame.order, missing});
+  }
   std::ranges::sort(sent, {}, &SentPacket::order);
   return sent;
 }
@@ -43,10 +46,12 @@ struct Run {
   [[nodiscard]] std::size_t length() const noexcept { return end - begin; }
 };
 
-std::vector<Run> loss_runs(const std::vector<SentPacket>& sent) {
+/// Runs of the packets for which `is_in` is true.
+template <class IsIn>
+std::vector<Run> runs_of(const std::vector<SentPacket>& sent, IsIn is_in) {
   std::vector<Run> runs;
   for (std::size_t i = 0; i < sent.size(); ++i) {
-    if (!sent[i].lost) continue;
+    if (!is_in(sent[i])) continue;
     if (runs.empty() || runs.back().end != i) runs.push_back({i, i});
     runs.back().end = i + 1;
   }
@@ -67,9 +72,9 @@ bool are_bursts(const LossRuns& losses) {
 }
 
 /// Whether independent losses show such a run by chance in more than one of 10,000 captures.
-bool is_chance(std::size_t length, std::uint64_t sent, std::uint64_t lost_elsewhere) {
+bool is_chance(std::size_t length, std::uint64_t sent, std::uint64_t missing_elsewhere) {
   const auto n = static_cast<double>(sent);
-  const double share = (static_cast<double>(lost_elsewhere) + 1) / n;
+  const double share = (static_cast<double>(missing_elsewhere) + 1) / n;
   return n * std::pow(share, static_cast<double>(length)) > kFalseRate;
 }
 
@@ -79,26 +84,31 @@ PathOutage outage_of(const std::vector<SentPacket>& sent, const Run& run, Record
                       last = records[sent[run.end - 1].order];
   const CaptureRecord before = run.begin > 0 ? records[sent[run.begin - 1].order] : first;
   const CaptureRecord behind = run.end < sent.size() ? records[sent[run.end].order] : last;
+  std::uint64_t acknowledged = 0;
+  for (std::size_t i = run.begin; i < run.end; ++i)
+    acknowledged += sent[i].missing == Missing::acknowledged ? 1 : 0;
   return {.goes_far = goes_far,
           .begin_ns = first.stamp_ns,
           .end_ns = last.stamp_ns,
           .packets = run.length(),
+          .acknowledged = acknowledged,
           .first_frame = first.number,
           .most_ns = stamp_difference(behind.stamp_ns, before.stamp_ns)};
 }
 
 void add_losses(TimeChanges& changes, Records records, const std::vector<SentPacket>& sent,
                 bool goes_far) {
-  const std::vector<Run> runs = loss_runs(sent);
+  const std::vector<Run> lost = runs_of(sent, [](const SentPacket& one) { return one.lost(); });
   LossRuns& losses = changes.losses[goes_far ? 1 : 0];
-  losses = {.sent = sent.size(), .lost = 0, .runs = runs.size()};
-  for (const Run& run : runs) losses.lost += run.length();
-  std::uint64_t in_long = 0;
-  for (const Run& run : runs) in_long += run.length() >= kOutageFewest ? run.length() : 0;
+  losses = {.sent = sent.size(), .lost = 0, .runs = lost.size()};
+  for (const Run& run : lost) losses.lost += run.length();
   losses.in_bursts = are_bursts(losses);
-  for (const Run& run : runs)
-    if (run.length() >= kOutageFewest &&
-        !is_chance(run.length(), sent.size(), losses.lost - in_long))
+  const std::vector<Run> missing =
+      runs_of(sent, [](const SentPacket& one) { return one.missing.has_value(); });
+  std::uint64_t in_short = 0;
+  for (const Run& run : missing) in_short += run.length() < kOutageFewest ? run.length() : 0;
+  for (const Run& run : missing)
+    if (run.length() >= kOutageFewest && !is_chance(run.length(), sent.size(), in_short))
       changes.outages.push_back(outage_of(sent, run, records, goes_far));
 }
 
@@ -264,6 +274,19 @@ double clear_drift(std::span<const DelaySample> samples, std::int64_t resolution
   return clear ? drift.slope * 1e9 : 0;
 }
 
+/// Removes steps behind a time without packets that are smaller than what the delays around them
+/// vary by: in such a time, a delay that follows itself moves as far.
+void remove_steps_behind_gaps(WaySteps& way) {
+  constexpr std::int64_t kLong = 4;  // times the mean
+  const auto sent_ns = [&](std::size_t at) { return way.series.sent(at).stamp_ns; };
+  const std::int64_t span = stamp_difference(sent_ns(way.series.size() - 1), sent_ns(0));
+  const std::int64_t mean = span / static_cast<std::int64_t>(way.series.size());
+  std::erase_if(way.steps, [&](const DelayStep& step) {
+    const std::int64_t gap = stamp_difference(sent_ns(step.index), sent_ns(step.index - 1));
+    return gap / kLong > mean && std::abs(step.by_ns) < step.range_ns;
+  });
+}
+
 /// What the delays of a direction show; adds its periods of queueing.
 WaySteps steps_of(TimeChanges& changes, DelaySeries series, bool goes_far,
                   std::int64_t resolution) {
@@ -276,6 +299,7 @@ WaySteps steps_of(TimeChanges& changes, DelaySeries series, bool goes_far,
   std::vector<double> delays = level_delays(samples);
   samples = std::vector<DelaySample>();  // frees its memory
   way.steps = find_delay_steps(delays, resolution);
+  remove_steps_behind_gaps(way);
   add_queueing(changes, way, std::move(delays), goes_far, resolution);
   return way;
 }
@@ -323,6 +347,12 @@ std::string_view name_of(ChangeOf of) noexcept {
 }
 
 std::string PathOutage::words() const {
+  if (is_of_capture())
+    return fmt::format(
+        "all {} packets of {} are missing where they arrived, {} between the packets around them; "
+        "{} were acknowledged: the capture paused, not the path",
+        packets, format_duration(Duration{stamp_difference(end_ns, begin_ns)}),
+        format_duration(Duration{most_ns}), acknowledged);
   return fmt::format("all {} packets of {} were lost, {} between the packets around them", packets,
                      format_duration(Duration{stamp_difference(end_ns, begin_ns)}),
                      format_duration(Duration{most_ns}));
@@ -361,12 +391,12 @@ std::string DelayChange::words() const {
 }
 
 TimeChanges find_time_changes(Records near, Records far, const Matching& matching,
-                              const std::function<bool(const Unmatched&)>& outside) {
+                              const std::function<Missing(const Unmatched&)>& judged) {
   TimeChanges changes;
   // Where one point has finer stamps, the other's rounding is like jitter.
   const std::int64_t resolution = std::min(resolution_of(near), resolution_of(far));
   const auto way_of = [&](bool goes_far) {
-    add_losses(changes, goes_far ? near : far, sent_packets(matching, goes_far, outside), goes_far);
+    add_losses(changes, goes_far ? near : far, sent_packets(matching, goes_far, judged), goes_far);
     add_reordering(changes, near, far, matching, goes_far);
     return steps_of(changes, DelaySeries(near, far, matching, goes_far), goes_far, resolution);
   };
@@ -391,8 +421,8 @@ std::string PathDrift::words() const {
   };
   if (back == 0 || there == 0)
     return fmt::format(
-        "{} in this direction alone: a path that changes, or clocks that drift; "
-        "delays of the other direction would tell",
+        "{} in this direction alone: a path that changes, a queue that fills or empties, or clocks "
+        "that drift; delays of the other direction would tell",
         a_second(there != 0 ? there : back));
   const double least = std::min(std::abs(back), std::abs(there));
   const double most = std::max(std::abs(back), std::abs(there));
@@ -463,8 +493,13 @@ const FigureTable& PathOutage::figures() {
       Row::of<&PathOutage::most_ns>(
           "most_ns", "Time between the packets around it: at most its length.", Unit::ns),
       Row::of<&PathOutage::packets>("packets", "Lost packets.", Unit::frames),
+      Row::of<&PathOutage::acknowledged>("acknowledged",
+                                         "Those of them that their receiver acknowledged: if most, "
+                                         "the capture paused, not the path.",
+                                         Unit::frames),
       Row::of<&PathOutage::first_frame>("first_frame",
-                                        "Number of the first of them, where it was sent.")};
+                                        "Number of the first of them, where it was sent."),
+      Row::of<&PathOutage::words>("text", "A sentence about it.")};
   static constexpr FigureTable kTable{"A time in which all packets of a direction were lost.",
                                       kRows};
   return kTable;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/figure.h"
@@ -14,15 +15,21 @@
 
 namespace lw::dissect {
 
-/// A time in which a direction lost all packets.
+/// A time in which a direction lost all packets, or the receiver's point captured none.
 struct PathOutage {
   bool goes_far = true;
-  std::int64_t begin_ns = 0, end_ns = 0;  // stamps of the first and the last lost packet
-  std::uint64_t packets = 0;              // lost ones
+  std::int64_t begin_ns = 0, end_ns = 0;  // stamps of the first and the last missing packet
+  std::uint64_t packets = 0;              // missing ones
+  std::uint64_t acknowledged = 0;         // of them: they arrived; see acknowledged_among()
   std::uint32_t first_frame = 0;          // the first of them
   /// From the packet before the outage to the one behind it, as both were sent: it is not longer.
   std::int64_t most_ns = 0;
 
+  /// Whether the point paused, not the path.
+  [[nodiscard]] bool is_of_capture() const noexcept { return 2 * acknowledged > packets; }
+  [[nodiscard]] std::string_view name() const noexcept {
+    return is_of_capture() ? "gap of the capture" : "outage";
+  }
   /// "all 5 packets of 40 ms were lost, 60 ms between the packets around them".
   [[nodiscard]] std::string words() const;
   static const FigureTable& figures();
@@ -62,6 +69,13 @@ struct PathDrift {
   static const FigureTable& figures();
 };
 
+/// A frame that the receiver's point does not have.
+enum class Missing : std::uint8_t {
+  lost,
+  acknowledged,  // it arrived, and the point lacks it
+  unjudged,      // the point lacks such frames, or was not captured at that time
+};
+
 /// When and how a path changed.
 struct TimeChanges {
   std::vector<PathOutage> outages;      // in the order of time
@@ -80,10 +94,9 @@ struct TimeChanges {
 /// Finds them. A drift is at least eight times its error, and more than three times the resolution
 /// of the stamps over the capture. An outage is a run of at least kOutageFewest losses that
 /// independent losses as frequent as the others would show in one of 10,000 captures. `far`:
-/// without steps of the clock. `outside`: frames that are not judged, as the other capture does not
-/// cover their time.
+/// without steps of the clock. `judged`: what a frame without a match says.
 TimeChanges find_time_changes(Records near, Records far, const Matching& matching,
-                              const std::function<bool(const Unmatched&)>& outside);
+                              const std::function<Missing(const Unmatched&)>& judged);
 inline constexpr std::uint64_t kOutageFewest = 5;
 /// Joins the changes of two directions that were compared apart, each as one to far, by stamps of
 /// one clock: a step is the path's.

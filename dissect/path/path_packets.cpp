@@ -19,11 +19,6 @@ AddressPair pair_of(const roce::FlowKey& key) {
   return {key.source, key.destination};
 }
 
-bool is_request(const CaptureRecord& record) noexcept {
-  const wire::OpcodeInfo* info = wire::find_opcode(record.opcode);
-  return info != nullptr && info->role == wire::Role::request;
-}
-
 }  // namespace
 
 /// What the matchings of the segments say of each record.
@@ -70,7 +65,7 @@ void PathPackets::note_directions(Links& links) const {
       const CaptureRecord record = path_.points[point].records[frame.order];
       const bool outside = (found.span && !frame.copy &&
                             found.span->is_outside(record, frame.at_far, frame.goes_far)) ||
-                           (!frame.at_receiver() && found.lacking.has(frame, record));
+                           (!frame.at_receiver() && found.lacking.hides(frame, record));
       (frame.at_far ? links.previous_end : links.next_end)[point][frame.order] =
           outside               ? Links::outside
           : frame.copy          ? Links::copy

@@ -265,9 +265,14 @@ void CapturePoints::add_point(const TapGroup& group, const std::vector<Tap>& tap
     by_label_.try_emplace(taps[tap].label, *by_tap_[tap]);
   }
   info.name = labels.size() == 1 ? labels.front() : joined(info.taps, "+");
-  if (group.is_seen_elsewhere && labels.size() == 1) {
-    const std::string file = base_name(source.file_of(group.taps.front()));
-    info.name = info.name.empty() ? file : info.name + " of " + file;
+  if (group.is_seen_elsewhere) {
+    std::vector<std::string> files;
+    for (const std::uint32_t tap : group.taps)
+      if (const std::string file = base_name(source.file_of(tap));
+          std::ranges::find(files, file) == files.end())
+        files.push_back(file);
+    const std::string from = joined(files, "+");
+    info.name = info.name.empty() || info.name == from ? from : info.name + " of " + from;
   }
   first_taps_.push_back(group.taps.empty() ? 0 : group.taps.front());
   points_.push_back(std::move(info));
@@ -295,6 +300,9 @@ Result<CapturePoints> CapturePoints::decide(FrameSource& source, const std::stri
   if (!each) points.add_views(seen.frames, taps);
   points.add_order(seen.frames, taps);
   points.add_paths(facts, taps);
+  for (std::size_t i = 0; i < points.points_.size(); ++i)
+    if (CapturePointInfo& point = points.points_[i]; point.path != 0 && point.name.empty())
+      point.name = base_name(source.file_of(points.first_taps_[i]));
   return points;
 }
 

@@ -9,45 +9,31 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
+#include "dissect/points/answer_times.h"
 #include "wire/address.h"
 
 namespace lw::dissect {
 namespace {
 
-/// Times from requests to their answers, of each PSN that came once each way. PSNs that several QPs
-/// use say nothing.
-class AnswerTimes {
- public:
-  void add(std::uint32_t psn, bool request, std::int64_t stamp) {
-    auto& seen = by_psn_[psn][request ? 0 : 1];
-    ++seen.frames;
-    seen.stamp = stamp;
-  }
-  /// The time by which answers come before their requests, in ns, if most of at least kEnough do:
-  /// the longest one, unless less than one in fifty is so long. Nothing: they come behind them.
-  [[nodiscard]] std::optional<std::int64_t> early() const {
-    constexpr std::size_t kEnough = 8;
+/// Requests from one address to another, and their answers.
+struct RequestsAndAnswers {
+  PsnStamps requests, answers;
+
+  /// The time by which answers come before their requests, in ns, if most of at least
+  /// kFewestAnswers do: the longest one, unless less than one in fifty is so long. Nothing: they
+  /// come behind them.
+  [[nodiscard]] std::optional<std::int64_t> early() {
     constexpr Duration kMostBack = StampOrder::kMostBack;
-    std::vector<std::int64_t> times;
-    for (const auto& [psn, ways] : by_psn_)
-      if (ways[0].frames == 1 && ways[1].frames == 1)
-        times.push_back(
-            stamp_difference(instant_from_ns(ways[1].stamp), instant_from_ns(ways[0].stamp))
-                .count());
-    if (times.size() < kEnough) return std::nullopt;
+    requests.finish();
+    answers.finish();
+    std::vector<std::int64_t> times = answer_times(requests, answers);
+    if (times.size() < kFewestAnswers) return std::nullopt;
     std::ranges::sort(times);
     if (times[times.size() / 2] >= 0) return std::nullopt;
     if (times[times.size() / 50] < -kMostBack.count()) return std::nullopt;
     const std::int64_t usual = -times[times.size() / 50];
     return times.front() >= -2 * usual ? -times.front() : usual;
   }
-
- private:
-  struct Seen {
-    std::uint32_t frames = 0;
-    std::int64_t stamp = 0;  // ns, of the last
-  };
-  std::map<std::uint32_t, std::array<Seen, 2>> by_psn_;
 };
 
 }  // namespace
@@ -87,16 +73,17 @@ void StampOrder::find_disorder(const TapFrames& frames, const std::vector<std::u
 
 void StampOrder::find_skews(const TapFrames& frames, const std::vector<std::uint32_t>& point_of) {
   using Key = std::tuple<std::uint32_t, std::uint32_t, bool>;  // point, pair, direction of requests
-  std::map<Key, AnswerTimes> all;
+  std::map<Key, RequestsAndAnswers> all;
   for (const TapFrames::SeenAtTap& seen : frames.seen()) {
     if (seen.tap >= point_of.size() || seen.role == wire::Role::notification || seen.refuses)
       continue;
     const bool request = seen.role == wire::Role::request;
-    all[{point_of[seen.tap], seen.pair, seen.back == request}].add(seen.psn, request, seen.stamp);
+    RequestsAndAnswers& of = all[{point_of[seen.tap], seen.pair, seen.back == request}];
+    (request ? of.requests : of.answers).add(seen.psn, seen.stamp);
   }
   std::map<std::uint32_t, AddressPair> addresses;
   for (const auto& [pair, index] : frames.pairs()) addresses[index] = pair;
-  for (const auto& [key, times] : all) {
+  for (auto& [key, times] : all) {
     const auto [point, pair, requests_back] = key;
     const auto early = times.early();
     if (!early) continue;

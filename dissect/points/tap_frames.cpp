@@ -5,6 +5,8 @@
 #include <limits>
 #include <tuple>
 
+#include "dissect/points/answer_times.h"
+
 namespace lw::dissect {
 namespace {
 
@@ -69,6 +71,27 @@ void compare_flow(const std::map<std::uint32_t, FlowAtTap>& taps,
       if (one.requests == 0 || other.requests == 0) continue;
       fact.common_flows = true;
       fact.interleaved = fact.interleaved || one.overlaps(other);
+    }
+}
+
+/// Requests and answers that a tap saw.
+struct TalkAtTap {
+  PsnStamps requests, answers;
+};
+
+/// Adds the times from requests at one tap to their answers at another. `taps`: those that saw
+/// requests from one address to another, or their answers.
+void compare_answers(const std::map<std::uint32_t, TalkAtTap>& taps,
+                     std::map<PairKey, TapPairFacts>& facts) {
+  for (const auto& [asked, requests] : taps)
+    for (const auto& [answered, answers] : taps) {
+      if (asked == answered) continue;
+      std::vector<std::int64_t> times = answer_times(requests.requests, answers.answers);
+      if (times.size() < kFewestAnswers) continue;
+      TapPairFacts& fact = facts[std::minmax(asked, answered)];
+      std::optional<Duration>& known = fact.answered[asked < answered ? 0 : 1];
+      const Duration median = median_of(times);
+      known = known ? std::min(*known, median) : median;
     }
 }
 
@@ -212,7 +235,25 @@ std::map<PairKey, TapPairFacts> TapFrames::pair_facts(std::uint32_t taps) const 
       if (!ways[way].empty()) facts[key].later[way] = median_of(ways[way]);
     }
   for (auto& [key, fact] : facts) fact.opposite = fact.common_addresses && !not_opposite[key];
+  add_answers(taps, facts);
   return facts;
+}
+
+void TapFrames::add_answers(std::uint32_t taps, std::map<PairKey, TapPairFacts>& facts) const {
+  const auto is_half = [](const auto& entry) { return entry.second.opposite; };
+  if (taps < 3 || std::ranges::none_of(facts, is_half)) return;
+  using Key = std::pair<std::uint32_t, bool>;  // pair, direction of requests
+  std::map<Key, std::map<std::uint32_t, TalkAtTap>> talks;
+  for (const SeenAtTap& s : seen_) {
+    if (s.tap >= taps || s.role == wire::Role::notification || s.refuses) continue;
+    const bool request = s.role == wire::Role::request;
+    TalkAtTap& at = talks[{s.pair, s.back == request}][s.tap];
+    (request ? at.requests : at.answers).add(s.psn, s.stamp);
+  }
+  for (auto& [key, at] : talks) {
+    for (auto& [tap, talk] : at) talk.requests.finish(), talk.answers.finish();
+    compare_answers(at, facts);
+  }
 }
 
 std::map<std::pair<std::uint32_t, std::uint32_t>, std::array<Repetitions, 2>>

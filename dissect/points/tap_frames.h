@@ -64,6 +64,9 @@ class TapFrames {
       const std::vector<std::uint32_t>& point_of) const;
 
  private:
+  /// Adds TapPairFacts::answered, where it decides something.
+  void add_answers(std::uint32_t taps,
+                   std::map<std::pair<std::uint32_t, std::uint32_t>, TapPairFacts>& facts) const;
   std::uint32_t form_index(const ViewForm& form);
   [[nodiscard]] std::vector<const SeenAtTap*> in_order() const;
   /// By point and address pair: how often the frames of each direction come `within` a time.

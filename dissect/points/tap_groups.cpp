@@ -23,10 +23,13 @@ class TapGrouping {
   }
 
   std::vector<TapGroup> run() {
-    join_by_label();
-    for (const bool same_file : {true, false})
+    for (const bool same_file : {true, false}) {
       for (const auto& [key, relation] : relations_)
-        if ((taps_[key.first].file == taps_[key.second].file) == same_file) join_by(key, relation);
+        if (is_in_one_file(key) == same_file && relation != TapRelation::halves)
+          join_by(key, relation);
+      for (const PairKey& key : halves(same_file)) join_by(key, TapRelation::halves);
+    }
+    join_by_label();
     return groups();
   }
 
@@ -37,9 +40,40 @@ class TapGrouping {
   [[nodiscard]] bool is_grouped(std::uint32_t tap) const {
     return tap < taps_.size() && taps_[tap].is_seen && !left_out_[tap];
   }
+  [[nodiscard]] bool is_in_one_file(const PairKey& key) const {
+    return taps_[key.first].file == taps_[key.second].file;
+  }
+  [[nodiscard]] TapRelation relation_between(const PairKey& key) const {
+    const auto known = relations_.find(key);
+    return known == relations_.end() ? TapRelation::unknown : known->second;
+  }
 
-  /// Whether a tap is before the others that saw its frames (> 0), or behind them (< 0).
+  /// The pairs of taps that may be halves, those with the soonest answers first: the tap that a
+  /// host receives requests by belongs to the tap by which it answers them. Those whose answers
+  /// come before the requests have two clocks, and are the last.
+  [[nodiscard]] std::vector<PairKey> halves(bool same_file) const {
+    std::vector<std::pair<Duration, PairKey>> order;
+    for (const auto& [key, relation] : relations_) {
+      if (relation != TapRelation::halves || is_in_one_file(key) != same_file) continue;
+      Duration soonest = Duration::max();
+      for (const auto& time : facts_.at(key).answered)
+        if (time && *time >= Duration{}) soonest = std::min(soonest, *time);
+      order.emplace_back(soonest, key);
+    }
+    std::ranges::sort(order);
+    std::vector<PairKey> keys;
+    for (const auto& [soonest, key] : order) keys.push_back(key);
+    return keys;
+  }
+
+  /// Whether a tap is before the others that saw its frames (> 0), or behind them (< 0). Where
+  /// answers come before their requests, clocks differ, and nothing is concluded.
   void note_positions() {
+    const auto is_early = [](const std::optional<Duration>& time) {
+      return time && *time < Duration{};
+    };
+    for (const auto& [key, facts] : facts_)
+      if (relations_.contains(key) && std::ranges::any_of(facts.answered, is_early)) return;
     for (const auto& [key, relation] : relations_) {
       if (relation != TapRelation::own_points) continue;
       for (const auto& later : facts_.at(key).later) {
@@ -58,7 +92,9 @@ class TapGrouping {
   void join_by_label() {
     for (std::uint32_t a = 0; a < taps_.size(); ++a)
       for (std::uint32_t b = a + 1; b < taps_.size(); ++b)
-        if (is_grouped(a) && is_grouped(b) && taps_[a].label == taps_[b].label) join(a, b);
+        if (is_grouped(a) && is_grouped(b) && taps_[a].label == taps_[b].label &&
+            relation_between({a, b}) != TapRelation::halves)
+          join(a, b);
   }
 
   void join_by(const PairKey& key, TapRelation relation) {

@@ -32,10 +32,11 @@ struct TapGroup {
 
 using TapPairs = std::map<std::pair<std::uint32_t, std::uint32_t>, TapPairFacts>;
 
-/// Groups the taps that were seen: by label, then by what the frames show (see relation_of()),
-/// first within a file. Two taps that are own points are never in one group. Halves are not
-/// joined if other taps show that both are at the same end of the path for their directions: of
-/// two hosts with two taps each, the tap that sends belongs to the tap that receives.
+/// Groups the taps that were seen: by what the frames show (see relation_of()), first within a
+/// file, then by label. Two taps that are own points are never in one group. Of taps with one
+/// direction each, those are joined first that have the soonest answers: of two hosts with two taps
+/// each, the tap that sends belongs to the tap that receives. Halves are not joined if other taps
+/// show, by clocks that agree, that both are at the same end of the path for their directions.
 /// `left_out[tap]`: the tap is not grouped. A pure function.
 std::vector<TapGroup> group_taps(const std::vector<Tap>& taps, const TapPairs& facts,
                                  const std::vector<bool>& left_out);

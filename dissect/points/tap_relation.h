@@ -29,6 +29,10 @@ struct TapPairFacts {
   /// How much later b saw the shared frames than a: medians, from the lower address to the higher,
   /// and back. Nothing: no frame of that direction is shared.
   std::array<std::optional<Duration>, 2> later = {};
+  /// Median times from requests that a saw to the answers that b saw, and from requests at b to
+  /// answers at a. Below 0: the clocks of the two taps differ. Nothing: too few of them. Known only
+  /// where some taps carry one direction each.
+  std::array<std::optional<Duration>, 2> answered = {};
   bool common_addresses = false;  // both have frames between the same two addresses
   bool same_time = false;         // they have them at the same time
   bool opposite = false;          // of all such addresses, each has another direction only

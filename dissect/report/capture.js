@@ -10,12 +10,12 @@
   // A table of the data as objects.
   const objects = ({ columns, rows }) =>
     rows.map((row) => Object.fromEntries(columns.map((column, index) => [column, row[index]])));
-  const sessions = objects(data.sessions), anomalies = objects(data.anomalies), messages = objects(data.messages);
+  const connections = objects(data.connections), anomalies = objects(data.anomalies), messages = objects(data.messages);
   anomalies.forEach((anomaly, index) => { anomaly.number = index + 1; });
   const arrow = (direction) => (direction === 0 ? '→' : '←');
   const end = (address, qp) => (qp === null || qp === undefined ? address : `${address} QP 0x${qp.toString(16)}`);
-  const keyOf = (row) => `${row.session}.${row.direction}`;
-  const sessionOf = new Map(sessions.map((row) => [keyOf(row), row]));
+  const keyOf = (row) => `${row.connection}.${row.direction}`;
+  const connectionOf = new Map(connections.map((row) => [keyOf(row), row]));
   const plotsOf = new Map(data.plots.map((row) => [keyOf(row), row]));
 
   // Differences to numbers; ns to seconds.
@@ -73,9 +73,9 @@
   let current = null, chosen = null;
 
   function labelOf(key) {
-    const row = sessionOf.get(key), plots = plotsOf.get(key);
-    if (!row) return `connection ${plots.session} ${arrow(plots.direction)}`;
-    return `${row.session} ${arrow(row.direction)} ${row.point ? `at ${row.point}: ` : ''}${end(row.from, row.from_qp)} to ${end(row.to, row.to_qp)}` +
+    const row = connectionOf.get(key), plots = plotsOf.get(key);
+    if (!row) return `connection ${plots.connection} ${arrow(plots.direction)}`;
+    return `${row.connection} ${arrow(row.direction)} ${row.point ? `at ${row.point}: ` : ''}${end(row.from, row.from_qp)} to ${end(row.to, row.to_qp)}` +
       `${row.operations ? `, ${row.operations}` : ''}`;
   }
   function psnSeries(raw) {
@@ -85,7 +85,7 @@
       series(raw.responses, { name: 'READ response', colour: 'sky', shape: 'square', size: 3 }),
       series(raw.responses_again, { name: 'response again', colour: 'purple', shape: 'plus', size: 4 }),
       series(raw.late, { name: 'late or copied', colour: 'purple', shape: 'triangle', size: 4.4 }),
-      series(raw.resent, { name: 'retransmitted', colour: 'vermilion', shape: 'cross', size: 3.8 }),
+      series(raw.retransmitted, { name: 'retransmitted', colour: 'vermilion', shape: 'cross', size: 3.8 }),
       series(raw.naks, { name: 'NAK', colour: 'orange', shape: 'diamond', size: 4.6 }),
     ];
   }
@@ -166,19 +166,19 @@
     group.full = [first - pad, last + pad];
     group.points = all.flatMap((one) => one.t).sort((a, b) => a - b);
     group.reset();
-    $('plots-title').textContent = `Plots of connection ${raw.session} ${arrow(raw.direction)}`;
-    $('psn-figure').dataset.session = key;
+    $('plots-title').textContent = `Plots of connection ${raw.connection} ${arrow(raw.direction)}`;
+    $('psn-figure').dataset.connection = key;
   }
   function select(key) {
     if (!plotsOf.has(key) || key === current) return;
     current = key;
-    $('session').value = key;
+    $('connection').value = key;
     choose(null);
     drawPlots(key);
-    sessionTable.show();
+    connectionTable.show();
   }
 
-  // An anomaly: its session, zoomed to its time. Wide enough to show what is around it.
+  // An anomaly: its connection, zoomed to its time. Wide enough to show what is around it.
   function choose(anomaly) {
     chosen = anomaly;
     $('chosen').hidden = anomaly === null;
@@ -206,13 +206,13 @@
     zoomTo(anomaly);
   }
 
-  // The address: #session=1&direction=0&anomaly=4&from=0.1&to=0.2
-  const hashOf = (anomaly) => `#session=${anomaly.session}&direction=${anomaly.direction}&anomaly=${anomaly.number}`;
+  // The address: #connection=1&direction=0&anomaly=4&from=0.1&to=0.2
+  const hashOf = (anomaly) => `#connection=${anomaly.connection}&direction=${anomaly.direction}&anomaly=${anomaly.number}`;
   let written = '';
   function writeHash() {
     if (current === null) return;
-    const [session, direction] = current.split('.');
-    const words = new URLSearchParams({ session, direction });
+    const [connection, direction] = current.split('.');
+    const words = new URLSearchParams({ connection, direction });
     if (chosen) words.set('anomaly', chosen.number);
     if (group.view.some((value, index) => value !== group.full[index])) {
       words.set('from', group.view[0].toPrecision(12));
@@ -225,11 +225,11 @@
     if (location.hash === written) return;
     const words = new URLSearchParams(location.hash.slice(1));
     const anomaly = anomalies[Number(words.get('anomaly')) - 1];
-    const key = `${words.get('session')}.${words.get('direction') ?? 0}`;
-    if (words.has('session')) select(key);
+    const key = `${words.get('connection')}.${words.get('direction') ?? 0}`;
+    if (words.has('connection')) select(key);
     if (anomaly && keyOf(anomaly) === current) { choose(anomaly); zoomTo(anomaly); }
     if (words.has('from') && words.has('to')) group.show(Number(words.get('from')), Number(words.get('to')));
-    if (words.has('session') || anomaly) $('plots').scrollIntoView();
+    if (words.has('connection') || anomaly) $('plots').scrollIntoView();
   }
 
   // Tables.
@@ -243,22 +243,23 @@
     columns: [
       number('frame', 'Frame', { text: (row) => String(row.frame), link: (row) => (plotsOf.has(keyOf(row)) ? hashOf(row) : null) }),
       timed('time_ns', 'Time', { text: (row) => time(row.time_ns, 9), help: 'since the first packet' }),
-      { key: 'session', title: 'Connection', keep: true, text: (row) => (row.session === 0 ? 'capture' : `${row.session} ${arrow(row.direction)}`), value: (row) => row.session * 2 + row.direction },
+      { key: 'connection', title: 'Connection', keep: true, text: (row) => (row.connection === 0 ? 'capture' : `${row.connection} ${arrow(row.direction)}`), value: (row) => row.connection * 2 + row.direction },
       { key: 'kind', title: 'Kind', keep: true, hint: (row) => data.kinds[row.kind] },
       number('packets', 'Packets'),
       timed('duration_ns', 'Cost', { help: 'time of a recovery, or of a silence', text: (row) => (row.duration_ns === 0 ? '' : time(row.duration_ns)) }),
       { key: 'words', title: 'What' },
+      { key: 'display_filter', title: 'Display filter', help: 'of Wireshark, ready to paste' },
     ],
   });
-  const sessionTable = Page.table($('sessions-place'), {
-    id: 'sessions', title: 'Connections', rows: sessions,
-    of: sessions.length + Math.max(data.sessions.of - new Set(sessions.map((row) => row.session)).size, 0),
-    rowId: (row) => `session-${row.session}-${row.direction}`, isCurrent: (row) => keyOf(row) === current,
+  const connectionTable = Page.table($('connections-place'), {
+    id: 'connections', title: 'Connections', rows: connections,
+    of: connections.length + Math.max(data.connections.of - new Set(connections.map((row) => row.connection)).size, 0),
+    rowId: (row) => `connection-${row.connection}-${row.direction}`, isCurrent: (row) => keyOf(row) === current,
     onRow: (row) => { select(keyOf(row)); if (keyOf(row) === current) $('plots').scrollIntoView(); },
     columns: [
-      { key: 'session', title: 'Connection', keep: true, text: (row) => `${row.session} ${arrow(row.direction)}`, value: (row) => row.session * 2 + row.direction,
-        link: (row) => (plotsOf.has(keyOf(row)) ? `#session=${row.session}&direction=${row.direction}` : null) },
-      ...(sessions.some((row) => row.point) ? [{ key: 'point', title: 'Point' }] : []),
+      { key: 'connection', title: 'Connection', keep: true, text: (row) => `${row.connection} ${arrow(row.direction)}`, value: (row) => row.connection * 2 + row.direction,
+        link: (row) => (plotsOf.has(keyOf(row)) ? `#connection=${row.connection}&direction=${row.direction}` : null) },
+      ...(connections.some((row) => row.point) ? [{ key: 'point', title: 'Point' }] : []),
       { key: 'transport', title: 'Transport' },
       { key: 'from', title: 'From', keep: true, text: (row) => end(row.from, row.from_qp) },
       { key: 'to', title: 'To', keep: true, text: (row) => end(row.to, row.to_qp) },
@@ -266,7 +267,7 @@
       number('messages', 'Messages'),
       number('payload_bytes', 'Payload', { text: (row) => bytes(row.payload_bytes) }),
       number('goodput_bps', 'Goodput', { text: (row) => (row.goodput_bps === null ? '' : rate(row.goodput_bps)) }),
-      number('resent', 'Retransmitted'),
+      number('retransmitted', 'Retransmitted'),
       timed('rtt_p50_ns', 'RTT p50'), timed('rtt_p99_ns', 'RTT p99'),
       { key: 'naks', title: 'NAKs', number: true, text: (row) => whole(naks(row)), value: naks },
       number('rnr_naks', 'RNR'), number('ce', 'CE'), number('cnps', 'CNPs'),
@@ -276,7 +277,7 @@
     id: 'messages', title: 'Latency of messages', rows: messages, of: data.messages.of,
     columns: [
       { key: 'operation', title: 'Operation' }, number('messages', 'Messages'),
-      number('bytes', 'Bytes', { text: (row) => bytes(row.bytes) }), number('resent_packets', 'Packets retransmitted'),
+      number('bytes', 'Bytes', { text: (row) => bytes(row.bytes) }), number('retransmitted_packets', 'Packets retransmitted'),
       number('without_completion', 'No completion'),
       timed('latency_min_ns', 'Least'), timed('latency_p50_ns', 'p50'), timed('latency_p90_ns', 'p90'),
       timed('latency_p99_ns', 'p99'), timed('latency_max_ns', 'Most'),
@@ -287,20 +288,20 @@
   const names = data.files.map((file) => (file === '-' ? 'standard input' : file)).join(', ');
   document.title = `${names} - roce-dissect report`;
   $('title').textContent = names;
-  $('about').textContent = `${whole(data.frames)} frames, ${whole(data.roce)} of RoCE in ${time(data.span_ns, 7)}` +
+  $('about').textContent = `${whole(data.frames)} frame${data.frames === 1 ? '' : 's'}, ${whole(data.roce)} of RoCE in ${time(data.span_ns, 7)}` +
     (data.roce > 0 ? `, from ${new Date(data.start_ns / 1e6).toISOString?.() ?? ''}` : '') + (data.filter ? `; filter: ${data.filter}` : '');
   $('made').textContent = `Made by ${data.program}. All times are from the first RoCE packet on.`;
   $('controls').append(Page.themeButton());
-  $('session').append(...[...plotsOf.keys()].map((key) => element('option', { value: key }, labelOf(key))));
-  $('session').addEventListener('change', (event) => { select(event.target.value); writeHash(); });
+  $('connection').append(...[...plotsOf.keys()].map((key) => element('option', { value: key }, labelOf(key))));
+  $('connection').addEventListener('change', (event) => { select(event.target.value); writeHash(); });
   $('zoom-in').addEventListener('click', () => group.zoom(0.5));
   $('zoom-out').addEventListener('click', () => group.zoom(2));
   $('reset').addEventListener('click', () => { choose(null); group.reset(); });
   showVerdict();
   const cut = data.plots.filter((row) => row.since_ns !== null);
-  $('plotted').textContent = (data.sessions.of > new Set(data.plots.map((row) => row.session)).size
-    ? `Of ${whole(data.sessions.of)} connections, the worst ${new Set(data.plots.map((row) => row.session)).size} have plots. ` : '') +
-    (cut.length > 0 ? `Plots that begin later than their connection: ${cut.map((row) => `${row.session} ${arrow(row.direction)} at ${time(row.since_ns)}`).join(', ')}.` : '');
+  $('plotted').textContent = (data.connections.of > new Set(data.plots.map((row) => row.connection)).size
+    ? `Of ${whole(data.connections.of)} connections, the worst ${new Set(data.plots.map((row) => row.connection)).size} have plots. ` : '') +
+    (cut.length > 0 ? `Plots that begin later than their connection: ${cut.map((row) => `${row.connection} ${arrow(row.direction)} at ${time(row.since_ns)}`).join(', ')}.` : '');
   if (data.path.length > 0) PathPlots.show($('path-place'), data.path, 'of all captures together, in the order of their time stamps');
   else $('path').hidden = true;
   if (plotsOf.size === 0) $('plots').hidden = true;

@@ -161,8 +161,8 @@ class Painter {
     };
     for (const PathOutage& outage : pair_.found.changes.outages) {
       if (outage.goes_far != goes_far_) continue;
-      add(outage.begin_ns, "outage: " + outage.words());
-      add(outage.end_ns, "end of the outage: the last of its packets");
+      add(outage.begin_ns, fmt::format("{}: {}", outage.name(), outage.words()));
+      add(outage.end_ns, fmt::format("end of the {}: the last of its packets", outage.name()));
     }
     for (const PathPeriod& period : pair_.found.changes.periods)
       if (period.goes_far == goes_far_)

@@ -54,7 +54,7 @@ void add_again(Json& row, const DirectionPlots& plots, const analysis::RequestSt
   const bool is_thinned = points.size() < plots.again.added();
   const std::uint64_t all_resent =
       is_thinned && stream != nullptr ? stream->counts().resent : resent.size();
-  row["resent"] = series_json(resent, std::max<std::uint64_t>(all_resent, resent.size()));
+  row["retransmitted"] = series_json(resent, std::max<std::uint64_t>(all_resent, resent.size()));
   row["late"] = series_json(
       late, is_thinned ? std::max<std::uint64_t>(plots.again.added() - all_resent, late.size())
                        : late.size());
@@ -85,7 +85,7 @@ Json plots_json(const DirectionPlots& plots, const Session& session, std::uint8_
                 const std::vector<const Anomaly*>& anomalies) {
   const analysis::RequestStream* const stream = session.directions[direction].stream.get();
   Json row;
-  row["session"] = session.number;
+  row["connection"] = session.number;
   row["direction"] = direction;
   row["since_ns"] = plots.is_cut ? Json(plots.since) : Json();
   row["first_psn"] = plots.first_psn;
@@ -107,7 +107,7 @@ Json plots_json(const DirectionPlots& plots, const Session& session, std::uint8_
 
 // Tables.
 
-Json sessions_json(const ReportContents& contents) {
+Json connections_json(const ReportContents& contents) {
   const auto& sessions = contents.evidence.analyst.sessions();
   std::vector<const Session*> chosen;
   for (const Session& session : sessions)
@@ -160,7 +160,7 @@ Json anomalies_json(const ReportContents& contents) {
     if (places[anomaly.kind] == 0) continue;
     --places[anomaly.kind];
     Json row = anomaly_row(anomaly, contents.evidence.analyst, contents.evidence.points);
-    row.erase("point");  // the table of sessions has both
+    row.erase("point");  // the table of connections has both
     row.erase("point_decided_by");
     const std::int64_t time = contents.plots.time_of(anomaly.stamp);
     row["time_ns"] = time;
@@ -291,7 +291,7 @@ Json report_json(const ReportContents& contents) {
   data["start_ns"] = to_ns(contents.plots.start());
   data["span_ns"] = capture::stamp_difference(totals.last, totals.first).count();
   add_words(data, contents.evidence);
-  data["sessions"] = sessions_json(contents);
+  data["connections"] = connections_json(contents);
   data["anomalies"] = anomalies_json(contents);
   data["messages"] = messages_json(contents.messages);
   data["plots"] = all_plots_json(contents);

@@ -37,6 +37,23 @@ bool is_of_psns(const Anomaly& anomaly) {
   }
 }
 
+/// Whether the frame of an anomaly is none of the connection's own packets: messages of connection
+/// managers go to QP 1, and ICMP and ARP have no QP.
+bool is_of_other_frames(const Anomaly& anomaly) {
+  switch (anomaly.kind) {
+    case AnomalyKind::connect_rejected:
+    case AnomalyKind::connect_unanswered:
+    case AnomalyKind::connect_unconfirmed:
+    case AnomalyKind::disconnected:
+    case AnomalyKind::disconnect_unanswered:
+    case AnomalyKind::icmp_refused:
+    case AnomalyKind::address_unresolved:
+      return true;
+    default:
+      return anomaly.session == 0;
+  }
+}
+
 /// Names of a packet's addresses in Wireshark.
 struct AddressFields {
   std::string_view source, destination;
@@ -76,7 +93,7 @@ std::string frame_clause(const Anomaly& anomaly) {
 
 std::string display_filter(const Anomaly& anomaly, const analysis::Analyst& analyst) {
   if (anomaly.kind == AnomalyKind::pause) return "eth.type == 0x8808 && " + frame_clause(anomaly);
-  if (anomaly.session == 0) return frame_clause(anomaly);
+  if (is_of_other_frames(anomaly)) return frame_clause(anomaly);
   const analysis::Session& session = analyst.sessions()[anomaly.session - 1];
   const Ends ends = ends_of(analyst, session, anomaly.direction);
   const auto& [one, other] = session.directions;

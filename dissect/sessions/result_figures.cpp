@@ -29,7 +29,7 @@ std::string_view encapsulation_name(wire::Encapsulation encapsulation) {
   return encapsulation == wire::Encapsulation::ipv4 ? "RoCEv2/IPv4" : "RoCEv2/IPv6";
 }
 
-/// What a row of `sessions` shows.
+/// What a row of `connections` shows.
 struct SessionRow {
   const CapturePoints& points;
   const Session& session;
@@ -126,7 +126,8 @@ constexpr Figure count_row(std::string_view name, std::string_view meaning,
 
 constexpr Figure kSessionRows[] = {
     SessionFigure::of<[](const SessionRow& r) { return r.session.number; }>(
-        "session", "Number of the connection, from 1."),
+        "connection", "Number of the connection, from 1.")
+        .renamed_from("session"),
     SessionFigure::of<&SessionRow::direction>("direction", "Direction of the connection: 0 or 1."),
     SessionFigure::of<[](const SessionRow& r) -> const auto& {
       return r.points.name(r.flow.key.point);
@@ -174,10 +175,12 @@ constexpr Figure kSessionRows[] = {
     SessionFigure::of<&SessionRow::goodput>("goodput_bps", "Rate of payload; null for one instant.",
                                             Unit::bits_per_second)
         .or_null(),
-    count_row<&StreamCounts::resent>("resent", "Packets retransmitted."),
+    count_row<&StreamCounts::resent>("retransmitted", "Packets retransmitted.")
+        .renamed_from("resent"),
     SessionFigure::of<[](const SessionRow& r) {
       return share_of(r.counts.resent, r.counts.packets);
-    }>("resent_share", "Their share of the requests, 0 to 1."),
+    }>("retransmitted_share", "Their share of the requests, 0 to 1.")
+        .renamed_from("resent_share"),
     count_row<&StreamCounts::recoveries>("recoveries", "Times that a sender went back."),
     SessionFigure::of<[](const SessionRow& r) {
       return r.counts.duplicates + r.counts.responses_duplicated;
@@ -248,7 +251,8 @@ using MessageFigure = FigureOf<Message>;
 constexpr int kKeyDigits = 8;
 
 constexpr Figure kMessageRows[] = {
-    MessageFigure::of<&Message::session>("session", "Number of the connection, from 1."),
+    MessageFigure::of<&Message::session>("connection", "Number of the connection, from 1.")
+        .renamed_from("session"),
     MessageFigure::of<&Message::direction>("direction", "Direction of the connection: 0 or 1."),
     MessageFigure::of<&Message::transport>("transport", "Transport."),
     MessageFigure::of<&Message::operation>("operation", "RDMA operation."),
@@ -273,7 +277,8 @@ constexpr Figure kMessageRows[] = {
     MessageFigure::of<latency>("latency_ns", "Time from the first frame to the completion.",
                                Unit::ns)
         .or_null(),
-    MessageFigure::of<&Message::resent>("resent_packets", "Packets retransmitted."),
+    MessageFigure::of<&Message::resent>("retransmitted_packets", "Packets retransmitted.")
+        .renamed_from("resent_packets"),
     MessageFigure::of<&Message::partial>("partial", "True if it was not captured completely.")};
 
 /// What a row of `messages --by` shows.
@@ -312,8 +317,9 @@ constexpr Figure kGroupRows[] = {
     GroupFigure::of<[](const GroupRow& r) { return r.group().messages; }>("messages", "Messages."),
     GroupFigure::of<[](const GroupRow& r) { return r.group().bytes; }>("bytes", "Bytes of payload.",
                                                                        Unit::bytes),
-    GroupFigure::of<[](const GroupRow& r) { return r.group().resent; }>("resent_packets",
-                                                                        "Packets retransmitted."),
+    GroupFigure::of<[](const GroupRow& r) { return r.group().resent; }>("retransmitted_packets",
+                                                                        "Packets retransmitted.")
+        .renamed_from("resent_packets"),
     GroupFigure::of<[](const GroupRow& r) { return r.group().incomplete; }>(
         "without_completion", "Messages whose completion was not seen."),
     GroupFigure::of<&GroupRow::least>("latency_min_ns", "Shortest time to the completion.",
@@ -349,8 +355,9 @@ constexpr Figure kAnomalyRows[] = {
     AnomalyFigure::of<&Anomaly::last_frame>("last_frame", "Number of its last frame."),
     AnomalyFigure::of<[](const Anomaly& a) { return to_ns(a.stamp); }>(
         "time_ns", "Time stamp of the frame, since 1970.", Unit::ns),
-    AnomalyFigure::of<&Anomaly::session>("session",
-                                         "Number of the connection, from 1; 0 for the capture."),
+    AnomalyFigure::of<&Anomaly::session>("connection",
+                                         "Number of the connection, from 1; 0 for the capture.")
+        .renamed_from("session"),
     AnomalyFigure::of<&Anomaly::direction>("direction", "Direction of the connection: 0 or 1."),
     AnomalyFigure::of<&Anomaly::kind>("kind", "Kind of anomaly."),
     AnomalyFigure::of<&Anomaly::certainty>(

@@ -7,7 +7,7 @@
 
 namespace lw::dissect {
 
-/// A row of `sessions`: one for each direction with requests or with responses to them.
+/// A row of `connections`: one for each direction with requests or with responses to them.
 report::Json session_row(const analysis::Analyst& analyst, const CapturePoints& points,
                          const analysis::Session& session, std::uint8_t direction);
 /// A row of `messages`, of `messages --by`, and of `anomalies`. `points`: those of the sessions.
@@ -23,8 +23,8 @@ const FigureTable& session_figures();
 const FigureTable& message_figures();
 const FigureTable& group_figures();
 const FigureTable& anomaly_figures();
-inline constexpr JsonOutput kSessionOutput{.name = "session",
-                                           .title = "roce-dissect sessions --json",
+inline constexpr JsonOutput kSessionOutput{.name = "connection",
+                                           .title = "roce-dissect connections --json",
                                            .figures = &session_figures,
                                            .version = 2};
 inline constexpr JsonOutput kMessageOutput{

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/counted.h"
 #include "core/quantity.h"
 #include "dissect/sessions/capture_analysis.h"
 
@@ -116,8 +117,9 @@ std::string agreement_text(const analysis::ConnectionSetup& setup) {
   text += fmt::format(", {} retries, {} after RNR NAKs", req.retries, req.rnr_retries);
   if (req.timeout != 0) text += fmt::format(", timeout {}", req.timeout);
   if (setup.reply)
-    text += fmt::format(", at most {} READs and atomics at once",
-                        std::min(req.initiator_depth, setup.reply->responder_resources));
+    text += fmt::format(
+        ", at most {} at once",
+        counted_fetches(std::min(req.initiator_depth, setup.reply->responder_resources)));
   if (req.p_key != wire::kDefaultPKey) text += fmt::format(", P_Key {:#06x}", req.p_key);
   return text;
 }

@@ -289,18 +289,17 @@ experiment, 3 a file can't be written.)",
   html->add_option(list);
   list.add_flag("--full", options->changes.full,
                 "full length, as in the profile's [scenario.full]");
-  list.add("--scenario", app::texts(options->changes.scenarios), "NAME",
-           "scenario to run; may be repeated")
+  list.add("--scenario", app::texts(options->changes.scenarios), "NAME", "scenario to run")
       .defaults_to("all");
   list.add("--set", app::texts(options->set), "PARAMETER=VALUE",
-           "value of a parameter in every scenario; may be repeated");
+           "value of a parameter in every scenario");
   list.add("--only", app::texts(options->only), "PARAMETER=VALUE",
-           "the only value of a sweep to run; may be repeated");
+           "the only value of a sweep to run");
   list.add("--repeats", app::number(options->changes.repeats, 1u, 10'000u), "N",
            "runs of each random cell, with different seeds, instead of the profile's number")
       .defaults_to("the profile's");
   list.add("--jobs",
-           app::parsed([](std::string_view text) { return app::read_whole(text, 1, 1024); },
+           app::parsed([](std::string_view text) { return read_whole(text, 1, 1024); },
                        options->jobs),
            "N", "number of simultaneous runs of this process")
       .defaults_to("number of cores; under mpirun 1");

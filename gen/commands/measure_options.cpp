@@ -81,7 +81,7 @@ void add_pcap_option(app::Options& options, std::string& pcap) {
 void add_set_option(app::Options& options, std::vector<std::string>& changes) {
   options.add("--set", app::repeated(changes), "KEY=VALUE",
               "change a key of a flow: FLOW.KEY=VALUE, for example 'web.rate=1Gb/s'; an empty "
-              "value removes the key; may be given several times");
+              "value removes the key");
 }
 
 void add_report_options(app::Options& options, bool& json, bool& verbose) {

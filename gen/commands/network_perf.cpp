@@ -61,6 +61,7 @@ Result<void> check_network_usage(const app::Given& given) {
       if (given.has(name)) return fail(std::string(name) + ": goes with --network");
     return {};
   }
+  if (given.has("--interval")) return fail("--interval: with --network, --sample has this meaning");
   for (const char* name : {"--all", "--forever", "--study", "--live", "--qps"}) {
     if (!given.has(name)) continue;
     const bool in_file = std::string_view(name) == "--qps";

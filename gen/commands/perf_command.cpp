@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -61,12 +62,20 @@ Result<perf::PerfConfig> config_of(const PerfCommand& command) {
 
 Result<PerfOutcome> simulate(const PerfCommand& command, const perf::PerfConfig& config,
                              const sim::PerfHook& hook) {
+  IntervalReport report(command.interval, command.json);
+  report.start(Instant{});
+  const sim::IntervalListener intervals{
+      .every = command.interval,
+      .ended = std::bind_front(&IntervalReport::add, &report),
+      .rest = std::bind_front(&IntervalReport::finish, &report),
+  };
   PerfOutcome outcome;
   if (command.latency()) {
-    outcome.latency = sim::run_latency(config, hook);
+    outcome.latency = sim::run_latency(config, hook, intervals);
   } else {
-    outcome.bandwidth = sim::run_bandwidth(config, hook);
+    outcome.bandwidth = sim::run_bandwidth(config, hook, intervals);
   }
+  outcome.intervals = report.extremes();
   return outcome;
 }
 
@@ -384,17 +393,15 @@ void add_port_options(app::Options& list, PerfCommand& options) {
 void add_output_options(app::Options& list, PerfCommand& options) {
   list.add("--pcap", app::text(options.pcap), "FILE",
            "capture of what leaves both simulated ports (with -n), or passes the real port");
-  list.add(
-          "--pcap-at", app::texts(options.points), "POINT",
-          fmt::format("simulated point to capture at: {}, or FROM:TO of a network; may be repeated",
-                      fmt::join(kCapturePoints, ", ")))
+  list.add("--pcap-at", app::texts(options.points), "POINT",
+           fmt::format("simulated point to capture at: {}, or FROM:TO of a network",
+                       fmt::join(kCapturePoints, ", ")))
       .defaults_to("client-out, server-out");
   list.add("--series", app::text(options.series), "FILE.csv",
            "time series of rate, alpha, outstanding, retransmitted and RTT of each QP");
   list.add("--interval", app::parsed(read_interval, options.interval), "TIME",
            "line with rate, packets retransmitted, losses and round trip, or with latencies, each "
-           "TIME "
-           "of a run through a port; a number is in seconds")
+           "TIME of a run; a number is in seconds")
       .defaults_to("none");
   list.add("--sweep",
            app::each(parse_sweep_parameter,
@@ -402,8 +409,7 @@ void add_output_options(app::Options& list, PerfCommand& options) {
                        options.sweep.push_back(each);
                      }),
            "OPTION=VALUE,...",
-           "run each value of an option of the run, such as size=4K,64K,1M; may be repeated: every "
-           "combination");
+           "run each value of an option of the run, such as size=4K,64K,1M, in every combination");
   list.add("-o,--out", app::text(options.out), "DIR",
            "folder for the table, CSV and plot of a sweep")
       .defaults_to("perf-PATTERN-results");

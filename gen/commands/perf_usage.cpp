@@ -68,7 +68,8 @@ Conflicts conflicts_of(const Given& given, const PerfCommand& command) {
           {judged,
            {"--study"},
            "goes without --expect, --junit and --html: its rows are no final figures"},
-          {given.has("--study"), {"--live"}, "goes without --study"},
+          {given.has("--study"), {"--live", "--interval"}, "goes without --study"},
+          {given.has("--live"), {"--interval"}, "goes without --live"},
           {command.latency(), {"--forever"}, "goes with --pattern bw"},
           {command.sweep.empty(), {"--out", "--repeats"}, "goes with --sweep"},
           {is_of_study(command.options.pattern) || command.options.common() ||
@@ -93,8 +94,7 @@ Conflicts conflicts_in_simulation(const PerfCommand& command) {
   const bool endless = command.config().iterations == 0 || command.all_sizes;
   return {{true,
            {"--peer", "--verify", "--token", "--data", "--cm", "--peer-mac", "--address", "--mac",
-            "--encapsulation", "--service", "--wait", "--idle", "--verbose", "--transport",
-            "--interval"},
+            "--encapsulation", "--service", "--wait", "--idle", "--verbose", "--transport"},
            "goes with --port only"},
           {endless && command.network.network.empty(),
            {"--pcap"},

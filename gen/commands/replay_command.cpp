@@ -139,9 +139,9 @@ void add_rewrite_options(app::Options& list, roce::FrameChanges& what) {
                      [&what](const roce::AddressChange& c) { what.destinations.push_back(c); }),
            "OLD=NEW", "new destination address, like --source");
   list.add("--map-qp", app::each(qps, [&what](Mapping m) { what.qps[m.from] = m.to; }), "OLD=NEW",
-           "new number of a QP; may be repeated");
+           "new number of a QP");
   list.add("--map-rkey", app::each(r_keys, [&what](Mapping m) { what.r_keys[m.from] = m.to; }),
-           "OLD=NEW", "new rkey; may be repeated");
+           "OLD=NEW", "new rkey");
   const auto take_offset = [&what](const PsnOffset& offset) {
     if (offset.qp) {
       what.psn_offset_of_qp[*offset.qp] = offset.offset;

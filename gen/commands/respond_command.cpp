@@ -70,13 +70,13 @@ void observe_session(Judge& judge, const EndedSession& ended) {
   const SessionReport& session = ended.session;
   judge.add({.name = "wrong",
              .value = static_cast<double>(session.stats.wrong),
-             .text = fmt::format("{} messages had other bytes than were sent",
-                                 format_count(session.stats.wrong)),
+             .text = fmt::format("{} had other bytes than were sent",
+                                 format_count(session.stats.wrong, "message")),
              .count = session.compared});
   judge.add({.name = "broken",
              .value = static_cast<double>(session.broken),
-             .text = fmt::format("{} of {} connections failed", format_count(session.broken),
-                                 format_count(session.connections)),
+             .text = fmt::format("{} of {} failed", format_count(session.broken),
+                                 format_count(session.connections, "connection")),
              .count = session.connections,
              .unsure = session.gone == 0 ? ""
                                          : fmt::format("{} of them left without a word",

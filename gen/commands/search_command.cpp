@@ -79,6 +79,11 @@ Result<std::vector<SizeSearch>> search_sizes(config::FlowProfile profile,
   return searches;
 }
 
+bool is_virtual(const std::string& port) {
+  const auto spec = nic::parse_port_spec(port);
+  return spec && nic::is_virtual(*spec);
+}
+
 Result<std::vector<SizeSearch>> search(config::FlowProfile& profile, const SearchOptions& options) {
   if (options.max_rate) {
     const double share = *options.max_rate / static_cast<double>(profile.flows.size());
@@ -116,7 +121,10 @@ Result<std::vector<SizeSearch>> search(config::FlowProfile& profile, const Searc
   // With a loop, every received frame belongs to the trial.
   NeighborTable silent(profile, {}, ports->pool());
   return search_sizes(profile, options,
-                      {*ports, loop ? ports->all().front() : *far, loop ? silent : neighbors},
+                      {.senders = *ports,
+                       .receiver = loop ? ports->all().front() : *far,
+                       .neighbors = loop ? silent : neighbors,
+                       .virtual_path = is_virtual(options.port) && is_virtual(options.receive)},
                       *display);
 }
 

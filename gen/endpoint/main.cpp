@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/retired_options.h"
+#include "app/retired_names.h"
 #include "gen/endpoint/commands.h"
 #include "gen/perf/options/perftest.h"
 

@@ -8,6 +8,7 @@
 #include "app/html_report.h"
 #include "app/stop_signal.h"
 #include "app/verdicts.h"
+#include "core/counted.h"
 #include "core/output.h"
 #include "core/quantity.h"
 #include "gen/endpoint/client.h"
@@ -237,7 +238,8 @@ Result<void> measure_sweep(const MeasureCommand& command, const std::atomic<bool
     values["wrong"] = outcome->wrong;
     add_predictions(*at, measurement->device(), config, values);
     if (outcome->wrong > 0)
-      values["failure"] = fmt::format("{} messages arrived with other bytes", outcome->wrong);
+      values["failure"] =
+          fmt::format("{} arrived with other bytes", counted(outcome->wrong, "message"));
     return values;
   };
   return run_sweep(sweep, folder, stop, {to.of_sweep, to.page});
@@ -336,8 +338,7 @@ void add_sweep_options(app::Options& list, MeasureCommand& command) {
                        command.sweep.push_back(each);
                      }),
            "PARAMETER=VALUE,...",
-           "run each value of an option, such as size=4KiB,64KiB; may be repeated: every "
-           "combination");
+           "run each value of an option, such as size=4KiB,64KiB, in every combination");
   list.add("-o,--out", app::text(command.out), "DIR", "folder for the results of a sweep")
       .defaults_to("endpoint-COMMAND-results");
   list.add("--repeats", app::number(command.repeats, 1u, 10'000u), "N",

@@ -8,6 +8,7 @@
 #include "app/stop_signal.h"
 #include "app/verdicts.h"
 #include "config/toml/profile_search.h"
+#include "core/counted.h"
 #include "core/output.h"
 #include "core/quantity.h"
 #include "core/token.h"
@@ -81,23 +82,24 @@ std::string unread_signatures(const SessionEnd& end) {
 std::string text_of(const SessionEnd& end) {
   const handover::Report& report = end.report;
   std::string text = fmt::format(
-      "{}: {} of {} on {} QP{}: {} messages{}, {}, {} checked, {} wrong; {} duplicate and {} "
-      "packets "
-      "out of sequence; {:.2f} s, {:.3f} Gb/s, CPU {:.1f} %\n",
+      "{}: {} of {} on {} QP{}: {}{}, {}, {} checked, {} wrong; {} duplicate and {} packets out of "
+      "sequence; {:.2f} s, {:.3f} Gb/s, CPU {:.1f} %\n",
       wire::to_string(end.peer), wire::name_of(end.hello.params.operation),
       format_bytes(end.hello.params.size), end.hello.qps.size(),
-      end.hello.qps.size() == 1 ? "" : "s", report.messages,
+      end.hello.qps.size() == 1 ? "" : "s", counted(report.messages, "message"),
       report.counted ? "" : " by the client's count",
       format_bytes(static_cast<double>(report.bytes)), report.stats.checked, report.stats.wrong,
       report.stats.duplicates, report.stats.out_of_sequence, end.seconds, gbps_of(end),
       100 * end.cpu_share);
   if (end.sent_messages)
-    text += fmt::format("  both ways: {} messages, {} of this side\n", *end.sent_messages,
-                        format_bytes(static_cast<double>(*end.sent_bytes)));
+    text +=
+        fmt::format("  both ways: {}, {} of this side\n", counted(*end.sent_messages, "message"),
+                    format_bytes(static_cast<double>(*end.sent_bytes)));
   if (!report.counters.empty()) text += fmt::format("  device: {}\n", counters_text(report));
   if (end.ring)
-    text += fmt::format("  ring: {} records taken, {} lapped in {} laps, {} lost\n",
-                        end.ring->records, end.ring->lapped, end.ring->laps, end.ring->lost);
+    text += fmt::format("  ring: {} taken, {} lapped in {}, {} lost\n",
+                        counted(end.ring->records, "record"), end.ring->lapped,
+                        counted(end.ring->laps, "lap"), end.ring->lost);
   if (end.signatures) text += end.signatures->text();
   if (const std::string why = unread_signatures(end); !why.empty())
     text += fmt::format("  signatures not read: {}\n", why);
@@ -107,10 +109,11 @@ std::string text_of(const SessionEnd& end) {
 
 void observe_session(Judge& judge, const SessionEnd& end) {
   const std::uint64_t wrong = end.report.stats.wrong;
-  judge.add({.name = "wrong",
-             .value = static_cast<double>(wrong),
-             .text = fmt::format("{} messages had other bytes than were sent", format_count(wrong)),
-             .count = end.report.stats.checked});
+  judge.add(
+      {.name = "wrong",
+       .value = static_cast<double>(wrong),
+       .text = fmt::format("{} had other bytes than were sent", format_count(wrong, "message")),
+       .count = end.report.stats.checked});
   const bool failed = !end.report.failure.empty();
   judge.add({.name = "broken",
              .value = failed ? 1 : 0,
@@ -220,7 +223,7 @@ void add_serve_options(app::Options& list, ServeCommand& command) {
            app::each(
                [](std::string_view text) { return read_ip(text); },
                [&options](const wire::IpAddress& ip) { options.admission.accepted.push_back(ip); }),
-           "IP", "address that may connect; may be repeated")
+           "IP", "address that may connect")
       .defaults_to("any");
   list.add("--token-file", app::text(command.token_file), "FILE",
            "file whose first line is the token")

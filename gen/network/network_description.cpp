@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/counted.h"
 #include "core/quantity.h"
 #include "report/table.h"
 
@@ -80,15 +81,17 @@ std::string headroom_text(const HeadroomGroup& group) {
       {"needed", terms.total()}};
   for (const auto& [name, bytes] : rows) table.add_row({name, std::to_string(bytes)});
   if (group.given) table.add_row({"given by `headroom`", std::to_string(*group.given)});
-  return fmt::format("\n  {} ports such as {}\n{}", group.ports, group.example, table.to_string(2));
+  return fmt::format("\n  {} such as {}\n{}", counted(group.ports, "port"), group.example,
+                     table.to_string(2));
 }
 
 }  // namespace
 
 std::string describe_network(const NetworkFile& file, const perf::PerfConfig& perf) {
   const Topology& t = file.topology;
-  std::string text = fmt::format("{}: {} hosts, {} switches, {} links\n\n{}", file.title,
-                                 t.hosts.size(), t.switches.size(), t.cables.size(), links_text(t));
+  std::string text = fmt::format(
+      "{}: {}, {}, {}\n\n{}", file.title, counted(t.hosts.size(), "host"),
+      counted(t.switches.size(), "switch"), counted(t.cables.size(), "link"), links_text(t));
   for (const HeadroomGroup& group : headrooms_of(t, perf)) text += headroom_text(group);
   return text;
 }

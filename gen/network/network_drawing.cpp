@@ -189,7 +189,7 @@ std::string drawing_of(const Topology& t, const std::vector<CableUse>& uses) {
   const auto positions = positions_of(t);
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" "
-      "font-size=\"12\">",
+      "font-size=\"14\">",
       kWidth, kHeight);
   for (std::size_t i = 0; i < t.cables.size(); ++i)
     svg += line_of(t, t.cables[i], uses[i], positions);

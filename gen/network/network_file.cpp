@@ -18,6 +18,7 @@
 #include "core/quantity.h"
 #include "emulator/path.h"
 #include "emulator/stages/mark.h"
+#include "gen/limits.h"
 #include "gen/network/fabric.h"
 
 namespace lw::gen {
@@ -31,7 +32,6 @@ using sim::CableConfig, sim::Node, sim::Sending, sim::SendPattern, sim::SizeShar
 constexpr Duration kLongestCable = std::chrono::seconds(10);
 constexpr Duration kLongestResponse = std::chrono::milliseconds(100);
 constexpr std::uint64_t kLargestBuffer = std::uint64_t{1} << 40;
-constexpr std::uint64_t kLargestMessage = std::uint64_t{1} << 30;
 
 /// Reads one network. Nodes are numbered while they are read: hosts first.
 class Reader {
@@ -260,9 +260,10 @@ std::vector<Node> Reader::hosts_of(const Table& table, std::string_view key) con
 std::optional<std::uint32_t> size_of_message(const Table& table, std::string_view key) {
   const auto bytes = table.get(key, parse_bytes);
   if (!bytes) return std::nullopt;
-  if (*bytes == 0 || *bytes > kLargestMessage)
-    table.refuse(key, fmt::format("expected 1 B to 1 GiB, found {} B", *bytes));
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(*bytes, 1, kLargestMessage));
+  if (*bytes == 0 || *bytes > kMostMessage)
+    table.refuse(key,
+                 fmt::format("expected 1 B to 2 GiB, RDMA's longest message, found {} B", *bytes));
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(*bytes, 1, kMostMessage));
 }
 
 /// The keys that [workload] and [[flow]] share.
@@ -438,8 +439,8 @@ void Reader::check_pairs() const {
                                       t.name(from), t.name(to)));
     }
   }
-  if (qps > kMostQps)
-    root_.refuse(fmt::format("expected at most {} QPs in all, found {}", kMostQps, qps));
+  if (qps > config::kMostQps)
+    root_.refuse(fmt::format("expected at most {} QPs in all, found {}", config::kMostQps, qps));
 }
 
 NetworkFile Reader::read() {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/counted.h"
 #include "core/quantity.h"
 #include "gen/perf/report/perf_report.h"
 #include "report/table.h"
@@ -297,9 +298,10 @@ std::optional<sim::MessageTimes> worst_latency(const NetworkResult& result) {
 std::string whole_text(const NetworkReport& r) {
   const NetworkResult& result = r.result;
   std::string text =
-      fmt::format("{}: {} hosts, {} switches, {} of virtual time, {} flows\n", r.file.title,
-                  r.file.topology.hosts.size(), r.file.topology.switches.size(),
-                  format_duration(result.elapsed), result.flows.size());
+      fmt::format("{}: {}, {}, {} of virtual time, {}\n", r.file.title,
+                  counted(r.file.topology.hosts.size(), "host"),
+                  counted(r.file.topology.switches.size(), "switch"),
+                  format_duration(result.elapsed), counted(result.flows.size(), "flow"));
   text += fmt::format("  goodput      {:.2f} Gb/s after {}", result.total_bps / 1e9,
                       format_set_duration(r.config.warm_up));
   if (!result.flow_bps.empty())
@@ -436,8 +438,8 @@ std::string deadlock_text(const NetworkReport& r) {
 
 std::string stuck_text(const NetworkReport& r) {
   if (const std::string paused = paused_text(r); !paused.empty()) return paused;
-  return fmt::format("{} packets dropped, {} timeouts", format_count(r.result.dropped()),
-                     format_count(r.result.timeouts));
+  return fmt::format("{} dropped, {}", format_count(r.result.dropped(), "packet"),
+                     format_count(r.result.timeouts, "timeout"));
 }
 
 }  // namespace

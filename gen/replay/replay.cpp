@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/counted.h"
 #include "core/machine_questions.h"
 #include "core/quantity.h"
 #include "gen/replay/replay_view.h"
@@ -21,7 +22,7 @@ bool is_beyond(const ReplayFrame& frame, const Limits& limits) noexcept {
 }
 
 std::string count_line(std::uint64_t count, std::string_view what) {
-  return count > 0 ? fmt::format("{} frames {}\n", count, what) : std::string{};
+  return count > 0 ? fmt::format("{} {}\n", counted(count, "frame"), what) : std::string{};
 }
 
 constexpr std::uint64_t kFramesBetweenLooks = 1024;  // at the clock, into a file
@@ -173,7 +174,7 @@ void observe_length(Judge& judge, const ReplayReport& r, const ReplayOptions& op
   const bool limited = limits.duration || limits.count != Limits::kAll;
   Observation length{.name = "reached",
                      .value = 1,
-                     .text = fmt::format("sent {} frames in {}", format_count(r.frames),
+                     .text = fmt::format("sent {} in {}", format_count(r.frames, "frame"),
                                          format_duration(r.elapsed)),
                      .count = r.frames};
   if (limited) length.asked_by = limits.duration ? "--duration" : "--count";
@@ -208,8 +209,8 @@ void observe_replay(Judge& judge, const ReplayReport& r, const ReplayOptions& op
 
 std::string to_text(const ReplayReport& r) {
   std::string text =
-      fmt::format("{} frames, {} in {}", r.frames, format_bytes(static_cast<double>(r.bytes)),
-                  format_duration(r.elapsed));
+      fmt::format("{}, {} in {}", counted(r.frames, "frame"),
+                  format_bytes(static_cast<double>(r.bytes)), format_duration(r.elapsed));
   if (r.elapsed.count() > 0) {
     const double seconds = static_cast<double>(r.elapsed.count()) * 1e-9;
     text += fmt::format(": {} on the wire",

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/counted.h"
 #include "core/quantity.h"
 #include "gen/report/live_flows.h"
 
@@ -41,18 +42,19 @@ report::LiveModel ReplayView::model(const ReplayReport& report, const ReplayCoun
   trend_.add(bps);
   const std::string time = fmt::format("{:.0f} s", static_cast<double>(elapsed.count()) * 1e-9);
   const std::string bytes = format_bytes(static_cast<double>(report.bytes));
-  return {.title = title_,
-          .status = time,
-          .colour = report.not_sent > 0 ? Colour::red : Colour::green,
-          .verdict_text = fmt::format("{} frames not sent", report.not_sent),
-          .sections = {{.columns = {{""}, {""}},
-                        .rows = {{"sent", fmt::format("{} frames, {}", report.frames, bytes)},
-                                 {"rate on the wire",
-                                  rate + "  " + trend_.text(report::LiveView::unicode())},
-                                 {"largest delay", format_duration(report.latest)},
-                                 {"read", fmt::format("{} frames of the capture", source.read)}}}},
-          .line = fmt::format("{}; sent {} frames, {}, {}, {} not sent", time, report.frames, bytes,
-                              rate, report.not_sent)};
+  return {
+      .title = title_,
+      .status = time,
+      .colour = report.not_sent > 0 ? Colour::red : Colour::green,
+      .verdict_text = fmt::format("{} not sent", counted(report.not_sent, "frame")),
+      .sections =
+          {{.columns = {{""}, {""}},
+            .rows = {{"sent", fmt::format("{}, {}", counted(report.frames, "frame"), bytes)},
+                     {"rate on the wire", rate + "  " + trend_.text(report::LiveView::unicode())},
+                     {"largest delay", format_duration(report.latest)},
+                     {"read", fmt::format("{} of the capture", counted(source.read, "frame"))}}}},
+      .line = fmt::format("{}; sent {}, {}, {}, {} not sent", time, counted(report.frames, "frame"),
+                          bytes, rate, report.not_sent)};
 }
 
 }  // namespace lw::gen

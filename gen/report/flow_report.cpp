@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/counted.h"
 #include "core/quantity.h"
 #include "gen/report/run_report.h"
 #include "report/json_line.h"
@@ -185,7 +186,8 @@ std::string flow_table(const Measurement& measurement, std::span<const FlowRow> 
   }
   std::string text = order.empty() ? "" : order.to_string();
   if (!latencies.empty()) text += latencies.to_string();
-  if (flows.size() > most) text += fmt::format("and {} flows more\n", flows.size() - most);
+  if (flows.size() > most)
+    text += fmt::format("and {} more\n", counted(flows.size() - most, "flow"));
   return text;
 }
 
@@ -208,7 +210,7 @@ std::string to_text(const ReceiveSummary& summary) {
   const Measurement& measurement = summary.measurement;
   const MeasureTotals& totals = measurement.totals();
   std::string text = flow_table(measurement, summary.flows, kMostRows);
-  text += fmt::format("{} frames, {} of them RoCE, {} in {}; {} missed\n", totals.frames,
+  text += fmt::format("{}, {} of them RoCE, {} in {}; {} missed\n", counted(totals.frames, "frame"),
                       totals.roce, format_bytes(static_cast<double>(totals.bytes)),
                       format_duration(report.elapsed), report.missed);
   for (const ReceiveFlow& flow : measurement.flows()) {

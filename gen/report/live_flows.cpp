@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/counted.h"
 #include "core/quantity.h"
 #include "gen/report/run_report.h"
 #include "report/live_view.h"
@@ -52,9 +53,9 @@ struct FlowRates {
 };
 
 std::string received_text(const FlowProgress& all) {
-  return fmt::format("{} frames, {} lost, {} duplicated, {} out of order, {} bad ICRC, {} CE",
-                     all.received_frames, all.lost, all.duplicated, all.out_of_order, all.bad_icrc,
-                     all.ce_marks);
+  return fmt::format("{}, {} lost, {} duplicated, {} out of order, {} bad ICRC, {} CE",
+                     counted(all.received_frames, "frame"), all.lost, all.duplicated,
+                     all.out_of_order, all.bad_icrc, all.ce_marks);
 }
 
 LiveSection totals_of(const ProgressNow& now, const FlowProgress& all, const FlowProgress& before,
@@ -68,7 +69,7 @@ LiveSection totals_of(const ProgressNow& now, const FlowProgress& all, const Flo
   add(all.is_sent ? "rate on the wire" : "rate",
       rate_text(rates.bps, rates.frames) + "  " + trend.text(report::LiveView::unicode()));
   if (all.is_sent)
-    add("sent", fmt::format("{} frames, {} not sent", all.sent_frames, all.not_sent));
+    add("sent", fmt::format("{}, {} not sent", counted(all.sent_frames, "frame"), all.not_sent));
   if (now.pacing.bursts > 0)
     add("pacing error",
         fmt::format("mean {}, max {}",
@@ -170,12 +171,12 @@ std::string flow_line(const ProgressNow& now) {
   std::string text = time_text(now);
   if (all.is_sent)
     text += fmt::format(
-        "; sent {} frames, {}, {} not sent", all.sent_frames,
+        "; sent {}, {}, {} not sent", counted(all.sent_frames, "frame"),
         format_bit_rate(8 * change_rate(all.sent_wire_bytes, before.sent_wire_bytes, now.span)),
         all.not_sent);
   if (all.is_received)
     text += fmt::format(
-        "; received {} frames, {}, {} lost, {} late", all.received_frames,
+        "; received {}, {}, {} lost, {} late", counted(all.received_frames, "frame"),
         format_bit_rate(8 * change_rate(all.received_bytes, before.received_bytes, now.span)),
         all.lost, all.out_of_order);
   if (const std::int64_t p99 = worst_p99(now.flows); all.latencies > 0 && p99 > 0)

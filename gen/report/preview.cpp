@@ -2,11 +2,13 @@
 #include "gen/report/preview.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "config/flow/profile.h"
+#include "core/counted.h"
 #include "gen/report/run_report.h"
 #include "gen/traffic/tx_scheduler.h"
 #include "roce/describe.h"
@@ -111,8 +113,8 @@ std::string range_of(const FlowProfile& profile, std::size_t first) {
 std::string size_words(const Flow& flow) {
   const double frames = flow.means.frames;
   if (!flow.sizes.vary()) {
-    return fmt::format("{} B, {:.0f} frame{} each", flow.message.length, frames,
-                       frames == 1 ? "" : "s");
+    return fmt::format("{} B, {} each", flow.message.length,
+                       counted(static_cast<std::uint64_t>(std::llround(frames)), "frame"));
   }
   return fmt::format("{} to {} B, {:.2f} frames each on average", flow.sizes.smallest(),
                      flow.sizes.largest(), frames);
@@ -150,15 +152,15 @@ std::string describe_flow(const FlowProfile& profile, const FlowPreview& f) {
       fmt::format("{}: {}, {}, {}\n", flow.name,
                   flow.message.operation == wire::Operation::cnp ? "CNP" : operation_name(flow),
                   range_of(profile, f.first), ends_of(flow.frame));
-  text += fmt::format("  {} messages{} of {}{}\n", flow.messages, flow.qps == 1 ? "" : " a QP",
-                      size_words(flow),
+  text += fmt::format("  {}{} of {}{}\n", counted(flow.messages, "message"),
+                      flow.qps == 1 ? "" : " a QP", size_words(flow),
                       !flow.repeat        ? ", again and again"
                       : *flow.repeat == 1 ? ""
                                           : fmt::format(", {} times", *flow.repeat));
   text += fmt::format("  {}, {} frames/s{}", format_bit_rate(f.bits_per_second),
                       per_second_text(f.frames_per_second), arrival_words(flow));
-  text += f.time ? fmt::format(": {}{} frames in {}\n", f.exact ? "" : "about ", *f.frames,
-                               format_set_duration(*f.time))
+  text += f.time ? fmt::format(": {}{} in {}\n", f.exact ? "" : "about ",
+                               counted(*f.frames, "frame"), format_set_duration(*f.time))
                  : std::string(": until it is stopped\n");
   return text + fault_words(flow);
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/counted.h"
 #include "core/quantity.h"
 #include "report/table.h"
 
@@ -47,8 +48,9 @@ void observe_ranks(Judge& judge, const std::vector<RankRow>& ranks,
                    const std::vector<std::string>& broken) {
   judge.add({.name = "ranks",
              .value = static_cast<double>(broken.size()),
-             .text = broken.empty() ? fmt::format("{} ranks started together", ranks.size())
-                                    : fmt::format("{}", fmt::join(broken, "; ")),
+             .text = broken.empty()
+                         ? fmt::format("{} started together", counted(ranks.size(), "rank"))
+                         : fmt::format("{}", fmt::join(broken, "; ")),
              .count = ranks.size()});
 }
 

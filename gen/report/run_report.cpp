@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/counted.h"
 #include "core/quantity.h"
 #include "gen/report/flow_report.h"
 #include "gen/report/run_verdict.h"
@@ -128,11 +129,11 @@ std::string asked_rate(const config::Flow& flow) {
 std::string to_text(const PortLosses& port) {
   std::string text;
   if (const auto refused = reasons_text(port.refused); !refused.empty())
-    text += fmt::format("port `{}` did not take {} frames: {}\n", port.port, port.refused.total(),
-                        refused);
+    text += fmt::format("port `{}` did not take {}: {}\n", port.port,
+                        counted(port.refused.total(), "frame"), refused);
   if (const auto lost = reasons_text(port.lost); !lost.empty())
-    text += fmt::format("port `{}` took {} frames and lost them: {}\n", port.port,
-                        port.lost.total(), lost);
+    text += fmt::format("port `{}` took {} and lost them: {}\n", port.port,
+                        counted(port.lost.total(), "frame"), lost);
   return text;
 }
 
@@ -160,11 +161,11 @@ std::string to_text(const RunReport& run, const config::FlowProfile& profile) {
   }
   std::string text = table.to_string();
   const FlowCounters sum = run.total();
-  text += fmt::format("{} frames, {} in {}: {} on the wire, {} not sent\n", sum.frames,
+  text += fmt::format("{}, {} in {}: {} on the wire, {} not sent\n", counted(sum.frames, "frame"),
                       format_bytes(static_cast<double>(sum.bytes)), format_duration(run.elapsed),
                       format_bit_rate(sum.achieved(Rate::Unit::wire_bits)), sum.not_sent);
   if (sum.unsigned_frames > 0) {
-    text += fmt::format("{} frames were too short for the signature\n", sum.unsigned_frames);
+    text += fmt::format("{} too short for the signature\n", counted(sum.unsigned_frames, "frame"));
   }
   for (const PortLosses& port : run.ports) text += to_text(port);
   text += catch_up_text(run);

@@ -132,11 +132,15 @@ std::string_view name_of(EndedBy end) noexcept;  // "flows": all frames of the p
 struct SendAudit {
   static constexpr std::uint32_t kIcrcEvery = 4096;  // frames per ICRC that is computed in full
 
-  Histogram pacing_error;  // ns from a burst's due time to its hand-over to the port
+  static constexpr Duration kLate = std::chrono::milliseconds(2);
+
+  Histogram pacing_error;         // ns from a burst's due time to its hand-over to the port
+  std::uint64_t late_frames = 0;  // of bursts whose error was above kLate
   std::uint64_t icrc_checked = 0, bad_icrc = 0;
 
   void add(const SendAudit& other) noexcept {
     pacing_error.merge(other.pacing_error);
+    late_frames += other.late_frames;
     icrc_checked += other.icrc_checked;
     bad_icrc += other.bad_icrc;
   }

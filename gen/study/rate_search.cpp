@@ -76,6 +76,12 @@ double highest_of(const std::vector<SizeSearch>& searches) noexcept {
 
 }  // namespace
 
+Duration stood_still(const Trial& trial) noexcept {
+  if (trial.sent == 0) return {};
+  const double share = static_cast<double>(trial.held_up) / static_cast<double>(trial.sent);
+  return Duration{static_cast<std::int64_t>(share * static_cast<double>(trial.span.count()))};
+}
+
 Duration growth_above(const Trial& trial, const SearchConfig& config) noexcept {
   const double span = static_cast<double>(trial.span.count());
   return Duration{static_cast<std::int64_t>(span * config.resolution / trial.fraction)};
@@ -83,17 +89,18 @@ Duration growth_above(const Trial& trial, const SearchConfig& config) noexcept {
 
 bool hides_growth(const Trial& trial, const SearchConfig& config) noexcept {
   if (trial.delay_grows || trial.loss() > config.loss) return false;
-  if (!trial.delay_growth) return trial.disturbed;
+  if (!trial.delay_growth) return trial.disturbed();
   return *trial.delay_growth + 2 * trial.delay_noise >= growth_above(trial, config);
 }
 
 TrialEnd end_of(const Trial& trial, const SearchConfig& config) noexcept {
   if (!trial.offered) return TrialEnd::not_offered;
-  if (trial.disturbed && (trial.loss() > config.loss || trial.delay_grows))
-    return TrialEnd::not_offered;
   if (trial.loss() > config.loss)
     return trial.path_loss() > config.loss ? TrialEnd::failed : TrialEnd::not_offered;
-  if (trial.delay_grows) return TrialEnd::failed;
+  if (trial.delay_grows) {
+    const bool by_stall = trial.delay_growth.value_or(Duration::max()) <= stood_still(trial);
+    return trial.disturbed() && by_stall ? TrialEnd::not_offered : TrialEnd::failed;
+  }
   return hides_growth(trial, config) ? TrialEnd::not_offered : TrialEnd::passed;
 }
 
@@ -103,11 +110,6 @@ std::string_view name_of(TrialEnd end) noexcept {
 }
 
 namespace {
-
-/// True if this machine stood still during a trial, so that another one may tell more.
-bool is_held_up(const Trial& trial, const SearchConfig& config) noexcept {
-  return trial.offered && (trial.disturbed || hides_growth(trial, config));
-}
 
 /// Notes the last trial at a rate: a bound of the search.
 void note_bound(SearchResult& result, TrialEnd end) {
@@ -146,7 +148,6 @@ class Bisection {
   /// Runs up to `count` trials at a rate, until one does not pass. Returns how the last one ended;
   /// nothing if there was none any more.
   Result<std::optional<TrialEnd>> try_rate(double rate, int count) {
-    constexpr int kAgain = 5;  // trials in a row that this machine may disturb
     TrialEnd end = TrialEnd::passed;
     int again = 0;
     for (passed_ = 0; again > 0 || (end == TrialEnd::passed && passed_ < count);) {
@@ -158,11 +159,20 @@ class Bisection {
       end = end_of(**trial, config_);
       (*trial)->passed = end == TrialEnd::passed;
       passed_ += (*trial)->passed ? 1 : 0;
-      const bool repeat = end == TrialEnd::not_offered && is_held_up(**trial, config_);
-      again = repeat && again < kAgain ? again + 1 : 0;
+      if ((*trial)->offered) offered_ = std::max(offered_, rate);
+      again = end == TrialEnd::not_offered && again < repeats_of(**trial) ? again + 1 : 0;
       result_.trials.push_back(**trial);
     }
     return end;
+  }
+  /// How often a trial that was not offered is repeated: this machine stood still in it, and
+  /// another one may tell more. A rate that no trial has reached is most likely above this
+  /// machine's.
+  [[nodiscard]] int repeats_of(const Trial& trial) const noexcept {
+    constexpr int kMost = 5;
+    if (!trial.offered && trial.received == 0) return kMost;  // nobody reads the port yet
+    if (!trial.disturbed() && !(trial.offered && hides_growth(trial, config_))) return 0;
+    return trial.offered || trial.fraction <= offered_ ? kMost : 1;
   }
   /// Repeats trials at the rate found. Returns true if the search ends there; otherwise the rate is
   /// a bound from above, and the one that passed below it is one from below.
@@ -189,7 +199,8 @@ class Bisection {
   const TryAt& try_at_;
   SearchResult result_;
   double low_ = 0, high_ = 1, next_ = 1;
-  int passed_ = 0;  // trials of the latest rate
+  int passed_ = 0;      // trials of the latest rate
+  double offered_ = 0;  // highest rate that the sender has reached
 };
 
 }  // namespace
@@ -269,8 +280,12 @@ const FigureTable& Trial::figures() {
           "last; 0 if the growth is null.",
           Unit::ns),
       Row::of<&Trial::span>("span_ns", "Time in which the frames were due.", Unit::ns),
-      Row::of<&Trial::disturbed>(
-          "disturbed", "True if this machine stood still and sent a burst above the rate."),
+      Row::of<&Trial::held_up>(
+          "held_up",
+          "Frames that were due while this machine stood still, and went on as "
+          "a burst above the rate.",
+          Unit::frames),
+      Row::of<&Trial::disturbed>("disturbed", "True if `held_up` is above 0."),
       Row::of<&Trial::passed>("passed",
                               "True if the loss was within the bound, and latency did not grow.")};
   static constexpr FigureTable kTable{"A trial.", kRows};
@@ -345,13 +360,26 @@ std::string limit_text(const Trial& trial, const SearchConfig& config) {
         "latency varied by {} there, which hides the growth of {} that a rate one resolution too "
         "high causes",
         format_duration(trial.delay_noise), format_duration(growth_above(trial, config)));
-  if (trial.offered && trial.disturbed)
-    return "this machine stood still there, and sent a burst above the rate";
+  if (trial.offered && trial.disturbed())
+    return fmt::format("this machine stood still there while {} frames were due, and {}",
+                       format_count(trial.held_up),
+                       trial.loss() > config.loss
+                           ? fmt::format("{} were lost", format_count(trial.lost()))
+                           : std::string("latency grew by no more"));
   if (trial.offered)
     return fmt::format("this machine's own port lost {} of {} frames there",
                        format_count(trial.lost_here), format_count(trial.sent));
   return fmt::format("this machine, or the port, sent only {} there",
                      format_bit_rate(trial.wire_bps));
+}
+
+/// What lets this machine offer that trial.
+std::string_view remedy_of(const Trial& trial, const SearchConfig& config) {
+  if (hides_growth(trial, config))
+    return "use longer trials (--duration), or a machine with less other work";
+  return trial.offered && trial.disturbed()
+             ? "use a machine with less other work, or more cores"
+             : "use a faster port or more cores, or ask for a lower --max-rate";
 }
 
 }  // namespace
@@ -370,9 +398,7 @@ void observe_search(Judge& judge, const SearchReport& report) {
           "not offered above {}: {}",
           result.passes ? format_bit_rate(result.passes->wire_bps) : std::string("0 b/s"),
           limit_text(*result.not_offered, report.config));
-      found.remedy = hides_growth(*result.not_offered, report.config)
-                         ? "use longer trials (--duration), or a machine with less other work"
-                         : "use a faster port or more cores, or ask for a lower --max-rate";
+      found.remedy = remedy_of(*result.not_offered, report.config);
     }
     if (!result.complete) found.unsure = "a signal ended the search";
     if (!result.complete || (result.not_offered && !result.passes)) found.value.reset();

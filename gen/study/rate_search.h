@@ -32,8 +32,8 @@ struct Trial {
   bool delay_grows = false;   // beyond the noise: see DelayTrend
   Duration delay_noise = {};  // of delay_growth, if that is known
   Duration span = {};         // in which the frames were due
-  // the sender stood still, and sent what was due meanwhile as a burst above the rate
-  bool disturbed = false;
+  // frames that were due while this machine stood still, and went on as a burst above the rate
+  std::uint64_t held_up = 0;
   bool passed = false;  // as search_rate() judged it
 
   /// Frames that did not arrive undamaged. A frame counts once, by its flow and sequence number.
@@ -44,12 +44,15 @@ struct Trial {
   [[nodiscard]] double loss() const noexcept {
     return sent > 0 ? static_cast<double>(lost()) / static_cast<double>(sent) : 0;
   }
-  /// Share of the sent frames that was lost, and not by our own port.
+  /// Share of the sent frames that the path lost for certain: our own port did not, and frames that
+  /// come as a burst make a queue drop at most as many as they are.
   [[nodiscard]] double path_loss() const noexcept {
-    return sent > 0 ? static_cast<double>(lost() - std::min(lost(), lost_here)) /
+    return sent > 0 ? static_cast<double>(lost() - std::min(lost(), lost_here + held_up)) /
                           static_cast<double>(sent)
                     : 0;
   }
+  /// True if this machine stood still.
+  [[nodiscard]] bool disturbed() const noexcept { return held_up > 0; }
   static const FigureTable& figures();
 };
 
@@ -72,6 +75,9 @@ struct SearchResult {
   bool complete = true;  // false: stopped before the bracket was as narrow as asked
 };
 
+/// Time in which this machine stood still in a trial: a burst of so long grows a queue by at most
+/// as much.
+Duration stood_still(const Trial& trial) noexcept;
 /// Growth of the latency in a trial whose rate is one resolution above the path's, as what the path
 /// does not take waits. Requires fraction > 0.
 Duration growth_above(const Trial& trial, const SearchConfig& config) noexcept;
@@ -83,7 +89,7 @@ bool hides_growth(const Trial& trial, const SearchConfig& config) noexcept;
 /// not send at the rate, lost frames itself that the path did not lose, or hid whether latency
 /// grows.
 enum class TrialEnd : std::uint8_t { passed, failed, not_offered };
-/// What a disturbed trial loses is not the path's: it was not offered.
+/// What a burst of this machine may have lost, or delayed, is not the path's: it was not offered.
 TrialEnd end_of(const Trial& trial, const SearchConfig& config) noexcept;
 std::string_view name_of(TrialEnd end) noexcept;
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/counted.h"
 #include "core/quantity.h"
 #include "report/figures/json.h"
 #include "report/plot.h"
@@ -371,8 +372,8 @@ void observe_experiment(Judge& judge, const Outcome& outcome) {
   const std::size_t failed = failed_runs(results).size();
   judge.add({.name = "failed",
              .value = static_cast<double>(failed),
-             .text = failed == 0 ? fmt::format("{} runs succeeded", format_count(runs))
-                                 : fmt::format("{} of {} runs failed", failed, runs),
+             .text = failed == 0 ? fmt::format("{} succeeded", format_count(runs, "run"))
+                                 : fmt::format("{} of {} failed", failed, counted(runs, "run")),
              .count = runs,
              .remedy = "--pcap-failures DIR writes their packets"});
   for (const auto& scenario : outcome.compared)
@@ -393,7 +394,7 @@ void observe_experiment(Judge& judge, const Outcome& outcome) {
              .value = cells == 0
                           ? 1
                           : static_cast<double>(results.cells.size()) / static_cast<double>(cells),
-             .text = fmt::format("{} of {} cells are there", results.cells.size(), cells),
+             .text = fmt::format("{} of {} done", results.cells.size(), counted(cells, "cell")),
              .count = cells,
              .broken = "a signal ended the experiment",
              .remedy = "--resume continues"});
@@ -439,8 +440,9 @@ std::string to_text(const Outcome& outcome) {
   std::string text = profile.title + "\n";
   if (!profile.note.empty()) text += profile.note + "\n";
   if (results.missing > 0)
-    text += fmt::format("INCOMPLETE: {} of {} cells are there, as a signal ended the experiment\n",
-                        results.cells.size(), results.cells.size() + results.missing);
+    text +=
+        fmt::format("INCOMPLETE: {} of {} done, as a signal ended the experiment\n",
+                    results.cells.size(), counted(results.cells.size() + results.missing, "cell"));
   text += premises(profile);
   for (std::size_t i = 0; i < profile.scenarios.size(); ++i) {
     const ExperimentScenario& scenario = profile.scenarios[i];
@@ -474,8 +476,8 @@ std::string failure_table(const ExperimentResults& results) {
                    results.profile.scenarios[results.cells[task.cell].scenario].name,
                    swept_point(results, task.cell), std::to_string(results.seed_of(task)),
                    results.failure(task)});
-  return fmt::format("\n{} of {} runs failed\n{}", failed.size(), tasks_of(results.cells).size(),
-                     table.to_string(2));
+  return fmt::format("\n{} of {} failed\n{}", failed.size(),
+                     counted(tasks_of(results.cells).size(), "run"), table.to_string(2));
 }
 
 report::Plot to_plot(const Outcome& outcome, const ExperimentPlot& plot) {

@@ -20,7 +20,7 @@ using report::Json;
 
 std::string hex_of(const std::string& text) { return fmt::format("{:016x}", hash_name(text)); }
 
-Result<std::string> read_whole(const std::string& path) {
+Result<std::string> read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return fail(path + ": can't be read");
   return std::string(std::istreambuf_iterator<char>(in), {});
@@ -28,7 +28,7 @@ Result<std::string> read_whole(const std::string& path) {
 
 /// Identifies the program by its own bytes, because its version does not change with its sources.
 std::string build_of_program() {
-  return hex_of(read_whole("/proc/self/exe").value_or(std::string()));
+  return hex_of(read_file("/proc/self/exe").value_or(std::string()));
 }
 
 std::string cells_text(const ExperimentResults& results) {
@@ -51,7 +51,7 @@ std::string paths_text(const ExperimentResults& results) {
     const auto found = config::find_profile(file, {config::kPathProfiles, config::kImpairProfiles});
     if (!found) continue;
     note_input(*found);
-    text += read_whole(*found).value_or(std::string());
+    text += read_file(*found).value_or(std::string());
   }
   return text;
 }
@@ -139,7 +139,7 @@ Result<RunJournal> RunJournal::create(const std::string& path, const Json& ident
 
 Result<RunJournal> RunJournal::resume(const std::string& path, const Json& identity,
                                       ExperimentResults& results) {
-  const auto text = read_whole(path);
+  const auto text = read_file(path);
   if (!text)
     return fail(path +
                 ": --resume: expected the runs of an interrupted experiment, found no file: "

@@ -19,9 +19,19 @@ std::uint32_t psns_of_frame(const roce::MessageFields& message) {
   return message.operation == wire::Operation::read_request ? psn_count(message) : 1;
 }
 
+/// Mean time between two frames of a profile that are due within `span`.
+Duration gap_of(const config::FlowProfile& profile, Duration span) {
+  double frames = 0;
+  for (const config::Flow& flow : profile.flows)
+    frames += static_cast<double>(flow.messages) * flow.means.frames;
+  return Duration{
+      static_cast<std::int64_t>(static_cast<double>(span.count()) / std::max(frames, 1.0))};
+}
+
 }  // namespace
 
-TrialCount::TrialCount(const config::FlowProfile& profile, Duration span) : delay_(span) {
+TrialCount::TrialCount(const config::FlowProfile& profile, Duration span)
+    : delay_(span), stand_still_(gap_of(profile, span)) {
   for (const config::Flow& flow : profile.flows) {
     run_ = flow.origin.run;
     plain_.try_emplace(plain_stream(flow), flows_.size());
@@ -58,6 +68,7 @@ void TrialCount::take_signed(const wire::SignatureFields& signature, Instant now
     FlowState& flow = flows_[signature.flow];
     const Instant sent = instant_from_ns(static_cast<std::int64_t>(signature.send_time_ns));
     delay_.add(sent, now - sent);
+    stand_still_.add(sent, now);
     count(flow, flow.by_signature.take(signature.sequence));
   }
 }

@@ -11,6 +11,7 @@
 #include "core/figure.h"
 #include "gen/receive/measurement.h"
 #include "gen/study/delay_trend.h"
+#include "gen/study/stand_still.h"
 #include "roce/envelope.h"
 
 namespace lw::gen {
@@ -45,6 +46,8 @@ class TrialCount {
   }
   /// Of the frames with a signature.
   [[nodiscard]] const DelayTrend& delay() const noexcept { return delay_; }
+  /// By the frames with a signature.
+  [[nodiscard]] Duration stood_still() const noexcept { return stand_still_.total(); }
 
  private:
   struct FlowState {
@@ -62,6 +65,7 @@ class TrialCount {
   std::unordered_map<StreamKey, std::size_t, StreamKeyHash> plain_;
   ArrivalCounts counts_;
   DelayTrend delay_;
+  StandStill stand_still_;
 };
 
 }  // namespace lw::gen

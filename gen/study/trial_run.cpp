@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <random>
 #include <sched.h>
 #include <thread>
@@ -24,8 +25,6 @@ namespace {
 
 /// A rate counts as offered if the sender reaches this share of it.
 constexpr double kOffered = 0.99;
-/// Lateness of a frame above which those behind it are a burst that small buffers do not hold.
-constexpr Duration kStoodStill = std::chrono::milliseconds(2);
 /// Longest trial: a rate may be any number above 0.
 constexpr double kMostSeconds = 1e6;
 constexpr double kMostMessages = 0x1p40;
@@ -174,13 +173,19 @@ Trial trial_of(const RunReport& report, const config::FlowProfile& profile) {
   trial.not_sent = total.not_sent;
   trial.offered = total.not_sent + report.lost_in_ports() == 0;
   const Duration median_late{report.audit.pacing_error.quantile(0.5)};
-  trial.disturbed = Duration{report.audit.pacing_error.maximum()} > kStoodStill;
+  trial.held_up = report.audit.late_frames;
   for (std::size_t i = 0; i < report.flows.size(); ++i) {
     const bool offered = is_offered(report.flows[i], profile.flows[i], median_late);
     trial.offered &= offered;
     add_rates(trial, report.flows[i], offered);
   }
   return trial;
+}
+
+/// Frames of a trial that are due within `time`, rounded up.
+std::uint64_t due_within(Duration time, const Trial& trial) {
+  const double share = static_cast<double>(time.count()) / static_cast<double>(trial.span.count());
+  return static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(trial.sent)));
 }
 
 /// Moves the flows' first PSNs behind what a trial sent.
@@ -244,6 +249,8 @@ Result<Trial> run_trial(config::FlowProfile& profile, double fraction, const Tri
   trial.arrivals = count.counts();
   trial.fraction = fraction;
   trial.span = span;
+  if (ends.virtual_path) trial.held_up += due_within(count.stood_still(), trial);
+  trial.held_up = std::min(trial.held_up, trial.sent);
   trial.delay_growth = count.delay().growth();
   trial.delay_grows = count.delay().grows();
   if (trial.delay_growth) trial.delay_noise = count.delay().noise();

@@ -15,6 +15,7 @@ struct TrialEnds {
   Ports& senders;
   nic::Port& receiver;
   NeighborTable& neighbors;
+  bool virtual_path = false;  // all ports are virtual: nothing on the path is of another machine
 };
 
 /// Returns the profile with one message size, in bytes. Every flow is endless and signed,

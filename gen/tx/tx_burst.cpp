@@ -132,6 +132,7 @@ FlowBurst::Outcome FlowBurst::send(Instant start) noexcept {
     // A timed port gets its frames early.
     const Duration late = now - (start + first_due_);
     audit_->pacing_error.add(std::max(late, Duration{0}).count());
+    if (late > SendAudit::kLate) audit_->late_frames += frames.size();
     outcome.sent = burst_.send(now);
     outcome.clock = outcome.sent == frames.size() ? now : nic::now();  // it may have retried
   }

@@ -34,7 +34,7 @@ void add_profile_words(app::Options& list, ProfileInput& input, bool required) {
   if (required) profile.required();
   list.add("--set", app::repeated(input.changes), "KEY=VALUE",
            "change a key of a rule: RULE.KEY=VALUE, for example 'long haul.loss=0.5%'; an empty "
-           "value removes the key; may be given several times");
+           "value removes the key");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/counted.h"
 #include "core/quantity.h"
 #include "impair/report/rule_report.h"
 #include "impair/report/run_verdict.h"
@@ -81,7 +82,7 @@ std::string check_figure(double value, emulator::CheckUnit unit) {
 namespace {
 
 std::string frames(const emulator::Amount& amount) {
-  return fmt::format("{:>12} frames  {:>12}", amount.frames,
+  return fmt::format("{:>12} {:<6}  {:>12}", amount.frames, noun_for(amount.frames, "frame"),
                      format_bytes(static_cast<double>(amount.bytes)));
 }
 
@@ -113,9 +114,9 @@ std::string rule_line(const emulator::Account& rule) {
   if (rule.received.frames == 0) return "";
   const double lost =
       static_cast<double>(rule.dropped_by_rule.frames) / static_cast<double>(rule.received.frames);
-  return fmt::format("    {:<20}{:>12} frames, {} dropped by it ({:.4f} %)\n",
-                     shown_name(rule.name), rule.received.frames, rule.dropped_by_rule.frames,
-                     lost * 100);
+  return fmt::format("    {:<20}{:>12} {}, {} dropped by it ({:.4f} %)\n", shown_name(rule.name),
+                     rule.received.frames, noun_for(rule.received.frames, "frame"),
+                     rule.dropped_by_rule.frames, lost * 100);
 }
 
 std::string check_text(const emulator::Check& check) {
@@ -145,8 +146,8 @@ std::string events(const EventsReport& report) {
     text += fmt::format("    event {:<14}{:>12} of {} happened\n", event.name, event.happened,
                         event.all);
   if (const emulator::EventHits& hits = report.hits; hits.packets > 0)
-    text += fmt::format("    {:<20}{} packets, {} carried out, {} lost before: {}\n",
-                        "events fell on", hits.packets, hits.carried_out, hits.lost_before,
+    text += fmt::format("    {:<20}{}, {} carried out, {} lost before: {}\n", "events fell on",
+                        counted(hits.packets, "packet"), hits.carried_out, hits.lost_before,
                         hits.holds() ? "holds" : "DOES NOT HOLD");
   if (report.untracked)
     text += fmt::format("  {:<22}{:>12} to QPs beyond the {} that are tracked\n", "untracked",
@@ -295,11 +296,12 @@ void add_changes(Report& report, const ChangeLog& log, const EndedAudits& ended,
 }
 
 std::string capture_text(const CaptureReport& capture) {
-  std::string text = fmt::format("capture {}: {} frames, {} skipped{}", capture.file,
-                                 capture.frames, capture.skipped, lost_text(capture.lost));
+  std::string text =
+      fmt::format("capture {}: {}, {} skipped{}", capture.file, counted(capture.frames, "frame"),
+                  capture.skipped, lost_text(capture.lost));
   if (capture.files > 1) text += fmt::format(", in {} files", capture.files);
   if (capture.removed > 0)
-    text += fmt::format("; {} frames were in files removed", capture.removed);
+    text += fmt::format("; {} in files removed", counted(capture.removed, "frame"));
   return text + "\n";
 }
 
@@ -313,9 +315,9 @@ std::string to_text(const Report& report) {
   if (report.scenario) text += scenario(*report.scenario);
   text += changes(report) + ended_audits(report) + run_audits(report);
   if (report.ledger)
-    text +=
-        fmt::format("ledger {}: {} records, {} skipped{}\n", report.ledger->file,
-                    report.ledger->records, report.ledger->skipped, lost_text(report.ledger->lost));
+    text += fmt::format("ledger {}: {}, {} skipped{}\n", report.ledger->file,
+                        counted(report.ledger->records, "record"), report.ledger->skipped,
+                        lost_text(report.ledger->lost));
   for (const CaptureReport& capture : report.captures) text += capture_text(capture);
   return text;
 }

@@ -17,7 +17,7 @@ function showDirections(report, before, seconds) {
     const old = before?.directions.find((one) => one.name === direction.name);
     const eastward = direction.name === 'west-to-east';
     const text = `in ${rate(perSecond(direction, old, seconds, 'received'))}, out ${rate(perSecond(direction, old, seconds, 'sent'))}; ` +
-      `${whole(direction.in_flight.frames)} frames inside, ${share(direction.dropped_by_rule.frames, direction.received.frames) || '0 %'} dropped`;
+      `${whole(direction.in_flight.frames)} frame${direction.in_flight.frames === 1 ? '' : 's'} inside, ${share(direction.dropped_by_rule.frames, direction.received.frames) || '0 %'} dropped`;
     $(eastward ? 'eastward' : 'westward').textContent = eastward ? `→ ${text}` : `${text} ←`;
   }
   for (const port of report.ports) $(port.side).textContent = `${port.side}: ${port.port}`;

@@ -10,6 +10,7 @@
 #include "analysis/check/protocol_check.h"
 #include "analysis/findings/classify.h"
 #include "analysis/setup/setup_findings.h"
+#include "core/counted.h"
 #include "core/quantity.h"
 
 namespace lw::analysis {
@@ -447,16 +448,16 @@ void Analyst::judge_plateau(const Session& session, std::uint8_t direction) {
     if (!counts.reads_bound_the_rate()) return;
     found.packets = counts.reads_at_most;
     found.detail = fmt::format(
-        "never more than {} READs and atomics outstanding: the connection's limit, or the depth of "
+        "never more than {} outstanding: the connection's limit, or the depth of "
         "the sender's queue",
-        counts.most_reads);
+        counted_fetches(counts.most_reads));
     log_.add(found);
   } else if (counts.held_by_window()) {
     found.packets = counts.held;
     found.detail = fmt::format(
-        "never more than {} packets of SENDs and WRITEs outstanding, and {:.0f} % of the time "
-        "waited for their ACKs: the depth of the sender's queue, or its window",
-        counts.most_outstanding, 100 * counts.held_share());
+        "never more than {} of SENDs and WRITEs outstanding, and {:.0f} % of the time waited for "
+        "their ACKs: the depth of the sender's queue, or its window",
+        counted(counts.most_outstanding, "packet"), 100 * counts.held_share());
     log_.add(found);
   }
 }

@@ -19,7 +19,7 @@
 #include "app/invocation.h"
 #include "app/manual.h"
 #include "app/option_groups.h"
-#include "app/retired_options.h"
+#include "app/retired_names.h"
 #include "core/limits.h"
 #include "core/names.h"
 #include "core/output.h"
@@ -45,7 +45,8 @@ std::string suggestion(std::string_view text, const std::vector<std::string>& wo
 
 std::string help_of(const Option& option) {
   const std::string& text = option.value.default_text;
-  return text.empty() ? option.help : fmt::format("{} (default: {})", option.help, text);
+  const std::string help = option.what_it_is();
+  return text.empty() ? help : fmt::format("{} (default: {})", help, text);
 }
 
 void read_or_throw(const Option& option, const std::string& text) {
@@ -190,28 +191,6 @@ OptionValue number(std::optional<std::uint64_t>& target) {
       target);
 }
 
-Parsed<std::uint64_t> read_whole(std::string_view text, std::uint64_t low, std::uint64_t high) {
-  const bool hexadecimal = text.starts_with("0x");
-  const std::string_view digits = hexadecimal ? text.substr(2) : text;
-  const char* last = digits.data() + digits.size();
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), last, value, hexadecimal ? 16 : 10);
-  if (error == std::errc() && end == last && value >= low && value <= high) return value;
-  if (high == std::numeric_limits<std::uint64_t>::max())
-    return std::unexpected(fmt::format("expected a whole number, found \"{}\"", text));
-  return std::unexpected(
-      fmt::format("expected a whole number from {} to {}, found \"{}\"", low, high, text));
-}
-
-Parsed<double> read_decimal(std::string_view text, double low, double high) {
-  const char* last = text.data() + text.size();
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), last, value);
-  if (error == std::errc() && end == last && value >= low && value <= high) return value;
-  return std::unexpected(
-      fmt::format("expected a number from {:g} to {:g}, found \"{}\"", low, high, text));
-}
-
 Parsed<Duration> read_time(std::string_view text) {
   if (const auto time = parse_duration(text)) return *time;
   if (const auto time = parse_duration(std::string(text) + "s")) return *time;
@@ -253,6 +232,11 @@ std::vector<std::string> Option::long_names() const {
   }
   if (found.empty()) found.push_back(name());
   return found;
+}
+
+std::string Option::what_it_is() const {
+  const bool listed = value.repeats && !is_positional();
+  return listed ? help + "; may be given several times" : help;
 }
 
 Parsed<void> Option::read(std::string_view text) const {

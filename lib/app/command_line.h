@@ -14,6 +14,7 @@
 #include "app/build_info.h"
 #include "core/error.h"
 #include "core/quantity.h"
+#include "core/setting.h"
 
 namespace lw {
 
@@ -52,10 +53,6 @@ OptionValue choice(std::string& target, std::vector<std::string> choices);
 /// One or more of the choices; the option may be given several times.
 OptionValue choices(std::vector<std::string>& target, std::vector<std::string> allowed);
 
-/// Reads a whole number, decimal or hexadecimal (0x...). Error: "a number from 1 to 8, found
-/// \"9\"".
-Parsed<std::uint64_t> read_whole(std::string_view text, std::uint64_t low, std::uint64_t high);
-Parsed<double> read_decimal(std::string_view text, double low, double high);
 /// Reads a time: "10s", "500ms"; a bare number is in seconds.
 Parsed<Duration> read_time(std::string_view text);
 std::string default_text_of(double value);
@@ -138,7 +135,7 @@ struct Option {
   std::string names;
   OptionValue value;
   std::string placeholder;  // name of the value in the help: "TIME"
-  std::string help;         // a noun phrase with its unit; the default is added
+  std::string help;         // a noun phrase with its unit; default and repetition are added
   std::string group{};      // heading that its command gives; empty: the usual one
   bool is_required = false;
   std::vector<std::string> excluded{};
@@ -154,6 +151,8 @@ struct Option {
   [[nodiscard]] std::string name() const;
   /// The names of more than one letter; the last name if it has none.
   [[nodiscard]] std::vector<std::string> long_names() const;
+  /// The help, and whether the option may be given several times.
+  [[nodiscard]] std::string what_it_is() const;
   /// Reads one text; checks the choices first. Errors: those of OptionValue::Read.
   [[nodiscard]] Parsed<void> read(std::string_view text) const;
 };

@@ -61,13 +61,12 @@ std::string heading_of(const Option& option) {
 }
 
 std::string text_of(const Option& option) {
-  std::string text = option.help;
+  std::string text = option.what_it_is();
   if (!option.value.choices.empty())
     text += fmt::format("; one of {}", fmt::join(option.value.choices, ", "));
   if (!option.value.is_flag && !option.value.default_text.empty())
     text += fmt::format(" (default: {})", option.value.default_text);
   if (option.is_required) text += "; required";
-  if (option.value.repeats && !option.is_positional()) text += "; may be given several times";
   if (!option.excluded.empty())
     text += fmt::format("; not with {}", fmt::join(option.excluded, ", "));
   return text;

@@ -21,6 +21,7 @@ std::string_view word_of(std::string_view folder) {
       {config::kExperimentProfiles, "experiment"},
       {config::kTelemetryProfiles, "record layout"},
       {config::kClassProfiles, "class of traffic"},
+      {config::kCongestionProfiles, "congestion control"},
       {config::kNetworkProfiles, "network"}};
   const auto found = std::ranges::find(kWords, folder, [](const auto& word) { return word.first; });
   return found == std::end(kWords) ? "profile" : found->second;

@@ -37,7 +37,7 @@ void Verdicts::add_options(Options& list) {
            "EXPECTATION",
            "what must hold of the results, exit code 1 if it does not: NAME<=VALUE, or < >= > == "
            "!=, where NAME is the path of a figure in --json" +
-               question_names(questions_) + "; may be given several times");
+               question_names(questions_));
   list.add("--junit", app::text(junit_), "FILE", "each statement of the verdict as JUnit's XML");
 }
 

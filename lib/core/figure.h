@@ -32,10 +32,25 @@
 ///   }
 ///
 /// The outputs are in lib/report/figures: JSON, JSON Schema, Prometheus text.
+///
+/// A setting is a member that people give a value, too: from() says its bounds. Sources of values
+/// are made from such rows: options in lib/app/setting_options.h, keys of a profile in
+/// lib/config/toml/settings.h; core/setting.h reads one value.
 namespace lw {
 
 /// The unit of a figure's value.
-enum class Unit : std::uint8_t { none, frames, bytes, ns, us, s, bits_per_second, gbps, percent };
+enum class Unit : std::uint8_t {
+  none,
+  frames,
+  bytes,
+  ns,
+  us,
+  s,
+  bits_per_second,
+  mbps,
+  gbps,
+  percent
+};
 
 struct FigureTable;
 
@@ -102,11 +117,32 @@ struct Figure {
   Empty empty{};
   bool gauge = false;                              // may fall, in Prometheus; false: a counter
   std::span<const std::string_view> choices = {};  // all values of a text; none: any text
-  std::string_view label = {};  // of Prometheus, for the names within a struct or map
+  std::string_view label = {};     // of Prometheus, for the names within a struct or map
+  std::string_view old_name = {};  // JSON has the value under it, too, for one release
   const FigureType* type = nullptr;
   bool (*is_empty)(const void* object) = nullptr;
   void (*read)(const void* object, FigureSink& sink) = nullptr;
+  /// Sets the member: a bool, an unsigned number or a double, as `type` says; the index of one of
+  /// `choices` as an unsigned number. Null: the value is computed.
+  void (*write)(void* object, const FigureValue& value) = nullptr;
+  /// Bounds of a setting, in its unit; no setting if most < least.
+  double least = 0, most = -1;
 
+  [[nodiscard]] constexpr bool is_setting() const { return least <= most; }
+  /// The row of a setting, whose number is from `low` to `high`.
+  [[nodiscard]] constexpr Figure from(double low, double high) const {
+    Figure row = *this;
+    row.least = low;
+    row.most = high;
+    return row;
+  }
+  /// The row of a setting that is true or false, or one of some names: those of an enumeration, in
+  /// its order from 0 on.
+  [[nodiscard]] constexpr Figure set_to(std::span<const std::string_view> names = {}) const {
+    Figure row = from(0, 0);
+    row.choices = names;
+    return row;
+  }
   [[nodiscard]] constexpr Figure if_any() const { return with(Empty::left_out); }
   [[nodiscard]] constexpr Figure or_null() const { return with(Empty::null); }
   [[nodiscard]] constexpr Figure as_gauge() const {
@@ -117,6 +153,11 @@ struct Figure {
   [[nodiscard]] constexpr Figure among(std::span<const std::string_view> values) const {
     Figure row = *this;
     row.choices = values;
+    return row;
+  }
+  [[nodiscard]] constexpr Figure renamed_from(std::string_view name_before) const {
+    Figure row = *this;
+    row.old_name = name_before;
     return row;
   }
   [[nodiscard]] constexpr Figure by(std::string_view prometheus_label) const {
@@ -267,6 +308,18 @@ void emit(const T& value, FigureSink& sink) {
 }
 
 template <class T>
+concept Settable = std::is_arithmetic_v<T> || Named<T>;
+
+/// Stores a value; its alternative is that of T.
+template <Settable T>
+void store(T& target, const FigureValue& value) {
+  if constexpr (std::same_as<T, bool> || std::same_as<T, double>)
+    target = std::get<T>(value);
+  else
+    target = static_cast<T>(std::get<std::uint64_t>(value));
+}
+
+template <class T>
 bool is_empty(const T& value) {
   if constexpr (Text<T>)
     return std::string_view(value).empty();
@@ -291,8 +344,7 @@ inline constexpr bool kMayLack = Optional<T> && !Text<T> && !List<T>;
 
 /// Leads to a member of a member: through<&Frame::ends, &Ends::source>(frame) is frame.ends.source.
 template <auto... members>
-inline constexpr auto through =
-    [](const auto& object) -> const auto& { return (object.*....*members); };
+inline constexpr auto through = [](auto& object) -> auto& { return (object.*....*members); };
 
 /// Makes the rows for a table of `Object`.
 template <class Object>
@@ -316,6 +368,10 @@ struct FigureOf {
     row.read = [](const void* object, FigureSink& sink) {
       figure_detail::emit<Value>(std::invoke(accessor, *static_cast<const Object*>(object)), sink);
     };
+    if constexpr (kIsWritable<accessor, Value>)
+      row.write = [](void* object, const FigureValue& value) {
+        figure_detail::store(std::invoke(accessor, *static_cast<Object*>(object)), value);
+      };
     return row;
   }
   /// The row of a struct whose rows stand in its place.
@@ -364,6 +420,13 @@ struct FigureOf {
   }
 
  private:
+  template <auto accessor, class Value>
+  static constexpr bool kIsWritable = [] {
+    if constexpr (figure_detail::Settable<Value> &&
+                  std::is_invocable_v<decltype(accessor), Object&>)
+      return std::same_as<std::invoke_result_t<decltype(accessor), Object&>, Value&>;
+    return false;
+  }();
   template <auto accessor>
   static const void* address(const void* object) {
     decltype(auto) found = std::invoke(accessor, *static_cast<const Object*>(object));

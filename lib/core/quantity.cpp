@@ -252,6 +252,10 @@ std::string format_count(std::uint64_t count) {
   return text;
 }
 
+std::string format_count(std::uint64_t count, std::string_view noun) {
+  return format_count(count).append(" ").append(noun).append(count == 1 ? "" : "s");
+}
+
 std::string format_share(double share) {
   if (share == 0 || share == 1) return share == 0 ? "0 %" : "100 %";
   const int nines = share < 1 ? static_cast<int>(std::ceil(-std::log10(1 - share))) : 0;

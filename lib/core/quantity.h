@@ -46,6 +46,8 @@ std::string format_bit_rate(double bits_per_second);
 std::string format_bytes(double bytes);
 /// Returns "464,560".
 std::string format_count(std::uint64_t count);
+/// Returns "464,560 frames", "1 frame".
+std::string format_count(std::uint64_t count, std::string_view noun);
 /// Returns "45.4 %" for 0.454; only 0 and 1 are "0 %" and "100 %".
 std::string format_share(double share);
 /// Returns "45.4 %" for 454 of 1000; "0 %" of none.

@@ -337,6 +337,17 @@ bool needs_eal_memory(const PortSpec& spec) {
   return std::ranges::find(kCopying, raw->driver()) == kCopying.end();
 }
 
+bool is_virtual(const PortSpec& spec) {
+  if (spec.as<PciSpec>()) return false;
+  if (const auto* port = spec.as<InterfaceSpec>())
+    return !std::filesystem::exists("/sys/class/net/" + port->interface + "/device");
+  const auto* raw = spec.as<RawSpec>();
+  if (!raw) return true;
+  constexpr std::array<std::string_view, 6> kVirtual = {"net_memif", "net_null", "net_pcap",
+                                                        "net_ring",  "net_tap",  "net_vhost"};
+  return std::ranges::find(kVirtual, raw->driver()) != kVirtual.end();
+}
+
 const InterfaceSpec* packet_port_of(const PortSpec& spec) noexcept {
   const auto* port = spec.as<InterfaceSpec>();
   return port && port->driver == Driver::packet_port ? port : nullptr;

@@ -77,6 +77,9 @@ Result<PortSpec> parse_port_spec(std::string_view text);
 /// True if the port reads frames from a file.
 bool reads_file(const PortSpec& spec);
 
+/// True if the port is no device of a bus: what is behind it is on this machine, too.
+bool is_virtual(const PortSpec& spec);
+
 /// True if a device or another process accesses buffers directly (by DMA, or by a shared mapping),
 /// so that they must be in EAL's memory.
 bool needs_eal_memory(const PortSpec& spec);

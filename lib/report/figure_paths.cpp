@@ -165,6 +165,8 @@ FigureScale scale_of(Unit unit) noexcept {
       return {ValueUnit::size, 1};
     case Unit::bits_per_second:
       return {ValueUnit::rate, 1};
+    case Unit::mbps:
+      return {ValueUnit::rate, 1e6};
     case Unit::gbps:
       return {ValueUnit::rate, 1e9};
     case Unit::percent:

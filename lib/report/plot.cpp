@@ -64,23 +64,10 @@ struct Layout {
   std::size_t longest_label;  // characters of a tilted label below the x axis
   bool legend_below;
 };
-constexpr Layout kWide{.left = 78,
-                       .top = 52,
-                       .bottom = 62,
-                       .inner_width = 620,
-                       .inner_height = 380,
-                       .text_width = 1e9,
-                       .longest_label = 40,
-                       .legend_below = false};
+// The members in their order.
+constexpr Layout kWide{78, 52, 62, 620, 380, 1e9, 40, false};
+constexpr Layout kNarrow{58, 14, 42, 260, 230, 310, 12, true};
 constexpr double kNarrowWidth = 330;
-constexpr Layout kNarrow{.left = 58,
-                         .top = 14,
-                         .bottom = 42,
-                         .inner_width = 260,
-                         .inner_height = 230,
-                         .text_width = 310,
-                         .longest_label = 12,
-                         .legend_below = true};
 constexpr double kGap = 24;
 constexpr double kLegendLine = 19, kCharacter = 6.8, kTitleCharacter = 8.4;
 constexpr double kTiltSine = 0.5, kTiltDegrees = 30;  // of long labels below the x axis

@@ -177,8 +177,10 @@ namespace {
 /// One bandwidth run.
 class BandwidthRun {
  public:
-  BandwidthRun(const perf::PerfConfig& config, const PerfHook& hook)
+  BandwidthRun(const perf::PerfConfig& config, const PerfHook& hook,
+               const IntervalListener& intervals)
       : config_(config),
+        intervals_(intervals),
         pair_(connect(simulation_, config)),
         receives_(config, *pair_.server),
         span_(steady_span(config)),
@@ -212,9 +214,11 @@ class BandwidthRun {
            pair_.client->counters().sent + pair_.server->counters().sent > kMostPackets;
   }
   [[nodiscard]] std::uint64_t goodput_bytes() const noexcept;
+  [[nodiscard]] perf::IntervalTotals totals() const;
   /// Runs until `until`, until `messages` are done, or until it is stopped. Returns whether to go
-  /// on.
+  /// on. Ends the intervals meanwhile.
   bool run_until(Instant until, std::uint64_t messages);
+  bool run_on(Instant until, std::uint64_t messages);
   /// Whether the steady rate is known at the end of the run's usual length.
   [[nodiscard]] bool is_known(Instant at);
   [[nodiscard]] std::optional<perf::RateInterval> interval() const noexcept;
@@ -235,6 +239,7 @@ class BandwidthRun {
   }
 
   const perf::PerfConfig& config_;
+  Intervals intervals_;
   Simulation simulation_;
   PerfPair pair_;
   ReceivePool receives_;
@@ -245,7 +250,25 @@ class BandwidthRun {
   bool was_narrow_ = false;  // the interval, at the last look
 };
 
+perf::IntervalTotals BandwidthRun::totals() const {
+  const std::uint64_t messages = stream_.completed + back_.completed;
+  perf::IntervalTotals totals{.messages = messages, .bytes = messages * request_of(config_).length};
+  for (std::uint32_t i = 0; i < config_.qps; ++i) {
+    totals.add(pair_.client->qp(i));
+    if (config_.both) totals.add(pair_.server->qp(i));
+  }
+  return totals;
+}
+
 bool BandwidthRun::run_until(Instant until, std::uint64_t messages) {
+  while (intervals_.due(until)) {
+    if (!run_on(intervals_.next(), messages)) return false;
+    intervals_.end(totals(), nullptr);
+  }
+  return run_on(until, messages);
+}
+
+bool BandwidthRun::run_on(Instant until, std::uint64_t messages) {
   while (done() < messages && !spent()) {
     if (config_.stopped()) [[unlikely]] {
       stopped_ = true;
@@ -348,6 +371,7 @@ perf::BandwidthResult BandwidthRun::result() {
   const Steady steady = stream_.samples.steady();
   const std::uint64_t length = request_of(config_).length;
   const Instant last = std::max(stream_.last, back_.last);
+  intervals_.end_last(last, totals(), nullptr);
   perf::BandwidthResult result{.messages = stream_.completed + back_.completed,
                                .bytes = (stream_.completed + back_.completed) * length,
                                .back_bytes = back_.completed * length,
@@ -372,8 +396,9 @@ perf::BandwidthResult BandwidthRun::result() {
 
 }  // namespace
 
-perf::BandwidthResult run_bandwidth(const perf::PerfConfig& config, const PerfHook& hook) {
-  return BandwidthRun(config, hook).result();
+perf::BandwidthResult run_bandwidth(const perf::PerfConfig& config, const PerfHook& hook,
+                                    const IntervalListener& intervals) {
+  return BandwidthRun(config, hook, intervals).result();
 }
 
 namespace {
@@ -381,8 +406,11 @@ namespace {
 /// Each side answers a message with an equal message; the client measures round trips.
 class PingPong : public transport::Application {
  public:
-  PingPong(const perf::PerfConfig& config, const Host& client)
-      : request_(request_of(config)), client_(client.number()), left_(config.most_messages()) {}
+  PingPong(const perf::PerfConfig& config, const Host& client, const IntervalListener& intervals)
+      : request_(request_of(config)),
+        client_(client.number()),
+        left_(config.most_messages()),
+        intervals_(intervals) {}
 
   void on_completion(transport::QpSet& host, std::uint32_t qp, const Completion& done,
                      Instant now) override {
@@ -392,8 +420,18 @@ class PingPong : public transport::Application {
       host.post(qp, request_, now);
       return;
     }
-    result.add((now - sent_at_) / 2);
+    measured((now - sent_at_) / 2, now);
     if (left_ > 0) ping(host, now);
+  }
+  /// Ends the intervals that are over at `now`.
+  void end_intervals(Instant now) {
+    while (intervals_.due(now)) {
+      intervals_.end({.messages = result.ns.count()}, &window_);
+      window_ = {};
+    }
+  }
+  void end_last_interval(Instant now) {
+    intervals_.end_last(now, {.messages = result.ns.count()}, &window_);
   }
   virtual void ping(transport::QpSet& client, Instant now) {
     --left_;
@@ -407,10 +445,18 @@ class PingPong : public transport::Application {
   perf::LatencyResult result;
 
  protected:
+  void measured(Duration latency, Instant now) {
+    end_intervals(now);
+    result.add(latency);
+    window_.add(latency);
+  }
+
   transport::WorkRequest request_;
   std::uint16_t client_;
   std::uint64_t left_;
   Instant sent_at_;
+  Intervals intervals_;
+  perf::LatencyWindow window_;
 };
 
 /// The client posts the next request when it has the response.
@@ -423,7 +469,7 @@ class Fetching : public PingPong {
       note_failure(host, qp, done, now);
       return;
     }
-    result.add(now - done.posted);
+    measured(now - done.posted, now);
     if (left_ > 0) ping(host, now);
   }
 };
@@ -437,7 +483,7 @@ class ReadBack : public PingPong {
                      Instant now) override {
     if (done.status != Status::success) note_failure(host, qp, done, now);
     if (done.operation != wire::Operation::read_request || result.failed > 0) return;
-    result.add((now - sent_at_) / 2);
+    measured((now - sent_at_) / 2, now);
     if (left_ > 0) ping(host, now);
   }
   void ping(transport::QpSet& client, Instant now) override {
@@ -449,11 +495,12 @@ class ReadBack : public PingPong {
 };
 
 template <class Run>
-perf::LatencyResult run(const perf::PerfConfig& config, const PerfHook& hook) {
+perf::LatencyResult run(const perf::PerfConfig& config, const PerfHook& hook,
+                        const IntervalListener& intervals) {
   Simulation simulation;
   const PerfPair pair = connect(simulation, config);
   if (hook) hook(simulation);
-  Run application(config, *pair.client);
+  Run application(config, *pair.client, intervals);
   pair.client->run(application);
   pair.server->run(application);
   application.ping(*pair.client, simulation.now());
@@ -468,20 +515,24 @@ perf::LatencyResult run(const perf::PerfConfig& config, const PerfHook& hook) {
   const bool over = config.duration > Duration{} && !simulation.run_to_rest(end);
   result.stopped = !complete() && config.stopped();
   result.stuck = !complete() && !result.stopped && !over;
+  application.end_intervals(over && !complete() ? end : simulation.now());
+  application.end_last_interval(simulation.now());
   return std::move(application.result);
 }
 
 }  // namespace
 
-perf::LatencyResult run_latency(const perf::PerfConfig& config, const PerfHook& hook) {
+perf::LatencyResult run_latency(const perf::PerfConfig& config, const PerfHook& hook,
+                                const IntervalListener& intervals) {
   perf::PerfConfig one = config;
   one.qps = 1;
   using transport::kSpareRequests;
   one.qp.tx_depth = std::max(one.qp.tx_depth, kSpareRequests);
   one.qp.max_outstanding_wqe = std::max(one.qp.max_outstanding_wqe, kSpareRequests);
   one.qp.report_writes = !config.read_back;
-  if (config.read_back) return run<ReadBack>(one, hook);
-  return config.sends_data() ? run<PingPong>(one, hook) : run<Fetching>(one, hook);
+  if (config.read_back) return run<ReadBack>(one, hook, intervals);
+  return config.sends_data() ? run<PingPong>(one, hook, intervals)
+                             : run<Fetching>(one, hook, intervals);
 }
 
 }  // namespace lw::sim

@@ -6,6 +6,7 @@
 
 #include "perf/config.h"
 #include "perf/result.h"
+#include "sim/intervals.h"
 #include "sim/simulation.h"
 
 namespace lw::sim {
@@ -32,8 +33,10 @@ SteadySpan steady_span(const perf::PerfConfig& config) noexcept;
 /// Called once the simulation and its hosts are set up, before the run.
 using PerfHook = std::function<void(Simulation&)>;
 
-perf::BandwidthResult run_bandwidth(const perf::PerfConfig& config, const PerfHook& hook = {});
+perf::BandwidthResult run_bandwidth(const perf::PerfConfig& config, const PerfHook& hook = {},
+                                    const IntervalListener& intervals = {});
 /// `iterations` or `duration` above 0, and at least one message; one QP.
-perf::LatencyResult run_latency(const perf::PerfConfig& config, const PerfHook& hook = {});
+perf::LatencyResult run_latency(const perf::PerfConfig& config, const PerfHook& hook = {},
+                                const IntervalListener& intervals = {});
 
 }  // namespace lw::sim

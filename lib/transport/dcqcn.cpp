@@ -57,7 +57,7 @@ void ReactionPoint::on_cnp(Instant now) noexcept {
 void ReactionPoint::cut(Instant now) noexcept {
   const double before = alpha(now);
   const double raised = before * config_.dce_tcp_g / kUnits + (kUnits - config_.dce_tcp_g);
-  const double used = config_.alpha_before_cut ? raised : before;
+  const double used = config_.alpha_update == AlphaUpdate::before_cut ? raised : before;
   const bool increased = by_bytes_ > 0 || (timed_ > 0 && config_.clamp_tgt_rate_after_time_inc);
   if (config_.clamp_tgt_rate || increased) target_ = current_;
   const double less = current_ * (1 - used / std::ldexp(1.0, static_cast<int>(config_.rpg_gd)));

@@ -4,49 +4,12 @@
 #include <cstdint>
 
 #include "core/time.h"
+#include "transport/dcqcn_config.h"
 #include "transport/packet.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"
 
 namespace lw::transport {
-
-/// Whose CNPs a notification point spaces out.
-enum class CnpScope : std::uint8_t {
-  qp,           // each QP has its own time
-  destination,  // all QPs whose CNPs go to one host
-  port,         // all QPs of the port
-};
-
-/// DCQCN's parameters, named as in the NIC's configuration tool, with the measured system's values.
-struct DcqcnConfig {
-  // Reaction point.
-  double rpg_time_reset_us = 300;
-  double rpg_byte_reset = 32767;  // bytes; 0: off
-  std::uint32_t rpg_threshold = 1;
-  double rpg_ai_rate_mbps = 5;
-  double rpg_hai_rate_mbps = 50;
-  std::uint32_t rpg_gd = 11;
-  double rpg_min_dec_fac_percent = 50;
-  double rpg_min_rate_mbps = 1;
-  double rpg_max_rate_mbps = 0;              // 0: the link rate
-  double rate_to_set_on_first_cnp_mbps = 0;  // 0: the link rate
-  double dce_tcp_g = 1019;                   // share of alpha that is kept, in 1024ths
-  double dce_tcp_rtt_us = 1;
-  double rate_reduce_monitor_period_us = 4;
-  double initial_alpha = 1023;  // in 1024ths
-  bool clamp_tgt_rate = false;
-  bool clamp_tgt_rate_after_time_inc = true;
-  /// A CNP raises alpha before it cuts the rate, as NICs do; false: after it, as in the paper
-  /// (Zhu et al., SIGCOMM 2015, equation 1).
-  bool alpha_before_cut = true;
-  /// The first increase after a cut divides a target above ten times the rate by eight, in place of
-  /// raising it (IEEE 802.1Q, 32.11: QCN).
-  bool reduce_far_target = false;
-  // Notification point.
-  double min_time_between_cnps_us = 4;
-  CnpScope cnp_scope = CnpScope::qp;
-  double cnp_delay_us = 0;  // from a marked packet's arrival until its CNP is ready to be sent
-};
 
 /// Space in the send queue of a side that answers messages, beyond those in flight: it may answer
 /// the next message although the ACK of its last answer was lost.

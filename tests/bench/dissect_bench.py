@@ -10,7 +10,8 @@ Figures, for SIZE 64 B and 1 KiB of payload:
   two jobs SIZE              frames/s of the same with --jobs 2
   compare SIZE, passes SIZE  seconds of comparing the client's frames with the server's; of two passes
                              of the analysis over them
-  memory of compare          bytes that it takes at most, a frame of both captures
+  memory of compare          bytes that it takes at most, for each more frame of both captures: from
+                             a quarter of the frames to all
   sessions N                 frames/s of the analysis of 1,000,000 frames of N connections
   memory                     bytes that the analysis of 1,000 QPs takes
   memory of KIND             of the same by captures of many_qps: `one-way`, 1,000 QPs whose ACKs were
@@ -66,7 +67,7 @@ class Bench:
 
     def _capture(self, size, qps=QPS, messages=MESSAGES['frames'], points=('client-out', 'client-in')):
         """A capture file and its number of frames."""
-        path = self._in_folder(f'{size}-{qps}-{"-".join(points)}.pcapng')
+        path = self._in_folder(f'{size}-{qps}-{messages}-{"-".join(points)}.pcapng')
         if path not in self._frames:
             at = [word for point in points for word in ('--pcap-at', point)]
             subprocess.run([self._gen, 'perf', '--sim', '--delay', '100us', '--op', 'write', '-s',
@@ -116,9 +117,13 @@ class Bench:
         return self._seconds(self._dissect, 'compare', near, far), passes
 
     def compare_memory(self):
-        near, sent = self._capture(64, points=('client-out',))
-        far, came = self._capture(64, points=('server-in',))
-        return (self._peak('compare', near, far) / (sent + came),)
+        measured = []
+        for messages in (MESSAGES['frames'] // 4, MESSAGES['frames']):
+            near, sent = self._capture(64, messages=messages, points=('client-out',))
+            far, came = self._capture(64, messages=messages, points=('server-in',))
+            measured.append((self._peak('compare', near, far), sent + came))
+        (few_bytes, few), (bytes_, frames) = measured
+        return ((bytes_ - few_bytes) / (frames - few),)
 
     def sessions(self, qps):
         path = self._in_folder(f'sessions-{qps}.pcap')

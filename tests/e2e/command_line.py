@@ -18,7 +18,7 @@ COMMANDS = {
                  'plan', 'experiment', 'check', 'profiles', 'opcodes', 'doctor'),
     'roce-endpoint': ('serve', 'bw', 'lat', 'blast', 'ping'),
     'roce-impair': ('check', 'ctl', 'explain', 'ledger', 'profiles', 'replay', 'run'),
-    'roce-dissect': ('list', 'verify', 'summary', 'sessions', 'messages', 'anomalies', 'explain',
+    'roce-dissect': ('list', 'verify', 'summary', 'connections', 'messages', 'anomalies', 'explain',
                      'annotate', 'extract', 'report', 'compare', 'fields'),
 }
 CAPTURE = SOURCE / 'pcaps/rxe/atomic.pcap'
@@ -72,7 +72,24 @@ class CommandLine(unittest.TestCase):
         table = (SOURCE / 'lib/app/option_groups.cpp').read_text(encoding='utf-8').partition('kRows[]')[2]
         self.assertEqual(set(re.findall(r'--[a-z][\w-]*', table.partition('};')[0])) - used, set())
 
-    def test_retired_names_of_options_are_taken_with_a_note(self):
+    def test_a_man_page_says_things_once(self):
+        """Of each option no clause stands twice, and no two options have one text."""
+        looked_at = 0
+        for name, commands in COMMANDS.items():
+            for command in commands:
+                page = run(name, '--man', command).stdout.replace('\\-', '-').partition('.SH EXAMPLES')[0]
+                texts = [' '.join(line for line in block.splitlines()[1:] if line and not line.startswith('.'))
+                         for block in re.split(r'^\.TP\n', page, flags=re.M)[1:] if block.startswith('\\fB-')]
+                clauses = [[clause.strip() for clause in re.split(r'[;.:(),]', text) if len(clause.split()) > 2]
+                           for text in texts]
+                looked_at += len(texts)
+                with self.subTest(f'{name} {command}'):
+                    self.assertEqual([clause for one in clauses for clause in one if one.count(clause) > 1], [])
+                    long = [text for text in texts if len(text.split()) > 3]
+                    self.assertEqual([text for text in long if long.count(text) > 1], [])
+        self.assertGreater(looked_at, 400)
+
+    def test_retired_names_are_taken_with_a_note(self):
         with tempfile.TemporaryDirectory() as folder:
             for name, words, new in (
                     ('roce-gen', ('receive', '--port', 'pcap:' + str(CAPTURE), '--capture', f'{folder}/a.pcap'), '--pcap'),
@@ -92,6 +109,17 @@ class CommandLine(unittest.TestCase):
                     for shown in (run(name, words[0], '--help'), run(name, '--man', words[0]),
                                   run(name, '--complete', words[0], '--')):
                         self.assertNotRegex(shown.stdout.replace('\\-', '-'), rf'{old}(?![\w-])')
+            # The command `sessions`, and the keys of JSON.
+            capture = str(SOURCE / 'pcaps/rxe/loss_write_sender_side.pcap')
+            old, new = run('roce-dissect', 'sessions', capture, '--json'), run('roce-dissect', 'connections', capture, '--json')
+            self.assertIn('note: sessions is now connections; the next release refuses the old name\n', old.stderr)
+            self.assertEqual((old.stdout, new.stderr), (new.stdout, ''))
+            for row in map(json.loads, new.stdout.splitlines()):
+                self.assertEqual([row[key] for key in ('session', 'resent', 'resent_share')],
+                                 [row[key] for key in ('connection', 'retransmitted', 'retransmitted_share')])
+            for shown in run('roce-dissect', '--help'), run('roce-dissect', '--man'), run('roce-dissect', '--complete', ''):
+                self.assertNotRegex(shown.stdout, r'\bsessions\b')
+            self.assertEqual(run('roce-dissect', 'explain', 'sessions').returncode, 2)  # a file's name
             # What looks like one is a value, or follows "--".
             done = run('roce-impair', 'replay', 'apn-380km', '--', '--capture', f'{folder}/c.pcap')
             self.assertNotIn('is now', done.stderr)
@@ -242,7 +270,8 @@ class CommandLine(unittest.TestCase):
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     def test_profiles_lists_each_shipped_profile_with_a_description(self):
-        folders = {'roce-gen': ('flows', 'experiments', 'paths', 'impair', 'telemetry', 'networks', 'classes'),
+        folders = {'roce-gen': ('flows', 'experiments', 'paths', 'impair', 'telemetry', 'networks', 'classes',
+                                'congestion'),
                    'roce-impair': ('impair', 'paths')}
         for name, kinds in folders.items():
             listed = self.profiles(name, cwd='/')

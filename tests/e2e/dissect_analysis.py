@@ -21,7 +21,7 @@ from pcap_file import read_pcap, write_pcap
 from pcapng_file import read_pcapng, write_pcapng
 
 GOLDEN = SOURCE / 'tests' / 'golden'
-REPORTS = ('sessions', 'anomalies')
+REPORTS = ('connections', 'anomalies')
 PSNS = 1 << 24
 # What isn't an alarm: it is true of traffic in which nothing is wrong.
 OBSERVATIONS = ('window_plateau',)
@@ -86,7 +86,7 @@ class NoFalseAlarm(InFolder):
         for path in without_loss():
             with self.subTest(path.stem):
                 self.assertEqual(alarms(path), [])
-                self.assertGreater(len(rows('sessions', path)), 0)
+                self.assertGreater(len(rows('connections', path)), 0)
 
     def test_one_direction(self):
         for path in without_loss():
@@ -107,7 +107,7 @@ class NoFalseAlarm(InFolder):
     def test_cut_frames(self):
         """Below 70 bytes (IPv6: 90), RETHs are cut off; below 58 (78), AETHs."""
         def totals(path):
-            return [sum(row[key] for row in rows('sessions', path))
+            return [sum(row[key] for row in rows('connections', path))
                     for key in ('requests', 'messages', 'payload_bytes')]
         compared = collections.Counter()
         for path in without_loss():
@@ -128,13 +128,13 @@ class NoFalseAlarm(InFolder):
     def test_psns_wrap(self):
         wrapped = self.folder / 'wrapped.pcap'
         for path in without_loss():
-            for flow in [row for row in rows('sessions', path) if row['requests'] > 1]:
+            for flow in [row for row in rows('connections', path) if row['requests'] > 1]:
                 middle = flow['first_psn'] + flow['requests'] // 2
                 self.gen('replay', path, '--pcap', wrapped, '--psn-offset', -middle % PSNS)
                 with self.subTest(f'{path.stem} to QP {flow["to_qp"]}'):
                     self.assertEqual(alarms(wrapped), [])
-                    moved = [row for row in rows('sessions', wrapped)
-                             if row['session'] == flow['session']
+                    moved = [row for row in rows('connections', wrapped)
+                             if row['connection'] == flow['connection']
                              and row['direction'] == flow['direction']]
                     self.assertEqual([row['messages'] for row in moved], [flow['messages']])
                     self.assertGreater(moved[0]['first_psn'], PSNS // 2)
@@ -150,7 +150,7 @@ class NoFalseAlarm(InFolder):
                                        for shift in (0, later) for name, stamp, data in frames])
             with self.subTest(operation):
                 self.assertEqual(alarms(both), [])
-                self.assertEqual(len(rows('sessions', both)), 2 * 2 * 3)
+                self.assertEqual(len(rows('connections', both)), 2 * 2 * 3)
         for path in without_loss():
             if path.stem == 'frames':
                 continue  # single frames, of which nothing tells a repetition
@@ -166,7 +166,7 @@ class NoFalseAlarm(InFolder):
         path = self.simulated('--path', self.folder / 'no-acks.toml', '--op', 'write', '-s', '3000',
                               '-n', 200, '--tx-depth', 20, '--timeout', 12)
         server = f'{path}@server-in,server-out'
-        self.assertEqual(len(rows('sessions', server)), 1)
+        self.assertEqual(len(rows('connections', server)), 1)
         found = alarms(server)
         # The capture ends before a timer of the other 180 messages would: it may be too short.
         self.assertEqual([(row['psn'], row['packets'], row['cause'], row['certainty'])
@@ -181,7 +181,7 @@ class NoFalseAlarm(InFolder):
                                       '--ack-every', acks)
                 with self.subTest(f'{operation}, an ACK for {acks} packets'):
                     self.assertEqual(alarms(path), [])
-                    sessions = rows('sessions', path)
+                    sessions = rows('connections', path)
                     self.assertEqual(collections.Counter(row['point'] for row in sessions),
                                      {'client': 3, 'server': 3})
                     self.assertEqual({row['messages'] for row in sessions}, {200})
@@ -273,7 +273,7 @@ class MissingFrames(InFolder):
                                  {('psn_gap', 'missing_in_capture')})
                 self.assertEqual(sum(row['packets'] for row in found), missing)
                 self.assertEqual([row['psns_missing_in_capture']
-                                  for row in rows('sessions', made)], [missing])
+                                  for row in rows('connections', made)], [missing])
 
 
 class CutFrames(InFolder):
@@ -338,7 +338,7 @@ class Manual(unittest.TestCase):
             for block in re.findall(r'^```(?:console run)?\n(\$ roce-dissect .*?)^```', text,
                                     re.M | re.S):
                 for command, output in re.findall(
-                        r'^\$ roce-dissect ((?:sessions|messages|anomalies|explain) pcaps/[^\n]*)\n'
+                        r'^\$ roce-dissect ((?:connections|messages|anomalies|explain) pcaps/[^\n]*)\n'
                         r'(.*?)(?=^\$ |\Z)', block, re.M | re.S):
                     if '--counters' in command:
                         continue  # of files that are not in the tree
@@ -370,7 +370,7 @@ class AgreesWithTshark(unittest.TestCase):
             listed = collections.Counter(self.key(row) for row in tshark_of(path)
                                          if self.is_data(row) and self.key(row)[0])
             ours = collections.Counter()
-            for row in rows('sessions', path):
+            for row in rows('connections', path):
                 if row['requests'] and row['encapsulation'] != 'RoCEv1':
                     ours[row['to'], row['to_qp']] += row['requests']
             with self.subTest(path.stem):
@@ -385,7 +385,7 @@ class AgreesWithTshark(unittest.TestCase):
                 if kind == '3':
                     listed[row['infiniband.aeth.syndrome.error_code']] += 1
                 rnrs += kind == '1'
-            ours, sessions = collections.Counter(), rows('sessions', path)
+            ours, sessions = collections.Counter(), rows('connections', path)
             for row in sessions:
                 ours.update(row['naks'])
             naks += sum(listed.values()) * (path in OWN)
@@ -412,7 +412,7 @@ class AgreesWithTshark(unittest.TestCase):
                                                      if row['va'] is not None
                                                      and 'READ' in row['operation']
                                                      or row['operation'] == 'WRITE'), lengths)
-                self.assertFalse(any(row['partial'] or row['resent_packets'] for row in messages))
+                self.assertFalse(any(row['partial'] or row['retransmitted_packets'] for row in messages))
 
     def test_losses_of_the_sender_side(self):
         """Every NAK of the capture is an anomaly, and names the frame with its PSN."""
@@ -433,11 +433,11 @@ class AgreesWithTshark(unittest.TestCase):
         resent = sum(count - 1 for count in repeated.values())
         self.assertEqual(sum(row['packets'] for row in found if row['kind'] == 'retransmission'),
                          resent)
-        self.assertEqual(sum(row['resent'] for row in rows('sessions', path)), resent)
+        self.assertEqual(sum(row['retransmitted'] for row in rows('connections', path)), resent)
 
 
 class Formats(unittest.TestCase):
-    SCHEMAS = {'sessions': ('longwire.session', 2), 'messages': ('longwire.message', 1),
+    SCHEMAS = {'connections': ('longwire.connection', 2), 'messages': ('longwire.message', 1),
                'anomalies': ('longwire.anomaly', 2)}
 
     def test_json_and_csv_say_the_same(self):
@@ -499,7 +499,7 @@ class Formats(unittest.TestCase):
         self.assertEqual(dissect('anomalies', path).stdout, 'no anomaly\n')
         self.assertEqual(dissect('anomalies', path, '--json').stdout, '')
         none = ('--filter', 'host 203.0.113.9')
-        self.assertEqual(dissect('sessions', path, *none).stdout, 'no RoCE frame\n')
+        self.assertEqual(dissect('connections', path, *none).stdout, 'no RoCE frame\n')
 
 
 if __name__ == '__main__':

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """roce-dissect annotate: tshark reads the findings as comments, and all else of the capture is as it was."""
 
+import json
 import pathlib
 import struct
 import subprocess
@@ -14,6 +15,7 @@ from pcap_file import MAGIC_NS, MAGIC_US
 DISSECT = longwire_test.program('roce-dissect')
 SECTION, INTERFACE, OLD_PACKET, SIMPLE, NAMES, STATISTICS, PACKET = 0x0A0D0D0A, 1, 2, 3, 4, 5, 6
 COMMENT = 1
+PCAPS = longwire_test.SOURCE / 'pcaps'
 NAK = longwire_test.SOURCE / 'pcaps/rxe/loss_read_requester_side.pcap'
 
 
@@ -159,6 +161,22 @@ class OfPcap(Annotated):
                     self.assertIn(number, frames, where)
                 shown += 1
         self.assertGreater(shown, 5)
+
+    def test_filters_of_each_kind_compile_and_show_their_frames(self):
+        """By tshark, of the captures in pcaps/: each kind of finding once. A gap has no frame of its PSNs."""
+        seen = set()
+        for path in sorted(PCAPS.glob('*/*.pcap*')):
+            found = [json.loads(line) for line in subprocess.run(
+                [DISSECT, 'anomalies', path, '--json'], capture_output=True, text=True, check=True).stdout.splitlines()]
+            new = {row['kind']: row for row in found if row['kind'] not in seen}
+            if not new:
+                continue
+            seen |= set(new)
+            where = ' || '.join(f"({row['display_filter']})" for row in new.values())
+            shown = {int(one) for one in self.fields(path, 'frame.number', where=where)}
+            with self.subTest(path.name):
+                self.assertLessEqual({row['frame'] for kind, row in new.items() if kind != 'psn_gap'}, shown, where)
+        self.assertGreater(len(seen), 15)
 
     def test_frames_and_stamps_stay(self):
         frames = lossy_frames()

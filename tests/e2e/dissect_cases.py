@@ -41,7 +41,7 @@ class Case(InFolder):
 class Fragments(Case):
     def test_packets_in_ip_fragments_are_followed(self):
         self.check_case('ip_fragments', set(), '10 packets came in IP fragments')
-        session, = rows('sessions', next(CASES.glob('ip_fragments*')))
+        session, = rows('connections', next(CASES.glob('ip_fragments*')))
         self.assertEqual((session['messages'], session['payload_bytes'], session['rtt_samples']),
                          (10, 40_960, 10))
 

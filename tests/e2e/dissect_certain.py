@@ -30,7 +30,7 @@ SAID = {
     'read_latency_with_loss': ('messages', 'completed by frame 20', 'completed by frame 29'),
     'rnr_first_of_recovery_lost': ('anomalies', 'RNR NAK (frame 21)', 'NAK'),
     'timer_short_mixed_operations': ('explain', 'were lost', 'shorter than the round trip'),
-    'nccl_two_qps_psn0': ('sessions', 'QP 0x101  10.0.0.200 QP 0x900', '10.0.0.200 QP 0x900'),
+    'nccl_two_qps_psn0': ('connections', 'QP 0x101  10.0.0.200 QP 0x900', '10.0.0.200 QP 0x900'),
     'congestion_yes_software_receiver': ('explain', 'congestion? Yes', 'congestion?'),
     'full_link_three_hosts': ('explain', 'congestion? No', 'of several hosts'),
     'spray_goback_two_interfaces': ('explain', 'At eth0', 'parts of one point'),
@@ -148,7 +148,7 @@ class Reads(Sibling):
         """Linux repeats three SENDs whose ACKs its capture holds: they were lost on the way to their sender."""
         messages = rows('messages', longwire_test.SOURCE / 'pcaps/rxe/loss_write_sender_side.pcap')
         repeated = {m['first_frame']: m['completion_frame'] for m in messages
-                    if m['operation'] == 'SEND' and m['resent_packets']}
+                    if m['operation'] == 'SEND' and m['retransmitted_packets']}
         self.assertEqual(repeated, {123: 128, 157: 162, 191: 194})
         self.assertEqual([m['first_frame'] for m in messages], sorted(m['first_frame'] for m in messages))
 
@@ -376,7 +376,7 @@ class Simulated(Sibling):
         for seed in (0, 1, 5):  # nothing is lost
             with self.subTest(seed):
                 net, path = self.captured('nccl', seed, 'A')
-                said = said_of('sessions', path)
+                said = said_of('connections', path)
                 for connection in range(len(net.ends) // 2):
                     with self.subTest(connection):
                         self.assertRegex(said, rf'QP 0x{0x100 + connection:x} +10\.0\.0\.200 QP 0x{0x900 + connection:x}\b'

@@ -606,7 +606,7 @@ class Compare(InTemporaryFolder):
                       for text in way['difference_texts']]
             self.assertRegex(text, f'^{kind} frame [0-9]+: .* qp 0x[0-9a-f]+ psn '
                              f'{entries[i]["infiniband.bth.psn"]}$')
-            self.assertIn(b'1 differences UNEXPLAINED',
+            self.assertIn(b'1 difference UNEXPLAINED',
                           dissect('compare', path, '--ledger', ledger).stdout)
         # A record that no frame shows: what it says was lost has arrived.
         late = next(e for e in entries if e['action'] == 'mark')

@@ -160,7 +160,7 @@ class InFolder(unittest.TestCase):
         return found
 
     def stream(self, out, kind, direction=0, session=1):
-        return (out / f'{kind}-session{session}-direction{direction}.bin').read_bytes()
+        return (out / f'{kind}-connection{session}-direction{direction}.bin').read_bytes()
 
 
 class AsTshark(InFolder):
@@ -673,7 +673,7 @@ class Folder(InFolder):
         out = self.folder / 'out'
         self.run_it(capture, '-o', out)
         (out / 'mine').write_text('mine', encoding='utf-8')
-        sends = out / 'sends-session3-direction0.bin'
+        sends = out / 'sends-connection3-direction0.bin'
         content = sends.read_bytes()
         sends.write_bytes(b'former')
         done = self.run_it(capture, '-o', out, code=3)
@@ -696,7 +696,7 @@ class Folder(InFolder):
     def test_an_input_is_not_replaced(self):
         out = self.folder / 'out'
         out.mkdir()
-        capture = out / 'sends-session1-direction0.bin'
+        capture = out / 'sends-connection1-direction0.bin'
         shutil.copy(RXE / 'uc_send_write.pcap', capture)
         content = capture.read_bytes()
         self.run_it(capture, '-o', out, '--force', code=2)

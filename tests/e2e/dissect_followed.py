@@ -64,7 +64,7 @@ class Followed(InFolder):
         for link in (105, 127):
             path = self.folder / f'wifi{link}.pcap'
             write_pcap(path, talk.frames, link=link)
-            for words in (('list',), ('summary',), ('sessions',), ('messages',), ('anomalies',),
+            for words in (('list',), ('summary',), ('connections',), ('messages',), ('anomalies',),
                           ('explain',), ('verify',), ('compare', path)):
                 with self.subTest(link=link, command=words[0]):
                     self.assertIn(f'link type {link} (', dissect(*words, path).stderr)
@@ -101,7 +101,7 @@ class Siblings(InFolder):
         path = self.folder / 'sibling.pcap'
         write_pcap(path, frames, link=link)
         explanation = explained(path, *words)
-        return explanation['roce'], len(rows('sessions', path, *words)), ' '.join(
+        return explanation['roce'], len(rows('connections', path, *words)), ' '.join(
             one['text'] for one in explanation['statements']), rows('anomalies', path, *words)
 
     def check_followed(self, frames, *words, link=1):
@@ -155,7 +155,7 @@ class Siblings(InFolder):
         for link in (147, 189):
             path = self.folder / f'link{link}.pcap'
             write_pcap(path, session().frames, link=link)
-            for words in (('list', path), ('summary', path), ('sessions', path), ('messages', path),
+            for words in (('list', path), ('summary', path), ('connections', path), ('messages', path),
                           ('anomalies', path), ('explain', path), ('verify', path), ('compare', path, path),
                           ('report', path, '-o', self.folder / f'{link}.html'),
                           ('extract', path, '--out', self.folder / f'data{link}')):

@@ -117,7 +117,7 @@ class Wrappings(InFolder):
         said = ' '.join(dissect('explain', self.write(calm + esp)).stdout.decode().split())
         self.assertIn('Nothing is wrong in what was followed', said)
         self.assertIn('have a header that is not opened (ESP)', said)
-        for command in ('list', 'summary', 'verify', 'sessions', 'messages', 'anomalies', 'explain'):
+        for command in ('list', 'summary', 'verify', 'connections', 'messages', 'anomalies', 'explain'):
             run = dissect(command, self.write(self.frames, link=105))
             self.assertIn(b'link type 105 (IEEE802_11) is not supported', run.stderr, command)
 

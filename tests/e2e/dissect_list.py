@@ -42,6 +42,21 @@ CONDITIONS = (
     ('eth.addr == ff:ff:ff:ff:ff:ff', 'eth.addr == ff:ff:ff:ff:ff:ff'),
     ('udp.port == 4791', 'udp.port == 4791'),
 )
+# Conditions of ours that are display filters as they stand; tshark counts all of them in one run.
+SAME = (
+    'frame', 'eth', 'ip', 'infiniband', 'infiniband.reth', 'infiniband.aeth', 'infiniband.immdt',
+    'udp.dstport==4791', 'udp.port eq 4791 and ip', 'udp.length > 100', 'eth.type == 0x0800', 'ip.proto == 17',
+    'ip.ttl == 64', 'ip.addr == 192.168.77.0/24', 'ip.src in {192.168.77.0/24}',
+    'ip.src == 192.168.77.1 && ip.dst == 192.168.77.2', 'ip.src == 192.168.77.1 || ip.dst == 192.168.77.1',
+    'infiniband.bth.opcode eq 17 or infiniband.bth.opcode eq 10',
+    'infiniband.bth.opcode in {6..10}', '(infiniband.bth.opcode == 17) and not (ip.src == 192.168.77.1)',
+    'infiniband.bth.psn >= 0x10', 'infiniband.bth.destqp == 0x000011', 'infiniband.bth.destqp ne 0x11',
+    '!(infiniband.bth.destqp == 0x11)', 'not infiniband.bth.destqp == 0x11', 'infiniband.bth.a == True',
+    'infiniband.bth.a == 1', 'infiniband.bth.p_key == 0xffff',
+    'infiniband.reth.dmalen > 100', 'infiniband.deth.srcqp', 'ip.dsfield.ecn == 3', 'frame.number == 12',
+    'frame.number >= 10 and frame.number <= 20', 'frame.len < 100', 'udp && infiniband',
+    'infiniband && !infiniband.aeth', 'frame.time_relative > 0.001', 'frame.time_delta > 0.001',
+    'frame.time_delta == 0', 'vlan.id == 100 and infiniband')
 FIELDS = ('frame.number', 'frame.len', 'eth.src', 'vlan.id', 'ip.src', 'ip.dst', 'ipv6.src',
           'udp.srcport', 'infiniband.bth.opcode', 'infiniband.bth.destqp', 'infiniband.bth.psn',
           'infiniband.reth.va', 'infiniband.reth.r_key', 'infiniband.aeth.msn', 'ip.addr',
@@ -76,6 +91,16 @@ class AsTshark(unittest.TestCase):
                 self.assertEqual(numbers.stdout, wanted, (name, condition))
                 selected += len(wanted.splitlines())
         self.assertGreater(selected, 3000)
+
+    def test_filters_that_users_of_wireshark_type(self):
+        for name in 'rc_write_send_read', 'vlan100':
+            capture = RXE / f'{name}.pcap'
+            counted = tshark('-q', '-r', capture, '-z', 'io,stat,0,' + ','.join(SAME))
+            cells = next(line for line in counted.splitlines() if '<>' in line).split('|')[2:-1]
+            for condition, frames in zip(SAME, cells[::2], strict=True):
+                with self.subTest(condition, capture=name):
+                    ours = dissect('list', capture, '-Y', condition, '-e', 'frame.number')
+                    self.assertEqual((len(ours.stdout.splitlines()), ours.stderr), (int(frames), ''))
 
     def test_a_line_of_tshark_prints_what_tshark_prints(self):
         capture = RXE / 'rnr_nak.pcap'

@@ -26,7 +26,7 @@ class ManyConnections(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix='longwire-') as folder:
             path = pathlib.Path(folder, 'many.pcap')
             write_pcap(path, frames)
-            done = subprocess.run([program('roce-dissect'), 'sessions', '--json', path],
+            done = subprocess.run([program('roce-dissect'), 'connections', '--json', path],
                                   capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         return [json.loads(line) for line in done.stdout.splitlines()], done.stderr
@@ -60,7 +60,7 @@ class ManyConnections(unittest.TestCase):
         requests = [many_qps.write(0, qp, 0, 49152) for qp in qps]
         answers = [many_qps.ack(0, qp, 0, 49152, 1) for qp in qps]
         rows, _ = self.sessions(in_order(requests + answers))
-        self.assertEqual(len({row['session'] for row in rows}), len(qps))
+        self.assertEqual(len({row['connection'] for row in rows}), len(qps))
         self.assertEqual(sorted(row['to_qp'] for row in rows), list(qps))
         self.assertEqual(sorted(row['from_qp'] for row in rows), list(qps))
 
@@ -74,7 +74,7 @@ class ManyConnections(unittest.TestCase):
     def test_connections_that_are_too_many_are_counted(self):
         further = 500
         rows, errors = self.sessions(many_qps.capture(MOST_SESSIONS + further))
-        self.assertEqual(len({row['session'] for row in rows}), MOST_SESSIONS)
+        self.assertEqual(len({row['connection'] for row in rows}), MOST_SESSIONS)
         self.assertIn(f'{2 * further} packets belong to connections beyond the first '
                       f'{MOST_SESSIONS}', errors)
 
@@ -128,7 +128,7 @@ class Jobs(unittest.TestCase):
         return done.returncode, done.stdout, done.stderr
 
     def assert_same(self, path):
-        for command in ('sessions', 'messages', 'anomalies', 'explain'):
+        for command in ('connections', 'messages', 'anomalies', 'explain'):
             for style in ((), ('--json',)):
                 words = (command, path, *style)
                 self.assertEqual(self.output(*words, '--jobs', '2'), self.output(*words), words)

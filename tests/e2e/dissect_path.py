@@ -5,12 +5,15 @@ so that their truth is known."""
 
 import random
 import struct
+import subprocess
 
+import longwire_test
 from connect_requests import icrc
 from conversation import Conversation
 from dissect_analysis import InFolder, dissect, rows
 from dissect_explain import explained
 from pcap_file import read_pcap, write_pcap
+from pcapng_file import write_pcapng
 
 DELAY = 1_903_500  # ns, from one point to the next
 AHEAD = 317_200_000  # ns, of the clock of each further point
@@ -118,7 +121,7 @@ class TwoPoints(InFolder):
                     kind = 'psn_gap' if lost == 0 else 'lost_after_capture'
                     self.assertEqual(losses(paths), [(kind, 'request', 40, where)])
                     self.assertEqual(len(rows('messages', *paths)), 80)
-                    session, *others = [row for row in rows('sessions', *paths) if row['messages']]
+                    session, *others = [row for row in rows('connections', *paths) if row['messages']]
                     self.assertEqual(others, [])
                     self.assertEqual(session['where'], 'p0.pcap, p1.pcap')
                     place, = [place for place in explained(*paths)['places']
@@ -264,7 +267,7 @@ class TwoPoints(InFolder):
             talk.send('answer', 44, lost=1, wait=0)
         said = explained(*self.talk(lose_both).save(self.folder))['congestion']['reason']
         self.assertTrue(said.startswith('1 packet was lost behind the last point, by the receiver'), said)
-        self.assertIn('Of the others: 1 packet was lost', said)
+        self.assertIn('Of the others: 1 answer was lost between the points', said)
 
     def test_commands_given_as_evidence_say_how_it_was_analysed(self):
         paths = self.talk(lambda talk: talk.lose(40, 1)).save(self.folder)
@@ -284,8 +287,9 @@ class TwoPoints(InFolder):
 class Changes(InFolder):
     """Delays of one direction or both that change."""
 
-    def captures(self, delays, lost=(), ahead=0, back=True, count=400):
-        """`delays`: functions of a packet's number that give its delay there and back."""
+    def captures(self, delays, lost=(), missed=(), ahead=0, back=True, count=400):
+        """`delays`: functions of a packet's number that give its delay there and back. `missed`: by far's
+        capture alone."""
         there, back_delay = delays
         points = [], []
         for number in range(count):
@@ -296,7 +300,11 @@ class Changes(InFolder):
             at = 10**9 + number * 100_000
             (_, request), (_, answer) = talk.frames
             points[0].append((at, request))
-            if number not in lost:
+            if number not in lost and number not in missed:
+                points[1].append((at + there(number) + ahead, request))
+            if number in lost:  # the sender repeats it
+                at += 40_000_000
+                points[0].append((at, request))
                 points[1].append((at + there(number) + ahead, request))
             if back:
                 points[1].append((at + 2_000_000 + ahead, answer))
@@ -333,6 +341,47 @@ class Changes(InFolder):
         self.assertEqual((outage['direction'], outage['packets']), ('near_to_far', 40))
         self.assertEqual(outage['begin_ns'], 10**9 + 100 * 100_000)
         self.assertEqual(found['delay_steps'], [])
+
+    def test_a_gap_of_a_capture(self):
+        """Far's capture pauses: the receiver acknowledges what it lacks. Where the sender repeats nothing, the
+        frames may have been replayed."""
+        steady = lambda number: DELAY // 2
+        found = self.compared((steady, steady), missed=range(100, 140))
+        outage, = found['outages']
+        self.assertEqual((outage['packets'], outage['acknowledged']), (40, 0))
+        there = found['directions'][0]
+        self.assertEqual((there['lost'], there['lost_acknowledged']), (40, 40))
+
+    def test_a_gap_of_a_capture_of_a_sender_that_repeats(self):
+        talk = PathTalk()
+        talk.exchange(0, 40)
+        talk.lose(40, 1)
+        talk.exchange(talk.next_psn, 200)
+        near, far = talk.save(self.folder)
+        frames = read_pcap(far)
+        write_pcap(far, [entry for number, entry in enumerate(frames)
+                         if not (200 <= number < 260 and entry[1][11] == 1)])
+        found = rows('compare', near, far, '--two-clocks')[0]
+        gap, = found['outages']
+        self.assertEqual((gap['packets'], gap['acknowledged']), (30, 30))
+        self.assertIn('the capture paused, not the path', gap['text'])
+        self.assertEqual([way['lost'] for way in found['directions']], [1, 0])
+        lack, = found['lacks']
+        self.assertEqual((lack['point'], lack['what'], lack['frames']), ('far', 'share', 30))
+
+    def test_a_tap_that_sees_one_link_of_several(self):
+        """Far sees requests of three links in four, or of one of two, and all answers. One request is lost."""
+        steady = lambda number: DELAY // 2
+        for links in (2, 4):
+            for back in (True, False):  # without answers nothing shows that they arrived
+                with self.subTest(links=links, back=back):
+                    draw = random.Random(links)
+                    missed = {number for number in range(10, 390) if draw.randrange(links) == 0} - {50}
+                    found = self.compared((steady, steady), lost={50}, missed=missed, back=back)
+                    there = found['directions'][0]
+                    self.assertEqual(there['lost'], 1 if back else len(missed) + 1)
+                    lacks = [(lack['what'], lack['frames']) for lack in found['lacks']]
+                    self.assertEqual(lacks, [('share', len(missed))] if back else [])
 
     def test_queueing_has_a_begin_an_end_and_a_size(self):
         draw = random.Random(2)
@@ -371,6 +420,102 @@ class Changes(InFolder):
             self.assertEqual((found['delay_steps'], found['outages']), ([], []))
 
 
+RECORDED = '''[[rule]]
+name = "path"
+delay = "1900us"
+jitter = "50us"
+
+[[at]]
+time = "300ms"
+rule = "path"
+set = { loss = "100%" }
+
+[[at]]
+time = "350ms"
+rule = "path"
+set = { loss = "", delay = "2100us" }
+
+[capacity]
+rate = "1Gb/s"
+'''
+
+
+class Recorded(InFolder):
+    """An outage and a step that roce-impair makes in both directions, in its recording: two points in one file."""
+
+    def test_outages_and_steps_of_a_recording(self):
+        profile = self.folder / 'profile.toml'
+        profile.write_text(RECORDED)
+        for name, ends in (('there', ('198.18.0.1', '198.18.0.2')), ('back', ('198.18.0.2', '198.18.0.1'))):
+            self.run_program('roce-gen', 'run', 'ipv4-rc-send', '--set', f'ipv4-rc-send.source={ends[0]}', '--set',
+                             f'ipv4-rc-send.destination={ends[1]}', '--set', 'ipv4-rc-send.rate=1000 frames/s',
+                             '--set', 'ipv4-rc-send.messages=80', '--pcap', f'{name}.pcap')
+        self.run_program('roce-impair', 'replay', profile, 'there.pcap', 'out.pcapng', '--back', 'back.pcap',
+                         '--pcap', 'recording.pcapng')
+        found, = rows('compare', self.folder / 'recording.pcapng')
+        self.assertEqual({(one['direction'], one['packets']) for one in found['outages']},
+                         {('near_to_far', 50), ('far_to_near', 50)})
+        begin = read_pcap(self.folder / 'there.pcap')[0][0]
+        for one in found['outages']:
+            self.assertLessEqual(abs(one['begin_ns'] - begin - 300_000_000), 1_000_000)
+        step, = found['delay_steps']
+        self.assertEqual(step['of'], 'path')
+        self.assertAlmostEqual(step['there_ns'], 200_000, delta=25_000)
+        self.assertAlmostEqual(step['back_ns'], 200_000, delta=25_000)
+        self.assertLessEqual(abs(step['at_ns'] - begin - 350_000_000), 1_000_000)
+        text = dissect('compare', self.folder / 'recording.pcapng').stdout
+        self.assertIn('outage far > near at 0.300000 s', text)
+        self.assertIn('in both directions: the path is longer, by about', text)
+
+    def run_program(self, name, *words):
+        subprocess.run([longwire_test.program(name), *map(str, words)], cwd=self.folder, check=True,
+                       capture_output=True)
+
+
+class Halves(InFolder):
+    """Points of two taps that have one direction each, in files or as interfaces of one."""
+
+    def saved(self, ahead, name_of):
+        """`name_of`: the file of a point and a direction, and the interface within it, or None."""
+        talk = PathTalk()
+        talk.exchange(0, 40)
+        talk.lose(40, 1)
+        talk.exchange(talk.next_psn, 80)
+        files = {}
+        for point, frames in enumerate(talk.seen):
+            for stamp, frame in frames:
+                file, interface = name_of(('near', 'far')[point], ('answers', 'requests')[frame[11] == 1])
+                files.setdefault(file, {}).setdefault(interface, []).append((stamp + 10**9 + point * ahead, frame))
+        for file, taps in files.items():
+            if file.endswith('.pcap'):
+                write_pcap(self.folder / file, sorted(taps[None]))
+            else:
+                write_pcapng(self.folder / file, list(taps),
+                             sorted(((number, stamp, frame) for number, frames in enumerate(taps.values())
+                                     for stamp, frame in frames), key=lambda entry: entry[1]))
+        return [self.folder / file for file in sorted(files, key=lambda name: name.split('-')[-1])]
+
+    def test_each_point_is_joined_whatever_the_clocks(self):
+        layouts = {
+            'four files': lambda point, way: (f'{point}-{way}.pcap', None),
+            'two files': lambda point, way: (f'{point}.pcapng', way),
+            'three files': lambda point, way: (f'{point}-{way}.pcap' if point == 'far' else 'near.pcap', None),
+        }
+        for name, layout in layouts.items():
+            for ahead in (0, AHEAD, -AHEAD, 1_000_000, -5_000_000):
+                with self.subTest(name, ahead=ahead):
+                    paths = self.saved(ahead, layout)
+                    points = explained(*paths)['points']
+                    self.assertEqual(len(points), 2)
+                    for point in points:
+                        ends = {tap.split('-')[0] for tap in point['taps']} if 'files' in name and \
+                            name != 'two files' else {point['name'].split(' of ')[-1]}
+                        self.assertEqual(len(ends), 1, points)
+                    (kind, role, psn, where), = losses(paths)
+                    self.assertEqual((kind, role, psn), ('lost_after_capture', 'request', 40))
+                    self.assertRegex(where, 'near.* > .*far')
+
+
 class TwoClocks(InFolder):
     def test_the_drift_of_coarse_stamps_is_no_better_than_they_allow(self):
         talk = PathTalk()
@@ -393,5 +538,4 @@ class TwoClocks(InFolder):
 
 
 if __name__ == '__main__':
-    import longwire_test
     longwire_test.main()

@@ -75,7 +75,7 @@ class Points(InFolder):
         """Each command finds in the capture what it finds in `once`, but for the frames' numbers."""
         skipped = ('frame', 'last_frame', 'related_frame', 'first_frame', 'completion_frame', 'point',
                    'point_decided_by', 'where', 'time_ns', 'detail')
-        for command in ('sessions', 'messages', 'anomalies'):
+        for command in ('connections', 'messages', 'anomalies'):
             found, wanted = ([{key: value for key, value in row.items() if key not in skipped}
                               for row in rows(command, source, *words)]
                              for source, words in ((path, options), (once, ())))
@@ -86,7 +86,7 @@ class Halves(Points):
     def test_each_interface_has_one_direction(self):
         path = self.case('halves_two_interfaces')
         self.assertEqual(self.decided(path), [('enp1s0f0+enp1s0f1', 'halves', False)])
-        session, = rows('sessions', path)
+        session, = rows('connections', path)
         self.assertEqual((session['requests'], session['responses'], session['rtt_samples']),
                          (50, 50, 50))
         self.assertEqual(session['point_decided_by'], 'halves')
@@ -99,12 +99,12 @@ class Halves(Points):
             files.append(self.folder / f'{name}.pcapng')
             write_pcapng(files[-1], [name], [(0, stamp, frame) for stamp, frame in talk.frames
                                              if is_request(frame) == way])
-        wanted, = rows('sessions', once)
-        found, = rows('sessions', *files)
+        wanted, = rows('connections', once)
+        found, = rows('connections', *files)
         self.assertEqual((found['point'], found['requests'], found['naks']),
                          ('there+back', 44, {'0': 2}))
-        self.assertEqual([found[key] for key in ('responses', 'resent', 'rtt_p50_ns')],
-                         [wanted[key] for key in ('responses', 'resent', 'rtt_p50_ns')])
+        self.assertEqual([found[key] for key in ('responses', 'retransmitted', 'rtt_p50_ns')],
+                         [wanted[key] for key in ('responses', 'retransmitted', 'rtt_p50_ns')])
 
     def test_two_hosts_with_two_interfaces_each(self):
         frames = talk_of().frames
@@ -115,8 +115,8 @@ class Halves(Points):
         path = self.frames_in('four.pcapng', taps)
         self.assertEqual(sorted(self.decided(path)),
                          [('a-tx+a-rx', 'halves', False), ('b-rx+b-tx', 'halves', False)])
-        self.assertEqual(len(rows('sessions', path)), 1)
-        self.assertEqual(len(rows('sessions', path, '--apart')), 2)
+        self.assertEqual(len(rows('connections', path)), 1)
+        self.assertEqual(len(rows('connections', path, '--apart')), 2)
 
 
 class Parts(Points):
@@ -124,7 +124,7 @@ class Parts(Points):
         path = self.case('spray_two_interfaces')
         self.assertEqual(self.decided(path), [('eth2+eth3', 'parts', False)])
         self.assertEqual({row['kind'] for row in rows('anomalies', path)}, {'window_plateau'})
-        session, = rows('sessions', path)
+        session, = rows('connections', path)
         self.assertEqual(session['requests'], 60)
 
     def test_four_ports_and_a_loss(self):
@@ -223,9 +223,9 @@ class Views(Points):
 class Outputs(Points):
     def test_each_command_names_the_point_and_what_decided_it(self):
         path = self.case('halves_two_interfaces')
-        found = {command: rows(command, path)[0] for command in ('sessions', 'messages')}
+        found = {command: rows(command, path)[0] for command in ('connections', 'messages')}
         found['extract'] = rows('extract', path, '--out', self.folder / 'data')[0]
-        for command in ('sessions', 'messages', 'extract'):
+        for command in ('connections', 'messages', 'extract'):
             self.assertEqual((found[command]['point'], found[command]['point_decided_by']),
                              ('enp1s0f0+enp1s0f1', 'halves'), command)
         self.assertEqual([row['point_decided_by'] for row in rows('anomalies', self.case('views_mirror'),
@@ -265,9 +265,9 @@ class OwnPoints(Points):
 
     def test_two_hosts_with_one_name(self):
         one, other = self.hosts()
-        joined, = rows('sessions', one, other)
+        joined, = rows('connections', one, other)
         self.assertEqual(joined['where'], 'eth0 of host1.pcapng, eth0 of host2.pcapng')
-        found = rows('sessions', one, other, '--apart')
+        found = rows('connections', one, other, '--apart')
         self.assertEqual(sorted(row['point'] for row in found),
                          ['eth0 of host1.pcapng', 'eth0 of host2.pcapng'])
         self.assertEqual([row['duplicates'] for row in found], [0, 0])
@@ -277,9 +277,9 @@ class OwnPoints(Points):
         near, far = self.folder / 'near.pcap', self.folder / 'far.pcap'
         write_pcap(near, frames)
         write_pcap(far, later(frames, 30_000_000))  # another clock
-        self.assertEqual([row['where'] for row in rows('sessions', near, far)],
+        self.assertEqual([row['where'] for row in rows('connections', near, far)],
                          ['near.pcap, far.pcap'])
-        found = rows('sessions', near, far, '--apart')
+        found = rows('connections', near, far, '--apart')
         self.assertEqual(sorted(row['point'] for row in found), ['far.pcap', 'near.pcap'])
 
     def test_the_parts_of_a_ring_are_one_point(self):
@@ -287,7 +287,7 @@ class OwnPoints(Points):
         first, second = self.folder / 'ring0', self.folder / 'ring1'
         write_pcap(first, frames[:31])
         write_pcap(second, frames[31:])
-        found, = rows('sessions', second, first)
+        found, = rows('connections', second, first)
         self.assertEqual((found['point'], found['requests']), ('', 40))
 
 
@@ -308,13 +308,13 @@ class Option(Points):
         for text, why in (('enp1s0f0+eth9', '"eth9" at character 10 is no interface'),
                           ('0,0', '"0" at character 3 names an interface that is named before'),
                           (',', '"" at character 1 is no interface')):
-            for command in ('sessions', 'messages', 'anomalies', 'explain'):
+            for command in ('connections', 'messages', 'anomalies', 'explain'):
                 run = dissect(command, path, '--points', text)
                 self.assertEqual(run.returncode, 2, (command, text))
                 self.assertIn(why, run.stderr)
 
     def test_what_was_decided_is_said_once(self):
-        run = dissect('sessions', self.case('halves_two_interfaces'))
+        run = dissect('connections', self.case('halves_two_interfaces'))
         self.assertEqual(run.stderr, 'enp1s0f0 and enp1s0f1 are halves of one point: each carries one '
                          'direction.\n')
 

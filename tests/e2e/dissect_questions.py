@@ -120,7 +120,7 @@ class Named(Composed):
         path = NAMED / 'mirror_sampled_1_in_5.pcap.gz'
         held = float(re.search(r'holds ([\d.]+) %', explained(path)['overview'][0])[1])
         self.assertAlmostEqual(held, 20, delta=3)
-        sessions = [row for row in rows('sessions', path) if row['requests']]
+        sessions = [row for row in rows('connections', path) if row['requests']]
         self.assertEqual(len(sessions), 4)
         for session in sessions:
             self.assertAlmostEqual(session['goodput_bps'] / 0.73e9, 1, delta=0.05)
@@ -176,12 +176,12 @@ class Recorded(unittest.TestCase):
         path = SETUPS / f'{fault}.pcap.gz'
         anomalies = rows('anomalies', path)
         last = {}
-        for row in rows('sessions', path):
+        for row in rows('connections', path):
             if row['service'] and row['direction'] == 0:
                 last[int(re.search(r'port (\d+)', row['service'])[1])] = row
-        of = {port: (row, [one for one in anomalies if one['session'] == row['session']])
+        of = {port: (row, [one for one in anomalies if one['connection'] == row['connection']])
               for port, row in last.items()}
-        return [one for one in anomalies if one['session'] == 0], of
+        return [one for one in anomalies if one['connection'] == 0], of
 
     def kinds(self, anomalies):
         return {one['kind'] for one in anomalies}
@@ -276,7 +276,7 @@ class Seeds(Composed):
                 self.assertIn('it is a sample', found['overview'][0])
                 share = float(re.search(r'holds ([\d.]+) %', found['overview'][0])[1]) / 100
                 self.assertAlmostEqual(share, truth.share, delta=0.06)
-                session = max(rows('sessions', self.path_of(truth)), key=lambda row: row['requests'])
+                session = max(rows('connections', self.path_of(truth)), key=lambda row: row['requests'])
                 self.assertAlmostEqual(session['goodput_bps'] / truth.rate, 1, delta=0.05)
                 self.assertAlmostEqual(session['messages'] / truth.messages, 1, delta=0.05)
 

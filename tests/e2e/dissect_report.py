@@ -5,7 +5,6 @@ break out; a large capture; and that it asks the network for nothing."""
 
 import gzip
 import json
-import os
 import pathlib
 import shutil
 import subprocess
@@ -20,7 +19,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 import accessibility
-from html_pages import page_data, pixels
+from html_pages import page_data, pixels, take_picture
 from capture_files import RXE, captures
 from longwire_test import SOURCE, program
 from pcap_file import read_pcap
@@ -158,19 +157,20 @@ class Page(InFolder):
         """The span of the PSN plot in seconds, and the session that it shows."""
         shown = self.find('#psn-figure')
         return (float(shown.get_attribute('data-from')), float(shown.get_attribute('data-to')),
-                shown.get_attribute('data-session'))
+                shown.get_attribute('data-connection'))
 
     def pixels(self, plot, colour):
         return pixels(self.browser, plot, colour)
 
     def test_values_are_those_of_sessions_and_anomalies(self):
         self.open(self.report(LOSS))
-        sessions, anomalies = rows_of('sessions', LOSS), rows_of('anomalies', LOSS)
+        sessions, anomalies = rows_of('connections', LOSS), rows_of('anomalies', LOSS)
         messages = rows_of('messages', LOSS, '--by', 'operation')
-        self.assertEqual(self.cells('sessions', 'Retransmitted'), [str(row['resent']) for row in sessions])
-        self.assertEqual(self.cells('sessions', 'NAKs'),
+        self.assertEqual(self.cells('anomalies', 'Display filter'), [row['display_filter'] for row in anomalies])
+        self.assertEqual(self.cells('connections', 'Retransmitted'), [str(row['retransmitted']) for row in sessions])
+        self.assertEqual(self.cells('connections', 'NAKs'),
                          [str(sum(row['naks'].values())) for row in sessions])
-        self.assertEqual(self.cells('sessions', 'Messages'), [str(row['messages']) for row in sessions])
+        self.assertEqual(self.cells('connections', 'Messages'), [str(row['messages']) for row in sessions])
         self.assertEqual(self.cells('anomalies', 'Frame'), [str(row['frame']) for row in anomalies])
         self.assertEqual(self.cells('anomalies', 'Kind'), [row['kind'] for row in anomalies])
         self.assertEqual(self.cells('messages', 'Operation'), [row['operation'] for row in messages])
@@ -186,17 +186,17 @@ class Page(InFolder):
         for path in captures():
             with self.subTest(path.stem):
                 data = page_data(self.report(path))
-                rows = {(row['session'], row['direction']): row for row in rows_of('sessions', path)}
+                rows = {(row['connection'], row['direction']): row for row in rows_of('connections', path)}
                 for plots in data['plots']:
-                    row = rows[plots['session'], plots['direction']]
-                    self.assertEqual(len(plots['resent']['t']), row['resent'])
+                    row = rows[plots['connection'], plots['direction']]
+                    self.assertEqual(len(plots['retransmitted']['t']), row['retransmitted'])
                     self.assertEqual(sum(plots['intervals']['payload']), row['payload_bytes'])
                     self.assertEqual(sum(plots['intervals']['ce']), row['ce'])
                     self.assertEqual(sum(plots['intervals']['cnps']), row['cnps'])
                     self.assertEqual(len(plots['naks']['t']),
                                      sum(row['naks'].values()) + row['rnr_naks'])
                     self.assertEqual(len(plots['rtt']['t']), row['rtt_samples'])
-                    requests = sum(len(plots[name]['t']) for name in ('requests', 'resent', 'late'))
+                    requests = sum(len(plots[name]['t']) for name in ('requests', 'retransmitted', 'late'))
                     if row['transport'] != 'UD':
                         self.assertEqual(requests, row['requests'])
 
@@ -211,16 +211,18 @@ class Page(InFolder):
         self.assertEqual(button.get_attribute('aria-pressed'), 'false')
         self.wait_for(lambda: self.pixels('psn', '--vermilion') == 0)
 
+    def name_the_page(self, *captures):
+        """By the names of files without their folders, which are this machine's."""
+        self.js("document.getElementById('title').textContent = arguments[0]", ', '.join(path.name for path in captures))
+
     def test_the_picture_of_the_manual(self):
-        """With LONGWIRE_SCREENSHOT=docs/report.png it is drawn again."""
         self.open(self.report(LOSS))
+        self.name_the_page(LOSS)
+        self.click(self.find('#theme'))
+        take_picture(self.browser, 'report-phone', width=400)
+        self.click(self.find('#theme'))
         self.click(self.find('#anomaly-3 a'))
-        made = self.folder / 'made.png'
-        self.find('.plots').screenshot(str(made))
-        self.assertLess(made.stat().st_size, 120_000)
-        self.assertTrue((SOURCE / 'docs/report.png').exists())
-        if 'LONGWIRE_SCREENSHOT' in os.environ:
-            shutil.copy(made, os.environ['LONGWIRE_SCREENSHOT'])
+        take_picture(self.browser, 'report', of=self.find('.plots'))
 
     def test_headers_sort_by_mouse_and_keyboard(self):
         self.open(self.report(LOSS))
@@ -262,7 +264,7 @@ class Page(InFolder):
             self.click_until(link, lambda: self.view() != whole)
             low, high, session = self.view()
             at = (row['time_ns'] - begin) / 1e9
-            self.assertEqual(session, f"{row['session']}.{row['direction']}")
+            self.assertEqual(session, f"{row['connection']}.{row['direction']}")
             self.assertTrue(low <= at <= high, (low, at, high))
             self.assertEqual(self.find('#anomalies tr[aria-current=true]').get_attribute('id'),
                              f'anomaly-{number}')
@@ -294,7 +296,7 @@ class Page(InFolder):
         spans = self.js('''return ['psn', 'rtt', 'outstanding', 'goodput'].map(
             (id) => document.querySelector(`#${id} canvas`) !== null)''')
         self.assertEqual(spans, [True] * 4)
-        self.find('#session').send_keys(Keys.ARROW_DOWN)
+        self.find('#connection').send_keys(Keys.ARROW_DOWN)
         self.wait_for(lambda: self.view()[2] != '1.0')
 
     def media(self, **settings):
@@ -402,7 +404,10 @@ class Page(InFolder):
         self.check_the_path(compared)
         self.assertEqual(self.cells('lost', 'Frame'),
                          [str(one['frame']) for way in compared['directions'] for one in way['lost_frames']])
+        self.assertEqual(accessibility.does_not_fit(self.browser), [])
         self.check_access()
+        self.name_the_page(*captures_of)
+        take_picture(self.browser, 'compare-report', height=1000)
 
     def test_outages_and_steps_are_moments_of_the_page(self):
         near, far, page = (self.folder / name for name in ('near.pcap', 'far.pcap', 'compare.html'))
@@ -430,8 +435,8 @@ class Page(InFolder):
         said = {}
         for path in (far, one_way, *sorted(RXE.glob('*.pcap'))):
             self.open(self.report(path))
-            for key in self.js('return [...document.querySelectorAll("#session option")].map((o) => o.value)'):
-                self.js('''const list = document.getElementById('session');
+            for key in self.js('return [...document.querySelectorAll("#connection option")].map((o) => o.value)'):
+                self.js('''const list = document.getElementById('connection');
                     list.value = arguments[0]; list.dispatchEvent(new Event('change'));''', key)
                 self.assertEqual(self.view()[2], key)
                 self.assertLess(self.view()[0], self.view()[1])
@@ -444,17 +449,18 @@ class Page(InFolder):
         write_pcapng(empty, ['a'], [(0, 10**9, bytes(60))])
         self.open(self.report(empty))
         self.assertFalse(self.find('#plots').is_displayed())
-        self.assertIn('1 frames, 0 of RoCE', self.find('#about').text)
+        self.assertIn('1 frame, 0 of RoCE', self.find('#about').text)
 
     def test_names_cannot_break_out(self):
         capture = self.folder / BREAKS_OUT.replace('/', '')
         write_pcapng(capture, [BREAKS_OUT], [(0, stamp, data) for stamp, data in read_pcap(LOSS)])
         page = self.report(capture)
-        self.assertEqual(page_data(page)['sessions']['rows'][0][2], BREAKS_OUT)
+        shown = page_data(page)['connections']
+        self.assertEqual(shown['rows'][0][shown['columns'].index('point')], BREAKS_OUT)
         self.open(page)
         self.assertEqual(self.js('return document.querySelectorAll("img").length'), 0)
         self.assertIn('roce-dissect report', self.js('return document.title'))
-        self.assertEqual(self.cells('sessions', 'Point')[0], BREAKS_OUT)
+        self.assertEqual(self.cells('connections', 'Point')[0], BREAKS_OUT)
         self.assertEqual(self.find('#title').text, str(capture))
         # Nor does a script that is not the page's run: the policy forbids it.
         self.js('''const made = document.createElement('script');
@@ -469,23 +475,23 @@ class Page(InFolder):
                         'client-out', '--pcap-at', 'client-in'], check=True, capture_output=True)
         page = self.report(big)
         self.assertLess(page.stat().st_size, 8_000_000)
-        data, rows = page_data(page), rows_of('sessions', big)
-        self.assertEqual(data['sessions']['of'], 20)
-        self.assertEqual(len({plots['session'] for plots in data['plots']}), 16)
-        by_key = {(row['session'], row['direction']): row for row in rows}
+        data, rows = page_data(page), rows_of('connections', big)
+        self.assertEqual(data['connections']['of'], 20)
+        self.assertEqual(len({plots['connection'] for plots in data['plots']}), 16)
+        by_key = {(row['connection'], row['direction']): row for row in rows}
         # The worst have plots, and none of their events is left out before plain packets.
-        trouble = {row['session']: row['recoveries'] + sum(row['naks'].values()) for row in rows}
-        self.assertEqual(data['plots'][0]['session'] in
+        trouble = {row['connection']: row['recoveries'] + sum(row['naks'].values()) for row in rows}
+        self.assertEqual(data['plots'][0]['connection'] in
                          sorted(trouble, key=trouble.get, reverse=True)[:3], True, trouble)
         for plots in data['plots']:
-            row = by_key[plots['session'], plots['direction']]
+            row = by_key[plots['connection'], plots['direction']]
             self.assertLessEqual(len(plots['requests']['t']), 1500 + 2500)
-            self.assertEqual(plots['requests']['of'] + plots['resent']['of'] + plots['late']['of'],
+            self.assertEqual(plots['requests']['of'] + plots['retransmitted']['of'] + plots['late']['of'],
                              row['requests'])
             self.assertEqual(len(plots['naks']['t']), sum(row['naks'].values()))
-            self.assertEqual(plots['resent']['of'], row['resent'])
-            if row['resent'] <= 2500:
-                self.assertEqual(len(plots['resent']['t']), row['resent'])
+            self.assertEqual(plots['retransmitted']['of'], row['retransmitted'])
+            if row['retransmitted'] <= 2500:
+                self.assertEqual(len(plots['retransmitted']['t']), row['retransmitted'])
             # However a series is thinned, its extremes stay; each WRITE is one packet of 4 KiB.
             self.assertEqual(max(sum_up(plots['outstanding']['y'])), row['most_outstanding'] * 4096)
             self.assertEqual(min(sum_up(plots['rtt']['y'])), row['rtt_min_ns'])
@@ -496,10 +502,10 @@ class Page(InFolder):
         self.assertIn('Of 20 connections, the worst 16 have plots', self.find('#plotted').text)
         self.assertEqual(len(self.cells('anomalies', 'Frame')), min(200, len(anomalies)))
         # A link leads to a moment, however long the capture is, and to its row of the table.
-        first = data['plots'][0]['session']
+        first = data['plots'][0]['connection']
         number, row = next((at, row) for at, row in enumerate(table_of(data['anomalies']), 1)
-                           if at > 500 and row['session'] == first and row['kind'] == 'nak')
-        self.open(page, f'#session={first}&direction=0&anomaly={number}')
+                           if at > 500 and row['connection'] == first and row['kind'] == 'nak')
+        self.open(page, f'#connection={first}&direction=0&anomaly={number}')
         low, high, _ = self.view()
         self.assertTrue(low <= row['time_ns'] / 1e9 <= high, (low, high, row))
         self.assertLess(high - low, 1e-3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Windows in time (--from, --to) of all commands that read captures, and times in rows of text (--time)."""
+"""Windows in time (--from, --to, -Y) of all commands that read captures, and times in rows of text (--time)."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ from dissect_path import PathTalk
 from pcap_file import read_pcap, write_pcap
 
 CAPTURE = RXE / 'loss_write_sender_side.pcap'
-READERS = 'list', 'verify', 'summary', 'sessions', 'messages', 'anomalies', 'explain', 'annotate', 'extract', \
+READERS = 'list', 'verify', 'summary', 'connections', 'messages', 'anomalies', 'explain', 'annotate', 'extract', \
     'report', 'compare'
 
 
@@ -26,6 +26,26 @@ class Windows(InFolder):
             said = dissect(command, '--help').stdout
             for option in '--from TIME', '--to TIME':
                 self.assertIn(option, said, command)
+
+    def test_a_condition_is_a_window_of_all_commands(self):
+        for command in READERS:
+            self.assertIn('-Y', dissect(command, '--help').stdout, command)
+        condition = 'frame.time_relative >= 0.01 && frame.time_relative <= 0.1'
+        for command in 'verify', 'summary', 'connections', 'messages', 'anomalies', 'explain':
+            with self.subTest(command):
+                found, wanted = (rows(command, CAPTURE, '--json', *words) if command == 'explain'
+                                 else rows(command, CAPTURE, *words)
+                                 for words in (('-Y', condition), ('--from', '10ms', '--to', '100ms')))
+                if command == 'explain':  # but for the commands that it names
+                    self.assertEqual(found[0]['frames'], wanted[0]['frames'])
+                    for statement in found[0]['statements']:
+                        if not statement['command'].startswith('roce-dissect list'):
+                            self.assertIn(' -Y ', statement['command'])
+                else:
+                    self.assertEqual(found, wanted)
+        done = dissect('connections', CAPTURE, '-Y', 'longwire.psn_gap > 1')
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('known to `list` only', done.stderr)
 
     def test_both_ends_are_included_and_numbers_stay(self):
         stamps = [stamp for stamp, _ in read_pcap(CAPTURE)]
@@ -44,9 +64,9 @@ class Windows(InFolder):
             here, = rows(command, alone)
             self.assertEqual({**there, 'file': ''} if command == 'verify' else there['frames'],
                              {**here, 'file': ''} if command == 'verify' else here['frames'])
-        session = rows('sessions', CAPTURE, '--from', utc(stamps[first]), '--to', utc(stamps[last]))
+        session = rows('connections', CAPTURE, '--from', utc(stamps[first]), '--to', utc(stamps[last]))
         self.assertEqual([row['payload_bytes'] for row in session],
-                         [row['payload_bytes'] for row in rows('sessions', alone)])
+                         [row['payload_bytes'] for row in rows('connections', alone)])
 
     def test_a_time_that_is_none_is_an_error(self):
         for text in '2026-02-30', '2026-11-23T25:00', '-1s', 'yesterday', '2026-11-23T14:31:50.', '5', '':
@@ -72,6 +92,7 @@ class Windows(InFolder):
             self.assertEqual(lost(), 2)
             self.assertEqual(lost('--from', f'{middle - begin}ns'), 1)
             self.assertEqual(lost('--to', utc(middle)), 1)
+            self.assertEqual(lost('-Y', f'frame.time_relative >= {(middle - begin) / 1e9:.9f}'), 1)
             self.assertEqual(lost('--from', '12ms', '--to', '18ms'), 0)
 
     def test_commands_given_as_evidence_have_the_same_window(self):
@@ -96,7 +117,7 @@ class Times(InFolder):
                 self.assertEqual([line.split()[1] for line in lines[:5]], wanted, command)
             plain = dissect(command, CAPTURE).stdout.splitlines()
             self.assertEqual(plain[0].split()[1], 'connection')
-        table = dissect('sessions', CAPTURE, '--time', 'utc').stdout.splitlines()
+        table = dissect('connections', CAPTURE, '--time', 'utc').stdout.splitlines()
         self.assertIn('begins', table[0])
         self.assertIn(utc(read_pcap(CAPTURE)[0][0])[:19], table[1])
 

@@ -4,9 +4,10 @@ and a roce-impair between them sorts by them."""
 
 import json
 import subprocess
+import unittest
 
 from endpoints import GEN, TIMEOUT, Endpoints
-from longwire_test import main
+from longwire_test import main, program
 
 # A packet is lost, so that there is a NAK, and some are marked, so that there are CNPs.
 LOSSY = '''[[rule]]
@@ -185,7 +186,12 @@ class Options(Endpoints):
         profile = self.folder / 'class.toml'
         profile.write_text('[class]\ndscp = { data = 11, ack = 12 }\necn = "ect1"\nvlan = 9\n'
                            'priority = "data=5,ack=4"\n')
-        _, _, rows = self.run_pair('--class', profile, '--vlan', '10', '-b', name='profile')
+        other = self.folder / 'other.toml'
+        other.write_text('[class]\ndscp = "data=21,ack=22"\nvlan = 10\nhop_limit = 7\n')
+        _, _, rows = self.run_pair('--class', profile, '--vlan', '10', '-b', name='profile',
+                                   respond=('--class', other))
+        self.assertEqual({(row['kind'], row['dscp'], row['vlan'], row['hops']) for row in rows if row['from'] == 2},
+                         {('data', 21, 10, 7), ('ack', 22, 10, 7)})
         own = {(row['kind'], row['dscp'], row['ecn'], row['vlan'], row['priority'])
                for row in rows if row['from'] == 1}
         self.assertEqual(own, {('data', 11, 1, 10, 5), ('ack', 12, 1, 10, 4)})
@@ -213,6 +219,26 @@ class Options(Endpoints):
                                   timeout=TIMEOUT, check=False)
             self.assertEqual(done.returncode, 2, given)
             self.assertIn(why, done.stderr)
+
+
+class OfDevices(unittest.TestCase):
+    """What roce-endpoint says before it looks for the device, which is not there."""
+
+    def test_what_verbs_do_not_set_is_refused_or_warned_of(self):
+        endpoint = program('roce-endpoint')
+        for command in 'bw --peer 127.0.0.1 --token T -d none0', 'serve --device none0 --region 4KiB':
+            for given, code, why in (
+                    ('--hop-limit 9', 3, 'warning: --hop-limit 9: Linux takes'),
+                    ('--tclass 106 --flow-label 5 -S 3 --p-key 0xffff', 3, 'no RDMA device "none0"'),
+                    ('--vlan 7', 2, '--vlan: a device takes the VLAN from the interface'),
+                    ('--source-port 50000', 2, '--source-port: a device chooses'),
+                    ('--dscp 26,ack=4', 2, 'a device sends data, ACKs and NAKs of a QP in one class'),
+                    ('--priority cnp=7', 2, 'CNPs in one that its driver sets')):
+                done = subprocess.run([endpoint, *command.split(), *given.split()], capture_output=True,
+                                      text=True, timeout=TIMEOUT, check=False)
+                self.assertEqual(done.returncode, code, f'{command} {given}: {done.stderr}')
+                self.assertIn(why, done.stderr)
+                self.assertEqual('warning' in done.stderr, 'hop' in given)
 
 
 class Sorted(Endpoints):
@@ -279,6 +305,14 @@ class Replayed(Endpoints):
             self.assertEqual((new['vlan'], new['priority']),
                              (33, {'data': 2, 'cnp': 7}.get(new['kind'], 0)))
             self.assertEqual((new['hops'], new['port'], new['p_key']), (3, 50000, 0x8003))
+
+    def test_a_profile_has_the_class_of_a_replay(self):
+        profile = self.folder / 'class.toml'
+        profile.write_text('[class]\ndscp = { data = 11, ack = 12 }\nvlan = 9\npriority = "3,cnp=6"\n')
+        before, after, _ = self.replayed('--class', profile, '--vlan', '10')
+        for old, new in zip(before, after):
+            dscp = {'data': 11, 'ack': 12}.get(old['kind'], old['dscp'])
+            self.assertEqual(new, {**old, 'dscp': dscp, 'vlan': 10, 'priority': 6 if old['kind'] == 'cnp' else 3})
 
     def test_what_is_not_asked_for_stays(self):
         before, after, _ = self.replayed('--dscp', 'nak=1')

@@ -4,6 +4,7 @@ slow who sends, and a fixed rate is kept, whoever sends the data."""
 
 import collections
 import csv
+import json
 import subprocess
 
 from endpoints import GEN, TIMEOUT, Endpoints
@@ -33,6 +34,32 @@ def fields(pcap, shown, *names):
                          [word for name in names for word in ('-e', name)],
                          capture_output=True, text=True, check=True)
     return [line.split('\t') for line in run.stdout.splitlines()]
+
+
+class Profile(Endpoints):
+    """--cc: the parameters of a profile, which options change."""
+
+    def simulate(self, *options):
+        return subprocess.run([str(GEN), 'perf', '--sim', '--delay', '100us', '-n', '10', '--json',
+                               '--rate-control', 'dcqcn', *options], capture_output=True, text=True,
+                              timeout=TIMEOUT, check=False)
+
+    def test_options_apply_after_the_profile_wherever_they_stand(self):
+        for options in (('--cc', 'dcqcn-sigcomm15', '--rpg-gd', '12'),
+                        ('--rpg-gd', '12', '--cc', 'dcqcn-sigcomm15')):
+            ran = json.loads(self.simulate(*options).stdout)
+            self.assertEqual([ran[key] for key in ('rpg_gd', 'rpg_time_reset', 'alpha_update', 'rpg_hai_rate')],
+                             [12, 55, 'after-cut', 50])
+
+    def test_what_is_wrong_in_a_profile_is_said_with_its_place(self):
+        profile = self.folder / 'cc.toml'
+        profile.write_text('[cc]\nrpg_gdd = 3\nrpg_gd = 99\nclamp_tgt_rate = 1\n', encoding='utf-8')
+        run = self.simulate('--cc', str(profile))
+        self.assertEqual(run.returncode, 2)
+        for said in ('cc.toml:2:1: unknown key "rpg_gdd": did you mean "rpg_gd"?',
+                     'cc.toml:3:10: rpg_gd: expected a whole number from 10 to 15, found "99"',
+                     'cc.toml:4:18: clamp_tgt_rate: expected false, true, found "1"'):
+            self.assertIn(said, run.stderr)
 
 
 class Dcqcn(Endpoints):

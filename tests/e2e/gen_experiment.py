@@ -283,8 +283,8 @@ class Experiment(unittest.TestCase):
         process.send_signal(signal.SIGINT)
         out, error = process.communicate(timeout=TIMEOUT)
         self.assertEqual(process.returncode, 1)
-        self.assertRegex(out, r'INCOMPLETE: \d of 6 cells are there, as a signal ended')
-        self.assertRegex(out, r'^does not hold: \d of 6 cells are there: a signal ended the experiment')
+        self.assertRegex(out, r'INCOMPLETE: \d of 6 cells done, as a signal ended')
+        self.assertRegex(out, r'^does not hold: \d of 6 cells done: a signal ended the experiment')
         return runs
 
     def test_ctrl_c_leaves_the_finished_cells_and_resume_continues(self):

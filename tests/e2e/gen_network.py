@@ -62,7 +62,8 @@ WRONG = [
      'expected kind = "two-sites" beside it'),
     (('[[switch]]', '[fabric]\nkind = "rail"\nhosts = 300\n[[switch]]'), ':8:',
      'at most 2048 hosts in all, found 2400'),
-    (('{workload}', 'load = 0.5\n[[workload.size]]\nbytes = 0'), ':19:', '1 B to 1 GiB'),
+    (('{workload}', 'load = 0.5\n[[workload.size]]\nbytes = 0'), ':19:', '1 B to 2 GiB'),
+    (('{workload}', '[[flow]]\nfrom = "h1"\nto = "h2"\nsize = "3GiB"'), ':20:', "RDMA's longest message"),
     (('{switch}', 'classes = [{ weight = 2000 }]'), ':8:', '1 to 1000'),
     (('count = 4', 'count = 4\nclass = 2\n[[switch]]\nname = "t"\nclasses = [{}, {}]'), ':7:',
      'one for each class of hosts, 0 to 2, found 2'),
@@ -223,6 +224,15 @@ size = "64KiB"
                              (hosts, switches, links))
             got = json.loads(self.run_gen('sim', file, '--duration', '2ms', '--json').stdout)
             self.assertGreater(got['total_gbps'], 0)
+
+    def test_equal_ways_are_used_unless_a_template_says_first(self):
+        for ecmp, used in (('true', {'spine1', 'spine2'}), ('false', {'spine1'})):
+            file = self.folder / 'ways.toml'
+            file.write_text(f'[fabric]\nkind = "clos"\nhosts = 8\nleaves = 2\nspines = 2\necmp = {ecmp}\n'
+                            '[workload]\npattern = "all-to-all"\n', encoding='utf-8')
+            got = json.loads(self.run_gen('sim', file, '--duration', '1ms', '--json').stdout)
+            self.assertEqual({port['port'].split('->')[1] for port in got['ports']
+                              if '->spine' in port['port'] and port['sent'] > 0}, used)
 
     def test_two_sites_take_twelve_lines(self):
         file = NETWORKS / 'two-sites-300km.toml'

@@ -157,6 +157,47 @@ class Intervals(Endpoints):
         self.assertAlmostEqual(found['t_max_least_usec'],
                                min(float(line[3]) for line in lines[:found['whole']]), delta=0.01)
 
+    def simulated(self, *words):
+        """The result of a simulation, and the rows of its lines. The lines change nothing else."""
+        every = ('--sim', '--delay', '500us', '--seed', '3', '--json', *words)
+        alone = json.loads(perf(*every).stdout)
+        done = perf(*every, '--interval', '0.01')
+        output_schemas.validate(done.stdout)
+        ran = json.loads(done.stdout)
+        self.assertEqual({**ran, 'intervals': None, 'verdict': None},
+                         {**alone, 'intervals': None, 'verdict': None})
+        rows = [line.split(' s ')[1].split() for line in done.stderr.splitlines() if ' s  ' in line]
+        self.assertEqual(ran['intervals']['length_ns'], 10_000_000)
+        return ran, rows
+
+    def test_a_simulation_has_intervals_of_its_own_time(self):
+        for words in (), ('--loss', '1e-3', '--timeout', '10'), ('--op', 'read'), ('-b',), ('-n', '9000'):
+            with self.subTest(words):
+                words = words if '-n' in words else (*words, '--duration', '80ms')
+                ran, rows = self.simulated('-s', '4KiB', '-q', '4', *words)
+                found = ran['intervals']
+                rates = [float(row[0]) * {'Gb/s': 1, 'Mb/s': 1e-3, 'kb/s': 1e-6, 'b/s': 1e-9}[row[1]]
+                         for row in rows]
+                whole = rates[:found['whole']]
+                self.assertAlmostEqual(found['bw_least_gbps'], min(whole), delta=0.006)
+                self.assertAlmostEqual(found['bw_most_gbps'], max(whole), delta=0.006)
+                if '--duration' in words:
+                    self.assertEqual((found['whole'], len(rows)), (8, 8))
+                    self.assertAlmostEqual(sum(rates) / 8, ran['bw_average_gbps'], delta=0.01)
+                self.assertEqual(sum(int(row[3].replace(',', '')) for row in rows), ran['retransmitted'])
+        stalled, _ = self.simulated('-s', '4KiB', '-t', '1', '--loss', '30%', '--timeout', '13', '--duration', '400ms')
+        self.assertGreater(stalled['intervals']['empty'], 0)  # a timeout takes 34 ms
+
+    def test_latencies_of_a_simulation_have_theirs(self):
+        ran, rows = self.simulated('--pattern', 'lat', '-s', '64', '--duration', '100ms', '--loss', '1%')
+        found = ran['intervals']
+        self.assertEqual((found['whole'], len(rows)), (10, 10))
+        self.assertEqual(sum(int(row[0]) for row in rows), ran['iterations'])
+        counted = [row for row in rows if int(row[0]) > 0]
+        self.assertAlmostEqual(found['t_avg_most_usec'], max(float(row[2]) for row in counted), delta=0.01)
+        self.assertAlmostEqual(found['t_min_most_usec'], max(float(row[1]) for row in counted), delta=0.01)
+        self.assertAlmostEqual(found['t_max_least_usec'], min(float(row[3]) for row in counted), delta=0.01)
+
 
 if __name__ == '__main__':
     main()

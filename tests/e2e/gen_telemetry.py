@@ -52,10 +52,10 @@ def records_of(path):
 class Peer(threading.Thread):
     """The hand-over and the responder of one QP; keeps every frame that it takes."""
 
-    def __init__(self, address, drop=(), encapsulation='rocev1', refuse=0):
+    def __init__(self, address, drop=(), encapsulation='rocev1', refuse=0, p_key=0xffff):
         super().__init__(daemon=True)
         self.address, self.drop, self.encapsulation = address, set(drop), encapsulation
-        self.refuse = refuse
+        self.refuse, self.p_key = refuse, p_key
         self.frames, self.memory, self.hello, self.trouble = [], {}, None, None
         self._tcp = socket.create_server(('127.0.0.1', 0))
         self.port = self._tcp.getsockname()[1]
@@ -129,7 +129,7 @@ class Peer(threading.Thread):
     def _send(self, qpn, psn, syndrome):
         """An ACK or a NAK. The ICRC is a CRC of the packet with what routers may change as ones."""
         target = socket.inet_pton(socket.AF_INET6, self.hello['gid'])
-        bth = struct.pack('>BBHII', ACK, 0, 0xffff, qpn, psn)
+        bth = struct.pack('>BBHII', ACK, 0, self.p_key, qpn, psn)
         rest = struct.pack('>I', syndrome << 24)
         grh = struct.pack('>IHBB', 6 << 28, len(bth) + len(rest) + 4, NEXT_IS_BTH, 64)
         grh += gid(self.address) + target
@@ -167,9 +167,10 @@ class OverRocev1(unittest.TestCase):
 
     def run_telemetry(self, peer, own, *options):
         done = subprocess.run(
-            [GEN, 'telemetry', '--from', self.capture, '--layout', 'roce32', '--port', 'near',
+            [GEN, 'telemetry', '--from', self.capture, '--port', 'near',
              '--address', own, '--encapsulation', 'rocev1', '--peer', f'127.0.0.1:{peer.port}',
-             '--token', 'any', '--slots', str(SLOTS), '-t', '16', '--json', *options],
+             '--token', 'any', '--slots', str(SLOTS), '-t', '16', '--json',
+             *(() if '--layout' in options else ('--layout', 'roce32')), *options],
             capture_output=True, text=True, timeout=60, check=False)
         peer.close()
         self.assertIsNone(peer.trouble)
@@ -213,6 +214,18 @@ class OverRocev1(unittest.TestCase):
                                    text=True, check=True)
             counts = json.loads(shown.stdout)
             self.assertEqual(counts['icrc_ok'], 2 * RECORDS)  # WRITEs and their ACKs
+
+    def test_records_have_the_class_of_their_layout(self):
+        """The traffic class and the hop limit of the GRH, and the P_Key; an option replaces a value."""
+        layout = self.folder / 'classed.toml'
+        text = (SOURCE / 'profiles/telemetry/roce32.toml').read_text(encoding='utf-8')
+        layout.write_text(text + '[class]\ndscp = 26\nhop_limit = 9\np_key = 0x8003\n', encoding='utf-8')
+        for options, dscp in ((), 26), (('--dscp', '30'), 30):
+            peer = Peer('192.0.2.2', p_key=0x8003)
+            said, _ = self.telemetry(peer, '192.0.2.1', '--layout', layout, *options)
+            self.assertEqual(said['records'], RECORDS)
+            heads = [gen_decoder.decode(frame) for frame in peer.frames]
+            self.assertEqual({(f['dscp'], f['ttl'], f['bth.p_key']) for f in heads}, {(dscp, 9, 0x8003)})
 
     def test_a_gid_of_the_other_kind_is_refused(self):
         peer = Peer('192.0.2.2', encapsulation='rocev2')

@@ -4,12 +4,12 @@ of the final report; what a wrong token, a forged Origin and another Host get; o
 
 import http.client
 import json
-import os
 import signal
 import subprocess
 
 import live_page
 import output_schemas
+from html_pages import pictures_wanted, take_picture
 from longwire_test import BOX, begin, program
 
 GEN = program('roce-gen')
@@ -231,11 +231,9 @@ class Page(live_page.InBrowser):
         begin(self, [GEN, 'run', self.folder / 'flows.toml', '--port', west, '--quiet'])
         self.wait_for(lambda: self.count('received-flows', 'all', 'Frames') > 20_000)
         self.assertFalse(self.find('sent-section').is_displayed())
-        if 'LONGWIRE_GEN_SCREENSHOT' in os.environ:  # docs/gen-live.png
-            self.browser.set_window_size(1000, 1250)
-            self.js('scrollTo(0, 0)')
+        if pictures_wanted():
             self.wait_for(lambda: len(self.drawn('rate')[0]) > 40)
-            self.browser.save_screenshot(os.environ['LONGWIRE_GEN_SCREENSHOT'])
+            take_picture(self.browser, 'gen-live', height=1100)
         self.assertAlmostEqual(sum(self.drawn('ce')[0]) / len(self.drawn('ce')[0]), 10, delta=3)  # %
         mean, median, most = (values[-1] for values in self.drawn('latency'))
         self.assertLess(1_000_000 * 127 / 128, median)  # ns: the rule's delay, and the page's rounding

@@ -11,11 +11,14 @@ import statistics
 import subprocess
 import time
 
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 
+import accessibility
 import live_page
 import needs
-from html_pages import pixels
+from html_pages import pictures_wanted, pixels, take_picture
 from longwire_test import BOX, begin, free_port, program
 from pcapng_file import read_pcapng
 
@@ -380,6 +383,8 @@ class Page(live_page.InBrowser, Box):
         plots = ('rate', 'dropped', 'inside', 'delay')
         self.wait_for(lambda: all(self.drawn(plot) for plot in plots))
         marks = [pixels(self.browser, f'{plot}-plot', '--bad') for plot in plots]
+        accessibility.set_width(self.browser, 1280)
+        self.watch_for_shifts()
         self.find('loss-0').send_keys('1%')
         self.find('preview-0').click()
         self.wait_for(lambda: 'Would be in force' in self.find('effect-0').text)
@@ -391,13 +396,16 @@ class Page(live_page.InBrowser, Box):
         after = self.lost()
         self.assertAlmostEqual((after[0] - before[0]) / (after[1] - before[1]), 0.01, delta=0.005)
         self.wait_for(lambda: int(self.cell('Dropped by it').replace(',', '')) > 0)
+        self.check_that_nothing_jumped()
+        self.browser.execute_cdp_cmd('Emulation.clearDeviceMetricsOverride', {})
         self.assertEqual(self.find('verdict').get_attribute('data-colour'), 'green')
         self.assertRegex(self.find('verdict').text, r'^holds: \d+ statements$')
-        if 'LONGWIRE_LIVE_SCREENSHOT' in os.environ:  # docs/live.png
-            self.browser.set_window_size(1280, 800 + 139)  # and the frame of the window
+        if pictures_wanted():
             self.wait_for(lambda: self.lost()[1] > before[1] + 60_000)  # a curve of 15 s
-            self.js('scrollTo(0, 0)')
-            self.browser.save_screenshot(os.environ['LONGWIRE_LIVE_SCREENSHOT'])
+            take_picture(self.browser, 'live')
+            self.find('theme').click()
+            take_picture(self.browser, 'live-phone', width=400)
+            self.find('theme').click()
         drawn = self.js("""return ['rate', 'dropped', 'inside'].map((name) =>
             document.getElementById(`${name}-plot`).uplot.data.map((column) => column.filter((y) => y !== null)))""")
         # b/s of 4000 frames/s; a sender that waited for a core catches up.
@@ -515,6 +523,31 @@ class Page(live_page.InBrowser, Box):
         small = self.js("""return [...document.querySelectorAll('body *')].filter((one) => one.textContent.trim() &&
             one.checkVisibility() && parseFloat(getComputedStyle(one).fontSize) < 10).map((one) => one.outerHTML.slice(0, 80))""")
         self.assertEqual(small, [])
+        self.stop(box)
+
+    def press(self, *keys):
+        ActionChains(self.browser).send_keys(*keys).perform()
+
+    def test_the_keyboard_alone_changes_a_rule(self):
+        box = self.run_box()
+        self.open()
+        self.press(Keys.TAB, Keys.ENTER)  # to the controls
+        self.wait_for(lambda: '#change' in self.browser.current_url)
+        focused = lambda: self.js('return document.activeElement.id')
+        for _ in range(20):
+            if focused() == 'loss-0':
+                break
+            self.press(Keys.TAB)
+        self.assertEqual(focused(), 'loss-0')
+        self.press('2%', Keys.ENTER)
+        self.wait_for(lambda: 'In force' in self.find('effect-0').text)
+        self.wait_for(lambda: self.do({'do': 'show'})[1]['rules'][0]['keys'].get('loss') == '"2%"')
+        for _ in range(20):
+            if focused() == 'undo':
+                break
+            self.press(Keys.TAB)
+        self.press(Keys.SPACE)
+        self.wait_for(lambda: self.field('loss') == '')
         self.stop(box)
 
     def field(self, name):

@@ -111,6 +111,18 @@ class InBrowser(Served):
             self.check_labels_and_width()
             self.find('theme').click()
 
+    def watch_for_shifts(self):
+        """From now on, parts of the screen that move without input are counted."""
+        self.js("""window.shifted = [];
+            new PerformanceObserver((list) => window.shifted.push(...list.getEntries().filter((one) => !one.hadRecentInput)
+                .map((one) => [one.value, ...one.sources.map((source) => source.node?.outerHTML?.slice(0, 80))])))
+                .observe({ type: 'layout-shift' })""")
+
+    def check_that_nothing_jumped(self):
+        """By Chromium's measure, of which 0.1 is called good."""
+        shifted = self.js('return window.shifted')
+        self.assertLess(sum(value for value, *_ in shifted), 0.01, shifted)
+
     def check_labels_and_width(self):
         self.assertEqual(self.js("""return [...document.querySelectorAll('input, select, button, .canvas')]
             .filter((one) => !(one.labels?.length || one.textContent.trim() || one.ariaLabel))

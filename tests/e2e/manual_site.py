@@ -18,6 +18,7 @@ import needs
 import accessibility
 import longwire_test
 from dissect_report import start_browser
+from html_pages import take_picture
 from longwire_test import SOURCE
 
 # At once: the theme lets colours change in the course of 125 ms.
@@ -133,6 +134,14 @@ class Site(unittest.TestCase):
             browser.get((self.root / name).as_uri())
             with self.subTest(name):
                 self.assertEqual(accessibility.does_not_fit(browser), [])
+            if name == 'index.html':
+                accessibility.set_width(browser, 400)  # a phone gets the curves drawn for it
+                WebDriverWait(browser, 60).until(lambda browser: browser.execute_script(
+                    "const {currentSrc, width, naturalWidth} = document.querySelector('picture img');"
+                    "return currentSrc.endsWith('-narrow.svg') && width >= naturalWidth * 0.95"))
+                take_picture(browser, 'site')
+                browser.execute_script(SHOW_SCHEME, 'slate')
+                take_picture(browser, 'site-phone', width=400)
 
     def test_no_barriers_in_both_schemes(self):
         """The dark scheme is the theme's for all pages: its colours are looked at on each kind of page."""

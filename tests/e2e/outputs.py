@@ -55,13 +55,13 @@ NO_FILES = {
     'HOST:PORT', 'HOST:SERVICE', 'KEYS', 'IP|HOST:PORT', 'PATTERN', 'POINT', 'PORT', '[QP=]N',
     'RATE', 'RULE', 'S', 'SCOPE', 'SERVICE', 'SHARE', 'SIZE', 'STYLE', 'T',
     'SIZE[,file=PATH][,hugepages]', 'TOKEN', 'WHICH', 'PARAMETER=VALUE,...',
-    'steady|tai|ptp', 'TIME', 'true|false', 'WHAT', 'WHEN', '2x|0.5x|max',
+    'steady|tai|ptp', 'TIME', 'true|false', 'UPDATE', 'WHAT', 'WHEN', '2x|0.5x|max',
 }
 INPUTS = {
     'PROFILE', 'CAPTURE', 'IN', 'NEAR', 'FAR', 'SOCKET', '--back', '--data', '--from', 'list -r',
-    '--profile', '--class', '--path', '--network', '--sent', '--control', '--token-file', '--web-token-file', '--web-files', 'telemetry --layout',
+    '--profile', '--cc', '--class', '--path', '--network', '--sent', '--control', '--token-file', '--web-token-file', '--web-files', 'telemetry --layout',
     'serve --layout', 'experiment FILE', 'ledger FILE', 'list FILE', 'sim NETWORK', 'summary FILE',
-    'verify FILE', 'compare --ledger', 'sessions FILE', 'messages FILE', 'anomalies FILE',
+    'verify FILE', 'compare --ledger', 'connections FILE', 'messages FILE', 'anomalies FILE',
     'explain FILE', 'explain --counters', 'extract FILE', 'report FILE',
 }
 # Outputs that must not exist, so that no link to a full device stands for them: impair_control tries them.
@@ -240,7 +240,7 @@ class Outputs(unittest.TestCase):
             'dissect list --json': ([DISSECT, 'list', self.frames, '--json'], False),
             'dissect list --csv': ([DISSECT, 'list', self.frames, '--csv'], False),
             'dissect verify': ([DISSECT, 'verify', self.frames], False),
-            'dissect sessions': ([DISSECT, 'sessions', self.frames], False),
+            'dissect connections': ([DISSECT, 'connections', self.frames], False),
             'dissect messages': ([DISSECT, 'messages', self.frames], False),
             'dissect messages --by': ([DISSECT, 'messages', self.frames, '--by', 'size'], False),
             'dissect anomalies': ([DISSECT, 'anomalies', self.frames], False),

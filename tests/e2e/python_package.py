@@ -131,6 +131,9 @@ class Package(unittest.TestCase):
         self.assertEqual([(each.bytes, each.qps) for each in results], [(4096, 2)])
         [latency] = longwire.perf(sim=True, delay='100us', pattern='lat', size=64, iterations=10)
         self.assertGreater(latency.t_min_usec, 100)
+        lines = []
+        [ran] = longwire.perf(sim=True, delay='1ms', duration='50ms', interval='10ms', progress=lines.append)
+        self.assertEqual((ran.intervals.whole, len([line for line in lines if ' s  ' in line])), (5, 5))
         planned = longwire.plan(delay='1ms', op='write')
         self.assertEqual(planned.schema, 'longwire.plan')
         network = longwire.sim('long-haul-incast-50km', duration='1ms')
@@ -147,7 +150,7 @@ class Package(unittest.TestCase):
         self.assertEqual(len({len(longwire.rows(each)) for each in frames}), 1)
         self.assertGreater(len(longwire.anomalies(capture)), 0)
         self.assertGreater(len(longwire.messages(capture)), 0)
-        self.assertEqual({each.schema for each in longwire.sessions(capture)}, {'longwire.session'})
+        self.assertEqual({each.schema for each in longwire.connections(capture)}, {'longwire.connection'})
         self.assertEqual(longwire.explain(capture).schema, 'longwire.explanation')
         self.assertEqual(longwire.verify(capture)[-1].verdict.exit, 0)
         self.assertEqual(longwire.compare(capture, capture).schema, 'longwire.comparison')

@@ -6,7 +6,6 @@ out; and two pages in headless Chromium, which ask the network for nothing."""
 import json
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -19,7 +18,7 @@ from selenium.webdriver.common.by import By
 import accessibility
 from dissect_report import start_browser
 from example_files import EXPERIMENT
-from html_pages import page_data
+from html_pages import page_data, take_picture
 import verdict_outputs
 from longwire_test import ANY_RATE, BOX, SOURCE, begin, program
 
@@ -44,6 +43,7 @@ messages = 400
 signature = true
 '''
 BIT_RATES = {'Tb/s': 1e12, 'Gb/s': 1e9, 'Mb/s': 1e6, 'kb/s': 1e3, 'b/s': 1}
+PICTURES = {'gen sim': 'network-report', 'gen perf lat': 'perf-report'}
 RING = ('--port', 'net_ring0', '--receive', 'net_ring0')
 
 
@@ -88,6 +88,7 @@ class InFolder(unittest.TestCase):
                              '--pattern', 'lat', '--json'],
             'gen perf ping': [GEN, 'perf', '--sim', '--delay', '10us', '-n', '100', '-s', '64',
                               '--pattern', 'ping', '--json'],
+            'gen sim': [GEN, 'sim', 'long-haul-incast-100km', '--duration', '20ms', '--json'],
             'impair replay': [IMPAIR, 'replay', self.file('rules.toml', RULES), self.frames,
                               self.folder / 'c.pcap', '--json'],
             'impair run': [*BOX, self.folder / 'rules.toml', '--west',
@@ -309,6 +310,10 @@ class Browser(InFolder):
     def js(self, code, *arguments):
         return self.browser.execute_script(code, *arguments)
 
+    def check_that_tables_sort_and_filter(self):
+        self.assertEqual(self.js("""return [...document.querySelectorAll('table.data')].filter((table) =>
+            !document.getElementById(`${table.id}-filter`) || !table.querySelector('th button')).map((table) => table.id)"""), [])
+
     def rows(self, table):
         return self.js('''return [...document.querySelectorAll(`#${arguments[0]} tbody tr`)]
             .map((row) => [...row.cells].map((cell) => cell.textContent));''', table)
@@ -329,7 +334,6 @@ class Browser(InFolder):
         self.assertIn(BREAKS_OUT, self.browser.find_element(By.ID, 'profile-0').text)
 
     def test_a_run_and_the_picture_of_the_manual(self):
-        """With LONGWIRE_SCREENSHOT_RUN=docs/run-report.png it is drawn again."""
         report = json.loads(self.run_it(GEN, 'run', DEMO, *RING, *ANY_RATE, '--quiet', '--json', '--duration',
                                         '500ms').stdout)
         self.open()
@@ -344,15 +348,9 @@ class Browser(InFolder):
         for role, label in names:
             self.assertEqual(role, 'img')
             self.assertRegex(label, r'.+\. .+ over .+\. Curves: .+')
-        made = self.folder / 'made.png'
-        self.browser.save_screenshot(str(made))
-        self.assertLess(made.stat().st_size, 250_000)
-        self.assertTrue((SOURCE / 'docs/run-report.png').exists())
-        if 'LONGWIRE_SCREENSHOT_RUN' in os.environ:
-            shutil.copy(made, os.environ['LONGWIRE_SCREENSHOT_RUN'])
+        take_picture(self.browser, 'run-report', height=1200)
 
     def test_an_experiment_begins_with_what_differs_most(self):
-        """With LONGWIRE_SCREENSHOT_EXPERIMENT=docs/experiment-report.png it is drawn again."""
         out = self.folder / 'results'
         self.run_it(GEN, 'experiment', 'apn-380km-latency', '--out', out)
         compared = json.loads((out / 'apn-380km-latency.json').read_text(encoding='utf-8'))['comparisons']
@@ -370,16 +368,11 @@ class Browser(InFolder):
         self.assertGreater(self.js("""return document.querySelector('#plot-0').clientWidth /
             document.querySelector('#plots-place').clientWidth"""), 0.95)
         self.assertFalse(self.js("return document.getElementById('figures-fold').open"))
-        # Each table sorts and filters; no word is broken.
-        self.assertEqual(self.js("""return [...document.querySelectorAll('table.data')].filter((table) =>
-            !document.getElementById(`${table.id}-filter`) || !table.querySelector('th button')).map((table) => table.id)"""), [])
+        self.check_that_tables_sort_and_filter()
+        # No word is broken.
         self.assertEqual(self.js("return getComputedStyle(document.querySelector('table.data td')).overflowWrap"), 'break-word')
         self.assertEqual(accessibility.does_not_fit(self.browser), [])
-        made = self.folder / 'made.png'
-        self.browser.save_screenshot(str(made))
-        self.assertTrue((SOURCE / 'docs/experiment-report.png').exists())
-        if 'LONGWIRE_SCREENSHOT_EXPERIMENT' in os.environ:
-            shutil.copy(made, os.environ['LONGWIRE_SCREENSHOT_EXPERIMENT'])
+        take_picture(self.browser, 'experiment-report', height=1200)
         for theme in 'light', 'dark':
             self.assertEqual(accessibility.findings(self.browser), [], theme)
             self.browser.find_element(By.ID, 'theme').click()
@@ -390,12 +383,15 @@ class Browser(InFolder):
             self.run_it(*words)
             self.open()
             with self.subTest(name):
+                self.check_that_tables_sort_and_filter()
                 self.assertEqual(accessibility.does_not_fit(self.browser), [])
             for theme in 'light', 'dark':
                 with self.subTest(name, theme=theme):
                     self.assertEqual(accessibility.findings(self.browser), [])
                     self.assertEqual(self.js('return document.documentElement.dataset.theme'), theme)
                 self.browser.find_element(By.ID, 'theme').click()
+            if name in PICTURES:
+                take_picture(self.browser, PICTURES[name], height=1000)
 
     def test_the_sizes_of_perf_are_rows_of_one_table(self):
         self.run_it(*self.commands()['gen perf'])

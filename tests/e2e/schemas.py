@@ -195,7 +195,7 @@ class Schemas(unittest.TestCase):
 
     def dissect(self):
         for capture in CAPTURES:
-            for command in ('list', 'verify', 'sessions', 'messages', 'anomalies', 'summary', 'explain'):
+            for command in ('list', 'verify', 'connections', 'messages', 'anomalies', 'summary', 'explain'):
                 self.check(f'dissect {command}', capture)
             self.check('dissect messages', capture, '--by', 'size')
             self.extract(capture)

@@ -28,8 +28,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             {{"FILE", path}, {"--csv", "true"}, {"--no-tunnels", "true"}});
   fuzz::run(dissect::summary_command(), {{"FILE", path}});
   fuzz::run(dissect::summary_command(), {{"FILE", path}, {"--json", "true"}, {"--max-flows", "1"}});
-  fuzz::run(dissect::sessions_command(), {{"FILE", path}});
-  fuzz::run(dissect::sessions_command(), {{"FILE", path}, {"--csv", "true"}});
+  fuzz::run(dissect::connections_command(), {{"FILE", path}});
+  fuzz::run(dissect::connections_command(), {{"FILE", path}, {"--csv", "true"}});
   fuzz::run(dissect::messages_command(), {{"FILE", path}, {"--json", "true"}});
   fuzz::run(dissect::messages_command(), {{"FILE", path}, {"--by", "operation,size"}});
   fuzz::run(dissect::anomalies_command(), {{"FILE", path}, {"FILE", half.path()}});

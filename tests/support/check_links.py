@@ -3,7 +3,7 @@
 """Checks that each relative link of the manuals leads to a file of the tree, and to a heading in it, and
 that each test that they name as code (`tests/...`) is there. Of the pages in docs/: each has a title of
 its own, another page links to each, a list names each by its title, the one of man longwire too, and
-its prose is short enough to be read.
+its prose is short enough to be read. A page shows each picture.
 
     check_links.py [FOLDER]
 
@@ -14,11 +14,13 @@ import re
 import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-LINK = re.compile(r'!?\[[^\]]*\]\(([^)\s]+)\)', re.S)
+PICTURES = ('.png', '.svg')
+LINK = re.compile(r'(?:!?\[[^\]]*\]\(|<source [^>]*srcset=")([^")\s]+)[")]', re.S)
 TEST = re.compile(r'`(tests/[^`\s]*)`')
 # An item of a list that is a link and nothing else.
 LISTED = re.compile(r'^- \[([^\]\n]+)\]\(([^)#\s]+\.md)\)$', re.M)
 MOST_WORDS = 2000  # of a page's prose: without tables and code
+MOST_WITHOUT_HEADING = 700  # words in a row
 LOGS = ('changelog.md',)  # grow for ever, and are searched rather than read
 OVERVIEW = 'packaging/longwire.7.md'
 IN_OVERVIEW = re.compile(r'^- (.+): `([\w-]+\.md)`$', re.M)
@@ -68,10 +70,23 @@ def title_of(page):
     return page.read_text(encoding='utf-8').split('\n', 1)[0].removeprefix('# ')
 
 
-def words_of_prose(page):
-    """How many words a page has outside tables and code."""
+def words_of_sections(page):
+    """How many words the page has outside tables and code, of each heading and what is below it."""
     lines = re.sub(r'^```.*?^```', '', page.read_text(encoding='utf-8'), flags=re.M | re.S).split('\n')
-    return sum(len(line.split()) for line in lines if not line.lstrip().startswith('|'))
+    words = [0]
+    for line in lines:
+        if line.startswith('#'):
+            words.append(0)
+        words[-1] += 0 if line.lstrip().startswith('|') else len(line.split())
+    return words
+
+
+def long_prose(name, words):
+    """A line for a page, and for a section, of more words than one reads."""
+    if sum(words) > MOST_WORDS:
+        yield f'{name}: {sum(words)} words of prose, expected at most {MOST_WORDS}'
+    if max(words) > MOST_WITHOUT_HEADING:
+        yield f'{name}: {max(words)} words without a heading, expected at most {MOST_WITHOUT_HEADING}'
 
 
 def listed_pages(folder):
@@ -105,12 +120,15 @@ def wrong_titles(folder):
     linked = linked_pages(folder)
     for page in pages:
         name = page.relative_to(folder)
-        if page.name not in LOGS and (words := words_of_prose(page)) > MOST_WORDS:
-            yield f'{name}: {words} words of prose, expected at most {MOST_WORDS}'
+        if page.name not in LOGS:
+            yield from long_prose(name, words_of_sections(page))
         if page.name != 'index.md' and page.resolve() not in linked:
             yield f'{name}: no other page links to it'
         if titles.setdefault(title_of(page), name) != name:
             yield f'{name}: has the title of {titles[title_of(page)]}'
+    for picture in sorted((folder / 'docs').rglob('*')):
+        if picture.suffix in PICTURES and picture.resolve() not in linked:
+            yield f'{picture.relative_to(folder)}: no page shows it'
 
 
 def main(folder):

@@ -41,15 +41,26 @@ class CheckLinks(unittest.TestCase):
         (line,) = self.found(docs__b='# Another guide\n[here](b.md)\n', docs__index='# Manual\n')
         self.assertIn('docs/b.md: no other page links to it', line)
 
+    def test_a_picture_that_no_page_shows(self):
+        with tempfile.TemporaryDirectory() as name:
+            docs = pathlib.Path(name) / 'docs'
+            docs.mkdir()
+            (docs / 'index.md').write_text('# Manual\n\n![Shown](a.png)\n', encoding='utf-8')
+            for picture in 'a.png', 'b.png':
+                (docs / picture).write_bytes(b'')
+            self.assertEqual(list(wrong_titles(pathlib.Path(name))), ['docs/b.png: no page shows it'])
+
     def test_two_pages_with_one_title(self):
         (line,) = self.found(docs__b='# A guide\n')
         self.assertIn('docs/b.md: has the title of docs/a.md', line)
 
     def test_a_page_that_is_too_long(self):
-        table, code = '| a |\n' * 2001, '```\n' + 'a ' * 2001 + '\n```\n'
-        self.assertEqual(self.found(docs__b='# Another guide\n' + table + code + 'a ' * 1996), [])
-        (line,) = self.found(docs__b='# Another guide\n' + 'a ' * 1998)
-        self.assertIn('docs/b.md: 2001 words of prose, expected at most 2000', line)
+        table, code, section = '| a |\n' * 2001, '```\n' + 'a ' * 2001 + '\n```\n', 'a ' * 490 + '\n# A\n'
+        self.assertEqual(self.found(docs__b='# Another guide\n' + table + code + 4 * section), [])
+        (line,) = self.found(docs__b='# Another guide\n' + 4 * section + 'a ' * 40)
+        self.assertIn('docs/b.md: 2011 words of prose, expected at most 2000', line)
+        (line,) = self.found(docs__b='# Another guide\n' + 'a ' * 701)
+        self.assertIn('docs/b.md: 704 words without a heading, expected at most 700', line)
 
 
 if __name__ == '__main__':

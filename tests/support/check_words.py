@@ -29,12 +29,20 @@ def files(root):
         for path in sorted((root / top).rglob('*')):
             if path.suffix in ('.h', '.cpp', '.md', '.js', '.html'):
                 yield path
-    for folder in (root, root / 'docs', root / 'docs/reference', root / 'pcaps', root / 'tests'):
+    for folder in (root, root / 'docs', root / 'docs/reference', root / 'packaging', root / 'pcaps', root / 'tests'):
         yield from sorted(folder.glob('*.md'))
+    for script in 'packaging/demo.sh', 'packaging/demo_verdict.py', 'packaging/longwire':
+        if (root / script).is_file():
+            yield root / script
+    yield from sorted((root / 'profiles').rglob('*.toml'))
+    yield from sorted((root / 'tests/golden/analysis').glob('*.txt'))
 
 
 def texts_of(path, line):
-    """What users read of a line: of a manual all but code, of code its texts with a space."""
+    """What users read of a line: of a manual all but code, of a profile or an output all, of code its texts
+    with a space."""
+    if path.suffix in ('.toml', '.txt'):
+        return line
     if path.suffix in ('.md', '.html'):
         return re.sub(r'`[^`]*`', ' ', line)
     return '\n'.join(text for found in QUOTED.findall(re.sub(r'^\s*//.*', '', line)) for text in found if ' ' in text)

@@ -27,8 +27,11 @@ class Names:
         self.outputs = collections.defaultdict(set)
 
     def add(self, schema, output):
-        """Adds the names below a schema. Fields of frames have dots; schema and version are in all."""
+        """Adds the names below a schema. Fields of frames have dots; schema and version are in all; names
+        of the release before are deprecated."""
         for name, value in schema.get('properties', {}).items():
+            if value.get('deprecated'):
+                continue
             if '.' not in name and name not in ('schema', 'version'):
                 self.outputs[name].add(output)
                 self.units[name] |= {value['unit']} if 'unit' in value else set()

@@ -1,8 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads the pages that the programs write."""
+"""Reads the pages that the programs write, and takes the pictures of them that the manual shows."""
 
+import base64
 import json
+import os
+import pathlib
 import re
+
+import accessibility
+from longwire_test import SOURCE
+
+LARGEST_PICTURE = 300_000  # bytes
 
 
 def page_data(path):
@@ -10,6 +18,26 @@ def page_data(path):
     text = path.read_text(encoding='utf-8')
     return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text,
                                 re.DOTALL)[1])
+
+
+def pictures_wanted():
+    """Whether `./dev pictures` runs, which draws the manual's pictures again."""
+    return 'LONGWIRE_PICTURES' in os.environ
+
+
+def take_picture(browser, name, width=1280, height=800, of=None):
+    """Takes the picture docs/NAME.png: of an element, or of the top of the page. ./dev pictures keeps it."""
+    if of is not None:
+        picture = base64.b64decode(of.screenshot_as_base64)
+    else:
+        accessibility.set_width(browser, width, height)
+        browser.execute_script('scrollTo(0, 0)')
+        picture = base64.b64decode(browser.execute_cdp_cmd('Page.captureScreenshot', {})['data'])
+        browser.execute_cdp_cmd('Emulation.clearDeviceMetricsOverride', {})
+    assert 5000 < len(picture) < LARGEST_PICTURE, f'{name}: {len(picture)} bytes'
+    if pictures_wanted():
+        pathlib.Path(os.environ['LONGWIRE_PICTURES'], f'{name}.png').write_bytes(picture)
+    assert (SOURCE / f'docs/{name}.png').exists(), name
 
 
 def pixels(browser, plot, colour):

@@ -8,6 +8,7 @@ docs/reference/options.md is the index between two marks; --write writes it agai
 and exits with 1 if the index is old."""
 
 import collections
+import itertools
 import pathlib
 import re
 import sys
@@ -56,11 +57,17 @@ def options():
     return found
 
 
+def row(name, meaning, pages):
+    """A row of the index."""
+    links = ', '.join(f'[{title}]({page})' for title, page in pages.items())
+    return f'| `{name}` | {meaning} | {links} |\n'
+
+
 def index():
-    """The index as Markdown."""
-    return HEAD + ''.join(
-        f'| `{name}` | {meaning} | {", ".join(f"[{title}]({page})" for title, page in pages.items())} |\n'
-        for name, (meaning, pages) in sorted(options().items()))
+    """The index as Markdown: a table for each first letter."""
+    by_letter = itertools.groupby(sorted(options().items()), key=lambda option: option[0][2].upper())
+    return ''.join(f'## {letter}\n\n{HEAD}{"".join(row(name, *found) for name, found in rows)}\n'
+                   for letter, rows in by_letter)
 
 
 def main(words):

@@ -126,7 +126,8 @@ const FigureTable& Statement::figures() {
       Row::of<&Statement::events>("events", "Events counted."),
       Row::of<&Statement::packets>("packets", "Packets concerned."),
       Row::of<&Statement::cost>("cost_ns", "Time that it cost.", Unit::ns),
-      Row::of<&Statement::sessions>("sessions", "Numbers of the sessions."),
+      Row::of<&Statement::sessions>("connections", "Numbers of the connections.")
+          .renamed_from("sessions"),
       Row::of<&Statement::frames>("first_frames", "Numbers of the first frames that show it.")};
   static constexpr FigureTable kTable{"A statement about a capture.", kRows};
   return kTable;

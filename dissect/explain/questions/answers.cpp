@@ -287,15 +287,15 @@ constexpr AnswerRow<Answers> kAnswerRows[] = {
     {[](const Answers& a) { return a.open > 0; }, Health::wrong,
      "{open} of {connections} {have} requests without an answer until the end{icmp}"},
     {[](const Answers& a) { return a.icmp > 0; }, Health::wrong,
-     "a device refused {refused} packets by ICMP"},
+     "a device refused {refused} by ICMP"},
     {[](const Answers& a) { return a.unresolved > 0; }, Health::wrong,
-     "a peer's link address was asked for {unresolved} times without an answer"},
+     "a peer's link address was asked for {unresolved} without an answer"},
     {[](const Answers& a) { return a.ended > 0; }, Health::wrong,
      "connections were ended while requests were open"},
     {[](const Answers& a) { return a.undisconnected > 0; }, Health::wrong,
      "requests to disconnect (DREQ) got no answer"},
     {[](const Answers& a) { return a.not_ready > 0; }, Health::wrong,
-     "yes, but {not_ready} times with an RNR NAK: no receive buffer was posted"},
+     "yes, but {not_ready} with an RNR NAK: no receive buffer was posted"},
     {[](const Answers& a) { return a.connections == 0; }, Health::cannot_tell,
      "no request that asks for an answer was followed"},
     {[](const Answers& a) { return a.one_sided == a.connections; }, Health::cannot_tell,
@@ -317,12 +317,13 @@ Answer ask_answers(const Facts& facts) {
   words.add("have", verb(all.open, "has", "have"));
   words.add("never", all.never);
   words.add("open", all.open);
-  words.add("refused", all.icmp);
-  words.add("unresolved", all.unresolved);
-  words.add("not_ready", all.not_ready);
+  words.add("refused", counted(all.icmp, "packet"));
+  words.add("unresolved", counted(all.unresolved, "time"));
+  words.add("not_ready", counted(all.not_ready, "time"));
   words.add("one_sided", all.one_sided);
-  words.add("icmp", all.icmp > 0 ? fmt::format("; a device refused {} packets by ICMP", all.icmp)
-                                 : std::string());
+  words.add("icmp", all.icmp > 0
+                        ? fmt::format("; a device refused {} by ICMP", counted(all.icmp, "packet"))
+                        : std::string());
   return answer_of<Answers>(OperatorQuestion::answers, kAnswerRows, all, words,
                             facts.statements_about(OperatorQuestion::answers, kAnswerTellings));
 }

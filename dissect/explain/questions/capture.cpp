@@ -110,7 +110,7 @@ Statement about_sessions(const Evidence& evidence, std::string topic, std::strin
 
 void add_one_sided(const Evidence& evidence, std::vector<Statement>& all) {
   Statement found =
-      about_sessions(evidence, "one_direction", "sessions",
+      about_sessions(evidence, "one_direction", "connections",
                      [&](const Session& session) { return is_one_sided(evidence, session); });
   if (found.events == 0) return;
   found.text = fmt::format(
@@ -123,8 +123,8 @@ void add_one_sided(const Evidence& evidence, std::vector<Statement>& all) {
 /// Connections whose two directions were paired by a guess.
 void add_guessed_pairs(const Facts& facts, std::vector<Statement>& all) {
   const Evidence& evidence = facts.evidence;
-  Statement found =
-      about_sessions(evidence, "paired_by_guess", "sessions --json", [&](const Session& session) {
+  Statement found = about_sessions(
+      evidence, "paired_by_guess", "connections --json", [&](const Session& session) {
         return any_flow(evidence.analyst, session).paired_by == analysis::PairedBy::order;
       });
   if (found.events == 0) return;
@@ -215,7 +215,7 @@ std::string limits_text(const Facts& facts) {
 
 constexpr AnswerRow<Quality> kCaptureRows[] = {
     {[](const Quality& q) { return q.roce == 0; }, Health::cannot_tell,
-     "none of its {frames} frames is RoCE{others}"},
+     "none of its {frames} is RoCE{others}"},
     {[](const Quality& q) { return q.sample; }, Health::wrong,
      "it holds {held:.3g} % of the packets that passed, as PSNs show: a sample, or a mirror that "
      "lost the "
@@ -223,13 +223,13 @@ constexpr AnswerRow<Quality> kCaptureRows[] = {
      "and "
      "single times do not show"},
     {[](const Quality& q) { return q.dropped > 0; }, Health::wrong,
-     "the capturing dropped {dropped} frames, by the file's own count{limits}"},
+     "the capturing dropped {dropped}, by the file's own count{limits}"},
     {[](const Quality& q) { return q.incomplete; }, Health::wrong,
-     "it lacks {missing} of {packets} packets that the network carried{limits}"},
+     "it lacks {missing} of {packets} that the network carried{limits}"},
     {[](const Quality& q) { return q.one_sided > 0; }, Health::wrong,
      "it holds one direction only of {one_sided} of {connections}{limits}"},
     {[](const Quality& q) { return q.connections == 0; }, Health::fine,
-     "{roce} RoCE frames, of no connection{limits}"},
+     "{roce}, of no connection{limits}"},
     {[](const Quality&) { return true; }, Health::fine,
      "complete as far as it shows, both directions of {connections}{limits}"},
 };
@@ -260,13 +260,13 @@ bool is_sample(const Facts& facts) {
 Answer ask_capture(const Facts& facts) {
   const Quality quality = quality_of(facts);
   Words words;
-  words.add("frames", quality.frames);
-  words.add("roce", quality.roce);
+  words.add("frames", counted(quality.frames, "frame"));
+  words.add("roce", counted(quality.roce, "RoCE frame"));
   words.add("others", others_text(facts.evidence.totals));
   words.add("held", 100 * quality.share.held());
-  words.add("dropped", quality.dropped);
+  words.add("dropped", counted(quality.dropped, "frame"));
   words.add("missing", quality.share.missing);
-  words.add("packets", quality.share.packets);
+  words.add("packets", counted(quality.share.packets, "packet"));
   words.add("one_sided", quality.one_sided);
   words.add("connections", counted(quality.connections, "connection"));
   words.add("limits", limits_text(facts));

@@ -36,14 +36,15 @@ struct Signs {
   std::uint64_t trimmed = 0;      // packets whose data a switch cut off
   std::uint64_t unanswered = 0;   // requests without an answer at the end, for an unknown reason
   std::uint64_t lost_at_receiver = 0;  // of lost: behind the last of several points
+  std::uint64_t lost_answers = 0;      // of lost: answers between two points
   std::uint64_t turned_away = 0;  // of requests and connections: refused, or dropped as invalid
 
   static constexpr std::uint64_t Signs::* kAll[] = {
-      &Signs::packets,      &Signs::marked,      &Signs::notifications,   &Signs::lost,
-      &Signs::unseen,       &Signs::resent,      &Signs::refused,         &Signs::late,
-      &Signs::missing_acks, &Signs::pauses,      &Signs::unexplained,     &Signs::undecided,
-      &Signs::unmarkable,   &Signs::full_links,  &Signs::lost_behind,     &Signs::trimmed,
-      &Signs::unanswered,   &Signs::turned_away, &Signs::lost_at_receiver};
+      &Signs::packets,      &Signs::marked,      &Signs::notifications,    &Signs::lost,
+      &Signs::unseen,       &Signs::resent,      &Signs::refused,          &Signs::late,
+      &Signs::missing_acks, &Signs::pauses,      &Signs::unexplained,      &Signs::undecided,
+      &Signs::unmarkable,   &Signs::full_links,  &Signs::lost_behind,      &Signs::trimmed,
+      &Signs::unanswered,   &Signs::turned_away, &Signs::lost_at_receiver, &Signs::lost_answers};
 };
 
 bool is_loss(const Group& group) {
@@ -85,6 +86,8 @@ void add_signs(const Facts& facts, Signs& signs, const Group& group) {
   if (is_loss(group) && group.kind == AnomalyKind::lost_after_capture && group.where.empty())
     signs.lost_behind += group.packets;
   if (is_loss(group) && group.where.starts_with("behind ")) signs.lost_at_receiver += group.packets;
+  if (is_loss(group) && group.where.contains(" > ") && group.role == wire::Role::response)
+    signs.lost_answers += group.packets;
   if (is_unseen_loss(group)) signs.unseen += group.events;
   if (group.is(AnomalyKind::retransmission, Cause::ack_lost)) signs.missing_acks += group.events;
   if (group.kind == AnomalyKind::retransmission && !group.is_certain() &&
@@ -125,9 +128,14 @@ Signs signs_of(const Facts& facts) {
   return most;
 }
 
+/// Whether all that was lost are answers between two points: no NAK asks for them.
+bool are_answers(const Signs& signs) { return signs.lost > 0 && signs.lost == signs.lost_answers; }
+
 std::string were_lost(const Signs& signs) {
   const bool all_behind = signs.lost > 0 && signs.lost == signs.lost_behind;
-  return fmt::format("{} {} lost{}", counted(signs.lost, "packet"), verb(signs.lost, "was", "were"),
+  const bool answers = are_answers(signs);
+  return fmt::format("{} {} lost{}{}", counted(signs.lost, answers ? "answer" : "packet"),
+                     verb(signs.lost, "was", "were"), answers ? " between the points" : "",
                      all_behind ? " or overtaken" : "");
 }
 
@@ -316,7 +324,7 @@ std::string unmarked_loss_reason(const Case& c) {
         "{}, but all packets are Not-ECT, so no queue could mark one, and no CNP "
         "came{}. Overflow of a queue looks the same as a bad link: the drop counters "
         "of the switches tell.",
-        what, loss_wait_text(c));
+        what, are_answers(signs) ? "" : loss_wait_text(c));
   return fmt::format(
       "{}, and no packet is marked, though queues may mark {} of them, and no CNP "
       "came: a queue with ECN would have marked before it dropped. A queue without "
@@ -543,7 +551,8 @@ const FigureTable& CongestionVerdict::figures() {
       Row::of<&CongestionVerdict::marked>("marked", "Packets marked Congestion Experienced."),
       Row::of<&CongestionVerdict::notifications>("cnps", "Congestion notifications."),
       Row::of<&CongestionVerdict::lost>("lost", "Packets lost."),
-      Row::of<&CongestionVerdict::resent>("resent", "Packets retransmitted."),
+      Row::of<&CongestionVerdict::resent>("retransmitted", "Packets retransmitted.")
+          .renamed_from("resent"),
       Row::of<&CongestionVerdict::pauses>("pause_frames", "Pause frames."),
       Row::of<&CongestionVerdict::paused>(
           "paused_ns", "Time from pauses of the connections' priorities to their ends.", Unit::ns)};

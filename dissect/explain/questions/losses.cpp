@@ -394,7 +394,7 @@ Losses losses_of(const Facts& facts) {
   return all;
 }
 
-/// "4 lost before the capture point, 3 ACKs lost behind it, 54 sent again".
+/// "4 lost before the capture point, 3 ACKs lost behind it, 54 retransmitted".
 std::string parts_of(const Losses& all) {
   std::vector<std::string> parts;
   const auto add = [&parts](std::uint64_t count, std::string_view text) {
@@ -406,7 +406,8 @@ std::string parts_of(const Losses& all) {
   add(all.behind, "{} lost behind the capture point, or overtaken there");
   add(all.trimmed, "{} trimmed by a switch");
   add(all.either, "{} missing, lost or not captured");
-  add(all.acks, "{} ACKs lost or late behind the capture point");
+  if (all.acks > 0)
+    parts.push_back(counted(all.acks, "ACK") + " lost or late behind the capture point");
   add(all.late, "{} late");
   add(all.copied, "{} copied");
   add(all.again, "{} retransmitted");

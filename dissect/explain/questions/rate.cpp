@@ -47,11 +47,10 @@ std::string read_limit_text(const Evidence& evidence, const Anomaly& anomaly,
                           : average_of(reads->second.bytes, reads->second.messages);
   const std::string bound = rate_bound_text(counts, counts.most_reads, size);
   return fmt::format(
-      "Connection {} is held by a limit: it never has more than {} READs and atomics outstanding, "
-      "and "
-      "reached that {} times.{}{}",
-      anomaly.session, counts.most_reads, counts.reads_at_most, bound,
-      bound.empty() ? "" : " Larger READs, more connections, or a higher limit help.");
+      "Connection {} is held by a limit: it never has more than {} outstanding, and "
+      "reached that {}.{}{}",
+      anomaly.session, counted_fetches(counts.most_reads), counted(counts.reads_at_most, "time"),
+      bound, bound.empty() ? "" : " Larger READs, more connections, or a higher limit help.");
 }
 
 std::string full_link_text(const Anomaly& anomaly, const StreamCounts& counts) {
@@ -95,7 +94,7 @@ Statement plateau_statement(const Evidence& evidence, const Anomaly& anomaly) {
           .sessions = {anomaly.session},
           .events = 1,
           .packets = anomaly.packets,
-          .show = "sessions --json",
+          .show = "connections --json",
           .question = OperatorQuestion::rate};
 }
 

@@ -267,7 +267,7 @@ constexpr AnswerRow<Setups> kSetupRows[] = {
      "requests to connect: {failures}; {came_up}"},
     {[](const Setups& s) { return s.done > 0 && s.without == 0; }, Health::fine, "{came_up}"},
     {[](const Setups& s) { return s.done > 0; }, Health::fine,
-     "{came_up}; the set-up of {without} others is not in the capture"},
+     "{came_up}; the set-up of {without} is not in the capture"},
     {[](const Setups& s) { return s.open > 0; }, Health::cannot_tell,
      "the capture ends before {open} could be answered"},
     {[](const Setups& s) { return s.without == 0; }, Health::cannot_tell,
@@ -285,7 +285,7 @@ Answer ask_setup(const Facts& facts) {
   Words words;
   words.add("failures", failures_text(all));
   words.add("came_up", all.done == 0 ? std::string("none came up") : came_up_text(all));
-  words.add("without", all.without);
+  words.add("without", counted(all.without, "other"));
   words.add("open", counted(all.open, "request"));
   return answer_of<Setups>(OperatorQuestion::setup, kSetupRows, all, words, std::move(statements));
 }

@@ -129,9 +129,9 @@ constexpr AnswerRow<Validity> kValidityRows[] = {
      "no packet was followed"},
     {[](const Validity& v) { return !v.wrong.empty(); }, Health::wrong, "{wrong}"},
     {[](const Validity& v) { return v.checked == 0; }, Health::fine,
-     "lengths, opcodes, PSNs and keys of {packets} packets; no ICRC could be checked"},
+     "lengths, opcodes, PSNs and keys of {packets}; no ICRC could be checked"},
     {[](const Validity&) { return true; }, Health::fine,
-     "lengths, opcodes, PSNs and keys of {packets} packets, and {checked} ICRCs"},
+     "lengths, opcodes, PSNs and keys of {packets}, and {checked}"},
 };
 
 }  // namespace
@@ -142,8 +142,8 @@ Answer ask_validity(const Facts& facts) {
   const Validity all = validity_of(facts, statements);
   Words words;
   words.add("wrong", all.wrong);
-  words.add("packets", all.packets);
-  words.add("checked", all.checked);
+  words.add("packets", counted(all.packets, "packet"));
+  words.add("checked", counted(all.checked, "ICRC"));
   return answer_of<Validity>(OperatorQuestion::validity, kValidityRows, all, words,
                              std::move(statements));
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/counted.h"
 #include "gen/report/flow_report.h"
 #include "wire/icrc.h"
 #include "wire/view.h"
@@ -124,10 +125,10 @@ std::string SignedMessages::latency_doubt(const ReceiveFlow& flow) const {
 
 std::string SignedMessages::text() const {
   constexpr std::size_t kMostRows = 100;
-  std::string text = fmt::format(
-      "  signatures: {} frames, {} lost, {} duplicated, {} out of order; {} frames without one\n",
-      counts_.frames, counts_.lost, counts_.duplicated, counts_.out_of_order,
-      counts_.unsigned_frames);
+  std::string text =
+      fmt::format("  signatures: {}, {} lost, {} duplicated, {} out of order; {} without one\n",
+                  counted(counts_.frames, "frame"), counts_.lost, counts_.duplicated,
+                  counts_.out_of_order, counted(counts_.unsigned_frames, "frame"));
   text += flow_table(measurement_, flow_rows(measurement_, {}, {}), kMostRows, Measured::payloads);
   for (std::size_t i = 0; i < sent_.size(); ++i) {
     const std::uint64_t missing = missing_at_end(i);

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "app/profile_note.h"
+#include "app/setting_options.h"
+#include "config/congestion/congestion_profile.h"
 #include "config/impair/profile.h"
 #include "config/toml/document.h"
 #include "config/toml/profile_search.h"
@@ -37,64 +39,20 @@ std::vector<std::pair<std::string, PerfPattern>> patterns() {
   return words;
 }
 
-constexpr double kMost = 1e9;  // no NIC's register holds more
-
-void add_number(app::Options& options, const char* name, double& target, const char* help,
-                double low = 0, double high = kMost) {
-  options.add(name, app::number(target, low, high), "N", help);
-}
-
-void add_reaction_options(app::Options& options, DcqcnConfig& dcqcn) {
-  add_number(options, "--rpg-time-reset", dcqcn.rpg_time_reset_us,
-             "time between timed increases, in us", 1);
-  add_number(options, "--rpg-byte-reset", dcqcn.rpg_byte_reset,
-             "bytes between increases; 0: no increase by bytes");
-  options.add("--rpg-threshold", app::number(dcqcn.rpg_threshold, 0u, 31u), "N",
-              "number of increases in fast recovery");
-  add_number(options, "--rpg-ai-rate", dcqcn.rpg_ai_rate_mbps, "additive increase, in Mb/s");
-  add_number(options, "--rpg-hai-rate", dcqcn.rpg_hai_rate_mbps, "hyper increase, in Mb/s");
-  options.add("--rpg-gd", app::number(dcqcn.rpg_gd, 10u, 15u), "N",
-              "exponent of a cut: the rate falls by alpha / 2^N");
-  add_number(options, "--rpg-min-dec-fac", dcqcn.rpg_min_dec_fac_percent,
-             "least share of the rate that a cut keeps, in %", 0, 100);
-  add_number(options, "--rpg-min-rate", dcqcn.rpg_min_rate_mbps, "lowest rate after a cut, in Mb/s",
-             0.001);
-  add_number(options, "--rpg-max-rate", dcqcn.rpg_max_rate_mbps,
-             "highest rate after an increase, in Mb/s; 0: the link's rate");
-  add_number(options, "--rate-to-set-on-first-cnp", dcqcn.rate_to_set_on_first_cnp_mbps,
-             "rate after the first CNP, in Mb/s; 0: the link's rate");
-  add_number(options, "--dce-tcp-g", dcqcn.dce_tcp_g, "share of alpha that is kept, in 1/1024", 0,
-             1024);
-  add_number(options, "--dce-tcp-rtt", dcqcn.dce_tcp_rtt_us, "time between decays of alpha, in us",
-             1);
-  add_number(options, "--rate-reduce-monitor-period", dcqcn.rate_reduce_monitor_period_us,
-             "least time between cuts, in us");
-  add_number(options, "--initial-alpha", dcqcn.initial_alpha, "initial alpha, in 1/1024", 0, 1024);
-  options.add_flag("--clamp-tgt-rate", dcqcn.clamp_tgt_rate, "lower the target rate at every cut");
-  options.add(
-      "--clamp-tgt-rate-after-time-inc",
-      app::choice<bool>(dcqcn.clamp_tgt_rate_after_time_inc, {{"true", true}, {"false", false}}),
-      "true|false", "lower the target rate at a cut after a timed increase");
-  options.add(
-      "--alpha-update",
-      app::choice<bool>(dcqcn.alpha_before_cut, {{"before-cut", true}, {"after-cut", false}}),
-      "WHEN", "a CNP raises alpha before-cut, as NICs do, or after-cut, as in the paper");
-  options.add_flag("--reduce-far-target", dcqcn.reduce_far_target,
-                   "the first increase divides a target above ten times the rate by 8, as in QCN");
-}
-
-void add_notification_options(app::Options& options, DcqcnConfig& dcqcn) {
-  using transport::CnpScope;
-  add_number(options, "--min-time-between-cnps", dcqcn.min_time_between_cnps_us,
-             "least time between a responder's CNPs, in us");
-  options.add(
-      "--cnp-scope",
-      app::choice<CnpScope>(
-          dcqcn.cnp_scope,
-          {{"qp", CnpScope::qp}, {"destination", CnpScope::destination}, {"port", CnpScope::port}}),
-      "SCOPE", "CNPs that time applies to: those of a qp, to a destination, or of the port");
-  add_number(options, "--cnp-delay", dcqcn.cnp_delay_us,
-             "time from a marked packet until its CNP is ready, in us");
+/// Options of the same command line apply after the profile: they are read in the order in which
+/// they were added.
+void add_profile_option(app::Options& options, DcqcnConfig& dcqcn) {
+  static constexpr std::string_view kKinds[] = {config::kCongestionProfiles};
+  app::OptionValue value{.read = [&dcqcn](std::string_view file) -> Parsed<void> {
+                           const auto& rows = DcqcnConfig::figures();
+                           const auto read =
+                               config::load_congestion_profile(std::string(file), rows, &dcqcn);
+                           if (!read) return std::unexpected(read.error().message);
+                           return {};
+                         },
+                         .profile_kinds = {std::begin(kKinds), std::end(kKinds)}};
+  options.add("--cc", std::move(value), "PROFILE",
+              "parameters of DCQCN; options for one of them apply after it");
 }
 
 }  // namespace
@@ -143,9 +101,10 @@ void add_congestion_options(app::Options& options, transport::QpConfig& config) 
 
 void add_dcqcn_options(app::Options& options, DcqcnConfig& dcqcn) {
   options.begin_group(kReactionPoint);
-  add_reaction_options(options, dcqcn);
+  add_profile_option(options, dcqcn);
+  app::add_settings(options, DcqcnConfig::reaction_point(), &dcqcn);
   options.begin_group(kNotificationPoint);
-  add_notification_options(options, dcqcn);
+  app::add_settings(options, DcqcnConfig::notification_point(), &dcqcn);
   options.begin_group("");
 }
 

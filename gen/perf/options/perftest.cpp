@@ -24,6 +24,18 @@ std::string lower(std::string text) {
   return text;
 }
 
+/// A whole number in decimal, as perftest reads it: "0x60" is hexadecimal, "010" octal. Any other
+/// text as it is.
+std::string decimal(const std::string& text) {
+  if (text.size() < 2 || text.front() != '0') return text;
+  const bool hexadecimal = text[1] == 'x' || text[1] == 'X';
+  const char* const end = text.data() + text.size();
+  std::uint64_t value = 0;
+  const auto [read_to, error] =
+      std::from_chars(text.data() + (hexadecimal ? 2 : 1), end, value, hexadecimal ? 16 : 8);
+  return error == std::errc{} && read_to == end ? std::to_string(value) : text;
+}
+
 /// An option that roce-endpoint takes in its own way: its name there and, of a flag, its value.
 /// Without a name it is refused.
 struct DeviceOption {
@@ -138,6 +150,7 @@ class Writer {
     if (name == "run_infinitely" && line_.program->latency)
       return fail("--run_infinitely: goes with a _bw");
     if (name == "iters") return take_iterations(given);
+    if (name == "size") return take_size(given);
     if (name == "write_with_imm" || name == "send_with_imm") return take_immediate(given);
     if (name == "limit_bw" || name == "limit_msgrate") return take_limit(given);
     if (name == "connection") return take_connection(lower(given.value));
@@ -146,8 +159,9 @@ class Writer {
     if (name == "rx-depth") return take_receives(given);
     if (name == "out_json_file" && line_.value("out_json") != nullptr) return {};
     if (name == "out_json_file") return add("--json", {}), Result<void>{};
-    add(given.option->ours, given.value);
-    if (name == "outs" && simulated_) add("--responder-reads", given.value);
+    const std::string value = decimal(given.value);
+    add(given.option->ours, value);
+    if (name == "outs" && simulated_) add("--responder-reads", value);
     return {};
   }
 
@@ -168,12 +182,42 @@ class Writer {
   Result<void> take_iterations(const GivenOption& given) {
     constexpr std::uint64_t kLeast = 5;  // perftest's
     std::uint64_t number = kLeast;       // what is no number is refused by our own option
-    std::from_chars(given.value.data(), given.value.data() + given.value.size(), number);
+    const std::string value = decimal(given.value);
+    std::from_chars(value.data(), value.data() + value.size(), number);
     if (number < kLeast)
       return fail(fmt::format("{}: perftest expects at least {}, found {}", written(*given.option),
                               kLeast, number));
-    add(given.option->ours, given.value);
+    add(given.option->ours, value);
     return {};
+  }
+
+  /// A size, of which perftest reads a number and K or M, and nothing behind them.
+  Result<void> take_size(const GivenOption& given) {
+    const std::string& text = given.value;
+    const std::string_view unit = text.ends_with('K') || text.ends_with('M')
+                                      ? std::string_view(text).substr(text.size() - 1)
+                                      : std::string_view{};
+    const std::string number = decimal(text.substr(0, text.size() - unit.size()));
+    const std::size_t digits = std::min(number.find_first_not_of("0123456789"), number.size());
+    if (digits > 0 && digits < number.size())
+      note(fmt::format("{} {} is {} B, as perftest reads K and M only", written(*given.option),
+                       text, number.substr(0, digits)));
+    add(given.option->ours, number.substr(0, std::max<std::size_t>(digits, 1)).append(unit));
+    return {};
+  }
+
+  /// Reads the number that a value begins with, as perftest does. Notes what it leaves out.
+  Result<double> read_number(const GivenOption& given) {
+    double value = 0;
+    const char* const end = given.value.data() + given.value.size();
+    const auto [read_to, error] = std::from_chars(given.value.data(), end, value);
+    if (error != std::errc{})
+      return fail(
+          fmt::format("{}: expected a number, found \"{}\"", written(*given.option), given.value));
+    if (read_to != end)
+      note(fmt::format("{} {} is {:g}, as perftest reads the number only", written(*given.option),
+                       given.value, value));
+    return value;
   }
 
   /// write_with_imm or send_with_imm, of the programs whose names begin so.
@@ -189,17 +233,14 @@ class Writer {
 
   /// A limit of the rate or of the message rate, below which the run fails.
   Result<void> take_limit(const GivenOption& given) {
-    double value = 0;
-    const char* end = given.value.data() + given.value.size();
-    const auto [read_to, error] = std::from_chars(given.value.data(), end, value);
-    if (error != std::errc{} || read_to != end)
-      return fail(
-          fmt::format("{}: expected a number, found \"{}\"", written(*given.option), given.value));
+    const auto limit = read_number(given);
+    if (!limit) return std::unexpected(limit.error());
     if (line_.program->latency) return ignore(given, "a latency run has no rate");
     constexpr double kMebibyte = 8.388608e-3;  // Gb
     const bool rate = given.option->name == "limit_bw";
-    if (rate && line_.value("report_gbits") == nullptr) value *= kMebibyte;
-    add("--expect", fmt::format("{} >= {:.9g}", rate ? "bw_average_gbps" : "msg_rate_mpps", value));
+    const bool mebibytes = rate && line_.value("report_gbits") == nullptr;
+    add("--expect", fmt::format("{} >= {:.9g}", rate ? "bw_average_gbps" : "msg_rate_mpps",
+                                *limit * (mebibytes ? kMebibyte : 1)));
     return {};
   }
 
@@ -257,8 +298,9 @@ class Writer {
   }
 
   void add_rate() {
-    const std::string* rate = line_.value("rate_limit");
-    if (rate == nullptr) return;
+    const auto rate = std::ranges::find(line_.given, "rate_limit",
+                                        [](const GivenOption& each) { return each.option->name; });
+    if (rate == line_.given.end()) return;
     const std::string* units = line_.value("rate_units");
     const std::string unit = units != nullptr ? *units : "g";
     if (unit != "g" && unit != "M") {
@@ -267,15 +309,14 @@ class Writer {
       return;
     }
     constexpr double kMebibyte = 8.388608;  // Mb
-    double value = 0;
-    const auto [end, error] = std::from_chars(rate->data(), rate->data() + rate->size(), value);
-    if (error != std::errc{} || end != rate->data() + rate->size()) {
-      error_ = fmt::format("--rate_limit: expected a number, found \"{}\"", *rate);
+    const auto value = read_number(*rate);
+    if (!value) {
+      error_ = value.error().message;
       return;
     }
     add("--rate-control", "fixed");
     add("--qp-rate",
-        unit == "g" ? fmt::format("{}Gb/s", value) : fmt::format("{}Mb/s", value * kMebibyte));
+        unit == "g" ? fmt::format("{}Gb/s", *value) : fmt::format("{}Mb/s", *value * kMebibyte));
   }
 
   void add_server() {

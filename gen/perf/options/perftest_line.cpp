@@ -102,7 +102,10 @@ class LineReader {
   /// Adds an option, whose value is `attached` or the next word.
   Result<void> add(const PerftestOption& option, std::string_view attached) {
     std::string value(attached);
-    if (option.takes_value && value.empty()) {
+    // Old releases take no value: "--use_cuda -a".
+    const bool none = option.treatment == Treatment::unsimulated && at_ + 1 < words_.size() &&
+                      words_[at_ + 1].starts_with('-');
+    if (option.takes_value && value.empty() && !none) {
       if (at_ + 1 == words_.size())
         return fail(fmt::format("{}: expected a value, found none", written(option)));
       value = words_[++at_];

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/counted.h"
 #include "core/quantity.h"
 #include "gen/perf/plan/early_expiry.h"
 #include "gen/perf/plan/losses.h"
@@ -107,11 +108,12 @@ std::string plan_text(const perf::PerfConfig& config, const Plan& plan,
       format_bit_rate(config.nic.rate_bps), format_bit_rate(plan.goodput_bps),
       wire::name_of(config.operation), config.size);
   text += fmt::format(
-      "to fill it      {} messages outstanding: {} QPs of {} each, or one with a tx depth{} of {}\n"
-      "configured      {} QPs, {} messages outstanding in all: {}\n"
+      "to fill it      {} outstanding: {} of {} each, or one with a tx depth{} of {}\n"
+      "configured      {}, {} outstanding in all: {}\n"
       "what binds      {}\n",
-      plan.needed, plan.qps_needed, plan.configured / config.qps,
-      config.fetches() ? " and READs" : " and window", plan.needed, config.qps, plan.configured,
+      counted(plan.needed, "message"), counted(plan.qps_needed, "QP"), plan.configured / config.qps,
+      config.fetches() ? " and READs" : " and window", plan.needed, counted(config.qps, "QP"),
+      counted(plan.configured, "message"),
       plan.unknown.empty() ? format_bit_rate(plan.lossless_bps) : "not known",
       plan.unknown.empty() ? name_of(plan.limit) : "not known");
   text += loss_text(config, plan);

@@ -131,7 +131,7 @@ std::string interval_line(Duration from, Duration to, const IntervalTotals& befo
       format_bit_rate(payload_bps(before, after, to - from)), format_count(packets),
       fmt::format("{} ({})", format_count(again), format_share(again, packets)),
       format_count(after.losses - before.losses),
-      after.round_trip > Duration{} ? format_duration(after.round_trip) : std::string("-"));
+      after.round_trip() > Duration{} ? format_duration(after.round_trip()) : std::string("-"));
 }
 
 void IntervalReport::start(Instant now) noexcept {

@@ -1,46 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "core/figure.h"
 #include "core/time.h"
+#include "perf/interval.h"
 
 namespace lw::gen {
 
-/// Counters of a run since its start, of all QPs together.
-struct IntervalTotals {
-  std::uint64_t messages = 0, bytes = 0;  // completed, both ways; bytes of payload
-  std::uint64_t packets = 0;              // sent
-  std::uint64_t retransmitted = 0;        // of these
-  std::uint64_t losses = 0;               // signs of a loss: NAKs of sequence, gaps, timeouts
-  Duration round_trip{};                  // mean of the QPs' smoothed ones; 0: not measured
-};
-
-/// Latencies of the messages of one interval.
-class LatencyWindow {
- public:
-  void add(Duration latency) noexcept {
-    least_ = count_ == 0 ? latency : std::min(least_, latency);
-    most_ = std::max(most_, latency);
-    sum_ += latency;
-    ++count_;
-  }
-  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
-  [[nodiscard]] Duration least() const noexcept { return least_; }
-  [[nodiscard]] Duration most() const noexcept { return most_; }
-  /// 0 without a message.
-  [[nodiscard]] Duration mean() const noexcept {
-    return count_ == 0 ? Duration{} : sum_ / static_cast<std::int64_t>(count_);
-  }
-
- private:
-  std::uint64_t count_ = 0;
-  Duration least_{}, most_{}, sum_{};
-};
+using perf::IntervalTotals;
+using perf::LatencyWindow;
 
 /// Least and largest figures of the whole intervals of a run: they differ where the path changes.
 struct IntervalExtremes {
@@ -59,7 +31,7 @@ struct IntervalExtremes {
   static const FigureTable& latency();
 };
 
-/// A line for each interval of a run in real time, as iperf3 prints one: rate, packets sent again,
+/// A line for each interval of a run, as iperf3 prints one: rate, packets sent again,
 /// losses, round trip; of a latency run the least, mean and largest latency of the interval. Off
 /// by default. One thread.
 class IntervalReport {

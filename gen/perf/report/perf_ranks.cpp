@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/counted.h"
 #include "core/json.h"
 #include "core/machine_questions.h"
 #include "core/quantity.h"
@@ -113,9 +114,9 @@ std::string PerfRanksSummary::text() const {
                    size_text(row.received_bytes), fmt::to_string(row.wrong + row.received_wrong)});
   }
   std::string text = table.to_string();
-  text +=
-      fmt::format("{}\n{}: {} messages, {}: {} in all, fairness {:.3f}\n", start.text(), pattern,
-                  messages(), size_text(bytes()), format_bit_rate(total_bps()), fairness());
+  text += fmt::format("{}\n{}: {}, {}: {} in all, fairness {:.3f}\n", start.text(), pattern,
+                      counted(messages(), "message"), size_text(bytes()),
+                      format_bit_rate(total_bps()), fairness());
   return text;
 }
 
@@ -149,21 +150,23 @@ void PerfRanksSummary::observe(Judge& judge) const {
              .count = messages()});
   judge.add({.name = "failed",
              .value = static_cast<double>(failed),
-             .text = fmt::format("{} work requests failed", format_count(failed)),
+             .text = fmt::format("{} failed", format_count(failed, "work request")),
              .count = messages() + failed});
-  judge.add({.name = "wrong",
-             .value = static_cast<double>(wrong),
-             .text = fmt::format("{} messages had other bytes than were sent", format_count(wrong)),
-             .count = messages()});
+  judge.add(
+      {.name = "wrong",
+       .value = static_cast<double>(wrong),
+       .text = fmt::format("{} had other bytes than were sent", format_count(wrong, "message")),
+       .count = messages()});
   judge.add({.name = "resent",
              .value = packets == 0 ? 0 : static_cast<double>(resent) / static_cast<double>(packets),
-             .text = fmt::format("{} of {} packets were retransmitted ({})", format_count(resent),
-                                 format_count(packets), format_share(resent, packets)),
+             .text = fmt::format("{} of {} retransmitted ({})", format_count(resent),
+                                 format_count(packets, "packet"), format_share(resent, packets)),
              .count = packets});
   judge.add({.name = "ranks",
              .value = static_cast<double>(broken.size()),
-             .text = broken.empty() ? fmt::format("{} ranks started together", ranks.size())
-                                    : fmt::format("{}", fmt::join(broken, "; ")),
+             .text = broken.empty()
+                         ? fmt::format("{} started together", counted(ranks.size(), "rank"))
+                         : fmt::format("{}", fmt::join(broken, "; ")),
              .count = ranks.size()});
   lw::observe(judge, machine, "this machine");
 }

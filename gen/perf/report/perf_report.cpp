@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/counted.h"
 #include "core/machine_questions.h"
 #include "core/quantity.h"
 
@@ -87,8 +88,8 @@ double messages_per_us(const perf::BandwidthResult& result) {
 }
 
 std::string resent_text(const perf::BandwidthResult& result) {
-  return fmt::format("{} of {} packets were retransmitted ({})", format_count(result.retransmitted),
-                     format_count(result.packets),
+  return fmt::format("{} of {} retransmitted ({})", format_count(result.retransmitted),
+                     format_count(result.packets, "packet"),
                      format_share(result.retransmitted, result.packets));
 }
 
@@ -104,7 +105,7 @@ std::string arrivals_line(const PerfOutcome& outcome) {
         "responder counts them\n",
         sent);
   if (!outcome.lost_messages) return "";
-  return fmt::format("{} of {} messages didn't arrive\n", *outcome.lost_messages, sent);
+  return fmt::format("{} of {} didn't arrive\n", *outcome.lost_messages, counted(sent, "message"));
 }
 
 /// The classes, if one was set.
@@ -194,7 +195,7 @@ std::string failure_text(std::uint64_t failed, const std::optional<perf::Failure
 }
 
 std::string wrong_text(std::uint64_t wrong) {
-  return fmt::format("{} messages arrived with other bytes than were sent", wrong);
+  return fmt::format("{} arrived with other bytes than were sent", counted(wrong, "message"));
 }
 
 const FigureTable& PerfReport::figures() {
@@ -205,7 +206,7 @@ const FigureTable& PerfReport::figures() {
         const bool used = r.config.qp.rate_control == transport::RateControl::dcqcn;
         return used ? &r.config.qp.dcqcn : nullptr;
       },
-                      dcqcn_settings>(),
+                      transport::DcqcnConfig::figures>(),
       Row::with_table<[](const PerfReport& r) {
         return r.outcome.simulated() ? &r.config : nullptr;
       },
@@ -419,9 +420,10 @@ void observe_failures(Judge& judge, const PerfOutcome& outcome, std::uint64_t me
   judge.add({.name = "stuck",
              .value = static_cast<double>(stuck),
              .text = stuck == 0 ? "no QP waits for ever"
-                                : fmt::format("{} QPs wait for ever: a packet was lost, no later "
+                                : fmt::format("{} for ever: a packet was lost, no later "
                                               "one shows it, and --timeout 0 sets no timer",
-                                              stuck),
+                                              stuck == 1 ? "1 QP waits"
+                                                         : fmt::format("{} QPs wait", stuck)),
              .count = messages});
   if (!outcome.simulated())
     judge.add(
@@ -438,11 +440,11 @@ void observe_arrivals(Judge& judge, const PerfOutcome& outcome, std::uint64_t me
   if (outcome.lost_messages) {
     loss.value = static_cast<double>(*outcome.lost_messages) /
                  static_cast<double>(std::max<std::uint64_t>(messages, 1));
-    loss.text =
-        fmt::format("{} of {} messages did not arrive ({})", format_count(*outcome.lost_messages),
-                    format_count(messages), format_share(*outcome.lost_messages, messages));
+    loss.text = fmt::format("{} of {} did not arrive ({})", format_count(*outcome.lost_messages),
+                            format_count(messages, "message"),
+                            format_share(*outcome.lost_messages, messages));
   } else {
-    loss.text = fmt::format("{} WRITEs were sent", format_count(messages));
+    loss.text = fmt::format("sent {}", format_count(messages, "WRITE"));
     loss.unsure = "nobody counts which arrived: with --imm the responder does";
   }
   judge.add(loss);
@@ -481,9 +483,9 @@ void observe_perf(Judge& judge, const PerfReport& r, bool endless) {
   observe_failures(judge, outcome, messages);
   observe_arrivals(judge, outcome, messages);
   Observation length{.name = "reached", .value = 1, .count = messages};
-  length.text = fmt::format("{} messages", format_count(messages));
+  length.text = fmt::format("{}", format_count(messages, "message"));
   if (outcome.incomplete()) {
-    length.text = fmt::format("a signal ended the run after {} messages", format_count(messages));
+    length.text = fmt::format("a signal ended the run after {}", format_count(messages, "message"));
     length.value = endless ? 1 : 0;
     (endless ? length.remark : length.broken) = "the figures are of the time until then";
   }

@@ -6,13 +6,10 @@
 namespace lw::gen {
 namespace {
 
-using perf::NicConfig, perf::PerfConfig, perf::PerfPath, transport::DcqcnConfig,
-    transport::QpConfig;
+using perf::NicConfig, perf::PerfConfig, perf::PerfPath, transport::QpConfig;
 
 constexpr std::string_view kRecoveries[] = {"go-back-N", "selective-repeat"};
 constexpr std::string_view kControls[] = {"none", "fixed", "dcqcn"};
-constexpr std::string_view kAlphaUpdates[] = {"before-cut", "after-cut"};
-constexpr std::string_view kCnpScopes[] = {"qp", "destination", "port"};
 
 }  // namespace
 
@@ -53,54 +50,6 @@ const FigureTable& qp_settings() {
           .among(kControls),
       Row::of<through<&PerfConfig::qp, &QpConfig::rate_bps>>(
           "qp_rate_bps", "Rate of a QP; 0 for no limit.", Unit::bits_per_second)};
-  static constexpr FigureTable kTable{{}, kRows};
-  return kTable;
-}
-
-const FigureTable& dcqcn_settings() {
-  using Row = FigureOf<DcqcnConfig>;
-  static constexpr Figure kRows[] = {
-      Row::of<&DcqcnConfig::rpg_time_reset_us>("rpg_time_reset",
-                                               "DCQCN: time between rate increases.", Unit::us),
-      Row::of<&DcqcnConfig::rpg_byte_reset>("rpg_byte_reset",
-                                            "DCQCN: bytes between rate increases."),
-      Row::of<&DcqcnConfig::rpg_threshold>("rpg_threshold",
-                                           "DCQCN: increases before the next stage."),
-      Row::of<&DcqcnConfig::rpg_ai_rate_mbps>("rpg_ai_rate", "DCQCN: additive increase, in Mb/s."),
-      Row::of<&DcqcnConfig::rpg_hai_rate_mbps>("rpg_hai_rate", "DCQCN: hyper increase, in Mb/s."),
-      Row::of<&DcqcnConfig::rpg_gd>("rpg_gd", "DCQCN: shift of alpha for a decrease."),
-      Row::of<&DcqcnConfig::rpg_min_dec_fac_percent>(
-          "rpg_min_dec_fac", "DCQCN: smallest factor of a decrease.", Unit::percent),
-      Row::of<&DcqcnConfig::rpg_min_rate_mbps>("rpg_min_rate", "DCQCN: lowest rate, in Mb/s."),
-      Row::of<&DcqcnConfig::rpg_max_rate_mbps>("rpg_max_rate",
-                                               "DCQCN: highest rate, in Mb/s; 0 for the port's."),
-      Row::of<&DcqcnConfig::rate_to_set_on_first_cnp_mbps>(
-          "rate_to_set_on_first_cnp",
-          "DCQCN: rate after the first CNP, in Mb/s; 0 for the port's."),
-      Row::of<&DcqcnConfig::dce_tcp_g>("dce_tcp_g", "DCQCN: weight of alpha's update, of 1024."),
-      Row::of<&DcqcnConfig::dce_tcp_rtt_us>("dce_tcp_rtt", "DCQCN: period of alpha's update.",
-                                            Unit::us),
-      Row::of<&DcqcnConfig::rate_reduce_monitor_period_us>(
-          "rate_reduce_monitor_period", "DCQCN: least time between decreases.", Unit::us),
-      Row::of<&DcqcnConfig::initial_alpha>("initial_alpha", "DCQCN: first alpha, of 1023."),
-      Row::of<&DcqcnConfig::clamp_tgt_rate>("clamp_tgt_rate",
-                                            "DCQCN: lower the target rate at each decrease."),
-      Row::of<&DcqcnConfig::clamp_tgt_rate_after_time_inc>(
-          "clamp_tgt_rate_after_time_inc", "DCQCN: lower it only after an increase by time."),
-      Row::of<[](const DcqcnConfig& config) {
-        return kAlphaUpdates[config.alpha_before_cut ? 0 : 1];
-      }>("alpha_update", "DCQCN: when a CNP raises alpha.")
-          .among(kAlphaUpdates),
-      Row::of<&DcqcnConfig::reduce_far_target>(
-          "reduce_far_target", "DCQCN: divide a far target by 8 at the first increase."),
-      Row::of<&DcqcnConfig::min_time_between_cnps_us>("min_time_between_cnps",
-                                                      "DCQCN: least time between CNPs.", Unit::us),
-      Row::of<[](const DcqcnConfig& config) {
-        return kCnpScopes[static_cast<std::size_t>(config.cnp_scope)];
-      }>("cnp_scope", "DCQCN: CNPs that this time applies to.")
-          .among(kCnpScopes),
-      Row::of<&DcqcnConfig::cnp_delay_us>(
-          "cnp_delay", "DCQCN: time until a marked packet's CNP is ready.", Unit::us)};
   static constexpr FigureTable kTable{{}, kRows};
   return kTable;
 }

@@ -18,8 +18,6 @@ namespace lw::gen {
 const FigureTable& qp_settings();
 /// The additional settings of a simulation: NICs, path, receives.
 const FigureTable& simulated_settings();
-/// Figures of a DcqcnConfig.
-const FigureTable& dcqcn_settings();
 
 /// What roce-gen respond counted.
 struct PortPeer {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/counted.h"
 #include "core/quantity.h"
 #include "nic/clock.h"
 
@@ -68,8 +69,8 @@ report::LiveModel PerfView::model(const perf::PerfConfig& config, const Counts& 
   const Duration time = now.at - Instant{};
   trend_.add(bps);
   const std::string average = format_bit_rate(perf::rate_bps(now.bytes, time));
-  const std::string again =
-      fmt::format("{} of {} packets, {} timeouts", now.retransmitted, now.packets, now.timeouts);
+  const std::string again = fmt::format("{} of {}, {} timeouts", now.retransmitted,
+                                        counted(now.packets, "packet"), now.timeouts);
   return {.title = title_,
           .status = fmt::format("{} B, run {} of {}", config.size, rows_.size() + 1, sizes_),
           .sections = {{.columns = {{""}, {""}},
@@ -80,9 +81,9 @@ report::LiveModel PerfView::model(const perf::PerfConfig& config, const Counts& 
                                               average, trend_.text(report::LiveView::unicode()))},
                                  {"retransmitted", again}}},
                        results()},
-          .line = fmt::format("{} B, run {} of {}: {} simulated, {} messages, {}, retransmitted {}",
+          .line = fmt::format("{} B, run {} of {}: {} simulated, {}, {}, retransmitted {}",
                               config.size, rows_.size() + 1, sizes_, format_duration(time),
-                              now.messages, format_bit_rate(bps), again)};
+                              counted(now.messages, "message"), format_bit_rate(bps), again)};
 }
 
 void PerfView::add(const perf::PerfConfig& config, const PerfOutcome& outcome) {
@@ -95,9 +96,10 @@ void PerfView::add(const perf::PerfConfig& config, const PerfOutcome& outcome) {
                                typical_text(latency), fmt::to_string(run.retransmitted),
                                fmt::to_string(run.timeouts), fmt::to_string(outcome.failed()),
                                outcome.incomplete() ? "incomplete" : ""});
-  last_line_ = fmt::format(
-      "{} B: {} messages, {}, retransmitted {} packets, {} timeouts", config.size, messages,
-      latency.count() > 0 ? typical_text(latency) : rate, run.retransmitted, run.timeouts);
+  last_line_ =
+      fmt::format("{} B: {}, {}, retransmitted {}, {} timeouts", config.size,
+                  counted(messages, "message"), latency.count() > 0 ? typical_text(latency) : rate,
+                  counted(run.retransmitted, "packet"), run.timeouts);
 }
 
 report::LiveSection PerfView::results() const {

@@ -44,10 +44,11 @@ std::vector<ClassCount> ClassCounts::counts() const {
 std::string class_lines(const std::vector<ClassCount>& counts) {
   std::string lines;
   for (const ClassCount& count : counts)
-    lines += fmt::format(
-        "{} {}: {} packets, {} with DSCP {}, {}{}\n", name_of(count.way), name_of(count.kind),
-        format_count(count.packets), format_bytes(static_cast<double>(count.bytes)), count.dscp,
-        kEcnTexts[count.ecn], count.priority ? fmt::format(", priority {}", *count.priority) : "");
+    lines += fmt::format("{} {}: {}, {} with DSCP {}, {}{}\n", name_of(count.way),
+                         name_of(count.kind), format_count(count.packets, "packet"),
+                         format_bytes(static_cast<double>(count.bytes)), count.dscp,
+                         kEcnTexts[count.ecn],
+                         count.priority ? fmt::format(", priority {}", *count.priority) : "");
   return lines;
 }
 

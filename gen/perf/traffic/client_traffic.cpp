@@ -148,17 +148,7 @@ void BandwidthTraffic::count(const Completion& done, Instant now) noexcept {
 
 IntervalTotals ClientTraffic::totals() const noexcept {
   IntervalTotals totals{.messages = completed(), .bytes = result.bandwidth.bytes};
-  std::int64_t measured = 0;
-  for (const auto& client : connections_) {
-    const transport::Requester& requester = client->connection().pair().requester();
-    const transport::RequesterCounters& counters = requester.counters();
-    totals.packets += counters.packets;
-    totals.retransmitted += counters.retransmitted;
-    totals.losses += counters.sequence_naks + counters.implied_naks + counters.timeouts;
-    totals.round_trip += requester.round_trip();
-    measured += requester.round_trip() > Duration{} ? 1 : 0;
-  }
-  if (measured > 0) totals.round_trip /= measured;
+  for (const auto& client : connections_) totals.add(client->connection().pair());
   return totals;
 }
 

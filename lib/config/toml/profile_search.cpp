@@ -55,7 +55,7 @@ std::string_view kind_of(Document& document) {
       {"rule", kImpairProfiles},     {"event", kImpairProfiles},
       {"span", kPathProfiles},       {"equipment", kPathProfiles},
       {"field", kTelemetryProfiles}, {"switch", kNetworkProfiles},
-      {"class", kClassProfiles}};
+      {"class", kClassProfiles},     {"cc", kCongestionProfiles}};
   const std::vector<std::string_view> keys = document.root().keys();
   for (const auto& [key, kind] : kKeys)
     if (std::ranges::find(keys, key) != keys.end()) return kind;

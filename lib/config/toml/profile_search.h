@@ -15,7 +15,7 @@ namespace lw::config {
 inline constexpr std::string_view kFlowProfiles = "flows", kImpairProfiles = "impair",
                                   kPathProfiles = "paths", kExperimentProfiles = "experiments",
                                   kTelemetryProfiles = "telemetry", kNetworkProfiles = "networks",
-                                  kClassProfiles = "classes";
+                                  kClassProfiles = "classes", kCongestionProfiles = "congestion";
 
 using ProfileKinds = std::span<const std::string_view>;
 

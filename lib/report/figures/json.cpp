@@ -70,9 +70,14 @@ class RowsSink : public FigureSink {
   Json& into_;
 };
 
+void put(Json& into, const Figure& row, Json value) {
+  Json& placed = into[std::string(row.name)] = std::move(value);
+  if (!row.old_name.empty()) into[std::string(row.old_name)] = Json(placed);
+}
+
 void add_row(Json& into, const Figure& row, const void* object) {
   if (row.empty != Figure::Empty::shown && row.is_empty(object)) {
-    if (row.empty == Figure::Empty::null) into[std::string(row.name)] = nullptr;
+    if (row.empty == Figure::Empty::null) put(into, row, nullptr);
     return;
   }
   if (row.name.empty()) {
@@ -81,7 +86,7 @@ void add_row(Json& into, const Figure& row, const void* object) {
   }
   ValueSink value;
   row.read(object, value);
-  into[std::string(row.name)] = std::move(value.made);
+  put(into, row, std::move(value.made));
 }
 
 void add_rows(Json& into, const FigureTable& table, const void* object) {

@@ -50,6 +50,8 @@ MetricUnit metric_unit(Unit unit) noexcept {
       return {"_seconds", "_seconds"};
     case Unit::bits_per_second:
       return {"_bps", "_bits_per_second"};
+    case Unit::mbps:
+      return {"_mbps", "_bits_per_second", 1e-6};
     case Unit::gbps:
       return {"_gbps", "_bits_per_second", 1e-9};
     case Unit::percent:

@@ -16,8 +16,8 @@ namespace {
 Json type_schema(const FigureType& type);
 
 std::string_view unit_of(Unit unit) noexcept {
-  constexpr std::array<std::string_view, 9> kTexts = {
-      "", "frames", "bytes", "ns", "us", "s", "bits per second", "Gb/s", "percent"};
+  constexpr std::array<std::string_view, 10> kTexts = {
+      "", "frames", "bytes", "ns", "us", "s", "bits per second", "Mb/s", "Gb/s", "percent"};
   return kTexts[static_cast<std::size_t>(unit)];
 }
 
@@ -29,6 +29,14 @@ void close(Json& object, Json required) {
 void allow_null(Json& type) {
   if (!type.is_array()) type = Json::array({type});
   type.push_back("null");
+}
+
+/// The schema of a figure under the name that it had before.
+Json schema_of_old_name(const Figure& row, Json schema) {
+  schema["description"] = fmt::format(
+      "The value of {} under its name of release 0.1; the next release lacks it.", row.name);
+  schema["deprecated"] = true;
+  return schema;
 }
 
 /// Adds the rows of a table to the properties of an object, and to its required keys. `optional`:
@@ -46,6 +54,8 @@ void add_rows(Json& properties, Json& required, const FigureTable& table, bool o
     schema.update(type_schema(*row.type));
     if (!row.choices.empty()) schema["enum"] = row.choices;
     if (row.empty == Figure::Empty::null) allow_null(schema["type"]);
+    if (!row.old_name.empty())
+      properties[std::string(row.old_name)] = schema_of_old_name(row, schema);
     properties[key] = std::move(schema);
     if (!left_out && std::ranges::find(required, Json(key)) == required.end())
       required.push_back(key);

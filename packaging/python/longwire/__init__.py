@@ -11,7 +11,7 @@ measure, simulate, plan and sweep; ask captures.
 
     for result in longwire.perf(sim=True, path='apn-380km', size='64KiB', qps=4):
         print(result.bw_average_gbps)
-    table = pandas.DataFrame(longwire.rows(longwire.sessions('capture.pcapng')))
+    table = pandas.DataFrame(longwire.rows(longwire.connections('capture.pcapng')))
 
 Results are what the programs print with --json: dictionaries whose keys are attributes too. Their
 keys are described by the JSON Schemas in share/longwire/schemas, and typed in results.pyi, which is
@@ -36,17 +36,18 @@ if typing.TYPE_CHECKING:
     from . import results
 
 __all__ = ['Box', 'Generator', 'LongwireError', 'Receiver', 'Result', 'anomalies', 'compare',
-           'experiment', 'explain', 'frames', 'generate', 'messages', 'perf', 'plan', 'rows', 'run',
-           'sessions', 'sim', 'summary', 'verify']
+           'connections', 'experiment', 'explain', 'frames', 'generate', 'messages', 'perf', 'plan', 'rows', 'run',
+           'sim', 'summary', 'verify']
 
 # The versions of the outputs that this package reads; of others, 1.
-VERSIONS = {'longwire.anomaly': 2, 'longwire.comparison': 3, 'longwire.control': 3,
+VERSIONS = {'longwire.anomaly': 2, 'longwire.comparison': 3,
+            'longwire.connection': 2, 'longwire.control': 3,
             'longwire.experiment': 2, 'longwire.explanation': 2, 'longwire.impair_run': 3, 'longwire.live': 2,
             'longwire.perf_bandwidth': 2, 'longwire.perf_latency': 3, 'longwire.perf_network': 3,
             'longwire.perf_ranks': 2, 'longwire.perf_study': 2, 'longwire.plan': 2,
             'longwire.ranks': 3, 'longwire.rate_search': 2, 'longwire.receive': 2,
             'longwire.respond_session': 2, 'longwire.send': 3, 'longwire.send_replay': 2,
-            'longwire.serve_session': 2, 'longwire.session': 2, 'longwire.summary': 2,
+            'longwire.serve_session': 2, 'longwire.summary': 2,
             'longwire.telemetry': 2, 'longwire.verdict': 3}
 _START = 60.0  # s: the longest time that a program may take to start
 _POLL = 0.02  # s
@@ -356,9 +357,12 @@ def frames(*captures: str | os.PathLike, **options: object) -> list[results.Fram
     return run('roce-dissect', 'list', *captures, **options)
 
 
-def sessions(*captures: str | os.PathLike, **options: object) -> list[results.Session]:
-    """`roce-dissect sessions`: each direction of each connection."""
-    return run('roce-dissect', 'sessions', *captures, **options)
+def connections(*captures: str | os.PathLike, **options: object) -> list[results.Connection]:
+    """`roce-dissect connections`: each direction of each connection."""
+    return run('roce-dissect', 'connections', *captures, **options)
+
+
+sessions = connections  # the name of release 0.1; the next release lacks it
 
 
 def messages(*captures: str | os.PathLike, **options: object) -> list[results.Message]:

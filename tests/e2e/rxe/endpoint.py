@@ -8,6 +8,7 @@ import json
 import pathlib
 import random
 import re
+import subprocess
 import tempfile
 import time
 import unittest
@@ -200,6 +201,23 @@ class Endpoint(unittest.TestCase):
             self.assertGreater(found['cpu_percent'], 0)
         for found in self.sessions(server):
             self.assertEqual((found['wrong'], found['failure']), (0, ''), found)
+
+    def test_both_sides_send_in_the_class_of_the_client(self):
+        """The traffic class of its option is in data and ACKs, over both families."""
+        server = self.serve()
+        capture = self.lab.capture()
+        for host in SERVER, f"'[{guests.ADDRESSES['a'][1]}]'":
+            code, said = self.client('bw -s 4KiB -n 20 --tclass 106 -S 3 --hop-limit 9', host)
+            self.assertEqual(code, 0, said)
+            self.assertIn('warning: --hop-limit 9', said)
+        capture.stop()
+        self.sessions(server)
+        shown = subprocess.run(['tshark', '-r', capture.a, '-Y', 'infiniband.bth.destqp != 1', '-T', 'fields',
+                                '-e', 'ip.src', '-e', 'ipv6.src', '-e', 'ip.dsfield', '-e', 'ipv6.tclass'],
+                               capture_output=True, text=True, check=True).stdout
+        rows = {tuple(filter(None, line.split('\t'))) for line in shown.splitlines()}
+        self.assertEqual({(source, int(value, 0)) for source, value in rows},
+                         {(address, 106) for name in 'ab' for address in guests.ADDRESSES[name]})
 
     def test_a_run_for_a_time_over_ipv6(self):
         server = self.serve()

@@ -62,9 +62,10 @@ class Telemetry(unittest.TestCase):
 
     def begin(self, *options, source=None):
         return longwire_test.begin(self, [
-            GEN, 'telemetry', '--from', source or self.capture, '--layout', 'roce32', '--port', 'far',
+            GEN, 'telemetry', '--from', source or self.capture, '--port', 'far',
             '--address', '192.168.77.9', '--peer', f"{guests.ADDRESSES['a'][0]}:18515",
-            '--token', TOKEN, '--timeout', '16', '--wait', '120s', '--json', *options])
+            '--token', TOKEN, '--timeout', '16', '--wait', '120s', '--json',
+            *(() if '--layout' in options else ('--layout', 'roce32')), *options])
 
     def finish(self, process, expect=0):
         out, err = process.communicate(timeout=240)
@@ -104,6 +105,24 @@ class Telemetry(unittest.TestCase):
         self.assertEqual((ran['records'], ran['missed']), (1000, 0))
         self.assertEqual(few['records'] + few['missed'], 1000)
         self.assertGreater(few['missed'], 0)
+
+    def test_records_have_the_class_of_their_layout(self):
+        """Also the ACKs of the device; an option replaces a value."""
+        layout = self.lab.folder / 'classed.toml'
+        text = (longwire_test.SOURCE / 'profiles/telemetry/roce32.toml').read_text(encoding='utf-8')
+        layout.write_text(text + '[class]\ndscp = 26\necn = "ect1"\nhop_limit = 9\n', encoding='utf-8')
+        for options, dscp in ((), '26'), (('--dscp', '30'), '30'):
+            server, pcap = self.serve(), self.lab.folder / f'class{dscp}.pcapng'
+            with self.lab.bridge():
+                ran = self.finish(self.begin('-t', '16', '--layout', str(layout), '--pcap', pcap, *options))
+                server.stop()
+            self.assertEqual(ran['records'], 1000)
+            shown = subprocess.run(['tshark', '-r', pcap, '-Y', 'infiniband.bth.destqp != 1', '-T', 'fields',
+                                    '-e', 'ip.src', '-e', 'ip.dsfield.dscp', '-e', 'ip.dsfield.ecn', '-e', 'ip.ttl'],
+                                   capture_output=True, text=True, check=True).stdout
+            # The device's ACKs have the hop limit of its own route.
+            self.assertEqual({tuple(line.split('\t')) for line in shown.splitlines()},
+                             {('192.168.77.9', dscp, '1', '9'), (guests.ADDRESSES['a'][0], dscp, '1', '64')})
 
     def test_immediates_wake_a_reader(self):
         server = self.serve('--poll', 'event')

@@ -61,7 +61,7 @@ def run(*a):
     if x.returncode not in (0, 1): print('RC', x.returncode, a, x.stderr[:300])
     return x.stdout
 def anomalies(f): return [json.loads(l) for l in run('anomalies', f, '--json').splitlines()]
-def sessions(f): return [json.loads(l) for l in run('sessions', f, '--json').splitlines()]
+def sessions(f): return [json.loads(l) for l in run('connections', f, '--json').splitlines()]
 
 # ---- random scenarios -------------------------------------------------------------------------------------------
 def scenario(seed, kinds=None, sel=None):
@@ -472,7 +472,7 @@ def others(sim, cfg, out, f, P, seed, tot, examples):
     for j in sessions(f):
         qs = [q for q in (j['to_qp'], j['from_qp']) if q is not None]
         if not qs: continue
-        c = (qs[0] - 0x900) if qs[0] >= 0x900 else qs[0] - 0x100; got[c] += j['resent']
+        c = (qs[0] - 0x900) if qs[0] >= 0x900 else qs[0] - 0x100; got[c] += j['retransmitted']
         naks = sum(1 for i, (t, p) in enumerate(out, 1) if p.conn == c and p.op == 17 and p.aeth[0] == 0x60 and not p.bad and p.end == (1 - (0 if (j['to_qp'] or 0) >= 0x900 else 1)))
         if j['requests']: mark(c, 'sessions:naks', j['naks'].get('0', 0) == naks, 'count', j['naks'].get('0', 0) - naks)
     for c in cfg.opts: mark(c, 'sessions:resent exact', abs(got[c] - tr[c]) <= d1[c], 'count', got[c] - tr[c])

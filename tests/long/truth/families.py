@@ -61,7 +61,7 @@ def same(tot, examples, P, fam, sim, cfg, seed, name, one, two, fields, skip=())
     for w, c in (('only here', b - a), ('not here', a - b)):
         for x in list(c)[:3]: examples[name + ': ' + w].append((seed, P, fam) + x[:5])
 FIELDS = 'kind', 'cause', 'certainty', 'psn', 'packets', 'role'
-COUNTS = 'requests', 'responses', 'messages', 'payload_bytes', 'resent', 'recoveries', 'duplicates', 'out_of_order', 'psns_skipped', 'response_psns_skipped', 'naks', 'rnr_naks', 'psns_missing_in_capture'
+COUNTS = 'requests', 'responses', 'messages', 'payload_bytes', 'retransmitted', 'recoveries', 'duplicates', 'out_of_order', 'psns_skipped', 'response_psns_skipped', 'naks', 'rnr_naks', 'psns_missing_in_capture'
 def counts(tot, examples, P, fam, sim, cfg, seed, name, one, two):
     ends = lambda j: (j['from'], j['from_qp'], j['to'], j['to_qp'])
     a = {ends(j): j for j in one if j['requests']}; b = collections.defaultdict(list)

@@ -57,7 +57,7 @@ def main(families, first_seed, last_seed, points='AMB'):
                     if kind != 'exact' and os.environ.get('VERBOSE'):
                         print(family, seed, point, 'sr' if selective else 'gbn', told['operation'], told['packets'],
                               told['first_psn'], 'frames', told['first_frame'], told['completion_frame'],
-                              'not', begin, end, told['resent_packets'])
+                              'not', begin, end, told['retransmitted_packets'])
                 counts['not told'] += len(truth)
         print(family, dict(counts), flush=True)
         sums += counts

@@ -294,7 +294,7 @@ std::string first_difference(const Outcome& one, const Outcome& other) {
 std::string unmet(std::uint32_t acted) {
   std::string names;
   emulator::Stages::for_each([&]<class S>() {
-    if constexpr (S::kHooks.has(Hook::number)) {
+    if constexpr (S::kHooks.has(emulator::Hook::number)) {
       if ((acted >> static_cast<unsigned>(S::kNumber) & 1U) == 0)
         names += fmt::format("{} ", name_of(S::kNumber));
     }

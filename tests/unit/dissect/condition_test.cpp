@@ -127,6 +127,16 @@ TEST(Condition, AnErrorHasItsColumnAndAHint) {
       {"", "column 1: expected the name of a field, found the end"},
       {"== 3", "column 1: expected the name of a field, found \"==\""},
       {"frame.comment == \"open", "column 18: a quoted text without its closing quote"},
+      {"eth.addr[0:3] == 52:54:00",
+       "column 9: a slice compares some bytes of a field, and conditions the whole field, or bits "
+       "of a number (&); tshark -Y takes it"},
+      {"frame.comment matches \"lost.*\"",
+       "column 15: conditions have no regular expressions: expected ==, in or contains; tshark -Y "
+       "takes it"},
+      {"longwire.opcode ~ ACK", "column 17: conditions have no regular expressions"},
+      {"frame.cap_len < frame.len",
+       "column 17: frame.cap_len is compared with values, not with the field frame.len; tshark -Y"},
+      {"frame contains 00:11", "such as frame.number, to compare; tshark -Y looks into its bytes"},
       {"bth.opcode == 1 \x01", "column 17: expected &&, || or the end, found \"\\x01\""}};
   for (const auto& [text, error] : cases)
     EXPECT_THAT(asked(text, an_ack()), HasSubstr(error)) << text;

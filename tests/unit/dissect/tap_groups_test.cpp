@@ -104,5 +104,35 @@ TEST(TapGroups, HalvesAreOfTheSameEnd) {
               ElementsAre(Taps{0, 3}, Taps{1, 2}));
 }
 
+/// As above, with a clock of 1 and 2 that is ahead by more than the delay.
+TEST(TapGroups, AnswersTellHalvesWhereClocksDiffer) {
+  const auto answered = [](std::int64_t ns) {
+    TapPairFacts facts = kHalves;
+    facts.answered[0] = Duration{ns};
+    return facts;
+  };
+  for (const std::int64_t ahead : {5000, -5000}) {
+    const TapPairs facts = {{{0, 1}, answered(1100 + ahead)},
+                            {{0, 2}, seen_at_both(1000 + ahead, std::nullopt)},
+                            {{0, 3}, answered(2100)},
+                            {{1, 2}, answered(100)},
+                            {{1, 3}, seen_at_both(1000 - ahead, std::nullopt)},
+                            {{2, 3}, answered(1100 - ahead)}};
+    EXPECT_THAT(groups({tap(""), tap(""), tap(""), tap("")}, facts),
+                ElementsAre(Taps{0, 3}, Taps{1, 2}));
+  }
+}
+
+/// Halves of one point, 1 and 2, and a point with both directions whose clock is behind.
+TEST(TapGroups, HalvesOfOneOfTwoPoints) {
+  TapPairFacts there = seen_at_both(6000, std::nullopt), back = seen_at_both(0, std::nullopt);
+  std::swap(back.later[0], back.later[1]);
+  back.later[1] = Duration{4000};
+  there.answered[1] = Duration{-3900};
+  EXPECT_THAT(
+      groups({tap(""), tap(""), tap("")}, {{{0, 1}, there}, {{0, 2}, back}, {{1, 2}, kHalves}}),
+      ElementsAre(Taps{0}, Taps{1, 2}));
+}
+
 }  // namespace
 }  // namespace lw::dissect

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Counters of runs of 10^12 bytes and more, which no counter of 32 bits and no float holds.
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "gen/perf/report/interval_report.h"
@@ -51,6 +53,18 @@ TEST(LargeCounts, ClassesCountEachByte) {
   EXPECT_EQ(found[0].bytes, 500 * kLongest);
   EXPECT_EQ(class_lines(found),
             "sent data: 500 packets, 1.07 TB with DSCP 26, ECT(0), priority 3\n");
+}
+
+/// A latency run without end: the percentiles of 10^9 messages, in constant memory.
+TEST(LargeCounts, PercentilesOfABillionLatencies) {
+  perf::LatencyResult result;
+  for (std::int64_t i = 1; i <= 10'000; ++i) result.ns.add(1000 + i * i, 100'000);
+  ASSERT_EQ(result.ns.count(), 1'000'000'000u);
+  for (const double q : {0.5, 0.99, 0.999}) {
+    const double exact = 1000 + std::pow(q * 10'000, 2);
+    EXPECT_NEAR(static_cast<double>(result.ns.quantile(q)) / exact, 1, 0.01) << q;
+  }
+  EXPECT_LT(result.ns.bytes(), 500'000u);
 }
 
 TEST(LargeCounts, AnIntervalIsTheDifference) {

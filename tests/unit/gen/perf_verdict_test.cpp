@@ -72,8 +72,7 @@ TEST(PerfVerdict, PacketsSentAgainAreShown) {
   outcome.bandwidth.retransmitted = 11'527;
   const Judgement resent = judged(outcome, "resent");
   EXPECT_EQ(resent.colour(), Colour::amber);
-  EXPECT_THAT(resent.sentence(),
-              HasSubstr("note: 11,527 of 19,527 packets were retransmitted (59 %)"));
+  EXPECT_THAT(resent.sentence(), HasSubstr("note: 11,527 of 19,527 packets retransmitted (59 %)"));
   EXPECT_EQ(judged(outcome, "resent", "resent<=10%").exit(), ExitCode::failed);
   EXPECT_EQ(judged(outcome, "resent", "resent<=60%").colour(), Colour::green);
 }

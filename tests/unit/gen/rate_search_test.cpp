@@ -95,11 +95,17 @@ TEST(RateSearch, ATrialWhoseNoiseHidesGrowthDoesNotPass) {
   Trial unknown = trial_with(milliseconds(0), milliseconds(0));
   unknown.delay_growth.reset();
   EXPECT_EQ(end(unknown), TrialEnd::passed);  // frames without signatures
-  unknown.disturbed = true;
+  unknown.held_up = 1;
   EXPECT_EQ(end(unknown), TrialEnd::not_offered);
   Trial lost = trial_with(milliseconds(0), milliseconds(5));
   lost.received = 9;
   EXPECT_EQ(end(lost), TrialEnd::failed);  // noise hides no loss
+  Trial grown = trial_with(milliseconds(9), milliseconds(1), true);
+  grown.sent = grown.received = 1000;
+  grown.held_up = 20;  // 10 ms of 500: the queue may hold what came as a burst
+  EXPECT_EQ(end(grown), TrialEnd::not_offered);
+  grown.held_up = 10;
+  EXPECT_EQ(end(grown), TrialEnd::failed);
 }
 
 TEST(RateSearch, ATrialWhoseNoiseHidesGrowthIsTriedAgain) {
@@ -121,22 +127,49 @@ TEST(RateSearch, ATrialWhoseNoiseHidesGrowthIsTriedAgain) {
   EXPECT_NE(never.reason.find("latency varied by 50 ms there"), std::string::npos) << never.reason;
 }
 
+/// A queue drops at most as many frames more as come late: what is above that is the path's.
+TEST(RateSearch, AStallOfThisMachineExcusesAsManyFramesAsWereDue) {
+  const auto end = [](std::uint64_t lost, std::uint64_t held_up) {
+    return end_of({.fraction = 0.5,
+                   .sent = 1000,
+                   .received = 1000 - lost,
+                   .delay_growth = Duration{},
+                   .span = std::chrono::seconds(1),
+                   .held_up = held_up},
+                  {});
+  };
+  EXPECT_EQ(end(0, 30), TrialEnd::passed);
+  EXPECT_EQ(end(30, 30), TrialEnd::not_offered);
+  EXPECT_EQ(end(31, 30), TrialEnd::failed);
+  EXPECT_EQ(end(400, 30), TrialEnd::failed);
+}
+
 /// What a burst of this machine loses is tried again, and is no bound of the path.
 TEST(RateSearch, ADisturbedTrialIsTriedAgain) {
   std::map<double, int> tried;
   const auto found = search_rate({}, [&](double fraction) -> Result<Trial> {
     const bool disturbed = tried[fraction]++ < 3;
     const bool lost = fraction > 0.6 || disturbed;
-    return Trial{.sent = 10, .received = lost ? 9u : 10u, .disturbed = disturbed};
+    return Trial{.sent = 10, .received = lost ? 9u : 10u, .held_up = disturbed ? 1u : 0u};
   });
   EXPECT_NEAR(found->passes->fraction, 0.6, 0.01);
   EXPECT_GT(found->fails->fraction, 0.6);
   EXPECT_FALSE(found->not_offered);
-  const auto never = search_rate({}, [](double) -> Result<Trial> {
-    return Trial{.sent = 10, .received = 9, .disturbed = true};
-  });
+  const auto never = search_rate(
+      {}, [](double) -> Result<Trial> { return Trial{.sent = 10, .received = 9, .held_up = 1}; });
   EXPECT_FALSE(never->passes || never->fails);
   EXPECT_TRUE(never->not_offered);
+}
+
+/// A box that starts takes no frames for some time.
+TEST(RateSearch, APortThatNobodyReadsYetIsTriedAgain) {
+  int trials = 0;
+  const auto found = search_rate({}, [&](double fraction) -> Result<Trial> {
+    if (++trials <= 4) return Trial{.not_sent = 10, .offered = false};
+    return Trial{.sent = 10, .received = fraction > 0.6 ? 9u : 10u};
+  });
+  EXPECT_NEAR(found->passes->fraction, 0.6, 0.01);
+  EXPECT_FALSE(found->not_offered);
 }
 
 /// The rate found passes once and fails its confirmation until it is below 0.4.
@@ -270,6 +303,40 @@ TEST(RateSearch, HandsOnWhatStopsATrial) {
       search_rate({}, [](double) -> Result<Trial> { return fail("no", ExitCode::environment); });
   ASSERT_FALSE(found.has_value());
   EXPECT_EQ(found.error().message, "no");
+}
+
+/// Frames that are due every ms and pass `line`: when each arrives, in order; none: lost.
+Duration stood_still_on(const std::function<std::optional<Duration>(int)>& line) {
+  StandStill still(std::chrono::milliseconds(1));
+  for (int i = 0; i < 1000; ++i) {
+    const Instant sent = Instant{} + std::chrono::milliseconds(i);
+    if (const auto latency = line(i)) still.add(sent, sent + *latency);
+  }
+  return still.total();
+}
+
+TEST(StandStill, IsASilenceWhoseEndIsLate) {
+  using std::chrono::milliseconds;
+  // From 100 ms to 130 ms: what is due meanwhile arrives then, or 10 of it do and the rest is lost.
+  const auto stalled = [](int i) { return milliseconds(i >= 100 && i < 130 ? 130 - i : 0); };
+  EXPECT_EQ(stood_still_on(stalled), milliseconds(30));
+  EXPECT_EQ(stood_still_on([&](int i) -> std::optional<Duration> {
+              if (i >= 110 && i < 130) return std::nullopt;
+              return stalled(i);
+            }),
+            milliseconds(30));
+  // An outage loses frames and delays none.
+  EXPECT_EQ(stood_still_on([](int i) -> std::optional<Duration> {
+              if (i >= 100 && i < 130) return std::nullopt;
+              return milliseconds(1);
+            }),
+            Duration{});
+  // A queue fills by half a frame each time, and then drops every third.
+  EXPECT_EQ(stood_still_on([](int i) -> std::optional<Duration> {
+              if (i > 20 && i % 3 == 0) return std::nullopt;
+              return std::chrono::microseconds(500 * std::min(i, 20));
+            }),
+            Duration{});
 }
 
 /// The frames of a profile, in order.

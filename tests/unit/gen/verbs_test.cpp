@@ -411,7 +411,8 @@ TEST_F(SignedMessagesTest, show_what_is_missing_between_them_and_after_them) {
                                                                 .out_of_order = 3}));
   EXPECT_EQ(json["flows"][0]["lost"], 3);
   EXPECT_EQ(json["flows"][0]["missing_at_end"], 6);
-  EXPECT_THAT(messages_.text(), HasSubstr("15 lost, 3 duplicated, 3 out of order; 1 frames"));
+  EXPECT_THAT(messages_.text(),
+              HasSubstr("15 lost, 3 duplicated, 3 out of order; 1 frame without"));
   EXPECT_THAT(messages_.text(), HasSubstr("flow 0: the last 6 of 21 frames never came"));
   EXPECT_THAT(messages_.text(), HasSubstr("flow 1: none of 6 frames came"));
 }

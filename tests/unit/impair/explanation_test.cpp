@@ -73,7 +73,7 @@ TEST(Explanation, NamesStagesInTheirOrderWithUnits) {
   for (const char* part :
        {"path is down", "exceeds 20.00 Gb/s and a burst of 1.00 MB", "Drop 0.1 %", "Corrupt 0.2 %",
         "Duplicate 0.3 %", "Mark 0.4 %", "at 10.00 Gb/s with a buffer of 2.00 MB", "by 1 ms",
-        "random delay", "a trace of 1 row over 5 ns", "overtake", "Reorder 0.5 %"}) {
+        "random delay", "overtake", "a trace of 1 row over 5 ns", "Reorder 0.5 %"}) {
     const auto found = text.find(part, from);
     ASSERT_NE(found, std::string::npos) << part << " in " << text;
     from = found;

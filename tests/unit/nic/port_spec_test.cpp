@@ -96,6 +96,15 @@ TEST(PortSpec, NullAndRaw) {
   EXPECT_EQ(parsed<RawSpec>("--vdev=virtio_user0,path=y").arguments, "virtio_user0,path=y");
 }
 
+/// What is behind a virtual port is on this machine.
+TEST(PortSpec, VirtualPortsAreNoDevicesOfABus) {
+  for (const char* text : {"memif:/tmp/x", "vhost:/tmp/x", "null", "pcap:,out.pcap", "lo",
+                           "net_ring0", "net_tap0,iface=x", "--vdev=net_memif0"})
+    EXPECT_TRUE(is_virtual(*parse_port_spec(text))) << text;
+  for (const char* text : {"0000:3b:00.0", "3b:00.0", "net_af_packet0,iface=eth0", "net_bonding0"})
+    EXPECT_FALSE(is_virtual(*parse_port_spec(text))) << text;
+}
+
 TEST(PortSpec, RefusalsSayWhatWasExpected) {
   EXPECT_THAT(refusal(""), HasSubstr("empty"));
   EXPECT_THAT(refusal("memif:"), HasSubstr("path of its socket"));

@@ -154,6 +154,31 @@ TEST(Figures, TheSchemaAllowsThatAndNothingElse) {
     EXPECT_FALSE(is_required(name)) << name;
 }
 
+/// A figure that had another name in the release before.
+struct Renamed {
+  std::uint64_t connection = 3;
+  std::optional<std::uint64_t> qp = {};
+
+  static const FigureTable& figures() {
+    using Row = FigureOf<Renamed>;
+    static constexpr Figure kRows[] = {
+        Row::of<&Renamed::connection>("connection", "Number.").renamed_from("session"),
+        Row::of<&Renamed::qp>("qp", "QP number.").or_null().renamed_from("queue")};
+    static constexpr FigureTable kTable{"Renamed.", kRows};
+    return kTable;
+  }
+};
+
+TEST(Figures, ARenamedOneHasBothNames) {
+  constexpr JsonOutput kRenamed{.name = "renamed", .title = "", .figures = &Renamed::figures};
+  EXPECT_EQ(json_of(Renamed{}).dump(), R"({"connection":3,"session":3,"qp":null,"queue":null})");
+  const Json schema = schema_of(kRenamed);
+  EXPECT_EQ(schema["properties"]["session"].dump(),
+            R"({"description":"The value of connection under its name of release 0.1; )"
+            R"(the next release lacks it.","type":"integer","minimum":0,"deprecated":true})");
+  EXPECT_EQ(schema["required"].dump(), R"(["schema","version","connection","qp"])");
+}
+
 TEST(Figures, MetricsHaveUnitsAndLabels) {
   Whole whole;
   whole.frames = 4;

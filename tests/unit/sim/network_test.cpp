@@ -147,6 +147,30 @@ TEST(Network, headroom_is_enough_and_not_much_more) {
   EXPECT_GT(run_network(run).dropped(), 0u);
 }
 
+/// The terms of the standard for SONiC's profiles, whose bytes are more by what the manual has as
+/// the remainder.
+TEST(Network, published_headrooms_are_the_terms_and_a_remainder) {
+  struct Profile {
+    double gbps;
+    std::int64_t delay_ns;  // of the fibre, one way
+    std::uint64_t cable, response, published, remainder;
+  };
+  for (const Profile& each : {Profile{100, 4897, 122'425, 25'225, 401'408, 245'226},
+                              Profile{100, 19'590, 489'750, 25'225, 708'608, 185'101},
+                              Profile{400, 2449, 244'900, 57'950, 1'887'900, 1'576'518},
+                              Profile{400, 4897, 489'700, 57'950, 1'495'040, 938'858},
+                              Profile{400, 19'590, 1'959'000, 57'950, 2'727'936, 702'454}}) {
+    const CableConfig cable{.rate_bps = each.gbps * kGbps, .delay = nanoseconds(each.delay_ns)};
+    const Headroom terms = headroom_of(cable, pause_response(cable.rate_bps), {}, 4096);
+    const auto near = [](std::uint64_t found, std::uint64_t wanted) {
+      EXPECT_NEAR(static_cast<double>(found), static_cast<double>(wanted), 60);  // of 1 ns each
+    };
+    near(terms.cable, each.cable);
+    near(terms.response, each.response);
+    near(each.published - terms.total(), each.remainder);
+  }
+}
+
 /// Switches in a ring, each with a host that sends to the one two switches further on.
 NetworkRunConfig ring(std::uint16_t switches, std::uint64_t seed) {
   NetworkRunConfig config{.topology = {}, .workload = {}, .perf = {}};
@@ -405,7 +429,7 @@ TEST(Network, two_dcqcn_flows_converge_to_fair_shares) {
     qp.dcqcn.dce_tcp_g = 1020;  // g = 1/256
     qp.dcqcn.dce_tcp_rtt_us = 55;
     qp.dcqcn.min_time_between_cnps_us = 50;
-    qp.dcqcn.alpha_before_cut = false;
+    qp.dcqcn.alpha_update = transport::AlphaUpdate::after_cut;
     qp.dcqcn.clamp_tgt_rate = true;
     const NetworkResult result = run_network(run);
     EXPECT_EQ(result.dropped(), 0u);

@@ -71,7 +71,7 @@ const Case kCases[] = {
     {"rate_reduce_monitor_period", 3, test::k_rate_reduce_monitor_period, [](DcqcnConfig&) {}},
     {"release", 6000, test::k_release, [](DcqcnConfig& c) { c.rpg_ai_rate_mbps = 0; }},
     {"alpha_after_cut", 50, test::k_alpha_after_cut,
-     [](DcqcnConfig& c) { c.alpha_before_cut = false; }},
+     [](DcqcnConfig& c) { c.alpha_update = AlphaUpdate::after_cut; }},
     {"reduce_far_target", 1000, test::k_reduce_far_target,
      [](DcqcnConfig& c) {
        c.rpg_gd = 10;

@@ -14,7 +14,7 @@
 namespace lw::dissect {
 namespace {
 
-struct SessionsOptions {
+struct ConnectionsOptions {
   CaptureInput input;
   unsigned jobs = 1;
   bool json = false, csv = false;
@@ -22,7 +22,7 @@ struct SessionsOptions {
 
 using report::Align;
 
-/// `timed`: with a column of the times at which sessions begin.
+/// `timed`: with a column of the times at which connections begin.
 report::TextTable empty_table(bool timed) {
   std::vector<report::TextTable::Column> columns = {{"connection", Align::right},
                                                     {"where"},
@@ -97,7 +97,7 @@ std::string setups_text(const analysis::Analyst& analyst) {
   return text;
 }
 
-std::string rows_of(const SessionsOptions& options, const analysis::Analyst& analyst,
+std::string rows_of(const ConnectionsOptions& options, const analysis::Analyst& analyst,
                     const AnalysedCaptures& captures) {
   const CapturePoints& points = captures.points;
   RowTimes times(options.input.time.value_or(TimeStyle::relative), captures.begin);
@@ -121,7 +121,7 @@ std::string rows_of(const SessionsOptions& options, const analysis::Analyst& ana
   return (table.empty() ? "" : table.to_string()) + setups;
 }
 
-ExitCode run_sessions(const SessionsOptions& options) {
+ExitCode run_connections(const ConnectionsOptions& options) {
   CollectedResults results;
   analysis::Analyst analyst(results);
   AnalysedCaptures captures;
@@ -133,15 +133,15 @@ ExitCode run_sessions(const SessionsOptions& options) {
 
 }  // namespace
 
-app::Command sessions_command() {
-  auto options = std::make_shared<SessionsOptions>();
+app::Command connections_command() {
+  auto options = std::make_shared<ConnectionsOptions>();
   app::Command command{
-      .name = "sessions",
+      .name = "connections",
       .help =
           "List connections: both directions, messages, goodput, retransmitted packets, round "
           "trips",
-      .examples = "roce-dissect sessions capture.pcapng",
-      .run = [options] { return run_sessions(*options); },
+      .examples = "roce-dissect connections capture.pcapng",
+      .run = [options] { return run_connections(*options); },
   };
   add_capture_options(command.options, options->input);
   add_points_option(command.options, options->input.points);

@@ -28,8 +28,8 @@ def kinds(path):
 
 class Restarts(InFolder):
     def sessions_of(self, path):
-        return [(row['requests'], row['messages'], row['resent'], row['duplicates'])
-                for row in rows('sessions', path)]
+        return [(row['requests'], row['messages'], row['retransmitted'], row['duplicates'])
+                for row in rows('connections', path)]
 
     def saved(self, talk):
         return talk.save(self.folder / 'talk.pcap')
@@ -92,20 +92,20 @@ class Restarts(InFolder):
         talk.requests(0, 10, wait=10_000)
         for psn in range(10):
             talk.answer(psn, wait=5, msn=10)
-        session, = rows('sessions', self.saved(talk))
-        self.assertEqual(session['resent'], 10)
+        session, = rows('connections', self.saved(talk))
+        self.assertEqual(session['retransmitted'], 10)
 
     def test_a_loss_before_the_point_is_no_restart(self):
         talk = Conversation()
         self.connection(talk, 0)
         talk.requests(40, 60, wait=1000)
         talk.answer(59, msn=60)
-        self.assertEqual(len(rows('sessions', self.saved(talk))), 1)
+        self.assertEqual(len(rows('connections', self.saved(talk))), 1)
 
 
 class Pairs(InFolder):
     def paired(self, path):
-        return [(row['to_qp'] - row['from_qp'], row['paired_by']) for row in rows('sessions', path)]
+        return [(row['to_qp'] - row['from_qp'], row['paired_by']) for row in rows('connections', path)]
 
     def guesses(self, path):
         return [said['events'] for said in explained(path)['statements']
@@ -150,7 +150,7 @@ class StampOrder(InFolder):
         path = case('queues_in_turns')
         self.assertEqual(kinds(path), {('window_plateau', 'none')})
         self.assertEqual(len(self.said(path)), 1)
-        self.assertEqual(dissect('sessions', path).stderr.count(self.SORTED), 1)
+        self.assertEqual(dissect('connections', path).stderr.count(self.SORTED), 1)
 
     def in_batches(self, frames, sizes):
         """The file of a card with a queue for each direction, which are read in turns."""
@@ -177,7 +177,7 @@ class StampOrder(InFolder):
         write_pcap(path, self.in_batches(talk.frames, (draw.randint(2, 40) for _ in itertools.count())))
         self.assertEqual(len(self.said(path)), 1)
         skipped = ('frame', 'last_frame', 'related_frame', 'detail', 'first_frame')
-        for command in ('sessions', 'anomalies'):
+        for command in ('connections', 'anomalies'):
             for jobs in (1, 2):
                 found, wanted = ([{key: value for key, value in row.items() if key not in skipped}
                                   for row in rows(command, source, '--jobs', jobs)]
@@ -231,7 +231,7 @@ class Clocks(InFolder):
                 self.assertIn(f'moved by {moved},', said)
                 self.assertEqual({row['kind'] for row in rows('anomalies', path)} - {'window_plateau'},
                                  set())
-                session, = rows('sessions', path)
+                session, = rows('connections', path)
                 self.assertEqual(session['messages'], 300)
 
     def test_clocks_that_agree_well_enough_are_not_called_two(self):

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "app/command_line.h"
+#include "core/figure.h"
+
+namespace lw::app {
+
+/// Adds an option for each setting of `object`, the struct of the table: `rpg_time_reset` is
+/// --rpg-time-reset. Its value in `object` is the default. One that is false by default is an
+/// option without a value. `object` must outlive the command line.
+void add_settings(Options& options, const FigureTable& table, void* object);
+
+}  // namespace lw::app

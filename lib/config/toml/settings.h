@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "config/toml/table.h"
+#include "core/figure.h"
+
+namespace lw::config {
+
+/// Sets the settings of `object`, the struct of `rows`, from the keys of a table, which have the
+/// rows' names. Absent keys leave them as they are. Errors are recorded with their position; the
+/// caller calls Table::finish(), which refuses other keys.
+void read_settings(const Table& table, const FigureTable& rows, void* object);
+
+}  // namespace lw::config

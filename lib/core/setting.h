@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/figure.h"
+#include "core/quantity.h"
+
+namespace lw {
+
+/// Reads a whole number, decimal or hexadecimal (0x...). Error: "expected a whole number from 1 to
+/// 8, found \"9\"".
+Parsed<std::uint64_t> read_whole(std::string_view text, std::uint64_t low, std::uint64_t high);
+/// Reads a number. Error: as that of read_whole().
+Parsed<double> read_decimal(std::string_view text, double low, double high);
+
+/// Sets a setting of `object`, the struct of the row's table, to the value of a text: a number
+/// within its bounds, "true" or "false", or one of its choices. Error: what was expected, and what
+/// was found; then the setting is as before.
+Parsed<void> set_setting(const Figure& row, void* object, std::string_view text);
+
+/// Returns a setting's value as set_setting() reads it: "32767", "false", "qp".
+std::string text_of_setting(const Figure& row, const void* object);
+
+/// Returns the meaning of a setting as a noun phrase with its unit: "time between two increases, in
+/// us".
+std::string help_of_setting(const Figure& row);
+
+}  // namespace lw
