@@ -144,7 +144,7 @@ void Link<Handle, Frames>::replace(PreparedPipeline& next, Instant now) noexcept
   share_counters();
   next_ask_ = Queue::kNever;
   for (const std::size_t place : pipeline_.asking())
-    next_ask_ = std::min(next_ask_, pipeline_.rules()[place].next_ask());
+    next_ask_ = std::min(next_ask_, pipeline_.rules()[place].queue_stage().next_ask());
   find_departure();
   find_deadline();
 }
@@ -177,12 +177,12 @@ std::span<const wire::PfcFields> Link<Handle, Frames>::asks_for(Instant now) noe
   next_ask_ = Queue::kNever;
   for (const std::size_t place : pipeline_.asking()) {
     Rule& rule = pipeline_.rules()[place];
-    const auto quanta = rule.asks_for(now);
+    const auto quanta = rule.queue_stage().asks_for(now);
     if (quanta && (*quanta > 0 || !pipeline_.pausing_beside(place))) {
       rule.count_pause(*quanta);
-      pauses_.emplace_back().quanta[rule.priority()] = quanta;
+      pauses_.emplace_back().quanta[rule.queue_stage().priority()] = quanta;
     }
-    next_ask_ = std::min(next_ask_, rule.next_ask());
+    next_ask_ = std::min(next_ask_, rule.queue_stage().next_ask());
   }
   return pauses_;
 }

@@ -134,8 +134,9 @@ void Pipeline::inherit(Pipeline& old, Instant now) noexcept {
 
 bool Pipeline::pausing_beside(std::size_t place) const noexcept {
   return std::ranges::any_of(asking_, [&](std::size_t other) {
-    return other != place && rules_[other].priority() == rules_[place].priority() &&
-           rules_[other].pausing();
+    const Queue& queue = rules_[other].queue_stage();
+    return other != place && queue.priority() == rules_[place].queue_stage().priority() &&
+           queue.pausing();
   });
 }
 

@@ -114,34 +114,22 @@ class Rule {
   /// The FIFO in which frames wait for their release.
   [[nodiscard]] FifoIndex line() const noexcept { return stage<Delay>()->line(); }
 
-  /// Applies a pause frame for the rule's queue.
+  /// Applies a pause frame for the rule's queue. Requires that the rule has one.
   void pause(const wire::PfcFields& asked, Instant now) noexcept {
-    if (stage<Queue>()) stage<Queue>()->pause(asked, now, stats_);
-  }
-  /// Returns the pause that the rule's queue requests now, in quanta; 0 ends an earlier request.
-  [[nodiscard]] std::optional<std::uint16_t> asks_for(Instant now) noexcept {
-    return stage<Queue>() ? stage<Queue>()->asks_for(now) : std::nullopt;
+    stage<Queue>()->pause(asked, now, stats_);
   }
   /// Counts a pause that is sent for the rule's queue.
   void count_pause(std::uint16_t quanta) noexcept { Queue::count_pause(quanta, stats_); }
+  /// The pauses that the rule's queue requests. Requires that the rule has one.
+  [[nodiscard]] Queue& queue_stage() noexcept { return *stage<Queue>(); }
+  [[nodiscard]] const Queue& queue_stage() const noexcept { return *stage<Queue>(); }
   /// Counts frames that were held together and leave `waited` after the release of the first.
   void count_group(std::uint64_t size, bool is_full, Duration waited) noexcept {
     stats_.gathered.add_group(size, is_full, waited);
   }
-  /// Whether the rule's queue has requested a pause and not ended it.
-  [[nodiscard]] bool pausing() const noexcept {
-    return stage<Queue>() && stage<Queue>()->pausing();
-  }
-  /// When asks_for() must be called again; Instant::max() while there is no pause.
-  [[nodiscard]] Instant next_ask() const noexcept {
-    return stage<Queue>() ? stage<Queue>()->next_ask() : Instant::max();
-  }
   /// Bytes in the rule's queue; nothing if it has none.
   [[nodiscard]] std::optional<std::uint64_t> queued_bytes() const noexcept {
     return stage<Queue>() ? std::optional(stage<Queue>()->bytes()) : std::nullopt;
-  }
-  [[nodiscard]] std::uint8_t priority() const noexcept {
-    return stage<Queue>() ? stage<Queue>()->priority() : std::uint8_t{0};
   }
 
   /// Sets where the number of the rule's frames that wait or are delayed is, for a stage that

@@ -41,6 +41,16 @@ class BufferPool {
     return more == 0 || (more <= free() && !(static_cast<double>(of_pool) >
                                              share.alpha * static_cast<double>(free())));
   }
+  /// True if has_room() is true for each of several frames of `bytes` in all, one after another.
+  /// May be false although they have room one by one.
+  [[nodiscard]] constexpr bool has_room_for_all(const BufferShare& share, std::uint64_t held,
+                                                std::uint64_t bytes) const noexcept {
+    const std::uint64_t of_pool = share.of_pool(held + bytes);
+    const std::uint64_t more = of_pool - share.of_pool(held);
+    if (!has_room(share, held, bytes)) return false;
+    return more == 0 ||
+           !(static_cast<double>(of_pool) > share.alpha * static_cast<double>(free() - more));
+  }
   /// Takes the room of `bytes` of such a class, for which has_room() is true.
   constexpr void take(const BufferShare& share, std::uint64_t held, std::uint32_t bytes) noexcept {
     used_ += share.of_pool(held + bytes) - share.of_pool(held);

@@ -146,10 +146,15 @@ class LineQueue {
   /// The rate at which frames leave that are admitted from now on (for a trace).
   void set_rate(std::uint64_t rate_bps) noexcept { rate_ = rate_bps; }
 
-  /// True if frames of `bytes` in all, as the buffer counts them, surely have room in a class.
-  [[nodiscard]] bool has_room(std::uint32_t cls, std::uint64_t bytes) const noexcept {
+  /// True if a frame of `bytes`, as the buffer counts them, has room in a class.
+  [[nodiscard]] bool has_room(std::uint32_t cls, std::uint32_t bytes) const noexcept {
     return state_.bytes + bytes <= buffer_ &&
-           (outside_ ? *outside_ : pool_).has_room(shares_[cls], state_.backlogs[cls].bytes, bytes);
+           pool().has_room(shares_[cls], state_.backlogs[cls].bytes, bytes);
+  }
+  /// True if has_room() is true for each of several frames of `bytes` in all.
+  [[nodiscard]] bool has_room_for_all(std::uint32_t cls, std::uint64_t bytes) const noexcept {
+    return state_.bytes + bytes <= buffer_ &&
+           pool().has_room_for_all(shares_[cls], state_.backlogs[cls].bytes, bytes);
   }
   /// When the next frame that comes at `now` leaves at the earliest. Requires is_fifo().
   [[nodiscard]] Instant earliest_departure(Instant now) const noexcept {
@@ -289,6 +294,7 @@ class LineQueue {
   };
 
   [[nodiscard]] BufferPool& pool() noexcept { return outside_ ? *outside_ : pool_; }
+  [[nodiscard]] const BufferPool& pool() const noexcept { return outside_ ? *outside_ : pool_; }
 
   /// Removes the next frame from `s` that has left by `now`, lets the next one start, and calls
   /// use(sent, slot). Returns false if there is none.

@@ -148,7 +148,7 @@ bool Queue::admit_together(std::span<const std::uint32_t> lengths, RulesQueue::W
   std::uint64_t all = 0;
   for (const std::uint32_t length : lengths) all += on_the_line(length, 0);
   RulesQueue::Frames& frames = queue_->frames;
-  if (!frames.has_room(cls_, all)) return false;
+  if (!frames.has_room_for_all(cls_, all)) return false;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     RulesQueue::Waiting& place = frames.put(cls_, on_the_line(lengths[i], 0), frame.came);
     frame.release = releases[i] = frames.last_departure() + delay;

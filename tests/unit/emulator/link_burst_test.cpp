@@ -192,6 +192,18 @@ TEST(LinkBurst, AQueue) {
       c.queue = QueueConfig{.rate_bps = gbps * 1e9, .buffer_bytes = std::uint64_t(buffer)};
     }));
 }
+/// A class may hold `alpha` times what is free, which is less for each frame of a burst.
+TEST(LinkBurst, AQueueWithADynamicThreshold) {
+  for (const double alpha : {0.125, 0.25, 1.0, 8.0})
+    for (const std::uint64_t buffer : {1500U, 6000U, 20'000U, 60'000U})
+      expect_the_same(rule([&](auto& c) {
+        const QueueClassConfig one{.buffer = {.alpha = alpha}};
+        c.shared = QueueUse{
+            .owner = c.name,
+            .queue = {.rate_bps = 30'000'000'000, .buffer_bytes = buffer, .classes = {one}},
+            .pauses = {{}}};
+      }));
+}
 TEST(LinkBurst, AQueueThatChanges) {
   const auto frames = frames_of_all_kinds();
   const RuleConfig first =
