@@ -85,10 +85,11 @@ double rate_of(const RuleConfig& rule, const QueueUse& use, std::uint32_t row) {
 }
 
 /// Returns the time in ns that the link needs for frames that left directly after another frame.
+/// Beside a shared queue, whose counts are of all its rules, a trace has no rates.
 double time_of_busy(const RuleConfig& rule, const QueueUse& use, const RuleStats& stats) {
   double time = 0;
   std::uint64_t others = stats.service.link.busy_bytes;  // of frames that came in under no row
-  for (std::uint32_t i = 0; i < stats.rows.size(); ++i) {
+  for (std::uint32_t i = 0; i < stats.rows.size() && !rule.shared; ++i) {
     others -= stats.rows[i].busy_bytes;
     time += static_cast<double>(stats.rows[i].busy_bytes) * 8e9 / rate_of(rule, use, i);
   }
