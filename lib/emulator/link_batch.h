@@ -155,10 +155,11 @@ std::span<const Handle> Link<Handle, Frames>::stored(std::span<const Handle> fra
 template <class Handle, FrameAccess<Handle> Frames>
 bool Link<Handle, Frames>::queue_together(Rule& rule, std::span<const Handle> frames,
                                           Instant now) noexcept {
-  std::array<std::uint32_t, Rule::kMostTogether> lengths;
-  for (std::size_t i = 0; i < frames.size(); ++i) lengths[i] = Frames::length(frames[i]);
+  std::array<std::uint32_t, Rule::kMostTogether> held;
+  for (std::size_t i = 0; i < frames.size(); ++i)
+    held[i] = on_the_line(Frames::length(frames[i]), 0);
   if (!queue_.keeps(rule.line(), rule.earliest_release(now)) ||
-      !rule.queue_together(std::span(lengths).first(frames.size()), now,
+      !rule.queue_together(std::span(held).first(frames.size()), now,
                            std::span(releases_).first(frames.size())))
     return false;
   next_departure_ = std::min(next_departure_, rule.queue()->frames.next_event());

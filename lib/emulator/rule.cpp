@@ -204,13 +204,12 @@ void Rule::releases(std::uint64_t first, Instant now, std::span<Instant> out) no
     stats_.acted[static_cast<std::size_t>(Stage::delay)] += out.size();
 }
 
-bool Rule::queue_together(std::span<const std::uint32_t> bytes, Instant now,
+bool Rule::queue_together(std::span<const std::uint32_t> held, Instant now,
                           std::span<Instant> out) noexcept {
   if (!knows_release()) return false;
   Delay& delay = *stage<Delay>();
   if (earliest_release(now) < delay.last_release()) return false;
-  const RulesQueue::Waiting frame{.rule = index_, .came = now};
-  if (!stage<Queue>()->admit_together(bytes, frame, delay.nominal(), out, stats_)) return false;
+  if (!stage<Queue>()->admit_together(held, now, delay.nominal(), out, stats_)) return false;
   delay.released_until(out.back());
   stats_.acted[static_cast<std::size_t>(Stage::queue)] += out.size();
   return true;

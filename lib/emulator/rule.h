@@ -52,9 +52,9 @@ class Rule {
   /// order.
   static constexpr std::size_t kMostTogether = Delay::kMostTogether;
   void releases(std::uint64_t first, Instant now, std::span<Instant> out) noexcept;
-  /// Like releases(), for frames of these lengths that wait in the rule's queue. Returns false, and
-  /// does nothing, unless all have room, and knows_release().
-  [[nodiscard]] bool queue_together(std::span<const std::uint32_t> bytes, Instant now,
+  /// Like releases(), for frames that wait in the rule's queue; `held`: the bytes of each there.
+  /// Returns false, and does nothing, unless all have room, and knows_release().
+  [[nodiscard]] bool queue_together(std::span<const std::uint32_t> held, Instant now,
                                     std::span<Instant> out) noexcept;
 
   /// True if decisions depend only on a frame's number, length and time, so that frames needn't be

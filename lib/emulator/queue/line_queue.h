@@ -119,23 +119,33 @@ class LineQueue {
   /// there is no room.
   [[nodiscard]] Handle* admit(std::uint32_t cls, std::uint32_t bytes, Instant now) noexcept {
     const std::uint32_t held = on_the_line(bytes, 0);
-    return has_room(cls, held) ? &put(cls, held, now) : nullptr;
-  }
-  /// admit() for a frame for which has_room() is true; `held`: its bytes in the buffer.
-  [[nodiscard]] Handle& put(std::uint32_t cls, std::uint32_t held, Instant now) noexcept {
-    Backlog& backlog = state_.backlogs[cls];
-    pool().take(shares_[cls], backlog.bytes, held);
-    Frame& frame = append(backlog, held, LineClock(rate_));
-    if (is_fifo()) send_ahead(frame, now);
-    backlog.bytes += held;
-    state_.bytes += held;
-    ++state_.frames;
-    if (!state_.sending) {
-      // A frame may be admitted after others have left that came later.
-      state_.line.idle_until(std::max(now, state_.line.ended()));
-      choose(state_, false);
+    if (!has_room(cls, held)) return nullptr;
+    Handle* place = nullptr;
+    if (is_fifo()) {
+      put_together({&held, 1}, now, [&](Handle& handle, Instant) { place = &handle; });
+    } else {
+      place = &append(state_.backlogs[cls], held, LineClock(rate_)).handle;
+      count(cls, held, 1, now);
     }
-    return frame.handle;
+    return place;
+  }
+  /// Admits frames that come together, for which has_room_for_all() is true, and calls
+  /// write(handle, departs) for the handle of each: see last_departure(). `held`: the bytes of each
+  /// in the buffer, at least one frame. Requires is_fifo().
+  template <class Write>
+  void put_together(std::span<const std::uint32_t> held, Instant now, Write write) noexcept {
+    Backlog& backlog = state_.backlogs[0];
+    // In registers: a processor waits for parts of a clock that it stores and then copies whole.
+    LineClock clock = ahead_from(now);
+    std::uint64_t all = 0;
+    for (const std::uint32_t bytes : held) {
+      clock.set_rate(rate_);
+      clock.send(time_of(clock, cost_.of(bytes)));
+      write(append(backlog, bytes, clock).handle, clock.ended());
+      all += bytes;
+    }
+    ahead_ = clock;
+    count(0, all, held.size(), now);
   }
 
   /// True if all frames leave in the order in which they came: there is one class.
@@ -365,14 +375,25 @@ class LineQueue {
     if (known.bytes != bytes || known.rate_bps != line.rate_bps()) known = line.time_of(bytes);
     return known;
   }
-  /// Sends a frame, before it is counted, on the clock that is ahead of the link.
-  void send_ahead(Frame& frame, Instant now) noexcept {
-    if (state_.frames == 0) {
-      ahead_ = state_.line;
-      ahead_.idle_until(std::max({now, ahead_.ended(), state_.backlogs[0].paused_until}));
-    }
-    send(ahead_, frame);
-    frame.line = ahead_;
+  /// Counts frames that were appended, of `bytes` in all, and lets the first start if the link is
+  /// idle.
+  void count(std::uint32_t cls, std::uint64_t bytes, std::size_t frames, Instant now) noexcept {
+    Backlog& backlog = state_.backlogs[cls];
+    pool().take(shares_[cls], backlog.bytes, bytes);
+    backlog.bytes += bytes;
+    state_.bytes += bytes;
+    state_.frames += frames;
+    if (state_.sending) return;
+    // A frame may be admitted after others have left that came later.
+    state_.line.idle_until(std::max(now, state_.line.ended()));
+    choose(state_, false);
+  }
+  /// The clock that is ahead of the link, for a frame that comes at `now`.
+  [[nodiscard]] LineClock ahead_from(Instant now) const noexcept {
+    if (state_.frames > 0) return ahead_;
+    LineClock clock = state_.line;
+    clock.idle_until(std::max({now, clock.ended(), state_.backlogs[0].paused_until}));
+    return clock;
   }
   /// Finds the departure of the last frame anew. O(frames in the buffer).
   void look_ahead() noexcept {

@@ -144,18 +144,16 @@ Queue::Queue(const RuleConfig& rule, const StageSetup& setup)
   if (pfc_ && pfc_->emit) watch_.emplace(*pfc_);
 }
 
-bool Queue::admit_together(std::span<const std::uint32_t> lengths, RulesQueue::Waiting frame,
-                           Duration delay, std::span<Instant> releases, Stats& stats) noexcept {
-  std::uint64_t all = 0;
-  for (const std::uint32_t length : lengths) all += on_the_line(length, 0);
-  RulesQueue::Frames& frames = queue_->frames;
-  if (!frames.has_room_for_all(cls_, all)) return false;
-  for (std::size_t i = 0; i < lengths.size(); ++i) {
-    RulesQueue::Waiting& place = frames.put(cls_, on_the_line(lengths[i], 0), frame.came);
-    frame.release = releases[i] = frames.last_departure() + delay;
-    place = frame;
-  }
-  queue_->watch.came(cls_, lengths.size(), all, frame.came);
+bool Queue::admit_together(std::span<const std::uint32_t> held, Instant now, Duration delay,
+                           std::span<Instant> releases, Stats& stats) noexcept {
+  const std::uint64_t all = std::accumulate(held.begin(), held.end(), std::uint64_t{0});
+  if (!queue_->frames.has_room_for_all(cls_, all)) return false;
+  queue_->frames.put_together(
+      held, now, [&, release = releases.begin()](RulesQueue::Waiting& place, Instant at) mutable {
+        place = {.rule = rule_, .came = now, .release = at + delay};
+        *release++ = at + delay;
+      });
+  queue_->watch.came(cls_, held.size(), all, now);
   stats.peak_queue_bytes = std::max(stats.peak_queue_bytes, bytes());
   return true;
 }

@@ -128,10 +128,11 @@ class Queue {
     decision.release = departure(frame.came);
     return true;
   }
-  /// Admits frames that come together, each of which is like `frame` and leaves `delay` after its
-  /// departure, to the queue of one class. Returns false, and does nothing, unless all have room.
-  bool admit_together(std::span<const std::uint32_t> lengths, RulesQueue::Waiting frame,
-                      Duration delay, std::span<Instant> releases, Stats& stats) noexcept;
+  /// Admits frames that come together to the queue of one class, each of which is released `delay`
+  /// after its departure. `held`: the bytes of each in the buffer. Returns false, and does nothing,
+  /// unless all have room.
+  bool admit_together(std::span<const std::uint32_t> held, Instant now, Duration delay,
+                      std::span<Instant> releases, Stats& stats) noexcept;
   /// From now on this row of the rule's trace is in force.
   void meet(std::uint32_t index, const TraceRow& row) noexcept {
     row_ = index;
