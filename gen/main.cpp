@@ -47,7 +47,8 @@ roce-gen receive --port memif:/tmp/lw.sock --pcap arrived.pcap --until-idle 2)",
                    opcodes_command(), doctor_command()},
       .for_file = "check",
   };
-  return lw::app::run_program(program, static_cast<int>(words->size()), arguments.data(),
-                              lw::app::build_info({"DPDK", "libpcap", "ISA-L", "toml++", "fmt",
-                                                   "CLI11", "nlohmann-json", "zlib", "zstd"}));
+  return lw::app::run_program(
+      program, static_cast<int>(words->size()), arguments.data(),
+      lw::app::build_info({"DPDK", "libpcap", "ISA-L", "toml++", "fmt", "CLI11", "Boost",
+                           "nlohmann-json", "zlib", "zstd"}));
 }

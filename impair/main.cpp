@@ -25,7 +25,8 @@ roce-impair replay apn-380km in.pcap out.pcap --seed 7)",
                    replay_command(), run_command()},
       .for_file = "explain",
   };
-  return lw::app::run_program(program, argc, argv,
-                              lw::app::build_info({"DPDK", "libpcap", "ISA-L", "toml++", "fmt",
-                                                   "CLI11", "nlohmann-json", "zlib", "zstd"}));
+  return lw::app::run_program(
+      program, argc, argv,
+      lw::app::build_info({"DPDK", "libpcap", "ISA-L", "toml++", "fmt", "CLI11", "Boost",
+                           "nlohmann-json", "zlib", "zstd"}));
 }

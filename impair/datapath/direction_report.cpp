@@ -41,8 +41,7 @@ std::vector<Histogram::Bucket> delays_of(const Histogram& histogram) {
 /// Up to this number of rules a report lists all of them; of more, those that received frames.
 constexpr std::size_t kAllListed = 256;
 
-DirectionReport report_of(const emulator::Pipeline& pipeline, emulator::Accounting accounting,
-                          Instant now) {
+DirectionReport report_of(const emulator::Pipeline& pipeline, emulator::Accounting accounting) {
   DirectionReport report{.accounting = std::move(accounting)};
   for (std::size_t i = 0; i < pipeline.rules().size(); ++i) {
     const emulator::Rule& rule = pipeline.rules()[i];
@@ -56,7 +55,7 @@ DirectionReport report_of(const emulator::Pipeline& pipeline, emulator::Accounti
                              rule.stats(),
                              pipeline.shared_configs(),
                              i,
-                             rule.queued_bytes(now)});
+                             rule.queued_bytes()});
   }
   report.events = {pipeline.events().outcomes(), pipeline.events().untracked(),
                    pipeline.event_hits()};

@@ -120,9 +120,8 @@ struct PortReport {
   static const FigureTable& figures();
 };
 
-/// Returns the report of a direction at `now`, without the audit and the Spreads.
-DirectionReport report_of(const emulator::Pipeline& pipeline, emulator::Accounting accounting,
-                          Instant now);
+/// Returns the report of a direction, without the audit and the Spreads.
+DirectionReport report_of(const emulator::Pipeline& pipeline, emulator::Accounting accounting);
 /// True if a report lists `rule`, an element of accounting.rules. Of more than 256 rules, a report
 /// lists only those that received or created frames, and the entry for unmatched frames: with
 /// 10,000 rules, an answer of `ctl show` would take seconds.

@@ -350,8 +350,8 @@ std::vector<DirectionReport> Forwarder<Io>::report(bool running) const {
   for (const auto& way : ways_) {
     if (!way) continue;
     const Link& link = way->link;
-    auto& report = reports.emplace_back(report_of(
-        link.pipeline(), running ? link.running_accounting() : link.accounting(), way->now));
+    auto& report = reports.emplace_back(
+        report_of(link.pipeline(), running ? link.running_accounting() : link.accounting()));
     report.delay = spread_of(link.delay());
     report.delays = delays_of(link.delay());
     report.release_error = spread_of(link.release_error());

@@ -181,17 +181,16 @@ std::string pause_words(const emulator::PauseConfig& pfc) {
   return text;
 }
 
-void words(Of<emulator::Queue> /*stage*/, const RuleConfig& rule, Statements& out) {
-  const emulator::BottleneckConfig& queue = *rule.queue;
+std::string queue_words(const emulator::QueueConfig& queue) {
   const std::string cells =
       queue.cell == 0 ? ""
                       : fmt::format(", in cells of {} B, each of which takes {} B besides",
                                     queue.cell, queue.cell_overhead);
-  out.push_back(
-      {"queue", fmt::format("Send through a queue at {} with a buffer of {}; drop what finds it "
-                            "full. Each frame takes {} B of the link beside its own bytes{}.{}",
-                            format_bit_rate(queue.rate_bps), amount(queue.buffer_bytes),
-                            queue.overhead, cells, queue.pfc ? pause_words(*queue.pfc) : "")});
+  return fmt::format(
+      "Send through a queue at {} with a buffer of {}; drop what finds it "
+      "full. Each frame takes {} B of the link beside its own bytes{}.{}",
+      format_bit_rate(queue.rate_bps), amount(queue.buffer_bytes), queue.overhead, cells,
+      queue.pfc ? pause_words(*queue.pfc) : "");
 }
 
 std::string share_words(const emulator::BufferShare& share) {
@@ -205,20 +204,23 @@ std::string share_words(const emulator::BufferShare& share) {
   return text;
 }
 
-void words(Of<emulator::QueueClass> /*stage*/, const RuleConfig& rule, Statements& out) {
+std::string class_words(const RuleConfig& rule) {
   const emulator::QueueUse& use = *rule.shared;
   const emulator::QueueClassConfig& own = use.queue.classes[use.cls];
   const emulator::PauseConfig* const pfc = use.pfc();
-  out.push_back(
-      {"queue",
-       fmt::format("Send through {} at {} with a buffer of {}{}; drop what finds no room. Its "
-                   "frames are in class {}: the highest priority is sent first (here {}), and "
-                   "classes of one priority share the link by their weights (here {}).{}",
-                   use.owner == rule.name ? std::string("a queue of several rules or classes")
-                                          : fmt::format("the queue of rule {}", use.owner),
-                   format_bit_rate(static_cast<double>(use.queue.rate_bps)),
-                   amount(use.queue.buffer_bytes), share_words(own.buffer), use.cls,
-                   own.order.priority, own.order.weight, pfc ? pause_words(*pfc) : "")});
+  return fmt::format(
+      "Send through {} at {} with a buffer of {}{}; drop what finds no room. Its "
+      "frames are in class {}: the highest priority is sent first (here {}), and "
+      "classes of one priority share the link by their weights (here {}).{}",
+      use.owner == rule.name ? std::string("a queue of several rules or classes")
+                             : fmt::format("the queue of rule {}", use.owner),
+      format_bit_rate(static_cast<double>(use.queue.rate_bps)), amount(use.queue.buffer_bytes),
+      share_words(own.buffer), use.cls, own.order.priority, own.order.weight,
+      pfc ? pause_words(*pfc) : "");
+}
+
+void words(Of<emulator::Queue> /*stage*/, const RuleConfig& rule, Statements& out) {
+  out.push_back({"queue", rule.shared ? class_words(rule) : queue_words(*rule.queue)});
 }
 
 std::string jitter_words(const emulator::JitterConfig& jitter) {

@@ -41,6 +41,9 @@ constexpr bool is_late(Duration by, Duration delay) noexcept {
 ///   admit() -> pipeline -> [rule's queue] -> pipeline -> [held back] -> [release queue] ->
 ///   release() -> [egress] -> sent()
 ///
+/// A frame whose release is known although it waits in its rule's queue (Rule::knows_release())
+/// goes to the release queue at once; its rule's queue keeps only its place.
+///
 /// One thread. Nothing is allocated after construction.
 template <class Handle, FrameAccess<Handle> Frames = NoFrameAccess<Handle>>
 class Link {
@@ -214,12 +217,11 @@ class Link {
       depart_due(now);
   }
   void depart_due(Instant now) noexcept;
-  void depart_from(Rule& rule, Instant last, Instant now) noexcept;
   void depart_from(RulesQueue& queue, Instant now) noexcept;
   void depart_with(const RulesQueue::Frames::SentFrame& sent, Instant now) noexcept;
   void depart_ahead(RulesQueue& queue, const Pipeline& next, Instant now) noexcept;
-  template <class Decide>
-  void go_on(Rule& rule, Ring<Entry>& waiting, Instant at, Decide decide) noexcept;
+  void release_on_arrival(Decision& decision) noexcept;
+  void take_back(Rule& rule) noexcept;
   void find_departure() noexcept;
   [[nodiscard]] std::uint64_t number_of(const Transit& transit) const noexcept;
   void receive(const Decision& decision, const IngressFrame& arrival) noexcept;
@@ -227,7 +229,8 @@ class Link {
                                                Duration wait) noexcept;
   [[nodiscard]] Handle stored(Handle handle, const IngressFrame& arrival, const Decision& decision,
                               std::uint8_t copy) noexcept;
-  void enter_batch(Rule& rule, std::span<const Handle> frames, Instant now) noexcept;
+  bool queue_together(Rule& rule, std::span<const Handle> frames, Instant now) noexcept;
+  bool enter_batch(Rule& rule, std::span<const Handle> frames, Instant now) noexcept;
   std::uint64_t enter_in_trains(std::span<const Handle> frames, const Transit& like) noexcept;
   std::uint64_t enter_singly(std::span<const Handle> frames, const Transit& like) noexcept;
   [[nodiscard]] std::uint64_t find_targeted(std::span<const Handle> frames, bool decides) noexcept;
@@ -288,7 +291,8 @@ class Link {
   Queue queue_;
   std::vector<Held<Entry>> held_;  // by rule; empty if no rule holds frames
   std::size_t held_frames_ = 0;
-  std::vector<Ring<Entry>> waiting_;  // by rule: frames in its queue; `due` is not used
+  // By rule: frames in its queue whose release is decided when they leave it; `due` is not used.
+  std::vector<Ring<Entry>> waiting_;
   std::size_t waiting_frames_ = 0;
   Instant next_departure_ = Queue::kNever;
   Instant next_deadline_ = Queue::kNever;

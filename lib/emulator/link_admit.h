@@ -14,7 +14,9 @@ bool Link<Handle, Frames>::admit(Handle handle, const roce::Envelope& envelope, 
   if (limits_) [[unlikely]]
     release(now, 1);
   const IngressFrame arrival = arrival_of(envelope, received_++, now);
-  return apply(handle, arrival, pipeline_.decide(arrival), record);
+  Decision decision = pipeline_.decide(arrival);
+  release_on_arrival(decision);
+  return apply(handle, arrival, decision, record);
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
@@ -41,7 +43,8 @@ bool Link<Handle, Frames>::admit_unopened(Rule& rule, Handle handle, Instant now
                                           Amount& queued) noexcept {
   static constexpr roce::Envelope kUnopened{};
   const IngressFrame unopened{kUnopened, nullptr, received_++, Frames::length(handle), now};
-  const Decision decision = rule.decide(unopened);
+  Decision decision = rule.decide(unopened);
+  release_on_arrival(decision);
   const bool stays = decision.action == Action::queue || decision.action == Action::wait;
   const bool just_waits = stays && !decision.corrupt && decision.copies == 0 &&
                           !decision.overtakes && !ledger_.wants(decision) && queue_room() > 0;
@@ -61,15 +64,17 @@ inline void Link<Handle, Frames>::enter(Handle handle, const IngressFrame& arriv
   fill(entry.transit(), arrival, decision, copy, ledger_slot);
   if (limits_) [[unlikely]]
     ++inside_of(decision.rule);
+  if (is_in_queue(decision)) {
+    const RulesQueue* const queue = pipeline_.rule(decision.rule).queue();
+    next_departure_ = std::min(next_departure_, queue->frames.next_event());
+  } else {
+    delay_.add((decision.release - arrival.now).count());
+  }
   if (decision.action == Action::wait) {
     waiting_[decision.rule].push(entry);
     ++waiting_frames_;
-    next_departure_ = std::min(next_departure_, pipeline_.rule(decision.rule).next_departure());
-    for (const auto& queue : pipeline_.shared_queues())
-      next_departure_ = std::min(next_departure_, queue->frames.next_event());
     return;
   }
-  delay_.add((decision.release - arrival.now).count());
   queue_.push(decision.line, entry, arrival.now);
 }
 
@@ -111,7 +116,8 @@ bool Link<Handle, Frames>::admit_with_copies(Handle handle, const IngressFrame& 
 template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::admit_copy(Handle handle, const IngressFrame& arrival,
                                       const Decision& original, std::uint8_t copy) noexcept {
-  const Decision decision = pipeline_.rule(original.rule).decide_copy(arrival, original, copy);
+  Decision decision = pipeline_.rule(original.rule).decide_copy(arrival, original, copy);
+  release_on_arrival(decision);
   if (!finalize(handle, arrival, decision, copy)) frames_.free(handle);
 }
 
@@ -139,9 +145,9 @@ bool Link<Handle, Frames>::finalize(Handle handle, const IngressFrame& arrival,
   }
   const bool queued = decision.action != Action::pass;
   const auto refuse_it = [&](ResourceDrop want, Disposition disposition) {
-    if (decision.action == Action::wait) {
+    if (is_in_queue(decision)) {
       pipeline_.rule(decision.rule).withdraw();
-      find_departure();  // its place in a shared queue is still to depart
+      find_departure();  // its place is still to depart
     }
     return refuse(want, disposition, arrival, decision, copy);
   };

@@ -30,7 +30,8 @@ std::uint64_t Link<Handle, Frames>::find_targeted(std::span<const Handle> frames
 /// Returns true if frames of this rule can be admitted as a batch.
 template <class Handle, FrameAccess<Handle> Frames>
 bool Link<Handle, Frames>::batches(const Rule& rule) const noexcept {
-  return rule.acts_on_batch();
+  return rule.acts_on_batch() &&
+         (!rule.queue() || (rule.knows_release() && waiting_[rule.index()].empty()));
 }
 
 /// Returns the number of frames, from the first, that are plain RoCEv2 packets that no event
@@ -96,7 +97,9 @@ std::size_t Link<Handle, Frames>::admit_burst(std::span<const Handle> frames, In
       if (limits_) [[unlikely]]
         release(now, frames.size() - i);
       const IngressFrame arrival = arrival_of(envelope, received_++, now);
-      kept = apply(handle, arrival, pipeline_.decide(arrival, match), nullptr);
+      Decision decision = pipeline_.decide(arrival, match);
+      release_on_arrival(decision);
+      kept = apply(handle, arrival, decision, nullptr);
     }
     if (!kept) dropped[drops++] = handle;
   }
@@ -115,15 +118,13 @@ std::size_t Link<Handle, Frames>::admit_batch(Rule& rule, std::span<const Handle
   std::size_t drops = 0;
   for (; !batch.empty(); batch = batch.subspan(std::min(batch.size(), Rule::kMostTogether))) {
     const auto frames = batch.first(std::min(batch.size(), Rule::kMostTogether));
-    if (queue_room() >= frames.size()) [[likely]] {
-      enter_batch(rule, frames, now);
+    if (queue_room() >= frames.size() && enter_batch(rule, frames, now)) [[likely]]
       continue;
-    }
-    for (const Handle handle : frames) {
-      const roce::Envelope envelope = Frames::open(handle);
-      const IngressFrame arrival = arrival_of(envelope, received_++, now);
-      if (!apply(handle, arrival, rule.decide(arrival), nullptr)) dropped[drops++] = handle;
-    }
+    Amount queued;
+    for (const Handle handle : frames)
+      if (!admit_unopened(rule, handle, now, queued)) dropped[drops++] = handle;
+    add(direction_.received, queued);
+    add(counters_of(rule.index()).received, queued);
   }
   return drops;
 }
@@ -149,15 +150,39 @@ std::span<const Handle> Link<Handle, Frames>::stored(std::span<const Handle> fra
   return frames;
 }
 
+/// Computes releases_ of frames that wait in their rule's queue. Returns false, and does nothing,
+/// if the queue has no room for all, or their releases cannot be decided now.
 template <class Handle, FrameAccess<Handle> Frames>
-void Link<Handle, Frames>::enter_batch(Rule& rule, std::span<const Handle> frames,
+bool Link<Handle, Frames>::queue_together(Rule& rule, std::span<const Handle> frames,
+                                          Instant now) noexcept {
+  std::array<std::uint32_t, Rule::kMostTogether> held;
+  for (std::size_t i = 0; i < frames.size(); ++i)
+    held[i] = on_the_line(Frames::length(frames[i]), 0);
+  if (!queue_.keeps(rule.line(), rule.earliest_release(now)) ||
+      !rule.queue_together(std::span(held).first(frames.size()), now,
+                           std::span(releases_).first(frames.size())))
+    return false;
+  next_departure_ = std::min(next_departure_, rule.queue()->frames.next_event());
+  return true;
+}
+
+/// Returns false, and does nothing, if the frames must be admitted one by one.
+template <class Handle, FrameAccess<Handle> Frames>
+bool Link<Handle, Frames>::enter_batch(Rule& rule, std::span<const Handle> frames,
                                        Instant now) noexcept {
   static constexpr roce::Envelope kUnopened{};
+  const bool in_queue = rule.queue() != nullptr;
   const auto releases = std::span(releases_).first(frames.size());
-  rule.releases(received_, now, releases);
+  if (!in_queue) {
+    rule.releases(received_, now, releases);
+  } else if (!queue_together(rule, frames, now)) {
+    return false;
+  }
   const Decision decision = rule.batch_decision();
   const bool logged = ledger_.wants(decision);
-  if (logged) [[unlikely]] {
+  if (in_queue) {
+    // counted when they leave the queue
+  } else if (logged) [[unlikely]] {
     for (const Instant at : releases) delay_.add((at - now).count());
   } else {
     const Instant sample = releases[batches_++ % releases.size()];  // samples each position in turn
@@ -169,14 +194,16 @@ void Link<Handle, Frames>::enter_batch(Rule& rule, std::span<const Handle> frame
     transit.logged_late = logs_late_ = true;
   Amount all{frames.size(), 0};
   const auto waiting = stored(frames, std::max(releases.front(), releases.back()) - now);
-  all.bytes = queue_.keeps(decision.line, releases.front()) ? enter_in_trains(waiting, transit)
-                                                            : enter_singly(waiting, transit);
+  // From the queue frames may be taken back one by one: see take_back().
+  const bool in_order = !in_queue && queue_.keeps(decision.line, releases.front());
+  all.bytes = in_order ? enter_in_trains(waiting, transit) : enter_singly(waiting, transit);
   received_ += frames.size();
   if (limits_) [[unlikely]]
     inside_of(decision.rule) += frames.size();
   queue_.push(decision.line, std::span<const Entry>(entries_).first(frames.size()), now);
   add(direction_.received, all);
   add(counters_of(decision.rule).received, all);
+  return true;
 }
 
 /// Sets `transit` to a train of `frames` frames and `bytes` bytes that begins `ahead` frames after

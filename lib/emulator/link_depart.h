@@ -15,41 +15,63 @@ std::uint64_t Link<Handle, Frames>::number_of(const Transit& transit) const noex
 
 template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::depart_due(Instant now) noexcept {
-  for (const std::size_t place : pipeline_.queueing())
-    depart_from(pipeline_.rules()[place], now, now);
-  for (const auto& queue : pipeline_.shared_queues()) depart_from(*queue, now);
+  for (const auto& queue : pipeline_.queues()) depart_from(*queue, now);
   find_departure();
 }
 
-/// Lets the frames go on that have left a queue of several rules by `now`.
+/// Lets the frames go on that have left a queue by `now`.
 template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::depart_from(RulesQueue& queue, Instant now) noexcept {
-  while (queue.depart(now, [&](const auto& sent) { depart_with(sent, sent.departs); })) continue;
+  const auto use = [&](const RulesQueue::Frames::SentFrame& sent, std::uint64_t busy_bytes) {
+    const RulesQueue::Waiting& frame = sent.handle;
+    if (frame.rule == kUntouched) return;  // only its place has waited
+    pipeline_.rule(frame.rule).count_departure(frame, busy_bytes);
+    if (frame.release == RulesQueue::kUndecided) return depart_with(sent, sent.times.departs);
+    delay_.add((frame.release - frame.came).count());
+  };
+  while (queue.depart(now, use)) continue;
 }
 
-/// Lets the frame of its rule that waits longest go on, which has left the rule's shared queue.
+/// Lets the frame of its rule that waits longest go on, which has left the rule's queue.
 template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::depart_with(const RulesQueue::Frames::SentFrame& sent,
                                        Instant now) noexcept {
-  if (sent.handle.rule == kUntouched) return;  // only its place has waited
   Rule& rule = pipeline_.rule(sent.handle.rule);
   Ring<Entry>& waiting = waiting_[sent.handle.rule];
-  go_on(rule, waiting, now, [&](const Transit& transit, const roce::Envelope& envelope) {
-    return rule.depart(sent, number_of(transit), transit.copy, envelope);
-  });
+  Entry entry = waiting.front();
+  Transit& transit = entry.transit();
+  static constexpr roce::Envelope kUnopened{};
+  std::optional<roce::Envelope> opened;
+  if (rule.acts_on_leaving()) [[unlikely]]
+    opened = roce::open_envelope(frames_.writable(entry.handle), transit.byte_count());
+  const Decision decision =
+      rule.depart(sent, number_of(transit), transit.copy, opened ? *opened : kUnopened);
+  if (decision.mark) [[unlikely]]
+    roce::set_congestion_experienced(frames_.writable(entry.handle), *opened);
+  transit.acted |= decision.acted.bits();
+  if (transit.logged) ledger_.amend(slot_of(transit), decision.acted);
+  entry.due = decision.release;
+  if (decision.overtakes) [[unlikely]] {
+    place_overtaking(entry, decision, now);
+  } else {
+    delay_.add((decision.release - transit.in()).count());
+    queue_.push(decision.line, entry, now);
+  }
+  waiting.pop();
+  waiting.rewind();
+  --waiting_frames_;
 }
 
-/// Lets frames leave a queue of several rules, as they would have left it, whose rules do not use
-/// it in the `next` pipeline as they do now. Their places stay in the queue.
+/// Lets frames leave a queue, as they would have left it, whose rules do not use it in the `next`
+/// pipeline as they do now. Their places stay in the queue.
 template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::depart_ahead(RulesQueue& queue, const Pipeline& next,
                                         Instant now) noexcept {
+  if (queue.frames.size() == 0) return;
   const auto leaves = [&](RuleIndex rule) {
     if (rule == kUntouched) return false;
     const RuleConfig* const config = next.config_of(rule);
-    const auto& use = pipeline_.config_of(rule)->shared;
-    return !config || !config->shared || config->shared->owner != use->owner ||
-           config->shared->cls != use->cls;
+    return !config || !emulator::Queue::in_same_class(*config, *pipeline_.config_of(rule));
   };
   queue.frames.foresee([&](const auto& sent) {
     if (leaves(sent.handle.rule)) depart_with(sent, now);
@@ -59,52 +81,37 @@ void Link<Handle, Frames>::depart_ahead(RulesQueue& queue, const Pipeline& next,
   });
 }
 
-/// Lets the frames go on that depart from the queue of `rule` by `last`, which may be after `now`.
+/// Decides at once when a frame that waits in its rule's queue is released, if that is known. The
+/// frame goes to the end of the rule's FIFO, from which take_back() takes it if something changes.
 template <class Handle, FrameAccess<Handle> Frames>
-void Link<Handle, Frames>::depart_from(Rule& rule, Instant last, Instant now) noexcept {
-  Ring<Entry>& waiting = waiting_[rule.index()];
-  while (!waiting.empty() && rule.next_departure() <= last)
-    go_on(rule, waiting, std::min(rule.next_departure(), now),
-          [&](const Transit& transit, const roce::Envelope& envelope) {
-            return rule.depart(number_of(transit), transit.copy, transit.in(), envelope);
-          });
+void Link<Handle, Frames>::release_on_arrival(Decision& decision) noexcept {
+  if (decision.action != Action::wait) [[likely]]
+    return;
+  Rule& rule = pipeline_.rule(decision.rule);
+  if (rule.knows_release() && waiting_[decision.rule].empty() &&
+      queue_.keeps(rule.line(), decision.release))
+    rule.release_on_arrival(decision);
 }
 
-/// Lets the first frame of `waiting`, which has left its queue at `at`, go on as
-/// `decide(transit, envelope)` says.
+/// Lets frames in the queue of a rule wait for their departure whose release was decided when they
+/// came: they are the last of the rule's FIFO.
 template <class Handle, FrameAccess<Handle> Frames>
-template <class Decide>
-void Link<Handle, Frames>::go_on(Rule& rule, Ring<Entry>& waiting, Instant at,
-                                 Decide decide) noexcept {
-  Entry entry = waiting.front();
-  Transit& transit = entry.transit();
-  static constexpr roce::Envelope kUnopened{};
-  std::optional<roce::Envelope> opened;
-  if (rule.acts_on_leaving()) [[unlikely]]
-    opened = roce::open_envelope(frames_.writable(entry.handle), transit.byte_count());
-  const Decision decision = decide(transit, opened ? std::as_const(*opened) : kUnopened);
-  if (decision.mark) [[unlikely]]
-    roce::set_congestion_experienced(frames_.writable(entry.handle), *opened);
-  transit.acted |= decision.acted.bits();
-  if (transit.logged) ledger_.amend(slot_of(transit), decision.acted);
-  entry.due = decision.release;
-  if (decision.overtakes) [[unlikely]] {
-    place_overtaking(entry, decision, at);
-  } else {
-    delay_.add((decision.release - transit.in()).count());
-    queue_.push(decision.line, entry, at);
-  }
-  waiting.pop();
-  waiting.rewind();
-  --waiting_frames_;
+void Link<Handle, Frames>::take_back(Rule& rule) noexcept {
+  std::size_t decided = 0;
+  rule.queue()->frames.for_each([&](const RulesQueue::Waiting& frame) {
+    decided += frame.rule == rule.index() && frame.release != RulesQueue::kUndecided ? 1U : 0U;
+  });
+  if (decided == 0) return;
+  queue_.take_back(rule.line(), decided,
+                   [&](const Entry& entry) { waiting_[rule.index()].push_front(entry); });
+  waiting_frames_ += decided;
+  rule.take_back();
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::find_departure() noexcept {
   next_departure_ = Queue::kNever;
-  for (const std::size_t place : pipeline_.queueing())
-    next_departure_ = std::min(next_departure_, pipeline_.rules()[place].next_departure());
-  for (const auto& queue : pipeline_.shared_queues())
+  for (const auto& queue : pipeline_.queues())
     next_departure_ = std::min(next_departure_, queue->frames.next_event());
 }
 

@@ -33,6 +33,11 @@ inline void fill(Transit& transit, const IngressFrame& arrival, const Decision& 
   transit.queued = decision.action != Action::pass;
 }
 
+/// True if a frame that is not dropped is in its rule's queue.
+inline bool is_in_queue(const Decision& decision) noexcept {
+  return decision.acted.has(Stage::queue);
+}
+
 template <class Handle, FrameAccess<Handle> Frames>
 Link<Handle, Frames>::Link(Pipeline pipeline, const LinkConfig& config, LedgerSink* sink,
                            Frames frames)
@@ -95,8 +100,8 @@ Link<Handle, Frames>::PreparedPipeline::PreparedPipeline(Pipeline next)
 
 /// Largest number of frames of a rule in its queue; `rule` may be null.
 inline std::size_t most_waiting(const RuleConfig* rule) noexcept {
-  if (rule && rule->shared) return RulesQueue::Frames::most_inside(rule->shared->queue);
-  return rule && rule->queue ? Bottleneck::most_inside(*rule->queue) : 0;
+  if (!rule || !emulator::Queue::present(*rule)) return 0;
+  return RulesQueue::Frames::most_inside(emulator::Queue::use_of(*rule).queue);
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
@@ -113,12 +118,9 @@ auto Link<Handle, Frames>::waiting_of(const Pipeline& pipeline) -> std::vector<R
 template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::replace(PreparedPipeline& next, Instant now) noexcept {
   depart(now);
-  for (const std::size_t place : pipeline_.queueing()) {
-    Rule& rule = pipeline_.rules()[place];
-    const RuleConfig* const after = next.pipeline.config_of(rule.index());
-    if (!after || !after->queue) depart_from(rule, Queue::kNever, now);
-  }
-  for (const auto& queue : pipeline_.shared_queues()) depart_ahead(*queue, next.pipeline, now);
+  for (Rule& rule : pipeline_.rules())
+    if (rule.knows_release()) take_back(rule);
+  for (const auto& queue : pipeline_.queues()) depart_ahead(*queue, next.pipeline, now);
   next.pipeline.inherit(pipeline_, now);
   for (std::size_t i = 0; i < waiting_.size(); ++i) next.waiting[i].take_over(waiting_[i]);
   std::swap(waiting_, next.waiting);
@@ -142,7 +144,7 @@ void Link<Handle, Frames>::replace(PreparedPipeline& next, Instant now) noexcept
   share_counters();
   next_ask_ = Queue::kNever;
   for (const std::size_t place : pipeline_.asking())
-    next_ask_ = std::min(next_ask_, pipeline_.rules()[place].next_ask());
+    next_ask_ = std::min(next_ask_, pipeline_.rules()[place].queue_stage().next_ask());
   find_departure();
   find_deadline();
 }
@@ -175,12 +177,12 @@ std::span<const wire::PfcFields> Link<Handle, Frames>::asks_for(Instant now) noe
   next_ask_ = Queue::kNever;
   for (const std::size_t place : pipeline_.asking()) {
     Rule& rule = pipeline_.rules()[place];
-    const auto quanta = rule.asks_for(now);
+    const auto quanta = rule.queue_stage().asks_for(now);
     if (quanta && (*quanta > 0 || !pipeline_.pausing_beside(place))) {
       rule.count_pause(*quanta);
-      pauses_.emplace_back().quanta[rule.priority()] = quanta;
+      pauses_.emplace_back().quanta[rule.queue_stage().priority()] = quanta;
     }
-    next_ask_ = std::min(next_ask_, rule.next_ask());
+    next_ask_ = std::min(next_ask_, rule.queue_stage().next_ask());
   }
   return pauses_;
 }

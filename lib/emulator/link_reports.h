@@ -107,18 +107,10 @@ void Link<Handle, Frames>::abandon(View view, Drop drop) noexcept {
   for (Held<Entry>& held : held_)
     for (; !held.empty(); held.pop(), --held_frames_)
       give_back(held.front().transit(), held.front().handle);
-  for (const std::size_t place : pipeline_.queueing()) {
-    Rule& rule = pipeline_.rules()[place];
-    Ring<Entry>& waiting = waiting_[rule.index()];
-    for (; !waiting.empty(); waiting.pop(), --waiting_frames_) {
-      rule.leave_queue();
-      give_back(waiting.front().transit(), waiting.front().handle);
-    }
-  }
-  for (Ring<Entry>& waiting : waiting_)  // of rules that share a queue
+  for (Ring<Entry>& waiting : waiting_)
     for (; !waiting.empty(); waiting.pop(), --waiting_frames_)
       give_back(waiting.front().transit(), waiting.front().handle);
-  for (const auto& queue : pipeline_.shared_queues())
+  for (const auto& queue : pipeline_.queues())
     queue->frames.for_each([](RulesQueue::Waiting& frame) { frame.rule = kUntouched; });
   find_departure();
   find_deadline();

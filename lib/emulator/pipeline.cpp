@@ -57,12 +57,13 @@ Pipeline::Pipeline(Direction direction, std::uint64_t seed, std::span<const Rule
     places_[index] = i;
     rules_.emplace_back(rule,
                         StageSetup{seed, direction, rule.delays() ? lines_for(rule) : RuleFifos{},
-                                   index, shared_queue_of(rule)},
+                                   index, queue_of(rule)},
                         index);
     edits_ |= rule.edits();
-    if (rule.queue) queueing_.push_back(i);
     if (rule.asks_for_pauses() && !asked_beside(i)) asking_.push_back(i);
-    if (rule.hears_pauses()) listening_.push_back(i);
+    if (!rule.hears_pauses()) continue;
+    listening_.push_back(i);
+    rules_.back().queue()->obeys_pauses = true;
   }
   const Direction other = opposite(direction);
   for (const RuleConfig& rule : rules)
@@ -89,15 +90,13 @@ const RuleConfig* Pipeline::config_of(RuleIndex index) const noexcept {
   return &configs()[places_[index]];
 }
 
-/// Returns the queue that the rule shares, made if it is the first of its rules; null if it shares
-/// none.
-RulesQueue* Pipeline::shared_queue_of(const RuleConfig& rule) {
-  if (!rule.shared) return nullptr;
-  const auto found = std::ranges::find(shared_queues_, rule.shared->owner,
-                                       [](const auto& queue) { return queue->owner; });
-  if (found != shared_queues_.end()) return found->get();
-  shared_queues_.push_back(std::make_unique<RulesQueue>(rule.shared->owner, rule.shared->queue));
-  return shared_queues_.back().get();
+/// Returns the rule's queue, made if it is the first of its rules; null if it has none.
+std::shared_ptr<RulesQueue> Pipeline::queue_of(const RuleConfig& rule) {
+  if (!Queue::present(rule)) return nullptr;
+  const QueueUse use = Queue::use_of(rule);
+  const auto [found, is_new] = queue_places_.emplace(use.owner, queues_.size());
+  if (is_new) queues_.push_back(std::make_shared<RulesQueue>(use.owner, use.queue));
+  return queues_[found->second];
 }
 
 /// True if a rule before that of place `place` has the same class of the same queue, whose pauses
@@ -121,10 +120,9 @@ void Pipeline::inherit(Pipeline& old, Instant now) noexcept {
                            std::equal(olds.begin(), olds.end(), event_configs_.begin());
     events_.inherit(old.events_, continues);
   }
-  for (const auto& queue : shared_queues_) {
-    const auto found = std::ranges::find(old.shared_queues_, queue->owner,
-                                         [](const auto& other) { return other->owner; });
-    if (found != old.shared_queues_.end()) queue->take_over(**found, now);
+  for (const auto& queue : queues_) {
+    const auto found = old.queue_places_.find(queue->owner);
+    if (found != old.queue_places_.end()) queue->take_over(*old.queues_[found->second], now);
   }
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const RuleIndex index = rules_[i].index();
@@ -136,8 +134,9 @@ void Pipeline::inherit(Pipeline& old, Instant now) noexcept {
 
 bool Pipeline::pausing_beside(std::size_t place) const noexcept {
   return std::ranges::any_of(asking_, [&](std::size_t other) {
-    return other != place && rules_[other].priority() == rules_[place].priority() &&
-           rules_[other].pausing();
+    const Queue& queue = rules_[other].queue_stage();
+    return other != place && queue.priority() == rules_[place].queue_stage().priority() &&
+           queue.pausing();
   });
 }
 

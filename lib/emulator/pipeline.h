@@ -31,9 +31,9 @@ class Pipeline {
   void inherit(Pipeline& old, Instant now) noexcept;
   /// Returns the configuration of the rule with this index; null if there is none.
   [[nodiscard]] const RuleConfig* config_of(RuleIndex index) const noexcept;
-  /// The queues that rules share, or that have several classes.
-  [[nodiscard]] std::vector<std::unique_ptr<RulesQueue>>& shared_queues() noexcept {
-    return shared_queues_;
+  /// The queues in which frames of rules wait.
+  [[nodiscard]] const std::vector<std::shared_ptr<RulesQueue>>& queues() const noexcept {
+    return queues_;
   }
 
   // With more FIFOs, finding the next release would cost more than using the wheel.
@@ -103,9 +103,8 @@ class Pipeline {
   /// The priorities whose pauses the other direction's queues obey. Their pause frames come in here
   /// and are not forwarded.
   [[nodiscard]] wire::Priorities obeyed_pauses() const noexcept { return obeyed_pauses_; }
-  /// Indexes in rules() of the rules with a queue of their own; of those whose queues send pause
-  /// frames; of those whose queues listen to them.
-  [[nodiscard]] const std::vector<std::size_t>& queueing() const noexcept { return queueing_; }
+  /// Indexes in rules() of the rules whose queues send pause frames; of those whose queues listen
+  /// to them.
   [[nodiscard]] const std::vector<std::size_t>& asking() const noexcept { return asking_; }
   [[nodiscard]] const std::vector<std::size_t>& listening() const noexcept { return listening_; }
   /// Whether a rule of asking() other than that with the index `place`, with the same priority, has
@@ -129,7 +128,7 @@ class Pipeline {
   }
   using Indexes = std::unordered_map<std::string, RuleIndex>;  // by name
   RuleIndex index_of(const std::string& name, Indexes& indexes);
-  RulesQueue* shared_queue_of(const RuleConfig& rule);
+  std::shared_ptr<RulesQueue> queue_of(const RuleConfig& rule);
   [[nodiscard]] bool asked_beside(std::size_t place) const noexcept;
   RuleFifos lines_for(const RuleConfig& rule);
   FifoIndex shared_line(Duration delay);
@@ -137,7 +136,8 @@ class Pipeline {
 
   Direction direction_;
   std::shared_ptr<const std::vector<RuleConfig>> configs_;
-  std::vector<std::unique_ptr<RulesQueue>> shared_queues_;
+  std::vector<std::shared_ptr<RulesQueue>> queues_;
+  std::unordered_map<std::string, std::size_t> queue_places_;  // in queues_, by owner
   std::vector<Rule> rules_;
   Rule untouched_;
   Classifier classifier_;
@@ -148,7 +148,7 @@ class Pipeline {
   std::vector<std::string> names_;
   std::vector<std::size_t> places_;             // index in rules_ by name index
   std::vector<std::optional<Duration>> lines_;  // delay of a shared FIFO
-  std::vector<std::size_t> queueing_, asking_, listening_;
+  std::vector<std::size_t> asking_, listening_;
   bool edits_ = false, uses_wheel_ = false;
   wire::Priorities obeyed_pauses_ = 0;
 };

@@ -15,6 +15,8 @@ Rule::Rule(const RuleConfig& config, const StageSetup& setup, RuleIndex index)
       acts_on_batch_(config.acts_on_batch()),
       header_independent_(config.header_independent()),
       acts_on_leaving_(config.acts_on_leaving()),
+      knows_release_(config.knows_release() && setup.lines.usual != kWheel),
+      queue_path_(config.fits_queue_path()),
       corrupts_inside_(config.match.tunnel && config.corrupt &&
                        config.corrupt->part == CorruptConfig::Part::packet),
       when_(config.when),
@@ -91,6 +93,7 @@ void Rule::decide_in_full(Decision& decision, const IngressFrame& arrival,
   Passage passage{arrival.number, arrival.bytes, 0, arrival.now, arrival.now, aimed, decision};
   if (inside_) passage.inside = *inside_;
   if (!first_) first_ = arrival.now;
+  let_depart(arrival.now);
   begin(passage);
   pass<0>(passage, arrival.envelope);
   if (decision.action == Action::wait) {
@@ -110,62 +113,62 @@ void Rule::put_off(Decision& decision, Instant from, Duration by) noexcept {
   decision.line = kWheel;
 }
 
-Decision Rule::depart(std::uint64_t number, std::uint32_t copy, Instant came,
-                      const roce::Envelope& envelope) noexcept {
-  Decision decision;
-  decision.rule = index_;
-  const Bottleneck::Frame frame = stage<Queue>()->front();
-  stage<Queue>()->pop();
-  decide_behind_queue(decision, frame, number, copy, came, envelope);
-  return decision;
+/// Removes the frames that have left the queue by `now`, and that were decided about when they
+/// came.
+void Rule::let_depart_due(Instant now) noexcept {
+  const auto count = [this](const RulesQueue::Frames::SentFrame& sent, std::uint64_t busy_bytes) {
+    count_departure(sent.handle, busy_bytes);
+  };
+  while (queue()->depart(now, count)) continue;
 }
 
 Decision Rule::depart(const RulesQueue::Frames::SentFrame& sent, std::uint64_t number,
                       std::uint32_t copy, const roce::Envelope& envelope) noexcept {
+  static constexpr EventActions kNone;
   Decision decision;
   decision.rule = index_;
-  decide_behind_queue(decision, RulesQueue::times_of(sent), number, copy, sent.handle.came,
-                      envelope, sent.behind_bytes);
+  if (queue_path_ && sent.handle.extra == Duration{}) [[likely]] {
+    stage<Delay>()->apply_behind_queue(decision, sent.times.departs, stats_);
+    return decision;
+  }
+  Passage passage{number, sent.bytes, copy, sent.handle.came, sent.times.departs, kNone, decision};
+  passage.class_bytes = sent.behind_bytes;
+  decide_behind_queue(passage, sent.handle, envelope);
   return decision;
 }
 
 void Rule::pass_queue(Decision& decision, const IngressFrame& arrival,
                       std::uint32_t copy) noexcept {
-  if (decision.action == Action::wait)
-    decide_behind_queue(decision, stage<Queue>()->back(), arrival.number, copy, arrival.now,
-                        arrival.envelope);
+  if (decision.action != Action::wait) return;
+  static constexpr EventActions kNone;
+  RulesQueue::Waiting& frame = stage<Queue>()->last();
+  Passage passage{arrival.number, on_the_line(arrival.bytes, 0),    copy,
+                  arrival.now,    queue()->frames.last_departure(), kNone,
+                  decision};
+  passage.class_bytes = 0;  // nothing comes behind it before it leaves, as far as is known
+  decide_behind_queue(passage, frame, arrival.envelope);
+  frame.release = decision.release;
 }
 
 /// Applies the stages that act on a frame that leaves the queue.
 void Rule::leave(Passage& passage, const roce::Envelope& envelope) noexcept {
-  if (stage<Queue>()) stage<Queue>()->begin(passage, stats_);
   Stages::for_each([&]<class S>() {
     if constexpr (S::kHooks.has(Hook::leave))
       if (stage<S>() && !pauses<S>(passage)) stage<S>()->leave(passage, stats_, envelope);
   });
 }
 
-/// Applies the stages after the queue to a frame that has departed, and counts it.
-void Rule::decide_behind_queue(Decision& decision, const Bottleneck::Frame& frame,
-                               std::uint64_t number, std::uint32_t copy, Instant came,
-                               const roce::Envelope& envelope,
-                               std::optional<std::uint64_t> class_bytes) noexcept {
-  static constexpr EventActions kNone;
+/// Applies the stages after the queue to a frame that departs from it at passage.at, and counts it.
+void Rule::decide_behind_queue(Passage& passage, const RulesQueue::Waiting& frame,
+                               const roce::Envelope& envelope) noexcept {
+  Decision& decision = passage.decision;
   const StageSet before = decision.acted;
-  const Instant departs = frame.departs();
   decision.action = Action::pass;
-  Passage passage{number, frame.bytes, copy, came, departs, kNone, decision};
   if (stage<Trace>()) stage<Trace>()->begin_again(passage, stats_, frame.row);
-  passage.class_bytes = class_bytes;
-  if (stage<Queue>()) {
-    stage<Queue>()->count(frame, came, stats_, passage.row_stats);
-  } else {
-    stats_.service = stage<QueueClass>()->queue()->watch.stats();
-  }
   if (acts_on_leaving_) [[unlikely]]
     leave(passage, envelope);
   pass<Stages::index_of<Queue>() + 1>(passage, envelope);
-  put_off(decision, departs, frame.extra);
+  put_off(decision, passage.at, frame.extra);
   stats_.count(StageSet::of(decision.acted.bits() & ~before.bits()));
 }
 
@@ -179,6 +182,7 @@ Decision Rule::decide_copy(const IngressFrame& arrival, const Decision& original
   const StageSet before = decision.acted;
   Passage passage{arrival.number, arrival.bytes, copy, arrival.now, arrival.now, kNone, decision};
   if (inside_) passage.inside = *inside_;
+  let_depart(arrival.now);
   begin(passage);
   pass<Stages::index_of<Duplicate>() + 1>(passage, arrival.envelope);
   if (decision.action == Action::wait) decision.release += stage<Delay>()->nominal();
@@ -190,6 +194,7 @@ Decision Rule::decide_copy(const IngressFrame& arrival, const Decision& original
 Decision Rule::batch_decision() const noexcept {
   Decision decision;
   decision.rule = index_;
+  if (queue_path_) decision.act(Stage::queue);
   stage<Delay>()->decide_batch(decision);
   return decision;
 }
@@ -199,18 +204,31 @@ void Rule::releases(std::uint64_t first, Instant now, std::span<Instant> out) no
     stats_.acted[static_cast<std::size_t>(Stage::delay)] += out.size();
 }
 
+bool Rule::queue_together(std::span<const std::uint32_t> held, Instant now,
+                          std::span<Instant> out) noexcept {
+  if (!knows_release()) return false;
+  Delay& delay = *stage<Delay>();
+  if (earliest_release(now) < delay.last_release()) return false;
+  if (!stage<Queue>()->admit_together(held, now, delay.nominal(), out, stats_)) return false;
+  delay.released_until(out.back());
+  stats_.acted[static_cast<std::size_t>(Stage::queue)] += out.size();
+  return true;
+}
+
 void Rule::inherit(Rule& old, const RuleConfig& config, const RuleConfig& old_config,
                    Instant now) noexcept {
   // Counts are compared with the stages' parameters: they restart if a parameter changed.
   earlier_ = std::move(old.earlier_);
   if (config == old_config) {
     std::swap(stats_, old.stats_);
+    served_ = old.served_;
   } else {
     Stages::for_each([&]<class S>() {
       if constexpr (S::kHooks.has(Hook::inherit_counts))
         S::inherit_counts(stats_, old.stats_, config, old_config);
     });
     earlier_.add(old.stats_);
+    if (queue()) queue()->watch.restart();
   }
   if (when_ == old.when_) first_ = old.first_;
   if (old.stage<Trace>() && old.stage<Queue>())

@@ -31,6 +31,14 @@ class Rule {
       }
       return decision;
     }
+    if (queue_path_ && aimed == EventActions{}) {
+      let_depart(arrival.now);
+      if (stage<Queue>()->admit(decision, {.rule = index_, .came = arrival.now}, arrival.bytes,
+                                stats_))
+        decision.release += stage<Delay>()->nominal();
+      ++stats_.acted[static_cast<std::size_t>(Stage::queue)];
+      return decision;
+    }
     decide_in_full(decision, arrival, aimed);
     return decision;
   }
@@ -44,6 +52,10 @@ class Rule {
   /// order.
   static constexpr std::size_t kMostTogether = Delay::kMostTogether;
   void releases(std::uint64_t first, Instant now, std::span<Instant> out) noexcept;
+  /// Like releases(), for frames that wait in the rule's queue; `held`: the bytes of each there.
+  /// Returns false, and does nothing, unless all have room, and knows_release().
+  [[nodiscard]] bool queue_together(std::span<const std::uint32_t> held, Instant now,
+                                    std::span<Instant> out) noexcept;
 
   /// True if decisions depend only on a frame's number, length and time, so that frames needn't be
   /// opened.
@@ -54,66 +66,70 @@ class Rule {
   [[nodiscard]] Decision decide_copy(const IngressFrame& arrival, const Decision& original,
                                      std::uint32_t copy) noexcept;
 
-  /// When the next frame departs from the rule's queue; Bottleneck::kNever if none waits.
-  [[nodiscard]] Instant next_departure() const noexcept {
-    return stage<Queue>() ? stage<Queue>()->next_departure() : Bottleneck::kNever;
+  /// The queue in which frames of the rule wait; null if it has none.
+  [[nodiscard]] RulesQueue* queue() const noexcept {
+    return stage<Queue>() ? &stage<Queue>()->queue() : nullptr;
   }
-  /// Removes the frame that departs next from the rule's queue, and decides about it: applies the
-  /// stages after the queue. `number`, `copy` and `came` (time of arrival) are those of the frame,
-  /// which is the one that waits longest. Requires next_departure() < Bottleneck::kNever.
-  [[nodiscard]] Decision depart(std::uint64_t number, std::uint32_t copy, Instant came,
-                                const roce::Envelope& envelope) noexcept;
-  /// Decides about a frame of the rule that has left the queue that it shares.
+  /// Counts a frame of the rule that has left its queue: see RulesQueue::depart().
+  void count_departure(const RulesQueue::Waiting& frame, std::uint64_t busy_bytes) noexcept {
+    served_ = true;
+    if (frame.row != kNoRow) stats_.rows[frame.row].busy_bytes += busy_bytes;
+    if (frame.release != RulesQueue::kUndecided) stage<Delay>()->finalize(frame.release);
+  }
+  /// Decides about a frame of the rule that has left its queue: applies the stages after the queue.
   [[nodiscard]] Decision depart(const RulesQueue::Frames::SentFrame& sent, std::uint64_t number,
                                 std::uint32_t copy, const roce::Envelope& envelope) noexcept;
   /// True if a stage acts on frames that leave the queue: depart() then needs their envelopes, and
   /// may ask for a mark.
   [[nodiscard]] bool acts_on_leaving() const noexcept { return acts_on_leaving_; }
-  /// Removes that frame without a decision.
-  void leave_queue() noexcept { stage<Queue>()->pop(); }
   /// Removes the frame from the queue that decide() or decide_copy() has just let wait.
-  void withdraw() noexcept {
-    if (stage<QueueClass>()) return stage<QueueClass>()->withdraw();
-    stage<Queue>()->withdraw();
-  }
+  void withdraw() noexcept { stage<Queue>()->withdraw(); }
   /// For callers whose configuration never changes, and which don't pause queues: decides at once
   /// about a frame that decide() or decide_copy() let wait.
   void pass_queue(Decision& decision, const IngressFrame& arrival, std::uint32_t copy = 0) noexcept;
-
-  /// Applies a pause frame for the rule's queue.
-  void pause(const wire::PfcFields& asked, Instant now) noexcept {
-    if (stage<Queue>()) stage<Queue>()->pause(asked, now, stats_);
-    if (stage<QueueClass>()) stage<QueueClass>()->pause(asked, now, stats_);
+  /// True if a frame that decide() lets wait has a known release, decision.release, as long as
+  /// nothing changes: behind a queue of one class, which obeys no pauses, is only a constant delay.
+  [[nodiscard]] bool knows_release() const noexcept {
+    return knows_release_ && queue()->frames.is_fifo() && !queue()->obeys_pauses;
   }
-  /// Returns the pause that the rule's queue requests now, in quanta; 0 ends an earlier request.
-  [[nodiscard]] std::optional<std::uint16_t> asks_for(Instant now) noexcept {
-    if (stage<QueueClass>()) return stage<QueueClass>()->asks_for(now);
-    return stage<Queue>() ? stage<Queue>()->asks_for(now) : std::nullopt;
+  /// Decides at once that the frame which decide() has just let wait has this release: see
+  /// knows_release(). Does nothing if the release is not as it seemed, because an event delays the
+  /// frame, or order was kept behind frames of an earlier configuration.
+  void release_on_arrival(Decision& decision) noexcept {
+    RulesQueue::Waiting& frame = stage<Queue>()->last();
+    if (frame.extra != Duration{} || !stage<Delay>()->release_at(decision)) return;
+    frame.release = decision.release;
+  }
+  /// Takes all such decisions back about frames in the queue.
+  void take_back() noexcept {
+    stage<Delay>()->take_back();
+    queue()->frames.for_each([this](RulesQueue::Waiting& frame) {
+      if (frame.rule == index_) frame.release = RulesQueue::kUndecided;
+    });
+  }
+  /// The earliest release of a frame that comes at `now`. Requires knows_release().
+  [[nodiscard]] Instant earliest_release(Instant now) const noexcept {
+    return queue()->frames.earliest_departure(now) + stage<Delay>()->nominal();
+  }
+  /// The FIFO in which frames wait for their release.
+  [[nodiscard]] FifoIndex line() const noexcept { return stage<Delay>()->line(); }
+
+  /// Applies a pause frame for the rule's queue. Requires that the rule has one.
+  void pause(const wire::PfcFields& asked, Instant now) noexcept {
+    stage<Queue>()->pause(asked, now, stats_);
   }
   /// Counts a pause that is sent for the rule's queue.
   void count_pause(std::uint16_t quanta) noexcept { Queue::count_pause(quanta, stats_); }
+  /// The pauses that the rule's queue requests. Requires that the rule has one.
+  [[nodiscard]] Queue& queue_stage() noexcept { return *stage<Queue>(); }
+  [[nodiscard]] const Queue& queue_stage() const noexcept { return *stage<Queue>(); }
   /// Counts frames that were held together and leave `waited` after the release of the first.
   void count_group(std::uint64_t size, bool is_full, Duration waited) noexcept {
     stats_.gathered.add_group(size, is_full, waited);
   }
-  /// Whether the rule's queue has requested a pause and not ended it.
-  [[nodiscard]] bool pausing() const noexcept {
-    if (stage<QueueClass>()) return stage<QueueClass>()->pausing();
-    return stage<Queue>() && stage<Queue>()->pausing();
-  }
-  /// When asks_for() must be called again; Instant::max() while there is no pause.
-  [[nodiscard]] Instant next_ask() const noexcept {
-    if (stage<QueueClass>()) return stage<QueueClass>()->next_ask();
-    return stage<Queue>() ? stage<Queue>()->next_ask() : Instant::max();
-  }
   /// Bytes in the rule's queue; nothing if it has none.
-  [[nodiscard]] std::optional<std::uint64_t> queued_bytes(Instant now) const noexcept {
-    if (stage<QueueClass>()) return stage<QueueClass>()->bytes();
-    return stage<Queue>() ? std::optional(stage<Queue>()->bytes_at(now)) : std::nullopt;
-  }
-  [[nodiscard]] std::uint8_t priority() const noexcept {
-    if (stage<QueueClass>()) return stage<QueueClass>()->priority();
-    return stage<Queue>() ? stage<Queue>()->priority() : std::uint8_t{0};
+  [[nodiscard]] std::optional<std::uint64_t> queued_bytes() const noexcept {
+    return stage<Queue>() ? std::optional(stage<Queue>()->bytes()) : std::nullopt;
   }
 
   /// Sets where the number of the rule's frames that wait or are delayed is, for a stage that
@@ -134,7 +150,11 @@ class Rule {
 
   [[nodiscard]] RuleIndex index() const noexcept { return index_; }
   /// Counters since the rule's configuration, or its loss model, last changed: for audit().
-  [[nodiscard]] const RuleStats& stats() const noexcept { return stats_; }
+  [[nodiscard]] RuleStats stats() const {
+    RuleStats all = stats_;
+    if (served_) all.service = queue()->watch.stats();
+    return all;
+  }
   /// Counters since a rule of this name first existed.
   [[nodiscard]] RuleStats totals() const noexcept {
     RuleStats all = earlier_;
@@ -167,14 +187,19 @@ class Rule {
   void leave(Passage& passage, const roce::Envelope& envelope) noexcept;
   void decide_in_full(Decision& decision, const IngressFrame& arrival,
                       const EventActions& aimed) noexcept;
-  void decide_behind_queue(Decision& decision, const Bottleneck::Frame& frame, std::uint64_t number,
-                           std::uint32_t copy, Instant came, const roce::Envelope& envelope,
-                           std::optional<std::uint64_t> class_bytes = {}) noexcept;
+  void decide_behind_queue(Passage& passage, const RulesQueue::Waiting& frame,
+                           const roce::Envelope& envelope) noexcept;
+  void let_depart(Instant now) noexcept {
+    if (queue() && queue()->frames.next_event() <= now) let_depart_due(now);
+  }
+  void let_depart_due(Instant now) noexcept;
   static void put_off(Decision& decision, Instant from, Duration by) noexcept;
 
   RuleIndex index_;
-  bool short_path_, loses_, acts_on_batch_, header_independent_, acts_on_leaving_;
+  bool short_path_, loses_, acts_on_batch_, header_independent_, acts_on_leaving_, knows_release_;
+  bool queue_path_;            // the rule has only a queue and a constant delay
   bool corrupts_inside_;       // the packet within a tunnel
+  bool served_ = false;        // a frame has left the queue while stats_ counted
   std::uint32_t present_ = 0;  // the stages that the rule has: pass() does not look at the others
   Stages::Storage stages_;
   Schedules when_;

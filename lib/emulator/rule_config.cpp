@@ -32,8 +32,10 @@ bool RuleConfig::edits() const noexcept {
 }
 
 bool RuleConfig::acts_on_batch() const noexcept {
-  return delays() && !when.any() &&
-         Stages::all([&]<class S>() { return S::kActsOnBatch || !S::present(*this); });
+  return delays() && !when.any() && Stages::all([&]<class S>() {
+           return S::kActsOnBatch || !S::present(*this) ||
+                  (std::is_same_v<S, Queue> && fits_queue_path());
+         });
 }
 
 bool RuleConfig::fits_short_path() const noexcept {
@@ -56,6 +58,20 @@ bool RuleConfig::acts_on_leaving() const noexcept {
     if constexpr (S::kHooks.has(Hook::acts_on_leaving)) return S::acts_on_leaving(*this);
     return false;
   });
+}
+
+bool RuleConfig::knows_release() const noexcept {
+  constexpr std::size_t kQueue = Stages::index_of<Queue>();
+  return Queue::present(*this) && keep_order && !jitter && !when.any() && !acts_on_leaving() &&
+         Stages::all([&]<class S>() {
+           return Stages::index_of<S>() <= kQueue || std::is_same_v<S, Delay> || !S::present(*this);
+         });
+}
+
+bool RuleConfig::fits_queue_path() const noexcept {
+  return knows_release() && Stages::all([&]<class S>() {
+           return std::is_same_v<S, Queue> || S::kActsOnBatch || !S::present(*this);
+         });
 }
 
 Duration ample_delay(const RuleConfig& rule) noexcept {

@@ -27,13 +27,17 @@ struct RuleConfig : Stages::Settings {
   [[nodiscard]] bool delays() const noexcept;
   /// True if bytes of frames are changed, so that frames must not be shared.
   [[nodiscard]] bool edits() const noexcept;
-  /// True if the rule has only a delay, constant or random, so that it can decide about whole
-  /// batches.
+  /// True if the rule has only a delay, constant or random, or a queue and a constant delay, so
+  /// that it can decide about whole batches.
   [[nodiscard]] bool acts_on_batch() const noexcept;
   /// True if the rule has only a constant delay and losses.
   [[nodiscard]] bool fits_short_path() const noexcept;
   /// True if a stage acts on frames when they leave the queue.
   [[nodiscard]] bool acts_on_leaving() const noexcept;
+  /// True if only a constant delay is behind the rule's queue: see Rule::knows_release().
+  [[nodiscard]] bool knows_release() const noexcept;
+  /// True if the rule has only a queue and a constant delay.
+  [[nodiscard]] bool fits_queue_path() const noexcept;
   /// True if decisions depend only on a frame's number, length and time, so that frames needn't be
   /// opened.
   [[nodiscard]] bool header_independent() const noexcept;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,7 +23,6 @@ struct FigureTable;
 
 namespace lw::emulator {
 
-class Bottleneck;
 struct RulesQueue;
 class StageKeys;
 struct Check;
@@ -43,8 +43,8 @@ struct StageSetup {
   std::uint64_t seed = 0;
   Direction direction = Direction::west_to_east;
   RuleFifos lines = {};
-  RuleIndex index = kUntouched;  // of the rule
-  RulesQueue* queue = nullptr;   // the queue that the rule shares; it outlives the rule
+  RuleIndex index = kUntouched;            // of the rule
+  std::shared_ptr<RulesQueue> queue = {};  // of the rule; null: the rule makes its own, if any
 
   /// Returns the random draws of one stage of one rule in one direction. They depend only on the
   /// seed and the ingress frame number, so a change of one rule does not change the draws of
@@ -74,10 +74,9 @@ struct Passage {
   // Data that one stage provides to others; null if the rule lacks that stage.
   const TraceRow* row = nullptr;  // the trace's row in force
   std::uint32_t row_index = kNoRow;
-  RowStats* row_stats = nullptr;  // counters of that row
-  LossStats* traced = nullptr;    // counters of losses by the trace
-  Bottleneck* queue = nullptr;
-  std::optional<std::uint64_t> class_bytes = {};  // in the rule's class of a shared queue
+  RowStats* row_stats = nullptr;                  // counters of that row
+  LossStats* traced = nullptr;                    // counters of losses by the trace
+  std::optional<std::uint64_t> class_bytes = {};  // in the rule's class of its queue
   std::optional<std::uint8_t> ecn = {};           // the ECN field, if a stage has changed it
   std::uint64_t inside = 0;                       // frames of the rule that wait or are delayed
 };

@@ -41,6 +41,6 @@ struct TimerWaits {
 /// the wider interval of both counts. Where fewer than 10 timers expired, the interval also covers
 /// the 95 % interval of a Poisson variable for their number. Nothing below 33 samples.
 std::optional<RateInterval> rate_interval(std::span<const Delivered> samples,
-                                          const TimerWaits& waits) noexcept;
+                                          const TimerWaits& waits);
 
 }  // namespace lw::perf

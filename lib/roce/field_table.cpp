@@ -121,7 +121,7 @@ class TableBuilder {
                          .bits = 32};
     table_.push_back({info, std::uint64_t{0}, false, {{&read_icrc, nullptr}}});
   }
-  std::vector<HeaderField> take() { return std::move(table_); }
+  std::vector<HeaderField> release_fields() { return std::move(table_); }
 
  private:
   std::vector<HeaderField> table_;
@@ -149,7 +149,7 @@ std::vector<HeaderField> make_table() {
   table.add_cm<wire::CmRej, CmMessage::rej>();
   table.add_cm<wire::CmDreq, CmMessage::dreq>();
   table.add_icrc();
-  return table.take();
+  return table.release_fields();
 }
 
 // Written without format strings, because a list writes millions of these.

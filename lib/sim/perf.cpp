@@ -67,9 +67,9 @@ class Samples {
 };
 
 /// Keeps each QP's send queue full until its messages are all posted.
-class Blast : public transport::Application {
+class Stream : public transport::Application {
  public:
-  Blast(const perf::PerfConfig& config, SteadySpan span, std::uint64_t a_qp)
+  Stream(const perf::PerfConfig& config, SteadySpan span, std::uint64_t a_qp)
       : margins(config.duration, config.margin),
         request_(request_of(config)),
         span_(span),
@@ -101,7 +101,7 @@ class Blast : public transport::Application {
     if (left_[qp] > 0 && host.post(qp, request_, now)) --left_[qp];
   }
   /// The samples also count what the other host sends.
-  void count(const Blast& other) noexcept { other_ = &other; }
+  void count(const Stream& other) noexcept { other_ = &other; }
   /// Posts no more messages.
   void end() noexcept { std::ranges::fill(left_, 0); }
 
@@ -122,7 +122,7 @@ class Blast : public transport::Application {
   SteadySpan span_;
   std::uint64_t next_sample_, last_sample_ = ~std::uint64_t{0};
   std::vector<std::uint64_t> left_;
-  const Blast* other_ = nullptr;
+  const Stream* other_ = nullptr;
 };
 
 /// Messages that all QPs together may have outstanding.
@@ -184,13 +184,13 @@ class BandwidthRun {
         pair_(connect(simulation_, config)),
         receives_(config, *pair_.server),
         span_(steady_span(config)),
-        blast_(config, span_, config.most_messages()),
+        stream_(config, span_, config.most_messages()),
         back_(config, span_, config.both ? config.most_messages() : 0) {
     if (hook) hook(simulation_);
-    pair_.client->run(blast_);
-    blast_.start(simulation_, *pair_.client);
+    pair_.client->run(stream_);
+    stream_.start(simulation_, *pair_.client);
     if (!config.both) return;
-    blast_.count(back_);
+    stream_.count(back_);
     pair_.server->run(back_);
     back_.start(simulation_, *pair_.server);
   }
@@ -205,7 +205,7 @@ class BandwidthRun {
   }
   /// Messages that are done, both ways.
   [[nodiscard]] std::uint64_t done() const noexcept {
-    return blast_.completed + blast_.failed + back_.completed + back_.failed;
+    return stream_.completed + stream_.failed + back_.completed + back_.failed;
   }
   /// Whether a run without a given length has cost enough: most of its packets are lost or sent
   /// again.
@@ -244,14 +244,14 @@ class BandwidthRun {
   PerfPair pair_;
   ReceivePool receives_;
   SteadySpan span_;
-  Blast blast_, back_;  // of the client, and of the server in a run both ways
+  Stream stream_, back_;  // of the client, and of the server in a run both ways
   bool stopped_ = false;
   Instant next_look_ = {};   // at whether the steady rate is known
   bool was_narrow_ = false;  // the interval, at the last look
 };
 
 perf::IntervalTotals BandwidthRun::totals() const {
-  const std::uint64_t messages = blast_.completed + back_.completed;
+  const std::uint64_t messages = stream_.completed + back_.completed;
   perf::IntervalTotals totals{.messages = messages, .bytes = messages * request_of(config_).length};
   for (std::uint32_t i = 0; i < config_.qps; ++i) {
     totals.add(pair_.client->qp(i));
@@ -284,7 +284,8 @@ bool BandwidthRun::run_on(Instant until, std::uint64_t messages) {
 
 /// Payload delivered in order, including that of incomplete messages.
 std::uint64_t BandwidthRun::goodput_bytes() const noexcept {
-  if (config_.is_atomic()) return (blast_.completed + back_.completed) * request_of(config_).length;
+  if (config_.is_atomic())
+    return (stream_.completed + back_.completed) * request_of(config_).length;
   std::uint64_t bytes = 0;
   for (std::uint32_t i = 0; i < config_.qps; ++i)
     for (Host* host : {pair_.client, pair_.server})
@@ -295,14 +296,14 @@ std::uint64_t BandwidthRun::goodput_bytes() const noexcept {
 
 /// Samples the goodput after each step, up to `end`.
 void BandwidthRun::run_in_steps(Instant end) {
-  for (Instant at = span_.from;; at += blast_.samples.every() * span_.step) {
+  for (Instant at = span_.from;; at += stream_.samples.every() * span_.step) {
     if (!run_until(std::min(end, at), all_messages()) || simulation_.now() < at) break;
-    blast_.samples.keep(at, goodput_bytes());
+    stream_.samples.keep(at, goodput_bytes());
     if (!length_given() && at >= span_.to && is_known(at)) break;
   }
   // The last packets arrive before their ACKs do.
-  const Instant last = config_.both ? std::min(blast_.last, back_.last) : blast_.last;
-  if (config_.iterations > 0) blast_.samples.drop_after(last - span_.step);
+  const Instant last = config_.both ? std::min(stream_.last, back_.last) : stream_.last;
+  if (config_.iterations > 0) stream_.samples.drop_after(last - span_.step);
 }
 
 std::optional<perf::RateInterval> BandwidthRun::interval() const noexcept {
@@ -313,7 +314,7 @@ std::optional<perf::RateInterval> BandwidthRun::interval() const noexcept {
       waits.count += host->qp(i).requester().counters().timeouts;
   if (config_.qp.timeout > 0)
     waits.each = transport::transport_timeout(config_.qp.timeout) / std::int64_t{config_.qps};
-  return rate_interval(blast_.samples.all(), waits);
+  return rate_interval(stream_.samples.all(), waits);
 }
 
 /// Looks at growing distances, and wants a narrow interval twice in a row, so that one by chance
@@ -323,14 +324,14 @@ bool BandwidthRun::is_known(Instant at) {
   if (at < next_look_) return false;
   next_look_ = at + (at - span_.from) / 4;
   const auto found = interval();
-  const bool narrow = found && found->within(perf::kSteadyShare, blast_.samples.steady().bps);
+  const bool narrow = found && found->within(perf::kSteadyShare, stream_.samples.steady().bps);
   return std::exchange(was_narrow_, narrow) && narrow;
 }
 
 std::uint32_t BandwidthRun::stuck_qps() {
   if (config_.qp.timeout > 0 || stopped_) return 0;
   const Duration drained = std::chrono::seconds(10) + 2 * (simulation_.now() - Instant{});
-  blast_.end();
+  stream_.end();
   back_.end();
   std::vector<std::size_t> before;
   for (std::uint32_t i = 0; i < config_.qps; ++i) before.push_back(posted(i));
@@ -360,26 +361,26 @@ void BandwidthRun::count_qps(perf::BandwidthResult& result) noexcept {
 }
 
 double BandwidthRun::average_bps(const perf::BandwidthResult& result) const noexcept {
-  if (!blast_.margins.any() || stopped_) return result.bps_of(result.bytes);
-  return perf::rate_bps(blast_.margins.bytes() + back_.margins.bytes(), blast_.margins.time());
+  if (!stream_.margins.any() || stopped_) return result.bps_of(result.bytes);
+  return perf::rate_bps(stream_.margins.bytes() + back_.margins.bytes(), stream_.margins.time());
 }
 
 perf::BandwidthResult BandwidthRun::result() {
   run();
   const bool by_time = config_.duration > Duration{} && done() < all_messages() && !stopped_;
-  const Steady steady = blast_.samples.steady();
+  const Steady steady = stream_.samples.steady();
   const std::uint64_t length = request_of(config_).length;
-  const Instant last = std::max(blast_.last, back_.last);
+  const Instant last = std::max(stream_.last, back_.last);
   intervals_.end_last(last, totals(), nullptr);
-  perf::BandwidthResult result{.messages = blast_.completed + back_.completed,
-                               .bytes = (blast_.completed + back_.completed) * length,
+  perf::BandwidthResult result{.messages = stream_.completed + back_.completed,
+                               .bytes = (stream_.completed + back_.completed) * length,
                                .back_bytes = back_.completed * length,
                                .elapsed = by_time ? config_.duration : last - Instant{},
                                .steady_bps = steady.bps,
                                .peak_bps = std::max(steady.first_half_bps, steady.second_half_bps),
                                .steady_window = steady.window,
-                               .failed = blast_.failed + back_.failed,
-                               .failure = blast_.failure ? blast_.failure : back_.failure,
+                               .failed = stream_.failed + back_.failed,
+                               .failure = stream_.failure ? stream_.failure : back_.failure,
                                .stopped = stopped_,
                                .there = simulation_.link(0).counters(),
                                .back = simulation_.link(1).counters()};

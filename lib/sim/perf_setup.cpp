@@ -24,7 +24,7 @@ perf::PathRules basic_rules(const perf::PerfPath& path) {
     rule.east_to_west = !there;
     if (path.rate_bps > 0) {
       rule.queue =
-          emulator::BottleneckConfig{.rate_bps = path.rate_bps, .buffer_bytes = path.buffer_bytes};
+          emulator::QueueConfig{.rate_bps = path.rate_bps, .buffer_bytes = path.buffer_bytes};
     }
     rule.delay = there ? path.one_way : path.way_back.value_or(path.one_way);
     rules.rules.push_back(rule);

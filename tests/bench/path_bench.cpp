@@ -67,7 +67,7 @@ void run_queued(benchmark::State& state, double share) {
   RuleConfig rule;
   rule.name = "queue";
   rule.delay = Duration{1'900'000};
-  rule.queue = BottleneckConfig{
+  rule.queue = QueueConfig{
       .rate_bps = share * bits * kBurst * 1e9 / static_cast<double>(kBetweenBursts.count()),
       .buffer_bytes = 1'000'000};
   Link<int> link(Pipeline(Direction::west_to_east, 1, std::span(&rule, 1)), {.capacity = 200'000});
@@ -82,12 +82,15 @@ void queue_full(benchmark::State& state) { run_queued(state, 0.5); }
 
 /// The queue's sums alone: admitted, and left, in bursts as above.
 void bare_queue(benchmark::State& state) {
-  Bottleneck queue({.rate_bps = 2 * 154 * 8 * kBurst * 1e6, .buffer_bytes = 1'000'000});
+  LineQueue<int> queue({.rate_bps = 2 * 154 * 8 * kBurst * std::uint64_t{1'000'000},
+                        .buffer_bytes = 1'000'000,
+                        .classes = {{}}});
   Instant now;
   for (auto _ : state) {
     now += kBetweenBursts;
-    for (; queue.next_departure() <= now; queue.pop()) benchmark::DoNotOptimize(queue.front());
-    for (int i = 0; i < kBurst; ++i) benchmark::DoNotOptimize(queue.enqueue(130, now));
+    while (queue.depart(now, [](const auto& sent) { benchmark::DoNotOptimize(sent.times); }))
+      continue;
+    for (int i = 0; i < kBurst; ++i) benchmark::DoNotOptimize(queue.enqueue(0, 130, i, now));
   }
   state.SetItemsProcessed(state.iterations() * kBurst);
 }

@@ -88,7 +88,7 @@ void incast_of_1000_qps(benchmark::State& state) {
   emulator::RuleConfig rule;
   rule.name = "both";
   rule.mark = emulator::MarkConfig{.red = emulator::Red{400'000, 1'600'000, 0.01}};
-  rule.queue = emulator::BottleneckConfig{.rate_bps = 100e9, .buffer_bytes = 64'000'000};
+  rule.queue = emulator::QueueConfig{.rate_bps = 100e9, .buffer_bytes = 64'000'000};
   rule.delay = kOneWay;
   rules->rules = {rule};
   config.perf.path.rules = rules;

@@ -17,7 +17,7 @@ using emulator::RuleConfig;
 /// Completes the queue of the rule that describes it.
 void complete(RuleConfig& owner) {
   QueueUse& use = owner.shared ? *owner.shared : owner.shared.emplace();
-  const emulator::BottleneckConfig& link = *owner.queue;
+  const emulator::QueueConfig& link = *owner.queue;
   use.owner = owner.name;
   use.queue.rate_bps = static_cast<std::uint64_t>(std::llround(link.rate_bps));
   use.queue.buffer_bytes = link.buffer_bytes;

@@ -31,19 +31,29 @@ class BufferPool {
  public:
   explicit constexpr BufferPool(std::uint64_t size) noexcept : size_(size) {}
 
-  /// Admits `bytes` for a class that holds `held` bytes. Returns false, and changes nothing, if
-  /// they exceed the class's limit, the free bytes of the pool, or the dynamic threshold.
-  [[nodiscard]] constexpr bool take(const BufferShare& share, std::uint64_t held,
-                                    std::uint32_t bytes) noexcept {
+  /// True if `bytes` more of a class that holds `held` bytes do not exceed the class's limit, the
+  /// free bytes of the pool, and the dynamic threshold.
+  [[nodiscard]] constexpr bool has_room(const BufferShare& share, std::uint64_t held,
+                                        std::uint64_t bytes) const noexcept {
     const std::uint64_t after = held + bytes, of_pool = share.of_pool(after);
     if (after > share.limit_bytes) return false;
     const std::uint64_t more = of_pool - share.of_pool(held);
-    if (more > 0) {
-      if (more > free()) return false;
-      if (static_cast<double>(of_pool) > share.alpha * static_cast<double>(free())) return false;
-    }
-    used_ += more;
-    return true;
+    return more == 0 || (more <= free() && !(static_cast<double>(of_pool) >
+                                             share.alpha * static_cast<double>(free())));
+  }
+  /// True if has_room() is true for each of several frames of `bytes` in all, one after another.
+  /// May be false although they have room one by one.
+  [[nodiscard]] constexpr bool has_room_for_all(const BufferShare& share, std::uint64_t held,
+                                                std::uint64_t bytes) const noexcept {
+    const std::uint64_t of_pool = share.of_pool(held + bytes);
+    const std::uint64_t more = of_pool - share.of_pool(held);
+    if (!has_room(share, held, bytes)) return false;
+    return more == 0 ||
+           !(static_cast<double>(of_pool) > share.alpha * static_cast<double>(free() - more));
+  }
+  /// Takes the room of `bytes` of such a class, for which there is room.
+  constexpr void take(const BufferShare& share, std::uint64_t held, std::uint64_t bytes) noexcept {
+    used_ += share.of_pool(held + bytes) - share.of_pool(held);
   }
   /// Frees `bytes` of a class that held `held` bytes.
   constexpr void give_back(const BufferShare& share, std::uint64_t held,

@@ -168,6 +168,17 @@ class ReleaseQueue {
     find_next();
   }
 
+  /// Removes the last `count` frames of a FIFO, which has as many, and calls use(entry) for each,
+  /// from the last on.
+  template <class Use>
+  void take_back(FifoIndex line, std::size_t count, Use use) noexcept {
+    for (; count > 0; --count, --size_) {
+      use(lines_[line].back());
+      lines_[line].withdraw(1);
+    }
+    find_next();
+  }
+
   /// Removes frames that are due by `now`, at most `most`, in order. Passes them to `take(entries,
   /// next)`, several at a time; `next` is the entry after them in their FIFO, or nullptr.
   template <class Take>

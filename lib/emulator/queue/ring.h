@@ -25,6 +25,8 @@ class Ring {
 
   /// Adds an item. Requires room().
   void push(const Item& item) noexcept { place() = item; }
+  /// Adds an item before all others. Requires room().
+  void push_front(const Item& item) noexcept { items_[--head_ & mask_] = item; }
   /// Adds items. Requires room() for all.
   void push(std::span<const Item> items) noexcept {
     while (!items.empty()) {
@@ -77,7 +79,7 @@ class Ring {
  private:
   HugeArray<Item> items_;
   std::size_t mask_;
-  std::size_t head_ = 0, tail_ = 0;  // not wrapped; masked when used
+  std::size_t head_ = 0, tail_ = 0;  // masked when used; their difference is the size
 };
 
 }  // namespace lw::emulator

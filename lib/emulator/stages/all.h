@@ -5,7 +5,6 @@
 #include <optional>
 #include <tuple>
 
-#include "emulator/queue_class.h"
 #include "emulator/stage.h"
 #include "emulator/stages/accumulate.h"
 #include "emulator/stages/corrupt.h"
@@ -74,7 +73,6 @@ using Stages = StageList<Outage,          //
                          Limit,           //
                          Rewrite,         //
                          Mark,            //
-                         QueueClass,      // a rule has this or the next
                          Queue,           //
                          Slot,            //
                          Delay,           //

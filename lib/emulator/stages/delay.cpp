@@ -175,7 +175,7 @@ void Delay::inherit(Delay& old, const RuleConfig& rule, const RuleConfig& old_ru
   if (rule.overtakes && rule.delay != old_rule.delay) return;
   // One nanosecond later than frames that may wait in another FIFO: the order of two FIFOs at one
   // instant is undefined.
-  last_release_ = old.last_release_ + Duration{rule == old_rule ? 0 : 1};
+  last_release_ = final_release_ = old.last_release_ + Duration{rule == old_rule ? 0 : 1};
 }
 
 void Delay::read(const StageKeys& rule, Settings& settings) {

@@ -81,6 +81,37 @@ class Delay {
       follow(decision);
     }
   }
+  /// Lets a frame leave at decision.release, which is that of apply() when it leaves the rule's
+  /// queue. Returns false, and does nothing, if a frame before it leaves later.
+  [[nodiscard]] bool release_at(Decision& decision) noexcept {
+    if (decision.release < last_release_) return false;
+    decision.action = Action::queue;
+    decision.stage = kNumber;
+    decision.line = line_;
+    last_release_ = decision.release;
+    return true;
+  }
+  /// apply() for a frame that has left its rule's queue at `at`, without jitter.
+  void apply_behind_queue(Decision& decision, Instant at, Stats& stats) noexcept {
+    decision.stage = kNumber;
+    decision.action = Action::queue;
+    decision.line = line_;
+    Instant release = at + nominal();
+    if (release < last_release_) [[unlikely]] {
+      ++stats.moved_for_order;
+      stats.moved_ns += static_cast<std::uint64_t>((last_release_ - release).count());
+      release = last_release_;
+    }
+    decision.release = last_release_ = final_release_ = release;
+  }
+  [[nodiscard]] Instant last_release() const noexcept { return last_release_; }
+  /// The last frame of several has this release, as if by release_at().
+  void released_until(Instant release) noexcept { last_release_ = release; }
+  /// A frame that leaves at `release` has left the queue, so that release_at() is final.
+  void finalize(Instant release) noexcept { final_release_ = release; }
+  /// Forgets releases that are not final.
+  void take_back() noexcept { last_release_ = final_release_; }
+  [[nodiscard]] FifoIndex line() const noexcept { return line_; }
   /// Makes the decision of apply() for frames under a rule that acts on batches, without the
   /// release.
   void decide_batch(Decision& decision) const noexcept {
@@ -130,7 +161,7 @@ class Delay {
       stats.moved_ns += static_cast<std::uint64_t>((last_release_ - release).count());
       release = last_release_;
     }
-    last_release_ = std::max(last_release_, release);
+    last_release_ = final_release_ = std::max(last_release_, release);
     p.decision.action = Action::queue;
     p.decision.line = line_;
     p.decision.release = release;
@@ -153,6 +184,7 @@ class Delay {
   std::optional<Duration> delay_;
   // Latest release of a frame so far: no frame that keeps its order leaves earlier.
   Instant last_release_{Duration::min()};
+  Instant final_release_{Duration::min()};  // the latest that is final
   std::optional<Jitter> jitter_;
   std::optional<FitBins> fit_;
 };

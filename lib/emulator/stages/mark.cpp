@@ -69,8 +69,8 @@ Mark::Mark(const RuleConfig& rule, const StageSetup& setup) noexcept
 
 void Mark::apply(Passage& p, Stats& stats, const roce::Envelope& envelope) const noexcept {
   std::optional<std::uint64_t> queued;
-  if ((p.queue || p.class_bytes) && marker_.red() && !marker_.on_leaving()) {
-    queued = p.class_bytes ? *p.class_bytes : p.queue->occupancy(p.now);
+  if (p.class_bytes && marker_.red() && !marker_.on_leaving()) {
+    queued = *p.class_bytes;
     count(*marker_.red(), *queued, stats.red);
   }
   ++stats.markable;
@@ -84,7 +84,7 @@ bool Mark::acts_on_leaving(const RuleConfig& rule) noexcept {
 void Mark::leave(Passage& p, Stats& stats, const roce::Envelope& envelope) const noexcept {
   // A frame that came before a change asked for marks here may be where it cannot be changed.
   if (envelope.bytes.empty()) return;
-  const std::uint64_t behind = p.class_bytes ? *p.class_bytes : p.queue->occupancy_at(p.at);
+  const std::uint64_t behind = p.class_bytes.value_or(0);
   count(*marker_.red(), behind, stats.red);
   ++stats.judged_leaving;
   take(marker_.judge_leaving(roce::ecn_of(envelope), p.number, p.copy, behind), p, stats);

@@ -2,6 +2,8 @@
 #include "emulator/stages/queue.h"
 
 #include <bit>
+#include <cmath>
+#include <numeric>
 #include <string>
 
 #include <fmt/format.h>
@@ -76,24 +78,23 @@ std::optional<PauseConfig> read_pfc(const StageKeys& queue, std::uint64_t buffer
   return pfc;
 }
 
-/// Returns the rate of the queue for frames under a row of the trace, in bit/s.
-double rate_of(const RuleConfig& rule, std::uint32_t row) {
-  const double rate_bps = rule.queue->rate_bps;
+/// The rate of the queue for frames under a row of the trace, in bit/s.
+double rate_of(const RuleConfig& rule, const QueueUse& use, std::uint32_t row) {
+  const auto rate_bps = static_cast<double>(use.queue.rate_bps);
   return row == kNoRow ? rate_bps : rule.trace->rows[row].rate_bps.value_or(rate_bps);
 }
 
 /// Returns the time in ns that the link needs for frames that left directly after another frame.
-double time_of_busy(const RuleConfig& rule, const RuleStats& stats) {
+/// Beside a shared queue, whose counts are of all its rules, a trace has no rates.
+double time_of_busy(const RuleConfig& rule, const QueueUse& use, const RuleStats& stats) {
   double time = 0;
-  std::uint64_t others = stats.queue.busy_bytes;  // of frames that came in under no row
-  for (std::uint32_t i = 0; i < stats.rows.size(); ++i) {
+  std::uint64_t others = stats.service.link.busy_bytes;  // of frames that came in under no row
+  for (std::uint32_t i = 0; i < stats.rows.size() && !rule.shared; ++i) {
     others -= stats.rows[i].busy_bytes;
-    time += static_cast<double>(stats.rows[i].busy_bytes) * 8e9 / rate_of(rule, i);
+    time += static_cast<double>(stats.rows[i].busy_bytes) * 8e9 / rate_of(rule, use, i);
   }
-  return time + static_cast<double>(others) * 8e9 / rate_of(rule, kNoRow);
+  return time + static_cast<double>(others) * 8e9 / rate_of(rule, use, kNoRow);
 }
-
-}  // namespace
 
 std::string pause_text(const PauseConfig& pfc) {
   std::string text = fmt::format(", pauses of priority {}", pfc.priority);
@@ -104,48 +105,91 @@ std::string pause_text(const PauseConfig& pfc) {
   return text;
 }
 
-bool Queue::present(const RuleConfig& rule) noexcept { return rule.queue.has_value(); }
+std::uint64_t whole(double rate_bps) noexcept {
+  return static_cast<std::uint64_t>(std::llround(rate_bps));
+}
 
-Queue::Queue(const RuleConfig& rule, const StageSetup& /*setup*/)
-    : bottleneck_(*rule.queue),
-      rate_bps_(rule.queue->rate_bps),
-      cost_(rule.queue->cost()),
-      pfc_(rule.queue->pfc) {
+}  // namespace
+
+bool Queue::present(const RuleConfig& rule) noexcept { return rule.queue || rule.shared; }
+
+QueueUse Queue::use_of(const RuleConfig& rule) {
+  if (rule.shared) return *rule.shared;
+  const QueueConfig& own = *rule.queue;
+  return {.owner = rule.name,
+          .cls = 0,
+          .queue = {.rate_bps = whole(own.rate_bps),
+                    .buffer_bytes = own.buffer_bytes,
+                    .cost = own.cost(),
+                    .classes = std::vector<QueueClassConfig>(1)},
+          .pauses = {own.pfc}};
+}
+
+bool Queue::in_same_class(const RuleConfig& a, const RuleConfig& b) noexcept {
+  if (!present(a) || !present(b)) return false;
+  const auto owner = [](const RuleConfig& rule) -> const std::string& {
+    return rule.shared ? rule.shared->owner : rule.name;
+  };
+  const auto cls = [](const RuleConfig& rule) { return rule.shared ? rule.shared->cls : 0; };
+  return owner(a) == owner(b) && cls(a) == cls(b);
+}
+
+Queue::Queue(const RuleConfig& rule, const StageSetup& setup)
+    : queue_(setup.queue), rule_(setup.index) {
+  const QueueUse use = use_of(rule);
+  cls_ = use.cls;
+  ns_per_byte_ = 8e9 / static_cast<double>(use.queue.rate_bps);
+  if (!queue_) queue_ = std::make_shared<RulesQueue>(use.owner, use.queue);
+  if (const PauseConfig* pfc = use.pfc()) pfc_ = *pfc;
   if (pfc_ && pfc_->emit) watch_.emplace(*pfc_);
+}
+
+bool Queue::admit_together(std::span<const std::uint32_t> held, Instant now, Duration delay,
+                           std::span<Instant> releases, Stats& stats) noexcept {
+  const std::uint64_t all = std::accumulate(held.begin(), held.end(), std::uint64_t{0});
+  if (!queue_->frames.has_room_for_all(cls_, all)) return false;
+  queue_->frames.put_together(
+      held, now, [&, release = releases.begin()](RulesQueue::Waiting& place, Instant at) mutable {
+        place = {.rule = rule_, .came = now, .release = at + delay};
+        *release++ = at + delay;
+      });
+  queue_->watch.came(cls_, held.size(), all, now);
+  stats.peak_queue_bytes = std::max(stats.peak_queue_bytes, bytes());
+  return true;
+}
+
+std::uint64_t Queue::rate() const noexcept {
+  return row_bps_ ? whole(*row_bps_) : queue_->config.rate_bps;
 }
 
 void Queue::inherit(Queue& old, const RuleConfig& rule, const RuleConfig& old_rule,
                     Instant now) noexcept {
-  if (rule.queue == old_rule.queue && rule.trace == old_rule.trace) return std::swap(*this, old);
-  const auto obeys = [](const RuleConfig& r) {
-    return r.hears_pauses() ? &*r.queue->pfc : nullptr;
-  };
-  const bool same_trace = rule.trace == old_rule.trace;
-  if (same_trace) {
-    row_ = old.row_;
-    row_bps_ = old.row_bps_;
+  if (queue_->owner != old.queue_->owner || cls_ != old.cls_) return;
+  if (rule.trace || old_rule.trace) {
+    const bool same_trace = rule.trace == old_rule.trace;
+    if (same_trace) {
+      row_ = old.row_;
+      row_bps_ = old.row_bps_;
+    }
+    if (!same_trace || queue_->config.rate_bps != old.queue_->config.rate_bps ||
+        queue_->config.cost != old.queue_->config.cost) {
+      queue_->frames.change_rate(now, rate());
+      queue_->frames.for_each([&](RulesQueue::Waiting& frame) { frame.row = row_; });
+    }
   }
-  bottleneck_.take_over(old.bottleneck_, now);
-  if (!same_trace || rate_bps_ != old.rate_bps_ || cost_ != old.cost_) {
-    const std::uint32_t leaving = bottleneck_.empty() ? kNoRow : bottleneck_.front().row;
-    bottleneck_.change_rate(now, row_bps_.value_or(rate_bps_), row_, rate_of(old_rule, leaving));
-  }
-  const PauseConfig *after = obeys(rule), *before = obeys(old_rule);
-  if (before && (!after || after->priority != before->priority)) bottleneck_.pause(now, now);
-  if (pfc_ == old.pfc_) std::swap(watch_, old.watch_);
+  if (pfc_ == old.pfc_) return std::swap(watch_, old.watch_);
+  const bool obeyed = old.pfc_ && old.pfc_->honour, obeys = pfc_ && pfc_->honour;
+  if (obeyed && (!obeys || pfc_->priority != old.pfc_->priority)) queue_->pause(cls_, now, now);
 }
 
 void Queue::pause(const wire::PfcFields& asked, Instant now, Stats& stats) noexcept {
   if (!pfc_ || !pfc_->honour || !asked.quanta[pfc_->priority]) return;
-  const Instant until = now + time_of_quanta(*asked.quanta[pfc_->priority], rate_bps_);
+  const auto rate_bps = static_cast<double>(queue_->config.rate_bps);
+  const Instant until = now + time_of_quanta(*asked.quanta[pfc_->priority], rate_bps);
   // Pauses don't add up: the latest one counts.
-  stats.pauses.silent_ns += (until - std::max(now, bottleneck_.paused_until())).count();
+  stats.pauses.silent_ns += (until - std::max(now, queue_->frames.paused_until(cls_))).count();
   ++stats.pauses.heard;
-  bottleneck_.pause(now, until);
-}
-
-std::optional<std::uint16_t> Queue::asks_for(Instant now) noexcept {
-  return watch_ ? watch_->quanta_due(bottleneck_.occupancy(now), now) : std::nullopt;
+  queue_->pause(cls_, now, until);
 }
 
 namespace {
@@ -209,7 +253,7 @@ void Queue::read(const StageKeys& rule, RuleConfig& config) {
   const auto table = rule.table(kName);
   if (!table) return;
   if (table->has("shared")) return read_use(*table, config.shared.emplace());
-  BottleneckConfig& queue = config.queue.emplace();
+  QueueConfig& queue = config.queue.emplace();
   queue.rate_bps =
       table->require("rate", read_rate, "the link's rate, \"10Gb/s\"").value_or(kSlowestRate);
   queue.buffer_bytes =
@@ -231,15 +275,31 @@ void Queue::read(const StageKeys& rule, RuleConfig& config) {
   table->finish();
 }
 
-void Queue::describe(const RuleConfig& rule, StageTexts& texts) {
-  const BottleneckConfig& queue = *rule.queue;
+namespace {
+
+std::string text_of_own(const QueueConfig& queue) {
   const std::string cells = queue.cell == 0 ? ""
                                             : fmt::format(", in cells of {} B and {} B besides",
                                                           queue.cell, queue.cell_overhead);
-  texts.emplace_back(kName,
-                     fmt::format("{}, buffer {}, {} B a frame beside its own{}{}",
-                                 format_bit_rate(queue.rate_bps), amount(queue.buffer_bytes),
-                                 queue.overhead, cells, queue.pfc ? pause_text(*queue.pfc) : ""));
+  return fmt::format("{}, buffer {}, {} B a frame beside its own{}{}",
+                     format_bit_rate(queue.rate_bps), amount(queue.buffer_bytes), queue.overhead,
+                     cells, queue.pfc ? pause_text(*queue.pfc) : "");
+}
+
+std::string text_of_class(const QueueUse& use) {
+  const QueueClassConfig& own = use.queue.classes[use.cls];
+  std::string text = fmt::format(
+      "class {} of {}, priority {}, weight {}, of the queue of rule {}: {}, buffer {}", use.cls,
+      use.queue.classes.size(), own.order.priority, own.order.weight, use.owner,
+      format_bit_rate(static_cast<double>(use.queue.rate_bps)), amount(use.queue.buffer_bytes));
+  if (own.buffer.reserve_bytes > 0)
+    text += fmt::format(", {} of it reserved", amount(own.buffer.reserve_bytes));
+  if (own.buffer.limit_bytes != BufferShare::kNoLimit)
+    text += fmt::format(", at most {}", amount(own.buffer.limit_bytes));
+  if (std::isfinite(own.buffer.alpha))
+    text += fmt::format(", at most {} times what is free", own.buffer.alpha);
+  if (const PauseConfig* pfc = use.pfc()) text += pause_text(*pfc);
+  return text;
 }
 
 void audit_busy(const QueueStats& seen, double asked_ns, std::vector<Check>& checks) {
@@ -253,15 +313,52 @@ void audit_busy(const QueueStats& seen, double asked_ns, std::vector<Check>& che
                       bits / std::max(1.0, asked_ns - slack), CheckUnit::bits_per_second, bits});
 }
 
-/// Checks that frames directly after each other leave at the link's rate, and that the buffer never
-/// holds more than its size.
+/// The largest difference that deficit round robin allows between two classes of one priority, in
+/// bytes per unit of weight: each has had at most three turns more than the other, and each turn
+/// ends within a frame of its quantum.
+double widest_allowed(const QueueUse& use, double largest_frame) {
+  const std::uint32_t priority = use.queue.classes[use.cls].order.priority;
+  std::uint32_t divisor = 0, least = kLargestWeight;
+  for (const QueueClassConfig& c : use.queue.classes) {
+    if (c.order.priority != priority) continue;
+    divisor = std::gcd(divisor, c.order.weight);
+    least = std::min(least, c.order.weight);
+  }
+  return 3.0 * use.queue.quantum_bytes / divisor + 2 * largest_frame / least;
+}
+
+/// The widest difference of all priorities is known, so the largest bound counts.
+double widest_allowed(const QueueUse& use, const ServiceStats& seen) {
+  double most = 0;
+  QueueUse other = use;
+  for (other.cls = 0; other.cls < use.queue.classes.size(); ++other.cls)
+    most = std::max(most, widest_allowed(other, static_cast<double>(seen.largest)));
+  return most;
+}
+
+}  // namespace
+
+void Queue::describe(const RuleConfig& rule, StageTexts& texts) {
+  texts.emplace_back(kName, rule.shared ? text_of_class(*rule.shared) : text_of_own(*rule.queue));
+}
+
+/// Checks what left the whole queue: its rate while frames left directly after each other, its
+/// fullest buffer, that no class overtook one of a higher priority, and the shares of classes of
+/// one priority.
 void Queue::audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks) {
-  const QueueStats& seen = stats.queue;
-  if (seen.frames == 0) return;
-  audit_busy(seen, time_of_busy(rule, stats), checks);
-  const auto buffer = static_cast<double>(rule.queue->buffer_bytes);
-  checks.push_back({kNumber, "fullest buffer", seen.frames, buffer,
-                    static_cast<double>(stats.peak_queue_bytes), 0, buffer, CheckUnit::bytes});
+  const ServiceStats& seen = stats.service;
+  if (seen.link.frames == 0) return;
+  const QueueUse use = use_of(rule);
+  audit_busy(seen.link, time_of_busy(rule, use, stats), checks);
+  const auto buffer = static_cast<double>(use.queue.buffer_bytes);
+  checks.push_back({kNumber, "fullest buffer", seen.link.frames, buffer,
+                    static_cast<double>(seen.peak_bytes), 0, buffer, CheckUnit::bytes});
+  if (use.queue.classes.size() < 2) return;
+  checks.push_back({kNumber, "left before a higher priority", seen.link.frames, 0,
+                    static_cast<double>(seen.overtook), 0, 0, CheckUnit::frames});
+  if (seen.shared > 0)
+    checks.push_back({kNumber, "difference of shares, per weight", seen.shared, 0, seen.widest, 0,
+                      widest_allowed(use, seen), CheckUnit::bytes});
 }
 
 const FigureTable& PauseStats::figures() {
@@ -307,18 +404,20 @@ void Queue::report(const RuleStats& stats, StageLines& lines) {
              "pause frames heard, silent for " + format_duration(Duration{pauses.silent_ns}));
 }
 
-std::uint64_t Queue::bytes_needed(const RuleConfig& rule) noexcept {
+std::uint64_t Queue::bytes_needed(const RuleConfig& rule) {
   constexpr std::uint64_t kWaiting = 16;  // of a link, for each frame in the queue
-  return Bottleneck::bytes_needed(*rule.queue) +
-         std::bit_ceil(Bottleneck::most_inside(*rule.queue)) * kWaiting;
+  const QueueUse use = use_of(rule);
+  const std::uint64_t own = std::bit_ceil(RulesQueue::Frames::most_inside(use.queue)) * kWaiting;
+  return use.owner == rule.name ? own + RulesQueue::Frames::bytes_needed(use.queue) : own;
 }
 
 /// Adds the time that a full buffer needs to drain at the slowest rate.
 void Queue::add_ample(const RuleConfig& rule, AmpleDelay& ample) noexcept {
-  double rate = rule.queue->rate_bps;
+  const LineQueueConfig& shared = rule.shared ? rule.shared->queue : LineQueueConfig{};
+  double rate = rule.shared ? static_cast<double>(shared.rate_bps) : rule.queue->rate_bps;
   if (ample.slowest_bps > 0) rate = std::min(rate, ample.slowest_bps);
-  ample.total += Duration{
-      static_cast<Duration::rep>(static_cast<double>(rule.queue->buffer_bytes) * 8e9 / rate)};
+  const std::uint64_t buffer = rule.shared ? shared.buffer_bytes : rule.queue->buffer_bytes;
+  ample.total += Duration{static_cast<Duration::rep>(static_cast<double>(buffer) * 8e9 / rate)};
 }
 
 }  // namespace lw::emulator

@@ -2,6 +2,7 @@
 #include "emulator/stats/audit.h"
 
 #include <algorithm>
+#include <boost/math/distributions/chi_squared.hpp>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -37,11 +38,10 @@ const FigureTable& Check::figures() {
 }
 namespace {
 
-/// The value that a chi-square variable exceeds once in 10^5 times (Wilson and Hilferty, 1931).
-double chi_square_bound(double freedom) noexcept {
-  constexpr double kNormal = 4.3;
-  const double part = 2 / (9 * freedom);
-  return freedom * std::pow(1 - part + kNormal * std::sqrt(part), 3);
+/// The value that a chi-square variable exceeds once in 10^5 times.
+double chi_square_bound(double freedom) {
+  const boost::math::chi_squared distribution(freedom);
+  return boost::math::quantile(boost::math::complement(distribution, 1e-5));
 }
 
 /// The Kullback-Leibler divergence per frame, in nats, of a share `seen` from the share `asked`.

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "core/time.h"
-#include "emulator/queue/bottleneck.h"
+#include "emulator/queue/line_queue.h"
 
 namespace lw::emulator {
 
@@ -15,18 +15,17 @@ struct QueueStats {
 
   /// Adds a frame that has departed, and came in at `came`. Returns true if it left directly after
   /// another.
-  bool add(std::uint64_t line_bytes, Instant came, const Bottleneck::Frame& frame) noexcept {
-    const Instant departs = frame.departs();
-    const bool behind_another = frames++ > 0 && last_ > came && frame.starts == last_end_;
+  bool add(std::uint64_t line_bytes, Instant came, const LineTimes& times) noexcept {
+    const bool behind_another = frames++ > 0 && last_ > came && times.starts == last_end_;
     if (behind_another) {
       if (!busy_) ++busy_periods;
       ++busy_frames;
       busy_bytes += line_bytes;
-      busy_ns += static_cast<std::uint64_t>((departs - last_).count());
+      busy_ns += static_cast<std::uint64_t>((times.departs - last_).count());
     }
     busy_ = behind_another;
-    last_ = departs;
-    last_end_ = frame.ends;
+    last_ = times.departs;
+    last_end_ = times.ends;
     return busy_;
   }
 

@@ -6,7 +6,8 @@
 
 namespace lw::emulator {
 
-ServiceWatch::ServiceWatch(const SharedQueueConfig& config) noexcept : cost_(config.cost) {
+ServiceWatch::ServiceWatch(const LineQueueConfig& config) noexcept
+    : several_(config.classes.size() > 1), cost_(config.cost) {
   paused_until_.fill(Instant{Duration::min()});
   for (std::uint32_t c = 0; c < config.classes.size(); ++c) {
     orders_[c] = config.classes[c].order;
@@ -18,20 +19,22 @@ ServiceWatch::ServiceWatch(const SharedQueueConfig& config) noexcept : cost_(con
   }
 }
 
-void ServiceWatch::left(std::uint32_t cls, const Bottleneck::Frame& frame, Instant came,
-                        bool follows) noexcept {
-  const std::uint64_t on_link = cost_.of(frame.bytes);
-  stats_.link.add(on_link, came, frame);
+/// Judges the choice of the class whose frame has left.
+void ServiceWatch::judge(std::uint32_t cls, std::uint64_t on_link,
+                         const LineTimes& times) noexcept {
   stats_.largest = std::max(stats_.largest, on_link);
-  if (!follows) ready_ = 0;
-  if (follows ? (ready_ & higher_[cls]) != 0 : overtakes(cls, frame.starts)) ++stats_.overtook;
+  if (!times.follows) ready_ = 0;
+  if (times.follows ? (ready_ & higher_[cls]) != 0 : overtakes(cls, times.starts))
+    ++stats_.overtook;
   judge_share(cls, on_link);
-  if (--waiting_[cls] == 0) not_empty_ &= ~bit(cls);
-  bytes_ -= frame.bytes;
+}
+
+/// Finds the classes that can send when a frame has left at `at`.
+void ServiceWatch::find_ready(Instant at) noexcept {
   ready_ = 0;
   for (Classes left = not_empty_; left != 0; left &= left - 1) {
     const auto c = static_cast<std::uint32_t>(std::countr_zero(left));
-    if (paused_until_[c] <= frame.ends) ready_ |= bit(c);
+    if (paused_until_[c] <= at) ready_ |= bit(c);
   }
 }
 
@@ -67,6 +70,7 @@ void ServiceWatch::judge_share(std::uint32_t cls, std::uint64_t on_link) noexcep
 }
 
 void ServiceWatch::take_over(const ServiceWatch& old) noexcept {
+  several_ |= old.several_;
   waiting_ = old.waiting_;
   not_empty_ = old.not_empty_;
   bytes_ = old.bytes_;

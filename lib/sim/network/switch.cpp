@@ -7,7 +7,7 @@
 
 namespace lw::sim {
 
-using emulator::SharedQueueConfig;
+using emulator::LineQueueConfig;
 using transport::Packet;
 
 namespace {
@@ -45,11 +45,11 @@ Switch::Switch(const SwitchConfig& config, Node node, const Routes& routes,
 }
 
 /// CNPs are served before data, data as its classes say. Queues of several inputs take turns.
-SharedQueueConfig Switch::queue_config(double rate_bps, std::size_t ports) const {
+LineQueueConfig Switch::queue_config(double rate_bps, std::size_t ports) const {
   constexpr std::uint32_t kQuantum = 4200;  // a large packet
-  SharedQueueConfig queue{.rate_bps = static_cast<std::uint64_t>(rate_bps),
-                          .buffer_bytes = config_.buffer_bytes,
-                          .quantum_bytes = kQuantum};
+  LineQueueConfig queue{.rate_bps = static_cast<std::uint64_t>(rate_bps),
+                        .buffer_bytes = config_.buffer_bytes,
+                        .quantum_bytes = kQuantum};
   queue.classes.resize(1 + data_classes_ * (config_.queue_per_input ? ports : 1));
   queue.classes[0].order.priority = kCnpPriority;
   if (!config_.classes.empty())
@@ -102,7 +102,7 @@ void Switch::send(std::uint16_t number, Instant now) {
 
 /// Puts a packet that has left the queue on the link.
 void Switch::pass_on(Port& port, const Queue::SentFrame& left) {
-  measure(port, left.in_queue_bytes + left.bytes, left.departs);
+  measure(port, left.in_queue_bytes + left.bytes, left.times.departs);
   SimLink::InFlight& draft = port.out->draft();
   draft.packet = left.handle.packet;
   if (config_.marking && left.cls > 0 && config_.marking->on_leaving &&
@@ -110,11 +110,11 @@ void Switch::pass_on(Port& port, const Queue::SentFrame& left) {
     draft.packet.congestion_experienced = true;
     ++port.counters.marked;
   }
-  port.last_sent = left.departs;
+  port.last_sent = left.times.departs;
   ++port.counters.sent;
   port.counters.sent_wire_bytes += left.bytes + emulator::kLineOverhead;
   constexpr std::int64_t kPsPerNs = 1000;
-  port.out->enter(draft, to_ns(left.departs) * kPsPerNs);
+  port.out->enter(draft, to_ns(left.times.departs) * kPsPerNs);
   if (config_.pause) went_out(left.handle.input, left.bytes);
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/chance.h"
-#include "emulator/queue/shared_queue.h"
+#include "emulator/queue/line_queue.h"
 #include "sim/network/topology.h"
 #include "sim/sim_link.h"
 
@@ -79,9 +79,9 @@ class Switch {
     transport::Packet packet;
     std::uint16_t input;
   };
-  using Queue = emulator::SharedQueue<Waiting>;
+  using Queue = emulator::LineQueue<Waiting>;
   struct Port {
-    Port(SimLink& link, const emulator::SharedQueueConfig& config, emulator::BufferPool& pool)
+    Port(SimLink& link, const emulator::LineQueueConfig& config, emulator::BufferPool& pool)
         : out(&link), queue(config, &pool) {}
     SimLink* out;
     Queue queue;
@@ -95,7 +95,7 @@ class Switch {
     bool neighbour_paused = false;
   };
 
-  [[nodiscard]] emulator::SharedQueueConfig queue_config(double rate_bps, std::size_t ports) const;
+  [[nodiscard]] emulator::LineQueueConfig queue_config(double rate_bps, std::size_t ports) const;
   [[nodiscard]] std::uint32_t class_of(const transport::Packet& packet,
                                        std::uint16_t input) const noexcept {
     if (packet.opcode == transport::kCnpOpcode) return 0;

@@ -39,9 +39,9 @@ RuleConfig config_of(const Settings& s) {
   rule.name = "r";
   rule.delay = Duration{s.delay};
   if (s.queue_mbps) {
-    rule.queue = BottleneckConfig{.rate_bps = static_cast<double>(*s.queue_mbps) * 1e6,
-                                  .buffer_bytes = static_cast<std::uint64_t>(s.buffer),
-                                  .overhead = static_cast<std::uint32_t>(s.overhead)};
+    rule.queue = QueueConfig{.rate_bps = static_cast<double>(*s.queue_mbps) * 1e6,
+                             .buffer_bytes = static_cast<std::uint64_t>(s.buffer),
+                             .overhead = static_cast<std::uint32_t>(s.overhead)};
     if (s.obeys) rule.queue->pfc = PauseConfig{.priority = 3};
   }
   if (s.police_mbps)

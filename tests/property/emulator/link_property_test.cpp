@@ -33,7 +33,7 @@ RuleConfig random_stages(int index) {
   if (maybe()) rule.loss = GilbertElliott{0.3, 0.5, 0.9, 0.1};
   if (maybe()) rule.corrupt = CorruptConfig{.probability = 0.3, .recompute_icrc = maybe()};
   if (maybe()) rule.duplicate = DuplicateConfig{0.4, *rc::gen::inRange<std::uint8_t>(1, 4)};
-  if (maybe()) rule.queue = BottleneckConfig{4e10, 4000, 24};
+  if (maybe()) rule.queue = QueueConfig{4e10, 4000, 24};
   if (maybe())
     rule.mark = MarkConfig{.probability = 0.3, .not_ect = NotEct::drop, .force = maybe()};
   if (rule.mark && rule.queue) rule.mark->red = Red{500, 2000, 0.5};

@@ -303,8 +303,8 @@ std::string unmet(std::uint32_t acted) {
 }
 
 /// Draws on which the ways once disagreed: held frames whose deadlines do not rise; two queues that
-/// request a pause in one burst.
-constexpr std::uint64_t kOnceFailed[] = {1626233013, 1138825356};
+/// request a pause in one burst; a class whose dynamic threshold falls within a burst.
+constexpr std::uint64_t kOnceFailed[] = {1626233013, 1138825356, 3109158922};
 
 TEST(ForwarderProperty, BatchesSinglesRecordedRunsAndReplaysAgree) {
   const std::uint64_t seed = from_environment("LONGWIRE_SEED", std::random_device{}());

@@ -25,7 +25,7 @@ std::optional<Check> named(const RuleConfig& config, const RuleStats& stats,
 RuleConfig traced() {
   auto config = test::stage_rule();
   config.loss = 0.02;
-  config.queue = BottleneckConfig{.rate_bps = 9e9, .buffer_bytes = 1'000'000};
+  config.queue = QueueConfig{.rate_bps = 9e9, .buffer_bytes = 1'000'000};
   config.delay = Duration{1000};
   config.trace = TraceConfig{{{Duration{0}, {}, 0.1, 8e9},
                               {Duration{10'000}, {}, {}, {}},

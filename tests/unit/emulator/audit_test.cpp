@@ -150,12 +150,15 @@ RuleStats stats_of_waiting(const RuleConfig& config, std::uint64_t frames = 100'
   static constexpr std::array<std::byte, 60> kBytes{};
   const roce::Envelope envelope = roce::open_envelope(kBytes);
   std::uint64_t left = 0;
+  const auto depart = [&](const RulesQueue::Frames::SentFrame& sent, std::uint64_t busy_bytes) {
+    rule.count_departure(sent.handle, busy_bytes);
+    (void)rule.depart(sent, left++, 0, envelope);
+  };
   const auto came = [](std::uint64_t i) {
     return instant_from_ns(static_cast<std::int64_t>(i) * 1000);
   };
   for (std::uint64_t i = 0; i < frames; ++i) {
-    for (; rule.next_departure() <= came(i); ++left)
-      (void)rule.depart(left, 0, came(left), envelope);
+    while (rule.queue() && rule.queue()->depart(came(i), depart)) continue;
     if (rule.decide(test::bare_arrival(i, came(i), 1000)).action != Action::wait) break;
   }
   return rule.stats();
@@ -179,13 +182,13 @@ TEST(Audit, APolicerIsHeldToItsRate) {
 
 TEST(Audit, AQueueIsHeldToItsRateAndItsBuffer) {
   auto config = test::stage_rule();
-  config.queue = BottleneckConfig{.rate_bps = 5e9, .buffer_bytes = 20'000};
+  config.queue = QueueConfig{.rate_bps = 5e9, .buffer_bytes = 20'000};
   const RuleStats stats = stats_of_load(config);
   EXPECT_TRUE(all_hold(audit(config, stats)));
   EXPECT_EQ(audit(config, stats).size(), 2U);
   const auto broken = [&](double rate, std::uint64_t buffer) {
     RuleConfig other = config;
-    other.queue = BottleneckConfig{.rate_bps = rate, .buffer_bytes = buffer};
+    other.queue = QueueConfig{.rate_bps = rate, .buffer_bytes = buffer};
     return audit(other, stats);
   };
   for (const double rate : {4.999e9, 5.001e9})
@@ -195,7 +198,7 @@ TEST(Audit, AQueueIsHeldToItsRateAndItsBuffer) {
 
 TEST(Audit, RedIsHeldToWhatTheQueueWas) {
   auto config = test::stage_rule();
-  config.queue = BottleneckConfig{.rate_bps = 8.1e9, .buffer_bytes = 1'000'000};
+  config.queue = QueueConfig{.rate_bps = 8.1e9, .buffer_bytes = 1'000'000};
   config.mark = MarkConfig{.red = Red{.kmin_bytes = 10'000, .kmax_bytes = 500'000, .share = 0.2}};
   const RuleStats stats = stats_of_load(config);
   ASSERT_GT(stats.red.between, 10'000U);
@@ -208,7 +211,7 @@ TEST(Audit, RedIsHeldToWhatTheQueueWas) {
 
 TEST(Audit, AStepOfRedIsHeldToItsShareOnArrivalAndOnLeaving) {
   auto config = test::stage_rule();
-  config.queue = BottleneckConfig{.rate_bps = 8.1e9, .buffer_bytes = 1'000'000};
+  config.queue = QueueConfig{.rate_bps = 8.1e9, .buffer_bytes = 1'000'000};
   config.mark = MarkConfig{
       .red = Red{.kmin_bytes = 10'000, .kmax_bytes = 500'000, .share = 0.2, .step = true}};
   for (const bool on_leaving : {false, true}) {

@@ -105,30 +105,16 @@ struct Broken<Mark> : Mark {
       : Mark(changed(rule, [](auto& r) { r.mark->probability = 0.045; }), setup) {}
 };
 
+/// A link faster than asked for. The scheduler's own faults are below.
 template <>
 struct Broken<Queue> : Queue {
   static RuleConfig asked() {
     return changed(test::stage_rule(), [](auto& r) {
-      r.queue = BottleneckConfig{.rate_bps = 5e9, .buffer_bytes = 20'000};
-    });
-  }
-  Broken(const RuleConfig& rule, const StageSetup& setup)
-      : Queue(changed(rule, [](auto& r) { r.queue->rate_bps *= 1.001; }), setup) {}
-};
-
-/// A link faster than asked for. The scheduler's own faults are below.
-template <>
-struct Broken<QueueClass> : QueueClass {
-  static RuleConfig asked() {
-    return changed(test::stage_rule(), [](auto& r) {
-      r.shared = QueueUse{
-          .owner = "r",
-          .queue = {.rate_bps = 5'000'000'000, .buffer_bytes = 200'000'000, .classes = {{}, {}}},
-          .pauses = {}};
+      r.queue = QueueConfig{.rate_bps = 5e9, .buffer_bytes = 200'000'000};
     });
   }
   static RuleConfig done(const RuleConfig& rule) {
-    return changed(rule, [](auto& r) { r.shared->queue.rate_bps += 5'000'000; });
+    return changed(rule, [](auto& r) { r.queue->rate_bps *= 1.001; });
   }
 };
 
@@ -193,12 +179,8 @@ RuleStats stats_of(S&& stage, const RuleConfig& rule) {
   if constexpr (requires { stage.prepare(rule, stats); }) stage.prepare(rule, stats);
   const roce::Envelope envelope = roce::open_envelope(frame());
   std::deque<Instant> leaves;
-  std::uint64_t departed = 0;
   for (std::uint64_t i = 0; i < kFrames; ++i) {
     const Instant now = came(i);
-    if constexpr (requires { stage.next_departure(); })
-      for (; stage.next_departure() <= now; stage.pop())
-        stage.count(stage.front(), came(departed++), stats, nullptr);
     while (!leaves.empty() && leaves.front() <= now) leaves.pop_front();
     static constexpr EventActions kNone;
     Decision decision;
@@ -210,11 +192,7 @@ RuleStats stats_of(S&& stage, const RuleConfig& rule) {
     } else {
       stage.apply(passage, stats);
     }
-    if (decision.action == Action::drop) {
-      if constexpr (requires { stage.next_departure(); }) break;  // which frame departs is known
-    } else {
-      leaves.push_back(now + std::chrono::microseconds(10));
-    }
+    if (decision.action != Action::drop) leaves.push_back(now + std::chrono::microseconds(10));
     stats.count(decision.acted);
   }
   return stats;
@@ -260,11 +238,11 @@ void expect_the_audit_to_find_the_broken_stage() {
 
 /// The checks that do not hold of a queue that does `done` where `asked` is asked for. Frames of
 /// 1,000 B come to both classes faster than the link sends them.
-std::string judged_queue(const SharedQueueConfig& asked, const SharedQueueConfig& done) {
+std::string judged_queue(const LineQueueConfig& asked, const LineQueueConfig& done) {
   RulesQueue queue("r", done);
   queue.watch = ServiceWatch(asked);
   for (std::uint64_t i = 0; i < 2000; ++i) {
-    while (queue.depart(came(i), [](const auto&) {})) continue;
+    while (queue.depart(came(i), [](const auto&, std::uint64_t) {})) continue;
     for (const std::uint32_t cls : {0U, 1U})
       if (queue.frames.enqueue(cls, 1000, {.came = came(i)}, came(i)))
         queue.watch.came(cls, 1000, came(i));
@@ -277,11 +255,11 @@ std::string judged_queue(const SharedQueueConfig& asked, const SharedQueueConfig
 }
 
 TEST(BrokenStages, TheAuditFindsAWrongScheduler) {
-  SharedQueueConfig asked{.rate_bps = 5'000'000'000, .buffer_bytes = 500'000};
+  LineQueueConfig asked{.rate_bps = 5'000'000'000, .buffer_bytes = 500'000};
   asked.classes = {{.order = {0, 3}, .buffer = {.limit_bytes = 250'000}},
                    {.order = {0, 1}, .buffer = {.limit_bytes = 250'000}}};
   EXPECT_EQ(judged_queue(asked, asked), "");
-  SharedQueueConfig other = asked;
+  LineQueueConfig other = asked;
   other.classes[0].order.weight = 2;
   EXPECT_EQ(judged_queue(asked, other), "difference of shares, per weight; ");
   other = asked;

@@ -143,6 +143,10 @@ void expect_the_same(const Outcome& apart, const Outcome& together) {
   // What its audit goes by.
   EXPECT_EQ(apart.stats.acted, together.stats.acted);
   EXPECT_EQ(apart.stats.fit, together.stats.fit);
+  EXPECT_EQ(apart.stats.tail_dropped, together.stats.tail_dropped);
+  EXPECT_EQ(apart.stats.peak_queue_bytes, together.stats.peak_queue_bytes);
+  EXPECT_EQ(apart.stats.service.link.busy_bytes, together.stats.service.link.busy_bytes);
+  EXPECT_EQ(apart.stats.service.peak_bytes, together.stats.service.peak_bytes);
   EXPECT_EQ(apart.stats.correlated.delays.count, together.stats.correlated.delays.count);
   EXPECT_EQ(apart.stats.correlated.pairs(), together.stats.correlated.pairs());
   EXPECT_EQ(apart.stats.corruptible, together.stats.corruptible);
@@ -179,6 +183,45 @@ TEST(LinkBurst, AShorterDelayMeetsTrains) {
   const auto apart = of.template operator()<BurstLink>(false);
   EXPECT_EQ(apart.exits, of.template operator()<BurstLink>(true).exits);
   EXPECT_EQ(apart.exits, of.template operator()<RoomLink>(true).exits);
+}
+/// A queue that has room for some bursts, for all, or for the first frames of each; and one whose
+/// frames are taken back from the fibre when a change alters their departures.
+TEST(LinkBurst, AQueue) {
+  for (const auto& [gbps, buffer] : {std::pair{80, 100'000}, {80, 1500}, {30, 20'000}, {30, 300}})
+    expect_the_same(rule([&](auto& c) {
+      c.queue = QueueConfig{.rate_bps = gbps * 1e9, .buffer_bytes = std::uint64_t(buffer)};
+    }));
+}
+/// A class may hold `alpha` times what is free, which is less for each frame of a burst.
+TEST(LinkBurst, AQueueWithADynamicThreshold) {
+  for (const double alpha : {0.125, 0.25, 1.0, 8.0})
+    for (const std::uint64_t buffer : {1500U, 6000U, 20'000U, 60'000U})
+      expect_the_same(rule([&](auto& c) {
+        const QueueClassConfig one{.buffer = {.alpha = alpha}};
+        c.shared = QueueUse{
+            .owner = c.name,
+            .queue = {.rate_bps = 30'000'000'000, .buffer_bytes = buffer, .classes = {one}},
+            .pauses = {{}}};
+      }));
+}
+TEST(LinkBurst, AQueueThatChanges) {
+  const auto frames = frames_of_all_kinds();
+  const RuleConfig first =
+      rule([](auto& c) { c.queue = QueueConfig{.rate_bps = 38e9, .buffer_bytes = 20'000}; });
+  const auto rates = {38e9, 10e9, 100e9};
+  for (const double rate : rates)
+    for (const std::int64_t delay : {0, 1000, 4000, 9000}) {
+      const RuleConfig then = rule([&](auto& c) {
+        c.delay = Duration{delay};
+        c.queue = QueueConfig{.rate_bps = rate, .buffer_bytes = 9000};
+      });
+      const auto of = [&]<class Link>(bool together) {
+        return run<Link>(frames, std::span(&first, 1), together, 4096, std::span(&then, 1));
+      };
+      const auto apart = of.template operator()<BurstLink>(false);
+      expect_the_same(apart, of.template operator()<BurstLink>(true));
+      expect_the_same(apart, of.template operator()<RoomLink>(true));
+    }
 }
 TEST(LinkBurst, NoDelayAtAll) {
   expect_the_same(rule([](auto& c) { c.delay.reset(); }));

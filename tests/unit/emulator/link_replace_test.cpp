@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "emulator/link.h"
+#include "emulator/stats/audit.h"
 #include "support/path_frames.h"
 
 namespace lw::emulator {
@@ -120,6 +121,24 @@ TEST(LinkReplace, AChangedRateActsOnASharedQueue) {
   const std::int64_t first = 10 + (size - 10 + 1) / 2;
   EXPECT_THAT(run.exits(), ElementsAre(Exit{1, at(first + 1000)},
                                        Exit{2, at((20 + 2 * size - 10 + 1) / 2 + 1000)}));
+}
+
+/// The counts of a shared queue begin anew when one of its rules changes, those of a row of another
+/// rule's trace do not: its audit holds nevertheless.
+TEST(LinkReplace, AChangedRuleLeavesTheAuditOfAnotherOfItsQueue) {
+  RuleConfig changed = sharing("a", MatchedFrames::rocev2, 0, 1000);
+  RuleConfig traced = sharing("b", MatchedFrames::everything, 1, 0);
+  traced.delay.reset();
+  traced.trace = TraceConfig{.rows = {{Duration{0}, Duration{10}, {}, {}}}, .period = {}};
+  Link<int> link(pipeline({changed, traced}), {});
+  test::VirtualRun run(link);
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(run.admit(i, kOther, at(i)));
+  changed.delay = Duration{2000};
+  replace(run, link, {changed, traced}, 5000);
+  run.finish();
+  const std::vector<Check> checks = audit(traced, link.pipeline().rules()[1].stats());
+  EXPECT_FALSE(checks.empty());
+  for (const Check& check : checks) EXPECT_TRUE(check.holds()) << check.what << " " << check.seen;
 }
 
 TEST(LinkReplace, WhatIsInsideKeepsItsRelease) {

@@ -4,6 +4,7 @@
 
 #include "emulator/stages/queue.h"
 #include "emulator/stats/audit.h"
+#include "support/fifo.h"
 #include "support/path_frames.h"
 
 namespace lw::emulator {
@@ -23,38 +24,38 @@ std::vector<wire::PfcFields> requests_of(Link<int>& link, Instant now) {
 }
 
 // 1 Gb/s, and 976 B with 24 B of overhead: 8 us a frame.
-constexpr BottleneckConfig kQueue{.rate_bps = 1e9, .buffer_bytes = 100'000, .overhead = 24};
+constexpr QueueConfig kQueue{.rate_bps = 1e9, .buffer_bytes = 100'000, .overhead = 24};
 
-TEST(Bottleneck, SendsWhatItHasBegunAndNothingMoreWhilePaused) {
-  Bottleneck queue(kQueue);
+TEST(Fifo, SendsWhatItHasBegunAndNothingMoreWhilePaused) {
+  test::Fifo queue(kQueue);
   for (int i = 1; i <= 3; ++i) EXPECT_EQ(queue.enqueue(976, at(0)), at(8000 * i));
   queue.pause(at(1000), at(51'000));
-  EXPECT_EQ(queue.back().departs(), at(24'000 + 43'000));
+  EXPECT_EQ(queue.departures().back(), at(24'000 + 43'000));
   EXPECT_EQ(queue.enqueue(976, at(2000)), at(75'000));
   EXPECT_EQ(queue.occupancy(at(8000)), 3 * 976U);
   EXPECT_EQ(queue.occupancy(at(58'999)), 3 * 976U);
   EXPECT_EQ(queue.occupancy(at(59'000)), 2 * 976U);
 }
 
-TEST(Bottleneck, GoesOnWhenThePauseIsEnded) {
-  Bottleneck queue(kQueue);
+TEST(Fifo, GoesOnWhenThePauseIsEnded) {
+  test::Fifo queue(kQueue);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(queue.enqueue(976, at(0)));
   queue.pause(at(1000), at(51'000));
   queue.pause(at(20'000), at(20'000));
-  EXPECT_EQ(queue.back().departs(), at(36'000));
+  EXPECT_EQ(queue.departures().back(), at(36'000));
   EXPECT_EQ(queue.enqueue(976, at(20'000)), at(44'000));
 }
 
-TEST(Bottleneck, APauseOfAnEmptyQueueHoldsTheNextFrame) {
-  Bottleneck queue(kQueue);
+TEST(Fifo, APauseOfAnEmptyQueueHoldsTheNextFrame) {
+  test::Fifo queue(kQueue);
   queue.pause(at(0), at(50'000));
   EXPECT_EQ(queue.enqueue(976, at(10'000)), at(58'000));
   queue.pause(at(20'000), at(20'000));
   EXPECT_EQ(queue.enqueue(976, at(20'000)), at(36'000));
 }
 
-TEST(Bottleneck, APauseThatEndsBeforeTheNextTurnChangesNothing) {
-  Bottleneck queue(kQueue);
+TEST(Fifo, APauseThatEndsBeforeTheNextTurnChangesNothing) {
+  test::Fifo queue(kQueue);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(queue.enqueue(976, at(0)));
   queue.pause(at(1000), at(7000));
   queue.pause(at(1000), at(1000));

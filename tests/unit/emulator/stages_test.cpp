@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/fifo.h"
 #include "support/stage_runs.h"
 
 namespace lw::emulator {
@@ -68,8 +69,8 @@ TEST(Police, HoldsItsRate) {
 }
 
 /// 1 Gb/s: a frame of 976 B takes 1000 B of line with its overhead, 8000 ns.
-TEST(Bottleneck, FramesLeaveAtTheLinksRate) {
-  Bottleneck queue({.rate_bps = 1e9, .buffer_bytes = 10'000});
+TEST(Fifo, FramesLeaveAtTheLinksRate) {
+  test::Fifo queue({.rate_bps = 1e9, .buffer_bytes = 10'000});
   EXPECT_EQ(queue.enqueue(976, at(100)), at(8100));
   EXPECT_EQ(queue.enqueue(976, at(100)), at(16'100));
   EXPECT_EQ(queue.occupancy(at(8099)), 1952U);
@@ -77,8 +78,8 @@ TEST(Bottleneck, FramesLeaveAtTheLinksRate) {
   EXPECT_EQ(queue.enqueue(976, at(20'000)), at(28'000));
 }
 
-TEST(Bottleneck, DropsTheTailOfWhatItCanNotHold) {
-  Bottleneck queue({.rate_bps = 1e9, .buffer_bytes = 2000});
+TEST(Fifo, DropsTheTailOfWhatItCanNotHold) {
+  test::Fifo queue({.rate_bps = 1e9, .buffer_bytes = 2000});
   EXPECT_TRUE(queue.enqueue(1000, at(0)));
   EXPECT_TRUE(queue.enqueue(1000, at(0)));
   EXPECT_FALSE(queue.enqueue(60, at(0)));
@@ -86,8 +87,8 @@ TEST(Bottleneck, DropsTheTailOfWhatItCanNotHold) {
 }
 
 /// 64 B frames at 100 Gb/s take 6.72 ns each: after 10^6 of them no fraction is lost.
-TEST(Bottleneck, LosesNoFractionsOfANanosecond) {
-  Bottleneck queue({.rate_bps = 100e9, .buffer_bytes = 100'000'000});
+TEST(Fifo, LosesNoFractionsOfANanosecond) {
+  test::Fifo queue({.rate_bps = 100e9, .buffer_bytes = 100'000'000});
   std::optional<Instant> last;
   for (int i = 0; i < 1'000'000; ++i) last = queue.enqueue(60, at(0));
   ASSERT_TRUE(last);
@@ -96,51 +97,38 @@ TEST(Bottleneck, LosesNoFractionsOfANanosecond) {
 
 /// A queue at 1 Gb/s with three frames of 8 us each, replaced by another at 12 us: the rest of the
 /// second frame, half of it, and the third leave at the new rate.
-Bottleneck replaced(const BottleneckConfig& after, std::int64_t at_ns = 12'000) {
-  Bottleneck old({.rate_bps = 1e9, .buffer_bytes = 10'000}), queue(after);
+test::Fifo replaced(const QueueConfig& after, std::int64_t at_ns = 12'000) {
+  test::Fifo old({.rate_bps = 1e9, .buffer_bytes = 10'000}), queue(after);
   for (int i = 0; i < 3; ++i) (void)old.enqueue(976, at(0));
   queue.take_over(old, at(at_ns));
-  queue.change_rate(at(at_ns), after.rate_bps, 0, 1e9);
   return queue;
 }
 
-TEST(Bottleneck, WhatWaitsLeavesAtTheNewRateFromTheChangeOn) {
-  Bottleneck queue = replaced({.rate_bps = 2e9, .buffer_bytes = 10'000});
-  EXPECT_EQ(queue.size(), 2U);
-  EXPECT_EQ(queue.front().departs(), at(14'000));
-  EXPECT_EQ(queue.back().departs(), at(18'000));
+TEST(Fifo, WhatWaitsLeavesAtTheNewRateFromTheChangeOn) {
+  test::Fifo queue = replaced({.rate_bps = 2e9, .buffer_bytes = 10'000});
+  EXPECT_EQ(queue.departures().size(), 2U);
+  EXPECT_EQ(queue.departures().front(), at(14'000));
+  EXPECT_EQ(queue.departures().back(), at(18'000));
   EXPECT_EQ(queue.enqueue(976, at(13'000)), at(22'000));
-  Bottleneck slower = replaced({.rate_bps = 0.5e9, .buffer_bytes = 10'000});
-  EXPECT_EQ(slower.front().departs(), at(20'000));
-  EXPECT_EQ(slower.back().departs(), at(36'000));
+  test::Fifo slower = replaced({.rate_bps = 0.5e9, .buffer_bytes = 10'000});
+  EXPECT_EQ(slower.departures().front(), at(20'000));
+  EXPECT_EQ(slower.departures().back(), at(36'000));
 }
 
-TEST(Bottleneck, ASmallerBufferKeepsWhatIsInAndAdmitsNothingUntilThereIsRoom) {
-  Bottleneck queue = replaced({.rate_bps = 1e9, .buffer_bytes = 100}, 1000);
+TEST(Fifo, ASmallerBufferKeepsWhatIsInAndAdmitsNothingUntilThereIsRoom) {
+  test::Fifo queue = replaced({.rate_bps = 1e9, .buffer_bytes = 100}, 1000);
   EXPECT_EQ(queue.occupancy(at(1000)), 3 * 976U);
   EXPECT_FALSE(queue.enqueue(60, at(2000)));
-  EXPECT_EQ(queue.back().departs(), at(24'000));
+  EXPECT_EQ(queue.departures().back(), at(24'000));
   EXPECT_FALSE(queue.enqueue(60, at(23'999)));
   EXPECT_TRUE(queue.enqueue(60, at(24'000)));
   EXPECT_FALSE(queue.enqueue(60, at(24'000)));
 }
 
-TEST(Bottleneck, MoreOverheadCountsForFramesThatHaveNotBegunToLeave) {
-  Bottleneck queue = replaced({.rate_bps = 1e9, .buffer_bytes = 10'000, .overhead = 1024});
-  EXPECT_EQ(queue.front().departs(), at(16'000));
-  EXPECT_EQ(queue.back().departs(), at(32'000));
-}
-
-/// 6.72 ns each.
-TEST(Bottleneck, AFrameThatIsWithdrawnLeavesNoTrace) {
-  const BottleneckConfig config{.rate_bps = 100e9, .buffer_bytes = 10'000};
-  Bottleneck queue(config), other(config);
-  for (int i = 0; i < 50; ++i) {
-    ASSERT_EQ(queue.enqueue(60, at(i * 5)), other.enqueue(60, at(i * 5)));
-    ASSERT_TRUE(queue.enqueue(1000, at(i * 5)));
-    queue.withdraw();
-    ASSERT_EQ(queue.occupancy(at(i * 5)), other.occupancy(at(i * 5)));
-  }
+TEST(Fifo, MoreOverheadCountsForFramesThatHaveNotBegunToLeave) {
+  test::Fifo queue = replaced({.rate_bps = 1e9, .buffer_bytes = 10'000, .overhead = 1024});
+  EXPECT_EQ(queue.departures().front(), at(16'000));
+  EXPECT_EQ(queue.departures().back(), at(32'000));
 }
 
 TEST(Police, AChangeKeepsTheTokens) {
@@ -166,7 +154,7 @@ TEST(Police, AChangeKeepsTheTokens) {
 
 TEST(Queue, DelayEmergesAndComesBeforeTheFibres) {
   auto config = test::stage_rule();
-  config.queue = BottleneckConfig{.rate_bps = 1e9, .buffer_bytes = 2000, .overhead = 24};
+  config.queue = QueueConfig{.rate_bps = 1e9, .buffer_bytes = 2000, .overhead = 24};
   config.delay = Duration{1'000'000};
   Rule rule = test::rule_of(config);
   EXPECT_EQ(test::decide(rule, test::bare_arrival(0, at(0), 976)).release, at(1'008'000));
@@ -315,7 +303,7 @@ TEST(When, TheAuditIsOfTheFramesThatMetTheStage) {
 TEST(Trace, EachRowHoldsUntilTheNext) {
   auto config = test::stage_rule();
   config.delay = Duration{50};
-  config.queue = BottleneckConfig{.rate_bps = 8e9, .buffer_bytes = 100'000, .overhead = 0};
+  config.queue = QueueConfig{.rate_bps = 8e9, .buffer_bytes = 100'000, .overhead = 0};
   config.trace = TraceConfig{{{Duration{0}, Duration{100}, 0.0, 8e9},
                               {Duration{10'000}, std::nullopt, 1.0, std::nullopt},
                               {Duration{20'000}, Duration{300}, 0.0, 4e9}},
@@ -358,7 +346,7 @@ TEST(Rule, DecidesTheSameForTheSameFramesAndTimes) {
   config.loss = GilbertElliott{.p = 0.01, .r = 0.2};
   config.corrupt = CorruptConfig{.probability = 0.01};
   config.duplicate = DuplicateConfig{0.01, 1};
-  config.queue = BottleneckConfig{.rate_bps = 8e9, .buffer_bytes = 50'000, .overhead = 24};
+  config.queue = QueueConfig{.rate_bps = 8e9, .buffer_bytes = 50'000, .overhead = 24};
   config.delay = Duration{100'000};
   config.jitter = JitterConfig{GammaDelay{2, 1000}, Duration{50'000}};
   config.reorder = ReorderConfig{.fraction = 0.01, .frames = 3};
@@ -379,7 +367,6 @@ std::string table_of_stages() {
   std::string table;
   int place = 0;
   Stages::for_each([&]<class S>() {
-    if (std::is_same_v<S, QueueClass>) return;  // has the row of Queue
     std::string number = "none";
     if constexpr (S::kHooks.has(Hook::number))
       number = std::to_string(static_cast<int>(S::kNumber));

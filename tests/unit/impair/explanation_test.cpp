@@ -48,9 +48,6 @@ config::ImpairProfile all_stages() {
   emulator::RuleConfig& rule = profile.rules.front();
   rule.outage = true;
   rule.accumulate.emplace();
-  rule.shared = emulator::QueueUse{.owner = "all",
-                                   .queue = {.rate_bps = 1000, .buffer_bytes = 1, .classes = {{}}},
-                                   .pauses = {}};
   rule.trace = emulator::TraceConfig{.rows = {{Duration{5}, {}, {}, {}}}, .period = {}};
   return profile;
 }
@@ -78,6 +75,24 @@ TEST(Explanation, NamesStagesInTheirOrderWithUnits) {
     ASSERT_NE(found, std::string::npos) << part << " in " << text;
     from = found;
   }
+}
+
+TEST(Explanation, NamesTheClassOfASharedQueue) {
+  const auto profile = profile_of(R"(
+[[rule]]
+name = "first"
+match = {dscp = 26}
+queue = {rate = "10Gb/s", buffer = "2MB", classes = {0 = {}, 1 = {priority = 1, weight = 3}}}
+[[rule]]
+name = "other"
+queue = {shared = "first", class = 1}
+)");
+  const std::string text = explanation_text(profile);
+  for (const char* part :
+       {"through a queue of several rules or classes at 10.00 Gb/s with a buffer of 2.00 MB",
+        "through the queue of rule first at 10.00 Gb/s",
+        "in class 1: the highest priority is sent first (here 1)", "their weights (here 3)"})
+    EXPECT_THAT(text, HasSubstr(part));
 }
 
 TEST(Explanation, HasWordsForEveryMatchKey) {

@@ -36,7 +36,7 @@ std::vector<emulator::RuleConfig> every_kind_of_stage() {
   timed.name = "timed";
   timed.match.dest_qp = {{0, 2}};
   timed.police = emulator::PoliceConfig{3e9, 20'000};
-  timed.queue = emulator::BottleneckConfig{2e9, 30'000};
+  timed.queue = emulator::QueueConfig{2e9, 30'000};
   timed.delay = Duration{40'000};
   timed.jitter = emulator::JitterConfig{emulator::NormalDelay{20'000, 5'000}, Duration{100'000}};
   emulator::RuleConfig drawn;

@@ -37,17 +37,19 @@ TEST(Sizing, AReserveMakesRoomForLongerDelays) {
               HasSubstr("100.0 Gb/s x (900 us + 1 ms in reserve) = 23.75 MB in flight"));
 }
 
-/// 1 GiB in frames of 60 B: 17.9 M, rounded up to 33.6 M of 32 B, in each direction.
+/// 1 GiB in frames of 60 B, in each direction: 17.9 M places of 64 B, and of 4 B for the free ones;
+/// and 2^25 places of 16 B for the frames themselves.
 /// 40 B for the times of each frame that may wait, and 16 B for where it is.
 TEST(Sizing, TheRulesQueuesCount) {
   auto profile = profile_of(Duration{});
   const auto without = size_for(profile);
   profile.rules[0].queue = {.rate_bps = 1e12, .buffer_bytes = 1U << 30};
-  EXPECT_EQ(size_for(profile).stage_bytes, 2ULL * 56 << 25);
-  EXPECT_GE(size_for(profile).memory(), without.memory() + (2ULL * 56 << 25));
-  EXPECT_THAT(arithmetic(profile), HasSubstr("and the rules' queues 3.76 GB"));
+  constexpr std::uint64_t kEachWay = 17'895'698ULL * 68 + (16ULL << 25);
+  EXPECT_EQ(size_for(profile).stage_bytes, 2 * kEachWay);
+  EXPECT_GE(size_for(profile).memory(), without.memory() + 2 * kEachWay);
+  EXPECT_THAT(arithmetic(profile), HasSubstr("and the rules' queues 3.51 GB"));
   profile.rules[0].east_to_west = false;
-  EXPECT_EQ(size_for(profile).stage_bytes, 56ULL << 25);
+  EXPECT_EQ(size_for(profile).stage_bytes, kEachWay);
 }
 
 /// 380 km of fibre, full of the smallest frames: 354,075 each way with a quarter to spare. Frames

@@ -48,7 +48,7 @@ TEST(Rules, ADelayIsTheSameAsALinesOwn) {
 
 TEST(Rules, ASlowerLinkIsWhatGoesThrough) {
   auto rules = delays();
-  rules->rules[0].queue = emulator::BottleneckConfig{.rate_bps = 10e9, .buffer_bytes = 16'000'000};
+  rules->rules[0].queue = emulator::QueueConfig{.rate_bps = 10e9, .buffer_bytes = 16'000'000};
   perf::PerfConfig config = over(rules);
   const perf::BandwidthResult result = run_bandwidth(config);
   // 4096 B of payload take 4178 of line, and once a message 16 of RETH.
@@ -59,7 +59,7 @@ TEST(Rules, ASlowerLinkIsWhatGoesThrough) {
 
 TEST(Rules, AFullBufferDrops) {
   auto rules = delays();
-  rules->rules[0].queue = emulator::BottleneckConfig{.rate_bps = 10e9, .buffer_bytes = 100'000};
+  rules->rules[0].queue = emulator::QueueConfig{.rate_bps = 10e9, .buffer_bytes = 100'000};
   perf::PerfConfig config = over(rules);
   config.duration = std::chrono::milliseconds(20);
   const perf::BandwidthResult result = run_bandwidth(config);
@@ -96,7 +96,7 @@ TEST(Rules, AnEventHitsItsPacket) {
 
 TEST(Rules, MarksBringNotifications) {
   auto rules = delays();
-  rules->rules[0].queue = emulator::BottleneckConfig{.rate_bps = 10e9, .buffer_bytes = 16'000'000};
+  rules->rules[0].queue = emulator::QueueConfig{.rate_bps = 10e9, .buffer_bytes = 16'000'000};
   rules->rules[0].mark = emulator::MarkConfig{.red = emulator::Red{50'000, 200'000, 0.1}};
   perf::PerfConfig config = over(rules);
   config.qp.rate_control = transport::RateControl::dcqcn;
@@ -110,7 +110,7 @@ TEST(Rules, MarksBringNotifications) {
 
 IncastConfig incast(std::uint32_t senders, std::uint32_t qps) {
   auto rules = delays();
-  rules->rules[0].queue = emulator::BottleneckConfig{.rate_bps = 100e9, .buffer_bytes = 64'000'000};
+  rules->rules[0].queue = emulator::QueueConfig{.rate_bps = 100e9, .buffer_bytes = 64'000'000};
   rules->rules[0].mark = emulator::MarkConfig{.red = emulator::Red{400'000, 1'600'000, 0.01}};
   IncastConfig config{.senders = senders, .perf = over(rules)};
   config.perf.qps = qps;
@@ -152,8 +152,7 @@ TEST(Incast, SendersAreNotInLockstep) {
   config.perf.qp.rate_control = transport::RateControl::none;
   config.perf.path.rules = [] {
     auto rules = delays();
-    rules->rules[0].queue =
-        emulator::BottleneckConfig{.rate_bps = 100e9, .buffer_bytes = 1'000'000};
+    rules->rules[0].queue = emulator::QueueConfig{.rate_bps = 100e9, .buffer_bytes = 1'000'000};
     return rules;
   }();
   const auto of_seed = [&config](std::uint64_t seed) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The queue of several classes, beside a model that works nanosecond by nanosecond.
-#include "emulator/queue/shared_queue.h"
+#include "emulator/queue/line_queue.h"
 
 #include <deque>
 #include <map>
@@ -14,7 +14,7 @@
 #include "core/chance.h"
 
 namespace lw::emulator {
-namespace shared_queue_test {
+namespace line_queue_test {
 
 #if defined(__SANITIZE_ADDRESS__)
 constexpr std::uint64_t kSequences = 60;
@@ -23,7 +23,7 @@ constexpr std::uint64_t kSequences = 600;
 #endif
 
 using Time = std::int64_t;  // ns
-using Queue = SharedQueue<int>;
+using Queue = LineQueue<int>;
 
 struct Event {
   int frame;
@@ -55,7 +55,7 @@ class Model {
     Time paused_until = -1;
   };
 
-  void configure(const SharedQueueConfig& config) {
+  void configure(const LineQueueConfig& config) {
     bool same = config.classes.size() == classes_.size() && config.quantum_bytes == quantum_;
     const std::size_t before = classes_.size();
     std::size_t keep = config.classes.size();
@@ -210,8 +210,8 @@ class Draws {
   std::uint64_t count_ = 0;
 };
 
-SharedQueueConfig random_config(Draws& draw) {
-  SharedQueueConfig config;
+LineQueueConfig random_config(Draws& draw) {
+  LineQueueConfig config;
   config.rate_bps = 1'000'000'000 * (1 + draw.below(40)) + draw.below(3) * 7919;
   config.cost.overhead = static_cast<std::uint32_t>(draw.below(2) * 24);
   config.quantum_bytes = draw.of<std::uint32_t>({64, 500, 1500});
@@ -233,7 +233,7 @@ SharedQueueConfig random_config(Draws& draw) {
 
 void run_sequence(std::uint64_t sequence) {
   Draws draw(sequence);
-  SharedQueueConfig config = random_config(draw);
+  LineQueueConfig config = random_config(draw);
   Queue queue(config);
   Model model;
   model.configure(config);
@@ -241,7 +241,7 @@ void run_sequence(std::uint64_t sequence) {
   Time now = 0;
   const auto advance = [&](Time to) {
     const auto keep = [&](const Queue::SentFrame& left) {
-      got.push_back({left.handle, to_ns(left.starts), to_ns(left.departs),
+      got.push_back({left.handle, to_ns(left.times.starts), to_ns(left.times.departs),
                      static_cast<std::int64_t>(left.behind_bytes),
                      static_cast<std::int64_t>(left.in_queue_bytes)});
     };
@@ -262,7 +262,7 @@ void run_sequence(std::uint64_t sequence) {
       model.pause(c, until);
     }
     if (draw.below(25) == 0) {
-      SharedQueueConfig next = random_config(draw);
+      LineQueueConfig next = random_config(draw);
       if (draw.below(2) == 0) {
         next.classes = config.classes;
         next.quantum_bytes = config.quantum_bytes;
@@ -292,13 +292,13 @@ void run_sequence(std::uint64_t sequence) {
     ASSERT_EQ(foreseen[i], got[left_before + i].frame);
 }
 
-TEST(SharedQueue, DoesWhatAModelInStepsOfANanosecondDoes) {
+TEST(LineQueue, DoesWhatAModelInStepsOfANanosecondDoes) {
   for (std::uint64_t sequence = 0; sequence < kSequences && !testing::Test::HasFatalFailure();
        ++sequence)
     run_sequence(sequence);
 }
 
-SharedQueueConfig of_classes(std::vector<QueueClassConfig> classes) {
+LineQueueConfig of_classes(std::vector<QueueClassConfig> classes) {
   return {.rate_bps = 8'000'000'000,
           .buffer_bytes = 1'000'000,
           .cost = {.overhead = 0},
@@ -306,7 +306,7 @@ SharedQueueConfig of_classes(std::vector<QueueClassConfig> classes) {
 }
 
 /// Two classes that always have frames share the link by their weights.
-TEST(SharedQueue, SharesTheLinkByWeights) {
+TEST(LineQueue, SharesTheLinkByWeights) {
   Queue queue(of_classes({{.order = {0, 3}}, {.order = {0, 1}}}));
   for (int i = 0; i < 400; ++i) {
     ASSERT_TRUE(queue.enqueue(0, 1000, 0, Instant{}));
@@ -320,14 +320,14 @@ TEST(SharedQueue, SharesTheLinkByWeights) {
 }
 
 /// A frame of a higher priority waits for the frame that is being sent, and for no other.
-TEST(SharedQueue, ServesTheHighestPriorityFirst) {
+TEST(LineQueue, ServesTheHighestPriorityFirst) {
   Queue queue(of_classes({{.order = {1, 1}}, {.order = {7, 1}}}));
   ASSERT_TRUE(queue.enqueue(0, 1000, 1, Instant{}));
   ASSERT_TRUE(queue.enqueue(0, 1000, 2, Instant{}));
   ASSERT_TRUE(queue.enqueue(1, 500, 3, instant_from_ns(10)));
   std::vector<Event> events;
   const auto keep = [&](const Queue::SentFrame& left) {
-    events.push_back({left.handle, to_ns(left.starts), to_ns(left.departs), 0, 0});
+    events.push_back({left.handle, to_ns(left.times.starts), to_ns(left.times.departs), 0, 0});
   };
   while (queue.depart(Queue::kNever, keep)) continue;
   EXPECT_EQ(events,
@@ -335,9 +335,9 @@ TEST(SharedQueue, ServesTheHighestPriorityFirst) {
 }
 
 /// Two ports of a switch with one pool: with alpha 1, one port takes half, and two a third each.
-TEST(SharedQueue, TakesRoomFromAPoolOfSeveralQueues) {
+TEST(LineQueue, TakesRoomFromAPoolOfSeveralQueues) {
   BufferPool pool(90'000);
-  const SharedQueueConfig config{
+  const LineQueueConfig config{
       .rate_bps = 1'000'000, .buffer_bytes = 90'000, .classes = {{.buffer = {.alpha = 1}}}};
   Queue one(config, &pool), other(config, &pool);
   int admitted = 0;
@@ -352,5 +352,5 @@ TEST(SharedQueue, TakesRoomFromAPoolOfSeveralQueues) {
   EXPECT_EQ(pool.used(), one.bytes() + other.bytes());
 }
 
-}  // namespace shared_queue_test
+}  // namespace line_queue_test
 }  // namespace lw::emulator
