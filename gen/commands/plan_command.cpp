@@ -25,7 +25,7 @@ struct PlanOptions {
 
 /// Returns the command that simulates what this one plans.
 std::string simulation() {
-  std::string command = "roce-gen perf --sim";
+  std::string command = "roce-gen sim";
   const std::vector<std::string>& words = app::this_invocation().words;
   for (std::size_t i = 1; i < words.size(); ++i) {
     const bool judged = words[i].starts_with("--expect") || words[i].starts_with("--junit");
@@ -64,7 +64,8 @@ app::Command plan_command() {
       .examples = "roce-gen plan --path apn-380km --op read -s 64KiB -q 16",
       .run = [options] { return print_plan(*options); },
   };
-  add_perf_options(command.options, options->perf);
+  add_transfer_options(command.options, options->perf);
+  add_path_options(command.options, options->perf);
   options->verdicts.add_options(command.options);
   command.options.add_flag("--json", options->json, "print one line of JSON");
   return command;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""roce-gen plan beside roce-gen perf --sim, on a small random grid; tests/long has the large one."""
+"""roce-gen plan beside roce-gen sim, on a small random grid; tests/long has the large one."""
 
 import json
 import subprocess
@@ -27,7 +27,7 @@ class Plan(unittest.TestCase):
                    '2ms', '-q', '2', '-t', '2048', '--reads', '1')
         planned = json.loads(self.planned(*options, '--json'))
         if not planned['simulate']:
-            ran = plan_grid.run('perf', '--sim', *options)
+            ran = plan_grid.run('sim', *options)
             self.assertAlmostEqual(planned['throughput_gbps'] / ran['bw_steady_gbps'], 1,
                                    delta=plan_grid.LOSSLESS)
 

@@ -285,8 +285,8 @@ class Cases(unittest.TestCase):
                                     '1Mb/s', '--out', '/dev/full']),
         ]
 
-    def cases_of_gen_perf(self):
-        sim = [GEN, 'perf', '--sim', '--delay', '10us']
+    def cases_of_gen_sim(self):
+        sim = [GEN, 'sim', '--delay', '10us']
         return [
             Case('goodput', 'red', 1, [*sim, '-n', '3', '--loss', '100%', '--timeout', '4']),
             Case('failed', 'red', 1, [*sim, '-n', '3', '--loss', '100%', '--timeout', '4']),
@@ -516,9 +516,9 @@ class Table(Cases):
             command = f'{row["program"]} {row["command"]}'
             if not row['verdict']:
                 continue
-            if command == 'roce-gen sim':
-                command = 'roce-gen perf'  # the same runs and questions
-            shown = {case.question for case in self.cases(command)} | SHOWN_BY_BOXED.get(command, set())
+            cases = 'roce-gen sim' if command == 'roce-gen perf' else command  # the same questions
+            boxed = 'roce-gen perf' if command == 'roce-gen sim' else command
+            shown = {case.question for case in self.cases(cases)} | SHOWN_BY_BOXED.get(boxed, set())
             for question in row['questions']:
                 name = question['name']
                 with self.subTest(f'{command}: {name}'):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""roce-gen plan beside roce-gen perf --sim, on a large random grid. LONGWIRE_POINTS changes the number
+"""roce-gen plan beside roce-gen sim, on a large random grid. LONGWIRE_POINTS changes the number
 of points, and LONGWIRE_GRID_SEED which."""
 
 import os

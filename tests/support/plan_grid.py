@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A random grid on which `roce-gen plan` is held against `roce-gen perf --sim`."""
+"""A random grid on which `roce-gen plan` is held against `roce-gen sim`."""
 
 import concurrent.futures
 import json
@@ -139,8 +139,8 @@ class Point:
                        min(timers, 15 * budget * packet_ns)))
 
     def run(self, *more):
-        """What perf --sim says of these options, and whether it ended well."""
-        done = subprocess.run([GEN, 'perf', '--sim', *map(str, self.options()), *map(str, more),
+        """What sim says of these options, and whether it ended well."""
+        done = subprocess.run([GEN, 'sim', *map(str, self.options()), *map(str, more),
                                '--json'], capture_output=True, text=True, timeout=600, check=False)
         if done.returncode not in (0, 1):
             raise AssertionError(f'{self.words()}: {done.stderr}')

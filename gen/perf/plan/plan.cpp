@@ -130,7 +130,7 @@ void observe_plan(Judge& judge, const Plan& plan) {
   } else {
     model.text = "no formula holds for this configuration";
     model.unsure = plan.unknown;
-    model.remedy = "simulate it: perf --sim with the same options";
+    model.remedy = "simulate it: sim with the same options";
   }
   judge.add(model);
   judge.add({.name = "breaks",
@@ -193,7 +193,7 @@ const FigureTable& PlanReport::figures() {
           "Loss that costs a tenth of the throughput, 0 to 1; null where no formula holds.")
           .or_null(),
       Row::of<[](const PlanReport& r) { return !r.plan.unknown.empty(); }>(
-          "simulate", "True if no formula holds: perf --sim gives the figure."),
+          "simulate", "True if no formula holds: sim gives the figure."),
       Row::of<[](const PlanReport& r) { return r.plan.unknown; }>(
           "simulate_because", "Why no formula holds; empty if one does."),
       Row::of<[](const PlanReport& r) { return r.plan.breaks; }>(
