@@ -20,7 +20,7 @@ namespace {
 /// Returns the efficiency of go-back-N by the closed formula (1 - p) / (1 - p + p W), for
 /// comparison with the simulation. W is the number of packets sent in a round trip.
 report::Json law_of(const perf::PerfConfig& config) {
-  const double p = config.path.loss, w = plan(config).window_packets;
+  const double p = config.path.loss, w = computed_plan(config).in_flight;
   return {{"losses_a_round_trip", p * w}, {"law_efficiency", (1 - p) / (1 - p + p * w)}};
 }
 

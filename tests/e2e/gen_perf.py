@@ -180,12 +180,13 @@ class Perf(unittest.TestCase):
 
     def test_the_loss_that_costs_a_tenth_does(self):
         options = ('--delay', '100us', '-s', '64KiB', '-t', '64', '--timeout', '8')
-        [planned] = self.lines('plan', *options)
+        [planned] = self.lines('plan', *options, '--find-loss')
         # 50,000 messages are 800,000 packets and some hundred losses: 1 % of scatter.
         [ran] = self.lines('sim', *options, '-n', '50000', '--loss',
                            f"{planned['loss_for_90_percent']:e}")
         self.assertGreater(ran['retransmitted'], 10_000)
-        self.assertAlmostEqual(ran['bw_average_gbps'] / planned['throughput_gbps'], 0.9, delta=0.03)
+        # The loss is the middle of two that are a factor of 2 or 4 apart.
+        self.assertAlmostEqual(ran['bw_average_gbps'] / planned['throughput_gbps'], 0.9, delta=0.06)
 
     def test_ping_and_blast_count_as_the_study_does(self):
         for options in (('--pattern', 'ping', '--op', 'send'),

@@ -298,8 +298,8 @@ class Cases(unittest.TestCase):
     def cases_of_gen_plan(self):
         plan = [GEN, 'plan', '--delay', '1ms']
         return [
-            Case('model', 'amber', 0, [*plan, '--loss', '10%']),
-            Case('throughput_gbps', 'red', 1, [*plan, '--loss', '10%', '--expect', 'throughput_gbps>0']),
+            Case('unknown', 'amber', 0, [*plan, '--timeout', '0', '--loss', '1%']),
+            Case('throughput_gbps', 'red', 1, [*plan, '--timeout', '0', '--loss', '1%', '--expect', 'throughput_gbps>0']),
             Case('breaks', 'amber', 0, [*plan, '--timeout', '4']),
         ]
 
