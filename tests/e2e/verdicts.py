@@ -524,7 +524,7 @@ class Table(Cases):
                 with self.subTest(f'{command}: {name}'):
                     if not question['asked'] or name in shown:
                         continue
-                    where = ELSEWHERE.get((command, name)) or ELSEWHERE[row['program'], name]
+                    where = ELSEWHERE.get((boxed, name)) or ELSEWHERE[row['program'], name]
                     file, test = where.split(': ')
                     self.assertIn(test, (TESTS / file).read_text(encoding='utf-8'))
 
