@@ -27,7 +27,7 @@ class Plan(unittest.TestCase):
         return json.loads(self.planned(*options, '--json', **settings))
 
     def test_it_agrees_with_the_simulation(self):
-        self.assertEqual(plan_grid.differences(12, 4, seed=1), [])
+        self.assertEqual(plan_grid.differences(8, 4, seed=1), [])
 
     def test_what_has_an_exact_form_is_computed(self):
         for options in (('--path', PATH, '-s', '64KiB', '-q', '4', '-t', '2048'), ('--delay', '1ms', '--op', 'read'),
