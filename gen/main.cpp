@@ -5,16 +5,25 @@
 #include "app/profiles_command.h"
 #include "config/toml/profile_search.h"
 #include "gen/commands/commands.h"
+#include "gen/commands/former_lines.h"
 #include "gen/perf/options/perftest.h"
 
 namespace {
 
-/// The command line with a line or options of perftest in it translated.
+/// The command line with a line or options of perftest in it translated. Errors (usage): of that
+/// line; words of a former release; options of the other one of `perf` and `sim`.
 lw::Result<std::vector<std::string>> words_of(int argc, char** argv) {
+  using namespace lw::gen;
   std::vector<std::string> words(argv, argv + argc);
-  if (argc >= 2 && words[1] == "respond") return lw::gen::perftest::expand_server(words);
-  if (argc < 2 || words[1] != "perf") return words;
-  return lw::gen::perftest::expand(words, lw::gen::perf_command().options);
+  const std::string command = argc < 2 ? "" : words[1];
+  if (command != "perf" && command != "sim" && command != "respond") return words;
+  if (auto current = check_former_line(words); !current) return std::unexpected(current.error());
+  if (command == "respond") return perftest::expand_server(words);
+  const bool sim = command == "sim";
+  const auto own = sim ? sim_command().options : perf_command().options;
+  const auto other = sim ? perf_command().options : sim_command().options;
+  if (auto has = check_own_options(words, own, other); !has) return std::unexpected(has.error());
+  return perftest::expand(words, own, sim ? perftest::Run::simulated : perftest::Run::port);
 }
 
 }  // namespace

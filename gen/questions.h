@@ -82,17 +82,17 @@ inline constexpr Question kSearchQuestions[] = {
 
 /// Of `plan`.
 inline constexpr Question kPlanQuestions[] = {
-    {.name = "model",
-     .meaning = "formulas that do not hold",
-     .asked = "a formula holds for this configuration",
+    {.name = "unknown",
+     .meaning = "whether a rate is neither computed nor simulated: 1 or 0",
+     .asked = "every rate is computed or simulated",
      .limit = "== 0",
-     .where = "model",
+     .where = "plan",
      .noted = true},
     {.name = "breaks",
-     .meaning = "reasons why every QP breaks",
+     .meaning = "whether QPs break in a simulated run: 1 or 0",
      .asked = "the QPs do not break",
      .limit = "== 0",
-     .where = "model",
+     .where = "simulated run",
      .noted = true},
 };
 

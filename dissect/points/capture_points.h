@@ -36,7 +36,7 @@ struct CapturePointInfo {
 /// direction each, or parts of one, are one point; taps that saw the same frames at two places are
 /// two (see relation_of()). Interfaces with the same name are otherwise one point. So are
 /// interfaces without a name in several files, which are parts of one capture. The names of a
-/// recording of roce-impair and of `roce-gen perf --sim` say what their interfaces are: "west" and
+/// recording of roce-impair and of `roce-gen sim` say what their interfaces are: "west" and
 /// "east", "client" and "server". Of more than kMostTaps taps only the names are looked at.
 class CapturePoints {
  public:

@@ -4,7 +4,7 @@
 #include "app/profiles_command.h"
 #include "config/flow/questions.h"
 #include "gen/network/network_report.h"
-#include "gen/perf/plan/plan.h"
+#include "gen/perf/plan/plan_report.h"
 #include "gen/perf/report/buffer_study.h"
 #include "gen/perf/report/perf_ranks.h"
 #include "gen/perf/report/perf_report.h"

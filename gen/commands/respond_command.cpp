@@ -27,7 +27,7 @@ roce-gen respond --port eth1 --address 192.0.2.2 --cm 7174  # there: rping -c -a
 
 constexpr const char* kRespondNotes =
     R"(Prints "ready" on stderr once the port's link is up. The other side is `roce-gen perf --port`.
-DCQCN's options are those of this side's NIC; they apply when perf has --rate-control dcqcn. The
+DCQCN's parameters are those of this side's NIC; they apply when perf has --rate-control dcqcn. The
 line of a server of perftest may follow --: its port counts, all else is in the client's line.)";
 
 /// Long enough for a person to start the other side.
@@ -229,7 +229,8 @@ app::Command respond_command() {
   list.add_flag("-J,--json", options->json, "print one line of JSON per session");
   options->verdicts.add_options(list);
   options->verdicts.add_strict_option(list);
-  add_dcqcn_options(list, options->dcqcn);
+  add_congestion_profile(list, options->dcqcn);
+  add_parameter_option(list, options->dcqcn);
   return command;
 }
 

@@ -148,7 +148,8 @@ const char* figure_of(Pattern pattern) noexcept {
   return pattern == Pattern::blast ? "throughput_gbps" : "one_way_usec";
 }
 
-/// Adds the results of plan and of the simulator for the path that --delay and --rate describe.
+/// Adds what plan computes, and the simulator's result, for the path that --delay and --rate
+/// describe.
 void add_predictions(const MeasureCommand& command, const Device& device, perf::PerfConfig config,
                      report::Json& values) {
   if (!command.delay) return;
@@ -163,8 +164,8 @@ void add_predictions(const MeasureCommand& command, const Device& device, perf::
     values["sim_usec"] = sim::run_latency(config).ns.mean() / 1000;
     return;
   }
-  const Plan planned = plan(config);
-  if (planned.unknown.empty()) values["plan_gbps"] = planned.throughput_bps / 1e9;
+  const Plan planned = computed_plan(config);
+  if (planned.throughput.known()) values["plan_gbps"] = planned.throughput.bps / 1e9;
   values["plan_buffers"] = planned.needed;
   values["sim_gbps"] = sim::run_bandwidth(config).average_bps / 1e9;
 }

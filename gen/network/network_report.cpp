@@ -281,7 +281,7 @@ const FigureTable& NetworkReport::figures() {
 }
 
 const JsonOutput kNetworkOutput{.name = "perf_network",
-                                .title = "roce-gen perf --sim --network FILE --json",
+                                .title = "roce-gen sim --network FILE --json",
                                 .figures = &NetworkReport::figures,
                                 .judged = true,
                                 .version = 3};

@@ -20,7 +20,7 @@ namespace {
 /// Returns the efficiency of go-back-N by the closed formula (1 - p) / (1 - p + p W), for
 /// comparison with the simulation. W is the number of packets sent in a round trip.
 report::Json law_of(const perf::PerfConfig& config) {
-  const double p = config.path.loss, w = plan(config).window_packets;
+  const double p = config.path.loss, w = computed_plan(config).in_flight;
   return {{"losses_a_round_trip", p * w}, {"law_efficiency", (1 - p) / (1 - p + p * w)}};
 }
 
@@ -59,7 +59,7 @@ report::Json run(const perf::PerfConfig& config, bool latency, const sim::PerfHo
   return json;
 }
 
-/// Kind "perf", as `roce-gen perf --sim`: a bandwidth or latency run between two hosts. Its figures
+/// Kind "perf", as `roce-gen sim`: a bandwidth or latency run between two hosts. Its figures
 /// are those of perf's --json.
 class PerfKind : public RunKind {
  public:
@@ -71,10 +71,7 @@ class PerfKind : public RunKind {
   PerfOptions options_;
 };
 
-void PerfKind::add_options(app::Options& options) {
-  add_perf_options(options, options_);
-  add_run_options(options, options_);
-}
+void PerfKind::add_options(app::Options& options) { add_simulation_parameters(options, options_); }
 
 report::Json PerfKind::figures() const {
   report::Json names = law_of({});
@@ -140,8 +137,7 @@ class IncastKind : public RunKind {
 };
 
 void IncastKind::add_options(app::Options& options) {
-  add_perf_options(options, options_);
-  add_run_options(options, options_);
+  add_simulation_parameters(options, options_);
   options.add("--senders", app::number(incast_.senders, 1u, 4096u), "N", "number of sending hosts");
   options
       .add("--sample", app::parsed(parse_duration, incast_.sample), "TIME",
@@ -186,8 +182,7 @@ class NetworkKind : public RunKind {
 };
 
 void NetworkKind::add_options(app::Options& options) {
-  add_perf_options(options, options_);
-  add_run_options(options, options_);
+  add_simulation_parameters(options, options_);
   add_network_options(options, network_);
 }
 

@@ -28,6 +28,8 @@
 namespace lw::app {
 namespace {
 
+constexpr const char* kHelpAll = "--help-all";
+
 /// Returns "a", "a or b" or "a, b or c".
 std::string alternatives(const std::vector<std::string>& words) {
   std::string text;
@@ -80,19 +82,25 @@ CLI::Option* add_option(CLI::App& app, const Option& option) {
   return added->required(option.is_required);
 }
 
-void add_options(CLI::App& app, const Options& options) {
+/// `all`: the help lists the rarely used ones, too.
+void add_options(CLI::App& app, const Options& options, bool all) {
   for (const OptionGroup& group : groups_of(options))
     for (const Option* option : group.options) {
       CLI::Option* added = add_option(app, *option);
       if (!group.heading.empty()) added->group(std::string(group.heading));
+      if (!all && is_rare(options, *option)) added->group("");  // hidden
     }
   for (const Option& option : options)
     for (const std::string& other : option.excluded)
       app.get_option(option.name())->excludes(app.get_option(other));
 }
 
-std::string footer_of(const Command& command) {
-  std::string footer = "Examples:\n";
+std::string footer_of(const Command& command, bool all) {
+  const auto rare = std::ranges::count_if(command.options, [&](const Option& option) {
+    return !all && is_rare(command.options, option);
+  });
+  std::string footer = rare > 0 ? fmt::format("{} further options: --help-all\n\n", rare) : "";
+  footer += "Examples:\n";
   for (std::size_t at = 0; at < command.examples.size();) {
     const std::size_t end = std::min(command.examples.find('\n', at), command.examples.size());
     footer += fmt::format("  {}\n", command.examples.substr(at, end - at));
@@ -101,12 +109,12 @@ std::string footer_of(const Command& command) {
   return command.notes.empty() ? footer : footer + "\n" + command.notes;
 }
 
-void fill(CLI::App& app, const Command& command, bool nested) {
-  add_options(app, command.options);
-  app.footer(footer_of(command));
+void fill(CLI::App& app, const Command& command, bool nested, bool all) {
+  add_options(app, command.options, all);
+  app.footer(footer_of(command, all));
   if (nested) app.fallthrough();  // the options of the outer command may follow
   for (const Command& each : command.commands)
-    fill(*app.add_subcommand(each.name, each.help), each, !command.options.empty());
+    fill(*app.add_subcommand(each.name, each.help), each, !command.options.empty(), all);
   if (!command.commands.empty()) app.require_subcommand(1);
 }
 
@@ -303,7 +311,8 @@ std::string wrong_word(const Command& program, const std::vector<std::string_vie
     const std::string_view word = words[i], name = word.substr(0, word.find('='));
     if (name.size() > 1 && name.starts_with('-')) {
       const Option* option = path.find(name);
-      if (option == nullptr && name != "--help" && name != "-h" && name != "--version")
+      const bool of_all = name == "--help" || name == "-h" || name == kHelpAll;
+      if (option == nullptr && !of_all && name != "--version")
         return unknown(path, "option", name, path.option_names());
       if (option == nullptr || option->value.is_flag) continue;
       if (!option->value.repeats && std::ranges::find(given, option) != given.end())
@@ -417,7 +426,8 @@ int run_program(const Command& program, int argc, char** argv, const BuildInfo& 
   const std::vector<std::string_view> words(named.begin(), named.end());
   CLI::App app(program.help, program.name);
   app.set_version_flag("--version", version_text(program.name, build));
-  fill(app, program, false);
+  app.set_help_all_flag(kHelpAll, "Print all options, and those of commands");
+  fill(app, program, false, std::ranges::find(given, kHelpAll) != given.end());
   const Command* command = nullptr;
   try {
     app.parse(std::vector<std::string>(named.rbegin(), named.rend()));  // CLI11 begins at the end

@@ -86,6 +86,7 @@ Completions options_of(const CommandPath& path, std::span<const std::string_view
         if (!option->is_positional() && (option->value.repeats || !was_given(*option, before)))
           for (const std::string& name : option->long_names()) to.add(name, option->help);
   to.add("--help", "print what the command takes");
+  to.add("--help-all", "print all of it, also rarely used options");
   if (path.commands().size() == 1) to.add("--version", "print the version");
   return std::move(to.found);
 }
@@ -116,7 +117,7 @@ const Option* CommandPath::find(std::string_view name) const {
 }
 
 std::vector<std::string_view> CommandPath::option_names() const {
-  std::vector<std::string_view> names = {"--help", "--version"};
+  std::vector<std::string_view> names = {"--help", "--help-all", "--version"};
   for (const Command* command : path_)
     for (const Option& option : command->options)
       if (!option.is_positional())

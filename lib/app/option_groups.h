@@ -15,9 +15,6 @@ inline constexpr const char* kPathHeading = "A path without a file";
 inline constexpr const char* kPaceHeading = "Pace";
 inline constexpr const char* kRewriteHeading = "Rewritten headers";
 inline constexpr const char* kClassHeading = "Class of traffic";
-inline constexpr const char* kReactionHeading = "DCQCN reaction point (the sender of data)";
-inline constexpr const char* kNotificationHeading =
-    "DCQCN notification point (the receiver of data)";
 
 /// The options under one heading; those without a heading are the common ones.
 struct OptionGroup {
@@ -28,5 +25,8 @@ struct OptionGroup {
 /// The options of a command as help, man page and completions list them: the common ones first,
 /// then under the headings of a table of names. A command with few options has one list.
 std::vector<OptionGroup> groups_of(const Options& options);
+
+/// Whether only --help-all lists the option, one of a command with many.
+bool is_rare(const Options& options, const Option& option);
 
 }  // namespace lw::app

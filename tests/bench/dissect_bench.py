@@ -70,7 +70,7 @@ class Bench:
         path = self._in_folder(f'{size}-{qps}-{messages}-{"-".join(points)}.pcapng')
         if path not in self._frames:
             at = [word for point in points for word in ('--pcap-at', point)]
-            subprocess.run([self._gen, 'perf', '--sim', '--delay', '100us', '--op', 'write', '-s',
+            subprocess.run([self._gen, 'sim', '--delay', '100us', '--op', 'write', '-s',
                             str(size), '--mtu', '1024', '-q', str(qps), '-n', str(messages),
                             '--pcap', path, *at], check=True, capture_output=True)
             self._frames[path] = int(subprocess.run([self._bare, path], check=True, text=True,

@@ -47,7 +47,7 @@ class CommandLine(unittest.TestCase):
     def lists_in_help(self, name, command):
         """The options of each heading."""
         lists, heading = {}, None
-        for line in run(name, command, '--help').stdout.partition('\nExamples:')[0].splitlines():
+        for line in run(name, command, '--help-all').stdout.partition('\nExamples:')[0].splitlines():
             if re.match(r'[^ ].*:$', line):
                 heading = line[:-1]
             if option := re.match(r' +(?:-\w,)?(--[\w-]+)', line):
@@ -64,13 +64,26 @@ class CommandLine(unittest.TestCase):
                 used.update(*lists.values())
                 page = run(name, '--man', command).stdout.replace('\\-', '-')
                 headings = re.findall(r'^\.SS (.*)$', page.partition('.SH COMMANDS')[0], re.M)
-                self.assertEqual(headings, [heading for heading in lists if heading != 'Options'], command)
-        perf = self.lists_in_help('roce-gen', 'perf')
-        self.assertEqual(next(iter(perf)), 'Options')
-        self.assertLessEqual({'--sim', '--port', '--peer', '--path', '--op', '--size', '--qps', '--tx-depth',
-                              '--iterations', '--duration', '--json'}, set(perf['Options']))
+                self.assertEqual(headings, [heading for heading in lists if heading not in ('Options', 'Subcommands')], command)
+        for command, groups in (('perf', {'What is sent': '--op', 'How much': '--qps', 'Connection': '--peer',
+                                          'Timing': '--timeout', 'Output': '--json'}),
+                                ('sim', {'What is sent': '--size', 'How much': '--iterations', 'Connection': '--path',
+                                         'Timing': '--rate-control', 'Output': '--pcap'})):
+            lists = self.lists_in_help('roce-gen', command)
+            for heading, option in groups.items():
+                self.assertIn(option, lists[heading])
         table = (SOURCE / 'lib/app/option_groups.cpp').read_text(encoding='utf-8').partition('kRows[]')[2]
         self.assertEqual(set(re.findall(r'--[a-z][\w-]*', table.partition('};')[0])) - used, set())
+
+    def test_rarely_used_options_are_in_the_whole_help_only(self):
+        for command, usual, rare in (('perf', '--peer', '--start-skew'), ('sim', '--path', '--arbitration')):
+            short, whole = (run('roce-gen', command, option).stdout for option in ('--help', '--help-all'))
+            listed, all_of_them = (set(re.findall(r'^ +(?:-\w,)?(--[\w-]+)', text, re.M)) for text in (short, whole))
+            self.assertTrue({usual} <= listed < all_of_them, listed - all_of_them)
+            self.assertIn(rare, all_of_them - listed)
+            self.assertIn(f'\n{len(all_of_them - listed)} further options: --help-all\n', short)
+            self.assertNotIn('further options', whole)
+            self.assertLess(len(short.splitlines()), 0.8 * len(whole.splitlines()))
 
     def test_a_man_page_says_things_once(self):
         """Of each option no clause stands twice, and no two options have one text."""
@@ -369,8 +382,8 @@ class CommandLine(unittest.TestCase):
             for command in commands:
                 if (name, command) == ('roce-impair', 'ctl'):
                     continue
-                shown = run(name, command, '--help').stdout
-                options = set(re.findall(r'^ +(?:-\w,)?(--[\w-]+)', shown, re.M)) - {'--help'}
+                shown = run(name, command, '--help-all').stdout
+                options = set(re.findall(r'^ +(?:-\w,)?(--[\w-]+)', shown, re.M)) - {'--help', '--help-all'}
                 page = run(name, '--man', command).stdout.replace('\\-', '-')
                 self.assertIn(f'.SH NAME\n{name}-{command} - ', page)
                 found = self.completed(name, command, '--')

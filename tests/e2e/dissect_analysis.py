@@ -75,7 +75,7 @@ class InFolder(unittest.TestCase):
     def simulated(self, *words):
         path = self.folder / 'simulated.pcapng'
         delay = () if '--path' in words else ('--delay', '100us')
-        self.gen('perf', '--sim', *delay, '--pcap', path, '--pcap-at', 'client-out',
+        self.gen('sim', *delay, '--pcap', path, '--pcap-at', 'client-out',
                  '--pcap-at', 'server-in', '--pcap-at', 'server-out', '--pcap-at', 'client-in',
                  *words)
         return path

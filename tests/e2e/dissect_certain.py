@@ -427,7 +427,7 @@ class Simulated(Sibling):
         halves = []
         for seed, loss in (('1', '0.5%'), ('2', '2%')):
             made = self.folder / f'paced{seed}.pcapng'
-            run = [longwire_test.program('roce-gen'), 'perf', '--sim', '--delay', '100us', '--loss', loss, '--seed',
+            run = [longwire_test.program('roce-gen'), 'sim', '--delay', '100us', '--loss', loss, '--seed',
                    seed, '--selective-repeat', '--rate-control', 'fixed', '--qp-rate', '2Gb/s', '-n', '100', '-s', '64K',
                    '-t', '8', '--pcap-at', 'server-in', '--pcap-at', 'server-out', '--pcap', made]
             subprocess.run(run, check=True, capture_output=True)

@@ -69,7 +69,7 @@ class InFolder(unittest.TestCase):
     def simulated(self, *words, points=('client-out', 'client-in')):
         path = self.folder / 'simulated.pcapng'
         at = [word for point in points for word in ('--pcap-at', point)]
-        subprocess.run([program('roce-gen'), 'perf', '--sim', '--pcap', path, *at,
+        subprocess.run([program('roce-gen'), 'sim', '--pcap', path, *at,
                         *map(str, words)], check=True, capture_output=True)
         return path
 

@@ -342,7 +342,7 @@ class Page(InFolder):
         taps = {'near': ('client-out', 'client-in'), 'far': ('server-in', 'server-out')}
         for name, points in taps.items():
             both = self.folder / f'{name}.pcapng'
-            subprocess.run([program('roce-gen'), 'perf', '--sim', '--delay', '1900us', '--loss', '2%', '--seed', '3',
+            subprocess.run([program('roce-gen'), 'sim', '--delay', '1900us', '--loss', '2%', '--seed', '3',
                             '-n', '60', '-q', '3', '-s', '4K', '-t', '8', '--pcap', both,
                             *(word for point in points for word in ('--pcap-at', point))],
                            check=True, capture_output=True)
@@ -470,7 +470,7 @@ class Page(InFolder):
 
     def test_a_large_capture_is_thinned(self):
         big = self.folder / 'big.pcapng'
-        subprocess.run([program('roce-gen'), 'perf', '--sim', '--delay', '10us', '--op', 'write', '-s',
+        subprocess.run([program('roce-gen'), 'sim', '--delay', '10us', '--op', 'write', '-s',
                         '4KiB', '-n', '3000', '-q', '20', '--loss', '2%', '--pcap', big, '--pcap-at',
                         'client-out', '--pcap-at', 'client-in'], check=True, capture_output=True)
         page = self.report(big)

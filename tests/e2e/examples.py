@@ -68,6 +68,7 @@ SCENES = {
     # A requester and its responder.
     'roce-gen perf --port memif': Scene(
         beside=('roce-gen respond --port memif:/tmp/lw.sock,server --sessions 1',)),
+    'roce-gen perf --port eth1 --peer': Scene(serving=('roce-gen respond --port far1 --sessions 1',)),
     'roce-gen perf --port eth1 --address 192.0.2.1 --cm': Scene(
         serving=('roce-gen respond --port far1 --address 192.0.2.2 --cm 7174 --sessions 1',)),
     'roce-gen respond --port memif': Scene(

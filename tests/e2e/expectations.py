@@ -25,7 +25,7 @@ RULES = f'[[rule]]\nname = "haul"\nloss = "{LOSS:%}"\n'
 FLOW = '[[flow]]\nname = "w"\nrate = "20000 frames/s"\nmessages = 500\nsignature = true\n'
 
 PLAN = ['plan', '--delay', '1ms']
-SIM = ['perf', '--sim', '--delay', '10us', '-n', '200', '-s', '4096']
+SIM = ['sim', '--delay', '10us', '-n', '200', '-s', '4096']
 
 
 def figure_at(report, path):
@@ -80,7 +80,7 @@ class Expectations(unittest.TestCase):
                              'received.flows.w.latency_ns.p50'),
             'roce-gen receive': ([GEN, 'receive', '--port', f'pcap:{frames}', '--quiet'],
                                  'frames'),
-            'roce-gen perf': ([GEN, *SIM], 'bw_average_gbps'),
+            'roce-gen sim': ([GEN, *SIM], 'bw_average_gbps'),
             'roce-gen plan': ([GEN, *PLAN], 'goodput_gbps'),
             'roce-gen search': ([GEN, 'search', self.flow, *loop, '--sizes', '64', '--duration',
                                  '50ms', '--settle', '50ms', '--resolution', '50%'],
@@ -159,7 +159,7 @@ class Expectations(unittest.TestCase):
         self.assertFalse((self.folder / 'x.pcap').exists())
 
     def test_units_are_those_of_the_figure(self):
-        words, _ = self.commands()['roce-gen perf']
+        words, _ = self.commands()['roce-gen sim']
         for text, code in (('bw_average_gbps > 1Mb/s', 0), ('bw_average_gbps > 100Tb/s', 1),
                            ('elapsed_ns < 1s', 0), ('elapsed_ns < 1ns', 1), ('bytes = 4KiB', 0),
                            ('bw_average_gbps > 1us', 2), ('operation = 1', 2),

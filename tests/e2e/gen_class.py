@@ -152,8 +152,8 @@ class Options(Endpoints):
     def test_received_marks_make_cnps_by_the_settings_of_the_receiver(self):
         for scope, at_most in ('qp', None), ('port', 1):
             ran, said, rows = self.run_pair('-q', '4', '--ecn', 'data=ce', name=scope, messages=10,
-                                            respond=('--min-time-between-cnps', '60000000',
-                                                     '--cnp-scope', scope))
+                                            respond=('--set', 'cc.min_time_between_cnps=60000000',
+                                                     '--set', f'cc.cnp_scope={scope}'))
             cnps = [row for row in rows if row['kind'] == 'cnp']
             self.assertEqual(len(cnps), at_most or 4)
             self.assertEqual((ran['cnps'], said['cnps']), (len(cnps), len(cnps)))
@@ -214,8 +214,9 @@ class Options(Endpoints):
                 ((*port, '--vlan', '4095'), 'from 0 to 4094'),
                 ((*port, '--source-port', 'any'), 'qp or message'),
                 ((*port, '--encapsulation', 'rocev1', '--ecn', 'ce'), 'rocev1'),
-                (('--sim', '--delay', '1us', '--dscp', '3'), 'goes with --port only')):
-            done = subprocess.run([GEN, 'perf', *given], capture_output=True, text=True,
+                (('--delay', '1us', '--dscp', '3'), 'goes with `roce-gen perf`')):
+            command = 'perf' if '--port' in given else 'sim'
+            done = subprocess.run([GEN, command, *given], capture_output=True, text=True,
                                   timeout=TIMEOUT, check=False)
             self.assertEqual(done.returncode, 2, given)
             self.assertIn(why, done.stderr)

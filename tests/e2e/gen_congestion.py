@@ -22,8 +22,8 @@ psn_offset = [200, 2300, 2600]
 action = "mark"
 '''
 # Slow enough for a machine that looks seldom: each cut halves the rate, and 40 ms bring some back.
-SLOW = ('--rpg-time-reset', '40000', '--rpg-byte-reset', '0', '--dce-tcp-rtt', '100000',
-        '--rpg-ai-rate', '100')
+SLOW = ('--set', 'cc.rpg_time_reset=40000', '--set', 'cc.rpg_byte_reset=0', '--set', 'cc.dce_tcp_rtt=100000',
+        '--set', 'cc.rpg_ai_rate=100')
 LINE_BYTES = 4178 / 4096  # of a full packet, per byte of payload
 QP_RATE = 400e6
 
@@ -37,16 +37,16 @@ def fields(pcap, shown, *names):
 
 
 class Profile(Endpoints):
-    """--cc: the parameters of a profile, which options change."""
+    """--cc: the parameters of a profile, which --set changes."""
 
     def simulate(self, *options):
-        return subprocess.run([str(GEN), 'perf', '--sim', '--delay', '100us', '-n', '10', '--json',
+        return subprocess.run([str(GEN), 'sim', '--delay', '100us', '-n', '10', '--json',
                                '--rate-control', 'dcqcn', *options], capture_output=True, text=True,
                               timeout=TIMEOUT, check=False)
 
     def test_options_apply_after_the_profile_wherever_they_stand(self):
-        for options in (('--cc', 'dcqcn-sigcomm15', '--rpg-gd', '12'),
-                        ('--rpg-gd', '12', '--cc', 'dcqcn-sigcomm15')):
+        for options in (('--cc', 'dcqcn-sigcomm15', '--set', 'cc.rpg_gd=12'),
+                        ('--set', 'cc.rpg_gd=12', '--cc', 'dcqcn-sigcomm15')):
             ran = json.loads(self.simulate(*options).stdout)
             self.assertEqual([ran[key] for key in ('rpg_gd', 'rpg_time_reset', 'alpha_update', 'rpg_hai_rate')],
                              [12, 55, 'after-cut', 50])
@@ -119,7 +119,7 @@ class Dcqcn(Endpoints):
                       'delay = "100us"\nmark = "100%"\n') as (west, east):
             [ran], said = self.perf(west, east, '--op', 'write', '-s', str(size), '-n', str(messages),
                                     '-t', str(depth), '-q', '4', '--rate-control', 'dcqcn', '--qp-rate',
-                                    '100Mb/s', *SLOW, '--rpg-min-rate', '50', respond=(*options, '--pcap', pcap))
+                                    '100Mb/s', *SLOW, '--set', 'cc.rpg_min_rate=50', respond=(*options, '--pcap', pcap))
         self.assertEqual((ran['failed'], ran['wrong']), (0, 0))
         cnps = [(float(t), qp) for t, qp in fields(
             pcap, 'infiniband.bth.opcode == 129', 'frame.time_epoch', 'infiniband.bth.destqp')]
@@ -133,8 +133,8 @@ class Dcqcn(Endpoints):
         least = 0.02
         for scope in 'qp', 'destination', 'port':
             with self.subTest(scope):
-                begin, cnps = self.notified(scope, ('--min-time-between-cnps', f'{least * 1e6:.0f}',
-                                                    '--cnp-scope', scope))
+                begin, cnps = self.notified(scope, ('--set', f'cc.min_time_between_cnps={least * 1e6:.0f}',
+                                                    '--set', f'cc.cnp_scope={scope}'))
                 most = 1 + int((cnps[-1][0] - begin) / least)  # of one QP, destination or port
                 each = collections.Counter(qp for _, qp in cnps)
                 print(f'# {scope}: {len(cnps)} CNPs, {dict(each)} by QP, at most {most}')
@@ -147,7 +147,7 @@ class Dcqcn(Endpoints):
 
     def test_a_cnp_is_ready_its_delay_after_the_mark(self):
         """One message at a time of each QP, over 100 us: the run is longer than 40 ms."""
-        begin, cnps = self.notified('late', ('--cnp-delay', '10000'), 4096, 400, 1)
+        begin, cnps = self.notified('late', ('--set', 'cc.cnp_delay=10000'), 4096, 400, 1)
         print(f'# the first CNP after {1e3 * (cnps[0][0] - begin):.3f} ms')
         self.assertGreater(cnps[0][0] - begin, 0.8 * 0.01)
 
@@ -190,8 +190,9 @@ class Fixed(Endpoints):
     def test_what_is_asked_of_the_wrong_side_is_refused(self):
         for words, why in (
                 (('--qp-rate', '1Gb/s'), 'goes with --rate-control'),
-                (('--op', 'read', '--rate-control', 'dcqcn', '--rpg-gd', '10'), 'roce-gen respond'),
-                (('--rate-control', 'dcqcn', '--min-time-between-cnps', '9'), 'roce-gen respond')):
+                (('--op', 'read', '--rate-control', 'dcqcn', '--set', 'cc.rpg_gd=10'), 'roce-gen respond'),
+                (('--op', 'read', '--rate-control', 'dcqcn', '--cc', 'dcqcn-sigcomm15'), 'roce-gen respond'),
+                (('--rate-control', 'dcqcn', '--set', 'cc.min_time_between_cnps=9'), 'roce-gen respond')):
             done = subprocess.run([GEN, 'perf', '--port', 'null', '--peer', '198.18.0.2', *words],
                                   capture_output=True, text=True, timeout=TIMEOUT)
             self.assertEqual(done.returncode, 2, words)

@@ -362,13 +362,13 @@ class OverOneWire(Endpoints):
             self.assertIn(instead, done.stderr)
 
     def test_wrong_usage(self):
-        for words in (('perf', '--port', 'null'), ('perf', '--sim', '--port', 'null'),
+        for words in (('perf', '--port', 'null'), ('sim', '--port', 'null'),
                       ('perf', '--port', 'null', '--peer', 'there'), ('respond',),
                       ('perf', '--port', 'null', '--peer', '198.18.0.2', '--loss', '10%'),
                       ('perf', '--port', 'null', '--peer', '::1', '--address', '198.18.0.1'),
-                      ('perf', '--sim', '--delay', '1ms', '--peer', '198.18.0.2'),
+                      ('sim', '--delay', '1ms', '--peer', '198.18.0.2'),
                       ('perf', '--port', 'null', '--cm', '198.18.0.2'),
-                      ('perf', '--sim', '--delay', '1ms', '--encapsulation', 'rocev1'),
+                      ('sim', '--delay', '1ms', '--encapsulation', 'rocev1'),
                       ('perf', '--port', 'null', '--peer', '198.18.0.2', '--encapsulation',
                        'rocev1', '--rate-control', 'dcqcn'),
                       ('perf', '--port', 'null', '--peer', '198.18.0.2', '--encapsulation', 'v1'),

@@ -371,7 +371,7 @@ class Experiment(unittest.TestCase):
         self.assertEqual([c['parameters']['size'] for c in cells], ['64KiB', '1MiB'])
         for cell in cells:
             perf = subprocess.run(
-                [GEN, 'perf', '--sim', '--delay', '1ms', '--op', 'read', '--size',
+                [GEN, 'sim', '--delay', '1ms', '--op', 'read', '--size',
                  cell['parameters']['size'], '--qps', '3', '--reads', '4', '--json'],
                 capture_output=True, text=True, check=True, timeout=TIMEOUT)
             expected = json.loads(perf.stdout)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""roce-gen perf --sim --network: what a network file may say, and what its reports are worth."""
+"""roce-gen sim NETWORK: what a network file may say, and what its reports are worth."""
 
 import collections
 import csv
@@ -94,7 +94,7 @@ class Network(unittest.TestCase):
         return done
 
     def network(self, file, *words, **options):
-        return self.run_gen('perf', '--sim', '--network', file, *words, **options)
+        return self.run_gen('sim', file, *words, **options)
 
     def test_mistakes_have_their_places(self):
         for change, place, text in WRONG:
@@ -119,7 +119,7 @@ class Network(unittest.TestCase):
             said = self.network(file, '--duration', '1ms', *words, code=2).stderr
             self.assertIn(text, said)
         self.assertIn('expected a --duration', self.network(file, code=2).stderr)
-        self.assertIn('goes with --network', self.run_gen('perf', '--sim', '--delay', '1us', '--sample', '1ms',
+        self.assertIn('goes with --network', self.run_gen('sim', '--delay', '1us', '--sample', '1ms',
                                                           code=2).stderr)
 
     def test_a_permutation_reaches_every_host_whatever_the_seed(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""roce-gen perf --sim and plan: perftest's columns, the measured 380 km, and two ways to the same
+"""roce-gen sim and plan: perftest's columns, the measured 380 km, and two ways to the same
 figure: packet by packet, and by closed formulas."""
 
 import csv
@@ -36,7 +36,7 @@ class CtrlC(unittest.TestCase):
 
     def begin(self, *arguments, **settings):
         """A simulation that takes very long, once it handles signals."""
-        process = longwire_test.begin(self, [GEN, 'perf', '--sim', '--delay', '10us', *arguments,
+        process = longwire_test.begin(self, [GEN, 'sim', '--delay', '10us', *arguments,
                                              '-n', '1000000000'], **settings)
         handled = 0
         while not handled & 1 << signal.SIGINT - 1:
@@ -62,7 +62,7 @@ class CtrlC(unittest.TestCase):
                 out = self.ended(self.begin('--json', '--pattern', pattern, '-s', '4096'))
                 output_schemas.validate(out)
                 row = json.loads(out)
-                whole = json.loads(gen('perf', '--sim', '--delay', '10us', '--json', '--pattern',
+                whole = json.loads(gen('sim', '--delay', '10us', '--json', '--pattern',
                                        pattern, '-s', '4096', '-n', '2000').stdout)
                 self.assertIs(row['incomplete'], True)
                 self.assertNotIn('incomplete', whole)
@@ -89,7 +89,7 @@ class CtrlC(unittest.TestCase):
             out = self.ended(self.begin('--json', '--expect', 'failed = 0', '--junit', junit))
             verdict = verdict_outputs.read(out)
             self.assertEqual(verdict_outputs.named(verdict, 'failed')[0]['result'], 'holds')
-            verdict_outputs.check_junit(self, junit, 'roce-gen perf', [verdict])
+            verdict_outputs.check_junit(self, junit, 'roce-gen sim', [verdict])
 
     def test_a_second_one_ends_it_at_once(self):
         reader, writer = os.pipe()
@@ -99,7 +99,7 @@ class CtrlC(unittest.TestCase):
             while True:
                 os.write(writer, bytes(4096))
         os.set_blocking(writer, True)
-        process = subprocess.Popen([GEN, 'perf', '--sim', '--delay', '10us', '--json', '-n',
+        process = subprocess.Popen([GEN, 'sim', '--delay', '10us', '--json', '-n',
                                     '1000000000'], stdout=writer, stderr=subprocess.DEVNULL)
         os.close(writer)
         self.addCleanup(process.wait)
@@ -118,7 +118,7 @@ class Perf(unittest.TestCase):
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     def test_columns_are_perftests(self):
-        done = gen('perf', '--sim', '--path', PATH, '-s', '64KiB', '-q', '4', '-t', '2048')
+        done = gen('sim', '--path', PATH, '-s', '64KiB', '-q', '4', '-t', '2048')
         self.assertEqual(done.returncode, 0, done.stderr)
         header, line, verdict = done.stdout.splitlines()
         self.assertTrue(verdict.startswith('holds: '), verdict)
@@ -136,7 +136,7 @@ class Perf(unittest.TestCase):
         # Table D.1, 64 B, t 128.
         for operation, measured in (('write', 1906.135), ('send', 1904.488), ('read', 3809.492)):
             with self.subTest(operation):
-                [line] = self.lines('perf', '--sim', '--path', PATH, '--op', operation,
+                [line] = self.lines('sim', '--path', PATH, '--op', operation,
                                     '--pattern', 'lat', '-s', '64', '-n', '20')
                 self.assertEqual(line['iterations'], 20)
                 self.assertAlmostEqual(line['t_typical_usec'] / measured, 1, delta=0.01)
@@ -151,7 +151,7 @@ class Perf(unittest.TestCase):
                         ('--op', 'send', '-s', '8MiB', '--receive-limit', '92.5Gb/s')):
             with self.subTest(' '.join(options)):
                 [planned] = self.lines('plan', '--path', PATH, *options)
-                [ran] = self.lines('perf', '--sim', '--path', PATH, *options)
+                [ran] = self.lines('sim', '--path', PATH, *options)
                 self.assertAlmostEqual(ran['bw_steady_gbps'] / planned['throughput_gbps'], 1,
                                        delta=0.005)
 
@@ -172,7 +172,7 @@ class Perf(unittest.TestCase):
                 [planned] = self.lines('plan', '--path', PATH, *options)
                 for share, full in ((1, True), (0.9, False)):
                     deep = str(int(share * planned['messages_needed']))
-                    [ran] = self.lines('perf', '--sim', '--path', PATH, *options, '-t', deep,
+                    [ran] = self.lines('sim', '--path', PATH, *options, '-t', deep,
                                        '--outstanding', deep, '--reads', deep,
                                        '--responder-reads', '0')
                     reached = ran['bw_steady_gbps'] / planned['goodput_gbps']
@@ -180,12 +180,13 @@ class Perf(unittest.TestCase):
 
     def test_the_loss_that_costs_a_tenth_does(self):
         options = ('--delay', '100us', '-s', '64KiB', '-t', '64', '--timeout', '8')
-        [planned] = self.lines('plan', *options)
+        [planned] = self.lines('plan', *options, '--find-loss')
         # 50,000 messages are 800,000 packets and some hundred losses: 1 % of scatter.
-        [ran] = self.lines('perf', '--sim', *options, '-n', '50000', '--loss',
+        [ran] = self.lines('sim', *options, '-n', '50000', '--loss',
                            f"{planned['loss_for_90_percent']:e}")
         self.assertGreater(ran['retransmitted'], 10_000)
-        self.assertAlmostEqual(ran['bw_average_gbps'] / planned['throughput_gbps'], 0.9, delta=0.03)
+        # The loss is the middle of two that are a factor of 2 or 4 apart.
+        self.assertAlmostEqual(ran['bw_average_gbps'] / planned['throughput_gbps'], 0.9, delta=0.06)
 
     def test_ping_and_blast_count_as_the_study_does(self):
         for options in (('--pattern', 'ping', '--op', 'send'),
@@ -195,7 +196,7 @@ class Perf(unittest.TestCase):
                         ('--pattern', 'blast', '--op', 'write', '--imm', '--buffers', '128'),
                         ('--pattern', 'blast', '--op', 'read', '--buffers', '8')):
             with self.subTest(' '.join(options)):
-                [ran] = self.lines('perf', '--sim', '--delay', '1ms', *options, '-s', '4KiB', '-n',
+                [ran] = self.lines('sim', '--delay', '1ms', *options, '-s', '4KiB', '-n',
                                    '640')
                 self.assertEqual(ran['messages'], 640)
                 halves = 2 if ran['pattern'] == 'ping' else 1
@@ -206,13 +207,13 @@ class Perf(unittest.TestCase):
                 trips = 640 / ran['buffers']
                 self.assertAlmostEqual(ran['elapsed_usec'] / 2002 / trips, 1, delta=0.04)
         for wrong in (('ping', 'read'), ('ping', 'atomic'), ('blast', 'atomic')):
-            self.assertEqual(gen('perf', '--sim', '--delay', '1ms', '--pattern', wrong[0], '--op',
+            self.assertEqual(gen('sim', '--delay', '1ms', '--pattern', wrong[0], '--op',
                                  wrong[1]).returncode, 2)
 
     def test_a_write_is_read_back_from_a_passive_peer(self):
         with tempfile.TemporaryDirectory(prefix='longwire-') as folder:
             file = str(pathlib.Path(folder) / 'x.pcapng')
-            [ran] = self.lines('perf', '--sim', '--delay', '1ms', '--pattern', 'ping', '--op',
+            [ran] = self.lines('sim', '--delay', '1ms', '--pattern', 'ping', '--op',
                                'write', '-s', '4KiB', '-n', '5', '--pcap', file)
             opcodes = [bytes(data)[42] for data, _ in scapy.utils.RawPcapNgReader(file)]
         self.assertEqual(ran['messages'], 5)
@@ -224,7 +225,7 @@ class Perf(unittest.TestCase):
 
     def test_memory_does_not_grow_with_time(self):
         def peak(*arguments):
-            pid = os.posix_spawn(GEN, [GEN, 'perf', '--sim', *arguments], os.environ,
+            pid = os.posix_spawn(GEN, [GEN, 'sim', *arguments], os.environ,
                                  file_actions=[(os.POSIX_SPAWN_OPEN, 1, '/dev/null',
                                                 os.O_WRONLY, 0)])
             _, status, used = os.wait4(pid, 0)
@@ -242,7 +243,7 @@ class Perf(unittest.TestCase):
 
     def test_how_many_buffers_fill_a_channel(self):
         with tempfile.TemporaryDirectory(prefix='longwire-') as folder:
-            rows = self.lines('perf', '--sim', '--delay', '0us', '--rate', '1Gb/s', '--pattern',
+            rows = self.lines('sim', '--delay', '0us', '--rate', '1Gb/s', '--pattern',
                               'blast', '--study', folder)
             self.assertEqual(len(rows), 24)
             for row in rows:
@@ -266,7 +267,7 @@ class Perf(unittest.TestCase):
     def test_a_series_shows_what_each_qp_is_at(self):
         with tempfile.TemporaryDirectory(prefix='longwire-') as folder:
             file = pathlib.Path(folder) / 'series.csv'
-            [ran] = self.lines('perf', '--sim', '--delay', '1ms', '-s', '64KiB', '-n', '2000', '-q',
+            [ran] = self.lines('sim', '--delay', '1ms', '-s', '64KiB', '-n', '2000', '-q',
                                '2', '--loss', '1e-3', '--timeout', '10', '--series', str(file))
             with file.open(newline='') as opened:
                 rows = list(csv.DictReader(opened))
@@ -281,7 +282,7 @@ class Perf(unittest.TestCase):
         self.assertGreaterEqual(min(measured), 2000)
 
     def test_a_run_repeats_itself(self):
-        run = ('perf', '--sim', '--delay', '100us', '-s', '64KiB', '-n', '500', '--loss', '1e-3',
+        run = ('sim', '--delay', '100us', '-s', '64KiB', '-n', '500', '--loss', '1e-3',
                '--timeout', '10')
         first, second = self.lines(*run, '--seed', '3'), self.lines(*run, '--seed', '3')
         self.assertEqual(first, second)
@@ -294,7 +295,7 @@ class Perf(unittest.TestCase):
             for operation, names in (('write', {'RC WRITE FIRST', 'RC WRITE LAST', 'RC ACK'}),
                                      ('read', {'RC READ REQUEST', 'RC READ RESPONSE LAST'}),
                                      ('atomic', {'RC FETCH ADD', 'RC ATOMIC ACK'})):
-                [ran] = self.lines('perf', '--sim', '--delay', '1ms', '--op', operation, '-s',
+                [ran] = self.lines('sim', '--delay', '1ms', '--op', operation, '-s',
                                    '10000', '-n', '5', '--pcap', file)
                 frames = list(scapy.utils.RawPcapNgReader(file))
                 opcodes = {bytes(data)[42] for data, _ in frames}
@@ -311,7 +312,7 @@ class Perf(unittest.TestCase):
             return subprocess.run([DISSECT, 'verify', file], capture_output=True, text=True,
                                   timeout=TIMEOUT)
 
-        run = ('perf', '--sim', '--path', str(IMPAIR / 'apn-380km-marks.toml'), '-n', '2000', '-s',
+        run = ('sim', '--path', str(IMPAIR / 'apn-380km-marks.toml'), '-n', '2000', '-s',
                '64KiB', '--loss', '1e-4', '--mark', '1e-3', '--timeout', '10', '--rate-control',
                'dcqcn', '--seed', '3', '--pcap')
         frames = {}
@@ -346,7 +347,7 @@ class Perf(unittest.TestCase):
         self.assertGreater(marked('server-in'), 0)
 
     def test_an_impair_profile_lies_between(self):
-        [line] = self.lines('perf', '--sim', '--path', str(IMPAIR / 'apn-380km-marks.toml'),
+        [line] = self.lines('sim', '--path', str(IMPAIR / 'apn-380km-marks.toml'),
                             '-q', '4', '--rate-control', 'dcqcn', '--duration', '40ms')
         packets = line['packets']
         self.assertGreater(packets, 50000)
@@ -354,15 +355,15 @@ class Perf(unittest.TestCase):
         self.assertGreater(line['cnps'], 0)
         self.assertLessEqual(line['cnps'], line['marked'])
         self.assertEqual(line['lost'], 0)
-        [bare] = self.lines('perf', '--sim', '--path', PATH, '-q', '4', '--duration', '40ms')
+        [bare] = self.lines('sim', '--path', PATH, '-q', '4', '--duration', '40ms')
         self.assertEqual(bare['cnps'], 0)
 
     def test_a_target_that_no_cut_lowers_is_soon_reached_again(self):
         packets = {}
         for lowers in ('true', 'false'):
-            [line] = self.lines('perf', '--sim', '--delay', '100us', '--mark', '0.1%',
-                                '--rate-control', 'dcqcn', '--rpg-byte-reset', '0', '--duration',
-                                '60ms', '--clamp-tgt-rate-after-time-inc', lowers)
+            [line] = self.lines('sim', '--delay', '100us', '--mark', '0.1%',
+                                '--rate-control', 'dcqcn', '--set', 'cc.rpg_byte_reset=0', '--duration',
+                                '60ms', '--set', f'cc.clamp_tgt_rate_after_time_inc={lowers}')
             packets[lowers] = line['packets']
         self.assertGreater(packets['false'], packets['true'])
 
@@ -372,13 +373,13 @@ class Perf(unittest.TestCase):
             profile.write_text('[[rule]]\ndelay = "100us"\n'
                                'queue = { rate = "10Gb/s", buffer = "8MB" }\n', encoding='utf-8')
             options = ('--path', str(profile), '-q', '2', '-t', '16')
-            [simulated] = self.lines('perf', '--sim', *options)
+            [simulated] = self.lines('sim', *options)
             [planned] = self.lines('plan', *options)
         self.assertAlmostEqual(simulated['bw_steady_gbps'] / 9.80, 1, delta=0.005)
         self.assertAlmostEqual(planned['throughput_gbps'] / 9.80, 1, delta=0.005)
 
     def test_what_cannot_be_simulated_is_refused(self):
-        done = gen('perf', '--sim', '--path', str(IMPAIR / 'protection-switch.toml'))
+        done = gen('sim', '--path', str(IMPAIR / 'protection-switch.toml'))
         self.assertEqual(done.returncode, 2)
         self.assertIn('protection-switch.toml: [[at]]', done.stderr)
         with tempfile.TemporaryDirectory(prefix='longwire-') as folder:
@@ -386,7 +387,7 @@ class Perf(unittest.TestCase):
             profile.write_text('[[rule]]\nname = "lossless"\ndelay = "100us"\nqueue = { rate = '
                                '"10Gb/s", buffer = "8MB", pfc = { xoff = "4MB", xon = "2MB" } }\n',
                                encoding='utf-8')
-            done = gen('perf', '--sim', '--path', str(profile))
+            done = gen('sim', '--path', str(profile))
         self.assertEqual(done.returncode, 2)
         self.assertIn('the rule `lossless`: queue.pfc:', done.stderr)
 
@@ -399,7 +400,7 @@ class Perf(unittest.TestCase):
                              (('--delay', '3601s'), 'at most 1 h'),
                              (('--delay', '60min', '-n', '2000'), 'at most 100 days')):
             delay = () if '--delay' in options else ('--delay', '1us')
-            done = gen('perf', '--sim', *delay, *options)
+            done = gen('sim', *delay, *options)
             self.assertEqual(done.returncode, 2, options)
             self.assertIn(why, done.stderr)
 
@@ -411,7 +412,7 @@ class Perf(unittest.TestCase):
                              (('--path-buffer', '1MB'), '--path-buffer goes with a path profile'),
                              (('--rate', '200Tb/s'), '--rate: expected at most')):
             with self.subTest(' '.join(options)):
-                done = gen('perf', '--sim', '--delay', '1ms', *options)
+                done = gen('sim', '--delay', '1ms', *options)
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(why, done.stderr)
 
@@ -426,18 +427,18 @@ class Perf(unittest.TestCase):
                    '--psn-window': ('700', 'psn_window', 700), '--timeout': ('11', 'timeout', 11),
                    '--loss': ('1e-6', 'loss', 1e-6), '--seed': ('5', 'seed', 5)}
         words = [word for name, (text, _, _) in options.items() for word in (name, text)]
-        [ran] = self.lines('perf', '--sim', '--delay', '10us', '--op', 'send', '-s', '9000', '-n',
+        [ran] = self.lines('sim', '--delay', '10us', '--op', 'send', '-s', '9000', '-n',
                            '50', '--credits', '--selective-repeat', *words)
         for name, (_, key, value) in options.items():
             self.assertEqual(ran[key], value, name)
         self.assertEqual((ran['credits'], ran['recovery']), (True, 'selective-repeat'))
-        [slow] = self.lines('perf', '--sim', '--path', PATH, '--rate', '400Gb/s', '--path-buffer',
+        [slow] = self.lines('sim', '--path', PATH, '--rate', '400Gb/s', '--path-buffer',
                             '1MB', '-n', '10')
         self.assertEqual((slow['path_buffer_bytes'], slow['path_rate_bps']), (10**6, 100e9))
 
     def test_what_a_nic_takes_for_a_packet_and_a_message_counts(self):
         def rate(*options):
-            [ran] = self.lines('perf', '--sim', '--delay', '1us', '-s', '64', '--mtu', '256', *options)
+            [ran] = self.lines('sim', '--delay', '1us', '-s', '64', '--mtu', '256', *options)
             return ran['msg_rate_mpps']
 
         self.assertAlmostEqual(rate('--nic-per-packet', '50ns'), 20, delta=0.3)
@@ -446,23 +447,23 @@ class Perf(unittest.TestCase):
     def test_compare_and_swap(self):
         with tempfile.TemporaryDirectory(prefix='longwire-') as folder:
             file = str(pathlib.Path(folder) / 'x.pcapng')
-            [ran] = self.lines('perf', '--sim', '--delay', '1us', '--op', 'compare-swap', '-n', '4',
+            [ran] = self.lines('sim', '--delay', '1us', '--op', 'compare-swap', '-n', '4',
                                '--pcap', file)
             opcodes = [bytes(data)[42] for data, _ in scapy.utils.RawPcapNgReader(file)]
         self.assertEqual((ran['operation'], ran['iterations']), ('CMP SWAP', 4))
         self.assertEqual((opcodes.count(0x13), opcodes.count(0x12)), (4, 4))
 
     def test_a_path_without_any_delay(self):
-        [ran] = self.lines('perf', '--sim', '--delay', '0us', '--nic-latency', '0us')
+        [ran] = self.lines('sim', '--delay', '0us', '--nic-latency', '0us')
         self.assertAlmostEqual(ran['bw_steady_gbps'], 98.0, delta=0.3)
 
     def test_a_path_that_carries_nothing_fails(self):
-        done = gen('perf', '--sim', '--delay', '1ms', '--loss', '100%', '-n', '3', '--timeout', '4')
+        done = gen('sim', '--delay', '1ms', '--loss', '100%', '-n', '3', '--timeout', '4')
         self.assertEqual(done.returncode, 1)
         self.assertIn('3 work requests failed; the first at ', done.stdout)
         self.assertIn(' on QP 0 of the client: retry exceeded', done.stdout)
         for pattern in ('bw', 'lat', 'blast'):
-            done = gen('perf', '--sim', '--delay', '1ms', '--loss', '100%', '-n', '3', '--timeout', '4',
+            done = gen('sim', '--delay', '1ms', '--loss', '100%', '-n', '3', '--timeout', '4',
                        '--pattern', pattern, '--json')
             ran = json.loads(done.stdout)
             output_schemas.validate(ran)
@@ -472,16 +473,16 @@ class Perf(unittest.TestCase):
         for arguments in (('-n', '1000'), ('-n', '1000', '-q', '3'), ('--duration', '20ms'), (),
                           ('--pattern', 'lat', '-n', '1000')):
             with self.subTest(arguments):
-                done = gen('perf', '--sim', '--delay', '1us', '--timeout', '0', '--loss', '1%',
+                done = gen('sim', '--delay', '1us', '--timeout', '0', '--loss', '1%',
                            *arguments)
                 self.assertEqual(done.returncode, 1, done.stdout)
                 self.assertRegex(done.stdout, r'does not hold: (1 QP waits|[23] QPs wait) for ever: .*--timeout 0')
-        ran = gen('perf', '--sim', '--delay', '1us', '--timeout', '0', '-n', '1000')
+        ran = gen('sim', '--delay', '1us', '--timeout', '0', '-n', '1000')
         self.assertEqual(ran.returncode, 0, ran.stderr)
 
     def test_a_send_queue_that_takes_long_to_drain_waits_for_nothing(self):
         """25 s of messages are posted when the run ends, and nothing is lost."""
-        done = gen('perf', '--sim', '-s', '1MiB', '-t', '30000', '--rate', '10Gb/s', '--delay', '1us',
+        done = gen('sim', '-s', '1MiB', '-t', '30000', '--rate', '10Gb/s', '--delay', '1us',
                    '--timeout', '0', '-J')
         self.assertEqual(done.returncode, 0, done.stderr)
 
@@ -491,37 +492,37 @@ class Perf(unittest.TestCase):
 
     def test_a_rate_that_cannot_be_measured_is_not_given(self):
         for count in ('2', '10', '50', '100', '1000', '20000'):
-            done = gen('perf', '--sim', '--delay', '100us', '-s', '3000', '-n', count, '--json')
+            done = gen('sim', '--delay', '100us', '-s', '3000', '-n', count, '--json')
             ran = json.loads(done.stdout)
             output_schemas.validate(ran)
             for figure in ('bw_peak_gbps', 'bw_steady_gbps'):
                 self.assertTrue(ran[figure] is None or ran[figure] <= 100, ran[figure])
             if count in ('2', '10', '50', '20000'):
                 self.assertEqual(ran['bw_steady_gbps'] is None, count != '20000', count)
-        done = gen('perf', '--sim', '--delay', '100us', '-s', '3000', '-n', '10')
+        done = gen('sim', '--delay', '100us', '-s', '3000', '-n', '10')
         self.assertRegex(done.stdout, r'\n 3000 +10 +- +[0-9.]+\s+[0-9.]+\s+-\n-: the run is too short')
 
     def test_a_steady_rate_with_losses_has_its_interval(self):
         options = ('--op', 'send', '-s', '65536', '--mtu', '2048', '--rate', '400Gb/s', '--delay',
                    '50us', '-t', '16', '--outstanding', '1', '--loss', '0.213%', '--timeout', '12')
-        [long] = self.lines('perf', '--sim', *options, '-n', '400000', '--seed', '77')
+        [long] = self.lines('sim', *options, '-n', '400000', '--seed', '77')
         for length in ((), ('--round-trips', '0')):
-            [ran] = self.lines('perf', '--sim', *options, *length)
+            [ran] = self.lines('sim', *options, *length)
             low, rate, high = (ran[f'bw_steady{end}_gbps'] for end in ('_low', '', '_high'))
             self.assertTrue(ran['steady'])
             self.assertLessEqual(max(high - rate, rate - low), 0.05 * rate)
             self.assertAlmostEqual(rate, long['bw_average_gbps'], delta=0.08 * rate)
         held = 0
         for seed in range(40):
-            [ran] = self.lines('perf', '--sim', *options, '-n', '5000', '--seed', str(seed))
+            [ran] = self.lines('sim', *options, '-n', '5000', '--seed', str(seed))
             held += ran['bw_steady_low_gbps'] <= long['bw_average_gbps'] <= ran['bw_steady_high_gbps']
             self.assertFalse(ran['steady'])
         self.assertGreaterEqual(held, 34)  # 95 % of 40 is 38: below 34 is one in 100
-        done = gen('perf', '--sim', *options, '-n', '5000')
+        done = gen('sim', *options, '-n', '5000')
         self.assertRegex(done.stdout, r'not steady after \d+ packets: [0-9.]+ to [0-9.]+ Gb/s')
 
     def test_a_responder_takes_as_many_reads_as_it_has_room_for(self):
-        read = ('perf', '--sim', '--delay', '100us', '--op', 'read', '-n', '500')
+        read = ('sim', '--delay', '100us', '--op', 'read', '-n', '500')
         for options, done in (((), True), (('--reads', '17'), False),
                               (('--reads', '17', '--responder-reads', '17'), True),
                               (('--reads', '64', '--responder-reads', '0'), True),
@@ -533,7 +534,7 @@ class Perf(unittest.TestCase):
                 self.assertEqual('remote invalid request' in ran.stdout, not done)
 
     def test_requests_that_no_memory_holds_are_refused(self):
-        posted = ('perf', '--sim', '--delay', '1us', '-q', '468', '-t', '699436')
+        posted = ('sim', '--delay', '1us', '-q', '468', '-t', '699436')
         refused = gen(*posted)
         self.assertEqual(refused.returncode, 2)
         self.assertIn('468 QPs with 699436 requests each: expected up to 67108864', refused.stderr)
@@ -541,23 +542,43 @@ class Perf(unittest.TestCase):
 
     def test_a_length_is_above_zero_and_may_lack_a_unit(self):
         for length in ('0s', '0', '-1s', 'soon'):
-            refused = gen('perf', '--sim', '--delay', '1us', '--duration', length)
+            refused = gen('sim', '--delay', '1us', '--duration', length)
             self.assertEqual(refused.returncode, 2)
             self.assertIn('expected a time', refused.stderr)
-        [ran] = self.lines('perf', '--sim', '--delay', '1us', '--rate', '1Mb/s', '--duration', '10')
+        [ran] = self.lines('sim', '--delay', '1us', '--rate', '1Mb/s', '--duration', '10')
         self.assertEqual(ran['elapsed_ns'], 10_000_000_000)
 
     def test_wrong_usage(self):
-        for arguments in (('perf', '--sim'), ('perf', '--delay', '1ms'),
-                          ('perf', '--sim', '--delay', '1ms', '--op', 'read', '--imm'),
-                          ('perf', '--sim', '--delay', '1ms', '--path', PATH),
-                          ('perf', '--sim', '--delay', '1ms', '--rate-control', 'some'),
-                          ('perf', '--sim', '--delay', '1ms', '--rpg-gd', '16'),
-                          ('perf', '--sim', '--delay', '1ms', '--clamp-tgt-rate-after-time-inc',
-                           'sometimes'),
+        for arguments in (('sim',), ('perf', '--delay', '1ms'),
+                          ('sim', '--delay', '1ms', '--op', 'read', '--imm'),
+                          ('sim', '--delay', '1ms', '--path', PATH),
+                          ('sim', '--delay', '1ms', '--rate-control', 'some'),
+                          ('sim', '--delay', '1ms', '--set', 'cc.rpg_gd=16'),
+                          ('sim', '--delay', '1ms', '--set', 'rpg_gd=11'), ('sim', '--delay', '1ms', '--set', 'cc.rpg=1'),
+                          ('sim', '--delay', '1ms', '--pattern', 'incast'), ('sim', 'fat-tree-16', '--network', 'fat-tree-16'),
+                          ('sim', '--delay', '1ms', '--set', 'cc.clamp_tgt_rate_after_time_inc=sometimes'),
                           ('plan', '--delay', 'soon'), ('plan', '--path', 'none.toml')):
             with self.subTest(' '.join(arguments)):
                 self.assertEqual(gen(*arguments).returncode, 2)
+
+    def test_a_line_of_a_former_release_is_answered_by_the_line_to_use(self):
+        for former, line in (
+                ('perf --sim --path apn-380km -s 64K --json', 'sim --path apn-380km -s 64K --json'),
+                ('perf --network fat-tree-16 --duration 1ms --sim', 'sim --network fat-tree-16 --duration 1ms'),
+                ('perf --sim --delay 1ms --rpg-gd 12 --clamp-tgt-rate --cnp-scope=port',
+                 'sim --delay 1ms --set cc.rpg_gd=12 --set cc.clamp_tgt_rate=true --set cc.cnp_scope=port'),
+                ('perf --sim --delay 1ms --sweep rpg-gd=10,11 --rate-control dcqcn',
+                 'sim --delay 1ms --sweep cc.rpg_gd=10,11 --rate-control dcqcn'),
+                ('perf --sim --delay 10us -- ib_write_bw -n 100 --report_gbits',
+                 'sim --delay 10us -- ib_write_bw -n 100 --report_gbits'),
+                ('sim --delay 1us -n 10 --dce-tcp-g 1000', 'sim --delay 1us -n 10 --set cc.dce_tcp_g=1000'),
+                ('respond --port null --cnp-delay 3', 'respond --port null --set cc.cnp_delay=3')):
+            with self.subTest(former):
+                done = gen(*former.split())
+                self.assertEqual((done.returncode, done.stdout), (2, ''))
+                self.assertEqual(done.stderr.splitlines()[-1], f'  roce-gen {line}')
+                if line.startswith('sim') and 'sweep' not in line:
+                    self.assertEqual(gen(*line.split()).returncode, 0, line)
 
 
 if __name__ == '__main__':

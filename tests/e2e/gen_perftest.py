@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lines of perftest behind `roce-gen perf --`. The options are those that the installed programs
+"""Lines of perftest behind `roce-gen sim --`. The options are those that the installed programs
 list in their own help."""
 
 import json
@@ -18,8 +18,8 @@ TIMEOUT = 120
 PROGRAMS = [f'ib_{operation}_{kind}' for operation in ('write', 'send', 'read', 'atomic')
             for kind in ('bw', 'lat')]
 
-def perf(*line, before=('--sim', '--delay', '10us')):
-    return subprocess.run([GEN, 'perf', *before, '--', *line], capture_output=True, text=True,
+def sim(*line, before=('--delay', '10us')):
+    return subprocess.run([GEN, 'sim', *before, '--', *line], capture_output=True, text=True,
                           timeout=TIMEOUT, check=False)
 
 
@@ -44,7 +44,7 @@ class Perftest(unittest.TestCase):
                     continue  # and it does
                 for option in ('--' + name, *(('-' + letter,) if letter else ())):
                     # As the last word: an option with a value lacks it, the others are taken.
-                    done = perf(program, '-n', '5', option)
+                    done = sim(program, '-n', '5', option)
                     self.assertNotIn('has no such option', done.stderr, f'{program} {option}')
                     self.assertIn(done.returncode, (0, 2), f'{program} {option}: {done.stderr}')
 
@@ -58,16 +58,16 @@ class Perftest(unittest.TestCase):
             code = 2 if why else 0
             has_length = re.search(r' (-D|-n |--dur|--iter)', words)
             shorter = [] if has_length else ['-n', '5']
-            done = perf(*words.split(), *shorter)
+            done = sim(*words.split(), *shorter)
             self.assertEqual(done.returncode, code, f'{line}: {done.stderr}')
             self.assertIn(why, done.stderr, line)
             self.assertEqual(bool(done.stdout), code == 0, line)
 
     def test_a_line_is_what_its_own_options_are(self):
         line = 'ib_write_bw -d mlx5_2 -R -t 2048 -q 4 -s 64K -n 1000 --report_gbits -F --out_json'
-        pasted = perf(*line.split())
+        pasted = sim(*line.split())
         self.assertEqual(pasted.returncode, 0, pasted.stderr)
-        own = subprocess.run([GEN, 'perf', '--sim', '--delay', '10us', '-t', '2048', '-q', '4', '-s',
+        own = subprocess.run([GEN, 'sim', '--delay', '10us', '-t', '2048', '-q', '4', '-s',
                               '64KiB', '-n', '1000', '--timeout', '14', '--json'],
                              capture_output=True, text=True, timeout=TIMEOUT, check=True)
         self.assertEqual(json.loads(pasted.stdout), json.loads(own.stdout))
@@ -77,7 +77,7 @@ class Perftest(unittest.TestCase):
     def test_both_ways_each_direction_has_the_rate_of_one(self):
         for operation in ('write', 'send', 'read'):
             line = f'ib_{operation}_bw -q 4 -t 2048 -n 2000 --out_json'.split()
-            one, both = (json.loads(perf(*line, *more, before=('--sim', '--path', 'apn-380km')).stdout)
+            one, both = (json.loads(sim(*line, *more, before=('--path', 'apn-380km')).stdout)
                          for more in ((), ('-b', '--report-both')))
             self.assertEqual(both['iterations'], 2 * one['iterations'])
             self.assertEqual(both['bw_there_gbps'], both['bw_back_gbps'])
@@ -89,7 +89,7 @@ class Perftest(unittest.TestCase):
         """The first round trip of 3.8 ms brings nothing: 5 % of 76 ms, and none of it between the
         margins."""
         def average(*margin):
-            done = subprocess.run([GEN, 'perf', '--sim', '--path', 'apn-380km', '-q', '4', '-t', '2048',
+            done = subprocess.run([GEN, 'sim', '--path', 'apn-380km', '-q', '4', '-t', '2048',
                                    '--duration', '76ms', '--json', *margin], capture_output=True,
                                   text=True, timeout=TIMEOUT, check=True)
             return json.loads(done.stdout)
@@ -98,7 +98,7 @@ class Perftest(unittest.TestCase):
         self.assertAlmostEqual(within['bw_average_gbps'] / within['bw_steady_gbps'], 1, delta=0.02)
 
     def test_options_are_taken_without_a_line(self):
-        done = subprocess.run([GEN, 'perf', '--sim', '--delay', '10us', '--iters=1000', '--qp', '2',
+        done = subprocess.run([GEN, 'sim', '--delay', '10us', '--iters=1000', '--qp', '2',
                                '-R', '--out_json'], capture_output=True, text=True, timeout=TIMEOUT,
                               check=True)
         ran = json.loads(done.stdout)
@@ -122,11 +122,11 @@ class Perftest(unittest.TestCase):
 
     def test_a_limit_below_which_the_run_fails(self):
         for limit, code in (('10', 0), ('99', 1)):
-            done = perf('ib_write_bw', '-n', '1000', '-w', limit, '--report_gbits')
+            done = sim('ib_write_bw', '-n', '1000', '-w', limit, '--report_gbits')
             self.assertEqual(done.returncode, code, done.stderr)
 
     def test_it_runs_until_a_signal(self):
-        run = subprocess.Popen([GEN, 'perf', '--sim', '--delay', '10us', '--json', '--run_infinitely',
+        run = subprocess.Popen([GEN, 'sim', '--delay', '10us', '--json', '--run_infinitely',
                                 '-D', '1'], stdout=subprocess.PIPE, text=True)
         rows = [json.loads(run.stdout.readline()) for _ in range(3)]
         run.send_signal(signal.SIGINT)
@@ -135,7 +135,7 @@ class Perftest(unittest.TestCase):
         self.assertEqual([row['seed'] for row in rows], [1, 2, 3])
 
     def test_the_published_lines_have_the_parameters_of_the_experiments(self):
-        """perf takes them as they are; only their length is another here."""
+        """sim takes them as they are; only their length is another here."""
         lines = 0
         for file in sorted((longwire_test.SOURCE / 'profiles' / 'experiments').glob('*.toml')):
             experiment = tomllib.loads(file.read_text(encoding='utf-8'))
@@ -144,7 +144,7 @@ class Perftest(unittest.TestCase):
                     continue
                 lines += 1
                 line = re.sub(r' -n \d+', '', premise['value']).replace(' -a', ' -s 64k') + ' -n 100'
-                done = perf(*line.split(), '--out_json', before=('--sim', '--path', 'apn-380km'))
+                done = sim(*line.split(), '--out_json', before=('--path', 'apn-380km'))
                 self.assertEqual(done.returncode, 0, done.stderr)
                 ran, operation = json.loads(done.stdout), line.split('_')[1]
                 scenario = next(each['set'] for each in experiment['scenario']
@@ -164,7 +164,7 @@ class Perftest(unittest.TestCase):
                           ('ib_write_lat --run_infinitely', 'goes with a _bw'),
                           ('ib_foo', 'expected ib_write_bw'), ('', 'expected a line of perftest'),
                           ('ib_write_bw -q', 'expected a value')):
-            done = perf(*line.split())
+            done = sim(*line.split())
             self.assertEqual(done.returncode, 2, line)
             self.assertIn(why, done.stderr)
 

@@ -11,8 +11,8 @@ from endpoints import GEN, TIMEOUT, Endpoints
 from longwire_test import main
 
 
-def perf(*words, expect=0):
-    done = subprocess.run([GEN, 'perf', *map(str, words)], capture_output=True, text=True,
+def run(*words, expect=0):
+    done = subprocess.run([GEN, *map(str, words)], capture_output=True, text=True,
                           timeout=TIMEOUT, check=False)
     if done.returncode != expect:
         raise AssertionError(f'{words}: {done.returncode}: {done.stderr}{done.stdout}')
@@ -67,24 +67,24 @@ class Packets(Endpoints):
                            ((*port, '--packet-payload', 5000, '--selective-repeat'), '4096'),
                            (('--port', 'null', '--address', '192.0.2.1', '--peer', '192.0.2.2:1',
                              '--token', 't', '--packet-payload', 70), 'a device refuses')):
-            self.assertIn(why, perf(*words, expect=2).stderr)
+            self.assertIn(why, run('perf', *words, expect=2).stderr)
 
 
 class Messages(Endpoints):
 
     def test_the_longest_message_is_2_to_the_31(self):
         for op in 'write', 'read':
-            ran = json.loads(perf('--sim', '--delay', '10us', '--op', op, '-s', '2G', '-n', '1',
+            ran = json.loads(run('sim', '--delay', '10us', '--op', op, '-s', '2G', '-n', '1',
                                   '--json').stdout)
             self.assertEqual((ran['bytes'], ran['iterations']), (1 << 31, 1))
             self.assertGreater(ran['bw_average_gbps'], 90)
         for size in '2147483649', '3G', '5G':
-            said = perf('--sim', '--delay', '10us', '-s', size, expect=2).stderr
+            said = run('sim', '--delay', '10us', '-s', size, expect=2).stderr
             self.assertIn('2147483648 B (2^31): RDMA has no longer message', said)
 
     def test_a_message_has_at_most_half_of_all_psns(self):
-        perf('--sim', '--delay', '0us', '-s', '100', '-n', '1', '--packet-payload', '64')
-        said = perf('--sim', '--delay', '0us', '-s', '1G', '--packet-payload', '64', expect=2).stderr
+        run('sim', '--delay', '0us', '-s', '100', '-n', '1', '--packet-payload', '64')
+        said = run('sim', '--delay', '0us', '-s', '1G', '--packet-payload', '64', expect=2).stderr
         self.assertIn('8388608 packets', said)
 
 
@@ -92,7 +92,7 @@ class Sweeps(Endpoints):
 
     def test_a_sweep_has_a_row_for_each_combination(self):
         out = self.folder / 'out'
-        done = perf('--sim', '--delay', '100us', '-n', '200', '--sweep', 'size=4K,64K', '--sweep',
+        done = run('sim', '--delay', '100us', '-n', '200', '--sweep', 'size=4K,64K', '--sweep',
                     'loss=0,1e-3', '--out', out)
         with open(out / 'perf-bw.csv', newline='', encoding='utf-8') as file:
             rows = list(csv.DictReader(file))
@@ -118,7 +118,7 @@ class Sweeps(Endpoints):
         for sweep, why in (('sizes=4', 'expected an option of a run'), ('size=0', '1 B to 2 GiB'),
                            ('size=4K,', 'PARAMETER=VALUE'), ('op=writ', 'write'),
                            ('pattern=bw,lat', 'expected an option of a run')):
-            said = perf('--sim', '--delay', '1us', '--sweep', sweep, expect=2).stderr
+            said = run('sim', '--delay', '1us', '--sweep', sweep, expect=2).stderr
             self.assertIn(why, said)
 
 
@@ -159,9 +159,9 @@ class Intervals(Endpoints):
 
     def simulated(self, *words):
         """The result of a simulation, and the rows of its lines. The lines change nothing else."""
-        every = ('--sim', '--delay', '500us', '--seed', '3', '--json', *words)
-        alone = json.loads(perf(*every).stdout)
-        done = perf(*every, '--interval', '0.01')
+        every = ('sim', '--delay', '500us', '--seed', '3', '--json', *words)
+        alone = json.loads(run(*every).stdout)
+        done = run(*every, '--interval', '0.01')
         output_schemas.validate(done.stdout)
         ran = json.loads(done.stdout)
         self.assertEqual({**ran, 'intervals': None, 'verdict': None},

@@ -134,7 +134,7 @@ class Figures(Live):
     def test_perf(self):
         for operation in ('write', 'read', 'send'):
             screen, report = self.last_screen(
-                GEN, 'perf', '--sim', '--delay', '100us', '--op', operation, '-s', '64KiB', '-n',
+                GEN, 'sim', '--delay', '100us', '--op', operation, '-s', '64KiB', '-n',
                 '500', '--loss', '0.1%')
             row = row_of([line.strip() for line in screen], '65536 B')
             self.assertEqual(row[1], str(report['iterations']))
@@ -218,7 +218,7 @@ class Signals(Live):
                        '--sizes', '64')
 
     def test_perf(self):
-        self.interrupt(GEN, 'perf', '--sim', '--delay', '1ms', '-n', '100000000')
+        self.interrupt(GEN, 'sim', '--delay', '1ms', '-n', '100000000')
 
     def test_replay(self):
         self.interrupt(GEN, 'replay', RXE, '--port', 'net_null0', '--loop', '0')
@@ -261,7 +261,7 @@ class Signals(Live):
         self.assertTrue(terminal.screen.restored())
 
     def test_a_fatal_signal(self):
-        terminal = self.start(GEN, 'perf', '--sim', '--delay', '1ms', '-n', '100000000')
+        terminal = self.start(GEN, 'sim', '--delay', '1ms', '-n', '100000000')
         terminal.until(lambda screen: screen.drawings > 0)
         terminal.process.send_signal(signal.SIGQUIT)
         self.assertEqual(terminal.finish(), -signal.SIGQUIT)
@@ -291,7 +291,7 @@ class Elsewhere(Live):
                    *longwire_test.ANY_RATE)
 
     def test_a_dumb_terminal_gets_lines_and_no_color_has_none(self):
-        command = (GEN, 'perf', '--sim', '--delay', '100us', '-n', '100')
+        command = (GEN, 'sim', '--delay', '100us', '-n', '100')
         terminal = self.start(*command, environment={'TERM': 'dumb'})
         self.assertEqual(terminal.finish(), 0)
         self.assertNotIn(b'\x1b', terminal.bytes)

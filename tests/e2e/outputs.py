@@ -50,12 +50,12 @@ signature = true
 NO_FILES = {
     'all|N|none', '[ADDRESS:]PORT', 'ADDRESS:PORT', 'BYTE', 'BYTES', 'CODE', 'CONDITION', 'CPU', 'DIRECTION', 'EXPECTATION', 'FIELD',
     'FIELD,FIELD', 'FILTER', 'HOW', 'IP',
-    'ID', 'KEY', 'KEY=VALUE', 'KIND', 'LENGTH', 'MAC', 'N', 'N|KIND=N,...', 'N|qp|message', 'NAME', 'NAME|{...}', 'NETEM', 'OLD=NEW', 'OP',
+    'ID', 'KEY', 'KEY=VALUE', 'cc.KEY=VALUE', 'KIND', 'LENGTH', 'MAC', 'N', 'N|KIND=N,...', 'N|qp|message', 'NAME', 'NAME|{...}', 'NETEM', 'OLD=NEW', 'OP',
     'OPTION=VALUE,...', 'PARAMETER=VALUE', 'POINTS',
     'HOST:PORT', 'HOST:SERVICE', 'KEYS', 'IP|HOST:PORT', 'PATTERN', 'POINT', 'PORT', '[QP=]N',
-    'RATE', 'RULE', 'S', 'SCOPE', 'SERVICE', 'SHARE', 'SIZE', 'STYLE', 'T',
+    'RATE', 'RULE', 'S', 'SERVICE', 'SHARE', 'SIZE', 'STYLE', 'T',
     'SIZE[,file=PATH][,hugepages]', 'TOKEN', 'WHICH', 'PARAMETER=VALUE,...',
-    'steady|tai|ptp', 'TIME', 'true|false', 'UPDATE', 'WHAT', 'WHEN', '2x|0.5x|max',
+    'steady|tai|ptp', 'TIME', 'true|false', 'WHAT', 'WHEN', '2x|0.5x|max',
 }
 INPUTS = {
     'PROFILE', 'CAPTURE', 'IN', 'NEAR', 'FAR', 'SOCKET', '--back', '--data', '--from', 'list -r',
@@ -75,8 +75,8 @@ WITH_A_DEVICE = {('serve', '--records'), ('serve', '--junit'), ('telemetry', '--
                  ('run', '--rank-reports')}  # under mpirun: gen_ranks.py
 
 
-def help_of(words):
-    return subprocess.run([*words, '--help'], capture_output=True, text=True, timeout=TIMEOUT,
+def help_of(words, option='--help'):
+    return subprocess.run([*words, option], capture_output=True, text=True, timeout=TIMEOUT,
                           check=True).stdout
 
 
@@ -90,7 +90,7 @@ def leaves(words, name):
     text = help_of(words)
     inner = [line.split()[0] for line in section(text, 'Subcommands') if line[2] != ' ']
     if not inner:
-        yield name, text
+        yield name, help_of(words, '--help-all')
     given = [line.split()[0] for line in section(text, 'Positionals') if line[2] != ' ']
     for command in inner:
         yield from leaves([*words, *given, command], f'{name} {command}'.strip())
@@ -171,7 +171,7 @@ class Outputs(unittest.TestCase):
                 self.run_it(self.ctl('record', self.file('new.pcapng')))
         elif words[1] == 'respond':
             peer = begin(self, self.perf())
-        elif words[1] == 'perf' and '--port' in words:
+        elif words[1] == 'perf':
             peer = begin(self, self.respond())
         else:
             yield
@@ -198,12 +198,12 @@ class Outputs(unittest.TestCase):
             'gen search': ([GEN, 'search', FLOW, *ring, '--sizes', '64', '--duration', '20ms',
                             '--settle', '20ms', '--resolution', '50%', '--max-rate', '10Mb/s'],
                            True),
-            'gen perf': ([GEN, 'perf', '--sim', '--delay', '0us', '-n', '10', '-s', '64'], True),
+            'gen sim path': ([GEN, 'sim', '--delay', '0us', '-n', '10', '-s', '64'], True),
             'gen sim': (self.network(), True),
             'gen sim --draw': ([*self.DRAW, self.file('network.svg')], False),
             'gen plan': ([GEN, 'plan', '--path', PATH], False),
-            'gen perf --port': (self.perf(), True),
-            'gen perf --study': (self.study(), True),
+            'gen perf': (self.perf(), True),
+            'gen sim --study': (self.study(), True),
             'gen respond': (self.respond(), True),
             'gen telemetry --help': ([GEN, 'telemetry', '--help'], False),
             'gen experiment': ([GEN, 'experiment', self.experiment(), '--out',
@@ -269,7 +269,7 @@ class Outputs(unittest.TestCase):
         loop = [GEN, 'run', self.sender, '--port', 'net_ring0', '--receive', 'net_ring0',
                 '--quiet']
         receive = [GEN, 'receive', '--port', f'pcap:{self.frames}', '--quiet']
-        sim = [GEN, 'perf', '--sim', '--delay', '0us', '-n', '2000', '-s', '4096']
+        sim = [GEN, 'sim', '--delay', '0us', '-n', '2000', '-s', '4096']
         replay = [IMPAIR, 'replay', self.rules, self.frames]
         out = self.file('d.pcap')
         ports = ['--west', f'pcap:{self.frames}', '--east', 'null']
@@ -277,7 +277,7 @@ class Outputs(unittest.TestCase):
         search = self.commands()['gen search'][0]
         extract = [DISSECT, 'extract', self.frames, '--force', '--out']
         experiment = [GEN, 'experiment', self.experiment(), '--out']
-        sweep = [GEN, 'perf', '--sim', '--delay', '1ms', '-n', '20', '--sweep', 'size=4K,64K', '--out']
+        sweep = [GEN, 'sim', '--delay', '1ms', '-n', '20', '--sweep', 'size=4K,64K', '--out']
         failing = self.file('failing.toml', EXPERIMENT.replace(
             'iterations = 20', 'iterations = 20\nloss = "90%"\nretries = 0\ntimeout = 1'))
         return {
@@ -292,10 +292,10 @@ class Outputs(unittest.TestCase):
             'gen replay FILE': ([GEN, 'replay', self.frames, '--pcap'], 'o.pcap'),
             'gen replay --pcap': ([GEN, 'replay', self.frames, '--port', 'null', '--pcap'],
                                   'o.pcap'),
-            'gen perf --pcap': ([*sim, '--pcap'], 'o.pcapng'),
-            'gen perf --series': ([*sim, '--series'], 'o.csv'),
-            'gen perf --port --pcap': ([*self.perf(), '--pcap'], 'o.pcap'),
-            'gen perf --port --series': ([*self.perf(), '--series'], 'o.csv'),
+            'gen sim path --pcap': ([*sim, '--pcap'], 'o.pcapng'),
+            'gen sim path --series': ([*sim, '--series'], 'o.csv'),
+            'gen perf --pcap': ([*self.perf(), '--pcap'], 'o.pcap'),
+            'gen perf --series': ([*self.perf(), '--series'], 'o.csv'),
             'gen sim --draw': (self.DRAW, 'o.svg'),
             'gen sim --pcap': ([*self.network(), '--pcap-at', 'west:east', '--pcap'], 'o.pcapng'),
             'gen sim --series': ([*self.network(), '--series'], 'o.csv'),
@@ -306,8 +306,9 @@ class Outputs(unittest.TestCase):
             'gen search csv': ([*search, '--out'], 'found/search.csv'),
             'gen search svg': ([*search, '--out'], 'found/search.svg'),
             'gen experiment --junit': ([*experiment, self.file('judged'), '--junit'], 'o.xml'),
-            'gen perf sweep csv': (sweep, 'made/perf-bw.csv'),
-            'gen perf sweep svg': (sweep, 'made/bw_average_gbps.svg'),
+            'gen perf sweep csv': ([*self.perf(), '--sweep', 'size=4K', '--out'], 'made/perf-bw.csv'),
+            'gen sim sweep csv': (sweep, 'made/perf-bw.csv'),
+            'gen sim sweep svg': (sweep, 'made/bw_average_gbps.svg'),
             'gen experiment csv': (experiment, 'made/short.csv'),
             'gen experiment json': (experiment, 'made/short.json'),
             'gen experiment txt': (experiment, 'made/short.txt'),
@@ -316,8 +317,8 @@ class Outputs(unittest.TestCase):
             'gen experiment --pcap-failures': (
                 [GEN, 'experiment', failing, '--out', self.file('results'), '--pcap-failures'],
                 'failures/failing-cell1-seed1.pcapng'),
-            'gen perf --study csv': (self.study()[:-1], 'studied/buffers.csv'),
-            'gen perf --study svg': (self.study()[:-1], 'studied/buffers.svg'),
+            'gen sim --study csv': (self.study()[:-1], 'studied/buffers.csv'),
+            'gen sim --study svg': (self.study()[:-1], 'studied/buffers.svg'),
             'dissect compare --junit': ([DISSECT, 'compare', self.frames, self.frames, '--expect',
                                          'loss<=1%', '--junit'], 'o.xml'),
             'dissect compare --html': ([DISSECT, 'compare', self.frames, self.frames, '--html'], 'o.html'),
@@ -327,13 +328,15 @@ class Outputs(unittest.TestCase):
                                         '--junit'], 'o.xml'),
             'gen run --junit': ([*loop, '--expect', 'frames>0', '--junit'], 'o.xml'),
             'gen receive --junit': ([*receive, '--expect', 'frames>0', '--junit'], 'o.xml'),
-            'gen perf --junit': ([*sim, '--expect', 'failed=0', '--junit'], 'o.xml'),
+            'gen sim path --junit': ([*sim, '--expect', 'failed=0', '--junit'], 'o.xml'),
+            'gen perf --junit': ([*self.perf(), '--expect', 'failed=0', '--junit'], 'o.xml'),
             'gen search --junit': ([*search, '--expect', 'loss>=0', '--junit'], 'o.xml'),
             'gen run --html': ([*loop, '--html'], 'o.html'),
             'gen receive --html': ([*receive, '--html'], 'o.html'),
             'gen replay --html': ([GEN, 'replay', self.frames, '--port', 'null', '--html'],
                                   'o.html'),
-            'gen perf --html': ([*sim, '--html'], 'o.html'),
+            'gen sim path --html': ([*sim, '--html'], 'o.html'),
+            'gen perf --html': ([*self.perf(), '--html'], 'o.html'),
             'gen search --html': ([*search, '--html'], 'o.html'),
             'gen experiment --html': ([GEN, 'experiment', self.experiment(), '--out',
                                        self.file('results'), '--html'], 'o.html'),
@@ -360,7 +363,7 @@ class Outputs(unittest.TestCase):
         }
 
     def study(self):
-        return [GEN, 'perf', '--sim', '--delay', '0us', '--pattern', 'blast', '--rate', '100Mb/s',
+        return [GEN, 'sim', '--delay', '0us', '--pattern', 'blast', '--rate', '100Mb/s',
                 '--study', self.file('study')]
 
     DRAW = [GEN, 'sim', NETWORK, '--draw']
@@ -463,7 +466,7 @@ class Outputs(unittest.TestCase):
 
     # Files that are longer than the limit.
     LONG = ('gen run FILE', 'gen run --pcap', 'gen receive --pcap', 'gen replay FILE',
-            'gen replay --pcap', 'gen perf --pcap', 'gen perf --port --pcap', 'gen respond --pcap',
+            'gen replay --pcap', 'gen sim path --pcap', 'gen perf --pcap', 'gen respond --pcap',
             'gen sim --pcap', 'dissect annotate OUT',
             'impair replay OUT', 'impair replay --ledger', 'impair replay --pcap',
             'impair run --ledger', 'impair run --pcap')
@@ -503,7 +506,7 @@ class Outputs(unittest.TestCase):
                 self.assertEqual(list(small.iterdir()), [])
 
     def test_a_file_appears_when_it_is_complete(self):
-        for name in ('gen run FILE', 'gen replay FILE', 'impair replay OUT', 'gen perf --pcap', 'gen sim --draw',
+        for name in ('gen run FILE', 'gen replay FILE', 'impair replay OUT', 'gen sim path --pcap', 'gen sim --draw',
                      'dissect annotate OUT'):
             words, file = self.file_commands()[name]
             with self.subTest(name):
@@ -590,8 +593,8 @@ class Outputs(unittest.TestCase):
                   '--pcap'], payload),
                 ([GEN, 'receive', '--port', 'null', '--duration', '1s', '--profile', named,
                   '--sent', table, '--pcap'], table),
-                ([GEN, 'perf', '--sim', '--path', impair, '-n', '10', '--pcap'], path),
-                ([GEN, 'perf', '--sim', '--path', impair, '-n', '10', '--series'], bins),
+                ([GEN, 'sim', '--path', impair, '-n', '10', '--pcap'], path),
+                ([GEN, 'sim', '--path', impair, '-n', '10', '--series'], bins),
                 ([IMPAIR, 'replay', impair, self.frames], bins),
                 ([IMPAIR, 'replay', impair, self.frames, '/dev/null', '--ledger'], frames),
                 ([IMPAIR, 'run', impair, '--west', f'pcap:{self.frames}', '--east', 'null',
@@ -610,7 +613,7 @@ class Outputs(unittest.TestCase):
         self.file('compared.json').symlink_to(table)
         for words in (
                 [GEN, 'search', named, '--port', 'net_ring0', '--receive', 'net_ring0', '--out'],
-                [GEN, 'perf', '--sim', '--path', path, '--pattern', 'blast', '--study'],
+                [GEN, 'sim', '--path', path, '--pattern', 'blast', '--study'],
                 [GEN, 'experiment', compared, '--out']):
             with self.subTest(' '.join(map(str, words))):
                 done = self.run_it([*words, self.folder])
@@ -619,7 +622,7 @@ class Outputs(unittest.TestCase):
                 self.assertEqual(done.stdout, '')
 
     def test_a_folder_that_cannot_be_made(self):
-        for name in 'gen search csv', 'gen experiment csv', 'gen perf --study csv':
+        for name in 'gen search csv', 'gen experiment csv', 'gen sim --study csv':
             words, _ = self.file_commands()[name]
             with self.subTest(name):
                 done = self.run_it([*words, f'{self.rules}/folder'])

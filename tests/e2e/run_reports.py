@@ -43,7 +43,7 @@ messages = 400
 signature = true
 '''
 BIT_RATES = {'Tb/s': 1e12, 'Gb/s': 1e9, 'Mb/s': 1e6, 'kb/s': 1e3, 'b/s': 1}
-PICTURES = {'gen sim': 'network-report', 'gen perf lat': 'perf-report'}
+PICTURES = {'gen sim': 'network-report', 'gen sim lat': 'perf-report'}
 RING = ('--port', 'net_ring0', '--receive', 'net_ring0')
 
 
@@ -83,10 +83,10 @@ class InFolder(unittest.TestCase):
             'gen search': [GEN, 'search', sender, *RING, '--sizes', '64,256', '--duration', '20ms',
                            '--settle', '20ms', '--resolution', '50%', '--max-rate', '10Mb/s',
                            '--json'],
-            'gen perf': [GEN, 'perf', '--sim', '--delay', '0us', '-n', '100', '-a', '--json'],
-            'gen perf lat': [GEN, 'perf', '--sim', '--delay', '10us', '-n', '100', '-s', '64',
+            'gen sim path': [GEN, 'sim', '--delay', '0us', '-n', '100', '-a', '--json'],
+            'gen sim lat': [GEN, 'sim', '--delay', '10us', '-n', '100', '-s', '64',
                              '--pattern', 'lat', '--json'],
-            'gen perf ping': [GEN, 'perf', '--sim', '--delay', '10us', '-n', '100', '-s', '64',
+            'gen sim ping': [GEN, 'sim', '--delay', '10us', '-n', '100', '-s', '64',
                               '--pattern', 'ping', '--json'],
             'gen sim': [GEN, 'sim', 'long-haul-incast-100km', '--duration', '20ms', '--json'],
             'impair replay': [IMPAIR, 'replay', self.file('rules.toml', RULES), self.frames,
@@ -159,7 +159,7 @@ class Pages(InFolder):
         self.assertEqual(data['plots'][0]['svg'], (out / 'rates.svg').read_text(encoding='utf-8'))
 
     def test_plots_have_the_values_of_the_report(self):
-        self.run_it(*self.commands()['gen perf'])
+        self.run_it(*self.commands()['gen sim path'])
         data = page_data(self.page)
         average = next(curve for curve in data['plots'][0]['curves'] if curve['name'] == 'average')
         unit = {'Gb/s': 1, 'Mb/s': 1e3}[data['plots'][0]['y'].split(', ')[1]]
@@ -167,7 +167,7 @@ class Pages(InFolder):
                          [report['bytes'] for report in data['reports']])
         for (_, y), report in zip(average['points'], data['reports']):
             self.assertAlmostEqual(y / unit, report['bw_average_gbps'], places=9)
-        self.run_it(*self.commands()['gen perf lat'])
+        self.run_it(*self.commands()['gen sim lat'])
         data = page_data(self.page)
         points = {curve['name']: curve['points'][0][1] for curve in data['plots'][0]['curves']}
         self.assertEqual(data['plots'][0]['y'], 'latency, us')
@@ -272,7 +272,7 @@ class Pages(InFolder):
                     self.folder / 'out.pcap', code=2)
         self.assertEqual(self.page.read_text(encoding='utf-8'), 'before')
         self.page = '-'
-        done = self.run_it(GEN, 'perf', '--sim', '--delay', '0us', '-n', '1', code=2)
+        done = self.run_it(GEN, 'sim', '--delay', '0us', '-n', '1', code=2)
         self.assertIn('--html', done.stderr)
         self.page = self.frames
         done = self.run_it(GEN, 'receive', '--port', f'pcap:{self.frames}', code=2)
@@ -394,7 +394,7 @@ class Browser(InFolder):
                 take_picture(self.browser, PICTURES[name], height=1000)
 
     def test_the_sizes_of_perf_are_rows_of_one_table(self):
-        self.run_it(*self.commands()['gen perf'])
+        self.run_it(*self.commands()['gen sim path'])
         self.open()
         sizes = [str(2**i) for i in range(1, 24)]
         self.assertEqual([row[0].replace(',', '') for row in self.rows('account-0')], sizes)

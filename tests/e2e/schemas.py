@@ -131,15 +131,14 @@ class Schemas(unittest.TestCase):
         run.communicate(timeout=TIMEOUT)
 
     def simulate(self):
-        sim = ('--sim', '--path', PATH, '-n', 100)
+        sim = ('--path', PATH, '-n', 100)
         for words in (('--op', 'write', '-a'), ('--op', 'read', '-q', 4), ('--pattern', 'ping'),
                       ('--op', 'send', '--pattern', 'blast', '--rate', '1Gb/s'),
                       ('--op', 'write', '--pattern', 'lat'), ('--op', 'atomic'),
                       ('--op', 'write', '--rate-control', 'dcqcn')):
-            self.check('gen perf', *sim, *words)
-        self.check('gen perf', '--sim', '--delay', '0us', '--pattern', 'blast', '--rate', '100Mb/s',
+            self.check('gen sim', *sim, *words)
+        self.check('gen sim', '--delay', '0us', '--pattern', 'blast', '--rate', '100Mb/s',
                    '--study', self.folder / 'study')
-        self.check('gen perf', '--sim', '--network', 'fat-tree-16', '--duration', '1ms')
         self.check('gen sim', 'fat-tree-16', '--duration', '1ms')
         self.check('gen plan', '--path', PATH)
         self.experiment(self.write('lossy.toml', FAILING), code=1)

@@ -285,8 +285,8 @@ class Cases(unittest.TestCase):
                                     '1Mb/s', '--out', '/dev/full']),
         ]
 
-    def cases_of_gen_perf(self):
-        sim = [GEN, 'perf', '--sim', '--delay', '10us']
+    def cases_of_gen_sim(self):
+        sim = [GEN, 'sim', '--delay', '10us']
         return [
             Case('goodput', 'red', 1, [*sim, '-n', '3', '--loss', '100%', '--timeout', '4']),
             Case('failed', 'red', 1, [*sim, '-n', '3', '--loss', '100%', '--timeout', '4']),
@@ -298,8 +298,8 @@ class Cases(unittest.TestCase):
     def cases_of_gen_plan(self):
         plan = [GEN, 'plan', '--delay', '1ms']
         return [
-            Case('model', 'amber', 0, [*plan, '--loss', '10%']),
-            Case('throughput_gbps', 'red', 1, [*plan, '--loss', '10%', '--expect', 'throughput_gbps>0']),
+            Case('unknown', 'amber', 0, [*plan, '--timeout', '0', '--loss', '1%']),
+            Case('throughput_gbps', 'red', 1, [*plan, '--timeout', '0', '--loss', '1%', '--expect', 'throughput_gbps>0']),
             Case('breaks', 'amber', 0, [*plan, '--timeout', '4']),
         ]
 
@@ -516,15 +516,15 @@ class Table(Cases):
             command = f'{row["program"]} {row["command"]}'
             if not row['verdict']:
                 continue
-            if command == 'roce-gen sim':
-                command = 'roce-gen perf'  # the same runs and questions
-            shown = {case.question for case in self.cases(command)} | SHOWN_BY_BOXED.get(command, set())
+            cases = 'roce-gen sim' if command == 'roce-gen perf' else command  # the same questions
+            boxed = 'roce-gen perf' if command == 'roce-gen sim' else command
+            shown = {case.question for case in self.cases(cases)} | SHOWN_BY_BOXED.get(boxed, set())
             for question in row['questions']:
                 name = question['name']
                 with self.subTest(f'{command}: {name}'):
                     if not question['asked'] or name in shown:
                         continue
-                    where = ELSEWHERE.get((command, name)) or ELSEWHERE[row['program'], name]
+                    where = ELSEWHERE.get((boxed, name)) or ELSEWHERE[row['program'], name]
                     file, test = where.split(': ')
                     self.assertIn(test, (TESTS / file).read_text(encoding='utf-8'))
 

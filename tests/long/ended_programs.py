@@ -233,7 +233,7 @@ class EndedPrograms(unittest.TestCase):
             '--sizes', '64', '--duration', '20ms', '--settle', '20ms', '--resolution', '50%',
             '--max-rate', '10Mb/s', '--out', folder / 'out'), longest=2)
         self.end_at_random(lambda folder: self.gen(
-            'perf', '--sim', '--delay', '10us', '-n', 3000, '-s', '4KiB', '--pcap',
+            'sim', '--delay', '10us', '-n', 3000, '-s', '4KiB', '--pcap',
             folder / 'out.pcapng', '--series', folder / 'series.csv'))
 
     def test_impair_runs(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The interval that perf --sim prints of a steady rate, over 60 seeds for each of some
+"""The interval that sim prints of a steady rate, over 60 seeds for each of some
 configurations, beside the mean of runs that are much longer."""
 
 import unittest

@@ -1,23 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A random grid on which `roce-gen plan` is held against `roce-gen perf --sim`."""
+"""A random grid on which `roce-gen plan` is held against `roce-gen sim`: each rate is computed and exact, the
+rate of the same simulated run, or null where that run has none."""
 
+import collections
 import concurrent.futures
 import json
 import math
 import os
 import random
-import statistics
 import subprocess
 
 import longwire_test
 
 GEN = longwire_test.program('roce-gen')
-LOSSLESS, LOSSY = 0.03, 0.15  # how far plan may be off: of a run; of the median of five seeds
-SEEDS = 5
-# The largest share of the points for which plan may say that no formula holds.
-SIMULATE, SIMULATE_LOSSY = 0.10, 0.40
-FEW = 200  # points: of fewer, the share may be two standard deviations larger
-OFF = 0.01  # of the points for which it states a figure, this share may be off by up to two bounds
+EXACT = 1e-3  # how far a computed rate may be from a simulated one, whose window has an end of 1e-4
 
 
 def run(*words):
@@ -41,8 +37,6 @@ MOST_OUTSTANDING = 100_000
 class Point:
     """One configuration of the grid: every option of plan, each over its range as far as its run is
     one of seconds; rates from 1 to 800 Gb/s."""
-
-    simulate = False  # plan says that no formula holds
 
     def __init__(self, rng, lossy):
         def some(low, high):
@@ -130,95 +124,63 @@ class Point:
                 '--timeout', self.timeout, '--retries', self.retries,
                 *(['--selective-repeat'] if self.selective else [])]
 
-    def duration_ns(self, planned_gbps, budget):
-        """Enough packets and round trips for a mean, and timeouts where they cost few packets."""
-        packet_ns = 8 * min(self.size, self.mtu) / planned_gbps
-        trips = 150 * (self.round_trip_ns() + self.qps * self.message_ns())
-        timers = 40 * 4096 * 2 ** self.timeout
-        return int(max(min(trips, 15 * budget * packet_ns), budget * packet_ns,
-                       min(timers, 15 * budget * packet_ns)))
-
-    def run(self, *more):
-        """What perf --sim says of these options, and whether it ended well."""
-        done = subprocess.run([GEN, 'perf', '--sim', *map(str, self.options()), *map(str, more),
-                               '--json'], capture_output=True, text=True, timeout=600, check=False)
-        if done.returncode not in (0, 1):
-            raise AssertionError(f'{self.words()}: {done.stderr}')
-        return json.loads(done.stdout), done.returncode == 0
-
-    def check_break(self, lossless):
-        """Work requests fail; with losses alone if some ten are lost in a run of seconds."""
-        length = []
-        if lossless > 0:  # only losses break it
-            most = 2_000_000
-            messages = min(10 / self.loss, most) / self.qps / self.packets()
-            length = ['--loss', f'{self.loss:e}', '-n', max(5, math.ceil(messages))]
-            if 10 / self.loss > most:
-                return []
-        ran, _ = self.run(*length)
-        if ran['failed'] > 0:
-            return []
-        return [(math.inf, 'QPs break as planned, and none does as simulated')]
-
-    def check_without_loss(self, plan):
-        """What is wrong, and by how many bounds; nothing if all is right."""
-        ran, well = self.run()
-        if not well:
-            return [(math.inf, f'the simulation ends with {ran["failed"]} failures')]
-        steady, average = ran['bw_steady_gbps'], ran['bw_average_gbps']
-        planned = plan['throughput_gbps']
-        return [
-            (abs(planned / steady - 1) / LOSSLESS,
-             f'{planned:.4g} planned, {steady:.4g} Gb/s simulated'),
-            (abs(average / steady - 1) / 0.01, f'average {average:.4g}, steady {steady:.4g} Gb/s')]
-
-    def check_with_loss(self, plan, budget):
-        length = f"{self.duration_ns(plan['throughput_gbps'], budget)}ns"
-        rates = [self.run('--loss', f'{self.loss:e}', '--duration', length, '--seed',
-                          seed)[0]['bw_average_gbps'] for seed in range(1, SEEDS + 1)]
-        median = statistics.median(rates)
-        return [(abs(plan['throughput_gbps'] / median - 1) / LOSSY if median > 0 else math.inf,
-                 f"{plan['throughput_gbps']:.4g} planned, {median:.4g} Gb/s simulated (from "
-                 f'{min(rates):.4g} to {max(rates):.4g})')]
-
     def words(self):
         loss = ['--loss', f'{self.loss:e}'] if self.loss > 0 else []
-        return ' '.join(map(str, [*self.options(), *loss]))
+        return [*self.options(), *loss]
 
-    def check(self, budget):
-        """How many bounds the plan is off, with a line for each; nothing where it is within them."""
-        plan = run('plan', *self.options(), *(['--loss', f'{self.loss:e}'] if self.loss > 0 else []))
-        self.simulate = plan['simulate']
-        if self.simulate:
-            return []
-        if plan['breaks_because']:
-            found = self.check_break(plan['lossless_gbps'])
-        else:
-            found = (self.check_with_loss(plan, budget) if self.loss > 0
-                     else self.check_without_loss(plan))
-        return [(off, f'{what}: {self.words()}') for off, what in found if off > 1]
+    def simulated(self, *more):
+        """What `roce-gen sim` says of these options."""
+        done = subprocess.run([GEN, 'sim', *map(str, self.options()), *map(str, more), '--json'],
+                              capture_output=True, text=True, timeout=600, check=False)
+        if done.returncode not in (0, 1):
+            raise AssertionError(f'{self.words()}: {done.stderr}')
+        return json.loads(done.stdout)
+
+    def check(self):
+        """What is wrong with the plan's figures, a text each; how many are computed, simulated, null."""
+        plan = run('plan', *self.words())
+        wrong = []
+        if abs(plan['bdp_bytes'] - plan['round_trip_ns'] / self.ns_a_byte) > 1e-4 * plan['bdp_bytes']:
+            wrong.append('bdp_bytes is not the round trip times the rate')
+        wrong += self.compared(plan, 'lossless', self.simulated())
+        if self.loss > 0:
+            wrong += self.compared(plan, 'throughput', self.simulated('--loss', f'{self.loss:e}'))
+        elif (plan['throughput_gbps'], plan['throughput_from']) != (plan['lossless_gbps'], plan['lossless_from']):
+            wrong.append('without losses, the throughput is another')
+        words = ' '.join(map(str, self.words()))
+        return ([f'{text}: {words}' for text in wrong],
+                [plan['lossless_from'], *([plan['throughput_from']] if self.loss > 0 else [])])
+
+    @staticmethod
+    def compared(plan, name, ran):
+        """What is wrong with a rate of the plan, beside the simulation of the same options."""
+        planned, source, steady = plan[f'{name}_gbps'], plan[f'{name}_from'], ran['bw_steady_gbps']
+        whole = ran['failed'] == 0 and 'stuck_qps' not in ran
+        if source is None:
+            return [f'{name}: null, and the simulation has {steady}'] if steady and whole else []
+        if source == 'computed':
+            off = abs(planned / steady - 1) if steady and whole else math.inf
+            return [f'{name}: {planned:.6g} computed, {steady} simulated'] if off > EXACT else []
+        if planned == 0:
+            return [] if ran['iterations'] == 0 and ran['failed'] > 0 else [f'{name}: 0, and something gets through']
+        wrong = [] if planned == steady else [f'{name}: {planned} planned, {steady} simulated']
+        if name == 'throughput':
+            ends = [plan[f'throughput_{end}_gbps'] for end in ('low', 'high')]
+            if ends != [ran[f'bw_steady_{end}_gbps'] for end in ('low', 'high')]:
+                wrong.append(f'{name}: another interval than that of the simulation')
+        return wrong
 
 
-def differences(lossless, lossy, budget, seed):
-    """Checks so many points; `budget`: packets of a run with losses. A line for each that is off by
-    more than twice its bound, and for all that are off if they are more than 1 in 100.
-    LONGWIRE_GRID_SEED chooses other points."""
+def differences(lossless, lossy, seed):
+    """Checks so many points. A line for each figure that is wrong. LONGWIRE_GRID_SEED chooses other
+    points."""
     seed = int(os.environ.get('LONGWIRE_GRID_SEED', seed))
     print(f'# LONGWIRE_GRID_SEED={seed}: {lossless} points without losses, {lossy} with', flush=True)
     rng = random.Random(seed)
     points = [Point(rng, i >= lossless) for i in range(lossless + lossy)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        off = [each for found in pool.map(lambda point: point.check(budget), points)
-               for each in found]
-    for bounds, line in off:
-        print(f'# {bounds:.2f} bounds: {line}', flush=True)
-    stated = sum(not point.simulate for point in points)
-    few = len(off) <= OFF * stated
-    wrong = [line for bounds, line in off if bounds > 2 or not few]
-    for kind, most in ((points[:lossless], SIMULATE), (points[lossless:], SIMULATE_LOSSY)):
-        said = sum(point.simulate for point in kind)
-        print(f'# plan says "simulate" for {said} of {len(kind)} points', flush=True)
-        chance = 2 * math.sqrt(most * len(kind)) if len(kind) < FEW else 0
-        if said > most * len(kind) + chance:
-            wrong.append(f'plan says "simulate" for {said} of {len(kind)} points')
-    return wrong
+        checked = list(pool.map(Point.check, points))
+    sources = collections.Counter(source for _, found in checked for source in found)
+    print(f'# figures: {sources["computed"]} computed, {sources["simulated"]} simulated, '
+          f'{sources[None]} null', flush=True)
+    return [line for wrong, _ in checked for line in wrong]

@@ -14,14 +14,13 @@ import sys
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / 'docs'
 MARK = re.compile(r'(<!-- settings: (\w+) -->\n).*?(<!-- end of settings -->)', re.S)
-HEAD = '| option | key | meaning | values | default |\n|---|---|---|---|---|\n'
+HEAD = '| key | meaning | values | default |\n|---|---|---|---|\n'
 
 
 def table(rows):
     """The rows of a struct as Markdown."""
     return HEAD + ''.join(
-        f'| `--{row["name"].replace("_", "-")}` | `{row["name"]}` | {row["meaning"]} | '
-        f'{row["values"]} | {row["default"]} |\n' for row in rows)
+        f'| `{row["name"]}` | {row["meaning"]} | {row["values"]} | {row["default"]} |\n' for row in rows)
 
 
 def current(text, settings):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How often the interval of `perf --sim`'s steady rate holds the long-run mean."""
+"""How often the interval of `sim`'s steady rate holds the long-run mean."""
 
 import concurrent.futures
 import json
@@ -21,7 +21,7 @@ CONFIGURATIONS = (
 
 
 def run(options, seed, *more):
-    done = subprocess.run([GEN, 'perf', '--sim', *options.split(), '--seed', str(seed), *more,
+    done = subprocess.run([GEN, 'sim', *options.split(), '--seed', str(seed), *more,
                            '--json'], capture_output=True, text=True, timeout=600, check=True)
     return json.loads(done.stdout)
 

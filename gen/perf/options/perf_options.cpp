@@ -13,7 +13,9 @@
 #include "config/impair/profile.h"
 #include "config/toml/document.h"
 #include "config/toml/profile_search.h"
+#include "core/names.h"
 #include "core/quantity.h"
+#include "core/setting.h"
 #include "gen/limits.h"
 
 namespace lw::gen {
@@ -39,20 +41,28 @@ std::vector<std::pair<std::string, PerfPattern>> patterns() {
   return words;
 }
 
-/// Options of the same command line apply after the profile: they are read in the order in which
-/// they were added.
-void add_profile_option(app::Options& options, DcqcnConfig& dcqcn) {
-  static constexpr std::string_view kKinds[] = {config::kCongestionProfiles};
-  app::OptionValue value{.read = [&dcqcn](std::string_view file) -> Parsed<void> {
-                           const auto& rows = DcqcnConfig::figures();
-                           const auto read =
-                               config::load_congestion_profile(std::string(file), rows, &dcqcn);
-                           if (!read) return std::unexpected(read.error().message);
-                           return {};
-                         },
-                         .profile_kinds = {std::begin(kKinds), std::end(kKinds)}};
-  options.add("--cc", std::move(value), "PROFILE",
-              "parameters of DCQCN; options for one of them apply after it");
+/// Reads "cc.KEY=VALUE" into the parameters; adds the key to `keys`, unless it is null.
+Parsed<void> set_parameter(std::string_view text, DcqcnConfig& dcqcn, ParameterKeys* keys) {
+  constexpr std::string_view kTable = "cc.";
+  const std::size_t equals = text.find('=');
+  if (!text.starts_with(kTable) || equals == std::string_view::npos)
+    return std::unexpected(
+        fmt::format("expected cc.KEY=VALUE, such as cc.rpg_gd=11, found \"{}\"", text));
+  const std::string_view key = text.substr(kTable.size(), equals - kTable.size());
+  const auto rows = DcqcnConfig::figures().rows;
+  const auto row = std::ranges::find(rows, key, &Figure::name);
+  if (row == rows.end()) {
+    std::vector<std::string_view> names;
+    for (const Figure& each : rows) names.push_back(each.name);
+    const std::string_view near = nearest(key, names);
+    return std::unexpected(
+        fmt::format("no parameter \"{}\"{}", key,
+                    near.empty() ? "" : fmt::format(": did you mean \"{}\"?", near)));
+  }
+  const auto set = set_setting(*row, &dcqcn, text.substr(equals + 1));
+  if (!set) return std::unexpected(fmt::format("{}: {}", key, set.error()));
+  if (keys != nullptr) keys->push_back(row->name);
+  return {};
 }
 
 }  // namespace
@@ -96,16 +106,28 @@ void add_congestion_options(app::Options& options, transport::QpConfig& config) 
       .add("--qp-rate", app::parsed(parse_bit_rate, config.rate_bps), "RATE",
            "rate of a QP on the link; initial rate of DCQCN")
       .defaults_to("the NIC's rate");
-  add_dcqcn_options(options, config.dcqcn);
+  add_congestion_profile(options, config.dcqcn);
 }
 
-void add_dcqcn_options(app::Options& options, DcqcnConfig& dcqcn) {
-  options.begin_group(kReactionPoint);
-  add_profile_option(options, dcqcn);
-  app::add_settings(options, DcqcnConfig::reaction_point(), &dcqcn);
-  options.begin_group(kNotificationPoint);
-  app::add_settings(options, DcqcnConfig::notification_point(), &dcqcn);
-  options.begin_group("");
+void add_congestion_profile(app::Options& options, DcqcnConfig& dcqcn) {
+  static constexpr std::string_view kKinds[] = {config::kCongestionProfiles};
+  app::OptionValue value{.read = [&dcqcn](std::string_view file) -> Parsed<void> {
+                           const auto& rows = DcqcnConfig::figures();
+                           const auto read =
+                               config::load_congestion_profile(std::string(file), rows, &dcqcn);
+                           if (!read) return std::unexpected(read.error().message);
+                           return {};
+                         },
+                         .profile_kinds = {std::begin(kKinds), std::end(kKinds)}};
+  options.add("--cc", std::move(value), "PROFILE", "parameters of DCQCN");
+}
+
+void add_parameter_option(app::Options& options, DcqcnConfig& dcqcn, ParameterKeys* keys) {
+  app::OptionValue value{
+      .read = [&dcqcn, keys](std::string_view text) { return set_parameter(text, dcqcn, keys); },
+      .repeats = true};
+  options.add("--set", std::move(value), "cc.KEY=VALUE",
+              "set a parameter of DCQCN, after --cc: cc.rpg_gd=11");
 }
 
 namespace {
@@ -118,11 +140,6 @@ void add_windows(app::Options& list, perf::PerfConfig& config) {
            "work requests begun and not acknowledged, per QP: the NIC's window");
   list.add("--reads", app::number(config.qp.max_rd_atomic, 1u, 1u << 16), "N",
            "outstanding READs and atomics, per QP");
-  constexpr std::uint32_t kOfANic = 16;
-  config.qp.max_dest_rd_atomic = kOfANic;
-  list.add("--responder-reads", app::number(config.qp.max_dest_rd_atomic, 0u, 1u << 16), "N",
-           "READs and atomics that the simulated responder answers at once, per QP; it refuses "
-           "more. 0: any number");
   list.add("--psn-window", app::number(config.qp.psn_window, 1u, 1u << 23), "N",
            "PSNs not acknowledged, per QP");
   list.add("--ack-every", app::number(config.qp.ack_every, 0u, 1u << 23), "N",
@@ -142,6 +159,13 @@ void add_windows(app::Options& list, perf::PerfConfig& config) {
 
 void add_nic_options(app::Options& list, PerfOptions& options) {
   perf::PerfConfig& config = options.config;
+  constexpr std::uint32_t kOfANic = 16;
+  config.qp.max_dest_rd_atomic = kOfANic;
+  list.add("--responder-reads", app::number(config.qp.max_dest_rd_atomic, 0u, 1u << 16), "N",
+           "READs and atomics that the simulated responder answers at once, per QP; it refuses "
+           "more. 0: any number");
+  list.add("--reorder-packets", app::number(config.qp.reorder_packets, 1u, 1u << 23), "N",
+           "selective repeat: bits of the receiver's bitmap, and so PSNs not acknowledged, per QP");
   list.add("--rate", app::parsed(parse_bit_rate, config.nic.rate_bps), "RATE",
            "link rate of the NICs, 1 kb/s to 100 Tb/s")
       .defaults_to("100Gb/s");
@@ -165,9 +189,6 @@ void add_nic_options(app::Options& list, PerfOptions& options) {
 }
 
 void add_recovery_options(app::Options& list, PerfOptions& options) {
-  list.add("--loss", app::parsed(parse_probability, options.loss), "SHARE",
-           "random loss of packets, in both directions")
-      .defaults_to("0");
   list.add("--timeout", app::number(options.timeout, 0u, 31u), "N",
            "local ACK timeout: 4.096 us x 2^N; 0: never");
   list.add("--retries", app::number(options.retries, 0u, 7u), "N",
@@ -175,8 +196,6 @@ void add_recovery_options(app::Options& list, PerfOptions& options) {
   list.add_flag("--adaptive", options.config.qp.adaptive_retransmission,
                 "adaptive retransmission: the timeout follows the measured round trip");
   list.add_flag("--selective-repeat", options.selective, "selective repeat instead of go-back-N");
-  list.add("--reorder-packets", app::number(options.config.qp.reorder_packets, 1u, 1u << 23), "N",
-           "selective repeat: bits of the receiver's bitmap, and so PSNs not acknowledged, per QP");
 }
 
 void add_receive_options(app::Options& list, perf::PerfConfig& config) {
@@ -189,8 +208,6 @@ void add_receive_options(app::Options& list, perf::PerfConfig& config) {
                 "end-to-end credits: SENDs wait for the receives that ACKs announce");
   list.add("--rnr-timer", app::number(config.qp.rnr_timer, std::uint8_t{0}, std::uint8_t{31}),
            "CODE", "RNR timer that a responder without a receive asks for: 12 is 640 us");
-  list.add("--rnr-retries", app::number(config.qp.rnr_retry, std::uint8_t{0}, std::uint8_t{7}), "N",
-           "number of RNR retries before a QP fails; 7: unlimited");
 }
 
 /// Checks that a simulation can apply the profile.
@@ -297,38 +314,41 @@ Parsed<Duration> read_run_length(std::string_view text) {
                          std::string(text) + "\"");
 }
 
-void add_perf_options(app::Options& list, PerfOptions& options) {
+void add_transfer_options(app::Options& list, PerfOptions& options) {
   perf::PerfConfig& config = options.config;
   add_operation_options(list, config);
   list.add("-s,--size", app::parsed(read_message_size, config.size), "SIZE",
            "message size, in bytes; K, M and G are binary, as in perftest")
       .defaults_to("64KiB");
   add_windows(list, config);
+  add_recovery_options(list, options);
+}
+
+void add_path_options(app::Options& list, PerfOptions& options) {
   list.add("--path", app::profile(options.path, {config::kPathProfiles, config::kImpairProfiles}),
            "PROFILE", "path or impair profile of the link between the hosts");
   list.add("--delay", app::parsed(parse_duration, options.delay), "TIME",
            "one-way delay, instead of a profile");
   list.add("--distance", app::parsed(parse_kilometres, options.km), "LENGTH",
            "length of bare fibre, instead of a profile");
+  list.add("--loss", app::parsed(parse_probability, options.loss), "SHARE",
+           "random loss of packets, in both directions")
+      .defaults_to("0");
   add_nic_options(list, options);
-  add_recovery_options(list, options);
 }
 
 void add_run_options(app::Options& list, PerfOptions& options) {
   list.add(
       "--pattern", app::choice<PerfPattern>(options.pattern, patterns()), "PATTERN",
       "bw: messages one way; lat: one message at a time, there and back (READ: one READ); blast, "
-      "ping: like bw and lat, from the first post to the last completion; under mpirun incast: "
-      "like "
-      "bw, from all other ranks to rank 0, and all-to-all: from each rank to each other one");
+      "ping: like bw and lat, from the first post to the last completion; through a port and under "
+      "mpirun incast: like bw, from all other ranks to rank 0, and all-to-all: from each rank to "
+      "each other one");
   list.add("--buffers", app::number(options.buffers, 1u, 1u << 20), "N",
            "messages in flight at once, of a blast");
   list.add("-n,--iterations", app::number(options.config.iterations), "N",
            "messages per QP; 0: 1000 for lat, ping and blast; for bw 5000 through a port, and "
-           "with --sim those of --round-trips");
-  list.add("--round-trips", app::number(options.config.round_trips, 0u, 1'000'000u), "N",
-           "length of a simulated bw run without -n and --duration; 0: until the steady rate is "
-           "known");
+           "those of --round-trips in a simulation");
   list.add("--duration", app::parsed(read_run_length, options.config.duration), "TIME",
            "length of a bw, lat or blast run, in place of -n: 500ms, 10s; a number is in seconds");
   add_margin_option(list, options.config);
@@ -336,13 +356,29 @@ void add_run_options(app::Options& list, PerfOptions& options) {
       "-b,--bidirectional", options.config.both,
       "of a bw run: the responder sends as many messages as the client; rates are those of "
       "both together");
+  list.add("--rnr-retries",
+           app::number(options.config.qp.rnr_retry, std::uint8_t{0}, std::uint8_t{7}), "N",
+           "number of RNR retries before a QP fails; 7: unlimited");
+  add_congestion_options(list, options.config.qp);
+}
+
+void add_simulated_run_options(app::Options& list, PerfOptions& options) {
+  list.add("--round-trips", app::number(options.config.round_trips, 0u, 1'000'000u), "N",
+           "length of a bw run without -n and --duration; 0: until the steady rate is known");
   list.add("--seed", app::number(options.config.path.seed), "N", "random seed");
   list.add("--mark", app::parsed(parse_probability, options.mark), "SHARE",
            "random marking of packets as congestion experienced, in both directions; goes with "
            "--rate-control dcqcn")
       .defaults_to("0");
   add_receive_options(list, options.config);
-  add_congestion_options(list, options.config.qp);
+}
+
+void add_simulation_parameters(app::Options& list, PerfOptions& options) {
+  add_transfer_options(list, options);
+  add_path_options(list, options);
+  add_run_options(list, options);
+  add_simulated_run_options(list, options);
+  app::add_settings(list, DcqcnConfig::figures(), &options.config.qp.dcqcn);
 }
 
 namespace {

@@ -3,9 +3,10 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "app/command_line.h"
-#include "app/option_groups.h"
 #include "core/error.h"
 #include "core/time.h"
 #include "gen/perf/options/endpoint_options.h"
@@ -14,10 +15,8 @@
 
 namespace lw::gen {
 
-/// Headings of DCQCN's options. Options of the reaction point apply where data is sent, those of
-/// the notification point where data arrives.
-inline constexpr const char* kReactionPoint = app::kReactionHeading;
-inline constexpr const char* kNotificationPoint = app::kNotificationHeading;
+/// Parameters of DCQCN that a command line sets, by their keys: rows of DcqcnConfig::figures().
+using ParameterKeys = std::vector<std::string_view>;
 
 /// Reads the length of a run, which is above 0; a number without a unit is in seconds, as
 /// perftest's.
@@ -39,14 +38,17 @@ void add_margin_option(app::Options& options, perf::PerfConfig& config);
 /// Adds --transport: the service of a QP.
 void add_transport_option(app::Options& options, transport::QpConfig& config);
 
-/// Adds a QP's congestion control: kind, fixed rate, and DCQCN's parameters.
+/// Adds a QP's congestion control: kind, fixed rate, and add_congestion_profile().
 void add_congestion_options(app::Options& options, transport::QpConfig& config);
+/// Adds --cc, a profile of DCQCN's parameters.
+void add_congestion_profile(app::Options& options, transport::DcqcnConfig& dcqcn);
+/// Adds --set cc.KEY=VALUE. It applies after --cc, which is added before it: options are read in
+/// the order in which they were added. `keys`: gets the keys that are set; null: nobody asks.
+void add_parameter_option(app::Options& options, transport::DcqcnConfig& dcqcn,
+                          ParameterKeys* keys = nullptr);
 
-/// Adds DCQCN's parameters only, with the names and units of the NIC's configuration tool.
-void add_dcqcn_options(app::Options& options, transport::DcqcnConfig& dcqcn);
-
-/// The options that perf, plan and experiment share (operation, windows, NIC, path, recovery), and
-/// those of a run (pattern, length, receives, congestion control).
+/// The options that perf, sim, plan and experiment share (operation, windows, recovery), those of a
+/// simulation (path, NIC, receives), and those of a run (pattern, length, congestion control).
 struct PerfOptions {
   std::string path;  // path or impair profile
   std::optional<Duration> delay;
@@ -58,6 +60,7 @@ struct PerfOptions {
   unsigned timeout = 18;  // 1.07 s, perftest's value for long paths: doesn't expire without a loss
   unsigned retries = 7;
   bool selective = false;
+  ParameterKeys parameters;  // that --set sets
   perf::PerfConfig config;
 
   /// True for a pattern of several processes.
@@ -66,10 +69,18 @@ struct PerfOptions {
   }
 };
 
-/// Adds the options that a plan has too. perf_config() evaluates them.
-void add_perf_options(app::Options& list, PerfOptions& options);
-/// Adds the options that only a run has.
+// Add options, which perf_config() evaluates.
+
+/// Messages, windows and recovery: of perf, sim and plan.
+void add_transfer_options(app::Options& list, PerfOptions& options);
+/// The simulated path and hosts: of sim and plan.
+void add_path_options(app::Options& list, PerfOptions& options);
+/// Pattern, length and congestion control: of perf and sim.
 void add_run_options(app::Options& list, PerfOptions& options);
+/// What only a simulated run has: of sim.
+void add_simulated_run_options(app::Options& list, PerfOptions& options);
+/// The parameters of an experiment: all of the above, and each parameter of DCQCN.
+void add_simulation_parameters(app::Options& list, PerfOptions& options);
 
 /// Returns the run that the options describe, with its path loaded; only `simulated` runs have a
 /// path. Errors: those of the path profile, a size out of range, options that exclude each other.

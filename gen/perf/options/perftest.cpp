@@ -350,7 +350,8 @@ const PerftestOption* foreign(std::string_view word, const app::Options& own) {
   const bool is_long = word.starts_with("--");
   const std::string_view name = is_long ? word.substr(0, word.find('=')) : word.substr(0, 2);
   // Each program has these, without a row in its list.
-  constexpr auto kEverywhere = std::to_array<std::string_view>({"-h", "--help", "--version"});
+  constexpr auto kEverywhere =
+      std::to_array<std::string_view>({"-h", "--help", "--help-all", "--version"});
   if (own.find(name) != nullptr || std::ranges::find(kEverywhere, name) != kEverywhere.end())
     return nullptr;
   if (!is_long) return by_letter(name[1]);
@@ -418,11 +419,10 @@ Result<std::vector<std::string>> expand_device(std::span<const std::string> word
   return joined(std::move(all), *translation);
 }
 
-Result<std::vector<std::string>> expand(std::span<const std::string> words,
-                                        const app::Options& own) {
+Result<std::vector<std::string>> expand(std::span<const std::string> words, const app::Options& own,
+                                        Run run) {
   const auto dashes = std::ranges::find(words, "--");
   std::vector<std::string> all(words.begin(), dashes);
-  const Run run = std::ranges::find(all, "--sim") != all.end() ? Run::simulated : Run::port;
   const bool whole = dashes != words.end();
   const std::vector<std::string> line =
       whole ? std::vector<std::string>(dashes + 1, words.end()) : take_foreign(all, own);

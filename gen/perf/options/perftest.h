@@ -21,8 +21,8 @@ struct Translation {
 
 /// Which program runs a line.
 enum class Run : std::uint8_t {
-  simulated,  // roce-gen perf --sim: the server's name is ignored
-  port,       // roce-gen perf --port
+  simulated,  // roce-gen sim: the server's name is ignored
+  port,       // roce-gen perf
   device,     // roce-endpoint
 };
 
@@ -30,11 +30,11 @@ enum class Run : std::uint8_t {
 /// Errors (usage): an unknown program or option, a refused option, a missing value.
 Result<Translation> translate(std::span<const std::string> line, Run run);
 
-/// Replaces the words behind "--" in a command line of `roce-gen perf` by their translation, and
-/// prints the notes on stderr. Without "--", replaces perftest's options among the words that are
-/// none of `own`, the command's; defaults stay those of the command.
-Result<std::vector<std::string>> expand(std::span<const std::string> words,
-                                        const app::Options& own);
+/// Replaces the words behind "--" in a command line of `roce-gen perf` or `roce-gen sim` by their
+/// translation, and prints the notes on stderr. Without "--", replaces perftest's options among the
+/// words that are none of `own`, the command's; defaults stay those of the command.
+Result<std::vector<std::string>> expand(std::span<const std::string> words, const app::Options& own,
+                                        Run run);
 
 /// As expand() for `roce-endpoint bw` and `lat`, the second word. Error (usage): the line is of the
 /// other kind.

@@ -212,11 +212,11 @@ std::string_view word_of(Treatment treatment) noexcept {
     case Treatment::same:
       return "same";
     case Treatment::of_port:
-      return "same; ignored with `--sim`";
+      return "same; ignored by `sim`";
     case Treatment::ignored:
       return "ignored";
     case Treatment::unsimulated:
-      return "ignored with `--sim`";
+      return "ignored by `sim`";
     case Treatment::refused:
       break;
   }

@@ -4,17 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <optional>
-#include <type_traits>
 
 #include <fmt/format.h>
 
 #include "core/counted.h"
 #include "core/quantity.h"
-#include "gen/perf/plan/early_expiry.h"
-#include "gen/perf/plan/losses.h"
-#include "gen/perf/plan/lossless.h"
-#include "gen/perf/plan/verdict.h"
+#include "gen/perf/plan/windows.h"
 
 namespace lw::gen {
 
@@ -35,171 +30,171 @@ std::string_view name_of(PlanLimit limit) noexcept {
     case PlanLimit::psn_window:
       return "PSN window";
     case PlanLimit::none:
-      return "every QP breaks";
+      return "nothing gets through";
   }
   return "";
 }
 
-Plan plan(const perf::PerfConfig& config) {
+std::optional<double> Plan::window_packets(const perf::PerfConfig& config) const {
+  if (!lossless.known()) return std::nullopt;
+  const double packets = windows_of(config).packets;
+  return lossless.bps / 8e9 / config.size * packets * static_cast<double>(round_trip.count());
+}
+
+namespace {
+
+/// Which limit the rate without losses has reached.
+PlanLimit limit_of(const Windows& windows, const Plan& plan) noexcept {
+  constexpr double kFull = 0.999;
+  if (plan.lossless.bps <= 0) return PlanLimit::none;
+  const bool receiver = windows.message > windows.line_message;
+  const double most = plan.goodput_bps * windows.line_message / windows.message;
+  if (plan.lossless.bps < kFull * most) return windows.limit;
+  return receiver ? PlanLimit::receiver : PlanLimit::line;
+}
+
+/// Whether a run went as its windows and its line say: nothing was sent twice, or dropped.
+bool went_smoothly(const perf::BandwidthResult& run) noexcept {
+  return run.failed == 0 && run.retransmitted == 0 && run.there.tail_dropped == 0 &&
+         run.back.tail_dropped == 0;
+}
+
+/// The rate of a simulated run, or why it has none.
+PlanRate rate_of(const perf::BandwidthResult& run, bool by_chance) {
+  const auto unknown = [](std::string why) { return PlanRate{.unknown = std::move(why)}; };
+  if (run.stopped) return unknown("a signal ended the simulated run");
+  if (run.failed > 0 && run.messages == 0) return {.source = PlanSource::simulated};
+  if (run.failed > 0) return unknown("QPs break during the simulated run");
+  if (run.stuck_qps > 0)
+    return unknown(
+        fmt::format("{} for ever in the simulated run: a packet was lost, no later one "
+                    "shows it, and --timeout 0 sets no timer",
+                    run.stuck_qps == 1 ? "a QP waits" : "QPs wait"));
+  if (run.steady_bps <= 0 || (by_chance && !run.steady_interval))
+    return unknown(fmt::format("a simulated run of {} has no steady rate",
+                               format_count(sim::kMostPackets, "packet")));
+  return {.source = PlanSource::simulated, .bps = run.steady_bps, .interval = run.steady_interval};
+}
+
+/// Simulated runs of a plan.
+class PlanRuns {
+ public:
+  PlanRuns(const perf::PerfConfig& config, const sim::PerfHook& hook)
+      : config_(config), hook_(hook) {}
+
+  /// Why the configuration is not simulated; empty: it is.
+  [[nodiscard]] std::string refusal() const {
+    const std::uint64_t posted = std::uint64_t{config_.qps} * config_.qp.tx_depth;
+    if (posted <= kMostPlannedRequests) return {};
+    return fmt::format(
+        "{} posted at once are more than the {} that plan simulates: roce-gen sim "
+        "takes more",
+        format_count(posted, "work request"), format_count(kMostPlannedRequests));
+  }
+  [[nodiscard]] perf::BandwidthResult run(double loss) const {
+    perf::PerfConfig config = config_;
+    config.path.loss = loss;
+    return sim::run_bandwidth(config, hook_);
+  }
+
+ private:
+  const perf::PerfConfig& config_;
+  const sim::PerfHook& hook_;
+};
+
+/// Notes how work requests fail, unless that is noted.
+void note_failure(Plan& plan, const perf::BandwidthResult& run) {
+  if (run.failed == 0 || !run.failure || !plan.breaks.empty()) return;
+  plan.breaks = fmt::format("work requests fail in the simulated run, the first after {}: {}",
+                            format_duration(run.failure->at - Instant{}),
+                            transport::name_of(run.failure->status));
+}
+
+/// Simulates the rate without losses. A path that loses by its rules has none.
+void simulate_lossless(Plan& plan, const perf::PerfConfig& config, const PlanRuns& runs) {
+  if (config.path.rules && config.path.rules->by_chance()) {
+    plan.lossless.unknown = "the path's rules draw random numbers in any case";
+    return;
+  }
+  const perf::BandwidthResult run = runs.run(0);
+  plan.lossless = rate_of(run, false);
+  note_failure(plan, run);
+  if (plan.lossless.known() && (went_smoothly(run) || plan.lossless.bps == 0))
+    plan.limit = limit_of(windows_of(config), plan);
+}
+
+/// Whether a loss costs more, or less, than down to `goal`; nothing: the interval holds it.
+std::optional<bool> costs_more(const PlanRuns& runs, double loss, double goal) {
+  const PlanRate rate = rate_of(runs.run(loss), true);
+  if (!rate.known() || !rate.interval) return true;  // QPs break
+  if (rate.interval->high < goal) return true;
+  if (rate.interval->low > goal) return false;
+  return std::nullopt;
+}
+
+/// Searches the two losses, at steps of a factor of 2 from a first guess.
+std::optional<LossRange> find_tenth(const perf::PerfConfig& config, const Plan& plan,
+                                    const PlanRuns& runs) {
+  constexpr double kGoal = 0.9, kLeast = 1e-8;
+  constexpr int kMostRuns = 24;
+  if (!plan.lossless.known() || plan.lossless.bps <= 0) return std::nullopt;
+  const double goal = kGoal * plan.lossless.bps;
+  const double guess = std::clamp((1 / kGoal - 1) / std::max(plan.in_flight, 1.0), kLeast, 0.25);
+  LossRange range;
+  double up = guess, down = guess / 2;
+  for (int i = 0; i < kMostRuns && !config.stopped(); ++i) {
+    const bool upwards = range.high == 0 && up <= 0.5;
+    if (!upwards && (range.low > 0 || down < kLeast)) break;
+    double& at = upwards ? up : down;
+    const auto more = costs_more(runs, at, goal);
+    if (more == true) range.high = range.high == 0 ? at : std::min(range.high, at);
+    if (more == false) range.low = std::max(range.low, at);
+    at *= upwards ? 2 : 0.5;
+  }
+  if (range.low == 0 || range.high == 0) return std::nullopt;
+  return range;
+}
+
+}  // namespace
+
+Plan computed_plan(const perf::PerfConfig& config) {
   Plan plan;
-  const Quantities given = quantities_of(config);
+  const Windows windows = windows_of(config);
   const double line = config.path.rate_bps > 0 ? config.path.rate_bps : config.nic.rate_bps;
   plan.round_trip = round_trip_of(config);
-  const auto round_trip_ns = static_cast<double>(plan.round_trip.count());
-  plan.bdp_bytes = round_trip_ns * line / 8e9;
-  plan.goodput_bps = 8e9 * config.size / given.line_message;
-  const double cycle = given.round_trip + given.message;
-  plan.needed = static_cast<std::uint64_t>(std::ceil(cycle / given.message));
-  const double messages = std::max(1.0, std::floor(given.window() / given.packets));
-  plan.configured = static_cast<std::uint64_t>(messages) * config.qps;
+  plan.bdp_bytes = static_cast<double>(plan.round_trip.count()) * line / 8e9;
+  plan.goodput_bps = 8e9 * config.size / windows.line_message;
+  const double cycle = windows.round_trip + windows.message;
+  plan.needed = static_cast<std::uint64_t>(std::ceil(cycle / windows.message));
+  plan.configured = static_cast<std::uint64_t>(windows.depth) * config.qps;
   plan.qps_needed = (plan.needed * config.qps + plan.configured - 1) / plan.configured;
-  const double lossless = lossless_rate(given, config);
-  plan.lossless_bps = throughput_of(config, given, lossless, 0);
-  plan.throughput_bps = throughput_of(config, given, lossless, config.path.loss);
-  const bool fills = fills_link(given, lossless);
-  plan.limit = fills ? PlanLimit::line : given.limit;
-  if (fills && given.message > given.line_message) plan.limit = PlanLimit::receiver;
-  plan.window_packets = plan.lossless_bps / 8e9 / config.size * given.packets * round_trip_ns;
-  plan.loss_for_90_percent = loss_for_a_tenth(config, given, lossless);
-  const EarlyExpiry early = early_expiry(config, given, lossless);
-  plan.breaks = breaks_because(config, given, early);
-  if (!plan.breaks.empty()) plan.lossless_bps = 0;
-  if (plan.breaks.empty() && config.path.loss > 0 && config.qp.retry_count == 0 &&
-      config.qp.recovery == transport::LossRecovery::go_back_n)
-    plan.breaks = "with --retries 0 a QP ends at its first lost packet";
-  if (plan.breaks.empty()) {
-    plan.unknown = unknown_because(config, given, lossless, early);
-  } else {
-    plan.limit = PlanLimit::none;
-    plan.throughput_bps = plan.loss_for_90_percent = 0;
+  plan.in_flight = packets_in_flight(config, windows);
+  if (const auto rate = exact_rate(config, windows)) {
+    plan.lossless = {.source = PlanSource::computed, .bps = *rate};
+    plan.limit = limit_of(windows, plan);
+    if (!by_chance(config)) plan.throughput = plan.lossless;
   }
   return plan;
 }
 
-namespace {
-
-std::string_view recovery_text(transport::LossRecovery recovery) noexcept {
-  return recovery == transport::LossRecovery::go_back_n ? "go-back-N" : "selective repeat";
-}
-
-std::string loss_text(const perf::PerfConfig& config, const Plan& plan) {
-  if (!plan.breaks.empty()) return fmt::format("breaks          every QP: {}\n", plan.breaks);
-  if (!plan.unknown.empty()) return {};
-  std::string text = fmt::format("loss            {:.1e} costs {} a tenth of that\n",
-                                 plan.loss_for_90_percent, recovery_text(config.qp.recovery));
-  if (config.path.loss > 0)
-    text += fmt::format("with losses     {} at a loss of {:.3g}, {:.1f} % of that\n",
-                        format_bit_rate(plan.throughput_bps), config.path.loss,
-                        100 * plan.throughput_bps / plan.lossless_bps);
-  return text;
-}
-
-}  // namespace
-
-std::string plan_text(const perf::PerfConfig& config, const Plan& plan,
-                      const std::string& command) {
-  std::string text = fmt::format(
-      "round trip      {} ({} there, {} back, {} in each host and NIC, each way)\n"
-      "in flight       {} fill a round trip of {}\n"
-      "line            carries {} of payload in {} messages of {} B\n",
-      format_set_duration(plan.round_trip), format_set_duration(config.path.one_way),
-      format_set_duration(config.path.way_back.value_or(config.path.one_way)),
-      format_set_duration(config.nic.latency), format_bytes(plan.bdp_bytes),
-      format_bit_rate(config.nic.rate_bps), format_bit_rate(plan.goodput_bps),
-      wire::name_of(config.operation), config.size);
-  text += fmt::format(
-      "to fill it      {} outstanding: {} of {} each, or one with a tx depth{} of {}\n"
-      "configured      {}, {} outstanding in all: {}\n"
-      "what binds      {}\n",
-      counted(plan.needed, "message"), counted(plan.qps_needed, "QP"), plan.configured / config.qps,
-      config.fetches() ? " and READs" : " and window", plan.needed, counted(config.qps, "QP"),
-      counted(plan.configured, "message"),
-      plan.unknown.empty() ? format_bit_rate(plan.lossless_bps) : "not known",
-      plan.unknown.empty() ? name_of(plan.limit) : "not known");
-  text += loss_text(config, plan);
-  if (!plan.unknown.empty())
-    text += fmt::format("simulate        {}\n                as no formula holds: {}\n", command,
-                        plan.unknown);
-  return text;
-}
-
-void observe_plan(Judge& judge, const Plan& plan) {
-  Observation model{.name = "model", .text = "a formula holds", .count = 1};
-  if (plan.unknown.empty()) {
-    model.value = 0;
-  } else {
-    model.text = "no formula holds for this configuration";
-    model.unsure = plan.unknown;
-    model.remedy = "simulate it: perf --sim with the same options";
+Plan plan(const perf::PerfConfig& config, bool find_loss, const sim::PerfHook& hook) {
+  Plan plan = computed_plan(config);
+  const PlanRuns runs(config, hook);
+  if (const std::string refused = runs.refusal(); !refused.empty()) {
+    for (PlanRate* rate : {&plan.lossless, &plan.throughput})
+      if (!rate->known()) rate->unknown = refused;
+    return plan;
   }
-  judge.add(model);
-  judge.add({.name = "breaks",
-             .value = plan.breaks.empty() ? 0 : 1,
-             .text = plan.breaks.empty() ? "no QP breaks"
-                                         : fmt::format("every QP breaks: {}", plan.breaks),
-             .count = 1});
-}
-
-namespace {
-
-/// A figure of the model; nothing where no formula holds.
-template <auto value>
-auto if_known(const PlanReport& r) {
-  using Value = decltype(std::invoke(value, r.plan));
-  return r.plan.unknown.empty()
-             ? std::optional<std::remove_cvref_t<Value>>(std::invoke(value, r.plan))
-             : std::nullopt;
-}
-
-}  // namespace
-
-const FigureTable& PlanReport::figures() {
-  using Row = FigureOf<PlanReport>;
-  static constexpr Figure kRows[] = {
-      Row::of<[](const PlanReport& r) { return wire::name_of(r.config.operation); }>(
-          "operation", "RDMA operation."),
-      Row::of<[](const PlanReport& r) { return r.config.size; }>("bytes", "Message size, in bytes.",
-                                                                 Unit::bytes),
-      Row::of<[](const PlanReport& r) { return recovery_text(r.config.qp.recovery); }>(
-          "recovery", "Recovery from loss."),
-      Row::of<[](const PlanReport& r) { return r.config.path.loss; }>(
-          "loss", "Share of packets that the path loses, 0 to 1."),
-      Row::of<[](const PlanReport& r) { return r.plan.round_trip; }>("round_trip_ns", "Round trip.",
-                                                                     Unit::ns),
-      Row::of<[](const PlanReport& r) { return r.plan.bdp_bytes; }>(
-          "bdp_bytes", "Bytes that fill a round trip.", Unit::bytes),
-      Row::of<[](const PlanReport& r) { return r.plan.goodput_bps / 1e9; }>(
-          "goodput_gbps", "Payload that the line carries.", Unit::gbps),
-      Row::of<[](const PlanReport& r) { return r.plan.needed; }>(
-          "messages_needed", "Messages outstanding that fill it."),
-      Row::of<[](const PlanReport& r) { return r.plan.configured; }>(
-          "messages_configured", "Messages outstanding of the settings."),
-      Row::of<[](const PlanReport& r) { return r.plan.qps_needed; }>(
-          "qps_needed", "QPs needed with the configured depth."),
-      Row::of<if_known<[](const Plan& plan) { return plan.lossless_bps / 1e9; }>>(
-          "lossless_gbps", "Throughput without loss; null where no formula holds.", Unit::gbps)
-          .or_null(),
-      Row::of<if_known<[](const Plan& plan) { return plan.throughput_bps / 1e9; }>>(
-          "throughput_gbps", "Throughput with the loss; null where no formula holds.", Unit::gbps)
-          .or_null(),
-      Row::of<if_known<&Plan::limit>>("limit",
-                                      "What limits the throughput; null where no formula holds.")
-          .or_null(),
-      Row::of<if_known<&Plan::window_packets>>(
-          "window_packets", "Packets outstanding of all QPs; null where no formula holds.")
-          .or_null(),
-      Row::of<if_known<&Plan::loss_for_90_percent>>(
-          "loss_for_90_percent",
-          "Loss that costs a tenth of the throughput, 0 to 1; null where no formula holds.")
-          .or_null(),
-      Row::of<[](const PlanReport& r) { return !r.plan.unknown.empty(); }>(
-          "simulate", "True if no formula holds: perf --sim gives the figure."),
-      Row::of<[](const PlanReport& r) { return r.plan.unknown; }>(
-          "simulate_because", "Why no formula holds; empty if one does."),
-      Row::of<[](const PlanReport& r) { return r.plan.breaks; }>(
-          "breaks_because", "Why every QP breaks and carries nothing; empty if none does.")};
-  static constexpr FigureTable kTable{"What fills a path, and what limits the throughput.", kRows};
-  return kTable;
+  if (!plan.lossless.known()) simulate_lossless(plan, config, runs);
+  if (!by_chance(config)) {
+    plan.throughput = plan.lossless;
+  } else {
+    const perf::BandwidthResult run = runs.run(config.path.loss);
+    plan.throughput = rate_of(run, true);
+    note_failure(plan, run);
+  }
+  if (find_loss) plan.tenth = find_tenth(config, plan, runs);
+  return plan;
 }
 
 }  // namespace lw::gen

@@ -39,7 +39,7 @@ double rate_with(perf::PerfConfig config, std::uint32_t buffers) {
 
 /// Searches around the formula's value by bisection, to a precision of 1 %.
 BufferNeed need_of(const perf::PerfConfig& config, double kilometres) {
-  const Plan by_formula = plan(config);
+  const Plan by_formula = computed_plan(config);
   const double full = kFull * by_formula.goodput_bps;
   const auto guess = std::max(1.0, std::ceil(kFull * static_cast<double>(by_formula.needed)));
   auto fails = static_cast<std::uint32_t>(guess * 0.9) - (guess > 1 ? 1 : 0);

@@ -22,9 +22,8 @@ struct BufferNeed {
 
   static const FigureTable& figures();
 };
-inline constexpr JsonOutput kBufferNeedOutput{.name = "buffer_need",
-                                              .title = "roce-gen perf --study --json",
-                                              .figures = &BufferNeed::figures};
+inline constexpr JsonOutput kBufferNeedOutput{
+    .name = "buffer_need", .title = "roce-gen sim --study --json", .figures = &BufferNeed::figures};
 
 inline constexpr double kFull = 0.95;
 

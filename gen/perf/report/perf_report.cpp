@@ -382,11 +382,12 @@ const FigureTable& study_figures() {
 }  // namespace
 
 const JsonOutput& output_of(perf::PerfPattern pattern) noexcept {
-  static constexpr JsonOutput kBandwidth{.name = "perf_bandwidth",
-                                         .title = "roce-gen perf --json, roce-endpoint bw --json",
-                                         .figures = &bandwidth_figures,
-                                         .judged = true,
-                                         .version = 2};
+  static constexpr JsonOutput kBandwidth{
+      .name = "perf_bandwidth",
+      .title = "roce-gen perf --json, roce-gen sim --json, roce-endpoint bw --json",
+      .figures = &bandwidth_figures,
+      .judged = true,
+      .version = 2};
   static constexpr JsonOutput kLatency{
       .name = "perf_latency",
       .title = "roce-gen perf --pattern lat --json, roce-endpoint lat --json",

@@ -108,7 +108,7 @@ class PastedLines(unittest.TestCase):
 
     def here(self, line):
         words = line.split() + ([] if HAS_LENGTH.search(line) else ['-n', '5'])
-        done = subprocess.run([GEN, 'perf', '--sim', '--delay', '10us', '--', *words], capture_output=True,
+        done = subprocess.run([GEN, 'sim', '--delay', '10us', '--', *words], capture_output=True,
                               text=True, timeout=120, check=False)
         return done.returncode, done.stderr
 

@@ -387,12 +387,12 @@ action = "drop"'''
     # Beside the simulator.
 
     def simulated(self, words, text, gap_ns):
-        """Client's and server's packets of `roce-gen perf --sim` through a profile, and how many
+        """Client's and server's packets of `roce-gen sim` through a profile, and how many
         were lost."""
         folder = self.lab.folder
         (folder / 'sim.toml').write_text(text)
         done = subprocess.run(
-            [longwire_test.program('roce-gen'), 'perf', '--sim', '--path', folder / 'sim.toml',
+            [longwire_test.program('roce-gen'), 'sim', '--path', folder / 'sim.toml',
              *words.split(), '--psn-window', '128', '--ack-every', '64', '--timeout', '18',
              '--nic-per-packet', f'{gap_ns:.0f}ns', '--pcap', folder / 'sim.pcapng', '--json'],
             capture_output=True, text=True, check=False)

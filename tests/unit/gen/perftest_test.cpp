@@ -89,21 +89,20 @@ std::string expanded(const std::string& line) {
   bool flag = false;
   std::string value;
   app::Options own;
-  own.add_flag("--sim", flag, "");
   own.add_flag("-a,--all", flag, "");
   own.add("-q,--qps", app::text(value), "N", "");
   own.add("--port", app::text(value), "PORT", "");
-  const auto all = expand(words, own);
+  const auto all = expand(words, own, words[1] == "sim" ? Run::simulated : Run::port);
   return all ? fmt::format("{}", fmt::join(*all, " ")) : "refused: " + all.error().message;
 }
 
 TEST(Perftest, OptionsWithoutALineAreTakenToo) {
-  EXPECT_EQ(expanded("roce-gen perf --sim -q 4 --iters 7 -a -R --qp=8 --qp-timeout=2"),
-            "roce-gen perf --sim -q 4 -a --iterations 7 --qps 8 --timeout 2");
+  EXPECT_EQ(expanded("roce-gen sim -q 4 --iters 7 -a -R --qp=8 --qp-timeout=2"),
+            "roce-gen sim -q 4 -a --iterations 7 --qps 8 --timeout 2");
   // Ours where both have it, and nothing else is added.
   EXPECT_EQ(expanded("roce-gen perf --port eth1 -p 7"), "roce-gen perf --port eth1 --service 7");
-  EXPECT_EQ(expanded("roce-gen perf --rate_limit 5 --sim"),
-            "roce-gen perf --sim --rate-control fixed --qp-rate 5Gb/s");
+  EXPECT_EQ(expanded("roce-gen sim --rate_limit 5"),
+            "roce-gen sim --rate-control fixed --qp-rate 5Gb/s");
   EXPECT_EQ(expanded("roce-gen perf --what -1"), "roce-gen perf --what -1");
   EXPECT_EQ(expanded("roce-gen perf --help"), "roce-gen perf --help");
   EXPECT_EQ(expanded("roce-gen perf --port eth1 --tos 3 -S 2"),

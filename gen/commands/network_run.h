@@ -11,7 +11,7 @@
 
 namespace lw::gen {
 
-/// Where `perf --sim --network` writes.
+/// Where a run on a network writes.
 struct NetworkOutputs {
   app::Verdicts& verdicts;
   app::HtmlReport& html;
@@ -21,11 +21,8 @@ struct NetworkOutputs {
   std::vector<std::string> points = {};  // that it captures at, "FROM:TO"
 };
 
-/// Checks the options that are given beside --network.
-Result<void> check_network_usage(const app::Given& given);
-
 /// Runs the workload of a network and prints the report.
-ExitCode perf_on_network(const NetworkOptions& options, const PerfOptions& perf,
-                         NetworkOutputs outputs, const std::atomic<bool>& stop);
+ExitCode run_on_network(const NetworkOptions& options, const PerfOptions& perf,
+                        NetworkOutputs outputs, const std::atomic<bool>& stop);
 
 }  // namespace lw::gen

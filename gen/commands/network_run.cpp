@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/commands/network_perf.h"
+#include "gen/commands/network_run.h"
 
 #include <cmath>
 #include <cstdio>
@@ -55,24 +55,8 @@ Result<std::optional<NetworkCapture>> capture_of(const NetworkOutputs& outputs,
 
 }  // namespace
 
-Result<void> check_network_usage(const app::Given& given) {
-  if (!given.has("--network")) {
-    for (const char* name : {"--sample", "--warm-up"})
-      if (given.has(name)) return fail(std::string(name) + ": goes with --network");
-    return {};
-  }
-  if (given.has("--interval")) return fail("--interval: with --network, --sample has this meaning");
-  for (const char* name : {"--all", "--forever", "--study", "--live", "--qps"}) {
-    if (!given.has(name)) continue;
-    const bool in_file = std::string_view(name) == "--qps";
-    return fail(std::string(name) + (in_file ? ": with --network, [workload] has `qps`"
-                                             : ": does not go with --network"));
-  }
-  return {};
-}
-
-ExitCode perf_on_network(const NetworkOptions& options, const PerfOptions& perf,
-                         NetworkOutputs outputs, const std::atomic<bool>& stop) {
+ExitCode run_on_network(const NetworkOptions& options, const PerfOptions& perf,
+                        NetworkOutputs outputs, const std::atomic<bool>& stop) {
   auto setup = network_run_of(options, perf);
   if (!setup) return print_error(setup.error());
   if (const auto apart =
@@ -108,7 +92,7 @@ ExitCode perf_on_network(const NetworkOptions& options, const PerfOptions& perf,
   if (*capture && (*capture)->further() > 0)
     fmt::print(stderr, "--pcap: the file has the first {} frames; {} further ones are not in it\n",
                NetworkCapture::kMostFrames, (*capture)->further());
-  return outputs.verdicts.finish("roce-gen perf");
+  return outputs.verdicts.finish("roce-gen sim");
 }
 
 }  // namespace lw::gen
