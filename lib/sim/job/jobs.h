@@ -16,8 +16,8 @@ namespace lw::sim {
 struct JobConfig {
   std::string name;
   std::vector<Node> ranks;  // the host of each, each once
-  CollectiveConfig collective;
-  Schedule schedule;         // of that
+  CollectiveConfig collective = {};
+  Schedule schedule = {};    // of that
   Duration step_overhead{};  // from when a message may be sent until it is posted
   Duration compute{};        // of each rank, in each iteration
   double overlap = 0;        // share of the end of that in which it may communicate, 0 to 1
