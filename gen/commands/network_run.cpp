@@ -77,7 +77,8 @@ ExitCode run_on_network(const NetworkOptions& options, const PerfOptions& perf,
     if (*capture) (*capture)->attach(network);
   };
   const sim::NetworkResult result = sim::run_network(setup->config, hook, progress_on(shows));
-  const NetworkReport report{setup->file, setup->config, result};
+  const NetworkReport report{setup->file, setup->config, result,
+                             compare_jobs(setup->config, result, progress_on(shows))};
   if (!outputs.series.empty()) report_at_end(write_file(outputs.series, network_csv(report)));
   if (*capture) report_at_end((*capture)->close());
   Judge judge = outputs.verdicts.judge();
@@ -87,6 +88,7 @@ ExitCode run_on_network(const NetworkOptions& options, const PerfOptions& perf,
       [&] { return report::json_line(kNetworkOutput, report); }, setup->file.name, &kNetworkOutput);
   outputs.html.add_report(json, kNetworkOutput, outputs.verdicts.last(), page_rows(report));
   outputs.html.add_drawing("The network, links coloured by use", network_svg(report));
+  if (auto plot = jobs_plot(report.jobs)) outputs.html.add_plot(std::move(*plot));
   for (report::Plot& plot : network_plots(report)) outputs.html.add_plot(std::move(plot));
   print_report(outputs.json ? json : outputs.verdicts.text() + network_text(report));
   if (*capture && (*capture)->further() > 0)

@@ -8,6 +8,8 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -20,6 +22,7 @@
 #include "emulator/stages/mark.h"
 #include "gen/limits.h"
 #include "gen/network/fabric.h"
+#include "gen/network/job_file.h"
 
 namespace lw::gen {
 namespace {
@@ -48,9 +51,11 @@ class Reader {
   void read_sending(const Table& table, Sending& to) const;
   void read_sizes(const Table& table, Sending& to) const;
   void read_flows();
+  void read_jobs();
   void check();
   [[nodiscard]] bool check_hosts() const;
   void check_pairs() const;
+  void check_jobs(const sim::Routes& routes, std::uint64_t& qps) const;
   void check_classes() const;
   void check_headroom() const;
   bool add_name(const Table& table, const std::string& name);
@@ -309,8 +314,9 @@ void Reader::read_workload() {
     table->finish();
   }
   read_flows();
-  if (file_.workload.sendings.empty() && !root_.has("workload"))
-    root_.refuse("expected a [workload] or a [[flow]], found none");
+  read_jobs();
+  if (file_.workload.sendings.empty() && file_.jobs.empty() && !root_.has("workload"))
+    root_.refuse("expected a [workload], a [[flow]] or a [[job]], found none");
 }
 
 /// A [[flow]] goes from each host of one pattern to each of another.
@@ -326,6 +332,15 @@ void Reader::read_flows() {
     to.start = table.get_or("start", parse_duration, Duration{});
     to.start_within = {};
     table.finish();
+  }
+}
+
+/// The ranks of a [[job]] are hosts in the order in which they are described.
+void Reader::read_jobs() {
+  for (const Table& table : root_.tables("job")) {
+    if (!table.has("ranks"))
+      table.refuse("ranks", "expected hosts or patterns of hosts, found none");
+    file_.jobs.push_back(read_job(table, hosts_of(table, "ranks")));
   }
 }
 
@@ -439,8 +454,25 @@ void Reader::check_pairs() const {
                                       t.name(from), t.name(to)));
     }
   }
+  check_jobs(routes, qps);
   if (qps > config::kMostQps)
     root_.refuse(fmt::format("expected at most {} QPs in all, found {}", config::kMostQps, qps));
+}
+
+/// Ranks reach those that they send to; each of these pairs has a QP for each channel.
+void Reader::check_jobs(const sim::Routes& routes, std::uint64_t& qps) const {
+  const Topology& t = file_.topology;
+  for (const sim::JobConfig& job : file_.jobs) {
+    std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> lanes;
+    for (const sim::Transfer& each : job.schedule) lanes.emplace(each.from, each.to, each.channel);
+    qps += lanes.size();
+    for (const auto& [from, to, channel] : lanes) {
+      const Node here = job.ranks[from], there = job.ranks[to];
+      if (routes.reaches(here, there) && routes.reaches(there, here)) continue;
+      return root_.refuse(fmt::format("expected links from the host \"{}\" to \"{}\", found no way",
+                                      t.name(here), t.name(there)));
+    }
+  }
 }
 
 NetworkFile Reader::read() {

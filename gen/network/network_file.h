@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "perf/config.h"
+#include "sim/job/jobs.h"
 #include "sim/network/workload.h"
 
 namespace lw::gen {
@@ -14,6 +15,7 @@ struct NetworkFile {
   std::string name, title;
   sim::Topology topology;
   sim::WorkloadConfig workload;
+  std::vector<sim::JobConfig> jobs;
 };
 
 /// Reads a network; docs/reference/roce-gen-network.md lists the keys. `name` is a path or the bare

@@ -98,10 +98,12 @@ Result<NetworkSetup> network_run_of(const NetworkOptions& options,
     return std::unexpected(checked.error());
   sim::NetworkRunConfig config{.topology = file->topology,
                                .workload = file->workload,
+                               .jobs = file->jobs,
                                .perf = perf,
                                .sample = options.sample,
                                .warm_up = options.warm_up};
-  const bool ends = std::ranges::any_of(config.workload.sendings,
+  const bool ends = !config.jobs.empty() ||
+                    std::ranges::any_of(config.workload.sendings,
                                         [](const sim::Sending& each) { return each.messages > 0; });
   if (config.warm_up == Duration{} && !ends) config.warm_up = perf.duration / 2;
   return NetworkSetup{std::move(*file), std::move(config)};

@@ -272,6 +272,7 @@ const FigureTable& NetworkReport::figures() {
       Row::of<[](const R& r) { return r.result.stopped; }>(
           "incomplete", "True if a signal ended the run early; absent otherwise.")
           .if_any(),
+      Row::of<[](const R& r) -> const auto& { return r.jobs; }>("jobs", "Jobs of the network."),
       Row::of<&ports_of>("ports", "Output ports of switches."),
       Row::list_with_table<[](const R& r) -> const auto& { return r.result.sizes; }, size_figures>(
           "sizes", "Completion times by size, of flows that ended."),
@@ -373,7 +374,9 @@ std::string sizes_text(const NetworkReport& r) {
 }  // namespace
 
 std::string network_text(const NetworkReport& r) {
-  std::string text = whole_text(r) + "\n" + ports_text(r);
+  std::string text = whole_text(r) + "\n";
+  if (const std::string jobs = jobs_text(r.jobs); !jobs.empty()) text += jobs + "\n";
+  text += ports_text(r);
   if (const std::string sizes = sizes_text(r); !sizes.empty()) text += "\n" + sizes;
   return text;
 }
@@ -462,6 +465,7 @@ void observe_network(Judge& judge, const NetworkReport& r) {
              .value = static_cast<double>(r.result.deadlocks.size()),
              .text = deadlock_text(r),
              .count = r.result.ports.size()});
+  observe_jobs(judge, r.jobs);
   judge.add({.name = "reached",
              .value = r.result.stopped ? 0 : 1,
              .text = fmt::format("{} of virtual time", format_duration(r.result.elapsed)),

@@ -5,6 +5,7 @@
 
 #include "core/figure.h"
 #include "core/question.h"
+#include "gen/network/job_report.h"
 #include "gen/network/network_file.h"
 #include "report/figures/json.h"
 #include "report/run_rows.h"
@@ -17,6 +18,7 @@ struct NetworkReport {
   const NetworkFile& file;
   const sim::NetworkRunConfig& config;
   const sim::NetworkResult& result;
+  std::vector<JobReport> jobs = {};
 
   /// The names of result.ports: "west->east", or "west->east#2" of parallel cables.
   [[nodiscard]] std::vector<std::string> port_names() const;

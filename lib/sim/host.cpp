@@ -45,6 +45,11 @@ std::uint32_t Host::add_qp(transport::QpConfig config) {
 void Host::act_unusual(Instant now) {
   for (; !reposts_.empty() && reposts_.front().at <= now; reposts_.pop())
     post(reposts_.front().qp, reposts_.front().receive);
+  while (!calls_.empty() && calls_.top().at <= now) {
+    const Call call = calls_.top();
+    calls_.pop();
+    call.application->on_time(*this, call.tag, now);
+  }
   while (!held_.empty() && held_.front().until <= now) {
     const Packet packet = held_.front().packet;
     held_.pop();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <queue>
 #include <vector>
 
 #include "perf/config.h"
@@ -36,6 +37,12 @@ class Host final : public transport::QpScheduler<Host> {
   /// Posts a receive at time `at`, which is not before now and not before that of an earlier call.
   void post_later(std::uint32_t qp, const transport::Receive& receive, Instant at) {
     reposts_.push({at, qp, receive});
+    unusual_ = true;
+  }
+  /// Calls the application's on_time() at `at`, which is not before now; of equal times, in the
+  /// order of these calls.
+  void call_later(transport::Application& application, std::uint64_t tag, Instant at) {
+    calls_.push({at, calls_made_++, tag, &application});
     unusual_ = true;
   }
   [[nodiscard]] transport::Memory& memory() noexcept { return memory_; }
@@ -83,6 +90,16 @@ class Host final : public transport::QpScheduler<Host> {
     transport::Receive receive;
   };
 
+  struct Call {
+    Instant at;
+    std::uint64_t number = 0;
+    std::uint64_t tag = 0;
+    transport::Application* application = nullptr;
+    friend bool operator<(const Call& a, const Call& b) noexcept {
+      return a.at != b.at ? a.at > b.at : a.number > b.number;
+    }
+  };
+
   [[nodiscard]] bool port_free(Instant now) const noexcept { return port_free_at_ <= now; }
   SimLink::InFlight& draft() { return out_.draft(); }
   static bool next_packet(std::uint32_t /*qp*/, transport::QueuePair& pair, Instant now,
@@ -100,7 +117,8 @@ class Host final : public transport::QpScheduler<Host> {
   [[gnu::noinline]] void act_unusual(Instant now);
   [[nodiscard]] Instant next_unusual() const noexcept {
     const Instant held = held_.empty() ? Instant::max() : held_.front().until;
-    return reposts_.empty() ? held : std::min(held, reposts_.front().at);
+    const Instant call = calls_.empty() ? held : std::min(held, calls_.top().at);
+    return reposts_.empty() ? call : std::min(call, reposts_.front().at);
   }
   void measure(const transport::Packet& packet) noexcept;
   [[nodiscard]] std::int64_t busy_ps(std::uint8_t opcode) const noexcept;
@@ -109,7 +127,7 @@ class Host final : public transport::QpScheduler<Host> {
   perf::NicConfig nic_;
   double ps_per_byte_;
   bool limits_sends_, costs_;  // limits other than the rate
-  bool unusual_;               // something may wait in held_ or reposts_
+  bool unusual_;               // something may wait in held_, reposts_ or calls_
   // Size and time on the link of the last packet: most packets equal it.
   std::uint8_t same_opcode_ = 0;
   std::uint32_t same_payload_ = ~0u, same_bytes_ = 0;
@@ -120,6 +138,8 @@ class Host final : public transport::QpScheduler<Host> {
   std::vector<std::unique_ptr<transport::QueuePair>> pairs_;
   transport::Fifo<Held> held_;  // packets that the receive limit delays
   transport::Fifo<Repost> reposts_;
+  std::priority_queue<Call> calls_;
+  std::uint64_t calls_made_ = 0;
   std::int64_t stored_ps_ = 0;  // when the receive limit allows the next SEND packet
   std::int64_t port_free_ps_ = 0;
   Instant port_free_at_;  // port_free_ps_, rounded up to ns; Instant::max() while it is paused

@@ -21,6 +21,8 @@ class Application {
  public:
   virtual ~Application() = default;
   virtual void on_completion(QpSet& qps, std::uint32_t qp, const Completion& done, Instant now) = 0;
+  /// A time has come that the application asked its driver for.
+  virtual void on_time(QpSet& /*qps*/, std::uint64_t /*tag*/, Instant /*now*/) {}
 };
 
 /// The QPs of one host, by index, as its applications see them. One thread.

@@ -108,6 +108,20 @@ void Network::add_switches(std::uint32_t mtu, std::uint64_t seed) {
   }
 }
 
+std::pair<std::uint32_t, std::uint32_t> Network::connect(Node from, Node to,
+                                                         transport::QpConfig qp) {
+  Host &sender = host(from), &receiver = host(to);
+  const auto here = static_cast<std::uint32_t>(sender.qps());
+  const auto there = static_cast<std::uint32_t>(receiver.qps());
+  qp.dest_host = to;
+  qp.dest_qpn = Host::qpn_of(there);
+  sender.add_qp(qp);
+  qp.dest_host = from;
+  qp.dest_qpn = Host::qpn_of(here);
+  receiver.add_qp(qp);
+  return {here, there};
+}
+
 void Network::run_until(Instant until) {
   // Somebody may have posted to a host.
   for (Node host = 0; host < hosts_.size(); ++host) changed(host, 0);

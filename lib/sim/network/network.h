@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "sim/network/switch.h"
@@ -48,6 +49,8 @@ class Network {
   [[nodiscard]] const std::vector<PortEnd>& ports_at(Node node) const noexcept {
     return ports_[node];
   }
+  /// Adds a QP at both hosts, connected. Returns their numbers there.
+  std::pair<std::uint32_t, std::uint32_t> connect(Node from, Node to, transport::QpConfig qp);
   /// How long switches have paused a host, until now.
   [[nodiscard]] Duration host_paused(Node host) const noexcept;
   /// The cables of the first of the shortest ways between two hosts.

@@ -37,6 +37,9 @@ transport::Memory memory_for(const NetworkRunConfig& config) {
     if (sending.size > 0) largest.size = std::max(largest.size, sending.size);
     for (const SizeShare& size : sending.sizes) largest.size = std::max(largest.size, size.bytes);
   }
+  for (const JobConfig& job : config.jobs)
+    largest.size =
+        std::max(largest.size, static_cast<std::uint32_t>(longest_message(job.schedule)));
   return memory_of(largest);
 }
 
@@ -54,7 +57,8 @@ class NetworkRun {
       : config_(config),
         network_(config.topology, config.perf.nic, memory_for(config), config.perf.qp.mtu,
                  config.perf.path.seed),
-        workload_(config.workload, config.perf, network_) {
+        workload_(config.workload, config.perf, network_),
+        jobs_(config.jobs, config.perf.qp, network_) {
     add_ports();
     if (hook) hook(network_);
   }
@@ -70,6 +74,8 @@ class NetworkRun {
   void finish_flows();
   void advance(Instant until);
   void look_for_deadlocks();
+  void count_qps();
+  [[nodiscard]] bool done() const noexcept { return workload_.done() && jobs_.done(); }
   static constexpr Duration kBetweenLooks = std::chrono::milliseconds(1);
   [[nodiscard]] Switch& switch_of(const PortResult& port) { return network_.switch_at(port.node); }
   [[nodiscard]] PortCounters counters(std::size_t port) {
@@ -79,6 +85,7 @@ class NetworkRun {
   const NetworkRunConfig& config_;
   Network network_;
   Workload workload_;
+  Jobs jobs_;  // after it, which runs all QPs that it finds
   NetworkResult result_;
   std::vector<std::uint16_t> numbers_;  // of the results' ports at their switch
   std::vector<PortCounters> sampled_, warm_;
@@ -169,8 +176,7 @@ void NetworkRun::end_warm_up() {
 
 NetworkResult NetworkRun::result(const NetworkProgress& progress) {
   const Instant end = Instant{} + config_.perf.duration;
-  for (Instant at = Instant{} + config_.sample; at <= end && !workload_.done();
-       at += config_.sample) {
+  for (Instant at = Instant{} + config_.sample; at <= end && !done(); at += config_.sample) {
     run_past_warm_up(at);
     sample(at);
     if (progress)
@@ -182,7 +188,7 @@ NetworkResult NetworkRun::result(const NetworkProgress& progress) {
     }
   }
   // What is left when the duration is no multiple of the interval.
-  if (!result_.stopped && !workload_.done()) run_past_warm_up(end);
+  if (!result_.stopped && !done()) run_past_warm_up(end);
   if (!warmed_) end_warm_up();
   result_.elapsed = network_.now() - Instant{};
   finish_ports();
@@ -221,19 +227,7 @@ void NetworkRun::finish_flows() {
   }
   for (std::size_t i = 0; workload_.latencies(i); ++i)
     result_.flow_latency.push_back(latency_of(*workload_.latencies(i)));
-  for (const auto& [host, qp] : workload_.sending_qps()) {
-    const auto& counters = network_.host(host).qp(qp).requester().counters();
-    result_.packets += counters.packets;
-    result_.retransmitted += counters.retransmitted;
-    result_.timeouts += counters.timeouts;
-  }
-  for (Node host = 0; host < config_.topology.hosts.size(); ++host) {
-    Host& at = network_.host(host);
-    for (std::uint32_t qp = 0; qp < at.qps(); ++qp) result_.cnps += at.qp(qp).cnps_sent();
-    result_.hosts_paused += network_.host_paused(host);
-  }
-  result_.failed = workload_.failed;
-  result_.failure = workload_.failure;
+  count_qps();
   std::map<std::uint64_t, std::vector<std::pair<double, double>>> by_size;  // us, slowdown
   for (const FlowResult& flow : result_.flows) {
     if (!flow.finished) continue;
@@ -265,6 +259,24 @@ void NetworkRun::finish_flows() {
          .mean_slowdown = std::accumulate(slow.begin(), slow.end(), 0.0) / count,
          .p99_slowdown = slow[at(0.99)]});
   }
+}
+
+void NetworkRun::count_qps() {
+  for (const auto* qps : {&workload_.sending_qps(), &jobs_.sending_qps()})
+    for (const auto& [host, qp] : *qps) {
+      const auto& counters = network_.host(host).qp(qp).requester().counters();
+      result_.packets += counters.packets;
+      result_.retransmitted += counters.retransmitted;
+      result_.timeouts += counters.timeouts;
+    }
+  for (Node host = 0; host < config_.topology.hosts.size(); ++host) {
+    Host& at = network_.host(host);
+    for (std::uint32_t qp = 0; qp < at.qps(); ++qp) result_.cnps += at.qp(qp).cnps_sent();
+    result_.hosts_paused += network_.host_paused(host);
+  }
+  result_.jobs = jobs_.results();
+  result_.failed = workload_.failed + jobs_.failed;
+  result_.failure = workload_.failure ? workload_.failure : jobs_.failure;
 }
 
 /// Adds the deadlocks of now that are not known yet.

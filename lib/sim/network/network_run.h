@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "sim/job/jobs.h"
 #include "sim/network/deadlock.h"
 #include "sim/network/workload.h"
 
@@ -13,6 +14,7 @@ namespace lw::sim {
 struct NetworkRunConfig {
   Topology topology;
   WorkloadConfig workload;
+  std::vector<JobConfig> jobs = {};
   // Operation, size, QPs, NICs, seed, duration > 0, stop; the path is not used.
   lw::perf::PerfConfig perf;
   Duration sample = std::chrono::milliseconds(1);
@@ -59,7 +61,8 @@ struct DeadlockResult {
 };
 
 struct NetworkResult {
-  Duration elapsed{};  // the duration, or until the last flow ended
+  Duration elapsed{};  // the duration, or until the last flow and the last job ended
+  std::vector<JobResult> jobs;
   std::vector<FlowResult> flows;
   double total_bps = 0;                    // payload completed after the warm-up, over time
   std::vector<double> flow_bps;            // by flow; empty with a load

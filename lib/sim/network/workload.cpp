@@ -113,17 +113,9 @@ void Workload::add_senders(std::uint32_t number, std::size_t hosts) {
 
 /// Adds a QP at both ends. Returns its number at the sender.
 std::uint32_t Workload::add_qp(Node from, Node to) {
-  Host &sender = network_.host(from), &receiver = network_.host(to);
-  const auto here = static_cast<std::uint32_t>(sender.qps());
-  const auto there = static_cast<std::uint32_t>(receiver.qps());
   transport::QpConfig qp = perf_.qp;
   qp.endless_receives = perf_.receives == 0;
-  qp.dest_host = to;
-  qp.dest_qpn = Host::qpn_of(there);
-  sender.add_qp(qp);
-  qp.dest_host = from;
-  qp.dest_qpn = Host::qpn_of(here);
-  receiver.add_qp(qp);
+  const std::uint32_t here = network_.connect(from, to, qp).first;
   for (const Node host : {from, to}) {
     flow_of_[host].resize(network_.host(host).qps(), kNoFlow);
     pair_of_[host].resize(network_.host(host).qps(), kNoFlow);

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/network/job_file.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "core/quantity.h"
+#include "gen/limits.h"
+
+namespace lw::gen {
+namespace {
+
+using namespace config;
+using sim::Algorithm, sim::Collective, sim::CollectiveConfig, sim::JobConfig;
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 44;
+constexpr Duration kLongestPart = std::chrono::hours(1);
+
+template <class Enum, std::size_t kCount>
+constexpr auto choices() {
+  std::array<Choice<Enum>, kCount> names{};
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const auto value = static_cast<Enum>(i);
+    names[i] = {sim::name_of(value), value};
+  }
+  return names;
+}
+
+/// A time of up to an hour.
+Duration time_of(const Table& table, std::string_view key) {
+  const Duration time = table.get_or(key, parse_duration, Duration{});
+  if (time > kLongestPart) table.refuse(key, "expected at most 1h");
+  return std::min(time, kLongestPart);
+}
+
+CollectiveConfig read_collective(const Table& table, std::size_t ranks) {
+  static const auto kCollectives = choices<Collective, 6>();
+  static const auto kAlgorithms = choices<Algorithm, 5>();
+  CollectiveConfig to{.ranks = static_cast<std::uint32_t>(ranks)};
+  to.collective =
+      table
+          .require("collective", choice(std::span<const Choice<Collective>>(kCollectives)),
+                   "such as \"all-reduce\"")
+          .value_or(Collective::all_reduce);
+  const bool direct = to.collective == Collective::all_to_all;
+  to.algorithm = table.get_or("algorithm", choice(std::span<const Choice<Algorithm>>(kAlgorithms)),
+                              direct ? Algorithm::direct : Algorithm::ring);
+  to.bytes = table.require("size", parse_bytes, "such as \"1GiB\"").value_or(ranks);
+  if (to.bytes > kMostBytes)
+    table.refuse("size", fmt::format("expected at most 16 TiB, found {} B", to.bytes));
+  to.groups = table.get_or("groups", integer<std::uint32_t>(1, sim::kMostHosts), 2);
+  if (to.algorithm != Algorithm::hierarchical && table.has("groups"))
+    table.refuse("groups", "expected algorithm = \"hierarchical\" beside it");
+  to.channels = table.get_or("channels", integer<std::uint32_t>(1, 64), 1);
+  to.chunk = table.get_or("chunk", parse_bytes, std::uint64_t{0});
+  return to;
+}
+
+void add_schedule(const Table& table, JobConfig& job) {
+  auto schedule = sim::schedule_of(job.collective);
+  if (!schedule) return table.refuse("collective", schedule.error().message);
+  job.schedule = std::move(*schedule);
+  if (const std::uint64_t most = sim::longest_message(job.schedule); most > kMostMessage)
+    table.refuse("size", fmt::format("expected messages of at most 2 GiB, RDMA's longest, found "
+                                     "{} B: use a `chunk`",
+                                     most));
+}
+
+}  // namespace
+
+JobConfig read_job(const Table& table, std::vector<sim::Node> ranks) {
+  JobConfig job{.name = table.get_or("name", read_text, ""), .ranks = std::move(ranks)};
+  job.step_overhead = time_of(table, "step_overhead");
+  job.compute = time_of(table, "compute");
+  job.overlap = table.get_or("overlap", number(0, 1), 0);
+  job.repeat = table.get_or("repeat", integer<std::uint32_t>(1, 1'000'000), 1);
+  job.start = time_of(table, "start");
+  job.collective = read_collective(table, job.ranks.size());
+  if (job.name.empty()) job.name = sim::name_of(job.collective.collective);
+  if (job.ranks.size() < 2) {
+    table.refuse("ranks", fmt::format("expected two hosts or more, found {}", job.ranks.size()));
+  } else if (job.collective.bytes <= kMostBytes) {
+    add_schedule(table, job);
+  }
+  table.finish();
+  return job;
+}
+
+}  // namespace lw::gen

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <vector>
+
+#include "config/toml/document.h"
+#include "sim/job/jobs.h"
+
+namespace lw::gen {
+
+/// Reads a [[job]] of a network file, without its `ranks`, which the caller has read.
+/// docs/reference/roce-gen-network.md lists the keys. Records errors in the document.
+sim::JobConfig read_job(const config::Table& table, std::vector<sim::Node> ranks);
+
+}  // namespace lw::gen

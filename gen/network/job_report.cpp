@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/network/job_report.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "core/counted.h"
+#include "core/quantity.h"
+#include "report/table.h"
+#include "sim/job/comparison.h"
+
+namespace lw::gen {
+namespace {
+
+using sim::IterationResult, sim::JobResult, sim::NetworkResult;
+
+double us_of(Duration time) noexcept { return static_cast<double>(time.count()) / 1000; }
+double us_of(const IterationResult& iteration) noexcept {
+  return us_of(iteration.ended - iteration.began);
+}
+
+std::optional<double> us_of(const std::optional<Duration>& time) noexcept {
+  if (!time) return std::nullopt;
+  return us_of(*time);
+}
+
+/// The part of an iteration in which a rank computes and may not communicate.
+double alone_us(const sim::JobConfig& job) noexcept {
+  return us_of(job.compute) * (1 - job.overlap);
+}
+
+/// What each job takes on another network; nothing if it does not end within the duration.
+std::vector<std::optional<Duration>> times_on(sim::NetworkRunConfig config,
+                                              const sim::NetworkProgress& progress) {
+  const NetworkResult result = sim::run_network(config, {}, progress);
+  std::vector<std::optional<Duration>> times;
+  for (std::size_t i = 0; i < config.jobs.size(); ++i) {
+    const JobResult& job = result.jobs[i];
+    const bool ended = job.iterations.size() == config.jobs[i].repeat;
+    times.push_back(ended ? std::optional(job.elapsed()) : std::nullopt);
+  }
+  return times;
+}
+
+std::string time_text(const std::optional<Duration>& time) {
+  return time ? format_duration(*time) : "-";
+}
+
+/// "1.83 x one site".
+std::string times_text(const JobReport& job) {
+  if (!job.ended() || !job.one_site || *job.one_site == Duration{}) return "-";
+  return fmt::format("{:.2f}", us_of(job.result.elapsed()) / us_of(*job.one_site));
+}
+
+}  // namespace
+
+double JobReport::mean_us() const noexcept {
+  double sum = 0;
+  for (const IterationResult& each : result.iterations) sum += us_of(each);
+  return result.iterations.empty() ? 0 : sum / static_cast<double>(result.iterations.size());
+}
+
+double JobReport::least_us() const noexcept {
+  double least = most_us();
+  for (const IterationResult& each : result.iterations) least = std::min(least, us_of(each));
+  return least;
+}
+
+double JobReport::most_us() const noexcept {
+  double most = 0;
+  for (const IterationResult& each : result.iterations) most = std::max(most, us_of(each));
+  return most;
+}
+
+double JobReport::algorithm_gbps() const noexcept {
+  const double us = mean_us() - alone_us(config);
+  return us > 0 ? static_cast<double>(config.collective.bytes) * 8 / us / 1000 : 0;
+}
+
+double JobReport::bus_gbps() const noexcept {
+  return algorithm_gbps() * sim::bus_factor(config.collective.collective, config.collective.ranks);
+}
+
+std::string JobReport::slowest() const {
+  std::map<std::uint32_t, std::size_t> times;
+  for (const IterationResult& each : result.iterations) ++times[each.slowest];
+  if (times.empty()) return {};
+  const auto most =
+      std::ranges::max_element(times, {}, [](const auto& each) { return each.second; });
+  return topology.name(config.ranks[most->first]);
+}
+
+const FigureTable& JobReport::figures() {
+  using J = JobReport;
+  using Row = FigureOf<JobReport>;
+  static constexpr Figure kRows[] = {
+      Row::of<[](const J& j) -> const std::string& { return j.config.name; }>("job", "Its name."),
+      Row::of<[](const J& j) { return sim::name_of(j.config.collective.collective); }>(
+          "collective", "What its ranks exchange."),
+      Row::of<[](const J& j) { return sim::name_of(j.config.collective.algorithm); }>(
+          "algorithm", "How they do it."),
+      Row::of<[](const J& j) { return j.config.ranks.size(); }>("ranks", "Number of ranks."),
+      Row::of<[](const J& j) { return j.config.collective.bytes; }>(
+          "size", "Bytes of the collective, as nccl-tests count them.", Unit::bytes),
+      Row::of<[](const J& j) { return j.config.collective.channels; }>(
+          "channels", "Shares of the data that go side by side."),
+      Row::of<[](const J& j) { return j.result.iterations.size(); }>(
+          "iterations", "Iterations that all ranks ended."),
+      Row::of<&J::ended>("ended", "True if these are all that were asked for."),
+      Row::of<[](const J& j) { return us_of(j.result.elapsed()); }>(
+          "elapsed_us", "From the begin of the first to the end of the last.", Unit::us),
+      Row::of<&J::mean_us>("iteration_mean_us", "Mean time of an iteration.", Unit::us),
+      Row::of<&J::least_us>("iteration_least_us", "Shortest one.", Unit::us),
+      Row::of<&J::most_us>("iteration_most_us", "Longest one.", Unit::us),
+      Row::of<[](const J& j) { return us_of(j.config.compute); }>(
+          "compute_us", "Of that, computing of each rank.", Unit::us),
+      Row::of<&J::algorithm_gbps>(
+          "algorithm_gbps",
+          "Bytes of the collective over the mean iteration without what is only computing: "
+          "nccl-tests' algorithm bandwidth.",
+          Unit::gbps),
+      Row::of<&J::bus_gbps>("bus_gbps",
+                            "That times the share of the bytes that a link carries: nccl-tests' "
+                            "bus bandwidth.",
+                            Unit::gbps),
+      Row::of<&J::slowest>("slowest", "Host of the rank that ended most iterations last."),
+      Row::of<[](const J& j) { return us_of(j.one_site); }>(
+          "one_site_us",
+          "What the jobs take if links of 1 km and more have no delay; null: longer than the run.",
+          Unit::us)
+          .or_null(),
+      Row::of<[](const J& j) { return us_of(j.ideal); }>(
+          "ideal_us",
+          "What they take if one switch joins all hosts without delay; null: longer than the run.",
+          Unit::us)
+          .or_null()};
+  static constexpr FigureTable kTable{"A job of a network.", kRows};
+  return kTable;
+}
+
+std::vector<JobReport> compare_jobs(const sim::NetworkRunConfig& config, const NetworkResult& of,
+                                    const sim::NetworkProgress& progress) {
+  if (config.jobs.empty()) return {};
+  sim::NetworkRunConfig other = config;
+  other.topology = sim::in_one_site(config.topology);
+  const auto one_site = times_on(other, progress);
+  other.topology = sim::ideal_network(config.topology);
+  other.workload.sendings.clear();
+  const auto ideal = times_on(other, progress);
+  std::vector<JobReport> jobs;
+  for (std::size_t i = 0; i < config.jobs.size(); ++i)
+    jobs.push_back({config.jobs[i], of.jobs[i], config.topology, one_site[i], ideal[i]});
+  return jobs;
+}
+
+std::string jobs_text(const std::vector<JobReport>& jobs) {
+  if (jobs.empty()) return {};
+  using enum report::Align;
+  report::TextTable table({{"job", left},
+                           {"iterations", right},
+                           {"time", right},
+                           {"one site", right},
+                           {"times that", right},
+                           {"ideal", right},
+                           {"iteration[us]", right},
+                           {"algbw[Gb/s]", right},
+                           {"busbw[Gb/s]", right},
+                           {"slowest", left}});
+  for (const JobReport& job : jobs)
+    table.add_row(
+        {job.config.name, fmt::format("{} of {}", job.result.iterations.size(), job.config.repeat),
+         job.ended() ? format_duration(job.result.elapsed()) : "-", time_text(job.one_site),
+         times_text(job), time_text(job.ideal), fmt::format("{:.1f}", job.mean_us()),
+         fmt::format("{:.2f}", job.algorithm_gbps()), fmt::format("{:.2f}", job.bus_gbps()),
+         job.slowest()});
+  return table.to_string(2);
+}
+
+void observe_jobs(Judge& judge, const std::vector<JobReport>& jobs) {
+  for (const JobReport& job : jobs) {
+    const std::size_t left = job.config.repeat - job.result.iterations.size();
+    judge.add({.name = "jobs",
+               .of = job.config.name,
+               .value = job.ended() ? 0 : 1,
+               .text = job.ended()
+                           ? fmt::format("{} in {}", counted(job.config.repeat, "iteration"),
+                                         format_duration(job.result.elapsed()))
+                           : fmt::format("{} of {} have not ended", format_count(left),
+                                         counted(job.config.repeat, "iteration")),
+               .count = job.config.repeat,
+               .remedy = "allow more time: --duration"});
+  }
+}
+
+std::optional<report::Plot> jobs_plot(const std::vector<JobReport>& jobs) {
+  report::Plot plot{.title = "Time of each iteration",
+                    .x = {.label = "iteration"},
+                    .y = {.label = "ms"},
+                    .curves = {}};
+  for (const JobReport& job : jobs) {
+    if (job.result.iterations.size() < 2) continue;
+    report::PlotCurve& curve =
+        plot.curves.emplace_back(report::PlotCurve{.name = job.config.name, .points = {}});
+    double number = 0;
+    for (const IterationResult& each : job.result.iterations)
+      curve.points.push_back({++number, us_of(each) / 1000, {}, {}});
+  }
+  if (plot.curves.empty()) return std::nullopt;
+  return plot;
+}
+
+}  // namespace lw::gen
