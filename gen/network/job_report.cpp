@@ -48,7 +48,7 @@ std::string time_text(const std::optional<Duration>& time) {
   return time ? format_duration(*time) : "-";
 }
 
-/// "1.83 x one site".
+/// Time over that in one site: "1.83".
 std::string times_text(const JobReport& job) {
   if (!job.ended() || !job.one_site || *job.one_site == Duration{}) return "-";
   return fmt::format("{:.2f}", us_of(job.result.elapsed()) / us_of(*job.one_site));

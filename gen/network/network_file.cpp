@@ -463,10 +463,11 @@ void Reader::check_pairs() const {
 void Reader::check_jobs(const sim::Routes& routes, std::uint64_t& qps) const {
   const Topology& t = file_.topology;
   for (const sim::JobConfig& job : file_.jobs) {
-    std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> lanes;
-    for (const sim::Transfer& each : job.schedule) lanes.emplace(each.from, each.to, each.channel);
-    qps += lanes.size();
-    for (const auto& [from, to, channel] : lanes) {
+    std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> queues;
+    for (const sim::JobMessage& each : job.schedule)
+      queues.emplace(each.from, each.to, each.channel);
+    qps += queues.size();
+    for (const auto& [from, to, channel] : queues) {
       const Node here = job.ranks[from], there = job.ranks[to];
       if (routes.reaches(here, there) && routes.reaches(there, here)) continue;
       return root_.refuse(fmt::format("expected links from the host \"{}\" to \"{}\", found no way",

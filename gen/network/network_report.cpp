@@ -298,11 +298,11 @@ std::optional<sim::MessageTimes> worst_latency(const NetworkResult& result) {
 
 std::string whole_text(const NetworkReport& r) {
   const NetworkResult& result = r.result;
-  std::string text =
-      fmt::format("{}: {}, {}, {} of virtual time, {}\n", r.file.title,
-                  counted(r.file.topology.hosts.size(), "host"),
-                  counted(r.file.topology.switches.size(), "switch"),
-                  format_duration(result.elapsed), counted(result.flows.size(), "flow"));
+  std::string text = fmt::format(
+      "{}: {}, {}, {} of virtual time, {}\n", r.file.title,
+      counted(r.file.topology.hosts.size(), "host"),
+      counted(r.file.topology.switches.size(), "switch"), format_duration(result.elapsed),
+      result.flows.empty() ? counted(r.jobs.size(), "job") : counted(result.flows.size(), "flow"));
   text += fmt::format("  goodput      {:.2f} Gb/s after {}", result.total_bps / 1e9,
                       format_set_duration(r.config.warm_up));
   if (!result.flow_bps.empty())
@@ -454,13 +454,13 @@ void observe_network(Judge& judge, const NetworkReport& r) {
              .text = bps > 0 ? fmt::format("goodput {}", format_bit_rate(bps))
                              : fmt::format("no payload was completed after {}",
                                            format_set_duration(r.config.warm_up)),
-             .count = r.result.flows.size(),
+             .count = r.result.flows.size() + r.jobs.size(),
              .broken = stuck_text(r)});
   judge.add({.name = "failed",
              .value = static_cast<double>(r.result.failed),
              .text = r.result.failed == 0 ? "no work request failed"
                                           : failure_text(r.result.failed, r.result.failure),
-             .count = r.result.flows.size()});
+             .count = r.result.flows.size() + r.jobs.size()});
   judge.add({.name = "deadlock",
              .value = static_cast<double>(r.result.deadlocks.size()),
              .text = deadlock_text(r),
@@ -469,7 +469,7 @@ void observe_network(Judge& judge, const NetworkReport& r) {
   judge.add({.name = "reached",
              .value = r.result.stopped ? 0 : 1,
              .text = fmt::format("{} of virtual time", format_duration(r.result.elapsed)),
-             .count = r.result.flows.size(),
+             .count = r.result.flows.size() + r.jobs.size(),
              .broken = "a signal ended the run: the results are incomplete"});
 }
 

@@ -60,7 +60,7 @@ class TrialParts {
 
   /// Frames of the disturbed parts.
   [[nodiscard]] Frames disturbed(std::span<const FlowFrames> flows, Counted counted) const noexcept;
-  /// At least half of the parts are: nothing can be told of the rest.
+  /// At least half of the parts are: nothing is known of the rest.
   [[nodiscard]] bool mostly_disturbed(Counted counted) const noexcept;
   /// Some parts are, and of the others some lost frames, but fewer than one in twenty: no rate that
   /// is too high loses so, but a queue that is full of a burst does by each short delay.

@@ -246,6 +246,41 @@ size = "64KiB"
         self.assertEqual(len(set(names)), len(names))
         self.assertIn('a-border->b-border#4', names)
 
+    def job(self, *keys, duration='10s', code=0):
+        file = self.folder / 'job.toml'
+        file.write_text('[fabric]\nkind = "two-sites"\nhosts = 4\ndistance = "300km"\n[[job]]\n' +
+                        ''.join(key + '\n' for key in keys), encoding='utf-8')
+        return self.run_gen('sim', file, '--duration', duration, '--json', code=code)
+
+    def test_a_job_is_compared_with_one_site_and_an_ideal_network(self):
+        """Two of the eight hops of a ring are 300 km long, and 14 messages in a row pass four of them."""
+        done = self.job('ranks = "*-h*"', 'collective = "all-reduce"', 'size = "64kB"')
+        [job] = json.loads(done.stdout)['jobs']
+        self.assertTrue(job['ended'])
+        self.assertEqual((job['ranks'], job['iterations'], job['algorithm']), (8, 1, 'ring'))
+        self.assertAlmostEqual(job['bus_gbps'], job['algorithm_gbps'] * 2 * 7 / 8)
+        self.assertAlmostEqual(job['elapsed_us'] - job['one_site_us'], 4 * 1469.2, delta=1)
+        self.assertLess(job['ideal_us'], job['one_site_us'])
+
+    def test_a_job_that_does_not_end_fails(self):
+        done = self.job('ranks = "*-h*"', 'name = "training"', 'collective = "all-to-all"', 'size = "8MiB"',
+                        'repeat = 30', duration='5ms', code=1)
+        report = json.loads(done.stdout)
+        self.assertFalse(report['jobs'][0]['ended'])
+        self.assertIn('of 30 iterations have not ended', report['verdict']['headline'])
+
+    def test_a_job_that_cannot_be_is_refused_by_its_key(self):
+        for keys, said in ((('ranks = "a-h1"', 'collective = "broadcast"', 'size = "1MiB"'),
+                            'ranks: expected two hosts or more, found 1'),
+                           (('ranks = "*-h*"', 'collective = "all-reduse"', 'size = "1MiB"'),
+                            'did you mean "all-reduce"?'),
+                           (('ranks = "*-h*"', 'collective = "all-gather"', 'algorithm = "tree"', 'size = "1MiB"'),
+                            'expected an algorithm of all-gather, found tree'),
+                           (('ranks = "*-h*"', 'collective = "broadcast"', 'size = "8GiB"'),
+                            "expected messages of at most 2 GiB, RDMA's longest")):
+            with self.subTest(said=said):
+                self.assertIn(said, self.job(*keys, code=2).stderr)
+
     def test_headroom_has_a_row_for_each_term(self):
         file = self.write(('{switch}', 'pfc = true\nresponse = "1us"'), ('delay = "1us"', 'delay = "20us"'))
         said = self.run_gen('sim', file, '--draw', self.folder / 'f.svg').stdout
@@ -347,7 +382,8 @@ size = "64KiB"
     def test_shipped_networks_run(self):
         for file in sorted(NETWORKS.glob('*.toml')):
             with self.subTest(file=file.name):
-                got = json.loads(self.network(file.stem, '--duration', '12ms', '--sample', '1ms', '--json').stdout)
+                got = json.loads(self.network(file.stem, '--duration', '40ms' if 'job' in file.stem else '12ms',
+                                              '--sample', '1ms', '--json').stdout)
                 self.assertGreater(got['packets'], 0)
                 self.assertEqual(got['failed'], 0)
 

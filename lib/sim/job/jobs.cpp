@@ -25,7 +25,7 @@ constexpr std::uint64_t tag_of(Event event, std::size_t job, std::uint32_t numbe
 }  // namespace
 
 /// Messages of one rank to another on one channel.
-struct Jobs::Lane {
+struct Jobs::SendQueue {
   Job& job;
   Node host = 0;  // that sends
   std::uint32_t qp = 0;
@@ -39,7 +39,7 @@ struct Jobs::Job {
   void begin(std::uint32_t rank, Instant now);
   void communicate(std::uint32_t rank, Instant now);
   void post(std::uint32_t transfer, Instant now);
-  void post_ready(Lane& lane, Instant now);
+  void post_ready(SendQueue& queue, Instant now);
   void arrive(std::uint32_t transfer, std::uint32_t bytes, Instant now);
   void end_if_done(std::uint32_t rank, Instant now);
   void later(std::uint32_t rank, Event event, std::uint32_t number_, Instant at);
@@ -65,8 +65,8 @@ struct Jobs::Job {
   std::vector<Rank> ranks;
   std::vector<std::vector<std::uint32_t>> next;  // transfers that wait for each
   std::vector<std::uint32_t> arrived;            // of each transfer: in so many iterations
-  std::vector<Lane*> lane_of;
-  std::deque<Lane> lanes;
+  std::vector<SendQueue*> queue_of;
+  std::deque<SendQueue> queues;
   std::uint64_t messages = 0, bytes = 0;
 };
 
@@ -122,22 +122,22 @@ void Jobs::Job::make_ready(std::uint32_t transfer, Instant now) {
 }
 
 void Jobs::Job::post(std::uint32_t transfer, Instant now) {
-  Lane& lane = *lane_of[transfer];
-  lane.ready.push_back(transfer);
-  post_ready(lane, now);
+  SendQueue& queue = *queue_of[transfer];
+  queue.ready.push_back(transfer);
+  post_ready(queue, now);
 }
 
-void Jobs::Job::post_ready(Lane& lane, Instant now) {
-  while (!lane.ready.empty()) {
-    const std::uint32_t transfer = lane.ready.front();
+void Jobs::Job::post_ready(SendQueue& queue, Instant now) {
+  while (!queue.ready.empty()) {
+    const std::uint32_t transfer = queue.ready.front();
     const transport::WorkRequest request{
         .operation = wire::Operation::send,
         .immediate = true,
         .length = static_cast<std::uint32_t>(schedule[transfer].bytes),
         .word = transfer,
         .local_va = kPerfVa};
-    if (!network.host(lane.host).post(lane.qp, request, now)) return;
-    lane.ready.pop_front();
+    if (!network.host(queue.host).post(queue.qp, request, now)) return;
+    queue.ready.pop_front();
     --ranks[schedule[transfer].from].to_post;
     end_if_done(schedule[transfer].from, now);
   }
@@ -173,31 +173,31 @@ void Jobs::Job::end_if_done(std::uint32_t number_of, Instant now) {
 
 std::uint64_t longest_message(const Schedule& schedule) noexcept {
   std::uint64_t most = 0;
-  for (const Transfer& each : schedule) most = std::max(most, each.bytes);
+  for (const JobMessage& each : schedule) most = std::max(most, each.bytes);
   return most;
 }
 
 Jobs::Jobs(const std::vector<JobConfig>& configs, const transport::QpConfig& qp, Network& network)
-    : lanes_(network.topology().hosts.size()) {
+    : queues_(network.topology().hosts.size()) {
   transport::QpConfig receives = qp;
   receives.endless_receives = true;
   for (std::size_t i = 0; i < configs.size(); ++i) {
     Job& job = *jobs_.emplace_back(std::make_unique<Job>(configs[i], i, network));
     job.jobs = this;
-    std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Lane*> known;
-    for (const Transfer& each : job.schedule) {
-      Lane*& lane = known[{each.from, each.to, each.channel}];
-      if (lane == nullptr) {
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, SendQueue*> known;
+    for (const JobMessage& each : job.schedule) {
+      SendQueue*& queue = known[{each.from, each.to, each.channel}];
+      if (queue == nullptr) {
         const Node from = configs[i].ranks[each.from], to = configs[i].ranks[each.to];
         const auto [here, there] = network.connect(from, to, receives);
         network.host(from).run(here, *this);
         network.host(to).run(there, *this);
-        lane = &job.lanes.emplace_back(Lane{job, from, here, {}});
-        lanes_[from][here] = lane;
-        lanes_[to][there] = lane;
+        queue = &job.queues.emplace_back(SendQueue{job, from, here, {}});
+        queues_[from][here] = queue;
+        queues_[to][there] = queue;
         sending_qps_.emplace_back(from, here);
       }
-      job.lane_of.push_back(lane);
+      job.queue_of.push_back(queue);
     }
     for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank)
       job.later(rank, Event::begin, rank, Instant{} + configs[i].start);
@@ -212,9 +212,9 @@ void Jobs::on_completion(transport::QpSet& host, std::uint32_t qp, const Complet
     if (failed++ == 0) failure = failure_of(host, qp, done, now);
     return;
   }
-  Lane& lane = *lanes_[host.qp(qp).config().host].at(qp);
-  if (done.arrival) return lane.job.arrive(done.word, done.length, now);
-  lane.job.post_ready(lane, now);
+  SendQueue& queue = *queues_[host.qp(qp).config().host].at(qp);
+  if (done.arrival) return queue.job.arrive(done.word, done.length, now);
+  queue.job.post_ready(queue, now);
 }
 
 void Jobs::on_time(transport::QpSet& /*host*/, std::uint64_t tag, Instant now) {
@@ -238,6 +238,12 @@ bool Jobs::done() const noexcept {
              return rank.iteration() == job->config.repeat;
            });
          });
+}
+
+std::uint64_t Jobs::bytes() const noexcept {
+  std::uint64_t sum = 0;
+  for (const auto& job : jobs_) sum += job->bytes;
+  return sum;
 }
 
 std::vector<JobResult> Jobs::results() const {

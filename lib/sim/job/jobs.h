@@ -65,6 +65,8 @@ class Jobs final : public transport::Application {
   /// All iterations have ended, or a request failed.
   [[nodiscard]] bool done() const noexcept;
   [[nodiscard]] std::vector<JobResult> results() const;
+  /// Payload of all messages that arrived.
+  [[nodiscard]] std::uint64_t bytes() const noexcept;
   /// Each QP by the host that sends on it, and its number there.
   [[nodiscard]] const std::vector<std::pair<Node, std::uint32_t>>& sending_qps() const noexcept {
     return sending_qps_;
@@ -75,10 +77,10 @@ class Jobs final : public transport::Application {
 
  private:
   struct Job;
-  struct Lane;
+  struct SendQueue;
 
   std::vector<std::unique_ptr<Job>> jobs_;
-  std::vector<std::map<std::uint32_t, Lane*>> lanes_;  // by host and QP
+  std::vector<std::map<std::uint32_t, SendQueue*>> queues_;  // by host and QP
   std::vector<std::pair<Node, std::uint32_t>> sending_qps_;
 };
 

@@ -40,7 +40,7 @@ struct CollectiveConfig {
 };
 
 /// A message from a rank to another.
-struct Transfer {
+struct JobMessage {
   std::uint32_t from = 0, to = 0;
   std::uint32_t channel = 0;
   std::uint64_t bytes = 0;
@@ -49,7 +49,7 @@ struct Transfer {
 
 /// All messages of a collective. Those of a rank are in the order in which it sends them if all may
 /// be sent at once.
-using Schedule = std::vector<Transfer>;
+using Schedule = std::vector<JobMessage>;
 
 inline constexpr std::uint32_t kMostTransfers = 4'000'000;
 

@@ -75,6 +75,9 @@ class NetworkRun {
   void advance(Instant until);
   void look_for_deadlocks();
   void count_qps();
+  [[nodiscard]] std::uint64_t completed_bytes() const noexcept {
+    return workload_.completed_bytes() + jobs_.bytes();
+  }
   [[nodiscard]] bool done() const noexcept { return workload_.done() && jobs_.done(); }
   static constexpr Duration kBetweenLooks = std::chrono::milliseconds(1);
   [[nodiscard]] Switch& switch_of(const PortResult& port) { return network_.switch_at(port.node); }
@@ -170,7 +173,7 @@ void NetworkRun::end_warm_up() {
     peaks_[i] = switch_of(result_.ports[i]).queued_bytes(numbers_[i]);
   }
   for (const FlowResult& flow : workload_.flows()) warm_bytes_.push_back(flow.bytes);
-  warm_total_ = workload_.completed_bytes();
+  warm_total_ = completed_bytes();
   workload_.forget_latencies();
 }
 
@@ -217,8 +220,7 @@ void NetworkRun::finish_ports() {
 void NetworkRun::finish_flows() {
   const double time = seconds(network_.now() - warm_at_);
   result_.flows = workload_.flows();
-  if (time > 0)
-    result_.total_bps = static_cast<double>(workload_.completed_bytes() - warm_total_) * 8 / time;
+  if (time > 0) result_.total_bps = static_cast<double>(completed_bytes() - warm_total_) * 8 / time;
   if (!config_.workload.random() && time > 0) {
     for (std::size_t i = 0; i < result_.flows.size(); ++i) {
       const std::uint64_t before = i < warm_bytes_.size() ? warm_bytes_[i] : 0;

@@ -24,7 +24,7 @@ Schedule schedule_for(Collective collective, Algorithm algorithm, std::uint32_t 
 
 std::uint64_t bytes_of(const Schedule& schedule) {
   std::uint64_t sum = 0;
-  for (const Transfer& each : schedule) sum += each.bytes;
+  for (const JobMessage& each : schedule) sum += each.bytes;
   return sum;
 }
 
@@ -101,7 +101,8 @@ TEST(Schedule, SendsNoByteMoreThanItMust) {
 TEST(Schedule, TheTwoTreesHaveOtherInnerRanks) {
   for (const std::uint32_t ranks : {2u, 3u, 4u, 7u, 8u, 13u, 64u}) {
     std::map<std::uint32_t, std::set<std::uint32_t>> inner;  // by channel
-    for (const Transfer& each : schedule_for(Collective::all_reduce, Algorithm::tree, ranks, 4096))
+    for (const JobMessage& each :
+         schedule_for(Collective::all_reduce, Algorithm::tree, ranks, 4096))
       if (!each.after.empty() && each.after.size() <= 2) inner[each.channel].insert(each.from);
     for (const std::uint32_t rank : inner[0]) EXPECT_FALSE(inner[1].contains(rank)) << ranks;
   }
