@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "nic/runtime_folder.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -75,8 +76,19 @@ std::vector<std::string> noted_down(const fs::path& folder) {
   return interfaces;
 }
 
-/// Removes a folder that was left behind, and says what its process has set down.
+/// True if the folder's process has set down interfaces of other network namespaces.
+bool has_notes_of_others(const fs::path& folder) {
+  const std::string any = fmt::format("{}.", kDown), own = note_of("");
+  return std::ranges::any_of(children_of(folder), [&](const fs::path& note) {
+    const std::string name = note.filename().string();
+    return name.starts_with(any) && !name.starts_with(own);
+  });
+}
+
+/// Removes a folder that was left behind, and says what its process has set down. One with notes of
+/// another network namespace stays for a program there, which can say it.
 void remove_left(const fs::path& folder, std::vector<std::string>& sentences) {
+  if (has_notes_of_others(folder)) return;
   for (const std::string& name : noted_down(folder)) {
     const NetworkInterface interface(name);
     if (interface.index() != 0 && !interface.is_up())

@@ -127,12 +127,12 @@ class Package(unittest.TestCase):
 
     def test_measurements_are_rows(self):
         """A run of each command, against what the command itself prints."""
-        results = longwire.perf(sim=True, delay='100us', size=['4KiB'], qps=2, all=False)
+        results = longwire.sim(delay='100us', size=['4KiB'], qps=2, all=False)
         self.assertEqual([(each.bytes, each.qps) for each in results], [(4096, 2)])
-        [latency] = longwire.perf(sim=True, delay='100us', pattern='lat', size=64, iterations=10)
+        [latency] = longwire.sim(delay='100us', pattern='lat', size=64, iterations=10)
         self.assertGreater(latency.t_min_usec, 100)
         lines = []
-        [ran] = longwire.perf(sim=True, delay='1ms', duration='50ms', interval='10ms', progress=lines.append)
+        [ran] = longwire.sim(delay='1ms', duration='50ms', interval='10ms', progress=lines.append)
         self.assertEqual((ran.intervals.whole, len([line for line in lines if ' s  ' in line])), (5, 5))
         planned = longwire.plan(delay='1ms', op='write')
         self.assertEqual(planned.schema, 'longwire.plan')
@@ -141,7 +141,7 @@ class Package(unittest.TestCase):
         self.assertEqual(row['verdict.exit'], network.verdict.exit)
         self.assertTrue(all(not isinstance(value, dict) for value in row.values()))
         with self.assertRaisesRegex(longwire.LongwireError, '--dely'):
-            longwire.perf(sim=True, dely='1ms')
+            longwire.sim(dely='1ms')
 
     def test_captures_are_rows(self):
         capture = SOURCE / 'pcaps/rxe/loss_write_sender_side.pcap'

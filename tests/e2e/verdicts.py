@@ -94,6 +94,7 @@ ELSEWHERE = {
     ('roce-endpoint', 'failed'): 'unit/gen/perf_verdict_test.cpp: FailuresFail',
     ('roce-endpoint', 'wrong'): 'e2e/rxe/endpoint.py: test_silent_corruption_is_found',
     ('roce-gen', 'deadlock'): 'e2e/gen_network.py: test_a_pfc_deadlock_is_named_and_the_run_fails',
+    ('roce-gen', 'jobs'): 'e2e/gen_network.py: test_a_job_that_does_not_end_fails',
     ('roce-gen', 'as_asked'):
         'unit/gen/measurement_test.cpp: FramesThatTheProfileDoesNotHaveAreCountedByField',
     ('roce-endpoint', 'loss'): 'unit/gen/perf_verdict_test.cpp: MessagesThatDidNotArriveAreLoss',

@@ -9,7 +9,7 @@ measure, simulate, plan and sweep; ask captures.
         ...
     print(box.report.directions[0].dropped_by_rule.frames)
 
-    for result in longwire.perf(sim=True, path='apn-380km', size='64KiB', qps=4):
+    for result in longwire.sim(path='apn-380km', size='64KiB', qps=4):
         print(result.bw_average_gbps)
     table = pandas.DataFrame(longwire.rows(longwire.connections('capture.pcapng')))
 
@@ -44,7 +44,7 @@ VERSIONS = {'longwire.anomaly': 2, 'longwire.comparison': 3,
             'longwire.connection': 2, 'longwire.control': 3,
             'longwire.experiment': 2, 'longwire.explanation': 2, 'longwire.impair_run': 3, 'longwire.live': 2,
             'longwire.perf_bandwidth': 2, 'longwire.perf_latency': 3, 'longwire.perf_network': 3,
-            'longwire.perf_ranks': 2, 'longwire.perf_study': 2, 'longwire.plan': 2,
+            'longwire.perf_ranks': 2, 'longwire.perf_study': 2, 'longwire.plan': 3,
             'longwire.ranks': 3, 'longwire.rate_search': 2, 'longwire.receive': 2,
             'longwire.respond_session': 2, 'longwire.send': 3, 'longwire.send_replay': 2,
             'longwire.serve_session': 2, 'longwire.summary': 2,
@@ -323,14 +323,16 @@ def _lines_of(command: list[str], progress: Progress | None) -> tuple[list[str],
 
 def perf(*, progress: Progress | None = None, **options: object
          ) -> list[results.PerfBandwidth | results.PerfLatency]:
-    """`roce-gen perf`: perf(sim=True, delay='1ms', size='64KiB'), or port='eth1', peer='192.0.2.2'. A
-    result for each size."""
+    """`roce-gen perf`: perf(port='eth1', peer='192.0.2.2'). A result for each size."""
     return run('roce-gen', 'perf', progress=progress, **options)
 
 
-def sim(network: str | os.PathLike, *, progress: Progress | None = None, **options: object
-        ) -> results.PerfNetwork:
-    """`roce-gen sim` of a network file, or of a shipped network by its name."""
+def sim(network: str | os.PathLike | None = None, *, progress: Progress | None = None, **options: object
+        ) -> results.PerfNetwork | list[results.PerfBandwidth | results.PerfLatency]:
+    """`roce-gen sim` of a network file, or of a shipped network by its name; without one over a path,
+    sim(delay='1ms', size='64KiB'), with a result for each size."""
+    if network is None:
+        return run('roce-gen', 'sim', progress=progress, **options)
     return run('roce-gen', 'sim', network, progress=progress, **options)[-1]
 
 
