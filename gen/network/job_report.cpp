@@ -16,19 +16,19 @@ namespace {
 
 using sim::IterationResult, sim::JobResult, sim::NetworkResult;
 
-double us_of(Duration time) noexcept { return static_cast<double>(time.count()) / 1000; }
-double us_of(const IterationResult& iteration) noexcept {
-  return us_of(iteration.ended - iteration.began);
+double microseconds(Duration time) noexcept { return static_cast<double>(time.count()) / 1000; }
+double microseconds(const IterationResult& iteration) noexcept {
+  return microseconds(iteration.ended - iteration.began);
 }
 
-std::optional<double> us_of(const std::optional<Duration>& time) noexcept {
+std::optional<double> microseconds(const std::optional<Duration>& time) noexcept {
   if (!time) return std::nullopt;
-  return us_of(*time);
+  return microseconds(*time);
 }
 
 /// The part of an iteration in which a rank computes and may not communicate.
 double alone_us(const sim::JobConfig& job) noexcept {
-  return us_of(job.compute) * (1 - job.overlap);
+  return microseconds(job.compute) * (1 - job.overlap);
 }
 
 /// What each job takes on another network; nothing if it does not end within the duration.
@@ -51,26 +51,26 @@ std::string time_text(const std::optional<Duration>& time) {
 /// Time over that in one site: "1.83".
 std::string times_text(const JobReport& job) {
   if (!job.ended() || !job.one_site || *job.one_site == Duration{}) return "-";
-  return fmt::format("{:.2f}", us_of(job.result.elapsed()) / us_of(*job.one_site));
+  return fmt::format("{:.2f}", microseconds(job.result.elapsed()) / microseconds(*job.one_site));
 }
 
 }  // namespace
 
 double JobReport::mean_us() const noexcept {
   double sum = 0;
-  for (const IterationResult& each : result.iterations) sum += us_of(each);
+  for (const IterationResult& each : result.iterations) sum += microseconds(each);
   return result.iterations.empty() ? 0 : sum / static_cast<double>(result.iterations.size());
 }
 
 double JobReport::least_us() const noexcept {
   double least = most_us();
-  for (const IterationResult& each : result.iterations) least = std::min(least, us_of(each));
+  for (const IterationResult& each : result.iterations) least = std::min(least, microseconds(each));
   return least;
 }
 
 double JobReport::most_us() const noexcept {
   double most = 0;
-  for (const IterationResult& each : result.iterations) most = std::max(most, us_of(each));
+  for (const IterationResult& each : result.iterations) most = std::max(most, microseconds(each));
   return most;
 }
 
@@ -109,12 +109,12 @@ const FigureTable& JobReport::figures() {
       Row::of<[](const J& j) { return j.result.iterations.size(); }>(
           "iterations", "Iterations that all ranks ended."),
       Row::of<&J::ended>("ended", "True if these are all that were asked for."),
-      Row::of<[](const J& j) { return us_of(j.result.elapsed()); }>(
+      Row::of<[](const J& j) { return microseconds(j.result.elapsed()); }>(
           "elapsed_us", "From the begin of the first to the end of the last.", Unit::us),
       Row::of<&J::mean_us>("iteration_mean_us", "Mean time of an iteration.", Unit::us),
       Row::of<&J::least_us>("iteration_least_us", "Shortest one.", Unit::us),
       Row::of<&J::most_us>("iteration_most_us", "Longest one.", Unit::us),
-      Row::of<[](const J& j) { return us_of(j.config.compute); }>(
+      Row::of<[](const J& j) { return microseconds(j.config.compute); }>(
           "compute_us", "Of that, computing of each rank.", Unit::us),
       Row::of<&J::algorithm_gbps>(
           "algorithm_gbps",
@@ -126,12 +126,12 @@ const FigureTable& JobReport::figures() {
                             "bus bandwidth.",
                             Unit::gbps),
       Row::of<&J::slowest>("slowest", "Host of the rank that ended most iterations last."),
-      Row::of<[](const J& j) { return us_of(j.one_site); }>(
+      Row::of<[](const J& j) { return microseconds(j.one_site); }>(
           "one_site_us",
           "What the jobs take if links of 1 km and more have no delay; null: longer than the run.",
           Unit::us)
           .or_null(),
-      Row::of<[](const J& j) { return us_of(j.ideal); }>(
+      Row::of<[](const J& j) { return microseconds(j.ideal); }>(
           "ideal_us",
           "What they take if one switch joins all hosts without delay; null: longer than the run.",
           Unit::us)
@@ -205,7 +205,7 @@ std::optional<report::Plot> jobs_plot(const std::vector<JobReport>& jobs) {
         plot.curves.emplace_back(report::PlotCurve{.name = job.config.name, .points = {}});
     double number = 0;
     for (const IterationResult& each : job.result.iterations)
-      curve.points.push_back({++number, us_of(each) / 1000, {}, {}});
+      curve.points.push_back({++number, microseconds(each) / 1000, {}, {}});
   }
   if (plot.curves.empty()) return std::nullopt;
   return plot;

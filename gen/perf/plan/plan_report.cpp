@@ -25,7 +25,7 @@ std::string source_text(const PlanRate& rate) {
 }
 
 /// "70.37 Gb/s, computed", or why it is not known.
-std::string rate_text(const PlanRate& rate) {
+std::string plan_rate_text(const PlanRate& rate) {
   if (!rate.known()) return "not known: " + rate.unknown;
   return fmt::format("{}, {}", format_bit_rate(rate.bps), source_text(rate));
 }
@@ -41,7 +41,7 @@ std::string loss_text(const perf::PerfConfig& config, const Plan& plan) {
   const bool share = plan.throughput.known() && plan.lossless.known() && plan.lossless.bps > 0;
   return text +
          fmt::format(
-             "with losses     {}{}{}\n", rate_text(plan.throughput),
+             "with losses     {}{}{}\n", plan_rate_text(plan.throughput),
              config.path.loss > 0 ? fmt::format(", at a loss of {:.3g}", config.path.loss) : "",
              share
                  ? fmt::format(", {:.1f} % of that", 100 * plan.throughput.bps / plan.lossless.bps)
@@ -81,7 +81,7 @@ std::string plan_text(const perf::PerfConfig& config, const Plan& plan) {
       "what binds      {}\n",
       counted(plan.needed, "message"), counted(plan.qps_needed, "QP"), plan.configured / config.qps,
       config.fetches() ? " and READs" : " and window", plan.needed, counted(config.qps, "QP"),
-      counted(plan.configured, "message"), rate_text(plan.lossless),
+      counted(plan.configured, "message"), plan_rate_text(plan.lossless),
       plan.limit ? name_of(*plan.limit) : "not known");
   return text + loss_text(config, plan);
 }
