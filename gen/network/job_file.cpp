@@ -17,6 +17,8 @@ using namespace config;
 using sim::Algorithm, sim::Collective, sim::CollectiveConfig, sim::JobConfig;
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 44;
+/// Of all ranks: a run keeps when each begins and ends.
+constexpr std::uint64_t kMostIterations = 10'000'000;
 constexpr Duration kLongestPart = std::chrono::hours(1);
 
 template <class Enum, std::size_t kCount>
@@ -77,6 +79,11 @@ JobConfig read_job(const Table& table, std::vector<sim::Node> ranks) {
   job.compute = time_of(table, "compute");
   job.overlap = table.get_or("overlap", number(0, 1), 0);
   job.repeat = table.get_or("repeat", integer<std::uint32_t>(1, 1'000'000), 1);
+  if (job.repeat * std::uint64_t{job.ranks.size()} > kMostIterations)
+    table.refuse("repeat",
+                 fmt::format("expected at most {} iterations of all ranks together, found "
+                             "{} of {} ranks",
+                             kMostIterations, job.repeat, job.ranks.size()));
   job.start = time_of(table, "start");
   job.collective = read_collective(table, job.ranks.size());
   if (job.name.empty()) job.name = sim::name_of(job.collective.collective);

@@ -31,14 +31,17 @@ double alone_us(const sim::JobConfig& job) noexcept {
   return microseconds(job.compute) * (1 - job.overlap);
 }
 
-/// What each job takes on another network; nothing if it does not end within the duration.
+/// What each job takes on another network; nothing if it does not end within the duration, or the
+/// network drops more packets.
 std::vector<std::optional<Duration>> times_on(sim::NetworkRunConfig config,
-                                              const sim::NetworkProgress& progress) {
+                                              const sim::NetworkProgress& progress,
+                                              std::uint64_t most_drops = ~std::uint64_t{0}) {
   const NetworkResult result = sim::run_network(config, {}, progress);
   std::vector<std::optional<Duration>> times;
   for (std::size_t i = 0; i < config.jobs.size(); ++i) {
     const JobResult& job = result.jobs[i];
-    const bool ended = job.iterations.size() == config.jobs[i].repeat;
+    const bool ended =
+        job.iterations.size() == config.jobs[i].repeat && result.dropped() <= most_drops;
     times.push_back(ended ? std::optional(job.elapsed()) : std::nullopt);
   }
   return times;
@@ -75,7 +78,9 @@ double JobReport::most_us() const noexcept {
 }
 
 double JobReport::algorithm_gbps() const noexcept {
-  const double us = mean_us() - alone_us(config);
+  if (result.iterations.empty()) return 0;
+  const auto count = static_cast<double>(result.iterations.size());
+  const double us = microseconds(result.elapsed()) / count - alone_us(config);
   return us > 0 ? static_cast<double>(config.collective.bytes) * 8 / us / 1000 : 0;
 }
 
@@ -118,8 +123,8 @@ const FigureTable& JobReport::figures() {
           "compute_us", "Of that, computing of each rank.", Unit::us),
       Row::of<&J::algorithm_gbps>(
           "algorithm_gbps",
-          "Bytes of the collective over the mean iteration without what is only computing: "
-          "nccl-tests' algorithm bandwidth.",
+          "Bytes of the collective over the elapsed time of an iteration, without what is only "
+          "computing: nccl-tests' algorithm bandwidth.",
           Unit::gbps),
       Row::of<&J::bus_gbps>("bus_gbps",
                             "That times the share of the bytes that a link carries: nccl-tests' "
@@ -133,7 +138,9 @@ const FigureTable& JobReport::figures() {
           .or_null(),
       Row::of<[](const J& j) { return microseconds(j.ideal); }>(
           "ideal_us",
-          "What they take if one switch joins all hosts without delay; null: longer than the run.",
+          "What they take if one switch joins all hosts without delay; null: longer than the run, "
+          "or "
+          "its buffer of 256 MiB was too small.",
           Unit::us)
           .or_null()};
   static constexpr FigureTable kTable{"A job of a network.", kRows};
@@ -148,7 +155,7 @@ std::vector<JobReport> compare_jobs(const sim::NetworkRunConfig& config, const N
   const auto one_site = times_on(other, progress);
   other.topology = sim::ideal_network(config.topology);
   other.workload.sendings.clear();
-  const auto ideal = times_on(other, progress);
+  const auto ideal = times_on(other, progress, 0);
   std::vector<JobReport> jobs;
   for (std::size_t i = 0; i < config.jobs.size(); ++i)
     jobs.push_back({config.jobs[i], of.jobs[i], config.topology, one_site[i], ideal[i]});
@@ -178,7 +185,7 @@ std::string jobs_text(const std::vector<JobReport>& jobs) {
   return table.to_string(2);
 }
 
-void observe_jobs(Judge& judge, const std::vector<JobReport>& jobs) {
+void observe_jobs(Judge& judge, const std::vector<JobReport>& jobs, const NetworkResult& run) {
   for (const JobReport& job : jobs) {
     const std::size_t left = job.config.repeat - job.result.iterations.size();
     judge.add({.name = "jobs",
@@ -190,7 +197,7 @@ void observe_jobs(Judge& judge, const std::vector<JobReport>& jobs) {
                            : fmt::format("{} of {} have not ended", format_count(left),
                                          counted(job.config.repeat, "iteration")),
                .count = job.config.repeat,
-               .remedy = "allow more time: --duration"});
+               .remedy = run.failed == 0 && !run.stopped ? "allow more time: --duration" : ""});
   }
 }
 

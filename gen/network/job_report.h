@@ -24,7 +24,8 @@ struct JobReport {
   [[nodiscard]] double mean_us() const noexcept;
   [[nodiscard]] double least_us() const noexcept;
   [[nodiscard]] double most_us() const noexcept;
-  /// Bytes of the collective over the mean iteration, without its computing, in Gb/s: nccl-tests'.
+  /// Bytes of the collective over the elapsed time of an iteration, without its computing, in Gb/s:
+  /// nccl-tests'.
   [[nodiscard]] double algorithm_gbps() const noexcept;
   [[nodiscard]] double bus_gbps() const noexcept;
   /// The host that ended most iterations last.
@@ -42,7 +43,7 @@ std::vector<JobReport> compare_jobs(const sim::NetworkRunConfig& config,
 /// A table of the jobs; empty: there are none.
 std::string jobs_text(const std::vector<JobReport>& jobs);
 /// Whether the jobs have ended.
-void observe_jobs(Judge& judge, const std::vector<JobReport>& jobs);
+void observe_jobs(Judge& judge, const std::vector<JobReport>& jobs, const sim::NetworkResult& run);
 /// The time of each iteration, with a curve per job; nothing if no job has two.
 std::optional<report::Plot> jobs_plot(const std::vector<JobReport>& jobs);
 

@@ -337,10 +337,15 @@ void Reader::read_flows() {
 
 /// The ranks of a [[job]] are hosts in the order in which they are described.
 void Reader::read_jobs() {
+  std::size_t messages = 0;
   for (const Table& table : root_.tables("job")) {
     if (!table.has("ranks"))
       table.refuse("ranks", "expected hosts or patterns of hosts, found none");
-    file_.jobs.push_back(read_job(table, hosts_of(table, "ranks")));
+    const auto& job = file_.jobs.emplace_back(read_job(table, hosts_of(table, "ranks")));
+    messages += job.schedule.size();
+    if (messages > sim::kMostTransfers)
+      return table.refuse(
+          fmt::format("expected at most {} messages of all jobs, found more", sim::kMostTransfers));
   }
 }
 

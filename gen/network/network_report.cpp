@@ -465,7 +465,7 @@ void observe_network(Judge& judge, const NetworkReport& r) {
              .value = static_cast<double>(r.result.deadlocks.size()),
              .text = deadlock_text(r),
              .count = r.result.ports.size()});
-  observe_jobs(judge, r.jobs);
+  observe_jobs(judge, r.jobs, r.result);
   judge.add({.name = "reached",
              .value = r.result.stopped ? 0 : 1,
              .text = fmt::format("{} of virtual time", format_duration(r.result.elapsed)),

@@ -77,7 +77,7 @@ double highest_of(const std::vector<SizeSearch>& searches) noexcept {
 }  // namespace
 
 double Trial::path_loss() const noexcept {
-  if (sent == 0) return 0;
+  if (sent == 0 || (!as_a_whole && held_up >= sent)) return 0;
   const auto in_time = static_cast<double>(sent) * static_cast<double>(stood_still.total.count()) /
                        static_cast<double>(std::max<std::int64_t>(span.count(), 1));
   const double excused = as_a_whole ? in_time : static_cast<double>(lost_held_up);

@@ -64,10 +64,10 @@ struct SearchConfig {
 
 /// Result of a search. `passes` is the highest rate that passed, `fails` the lowest rate above it
 /// at which the path lost too much, at most the resolution away: a share of that rate, or, if none
-/// passes, of the highest one. Without `fails` the highest rate
-/// passed; without `passes` every rate failed. `confirmed` are further trials that `passes` passed.
-/// With `not_offered`, the lowest rate above `passes` that this machine could not send or receive,
-/// the path may pass more: nobody can tell.
+/// passes, of the highest one. Without `fails` the highest rate passed; without `passes` every rate
+/// failed. `confirmed` are further trials that `passes` passed. With `not_offered`, the lowest rate
+/// above `passes` that this machine could not send or receive, the path may pass more: nobody can
+/// tell.
 struct SearchResult {
   std::optional<Trial> passes, fails, not_offered;
   std::vector<Trial> trials;  // in order of time

@@ -85,11 +85,20 @@ void TrialCount::take_signed(const wire::SignatureFields& signature, Instant now
     ++counts_.other;
   } else {
     FlowState& flow = flows_[signature.flow];
-    const Instant sent = instant_from_ns(static_cast<std::int64_t>(signature.send_time_ns));
-    parts_.add_latency(parts_.part_of(signature.sequence, flow.due), now - sent);
-    note_stand_still(flow, signature.sequence, sent, now);
+    note_times(flow, signature, now);
     count(flow, signature.sequence, flow.by_signature.take(signature.sequence));
   }
+}
+
+/// Takes the times of a frame of this process; a stranger's may have any.
+void TrialCount::note_times(FlowState& flow, const wire::SignatureFields& signature, Instant now) {
+  constexpr Duration kLongest = std::chrono::hours(1);
+  const auto now_ns = static_cast<std::uint64_t>(to_ns(now));
+  if (signature.send_time_ns > now_ns || signature.sequence >= flow.due) return;
+  const Instant sent = instant_from_ns(static_cast<std::int64_t>(signature.send_time_ns));
+  if (now - sent > kLongest) return;
+  parts_.add_latency(parts_.part_of(signature.sequence, flow.due), now - sent);
+  note_stand_still(flow, signature.sequence, sent, now);
 }
 
 /// A program on the path delays the frames that it held, and then gets those at once that were sent

@@ -62,6 +62,7 @@ class TrialCount {
   };
   void take_signed(const wire::SignatureFields& signature, Instant now);
   void take_plain(const roce::Envelope& envelope);
+  void note_times(FlowState& flow, const wire::SignatureFields& signature, Instant now);
   void note_stand_still(FlowState& flow, std::uint64_t number, Instant sent, Instant now) noexcept;
   void count(FlowState& flow, std::uint64_t number, const analysis::Arrival& arrival) noexcept;
 

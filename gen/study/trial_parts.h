@@ -54,8 +54,8 @@ class TrialParts {
   /// Of all frames; nothing if none shows its latency.
   [[nodiscard]] std::optional<Duration> least_latency() const noexcept;
   /// Somebody stood still for `time`. `held`: part of the first frame that was late by it;
-  /// `before`: time from when that was sent until he stood still. The part behind the burst that
-  /// follows counts as disturbed, too, as queues are fullest there.
+  /// `before`: time from when that was sent until the standing still began. The part behind the
+  /// burst that follows counts as disturbed, too, as queues are fullest there.
   void stand_still(By by, std::size_t held, Duration before, Duration time) noexcept;
 
   /// Frames of the disturbed parts.

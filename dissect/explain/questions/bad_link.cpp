@@ -61,8 +61,7 @@ std::string bad_link_reason(const UnmarkedLosses& losses) {
   if (queues_are_short(losses))
     return fmt::format(
         "{}, and nine in ten round trips grew by no more than {}: no queue was full, if queues "
-        "mark "
-        "before they drop.",
+        "mark before they drop.",
         unmarked, format_duration(losses.trips.usual_wait));
   if (is_of_one_host(losses))
     return unmarked +

@@ -7,7 +7,7 @@
 
 namespace lw::emulator {
 
-/// The time of a frame on a link: whole nanoseconds, and the work of the last one that is begun.
+/// The time of a frame on a link: whole nanoseconds, and the part of a further one.
 struct LineTime {
   std::uint64_t rate_bps = 0, bytes = 0;
   std::uint64_t whole_ns = 0, rest = 0;  // rest < rate_bps

@@ -9,8 +9,8 @@ namespace lw::sim {
 /// what it would take in one site with the same switches and rates.
 Topology in_one_site(Topology topology);
 
-/// One switch that joins all hosts at their rates, without delay and with a buffer that drops
-/// nothing: what a job takes there are its computing, its overheads and its bytes.
+/// One switch that joins all hosts at their rates, without delay and with a buffer of 256 MiB: what
+/// a job takes there are its computing, its overheads and its bytes.
 Topology ideal_network(const Topology& topology);
 
 }  // namespace lw::sim

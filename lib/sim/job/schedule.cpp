@@ -19,7 +19,7 @@ constexpr std::string_view kAlgorithmNames[] = {"ring", "tree", "halving-doublin
 
 /// Share i of n of some bytes; together they are all of them.
 constexpr std::uint64_t share_of(std::uint64_t bytes, std::uint64_t i, std::uint64_t n) noexcept {
-  return bytes * (i + 1) / n - bytes * i / n;
+  return bytes / n + (i < bytes % n ? 1 : 0);
 }
 
 /// One of the messages that go at the same time: at most one to each rank.
@@ -47,9 +47,16 @@ class Builder {
                ? 1
                : std::max<std::uint64_t>(1, (channel + config_.chunk - 1) / config_.chunk);
   }
+  /// More than kMostTransfers: the schedule lacks those of the call that would have passed it.
+  bool too_many = false;
   Schedule schedule;
 
  private:
+  /// Whether so many messages more fit, for each of `ways`.
+  bool has_room(std::uint64_t ways, std::uint64_t messages) {
+    too_many |= ways > (kMostTransfers - schedule.size()) / std::max<std::uint64_t>(messages, 1);
+    return !too_many;
+  }
   std::uint32_t add(std::uint32_t from, std::uint32_t to, std::uint32_t channel,
                     std::uint64_t bytes, std::vector<std::uint32_t> after) {
     schedule.push_back({from, to, channel, bytes, std::move(after)});
@@ -64,6 +71,9 @@ void Builder::add_steps(const std::vector<Step>& steps) {
   for (const Step& step : steps)
     for (const Hop& hop : step) chunks = std::max(chunks, chunks_of(hop.bytes));
   const std::size_t ways = chunks * config_.channels;
+  std::size_t hops = 0;
+  for (const Step& step : steps) hops += step.size();
+  if (!has_room(ways, hops)) return;
   // By way and rank: what arrived last from each that sent to it.
   using Latest = std::map<std::uint32_t, std::uint32_t>;
   std::vector<Latest> arrived(ways * config_.ranks);
@@ -92,6 +102,7 @@ void Builder::add_tree(const std::vector<std::uint32_t>& parent, std::uint64_t b
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, {}, [&](std::uint32_t r) { return depth[r]; });
   const std::uint64_t ways = chunks_of(bytes) * config_.channels;
+  if (!has_room(ways, 2 * std::uint64_t{ranks})) return;
   for (std::uint64_t way = 0; way < ways; ++way) {
     const std::uint32_t channel =
         first_channel + static_cast<std::uint32_t>(way % config_.channels);
@@ -254,13 +265,6 @@ Result<void> check(const CollectiveConfig& config) {
   if (bytes < least)
     return fail(fmt::format("expected at least {} B, one for each rank and channel, found {} B",
                             least, bytes));
-  const double messages =
-      2.0 * ranks * ranks * channels *
-      (chunk == 0 ? 1
-                  : 1 + static_cast<double>(bytes) / static_cast<double>(chunk) / ranks / channels);
-  if (messages > kMostTransfers)
-    return fail(fmt::format("expected at most {} messages, found about {:.0f}: use larger chunks",
-                            kMostTransfers, messages));
   return {};
 }
 
@@ -287,6 +291,11 @@ Result<Schedule> schedule_of(const CollectiveConfig& config) {
   } else {
     builder.add_steps(steps_of(config));
   }
+  if (builder.too_many)
+    return fail(
+        fmt::format("expected at most {} messages, found more: use larger chunks or fewer "
+                    "channels",
+                    kMostTransfers));
   return std::move(builder.schedule);
 }
 

@@ -124,6 +124,11 @@ TEST(Schedule, WhatCannotBeDoneIsRefused) {
   EXPECT_NE(why({.bytes = 3, .ranks = 4}).find("at least 4 B"), std::string::npos);
   EXPECT_NE(why({.bytes = 1 << 30, .ranks = 64, .chunk = 64}).find("larger chunks"),
             std::string::npos);
+  for (const Algorithm algorithm : {Algorithm::halving_doubling, Algorithm::hierarchical})
+    EXPECT_NE(
+        why({.algorithm = algorithm, .bytes = 1 << 30, .ranks = 64, .groups = 32, .chunk = 16384})
+            .find("larger chunks"),
+        std::string::npos);
 }
 
 /// `hosts` at one switch with a deep buffer.
